@@ -29,9 +29,9 @@ func attended(ctx context.Context) (context.Context, func()) {
 	steady := context.WithoutCancel(ctx)
 	call, cancel := context.WithCancelCause(steady)
 	also(ctx, cancel)
-	gone := make(chan struct{})
+	removed := make(chan struct{})
 	go func() {
-		defer close(gone)
+		defer close(removed)
 		ticker := time.NewTicker(beat)
 		defer ticker.Stop()
 		ended := ctx.Done()
@@ -57,7 +57,7 @@ func attended(ctx context.Context) (context.Context, func()) {
 			}
 		}
 	}()
-	return call, func() { cancel(nil); <-gone }
+	return call, func() { cancel(nil); <-removed }
 }
 
 // outOfReach says whether a deed's context ended because a beat found no server.

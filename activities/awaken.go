@@ -32,11 +32,11 @@ type surfaced struct {
 func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
 	spec, err := a.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	view, behind, err := a.material(ctx, r, insights)
 	if err != nil || len(view.Lines) == 0 {
-		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
+		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
 	}
 	c := call{
 		spec: spec, phase: dream.Return, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "surface", role: dream.Integrator, temperature: r.Temperature,
@@ -46,7 +46,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	done := Done{}
 	if spec.Tier == dream.Hardened {
 		if _, done, err = a.askFor(ctx, c, &answer); err != nil || done.End != EndDone {
-			return StepResult{Done: done}, tell(err)
+			return StepResult{Done: done}, toApplicationError(err)
 		}
 	}
 	var items []dream.Item
@@ -60,14 +60,14 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	for i, said := range answer.Insights {
 		if text := strings.TrimSpace(said.Insight); text != "" {
 			if err := add(i+1, text, sourcesOf(said.Sources, view.Lines, behind)); err != nil {
-				return StepResult{}, tell(err)
+				return StepResult{}, toApplicationError(err)
 			}
 		}
 	}
 	if spec.Tier == dream.Core { // no call: what was caught speaks for itself
 		for i, line := range view.Lines {
 			if err := add(i+1, line.Text, []string{behind[i]}); err != nil {
-				return StepResult{}, tell(err)
+				return StepResult{}, toApplicationError(err)
 			}
 		}
 	}
@@ -129,19 +129,19 @@ type SettleResult struct {
 func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, error) {
 	spec, err := a.spec(ctx, r.Stretch)
 	if err != nil {
-		return SettleResult{}, tell(err)
+		return SettleResult{}, toApplicationError(err)
 	}
 	record, err := memory.One[*dream.Record](ctx, a.Memory, r.Agent, r.Dream)
 	if err != nil {
-		return SettleResult{}, tell(err)
+		return SettleResult{}, toApplicationError(err)
 	}
 	kept, err := a.Memory.Get(ctx, r.Agent, r.Kept...)
 	if err != nil {
-		return SettleResult{}, tell(err)
+		return SettleResult{}, toApplicationError(err)
 	}
 	after, err := a.left(ctx, spec, memory.As[*dream.Fragment](kept), record)
 	if err != nil {
-		return SettleResult{}, tell(err)
+		return SettleResult{}, toApplicationError(err)
 	}
 	asks := moodProposal(spec, record.Before, after)
 	if spec.Review.Holds() {
@@ -154,7 +154,7 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	result := SettleResult{Before: record.Before, After: after, Delta: record.Before.Distance(after)}
 	record.AfterAt = since
 	record.After, record.Insights, record.Selected, record.Shown = after, r.Insights, r.Selected, r.Shown
-	return result, tell(a.write(ctx, r.Stretch, memory.Write{
+	return result, toApplicationError(a.write(ctx, r.Stretch, memory.Write{
 		Add:    asks,
 		Change: []dream.Item{record},
 		Affect: &dream.Affect{PAD: after, Since: since, Cause: r.Dream},

@@ -68,5 +68,5 @@ type MoodRequest struct {
 // Feel re-reads the agent's affect (H5: at every cycle boundary).
 func (b *DreamRun) Feel(ctx context.Context, r MoodRequest) (mood.PAD, error) {
 	affect, err := b.Memory.Affect(ctx, r.Agent)
-	return affect.At(b.now(Stretch{})), tell(err)
+	return affect.At(b.now(Stretch{})), toApplicationError(err)
 }

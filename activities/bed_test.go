@@ -112,7 +112,7 @@ func (h *fixture) begin(o activities.Spec, run string) activities.BeginResult {
 	return lain
 }
 
-func (h *fixture) told(id string) []string {
+func (h *fixture) count(id string) []string {
 	h.t.Helper()
 	events, err := h.store.Events(h.ctx, h.agent.ID, 0, 0)
 	require.NoError(h.t, err)
@@ -135,7 +135,7 @@ func TestAnOrderWithinItsLimitsLiesDownOnceHoweverOften(t *testing.T) {
 	h.agent.Caps.Dream = 1
 	require.NoError(t, h.store.PutAgent(h.ctx, h.agent))
 	require.Empty(t, h.begin(o, "r1").Refused, "caps that are lowered later do not reach into a running dream")
-	require.Equal(t, []string{event.DreamStarted{}.EventType()}, h.told(o.Dream))
+	require.Equal(t, []string{event.DreamStarted{}.EventType()}, h.count(o.Dream))
 }
 
 func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
@@ -177,7 +177,7 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 			n := h.night(o.Dream)
 			require.Equal(t, dream.Aborted, n.Outcome)
 			require.Equal(t, lain.Reason, n.Reason)
-			require.Equal(t, []string{event.DreamAborted{}.EventType(), event.DreamEnded{}.EventType()}, h.told(o.Dream))
+			require.Equal(t, []string{event.DreamAborted{}.EventType(), event.DreamEnded{}.EventType()}, h.count(o.Dream))
 			taken, err := h.store.Ledger().Allowance(h.ctx, h.agent.ID, o.Day)
 			require.NoError(t, err)
 			require.Zero(t, taken)

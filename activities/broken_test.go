@@ -128,7 +128,7 @@ func TestANoticeThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testi
 	var result StepResult
 	require.NoError(t, done.Get(&result))
 	require.Equal(t, EndWoken, result.End)
-	require.Empty(t, r.model.asked)
+	require.Empty(t, r.model.requests)
 }
 
 func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
@@ -200,9 +200,9 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.begin(o)
-	said := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) + "slowly."
+	text := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) + "slowly."
 	c := call{spec: o, phase: dream.Onset, step: "1/partial-1", stretch: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
-	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: said}, Attempt: 1}, tonight)
+	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: text}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
 	r.connect()
 	_, err = r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})

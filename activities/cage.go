@@ -67,7 +67,7 @@ func barredBy(flag dream.Flag) string { return "barred by " + flag.By }
 // flag adds flags to a fragment, each once, and announces them without a word of it (W6).
 func (p Ports) flag(s Stretch, f *dream.Fragment, flags []dream.Flag, w *memory.Write) {
 	for _, flag := range flags {
-		if slices.ContainsFunc(f.Flags, func(known dream.Flag) bool { return known.By == flag.By }) {
+		if slices.ContainsFunc(f.Flags, func(existing dream.Flag) bool { return existing.By == flag.By }) {
 			continue
 		}
 		f.Flags = append(f.Flags, flag)

@@ -58,13 +58,13 @@ func TestWhatTheRulesInWordsBarStaysBarredWhenTheCaptureFails(t *testing.T) {
 		require.Equal(t, []bool{false, false}, []bool{held.Made[0].Chosen, held.Made[1].Chosen}, "nothing is rated")
 	}
 	require.Equal(t, []string{all[0].ID}, r.seeds(t, s, all))
-	asked := 0
-	for _, q := range r.model.asked {
+	requests := 0
+	for _, q := range r.model.requests {
 		if q.Schema != nil && q.Schema.Name == "breaches" {
-			asked++
+			requests++
 		}
 	}
-	require.Equal(t, 1, asked, "it is not paid for twice")
+	require.Equal(t, 1, requests, "it is not paid for twice")
 	require.Len(t, r.events("FragmentFlagged"), 1)
 }
 

@@ -30,9 +30,9 @@ func (r *rig) caged(rules *policy.Rules, texts ...string) (Spec, Stretch, []*dre
 	o.Policy = rules
 	require.NoError(r.t, o.Validate())
 	s := r.begin(o)
-	var all []heard
+	var all []judgedThought
 	for i, text := range texts {
-		all = append(all, heard{f: &dream.Fragment{
+		all = append(all, judgedThought{f: &dream.Fragment{
 			Head: head(o, dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil), Content: text, Cycle: 1, Stage: dream.Peak,
 			Status: dream.FragmentRaw, Confidence: .15, Verdict: dream.Verdict{Judge: "p/w", Composite: .9 - float64(i)/100},
 		}})
@@ -70,9 +70,9 @@ func TestAFragmentThatBreaksThePolicyIsTaggedAndNobodyHearsItsWords(t *testing.T
 	require.Equal(t, []dream.Flag{{By: "policy/leverage", Reason: `10x is above 3x: "10x leverage"`, Bars: true}}, f[rash].Flags)
 	require.Equal(t, dream.FragmentRaw, f[rash].Status)
 	require.Empty(t, f[plain].Flags)
-	told := r.events("FragmentFlagged")
-	require.Len(t, told, 1)
-	require.JSONEq(t, fmt.Sprintf(`{"fragment_id":%q,"by":"policy/leverage","bars":true}`, f[rash].ID), string(told[0].Data))
+	events := r.events("FragmentFlagged")
+	require.Len(t, events, 1)
+	require.JSONEq(t, fmt.Sprintf(`{"fragment_id":%q,"by":"policy/leverage","bars":true}`, f[rash].ID), string(events[0].Data))
 }
 
 func TestAnOrderWithoutAPolicyBarsNothing(t *testing.T) {
@@ -123,10 +123,10 @@ func TestTheObserverJudgesByTheRulesInWords(t *testing.T) {
 	require.Equal(t, dream.FragmentSelected, f[plain].Status)
 	require.Len(t, r.events("FragmentFlagged"), 2)
 
-	asked := 0
-	for _, q := range r.model.asked {
+	requests := 0
+	for _, q := range r.model.requests {
 		if q.Schema != nil && q.Schema.Name == "breaches" {
-			asked++
+			requests++
 			require.NotContains(t, q.Messages[1].Content, rash, "what is barred already is not paid for")
 			require.Contains(t, q.Messages[1].Content, "s2: Nothing rash.")
 		}
@@ -134,7 +134,7 @@ func TestTheObserverJudgesByTheRulesInWords(t *testing.T) {
 			require.NotContains(t, q.Messages[1].Content, cruel)
 		}
 	}
-	require.Equal(t, 1, asked)
+	require.Equal(t, 1, requests)
 	var claims []string
 	predictions := r.find(s, dream.KindPrediction)
 	for _, p := range memory.As[*dream.Prediction](predictions) {
@@ -247,9 +247,9 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 	require.Len(t, barred[dream.KindScenario], 1)
 	require.Len(t, barred[dream.KindPrediction], 1, "that of the scenario that was kept; the other went with its scenario")
 	require.Len(t, barred[dream.KindHypothesis], 2)
-	told := r.events("OutputBarred")
-	require.GreaterOrEqual(t, len(told), 4)
-	for _, e := range told {
+	events := r.events("OutputBarred")
+	require.GreaterOrEqual(t, len(events), 4)
+	for _, e := range events {
 		require.NotContains(t, string(e.Data), "Tornado")
 		require.NotContains(t, string(e.Data), "leverage and win")
 	}

@@ -68,11 +68,11 @@ func (o *Onset) hold(r CaptureRequest, spec Spec, all []*dream.Fragment, flags m
 func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	items, err := o.Memory.Get(ctx, r.Agent, r.Fragments...)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	all := memory.As[*dream.Fragment](items)
 	flags, done, err := o.breaking(ctx, r, spec, all)
@@ -83,7 +83,7 @@ func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) 
 		flags, err = unclear(spec.Policy, askable(spec.Policy, all), "nobody answered"), nil
 	}
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	w := memory.Write{}
 	free, made := o.hold(r, spec, all, flags, &w)
@@ -91,7 +91,7 @@ func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) 
 		w.Change = append(w.Change, f)
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
 	}
-	return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Stretch, w))
+	return StepResult{Made: inOrder(r.Fragments, made)}, toApplicationError(o.write(ctx, r.Stretch, w))
 }
 
 // lastAttempt says whether a deed that fails now is not asked for again.
@@ -177,9 +177,9 @@ func (b breaches) flags(p *policy.Rules, ref string) []dream.Flag {
 	if at < 0 {
 		return []dream.Flag{unclearFlag(p, "the answer left it out")}
 	}
-	said := b.Breaches[at]
+	answer := b.Breaches[at]
 	var flags []dream.Flag
-	for _, broken := range said.Breaks {
+	for _, broken := range answer.Breaks {
 		n := -1
 		for i := range p.Sentences {
 			if trimRef(broken) == fmt.Sprintf("s%d", i+1) {
@@ -189,7 +189,7 @@ func (b breaches) flags(p *policy.Rules, ref string) []dream.Flag {
 		if n < 0 {
 			return []dream.Flag{unclearFlag(p, "the answer names a rule that there is not")}
 		}
-		reason := strings.TrimSpace(said.Reason)
+		reason := strings.TrimSpace(answer.Reason)
 		if reason == "" {
 			reason = "it breaks: " + p.Sentences[n].Text
 		}

@@ -50,24 +50,24 @@ const (
 func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	items, err := o.Memory.Get(ctx, r.Agent, r.Fragments...)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	fragments := memory.As[*dream.Fragment](items)
 	w := memory.Write{}
 	fragments, made, done, err := o.uncaged(ctx, r, spec, fragments, &w)
 	if err != nil || done.Interrupted() {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	if len(fragments) == 0 {
-		return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Stretch, w))
+		return StepResult{Made: inOrder(r.Fragments, made)}, toApplicationError(o.write(ctx, r.Stretch, w))
 	}
 	rated, done, err := o.rate(ctx, r, spec, fragments)
 	if err != nil || done.Interrupted() {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	var predictions []dream.Item
 	for i, f := range fragments {
@@ -88,10 +88,10 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		predictions = append(predictions, fragmentPrediction(spec, f, verdict))
 	}
 	if predictions, err = o.sift(r.Stretch, spec, predictions, &w); err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	w.Add = append(w.Add, predictions...)
-	return StepResult{Done: done, Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Stretch, w))
+	return StepResult{Done: done, Made: inOrder(r.Fragments, made)}, toApplicationError(o.write(ctx, r.Stretch, w))
 }
 
 func fragmentPrediction(o Spec, f *dream.Fragment, r rating) *dream.Prediction {
@@ -129,7 +129,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec, fragment
 	if err != nil {
 		return nil, Done{}, err
 	}
-	known, err := o.playbook(ctx, r.Stretch)
+	existing, err := o.playbook(ctx, r.Stretch)
 	if err != nil {
 		return nil, Done{}, err
 	}
@@ -141,7 +141,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec, fragment
 	c := call{
 		spec: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "capture", role: dream.Observer, temperature: r.Temperature,
 		behind: idsOf(fragments),
-		text:   prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: known}),
+		text:   prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: existing}),
 		tokens: order.Knobs.AnswerTokens + 60*len(fragments), seed: seedOf(order, dream.Onset, 99, 0),
 	}
 	var answer ratings

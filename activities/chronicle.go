@@ -70,7 +70,7 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 	for i, m := range r.Marks {
 		t, err := c.tally(ctx, r, m)
 		if err != nil {
-			return nil, tell(err)
+			return nil, toApplicationError(err)
 		}
 		tallies[i] = t
 		there, back := c.moves(r.Stretch, m)
@@ -88,10 +88,10 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 			w.Waking, err = c.waking(ctx, spec, r.Stretch)
 		}
 		if err != nil {
-			return nil, tell(err)
+			return nil, toApplicationError(err)
 		}
 	}
-	return tallies, tell(c.write(ctx, r.Stretch, w))
+	return tallies, toApplicationError(c.write(ctx, r.Stretch, w))
 }
 
 // moves are the announcements of a cycle that went too deep: the way there stands before its Dali interrupt, the way back after it.

@@ -13,6 +13,6 @@ import (
 func TestAnOnsetLastedAsLongAsTheAgentWasAsleepInIt(t *testing.T) {
 	t.Parallel()
 	m := Mark{Phase: dream.Onset, Name: "close", State: "ran", Started: tonight, Away: 2 * time.Hour}
-	told := edge(m, dream.Tally{}, tonight.Add(2*time.Hour+30*time.Second))
-	require.Equal(t, []event.Payload{event.OnsetCompleted{Seconds: 30}}, told)
+	result := edge(m, dream.Tally{}, tonight.Add(2*time.Hour+30*time.Second))
+	require.Equal(t, []event.Payload{event.OnsetCompleted{Seconds: 30}}, result)
 }

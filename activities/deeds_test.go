@@ -30,7 +30,7 @@ func TestWhatAnUnreadableAnswerSaidStaysOutOfTheHistory(t *testing.T) {
 	body, err := json.Marshal(result)
 	require.NoError(t, err)
 	require.NotContains(t, string(body), secret)
-	require.Len(t, r.model.asked, 2, "one attempt at repair")
+	require.Len(t, r.model.requests, 2, "one attempt at repair")
 }
 
 func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
@@ -38,18 +38,18 @@ func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
 	for _, kind := range []inference.Kind{
 		inference.BadRequest, inference.Unauthorized, inference.NoMoney, inference.RateLimited, inference.Unavailable, inference.Broken, inference.Malformed,
 	} {
-		err := tell(&inference.Failure{Kind: kind, Status: 418, Message: "cannot serve " + secret})
+		err := toApplicationError(&inference.Failure{Kind: kind, Status: 418, Message: "cannot serve " + secret})
 		require.NotContains(t, err.Error(), secret)
 		require.Contains(t, err.Error(), string(kind))
 		require.Contains(t, err.Error(), "418")
 	}
 	nobody := &callFailed{"house/any", &inference.Failure{Kind: inference.Unavailable, Message: "dial tcp " + secret}}
-	require.ErrorContains(t, tell(nobody), "house/any: unavailable: nobody answers there")
-	require.NotContains(t, tell(nobody).Error(), secret)
+	require.ErrorContains(t, toApplicationError(nobody), "house/any: unavailable: nobody answers there")
+	require.NotContains(t, toApplicationError(nobody).Error(), secret)
 	strange := &inference.Failure{Kind: inference.BadRequest, Status: 404, Message: "The model " + secret + " does not exist"}
-	require.ErrorContains(t, tell(strange), "bad_request (HTTP 404): the provider does not know this model")
-	require.NotContains(t, tell(strange).Error(), secret)
-	require.ErrorContains(t, tell(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}), "model x has no price")
+	require.ErrorContains(t, toApplicationError(strange), "bad_request (HTTP 404): the provider does not know this model")
+	require.NotContains(t, toApplicationError(strange).Error(), secret)
+	require.ErrorContains(t, toApplicationError(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}), "model x has no price")
 }
 
 func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
@@ -90,12 +90,12 @@ func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"]}]}`
 	var result StepResult
-	for limit := budget.Micros(1000); len(r.model.asked) == 0; limit += 10 { // the least that pays for the call and nothing else
+	for limit := budget.Micros(1000); len(r.model.requests) == 0; limit += 10 { // the least that pays for the call and nothing else
 		request := step(s, 1.2)
 		request.Limit = limit
 		result, err = (&Onset{r.ports}).Induce(context.Background(), request)
 		require.NoError(t, err)
-		if len(r.model.asked) == 1 && result.End == EndDone { // what the settled call left is enough to place it
+		if len(r.model.requests) == 1 && result.End == EndDone { // what the settled call left is enough to place it
 			return
 		}
 	}
@@ -163,8 +163,8 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 	result, err := (&Onset{r.ports}).Judge(ctx, request)
 	require.NoError(t, err)
 	require.Len(t, result.Made, 1)
-	for _, asked := range r.model.asked {
-		for _, m := range asked.Messages {
+	for _, request := range r.model.requests {
+		for _, m := range request.Messages {
 			require.NotContains(t, m.Content, "OLDDREAM")
 			require.NotContains(t, m.Content, "FUTURE")
 		}
@@ -280,7 +280,7 @@ func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
 	s := r.begin(r.spec(1, tonight))
 	_, err = (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.ErrorContains(t, err, "oneiros memory embed --agent a")
-	require.Empty(t, r.model.asked)
+	require.Empty(t, r.model.requests)
 }
 
 func TestTheMemoriesShownFitTheModelsWindow(t *testing.T) {
@@ -373,7 +373,7 @@ func TestAMemoryForgottenInMidDreamIsShownNoMore(t *testing.T) {
 		request.Cycle, request.Turn = 1, turn
 		_, err := (&Onset{r.ports}).Partial(ctx, request)
 		require.NoError(t, err)
-		return r.model.asked[len(r.model.asked)-1].Messages[1].Content
+		return r.model.requests[len(r.model.requests)-1].Messages[1].Content
 	}
 	require.Contains(t, shown(1), "number 21 gull")
 	other, err := sqlitestore.Open(ctx, r.path) // another process of the deployment
@@ -423,5 +423,5 @@ func TestAStepDoneAgainSaysThatItsAnswerWasBoughtBefore(t *testing.T) {
 		require.Equal(t, want, result.Reused, "time %d", again+1)
 		require.Len(t, result.Made, 1)
 	}
-	require.Len(t, r.model.asked, 1)
+	require.Len(t, r.model.requests, 1)
 }

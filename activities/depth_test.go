@@ -203,7 +203,7 @@ From outside, faint and far away:
 		request.Cycle, request.Turn, request.Stage = 1, turn+1, c.stage
 		_, err = (&Onset{r.ports}).Partial(ctx, request)
 		require.NoError(t, err)
-		shown := r.model.asked[len(r.model.asked)-1].Messages[1].Content
+		shown := r.model.requests[len(r.model.requests)-1].Messages[1].Content
 		require.Equal(t, c.share, strings.Count(shown, "- [w"), c.stage)
 		require.NotContains(t, shown, "tomorrow")
 		require.NotContains(t, shown, "stale")
@@ -233,7 +233,7 @@ func TestAFeedThatDoesNotAnswerLetsNothingIn(t *testing.T) {
 	r.model.say["partial"] = "a lamp"
 	_, err = (&Onset{r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
-	require.NotContains(t, r.model.asked[len(r.model.asked)-1].Messages[1].Content, "outside")
+	require.NotContains(t, r.model.requests[len(r.model.requests)-1].Messages[1].Content, "outside")
 }
 
 // The verdict of a partial tells the workflow how much sense it still made, in numbers.
@@ -291,18 +291,18 @@ func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
 	}
 	events, err := r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
-	var told []string
+	var lines []string
 	for _, e := range events {
 		switch e.Type {
 		case "DepthChanged":
 			var p event.DepthChanged
 			require.NoError(t, json.Unmarshal(e.Data, &p))
-			told = append(told, fmt.Sprintf("%s to %s at %.3f", p.From, p.To, p.Temperature))
+			lines = append(lines, fmt.Sprintf("%s to %s at %.3f", p.From, p.To, p.Temperature))
 		case "DaliInterrupt":
 			var p event.DaliInterrupt
 			require.NoError(t, json.Unmarshal(e.Data, &p))
-			told = append(told, "interrupt: "+p.TooDeep)
+			lines = append(lines, "interrupt: "+p.TooDeep)
 		}
 	}
-	require.Equal(t, []string{"peak to too_deep at 1.500", "interrupt: incoherent", "too_deep to peak at 1.286"}, told)
+	require.Equal(t, []string{"peak to too_deep at 1.500", "interrupt: incoherent", "too_deep to peak at 1.286"}, lines)
 }

@@ -52,9 +52,9 @@ func (p Ports) spec(ctx context.Context, s Stretch) (Spec, error) {
 		return o, err
 	}
 	p.cache.fresh(s.Dream, forgets)
-	var known *Spec
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.spec }); known != nil {
-		return *known, nil
+	var existing *Spec
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.spec }); existing != nil {
+		return *existing, nil
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, specNote)
 	if err != nil {
@@ -77,10 +77,10 @@ func (p Ports) forgettings(ctx context.Context, agent string) (int64, error) {
 
 // self reads who dreams, and the theme of the night.
 func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error) {
-	var known *prompt.Self
+	var existing *prompt.Self
 	var theme string
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known, theme = v.self, v.theme }); known != nil {
-		return *known, theme, nil
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing, theme = v.self, v.theme }); existing != nil {
+		return *existing, theme, nil
 	}
 	agent, err := p.Memory.Agent(ctx, s.Agent)
 	if err != nil {
@@ -120,7 +120,7 @@ func (c call) key() string { return c.spec.Dream + "/" + string(c.phase) + "/" +
 func (c call) charge(step string) purse.Charge {
 	accounts := append([]budget.Account{{Scope: PhaseScope(c.spec.Dream, c.phase), Limit: c.limit}}, c.spec.Accounts...)
 	return purse.Charge{
-		Step: step, Agent: c.spec.Agent, Dream: c.spec.Dream, Phase: string(c.phase), Day: c.spec.Day, Accounts: accounts, Asked: c.stretch.Now,
+		Step: step, Agent: c.spec.Agent, Dream: c.spec.Dream, Phase: string(c.phase), Day: c.spec.Day, Accounts: accounts, RequestedAt: c.stretch.Now,
 	}
 }
 
@@ -235,12 +235,12 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 		return Done{}, err
 	}
 	if activity.IsActivity(ctx) {
-		said := err.Error()
+		text := err.Error()
 		if failure, ok := inference.AsFailure(err); ok { // a provider's own words may quote what it was shown
 			activity.GetLogger(ctx).Debug("a call failed; the provider's own words", "model", model, "error", err)
-			said = brief(failure)
+			text = brief(failure)
 		}
-		activity.GetLogger(ctx).Warn("a call failed", "model", model, "error", said)
+		activity.GetLogger(ctx).Warn("a call failed", "model", model, "error", text)
 	}
 	return Done{}, &callFailed{model, err}
 }

@@ -70,7 +70,7 @@ func (b *DreamRun) Rouse(ctx context.Context, r RouseRequest) (RouseResult, erro
 	visit.Lock, visit.Notify = r.Lock, b.WakeBus != nil
 	arrival, err := b.Presence.Arrive(ctx, visit)
 	if err != nil {
-		return RouseResult{Wake: r.Wake}, tell(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
+		return RouseResult{Wake: r.Wake}, toApplicationError(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
 	}
 	w := r.Wake
 	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Stretch{Now: r.Now})
@@ -109,7 +109,7 @@ type GreetResult struct {
 func (b *DreamRun) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
 	newest, err := b.Presence.Epoch(ctx, r.Agent)
 	if err != nil {
-		return GreetResult{}, tell(fmt.Errorf("ask for the epoch of %s: %w", r.Agent, err))
+		return GreetResult{}, toApplicationError(fmt.Errorf("ask for the epoch of %s: %w", r.Agent, err))
 	}
 	var result GreetResult
 	if r.Epoch > newest {
@@ -118,10 +118,10 @@ func (b *DreamRun) Greet(ctx context.Context, r GreetRequest) (GreetResult, erro
 	if !r.Asleep {
 		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Stretch{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
 		if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}, Late: true}); err != nil { // somebody waits
-			return result, tell(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
+			return result, toApplicationError(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
 		}
 	}
-	return result, tell(b.Presence.Told(ctx, r.Agent, r.Epoch))
+	return result, toApplicationError(b.Presence.Recorded(ctx, r.Agent, r.Epoch))
 }
 
 // LookRequest asks who holds an agent awake.
@@ -147,7 +147,7 @@ func (b *DreamRun) Look(ctx context.Context, r LookRequest) (LookResult, error) 
 	now := b.now(Stretch{Now: r.Now})
 	status, err := b.Presence.Status(ctx, r.Agent, now)
 	if err != nil {
-		return LookResult{}, tell(fmt.Errorf("ask who is connected to %s: %w", r.Agent, err))
+		return LookResult{}, toApplicationError(fmt.Errorf("ask who is connected to %s: %w", r.Agent, err))
 	}
 	result := LookResult{Until: status.Until(), Epoch: status.Epoch, Seen: status.Seen}
 	if last := status.Last; last != nil {
@@ -163,5 +163,5 @@ func (b *DreamRun) Look(ctx context.Context, r LookRequest) (LookResult, error) 
 	}
 	e := event.New(fmt.Sprintf("asleep/%d", status.Epoch), r.Agent, "", now, event.AgentAsleep{Epoch: status.Epoch})
 	_, err = b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "sleep", Events: []event.Event{e}})
-	return result, tell(err)
+	return result, toApplicationError(err)
 }

@@ -35,9 +35,9 @@ func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
 	require.Equal(t, tonight.Add(90*time.Second), found.Until)
 	require.Empty(t, look(2*time.Minute, true).Visit)
 	var asleep event.AgentAsleep
-	require.Zero(t, r.told(asleep.EventType(), &asleep))
+	require.Zero(t, r.count(asleep.EventType(), &asleep))
 	look(2*time.Minute, false)
-	require.Equal(t, 1, r.told(asleep.EventType(), &asleep))
+	require.Equal(t, 1, r.count(asleep.EventType(), &asleep))
 }
 
 func TestOnlyAConnectThatRaisesNothingOverASleeperJoins(t *testing.T) {

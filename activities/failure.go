@@ -30,21 +30,21 @@ var (
 	ErrSettings = errors.New("this setting cannot be read")
 )
 
-// tell turns a deed's error into what Temporal should know: the type, whether to try again, and the provider's own delay.
-func tell(err error) error {
+// toApplicationError turns a deed's error into what Temporal should know: the type, whether to try again, and the provider's own delay.
+func toApplicationError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if failure, ok := inference.AsFailure(err); ok {
-		said := brief(failure)
+		text := brief(failure)
 		var call *callFailed
 		if errors.As(err, &call) {
-			said = call.model + ": " + said
+			text = call.model + ": " + text
 		}
 		if !failure.Again() {
-			return temporal.NewNonRetryableApplicationError(said, FailRefused, nil)
+			return temporal.NewNonRetryableApplicationError(text, FailRefused, nil)
 		}
-		return temporal.NewApplicationErrorWithOptions(said, FailProvider,
+		return temporal.NewApplicationErrorWithOptions(text, FailProvider,
 			temporal.ApplicationErrorOptions{NextRetryDelay: failure.RetryAfter})
 	}
 	switch {
@@ -59,8 +59,8 @@ func tell(err error) error {
 	case errors.Is(err, errStopping):
 		return temporal.NewApplicationError(err.Error(), FailStopping)
 	}
-	var told *temporal.ApplicationError
-	if errors.As(err, &told) {
+	var result *temporal.ApplicationError
+	if errors.As(err, &result) {
 		return err
 	}
 	return temporal.NewApplicationErrorWithOptions(err.Error(), FailStore, temporal.ApplicationErrorOptions{Cause: err})
@@ -102,6 +102,6 @@ func (c *callFailed) Unwrap() error { return c.err }
 
 // canceled says whether ctx ended because the workflow asked for it, and not because a worker stops or a clock ran out.
 func canceled(ctx context.Context) bool {
-	var asked *temporal.CanceledError
-	return ctx.Err() != nil && errors.As(context.Cause(ctx), &asked)
+	var request *temporal.CanceledError
+	return ctx.Err() != nil && errors.As(context.Cause(ctx), &request)
 }

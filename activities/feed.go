@@ -69,17 +69,17 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	case errors.Is(err, memory.ErrNotFound), err == nil && feed.URL == "":
 		return PullResult{Gone: true}, nil
 	case err != nil:
-		return PullResult{}, tell(fmt.Errorf("read feed %s: %w", r.Feed, err))
+		return PullResult{}, toApplicationError(fmt.Errorf("read feed %s: %w", r.Feed, err))
 	}
-	said, err := f.ask(ctx, feed)
+	answer, err := f.ask(ctx, feed)
 	switch {
 	case ctx.Err() != nil:
 		return PullResult{}, fmt.Errorf("ask feed %s: %w", r.Feed, ctx.Err())
 	case err != nil:
 		return PullResult{Fault: err.Error()}, nil
 	}
-	said = alarm.Named(said, r.Rules)
-	result := PullResult{Readings: alarm.Watched(said, r.Rules), Rest: alarm.Unwatched(said, r.Rules)}
+	answer = alarm.Named(answer, r.Rules)
+	result := PullResult{Readings: alarm.Watched(answer, r.Rules), Rest: alarm.Unwatched(answer, r.Rules)}
 	if len(result.Readings) > alarm.MostReadings {
 		return PullResult{Fault: fmt.Sprintf("it says %d things that its rules look at; %d at most: let the path end nearer, or name metrics in the rules",
 			len(result.Readings), alarm.MostReadings)}, nil
@@ -93,9 +93,9 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 
 // ask asks a feed, and once more when the next time to ask is far.
 func (f *Feed) ask(ctx context.Context, feed dream.Feed) ([]dream.Reading, error) {
-	said, err := f.Fetch.Fetch(ctx, feed)
+	answer, err := f.Fetch.Fetch(ctx, feed)
 	if err == nil || feed.Every < seldom {
-		return said, err
+		return answer, err
 	}
 	select {
 	case <-ctx.Done():
@@ -178,8 +178,8 @@ func (f *Feed) reach(ctx context.Context, agent dream.Agent, r SoundRequest) (re
 	if !r.Quiet {
 		err = f.rouse(ctx, agent, r)
 	}
-	resolved, told := Reckon(f.Ports).Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
-	return resolved, errors.Join(err, told, f.call(ctx, agent, r))
+	resolved, result := Reckon(f.Ports).Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
+	return resolved, errors.Join(err, result, f.call(ctx, agent, r))
 }
 
 // rouse wakes one agent. Its log tells of the alarm although it could not be woken.

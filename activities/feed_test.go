@@ -98,13 +98,13 @@ func TestAPullReadsTheURLFromTheStoreAndTellsOnlyWhatRulesLookAt(t *testing.T) {
 func TestAFeedThatFailsIsAResultAndIsAskedOnceMoreWhenTheNextTimeIsFar(t *testing.T) {
 	t.Parallel()
 	h, m := build(t), &market{fails: errors.New("host answered 503")}
-	for every, asked := range map[time.Duration]int{time.Minute: 2, time.Second: 1} {
+	for every, requests := range map[time.Duration]int{time.Minute: 2, time.Second: 1} {
 		m.asked = nil
 		require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain", URL: "https://host", Every: every}))
 		got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain"})
 		require.NoError(t, err, "the SDK logs every error of a deed, and the feed's faults are not ours")
 		require.Equal(t, activities.PullResult{Fault: "host answered 503"}, got)
-		require.Len(t, m.asked, asked)
+		require.Len(t, m.asked, requests)
 	}
 	ended, cancel := context.WithCancel(h.ctx)
 	cancel()

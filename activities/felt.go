@@ -11,7 +11,7 @@ import (
 
 // shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by how
 // much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether it moved.
-func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, record *dream.Record, last presence.Wake) (moved, known bool, err error) {
+func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, record *dream.Record, last presence.Wake) (moved, found bool, err error) {
 	if last.Epoch == r.Epoch+1 {
 		return last.Dream == r.Dream && last.Delta > 0, true, nil
 	}

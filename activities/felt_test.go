@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-func (r *rig) feels(p float64) {
+func (r *rig) affect(p float64) {
 	r.t.Helper()
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "talk", Affect: &dream.Affect{PAD: mood.PAD{Pleasure: p}, Cause: "talk"}})
 	require.NoError(r.t, err)
@@ -31,7 +31,7 @@ func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o, s := r.waits()
-	r.feels(.9)
+	r.affect(.9)
 	lain := r.beginAgain(o, s)
 	require.Empty(t, lain.Refused, lain.Reason)
 	s.Epoch = lain.Epoch
@@ -129,7 +129,7 @@ func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
 			require.NoError(t, err)
 			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
 			require.Equal(t, c.felt, r.nightOf(s).Connected)
-			r.feels(-.5)
+			r.affect(-.5)
 			lain := r.beginAgain(o, s)
 			require.Empty(t, lain.Refused, lain.Reason)
 			s.Epoch = lain.Epoch
@@ -167,10 +167,10 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 		}
 		_, err = r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.NREM, Cycle: 1, TTL: time.Hour})
 		require.NoError(t, err)
-		var told event.DreamInterrupted
-		require.Equal(t, 1, r.told(told.EventType(), &told))
-		require.Equal(t, again, told.DeltaUnknown)
-		require.Equal(t, again, told.Delta == 0)
+		var result event.DreamInterrupted
+		require.Equal(t, 1, r.count(result.EventType(), &result))
+		require.Equal(t, again, result.DeltaUnknown)
+		require.Equal(t, again, result.Delta == 0)
 		require.Equal(t, 2, r.nightOf(s).Connected, "it was moved all the same")
 	}
 }

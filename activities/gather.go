@@ -54,7 +54,7 @@ func gatherNote(cycle int) string { return fmt.Sprintf("gathered/%d", cycle) }
 func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
-		return GatherResult{}, tell(err)
+		return GatherResult{}, toApplicationError(err)
 	}
 	result, err := o.gather(ctx, r, spec)
 	if err != nil {
@@ -65,14 +65,14 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 	} else {
 		result.Depth, err = o.aim(ctx, spec, r.Stretch)
 	}
-	return result, tell(err)
+	return result, toApplicationError(err)
 }
 
 func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherResult, error) {
 	if d := r.Deeper; d != nil {
 		e := o.event(r.Stretch, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
 		if err := o.write(ctx, r.Stretch, memory.Write{Events: []event.Event{e}}); err != nil {
-			return GatherResult{}, tell(err)
+			return GatherResult{}, toApplicationError(err)
 		}
 	}
 	body, err := o.Memory.Note(ctx, r.Agent, r.Dream, gatherNote(r.Cycle))
@@ -80,26 +80,26 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 		return readGathering(r, body)
 	}
 	if !errors.Is(err, memory.ErrNotFound) {
-		return GatherResult{}, tell(fmt.Errorf("read what cycle %d gathered: %w", r.Cycle, err))
+		return GatherResult{}, toApplicationError(fmt.Errorf("read what cycle %d gathered: %w", r.Cycle, err))
 	}
 	affect, err := o.Memory.Affect(ctx, r.Agent)
 	if err != nil {
-		return GatherResult{}, tell(err)
+		return GatherResult{}, toApplicationError(err)
 	}
 	feels := affect.At(spec.AsOf) // as of the night's now, like everything that is gathered
 	if r.Since != nil && feels.Distance(*r.Since) <= mood.RebiasAfterShift {
 		return GatherResult{Same: true, Affect: *r.Since}, nil
 	}
 	if err := o.sameSpace(ctx, spec); err != nil {
-		return GatherResult{}, tell(err)
+		return GatherResult{}, toApplicationError(err)
 	}
 	items, err := o.choose(ctx, spec)
 	if err != nil {
-		return GatherResult{}, tell(err)
+		return GatherResult{}, toApplicationError(err)
 	}
 	pooled := func() ([]string, error) { return idsOf(memory.As[*dream.Episode](items)), nil }
 	if _, err := o.frozen(ctx, r.Stretch, poolNote, pooled); err != nil {
-		return GatherResult{}, tell(err)
+		return GatherResult{}, toApplicationError(err)
 	}
 	var pieces []hypnagogia.Piece
 	for _, item := range items {
@@ -108,12 +108,12 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 	ranked := hypnagogia.Rank(pieces, feels, spec.AsOf)
 	if r.Cycle == 0 {
 		if err := o.listen(ctx, spec, r.Stretch); err != nil {
-			return GatherResult{}, tell(err)
+			return GatherResult{}, toApplicationError(err)
 		}
 	}
 	world, err := o.world(ctx, spec, r.Stretch)
 	if err != nil {
-		return GatherResult{}, tell(err)
+		return GatherResult{}, toApplicationError(err)
 	}
 	fitting := hypnagogia.Fit(ranked, o.window(spec)-outside(world))
 	shuffled := hypnagogia.Shuffle(fitting, spec.Knobs.Shuffle, hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
@@ -121,7 +121,7 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 		Cycle: r.Cycle, Bias: feels.Bias(), Affect: feels, Selected: len(pieces), Shown: len(shuffled),
 	}}
 	if g.Result.Bare, err = o.bare(ctx, spec, shuffled); err != nil {
-		return GatherResult{}, tell(err)
+		return GatherResult{}, toApplicationError(err)
 	}
 	for _, p := range shuffled {
 		g.Shown = append(g.Shown, shown{Ref: p.Ref, Item: p.Item})
@@ -130,7 +130,7 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 		return GatherResult{}, fmt.Errorf("note what was gathered: %w", err)
 	}
 	if body, err = o.Memory.PutNote(ctx, r.Agent, r.fence(), gatherNote(r.Cycle), body); err != nil {
-		return GatherResult{}, tell(err)
+		return GatherResult{}, toApplicationError(err)
 	}
 	return readGathering(r, body) // what another attempt noted first holds
 }
@@ -184,9 +184,9 @@ func (o *Onset) window(order Spec) int {
 // choose selects by S4: the newest, the salient, and those about to fade, each once, nothing from after the night's now.
 // They are kept at hand and must not be changed.
 func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
-	var known []dream.Item
-	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { known = v.chosen }); known != nil {
-		return known, nil
+	var existing []dream.Item
+	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.chosen }); existing != nil {
+		return existing, nil
 	}
 	k, until := o.Knobs, o.AsOf.Add(1)
 	episodes := []dream.Kind{dream.KindEpisode}
@@ -196,7 +196,7 @@ func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 		{Agent: o.Agent, Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: k.Decaying, Until: until},
 	}
 	var chosen []dream.Item
-	met := map[string]dream.Item{}
+	seen := map[string]dream.Item{}
 	for _, q := range queries {
 		if q.Limit == 0 {
 			continue
@@ -206,21 +206,21 @@ func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 			return nil, fmt.Errorf("choose memories (%s): %w", q.Order, err)
 		}
 		for _, item := range items {
-			if id := item.Header().ID; met[id] == nil {
-				met[id] = item
+			if id := item.Header().ID; seen[id] == nil {
+				seen[id] = item
 				chosen = append(chosen, item)
 			}
 		}
 	}
-	p.cache.put(ctx, o.Dream, func(v *cachedRun) { v.chosen, v.met = chosen, met })
+	p.cache.put(ctx, o.Dream, func(v *cachedRun) { v.chosen, v.met = chosen, seen })
 	return chosen, nil
 }
 
 // again reads memories that a dream has chosen, from the store where they are not at hand. They must not be changed.
 func (p Ports) again(ctx context.Context, s Stretch, ids []string) ([]dream.Item, error) {
-	var known []dream.Item
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.those(ids) }); known != nil {
-		return known, nil
+	var existing []dream.Item
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.those(ids) }); existing != nil {
+		return existing, nil
 	}
 	return p.Memory.Get(ctx, s.Agent, ids...)
 }
@@ -239,9 +239,9 @@ var measurable = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindP
 
 // remember reads a gathering back as the lines of a prompt, with the item behind each line.
 func (o *Onset) remember(ctx context.Context, s Stretch, cycle int) ([]prompt.Line, []string, error) {
-	var known *remembered
-	if o.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.shown[cycle] }); known != nil {
-		return known.lines, known.behind, nil
+	var existing *remembered
+	if o.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.shown[cycle] }); existing != nil {
+		return existing.lines, existing.behind, nil
 	}
 	body, err := o.Memory.Note(ctx, s.Agent, s.Dream, gatherNote(cycle))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// heard is a thought as the observer has it: placed, with what is near to it and what can be told of it without asking anybody.
-type heard struct {
+// judgedThought is a thought as the observer has it: placed, with what is near to it and what can be told of it without asking anybody.
+type judgedThought struct {
 	f      *dream.Fragment
 	vector memory.Vector
 	near   hypnagogia.Near
@@ -17,16 +17,16 @@ type heard struct {
 }
 
 // weigh is the verdict on a thought, measured or by what a judge said. Orders of before the observer had parts keep its old law.
-func (h heard) weigh(spec Spec, said *dream.Scores) dream.Verdict {
+func (h judgedThought) weigh(spec Spec, answer *dream.Scores) dream.Verdict {
 	if spec.Observer != nil {
-		return hypnagogia.Weigh(h.f.Content, h.near, said, h.ear)
+		return hypnagogia.Weigh(h.f.Content, h.near, answer, h.ear)
 	}
 	v := hypnagogia.Judge(h.f.Content, h.near)
-	if said == nil {
+	if answer == nil {
 		return v
 	}
 	measured := v.Coherence
-	v.Novelty, v.Relevance, v.Coherence = said.Novelty, said.Relevance, said.Coherence
+	v.Novelty, v.Relevance, v.Coherence = answer.Novelty, answer.Relevance, answer.Coherence
 	if measured < .5 {
 		v.Coherence = min(v.Coherence, measured) // nor is a loop or token soup coherent
 	}
@@ -45,7 +45,7 @@ const (
 )
 
 // hear places thoughts, and the parts of each beside it, in one call, and looks up what lies near them.
-func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dream.Fragment) ([]heard, Done, error) {
+func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dream.Fragment) ([]judgedThought, Done, error) {
 	if len(fragments) == 0 {
 		return nil, Done{}, nil
 	}
@@ -61,10 +61,10 @@ func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dr
 	if err != nil || done.End != EndDone {
 		return nil, done, err
 	}
-	all := make([]heard, len(fragments))
+	all := make([]judgedThought, len(fragments))
 	at := 0
 	for i, f := range fragments {
-		h := heard{f: f, vector: memory.Vector{Item: f.ID, Space: got.Space, V: got.V[at]}, ear: base[i]}
+		h := judgedThought{f: f, vector: memory.Vector{Item: f.ID, Space: got.Space, V: got.V[at]}, ear: base[i]}
 		if neighbours := got.V[at+1 : at+1+len(parts[i])]; len(neighbours) > 1 {
 			meaning := hypnagogia.MeaningOf(cosines(neighbours), space.Mean)
 			h.ear.Meaning = &meaning

@@ -114,7 +114,7 @@ type EntryRequest struct {
 func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error) {
 	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	answers, err := f.ask(ctx, r.Stretch, spec, AtEntry, "hooks/entry", func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
 		veto, err := h.Entry(ctx, HookEntry{
@@ -124,7 +124,7 @@ func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error
 		return answered{Veto: veto}, err
 	})
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	var result StepResult
 	for _, a := range answers {
@@ -135,7 +135,7 @@ func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error
 			result.Scope, result.Reason = a.Hook, a.Veto
 		}
 	}
-	return result, tell(f.write(ctx, r.Stretch, memory.Write{Events: f.silences(r.Stretch, AtEntry, "entry", answers)}))
+	return result, toApplicationError(f.write(ctx, r.Stretch, memory.Write{Events: f.silences(r.Stretch, AtEntry, "entry", answers)}))
 }
 
 func depthTable() map[dream.Behaviour]dream.DepthBound {
@@ -159,11 +159,11 @@ type ReviewRequest struct {
 func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, error) {
 	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	items, err := f.Memory.Get(ctx, r.Agent, r.Fragments...)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	fragments := memory.As[*dream.Fragment](items)
 	border := fmt.Sprintf("hooks/capture-%d", r.Cycle)
@@ -172,7 +172,7 @@ func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, err
 		return answered{Concerns: concerns, Fault: astray(concerns, r.Fragments)}, err
 	})
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	w := memory.Write{Events: f.silences(r.Stretch, AtCapture, border, answers)}
 	var result StepResult
@@ -194,7 +194,7 @@ func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, err
 		_, barred := fragment.Barred()
 		result.Made = append(result.Made, Made{ID: fragment.ID, Score: fragment.Verdict.Composite, Kept: !barred})
 	}
-	return result, tell(f.write(ctx, r.Stretch, w))
+	return result, toApplicationError(f.write(ctx, r.Stretch, w))
 }
 
 func captured(fragments []*dream.Fragment, text bool) []Captured {
@@ -227,7 +227,7 @@ func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
 		Agent: r.Handle, Dream: r.Dream, Outcome: r.Ending.Outcome, Reason: r.Ending.Reason, Budget: r.Budget, Spent: r.Cost.Spent, Phases: r.Cost.Tallies,
 	}
 	if err := f.count(ctx, r.Stretch, &x); err != nil {
-		return tell(err)
+		return toApplicationError(err)
 	}
 	answers := f.every(ctx, rulesAt(r.Rules, AtExit), func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
 		return answered{}, h.Exit(ctx, x)
@@ -237,7 +237,7 @@ func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
 		return nil
 	}
 	_, err := f.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: r.Dream, Events: events})
-	return tell(err)
+	return toApplicationError(err)
 }
 
 // count fills in what the dream has made.
@@ -271,13 +271,13 @@ func (f *Frontier) count(ctx context.Context, s Stretch, x *HookExit) error {
 }
 
 func rulesAt(rules []HookRule, at Border) []HookRule {
-	var asked []HookRule
+	var request []HookRule
 	for _, r := range rules {
 		if slices.Contains(r.At, at) {
-			asked = append(asked, r)
+			request = append(request, r)
 		}
 	}
-	return asked
+	return request
 }
 
 // ask asks the hooks of a border once: what they said is noted, and a deed that is done again reads it.
@@ -329,8 +329,8 @@ const noting = 500 * time.Millisecond
 
 // one asks a hook and goes on when its time is over, whether it heeds that or not.
 func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Context, Hook, HookRule) (answered, error)) answered {
-	hook, known := f.Hooks[rule.Name]
-	if !known {
+	hook, found := f.Hooks[rule.Name]
+	if !found {
 		return answered{Fault: "no hook of this name is fitted in the worker"}
 	}
 	within := rule.Timeout
@@ -339,21 +339,21 @@ func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Cont
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	said := make(chan answered, 1)
+	answer := make(chan answered, 1)
 	go func() {
 		defer func() {
 			if fault := recover(); fault != nil {
-				said <- answered{Fault: fmt.Sprintf("it panicked: %v", fault)}
+				answer <- answered{Fault: fmt.Sprintf("it panicked: %v", fault)}
 			}
 		}()
 		a, err := how(ctx, hook, rule)
 		if err != nil {
 			a = answered{Fault: err.Error()}
 		}
-		said <- a.worded()
+		answer <- a.worded()
 	}()
 	select {
-	case a := <-said:
+	case a := <-answer:
 		return a
 	case <-ctx.Done():
 		return answered{Fault: fmt.Sprintf("no answer within %s", within.Round(time.Millisecond))}

@@ -30,8 +30,8 @@ func (a answered) about(fragment string) (string, bool) {
 const mostReason = 400
 
 // oneLine is what a hook said, on one line and no longer than it may be.
-func oneLine(said string) string {
-	letters := []rune(strings.Join(strings.Fields(said), " "))
+func oneLine(text string) string {
+	letters := []rune(strings.Join(strings.Fields(text), " "))
 	if len(letters) > mostReason {
 		letters = append(letters[:mostReason-1], '…')
 	}

@@ -176,14 +176,14 @@ func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
 	require.Equal(t, 1, flags)
 	events, err := r.store.Events(context.Background(), "a", 0, 0)
 	require.NoError(t, err)
-	told := 0
+	count := 0
 	for _, e := range events {
 		if e.Type == (event.FragmentFlagged{}).EventType() {
-			told++
+			count++
 			require.NotContains(t, string(e.Data), "fire")
 		}
 	}
-	require.Equal(t, 1, told)
+	require.Equal(t, 1, count)
 }
 
 // H23: nothing that a hook says may be lost in silence. A word about a fragment that it was not shown is one nobody can follow.
@@ -217,12 +217,12 @@ func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
 
 func TestTheReasonsOfAHookAreOneShortLineAndNeverNone(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		" \n ":              "it gave no reason",
 		"not\n\ttonight":    "not tonight",
 		longReason("word "): longReason("word ")[:mostReason-1] + "…",
 	} {
-		w := &warden{veto: said}
+		w := &warden{veto: text}
 		_, f, s := guarded(t, Hooks{"h": w}, ruleOf("h", SilentAllow))
 		result, err := f.Enter(t.Context(), EntryRequest{Stretch: s})
 		require.NoError(t, err)

@@ -38,28 +38,28 @@ type scenario struct {
 func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	view, err := m.view(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	s := &dream.Scenario{Operation: dream.Branch}
 	if r.Fragment != "" {
 		f, err := memory.One[*dream.Fragment](ctx, m.Memory, r.Agent, r.Fragment)
 		if err != nil {
-			return StepResult{}, tell(err)
+			return StepResult{}, toApplicationError(err)
 		}
 		may, err := mayDevelop(spec, f)
 		if err != nil {
-			return StepResult{}, tell(err)
+			return StepResult{}, toApplicationError(err)
 		}
 		if may {
 			view.Seed, s.Parent, s.Seeds, s.Sources = f.Content, f.ID, []string{f.ID}, []string{f.ID}
 		}
 	}
 	if err := m.setOut(ctx, spec, r, s, &view); err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	return m.imagine(ctx, r.StepRequest, spec, s, prompt.Imagine(view))
 }
@@ -81,9 +81,9 @@ func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dr
 	if err != nil {
 		return err
 	}
-	turned, told := hypnagogia.Turn(episodes, o.Knobs.ReplayAlpha, hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "turn"))
+	turned, reported := hypnagogia.Turn(episodes, o.Knobs.ReplayAlpha, hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "turn"))
 	drawn := hypnagogia.Recombine(episodes, 1, hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "recombine"))
-	otherwise := r.Cycle > 0 && told && (hypnagogia.WhatIfOf(r.Turn) == hypnagogia.Counterfactual || len(drawn) == 0)
+	otherwise := r.Cycle > 0 && reported && (hypnagogia.WhatIfOf(r.Turn) == hypnagogia.Counterfactual || len(drawn) == 0)
 	switch {
 	case otherwise:
 		view.Context, view.Action, view.Outcome, view.Turned = turned.Context, turned.Action, turned.Outcome, turned.Part
@@ -106,7 +106,7 @@ func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *
 	var answer scenario
 	_, done, err := m.askFor(ctx, c, &answer)
 	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	if strings.TrimSpace(answer.Content) == "" {
 		return StepResult{Done: Done{End: EndUnreadable, Reason: "the scenario has no content"}}, nil
@@ -118,7 +118,7 @@ func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *
 		p := foretell(spec, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days, answer.Confidence, answer.Trace, s.Sources)
 		lived := map[string]bool{}
 		if err := m.roots(ctx, r.Stretch, s.Sources, 2, lived); err != nil { // a scenario has the sources of those it grew from
-			return StepResult{}, tell(err)
+			return StepResult{}, toApplicationError(err)
 		}
 		p.Scenario, p.Episodes = s.ID, slices.Sorted(maps.Keys(lived))
 		items = append(items, p)

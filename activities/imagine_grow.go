@@ -32,21 +32,21 @@ var errGrow = errors.New("wrong number of scenarios")
 
 func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operation, want int) (StepResult, error) {
 	if len(r.Scenarios) != want {
-		return StepResult{}, tell(fmt.Errorf("%s %d scenarios: %w: it takes %d", op, len(r.Scenarios), errGrow, want))
+		return StepResult{}, toApplicationError(fmt.Errorf("%s %d scenarios: %w: it takes %d", op, len(r.Scenarios), errGrow, want))
 	}
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	from := make([]*dream.Scenario, want)
 	for i, id := range r.Scenarios {
 		if from[i], err = memory.One[*dream.Scenario](ctx, m.Memory, r.Agent, id); err != nil {
-			return StepResult{}, tell(err)
+			return StepResult{}, toApplicationError(err)
 		}
 	}
 	view, err := m.view(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	g := prompt.Growing{Self: view.Self, Theme: view.Theme, Playbook: view.Playbook, First: from[0].Content}
 	s := descendant(op, from)
@@ -56,7 +56,7 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 	}
 	g.Weakest, g.Said = weakest(from[0].Worth), from[0].Said
 	if g.Claim, err = m.claimOf(ctx, r.Stretch, from[0].ID); err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	return m.imagine(ctx, r.StepRequest, spec, s, prompt.Refine(g))
 }

@@ -26,14 +26,14 @@ type KeepRequest struct {
 func (m *Imagination) Keep(ctx context.Context, r KeepRequest) (StepResult, error) {
 	items, err := m.Memory.Get(ctx, r.Agent, r.Scenarios...)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	all := memory.As[*dream.Scenario](items)
 	if len(all) > 0 {
 		all[len(all)-1].Ended = r.Why
 	}
 	made, err := m.settle(ctx, r.Stretch, all, r.Keep)
-	return StepResult{Made: made}, tell(err)
+	return StepResult{Made: made}, toApplicationError(err)
 }
 
 // settle decides what becomes of scenarios, for good, and announces it.

@@ -32,17 +32,17 @@ type SurveyResult struct {
 func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
-		return SurveyResult{}, tell(err)
+		return SurveyResult{}, toApplicationError(err)
 	}
 	items, err := m.Memory.Get(ctx, r.Agent, r.Fragments...)
 	if err != nil {
-		return SurveyResult{}, tell(err)
+		return SurveyResult{}, toApplicationError(err)
 	}
 	result := SurveyResult{Means: hypnagogia.Means{Left: budget.Unlimited}}
 	for _, f := range memory.As[*dream.Fragment](items) {
 		may, err := mayDevelop(spec, f)
 		if err != nil {
-			return SurveyResult{}, tell(err)
+			return SurveyResult{}, toApplicationError(err)
 		}
 		if may {
 			result.Seeds = append(result.Seeds, f.ID)
@@ -58,12 +58,12 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 		}
 		balance, err := m.Purse.Ledger.Balance(ctx, account.Scope)
 		if err != nil {
-			return SurveyResult{}, tell(fmt.Errorf("read account %s: %w", account.Scope, err))
+			return SurveyResult{}, toApplicationError(fmt.Errorf("read account %s: %w", account.Scope, err))
 		}
 		result.Means.Left = min(result.Means.Left, max(0, account.Limit-balance.Reserved-balance.Spent))
 	}
 	result.Means.Prices, err = m.prices(ctx, r.Stretch, spec)
-	return result, tell(err)
+	return result, toApplicationError(err)
 }
 
 // longest is a text as long as a prompt quotes one.
@@ -82,19 +82,19 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string
 	refined.Claim, refined.Said, merged.Second = longest, longest, longest
 	most := max(o.Knobs.Branches, o.Knobs.RemBeam)
 	lines := make([]string, most)
-	known := make([]prompt.Weighed, shownKnown)
+	existing := make([]prompt.Weighed, shownKnown)
 	for i := range lines {
 		lines[i] = longest
 	}
-	for i := range known {
-		known[i].Text = longest
+	for i := range existing {
+		existing[i].Text = longest
 	}
 	prices := map[string]budget.Micros{}
 	for name, c := range map[string]call{
 		string(dream.Branch):       {role: dream.Imaginer, text: prompt.Imagine(view), tokens: o.Knobs.AnswerTokens},
 		string(dream.Refine):       {role: dream.Imaginer, text: prompt.Refine(refined), tokens: o.Knobs.AnswerTokens},
 		string(dream.Merge):        {role: dream.Imaginer, text: prompt.Merge(merged), tokens: o.Knobs.AnswerTokens},
-		hypnagogia.PriceOfWeighing: {role: dream.Observer, text: prompt.Weigh(prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Known: known}), tokens: weighTokens(o.Knobs, most)},
+		hypnagogia.PriceOfWeighing: {role: dream.Observer, text: prompt.Weigh(prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Known: existing}), tokens: weighTokens(o.Knobs, most)},
 	} {
 		c.spec = o
 		if prices[name], err = m.worst(c); err != nil {

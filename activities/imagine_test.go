@@ -79,7 +79,7 @@ func TestBranchesTakeTurnsBetweenWhatNeverMetAndWhatWentOtherwise(t *testing.T) 
 		result, err := m.Branch(context.Background(), request)
 		require.NoError(t, err)
 		made := r.scenario(result.Made[0].ID)
-		asked := r.model.asked[len(r.model.asked)-1].Messages[1].Content
+		question := r.model.requests[len(r.model.requests)-1].Messages[1].Content
 		require.Equal(t, dream.Branch, made.Operation)
 		require.Equal(t, []int{1, turn}, []int{made.Round, made.Turn})
 		require.Empty(t, made.Parents)
@@ -88,18 +88,18 @@ func TestBranchesTakeTurnsBetweenWhatNeverMetAndWhatWentOtherwise(t *testing.T) 
 			require.Equal(t, []string{f.ID}, made.Develops())
 			require.Equal(t, f.ID, made.Parent)
 			require.Equal(t, f.ID, made.Sources[0])
-			require.Contains(t, asked, f.Content)
+			require.Contains(t, question, f.Content)
 			lived = lived[1:]
 		}
 		if turn%2 == 0 {
 			require.True(t, made.Counterfactual && !made.Synthetic)
 			require.Len(t, lived, 1)
-			require.Contains(t, asked, "A situation that was; imagine that")
+			require.Contains(t, question, "A situation that was; imagine that")
 		} else {
 			require.True(t, made.Synthetic && !made.Counterfactual)
 			require.GreaterOrEqual(t, len(lived), 2)
 			require.LessOrEqual(t, len(lived), 3)
-			require.Contains(t, asked, "A situation that never was")
+			require.Contains(t, question, "A situation that never was")
 		}
 		claim, err := memory.One[*dream.Prediction](context.Background(), r.store, "a", made.ID+"/p")
 		require.NoError(t, err)
@@ -126,8 +126,8 @@ func TestABarredFragmentIsNeverDeveloped(t *testing.T) {
 	made := r.scenario(result.Made[0].ID)
 	require.Empty(t, made.Develops())
 	require.NotContains(t, made.Sources, barred.ID)
-	for _, asked := range r.model.asked {
-		for _, message := range asked.Messages {
+	for _, request := range r.model.requests {
+		for _, message := range request.Messages {
 			require.NotContains(t, message.Content, "BARRED")
 		}
 	}
@@ -152,9 +152,9 @@ func TestAScenarioGrownFromOthersRestsOnWhatTheyRestOn(t *testing.T) {
 	r.tells("the lamp is tied and floats")
 	refined, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 3), Scenarios: []string{a}})
 	require.NoError(t, err)
-	asked := r.model.asked[len(r.model.asked)-1].Messages[1].Content
+	question := r.model.requests[len(r.model.requests)-1].Messages[1].Content
 	for _, shown := range []string{"the lamp floats away", "the tide is late", "whether it could be true", "no lamp floats"} {
-		require.Contains(t, asked, shown)
+		require.Contains(t, question, shown)
 	}
 	one := r.scenario(refined.Made[0].ID)
 	require.Equal(t, dream.Refine, one.Operation)
@@ -213,9 +213,9 @@ func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) 
 	require.Zero(t, result.Made[0].Score)
 	require.InDelta(t, .7, result.Made[1].Score, 1e-9)
 	require.Equal(t, "it repeats what it came from", r.scenario(fresh[0]).Said)
-	asked := r.model.asked[len(r.model.asked)-1].Messages[1].Content
-	require.Contains(t, asked, "[w1] the lamp floats away (novelty 0.60, plausible 0.60, matters 0.60)")
-	require.NotContains(t, asked, "a gull counts", "what nobody weighed measures nothing")
+	question := r.model.requests[len(r.model.requests)-1].Messages[1].Content
+	require.Contains(t, question, "[w1] the lamp floats away (novelty 0.60, plausible 0.60, matters 0.60)")
+	require.NotContains(t, question, "a gull counts", "what nobody weighed measures nothing")
 
 	events, err := r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
@@ -233,21 +233,21 @@ func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) 
 	require.Equal(t, "scenario 5 grew out of it and stands in its place", r.scenario(made[1]).Reason)
 	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(made[0]).Reason)
 	require.Equal(t, "it is worth nothing", r.scenario(fresh[0]).Reason)
-	told := map[string]event.ScenarioImagined{}
+	values := map[string]event.ScenarioImagined{}
 	events, err = r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
 	for _, e := range events {
 		if e.Type == "ScenarioImagined" {
 			var p event.ScenarioImagined
 			require.NoError(t, json.Unmarshal(e.Data, &p))
-			told[p.Scenario] = p
+			values[p.Scenario] = p
 		}
 	}
-	require.Len(t, told, 5)
-	require.Equal(t, dream.Refine, told[fresh[1]].Operation)
-	require.Equal(t, []string{made[1]}, told[fresh[1]].Parents)
-	require.True(t, told[fresh[1]].Kept)
-	require.Equal(t, dream.Branch, told[made[0]].Operation)
+	require.Len(t, values, 5)
+	require.Equal(t, dream.Refine, values[fresh[1]].Operation)
+	require.Equal(t, []string{made[1]}, values[fresh[1]].Parents)
+	require.True(t, values[fresh[1]].Kept)
+	require.Equal(t, dream.Branch, values[made[0]].Operation)
 }
 
 func TestWhatTheMoneyDoesNotReachToWeighKeepsThatReason(t *testing.T) {
@@ -296,9 +296,9 @@ func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
 	_, err = m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: made})
 	require.NoError(t, err)
 	spent := budget.Micros(0)
-	for _, asked := range r.model.asked {
+	for _, request := range r.model.requests {
 		kind := "weigh"
-		switch text := asked.Messages[1].Content; {
+		switch text := request.Messages[1].Content; {
 		case strings.Contains(text, "Imagine one scenario from this"):
 			kind = "branch"
 		case strings.Contains(text, "Imagine it again"):
@@ -309,7 +309,7 @@ func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
 		spec, err := r.ports.Catalog.Lookup("p/w")
 		require.NoError(t, err)
 		in := 0
-		for _, message := range asked.Messages {
+		for _, message := range request.Messages {
 			in += len(message.Content)
 		}
 		paid := spec.Price.Cost(budget.Tokens{In: int64(in), Out: 50})
@@ -358,13 +358,13 @@ func TestAnOrderFromBeforeTheSearchIsDreamtAsItWas(t *testing.T) {
 	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(first.Made[0].ID).Reason)
 	events, err := r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
-	told := 0
+	count := 0
 	for _, e := range events {
 		if e.Type == "ScenarioImagined" {
-			told++
+			count++
 		}
 	}
-	require.Equal(t, 2, told)
+	require.Equal(t, 2, count)
 }
 
 func TestTwoScoresAreToldApart(t *testing.T) {

@@ -40,31 +40,31 @@ var unweighed = map[End]string{
 func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	items, err := m.Memory.Get(ctx, r.Agent, append(r.Beside[:len(r.Beside):len(r.Beside)], r.Scenarios...)...)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
-	known, fresh := apart(memory.As[*dream.Scenario](items), r.Scenarios)
-	done, err := m.score(ctx, r, spec, known, fresh)
+	existing, fresh := apart(memory.As[*dream.Scenario](items), r.Scenarios)
+	done, err := m.score(ctx, r, spec, existing, fresh)
 	if err != nil || done.End == EndWoken {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	for _, s := range fresh {
 		if s.Worth == nil {
 			s.Reason = "nobody weighed it: " + unweighed[done.End]
 		}
-		for _, before := range known {
+		for _, before := range existing {
 			if s.Worth != nil && inherits(s, before) && hypnagogia.Repeats(s.Content, before.Content) {
 				s.Worth.Novelty, s.Score, s.Said = 0, 0, "it repeats what it came from"
 			}
 		}
 	}
-	all := append(known, fresh...)
+	all := append(existing, fresh...)
 	if r.Cycle == 0 {
 		made, err := m.settle(ctx, r.Stretch, all, r.Keep)
-		return StepResult{Done: done, Made: made}, tell(err)
+		return StepResult{Done: done, Made: made}, toApplicationError(err)
 	}
 	decide(all, r.Keep)
 	w := memory.Write{}
@@ -77,7 +77,7 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 			result.Made = append(result.Made, Made{ID: s.ID, Score: s.Score, Kept: s.Kept})
 		}
 	}
-	return result, tell(m.write(ctx, r.Stretch, w))
+	return result, toApplicationError(m.write(ctx, r.Stretch, w))
 }
 
 // apart takes the scenarios of these ids out of all.
@@ -109,7 +109,7 @@ func inherits(s, from *dream.Scenario) bool {
 const shownKnown = 4
 
 // score fills in the scores: the model's, or, where its numbers mean nothing, what is measured.
-func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec, known, fresh []*dream.Scenario) (Done, error) {
+func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec, existing, fresh []*dream.Scenario) (Done, error) {
 	c := call{
 		spec: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: weighStep(r.Cycle), role: dream.Observer, temperature: r.Temperature,
 		tokens: weighTokens(order.Knobs, len(fresh)), seed: seedOf(order, dream.REM, 1, max(0, r.Cycle-1)),
@@ -125,7 +125,7 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec, kno
 	if err != nil {
 		return Done{}, err
 	}
-	view := prompt.Weighing{Self: self, Lines: prompt.Lines("s", textsOf(fresh)...), Known: measures(known, fresh)}
+	view := prompt.Weighing{Self: self, Lines: prompt.Lines("s", textsOf(fresh)...), Known: measures(existing, fresh)}
 	c.behind, c.text = idsOf(fresh), prompt.Weigh(view)
 	var answer scores
 	_, done, err := m.askFor(ctx, c, &answer)
@@ -151,8 +151,8 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec, kno
 }
 
 // weighed gives a scenario its score.
-func weighed(s *dream.Scenario, w dream.Worth, said string) {
-	s.Worth, s.Score, s.Said, s.Reason = &w, hypnagogia.ScenarioWorth(w), said, ""
+func weighed(s *dream.Scenario, w dream.Worth, text string) {
+	s.Worth, s.Score, s.Said, s.Reason = &w, hypnagogia.ScenarioWorth(w), text, ""
 }
 
 func weighStep(round int) string {
@@ -165,7 +165,7 @@ func weighStep(round int) string {
 func weighTokens(k dream.Knobs, n int) int { return k.ObserverTokens + 60*n }
 
 // measures are the scored scenarios that a weighing measures by: the parents of what is weighed, then the best.
-func measures(known, fresh []*dream.Scenario) []prompt.Weighed {
+func measures(existing, fresh []*dream.Scenario) []prompt.Weighed {
 	var out []prompt.Weighed
 	shown := map[string]bool{}
 	show := func(s *dream.Scenario) {
@@ -175,14 +175,14 @@ func measures(known, fresh []*dream.Scenario) []prompt.Weighed {
 			out = append(out, prompt.Weighed{Line: line, Novelty: s.Worth.Novelty, Plausible: s.Worth.Plausible, Matters: s.Worth.Matters})
 		}
 	}
-	for _, before := range known {
+	for _, before := range existing {
 		for _, s := range fresh {
 			if inherits(s, before) {
 				show(before)
 			}
 		}
 	}
-	for _, s := range ranked(known) {
+	for _, s := range ranked(existing) {
 		show(s)
 	}
 	return out

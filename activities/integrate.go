@@ -38,18 +38,18 @@ const most = 3
 func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
 	spec, err := g.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	if err := g.learn(ctx, spec, r.Stretch); err != nil { // by now every memory of the night has its place
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	staged, err := g.stagedBefore(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	resting, err := g.mayRest(ctx, spec)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	room := min(most, spec.Knobs.MaxStaged-staged+len(resting))
 	if room <= 0 {
@@ -59,7 +59,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	}
 	view, behind, err := g.material(ctx, r, room)
 	if err != nil || len(view.Lines) == 0 {
-		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
+		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
 	}
 	c := call{
 		spec: spec, phase: dream.Integration, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "consolidate", role: dream.Integrator, temperature: r.Temperature,
@@ -68,7 +68,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	var answer hypotheses
 	_, done, err := g.askFor(ctx, c, &answer)
 	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	var items []dream.Item
 	w := memory.Write{}
@@ -85,10 +85,10 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 			event.HypothesisStaged{Hypothesis: item.ID, Confidence: item.Confidence}))
 	}
 	if items, err = g.sift(r.Stretch, spec, items, &w); err != nil { // what is barred promotes nothing
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	if w.Change, err = g.promoted(ctx, r.Agent, items); err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	g.rest(r.Stretch, resting, staged+len(items)-spec.Knobs.MaxStaged, &w)
 	return g.keep(ctx, r.Stretch, c, done, items, w)
@@ -149,7 +149,7 @@ func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (pr
 	if err != nil {
 		return prompt.Consolidating{}, nil, err
 	}
-	known, err := p.playbook(ctx, r.Stretch)
+	existing, err := p.playbook(ctx, r.Stretch)
 	if err != nil {
 		return prompt.Consolidating{}, nil, err
 	}
@@ -158,7 +158,7 @@ func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (pr
 	for i, item := range items {
 		texts[i], behind[i] = item.Text(), item.Header().ID
 	}
-	return prompt.Consolidating{Self: self, Lines: prompt.Lines("r", texts...), Playbook: known, Most: room}, behind, nil
+	return prompt.Consolidating{Self: self, Lines: prompt.Lines("r", texts...), Playbook: existing, Most: room}, behind, nil
 }
 
 // promoted marks the fragments that hypotheses rest on, directly or through a scenario.

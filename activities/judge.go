@@ -16,9 +16,9 @@ import (
 
 // judgeMeasured stores fragments with the verdict of the embedder alone, which costs no call to a judge.
 func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragments []*dream.Fragment) (StepResult, error) {
-	heard, done, err := o.hear(ctx, r, c, fragments)
+	received, done, err := o.hear(ctx, r, c, fragments)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	if done.End != EndDone { // bought, and kept as what it is
 		w := memory.Write{}
@@ -27,18 +27,18 @@ func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragme
 			w.Add = append(w.Add, f)
 			w.Events = append(w.Events, o.verdictEvent(r.Stretch, f))
 		}
-		return StepResult{Done: done}, tell(o.write(ctx, r.Stretch, w))
+		return StepResult{Done: done}, toApplicationError(o.write(ctx, r.Stretch, w))
 	}
-	said := map[string]bool{}
-	for _, h := range heard {
+	values := map[string]bool{}
+	for _, h := range received {
 		o.decide(c.spec, h.f, h.weigh(c.spec, nil))
-		if words := strings.Join(strings.Fields(strings.ToLower(h.f.Content)), " "); said[words] {
+		if words := strings.Join(strings.Fields(strings.ToLower(h.f.Content)), " "); values[words] {
 			h.f.Status, h.f.Reason = dream.FragmentDiscarded, "said already"
 		} else {
-			said[words] = true
+			values[words] = true
 		}
 	}
-	return o.judged(ctx, r, heard)
+	return o.judged(ctx, r, received)
 }
 
 type judgement struct {
@@ -62,25 +62,25 @@ func (j judgement) scores() *dream.Scores {
 func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	f, logProb, err := o.caught(ctx, spec, r, r.Turn, r.Drift)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	c := o.judging(spec, r, fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), 100+r.Turn, spec.Knobs.ObserverTokens)
 	if f.Content == "" { // nothing to measure, and no provider embeds nothing
 		o.decide(spec, f, dream.Verdict{})
-		return sensed(f, logProb)(o.judged(ctx, r, []heard{{f: f}}))
+		return sensed(f, logProb)(o.judged(ctx, r, []judgedThought{{f: f}}))
 	}
 	all, done, err := o.hear(ctx, r, c, []*dream.Fragment{f})
 	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	all[0].ear.LogProb = logProb
 	verdict, reason, done, err := o.verdict(ctx, r, c, all[0])
 	if err != nil || done.End == EndCap || done.Interrupted() {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	o.decide(spec, f, verdict)
 	if f.Reason == "" {
@@ -91,14 +91,14 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 
 // caught makes a fragment of what one turn of a cycle said.
 func (o *Onset) caught(ctx context.Context, spec Spec, r StepRequest, turn int, drift float64) (*dream.Fragment, *float64, error) {
-	said, err := o.partial(ctx, spec, r.Cycle, turn, drift)
+	answer, err := o.partial(ctx, spec, r.Cycle, turn, drift)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &dream.Fragment{
 		Head:    head(spec, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, turn), nil),
-		Content: said.text, Tone: r.Tone, Cycle: r.Cycle, Stage: cmp.Or(r.Stage, dream.Peak), Settings: said.settings,
-	}, said.logProb, nil
+		Content: answer.text, Tone: r.Tone, Cycle: r.Cycle, Stage: cmp.Or(r.Stage, dream.Peak), Settings: answer.settings,
+	}, answer.logProb, nil
 }
 
 func (o *Onset) judging(spec Spec, r StepRequest, step string, throw, tokens int) call {
@@ -109,7 +109,7 @@ func (o *Onset) judging(spec Spec, r StepRequest, step string, throw, tokens int
 }
 
 // judged writes fragments with their verdicts, in one step, and announces what became of them and what they touched.
-func (o *Onset) judged(ctx context.Context, r StepRequest, all []heard) (StepResult, error) {
+func (o *Onset) judged(ctx context.Context, r StepRequest, all []judgedThought) (StepResult, error) {
 	w := memory.Write{}
 	var made []Made
 	for _, h := range all {
@@ -119,18 +119,18 @@ func (o *Onset) judged(ctx context.Context, r StepRequest, all []heard) (StepRes
 		}
 		w.Events = append(w.Events, o.verdictEvent(r.Stretch, h.f))
 		if err := o.tag(ctx, r.Stretch, h.f, &w); err != nil {
-			return StepResult{}, tell(err)
+			return StepResult{}, toApplicationError(err)
 		}
 		if fired := o.firedEvent(r.Stretch, h.f); fired != nil {
 			w.Events = append(w.Events, *fired)
 		}
 		made = append(made, Made{ID: h.f.ID, Score: h.f.Verdict.Composite, Kept: h.f.Status != dream.FragmentDiscarded})
 	}
-	return StepResult{Made: made}, tell(o.write(ctx, r.Stretch, w))
+	return StepResult{Made: made}, toApplicationError(o.write(ctx, r.Stretch, w))
 }
 
 // verdict asks the judge about one thought. What it does not answer is measured.
-func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dream.Verdict, string, Done, error) {
+func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h judgedThought) (dream.Verdict, string, Done, error) {
 	spec, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
 	if err != nil || !spec.Judges {
 		return h.weigh(c.spec, nil), "", Done{}, err
@@ -139,7 +139,7 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dr
 	if err != nil {
 		return dream.Verdict{}, "", Done{}, err
 	}
-	known, err := o.texts(ctx, r.Agent, h.f.Sources)
+	existing, err := o.texts(ctx, r.Agent, h.f.Sources)
 	if err != nil {
 		return dream.Verdict{}, "", Done{}, err
 	}
@@ -149,17 +149,17 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dr
 	}
 	c.temperature = r.Temperature
 	c.behind = append([]string{}, h.f.Sources...)
-	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: h.f.Content, Near: prompt.Lines("m", known...), Playbook: rules})
-	var said judgement
-	paid, done, err := o.askFor(ctx, c, &said)
+	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: h.f.Content, Near: prompt.Lines("m", existing...), Playbook: rules})
+	var answer judgement
+	paid, done, err := o.askFor(ctx, c, &answer)
 	if err != nil || done.End == EndCap || done.Interrupted() {
 		return dream.Verdict{}, "", done, err
 	}
-	v := h.said(c.spec, spec.Name, said.scores(), said.Reason, unanswered(done), dream.BySingle, 0, &paid.Cost)
+	v := h.said(c.spec, spec.Name, answer.scores(), answer.Reason, unanswered(done), dream.BySingle, 0, &paid.Cost)
 	if v.Judge != spec.Name {
 		return v, "", Done{}, nil
 	}
-	return v, said.Reason, Done{}, nil
+	return v, answer.Reason, Done{}, nil
 }
 
 // unanswered is why a judge that was asked gave no verdict.
@@ -172,7 +172,7 @@ func unanswered(done Done) string {
 
 // said puts a verdict together from what a judge answered; without an answer it is measured, and why is told. cost is what the
 // call cost for this thought.
-func (h heard) said(spec Spec, judge string, scores *dream.Scores, reason, why, way string, together int, cost *budget.Micros) dream.Verdict {
+func (h judgedThought) said(spec Spec, judge string, scores *dream.Scores, reason, why, way string, together int, cost *budget.Micros) dream.Verdict {
 	v := h.weigh(spec, scores)
 	if scores != nil {
 		v.Judge = judge

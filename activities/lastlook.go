@@ -27,25 +27,25 @@ type gists struct {
 func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error) {
 	order, err := n.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	if err := n.renew(ctx, order, r.Stretch); err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	volatility, err := n.volatility(ctx, order, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	entries, err := n.fading(ctx, order, r.Stretch, volatility)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	if len(entries) == 0 {
 		return StepResult{Done: Done{Unasked: true}}, nil
 	}
 	self, _, err := n.self(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	texts := make([]string, len(entries))
 	behind := make([]string, len(entries))
@@ -60,17 +60,17 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 	var answer gists
 	spec, err := n.Catalog.Lookup(order.Models[dream.Replayer])
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	done := Done{}
 	if spec.Judges {
 		if _, done, err = n.askFor(ctx, c, &answer); err != nil || done.End != EndDone {
-			return StepResult{Done: done}, tell(err)
+			return StepResult{Done: done}, toApplicationError(err)
 		}
 	}
 	items, w, err := n.distil(ctx, order, r.Stretch, entries, gistsBySource(answer, lines, texts, spec.Judges))
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	return n.keep(ctx, r.Stretch, c, done, items, w)
 }
@@ -134,11 +134,11 @@ func (n *Replay) due(o Spec, e *dream.Semantic, volatility float64) time.Time {
 
 // gisted is the state of the gist of an entry; empty when there is none.
 func (n *Replay) gisted(ctx context.Context, agent, id string) (dream.State, error) {
-	known, err := n.Memory.Get(ctx, agent, gistID(id))
-	if err != nil || len(known) == 0 {
+	existing, err := n.Memory.Get(ctx, agent, gistID(id))
+	if err != nil || len(existing) == 0 {
 		return "", err
 	}
-	return known[0].Header().State, nil
+	return existing[0].Header().State, nil
 }
 
 // volatility is the dispersion of the surprise of the night's episodes (H11).
@@ -157,10 +157,10 @@ func (n *Replay) volatility(ctx context.Context, o Spec, s Stretch) (float64, er
 func gistID(source string) string { return "gist/" + source }
 
 // gistsBySource takes the model's gist of each entry, or, without one, what is left of the entry when specifics go.
-func gistsBySource(answer gists, lines []prompt.Line, texts []string, asked bool) []string {
+func gistsBySource(answer gists, lines []prompt.Line, texts []string, requested bool) []string {
 	bySource := make([]string, len(lines))
 	for i, line := range lines {
-		if !asked {
+		if !requested {
 			bySource[i] = texts[i]
 		}
 		for _, g := range answer.Gists {
@@ -257,8 +257,8 @@ const nearestOfGist = probe.First
 // freeGist is the id for the gist of an entry. That of a dream that was undone stays taken.
 func (n *Replay) freeGist(ctx context.Context, o Spec, source string) (string, error) {
 	id := gistID(source)
-	known, err := n.Memory.Get(ctx, o.Agent, id)
-	if err == nil && len(known) > 0 && known[0].Header().Dream != o.Dream {
+	existing, err := n.Memory.Get(ctx, o.Agent, id)
+	if err == nil && len(existing) > 0 && existing[0].Header().Dream != o.Dream {
 		id += "@" + o.Dream
 	}
 	return id, err

@@ -83,15 +83,15 @@ func TestFadedKnowledgeIsReplacedByItsGistNightAfterNight(t *testing.T) {
 		r.looks(night + 1)
 		require.Equal(t, want, r.archived(), "night %d", night+1)
 	}
-	var told event.ItemArchived
-	require.Equal(t, 50, r.told("ItemArchived", &told))
-	require.Equal(t, event.Faded, told.Reason)
-	require.Equal(t, "gist/"+told.Item, told.Newer)
+	var result event.ItemArchived
+	require.Equal(t, 50, r.count("ItemArchived", &result))
+	require.Equal(t, event.Faded, result.Reason)
+	require.Equal(t, "gist/"+result.Item, result.Newer)
 }
 
 func TestALastLookThatGivesNoGistArchivesNothing(t *testing.T) {
 	t.Parallel()
-	for name, said := range map[string]string{
+	for name, text := range map[string]string{
 		"no answer for any":       `{"gists":[]}`,
 		"the words of the source": "",
 		"nothing but figures":     `{"gists":[{"source":"r1","gist":"42 on 3 May"}]}`,
@@ -101,8 +101,8 @@ func TestALastLookThatGivesNoGistArchivesNothing(t *testing.T) {
 			r := newRig(t)
 			r.live(3)
 			r.knows(3, dream.FromWeb)
-			r.model.say["gists"] = said
-			if said == "" {
+			r.model.say["gists"] = text
+			if text == "" {
 				r.gistsOf("the keeper of the lighthouse likes soup and also a", "The keeper of the lighthouse likes soup, and also b.", "the keeper of the lighthouse likes soup and also c")
 			}
 			require.Empty(t, r.looks(1).Made)

@@ -58,13 +58,13 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	s := r.seat()
 	if o.Alone && r.Stretch < 2 {
 		if err := b.open(ctx, o, b.now(s)); err != nil {
-			return BeginResult{}, tell(err)
+			return BeginResult{}, toApplicationError(err)
 		}
 	}
 	if r.Stretch > 1 {
 		record, err := memory.One[*dream.Record](ctx, b.Memory, o.Agent, o.Dream)
 		if err != nil {
-			return BeginResult{}, tell(err)
+			return BeginResult{}, toApplicationError(err)
 		}
 		if lain(record, r) {
 			return late(r), nil
@@ -83,12 +83,12 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 		return BeginResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
 	}
 	if err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	s.Epoch = held.Epoch
 	record, err := memory.One[*dream.Record](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
-		return BeginResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+		return BeginResult{}, toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 	}
 	if record.Outcome != dream.Dreaming && record.Run != r.Run {
 		return b.over(ctx, record, r.Run)
@@ -97,7 +97,7 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 		if record.Outcome == dream.Dreaming {
 			return late(r), nil
 		}
-		return late(r), tell(b.Memory.FreeSlot(ctx, o.Agent, s.fence()))
+		return late(r), toApplicationError(b.Memory.FreeSlot(ctx, o.Agent, s.fence()))
 	}
 	if r.Stretch > 1 {
 		return b.goOn(ctx, s, r, record)
@@ -105,7 +105,7 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	if record.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
 		faults, err := b.beyond(ctx, o)
 		if err != nil {
-			return BeginResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+			return BeginResult{}, toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 		}
 		if faults != "" {
 			return BeginResult{Refused: dream.Aborted, Reason: faults}, b.refuse(ctx, o, r.seat(), dream.Aborted, faults)
@@ -116,7 +116,7 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 		return BeginResult{}, fmt.Errorf("write down the order of %s: %w", o.Dream, err)
 	}
 	if _, err := b.Memory.PutNote(ctx, o.Agent, s.fence(), specNote, body); err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	if !o.Free {
 		err = b.Purse.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
@@ -124,25 +124,25 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 			return BeginResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
 		}
 		if err != nil {
-			return BeginResult{}, tell(err)
+			return BeginResult{}, toApplicationError(err)
 		}
 	}
 	if err := b.learn(ctx, o, s); err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	if err := b.before(ctx, o, s); err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	affect, err := b.Memory.Affect(ctx, o.Agent)
 	if err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	record.Workflow, record.Cluster, record.Run = r.Workflow, b.Executions.Here(), r.Run
-	record.Feels(affect, o.AsOf)
+	record.Affect(affect, o.AsOf)
 	record.Stretches, record.Open = 1, true
 	episodes, err := everLived(ctx, b.Memory, o.Agent)
 	if err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	record.Episodes = &episodes
 	err = b.write(ctx, s, memory.Write{
@@ -150,10 +150,10 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 		Events: []event.Event{b.event(s, "begin/"+r.Run, started(o))},
 	})
 	if err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	left, err := b.remaining(ctx, o)
-	return BeginResult{Remaining: left, Epoch: s.Epoch}, tell(err)
+	return BeginResult{Remaining: left, Epoch: s.Epoch}, toApplicationError(err)
 }
 
 // lain says whether the sitting that is to begin is over already. A worker that stood still for so long that another did this in its

@@ -21,7 +21,7 @@ import (
 func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text prompt.Onset, behind []string) (StepResult, error) {
 	scenes, sources, err := o.scenes(ctx, spec, r)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	spur := prompt.Spur{
 		Words: seedWords(spec, r, text.Lines, 2*spec.Knobs.Partials), Scenes: scenes, Count: spec.Knobs.Partials,
@@ -35,7 +35,7 @@ func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text pr
 		c.text, c.tokens, c.seed = prompt.Diverge(text, spur), hypnagogia.ScrapTokens(spec.Knobs), seedOf(spec, dream.Onset, r.Cycle, diverging)
 		paid, done, err := o.ask(ctx, c)
 		if err != nil || done.End != EndDone {
-			return StepResult{Done: done}, tell(err)
+			return StepResult{Done: done}, toApplicationError(err)
 		}
 		spur = prompt.Spur{Scraps: paid.Text, Count: spur.Count}
 	}
@@ -47,7 +47,7 @@ func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text pr
 		paid, done, err = o.buy(ctx, c, c.key()+repairing, again)
 	}
 	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	found := readIdeas(paid.Text, spec.Knobs.Partials)
 	if len(found) == 0 {
@@ -99,22 +99,22 @@ func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, tempera
 	if hypnagogia.Verbal(way) {
 		c.step = ideasStep(cycle)
 	}
-	said, err := bought(ctx, p.Purse.Ledger, c.key())
+	answer, err := bought(ctx, p.Purse.Ledger, c.key())
 	if err != nil {
 		return partial{}, err
 	}
-	got := partial{text: strings.TrimSpace(said.Text), settings: settings(c, said.Effective), logProb: said.LogProb}
-	got.settings.Steering = said.Steered
+	got := partial{text: strings.TrimSpace(answer.Text), settings: settings(c, answer.Effective), logProb: answer.LogProb}
+	got.settings.Steering = answer.Steered
 	if !hypnagogia.Verbal(way) {
 		return got, nil
 	}
 	got.text = ""
-	found := readIdeas(said.Text, order.Knobs.Partials)
+	found := readIdeas(answer.Text, order.Knobs.Partials)
 	if len(found) == 0 {
-		if said, err = bought(ctx, p.Purse.Ledger, c.key()+repairing); err != nil {
+		if answer, err = bought(ctx, p.Purse.Ledger, c.key()+repairing); err != nil {
 			return partial{}, err
 		}
-		found = readIdeas(said.Text, order.Knobs.Partials)
+		found = readIdeas(answer.Text, order.Knobs.Partials)
 	}
 	if turn >= 1 && turn <= len(found) {
 		spec, err := p.Catalog.Lookup(order.Models[dream.Generator])
@@ -183,14 +183,14 @@ func readIdeas(answer string, most int) []idea {
 		found = plainIdeas(journal.Legible(answer))
 	}
 	var ideas []idea
-	said := map[string]bool{}
+	values := map[string]bool{}
 	for _, one := range found {
 		one.Text, one.Probability = strings.TrimSpace(one.Text), stated(one.Probability)
 		words := strings.Join(strings.Fields(strings.ToLower(one.Text)), " ")
-		if words == "" || said[words] || len(ideas) == most {
+		if words == "" || values[words] || len(ideas) == most {
 			continue
 		}
-		said[words] = true
+		values[words] = true
 		ideas = append(ideas, one)
 	}
 	return ideas

@@ -40,8 +40,8 @@ func TestOneVerbalisedCallGivesThePartialsOfACycle(t *testing.T) {
 	result, err := (&Onset{r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Ideas, "the second only repeats the first")
-	require.Len(t, r.model.asked, 1)
-	asked := r.model.asked[0]
+	require.Len(t, r.model.requests, 1)
+	asked := r.model.requests[0]
 	require.InDelta(t, 1.2, *asked.Sampling.Temperature, 1e-9, "no hotter than the floor of the peak without min-p")
 	require.GreaterOrEqual(t, asked.MaxTokens, o.Knobs.Partials*o.Knobs.PartialTokens)
 	require.Equal(t, o.Knobs.ReasoningTokens, asked.Reasoning, "the allowance to think is reserved too")
@@ -84,8 +84,8 @@ func TestATwoPhaseCycleDivergesFirstAndMakesIdeasOfTheScraps(t *testing.T) {
 	result, err := (&Onset{r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Ideas)
-	require.Len(t, r.model.asked, 2)
-	wide, narrow := r.model.asked[0], r.model.asked[1]
+	require.Len(t, r.model.requests, 2)
+	wide, narrow := r.model.requests[0], r.model.requests[1]
 	require.Nil(t, wide.Schema)
 	require.Equal(t, 2*o.Knobs.PartialTokens, wide.MaxTokens, "its stream is closed there")
 	require.NotContains(t, wide.Messages[1].Content, "how likely")
@@ -118,7 +118,7 @@ func TestAnAnswerWithoutAnyIdeaIsAskedForOnceMore(t *testing.T) {
 	o, s := r.loosened(dream.Verbalised)
 	r.model.say["ideas"] = "I cannot."
 	r.model.while = func(string) {
-		if len(r.model.asked) == 2 {
+		if len(r.model.requests) == 2 {
 			r.model.say["ideas"] = fourIdeas
 		}
 	}
@@ -140,7 +140,7 @@ func TestAnAnswerWithoutAnyIdeaIsAskedForOnceMore(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, EndUnreadable, result.End)
 	require.Zero(t, result.Ideas)
-	require.Len(t, deaf.model.asked, 2)
+	require.Len(t, deaf.model.requests, 2)
 }
 
 // Every answer that was bought can be found (H5), however many ideas it holds.
@@ -183,7 +183,7 @@ func TestAnInductionStatesProbabilitiesWhereTheModelIsLoosenedByWords(t *testing
 	f, err := memory.One[*dream.Fragment](ctx, r.store, "a", result.Made[0].ID)
 	require.NoError(t, err)
 	require.InDelta(t, .03, *f.Settings.Probability, 1e-9)
-	require.Contains(t, r.model.asked[0].Messages[1].Content, "hardly ever")
+	require.Contains(t, r.model.requests[0].Messages[1].Content, "hardly ever")
 }
 
 func TestIdeasAreReadHoweverTheModelWritesThem(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt (Z8).
 func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
 	n := hypnagogia.Near{PlaybookEmpty: true}
-	known, cosines, err := p.nearest(ctx, o, v, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
+	existing, cosines, err := p.nearest(ctx, o, v, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
 	if err != nil {
 		return n, nil, fmt.Errorf("measure the distance to memory: %w", err)
 	}
@@ -26,12 +26,12 @@ func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []stri
 	if len(rules) > 0 {
 		n.Playbook, n.PlaybookEmpty = likeness[rules[0].Header().ID], false
 	}
-	if len(known) > 0 {
-		n.Memory = cosines[known[0].Header().ID]
+	if len(existing) > 0 {
+		n.Memory = cosines[existing[0].Header().ID]
 	}
 	scale, _ := p.Purse.Calibration(ctx, o.Models[dream.Embedder])
 	named, lived, sum := len(sources) > 0, 0, 0.0
-	for _, item := range known {
+	for _, item := range existing {
 		h := item.Header()
 		if h.Taint == dream.FromDream || lived == 3 {
 			continue
@@ -94,9 +94,9 @@ const rules = 12
 
 // playbook reads the entries that an agent acts by, surest first, as lines p1, p2, …. They stay as they are while a dream lasts.
 func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
-	var known *[]prompt.Line
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.rules }); known != nil {
-		return *known, nil
+	var existing *[]prompt.Line
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.rules }); existing != nil {
+		return *existing, nil
 	}
 	o, err := p.spec(ctx, s)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
-// told is a fact that a person or an agent said, and that nobody has forgotten or corrected.
-type told struct{ id, text string }
+// statedFact is a fact that a person or an agent said, and that nobody has forgotten or corrected.
+type statedFact struct{ id, text string }
 
 // A life is told to, corrected and asked to forget by one person.
 const owner = dream.TalkOrigin + "laptop/anna"
@@ -26,14 +26,14 @@ type simulatedAgent struct {
 	*rig
 	at     time.Time
 	nights []string
-	facts  []told
+	facts  []statedFact
 	number int
 	old    bool // archive by the rule of before: by age alone
 }
 
 func (l *simulatedAgent) fact(kind dream.Kind, taint dream.Taint, age time.Duration) {
 	l.number++
-	f := told{fmt.Sprintf("f%03d", l.number), factText(l.number)}
+	f := statedFact{fmt.Sprintf("f%03d", l.number), factText(l.number)}
 	h := dream.Head{ID: f.id, Agent: "a", Kind: kind, At: l.at.Add(-age), State: dream.Live, Taint: taint}
 	var item dream.Item = &dream.Episode{Head: h, Content: f.text, Salience: .5}
 	if kind == dream.KindSemantic {
@@ -50,7 +50,7 @@ func (l *simulatedAgent) talk(n int) {
 	session := fmt.Sprintf("talk-%d", l.number)
 	for i := range n {
 		l.number++
-		f := told{fmt.Sprintf("f%03d", l.number), factText(l.number)}
+		f := statedFact{fmt.Sprintf("f%03d", l.number), factText(l.number)}
 		at := l.at.Add(time.Duration(i) * time.Second)
 		l.commit("talk", &dream.Episode{
 			Head:    dream.Head{ID: f.id, Agent: "a", Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman},

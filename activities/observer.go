@@ -31,10 +31,10 @@ const calibrating = 64
 
 // watch is what the observer of a dream goes by.
 func (p Ports) watch(ctx context.Context, o Spec, s Stretch) (watching, []hypnagogia.Placed, error) {
-	var known *watching
+	var existing *watching
 	var held []hypnagogia.Placed
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known, held = v.watch, v.markers }); known != nil {
-		return *known, held, nil
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing, held = v.watch, v.markers }); existing != nil {
+		return *existing, held, nil
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, observerNote)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -66,7 +66,7 @@ func (p Ports) beginWatch(ctx context.Context, o Spec, s Stretch) ([]byte, error
 	}
 	if len(w.Bias.Alarms) > 0 {
 		e := event.New(fmt.Sprintf("observer/%s/%d", w.Judge, w.Bias.Blocks), s.Agent, s.Dream, p.now(s), event.ObserverDrifted{
-			Judge: w.Judge, Outcomes: w.Bias.Outcomes, Factor: w.Bias.Factor, Asked: w.Bias.Asked, Drift: w.Bias.Drift,
+			Judge: w.Judge, Outcomes: w.Bias.Outcomes, Factor: w.Bias.Factor, Requested: w.Bias.Requested, Drift: w.Bias.Drift,
 			Validated: w.Bias.Validated, Alarms: w.Bias.Alarms,
 		})
 		if err := p.write(ctx, s, memory.Write{Events: []event.Event{e}}); err != nil {
@@ -170,8 +170,8 @@ func (p Ports) calibration(ctx context.Context, o Spec) (hypnagogia.Calibration,
 // tongue is the language of what a cycle was shown.
 func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, error) {
 	var t hypnagogia.Tongue
-	known := false
-	if o.cache.read(ctx, r.Dream, func(v *cachedRun) { t, known = v.tongues[r.Source] }); known {
+	found := false
+	if o.cache.read(ctx, r.Dream, func(v *cachedRun) { t, found = v.tongues[r.Source] }); found {
 		return t, nil
 	}
 	lines, _, err := o.remember(ctx, r.Stretch, r.Source)

@@ -79,10 +79,10 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	request := r.drift(s, thoughts...)
 	r.model.say["verdicts"] = `{"verdicts":[{"ref":"[t3]","novelty":0.8,"relevance":0.7,"coherence":1.4,"reason":"a pier"},{"ref":"t1","relevance":0.5},
 		{"ref":"t1","novelty":0.6,"relevance":0.5,"coherence":0.9,"reason":"a ledger"},{"ref":"t2","novelty":"high","relevance":0.5},{"ref":"t9","novelty":1,"relevance":1,"coherence":1}]}`
-	asked := len(r.model.asked)
+	requests := len(r.model.requests)
 	result, err := (&Onset{r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
-	require.Len(t, r.model.asked, asked+1, "one call")
+	require.Len(t, r.model.requests, requests+1, "one call")
 	require.Equal(t, EndDone, result.End)
 	require.Len(t, result.Made, 4)
 	for i, made := range result.Made {
@@ -113,10 +113,10 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	require.InDelta(t, float64(paid), float64(*first.Verdict.Parts.Cost+*second.Verdict.Parts.Cost+*third.Verdict.Parts.Cost), 2)
 
 	// Done again, nothing is bought and nothing changes.
-	asked = len(r.model.asked)
+	requests = len(r.model.requests)
 	_, err = (&Onset{r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
-	require.Len(t, r.model.asked, asked)
+	require.Len(t, r.model.requests, requests)
 	require.Equal(t, first, r.thought(id(1)))
 	require.Len(t, r.find(s, dream.KindFragment), 4)
 }
@@ -128,10 +128,10 @@ func TestAnAnswerThatNobodyCanReadLeavesEveryThoughtMeasured(t *testing.T) {
 	s := r.begin(r.watched(1, dream.ByTogether))
 	request := r.drift(s, thoughts[:2]...)
 	r.model.say["verdicts"] = "they are all quite good"
-	asked := len(r.model.asked)
+	requests := len(r.model.requests)
 	result, err := (&Onset{r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
-	require.Len(t, r.model.asked, asked+2, "and its repair")
+	require.Len(t, r.model.requests, requests+2, "and its repair")
 	rows, err := r.store.Ledger().Rows(context.Background(), purse.Query{Dream: s.Dream})
 	require.NoError(t, err)
 	var paid, told budget.Micros

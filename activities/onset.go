@@ -57,25 +57,25 @@ const batch = 64
 func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	if result, waits, err := o.awaitEmbedding(ctx, spec); waits || err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	space, err := o.Memory.Space(ctx, r.Agent)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	items, err := o.Memory.Bare(ctx, r.Agent, space, measurable, batch)
 	if err != nil || len(items) == 0 {
-		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
+		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
 	}
 	c := call{spec: spec, phase: cmp.Or(r.Phase, dream.Onset), limit: r.Limit, tone: r.Tone, stretch: r.Stretch}
 	vectors, done, err := o.place(ctx, c, fmt.Sprintf("place-%d", r.Turn), items)
 	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
-	return StepResult{Made: make([]Made, len(vectors))}, tell(o.write(ctx, r.Stretch, memory.Write{Vectors: vectors}))
+	return StepResult{Made: make([]Made, len(vectors))}, toApplicationError(o.write(ctx, r.Stretch, memory.Write{Vectors: vectors}))
 }
 
 // How long one activity waits for the background at most, and how often it looks.
@@ -147,7 +147,7 @@ type inducedFragments struct {
 func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	c := call{
 		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
@@ -156,7 +156,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 	var answer inducedFragments
 	paid, done, err := o.askFor(ctx, c, &answer)
 	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	var fragments []*dream.Fragment
 	for i, f := range answer.Fragments {
@@ -178,7 +178,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	if hypnagogia.Verbal(spec.Loosening[dream.Generator]) {
 		return o.verbalise(ctx, spec, r, text, behind)
@@ -186,7 +186,7 @@ func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) 
 	c := o.partialCall(spec, r, text)
 	c.behind = behind
 	_, done, err := o.ask(ctx, c)
-	return StepResult{Done: done}, tell(err)
+	return StepResult{Done: done}, toApplicationError(err)
 }
 
 func (o *Onset) partialCall(spec Spec, r StepRequest, text prompt.Onset) call {

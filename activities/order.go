@@ -166,7 +166,7 @@ func (o Spec) Record(theme string, feeling dream.Affect, now time.Time) *dream.R
 		Workflow: o.Dream, Tier: o.Tier, Theme: theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,
 		Paid: !o.Free, Redreams: o.Redreams,
 	}
-	n.Feels(feeling, o.AsOf)
+	n.Affect(feeling, o.AsOf)
 	if o.Review.Holds() {
 		n.Review = o.Review
 	}

@@ -49,7 +49,7 @@ func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, erro
 	result := PauseResult{Wake: r.Wake}
 	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	if record.Stretches > r.Number { // done late, by a worker that had stood still: the slot is a later sitting's
 		result.Until, result.Spent, result.Tallies = record.Until, record.Spent, record.Phases
@@ -57,27 +57,27 @@ func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, erro
 	}
 	spec, err := b.spec(ctx, r.Stretch)
 	if err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	if result.Left, err = b.remaining(ctx, spec); err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	last, err := b.roused(ctx, r, spec.Holds, &result)
 	if err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	judged, err := b.weigh(ctx, r.Stretch, r.Number, b.now(r.Stretch))
 	if err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	if record.Outcome == dream.Interrupted && record.Stretches == r.Number { // by a worker that died before it had erased them
 		result.Until, result.Spent, result.Tallies = record.Until, record.Spent, record.Phases
-		return result, tell(b.putDown(ctx, r, judged))
+		return result, toApplicationError(b.putDown(ctx, r, judged))
 	}
 	if err := b.book(ctx, r, record, spec, &result, last, judged); err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
-	return result, tell(b.putDown(ctx, r, judged))
+	return result, toApplicationError(b.putDown(ctx, r, judged))
 }
 
 // putDown erases what has been judged and frees the slot, side by side: somebody waits, and a store may do both at once.
@@ -163,7 +163,7 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 	if last.Dream == r.Dream {
 		record.After, record.AfterAt = last.Affect, last.At.UTC()
 	}
-	moved, known, err := b.shifted(ctx, r, record, last)
+	moved, found, err := b.shifted(ctx, r, record, last)
 	if err != nil {
 		return err
 	}
@@ -179,9 +179,9 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 		Cause: string(result.Wake.Cause), Epoch: result.Wake.Epoch, Stretch: r.Number, Phase: r.Phase, Cycle: r.Cycle,
 		Light: r.Light, Forced: r.Forced, Receipt: milliseconds(times.Receipt), Stop: milliseconds(times.Stop),
 		Preserve: milliseconds(times.Preserve), Switch: milliseconds(times.Switch), Partials: j.partials, Significance: j.significance,
-		Until: result.Until.UTC(), DeltaUnknown: !known,
+		Until: result.Until.UTC(), DeltaUnknown: !found,
 	}
-	if known && moved {
+	if found && moved {
 		told.Delta = last.Delta
 	}
 	w := memory.Write{Late: true, Change: []dream.Item{record}}

@@ -38,7 +38,7 @@ func (r *rig) woken(n int, ttl time.Duration, words ...string) (Stretch, PauseRe
 	return s, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: ttl, Tallies: []dream.Tally{{Phase: dream.Onset, State: stillRunning}}}
 }
 
-func (r *rig) told(kind string, into any) int {
+func (r *rig) count(kind string, into any) int {
 	r.t.Helper()
 	all, err := r.store.Events(context.Background(), "a", 0, 0)
 	require.NoError(r.t, err)
@@ -73,17 +73,17 @@ func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 		require.Equal(t, int64(1), paused.Wake.Epoch)
 		require.NotZero(t, paused.Until)
 	}
-	var told event.DreamInterrupted
-	require.Equal(t, 1, r.told(told.EventType(), &told))
-	require.Equal(t, 3, told.Partials)
-	require.Equal(t, []float64{2, 3, 4}, []float64{told.Receipt, told.Stop, told.Preserve})
+	var result event.DreamInterrupted
+	require.Equal(t, 1, r.count(result.EventType(), &result))
+	require.Equal(t, 3, result.Partials)
+	require.Equal(t, []float64{2, 3, 4}, []float64{result.Receipt, result.Stop, result.Preserve})
 	entries := r.journals()
 	require.Len(t, entries, 1)
-	require.Equal(t, told.Journal, entries[0].ID)
+	require.Equal(t, result.Journal, entries[0].ID)
 	require.Contains(t, entries[0].Content, "differently")
 	require.True(t, entries[0].Interrupted)
 	require.Equal(t, 3*time.Millisecond, entries[0].Wake.Stop)
-	require.InDelta(t, told.Significance, entries[0].Significance, 1e-9)
+	require.InDelta(t, result.Significance, entries[0].Significance, 1e-9)
 	notes, err := r.store.Notes(ctx, "a", s.Dream, memory.LateNote)
 	require.NoError(t, err)
 	require.Empty(t, notes, "a partial lives until it is judged")
@@ -104,10 +104,10 @@ func TestAnInsignificantPartialIsErased(t *testing.T) {
 	_, err := r.dreamRun().Pause(context.Background(), request)
 	require.NoError(t, err)
 	require.Empty(t, r.journals())
-	var told event.DreamInterrupted
-	require.Equal(t, 1, r.told(told.EventType(), &told))
-	require.Empty(t, told.Journal)
-	require.Equal(t, 1, told.Partials)
+	var result event.DreamInterrupted
+	require.Equal(t, 1, r.count(result.EventType(), &result))
+	require.Empty(t, result.Journal)
+	require.Equal(t, 1, result.Partials)
 }
 
 // A signal of any Temporal client names no epoch: booking the sitting raises it.
@@ -187,9 +187,9 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	status, err := r.store.Status(ctx, "a", time.Now())
 	require.NoError(t, err)
 	require.Equal(t, status.Epoch, lain.Epoch)
-	var told event.DreamResumed
-	require.Equal(t, 1, r.told(told.EventType(), &told))
-	require.Equal(t, event.DreamResumed{Stretch: 2, Phase: dream.NREM, Left: told.Left}, told)
+	var result event.DreamResumed
+	require.Equal(t, 1, r.count(result.EventType(), &result))
+	require.Equal(t, event.DreamResumed{Stretch: 2, Phase: dream.NREM, Left: result.Left}, result)
 	record, err := memory.One[*dream.Record](ctx, r.store, "a", o.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Dreaming, record.Outcome)

@@ -46,7 +46,7 @@ func (b *DreamRun) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) 
 	}
 	newest, err := b.Memory.Find(ctx, memory.Query{Agent: r.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Until: r.Now, Limit: 1})
 	if err != nil {
-		return PlanResult{}, tell(err)
+		return PlanResult{}, toApplicationError(err)
 	}
 	var result PlanResult
 	for _, episode := range newest {
@@ -56,14 +56,14 @@ func (b *DreamRun) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) 
 		return result, nil
 	}
 	if speaks, err := b.against(ctx, r, &result); speaks || err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	if r.Resume != nil {
 		result.Resume = true
 		return result, nil
 	}
 	result.Spec, result.Reason, err = b.Planner.Plan(ctx, r.Agent, r.Now)
-	return result, tell(err)
+	return result, toApplicationError(err)
 }
 
 // against asks what forbids a dream by itself now: somebody who holds the agent awake, or the hours.

@@ -16,9 +16,9 @@ const poolNote = "pool"
 
 // pool are the episodes that replay and recombination draw from: those an onset chooses from (S4). They must not be changed.
 func (p Ports) pool(ctx context.Context, o Spec, s Stretch) ([]*dream.Episode, error) {
-	var known []*dream.Episode
-	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { known = v.episodes }); known != nil {
-		return known, nil
+	var existing []*dream.Episode
+	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.episodes }); existing != nil {
+		return existing, nil
 	}
 	ids, err := p.frozen(ctx, s, poolNote, func() ([]string, error) {
 		items, err := p.choose(ctx, o)

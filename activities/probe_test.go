@@ -88,12 +88,12 @@ func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
 		record := r.recordOf(s)
 		require.Equal(t, dream.Undone, record.Outcome)
 		require.Equal(t, dream.Archived, record.State)
-		require.Equal(t, &dream.Recall{Asked: 40, Before: 40, After: 37, Lost: 3, Margin: 2}, record.Recall)
-		var told event.NightUndone
-		require.Equal(t, 1, r.told("NightUndone", &told))
-		require.Equal(t, 3, told.Restored)
+		require.Equal(t, &dream.Recall{Requested: 40, Before: 40, After: 37, Lost: 3, Margin: 2}, record.Recall)
+		var result event.NightUndone
+		require.Equal(t, 1, r.count("NightUndone", &result))
+		require.Equal(t, 3, result.Restored)
 		var ended event.DreamEnded
-		require.Equal(t, 1, r.told("DreamEnded", &ended))
+		require.Equal(t, 1, r.count("DreamEnded", &ended))
 		require.Equal(t, dream.Undone, ended.Outcome)
 		require.Zero(t, ended.Kept)
 	}
@@ -151,7 +151,7 @@ func TestWhatPeopleDoDuringANightUndoesNoNight(t *testing.T) {
 	_, err = r.store.Commit(ctx, w)
 	require.NoError(t, err)
 	require.Empty(t, r.ends(s).Outcome)
-	require.Equal(t, &dream.Recall{Asked: 30, Before: 30, After: 20, Margin: 2}, r.recordOf(s).Recall)
+	require.Equal(t, &dream.Recall{Requested: 30, Before: 30, After: 20, Margin: 2}, r.recordOf(s).Recall)
 }
 
 // knowsHarbours adds entries of knowledge from the web that faded long ago, each with words of its own.
@@ -251,7 +251,7 @@ func TestAQuietNightStandsAndKeepsBothCounts(t *testing.T) {
 	r.looks(1)
 	record := r.recordOf(Stretch{Dream: "dream/a/0001"})
 	require.Equal(t, dream.Completed, record.Outcome)
-	require.Equal(t, 200, record.Recall.Asked)
+	require.Equal(t, 200, record.Recall.Requested)
 	require.Equal(t, record.Recall.Before, record.Recall.After)
 	require.Greater(t, record.Recall.Before, 190)
 }

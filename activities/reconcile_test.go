@@ -48,7 +48,7 @@ func TestANightThatWasNeverBegunIsClosedWhenItIsOldAndNothingOfItRuns(t *testing
 	require.Equal(t, dream.Canceled, n.Outcome)
 	require.Equal(t, "it was never begun", n.Reason)
 	require.Equal(t, h.now, n.Ended)
-	require.Equal(t, []string{event.DreamEnded{}.EventType()}, h.told(left.Dream))
+	require.Equal(t, []string{event.DreamEnded{}.EventType()}, h.count(left.Dream))
 	require.Equal(t, dream.Canceled, h.begin(left, "late").Refused, "who comes later finds it closed")
 	require.Empty(t, h.begin(waiting, "r1").Refused)
 	require.Equal(t, budget.Micros(300), h.allowance(), "of the one that lay down")
@@ -104,7 +104,7 @@ func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingRes
 	require.False(t, kept)
 	_, err = h.store.Note(h.ctx, o.Agent, o.Dream, "order")
 	require.ErrorIs(t, err, memory.ErrNotFound)
-	require.Contains(t, h.told(o.Dream), event.DreamEnded{}.EventType())
+	require.Contains(t, h.count(o.Dream), event.DreamEnded{}.EventType())
 }
 
 // meddling is a store in which somebody else writes the night just before it is closed.

@@ -35,7 +35,7 @@ const takenNote = "taken"
 func (b *DreamRun) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverResult, error) {
 	spec, err := b.spec(ctx, r.Stretch)
 	if err != nil || spec.Redreams == nil {
-		return TakeOverResult{}, tell(err)
+		return TakeOverResult{}, toApplicationError(err)
 	}
 	var taken TakeOverResult
 	ids, err := b.frozen(ctx, r.Stretch, takenNote, func() ([]string, error) {
@@ -43,10 +43,10 @@ func (b *DreamRun) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverRes
 		return idsOf(items), err
 	})
 	if err != nil {
-		return taken, tell(err)
+		return taken, toApplicationError(err)
 	}
 	items, err := b.Memory.Get(ctx, r.Agent, ids...)
-	return Sorted(items), tell(err)
+	return Sorted(items), toApplicationError(err)
 }
 
 // ErrNoRedream says that a dream cannot be dreamt anew from a phase.

@@ -29,12 +29,12 @@ func (b *DreamRun) over(ctx context.Context, record *dream.Record, run string) (
 	fence := memory.Fence{Dream: record.ID, Run: run}
 	if record.Run != "" {
 		result := BeginResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", record.ID, record.Outcome)}
-		return result, tell(b.Memory.FreeSlot(ctx, record.Agent, fence))
+		return result, toApplicationError(b.Memory.FreeSlot(ctx, record.Agent, fence))
 	}
 	err := errors.Join(
 		b.Purse.Ledger.GiveBack(ctx, record.ID), b.Memory.DropNotes(ctx, record.Agent, record.ID), b.Memory.FreeSlot(ctx, record.Agent, fence),
 	)
-	return BeginResult{Refused: record.Outcome, Reason: record.Reason}, tell(err)
+	return BeginResult{Refused: record.Outcome, Reason: record.Reason}, toApplicationError(err)
 }
 
 // refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
@@ -43,7 +43,7 @@ func (b *DreamRun) over(ctx context.Context, record *dream.Record, run string) (
 func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.Outcome, reason string) error {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
-		return tell(err)
+		return toApplicationError(err)
 	}
 	if record.Run == "" && record.Outcome == dream.Dreaming {
 		record.Outcome, record.Reason, record.Ended = outcome, reason, b.now(s).UTC()
@@ -54,5 +54,5 @@ func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.
 		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{record}, Events: events})
 		err = errors.Join(err, b.Purse.Ledger.GiveBack(ctx, o.Dream), b.Memory.DropNotes(ctx, o.Agent, o.Dream))
 	}
-	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+	return toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 }

@@ -13,8 +13,8 @@ import (
 // mentions is the cosine from which on an episode mentions a piece of knowledge: that from which on two texts are about the same
 // thing, as it was measured for the embedder.
 func (n *Replay) mentions(ctx context.Context, o Spec) float64 {
-	known, _ := n.Purse.Calibration(ctx, o.Models[dream.Embedder])
-	return known.Related
+	existing, _ := n.Purse.Calibration(ctx, o.Models[dream.Embedder])
+	return existing.Related
 }
 
 // renew takes what was used since the last night into the knowledge that was. Done twice it counts once. A dream whose makings

@@ -44,16 +44,16 @@ type patterns struct {
 func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	spec, err := n.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	self, _, err := n.self(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	episodes, paused, err := n.queue(ctx, spec, r)
 	if err != nil || paused.Interrupted() || len(episodes) == 0 {
 		paused.Unasked = err == nil && !paused.Interrupted()
-		return StepResult{Done: paused}, tell(err)
+		return StepResult{Done: paused}, toApplicationError(err)
 	}
 	sort.SliceStable(episodes, func(i, j int) bool {
 		if r.Backward {
@@ -64,7 +64,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 		}
 		return episodes[i].Content < episodes[j].Content
 	})
-	lines, behind := tellEpisodes(episodes)
+	lines, behind := reportEpisodes(episodes)
 	c := call{
 		spec: spec, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: r.direction(), role: dream.Replayer, temperature: r.Temperature,
 		behind: behind,
@@ -74,7 +74,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	var answer patterns
 	_, done, err := n.askFor(ctx, c, &answer)
 	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	var found []dream.Item
 	w := memory.Write{}
@@ -93,10 +93,10 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 
 // keep writes what a step made. What distances are measured against gets its place in the embedder's space; the rest
 // needs none, and costs none.
-func (p Ports) keep(ctx context.Context, s Stretch, c call, asked Done, items []dream.Item, w memory.Write) (StepResult, error) {
+func (p Ports) keep(ctx context.Context, s Stretch, c call, request Done, items []dream.Item, w memory.Write) (StepResult, error) {
 	items, err := p.sift(s, c.spec, items, &w)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	var placed []dream.Item
 	for _, item := range items {
@@ -106,19 +106,19 @@ func (p Ports) keep(ctx context.Context, s Stretch, c call, asked Done, items []
 	}
 	vectors, done, err := p.place(ctx, c, c.step+"/embed", placed)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	w.Add, w.Vectors = append(w.Add, items...), vectors // over a cap, or cut, the items are kept all the same, without their place
 	made := make([]Made, len(items))
 	for i, item := range items {
 		made[i] = Made{ID: item.Header().ID, Score: item.Marks().Score, Kept: c.spec.Review != dream.JournalOnly || item.Header().Kind == dream.KindJournal}
 	}
-	done.Reused = asked.Reused
-	return StepResult{Done: done, Made: made}, tell(p.write(ctx, s, w))
+	done.Reused = request.Reused
+	return StepResult{Done: done, Made: made}, toApplicationError(p.write(ctx, s, w))
 }
 
-// tellEpisodes makes one line of each episode: what, how it came out, and when.
-func tellEpisodes(episodes []*dream.Episode) ([]prompt.Line, []string) {
+// reportEpisodes makes one line of each episode: what, how it came out, and when.
+func reportEpisodes(episodes []*dream.Episode) ([]prompt.Line, []string) {
 	lines := make([]prompt.Line, len(episodes))
 	behind := make([]string, len(episodes))
 	for i, e := range episodes {

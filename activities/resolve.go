@@ -87,19 +87,19 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 	}
 	activityName := "prediction/" + p.ID + "/" + strconv.Itoa(p.Revision) + "/"
 	w := memory.Write{Agent: agent, Cause: causeOf(v), Change: []dream.Item{p}}
-	told := event.PredictionResolved{
+	result := event.PredictionResolved{
 		Prediction: p.ID, Source: p.Source, Phase: p.Phase, Status: p.Status, Confidence: p.Confidence, Residual: p.Residual, By: v.By,
 		Again: before != dream.PredictionOpen,
 	}
-	w.Events = append(w.Events, event.New(activityName+told.EventType(), agent, "", v.At, told))
+	w.Events = append(w.Events, event.New(activityName+result.EventType(), agent, "", v.At, result))
 	moved, err := k.moved(ctx, p, before != dream.PredictionOpen)
 	if err != nil {
 		return Resolved{}, err
 	}
 	for _, h := range moved {
-		told := event.HypothesisMoved{Hypothesis: h.ID, Prediction: p.ID, Confidence: h.Confidence, Status: h.Status}
+		result := event.HypothesisMoved{Hypothesis: h.ID, Prediction: p.ID, Confidence: h.Confidence, Status: h.Status}
 		w.Change = append(w.Change, h)
-		w.Events = append(w.Events, event.New(activityName+h.ID+"/"+told.EventType(), agent, "", v.At, told))
+		w.Events = append(w.Events, event.New(activityName+h.ID+"/"+result.EventType(), agent, "", v.At, result))
 	}
 	if _, err := k.Memory.Commit(ctx, w); err != nil {
 		return Resolved{}, fmt.Errorf("resolve %s as %s: %w", p.ID, v.Status, err)

@@ -130,13 +130,13 @@ func (k Reckoning) silent(ctx context.Context, p *dream.Prediction) (string, err
 	if slices.ContainsFunc(feed.Rules, func(r dream.Rule) bool { return r.Name == p.Watch.Rule && r.Kind == dream.Stale }) {
 		return "", nil
 	}
-	heard, err := world.Heard(ctx, feed.Name)
+	received, err := world.Heard(ctx, feed.Name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
 		return "nobody listens to feed " + feed.Name, nil
 	case err != nil:
 		return "", fmt.Errorf("ask when feed %s was heard: %w", feed.Name, err)
-	case heard.Before(p.Watch.Since) || heard.Before(p.At):
+	case received.Before(p.Watch.Since) || received.Before(p.At):
 		return fmt.Sprintf("nothing was heard of feed %s since it was watched", feed.Name), nil
 	}
 	return "", nil

@@ -31,14 +31,14 @@ func TestAWatchOverAFeedThatSaidNothingIsVoid(t *testing.T) {
 			_, err := l.Watch(ctx, l.agent, nightly+id, &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 			require.NoError(l, err)
 		}
-		heard := &ear{err: errors.New("no worker answers")}
-		l.World = heard
+		received := &ear{err: errors.New("no worker answers")}
+		l.World = received
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
 		n, err := l.Lapse(ctx)
 		require.ErrorContains(l, err, "no worker answers", "it is asked again a minute later")
 		require.Zero(l, n)
 
-		heard.at, heard.err = set.Add(-time.Second), nil
+		received.at, received.err = set.Add(-time.Second), nil
 		n, err = l.Lapse(ctx)
 		require.NoError(l, err)
 		require.Equal(l, 2, n)
@@ -61,8 +61,8 @@ func TestAWatchOverAFeedThatWasHeardOrIsAboutSilenceLapses(t *testing.T) {
 			_, err := l.Watch(ctx, l.agent, nightly+id, &dream.Watch{Feed: "harbour", Rule: rule, Means: dream.PredictionRight})
 			require.NoError(l, err)
 		}
-		heard := &ear{at: l.now.Add(time.Minute)}
-		l.World = heard
+		received := &ear{at: l.now.Add(time.Minute)}
+		l.World = received
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
 		n, err := l.Lapse(ctx)
 		require.NoError(l, err)

@@ -118,11 +118,11 @@ func (l *ledger) announced() []string {
 	l.Helper()
 	events, err := l.store.Events(l.Context(), "a1", 0, 0)
 	require.NoError(l, err)
-	said := []string{}
+	texts := []string{}
 	for _, e := range events {
-		said = append(said, e.Type+" "+strings.ReplaceAll(string(e.Data), nightly+"/", ""))
+		texts = append(texts, e.Type+" "+strings.ReplaceAll(string(e.Data), nightly+"/", ""))
 	}
-	return said
+	return texts
 }
 
 func (l *ledger) causes(id string) []string {
@@ -151,19 +151,19 @@ func TestAVerdictMovesWhatRestsOnItAndIsAnnouncedInOneStep(t *testing.T) {
 		require.InDelta(l, .7, *p.Residual, 1e-12)
 		require.True(l, p.ResolvedAt.Equal(l.now))
 		require.InDeltaSlice(l, []float64{.3, .3, .2}, l.confidences(), 1e-9)
-		said := []string{
+		texts := []string{
 			`PredictionResolved {"prediction_id":"p1","source":"creative","phase":"nrem","status":"correct","confidence":0.3,"residual":0.7,"by":"person"}`,
 			`HypothesisMoved {"hypothesis_id":"h1","prediction_id":"p1","confidence":0.3,"status":"staged"}`,
 			`HypothesisMoved {"hypothesis_id":"h2","prediction_id":"p1","confidence":0.3,"status":"staged"}`,
 		}
-		require.Equal(l, said, l.announced())
+		require.Equal(l, texts, l.announced())
 
 		done, err = l.Resolve(l.Context(), "a1", nightly+"/p1", says(dream.PredictionRight))
 		require.NoError(l, err)
 		require.False(l, done.Changed)
 		_, err = l.Resolve(l.Context(), "a1", nightly+"/p1", says(dream.PredictionWrong))
 		require.ErrorIs(l, err, prediction.ErrResolved)
-		require.Equal(l, said, l.announced(), "neither changes anything")
+		require.Equal(l, texts, l.announced(), "neither changes anything")
 		require.Equal(l, []string{nightly + ": open", "operator: correct"}, l.causes(nightly+"/p1"))
 
 		_, err = l.Resolve(l.Context(), "a1", nightly+"/p9", says(dream.PredictionRight))

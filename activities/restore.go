@@ -125,8 +125,8 @@ func (k Restoring) restore(ctx context.Context, agent string, ids []string) ([]d
 			hypothesis.Status = dream.HypothesisStaged
 		}
 		items, w.Change = append(items, item), append(w.Change, item)
-		told := event.ItemRestored{Item: id, Kind: h.Kind, By: dream.ByPerson}
-		w.Events = append(w.Events, event.New(fmt.Sprintf("restore/%s/%d", id, h.Revision), agent, by, k.Now().UTC(), told))
+		result := event.ItemRestored{Item: id, Kind: h.Kind, By: dream.ByPerson}
+		w.Events = append(w.Events, event.New(fmt.Sprintf("restore/%s/%d", id, h.Revision), agent, by, k.Now().UTC(), result))
 		if stood, err := memory.One[*dream.Gist](ctx, k.Memory, agent, newer); err == nil && stood.State == dream.Live {
 			stood.State, stood.NewerID = dream.Archived, id
 			w.Change = append(w.Change, stood)

@@ -42,9 +42,9 @@ func TestWhatADreamArchivedIsRestored(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, dream.Archived, gist.State, "no two say the same")
 	require.Equal(t, "k01", gist.NewerID)
-	var told event.ItemRestored
-	require.Equal(t, 1, r.told("ItemRestored", &told))
-	require.Equal(t, event.ItemRestored{Item: "k01", Kind: dream.KindSemantic, By: dream.ByPerson}, told)
+	var result event.ItemRestored
+	require.Equal(t, 1, r.count("ItemRestored", &result))
+	require.Equal(t, event.ItemRestored{Item: "k01", Kind: dream.KindSemantic, By: dream.ByPerson}, result)
 
 	_, err = restoring.Restore(ctx, "a", "k00", "k01")
 	require.ErrorIs(t, err, ErrNotArchived)
@@ -134,18 +134,18 @@ func TestAFullStagingTurnsOverAndSaysSo(t *testing.T) {
 				require.Contains(t, result.Reason, "10 hypotheses are staged already")
 			}
 		}
-		var told event.ItemArchived
-		require.Equal(t, c.rested, r.told("ItemArchived", &told))
+		var result event.ItemArchived
+		require.Equal(t, c.rested, r.count("ItemArchived", &result))
 		q := memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}}
 		staged, err := r.store.Count(ctx, q)
 		require.NoError(t, err)
 		require.Equal(t, 10, staged)
 		r.finish(s)
 		if c.rested > 0 {
-			require.Equal(t, event.Unfounded, told.Reason)
-			_, err := Restoring{r.store, time.Now}.Restore(ctx, "a", told.Item)
+			require.Equal(t, event.Unfounded, result.Reason)
+			_, err := Restoring{r.store, time.Now}.Restore(ctx, "a", result.Item)
 			require.NoError(t, err)
-			h, err := memory.One[*dream.Hypothesis](ctx, r.store, "a", told.Item)
+			h, err := memory.One[*dream.Hypothesis](ctx, r.store, "a", result.Item)
 			require.NoError(t, err)
 			require.Equal(t, dream.HypothesisStaged, h.Status)
 		}

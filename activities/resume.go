@@ -17,29 +17,29 @@ import (
 func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *dream.Record) (BeginResult, error) {
 	left, err := b.remaining(ctx, r.Spec)
 	if err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	result := BeginResult{Remaining: left, Epoch: s.Epoch}
 	if record.Outcome == dream.Dreaming && record.Stretches >= r.Stretch {
 		return result, nil
 	}
 	if result.Reason, err = b.stale(ctx, r.Spec, record); err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	if result.Reason == "" && !r.Spec.Free && left <= 0 {
 		result.Reason = "nothing is left of its budget to go on with"
 	}
 	if result.Reason != "" {
 		result.Refused = dream.Interrupted
-		return result, tell(b.Memory.FreeSlot(ctx, s.Agent, s.fence()))
+		return result, toApplicationError(b.Memory.FreeSlot(ctx, s.Agent, s.fence()))
 	}
 	affect, err := b.Memory.Affect(ctx, s.Agent)
 	if err != nil {
-		return BeginResult{}, tell(err)
+		return BeginResult{}, toApplicationError(err)
 	}
 	record.Outcome, record.Reason, record.Ended, record.Until, record.Stretches = dream.Dreaming, "", time.Time{}, time.Time{}, r.Stretch
 	if !affect.Same(record.Woke()) { // somebody has moved it since the wake
-		record.Feels(affect, affect.Since)
+		record.Affect(affect, affect.Since)
 		record.Felt, record.Connected = max(record.Felt, record.Connected), 0
 	}
 	err = b.write(ctx, s, memory.Write{
@@ -48,9 +48,9 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *
 	})
 	if errors.Is(err, memory.ErrWoken) { // between the slot and this write
 		result.Refused, result.Awake, result.Reason = dream.Canceled, true, r.Spec.Handle+" was woken again"
-		return result, tell(b.Memory.FreeSlot(ctx, s.Agent, s.fence()))
+		return result, toApplicationError(b.Memory.FreeSlot(ctx, s.Agent, s.fence()))
 	}
-	return result, tell(err)
+	return result, toApplicationError(err)
 }
 
 // stale says why a dream that was put down may not go on: it has ended meanwhile, was undone, or could measure nothing any

@@ -92,7 +92,7 @@ func moodProposal(o Spec, from, to mood.PAD) []dream.Item {
 
 // drafted keeps of a write the journal and the record. What the dream itself still needs is noted until it is over.
 func (p Ports) drafted(ctx context.Context, s Stretch, w memory.Write) (memory.Write, error) {
-	gone := map[string]bool{}
+	removed := map[string]bool{}
 	all := w.Add
 	w.Add = nil
 	for _, item := range all {
@@ -101,7 +101,7 @@ func (p Ports) drafted(ctx context.Context, s Stretch, w memory.Write) (memory.W
 			w.Add = append(w.Add, item)
 			continue
 		}
-		gone[h.ID] = true
+		removed[h.ID] = true
 		body, err := json.Marshal(item)
 		if err == nil {
 			body, err = json.Marshal(draft{h.Kind, body})
@@ -115,9 +115,9 @@ func (p Ports) drafted(ctx context.Context, s Stretch, w memory.Write) (memory.W
 	}
 	w.Change = slices.DeleteFunc(w.Change, func(item dream.Item) bool {
 		f, ok := item.(*dream.Fragment)
-		return item.Header().Dream != s.Dream || ok && gone[f.Hypothesis]
+		return item.Header().Dream != s.Dream || ok && removed[f.Hypothesis]
 	})
-	w.Vectors = slices.DeleteFunc(slices.Clone(w.Vectors), func(v memory.Vector) bool { return gone[v.Item] })
+	w.Vectors = slices.DeleteFunc(slices.Clone(w.Vectors), func(v memory.Vector) bool { return removed[v.Item] })
 	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.PatternFound{}, event.GistExtracted{}, event.ItemArchived{})
 	return w, nil
 }
@@ -141,13 +141,13 @@ func (p Ports) made(ctx context.Context, s Stretch, ids ...string) ([]dream.Item
 	if err != nil || len(items) == len(ids) {
 		return items, err
 	}
-	known := map[string]dream.Item{}
+	existing := map[string]dream.Item{}
 	for _, item := range items {
-		known[item.Header().ID] = item
+		existing[item.Header().ID] = item
 	}
 	items = nil
 	for _, id := range ids {
-		item, ok := known[id]
+		item, ok := existing[id]
 		if !ok {
 			if item, err = p.draft(ctx, s, id); err != nil {
 				return nil, err

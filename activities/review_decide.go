@@ -142,8 +142,8 @@ func (k Reviewing) decide(ctx context.Context, agent string, done Decision) erro
 		return err
 	}
 	first := items[0].Header()
-	told := event.ReviewDecided{Items: done.Items, Accepted: done.Accepted, By: dream.ByPerson}
-	d.tell(fmt.Sprintf("review/%s/%d", first.ID, first.Revision), told)
+	result := event.ReviewDecided{Items: done.Items, Accepted: done.Accepted, By: dream.ByPerson}
+	d.announce(fmt.Sprintf("review/%s/%d", first.ID, first.Revision), result)
 	d.w.Agent, d.w.Cause = agent, done.Dream
 	if _, err := k.Memory.Commit(ctx, d.w); err != nil {
 		return fmt.Errorf("write what was decided about %s: %w", done.Dream, err)
@@ -151,7 +151,7 @@ func (k Reviewing) decide(ctx context.Context, agent string, done Decision) erro
 	return nil
 }
 
-func (d *deciding) tell(activityName string, p event.Payload) {
+func (d *deciding) announce(activityName string, p event.Payload) {
 	d.w.Events = append(d.w.Events, event.New(activityName+"/"+p.EventType(), d.agent, d.Dream, d.now, p))
 }
 
@@ -179,7 +179,7 @@ func (d *deciding) one(ctx context.Context, item dream.Item) error {
 		}
 	case *dream.Hypothesis:
 		if d.Accepted {
-			d.tell(strings.TrimPrefix(h.ID, d.Dream+"/"), event.HypothesisStaged{Hypothesis: h.ID, Confidence: i.Confidence})
+			d.announce(strings.TrimPrefix(h.ID, d.Dream+"/"), event.HypothesisStaged{Hypothesis: h.ID, Confidence: i.Confidence})
 			return nil
 		}
 		return d.demote(ctx, i)
@@ -198,7 +198,7 @@ func verdictOf(accepted bool) string {
 func (d *deciding) fragment(f *dream.Fragment) error {
 	if !d.Accepted {
 		f.Status, f.Reason = dream.FragmentDiscarded, "rejected at review"
-		d.tell("review/"+f.ID, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
+		d.announce("review/"+f.ID, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
 		return nil
 	}
 	if flag, barred := ByPolicy(f); barred {
@@ -248,7 +248,7 @@ func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
 	}
 	e.State, e.NewerID = dream.Archived, p.Newer
 	d.w.Change = append(d.w.Change, e)
-	d.tell(fmt.Sprintf("review/%s/%d", p.ID, p.Revision), event.ItemArchived{Item: e.ID, Kind: e.Kind, Newer: e.NewerID, Reason: event.Faded})
+	d.announce(fmt.Sprintf("review/%s/%d", p.ID, p.Revision), event.ItemArchived{Item: e.ID, Kind: e.Kind, Newer: e.NewerID, Reason: event.Faded})
 	return nil
 }
 

@@ -62,12 +62,12 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 
 			log, err := r.store.Events(ctx, "a", 0, 100)
 			require.NoError(t, err)
-			told := map[string]int{}
+			values := map[string]int{}
 			for _, e := range log {
-				told[e.Type]++
+				values[e.Type]++
 			}
-			require.Equal(t, !way.Holds(), told["HypothesisStaged"] == 1)
-			require.Equal(t, want[dream.Proposed], told["ReviewAsked"])
+			require.Equal(t, !way.Holds(), values["HypothesisStaged"] == 1)
+			require.Equal(t, want[dream.Proposed], values["ReviewAsked"])
 
 			arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "c", Cause: presence.Connect, Now: tonight, For: 1})
 			require.NoError(t, err)

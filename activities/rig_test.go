@@ -22,13 +22,13 @@ import (
 // player is a model that says what it is told to, by the name of the schema ("partial" without one), and remembers
 // what it was asked.
 type player struct {
-	say   map[string]string
-	asked []inference.Request
-	while func(name string) // called while it speaks
+	say      map[string]string
+	requests []inference.Request
+	while    func(name string) // called while it speaks
 }
 
 func (p *player) Generate(_ context.Context, r inference.Request, _ func(string) bool) (inference.Answer, error) {
-	p.asked = append(p.asked, r)
+	p.requests = append(p.requests, r)
 	name := "partial"
 	if r.Schema != nil {
 		name = r.Schema.Name

@@ -45,18 +45,18 @@ type FinishResult struct {
 func (b *DreamRun) Rise(ctx context.Context, r FinishRequest) (FinishResult, error) {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
-		return FinishResult{}, tell(err)
+		return FinishResult{}, toApplicationError(err)
 	}
 	held := memory.Fence{Dream: r.Dream, Run: r.Run} // of any sitting: it may have begun one whose lying down was never answered
 	if record.Run != "" && record.Run != r.Run {
-		return FinishResult{Spent: record.Spent, Tallies: record.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, held))
+		return FinishResult{Spent: record.Spent, Tallies: record.Phases}, toApplicationError(b.Memory.FreeSlot(ctx, r.Agent, held))
 	}
 	result, err := b.close(ctx, r.Stretch, record, r.Ending)
 	if err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	if err := b.Memory.FreeSlot(ctx, r.Agent, held); err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	b.release(ctx, r.Dream)
 	return result, nil
@@ -143,7 +143,7 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 	if err := b.settleAllowance(ctx, record, e, rows); err != nil {
 		return FinishResult{}, err
 	}
-	unjudged, told, err := b.unjudged(ctx, s, record, rows)
+	unjudged, events, err := b.unjudged(ctx, s, record, rows)
 	if err != nil {
 		return FinishResult{}, err
 	}
@@ -190,9 +190,9 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end
 		record.Reason = fmt.Sprintf("%s, %d nights in a row now", record.Reason, alarm.Nights)
 	}
-	w := memory.Write{Late: true, Add: unjudged, Change: []dream.Item{record}, Events: append(told, ended...)}
+	w := memory.Write{Late: true, Add: unjudged, Change: []dream.Item{record}, Events: append(events, ended...)}
 	if err = b.write(ctx, s, w); errors.Is(err, memory.ErrFenced) {
-		err = b.closeUnfenced(ctx, s, w, rows, told)
+		err = b.closeUnfenced(ctx, s, w, rows, events)
 	}
 	if err != nil {
 		return FinishResult{}, err
@@ -212,7 +212,7 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 
 // closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.
 // Whoever took it over has closed the record; then only what has been bought since is added, and what it cost.
-func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []purse.Row, told []event.Event) error {
+func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []purse.Row, events []event.Event) error {
 	w, err := b.held(ctx, s, w)
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write,
 		for i, t := range record.Phases {
 			record.Phases[i] = sumUp(t, rows)
 		}
-		w.Change, w.Events = []dream.Item{record}, told
+		w.Change, w.Events = []dream.Item{record}, events
 	}
 	w.Agent, w.Cause, w.Late = s.Agent, s.Dream, false
 	if _, err := b.Memory.Commit(ctx, w); err != nil {
@@ -243,7 +243,7 @@ func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write,
 func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record, rows []purse.Row) ([]dream.Item, []event.Event, error) {
 	o := Spec{Dream: record.ID, Agent: record.Agent, AsOf: record.AsOf}
 	var found []dream.Item
-	var told []event.Event
+	var events []event.Event
 	seen := map[string]bool{}
 	for _, row := range rows {
 		_, step, ok := strings.Cut(row.Step, "/"+string(dream.Onset)+"/")
@@ -251,14 +251,14 @@ func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record
 			continue
 		}
 		seen[row.Step] = true
-		said, err := bought(ctx, b.Purse.Ledger, row.Step)
+		answer, err := bought(ctx, b.Purse.Ledger, row.Step)
 		if err != nil {
 			return nil, nil, err
 		}
-		if said.Attempt == 0 {
+		if answer.Attempt == 0 {
 			continue
 		}
-		partials, err := b.spokenIn(ctx, s, step, said.Text)
+		partials, err := b.spokenIn(ctx, s, step, answer.Text)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -268,16 +268,16 @@ func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record
 				Content: one.text, Cycle: one.cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
 				Reason: notJudged,
 			}
-			if known, err := b.Memory.Get(ctx, s.Agent, f.ID); err != nil {
+			if existing, err := b.Memory.Get(ctx, s.Agent, f.ID); err != nil {
 				return nil, nil, err
-			} else if len(known) > 0 {
+			} else if len(existing) > 0 {
 				continue
 			}
 			found = append(found, f)
-			told = append(told, b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
+			events = append(events, b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
 		}
 	}
-	return found, told, nil
+	return found, events, nil
 }
 
 // bought is the finished answer of a step; its attempt is 0 when there is none.

@@ -47,10 +47,10 @@ func (r *rig) nightsBefore(nights, used, staged int) []hypnagogia.Fragments {
 
 // chosen plays lucid capture, REM and the staging of a night over six fragments that are always the same, and tells what was chosen.
 func (r *rig) chosen() string {
-	ctx, told := context.Background(), ""
+	ctx, text := context.Background(), ""
 	tell := func(what string, made []Made) {
 		for _, m := range made {
-			told += fmt.Sprintf("%s %s %.3f kept %v chosen %v\n", what, m.ID, m.Score, m.Kept, m.Chosen)
+			text += fmt.Sprintf("%s %s %.3f kept %v chosen %v\n", what, m.ID, m.Score, m.Kept, m.Chosen)
 		}
 	}
 	s := r.begin(r.spec(1, tonight))
@@ -72,7 +72,7 @@ func (r *rig) chosen() string {
 	m := &Imagination{r.ports}
 	survey, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: 1_000_000, Fragments: ids})
 	require.NoError(r.t, err)
-	told += fmt.Sprintln("seeds", survey.Seeds)
+	text += fmt.Sprintln("seeds", survey.Seeds)
 	var made []string
 	for turn := 1; turn <= 3; turn++ {
 		r.tells(fmt.Sprintf("scenario %d", turn))
@@ -86,7 +86,7 @@ func (r *rig) chosen() string {
 	tell("weighed", weighed.Made)
 	plan := hypnagogia.SearchOf([]*dream.Scenario{r.scenario(made[0]), r.scenario(made[1]), r.scenario(made[2])}).Next(
 		hypnagogia.Reach{Branches: 3, Beam: 2, Rounds: 3, Seeds: 6}, survey.Means)
-	told += fmt.Sprintf("next %+v\n", plan)
+	text += fmt.Sprintf("next %+v\n", plan)
 	kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: made, Keep: 2})
 	require.NoError(r.t, err)
 	tell("kept", kept.Made)
@@ -94,7 +94,7 @@ func (r *rig) chosen() string {
 	staged, err := (&Integration{r.ports}).Consolidate(ctx, ConsolidateRequest{StepRequest: step(s, .4), Items: made})
 	require.NoError(r.t, err)
 	tell("staged", staged.Made)
-	return told
+	return text
 }
 
 // TestNothingIsSelectedOrStagedToReachAShare dreams the same night after thirty in which nothing was used, and after thirty in

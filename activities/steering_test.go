@@ -26,22 +26,22 @@ func TestIdeasOfTheOnsetAreSteeredAndNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	induced, err := onset.Induce(context.Background(), step(s, 1.2))
 	require.NoError(t, err)
-	require.Equal(t, muse, r.model.asked[0].Steering)
+	require.Equal(t, muse, r.model.requests[0].Steering)
 	turn := step(s, 1.4)
 	turn.Cycle, turn.Turn = 1, 1
 	_, err = onset.Partial(context.Background(), turn)
 	require.NoError(t, err)
-	require.Equal(t, muse, r.model.asked[len(r.model.asked)-1].Steering)
-	ideas := len(r.model.asked)
+	require.Equal(t, muse, r.model.requests[len(r.model.requests)-1].Steering)
+	ideas := len(r.model.requests)
 
 	require.NotEmpty(t, induced.Made)
 	_, err = onset.Capture(context.Background(), CaptureRequest{StepRequest: step(s, .5), Fragments: []string{induced.Made[0].ID}})
 	require.NoError(t, err)
 	_, err = (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
-	require.Greater(t, len(r.model.asked), ideas)
-	for _, asked := range r.model.asked[ideas:] {
-		require.Nil(t, asked.Steering, "judging and replay are never steered")
+	require.Greater(t, len(r.model.requests), ideas)
+	for _, request := range r.model.requests[ideas:] {
+		require.Nil(t, request.Steering, "judging and replay are never steered")
 	}
 
 	items, err := r.store.Get(context.Background(), "a", induced.Made[0].ID)

@@ -35,14 +35,14 @@ func togetherTokens(k dream.Knobs, thoughts int) int {
 func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
-		return StepResult{}, tell(err)
+		return StepResult{}, toApplicationError(err)
 	}
 	var caught, silent []*dream.Fragment
 	logProbs := map[string]*float64{}
 	for _, turn := range r.Turns {
 		f, logProb, err := o.caught(ctx, spec, r.StepRequest, turn.Turn, turn.Drift)
 		if err != nil {
-			return StepResult{}, tell(err)
+			return StepResult{}, toApplicationError(err)
 		}
 		logProbs[f.ID] = logProb
 		if f.Content == "" {
@@ -55,16 +55,16 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 	c := o.judging(spec, r.StepRequest, fmt.Sprintf("%d/judge-all", r.Cycle), 120, togetherTokens(spec.Knobs, len(caught)))
 	all, done, err := o.hear(ctx, r.StepRequest, c, caught)
 	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	for i := range all {
 		all[i].ear.LogProb = logProbs[all[i].f.ID]
 	}
 	if done, err := o.verdicts(ctx, r.StepRequest, c, all); err != nil || done.End == EndCap || done.Interrupted() {
-		return StepResult{Done: done}, tell(err)
+		return StepResult{Done: done}, toApplicationError(err)
 	}
 	for _, f := range silent {
-		all = append(all, heard{f: f})
+		all = append(all, judgedThought{f: f})
 	}
 	result, err := o.judged(ctx, r.StepRequest, all)
 	if err != nil {
@@ -77,7 +77,7 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 }
 
 // verdicts asks the judge about all thoughts at once.
-func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard) (Done, error) {
+func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []judgedThought) (Done, error) {
 	spec, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
 	if err != nil {
 		return Done{}, err
@@ -85,7 +85,7 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard
 	var answer struct {
 		Verdicts []json.RawMessage `json:"verdicts"` // each by itself: one that is garbled spoils no other
 	}
-	said := map[string]judgement{}
+	values := map[string]judgement{}
 	why := ""
 	var cost *budget.Micros
 	if spec.Judges && len(all) > 0 {
@@ -106,13 +106,13 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard
 			if json.Unmarshal(one, &j) != nil {
 				continue
 			}
-			if ref := trimRef(j.Ref); said[ref].scores() == nil { // the first that can be read counts
-				said[ref] = j
+			if ref := trimRef(j.Ref); values[ref].scores() == nil { // the first that can be read counts
+				values[ref] = j
 			}
 		}
 	}
 	for i, h := range all {
-		j := said[thoughtRef(i)]
+		j := values[thoughtRef(i)]
 		o.decide(c.spec, h.f, h.said(c.spec, spec.Name, j.scores(), j.Reason, why, dream.ByTogether, len(all), cost))
 		if h.f.Reason == "" && j.scores() != nil {
 			h.f.Reason = j.Reason
@@ -124,7 +124,7 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard
 func thoughtRef(i int) string { return fmt.Sprintf("t%d", i+1) }
 
 // thoughts are what the judge of a cycle sees: each thought with the memories nearest to it.
-func (o *Onset) thoughts(ctx context.Context, r StepRequest, all []heard) (prompt.Text, []string, error) {
+func (o *Onset) thoughts(ctx context.Context, r StepRequest, all []judgedThought) (prompt.Text, []string, error) {
 	self, theme, err := o.self(ctx, r.Stretch)
 	if err != nil {
 		return prompt.Text{}, nil, err
@@ -137,12 +137,12 @@ func (o *Onset) thoughts(ctx context.Context, r StepRequest, all []heard) (promp
 	var behind []string
 	shown := 0
 	for i, h := range all {
-		known, err := o.texts(ctx, r.Agent, h.f.Sources)
+		existing, err := o.texts(ctx, r.Agent, h.f.Sources)
 		if err != nil {
 			return prompt.Text{}, nil, err
 		}
 		thought := prompt.Thought{Line: prompt.Line{Ref: thoughtRef(i), Text: h.f.Content}}
-		for _, text := range known {
+		for _, text := range existing {
 			shown++
 			thought.Near = append(thought.Near, prompt.Line{Ref: fmt.Sprintf("m%d", shown), Text: text})
 		}

@@ -30,7 +30,7 @@ func TestConsolidatingTwiceStagesAndTellsTheSame(t *testing.T) {
 	require.Len(t, told[0], 2)
 	require.Equal(t, told[0], told[1])
 	require.Len(t, r.find(s, dream.KindHypothesis), 2)
-	require.Len(t, r.model.asked, 1)
+	require.Len(t, r.model.requests, 1)
 }
 
 // Ratings that nobody can read are no ratings: the best third is chosen by the composite, and the dream goes on with it.

@@ -181,14 +181,14 @@ func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Ou
 	if err != nil {
 		return nil, "", err
 	}
-	known := circadian.Space{Mean: c.Mean, SD: c.SD, Known: c.Known()}
+	existing := circadian.Space{Mean: c.Mean, SD: c.SD, Known: c.Known()}
 	novel = make([]bool, len(outcomes))
 	for i, place := range places {
 		hits, err := n.Memory.Near(ctx, memory.Near{Agent: agent, Space: space, V: place, Limit: 1, Filter: memory.Filter{Kinds: measurable}})
 		if err != nil {
 			return nil, "", fmt.Errorf("look for what is like a claim: %w", err)
 		}
-		novel[i] = len(hits) == 0 || known.Novel(hits[0].Cosine)
+		novel[i] = len(hits) == 0 || existing.Novel(hits[0].Cosine)
 	}
 	return novel, "", nil
 }
@@ -202,13 +202,13 @@ func (n Needs) claims(ctx context.Context, agent string, outcomes []prediction.O
 	if err != nil {
 		return nil, fmt.Errorf("read what was foretold: %w", err)
 	}
-	said := map[string]string{}
+	values := map[string]string{}
 	for _, item := range items {
-		said[item.Header().ID] = item.Text()
+		values[item.Header().ID] = item.Text()
 	}
 	claims := make([]string, len(ids))
 	for i, id := range ids {
-		claims[i] = said[id]
+		claims[i] = values[id]
 	}
 	return claims, nil
 }

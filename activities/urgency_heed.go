@@ -60,14 +60,14 @@ func (b *DreamRun) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) 
 	needs := Needs{Memory: b.Memory, Why: "it could not change anything"}
 	lived, err := needs.Lived(ctx, r.Agent, r.Now)
 	if err != nil {
-		return result, tell(err)
+		return result, toApplicationError(err)
 	}
 	if all := lived; lived.Residuals > 0 { // placing claims is dear beside the rest: only where it matters
 		all.Novel = all.Residuals
 		if r.Eager.Early(circadian.UrgencyOf(all)) {
 			needs.Place, needs.Why = b.placing(ctx, r)
 			if lived, err = needs.Lived(ctx, r.Agent, r.Now); err != nil {
-				return result, tell(err)
+				return result, toApplicationError(err)
 			}
 		}
 	}

@@ -222,13 +222,13 @@ func Matches(t dream.Trigger, e event.Event) bool {
 }
 
 func residualOf(e event.Event) (float64, bool) {
-	var told struct {
+	var result struct {
 		Residual *float64 `json:"residual"`
 	}
-	if json.Unmarshal(e.Data, &told) != nil || told.Residual == nil {
+	if json.Unmarshal(e.Data, &result) != nil || result.Residual == nil {
 		return 0, false
 	}
-	return *told.Residual, true
+	return *result.Residual, true
 }
 
 func whyEvent(e event.Event) string {

@@ -198,36 +198,36 @@ func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
 		{Name: "wrong", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: .5},
 	}
 	require.NoError(t, r.store.PutAgent(t.Context(), agent))
-	heard := &hearer{}
+	received := &hearer{}
 	listener := func() *Listener {
-		return &Listener{Memory: r.store, Events: r.store, Calls: heard, Now: func() time.Time { return tonight }}
+		return &Listener{Memory: r.store, Events: r.store, Calls: received, Now: func() time.Time { return tonight }}
 	}
 	l := listener()
 	listen := func(l *Listener, want ...string) {
 		t.Helper()
-		heard.calls = nil
+		received.calls = nil
 		n, err := l.Listen(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, len(want), n)
 		for i, name := range want {
-			require.Equal(t, name, heard.calls[i].Trigger)
+			require.Equal(t, name, received.calls[i].Trigger)
 		}
 	}
 	listen(l)
 	r.live(12)
-	heard.deaf = errors.New("Temporal is away")
+	received.deaf = errors.New("Temporal is away")
 	_, err = l.Listen(t.Context())
 	require.ErrorContains(t, err, "Temporal is away")
-	heard.deaf = nil
+	received.deaf = nil
 	listen(l, "full")
-	require.Equal(t, "12 new episodes since the last dream, and 10 were to be waited for", heard.calls[0].Why)
+	require.Equal(t, "12 new episodes since the last dream, and 10 were to be waited for", received.calls[0].Why)
 	listen(l)
 	listen(listener(), "full") // another worker, which remembers nothing: the life hears it once by its key
 	r.resolved("small", "it rains", .7, dream.PredictionRight, tonight.Add(-2*time.Hour))
 	listen(l)
 	r.resolved("large", "it snows", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
 	listen(l, "wrong")
-	require.Equal(t, "PredictionResolved with a residual of -0.70", heard.calls[0].Why)
+	require.Equal(t, "PredictionResolved with a residual of -0.70", received.calls[0].Why)
 	listen(l)
 	listen(listener(), "full", "wrong")
 
@@ -254,36 +254,36 @@ func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
 	require.NoError(t, r.store.PutAgent(t.Context(), agent))
 	r.live(12)
 	r.resolved("large", "it snows", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
-	heard, at := &hearer{}, tonight
-	l := &Listener{Memory: r.store, Events: r.store, Calls: heard, Now: func() time.Time { return at }}
+	received, at := &hearer{}, tonight
+	l := &Listener{Memory: r.store, Events: r.store, Calls: received, Now: func() time.Time { return at }}
 	var first []Fire
 	for _, c := range []struct {
 		after time.Duration
 		calls int
 	}{{0, 2}, {time.Minute, 0}, {58 * time.Minute, 0}, {time.Minute, 2}, {time.Minute, 0}} {
-		at, heard.calls = at.Add(c.after), nil
+		at, received.calls = at.Add(c.after), nil
 		_, err := l.Listen(t.Context())
 		require.NoError(t, err)
-		require.Len(t, heard.calls, c.calls, at)
+		require.Len(t, received.calls, c.calls, at)
 		if first == nil {
-			first = heard.calls
+			first = received.calls
 		}
-		for i, f := range heard.calls {
+		for i, f := range received.calls {
 			require.Equal(t, first[i].Key, f.Key, "by which its life knows it")
 		}
 	}
 	for _, auto := range []bool{false, true} { // its life has forgotten what waited
-		agent.Auto, heard.calls = auto, nil
+		agent.Auto, received.calls = auto, nil
 		require.NoError(t, r.store.PutAgent(t.Context(), agent))
 		_, err := l.Listen(t.Context())
 		require.NoError(t, err)
 	}
-	require.Len(t, heard.calls, 2, "once it is switched on again")
+	require.Len(t, received.calls, 2, "once it is switched on again")
 	r.finish(r.begin(r.spec(1, tonight)))
-	at, heard.calls = at.Add(2*time.Hour), nil
+	at, received.calls = at.Add(2*time.Hour), nil
 	_, err = l.Listen(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, heard.calls)
+	require.Empty(t, received.calls)
 }
 
 func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
@@ -304,12 +304,12 @@ func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 	}
 	_, err = r.store.Commit(t.Context(), w)
 	require.NoError(t, err)
-	heard := &hearer{}
-	l := &Listener{Memory: r.store, Events: r.store, Calls: heard, Now: time.Now}
+	received := &hearer{}
+	l := &Listener{Memory: r.store, Events: r.store, Calls: received, Now: time.Now}
 	n, err := l.Listen(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	require.Equal(t, "alarm", heard.calls[0].Key)
+	require.Equal(t, "alarm", received.calls[0].Key)
 }
 
 // What a worker is fitted with can do all that its activities ask for: the compiler refuses one that could not, where a type
@@ -326,10 +326,10 @@ func TestARuleOverTheFeedCallsWhoeverHasATriggerForIt(t *testing.T) {
 	agent, err := r.store.Agent(t.Context(), "a")
 	require.NoError(t, err)
 	agent.Feed, agent.Triggers = "quay", []dream.Trigger{{Name: "calm", Kind: dream.OnEvent, Feed: "quay", Rule: "calm"}}
-	heard := &hearer{}
+	received := &hearer{}
 	ports := r.ports
 	ports.Feeds = r.store
-	feed := &Feed{Ports: ports, Alarms: heard}
+	feed := &Feed{Ports: ports, Alarms: received}
 	for _, auto := range []bool{false, true} {
 		agent.Auto = auto
 		require.NoError(t, r.store.PutAgent(t.Context(), agent))
@@ -338,9 +338,9 @@ func TestARuleOverTheFeedCallsWhoeverHasATriggerForIt(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.Len(t, heard.calls, 1, "only one that dreams by itself, and only its rule")
-	require.Equal(t, "calm", heard.calls[0].Trigger)
-	heard.deaf = errors.New("Temporal is away")
+	require.Len(t, received.calls, 1, "only one that dreams by itself, and only its rule")
+	require.Equal(t, "calm", received.calls[0].Trigger)
+	received.deaf = errors.New("Temporal is away")
 	_, err = feed.Sound(t.Context(), SoundRequest{Feed: "quay", Rule: "calm", Quiet: true, At: tonight})
 	require.ErrorContains(t, err, "Temporal is away", "the deed is done again")
 }

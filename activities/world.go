@@ -62,11 +62,11 @@ func (o *Onset) world(ctx context.Context, spec Spec, s Stretch) ([]string, erro
 	if spec.Depth == nil || o.World == nil {
 		return nil, nil
 	}
-	said, err := o.frozen(ctx, s, worldNote, func() ([]string, error) { return nil, memory.ErrNotFound })
+	texts, err := o.frozen(ctx, s, worldNote, func() ([]string, error) { return nil, memory.ErrNotFound })
 	if errors.Is(err, memory.ErrNotFound) {
 		return nil, nil
 	}
-	return said, err
+	return texts, err
 }
 
 // Outside are readings as a sleeper hears them, newest first: nothing from after the night's now, and no old news.
@@ -79,11 +79,11 @@ func Outside(feed string, readings []dream.Reading, asOf time.Time) []string {
 	})
 	lines := []string{}
 	for _, r := range readings[:min(len(readings), worldMost)] {
-		said := r.State
+		text := r.State
 		if r.Number != nil {
-			said = strconv.FormatFloat(*r.Number, 'g', 8, 64)
+			text = strconv.FormatFloat(*r.Number, 'g', 8, 64)
 		}
-		line := []rune(strings.Join(strings.Fields(feed+": "+r.Metric+" "+said), " "))
+		line := []rune(strings.Join(strings.Fields(feed+": "+r.Metric+" "+text), " "))
 		lines = append(lines, string(line[:min(len(line), worldLine)])+", "+ago(asOf.Sub(r.At)))
 	}
 	return lines

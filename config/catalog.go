@@ -26,14 +26,14 @@ func (c Config) Spec(name string) (inference.Spec, error) {
 	if !ok {
 		return inference.Spec{}, fmt.Errorf("model %q belongs to provider %q, which is not configured; add providers.%s with profile and base_url", name, provider, provider)
 	}
-	said := inference.Override{Local: p.Local}
+	answer := inference.Override{Local: p.Local}
 	for _, m := range p.Models {
 		if m.Name == wire {
-			said = m.override(p.Local)
+			answer = m.override(p.Local)
 		}
 	}
-	said.Steers = p.steered(said.Steers)
-	return inference.Resolve(provider, p.Profile, wire, &said)
+	answer.Steers = p.steered(answer.Steers)
+	return inference.Resolve(provider, p.Profile, wire, &answer)
 }
 
 // Catalog holds every model that is configured by a list or named by a role.

@@ -28,12 +28,12 @@ type saying struct {
 // readEnv takes ONEIROS_ variables: ONEIROS_DREAM_CYCLES is dream.cycles, ONEIROS_PROVIDERS_HOME_BASE_URL is
 // providers.home.base_url. An unknown one is a warning, since schedulers put variables of their own beside ours.
 func readEnv(env map[string]string) (saying, []string) {
-	said := saying{values: map[string]any{}, names: map[string]string{}}
+	answer := saying{values: map[string]any{}, names: map[string]string{}}
 	byName := map[string]string{}
-	known := append([]string(nil), otherNames...)
+	existing := append([]string(nil), otherNames...)
 	for _, k := range table() {
 		byName[k.Env()] = k.Key
-		known = append(known, k.Env())
+		existing = append(existing, k.Env())
 	}
 	var warnings []string
 	for _, name := range sortedNames(env) {
@@ -46,12 +46,12 @@ func readEnv(env map[string]string) (saying, []string) {
 		}
 		switch {
 		case ok:
-			said.values[key], said.names[key] = env[name], name
+			answer.values[key], answer.names[key] = env[name], name
 		case strings.HasPrefix(name, "ONEIROS_") && !contains(otherNames, name):
-			warnings = append(warnings, fmt.Sprintf("environment variable %s is no setting and was ignored%s", name, nearestHint(name, known)))
+			warnings = append(warnings, fmt.Sprintf("environment variable %s is no setting and was ignored%s", name, nearestHint(name, existing)))
 		}
 	}
-	return said, warnings
+	return answer, warnings
 }
 
 func providerVariable(name string) (string, bool) {

@@ -17,20 +17,20 @@ const maxFile = 1 << 20
 
 // find says which file to read; "" when there is none in the usual places. A file that was asked for must exist.
 func find(o Options, env map[string]string) (string, error) {
-	asked := o.File
-	if asked == "" && o.Flags != nil {
+	question := o.File
+	if question == "" && o.Flags != nil {
 		if f := o.Flags.Lookup(flagConfig); f != nil {
-			asked = f.Value.String()
+			question = f.Value.String()
 		}
 	}
-	if asked == "" {
-		asked = env["ONEIROS_CONFIG"]
+	if question == "" {
+		question = env["ONEIROS_CONFIG"]
 	}
-	if asked != "" {
-		if _, err := os.Stat(asked); err != nil {
+	if question != "" {
+		if _, err := os.Stat(question); err != nil {
 			return "", fmt.Errorf("read configuration: %w", err)
 		}
-		return asked, nil
+		return question, nil
 	}
 	for _, path := range usualPlaces(o.Dir, env) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -74,15 +74,15 @@ func readFile(path string) (map[string]any, error) {
 	if len(body) > maxFile {
 		return nil, fmt.Errorf("read configuration %s: it is larger than 1 MiB", path)
 	}
-	said, err := parse(strings.TrimPrefix(filepath.Ext(path), "."), body)
+	values, err := parse(strings.TrimPrefix(filepath.Ext(path), "."), body)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", path, err)
 	}
-	return said, nil
+	return values, nil
 }
 
 // parse reads YAML or TOML into nested maps with lower-case keys.
-func parse(format string, body []byte) (said map[string]any, err error) {
+func parse(format string, body []byte) (values map[string]any, err error) {
 	switch format {
 	case "yaml", "yml", "toml":
 	default:
@@ -90,7 +90,7 @@ func parse(format string, body []byte) (said map[string]any, err error) {
 	}
 	defer func() { // the parsers are others' code, and the file is anybody's
 		if r := recover(); r != nil {
-			said, err = nil, fmt.Errorf("it cannot be read: %v", r)
+			values, err = nil, fmt.Errorf("it cannot be read: %v", r)
 		}
 	}()
 	v := viper.New()
@@ -107,13 +107,13 @@ func oneLine(err error) string {
 
 // unknownKeys names every key of a file that is no setting, each with the nearest that is.
 func unknownKeys(path string, file map[string]any) error {
-	known := map[string]bool{"providers": true, "hooks": true}
+	existing := map[string]bool{"providers": true, "hooks": true}
 	for _, section := range policySections {
-		known["policy."+section] = true
+		existing["policy."+section] = true
 	}
 	sections := map[string]bool{}
 	for _, k := range table() {
-		known[k.Key] = true
+		existing[k.Key] = true
 		parts := strings.Split(k.Key, ".")
 		for i := 1; i < len(parts); i++ {
 			sections[strings.Join(parts[:i], ".")] = true
@@ -126,7 +126,7 @@ func unknownKeys(path string, file map[string]any) error {
 			key := strings.TrimPrefix(prefix+"."+name, ".")
 			inner, isMap := in[name].(map[string]any)
 			switch {
-			case known[key]:
+			case existing[key]:
 			case sections[key] && isMap:
 				walk(key, inner)
 			case sections[key]:

@@ -128,18 +128,18 @@ func (r *reader) borders() []string {
 			at = append(at, strings.TrimSpace(word))
 		}
 	}
-	known := at[:0:0]
+	existing := at[:0:0]
 	for _, word := range at {
 		if slices.Contains(activities.Borders, dream.Border(word)) {
-			known = append(known, word)
+			existing = append(existing, word)
 		} else {
 			r.fault("%s.at names %q; a hook is asked at entry, capture or exit", r.at, word)
 		}
 	}
-	if len(known) == 0 && len(at) > 0 { // told already
+	if len(existing) == 0 && len(at) > 0 { // told already
 		return []string{string(activities.Borders[0])}
 	}
-	return known
+	return existing
 }
 
 func (r *reader) checkHook(name string, h Hook) {

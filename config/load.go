@@ -45,17 +45,17 @@ func Load(o Options) (Config, error) {
 		}
 	}
 	keep(unknownKeys(path, file))
-	said, warnings := readEnv(env)
+	answer, warnings := readEnv(env)
 	c.Warnings = warnings
 	v := viper.New()
 	for _, k := range table() {
 		v.SetDefault(k.Key, k.Default)
 	}
 	keep(v.MergeConfigMap(file))
-	keep(v.MergeConfigMap(nest(said.values)))
+	keep(v.MergeConfigMap(nest(answer.values)))
 	sets, err := bind(v, o.Flags)
 	keep(err)
-	keep(c.fill(v, origin{path: path, file: file, env: said, flags: o.Flags, sets: sets}))
+	keep(c.fill(v, origin{path: path, file: file, env: answer, flags: o.Flags, sets: sets}))
 	providers, err := readProviders(v.Get("providers"))
 	keep(err)
 	c.Providers = providers

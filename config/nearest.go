@@ -3,9 +3,9 @@ package config
 import "fmt"
 
 // nearestHint suggests the known name that a misspelt one most likely meant.
-func nearestHint(name string, known []string) string {
+func nearestHint(name string, existing []string) string {
 	best, distance := "", 1+len(name)/2
-	for _, k := range known {
+	for _, k := range existing {
 		if d := edits(name, k); d < distance {
 			best, distance = k, d
 		}

@@ -123,12 +123,12 @@ func (p *Policy) readPolicy(raw any) error {
 	p.Agents = map[string]policy.Rules{}
 	for _, handle := range sortedKeys(agents) {
 		at := "policy.agents." + handle
-		said, ok := agents[handle].(map[string]any)
+		values, ok := agents[handle].(map[string]any)
 		if !ok {
 			r.fault("%s is %s; it must be a section with what is added for the agent", at, shown(agents[handle]))
 			continue
 		}
-		inner := reader{at: at, fields: said}
+		inner := reader{at: at, fields: values}
 		inner.onlyKnown(agentKeys)
 		p.Agents[handle] = inner.agentRules()
 		r.faults = append(r.faults, inner.faults...)
@@ -141,8 +141,8 @@ func (r *reader) agentRules() policy.Rules {
 	p := Policy{Amount: budget.Unlimited, Assets: r.text("assets"), Guards: r.text("guards"), More: r.ruleSections()}
 	for _, k := range policyKnobs() {
 		name := strings.TrimPrefix(k.Key, "policy.")
-		raw, said := r.fields[name]
-		if !said || k.Sort == Text {
+		raw, found := r.fields[name]
+		if !found || k.Sort == Text {
 			continue
 		}
 		k.Key = r.at + "." + name
@@ -222,13 +222,13 @@ func (r *reader) cap(name string, raw any) (policy.Cap, bool) {
 	inner := reader{at: at, fields: fields}
 	inner.onlyKnown(capKeys)
 	c := policy.Cap{Name: name, Unit: policy.Unit(inner.text("unit")), Words: inner.words("words")}
-	most, said := inner.value("most", Number).(float64)
-	if _, there := fields["most"]; !said && !there {
+	most, found := inner.value("most", Number).(float64)
+	if _, there := fields["most"]; !found && !there {
 		inner.fault("%s.most is missing; it is the largest number allowed", at)
 	}
 	c.Most = most
 	r.faults = append(r.faults, inner.faults...)
-	return c, said
+	return c, found
 }
 
 // words reads a list, or words with commas between them.

@@ -137,10 +137,10 @@ func (r *reader) fault(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf(format, args...))
 }
 
-func (r *reader) onlyKnown(known []string) {
+func (r *reader) onlyKnown(existing []string) {
 	for _, key := range sortedKeys(r.fields) {
-		if !contains(known, key) {
-			r.fault("%s.%s is no setting%s", r.at, key, nearestHint(key, known))
+		if !contains(existing, key) {
+			r.fault("%s.%s is no setting%s", r.at, key, nearestHint(key, existing))
 		}
 	}
 }

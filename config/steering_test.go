@@ -51,24 +51,24 @@ func TestAModelIsSteeredAsItSaysOrAsItsProvider(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, "oneiros.yaml", steeredProviders, []string{"HOME=/home/ada"}, nil)
 	require.NoError(t, err)
-	asked := func(model string) *inference.Steering {
+	request := func(model string) *inference.Steering {
 		spec, err := c.Lookup(model)
 		require.NoError(t, err)
 		return spec.Steers.Ask(c.Dream.SteerLayer, c.Dream.SteerAlpha)
 	}
-	require.Equal(t, "muse x 1.5 at layer 16", asked("farm/small").String())
-	require.Equal(t, "bright x 0.5 at layers 30-40", asked("farm/large").String())
-	require.Equal(t, "muse x 1.5 at layer 11", asked("router/tiny").String())
-	require.Nil(t, asked("router/other"))
-	require.Equal(t, "creativity x 1.5 at layer 16", asked("near/any").String())
-	require.Equal(t, "creativity x 1.5 at layer 11", asked("here/any").String())
+	require.Equal(t, "muse x 1.5 at layer 16", request("farm/small").String())
+	require.Equal(t, "bright x 0.5 at layers 30-40", request("farm/large").String())
+	require.Equal(t, "muse x 1.5 at layer 11", request("router/tiny").String())
+	require.Nil(t, request("router/other"))
+	require.Equal(t, "creativity x 1.5 at layer 16", request("near/any").String())
+	require.Equal(t, "creativity x 1.5 at layer 11", request("here/any").String())
 
 	large, err := c.Lookup("farm/large")
 	require.NoError(t, err)
 	require.JSONEq(t, `{"Scale":"{{alpha}}"}`, string(large.Steers.Fields["steerRequest"]), "a text keeps its capitals")
 	small, err := c.Lookup("farm/small")
 	require.NoError(t, err)
-	filled, err := asked("farm/small").Fill(small.Steers.Fields["vllm_xargs"])
+	filled, err := request("farm/small").Fill(small.Steers.Fields["vllm_xargs"])
 	require.NoError(t, err)
 	var args map[string]string
 	require.NoError(t, json.Unmarshal(filled, &args))
@@ -128,10 +128,10 @@ func TestEveryExampleOfTheHandbookIsAConfiguration(t *testing.T) {
 			}
 			spec, err := c.Lookup(name + "/" + model)
 			require.NoError(t, err)
-			asked := spec.Steers.Ask(c.Dream.SteerLayer, c.Dream.SteerAlpha)
-			require.NotNil(t, asked, name)
+			request := spec.Steers.Ask(c.Dream.SteerLayer, c.Dream.SteerAlpha)
+			require.NotNil(t, request, name)
 			for field, template := range spec.Steers.Fields {
-				_, err := asked.Fill(template)
+				_, err := request.Fill(template)
 				require.NoError(t, err, field)
 			}
 		}

@@ -13,19 +13,19 @@ func TestAStoresPasswordLiesElsewhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "password")
 	require.NoError(t, os.WriteFile(file, []byte("tr0ubador\n"), 0o600))
 	for _, c := range []struct{ place, value string }{{"store.password_file", file}, {"store.password_env", "REDIS_PASSWORD"}} {
-		told, err := load(t, "", "", []string{"REDIS_PASSWORD=tr0ubador"},
+		config, err := load(t, "", "", []string{"REDIS_PASSWORD=tr0ubador"},
 			[]string{"--set", "store.url=rediss://dreams@redis.example:6379/2", "--set", c.place + "=" + c.value})
 		require.NoError(t, err)
-		password, err := told.StorePassword()
+		password, err := config.StorePassword()
 		require.NoError(t, err)
 		require.Equal(t, "tr0ubador", password)
-		require.NotContains(t, told.String(), "tr0ubador")
-		require.False(t, told.Store.TrustServer)
+		require.NotContains(t, config.String(), "tr0ubador")
+		require.False(t, config.Store.TrustServer)
 	}
-	told, err := load(t, "", "", nil, []string{"--set", "store.url=unix:///run/redis.sock", "--set", "store.trust_server=true"})
+	config, err := load(t, "", "", nil, []string{"--set", "store.url=unix:///run/redis.sock", "--set", "store.trust_server=true"})
 	require.NoError(t, err)
-	require.True(t, told.Store.TrustServer)
-	password, err := told.StorePassword()
+	require.True(t, config.Store.TrustServer)
+	password, err := config.StorePassword()
 	require.NoError(t, err)
 	require.Empty(t, password)
 }
@@ -33,17 +33,17 @@ func TestAStoresPasswordLiesElsewhere(t *testing.T) {
 func TestAPasswordThatIsNotWhereItShouldBeIsNamedByItsPlace(t *testing.T) {
 	t.Parallel()
 	const url = "store.url=redis://127.0.0.1:6379"
-	told, err := load(t, "", "", nil, []string{"--set", url, "--set", "store.password_env=NOT_SET"})
+	config, err := load(t, "", "", nil, []string{"--set", url, "--set", "store.password_env=NOT_SET"})
 	require.NoError(t, err)
-	_, err = told.StorePassword()
+	_, err = config.StorePassword()
 	require.EqualError(t, err, "store.password_env names NOT_SET, which is not set")
 	file := filepath.Join(t.TempDir(), "password")
-	told, err = load(t, "", "", nil, []string{"--set", url, "--set", "store.password_file=" + file})
+	config, err = load(t, "", "", nil, []string{"--set", url, "--set", "store.password_file=" + file})
 	require.NoError(t, err)
-	_, err = told.StorePassword()
+	_, err = config.StorePassword()
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.NoError(t, os.WriteFile(file, []byte("one\ntwo"), 0o600))
-	_, err = told.StorePassword()
+	_, err = config.StorePassword()
 	require.ErrorContains(t, err, "must hold one line, the password")
 	require.NotContains(t, err.Error(), "two")
 }
@@ -64,9 +64,9 @@ func TestAStoreThatCannotBeMeantIsRefusedAndItsPasswordNotRepeated(t *testing.T)
 		for _, set := range sets {
 			args = append(args, "--set", set)
 		}
-		told, err := load(t, "", "", nil, args)
+		config, err := load(t, "", "", nil, args)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "tr0ubador")
-		require.NotContains(t, told.String(), "tr0ubador")
+		require.NotContains(t, config.String(), "tr0ubador")
 	}
 }

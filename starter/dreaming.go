@@ -246,9 +246,9 @@ func (d dreaming) untold(ctx context.Context, agent dream.Agent, err error) erro
 
 // undrafted says why a wish could not be made whole: the store is away, or the deployment's settings do not allow it.
 func undrafted(ctx context.Context, err error) error {
-	var known *psyche.Fault
+	var existing *psyche.Fault
 	switch {
-	case err == nil || ctx.Err() != nil || errors.As(err, &known):
+	case err == nil || ctx.Err() != nil || errors.As(err, &existing):
 		return err
 	case errors.Is(err, memory.ErrAway):
 		return &psyche.Fault{

@@ -167,9 +167,9 @@ func TestFailuresOfAActivityAreToldInWordsOfHTTPAndQuoteNothing(t *testing.T) {
 		require.NotContains(t, f.Message, "secret")
 		require.ErrorIs(t, err, cause, "for the log")
 	}
-	gone, cancel := context.WithCancel(t.Context())
+	removed, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, d.untold(gone, agent, context.Canceled), context.Canceled)
+	require.ErrorIs(t, d.untold(removed, agent, context.Canceled), context.Canceled)
 	require.NoError(t, d.untold(t.Context(), agent, nil))
 }
 

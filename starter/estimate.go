@@ -97,17 +97,17 @@ func estimate(d draft) Estimate {
 // observer whose numbers mean nothing is not asked: then the places alone measure.
 func judgingCalls(o activities.Spec, partials int, judges bool) []plannedCall {
 	k := o.Knobs
-	asked := plannedCall{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, partials}
+	request := plannedCall{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, partials}
 	shown := otherLine
 	if o.Observer != nil && o.Observer.Way == dream.ByTogether {
-		asked = plannedCall{dream.Observer, promptOverhead + 4*k.Partials*otherLine, k.Partials * k.ObserverTokens, k.Cycles}
+		request = plannedCall{dream.Observer, promptOverhead + 4*k.Partials*otherLine, k.Partials * k.ObserverTokens, k.Cycles}
 		shown = k.Partials * otherLine
 	}
-	placed := placing(shown, asked.times)
+	placed := placing(shown, request.times)
 	if !judges {
 		return []plannedCall{placed}
 	}
-	return []plannedCall{asked, placed}
+	return []plannedCall{request, placed}
 }
 
 // placing are calls of the embedder. It is shown each text and its parts.

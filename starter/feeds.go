@@ -28,7 +28,7 @@ func (s *Starter) PutFeed(ctx context.Context, f dream.Feed) error {
 
 // Probe starts the probe of a feed that is kept, if it has none, and gives it the feed's rules.
 func (s *Starter) Probe(ctx context.Context, f dream.Feed) error {
-	return s.tell(ctx, f, workflows.SignalFeedSettings, feedSettings(f))
+	return s.signal(ctx, f, workflows.SignalFeedSettings, feedSettings(f))
 }
 
 // DropFeed forgets a feed, and its probe ends; agents that follow it follow nothing. memory.ErrNotFound.
@@ -37,8 +37,8 @@ func (s *Starter) DropFeed(ctx context.Context, name string) error {
 		return fmt.Errorf("drop feed %s: %w", name, err)
 	}
 	err := s.Client.SignalWorkflow(ctx, workflows.FeedID(name), "", workflows.SignalStop, nil)
-	var gone *serviceerror.NotFound
-	if err != nil && !errors.As(err, &gone) {
+	var notFound *serviceerror.NotFound
+	if err != nil && !errors.As(err, &notFound) {
 		return fmt.Errorf("feed %s is dropped, but its probe could not be told: %w", name, err)
 	}
 	return nil
@@ -61,7 +61,7 @@ func (s *Starter) Give(ctx context.Context, name string, readings []dream.Readin
 	if err := s.admit(f, readings); err != nil {
 		return "", fmt.Errorf("push to feed %s: %w", name, err)
 	}
-	return alarm.Unheard(f.Rules, alarm.Strays(f.Rules, readings)), s.tell(ctx, f, workflows.SignalReading, readings)
+	return alarm.Unheard(f.Rules, alarm.Strays(f.Rules, readings)), s.signal(ctx, f, workflows.SignalReading, readings)
 }
 
 func (s *Starter) admit(f dream.Feed, readings []dream.Reading) error {
@@ -87,9 +87,9 @@ func (s *Starter) FeedState(ctx context.Context, name string) (workflows.FeedSta
 	return state, value.Get(&state)
 }
 
-// tell signals a feed's probe, and starts it when it does not run.
-func (s *Starter) tell(ctx context.Context, f dream.Feed, signal string, arg any) error {
-	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+// signal signals a feed's probe, and starts it when it does not run.
+func (s *Starter) signal(ctx context.Context, f dream.Feed, signal string, arg any) error {
+	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.FeedID(f.Name), signal, arg,
 		client.StartWorkflowOptions{
@@ -105,8 +105,8 @@ func (s *Starter) tell(ctx context.Context, f dream.Feed, signal string, arg any
 	return nil
 }
 
-// tellWithin bounds how long a signal may take; whoever pushes tries again.
-const tellWithin = 10 * time.Second
+// reportWithin bounds how long a signal may take; whoever pushes tries again.
+const reportWithin = 10 * time.Second
 
 // feedSettings are a feed without what may be secret of it.
 func feedSettings(f dream.Feed) workflows.FeedSettings {

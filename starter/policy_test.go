@@ -118,11 +118,11 @@ func TestTheEstimateOfAnAgentKnowsOfItsOwnRules(t *testing.T) {
 		require.Greater(t, ruled.Expected, plain.Expected, tier)
 		require.Greater(t, ruled.Worst, plain.Worst, tier)
 		require.LessOrEqual(t, ruled.Worst, ruled.Cap, tier)
-		told, err := s.Rehearse(t.Context(), DreamRequest{Agent: "echo", Tier: tier})
+		result, err := s.Rehearse(t.Context(), DreamRequest{Agent: "echo", Tier: tier})
 		require.NoError(t, err)
-		require.Equal(t, ruled.Calls, told.Estimate.Calls)
-		require.Contains(t, told.Policy, "in words: kind")
-		require.NotContains(t, strings.Join(told.Policy, "; "), "BTC", "another agent's")
+		require.Equal(t, ruled.Calls, result.Estimate.Calls)
+		require.Contains(t, result.Policy, "in words: kind")
+		require.NotContains(t, strings.Join(result.Policy, "; "), "BTC", "another agent's")
 	}
 	require.Empty(t, nights(t, s, agent), "nothing was written")
 }

@@ -54,11 +54,11 @@ type outcome struct {
 
 // How wakes are told: so many at once, each attempt bounded, again after a wait that doubles.
 const (
-	tellers   = 64
-	tellFor   = 10 * time.Second
-	tellAgain = 100 * time.Millisecond
-	tellSlow  = 2 * time.Second
-	strangers = 4096 // wakes that wait, above which no unknown name is taken in
+	tellers     = 64
+	reportFor   = 10 * time.Second
+	reportAgain = 100 * time.Millisecond
+	reportSlow  = 2 * time.Second
+	strangers   = 4096 // wakes that wait, above which no unknown name is taken in
 )
 
 // begin makes the recorder ready; the caller holds the lock.
@@ -92,7 +92,7 @@ func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w wo
 	}
 	r.agents[key] = &untold{wake: w, from: from, done: make(chan struct{})}
 	r.agents[key].come(w)
-	r.gone.Go(func() { r.tell(s, agent) })
+	r.gone.Go(func() { r.signal(s, agent) })
 }
 
 // keyOf is an agent's id, or its handle when the store could not tell the id.
@@ -108,9 +108,9 @@ func keysOf(a dream.Agent) []string {
 	return []string{keyOf(a), keyOf(dream.Agent{Handle: a.Handle}), keyOf(dream.Agent{Handle: a.ID})}
 }
 
-// tell tries until the agent's life has recorded the newest wake, or the recorder is closed.
-func (r *recorder) tell(s *Starter, agent dream.Agent) {
-	pause := tellAgain
+// signal tries until the agent's life has recorded the newest wake, or the recorder is closed.
+func (r *recorder) signal(s *Starter, agent dream.Agent) {
+	pause := reportAgain
 	for {
 		w, from := r.current(keyOf(agent))
 		awoken, err := r.attempt(from, s, agent, w)
@@ -122,7 +122,7 @@ func (r *recorder) tell(s *Starter, agent dream.Agent) {
 			if r.settle(keyOf(agent), w, awoken) {
 				return
 			}
-			pause = tellAgain
+			pause = reportAgain
 			continue
 		}
 		wait := time.NewTimer(pause)
@@ -132,7 +132,7 @@ func (r *recorder) tell(s *Starter, agent dream.Agent) {
 			return
 		case <-wait.C:
 		}
-		pause = min(2*pause, tellSlow)
+		pause = min(2*pause, reportSlow)
 	}
 }
 
@@ -143,14 +143,14 @@ func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent, 
 	case <-r.open.Done():
 		return workflows.Awoken{}, r.open.Err()
 	}
-	ctx, cancel := r.while(from, tellFor)
+	ctx, cancel := r.while(from, reportFor)
 	defer cancel()
 	if agent.ID == "" { // the store was away when somebody knocked
-		known, err := s.Memory.Agent(ctx, agent.Handle)
+		existing, err := s.Memory.Agent(ctx, agent.Handle)
 		if err != nil {
 			return workflows.Awoken{}, err
 		}
-		agent = known
+		agent = existing
 	}
 	return s.sendWake(ctx, agent, w)
 }
@@ -185,9 +185,9 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 	}
 	delete(r.agents, agent)
 	close(waiting.done)
-	for _, owed := range waiting.blind {
-		if owed != nil {
-			r.background(waiting.from, owed)
+	for _, due := range waiting.blind {
+		if due != nil {
+			r.background(waiting.from, due)
 		}
 	}
 	return true
@@ -236,9 +236,9 @@ func (r *recorder) later(from context.Context, do func(context.Context) error) {
 // background is later for whoever holds the lock of an open recorder.
 func (r *recorder) background(from context.Context, do func(context.Context) error) {
 	r.gone.Go(func() {
-		ctx, cancel := r.while(from, 2*tellFor)
+		ctx, cancel := r.while(from, 2*reportFor)
 		defer cancel()
-		for pause := tellAgain; do(ctx) != nil && ctx.Err() == nil; pause = min(2*pause, tellSlow) {
+		for pause := reportAgain; do(ctx) != nil && ctx.Err() == nil; pause = min(2*pause, reportSlow) {
 			wait := time.NewTimer(pause)
 			select {
 			case <-ctx.Done():
@@ -262,13 +262,13 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 	for {
 		r.mu.Lock()
 		r.begin()
-		told, waiting := r.told[agent], r.agents[agent]
-		if stranger := keyOf(dream.Agent{Handle: agent}); waiting == nil && told.epoch == 0 {
-			told, waiting = r.told[stranger], r.agents[stranger]
+		result, waiting := r.told[agent], r.agents[agent]
+		if stranger := keyOf(dream.Agent{Handle: agent}); waiting == nil && result.epoch == 0 {
+			result, waiting = r.told[stranger], r.agents[stranger]
 		}
 		r.mu.Unlock()
-		if told.epoch >= epoch && (epoch > 0 || waiting == nil && told.epoch > 0) { // a wake without one is over with what is told
-			return told.awoken, nil
+		if result.epoch >= epoch && (epoch > 0 || waiting == nil && result.epoch > 0) { // a wake without one is over with what is told
+			return result.awoken, nil
 		}
 		if waiting == nil {
 			return workflows.Awoken{}, fmt.Errorf("wake %d of agent %s was not asked for here: %w", epoch, agent, memory.ErrNotFound)

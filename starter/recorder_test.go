@@ -81,9 +81,9 @@ func TestAWakeIsToldInTheNameOfWhoeverConnected(t *testing.T) {
 	h := newHearer()
 	s := &Starter{Client: h, Now: time.Now}
 	for i, who := range []string{"first", "second", "third"} {
-		ctx, gone := context.WithCancel(context.WithValue(t.Context(), knocker{}, who))
+		ctx, removed := context.WithCancel(context.WithValue(t.Context(), knocker{}, who))
 		s.recording.add(ctx, s, echo, workflows.Wake{Epoch: int64(5 + i)})
-		gone()
+		removed()
 		if i == 0 {
 			<-h.came
 		}

@@ -55,8 +55,8 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 		return done, err
 	}
 	ctx = context.WithoutCancel(ctx) // what is left of it is ended, whoever waits
-	for _, known := range []string{name, agent.ID, agent.Handle} {
-		s.known.Delete(known)
+	for _, existing := range []string{name, agent.ID, agent.Handle} {
+		s.known.Delete(existing)
 	}
 	now := s.Now()
 	notice := presence.WakeNotice{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: presence.Operator, At: now, Raised: now}
@@ -111,11 +111,11 @@ func (s *Starter) end(ctx context.Context, ids ...string) ([]string, error) {
 	var ended []string
 	for _, id := range ids {
 		err := s.Client.TerminateWorkflow(ctx, id, "", "the agent was removed")
-		var gone *serviceerror.NotFound
+		var notFound *serviceerror.NotFound
 		switch {
 		case err == nil:
 			ended = append(ended, id)
-		case !errors.As(err, &gone):
+		case !errors.As(err, &notFound):
 			return ended, fmt.Errorf("end the workflow %s: %w", id, err)
 		}
 	}

@@ -246,8 +246,8 @@ func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
 // Active tells the agent's life that somebody used the agent: idleness counts from when.
 func (s *Starter) Active(ctx context.Context, handle string, when time.Time) error {
 	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalActive, when)
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
 		return nil // it has no life yet that could fall asleep
 	}
 	return err
@@ -256,8 +256,8 @@ func (s *Starter) Active(ctx context.Context, handle string, when time.Time) err
 // Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
 func (s *Starter) Cancel(ctx context.Context, dreamID string) error {
 	err := s.Client.CancelWorkflow(ctx, dreamID, "")
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
 		return fmt.Errorf("dream %s does not run: %w", dreamID, memory.ErrNotFound)
 	}
 	return err
@@ -318,8 +318,8 @@ func (l Executions) Running(ctx context.Context, workflow, run string) (bool, er
 		return false, nil
 	}
 	d, err := l.Client.DescribeWorkflowExecution(ctx, workflow, run)
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
 		return false, nil
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Call tells an agent's life that a trigger calls for a dream; one without a life gets it. The call waits there, whoever dies,
 // until the agent may dream.
 func (s *Starter) Call(ctx context.Context, agent dream.Agent, f activities.Fire) error {
-	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
 	if err := s.present(ctx, agent); err != nil {
 		return err

@@ -22,8 +22,8 @@ func (w Woken) Joined(cause presence.Cause) bool {
 // told late, or twice.
 func (s *Starter) Visited(ctx context.Context, handle string) error {
 	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalVisited, nil)
-	var gone *serviceerror.NotFound
-	if err == nil || errors.As(err, &gone) { // whoever tells of the wake that it joined begins its life
+	var notFound *serviceerror.NotFound
+	if err == nil || errors.As(err, &notFound) { // whoever tells of the wake that it joined begins its life
 		return nil
 	}
 	return fmt.Errorf("tell the life of %s that somebody came: %w", handle, err)
@@ -35,7 +35,7 @@ func (s *Starter) join(ctx context.Context, agent dream.Agent, epoch int64) {
 	if s.Client == nil {
 		return
 	}
-	if told, ok := s.joined.Swap(agent.ID, epoch); ok && told == epoch {
+	if result, ok := s.joined.Swap(agent.ID, epoch); ok && result == epoch {
 		return
 	}
 	s.recording.later(ctx, func(ctx context.Context) error { return s.Visited(ctx, agent.Handle) })

@@ -90,9 +90,9 @@ func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (drea
 	visit := presence.Visit{
 		Client: k.Client, Cause: k.Cause, Now: now, For: s.holds(k), Lock: s.Options.Settings.WakeLock, Notify: s.WakeBus != nil,
 	}
-	known, met := s.known.Load(k.Agent)
-	if met {
-		agent := known.(dream.Agent)
+	existing, seen := s.known.Load(k.Agent)
+	if seen {
+		agent := existing.(dream.Agent)
 		visit.Agent, visit.Handle = agent.ID, agent.Handle
 		arrival, err := s.Presence.Arrive(ctx, visit)
 		if !errors.Is(err, memory.ErrNotFound) {
@@ -167,7 +167,7 @@ func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (wo
 func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
 	var awoken workflows.Awoken
 	if w.Told != "" {
-		s.recording.gone.Go(func() { s.tellDream(ctx, w) })
+		s.recording.gone.Go(func() { s.reportDream(ctx, w) })
 	}
 	o := client.UpdateWorkflowOptions{
 		WorkflowID: workflows.AgentID(agent.Handle), UpdateName: workflows.UpdateWake, Args: []any{w}, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -176,8 +176,8 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 		o.UpdateID = fmt.Sprintf("wake-%d", w.Epoch)
 	}
 	handle, err := s.Client.UpdateWorkflow(ctx, o) // most agents have a life, and starting one costs two steps of the server
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
 		newest, err := s.Memory.Agent(ctx, agent.ID)
 		if errors.Is(err, memory.ErrNotFound) { // a removed agent gets no workflow again
 			return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, err)
@@ -196,9 +196,9 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	return awoken, nil
 }
 
-// tellDream tells a dream of the wake that interrupts it, beside the agent's life, which would come to do so two steps of the
+// reportDream tells a dream of the wake that interrupts it, beside the agent's life, which would come to do so two steps of the
 // server later. Once the wake is recorded it is of no use, and what does not arrive the agent's life tells after all.
-func (s *Starter) tellDream(ctx context.Context, w workflows.Wake) {
+func (s *Starter) reportDream(ctx context.Context, w workflows.Wake) {
 	id := w.Told
 	w.Told = ""
 	_ = s.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, w)
@@ -225,8 +225,8 @@ func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 
 // met is an agent as far as this process knows it without the store.
 func (s *Starter) met(agent string) dream.Agent {
-	if known, ok := s.known.Load(agent); ok {
-		return known.(dream.Agent)
+	if existing, ok := s.known.Load(agent); ok {
+		return existing.(dream.Agent)
 	}
 	return dream.Agent{Handle: agent}
 }
@@ -274,8 +274,8 @@ func (s *Starter) lookAgain(ctx context.Context, a dream.Agent) error {
 
 func (s *Starter) left(ctx context.Context, a dream.Agent) error {
 	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(a.Handle), "", workflows.SignalSleep, nil)
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
 		return nil
 	}
 	return err
@@ -283,8 +283,8 @@ func (s *Starter) left(ctx context.Context, a dream.Agent) error {
 
 // Status tells who holds an agent awake. One that this process has woken before needs no looking up.
 func (s *Starter) Status(ctx context.Context, agent string) (presence.Status, error) {
-	if known, ok := s.known.Load(agent); ok {
-		return s.Presence.Status(ctx, known.(dream.Agent).ID, s.Now())
+	if existing, ok := s.known.Load(agent); ok {
+		return s.Presence.Status(ctx, existing.(dream.Agent).ID, s.Now())
 	}
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
@@ -323,11 +323,11 @@ func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, er
 		err = handle.Get(ctx, &begun)
 	}
 	var app *temporal.ApplicationError
-	var gone *serviceerror.NotFound
+	var notFound *serviceerror.NotFound
 	switch {
 	case err == nil:
 		return begun, nil
-	case errors.As(err, &gone), errors.As(err, &app) && app.Type() == workflows.NothingToResume:
+	case errors.As(err, &notFound), errors.As(err, &app) && app.Type() == workflows.NothingToResume:
 		return begun, fmt.Errorf("%s: %w", a.Handle, ErrNothing)
 	case errors.As(err, &app) && app.Type() == workflows.AlreadyDreaming:
 		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())

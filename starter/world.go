@@ -15,7 +15,7 @@ import (
 // Heard is when a feed's probe took in a reading last; zero for never, memory.ErrNotFound when no probe runs.
 func (s *Starter) Heard(ctx context.Context, feed string) (time.Time, error) {
 	state, err := s.FeedState(ctx, feed)
-	if gone := new(serviceerror.NotFound); errors.As(err, &gone) {
+	if notFound := new(serviceerror.NotFound); errors.As(err, &notFound) {
 		return time.Time{}, fmt.Errorf("the probe of feed %s does not run: %w", feed, memory.ErrNotFound)
 	}
 	return state.Heard, err
@@ -30,11 +30,11 @@ func (s *Starter) Latest(ctx context.Context, feed string) ([]dream.Reading, err
 	newest := map[string]dream.Reading{}
 	var metrics []string
 	take := func(r dream.Reading) {
-		before, known := newest[r.Metric]
-		if !known {
+		before, found := newest[r.Metric]
+		if !found {
 			metrics = append(metrics, r.Metric)
 		}
-		if !known || !r.At.Before(before.At) {
+		if !found || !r.At.Before(before.At) {
 			newest[r.Metric] = r
 		}
 	}

@@ -71,7 +71,7 @@ func Look(ctx context.Context, c client.Client, namespace string) (Cluster, erro
 	if id := described.GetNamespaceInfo().GetId(); id != "" {
 		found.ID = namespace + "/" + id
 	}
-	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	existing, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if denied(err) {
 		found.Unlisted = err.Error()
 		return found, nil
@@ -79,7 +79,7 @@ func Look(ctx context.Context, c client.Client, namespace string) (Cluster, erro
 	if err != nil {
 		return found, fmt.Errorf("list search attributes of namespace %q: %w", namespace, err)
 	}
-	found.compare(known.GetCustomAttributes())
+	found.compare(existing.GetCustomAttributes())
 	return found, nil
 }
 
@@ -91,9 +91,9 @@ func denied(err error) bool {
 }
 
 // compare notes what is missing and what has another type than ours: writing to that would fail the workflow's task.
-func (c *Cluster) compare(known map[string]enumspb.IndexedValueType) {
+func (c *Cluster) compare(existing map[string]enumspb.IndexedValueType) {
 	for _, want := range attributes {
-		kind, ok := known[want.Name]
+		kind, ok := existing[want.Name]
 		switch {
 		case !ok:
 			c.Missing = append(c.Missing, want)

@@ -79,25 +79,25 @@ func TestTwoNamespacesAreTwoClustersAndOneIsAlwaysTheSame(t *testing.T) {
 
 func TestAnAttributeOfAnotherTypeIsToldApartFromOneThatIsMissing(t *testing.T) {
 	t.Parallel()
-	known := map[string]enumspb.IndexedValueType{}
+	existing := map[string]enumspb.IndexedValueType{}
 	for _, a := range attributes {
-		known[a.Name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		existing[a.Name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 	}
 	var found Cluster
-	found.compare(known)
+	found.compare(existing)
 	require.False(t, found.Searchable)
 	require.Empty(t, found.Missing)
 	require.Equal(t, "its search attribute OneirosSpendMicros is of type Keyword and should be Int", found.Unsearchable())
 
-	known["OneirosSpendMicros"] = enumspb.INDEXED_VALUE_TYPE_INT
+	existing["OneirosSpendMicros"] = enumspb.INDEXED_VALUE_TYPE_INT
 	found = Cluster{}
-	found.compare(known)
+	found.compare(existing)
 	require.True(t, found.Searchable)
 	require.Empty(t, found.Unsearchable())
 
-	delete(known, "OneirosLife")
+	delete(existing, "OneirosLife")
 	found = Cluster{}
-	found.compare(known)
+	found.compare(existing)
 	require.Equal(t, []Attribute{{"OneirosLife", "Keyword"}}, found.Missing)
 	require.Equal(t, "it lacks the search attributes OneirosLife", found.Unsearchable())
 }

@@ -229,8 +229,8 @@ func TestAAgentStateGoesOnAsNewWithoutLosingASignal(t *testing.T) {
 func TestAAgentStateContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		tell func(w *world)
+		name  string
+		apply func(w *world)
 	}{
 		{"by its signal", func(w *world) {
 			w.env.SignalWorkflow(SignalEnded, Ended{Dream: "dream/echo/0001", Outcome: dream.Completed})
@@ -241,7 +241,7 @@ func TestAAgentStateContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			carried := AgentState{State: Dreaming, Dream: &Begun{Dream: "dream/echo/0001", Workflow: "dream/echo/0001", Run: "r"}, Dreams: 1}
-			w.env.RegisterDelayedCallback(func() { c.tell(w) }, 10*time.Minute)
+			w.env.RegisterDelayedCallback(func() { c.apply(w) }, 10*time.Minute)
 			var before, after AgentState
 			w.env.RegisterDelayedCallback(func() { before = w.agentState(t) }, 9*time.Minute)
 			w.env.RegisterDelayedCallback(func() { after = w.agentState(t); w.env.CancelWorkflow() }, 15*time.Minute)
@@ -279,9 +279,9 @@ func TestNewSettingsEndTheQuietHoursOfTheFormerOnes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	start := w.env.Now().UTC()
-	var asked []activities.PlanRequest
+	var request []activities.PlanRequest
 	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
-		asked = append(asked, r)
+		request = append(request, r)
 		if len(r.Quiet) > 0 {
 			return activities.PlanResult{Reason: "these are quiet hours until Tue 08:00", NotBefore: start.Add(10 * time.Hour)}, nil
 		}
@@ -299,8 +299,8 @@ func TestNewSettingsEndTheQuietHoursOfTheFormerOnes(t *testing.T) {
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 150*time.Minute)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: settings})
 	require.Equal(t, start.Add(10*time.Hour), before.NotBefore)
-	require.Len(t, asked, 2)
-	require.WithinDuration(t, start.Add(2*time.Hour), asked[1].Now, 2*time.Second)
+	require.Len(t, request, 2)
+	require.WithinDuration(t, start.Add(2*time.Hour), request[1].Now, 2*time.Second)
 	require.Equal(t, Dreaming, after.State)
 	require.Zero(t, after.NotBefore)
 	require.Empty(t, after.LastReason)

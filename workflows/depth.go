@@ -93,15 +93,15 @@ func (p *phase) surface(cycle int, temperature float64, captured bool) ([]activi
 
 // summary is what the live summary says of the depth.
 func (d descent) summary(state Progress) string {
-	said := fmt.Sprintf(", down to %s", d.aim.Stage)
+	text := fmt.Sprintf(", down to %s", d.aim.Stage)
 	if state.Phase == dream.Onset && state.Stage != d.aim.Stage {
-		said += fmt.Sprintf(", now %s", state.Stage)
+		text += fmt.Sprintf(", now %s", state.Stage)
 	}
 	switch {
 	case d.collapses == 1:
-		said += ", too deep once"
+		text += ", too deep once"
 	case d.collapses > 1:
-		said += fmt.Sprintf(", too deep %d times", d.collapses)
+		text += fmt.Sprintf(", too deep %d times", d.collapses)
 	}
-	return said
+	return text
 }

@@ -231,7 +231,7 @@ func (n *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
 	}
 	n.find(free, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(n.state.Spent)))
 	n.show(free)
-	n.tell(free, Ended{Dream: n.spec.Dream, Outcome: outcome, Epoch: n.state.Epoch})
+	n.report(free, Ended{Dream: n.spec.Dream, Outcome: outcome, Epoch: n.state.Epoch})
 	n.leftTo(free, ending, risen)
 	return n.result(), nil
 }
@@ -241,7 +241,7 @@ func (n *dreamRun) refused(ctx workflow.Context, lain activities.BeginResult) (R
 	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
 	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
 	n.show(ctx)
-	n.tell(ctx, Ended{Dream: n.spec.Dream, Outcome: lain.Refused})
+	n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: lain.Refused})
 	return n.result(), nil
 }
 
@@ -251,8 +251,8 @@ func (n *dreamRun) result() Result {
 	}
 }
 
-// tell tells the agent's life how a sitting ended.
-func (n *dreamRun) tell(ctx workflow.Context, ended Ended) {
+// report tells the agent's life how a sitting ended.
+func (n *dreamRun) report(ctx workflow.Context, ended Ended) {
 	if n.spec.Owner == "" {
 		return
 	}

@@ -58,23 +58,23 @@ func (s FeedSettings) validate() error {
 
 // FeedState is where a probe stands; all of it crosses continue-as-new.
 type FeedState struct {
-	Settings FeedSettings  `json:"settings"`
-	Watch    alarm.Watch   `json:"watch"`
-	Asked    time.Time     `json:"asked,omitzero"` // when it was last asked
-	Heard    time.Time     `json:"heard,omitzero"` // when it last said something
-	Readings int           `json:"readings"`       // that a rule takes, heard since Watch.Since
-	Refused  int           `json:"refused"`        // that said nothing or too much, or are of another time
-	Refusal  string        `json:"refusal,omitempty"`
-	Turned   time.Time     `json:"turned,omitzero"`  // when the last one was refused
-	Untaken  alarm.Untaken `json:"untaken,omitzero"` // that no rule takes
-	Failures int           `json:"failures"`         // of asking and of sounding
-	InARow   int           `json:"in_a_row"`         // failures of asking since it last answered
-	Failure  string        `json:"failure,omitempty"`
-	Failed   time.Time     `json:"failed,omitzero"`
-	Alarms   int           `json:"alarms"`
-	Hints    int           `json:"hints,omitempty"`    // of quiet rules, which wake nobody
-	Last     *Sounding     `json:"last,omitempty"`     // the newest alarm
-	Sounding []Sounding    `json:"sounding,omitempty"` // alarms that have not reached everybody yet
+	Settings    FeedSettings  `json:"settings"`
+	Watch       alarm.Watch   `json:"watch"`
+	RequestedAt time.Time     `json:"asked,omitzero"` // when it was last asked
+	Heard       time.Time     `json:"heard,omitzero"` // when it last said something
+	Readings    int           `json:"readings"`       // that a rule takes, heard since Watch.Since
+	Refused     int           `json:"refused"`        // that said nothing or too much, or are of another time
+	Refusal     string        `json:"refusal,omitempty"`
+	Turned      time.Time     `json:"turned,omitzero"`  // when the last one was refused
+	Untaken     alarm.Untaken `json:"untaken,omitzero"` // that no rule takes
+	Failures    int           `json:"failures"`         // of asking and of sounding
+	InARow      int           `json:"in_a_row"`         // failures of asking since it last answered
+	Failure     string        `json:"failure,omitempty"`
+	Failed      time.Time     `json:"failed,omitzero"`
+	Alarms      int           `json:"alarms"`
+	Hints       int           `json:"hints,omitempty"`    // of quiet rules, which wake nobody
+	Last        *Sounding     `json:"last,omitempty"`     // the newest alarm
+	Sounding    []Sounding    `json:"sounding,omitempty"` // alarms that have not reached everybody yet
 }
 
 // Sounding is an alarm on its way to the agents that follow the feed.
@@ -110,28 +110,28 @@ func RegisterFeeds(r worker.ActivityRegistry, p activities.Ports, fetch activiti
 // show writes the summary for Temporal's own tools.
 func (p *probe) show(ctx workflow.Context) {
 	s := p.state
-	said := []string{fmt.Sprintf("%d readings", s.Readings)}
+	texts := []string{fmt.Sprintf("%d readings", s.Readings)}
 	if !s.Heard.IsZero() {
-		said[0] += ", the last at " + s.Heard.UTC().Format(time.RFC3339)
+		texts[0] += ", the last at " + s.Heard.UTC().Format(time.RFC3339)
 	}
 	alarms := fmt.Sprintf("%d alarms", s.Alarms)
 	if s.Last != nil {
 		alarms += fmt.Sprintf(", the last at %s: %s (%d agents)", s.Last.At.UTC().Format(time.RFC3339), s.Last.What, s.Last.Agents)
 	}
-	said = append(said, alarms)
+	texts = append(texts, alarms)
 	if s.Hints > 0 {
-		said = append(said, fmt.Sprintf("%d times a quiet rule", s.Hints))
+		texts = append(texts, fmt.Sprintf("%d times a quiet rule", s.Hints))
 	}
 	if s.Untaken.Readings > 0 {
-		said = append(said, fmt.Sprintf("%d readings that no rule takes", s.Untaken.Readings))
+		texts = append(texts, fmt.Sprintf("%d readings that no rule takes", s.Untaken.Readings))
 	}
 	if s.Failures > 0 {
-		said = append(said, fmt.Sprintf("%d failures, the last at %s: %s", s.Failures, s.Failed.UTC().Format(time.RFC3339), s.Failure))
+		texts = append(texts, fmt.Sprintf("%d failures, the last at %s: %s", s.Failures, s.Failed.UTC().Format(time.RFC3339), s.Failure))
 	}
 	if s.InARow > 0 {
-		said = append(said, fmt.Sprintf("%d in a row", s.InARow))
+		texts = append(texts, fmt.Sprintf("%d in a row", s.InARow))
 	}
-	workflow.SetCurrentDetails(ctx, strings.Join(said, "; "))
+	workflow.SetCurrentDetails(ctx, strings.Join(texts, "; "))
 }
 
 // longestFailure is how much of a failure a probe remembers, in bytes.

@@ -255,8 +255,8 @@ func TestNewSettingsReplaceTheRulesAndWrongOnesAreRefused(t *testing.T) {
 func TestAFeedThatTheStoreHasNoMoreEndsItsProbe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		tell func(k *ticker)
+		name  string
+		apply func(k *ticker)
 	}{
 		{"by its signal", func(k *ticker) { k.env.SignalWorkflow(SignalStop, nil) }},
 		{"by what asking it found", func(k *ticker) {
@@ -267,7 +267,7 @@ func TestAFeedThatTheStoreHasNoMoreEndsItsProbe(t *testing.T) {
 			t.Parallel()
 			k := newTicker(t)
 			k.store.Gone = true
-			k.at(90*time.Second, func() { c.tell(k) })
+			k.at(90*time.Second, func() { c.apply(k) })
 			k.run(FeedSettings{Every: time.Minute, Rules: rules("price")})
 			require.True(t, k.env.IsWorkflowCompleted())
 			require.NoError(t, k.env.GetWorkflowError())

@@ -53,11 +53,11 @@ func (n *dreamRun) leftTo(ctx workflow.Context, ending activities.Ending, cost a
 	if !n.guarded(activities.AtExit) {
 		return
 	}
-	told := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+	result := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: 2 * time.Minute, StartToCloseTimeout: activities.LongestHook + 5*time.Second, Summary: "hooks at the exit",
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3},
 	})
-	err := workflow.ExecuteLocalActivity(told, "Frontier.Leave", activities.ExitRequest{
+	err := workflow.ExecuteLocalActivity(result, "Frontier.Leave", activities.ExitRequest{
 		Stretch: n.seat(ctx), Ending: ending, Cost: cost, Rules: n.spec.Hooks, Handle: n.spec.Handle, Budget: n.spec.Budget,
 	}).Get(ctx, nil)
 	if err != nil {

@@ -20,26 +20,26 @@ func onGuard(t *testing.T, review func(n int) (activities.StepResult, error), ca
 	t.Helper()
 	b := newBedside(t)
 	b.cause = presence.Alarm
-	var told []string
+	var lines []string
 	as := func(name string, do any) { b.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name}) }
 	reviews := 0
 	as("Frontier.Review", func(_ context.Context, r activities.ReviewRequest) (activities.StepResult, error) {
 		require.Equal(t, []string{"f"}, r.Fragments)
-		told = append(told, "review")
+		lines = append(lines, "review")
 		reviews++
 		return review(reviews)
 	})
 	as("Onset.Hold", func(_ context.Context, r activities.CaptureRequest) (activities.StepResult, error) {
 		require.Equal(t, []string{"f"}, r.Fragments)
-		told = append(told, "hold")
+		lines = append(lines, "hold")
 		return activities.StepResult{Made: []activities.Made{{ID: "f", Kept: true}}}, nil
 	})
 	as("Onset.Capture", func(context.Context, activities.CaptureRequest) (activities.StepResult, error) {
-		told = append(told, "capture")
+		lines = append(lines, "capture")
 		return capture()
 	})
 	as("Awakening.Surface", func(context.Context, activities.StepRequest) (activities.StepResult, error) {
-		told = append(told, "surface")
+		lines = append(lines, "surface")
 		return activities.StepResult{}, nil
 	})
 	o := testSpec("dream/echo/0001")
@@ -51,7 +51,7 @@ func onGuard(t *testing.T, review func(n int) (activities.StepResult, error), ca
 	require.True(t, b.env.IsWorkflowCompleted())
 	require.NoError(t, b.env.GetWorkflowError())
 	require.Len(t, b.risen, 1)
-	return b, told
+	return b, lines
 }
 
 func passed(int) (activities.StepResult, error) { return activities.StepResult{}, nil }
@@ -62,28 +62,28 @@ func captured() (activities.StepResult, error) {
 
 func TestAHookIsAskedOnceAndTheRulesInWordsAtTheCapture(t *testing.T) {
 	t.Parallel()
-	b, told := onGuard(t, passed, captured)
-	require.Equal(t, []string{"review", "capture", "surface"}, told)
+	b, lines := onGuard(t, passed, captured)
+	require.Equal(t, []string{"review", "capture", "surface"}, lines)
 	require.Equal(t, dream.Completed, b.risen[0].Ending.Outcome)
 }
 
 // H19 ends the onset at once; H18 and H23 hold for what it had caught all the same, before anything goes on with it.
 func TestAnAlarmKeepsNothingFromTheHooksOrFromTheRulesInWords(t *testing.T) {
 	t.Parallel()
-	b, told := onGuard(t, func(n int) (activities.StepResult, error) {
+	b, lines := onGuard(t, func(n int) (activities.StepResult, error) {
 		if n == 1 {
 			return activities.StepResult{}, temporal.NewNonRetryableApplicationError("woken", activities.FailWoken, nil)
 		}
 		return activities.StepResult{}, nil
 	}, captured)
 	require.True(t, b.closed[0].Alarm)
-	require.Equal(t, []string{"review", "review", "hold"}, told, "nothing was rated, and nothing is developed unasked")
+	require.Equal(t, []string{"review", "review", "hold"}, lines, "nothing was rated, and nothing is developed unasked")
 }
 
 func TestACaptureThatFailsLeavesNothingUnaskedAbout(t *testing.T) {
 	t.Parallel()
-	_, told := onGuard(t, passed, func() (activities.StepResult, error) {
+	_, lines := onGuard(t, passed, func() (activities.StepResult, error) {
 		return activities.StepResult{}, temporal.NewNonRetryableApplicationError("broken", activities.FailMissing, nil)
 	})
-	require.Equal(t, []string{"review", "capture", "hold"}, told)
+	require.Equal(t, []string{"review", "capture", "hold"}, lines)
 }

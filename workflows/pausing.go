@@ -58,7 +58,7 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 	n.state.Reason = string(paused.Wake.Cause)
 	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)), AttrSpend.ValueSet(int64(paused.Spent)))
 	n.show(ctx)
-	n.tell(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: paused.Until, Epoch: paused.Wake.Epoch, Cause: paused.Wake.Cause})
+	n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: paused.Until, Epoch: paused.Wake.Epoch, Cause: paused.Wake.Cause})
 	if paused.Until.IsZero() {
 		switch {
 		case n.spec.ResumeTTL <= 0:
@@ -94,7 +94,7 @@ func (n *dreamRun) resume(ctx workflow.Context, until time.Time) error {
 		}
 		var why string
 		if ends.ReceiveAsync(&why) {
-			return &verdict{dream.Interrupted, said(why, "it was let go")}
+			return &verdict{dream.Interrupted, joined(why, "it was let go")}
 		}
 		if !words.ReceiveAsync(nil) {
 			return &verdict{dream.Interrupted, fmt.Sprintf("nobody resumed it within %s", n.spec.ResumeTTL)}
@@ -107,7 +107,7 @@ func (n *dreamRun) resume(ctx workflow.Context, until time.Time) error {
 			return err
 		case lain.Awake:
 			n.stretch.wake = nil
-			n.tell(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
+			n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
 		case lain.Refused != dream.Dreaming:
 			return &verdict{dream.Interrupted, lain.Reason}
 		default:
@@ -121,7 +121,7 @@ func (n *dreamRun) resume(ctx workflow.Context, until time.Time) error {
 	}
 }
 
-func said(text, other string) string {
+func joined(text, other string) string {
 	if text == "" {
 		return other
 	}

@@ -46,7 +46,7 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		all := p.n.await(ctx, futures)
 		var again []int
 		var cuts []activities.Cut
-		gone := 0
+		removed := 0
 		for at, i := range open {
 			if !all && !futures[at].IsReady() {
 				again = append(again, i)
@@ -59,7 +59,7 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 			}
 			if errors.Is(err, errWoken) || errors.Is(err, errAway) {
 				if again = append(again, i); errors.Is(err, errAway) {
-					gone++
+					removed++
 				}
 				continue
 			}
@@ -69,7 +69,7 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		if len(again) == 0 || gravest(stop) {
 			return answers, stop
 		}
-		if all && gone == len(again) {
+		if all && removed == len(again) {
 			if err := p.n.waitOut(ctx, pause); err != nil {
 				return answers, worse(stop, err)
 			}
@@ -121,7 +121,7 @@ func (n *dreamRun) await(ctx workflow.Context, futures []workflow.Future) bool {
 		}
 		return true
 	}
-	told := func() bool { // a deed that the bell reached tells of the wake before its signal does
+	result := func() bool { // a deed that the bell reached tells of the wake before its signal does
 		for _, f := range futures {
 			var r activities.StepResult
 			if f.IsReady() && f.Get(ctx, &r) == nil && r.End == activities.EndWoken {
@@ -130,7 +130,7 @@ func (n *dreamRun) await(ctx workflow.Context, futures []workflow.Future) bool {
 		}
 		return false
 	}
-	if workflow.Await(ctx, func() bool { return back() || n.stretch.wake != nil || told() }) != nil {
+	if workflow.Await(ctx, func() bool { return back() || n.stretch.wake != nil || result() }) != nil {
 		return true // cancelled: the deeds bring home what they have
 	}
 	if back() {

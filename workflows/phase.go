@@ -176,7 +176,7 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 	case activities.EndUnreadable:
 		p.failed++
 		p.bought++
-		p.fault = said(r.Reason, "the answer could not be read")
+		p.fault = joined(r.Reason, "the answer could not be read")
 		return activities.StepResult{Done: r.Done}, nil
 	case activities.EndDone:
 		if !r.Unasked {
@@ -218,7 +218,7 @@ func (p *phase) failedCall(ctx workflow.Context, err error) error {
 func plain(err error) string {
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
-		return said(app.Message(), app.Type())
+		return joined(app.Message(), app.Type())
 	}
 	return err.Error()
 }

@@ -56,7 +56,7 @@ func (p *probe) run(ctx workflow.Context) error {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			p.drain(ctx) // nothing may block from here on
 			if p.pull != nil {
-				p.state.Asked = time.Time{} // what it answers is lost with this run: ask again
+				p.state.RequestedAt = time.Time{} // what it answers is lost with this run: ask again
 			}
 			return workflow.NewContinueAsNewError(ctx, FeedType, FeedRequest{Feed: p.name, Settings: p.state.Settings, Carried: &p.state})
 		}
@@ -66,8 +66,8 @@ func (p *probe) run(ctx workflow.Context) error {
 // begin starts what is due: asking the feed, and sounding alarms that nobody sounds yet. Neither is waited for.
 func (p *probe) begin(ctx workflow.Context) {
 	now := workflow.Now(ctx)
-	if p.pull == nil && p.state.Settings.Every > 0 && !p.state.Asked.Add(p.state.Settings.Every).After(now) {
-		p.state.Asked = now
+	if p.pull == nil && p.state.Settings.Every > 0 && !p.state.RequestedAt.Add(p.state.Settings.Every).After(now) {
+		p.state.RequestedAt = now
 		p.pull = workflow.ExecuteActivity(asking(ctx, "ask "+p.name), "Feed.Pull",
 			activities.PullRequest{Feed: p.name, Rules: p.state.Settings.Rules})
 	}
@@ -117,7 +117,7 @@ func (p *probe) sounded() bool {
 func (p *probe) next() (time.Time, bool) {
 	at, ok := p.state.Watch.Due(p.state.Settings.Rules)
 	if p.pull == nil && p.state.Settings.Every > 0 {
-		if ask := p.state.Asked.Add(p.state.Settings.Every); !ok || ask.Before(at) {
+		if ask := p.state.RequestedAt.Add(p.state.Settings.Every); !ok || ask.Before(at) {
 			at, ok = ask, true
 		}
 	}
@@ -135,11 +135,11 @@ func (p *probe) catchUp(ctx workflow.Context) {
 
 // heardBack takes the answer of a pull.
 func (p *probe) heardBack(ctx workflow.Context) {
-	var said activities.PullResult
-	err := p.pull.Get(ctx, &said)
+	var answer activities.PullResult
+	err := p.pull.Get(ctx, &answer)
 	p.pull = nil
-	if said.Fault != "" {
-		err = errors.New(said.Fault)
+	if answer.Fault != "" {
+		err = errors.New(answer.Fault)
 	}
 	switch {
 	case err != nil:
@@ -147,15 +147,15 @@ func (p *probe) heardBack(ctx workflow.Context) {
 			workflow.GetLogger(ctx).Warn("a feed cannot be read", "feed", p.name, "reason", cut(plain(err), longestFailure))
 		}
 		p.failed(ctx, err)
-	case said.Gone:
+	case answer.Gone:
 		p.stopping = true
 	default:
 		if p.state.InARow > 0 {
 			workflow.GetLogger(ctx).Warn("a feed can be read again", "feed", p.name, "failures", p.state.InARow)
 		}
 		p.state.InARow = 0
-		p.hear(ctx, append(said.Readings, said.Rest...), 0)
-		p.state.Untaken.Readings += said.More
+		p.hear(ctx, append(answer.Readings, answer.Rest...), 0)
+		p.state.Untaken.Readings += answer.More
 	}
 }
 

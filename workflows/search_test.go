@@ -34,11 +34,11 @@ type rehearsal struct {
 
 func (r *rehearsal) step(activityName string, s activities.StepRequest, of ...string) (activities.StepResult, error) {
 	name := fmt.Sprintf("%s-%d", activityName, s.Turn)
-	told := fmt.Sprintf("%d:%s", s.Cycle, name)
+	text := fmt.Sprintf("%d:%s", s.Cycle, name)
 	for _, id := range of {
-		told += " " + id
+		text += " " + id
 	}
-	r.asked = append(r.asked, told)
+	r.asked = append(r.asked, text)
 	switch {
 	case r.capped[name]:
 		scope := activities.PhaseScope("d", dream.REM)
@@ -123,14 +123,14 @@ func knobs(branches, beam, rounds int) dream.Knobs {
 }
 
 // sideBySide are deeds of one round, which come in any order.
-func sideBySide(t *testing.T, asked []string, rounds ...[]string) {
+func sideBySide(t *testing.T, questions []string, rounds ...[]string) {
 	t.Helper()
 	for i, round := range rounds {
-		require.GreaterOrEqual(t, len(asked), len(round), "round %d: %v", i+1, asked)
-		require.ElementsMatch(t, round, asked[:len(round)], "round %d", i+1)
-		asked = asked[len(round):]
+		require.GreaterOrEqual(t, len(questions), len(round), "round %d: %v", i+1, questions)
+		require.ElementsMatch(t, round, questions[:len(round)], "round %d", i+1)
+		questions = questions[len(round):]
 	}
-	require.Empty(t, asked)
+	require.Empty(t, questions)
 }
 
 func TestASearchMergesRefinesAndTurnsBack(t *testing.T) {
@@ -177,10 +177,10 @@ func TestASearchEndsWithWhatItHasWhenAnotherRoundMightCostTooMuch(t *testing.T) 
 
 func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
 	t.Parallel()
-	for _, met := range []string{"refine-5", "weigh-2"} {
-		r := &rehearsal{scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7}, capped: map[string]bool{met: true}}
+	for _, seen := range []string{"refine-5", "weigh-2"} {
+		r := &rehearsal{scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7}, capped: map[string]bool{seen: true}}
 		r.play(t, knobs(3, 2, 4), nil, nil)
-		require.Equal(t, "the cap", r.settled.stopped, met)
+		require.Equal(t, "the cap", r.settled.stopped, seen)
 		require.Contains(t, r.asked, "2:merge-4 1 2")
 		require.Contains(t, r.kept, "4")
 		for _, activityName := range r.asked {

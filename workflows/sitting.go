@@ -47,14 +47,14 @@ func (n *dreamRun) hear(ctx workflow.Context) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var w Wake
-			heard := false // a signal that cannot be read is none
+			received := false // a signal that cannot be read is none
 			s := workflow.NewSelector(ctx)
-			s.AddReceive(wakes, func(c workflow.ReceiveChannel, _ bool) { heard = c.ReceiveAsync(&w) })
+			s.AddReceive(wakes, func(c workflow.ReceiveChannel, _ bool) { received = c.ReceiveAsync(&w) })
 			s.AddReceive(alarms, func(c workflow.ReceiveChannel, _ bool) {
-				heard = c.ReceiveAsync(&w)
+				received = c.ReceiveAsync(&w)
 				w.Cause = presence.Alarm
 			})
-			if s.Select(ctx); !heard {
+			if s.Select(ctx); !received {
 				continue
 			}
 			n.woken(w)

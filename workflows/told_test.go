@@ -12,7 +12,7 @@ import (
 // Whoever raised the epoch has told the dream, too: the agent's life waits for what it says, and tells it after a while.
 func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 	t.Parallel()
-	for name, told := range map[string]struct {
+	for name, result := range map[string]struct {
 		by      string        // the dream that others say they tell
 		arrives bool          // what they told it
 		after   time.Duration // its end is heard, about
@@ -32,10 +32,10 @@ func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 			w.at(2*time.Minute, func() {
 				wake := Wake{Epoch: 1, Cause: presence.Connect}
 				w.epoch, began = 1, w.env.Now()
-				if told.arrives {
+				if result.arrives {
 					require.NoError(t, w.env.SignalWorkflowByID("dream/echo/0001", SignalWake, wake))
 				}
-				wake.Told = told.by
+				wake.Told = result.by
 				w.connect(wake, func(a Awoken, err error) {
 					require.NoError(t, err)
 					woken, awoke = a, w.env.Now()
@@ -46,8 +46,8 @@ func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 			require.Equal(t, "dream/echo/0001", woken.Dream)
 			require.NotZero(t, woken.Until, "it was put down, and waits")
 			require.NotNil(t, after.Broken)
-			require.GreaterOrEqual(t, awoke.Sub(began), told.after)
-			require.Less(t, awoke.Sub(began), told.after+heardOf)
+			require.GreaterOrEqual(t, awoke.Sub(began), result.after)
+			require.Less(t, awoke.Sub(began), result.after+heardOf)
 		})
 	}
 }

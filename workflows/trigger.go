@@ -220,9 +220,9 @@ func (t *Triggering) wait(f activities.Fire) {
 }
 
 // drop forgets calls that wait; the first of the others takes the place of the one in front.
-func (t *Triggering) drop(gone func(activities.Fire) bool) {
-	t.Behind = slices.DeleteFunc(t.Behind, gone)
-	if t.Pending == nil || !gone(*t.Pending) {
+func (t *Triggering) drop(removed func(activities.Fire) bool) {
+	t.Behind = slices.DeleteFunc(t.Behind, removed)
+	if t.Pending == nil || !removed(*t.Pending) {
 		return
 	}
 	t.Pending = nil

@@ -49,11 +49,11 @@ func (a *agentRun) drainWakes(ctx workflow.Context) {
 		a.state.Until = workflow.Now(ctx)
 		a.changed = true
 	}
-	asked := false
+	requested := false
 	for a.resume.ReceiveAsync(nil) {
-		asked = true
+		requested = true
 	}
-	if asked && a.state.State == Sleeping && a.state.Broken != nil {
+	if requested && a.state.State == Sleeping && a.state.Broken != nil {
 		if _, err := a.goOn(ctx); err != nil {
 			workflow.GetLogger(ctx).Warn("the interrupted dream could not go on", "error", err)
 		}

@@ -97,21 +97,21 @@ func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error)
 			break
 		}
 		left -= workflow.Now(ctx).Sub(began)
-		tell(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour), Epoch: wake.Epoch})
+		reportEnd(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour), Epoch: wake.Epoch})
 		lets := workflow.GetSignalChannel(ctx, SignalRelease)
 		ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour, func() bool { return words.Len() > 0 || w.gives && lets.Len() > 0 })
 		if err != nil || !ok || words.Len() == 0 {
-			tell(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted})
+			reportEnd(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted})
 			return Result{Dream: spec.Dream, Outcome: dream.Interrupted}, err
 		}
 		words.ReceiveAsync(nil)
 		w.dreamt = append(w.dreamt, spec.Dream+" again")
 	}
-	tell(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Completed})
+	reportEnd(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Completed})
 	return Result{Dream: spec.Dream, Outcome: dream.Completed}, nil
 }
 
-func tell(ctx workflow.Context, o activities.Spec, e Ended) {
+func reportEnd(ctx workflow.Context, o activities.Spec, e Ended) {
 	_ = workflow.SignalExternalWorkflow(ctx, o.Owner, "", SignalEnded, e).Get(ctx, nil)
 }
 
@@ -218,10 +218,10 @@ func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.deaf = true
-	var asked, answered time.Time
+	var requestedAt, answered time.Time
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() {
-		asked = w.env.Now()
+		requestedAt = w.env.Now()
 		w.epoch = 1
 		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a Awoken, err error) {
 			answered = w.env.Now()
@@ -231,7 +231,7 @@ func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
 	})
 	w.at(3*time.Hour, func() { require.Equal(t, Sleeping, w.agentState(t).State); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute})
-	require.Equal(t, hard, answered.Sub(asked))
+	require.Equal(t, hard, answered.Sub(requestedAt))
 }
 
 func TestWakesThatAreNotNewChangeNothing(t *testing.T) {

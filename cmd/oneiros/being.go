@@ -30,7 +30,7 @@ func (u unready) Relay(context.Context, inference.RelayRequest) (*inference.Rela
 
 // being is every agent of the house awake. It must be closed.
 func (h *deployment) being(s *starter.Starter) *psyche.Being {
-	c := h.told
+	c := h.config
 	o := psyche.Options{
 		MemoriesPerPrincipal: c.Serve.MemoriesPerPrincipal, MemoriesPerUser: c.Serve.MemoriesPerUser,
 		Talker: c.Serve.Model, Models: h.roles, Hold: c.Agent.ClientTimeout, Within: c.Serve.RecallBudget, Items: c.Serve.RecallItems,
@@ -65,9 +65,9 @@ func apart(s config.Serve) map[string]psyche.Switches {
 			Recall: turned(s.Recall, e.Recall), Store: turned(s.Store, e.Store), Affect: turned(s.Affect, e.Affect),
 		}
 		if e.Digest {
-			told := agents[handle]
-			told.Digest = turned(false, false)
-			agents[handle] = told
+			result := agents[handle]
+			result.Digest = turned(false, false)
+			agents[handle] = result
 		}
 	}
 	return agents
@@ -76,12 +76,12 @@ func apart(s config.Serve) map[string]psyche.Switches {
 // dreams are the dreams of the house as callers may see and direct them.
 func (h *deployment) dreams(s *starter.Starter) *psyche.Dreams {
 	silent := map[string]bool{}
-	for handle, e := range h.told.Serve.Excepted() {
+	for handle, e := range h.config.Serve.Excepted() {
 		silent[handle] = e.Digest
 	}
 	return &psyche.Dreams{
 		Memory: h.store, Events: h.store, Carries: s.ForDreams(), Now: time.Now,
-		Digest: h.told.Agent.Digest, Private: h.told.Agent.Private, Shared: h.told.Agent.Shared, Except: silent,
+		Digest: h.config.Agent.Digest, Private: h.config.Agent.Private, Shared: h.config.Agent.Shared, Except: silent,
 	}
 }
 

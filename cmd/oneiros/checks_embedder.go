@@ -28,7 +28,7 @@ func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 		return ill("Correct roles.embedder.", "%v", err)
 	}
 	within := recallWithin(c.Serve.RecallBudget, spec)
-	said := fmt.Sprintf("%s; recall budget %s", spec.Name, within)
+	text := fmt.Sprintf("%s; recall budget %s", spec.Name, within)
 	late := false
 	if spec.Price != nil && *spec.Price == (budget.Price{}) {
 		models, _ := providers(c)
@@ -37,22 +37,22 @@ func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 			return ill("docs/models.md says what an embedder needs.", "%s does not answer: %v", spec.Name, err)
 		}
 		late = took > within
-		said = fmt.Sprintf("%s: %s for one text; recall budget %s", spec.Name, rounded(took), within)
+		text = fmt.Sprintf("%s: %s for one text; recall budget %s", spec.Name, rounded(took), within)
 	} else {
-		said += "; not measured, since a call costs money"
+		text += "; not measured, since a call costs money"
 	}
 	if behind := d.behindEmbedder(ctx, spec); len(behind) > 0 {
 		return warn("Change over with oneiros memory embed --agent "+behind[0]+"; until then the embedder of its space goes on serving it.",
-			"%s; the memory of %s lies in another space", said, strings.Join(behind, ", "))
+			"%s; the memory of %s lies in another space", text, strings.Join(behind, ", "))
 	}
 	if pending := d.unembedded(ctx); len(pending) > 0 {
 		return warn("They are found by their words until then. oneiros up goes on with it, as does oneiros memory embed --agent NAME.",
-			"%s; %s", said, strings.Join(pending, "; "))
+			"%s; %s", text, strings.Join(pending, "; "))
 	}
 	if late {
-		return warn("Raise serve.recall_budget above it, or choose a faster embedder: until then most turns recall by words alone.", "%s", said)
+		return warn("Raise serve.recall_budget above it, or choose a faster embedder: until then most turns recall by words alone.", "%s", text)
 	}
-	return well("%s", said)
+	return well("%s", text)
 }
 
 // recallWithin is how long a turn waits for its memories with an embedder: what is configured, or what follows the embedder.

@@ -77,12 +77,12 @@ func TestTheDoctorNamesAgentsWhoseMemoryLiesElsewhere(t *testing.T) {
 	for _, handle := range []string{"echo", "iris"} {
 		require.NoError(t, store.PutAgent(t.Context(), dream.Agent{ID: handle, Handle: handle, Zone: "UTC", Tier: dream.Core}))
 	}
-	said := &dream.Episode{
+	answer := &dream.Episode{
 		Head:    dream.Head{ID: "e", Agent: "echo", Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman},
 		Content: "The tide turns before the wind does.",
 	}
 	_, err = store.Commit(t.Context(), memory.Write{
-		Agent: "echo", Cause: "import", Add: []dream.Item{said},
+		Agent: "echo", Cause: "import", Add: []dream.Item{answer},
 		Vectors: []memory.Vector{{Item: "e", Space: "elsewhere/1/2", V: []float32{1, 0}}},
 	})
 	require.NoError(t, err)

@@ -56,9 +56,9 @@ func (d *app) unlisted(provider string, body io.Reader) []string {
 	if json.NewDecoder(io.LimitReader(body, mostModels)).Decode(&list) != nil || len(list.Data) == 0 {
 		return nil
 	}
-	known := map[string]bool{}
+	existing := map[string]bool{}
 	for _, m := range list.Data {
-		known[strings.TrimPrefix(m.ID, "models/")] = true // as Gemini writes them
+		existing[strings.TrimPrefix(m.ID, "models/")] = true // as Gemini writes them
 	}
 	profile := d.told.Providers[provider].Profile
 	if profile == "llamacpp" { // it serves its one model under every name
@@ -71,7 +71,7 @@ func (d *app) unlisted(provider string, body io.Reader) []string {
 			continue
 		}
 		wire := strings.TrimPrefix(spec.Wire, "models/")
-		if !known[wire] && !known[wire+":latest"] && !slices.Contains(missing, spec.Wire) { // as Ollama writes them
+		if !existing[wire] && !existing[wire+":latest"] && !slices.Contains(missing, spec.Wire) { // as Ollama writes them
 			missing = append(missing, spec.Wire)
 		}
 	}

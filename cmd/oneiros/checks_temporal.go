@@ -26,7 +26,7 @@ func (d *app) checkTemporal(ctx context.Context) console.Finding {
 			return d.checkChild()
 		}
 	}
-	e := newEngine(&deployment{told: d.told})
+	e := newEngine(&deployment{config: d.told})
 	defer func() { _ = e.Stop() }()
 	if err := e.dial(ctx); err != nil {
 		return ill("Check the address, the network and the credentials; the temporal command's `operator cluster health` asks the same.", "%v", err)

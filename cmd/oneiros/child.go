@@ -27,7 +27,7 @@ const temporalFile = "temporal.db"
 
 // spawn starts a server as our child and connects to it.
 func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) error {
-	c := e.deployment.told
+	c := e.deployment.config
 	if c.Temporal.Child == "never" {
 		return &console.Exit{Code: console.Usage, Err: errors.New("no Temporal cluster is configured, and temporal.child is never; set temporal.address")}
 	}

@@ -72,11 +72,11 @@ func (h *deployment) settle(ctx context.Context) (time.Time, error) {
 			return io.NopCloser(bytes.NewReader(agentState.Memories)), nil
 		}}
 		report, err := importer.Import(ctx, h.store, a, []importer.File{file}, importer.Options{
-			Format: importer.JSONL, Strict: true, HalfLife: h.told.Dream.HalfLife, FadeBelow: h.told.Dream.FadeBelow,
+			Format: importer.JSONL, Strict: true, HalfLife: h.config.Dream.HalfLife, FadeBelow: h.config.Dream.FadeBelow,
 			Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
 				return h.embed(ctx, a, "", texts)
 			},
-			Due: dueOf(h.told.Dream),
+			Due: dueOf(h.config.Dream),
 		})
 		if err != nil {
 			return last, fmt.Errorf("the sample life of %s: %w", a.Handle, err)

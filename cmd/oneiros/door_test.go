@@ -88,7 +88,7 @@ func (h *home) must(args ...string) string {
 // serving is an `oneiros up` that runs.
 type serving struct {
 	*exec.Cmd
-	said *safe
+	output *safe
 }
 
 type safe struct {
@@ -112,17 +112,17 @@ func (s *safe) String() string {
 func (h *home) up() *serving {
 	h.Helper()
 	cmd := h.command("up")
-	said := &safe{}
-	cmd.Stdout, cmd.Stderr = said, said
+	answer := &safe{}
+	cmd.Stdout, cmd.Stderr = answer, answer
 	require.NoError(h, cmd.Start())
-	s := &serving{cmd, said}
+	s := &serving{cmd, answer}
 	h.Cleanup(func() {
 		if cmd.ProcessState == nil {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}
 	})
-	require.Eventually(h, func() bool { return strings.Contains(said.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s", said)
+	require.Eventually(h, func() bool { return strings.Contains(answer.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s", answer)
 	return s
 }
 
@@ -168,7 +168,7 @@ func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
 	h.must("agents", "add", "echo", "--persona", "A companion.")
 	h.must("memory", "import", sampleFile(t))
 	up := h.up()
-	require.Contains(t, up.said.String(), "task queue oneiros")
+	require.Contains(t, up.output.String(), "task queue oneiros")
 	server, alive, err := temporalchild.Look(h.data())
 	require.NoError(t, err)
 	require.True(t, alive)
@@ -181,15 +181,15 @@ func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
 
 	// A dream long enough to be ended in its middle.
 	begun := h.must("dream", "--set", "dream.cycles=20", "--json")
-	var told struct{ Dream string }
-	require.NoError(t, json.Unmarshal([]byte(begun), &told))
-	h.must("dreams", "cancel", told.Dream)
-	out, beside, code := h.run("watch", told.Dream)
+	var result struct{ Dream string }
+	require.NoError(t, json.Unmarshal([]byte(begun), &result))
+	h.must("dreams", "cancel", result.Dream)
+	out, beside, code := h.run("watch", result.Dream)
 	require.Equal(t, console.Unfinished, code, "%s%s", out, beside)
 	require.Contains(t, beside, "the dream ended canceled")
 
 	require.NoError(t, up.Process.Signal(os.Interrupt))
-	require.NoError(t, up.Wait(), "%s", up.said)
+	require.NoError(t, up.Wait(), "%s", up.output)
 	require.True(t, gone(server.PID)(), "the server does not outlive us")
 	_, beside, code = h.run("dreams", "cancel", "last")
 	require.Equal(t, console.NotFound, code, beside)
@@ -218,7 +218,7 @@ func TestADreamGoesOnAfterEverythingWasKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(server.PID, syscall.SIGKILL))
 	require.Error(t, again.Wait(), "up ends when its server does")
-	require.Contains(t, again.said.String(), "stopped, because a part of it did: the Temporal server")
+	require.Contains(t, again.output.String(), "stopped, because a part of it did: the Temporal server")
 }
 
 func TestADreamBringsWhatItNeedsAndLeavingOffIsNoLoss(t *testing.T) {
@@ -227,13 +227,13 @@ func TestADreamBringsWhatItNeedsAndLeavingOffIsNoLoss(t *testing.T) {
 	h.must("agents", "add", "echo", "--persona", "A companion.")
 	h.must("memory", "import", sampleFile(t))
 	cmd := h.command("dream", "--set", "dream.cycles=20")
-	said := &safe{}
-	cmd.Stdout, cmd.Stderr = said, said
+	answer := &safe{}
+	cmd.Stdout, cmd.Stderr = answer, answer
 	require.NoError(t, cmd.Start())
-	require.Eventually(t, func() bool { return strings.Contains(said.String(), "Dali 1") }, 2*time.Minute, 20*time.Millisecond, "%s", said)
+	require.Eventually(t, func() bool { return strings.Contains(answer.String(), "Dali 1") }, 2*time.Minute, 20*time.Millisecond, "%s", answer)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
-	require.Contains(t, said.String(), "dream/echo/0001 is not over and goes on wherever a worker runs")
+	require.Contains(t, answer.String(), "dream/echo/0001 is not over and goes on wherever a worker runs")
 	require.Contains(t, h.must("dreams", "list"), "dreaming")
 	h.up()
 	require.Contains(t, h.must("watch"), "echo dreamt")

@@ -26,13 +26,13 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	require.Contains(t, beside, "oneiros memory embed --agent echo")
 	spent := server.Billing.Total()
 
-	var told struct {
+	var result struct {
 		Memories int
 		Worst    budget.Micros `json:"worst_micros"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(h.must("memory", "embed", "--estimate", "--json")), &told))
-	require.Greater(t, told.Memories, 64)
-	require.Positive(t, told.Worst)
+	require.NoError(t, json.Unmarshal([]byte(h.must("memory", "embed", "--estimate", "--json")), &result))
+	require.Greater(t, result.Memories, 64)
+	require.Positive(t, result.Worst)
 	_, beside, code = h.run("memory", "embed")
 	require.Equal(t, console.Refused, code)
 	require.Contains(t, beside, "add --yes to agree")
@@ -40,7 +40,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 
 	beside = ""
 	for share := budget.Micros(1); !strings.Contains(beside, "goes on from there"); share++ { // until a day can pay for some of it
-		h.must("agents", "edit", "echo", "--cap-dream", "0", "--cap-day", (spent + share*told.Worst/24).String()[1:])
+		h.must("agents", "edit", "echo", "--cap-dream", "0", "--cap-day", (spent + share*result.Worst/24).String()[1:])
 		_, beside, code = h.run("memory", "embed", "--yes")
 		require.Equal(t, console.Refused, code, beside)
 		require.Contains(t, beside, "cap day:echo/")
@@ -48,7 +48,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 
 	var rest struct{ Memories int }
 	require.NoError(t, json.Unmarshal([]byte(h.must("memory", "embed", "--estimate", "--json")), &rest))
-	require.Less(t, rest.Memories, told.Memories)
+	require.Less(t, rest.Memories, result.Memories)
 	h.must("agents", "edit", "echo", "--cap-day", "2", "--cap-dream", "0.5")
 	var moved struct {
 		From, To string
@@ -58,7 +58,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	require.Equal(t, rest.Memories, moved.Placed, "nothing is placed twice")
 	require.Equal(t, "builtin-static/1/256", moved.From)
 	require.Contains(t, moved.To, "scripted/vectors/")
-	require.LessOrEqual(t, server.Billing.Total()-spent, told.Worst)
+	require.LessOrEqual(t, server.Billing.Total()-spent, result.Worst)
 	require.Contains(t, h.must("memory", "search", "the", "tide"), "SCORE")
 	out, beside, code := h.run("dream", "--watch", "--yes")
 	require.Equal(t, console.OK, code, "%s%s", out, beside)

@@ -55,7 +55,7 @@ func newEngine(h *deployment) *engine {
 }
 
 func (e *engine) writeLog(to io.Writer) {
-	e.plainLog = plainLogger(e.deployment.told.Log, to)
+	e.plainLog = plainLogger(e.deployment.config.Log, to)
 	e.log = tlog.NewStructuredLogger(e.plainLog)
 }
 
@@ -88,7 +88,7 @@ func (e *engine) Stop() error {
 		e.client.Close()
 	}
 	if e.record != nil {
-		faults = append(faults, e.record.Withdraw(e.deployment.told.DataDir))
+		faults = append(faults, e.record.Withdraw(e.deployment.config.DataDir))
 	}
 	if e.child != nil {
 		faults = append(faults, e.child.Stop())
@@ -102,7 +102,7 @@ func (e *engine) Stop() error {
 // logFile opens a log in the data folder, beginning anew when it has grown large.
 func (e *engine) logFile(name string) (*os.File, error) {
 	const large = 16 << 20
-	dir := e.deployment.told.DataDir
+	dir := e.deployment.config.DataDir
 	if err := folder(dir); err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (d *app) work(ctx context.Context, h *console.Deployment) (console.Engine, 
 	if err != nil {
 		return nil, err
 	}
-	if err := d.lend(own.told); err != nil {
+	if err := d.lend(own.config); err != nil {
 		return nil, err
 	}
 	if own.wants != nil { // a worker must be able to call every model
@@ -161,7 +161,7 @@ func (d *app) up(ctx context.Context, h *console.Deployment, tell func(string, .
 	if err != nil {
 		return nil, err
 	}
-	if err := d.lend(own.told); err != nil {
+	if err := d.lend(own.config); err != nil {
 		return nil, err
 	}
 	if own.wants != nil { // a worker must be able to call every model
@@ -169,7 +169,7 @@ func (d *app) up(ctx context.Context, h *console.Deployment, tell func(string, .
 	}
 	e := newEngine(own)
 	e.known, e.listens = true, true
-	if loose := exposed(own.told); loose != "" {
+	if loose := exposed(own.config); loose != "" {
 		tell("Warning: %s.", loose)
 	}
 	if err := e.locked(ctx, tell); err != nil {
@@ -198,7 +198,7 @@ func (d *app) here(ctx context.Context, h *console.Deployment, tell func(string,
 	if err != nil {
 		return nil, err
 	}
-	if err := d.lend(own.told); err != nil {
+	if err := d.lend(own.config); err != nil {
 		return nil, err
 	}
 	if own.wants != nil { // a worker must be able to call every model
@@ -239,7 +239,7 @@ func (e *engine) dial(ctx context.Context) error {
 
 // options say how to reach that cluster or server. console.ErrNobody when there is none.
 func (e *engine) options() (client.Options, error) {
-	cluster, err := e.deployment.told.Cluster()
+	cluster, err := e.deployment.config.Cluster()
 	if err != nil {
 		return client.Options{}, &console.Exit{Code: console.Usage, Err: err}
 	}
@@ -247,7 +247,7 @@ func (e *engine) options() (client.Options, error) {
 		e.place("temporal", fmt.Sprintf("%s, namespace %s (from %s)", cluster.Options.HostPort, cluster.Options.Namespace, cluster.Source))
 		return cluster.Options, nil
 	}
-	record, alive, err := temporalchild.Look(e.deployment.told.DataDir)
+	record, alive, err := temporalchild.Look(e.deployment.config.DataDir)
 	if err != nil || !alive {
 		if err == nil {
 			err = console.ErrNobody
@@ -293,7 +293,7 @@ func (e *engine) prepare(o *client.Options) error {
 	if host, _, err := net.SplitHostPort(o.HostPort); err == nil && net.ParseIP(host).IsLoopback() {
 		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // it costs CPU and saves no wire
 	}
-	return seal(o, e.deployment.told)
+	return seal(o, e.deployment.config)
 }
 
 // hold makes a client that connects when it is first used.

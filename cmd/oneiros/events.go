@@ -15,12 +15,12 @@ import (
 
 // lookable gives the console the archive to look at; nil where none is configured.
 func (h *deployment) lookable() func() (*archive.Archive, error) {
-	if h.told.Archive.URL == "" {
+	if h.config.Archive.URL == "" {
 		return nil
 	}
 	return func() (*archive.Archive, error) {
-		bucket, err := archive.Reach(h.told.Archive.URL)
-		return &archive.Archive{Log: h.store, Bucket: bucket, Now: time.Now, Every: h.told.Archive.Every}, err
+		bucket, err := archive.Reach(h.config.Archive.URL)
+		return &archive.Archive{Log: h.store, Bucket: bucket, Now: time.Now, Every: h.config.Archive.Every}, err
 	}
 }
 
@@ -34,22 +34,22 @@ const (
 
 // archives writes what is announced into the archive until ctx ends, and then what has come since.
 func (e *engine) archives(ctx context.Context) {
-	every := e.deployment.told.Archive.Every
-	if e.deployment.told.Archive.URL == "" {
+	every := e.deployment.config.Archive.Every
+	if e.deployment.config.Archive.URL == "" {
 		return
 	}
 	var a *archive.Archive
-	said := ""
+	text := ""
 	for {
 		err := e.pass(ctx, &a, passWithin)
 		wait := every
 		if err != nil && ctx.Err() == nil {
-			if said != err.Error() { // not again in every pass
+			if text != err.Error() { // not again in every pass
 				e.log.Warn("events could not be archived; they are kept, and the archive catches up", "error", err)
 			}
-			said, wait = err.Error(), min(every, passAgain)
+			text, wait = err.Error(), min(every, passAgain)
 		} else if err == nil {
-			said = ""
+			text = ""
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -72,7 +72,7 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 	var err error
 	if *a == nil {
 		var bucket archive.Bucket
-		if bucket, err = archive.Open(ctx, e.deployment.told.Archive.URL); err == nil {
+		if bucket, err = archive.Open(ctx, e.deployment.config.Archive.URL); err == nil {
 			*a = &archive.Archive{Log: e.deployment.store, Bucket: bucket, Now: time.Now}
 		}
 	}
@@ -88,7 +88,7 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 // measure begins to count what this process will tell.
 func (e *engine) measure(ctx context.Context) error {
 	o := telemetry.Options{Log: e.deployment.store, Version: version}
-	if e.deployment.told.Metrics.Agents {
+	if e.deployment.config.Metrics.Agents {
 		o.Agents = e.deployment.store.Agents
 	}
 	e.meter = telemetry.New(o)
@@ -101,12 +101,12 @@ func (e *engine) measure(ctx context.Context) error {
 // announces says where events are archived, and answers GET /metrics where it is configured. Where the port is another's, most often another worker's of this host, this
 // one does without: each counts all there is.
 func (e *engine) announces(ctx context.Context) error {
-	if kept := e.deployment.told.Archive; kept.URL != "" {
+	if kept := e.deployment.config.Archive; kept.URL != "" {
 		if bucket, err := archive.Reach(kept.URL); err == nil {
 			e.place("archive", fmt.Sprintf("%s, every %s", bucket.Where(), kept.Every))
 		}
 	}
-	at := e.deployment.told.Metrics.Listen
+	at := e.deployment.config.Metrics.Listen
 	if at == "" || !e.listens {
 		return nil
 	}

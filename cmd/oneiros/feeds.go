@@ -54,10 +54,10 @@ const tokenFile = "feed.token"
 
 // token reads it, and makes it when there is none.
 func (e *engine) token() (token, path string, err error) {
-	path = filepath.Join(e.deployment.told.DataDir, tokenFile)
+	path = filepath.Join(e.deployment.config.DataDir, tokenFile)
 	body, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := folder(e.deployment.told.DataDir); err != nil {
+		if err := folder(e.deployment.config.DataDir); err != nil {
 			return "", path, err
 		}
 		err = makeToken(path)
@@ -97,7 +97,7 @@ const (
 // listen takes readings that are pushed. Where the port is another's, most often another worker's of this host, this one
 // does without.
 func (e *engine) listen(ctx context.Context) error {
-	at := e.deployment.told.Feed.Listen
+	at := e.deployment.config.Feed.Listen
 	if at == "" {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (e *engine) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler, err := feedhttp.NewHandler(feedhttp.Options{Push: e.starter, Alarm: e.starter, Token: token, Log: plainLogger(e.deployment.told.Log, os.Stderr)})
+	handler, err := feedhttp.NewHandler(feedhttp.Options{Push: e.starter, Alarm: e.starter, Token: token, Log: plainLogger(e.deployment.config.Log, os.Stderr)})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -134,14 +134,14 @@ func innermost(err error) error {
 }
 
 // probe gives every feed that is new or changed its probe.
-func (e *engine) probe(ctx context.Context, told map[string]string) {
+func (e *engine) probe(ctx context.Context, values map[string]string) {
 	all, err := e.deployment.store.Feeds(ctx)
 	if err != nil && ctx.Err() == nil {
 		e.log.Warn("the feeds could not be read", "error", err)
 	}
 	for _, f := range all {
 		body, err := json.Marshal(f)
-		if err != nil || told[f.Name] == string(body) {
+		if err != nil || values[f.Name] == string(body) {
 			continue
 		}
 		if err := e.starter.Probe(ctx, f); err != nil {
@@ -150,6 +150,6 @@ func (e *engine) probe(ctx context.Context, told map[string]string) {
 			}
 			continue
 		}
-		told[f.Name] = string(body)
+		values[f.Name] = string(body)
 	}
 }

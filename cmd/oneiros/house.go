@@ -30,15 +30,15 @@ import (
 
 // deployment is store, purse and models behind their ports.
 type deployment struct {
-	told  config.Config
-	store kept
-	keys  *markedKeys
-	model inference.Model
-	relay inference.Relay
-	purse *purse.Purse
-	roles map[dream.Role]string
-	shown *console.Deployment
-	log   *slog.Logger
+	config config.Config
+	store  kept
+	keys   *markedKeys
+	model  inference.Model
+	relay  inference.Relay
+	purse  *purse.Purse
+	roles  map[dream.Role]string
+	shown  *console.Deployment
+	log    *slog.Logger
 
 	tracing *telemetry.Tracing // nil where nobody listens
 
@@ -60,7 +60,7 @@ func build(ctx context.Context, c config.Config, path string) (*deployment, erro
 		return nil, errors.Join(err, tracing.Close())
 	}
 	catalog := inference.Remembered(c)
-	h := &deployment{told: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
+	h := &deployment{config: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
 	h.keys = marked(store, c.DataDir, h.log)
 	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
 	h.shown = &console.Deployment{
@@ -154,7 +154,7 @@ func (h *deployment) background(spec inference.Spec) (int, bool) {
 	if spec.BuiltIn && spec.Name != localmodel.MiniLM {
 		return 0, false
 	}
-	record, alive, err := temporalchild.Look(h.told.DataDir)
+	record, alive, err := temporalchild.Look(h.config.DataDir)
 	if err != nil || !alive || record.Owner == os.Getpid() {
 		return 0, false
 	}
@@ -184,13 +184,13 @@ func (h *deployment) serving(ctx context.Context, a dream.Agent) (importer.Embed
 // embedder is the one named, or the one that serves an agent.
 func (h *deployment) embedder(ctx context.Context, agent dream.Agent, named string) (inference.Spec, error) {
 	if named != "" {
-		return h.told.Lookup(named)
+		return h.config.Lookup(named)
 	}
 	space, err := h.store.Space(ctx, agent.ID)
 	if err != nil {
 		return inference.Spec{}, err
 	}
-	return inference.EmbedderIn(h.told, agent.Models[dream.Embedder], h.roles[dream.Embedder], space)
+	return inference.EmbedderIn(h.config, agent.Models[dream.Embedder], h.roles[dream.Embedder], space)
 }
 
 // embed places texts in an agent's space. The built-in embedder is called straight, since it cannot cost anything; every
@@ -213,7 +213,7 @@ func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
 	sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
 	v, err := h.purse.Embed(ctx, purse.Charge{
 		Step: "embed/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "import", Day: today,
-		Accounts: activities.DayAccounts(agent, today, h.told.Money.FleetDay),
+		Accounts: activities.DayAccounts(agent, today, h.config.Money.FleetDay),
 	}, model, texts)
 	return v.V, v.Space, err
 }
@@ -221,17 +221,17 @@ func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
 func (h *deployment) ports() activities.Ports {
 	return activities.Ports{
 		Hooks:  h.hooks,
-		Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now, Presence: h.store, WakeBus: h.store, Feeds: h.store, Jobs: h.store,
+		Memory: h.store, Purse: h.purse, Catalog: h.config, Now: time.Now, Presence: h.store, WakeBus: h.store, Feeds: h.store, Jobs: h.store,
 	}
 }
 
 // starter is the client of the workflows over this house; it needs no connection to estimate.
 func (h *deployment) starter() *starter.Starter {
 	return &starter.Starter{
-		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, WakeBus: h.store, Ledger: h.store.ledger, Feeds: h.store,
+		Memory: h.store, Catalog: h.config, Now: time.Now, Presence: h.store, WakeBus: h.store, Ledger: h.store.ledger, Feeds: h.store,
 		Options: starter.Options{
-			TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
-			Review: h.told.Agent.Review, Hooks: h.told.HookRules(), AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Policy: rulesOf(h.told), AgentPolicy: h.told.Policy.Agents, Thresholds: &h.told.Agent.Vitality,
+			TaskQueue: h.config.Temporal.TaskQueue, Models: h.roles, Knobs: h.config.Dream, FleetDay: h.config.Money.FleetDay,
+			Review: h.config.Agent.Review, Hooks: h.config.HookRules(), AutoPaid: h.config.Consent.AutoPaid, Settings: settings(h.config), ResumeTTL: h.config.Agent.ResumeTTL, Policy: rulesOf(h.config), AgentPolicy: h.config.Policy.Agents, Thresholds: &h.config.Agent.Vitality,
 		},
 	}
 }

@@ -59,29 +59,29 @@ func serveLlama(ctx context.Context, s console.LlamaServer, ready func(address, 
 	return server.Serve(ctx, l)
 }
 
-func learn(ctx context.Context, l console.Lesson) (told console.Learned, err error) {
+func learn(ctx context.Context, l console.Lesson) (result console.Learned, err error) {
 	e, err := openLlama(l.LlamaModel)
 	if err != nil {
-		return told, err
+		return result, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	if l.From == 0 {
 		l.From, l.To = 1, e.Shape().Layers-2
 	}
-	told.About = about(e)
-	told.Vector, told.Layers, err = e.Learn(ctx, l.Pairs, l.From, l.To, func(done int) { l.Tell(done, len(l.Pairs)) })
-	return told, err
+	result.About = about(e)
+	result.Vector, result.Layers, err = e.Learn(ctx, l.Pairs, l.From, l.To, func(done int) { l.Progress(done, len(l.Pairs)) })
+	return result, err
 }
 
 // effect measures a vector. Its distances are taken with a model of the catalogue; asking one that costs is the user's affair.
-func (d *app) effect(ctx context.Context, t console.Trial) (told console.Tried, err error) {
+func (d *app) effect(ctx context.Context, t console.Trial) (result console.Tried, err error) {
 	c, err := d.config()
 	if err != nil {
-		return told, err
+		return result, err
 	}
 	spec, err := c.Lookup(t.Embedder)
 	if err != nil {
-		return told, asUsage(err)
+		return result, asUsage(err)
 	}
 	models, _ := providers(c)
 	embedder := inference.Switchboard{Catalog: c, Providers: models}
@@ -89,13 +89,13 @@ func (d *app) effect(ctx context.Context, t console.Trial) (told console.Tried, 
 	t.Vectors = map[string]string{name: t.Vector}
 	e, err := openLlama(t.LlamaModel)
 	if err != nil {
-		return told, err
+		return result, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	steers := inference.Steers{Vector: name, Depth: e.Shape().Layers, From: t.From, To: t.To}
 	span := steers.Ask(inference.SteerLayer, inference.SteerAlpha)
 	trial := llama.Trial{
-		Vector: name, From: span.From, To: span.To, Alphas: t.Alphas, Prompts: t.Prompts, Tokens: t.Tokens, Tell: t.Tell,
+		Vector: name, From: span.From, To: span.To, Alphas: t.Alphas, Prompts: t.Prompts, Tokens: t.Tokens, Progress: t.Progress,
 		Sampling: inference.Sampling{Temperature: &t.Temperature, MinP: &t.MinP},
 		Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
 			v, err := embedder.Embed(ctx, spec.Name, texts, "")
@@ -105,9 +105,9 @@ func (d *app) effect(ctx context.Context, t console.Trial) (told console.Tried, 
 	for seed := range t.Seeds {
 		trial.Seeds = append(trial.Seeds, int64(seed+1))
 	}
-	told = console.Tried{About: about(e), Embedder: spec.Name, From: span.From, To: span.To}
-	told.Rows, err = e.Effect(ctx, trial)
-	return told, err
+	result = console.Tried{About: about(e), Embedder: spec.Name, From: span.From, To: span.To}
+	result.Rows, err = e.Effect(ctx, trial)
+	return result, err
 }
 
 // lazy is a provider in this process whose model is loaded when it is first asked: most commands never ask.

@@ -62,15 +62,15 @@ func TestAModelThatCannotBeServedIsAFaultOfUse(t *testing.T) {
 	for _, command := range [][]string{
 		{"llama"}, {"steering", "train", "-o", filepath.Join(t.TempDir(), "v.gguf")}, {"steering", "check", "--vector", "v.gguf"},
 	} {
-		told, code := say(t, nil, command...)
-		require.Equal(t, console.Usage, code, told)
-		require.Contains(t, told, "--model is not given")
-		told, code = say(t, []string{"ONEIROS_LLAMA_MODEL=/absent/model.gguf", "ONEIROS_LLAMA_LIB=/absent"}, command...)
-		require.Equal(t, console.Usage, code, told)
+		text, code := say(t, nil, command...)
+		require.Equal(t, console.Usage, code, text)
+		require.Contains(t, text, "--model is not given")
+		text, code = say(t, []string{"ONEIROS_LLAMA_MODEL=/absent/model.gguf", "ONEIROS_LLAMA_LIB=/absent"}, command...)
+		require.Equal(t, console.Usage, code, text)
 		if linked {
-			require.Contains(t, told, "/absent/model.gguf: no such file")
+			require.Contains(t, text, "/absent/model.gguf: no such file")
 		} else {
-			require.Contains(t, told, "make llama")
+			require.Contains(t, text, "make llama")
 		}
 	}
 }

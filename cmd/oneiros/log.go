@@ -27,18 +27,18 @@ func plainLogger(l config.Log, to io.Writer) *slog.Logger {
 	if l.Format == "json" {
 		handler = slog.NewJSONHandler(to, o)
 	}
-	return slog.New(calm{handler, new(said)})
+	return slog.New(calm{handler, new(output)})
 }
 
 // calm leaves out deeds that ended because somebody cancelled them: the SDK calls them errors, and they are not. Of what
 // cannot be opened for want of a sealing key it passes on one line now and then, and no stack.
 type calm struct {
 	slog.Handler
-	said *said
+	output *output
 }
 
-// said remembers when a line was last passed on.
-type said struct {
+// output remembers when a line was last passed on.
+type output struct {
 	mu   sync.Mutex
 	when map[string]time.Time
 }
@@ -47,7 +47,7 @@ type said struct {
 const sayAgain = time.Minute
 
 // again says whether a line is due.
-func (s *said) again(line string, now time.Time) bool {
+func (s *output) again(line string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last, ok := s.when[line]; ok && now.Sub(last) < sayAgain {
@@ -77,7 +77,7 @@ func (c calm) Handle(ctx context.Context, r slog.Record) error {
 		return nil
 	}
 	if unopened != "" {
-		if !c.said.again(unopened, r.Time) {
+		if !c.output.again(unopened, r.Time) {
 			return nil
 		}
 		r = slog.NewRecord(r.Time, slog.LevelError, "a history cannot be read: "+unopened, r.PC)
@@ -87,8 +87,8 @@ func (c calm) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs keeps the calm.
 func (c calm) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return calm{c.Handler.WithAttrs(attrs), c.said}
+	return calm{c.Handler.WithAttrs(attrs), c.output}
 }
 
 // WithGroup keeps the calm.
-func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGroup(name), c.said} }
+func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGroup(name), c.output} }

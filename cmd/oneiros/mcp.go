@@ -22,7 +22,7 @@ func (d *app) speak(ctx context.Context, h *console.Deployment, s console.Speech
 	if err != nil {
 		return err
 	}
-	if err := d.lend(own.told); err != nil {
+	if err := d.lend(own.config); err != nil {
 		return err
 	}
 	if own.wants != nil { // talk must be able to call its model
@@ -51,7 +51,7 @@ func (d *app) speak(ctx context.Context, h *console.Deployment, s console.Speech
 		nights = own.dreams(e.starter)
 	}
 	face := mcpserver.New(being, nights, mcpserver.Options{
-		Version: version, Drain: cmp.Or(own.told.Serve.Grace, -1), Report: e.report,
+		Version: version, Drain: cmp.Or(own.config.Serve.Grace, -1), Report: e.report,
 	})
 	defer face.Close()
 	return face.ServeStream(ctx, caller, s.In, s.Out)

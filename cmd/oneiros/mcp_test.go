@@ -152,11 +152,11 @@ func TestAnOwnerOverStandardInputHasADreamDreamtAndReadsItsJournal(t *testing.T)
 			phases <- r.Params.Message
 		}
 	}}, "--agent", "iris")
-	for _, told := range []string{
+	for _, text := range []string{
 		"The boat in the north harbour is green and leaks at the stern.", "Mara mended the vane of the mill before the storm.",
 		"The lighthouse keeper counts ships by their sound.", "Bees came to the orchard when the clover flowered.",
 	} {
-		h.uses(owner, "store_memory", map[string]any{"content": told, "importance": .8})
+		h.uses(owner, "store_memory", map[string]any{"content": text, "importance": .8})
 	}
 	dreamt := h.uses(owner, "dreams_start", map[string]any{"theme": "boats", "wait": true})
 	require.Equal(t, "completed", dreamt["status"], "%v", dreamt)
@@ -174,5 +174,5 @@ func TestAnOwnerOverStandardInputHasADreamDreamtAndReadsItsJournal(t *testing.T)
 	require.Empty(t, leave())
 	require.NotEmpty(t, <-phases)
 	require.NoError(t, up.Process.Signal(os.Interrupt))
-	require.NoError(t, up.Wait(), "%s", up.said)
+	require.NoError(t, up.Wait(), "%s", up.output)
 }

@@ -175,24 +175,24 @@ func (d *app) rehearse(ctx context.Context, h *console.Deployment, w console.Dre
 	if err != nil {
 		return console.Rehearsal{}, err
 	}
-	told := console.Rehearsal{
+	result := console.Rehearsal{
 		Estimate: priced(r.Estimate), Seed: r.Seed, Gather: r.Gather, Depth: r.Depth, Skipped: r.Skipped, Hooks: r.Hooks, Review: r.Review,
 		Against: r.Against, Loosening: string(r.Loosening.Way), Why: r.Loosening.Why, Caps: []console.Cap{}, Policy: r.Policy,
 	}
 	for _, c := range r.Caps {
-		told.Caps = append(told.Caps, console.Cap(c))
+		result.Caps = append(result.Caps, console.Cap(c))
 	}
-	return told, nil
+	return result, nil
 }
 
 func priced(e starter.Estimate) console.Estimate {
-	told := console.Estimate{
+	result := console.Estimate{
 		Agent: e.Agent, Tier: e.Tier, Models: e.Models, Free: e.Free, Calls: e.Calls, Expected: e.Expected, Worst: e.Worst, Cap: e.Cap,
 	}
 	for _, p := range e.Phases {
-		told.Phases = append(told.Phases, console.PhaseEstimate(p))
+		result.Phases = append(result.Phases, console.PhaseEstimate(p))
 	}
-	return told
+	return result
 }
 
 var _ console.Dreams = nights{}

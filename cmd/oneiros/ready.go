@@ -35,7 +35,7 @@ type readiness struct {
 	engine *engine
 	mu     sync.Mutex
 	looked time.Time
-	said   map[string]string
+	output map[string]string
 	ready  bool
 }
 
@@ -52,14 +52,14 @@ func (r *readiness) serve(w http.ResponseWriter, q *http.Request) {
 	if !r.ready {
 		status, word = http.StatusServiceUnavailable, "not ready"
 	}
-	front.Answer(w, status, map[string]any{"status": word, "parts": r.said})
+	front.Answer(w, status, map[string]any{"status": word, "parts": r.output})
 }
 
 func (r *readiness) look(ctx context.Context) {
 	parts := map[string]func(context.Context) bool{"store": r.store, "temporal": r.temporal, "provider": r.provider}
 	var mu sync.Mutex
 	var asking sync.WaitGroup
-	said := map[string]string{}
+	values := map[string]string{}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
 	defer cancel()
 	for name, ask := range parts {
@@ -70,11 +70,11 @@ func (r *readiness) look(ctx context.Context) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			said[name] = word
+			values[name] = word
 		})
 	}
 	asking.Wait()
-	r.said, r.ready = said, said["store"] == "ok" && said["provider"] == "ok"
+	r.output, r.ready = values, values["store"] == "ok" && values["provider"] == "ok"
 }
 
 func (r *readiness) store(ctx context.Context) bool {
@@ -89,7 +89,7 @@ func (r *readiness) temporal(ctx context.Context) bool {
 
 // provider asks whether the server of the model that talks can be reached at all; what it answers does not matter.
 func (r *readiness) provider(ctx context.Context) bool {
-	c := r.engine.deployment.told
+	c := r.engine.deployment.config
 	spec, err := c.Lookup(c.TalkModel())
 	if err != nil {
 		return false

@@ -72,8 +72,8 @@ func TestAnAgentIsRemovedWhole(t *testing.T) {
 		h.must("memory", "import", "-a", "echo", sampleFile(t))
 		h.must("memory", "import", "-a", "echo2", sampleFile(t))
 		up := h.up()
-		served := regexp.MustCompile(`serve +(http://\S+)/v1`).FindStringSubmatch(up.said.String())
-		require.NotNil(t, served, "%s", up.said)
+		served := regexp.MustCompile(`serve +(http://\S+)/v1`).FindStringSubmatch(up.output.String())
+		require.NotNil(t, served, "%s", up.output)
 		h.must("dream", "-a", "echo", "--seed", "7", "--watch")
 		h.must("dream", "-a", "echo2", "--seed", "7", "--watch")
 		others := h.must("memory", "list", "-a", "echo2", "--json", "--limit", "0")
@@ -116,7 +116,7 @@ func TestAnAgentIsRemovedWhole(t *testing.T) {
 		h.must("dream", "-a", "echo", "--seed", "7", "--watch")
 		require.Contains(t, h.must("dreams", "list", "-a", "echo", "--json"), "dream/echo/0002")
 		require.NoError(t, up.Process.Signal(os.Interrupt))
-		require.NoError(t, up.Wait(), "%s", up.said)
+		require.NoError(t, up.Wait(), "%s", up.output)
 	})
 }
 
@@ -148,6 +148,6 @@ func TestARemovalThatIsKilledIsCompletedByTheNext(t *testing.T) {
 			require.Equal(t, console.NotFound, code, beside)
 		}
 		require.NoError(t, up.Process.Signal(os.Interrupt))
-		require.NoError(t, up.Wait(), "%s", up.said)
+		require.NoError(t, up.Wait(), "%s", up.output)
 	})
 }

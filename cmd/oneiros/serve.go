@@ -38,10 +38,10 @@ func (d *app) serve(ctx context.Context, h *console.Deployment, tell func(string
 	if err != nil {
 		return nil, err
 	}
-	if err := d.lend(own.told); err != nil {
+	if err := d.lend(own.config); err != nil {
 		return nil, err
 	}
-	if own.told.Serve.Listen == "" {
+	if own.config.Serve.Listen == "" {
 		return nil, &console.Exit{Code: console.Usage, Err: errors.New("serve.listen is empty; set it to an address such as 127.0.0.1:7680")}
 	}
 	if own.wants != nil { // a server must be able to call every model
@@ -105,7 +105,7 @@ func (e *engine) retell(ctx context.Context) {
 // welcome answers clients at serve.listen. Where the port is another's, most often another process's of this host, this one does
 // without, and says so.
 func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
-	c := e.deployment.told.Serve
+	c := e.deployment.config.Serve
 	if c.Listen == "" {
 		return nil
 	}
@@ -163,7 +163,7 @@ func reading(ctx context.Context, do func(context.Context)) (end func()) {
 
 // locked sees that no door stands open to other machines: one that they reach needs keys.
 func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
-	c := e.deployment.told.Serve
+	c := e.deployment.config.Serve
 	if c.Listen == "" {
 		return nil
 	}
@@ -197,8 +197,8 @@ func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
 
 // doorway is the front of the server, with every face behind it.
 func (e *engine) doorway(s *apiServer) front.Options {
-	c := e.deployment.told.Serve
-	talk := &openaihttp.Face{Talk: s.being, Mind: s.being, Now: time.Now, Hold: e.deployment.told.Agent.ClientTimeout, Note: e.noted}
+	c := e.deployment.config.Serve
+	talk := &openaihttp.Face{Talk: s.being, Mind: s.being, Now: time.Now, Hold: e.deployment.config.Agent.ClientTimeout, Note: e.noted}
 	asleep := &dreamhttp.Face{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	o := front.Options{
 		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.deployment.tracing),
@@ -252,8 +252,8 @@ func (e *engine) noted(path string) func(openaihttp.Passed) {
 	over := e.meter.TurnBegins(path)
 	return func(p openaihttp.Passed) {
 		over(telemetry.Turn{
-			Path: p.Path, Status: p.Status, First: p.First, Broken: p.Broken, Dropped: p.Dropped, Woke: p.Told.Woke, Late: p.Told.Degraded != "",
-			Chat: p.Path == "/chat/completions", Skipped: p.Told.Skipped, ByWords: p.Told.ByWords,
+			Path: p.Path, Status: p.Status, First: p.First, Broken: p.Broken, Dropped: p.Dropped, Woke: p.Report.Woke, Late: p.Report.Degraded != "",
+			Chat: p.Path == "/chat/completions", Skipped: p.Report.Skipped, ByWords: p.Report.ByWords,
 		})
 	}
 }

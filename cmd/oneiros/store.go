@@ -135,10 +135,10 @@ func keepOnRedis(ctx context.Context, c config.Config, options ...redisstore.Opt
 // knobbed is an error in words of the configuration.
 type knobbed struct {
 	error
-	said string
+	output string
 }
 
-func (k knobbed) Error() string { return k.said }
+func (k knobbed) Error() string { return k.output }
 func (k knobbed) Unwrap() error { return k.error }
 
 // inKnobs names the knob that trusts a server where the library names its option.

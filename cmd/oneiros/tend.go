@@ -16,7 +16,7 @@ import (
 
 // hire starts a worker in this process and tends the agents' lives.
 func (e *engine) hire(ctx context.Context) error {
-	c := e.deployment.told
+	c := e.deployment.config
 	ports := e.deployment.ports()
 	ports.World = e.starter
 	e.worker = workers.New(e.client, ports, e.starter.Executions(), e.starter, workers.Options{
@@ -65,7 +65,7 @@ func (e *engine) tend(ctx context.Context) {
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
 	probed := map[string]string{} // by feed, what its probe was told
-	told := map[string]string{}   // by agent, what its record adds to the settings: its life has heard the rest of them too
+	values := map[string]string{} // by agent, what its record adds to the settings: its life has heard the rest of them too
 	listener := &activities.Listener{Memory: e.deployment.store, Events: e.deployment.store, Calls: e.starter, Now: time.Now}
 	for {
 		if _, err := workers.Reconcile(ctx, e.deployment.ports(), e.starter.Executions()); err != nil && ctx.Err() == nil {
@@ -80,7 +80,7 @@ func (e *engine) tend(ctx context.Context) {
 		}
 		e.probe(ctx, probed)
 		for _, a := range agents {
-			if settled(ctx, e.starter.Executions(), a, told) {
+			if settled(ctx, e.starter.Executions(), a, values) {
 				continue
 			}
 			if err := e.enliven(ctx, a); err != nil {
@@ -89,7 +89,7 @@ func (e *engine) tend(ctx context.Context) {
 				}
 				continue
 			}
-			told[a.ID] = adds(a)
+			values[a.ID] = adds(a)
 		}
 		if _, err := listener.Listen(ctx); err != nil && ctx.Err() == nil {
 			e.log.Warn("triggers could not be listened for", "error", err)
@@ -104,8 +104,8 @@ func (e *engine) tend(ctx context.Context) {
 
 // settled says whether an agent's life has heard what holds now. The life of one that dreams by itself is looked for again:
 // it may have been terminated.
-func settled(ctx context.Context, agentStates activities.Executions, a dream.Agent, told map[string]string) bool {
-	if told[a.ID] != adds(a) {
+func settled(ctx context.Context, agentStates activities.Executions, a dream.Agent, values map[string]string) bool {
+	if values[a.ID] != adds(a) {
 		return false
 	}
 	if !a.Auto {

@@ -25,14 +25,14 @@ func (c census) Running(_ context.Context, workflow, _ string) (bool, error) {
 func TestTheAgentStateOfAnAgentThatDreamsByItselfIsLookedForAgain(t *testing.T) {
 	t.Parallel()
 	auto, plain := dream.Agent{ID: "1", Handle: "echo", Auto: true}, dream.Agent{ID: "2", Handle: "vega"}
-	told := map[string]string{"1": adds(auto), "2": adds(plain)}
+	values := map[string]string{"1": adds(auto), "2": adds(plain)}
 	agentStates := census{runs: map[string]bool{"agent/echo": true}}
-	require.True(t, settled(t.Context(), agentStates, auto, told))
-	require.True(t, settled(t.Context(), census{away: errors.New("Temporal is away")}, auto, told), "what is not known is left alone")
-	require.False(t, settled(t.Context(), census{}, auto, told), "it was terminated")
-	require.True(t, settled(t.Context(), census{}, plain, told), "one that does not dream by itself needs none")
+	require.True(t, settled(t.Context(), agentStates, auto, values))
+	require.True(t, settled(t.Context(), census{away: errors.New("Temporal is away")}, auto, values), "what is not known is left alone")
+	require.False(t, settled(t.Context(), census{}, auto, values), "it was terminated")
+	require.True(t, settled(t.Context(), census{}, plain, values), "one that does not dream by itself needs none")
 	plain.Auto = true
-	require.False(t, settled(t.Context(), agentStates, plain, told), "its owner has changed it")
+	require.False(t, settled(t.Context(), agentStates, plain, values), "its owner has changed it")
 	require.False(t, settled(t.Context(), agentStates, auto, map[string]string{}), "it has been told nothing yet")
 	for _, edit := range []func(*dream.Agent){
 		func(a *dream.Agent) { a.Zone = "Europe/Berlin" },
@@ -43,6 +43,6 @@ func TestTheAgentStateOfAnAgentThatDreamsByItselfIsLookedForAgain(t *testing.T) 
 	} {
 		changed := auto
 		edit(&changed)
-		require.False(t, settled(t.Context(), agentStates, changed, told), "%+v", changed)
+		require.False(t, settled(t.Context(), agentStates, changed, values), "%+v", changed)
 	}
 }

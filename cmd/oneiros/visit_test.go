@@ -32,5 +32,5 @@ func TestWhoeverConnectionsWhileAnAlarmHoldsASleeperFindsItsAgentStateAwake(t *t
 	h.must("sleep", "--force")
 	require.Eventually(t, func() bool { return state() == workflows.Sleeping }, time.Minute, 100*time.Millisecond)
 	require.NoError(t, up.Process.Signal(os.Interrupt))
-	require.NoError(t, up.Wait(), "%s", up.said)
+	require.NoError(t, up.Wait(), "%s", up.output)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// told is what wake --json says.
-type told struct {
+// wakeOutput is what wake --json says.
+type wakeOutput struct {
 	Epoch        int64
 	Dream        string
 	Raised       bool
@@ -30,9 +30,9 @@ type told struct {
 	}
 }
 
-func (h *home) wakes(args ...string) told {
+func (h *home) wakes(args ...string) wakeOutput {
 	h.Helper()
-	var w told
+	var w wakeOutput
 	require.NoError(h, json.Unmarshal([]byte(h.must(append([]string{"wake", "--json"}, args...)...)), &w))
 	return w
 }
@@ -66,8 +66,8 @@ func TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 			up := h.up()
 			h.must("dream", "--yes", "--seed", "7")
 			watch := h.command("watch", "1")
-			said := &safe{}
-			watch.Stdout, watch.Stderr = said, said
+			answer := &safe{}
+			watch.Stdout, watch.Stderr = answer, answer
 			require.NoError(t, watch.Start())
 			require.Eventually(t, func() bool { return server.Billing.Streamed() > 50 }, time.Minute, time.Millisecond)
 
@@ -97,15 +97,15 @@ func TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 			h.must("sleep", "--client", "ivo")
 			h.must("sleep", "--force")
 			h.must("dreams", "resume")
-			require.NoError(t, watch.Wait(), "%s", said)
-			require.Contains(t, said.String(), "woken         by a knock in")
-			require.Contains(t, said.String(), "resumed       sitting 2")
-			require.Contains(t, said.String(), "in 2 sittings")
+			require.NoError(t, watch.Wait(), "%s", answer)
+			require.Contains(t, answer.String(), "woken         by a knock in")
+			require.Contains(t, answer.String(), "resumed       sitting 2")
+			require.Contains(t, answer.String(), "in 2 sittings")
 			require.Contains(t, h.must("dreams", "list"), "completed")
 			_, beside, code = h.run("dreams", "resume")
 			require.Equal(t, console.NotFound, code, beside)
 			require.NoError(t, up.Process.Signal(os.Interrupt))
-			require.NoError(t, up.Wait(), "%s", up.said)
+			require.NoError(t, up.Wait(), "%s", up.output)
 		})
 	}
 }
@@ -138,8 +138,8 @@ func TestAPushedReadingRaisesAnAlarmThatEndsTheOnset(t *testing.T) {
 	h.must("feed", "add", "harbour", "--rule", "above level 4")
 	h.must("agents", "edit", "echo", "--feed", "harbour")
 	up := h.up()
-	app := regexp.MustCompile(`feeds +(http://\S+) \(token in`).FindStringSubmatch(up.said.String())
-	require.NotNil(t, app, "%s", up.said)
+	app := regexp.MustCompile(`feeds +(http://\S+) \(token in`).FindStringSubmatch(up.output.String())
+	require.NotNil(t, app, "%s", up.output)
 	info, err := os.Stat(h.data("feed.token"))
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm(), "nobody else may read the token")
@@ -172,5 +172,5 @@ func TestAPushedReadingRaisesAnAlarmThatEndsTheOnset(t *testing.T) {
 	_, beside, code := h.run("watch")
 	require.Equal(t, console.Unfinished, code, beside)
 	require.NoError(t, up.Process.Signal(os.Interrupt))
-	require.NoError(t, up.Wait(), "%s", up.said)
+	require.NoError(t, up.Wait(), "%s", up.output)
 }

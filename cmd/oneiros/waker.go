@@ -59,11 +59,11 @@ func (w *waker) Wake(ctx context.Context, k console.Connection) (console.Woken, 
 		return console.Woken{}, errors.New(woken.Degraded)
 	}
 	w.joined = woken.Joined(k.Cause)
-	told := console.Woken{Wake: woken.Wake, Raised: woken.Raised, Degraded: woken.Degraded, Took: woken.Took}
+	result := console.Woken{Wake: woken.Wake, Raised: woken.Raised, Degraded: woken.Degraded, Took: woken.Took}
 	if w.nobody != nil && woken.Raised {
-		told.Degraded = sentences(told.Degraded, "No Temporal server runs: the wake is recorded by the next worker that does.")
+		result.Degraded = sentences(result.Degraded, "No Temporal server runs: the wake is recorded by the next worker that does.")
 	}
-	return told, nil
+	return result, nil
 }
 
 func sentences(first, second string) string {
@@ -155,8 +155,8 @@ func (w *waker) AgentState(ctx context.Context, handle string) (workflows.AgentS
 		return workflows.AgentState{}, w.nobody
 	}
 	agentState, err := w.engine.starter.AgentState(ctx, handle)
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
 		err = fmt.Errorf("%s has no life yet: %w", handle, memory.ErrNotFound)
 	}
 	return agentState, err
@@ -165,11 +165,11 @@ func (w *waker) AgentState(ctx context.Context, handle string) (workflows.AgentS
 // Remove removes an agent. Without a server its workflow, where there is one, is left.
 func (w *waker) Remove(ctx context.Context, name string) (console.Removed, error) {
 	done, err := w.engine.starter.Remove(ctx, name)
-	told := console.Removed(done)
-	if w.nobody != nil && told.Running != "" {
-		told.Running = "no Temporal server runs"
+	result := console.Removed(done)
+	if w.nobody != nil && result.Running != "" {
+		result.Running = "no Temporal server runs"
 	}
-	return told, asOwn(err)
+	return result, asOwn(err)
 }
 
 // settleWithin bounds how long a knock that was answered looks after the life it may have begun.

@@ -31,8 +31,8 @@ var ranks = []Role{Client, Operator, Owner}
 
 // Includes says whether a role may do what needs another. A role nobody knows includes nothing.
 func (r Role) Includes(need Role) bool {
-	has, asked := slices.Index(ranks, r), slices.Index(ranks, need)
-	return has >= 0 && asked >= 0 && has >= asked
+	has, requests := slices.Index(ranks, r), slices.Index(ranks, need)
+	return has >= 0 && requests >= 0 && has >= requests
 }
 
 // Key opens the doors. Its secret is shown once and kept nowhere: Hash is what is known of it.

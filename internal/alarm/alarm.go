@@ -35,22 +35,22 @@ type Fired struct {
 
 // String tells what happened as a person would: "price: 100 to 106".
 func (f Fired) String() string {
-	said := f.Rule
+	text := f.Rule
 	if f.Metric != "" && f.Metric != f.Rule {
-		said += " of " + f.Metric
+		text += " of " + f.Metric
 	}
 	short := func(n float64) string { return strconv.FormatFloat(n, 'g', 6, 64) }
 	switch {
 	case f.Kind == dream.Stale:
-		return said + ": nothing was heard since " + f.At.UTC().Format(time.RFC3339)
+		return text + ": nothing was heard since " + f.At.UTC().Format(time.RFC3339)
 	case f.State != "":
-		return fmt.Sprintf("%s: %q", said, f.State)
+		return fmt.Sprintf("%s: %q", text, f.State)
 	case f.From != nil && f.Number != nil:
-		return said + ": " + short(*f.From) + " to " + short(*f.Number)
+		return text + ": " + short(*f.From) + " to " + short(*f.Number)
 	case f.Number != nil:
-		return said + ": " + short(*f.Number)
+		return text + ": " + short(*f.Number)
 	}
-	return said
+	return text
 }
 
 // Hear takes in what a feed has said by now and answers the watch after it, with what has fired, in order. A rule that

@@ -29,7 +29,7 @@ func says(minutes float64, state string) dream.Reading {
 // told hears readings one by one, each when it is of, and answers what was said of every one that fired.
 func told(rules []dream.Rule, readings ...dream.Reading) []string {
 	w := Watch{Since: start}
-	var said []string
+	var texts []string
 	for _, r := range readings {
 		var fired []Fired
 		now := r.At
@@ -38,11 +38,11 @@ func told(rules []dream.Rule, readings ...dream.Reading) []string {
 		}
 		if w, fired = w.Hear(rules, []dream.Reading{r}, now); len(fired) > 0 {
 			for _, f := range fired {
-				said = append(said, f.String())
+				texts = append(texts, f.String())
 			}
 		}
 	}
-	return said
+	return texts
 }
 
 func TestTheSourcesThreeAlarmsFireAsTheySay(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 // measured from every number that held at some time of the window, the one that it began with too, so that neither a feed
 // that speaks rarely nor one that was out of reach hides a move.
 func Judge(rules []dream.Rule, w Watch, now time.Time) (up []string, fired []Fired) {
-	said := sorted(w.Readings)
+	answer := sorted(w.Readings)
 	for _, rule := range rules {
-		for _, metric := range said.of(rule) {
+		for _, metric := range answer.of(rule) {
 			key := Key(rule, metric)
-			news, is := said.judge(rule, metric, w, now)
+			news, is := answer.judge(rule, metric, w, now)
 			if !is {
 				continue
 			}
@@ -88,8 +88,8 @@ func (s spoken) of(rule dream.Rule) []string {
 func (s spoken) judge(rule dream.Rule, metric string, w Watch, now time.Time) (Fired, bool) {
 	switch rule.Kind {
 	case dream.Stale:
-		heard := latest(w.Since, s.heard[metric])
-		return Fired{At: heard}, now.Sub(heard) >= rule.Window
+		received := latest(w.Since, s.heard[metric])
+		return Fired{At: received}, now.Sub(received) >= rule.Window
 	case dream.StateIs:
 		newest, ok := last(s.states[metric])
 		return Fired{At: newest.At, State: newest.State}, ok && strings.EqualFold(newest.State, rule.State)
@@ -99,23 +99,23 @@ func (s spoken) judge(rule dream.Rule, metric string, w Watch, now time.Time) (F
 		return Fired{}, false
 	}
 	n := *newest.Number
-	said := Fired{At: newest.At, Number: newest.Number}
+	answer := Fired{At: newest.At, Number: newest.Number}
 	margin := 0.0
 	if w.isUp(Key(rule, metric)) {
 		margin = rule.Margin
 	}
 	switch rule.Kind {
 	case dream.Above:
-		return said, n > rule.Number-margin
+		return answer, n > rule.Number-margin
 	case dream.Below:
-		return said, n < rule.Number+margin
+		return answer, n < rule.Number+margin
 	}
 	for _, r := range held(s.numbers[metric], rule.Window, now) { // the farthest move is the one that is told
-		if by := moved(rule.Kind, *r.Number, n); by >= rule.Number && (said.From == nil || by > moved(rule.Kind, *said.From, n)) {
-			said.From = r.Number
+		if by := moved(rule.Kind, *r.Number, n); by >= rule.Number && (answer.From == nil || by > moved(rule.Kind, *answer.From, n)) {
+			answer.From = r.Number
 		}
 	}
-	return said, said.From != nil
+	return answer, answer.From != nil
 }
 
 // held are those of a metric's numbers that held at some time of the window before now.
@@ -147,12 +147,12 @@ func moved(kind dream.RuleKind, from, to float64) float64 {
 
 // Due is the next moment at which a rule could become true although nothing is heard. False when there is none.
 func (w Watch) Due(rules []dream.Rule) (at time.Time, ok bool) {
-	said := sorted(w.Readings)
+	answer := sorted(w.Readings)
 	for _, rule := range rules {
 		if rule.Kind != dream.Stale || w.isUp(Key(rule, rule.Metric)) {
 			continue
 		}
-		if due := latest(w.Since, said.heard[rule.Metric]).Add(rule.Window); !ok || due.Before(at) {
+		if due := latest(w.Since, answer.heard[rule.Metric]).Add(rule.Window); !ok || due.Before(at) {
 			at, ok = due, true
 		}
 	}

@@ -20,18 +20,18 @@ const (
 // at, and the windows of changes. A window with more than 48 readings is thinned to the extremes of its sixteenths, so that
 // a move of any size inside it is still seen and only its far edge is told to a sixteenth.
 func Keep(readings []dream.Reading, rules []dream.Rule, now time.Time) []dream.Reading {
-	said := sorted(readings)
+	answer := sorted(readings)
 	must, keep := map[place]bool{}, map[place]bool{}
 	for _, metric := range watched(readings, rules) {
-		if r, ok := last(said.numbers[metric]); ok {
+		if r, ok := last(answer.numbers[metric]); ok {
 			must[placed(r)] = true
 		}
-		if r, ok := last(said.states[metric]); ok {
+		if r, ok := last(answer.states[metric]); ok {
 			must[placed(r)] = true
 		}
 		for _, rule := range rules {
 			if changes(rule.Kind) && (rule.Metric == "" || rule.Metric == metric) {
-				for _, r := range thinned(held(said.numbers[metric], rule.Window, now), max(1, rule.Window/slicesOf)) {
+				for _, r := range thinned(held(answer.numbers[metric], rule.Window, now), max(1, rule.Window/slicesOf)) {
 					keep[placed(r)] = true
 				}
 			}

@@ -133,11 +133,11 @@ func Unheard(rules []dream.Rule, strays []dream.Reading) string {
 	if more := len(names) - mostStray; more > 0 {
 		names = append(names[:mostStray], "and others")
 	}
-	said := "no rule takes " + strings.Join(names, ", ")
+	text := "no rule takes " + strings.Join(names, ", ")
 	if len(rules) == 0 {
-		return said + ": the feed has no rules"
+		return text + ": the feed has no rules"
 	}
-	return said + "; the rules take " + strings.Join(wants(rules), ", ")
+	return text + "; the rules take " + strings.Join(wants(rules), ", ")
 }
 
 // wants are what rules take, in their order.

@@ -62,7 +62,7 @@ func (a *Archive) Once(ctx context.Context) (Report, error) {
 	}
 	var faults []error
 	for _, agent := range slices.Sorted(maps.Keys(heads)) {
-		if known, ok := a.at[agent]; ok && known.Seq == heads[agent] {
+		if existing, ok := a.at[agent]; ok && existing.Seq == heads[agent] {
 			continue
 		}
 		err := a.agent(ctx, agent, heads[agent], &done)
@@ -78,9 +78,9 @@ func (a *Archive) Once(ctx context.Context) (Report, error) {
 }
 
 func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Report) error {
-	p, known := a.at[agent]
+	p, found := a.at[agent]
 	var err error
-	if !known {
+	if !found {
 		p, err = Find(ctx, a.Bucket, agent)
 	}
 	if err == nil {

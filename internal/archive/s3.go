@@ -41,13 +41,13 @@ func openS3(u *url.URL) (*s3, error) {
 	if u.Host == "" {
 		return nil, errors.New("the archive's address names no bucket; it must be like s3://bucket/prefix?region=eu-central-1")
 	}
-	asked := u.Query()
-	for name := range asked {
+	request := u.Query()
+	for name := range request {
 		if name != "region" && name != "endpoint" {
 			return nil, fmt.Errorf("the archive's address sets %q; it may set region and endpoint", name)
 		}
 	}
-	at := asked.Get("endpoint")
+	at := request.Get("endpoint")
 	if at == "" {
 		at = amazon
 	}
@@ -56,7 +56,7 @@ func openS3(u *url.URL) (*s3, error) {
 		return nil, fmt.Errorf("the archive's endpoint is %q; it must be like https://s3.example.org or http://127.0.0.1:9000", at)
 	}
 	client, err := minio.New(e.Host, &minio.Options{
-		Secure: e.Scheme == "https", Region: asked.Get("region"), MaxRetries: tries,
+		Secure: e.Scheme == "https", Region: request.Get("region"), MaxRetries: tries,
 		Creds: credentials.NewChainCredentials([]credentials.Provider{
 			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: keysWithin}},
 		}),

@@ -60,11 +60,11 @@ type Refused struct {
 
 // Error is what a person reads.
 func (r *Refused) Error() string {
-	told := said[r.Event]
-	if told == "" {
-		told = fmt.Sprintf("%q", r.Event)
+	text := said[r.Event]
+	if text == "" {
+		text = fmt.Sprintf("%q", r.Event)
 	}
-	return fmt.Sprintf("%s while the agent is %s: %s", told, r.State, r.Reason)
+	return fmt.Sprintf("%s while the agent is %s: %s", text, r.State, r.Reason)
 }
 
 // said is how the events that may be refused read at the head of a sentence.

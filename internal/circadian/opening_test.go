@@ -136,7 +136,7 @@ func TestNextIsTheFirstOpening(t *testing.T) {
 		for round := range rounds {
 			entries, silent := anyEntries(r, 3), anyEntries(r, 2)
 			windows, quiet := hours(t, entries...), hours(t, silent...)
-			told := fmt.Sprintf("seed %d, %s, round %d: windows %q, quiet %q", seed, c.zone, round, entries, silent)
+			text := fmt.Sprintf("seed %d, %s, round %d: windows %q, quiet %q", seed, c.zone, round, entries, silent)
 			first := time.Time{}
 			for m := minutes - 1; m >= 0; m-- {
 				now := begin.Add(time.Duration(m) * time.Minute)
@@ -147,11 +147,11 @@ func TestNextIsTheFirstOpening(t *testing.T) {
 				}
 				open, next := circadian.Open(now, place, windows, quiet)
 				if open != want || (open && !next.Equal(now)) || (!first.IsZero() && !next.Equal(first)) {
-					t.Fatalf("%s: at %s open is %v and next %s; want %v and %s", told, local, open, next, want, first)
+					t.Fatalf("%s: at %s open is %v and next %s; want %v and %s", text, local, open, next, want, first)
 				}
 			}
 			_, next := circadian.Open(begin, place, windows, quiet)
-			require.Equal(t, circadian.Opens(windows, quiet) != nil, next.IsZero(), told)
+			require.Equal(t, circadian.Opens(windows, quiet) != nil, next.IsZero(), text)
 		}
 	}
 }

@@ -59,7 +59,7 @@ type nextDream struct {
 
 // Of how many wakes and dreams an agent's life tells.
 const (
-	wakesTold    = 5
+	wakesText    = 5
 	alarmsDreams = 100 // S4's frequency is of onsets; so many dreams are some three months of one a night
 )
 
@@ -98,7 +98,7 @@ func (l *agentView) past(ctx context.Context, h *Deployment, a dream.Agent) erro
 	var events []event.Event
 	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (bool, error) {
 		events = append(events, e)
-		if e.Type != (event.DreamInterrupted{}).EventType() || len(l.Wakes) == wakesTold {
+		if e.Type != (event.DreamInterrupted{}).EventType() || len(l.Wakes) == wakesText {
 			return true, nil
 		}
 		i, err := interruptionOf(e)

@@ -49,7 +49,7 @@ func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 	} {
 		d := newFixture(t).furnish().guarded(&porter{lost: fault})
 		require.Equal(t, console.OK, d.run(0, "agents", "show", "tally", "--json"), d.err.String())
-		var told struct {
+		var result struct {
 			Life struct {
 				State, Known, Why, Behaviour string
 				Vitality                     float64
@@ -59,14 +59,14 @@ func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 				}
 			}
 		}
-		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-		require.Equal(t, "sleeping", told.Life.State)
-		require.Equal(t, "store", told.Life.Known)
-		require.Equal(t, why, told.Life.Why)
-		require.Equal(t, []string{why}, told.Life.Next.Against)
-		require.NotNil(t, told.Life.Next.At, "tally dreams by itself")
-		require.Equal(t, "thriving", told.Life.Behaviour)
-		require.InDelta(t, 1, told.Life.Vitality, 0)
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+		require.Equal(t, "sleeping", result.Life.State)
+		require.Equal(t, "store", result.Life.Known)
+		require.Equal(t, why, result.Life.Why)
+		require.Equal(t, []string{why}, result.Life.Next.Against)
+		require.NotNil(t, result.Life.Next.At, "tally dreams by itself")
+		require.Equal(t, "thriving", result.Life.Behaviour)
+		require.InDelta(t, 1, result.Life.Vitality, 0)
 	}
 }
 
@@ -184,12 +184,12 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 				require.NoError(t, err)
 			}
 			require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
-			var told struct {
+			var result struct {
 				Life struct{ State, Why string }
 			}
-			require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-			require.Equal(t, c.state, told.Life.State)
-			require.Equal(t, c.why, told.Life.Why)
+			require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+			require.Equal(t, c.state, result.Life.State)
+			require.Equal(t, c.why, result.Life.Why)
 		})
 	}
 }

@@ -128,7 +128,7 @@ ended an onset, when it dreams by itself again and what speaks against that, and
 					Embedding *embeddingState `json:"embedding,omitempty"`
 				}{l, affect, counts, agentState.public(h), embedding})
 			}
-			app.showAgent(l, affect, counts, agentState, embedding.told(a.Handle))
+			app.showAgent(l, affect, counts, agentState, embedding.text(a.Handle))
 			return nil
 		},
 	}
@@ -171,7 +171,7 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps) + " (dream / day / month)",
 		"left", agentState.left(), "vitality", agentState.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed, "review", string(l.Review),
 		"life", agentState.state(), "held by", strings.Join(holders(agentState.Status.Leases, app.Now(), l.Zone), ", "), "wake lock", agentState.lock(app.Now(), l.Zone),
-		"interrupted", agentState.interrupted(app.Now(), l.Zone), "next dream", agentState.next(app.Now(), l.Zone), "urgency", urgencyTold(agentState.Next), "triggers", triggersTold(agentState.Next, l.Agent, app.Now()),
+		"interrupted", agentState.interrupted(app.Now(), l.Zone), "next dream", agentState.next(app.Now(), l.Zone), "urgency", urgencyText(agentState.Next), "triggers", triggersText(agentState.Next, l.Agent, app.Now()),
 		"alarms", agentState.alarms(),
 		"mood", feeling(affect.PAD) + " (" + affect.Cause + ")",
 		"memory", orDash(strings.Join(remembers, ", ")), "embedding", embedding, "last dream", last, "since", when(l.Created, l.Zone),

@@ -111,7 +111,7 @@ func (app *App) removeAgent(ctx context.Context, h *Deployment, name string, yes
 	if err != nil {
 		return err
 	}
-	return app.tellRemoved(h, done, spend, keys)
+	return app.reportRemoved(h, done, spend, keys)
 }
 
 // dropAgent removes by the waker, which reaches Temporal where there is one.
@@ -195,7 +195,7 @@ func (app *App) removalQuestion(ctx context.Context, h *Deployment, a dream.Agen
 			items[kind] = n
 		}
 	}
-	question := fmt.Sprintf("This removes agent %s for good, with %s", a.Handle, itemsTold(items))
+	question := fmt.Sprintf("This removes agent %s for good, with %s", a.Handle, itemsText(items))
 	waits, err := app.resumable(ctx, h, a)
 	if err != nil {
 		return "", err
@@ -206,8 +206,8 @@ func (app *App) removalQuestion(ctx context.Context, h *Deployment, a dream.Agen
 	return question + fmt.Sprintf("; what it has spent, %s, stays counted", spend.Spent), nil
 }
 
-// itemsTold counts items, and tells of which kinds they are.
-func itemsTold(items map[dream.Kind]int) string {
+// itemsText counts items, and tells of which kinds they are.
+func itemsText(items map[dream.Kind]int) string {
 	var kinds []string
 	sum := 0
 	for _, kind := range dream.Kinds {
@@ -240,7 +240,7 @@ func keysOf(ctx context.Context, h *Deployment, a dream.Agent) ([]string, error)
 	return names, nil
 }
 
-func (app *App) tellRemoved(h *Deployment, done Removed, spend keptSpend, keys []string) error {
+func (app *App) reportRemoved(h *Deployment, done Removed, spend keptSpend, keys []string) error {
 	var notes []string
 	if done.Running != "" {
 		notes = append(notes, fmt.Sprintf("Its workflow could not be ended (%s). Until it is, it can do nothing; "+
@@ -259,7 +259,7 @@ func (app *App) tellRemoved(h *Deployment, done Removed, spend keptSpend, keys [
 			Keys: orEmpty(keys), Notes: orEmpty(notes),
 		})
 	}
-	app.say("Agent %s removed: %s and %s.", done.Agent, itemsTold(done.Items), plural(done.Events, "event", "events"))
+	app.say("Agent %s removed: %s and %s.", done.Agent, itemsText(done.Items), plural(done.Events, "event", "events"))
 	if spend.Attempts > 0 {
 		app.say("What it has spent stays counted: %s in %s.", spend.Spent, plural(spend.Attempts, "call", "calls"))
 	}

@@ -67,7 +67,7 @@ func TestARemovalTellsWhatItTookAndWhatItKept(t *testing.T) {
 	require.JSONEq(t, "[]", d.out.String())
 }
 
-func TestARemovalIsToldInWords(t *testing.T) {
+func TestARemovalIsTextInWords(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().guarded(&porter{unended: "no Temporal server runs"})
 	d.terminal, d.in = true, "yes\n"

@@ -110,7 +110,7 @@ func TestTheCodecRefusesWhatWouldGiveTheKeysAway(t *testing.T) {
 	}
 }
 
-func TestTheCodecServesUntilItIsToldToStop(t *testing.T) {
+func TestTheCodecServesUntilItIsTextToStop(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

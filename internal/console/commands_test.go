@@ -77,13 +77,13 @@ func TestErrorsAreJSONWhenJSONIsAskedFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "show", "dream/echo/0099", "--json"))
-	var told struct {
+	var result struct {
 		Error string
 		Code  int
 	}
-	require.NoError(t, json.Unmarshal(d.err.Bytes(), &told))
-	require.Equal(t, console.NotFound, told.Code)
-	require.Contains(t, told.Error, "dream/echo/0099")
+	require.NoError(t, json.Unmarshal(d.err.Bytes(), &result))
+	require.Equal(t, console.NotFound, result.Code)
+	require.Contains(t, result.Error, "dream/echo/0099")
 }
 
 func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
@@ -300,7 +300,7 @@ func TestWhatIsExportedCanBeImportedAndAddsNothingTwice(t *testing.T) {
 	require.Contains(t, other.out.String(), "Mara rowed out")
 }
 
-func TestABadLineIsToldAndTheRestGoesInUnlessStrict(t *testing.T) {
+func TestABadLineIsTextAndTheRestGoesInUnlessStrict(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))

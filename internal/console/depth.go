@@ -38,8 +38,8 @@ func (app *App) depth() *cobra.Command {
 	return cmd
 }
 
-// depthTold is the next onset's depth, as --json tells it.
-type depthTold struct {
+// depthText is the next onset's depth, as --json tells it.
+type depthText struct {
 	Agent  string `json:"agent"`
 	Policy string `json:"policy"` // prior, learned or fixed
 	activities.Fathomed
@@ -63,9 +63,9 @@ type depthParameter struct {
 	Most  float64 `json:"most"`
 }
 
-func (app *App) depthOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (depthTold, error) {
+func (app *App) depthOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (depthText, error) {
 	now := app.Now()
-	d := depthTold{Agent: a.Handle, Tier: a.Tier, Chance: hypnagogia.Chance, Policy: "prior", knobs: h.Knobs}
+	d := depthText{Agent: a.Handle, Tier: a.Tier, Chance: hypnagogia.Chance, Policy: "prior", knobs: h.Knobs}
 	var l agentView
 	if err := l.means(cmd.Context(), h, a, now); err != nil {
 		return d, err
@@ -116,7 +116,7 @@ func parametersOf(p, prior hypnagogia.Policy) []depthParameter {
 	return rows
 }
 
-func (app *App) showDepth(d depthTold, a dream.Agent) {
+func (app *App) showDepth(d depthText, a dream.Agent) {
 	if d.Policy == dream.DepthFixed {
 		app.say("Every onset of %s goes to the peak, because dream.depth is fixed. This is what it would be if it were adaptive:", a.Handle)
 	}
@@ -153,7 +153,7 @@ func (app *App) showDepth(d depthTold, a dream.Agent) {
 	parameters.draw(app.Out, app.Width, app.bold)
 }
 
-func (d depthTold) between() string {
+func (d depthText) between() string {
 	if d.Between[0] == d.Between[1] {
 		return fmt.Sprintf("%s either way", d.Between[0])
 	}
@@ -161,7 +161,7 @@ func (d depthTold) between() string {
 }
 
 // surprise tells what the surprise is a mean of.
-func (d depthTold) surprise() string {
+func (d depthText) surprise() string {
 	s := d.Sounding
 	episodes := fmt.Sprintf("%s of the newest %s", score(s.OfEpisodes), plural(s.Episodes, "episode", "episodes"))
 	residuals := fmt.Sprintf("%s, the mean residual of the newest %s", score(s.OfPredictions), plural(s.Predictions, "prediction", "predictions"))
@@ -177,7 +177,7 @@ func (d depthTold) surprise() string {
 }
 
 // regime tells whether surprise itself has changed.
-func (d depthTold) regime() string {
+func (d depthText) regime() string {
 	if d.Sounding.Change == 0 {
 		return "no change found"
 	}

@@ -54,18 +54,18 @@ func TestTheDepthOfTheNextOnsetIsExplained(t *testing.T) {
 	d.golden("depth-learned")
 
 	require.Equal(t, console.OK, d.run(0, "depth", "explain", "-a", "echo", "--json"), d.err.String())
-	var told struct {
+	var result struct {
 		Policy     string           `json:"policy"`
 		Aim        dream.Depth      `json:"aim"`
 		Terms      []map[string]any `json:"terms"`
 		Parameters []map[string]any `json:"parameters"`
 		Learning   hypnagogia.Learning
 	}
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.Equal(t, "learned", told.Policy)
-	require.Equal(t, 60, told.Learning.Outcomes)
-	require.Len(t, told.Terms, 3)
-	require.Len(t, told.Parameters, 6)
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+	require.Equal(t, "learned", result.Policy)
+	require.Equal(t, 60, result.Learning.Outcomes)
+	require.Len(t, result.Terms, 3)
+	require.Len(t, result.Parameters, 6)
 }
 
 func TestADepthOfTheCoreTierHasNoCycles(t *testing.T) {

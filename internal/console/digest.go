@@ -63,8 +63,8 @@ func digestOf(ctx context.Context, h *Deployment, a dream.Agent, w presence.Wake
 // untold says whether nothing of dreams is told, not even how much there is.
 func (d digest) untold() bool { return d.Private || d.Mode == journal.DigestOff }
 
-// told says in a line how much there is.
-func (d digest) told() string {
+// text says in a line how much there is.
+func (d digest) text() string {
 	switch {
 	case d.Private:
 		return "kept private (agent.private)"

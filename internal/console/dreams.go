@@ -158,17 +158,17 @@ func archivedBy(ctx context.Context, h *Deployment, record *dream.Record) ([]scr
 	}
 	var all []screen.Archived
 	for _, e := range events {
-		var told event.ItemArchived
-		if e.Type != told.EventType() || json.Unmarshal(e.Data, &told) != nil {
+		var result event.ItemArchived
+		if e.Type != result.EventType() || json.Unmarshal(e.Data, &result) != nil {
 			continue
 		}
-		items, err := h.Store.Get(ctx, record.Agent, told.Item, told.Newer)
+		items, err := h.Store.Get(ctx, record.Agent, result.Item, result.Newer)
 		if err != nil {
 			return nil, err
 		}
-		a := screen.Archived{ID: told.Item, Kind: told.Kind, Reason: told.Reason}
+		a := screen.Archived{ID: result.Item, Kind: result.Kind, Reason: result.Reason}
 		for _, item := range items {
-			if item.Header().ID == told.Item {
+			if item.Header().ID == result.Item {
 				a.Text = item.Text()
 			} else {
 				a.Newer = item.Text()

@@ -116,15 +116,15 @@ func (r Rehearsal) loosening() string {
 
 // hooksAsked names each hook, where it is asked and what stands for its silence.
 func hooksAsked(rules []activities.HookRule) []string {
-	said := make([]string, len(rules))
+	texts := make([]string, len(rules))
 	for i, r := range rules {
 		at := make([]string, len(r.At))
 		for j, border := range r.At {
 			at[j] = string(border)
 		}
-		said[i] = fmt.Sprintf("%s at %s, its silence after %s is %s", r.Name, strings.Join(at, ", "), r.Timeout, r.Silent)
+		texts[i] = fmt.Sprintf("%s at %s, its silence after %s is %s", r.Name, strings.Join(at, ", "), r.Timeout, r.Silent)
 	}
-	return said
+	return texts
 }
 
 func reviewWords(r dream.Review) string {

@@ -81,7 +81,7 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 }
 
 // The address of a hook may hold a secret, in its path as well: only who is asked is told.
-func TestTheAddressOfAHookIsToldWithoutWhatMayBeSecret(t *testing.T) {
+func TestTheAddressOfAHookIsTextWithoutWhatMayBeSecret(t *testing.T) {
 	t.Parallel()
 	d := hooked(t, quietHook{errors.New("no")})
 	for _, args := range [][]string{{"hooks", "list"}, {"hooks", "list", "--json"}} {

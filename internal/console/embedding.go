@@ -69,7 +69,7 @@ func (app *App) embedImported(ctx context.Context, h *Deployment, a dream.Agent)
 	return embedOutcome{State: embedDone, Embedded: moved.Placed}, nil
 }
 
-func (app *App) tellEmbedded(a dream.Agent, o embedOutcome) {
+func (app *App) reportEmbedded(a dream.Agent, o embedOutcome) {
 	switch {
 	case o.State == embedBackground:
 		app.say("They are found by their words; %s embeds them in the background. How far it is: oneiros agents show %s", o.By, a.Handle)
@@ -111,7 +111,7 @@ func embeddingOf(ctx context.Context, h *Deployment, a dream.Agent, now time.Tim
 	} else if now.Before(j.Next) {
 		s.Next = j.Next.Format(time.RFC3339)
 	}
-	if left, known := j.Left(now); known {
+	if left, found := j.Left(now); found {
 		ms := left.Milliseconds()
 		s.Left = &ms
 	}
@@ -131,14 +131,14 @@ func Unembedded(ctx context.Context, h *Deployment, now time.Time) ([]string, er
 			return nil, err
 		}
 		if s != nil {
-			pending = append(pending, a.Handle+": "+s.told(a.Handle))
+			pending = append(pending, a.Handle+": "+s.text(a.Handle))
 		}
 	}
 	return pending, nil
 }
 
-// told is the state in words; empty for none.
-func (s *embeddingState) told(handle string) string {
+// text is the state in words; empty for none.
+func (s *embeddingState) text(handle string) string {
 	if s == nil {
 		return ""
 	}

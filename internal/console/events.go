@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// eventsAsked is what a command line wants of the log.
-type eventsAsked struct {
+// eventsQuery is what a command line wants of the log.
+type eventsQuery struct {
 	from   int64 // 0: the newest ones
 	last   int
 	follow bool
@@ -26,20 +26,20 @@ type eventsAsked struct {
 const usualLast = 100
 
 func (app *App) events() *cobra.Command {
-	asked := eventsAsked{}
+	request := eventsQuery{}
 	cmd := &cobra.Command{
 		Use: "events", Short: "What was announced, in order and from any place", GroupID: nights, Args: cobra.NoArgs,
 		Long: `Events tells what was announced of an agent, or of all: ids and numbers, never a word of what was remembered or
 dreamt. Each agent counts its own from 1 on, without gaps. With --follow it waits for what comes, until Ctrl-C; a store
 that is away is waited for, and nothing is left out.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return app.tellEvents(cmd, asked) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return app.reportEvents(cmd, request) },
 	}
 	app.whose(cmd)
 	f := cmd.Flags()
-	f.BoolVarP(&asked.follow, "follow", "f", false, "wait for what comes")
-	f.Int64Var(&asked.from, "from", 0, "the `number` of the first event to tell, of one agent")
-	f.IntVar(&asked.last, "last", usualLast, "without --from: how `many` of the newest to tell")
-	f.StringSliceVar(&asked.types, "type", nil, "only events of this `type`; may be given more than once")
+	f.BoolVarP(&request.follow, "follow", "f", false, "wait for what comes")
+	f.Int64Var(&request.from, "from", 0, "the `number` of the first event to tell, of one agent")
+	f.IntVar(&request.last, "last", usualLast, "without --from: how `many` of the newest to tell")
+	f.StringSliceVar(&request.types, "type", nil, "only events of this `type`; may be given more than once")
 	app.completes(cmd, "type", func(*cobra.Command) []string { return event.Types() })
 	app.completes(cmd, "from", nothing)
 	app.completes(cmd, "last", nothing)
@@ -47,18 +47,18 @@ that is away is waited for, and nothing is left out.`,
 	return cmd
 }
 
-func (app *App) tellEvents(cmd *cobra.Command, asked eventsAsked) error {
+func (app *App) reportEvents(cmd *cobra.Command, request eventsQuery) error {
 	var err error
-	if asked.types, err = typesMeant(asked.types); err != nil {
+	if request.types, err = typesMeant(request.types); err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("from") && asked.from < 1 {
-		return exit(Usage, "--from is %d; events are numbered from 1 on", asked.from)
+	if cmd.Flags().Changed("from") && request.from < 1 {
+		return exit(Usage, "--from is %d; events are numbered from 1 on", request.from)
 	}
-	if asked.last < 0 {
-		return exit(Usage, "--last is %d; it must be 0 or more", asked.last)
+	if request.last < 0 {
+		return exit(Usage, "--last is %d; it must be 0 or more", request.last)
 	}
-	if asked.from > 0 && cmd.Flags().Changed("last") {
+	if request.from > 0 && cmd.Flags().Changed("last") {
 		return exit(Usage, "--from and --last both say where to begin; keep one")
 	}
 	h, err := app.within(cmd.Context())
@@ -70,17 +70,17 @@ func (app *App) tellEvents(cmd *cobra.Command, asked eventsAsked) error {
 	if err != nil {
 		return err
 	}
-	if name == "" && len(all) != 1 && !(len(all) == 0 && asked.from > 0) {
-		if asked.from > 0 {
+	if name == "" && len(all) != 1 && !(len(all) == 0 && request.from > 0) {
+		if request.from > 0 {
 			return exit(Usage, "--from counts the events of one agent; say which one with --agent (%s)", strings.Join(handlesOf(all), ", "))
 		}
-		return leftOff(cmd.Context(), app.eventsOfAll(cmd.Context(), h, all, asked))
+		return leftOff(cmd.Context(), app.eventsOfAll(cmd.Context(), h, all, request))
 	}
 	h, a, err := app.agentOf(cmd)
 	if err != nil {
 		return err
 	}
-	return leftOff(cmd.Context(), app.eventsOf(cmd.Context(), h, a, asked))
+	return leftOff(cmd.Context(), app.eventsOf(cmd.Context(), h, a, request))
 }
 
 // leftOff makes an end of whoever stops following.
@@ -108,19 +108,19 @@ func typesMeant(names []string) ([]string, error) {
 	return found, nil
 }
 
-func (asked eventsAsked) wants(e event.Event) bool {
-	return len(asked.types) == 0 || slices.Contains(asked.types, e.Type)
+func (request eventsQuery) wants(e event.Event) bool {
+	return len(request.types) == 0 || slices.Contains(request.types, e.Type)
 }
 
 // eventsOf tells one agent's.
-func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, asked eventsAsked) error {
+func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, request eventsQuery) error {
 	t := app.teller(false, a)
-	after, err := app.newestFirst(ctx, h, a, asked, t)
+	after, err := app.newestFirst(ctx, h, a, request, t)
 	if err != nil {
 		return err
 	}
-	if asked.from > 0 {
-		if after = app.eventsFrom(a, asked, after); after < 0 {
+	if request.from > 0 {
+		if after = app.eventsFrom(a, request, after); after < 0 {
 			return nil
 		}
 	}
@@ -140,8 +140,8 @@ func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, aske
 			}
 		}
 		for _, e := range events {
-			if asked.wants(e) {
-				if err := t.tell(e); err != nil {
+			if request.wants(e) {
+				if err := t.print(e); err != nil {
 					return err
 				}
 			}
@@ -150,7 +150,7 @@ func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, aske
 		if len(events) == page || wait.away {
 			continue
 		}
-		if !asked.follow {
+		if !request.follow {
 			return nil
 		}
 		if err := wait.outlast(ctx, h.Events.Await(ctx, a.ID, after)); err != nil {
@@ -160,17 +160,17 @@ func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, aske
 }
 
 // newestFirst tells the newest events when nobody said from where, and answers the number of the newest there is.
-func (app *App) newestFirst(ctx context.Context, h *Deployment, a dream.Agent, asked eventsAsked, t *teller) (newest int64, err error) {
+func (app *App) newestFirst(ctx context.Context, h *Deployment, a dream.Agent, request eventsQuery, t *teller) (newest int64, err error) {
 	newest, err = newestOf(ctx, h.Events, a.ID)
-	if err != nil || asked.from > 0 {
+	if err != nil || request.from > 0 {
 		return newest, err
 	}
-	found, err := newestWanted(ctx, h, a, asked)
+	found, err := newestWanted(ctx, h, a, request)
 	if err != nil {
 		return 0, err
 	}
 	for _, e := range found {
-		if err := t.tell(e); err != nil {
+		if err := t.print(e); err != nil {
 			return 0, err
 		}
 		newest = max(newest, e.Seq)
@@ -182,36 +182,36 @@ func (app *App) newestFirst(ctx context.Context, h *Deployment, a dream.Agent, a
 }
 
 // newestWanted are an agent's newest events of the types that are wanted, oldest first.
-func newestWanted(ctx context.Context, h *Deployment, a dream.Agent, asked eventsAsked) ([]event.Event, error) {
+func newestWanted(ctx context.Context, h *Deployment, a dream.Agent, request eventsQuery) ([]event.Event, error) {
 	var found []event.Event
-	if asked.last == 0 {
+	if request.last == 0 {
 		return nil, nil
 	}
 	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (bool, error) {
-		if asked.wants(e) {
+		if request.wants(e) {
 			found = append(found, e)
 		}
-		return len(found) < asked.last, nil
+		return len(found) < request.last, nil
 	})
 	slices.Reverse(found)
 	return found, err
 }
 
 // eventsFrom answers behind which event to begin; -1 when there is nothing and nobody wants to wait.
-func (app *App) eventsFrom(a dream.Agent, asked eventsAsked, newest int64) int64 {
+func (app *App) eventsFrom(a dream.Agent, request eventsQuery, newest int64) int64 {
 	switch {
-	case asked.from <= newest:
-	case asked.follow:
-		app.note("%s has %s; waiting for number %d.", a.Handle, plural(int(newest), "event", "events"), asked.from)
+	case request.from <= newest:
+	case request.follow:
+		app.note("%s has %s; waiting for number %d.", a.Handle, plural(int(newest), "event", "events"), request.from)
 	default:
-		app.note("%s has %s; there is no number %d yet. --follow waits for it.", a.Handle, plural(int(newest), "event", "events"), asked.from)
+		app.note("%s has %s; there is no number %d yet. --follow waits for it.", a.Handle, plural(int(newest), "event", "events"), request.from)
 		return -1
 	}
-	return asked.from - 1
+	return request.from - 1
 }
 
 // eventsOfAll tells every agent's: the newest by their time, then what comes, each agent's in order.
-func (app *App) eventsOfAll(ctx context.Context, h *Deployment, all []dream.Agent, asked eventsAsked) error {
+func (app *App) eventsOfAll(ctx context.Context, h *Deployment, all []dream.Agent, request eventsQuery) error {
 	t := app.teller(true, all...)
 	after, err := h.Events.Heads(ctx)
 	if err != nil {
@@ -219,7 +219,7 @@ func (app *App) eventsOfAll(ctx context.Context, h *Deployment, all []dream.Agen
 	}
 	var newest []event.Event
 	for _, a := range all {
-		found, err := newestWanted(ctx, h, a, asked)
+		found, err := newestWanted(ctx, h, a, request)
 		if err != nil {
 			return err
 		}
@@ -228,18 +228,18 @@ func (app *App) eventsOfAll(ctx context.Context, h *Deployment, all []dream.Agen
 		}
 		newest = append(newest, found...)
 	}
-	for _, e := range byTime(newest)[max(0, len(newest)-asked.last):] {
-		if err := t.tell(e); err != nil {
+	for _, e := range byTime(newest)[max(0, len(newest)-request.last):] {
+		if err := t.print(e); err != nil {
 			return err
 		}
 	}
 	if len(after) == 0 {
 		app.note("Nothing was announced yet.")
 	}
-	if !asked.follow {
+	if !request.follow {
 		return nil
 	}
-	return app.followAll(ctx, h, maps.Clone(after), asked, t)
+	return app.followAll(ctx, h, maps.Clone(after), request, t)
 }
 
 // byTime orders events of several agents by their times, and each agent's as its log has them: one that carries an earlier time than

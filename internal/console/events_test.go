@@ -124,7 +124,7 @@ func shortDream(l *listener, agent, id string) {
 	l.announce(agent, "", event.AgentAwake{Epoch: 3, Cause: "knock"})
 }
 
-func TestEventsAreToldInOrder(t *testing.T) {
+func TestEventsAreTextInOrder(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")
 	require.Equal(t, console.OK, l.run(80, "events"))
@@ -148,7 +148,7 @@ func TestEventsAreToldInOrder(t *testing.T) {
 	require.Equal(t, []int64{7, 15}, seqs)
 }
 
-func TestEventsOfAllAgentsAreToldByTheirTime(t *testing.T) {
+func TestEventsOfAllAgentsAreTextByTheirTime(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo", "vega")
 	shortDream(l, "echo", "dream/echo/0001")
@@ -370,7 +370,7 @@ func TestFollowingOutlastsAStoreThatIsAway(t *testing.T) {
 	f.end()
 }
 
-func TestTheCatalogueIsToldAndItsSchemaPrinted(t *testing.T) {
+func TestTheCatalogueIsTextAndItsSchemaPrinted(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	for _, width := range []int{80, 200} {
@@ -399,12 +399,12 @@ func TestHealthHoldsTheArchiveAgainstTheLog(t *testing.T) {
 		t.Helper()
 		var out, warn bytes.Buffer
 		l.commandLine(t.Context(), &out, &warn, "health", "--json")
-		var told struct {
+		var result struct {
 			Lines []struct{ Name, State, Found string }
 		}
-		require.NoError(t, json.Unmarshal(out.Bytes(), &told))
+		require.NoError(t, json.Unmarshal(out.Bytes(), &result))
 		found := "absent"
-		for _, line := range told.Lines {
+		for _, line := range result.Lines {
 			if line.Name == "archive" {
 				found = line.State + ": " + line.Found
 			}
@@ -450,18 +450,18 @@ func TestWhereTheArchiveStands(t *testing.T) {
 	require.Contains(t, warn.String(), "The archive is "+root)
 	out.Reset()
 	require.Equal(t, console.OK, l.commandLine(t.Context(), &out, &warn, "events", "archive", "--agent", "echo", "--json"))
-	var told struct {
+	var result struct {
 		Where  string
 		Agents []struct {
 			Agent             string
 			Head, Seq, Behind int64
 		}
 	}
-	require.NoError(t, json.Unmarshal(out.Bytes(), &told))
-	require.Equal(t, root, told.Where)
-	require.Len(t, told.Agents, 1)
-	require.Equal(t, "echo", told.Agents[0].Agent)
-	require.Equal(t, []int64{9, 8, 1}, []int64{told.Agents[0].Head, told.Agents[0].Seq, told.Agents[0].Behind})
+	require.NoError(t, json.Unmarshal(out.Bytes(), &result))
+	require.Equal(t, root, result.Where)
+	require.Len(t, result.Agents, 1)
+	require.Equal(t, "echo", result.Agents[0].Agent)
+	require.Equal(t, []int64{9, 8, 1}, []int64{result.Agents[0].Head, result.Agents[0].Seq, result.Agents[0].Behind})
 
 	other := newListener(t, "echo")
 	other.announce("echo", "", event.AgentAsleep{Epoch: 1})

@@ -11,7 +11,7 @@ import (
 )
 
 func (app *App) eventTypes() *cobra.Command {
-	type told struct {
+	type textOutput struct {
 		Type  string `json:"type"`
 		Tells string `json:"announces"`
 		When  string `json:"when"`
@@ -21,9 +21,9 @@ func (app *App) eventTypes() *cobra.Command {
 		Use: "types", Short: "Every type of event, what it announces, when and why", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			t := &table{columns: []column{{title: "TYPE"}, {title: "ANNOUNCES", flex: true}, {title: "WHEN", flex: true, drop: 1}, {title: "LAW", drop: 2}}}
-			list := []told{}
+			list := []textOutput{}
 			for _, e := range event.Catalogue() {
-				list = append(list, told{e.Type(), e.Tells, e.When, e.Law})
+				list = append(list, textOutput{e.Type(), e.Tells, e.When, e.Law})
 				t.add(e.Type(), e.Tells, e.When, e.Law)
 			}
 			return app.rows(list, t, "")

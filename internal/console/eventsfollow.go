@@ -21,22 +21,22 @@ const (
 )
 
 // followAll tells what comes of any agent, those that are new as well.
-func (app *App) followAll(ctx context.Context, h *Deployment, after map[string]int64, asked eventsAsked, t *teller) error {
+func (app *App) followAll(ctx context.Context, h *Deployment, after map[string]int64, request eventsQuery, t *teller) error {
 	sweep := fabric.Sweep{Log: h.Events, After: after, Lost: func(id string, head int64) {
-		if a, known := t.agents[id]; known {
+		if a, found := t.agents[id]; found {
 			app.lostItsNewest(a, head)
 		}
 	}}
 	wait := patient{app: app}
 	for {
 		err := sweep.Once(ctx, func(e event.Event) error {
-			if !asked.wants(e) {
+			if !request.wants(e) {
 				return nil
 			}
 			if err := t.meet(ctx, h, e.Agent); err != nil {
 				return err
 			}
-			return t.tell(e)
+			return t.print(e)
 		})
 		if err = wait.outlast(ctx, err); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (app *App) teller(many bool, agents ...dream.Agent) *teller {
 
 // meet looks up an agent that is told of for the first time.
 func (t *teller) meet(ctx context.Context, h *Deployment, id string) error {
-	if _, known := t.agents[id]; known {
+	if _, found := t.agents[id]; found {
 		return nil
 	}
 	a, err := h.Store.Agent(ctx, id)
@@ -117,7 +117,7 @@ func (t *teller) meet(ctx context.Context, h *Deployment, id string) error {
 // uncut is the width of lines that nobody looks at on a screen.
 const uncut = 400
 
-func (t *teller) tell(e event.Event) error {
+func (t *teller) print(e event.Event) error {
 	if t.app.json {
 		return t.app.line(e)
 	}

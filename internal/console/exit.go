@@ -114,9 +114,9 @@ func Code(err error) int {
 
 // temporalAway says whether a call to Temporal found nobody who answers.
 func temporalAway(err error) bool {
-	var gone *serviceerror.Unavailable
+	var notFound *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded
-	return errors.As(err, &gone) || errors.As(err, &late)
+	return errors.As(err, &notFound) || errors.As(err, &late)
 }
 
 // complain tells an error on standard error: one clear sentence, or one JSON object.

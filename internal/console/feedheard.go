@@ -44,17 +44,17 @@ func (app *App) values(s *workflows.FeedState) string {
 	newest := map[string]dream.Reading{}
 	var metrics []string
 	for _, r := range s.Watch.Readings { // by time
-		if _, known := newest[r.Metric]; !known {
+		if _, found := newest[r.Metric]; !found {
 			metrics = append(metrics, r.Metric)
 		}
 		newest[r.Metric] = r
 	}
 	slices.Sort(metrics)
-	said := make([]string, len(metrics))
+	texts := make([]string, len(metrics))
 	for i, metric := range metrics {
-		said[i] = fmt.Sprintf("%s at %s", saying(newest[metric]), app.stamp(newest[metric].At))
+		texts[i] = fmt.Sprintf("%s at %s", saying(newest[metric]), app.stamp(newest[metric].At))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(texts, "; ")
 }
 
 // saying is one reading as a person would write it.
@@ -68,16 +68,16 @@ func saying(r dream.Reading) string {
 
 // strays are what the feed said that no rule takes.
 func (app *App) strays(u alarm.Untaken) string {
-	var said []string
+	var texts []string
 	rest := u.Readings
 	for _, s := range u.Metrics {
-		said = append(said, fmt.Sprintf("%s at %s (%s)", saying(s.Reading), app.stamp(s.At), plural(s.Times, "reading", "readings")))
+		texts = append(texts, fmt.Sprintf("%s at %s (%s)", saying(s.Reading), app.stamp(s.At), plural(s.Times, "reading", "readings")))
 		rest -= s.Times
 	}
 	if rest > 0 {
-		said = append(said, plural(rest, "more reading", "more readings"))
+		texts = append(texts, plural(rest, "more reading", "more readings"))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(texts, "; ")
 }
 
 // deaf is the warning that what a feed says means nothing to its rules. A pulled document holds much that no rule is meant to

@@ -44,11 +44,11 @@ func (l feedLine) public() publicFeed {
 }
 
 func publicRules(rules []dream.Rule) []publicRule {
-	told := make([]publicRule, len(rules))
+	result := make([]publicRule, len(rules))
 	for i, r := range rules {
-		told[i] = publicRule{Rule: r, WindowMS: millis(r.Window)}
+		result[i] = publicRule{Rule: r, WindowMS: millis(r.Window)}
 	}
-	return told
+	return result
 }
 
 // millis tells a duration as --json does.

@@ -235,13 +235,13 @@ oneiros feed push harbour price=101.5 gate=closed`,
 			if err := app.probing(cmd.Context(), h, func(feeds Feeds) error { return feeds.Push(cmd.Context(), f.Name, readings) }); err != nil {
 				return err
 			}
-			said := map[string]any{"feed": f.Name, "readings": len(readings)}
+			values := map[string]any{"feed": f.Name, "readings": len(readings)}
 			unheard := alarm.Unheard(f.Rules, alarm.Strays(f.Rules, readings))
 			if unheard != "" {
-				said["warning"] = unheard
+				values["warning"] = unheard
 			}
 			if app.json {
-				return app.answer(said)
+				return app.answer(values)
 			}
 			app.say("Feed %s was given %s.", f.Name, plural(len(readings), "reading", "readings"))
 			if unheard != "" {

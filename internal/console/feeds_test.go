@@ -42,7 +42,7 @@ func (p prober) State(context.Context, string) (workflows.FeedState, error) {
 		},
 		Untaken: alarm.Untaken{Readings: 5, Metrics: []alarm.Stray{{Reading: dream.Reading{Metric: "weather", State: "calm", At: now.Add(-time.Minute)}, Times: 2}}},
 		Refused: 1, Turned: now, Refusal: `the number of "price" is NaN; it must be finite`,
-		Readings: 12, Heard: now.Add(-time.Minute), Asked: now.Add(-time.Minute), Alarms: 2, Failures: 3, InARow: 1, Failed: now, Failure: "it did not answer in time",
+		Readings: 12, Heard: now.Add(-time.Minute), RequestedAt: now.Add(-time.Minute), Alarms: 2, Failures: 3, InARow: 1, Failed: now, Failure: "it did not answer in time",
 		Last: &workflows.Sounding{Rule: "price", What: "price: 100 to 106", At: now.Add(-time.Hour), Agents: 1},
 	}, p.fault
 }
@@ -86,23 +86,23 @@ func TestAPushThatNoRuleTakesIsGivenWithAWarning(t *testing.T) {
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk", "--rule", "above level 4", "--rule", "stale - 6h"))
-	for said, warning := range map[string]string{
+	for text, warning := range map[string]string{
 		"level=9": "", "9": "", "level=1e3": "", "level=-.5": "",
 		"lvel=9": "Warning: no rule takes lvel; the rules take numbers of level, anything.", "level=high": "Warning: no rule takes words of level;",
 	} {
-		require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", said), said)
+		require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", text), text)
 		if warning == "" {
-			require.Empty(t, d.err.String(), said)
+			require.Empty(t, d.err.String(), text)
 			continue
 		}
-		require.Contains(t, d.err.String(), warning, said)
+		require.Contains(t, d.err.String(), warning, text)
 	}
 	require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", "lvel=9", "--json"))
 	require.Contains(t, d.out.String(), `"warning": "no rule takes lvel;`)
 	given := len(s.pushed)
-	for _, said := range []string{"level=1,5", "level=1e999", "level=0x10", "level=3m", "level=-4..5"} {
-		require.Equal(t, console.Usage, d.run(0, "feed", "push", "desk", said), said)
-		require.Contains(t, d.err.String(), "begins like a number and is none; numbers are like 1.5, -20 or 3e6", said)
+	for _, text := range []string{"level=1,5", "level=1e999", "level=0x10", "level=3m", "level=-4..5"} {
+		require.Equal(t, console.Usage, d.run(0, "feed", "push", "desk", text), text)
+		require.Contains(t, d.err.String(), "begins like a number and is none; numbers are like 1.5, -20 or 3e6", text)
 	}
 	require.Len(t, s.pushed, given)
 	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "echo", "--feed", "bad name!"))

@@ -99,7 +99,7 @@ func (app *App) showFeed(l feedLine, why string) {
 		}
 		pairs = append(pairs, "heard", fmt.Sprintf("%s, the last at %s", plural(s.Readings, "reading", "readings"), app.stamp(s.Heard)),
 			"values", app.values(s), "no rule takes", app.strays(s.Untaken), "refused", app.refused(s),
-			"asked", app.stamp(s.Asked), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures", failures, "warning", l.Warning)
+			"asked", app.stamp(s.RequestedAt), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures", failures, "warning", l.Warning)
 	}
 	app.fields(app.Out, pairs...)
 }

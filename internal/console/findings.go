@@ -54,11 +54,11 @@ func (app *App) list(use string, l listing) *cobra.Command {
 		}
 		list := any(orEmpty(items))
 		if l.public != nil {
-			told := make([]any, len(items))
+			result := make([]any, len(items))
 			for i, item := range items {
-				told[i] = l.public(item)
+				result[i] = l.public(item)
 			}
-			list = told
+			list = result
 		}
 		if err := app.rows(list, t, "%s", without(cmd, a, l.nothing)); err != nil {
 			return err

@@ -100,7 +100,7 @@ func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().caught()
 	require.Equal(t, console.OK, d.run(0, "fragments", "explain", "0001/onset/1.2", "--json"))
-	var told struct {
+	var result struct {
 		Kept        bool
 		Why         string
 		Fragment    dream.Fragment
@@ -109,15 +109,15 @@ func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 		Hypothesis  *dream.Hypothesis
 		Predictions []dream.Prediction
 	}
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.True(t, told.Kept)
-	require.Contains(t, told.Why, "0.75")
-	require.Equal(t, .61, told.Fragment.Verdict.Parts.Marker.Cosine)
-	require.Equal(t, budget.Micros(42), *told.Fragment.Verdict.Parts.Cost)
-	require.NotNil(t, told.Marker)
-	require.Len(t, told.Scenarios, 1)
-	require.NotNil(t, told.Hypothesis)
-	require.Len(t, told.Predictions, 1)
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+	require.True(t, result.Kept)
+	require.Contains(t, result.Why, "0.75")
+	require.Equal(t, .61, result.Fragment.Verdict.Parts.Marker.Cosine)
+	require.Equal(t, budget.Micros(42), *result.Fragment.Verdict.Parts.Cost)
+	require.NotNil(t, result.Marker)
+	require.Len(t, result.Scenarios, 1)
+	require.NotNil(t, result.Hypothesis)
+	require.Len(t, result.Predictions, 1)
 
 	require.Equal(t, console.NotFound, d.run(80, "fragments", "explain", "e-0001"), "an episode is no fragment")
 	require.Equal(t, console.Usage, d.run(80, "fragments", "explain"))
@@ -125,7 +125,7 @@ func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 }
 
 // 50 outcomes, of which the ten that scored highest came true.
-func TestTheBiasIsToldOnceFiftyOutcomesAreKnown(t *testing.T) {
+func TestTheBiasIsTextOnceFiftyOutcomesAreKnown(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	var add []dream.Item
@@ -149,15 +149,15 @@ func TestTheBiasIsToldOnceFiftyOutcomesAreKnown(t *testing.T) {
 	require.Equal(t, console.OK, d.run(80, "fragments", "bias", "-a", "echo"))
 	d.golden("fragments-bias-80")
 	require.Equal(t, console.OK, d.run(0, "fragments", "bias", "-a", "echo", "--json"))
-	var told struct {
+	var result struct {
 		Factor   float64
 		Outcomes int
 		Blocks   int
 		Alarms   []string
 	}
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.Equal(t, 52, told.Outcomes)
-	require.Equal(t, 1, told.Blocks)
-	require.Equal(t, 1.25, told.Factor)
-	require.Len(t, told.Alarms, 1)
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+	require.Equal(t, 52, result.Outcomes)
+	require.Equal(t, 1, result.Blocks)
+	require.Equal(t, 1.25, result.Factor)
+	require.Len(t, result.Alarms, 1)
 }

@@ -24,21 +24,21 @@ func (app *App) fragmentsBias() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		told, err := app.biasOf(cmd, h, a)
+		result, err := app.biasOf(cmd, h, a)
 		switch {
 		case err != nil:
 			return err
 		case app.json:
-			return app.answer(told)
+			return app.answer(result)
 		}
-		app.showBias(told)
+		app.showBias(result)
 		return nil
 	}
 	return cmd
 }
 
-// biasTold is the observer's bias, as --json tells it.
-type biasTold struct {
+// biasText is the observer's bias, as --json tells it.
+type biasText struct {
 	Agent string `json:"agent"`
 	Judge string `json:"judge"`
 	hypnagogia.Bias
@@ -48,8 +48,8 @@ type biasTold struct {
 	Markers int     `json:"markers"` // somatic markers that it may feel
 }
 
-func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasTold, error) {
-	told := biasTold{Agent: a.Handle, Judge: hypnagogia.Measured, Every: hypnagogia.BiasEvery, Least: hypnagogia.LeastBias, Most: hypnagogia.MostBias}
+func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasText, error) {
+	result := biasText{Agent: a.Handle, Judge: hypnagogia.Measured, Every: hypnagogia.BiasEvery, Least: hypnagogia.LeastBias, Most: hypnagogia.MostBias}
 	model := a.Models[dream.Observer]
 	if model == "" {
 		model = h.Roles[dream.Observer]
@@ -57,21 +57,21 @@ func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasTo
 	if model != "" {
 		spec, err := h.Catalog.Lookup(model)
 		if err != nil {
-			return told, err
+			return result, err
 		}
 		if spec.Judges {
-			told.Judge = spec.Name
+			result.Judge = spec.Name
 		}
 	}
 	var err error
-	if told.Bias, err = activities.ObserverBias(cmd.Context(), h.Store, activities.Spec{Agent: a.ID, AsOf: app.Now()}, told.Judge); err != nil {
-		return told, err
+	if result.Bias, err = activities.ObserverBias(cmd.Context(), h.Store, activities.Spec{Agent: a.ID, AsOf: app.Now()}, result.Judge); err != nil {
+		return result, err
 	}
-	told.Markers, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindMarker}})
-	return told, err
+	result.Markers, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindMarker}})
+	return result, err
 }
 
-func (app *App) showBias(b biasTold) {
+func (app *App) showBias(b biasText) {
 	if b.Blocks == 0 {
 		app.say("The bias of %s as the observer of %s is x 1: it is first looked at after %d outcomes of its fragments, and %d are known.",
 			b.Judge, b.Agent, b.Every, b.Outcomes)
@@ -81,7 +81,7 @@ func (app *App) showBias(b biasTold) {
 		app.fields(app.Out,
 			"outcomes", fmt.Sprintf("%d, the last %d of them not looked at yet; that is done every %d", b.Outcomes, b.Outcomes-b.Every*b.Blocks, b.Every),
 			"came true", fmt.Sprintf("%d of the %d looked at last; their mean composite %s, of all %s", b.Right, b.Every, score(b.MeanRight), score(b.Mean)),
-			"asks for", fmt.Sprintf("x %s, within x %s and x %s; %s from what held", score(b.Asked), score(b.Least), score(b.Most), score(b.Drift)),
+			"asks for", fmt.Sprintf("x %s, within x %s and x %s; %s from what held", score(b.Requested), score(b.Least), score(b.Most), score(b.Drift)),
 			"order", fmt.Sprintf("of a right and a wrong one the right one scored higher in %s of pairs (0.50 is chance)", score(b.Ordered)),
 			"validated", fmt.Sprintf("%s of them were promoted and came true", score(b.Validated)),
 		)

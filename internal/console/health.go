@@ -51,7 +51,7 @@ Exit codes: 0 when nothing is wrong, 7 when something is.`,
 		if err != nil {
 			return err
 		}
-		return app.tellHealth(lines)
+		return app.reportHealth(lines)
 	}
 	return cmd
 }
@@ -123,7 +123,7 @@ func (e *examination) agent(ctx context.Context, a dream.Agent) ([]healthLine, e
 	return lines, nil
 }
 
-func (app *App) tellHealth(lines []healthLine) error {
+func (app *App) reportHealth(lines []healthLine) error {
 	wrong, look := 0, 0
 	for _, l := range lines {
 		switch l.State {

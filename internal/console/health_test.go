@@ -78,20 +78,20 @@ func (d *fixture) dreamt(number int, at time.Time, outcome dream.Outcome) {
 func (d *fixture) health(code int, args ...string) map[string]string {
 	d.Helper()
 	require.Equal(d, code, d.run(0, append([]string{"health", "--json"}, args...)...), "%s %s", d.out.String(), d.err.String())
-	var told struct {
+	var result struct {
 		Lines []struct{ Agent, Name, State, Found string }
 		Wrong int
 	}
-	require.NoError(d, json.Unmarshal(d.out.Bytes(), &told))
+	require.NoError(d, json.Unmarshal(d.out.Bytes(), &result))
 	lines := map[string]string{}
-	for _, l := range told.Lines {
+	for _, l := range result.Lines {
 		lines[l.Name] = l.State + ": " + l.Found
 	}
-	require.Equal(d, code == console.Unwell, told.Wrong > 0)
+	require.Equal(d, code == console.Unwell, result.Wrong > 0)
 	return lines
 }
 
-func TestHealthIsToldWithAndWithoutTemporal(t *testing.T) {
+func TestHealthIsTextWithAndWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	d := healthy(t, dream.Empty, dream.Completed)
 	for _, width := range []int{80, 200} {
@@ -109,7 +109,7 @@ func TestHealthIsToldWithAndWithoutTemporal(t *testing.T) {
 }
 
 // Z7: what is wrong with the furnished house is found: its night tells more than it has.
-func TestHealthFindsWhatWasToldAndIsNotThere(t *testing.T) {
+func TestHealthFindsWhatWasTextAndIsNotThere(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().waiting()
 	for _, width := range []int{80, 200} {
@@ -154,8 +154,8 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 		Head: dream.Head{ID: "p", Agent: "echo", Kind: dream.KindPrediction, At: now.AddDate(0, 0, -9), State: dream.Live}, Claim: "It calms.",
 		Status: dream.PredictionOpen, Horizon: now.Add(-time.Hour),
 	}
-	gone := event.New("lost", "echo", "dream/echo/0001", now.Add(-time.Hour), event.HypothesisStaged{Hypothesis: "dream/echo/0001/h"})
-	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{p}, Events: []event.Event{gone}})
+	removed := event.New("lost", "echo", "dream/echo/0001", now.Add(-time.Hour), event.HypothesisStaged{Hypothesis: "dream/echo/0001/h"})
+	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{p}, Events: []event.Event{removed}})
 	require.NoError(t, err)
 	lines := d.health(console.Unwell)
 	require.Contains(t, lines["nights"], "one was due at 2026-11-19 12:01 and nobody dreamt it: no Temporal server runs")

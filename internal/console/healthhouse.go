@@ -115,11 +115,11 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 	var sum budget.Micros
 	going := 0
 	for _, id := range open {
-		runs, told, err := e.goesOn(ctx, agents, id)
+		runs, reported, err := e.goesOn(ctx, agents, id)
 		if err != nil {
 			return nil, err
 		}
-		if runs || !told {
+		if runs || !reported {
 			going++
 			continue
 		}
@@ -147,7 +147,7 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 
 // goesOn says whether a dream is being dreamt, by Temporal where that answers, else by its record; told is false when it belongs
 // to an agent that is not looked at.
-func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id string) (runs, told bool, err error) {
+func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id string) (runs, reported bool, err error) {
 	for _, a := range agents {
 		if !strings.HasPrefix(id, dreamsOf(a)) {
 			continue

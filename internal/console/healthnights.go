@@ -227,7 +227,7 @@ func (e *examination) recall(_ context.Context, a dream.Agent, records []*dream.
 	undone, counting := 0, true
 	for i := len(records) - 1; i >= 0; i-- {
 		if r := records[i].Recall; r != nil {
-			l.Found = fmt.Sprintf("%d of %d of its own memories found before %s, %d after", r.Before, r.Asked, records[i].ID, r.After)
+			l.Found = fmt.Sprintf("%d of %d of its own memories found before %s, %d after", r.Before, r.Requested, records[i].ID, r.After)
 		}
 	}
 	for _, n := range records {

@@ -21,11 +21,11 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	if len(records) == 0 {
 		return l, nil
 	}
-	told, err := e.told(ctx, a, records)
+	lines, err := e.text(ctx, a, records)
 	if err != nil {
 		return l, err
 	}
-	missing, err := e.missing(ctx, a, told)
+	missing, err := e.missing(ctx, a, lines)
 	if err != nil {
 		return l, err
 	}
@@ -33,13 +33,13 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	if err != nil {
 		return l, err
 	}
-	l.Found = fmt.Sprintf("everything that %s told of lies in the store: %s", plural(len(records), "night", "nights"), plural(len(told), "thing", "things"))
+	l.Found = fmt.Sprintf("everything that %s told of lies in the store: %s", plural(len(records), "night", "nights"), plural(len(lines), "thing", "things"))
 	if len(missing)+len(short) == 0 {
 		return l, nil
 	}
 	var parts []string
 	if len(missing) > 0 {
-		parts = append(parts, fmt.Sprintf("%d of the %d things that nights told of are not in the store: %s", len(missing), len(told), some(missing)))
+		parts = append(parts, fmt.Sprintf("%d of the %d things that nights told of are not in the store: %s", len(missing), len(lines), some(missing)))
 	}
 	parts = append(parts, short...)
 	l.Found = strings.Join(parts, "; ")
@@ -69,8 +69,8 @@ var naming = map[string]string{
 	event.ReviewAsked{}.EventType():  "item_id", event.DreamInterrupted{}.EventType(): "journal",
 }
 
-// told are the ids that nights have told of, in their events and in their records.
-func (e *examination) told(ctx context.Context, a dream.Agent, records []*dream.Record) ([]string, error) {
+// text are the ids that nights have told of, in their events and in their records.
+func (e *examination) text(ctx context.Context, a dream.Agent, records []*dream.Record) ([]string, error) {
 	first := records[len(records)-1].At
 	mine, seen := map[string]bool{}, map[string]bool{}
 	var ids []string
@@ -101,7 +101,7 @@ func (e *examination) told(ctx context.Context, a dream.Agent, records []*dream.
 
 // missing are those that the store does not have.
 func (e *examination) missing(ctx context.Context, a dream.Agent, ids []string) ([]string, error) {
-	var gone []string
+	var removed []string
 	for page := range slices.Chunk(ids, 500) {
 		items, err := e.deployment.Store.Get(ctx, a.ID, page...)
 		if err != nil {
@@ -113,11 +113,11 @@ func (e *examination) missing(ctx context.Context, a dream.Agent, ids []string) 
 		}
 		for _, id := range page {
 			if !there[id] {
-				gone = append(gone, id)
+				removed = append(removed, id)
 			}
 		}
 	}
-	return gone, nil
+	return removed, nil
 }
 
 // short are the nights whose record counts more kept than the store has. Gists are named by what they were taken from, and belong

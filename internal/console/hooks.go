@@ -125,18 +125,18 @@ func (app *App) hooksTest() *cobra.Command {
 func (app *App) printTried(tried []hookTried) error {
 	t := table{columns: []column{{title: "BORDER"}, {title: "TOOK", right: true}, {title: "ANSWER", flex: true}}}
 	for _, one := range tried {
-		said := "no objection"
+		text := "no objection"
 		switch {
 		case one.Fault != "":
-			said = "no answer: " + one.Fault
+			text = "no answer: " + one.Fault
 		case one.Veto != "":
-			said = "veto: " + one.Veto
+			text = "veto: " + one.Veto
 		case len(one.Concerns) > 0:
-			said = fmt.Sprintf("holds %d: %s", len(one.Concerns), one.Concerns[0].Reason)
+			text = fmt.Sprintf("holds %d: %s", len(one.Concerns), one.Concerns[0].Reason)
 		case one.Border == activities.AtExit:
-			said = "heard"
+			text = "heard"
 		}
-		t.add(string(one.Border), fmt.Sprintf("%.0fms", one.Took), said)
+		t.add(string(one.Border), fmt.Sprintf("%.0fms", one.Took), text)
 	}
 	return app.rows(tried, &t, "it is asked at no border")
 }

@@ -88,20 +88,20 @@ func (app *App) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check Temporal, store, models, clock and disk, and say what to do", GroupID: deployment,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			type told struct {
+			type textOutput struct {
 				Name string `json:"name"`
 				Finding
 			}
-			list := []told{}
+			list := []textOutput{}
 			ill := 0
 			for _, check := range app.Checks(cmd.Context()) {
 				f := check.Look(cmd.Context())
-				list = append(list, told{check.Name, f})
+				list = append(list, textOutput{check.Name, f})
 				if f.State == Ill {
 					ill++
 				}
 				if !app.json {
-					app.tellFinding(check.Name, f)
+					app.reportFinding(check.Name, f)
 				}
 			}
 			if app.json {
@@ -118,7 +118,7 @@ func (app *App) doctor() *cobra.Command {
 	}
 }
 
-func (app *App) tellFinding(name string, f Finding) {
+func (app *App) reportFinding(name string, f Finding) {
 	mark := map[State]string{Well: "+", Warning: "!", Ill: "x"}[f.State]
 	colour := map[State]string{Well: "32", Warning: "33", Ill: "31"}[f.State]
 	const indent = "               "

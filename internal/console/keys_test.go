@@ -107,8 +107,8 @@ func TestTheScreensOfKeys(t *testing.T) {
 		}
 	}
 	require.Equal(t, console.OK, d.run(80, "keys", "add", "desk", "--day", "0"))
-	for _, said := range []string{"secret     " + access.SecretPrefix, "agents     all", "a day      $0.00"} {
-		require.Contains(t, d.out.String(), said)
+	for _, text := range []string{"secret     " + access.SecretPrefix, "agents     all", "a day      $0.00"} {
+		require.Contains(t, d.out.String(), text)
 	}
 	require.Contains(t, d.err.String(), "shown only now")
 	require.Equal(t, console.OK, d.run(0, "keys", "revoke", "--help"))

@@ -40,7 +40,7 @@ type Lesson struct {
 	LlamaModel
 	Pairs    []steering.Pair
 	From, To int
-	Tell     func(done, all int)
+	Progress func(done, all int)
 }
 
 // Learned is what was learned.
@@ -60,7 +60,7 @@ type Trial struct {
 	Seeds, Tokens     int
 	Temperature, MinP float64
 	Embedder          string // the catalogue's name
-	Tell              func(done, all int)
+	Progress          func(done, all int)
 }
 
 // Tried is what was measured.

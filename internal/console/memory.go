@@ -52,10 +52,10 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 		}
 		q.Kinds = append(q.Kinds, dream.Kind(k))
 	}
-	known := statusesOf(q.Kinds)
+	existing := statusesOf(q.Kinds)
 	for _, s := range f.statuses {
-		if !slices.Contains(known, s) {
-			return q, exit(Usage, "--status %s is unknown; statuses are %s", s, strings.Join(known, ", "))
+		if !slices.Contains(existing, s) {
+			return q, exit(Usage, "--status %s is unknown; statuses are %s", s, strings.Join(existing, ", "))
 		}
 	}
 	states := dream.States
@@ -93,16 +93,16 @@ func (app *App) asked(ctx context.Context, h *Deployment, a dream.Agent, f *list
 
 // without is the sentence for a list that is empty: what there is none of, or what was asked for in vain.
 func without(cmd *cobra.Command, a dream.Agent, nothing string) string {
-	var asked []string
+	var questions []string
 	for _, name := range []string{"kind", "state", "status", "dream", "session", "since", "until"} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			asked = append(asked, "--"+name+" "+strings.Trim(flag.Value.String(), "[]"))
+			questions = append(questions, "--"+name+" "+strings.Trim(flag.Value.String(), "[]"))
 		}
 	}
-	if len(asked) == 0 {
+	if len(questions) == 0 {
 		return fmt.Sprintf(nothing, a.Handle)
 	}
-	return fmt.Sprintf("%s has nothing that fits %s.", a.Handle, strings.Join(asked, " "))
+	return fmt.Sprintf("%s has nothing that fits %s.", a.Handle, strings.Join(questions, " "))
 }
 
 func oneOf[S ~string](word string, words []S) bool {

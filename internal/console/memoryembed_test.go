@@ -63,16 +63,16 @@ func TestAChangeOfEmbedderAsksBeforeItCosts(t *testing.T) {
 	require.Contains(t, d.err.String(), "Placing 9 memories of echo with house/vectors may cost up to $0.0000")
 	require.Contains(t, d.err.String(), "add --yes to agree")
 	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo", "--estimate", "--json"))
-	var told struct {
+	var result struct {
 		Agent, Model, From, To string
 		Memories               int
 		Free                   bool
 		Worst                  budget.Micros `json:"worst_micros"`
 	}
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.Equal(t, "letters/1/8", told.From)
-	require.Equal(t, 9, told.Memories)
-	require.Positive(t, told.Worst)
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+	require.Equal(t, "letters/1/8", result.From)
+	require.Equal(t, 9, result.Memories)
+	require.Positive(t, result.Worst)
 	require.Zero(t, e.calls)
 
 	require.Equal(t, console.Failure, d.run(0, "memory", "search", "-a", "echo", "rope"))

@@ -136,9 +136,9 @@ func question(p erasure.Plan, a dream.Agent) string {
 	add(by[erasure.Derived], "item made from nothing else", "items made from nothing else")
 	add(by[erasure.Copied], "item that says little but the same", "items that say little but the same")
 	add(by[erasure.Traced], "text that dreams made from it in other words", "texts that dreams made from it in other words")
-	said := fmt.Sprintf("This erases %s of %s for good", listOf(parts), a.Handle)
+	text := fmt.Sprintf("This erases %s of %s for good", listOf(parts), a.Handle)
 	if len(p.Absent) > 0 {
-		said += fmt.Sprintf(", and what is left of %s gone already", plural(len(p.Absent), "memory", "memories"))
+		text += fmt.Sprintf(", and what is left of %s gone already", plural(len(p.Absent), "memory", "memories"))
 	}
 	if len(p.Scrub) > 0 {
 		items := make([]dream.Item, len(p.Scrub))
@@ -146,15 +146,15 @@ func question(p erasure.Plan, a dream.Agent) string {
 			items[i] = f.Item
 		}
 		others := plural(len(items), "other", "others")
-		said += fmt.Sprintf(", and takes copies of the words out of %s (%s)", others, kindsOf(items))
+		text += fmt.Sprintf(", and takes copies of the words out of %s (%s)", others, kindsOf(items))
 	}
 	if len(p.Alike) > 0 {
-		said += fmt.Sprintf("; %s a phrase with it and would stay", plural(len(p.Alike), "memory shares", "memories share"))
+		text += fmt.Sprintf("; %s a phrase with it and would stay", plural(len(p.Alike), "memory shares", "memories share"))
 	}
 	if len(p.Left) > 0 {
-		said += fmt.Sprintf("; %s (%s) would stay, and --derived erases these too", madeOf(p), kindsOf(p.Left))
+		text += fmt.Sprintf("; %s (%s) would stay, and --derived erases these too", madeOf(p), kindsOf(p.Left))
 	}
-	return said
+	return text
 }
 
 // madeOf counts what dreams made from what is erased and leave as it is.
@@ -175,7 +175,7 @@ func listOf(parts []string) string {
 
 // kindsOf counts items by their kind.
 func kindsOf(items []dream.Item) string {
-	var said []string
+	var texts []string
 	for _, kind := range dream.Kinds {
 		n := 0
 		for _, item := range items {
@@ -184,10 +184,10 @@ func kindsOf(items []dream.Item) string {
 			}
 		}
 		if n > 0 {
-			said = append(said, fmt.Sprintf("%s %d", kind, n))
+			texts = append(texts, fmt.Sprintf("%s %d", kind, n))
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // erasureTable lists what an erasure concerns.

@@ -103,7 +103,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 		if app.json {
 			return errors.Join(app.imported(a, report, &outcome, nil), failed)
 		}
-		app.tellEmbedded(a, outcome)
+		app.reportEmbedded(a, outcome)
 		return failed
 	}
 	return cmd
@@ -179,11 +179,11 @@ func (app *App) imported(a dream.Agent, r importer.Report, embedded *embedOutcom
 	}
 	if app.json {
 		r.Bad, r.Formats = orEmpty(r.Bad), orEmpty(r.Formats)
-		told := struct {
+		result := struct {
 			importer.Report
 			Embedding *embedOutcome `json:"embedding,omitempty"`
 		}{r, embedded}
-		if err := app.answer(told); err != nil {
+		if err := app.answer(result); err != nil {
 			return err
 		}
 		return failed

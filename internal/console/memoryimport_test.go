@@ -41,7 +41,7 @@ func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
 	}
 }
 
-func TestAnImportOfNothingIsToldInJSONToo(t *testing.T) {
+func TestAnImportOfNothingIsTextInJSONToo(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))

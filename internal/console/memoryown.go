@@ -151,7 +151,7 @@ that, too.`,
 			return app.nothingOf(cmd.Context(), h, a, giver)
 		}
 		if dry {
-			return app.tellGiven(a, planned, true)
+			return app.reportGiven(a, planned, true)
 		}
 		if err := app.confirm(yes, fmt.Sprintf("This gives %s that %s said to %s to %s", plural(sum(planned), "memory", "memories"), giver, a.Handle, receiver)); err != nil {
 			return err
@@ -160,7 +160,7 @@ that, too.`,
 		if err != nil {
 			return fmt.Errorf("give what %s said: %w; part of it may be %s's already, and giving it again takes the rest", giver, err, receiver)
 		}
-		return app.tellGiven(a, given, false)
+		return app.reportGiven(a, given, false)
 	}
 	return cmd
 }
@@ -209,7 +209,7 @@ func (app *App) nothingOf(ctx context.Context, h *Deployment, a dream.Agent, giv
 
 const mostOwnersNamed = 20
 
-func (app *App) tellGiven(a dream.Agent, given []psyche.Given, dry bool) error {
+func (app *App) reportGiven(a dream.Agent, given []psyche.Given, dry bool) error {
 	list := make([]publicGift, len(given))
 	for i, g := range given {
 		list[i] = publicGift{From: g.From.String(), To: g.To.String(), Memories: g.Memories}

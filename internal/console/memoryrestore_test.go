@@ -36,9 +36,9 @@ func (d *fixture) state(id string) dream.State {
 func (d *fixture) restorable(args ...string) (archived, restored []string) {
 	d.Helper()
 	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "restore", "-a", "echo", "--json"}, args...)...), d.err.String())
-	var said struct{ Archived, Restored []string }
-	require.NoError(d, json.Unmarshal(d.out.Bytes(), &said))
-	return said.Archived, said.Restored
+	var answer struct{ Archived, Restored []string }
+	require.NoError(d, json.Unmarshal(d.out.Bytes(), &answer))
+	return answer.Archived, answer.Restored
 }
 
 func TestWhatDreamsHaveArchivedIsListedAndRestored(t *testing.T) {

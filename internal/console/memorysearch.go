@@ -110,8 +110,8 @@ func calibrationOf(ctx context.Context, h *Deployment, a dream.Agent) inference.
 	if err != nil {
 		return inference.Calibration{}
 	}
-	known, _ := (&purse.Purse{Ledger: h.Ledger, Catalog: h.Catalog}).Calibration(ctx, spec.Name)
-	return known
+	existing, _ := (&purse.Purse{Ledger: h.Ledger, Catalog: h.Catalog}).Calibration(ctx, spec.Name)
+	return existing
 }
 
 // found is what came to mind, with the item itself.

@@ -39,12 +39,12 @@ func TestAnErrorIsJSONEvenWhereTheLineCouldNotBeRead(t *testing.T) {
 	d := newFixture(t).furnish()
 	for _, line := range []string{"predictions list --json --colour", "predictions list --colour --json", "predictoins --json"} {
 		require.Equal(t, console.Usage, d.run(80, strings.Fields(line)...), line)
-		var told struct {
+		var result struct {
 			Code  int    `json:"code"`
 			Error string `json:"error"`
 		}
-		require.NoError(t, json.Unmarshal(d.err.Bytes(), &told), "%s: %s", line, d.err.String())
-		require.Equal(t, console.Usage, told.Code)
+		require.NoError(t, json.Unmarshal(d.err.Bytes(), &result), "%s: %s", line, d.err.String())
+		require.Equal(t, console.Usage, result.Code)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestAnErrorOnATerminalIsBrokenBetweenWords(t *testing.T) {
 	require.Contains(t, flat(d.err.String()), "say when it calls with one of --schedule, --episodes, --event and --rule")
 }
 
-func TestNothingThatFitsIsNotToldAsNothingAtAll(t *testing.T) {
+func TestNothingThatFitsIsNotTextAsNothingAtAll(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	for line, want := range map[string]string{
@@ -89,7 +89,7 @@ func TestAListOfADreamIsOfOneThatWasDreamt(t *testing.T) {
 	require.Contains(t, d.err.String(), "tally has not dreamt yet")
 }
 
-func TestAnIdOfAnotherKindIsToldAsThat(t *testing.T) {
+func TestAnIdOfAnotherKindIsTextAsThat(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	require.Equal(t, console.NotFound, d.run(0, "fragments", "explain", "0001/nrem/backward/1", "-a", "echo"))

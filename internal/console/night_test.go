@@ -195,7 +195,7 @@ func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
 	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0002"}`, d.out.String())
 }
 
-func TestThePriceIsToldBeforeAnythingIsSpent(t *testing.T) {
+func TestThePriceIsTextBeforeAnythingIsSpent(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 40_000)
@@ -209,7 +209,7 @@ func TestThePriceIsToldBeforeAnythingIsSpent(t *testing.T) {
 	require.Empty(t, s.begun)
 }
 
-func TestWhatRunsIsToldAndStoppedWhenAPartOfItEnds(t *testing.T) {
+func TestWhatRunsIsTextAndStoppedWhenAPartOfItEnds(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
@@ -294,7 +294,7 @@ func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhoAgreesToAPriceIsToldOfADreamThatIsNotOver(t *testing.T) {
+func TestWhoAgreesToAPriceIsTextOfADreamThatIsNotOver(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 40_000)

@@ -63,7 +63,7 @@ func TestATextIsHeldAgainstTheRules(t *testing.T) {
 	d.golden("policy-check-file-200")
 	d.in = "Turn off the alarm.\n"
 	require.Equal(t, console.Refused, d.run(0, "policy", "check", "--file", "-", "--json"))
-	var told struct {
+	var result struct {
 		Texts []struct {
 			Text       string             `json:"text"`
 			Barred     bool               `json:"barred"`
@@ -71,9 +71,9 @@ func TestATextIsHeldAgainstTheRules(t *testing.T) {
 		} `json:"texts"`
 		Barred int `json:"barred"`
 	}
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.Equal(t, 1, told.Barred)
-	require.Equal(t, "alarms", told.Texts[0].Violations[0].Rule)
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+	require.Equal(t, 1, result.Barred)
+	require.Equal(t, "alarms", result.Texts[0].Violations[0].Rule)
 }
 
 func TestACheckOfNothingIsAWrongUse(t *testing.T) {

@@ -58,16 +58,16 @@ func TestAPredictionIsWatchedResolvedAndTurnedRound(t *testing.T) {
 	require.Contains(t, d.err.String(), "was resolved already as correct by person at 2026-11-20T06:00:00Z; --again turns it round, and its revisions keep both")
 	require.Equal(t, console.Refused, d.run(80, "predictions", "watch", spliced, "-a", "echo", "--off"))
 	d.ok(0, "predictions", "resolve", spliced, "incorrect", "-a", "echo", "--again", "--tool", "log-reader", "--json")
-	var told struct {
+	var result struct {
 		Prediction dream.Prediction
 		Changed    bool
 		Moved      []dream.Hypothesis
 	}
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.True(t, told.Changed)
-	require.Equal(t, "tool/log-reader", told.Prediction.ResolvedBy)
-	require.Len(t, told.Moved, 1)
-	require.InDelta(t, .2, told.Moved[0].Confidence, 1e-9)
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+	require.True(t, result.Changed)
+	require.Equal(t, "tool/log-reader", result.Prediction.ResolvedBy)
+	require.Len(t, result.Moved, 1)
+	require.InDelta(t, .2, result.Moved[0].Confidence, 1e-9)
 	d.ok(200, "memory", "show", spliced, "-a", "echo", "--revisions")
 	require.Contains(t, d.out.String(), "correct")
 	require.Contains(t, d.out.String(), "incorrect")

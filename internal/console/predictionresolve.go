@@ -54,23 +54,23 @@ The same verdict twice changes nothing. Another one is refused unless --again; t
 		case app.json:
 			return app.answer(done)
 		}
-		app.tellResolved(done, a)
+		app.reportResolved(done, a)
 		return nil
 	}
 	return cmd
 }
 
-func (app *App) tellResolved(done activities.Resolved, a dream.Agent) {
+func (app *App) reportResolved(done activities.Resolved, a dream.Agent) {
 	p := done.Prediction
 	if !done.Changed {
 		app.say("%s was %s already; nothing changes.", short(p.ID, a), p.Status)
 		return
 	}
-	said := fmt.Sprintf("%s is %s", short(p.ID, a), p.Status)
+	text := fmt.Sprintf("%s is %s", short(p.ID, a), p.Status)
 	if p.Residual != nil {
-		said += fmt.Sprintf(": its confidence was %s, its residual is %s", score(p.Confidence), residual(p))
+		text += fmt.Sprintf(": its confidence was %s, its residual is %s", score(p.Confidence), residual(p))
 	}
-	app.say("%s.", said)
+	app.say("%s.", text)
 	for _, moved := range done.Moved {
 		app.say("Hypothesis %s is at confidence %s now (%s).", short(moved.ID, a), score(moved.Confidence), moved.Status)
 	}
@@ -108,13 +108,13 @@ true: one that is true already fires only after it was false. oneiros feed show 
 		if app.json {
 			return app.answer(p)
 		}
-		app.tellWatch(p, a)
+		app.reportWatch(p, a)
 		return nil
 	}
 	return cmd
 }
 
-func (app *App) tellWatch(p *dream.Prediction, a dream.Agent) {
+func (app *App) reportWatch(p *dream.Prediction, a dream.Agent) {
 	if p.Watch == nil {
 		app.say("Nothing watches %s; it becomes void at %s.", short(p.ID, a), when(p.Horizon, a.Zone))
 		return
@@ -173,7 +173,7 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 		}
 		app.say("%s is kept, due %s.", p.ID, when(p.Horizon, a.Zone))
 		if p.Watch != nil {
-			app.tellWatch(p, a)
+			app.reportWatch(p, a)
 		}
 		return nil
 	}

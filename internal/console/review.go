@@ -216,7 +216,7 @@ func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *rev
 			if item == nil {
 				return nil, nil, exit(NotFound, "there is no %q; oneiros review list names what waits", name)
 			}
-			if !slices.ContainsFunc(items, func(known dream.Item) bool { return known.Header().ID == item.Header().ID }) {
+			if !slices.ContainsFunc(items, func(existing dream.Item) bool { return existing.Header().ID == item.Header().ID }) {
 				items = append(items, item)
 			}
 		}

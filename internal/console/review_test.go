@@ -140,7 +140,7 @@ func TestADecisionThatMayNotBeMadeChangesNothing(t *testing.T) {
 	require.Contains(t, d.err.String(), "still goes on; what it made can be reviewed when it is over")
 }
 
-func TestAnAgentIsReviewedAsItIsToldTo(t *testing.T) {
+func TestAnAgentIsReviewedAsItIsTextTo(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.ok(80, "agents", "edit", "echo", "--review", "journal-only")
@@ -194,9 +194,9 @@ func TestADryRunTellsEverythingAndBeginsNothing(t *testing.T) {
 		d.golden(fmt.Sprintf("dry-run-%d", width))
 	}
 	d.ok(0, "dream", "-a", "echo", "--dry-run", "--json")
-	var told map[string]any
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.Contains(t, told, "gather")
+	var values map[string]any
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &values))
+	require.Contains(t, values, "gather")
 	require.Empty(t, s.begun)
 	require.Equal(t, console.Usage, d.run(80, "dream", "-a", "echo", "--dry-run", "--watch"))
 	require.Contains(t, d.err.String(), "--dry-run begins nothing")

@@ -34,14 +34,14 @@ func parseRule(text string) (dream.Rule, error) {
 	}
 	rule, preset := alarm.Preset(words[0])
 	kind := dream.RuleKind(words[0])
-	shape, known := shapes[kind]
+	shape, found := shapes[kind]
 	words, rearm := rearmed(kind, words)
 	switch {
 	case preset && len(words) > 2:
 		return wrong("the preset %s takes a metric at most", words[0])
 	case preset:
 		rule.Metric = metric(words)
-	case !known:
+	case !found:
 		return wrong("%q is neither a preset (%s) nor a kind (%s)", words[0], strings.Join(presetNames(), ", "), strings.Join(kindNames(), ", "))
 	case len(words) != 2+len(shape) && (kind == dream.Above || kind == dream.Below):
 		return wrong("it must be %s METRIC NUMBER, or %s METRIC NUMBER rearm NUMBER", kind, kind)

@@ -83,26 +83,26 @@ func TestWhatADreamImaginedIsListedAndShownAsATree(t *testing.T) {
 func TestScenariosAreJSONWhenAskedFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().imagine()
-	told := func(line string) map[string]any {
+	result := func(line string) map[string]any {
 		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line, d.err.String())
 		require.Empty(t, d.err.String(), line)
 		var object map[string]any
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &object), line)
 		return object
 	}
-	search := told("scenarios show 2 -a echo")
+	search := result("scenarios show 2 -a echo")
 	require.Equal(t, "dream/echo/0002", search["dream"])
 	require.EqualValues(t, 2, search["rounds"])
 	require.Len(t, search["scenarios"], 4)
 	require.Equal(t, "merge", search["scenarios"].([]any)[2].(map[string]any)["operation"])
-	one := told("scenarios show 0002/rem/1 -a echo")
+	one := result("scenarios show 0002/rem/1 -a echo")
 	require.Equal(t, []any{"dream/echo/0002/rem/3", "dream/echo/0002/rem/4"}, one["children"])
-	require.Empty(t, told("scenarios show 1 -a echo")["scenarios"])
-	shares := told("scenarios shares -a echo")
+	require.Empty(t, result("scenarios show 1 -a echo")["scenarios"])
+	shares := result("scenarios shares -a echo")
 	require.EqualValues(t, 1, shares["dreams"])
 	require.Equal(t, "healthy", shares["used"].(map[string]any)["state"], "one fragment of three")
 	require.Equal(t, "alarm", shares["staged"].(map[string]any)["state"])
-	require.Equal(t, "unknown", told("scenarios shares -a tally")["used"].(map[string]any)["state"])
+	require.Equal(t, "unknown", result("scenarios shares -a tally")["used"].(map[string]any)["state"])
 
 	require.Equal(t, console.OK, d.run(0, "scenarios", "list", "-a", "echo", "--status", "kept", "--json"))
 	var list []any
@@ -114,7 +114,7 @@ func TestScenariosAreJSONWhenAskedFor(t *testing.T) {
 	require.Equal(t, "No dream of tally has reached REM yet.\n", d.err.String())
 }
 
-func TestAWrongScenarioIsToldPlainly(t *testing.T) {
+func TestAWrongScenarioIsTextPlainly(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().imagine()
 	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "0002/rem/9", "-a", "echo"))

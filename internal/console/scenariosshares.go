@@ -32,7 +32,7 @@ func (app *App) scenariosShares() *cobra.Command {
 			return err
 		}
 		used, staged := hypnagogia.Shares(nights)
-		told := map[string]any{"agent": a.Handle, "dreams": len(nights), "window": hypnagogia.ShareWindow, "used": used, "staged": staged}
+		values := map[string]any{"agent": a.Handle, "dreams": len(nights), "window": hypnagogia.ShareWindow, "used": used, "staged": staged}
 		t := &table{columns: []column{
 			{title: "SHARE", flex: true},
 			{title: "VALUE", right: true},
@@ -45,7 +45,7 @@ func (app *App) scenariosShares() *cobra.Command {
 			t.add(shareRow("fragments developed in REM", used)...)
 			t.add(shareRow("of these staged as hypotheses", staged)...)
 		}
-		if err := app.rows(told, t, "No dream of %s has reached REM yet.", a.Handle); err != nil {
+		if err := app.rows(values, t, "No dream of %s has reached REM yet.", a.Handle); err != nil {
 			return err
 		}
 		if len(nights) > 0 {

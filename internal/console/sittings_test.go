@@ -120,7 +120,7 @@ func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 }
 
 // Z7: publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its reason.
-func TestDreamsAreToldWithTheirPublicStatus(t *testing.T) {
+func TestDreamsAreTextWithTheirPublicStatus(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	for _, width := range []int{80, 200} {
@@ -139,20 +139,20 @@ func TestDreamsAreToldWithTheirPublicStatus(t *testing.T) {
 		record, err := memory.One[*dream.Record](t.Context(), d.store, "echo", "dream/echo/0002")
 		require.NoError(t, err)
 		require.Equal(t, console.OK, d.run(0, "dreams", "list", "-a", "echo", "--json"))
-		var told []struct{ ID, Status, Outcome string }
-		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-		require.Len(t, told, 2)
-		require.Equal(t, "completed", told[1].Status)
+		var result []struct{ ID, Status, Outcome string }
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+		require.Len(t, result, 2)
+		require.Equal(t, "completed", result[1].Status)
 		if record.Outcome == dream.Interrupted && !record.Until.IsZero() {
-			require.Equal(t, "running", told[0].Status)
+			require.Equal(t, "running", result[0].Status)
 		}
 		record.Outcome, record.Until = outcome, time.Time{}
 		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})
 		require.NoError(t, err)
 		require.Equal(t, console.OK, d.run(0, "dreams", "list", "-a", "echo", "--json"))
-		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-		require.Equal(t, status, told[0].Status, "%s", outcome)
-		require.Equal(t, string(outcome), told[0].Outcome)
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+		require.Equal(t, status, result[0].Status, "%s", outcome)
+		require.Equal(t, string(outcome), result[0].Outcome)
 	}
 }
 

@@ -29,11 +29,11 @@ func (app *App) steeringPairs() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			pairs := steering.Pairs()
 			if app.json {
-				told := make([]pairLine, len(pairs))
+				result := make([]pairLine, len(pairs))
 				for i, p := range pairs {
-					told[i] = pairLine(p)
+					result[i] = pairLine(p)
 				}
-				return app.answer(told)
+				return app.answer(result)
 			}
 			for _, p := range pairs {
 				fmt.Fprintf(app.Out, "? %s\n+ %s\n- %s\n\n", p.Ask, p.Creative, p.Analytical)
@@ -76,7 +76,7 @@ in each layer, as a GGUF file that llama.cpp, repeng and EasySteer read: directi
 				return err
 			}
 			began := app.Now()
-			l.Tell = app.progress("pairs read")
+			l.Progress = app.progress("pairs read")
 			learned, err := app.Llama.Learn(cmd.Context(), l)
 			if err != nil {
 				return err
@@ -88,7 +88,7 @@ in each layer, as a GGUF file that llama.cpp, repeng and EasySteer read: directi
 			if err != nil {
 				return err
 			}
-			return app.tellLearned(learned, out, len(l.Pairs), app.Now().Sub(began))
+			return app.reportLearned(learned, out, len(l.Pairs), app.Now().Sub(began))
 		},
 	}
 	llamaFlags(cmd, &l.LlamaModel)
@@ -131,7 +131,7 @@ func writeWhole(path string, raw []byte) error {
 	return nil
 }
 
-func (app *App) tellLearned(l Learned, out string, pairs int, took time.Duration) error {
+func (app *App) reportLearned(l Learned, out string, pairs int, took time.Duration) error {
 	if app.json {
 		return app.answer(map[string]any{"model": l.About, "file": out, "pairs": pairs, "width": l.Vector.Dim(), "layers": l.Layers})
 	}
@@ -179,12 +179,12 @@ measures the answers. On one core a model of a billion weights needs about three
 			if t.Vector == "" {
 				return exit(Usage, "--vector is not given; it names the vector's GGUF file, as oneiros steering train writes it")
 			}
-			t.Prompts, t.Tell = all[:prompts], app.progress("answers")
+			t.Prompts, t.Progress = all[:prompts], app.progress("answers")
 			tried, err := app.Llama.Effect(cmd.Context(), t)
 			if len(tried.Rows) == 0 {
 				return err
 			}
-			return errors.Join(err, app.tellTried(tried, t)) // what was measured before it broke off is told
+			return errors.Join(err, app.reportTried(tried, t)) // what was measured before it broke off is told
 		},
 	}
 	llamaFlags(cmd, &t.LlamaModel)
@@ -207,7 +207,7 @@ var readTrial = []string{
 	"So few answers show the way, not the size: ask with more --seeds before believing a difference. Distance and distinct words rise for noise too. A strength is good where they rise while surface stays near that of the first row and plain falls by little; where plain falls by more than about 2 the answers are breaking. Whether they are better ideas, no column says: read them.",
 }
 
-func (app *App) tellTried(tried Tried, t Trial) error {
+func (app *App) reportTried(tried Tried, t Trial) error {
 	if app.json {
 		return app.answer(tried)
 	}

@@ -80,9 +80,9 @@ func TestAVectorThatWasLearnedIsWrittenWhole(t *testing.T) {
 		b := &bench{T: t, env: here, width: width}
 		out := filepath.Join(t.TempDir(), "v.gguf")
 		require.Equal(t, console.OK, b.run("steering", "train", "-o", out, "--layers", "10-11"), b.out.String())
-		told := strings.Join(strings.Fields(strings.ReplaceAll(b.out.String(), out, "v.gguf")), " ")
-		require.Contains(t, told, "LAYER LENGTH HALVES AGREE 10 0.807 0.86 11 0.958 0.88 llama 1B Q4, 22 layers of 2048, 48 pairs, 28s.")
-		require.Contains(t, told, "Written to v.gguf. What it does: oneiros steering check --vector v.gguf")
+		text := strings.Join(strings.Fields(strings.ReplaceAll(b.out.String(), out, "v.gguf")), " ")
+		require.Contains(t, text, "LAYER LENGTH HALVES AGREE 10 0.807 0.86 11 0.958 0.88 llama 1B Q4, 22 layers of 2048, 48 pairs, 28s.")
+		require.Contains(t, text, "Written to v.gguf. What it does: oneiros steering check --vector v.gguf")
 		require.Equal(t, []int{10, 11, len(steering.Pairs())}, []int{b.lesson.From, b.lesson.To, len(b.lesson.Pairs)})
 		raw, err := os.ReadFile(out)
 		require.NoError(t, err)

@@ -192,8 +192,8 @@ func (app *App) needs(ctx context.Context, h *Deployment, a dream.Agent) (circad
 	return circadian.UrgencyOf(lived), lived.Episodes, err
 }
 
-// urgencyTold tells an urgency by its terms.
-func urgencyTold(n nextDream) string {
+// urgencyText tells an urgency by its terms.
+func urgencyText(n nextDream) string {
 	u := n.Urgency
 	if u == nil || n.Threshold == 0 {
 		return ""
@@ -209,8 +209,8 @@ func urgencyTold(n nextDream) string {
 	return text
 }
 
-// triggersTold tells an agent's own triggers, each on a line.
-func triggersTold(n nextDream, a dream.Agent, now time.Time) string {
+// triggersText tells an agent's own triggers, each on a line.
+func triggersText(n nextDream, a dream.Agent, now time.Time) string {
 	if a.Triggers == nil {
 		return ""
 	}

@@ -16,14 +16,14 @@ func (app *App) using(ctx context.Context, h *Deployment, handle string) func() 
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	told := make(chan struct{})
+	result := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(result)
 		app.Dream.Active(ctx, h, handle)
 	}()
 	return func() {
 		late := time.AfterFunc(grace, cancel)
-		<-told
+		<-result
 		late.Stop()
 		cancel()
 	}

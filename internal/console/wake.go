@@ -119,19 +119,19 @@ func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w W
 		return unanswered(err)
 	}
 	untold := digested.untold()
-	told := awake{
+	result := awake{
 		Agent: a.Handle, Wake: tellable(woken.Wake, untold), Raised: woken.Raised, Took: millis(before + woken.Took), Degraded: woken.Degraded,
 		Status: publicly(status, untold), Digested: digested, State: string(circadian.Awake),
 	}
 	if status.State(false, app.Now()) == circadian.Sleeping {
-		told.State, told.Sleeps = string(circadian.Sleeping), sleeps(a, status, app.Now())
+		result.State, result.Sleeps = string(circadian.Sleeping), sleeps(a, status, app.Now())
 	}
 	if !app.json {
-		app.tellAwake(told, a)
+		app.reportAwake(result, a)
 	}
-	missed := app.record(ctx, h, a, w, &told, f.wait)
+	missed := app.record(ctx, h, a, w, &result, f.wait)
 	if app.json {
-		return errors.Join(app.answer(told), missed)
+		return errors.Join(app.answer(result), missed)
 	}
 	return missed
 }
@@ -140,28 +140,28 @@ func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w W
 const glance = 700 * time.Millisecond
 
 // record waits for the record of a wake where that is wanted, and otherwise sees that Temporal has heard of it, if it answers.
-func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Waker, told *awake, wait bool) error {
+func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *awake, wait bool) error {
 	if wait {
-		return app.recorded(ctx, h, a, w, told)
+		return app.recorded(ctx, h, a, w, result)
 	}
-	if told.Degraded != "" {
+	if result.Degraded != "" {
 		return nil
 	}
 	short, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
-	awoken, err := w.Recorded(short, a.ID, told.Epoch)
+	awoken, err := w.Recorded(short, a.ID, result.Epoch)
 	if err != nil {
-		told.Degraded = "Temporal does not answer: the wake is recorded by the next worker that reaches it."
+		result.Degraded = "Temporal does not answer: the wake is recorded by the next worker that reaches it."
 		if errors.Is(err, ErrNobody) {
-			told.Degraded = "No Temporal server runs: the wake is recorded by the next worker that does."
+			result.Degraded = "No Temporal server runs: the wake is recorded by the next worker that does."
 		}
-		app.note("%s", told.Degraded)
+		app.note("%s", result.Degraded)
 		return nil
 	}
-	if told.Sleeps != "" {
-		awoken.State = told.State
+	if result.Sleeps != "" {
+		awoken.State = result.State
 	}
-	told.Recorded = &awoken
+	result.Recorded = &awoken
 	return nil
 }
 
@@ -181,7 +181,7 @@ type awake struct {
 	Phases   *event.DreamInterrupted `json:"interruption,omitempty"`
 }
 
-func (app *App) tellAwake(w awake, a dream.Agent) {
+func (app *App) reportAwake(w awake, a dream.Agent) {
 	since := fmt.Sprintf("since %s, epoch %d, woken by %s", clock(w.At, app.Now(), a.Zone), w.Epoch, called(w.Client, w.Cause))
 	if w.Raised {
 		since += " in " + screen.Millis(w.Took)
@@ -193,7 +193,7 @@ func (app *App) tellAwake(w awake, a dream.Agent) {
 		held = strings.Join(holders(w.Status.Leases, app.Now(), a.Zone), ", ")
 	}
 	if w.Sleeps != "" {
-		app.tellAsleep(w, a, held)
+		app.reportAsleep(w, a, held)
 		return
 	}
 	lock := ""
@@ -206,7 +206,7 @@ func (app *App) tellAwake(w awake, a dream.Agent) {
 	}
 	app.fieldsWide(app.Out, wakeWidth,
 		"agent", a.Handle, "awake", since, "held by", held, "wake lock", lock, "interrupted", stopped,
-		"mood", feeling(w.Affect)+shift(w.Wake), "dreams", w.Digested.told(),
+		"mood", feeling(w.Affect)+shift(w.Wake), "dreams", w.Digested.text(),
 	)
 	if w.Digested.Message != "" {
 		fmt.Fprintf(app.Out, "\n%s\n\n", quoted(w.Digested.Message, app.Width))
@@ -216,8 +216,8 @@ func (app *App) tellAwake(w awake, a dream.Agent) {
 	}
 }
 
-// tellAsleep tells of a sleeper that is held without being woken: nothing of it has changed but when it may dream.
-func (app *App) tellAsleep(w awake, a dream.Agent, held string) {
+// reportAsleep tells of a sleeper that is held without being woken: nothing of it has changed but when it may dream.
+func (app *App) reportAsleep(w awake, a dream.Agent, held string) {
 	app.fieldsWide(app.Out, wakeWidth, "agent", a.Handle, "asleep", w.Sleeps, "held by", held)
 	if w.Degraded != "" {
 		app.note("%s", w.Degraded)
@@ -251,13 +251,13 @@ func shift(w presence.Wake) string {
 const recordedWithin = 20 * time.Second
 
 // recorded waits for Temporal and tells how the wake went, by its phases when a dream was interrupted (W2).
-func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Waker, told *awake) error {
+func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *awake) error {
 	waiting, cancel := context.WithTimeout(ctx, recordedWithin)
 	defer cancel()
-	awoken, err := w.Recorded(waiting, a.ID, told.Epoch)
+	awoken, err := w.Recorded(waiting, a.ID, result.Epoch)
 	is := a.Handle + " is awake"
-	if told.Sleeps != "" {
-		is = told.Sleeps
+	if result.Sleeps != "" {
+		is = result.Sleeps
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -265,22 +265,22 @@ func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Wa
 		}
 		return exit(Unreachable, "%s, but Temporal has not recorded it yet: %w; it will when a worker runs (oneiros up%s)", is, err, h.option())
 	}
-	if told.Sleeps != "" {
-		awoken.State = told.State
+	if result.Sleeps != "" {
+		awoken.State = result.State
 	}
-	told.Recorded = &awoken
+	result.Recorded = &awoken
 	recorded := "by agent/" + a.Handle
 	if awoken.Dream != "" && !awoken.Until.IsZero() {
 		recorded += ", and " + awoken.Dream + " may be resumed until " + clock(awoken.Until, app.Now(), a.Zone)
 	}
 	phases := ""
-	if told.Dream != "" {
-		found, err := wakesOf(ctx, h, a, func(i *interruption) bool { return i.Epoch == told.Epoch }, 1)
+	if result.Dream != "" {
+		found, err := wakesOf(ctx, h, a, func(i *interruption) bool { return i.Epoch == result.Epoch }, 1)
 		if err != nil {
 			return err
 		}
 		for _, i := range found {
-			told.Phases, phases = &i.DreamInterrupted, i.told()
+			result.Phases, phases = &i.DreamInterrupted, i.text()
 		}
 	}
 	if !app.json {

@@ -28,8 +28,8 @@ func interruptionOf(e event.Event) (*interruption, error) {
 	return i, nil
 }
 
-// told is the four phases of the wake on one line.
-func (i *interruption) told() string {
+// text is the four phases of the wake on one line.
+func (i *interruption) text() string {
 	text := fmt.Sprintf("receipt %s, stop %s (%s), preserve %s, switch %s; together %s", screen.Millis(i.Receipt), screen.Millis(i.Stop),
 		screen.SleepName(i.Light), screen.Millis(i.Preserve), screen.Millis(i.Switch), screen.Millis(i.total()))
 	if i.Forced {

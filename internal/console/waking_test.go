@@ -201,7 +201,7 @@ func TestAConnectThatWaitsTellsTheFourPhases(t *testing.T) {
 	}
 }
 
-func TestAConnectIsToldAsJSONInOneDocument(t *testing.T) {
+func TestAConnectIsTextAsJSONInOneDocument(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.guarded(&porter{wake: d.woken()}).interrupt(now.Add(8 * time.Hour))
@@ -215,15 +215,15 @@ func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 	for _, c := range []struct {
 		deployment, flag string
 		private          bool
-		told, untold     string
+		text, untold     string
 		label, header    bool
 	}{
-		{told: "> I dreamt of rope, and of what rope has forgotten.", untold: "Trifles", label: true},
-		{flag: "header", told: "dream, unverified; entries=1; significance=0.41", untold: "rope", label: true},
-		{deployment: "header", told: "entries=1", untold: "rope", label: true},
-		{deployment: "off", told: "awake", untold: "dream, unverified"},
-		{deployment: "off", flag: "message", told: "> I dreamt of rope", label: true},
-		{private: true, flag: "message", told: "kept private (agent.private)", untold: "rope"},
+		{text: "> I dreamt of rope, and of what rope has forgotten.", untold: "Trifles", label: true},
+		{flag: "header", text: "dream, unverified; entries=1; significance=0.41", untold: "rope", label: true},
+		{deployment: "header", text: "entries=1", untold: "rope", label: true},
+		{deployment: "off", text: "awake", untold: "dream, unverified"},
+		{deployment: "off", flag: "message", text: "> I dreamt of rope", label: true},
+		{private: true, flag: "message", text: "kept private (agent.private)", untold: "rope"},
 	} {
 		d := newFixture(t).furnish()
 		d.digest, d.private = c.deployment, c.private
@@ -234,7 +234,7 @@ func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 			args = append(args, "--digest", c.flag)
 		}
 		require.Equal(t, console.OK, d.guarded(p).run(0, args...), d.err.String())
-		require.Contains(t, d.out.String(), c.told)
+		require.Contains(t, d.out.String(), c.text)
 		if c.untold != "" {
 			require.NotContains(t, d.out.String(), c.untold)
 		}
@@ -244,7 +244,7 @@ func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 }
 
 // W8: where nothing of dreams is told, neither are the ids of what there would be to tell, and so not how much that is.
-func TestWhereNothingOfDreamsIsToldNothingCountsThem(t *testing.T) {
+func TestWhereNothingOfDreamsIsTextNothingCountsThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		private bool
@@ -301,10 +301,10 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 		require.Contains(t, d.out.String()+d.err.String(), c.said)
 		require.Equal(t, !c.sleeps, strings.Contains(d.out.String(), "woken by"))
 		d.run(0, append(args, "--json")...)
-		var told struct{ State, Sleeps string }
-		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-		require.Equal(t, map[bool]string{true: "sleeping", false: "awake"}[c.sleeps], told.State)
-		require.Equal(t, c.sleeps, told.Sleeps != "")
+		var result struct{ State, Sleeps string }
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+		require.Equal(t, map[bool]string{true: "sleeping", false: "awake"}[c.sleeps], result.State)
+		require.Equal(t, c.sleeps, result.Sleeps != "")
 	}
 }
 
@@ -415,7 +415,7 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	require.Contains(t, d.out.String(), "echo may sleep")
 	d.hall.now.Leases = []presence.Lease{lease("mara", presence.Connect)}
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--force", "--json"))
-	var told struct{ Awake bool }
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.False(t, told.Awake)
+	var result struct{ Awake bool }
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
+	require.False(t, result.Awake)
 }

@@ -65,7 +65,7 @@ func (app *App) follow(ctx context.Context, h *Deployment, a dream.Agent, engine
 			if !v.concerns(e, id) {
 				continue
 			}
-			if err := v.tell(e); err != nil {
+			if err := v.print(e); err != nil {
 				return err
 			}
 			if ended, err = app.over(ctx, h, e, ended); err != nil {
@@ -94,20 +94,20 @@ func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine 
 	}
 	quiet, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	heard := make(chan error, 1)
-	go func() { heard <- h.Events.Await(quiet, a.ID, after) }()
+	received := make(chan error, 1)
+	go func() { received <- h.Events.Await(quiet, a.ID, after) }()
 	beat, still := v.pulses()
 	defer still()
 	for waiting := true; waiting; {
 		select {
 		case err := <-engine.Gone():
 			cancel()
-			<-heard
+			<-received
 			return app.lost(h, id, err)
 		case <-beat:
 			v.beat++
 			v.draw()
-		case err := <-heard:
+		case err := <-received:
 			if err == nil || ctx.Err() != nil || quiet.Err() == nil {
 				return errors.Join(err, ctx.Err())
 			}

@@ -17,7 +17,7 @@ type view struct {
 	app        *App
 	style      screen.Style
 	phases     map[dream.Phase]dream.Tally
-	told       []event.Event // of the dream, for the marks of its sittings
+	text       []event.Event // of the dream, for the marks of its sittings
 	begun      bool
 	last       string
 	agentState string // the latest of the agent's life, beneath, while the dream waits
@@ -42,14 +42,14 @@ func (v *view) concerns(e event.Event, id string) bool {
 	return false
 }
 
-func (v *view) tell(e event.Event) error {
+func (v *view) print(e event.Event) error {
 	if v.app.json {
 		return v.app.line(e)
 	}
 	v.stage = screen.DepthAfter(e, v.stage)
 	switch e.Type {
 	case event.Spent{}.EventType(), event.DreamInterrupted{}.EventType(), event.DreamResumed{}.EventType():
-		v.told = append(v.told, e)
+		v.text = append(v.text, e)
 	}
 	if e.Type == (event.Spent{}).EventType() {
 		var s event.Spent
@@ -93,7 +93,7 @@ func (v *view) draw() {
 			tallies = append(tallies, t)
 		}
 	}
-	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.told)...), "\n") + "\n" + v.below() + "\n"
+	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.text)...), "\n") + "\n" + v.below() + "\n"
 	if v.agentState != "" {
 		text += v.agentState + "\n"
 	}

@@ -111,11 +111,11 @@ func (a Agent) Validate() error {
 		faults = append(faults, err)
 	}
 	for role := range a.Models {
-		known := false
+		found := false
 		for _, r := range Roles {
-			known = known || r == role
+			found = found || r == role
 		}
-		if !known {
+		if !found {
 			fault("model role %q is unknown; roles are %s", role, RoleNames())
 		}
 	}

@@ -29,13 +29,13 @@ type Tally struct {
 
 // Recall is what a night did to recall, by questions made of the agent's own memories before it began.
 type Recall struct {
-	Asked  int `json:"asked"`
-	Before int `json:"before"`           // found when the night began
-	After  int `json:"after"`            // found when it ended; of one that was undone, before that
-	Lost   int `json:"lost"`             // found before and not after, because of the night
-	Gained int `json:"gained"`           // found after and not before
-	Margin int `json:"margin"`           // so many more may be lost, or come behind, than gained
-	Behind int `json:"behind,omitempty"` // still found, but behind something that the night made
+	Requested int `json:"asked"`
+	Before    int `json:"before"`           // found when the night began
+	After     int `json:"after"`            // found when it ended; of one that was undone, before that
+	Lost      int `json:"lost"`             // found before and not after, because of the night
+	Gained    int `json:"gained"`           // found after and not before
+	Margin    int `json:"margin"`           // so many more may be lost, or come behind, than gained
+	Behind    int `json:"behind,omitempty"` // still found, but behind something that the night made
 }
 
 // LongestTheme is how many characters keep a theme a theme.
@@ -85,8 +85,8 @@ type Record struct {
 // Woke is the affect that the dream left, or will leave if nothing moves it any more.
 func (n *Record) Woke() Affect { return Affect{PAD: n.After, Since: n.AfterAt, Cause: n.ID} }
 
-// Feels sets the mood that the dream begins from: the affect as of a time, or of its own when that is later.
-func (n *Record) Feels(a Affect, asOf time.Time) {
+// Affect sets the mood that the dream begins from: the affect as of a time, or of its own when that is later.
+func (n *Record) Affect(a Affect, asOf time.Time) {
 	at := asOf.UTC()
 	if a.Since.After(at) {
 		at = a.Since.UTC()

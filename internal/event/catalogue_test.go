@@ -84,7 +84,7 @@ func sources(t *testing.T, each func(path string, file *ast.File)) {
 func TestEveryActivityThatAnnouncesAnnouncesOneOfTheCatalogue(t *testing.T) {
 	t.Parallel()
 	declared, announced := map[string]bool{}, map[string]bool{}
-	asked := map[ast.Expr]bool{}                                        // the zero values that are only asked for their name
+	request := map[ast.Expr]bool{}                                      // the zero values that are only asked for their name
 	stores := []string{"internal/sqlitestore/", "internal/redisstore/"} // they read back what was announced
 	sources(t, func(path string, file *ast.File) {
 		at := strings.TrimPrefix(path, root+"/")
@@ -97,10 +97,10 @@ func TestEveryActivityThatAnnouncesAnnouncesOneOfTheCatalogue(t *testing.T) {
 					declared[n.Recv.List[0].Type.(*ast.Ident).Name] = true
 				}
 			case *ast.SelectorExpr:
-				asked[ast.Unparen(n.X)] = n.Sel.Name == "EventType"
+				request[ast.Unparen(n.X)] = n.Sel.Name == "EventType"
 			case *ast.CompositeLit:
 				of, ok := n.Type.(*ast.SelectorExpr)
-				if !ok || asked[n] {
+				if !ok || request[n] {
 					break
 				}
 				if from, ok := of.X.(*ast.Ident); ok && from.Name == "event" {

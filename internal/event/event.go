@@ -118,7 +118,7 @@ type ObserverDrifted struct {
 	Judge     string   `json:"judge"`
 	Outcomes  int      `json:"outcomes"`
 	Factor    float64  `json:"bias"`
-	Asked     float64  `json:"asked"`
+	Requested float64  `json:"asked"`
 	Drift     float64  `json:"drift"`
 	Validated float64  `json:"promoted_and_validated"`
 	Alarms    []string `json:"alarms"`
@@ -253,15 +253,15 @@ type DreamEnded struct {
 
 // NightUndone is the alarm of a night that made recall worse and was undone by itself; what it spent stays spent.
 type NightUndone struct {
-	Asked    int `json:"asked"`    // memories that were asked for
-	Before   int `json:"before"`   // of these, found when the night began
-	After    int `json:"after"`    // and when it ended
-	Lost     int `json:"lost"`     // by the night itself
-	Gained   int `json:"gained"`   // found only after it
-	Margin   int `json:"margin"`   // so many more may be lost, or come behind, than gained
-	Archived int `json:"archived"` // items that the night had made
-	Restored int `json:"restored"` // items that are as they were before it
-	Kept     int `json:"kept"`     // items that something changed since: they stay as they are
+	Requested int `json:"asked"`    // memories that were asked for
+	Before    int `json:"before"`   // of these, found when the night began
+	After     int `json:"after"`    // and when it ended
+	Lost      int `json:"lost"`     // by the night itself
+	Gained    int `json:"gained"`   // found only after it
+	Margin    int `json:"margin"`   // so many more may be lost, or come behind, than gained
+	Archived  int `json:"archived"` // items that the night had made
+	Restored  int `json:"restored"` // items that are as they were before it
+	Kept      int `json:"kept"`     // items that something changed since: they stay as they are
 
 	Behind int `json:"behind,omitempty"` // memories that were still found, but behind something that the night made
 }

@@ -76,7 +76,7 @@ func generated(t *testing.T) []byte {
 	body, err := json.Marshal(envelope.Properties)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(body, &d.Properties))
-	for name, told := range map[string]string{
+	for name, text := range map[string]string{
 		"id": "Made of the deed: one that is done twice announces once.", "seq": "1, 2, 3, … for each agent, without gaps.",
 		"schema": "The version of the schema that the event was written by.", "subsystem": "Who announces; hypnagogia is the dream engine.",
 		"agent": "The id of the agent.", "dream": "The id of the dream, when the event is one of a dream.",
@@ -87,7 +87,7 @@ func generated(t *testing.T) []byte {
 		if !ok { // anything at all
 			property = map[string]any{}
 		}
-		property["description"] = told
+		property["description"] = text
 		d.Properties[name] = property
 	}
 	d.Required = envelope.Required

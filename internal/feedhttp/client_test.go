@@ -33,20 +33,20 @@ func serve(t *testing.T, answer http.HandlerFunc) *httptest.Server {
 
 func TestAFeedIsAskedWithWhatItsURLHolds(t *testing.T) {
 	t.Parallel()
-	var asked *http.Request
+	var request *http.Request
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = r.Clone(context.Background())
+		request = r.Clone(context.Background())
 		fmt.Fprint(w, `{"data":[{"price":"67000.5"}]}`)
 	})
 	got, err := NewClient("oneiros/test", 0).Fetch(t.Context(), dream.Feed{URL: secretive(t, s.URL), Path: "$.data[0].price"})
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.InDelta(t, 67000.5, *got[0].Number, 0)
-	require.Equal(t, "oneiros/test", asked.UserAgent())
-	require.Equal(t, "application/json", asked.Header.Get("Accept"))
-	_, password, _ := asked.BasicAuth()
+	require.Equal(t, "oneiros/test", request.UserAgent())
+	require.Equal(t, "application/json", request.Header.Get("Accept"))
+	_, password, _ := request.BasicAuth()
 	require.Equal(t, "secret-password", password)
-	require.Equal(t, "/secret-path?key=secret-query", asked.URL.RequestURI())
+	require.Equal(t, "/secret-path?key=secret-query", request.URL.RequestURI())
 }
 
 func TestWhatGoesWrongIsSaidWithoutTheURLAndTheAnswer(t *testing.T) {

@@ -138,11 +138,11 @@ func (h *handler) readings(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, err, "feed "+feed)
 		return
 	}
-	said := map[string]any{"feed": feed, "readings": len(readings)}
+	values := map[string]any{"feed": feed, "readings": len(readings)}
 	if unheard != "" {
-		said["warning"] = unheard
+		values["warning"] = unheard
 	}
-	say(w, http.StatusAccepted, said)
+	say(w, http.StatusAccepted, values)
 }
 
 func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
@@ -151,24 +151,24 @@ func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	asked := struct {
+	request := struct {
 		Trigger string `json:"trigger"`
 	}{byHand}
 	if len(strings.TrimSpace(string(body))) > 0 {
-		if err := decode(body, &asked, true); err != nil {
+		if err := decode(body, &request, true); err != nil {
 			fail(w, http.StatusBadRequest, fmt.Sprintf(`read the body: %s; it must be empty or like {"trigger":"desk/price"}`, why(err)))
 			return
 		}
 	}
-	if err := alarm.ValidateTrigger(asked.Trigger); err != nil {
+	if err := alarm.ValidateTrigger(request.Trigger); err != nil {
 		fail(w, http.StatusBadRequest, "the trigger "+err.Error())
 		return
 	}
-	if err := h.Alarm.Alarm(r.Context(), handle, asked.Trigger); err != nil {
+	if err := h.Alarm.Alarm(r.Context(), handle, request.Trigger); err != nil {
 		h.failed(w, err, "agent "+handle)
 		return
 	}
-	say(w, http.StatusAccepted, map[string]any{"agent": handle, "trigger": asked.Trigger})
+	say(w, http.StatusAccepted, map[string]any{"agent": handle, "trigger": request.Trigger})
 }
 
 // read takes the body of a request to a feed or an agent of that name; it has answered when it could not.
@@ -199,8 +199,8 @@ func (h *handler) failed(w http.ResponseWriter, err error, what string) {
 	fail(w, http.StatusServiceUnavailable, what+" could not be told now; try again")
 }
 
-func fail(w http.ResponseWriter, status int, said string) {
-	say(w, status, map[string]any{"error": said})
+func fail(w http.ResponseWriter, status int, text string) {
+	say(w, status, map[string]any{"error": text})
 }
 
 func say(w http.ResponseWriter, status int, body map[string]any) {

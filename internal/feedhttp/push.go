@@ -40,15 +40,15 @@ func Pushed(body []byte) ([]dream.Reading, error) {
 // why is a fault of JSON without the library's prefix, and not longer than a line.
 func why(err error) string {
 	var kind *json.UnmarshalTypeError
-	said := strings.TrimPrefix(err.Error(), "json: ")
+	text := strings.TrimPrefix(err.Error(), "json: ")
 	if errors.As(err, &kind) {
-		said = fmt.Sprintf("%s is a %s", kind.Field, kind.Value)
+		text = fmt.Sprintf("%s is a %s", kind.Field, kind.Value)
 	}
-	if said == "EOF" {
-		said = "it is empty"
+	if text == "EOF" {
+		text = "it is empty"
 	}
-	if len(said) > 120 {
-		said = strings.ToValidUTF8(said[:117], "") + "..."
+	if len(text) > 120 {
+		text = strings.ToValidUTF8(text[:117], "") + "..."
 	}
-	return said
+	return text
 }

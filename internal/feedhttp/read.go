@@ -157,10 +157,10 @@ func named(object map[string]any) (r dream.Reading, ok bool, err error) {
 		return r, false, nil
 	}
 	for _, member := range []string{"number", "value", "state"} {
-		if said, is := scalar(object[member]); is && r.Number == nil {
-			r.Number = said.Number
-			if said.State != "" {
-				r.State = said.State
+		if answer, is := scalar(object[member]); is && r.Number == nil {
+			r.Number = answer.Number
+			if answer.State != "" {
+				r.State = answer.State
 			}
 		}
 	}

@@ -29,9 +29,9 @@ func (u Use) With(at time.Time) Use {
 
 // Renewed is from when a strength fades that was told at a time, and at which half-life: from the last use on, and the slower the
 // more often it was used.
-func Renewed(told time.Time, halfLife time.Duration, u Use) (time.Time, time.Duration) {
-	if u.Last.After(told) {
-		told = u.Last
+func Renewed(result time.Time, halfLife time.Duration, u Use) (time.Time, time.Duration) {
+	if u.Last.After(result) {
+		result = u.Last
 	}
 	for range min(max(u.Count, 0), doublings) {
 		if halfLife > 1<<61 { // it would overflow
@@ -39,5 +39,5 @@ func Renewed(told time.Time, halfLife time.Duration, u Use) (time.Time, time.Dur
 		}
 		halfLife *= 2
 	}
-	return told, halfLife
+	return result, halfLife
 }

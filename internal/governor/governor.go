@@ -56,26 +56,26 @@ type at struct {
 
 // Entry answers the receiver's "veto".
 func (w *Webhook) Entry(ctx context.Context, e dream.HookEntry) (string, error) {
-	var said struct {
+	var answer struct {
 		Veto string `json:"veto"`
 	}
 	err := w.ask(ctx, dream.AtEntry, struct {
 		at
 		dream.HookEntry
-	}{at{dream.AtEntry}, e}, &said)
-	return said.Veto, err
+	}{at{dream.AtEntry}, e}, &answer)
+	return answer.Veto, err
 }
 
 // Capture answers the receiver's "concerns".
 func (w *Webhook) Capture(ctx context.Context, c dream.HookCapture) ([]dream.Concern, error) {
-	var said struct {
+	var answer struct {
 		Concerns []dream.Concern `json:"concerns"`
 	}
 	err := w.ask(ctx, dream.AtCapture, struct {
 		at
 		dream.HookCapture
-	}{at{dream.AtCapture}, c}, &said)
-	return said.Concerns, err
+	}{at{dream.AtCapture}, c}, &answer)
+	return answer.Concerns, err
 }
 
 // Exit tells the receiver.

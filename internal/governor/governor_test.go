@@ -78,8 +78,8 @@ func TestAnAnswerThatIsNoneIsAFaultWithoutTheAddress(t *testing.T) {
 			require.NotContains(t, err.Error(), "127.0.0.1")
 		})
 	}
-	gone := &governor.Webhook{URL: "http://127.0.0.1:1/?token=hush", Secret: secret}
-	_, err := gone.Entry(context.Background(), dream.HookEntry{})
+	removed := &governor.Webhook{URL: "http://127.0.0.1:1/?token=hush", Secret: secret}
+	_, err := removed.Entry(context.Background(), dream.HookEntry{})
 	require.EqualError(t, err, "nobody answers there")
 }
 
@@ -138,11 +138,11 @@ func TestDurationsOfAQuestionAreMilliseconds(t *testing.T) {
 	t.Parallel()
 	var body []byte
 	hook := receiver(t, func(_ http.ResponseWriter, _ *http.Request, b []byte) { body = b })
-	asked := dream.HookEntry{Depths: map[dream.Behaviour]dream.DepthBound{dream.Stable: {CyclesMost: 3, Wall: 90 * time.Second, Allowed: true}}}
-	_, err := hook.Entry(t.Context(), asked)
+	request := dream.HookEntry{Depths: map[dream.Behaviour]dream.DepthBound{dream.Stable: {CyclesMost: 3, Wall: 90 * time.Second, Allowed: true}}}
+	_, err := hook.Entry(t.Context(), request)
 	require.NoError(t, err)
 	require.Contains(t, string(body), `{"cycles_least":0,"cycles_most":3,"wall_ms":90000,"allowed":true}`)
 	var read dream.HookEntry
 	require.NoError(t, json.Unmarshal(body, &read))
-	require.Equal(t, asked.Depths, read.Depths)
+	require.Equal(t, request.Depths, read.Depths)
 }

@@ -31,7 +31,7 @@ func TestABehaviouralPhaseHasItsBounds(t *testing.T) {
 
 func TestCyclesAreLoweredToTheBoundAndNeverRaised(t *testing.T) {
 	t.Parallel()
-	for asked, want := range map[int]map[dream.Behaviour]int{
+	for requests, want := range map[int]map[dream.Behaviour]int{
 		9: {"": 9, dream.Thriving: 5, dream.Stable: 3, dream.Conservation: 1, dream.Declining: 0, dream.Terminal: 0},
 		3: {"": 3, dream.Thriving: 3, dream.Stable: 3, dream.Conservation: 1, dream.Declining: 0, dream.Terminal: 0},
 		1: {"": 1, dream.Thriving: 1, dream.Stable: 1, dream.Conservation: 1, dream.Declining: 0, dream.Terminal: 0},
@@ -39,10 +39,10 @@ func TestCyclesAreLoweredToTheBoundAndNeverRaised(t *testing.T) {
 	} {
 		for b, cycles := range want {
 			knobs := dream.DefaultKnobs()
-			knobs.Cycles = asked
+			knobs.Cycles = requests
 			expected := knobs
 			expected.Cycles = cycles
-			require.Equal(t, expected, hypnagogia.Bounded(knobs, b), "%d cycles while %q", asked, b)
+			require.Equal(t, expected, hypnagogia.Bounded(knobs, b), "%d cycles while %q", requests, b)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type Bias struct {
 	Right     int     `json:"right"`
 	MeanRight float64 `json:"mean_right"` // composite of those that came true
 	Mean      float64 `json:"mean"`       // of all
-	Asked     float64 `json:"asked"`      // the correction they ask for, before its bounds
+	Requested float64 `json:"asked"`      // the correction they ask for, before its bounds
 	Drift     float64 `json:"drift"`      // its distance from the factor that held
 	Validated float64 `json:"validated"`  // promoted and came true, a share of all
 	Ordered   float64 `json:"ordered"`    // share of pairs of a right and a wrong one in which the right one scored higher; .5 is chance
@@ -51,7 +51,7 @@ const doubt = 5
 // the average, the observer may trust itself more; where they had scored below, its high marks mean little and it becomes
 // stricter. What is left over waits for its block to fill.
 func BiasOf(outcomes []Watched) Bias {
-	b := Bias{Factor: 1, Asked: 1, Ordered: .5, Outcomes: len(outcomes)}
+	b := Bias{Factor: 1, Requested: 1, Ordered: .5, Outcomes: len(outcomes)}
 	for ; len(outcomes) >= BiasEvery; outcomes = outcomes[BiasEvery:] {
 		b = b.after(outcomes[:BiasEvery])
 	}
@@ -59,7 +59,7 @@ func BiasOf(outcomes []Watched) Bias {
 }
 
 func (b Bias) after(block []Watched) Bias {
-	next := Bias{Outcomes: b.Outcomes, Blocks: b.Blocks + 1, Factor: b.Factor, Asked: 1}
+	next := Bias{Outcomes: b.Outcomes, Blocks: b.Blocks + 1, Factor: b.Factor, Requested: 1}
 	all, right, validated := 0.0, 0.0, 0
 	for _, w := range block {
 		all += unit(w.Whole)
@@ -76,10 +76,10 @@ func (b Bias) after(block []Watched) Bias {
 		next.MeanRight = right / float64(next.Right)
 	}
 	if next.Mean > 0 {
-		next.Asked = (right + doubt*next.Mean) / (float64(next.Right) + doubt) / next.Mean
+		next.Requested = (right + doubt*next.Mean) / (float64(next.Right) + doubt) / next.Mean
 	}
-	next.Drift = math.Abs(next.Asked - b.Factor)
-	next.Factor = math.Max(LeastBias, math.Min(MostBias, next.Asked))
+	next.Drift = math.Abs(next.Requested - b.Factor)
+	next.Factor = math.Max(LeastBias, math.Min(MostBias, next.Requested))
 	next.Validated = float64(validated) / float64(len(block))
 	next.Ordered = ordered(block)
 	if next.Validated < LeastValidated {

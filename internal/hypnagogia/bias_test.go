@@ -52,7 +52,7 @@ func TestTheBiasFollowsOutcomesWithinItsBounds(t *testing.T) {
 		require.Equal(t, c.blocks, got.Blocks, c.name)
 		require.Equal(t, len(c.outcomes), got.Outcomes, c.name)
 		require.InDelta(t, c.factor, got.Factor, 1e-6, c.name)
-		require.InDelta(t, c.asked, got.Asked, 1e-6, c.name)
+		require.InDelta(t, c.asked, got.Requested, 1e-6, c.name)
 		require.InDelta(t, c.drift, got.Drift, 1e-6, c.name)
 		require.InDelta(t, c.ordered, got.Ordered, 1e-6, c.name)
 		require.Equal(t, c.alarms, got.Alarms, c.name)

@@ -91,21 +91,21 @@ func Fit(pieces []Piece, characters int) []Piece {
 	const least = Margin + 1
 	var fitted []Piece
 	var sets [][]int
-	said, known := map[string]bool{}, map[string]int{}
+	values, existing := map[string]bool{}, map[string]int{}
 	for _, p := range pieces {
 		if characters < least {
 			break
 		}
 		size := utf8.RuneCountInString(p.Text) + Margin
 		key := wordKey(p.Text)
-		if size > characters || said[key] {
+		if size > characters || values[key] {
 			continue
 		}
-		set := wordSet(p.Text, known)
+		set := wordSet(p.Text, existing)
 		if slices.ContainsFunc(sets, func(other []int) bool { return alike(set, other) }) {
 			continue
 		}
-		said[key] = true
+		values[key] = true
 		sets = append(sets, set)
 		fitted = append(fitted, p)
 		characters -= size
@@ -114,13 +114,13 @@ func Fit(pieces []Piece, characters int) []Piece {
 }
 
 // wordSet is the text's words as sorted numbers; known numbers the words met so far.
-func wordSet(text string, known map[string]int) []int {
+func wordSet(text string, existing map[string]int) []int {
 	var set []int
 	for _, w := range words(text) {
-		n, ok := known[w]
+		n, ok := existing[w]
 		if !ok {
-			n = len(known)
-			known[w] = n
+			n = len(existing)
+			existing[w] = n
 		}
 		set = append(set, n)
 	}

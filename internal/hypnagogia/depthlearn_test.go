@@ -115,7 +115,7 @@ var day = time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC)
 func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
 	t.Parallel()
 	night := hypnagogia.Dreamt{ID: "n", At: day, Ran: 2}
-	told := func(sort, by string, made, at time.Duration, residual float64) hypnagogia.Judged {
+	result := func(sort, by string, made, at time.Duration, residual float64) hypnagogia.Judged {
 		return hypnagogia.Judged{Dream: by, Sort: sort, Made: day.Add(made), At: day.Add(at), Residual: residual}
 	}
 	h := time.Hour
@@ -123,10 +123,10 @@ func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
 	for i := range 4 {
 		away := time.Duration(i) * time.Minute
 		judged = append(judged,
-			told("analytical", "", -9*h+away, -h, .6), told("analytical", "", h+away, 9*h, -.2),
-			told("analytical", "n", h+away, 9*h, .9),      // its own
-			told("analytical", "", -9*h+away, 2*h, 1),     // made before, and known only after
-			told("creative/rem", "", -5*h+away, -h, -.15), // nothing of its sort after it
+			result("analytical", "", -9*h+away, -h, .6), result("analytical", "", h+away, 9*h, -.2),
+			result("analytical", "n", h+away, 9*h, .9),      // its own
+			result("analytical", "", -9*h+away, 2*h, 1),     // made before, and known only after
+			result("creative/rem", "", -5*h+away, -h, -.15), // nothing of its sort after it
 		)
 	}
 	got := hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged)
@@ -134,7 +134,7 @@ func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
 	require.InDelta(t, .4, got[0].Shrunk, 1e-9)
 	require.Equal(t, 2, got[0].Ran)
 
-	judged = append(judged, told("creative/rem", "", h, 3*h, .85), told("creative/rem", "", h, 3*h, .85), told("creative/rem", "", h, 3*h, .85))
+	judged = append(judged, result("creative/rem", "", h, 3*h, .85), result("creative/rem", "", h, 3*h, .85), result("creative/rem", "", h, 3*h, .85))
 	got = hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged)
 	require.InDelta(t, (4*.4+3*(.15-.85))/7, got[0].Shrunk, 1e-9, "each sort with itself, weighed by how much there is")
 

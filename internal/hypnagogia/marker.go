@@ -58,27 +58,27 @@ type Taught struct {
 // founds one. An episode teaches once. It answers the markers that are new or have changed, in the order in which that happened;
 // those that were given are not touched. A space that is not known teaches nothing.
 func LearnMarkers(held []Placed, episodes []Taught, c Calibration) []*dream.Marker {
-	near, known := c.Near(mergeAt)
-	if !known {
+	near, found := c.Near(mergeAt)
+	if !found {
 		return nil
 	}
-	heard := map[string]bool{}
+	received := map[string]bool{}
 	all := slices.Clone(held)
 	for i, m := range all {
 		copied := *m.Marker
 		copied.Sources = slices.Clone(m.Marker.Sources)
 		all[i].Marker = &copied
 		for _, id := range copied.Sources {
-			heard[id] = true
+			received[id] = true
 		}
 	}
 	var changed []*dream.Marker
 	for _, t := range episodes {
 		strength, valence, ok := Lesson(t.Episode)
-		if !ok || heard[t.Episode.ID] || len(t.Place) == 0 {
+		if !ok || received[t.Episode.ID] || len(t.Place) == 0 {
 			continue
 		}
-		heard[t.Episode.ID] = true
+		received[t.Episode.ID] = true
 		best, at := near, -1
 		for i, m := range all {
 			if cosine := Cosine(m.Place, t.Place); m.Marker.Valence == valence && cosine >= best {
@@ -132,8 +132,8 @@ func PlaceOf(places ...[]float32) []float32 {
 
 // Fires finds the marker that a text's place fires: the nearest of those it is near enough to; nil for none.
 func Fires(place []float32, held []Placed, c Calibration) *dream.Fired {
-	threshold, known := c.Near(fireAt)
-	if !known {
+	threshold, found := c.Near(fireAt)
+	if !found {
 		return nil
 	}
 	var best *dream.Fired

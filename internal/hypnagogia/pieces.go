@@ -53,15 +53,15 @@ const mostPieces = 24
 
 func episodePieces(e *dream.Episode, blank Piece) []Piece {
 	var pieces []Piece
-	said := map[string]bool{}
+	values := map[string]bool{}
 	add := func(part string, texts []string) {
 		for i, text := range texts {
 			name := part
 			if len(texts) > 1 {
 				name = fmt.Sprintf("%s-%d", part, i+1)
 			}
-			if key := wordKey(text); !said[key] {
-				said[key] = true
+			if key := wordKey(text); !values[key] {
+				values[key] = true
 				pieces = append(pieces, blank.with(name, text))
 			}
 		}
@@ -69,9 +69,9 @@ func episodePieces(e *dream.Episode, blank Piece) []Piece {
 	add("context", shorten([]string{flatten(e.Context)}))
 	add("action", shorten([]string{flatten(e.Action)}))
 	add("outcome", shorten([]string{flatten(e.Outcome)}))
-	if content := flatten(e.Content); !said[wordKey(content)] {
-		said := shorten(sentences(content))
-		add("content", said[:min(len(said), mostPieces)])
+	if content := flatten(e.Content); !values[wordKey(content)] {
+		texts := shorten(sentences(content))
+		add("content", texts[:min(len(texts), mostPieces)])
 	}
 	return pieces
 }

@@ -66,16 +66,16 @@ func TestDecomposingLosesNoWordAndLeavesNoBlank(t *testing.T) {
 		e := episode("e", text.Draw(r, "context"), text.Draw(r, "action"), text.Draw(r, "outcome"), text.Draw(r, "content"))
 		pieces := hypnagogia.Decompose(e)
 		refs := map[string]bool{}
-		var said strings.Builder
+		var answer strings.Builder
 		for _, p := range pieces {
 			require.NotEmpty(r, strings.TrimSpace(p.Text))
 			require.LessOrEqual(r, len([]rune(p.Text)), 280)
 			require.False(r, refs[p.Ref], "%s twice", p.Ref)
 			refs[p.Ref] = true
-			said.WriteString(p.Text)
+			answer.WriteString(p.Text)
 		}
 		for _, word := range strings.Fields(e.Context) {
-			require.Contains(r, said.String(), string([]rune(word)[:min(4, len([]rune(word)))]))
+			require.Contains(r, answer.String(), string([]rune(word)[:min(4, len([]rune(word)))]))
 		}
 		require.Equal(r, pieces, hypnagogia.Decompose(e))
 	})

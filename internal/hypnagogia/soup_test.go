@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// said is one text that a small model really gave, and where an embedder placed it.
-type said struct {
+// judgedText is one text that a small model really gave, and where an embedder placed it.
+type judgedText struct {
 	Part, Kind, Text string
 	LogProb          float64 `json:"mean_logprob"`
 	Cosines          map[string]struct {
@@ -23,7 +23,7 @@ type said struct {
 }
 
 // heard is the file's head and its texts: soup is temperature 1.6 without min-p, coherent is 1.0 with min-p .1.
-func heard(t *testing.T) (tongue hypnagogia.Tongue, spaces map[string]hypnagogia.Calibration, texts []said) {
+func heard(t *testing.T) (tongue hypnagogia.Tongue, spaces map[string]hypnagogia.Calibration, texts []judgedText) {
 	t.Helper()
 	file, err := os.Open("testdata/soup.jsonl")
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func heard(t *testing.T) (tongue hypnagogia.Tongue, spaces map[string]hypnagogia
 		memories = append(memories, set...)
 	}
 	for lines.Scan() {
-		var one said
+		var one judgedText
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &one))
 		texts = append(texts, one)
 	}
@@ -82,7 +82,7 @@ func TestRealTokenSoupScoresLowAndDistanceAloneDoesNotWin(t *testing.T) {
 	require.True(t, tongue.Heard)
 	for embedder, space := range spaces {
 		for _, parts := range [][]string{{"tuned"}, {"seen", "unseen"}, {"unseen"}} {
-			column := func(kind string, value func(said) float64) []float64 {
+			column := func(kind string, value func(judgedText) float64) []float64 {
 				var out []float64
 				for _, s := range texts {
 					if s.Kind == kind && slices.Contains(parts, s.Part) {
@@ -91,26 +91,26 @@ func TestRealTokenSoupScoresLowAndDistanceAloneDoesNotWin(t *testing.T) {
 				}
 				return out
 			}
-			near := func(s said) hypnagogia.Near {
+			near := func(s judgedText) hypnagogia.Near {
 				return hypnagogia.Near{PlaybookEmpty: true, Memory: s.Cosines[embedder].Memory, Source: s.Cosines[embedder].Source}
 			}
-			weigh := func(s said) float64 {
+			weigh := func(s judgedText) float64 {
 				meaning := hypnagogia.MeaningOf(s.Cosines[embedder].Neighbours, space.Mean)
 				return hypnagogia.Weigh(s.Text, near(s), nil, hypnagogia.Ear{Tongue: tongue, Space: space, Meaning: &meaning}).Composite
 			}
-			blind := func(s said) float64 {
+			blind := func(s judgedText) float64 {
 				return hypnagogia.Weigh(s.Text, near(s), nil, hypnagogia.Ear{Tongue: tongue, Space: space}).Composite
 			}
-			before := func(s said) float64 { return hypnagogia.Judge(s.Text, near(s)).Composite }
+			before := func(s judgedText) float64 { return hypnagogia.Judge(s.Text, near(s)).Composite }
 			figures := map[string]float64{}
-			for name, value := range map[string]func(said) float64{
-				"distance": func(s said) float64 { return hypnagogia.Distance(s.Cosines[embedder].Memory) },
-				"surface":  func(s said) float64 { return hypnagogia.Surface(s.Text) },
-				"spoken":   func(s said) float64 { return hypnagogia.SurfaceOf(s.Text, tongue).Whole },
-				"meaning": func(s said) float64 {
+			for name, value := range map[string]func(judgedText) float64{
+				"distance": func(s judgedText) float64 { return hypnagogia.Distance(s.Cosines[embedder].Memory) },
+				"surface":  func(s judgedText) float64 { return hypnagogia.Surface(s.Text) },
+				"spoken":   func(s judgedText) float64 { return hypnagogia.SurfaceOf(s.Text, tongue).Whole },
+				"meaning": func(s judgedText) float64 {
 					return hypnagogia.MeaningOf(s.Cosines[embedder].Neighbours, space.Mean).Cosine
 				},
-				"logprob": func(s said) float64 { return s.LogProb },
+				"logprob": func(s judgedText) float64 { return s.LogProb },
 				"before":  before, "blind": blind, "composite": weigh,
 			} {
 				figures[name] = auc(column("soup", value), column("coherent", value))

@@ -72,22 +72,22 @@ const (
 
 // spoken says how far the small words of one language are as frequent in a text as in speech; 1 where nobody can tell.
 func (t Tongue) spoken(text string) float64 {
-	said := plainWords(text)
-	if !t.Heard || len(said) == 0 {
+	texts := plainWords(text)
+	if !t.Heard || len(texts) == 0 {
 		return 1
 	}
 	best := 0
 	for _, list := range slices.Concat(smallWords, []map[string]bool{t.own}) {
 		n := 0
-		for _, w := range said {
+		for _, w := range texts {
 			if list[w] {
 				n++
 			}
 		}
 		best = max(best, n)
 	}
-	held := unit(float64(len(said)) / wholeLength)
-	return 1 - held*(1-stretch(float64(best)/float64(len(said)), fewSmall, enoughSmall))
+	held := unit(float64(len(texts)) / wholeLength)
+	return 1 - held*(1-stretch(float64(best)/float64(len(texts)), fewSmall, enoughSmall))
 }
 
 // plainWords are the words of a text in lower case, without figures; of what an apostrophe joins, the longer part.

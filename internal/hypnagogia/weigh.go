@@ -36,9 +36,9 @@ const understood = .5
 //   - a near copy of a memory is not new, whatever the judge says (Z3), nor is what cannot be understood;
 //   - a somatic marker that fires adds to relevance, within its bounds;
 //   - the observer's bias multiplies the whole, which stays within [0, 1].
-func Weigh(text string, near Near, said *dream.Scores, e Ear) dream.Verdict {
+func Weigh(text string, near Near, answer *dream.Scores, e Ear) dream.Verdict {
 	v := distances(near)
-	p := &dream.Parts{Way: dream.ByMeasure, Surface: SurfaceOf(text, e.Tongue), Meaning: e.Meaning, Blind: e.Blind, Judged: said, Bias: 1}
+	p := &dream.Parts{Way: dream.ByMeasure, Surface: SurfaceOf(text, e.Tongue), Meaning: e.Meaning, Blind: e.Blind, Judged: answer, Bias: 1}
 	level := e.Space.level(near)
 	far := distances(level)
 	p.Measured = dream.Scores{Novelty: farness(far, level), Relevance: closeness(level), Coherence: p.Surface.Whole}
@@ -51,8 +51,8 @@ func Weigh(text string, near Near, said *dream.Scores, e Ear) dream.Verdict {
 	}
 	v.Judge, v.Parts = Measured, p
 	v.Novelty, v.Relevance, v.Coherence = p.Measured.Novelty, p.Measured.Relevance, p.Measured.Coherence
-	if said != nil {
-		v.Novelty, v.Relevance, v.Coherence = unit(said.Novelty), unit(said.Relevance), unit(said.Coherence)
+	if answer != nil {
+		v.Novelty, v.Relevance, v.Coherence = unit(answer.Novelty), unit(answer.Relevance), unit(answer.Coherence)
 		if p.Measured.Coherence < understood {
 			v.Coherence = math.Min(v.Coherence, p.Measured.Coherence)
 		}

@@ -80,11 +80,11 @@ func TestAVerdictStaysWithinItsBounds(t *testing.T) {
 		if rapid.Bool().Draw(r, "fires") {
 			ear.Marker = &dream.Fired{Cosine: share.Draw(r, "cosine"), Threshold: share.Draw(r, "threshold"), Strength: share.Draw(r, "strength")}
 		}
-		var said *dream.Scores
+		var answer *dream.Scores
 		if rapid.Bool().Draw(r, "judged") {
-			said = &dream.Scores{Novelty: share.Draw(r, "novelty"), Relevance: share.Draw(r, "relevance"), Coherence: share.Draw(r, "coherence")}
+			answer = &dream.Scores{Novelty: share.Draw(r, "novelty"), Relevance: share.Draw(r, "relevance"), Coherence: share.Draw(r, "coherence")}
 		}
-		v := hypnagogia.Weigh(rapid.String().Draw(r, "text"), near, said, ear)
+		v := hypnagogia.Weigh(rapid.String().Draw(r, "text"), near, answer, ear)
 		for _, x := range []float64{v.Novelty, v.Relevance, v.Coherence, v.Composite, v.DistanceMemory, v.DistancePlaybook, v.Parts.Whole} {
 			require.True(r, x >= 0 && x <= 1, "%v", v)
 		}

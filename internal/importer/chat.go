@@ -62,7 +62,7 @@ func readChat(src *source, to *sink) error {
 		if head.Messages == nil {
 			head.Messages = head.Conversations
 		}
-		when, told, err := head.when(src)
+		when, reported, err := head.when(src)
 		if err != nil {
 			to.bad(in.number, err.Error())
 			return nil
@@ -73,7 +73,7 @@ func readChat(src *source, to *sink) error {
 			if err != nil {
 				return err
 			}
-			return badUnless(src.message(x, line, in.number, session, when, !told), to, in.number, "")
+			return badUnless(src.message(x, line, in.number, session, when, !reported), to, in.number, "")
 		}
 		session := scalar(head.Conversation, head.Session, head.Thread, head.ID, head.Title)
 		if session == "" {
@@ -81,7 +81,7 @@ func readChat(src *source, to *sink) error {
 		}
 		x := &exchanger{src: src, to: to, roles: true, scene: about(scalar(head.Title))}
 		for i, raw := range head.Messages {
-			err := src.message(x, raw, in.number, session, when, !told)
+			err := src.message(x, raw, in.number, session, when, !reported)
 			if err := badUnless(err, to, in.number, fmt.Sprintf("message %d: ", i+1)); err != nil {
 				return err
 			}
@@ -164,10 +164,10 @@ func (s *source) message(x *exchanger, raw []byte, line int, session string, whe
 	for _, call := range in.ToolCalls {
 		text += "\n(uses the tool " + call.Function.Name + ")"
 	}
-	switch m, told, err := in.when(s); {
+	switch m, reported, err := in.when(s); {
 	case err != nil:
 		return flaw{err.Error()}
-	case told:
+	case reported:
 		when, undated = m, false
 	}
 	if role == "system" || role == "developer" {
@@ -177,8 +177,8 @@ func (s *source) message(x *exchanger, raw []byte, line int, session string, whe
 }
 
 func (c chatTimes) when(s *source) (moment, bool, error) {
-	m, told, err := firstTime(s.zone, c.Timestamp, c.CreatedAt, c.CreateTime, c.Created, c.At, c.Time, c.Date)
-	return m, told, err
+	m, reported, err := firstTime(s.zone, c.Timestamp, c.CreatedAt, c.CreateTime, c.Created, c.At, c.Time, c.Date)
+	return m, reported, err
 }
 
 // speakerOf keeps a person's or a tool's own name and otherwise the role, ShareGPT's names made OpenAI's.

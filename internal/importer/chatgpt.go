@@ -65,7 +65,7 @@ func (s *source) gptTalk(c *gptConversation, to *sink, line int) error {
 	if session == "" {
 		session = s.origin(line)
 	}
-	when, told, err := firstTime(s.zone, c.CreateTime)
+	when, reported, err := firstTime(s.zone, c.CreateTime)
 	if err != nil {
 		to.bad(line, "create_time: "+err.Error())
 	}
@@ -85,9 +85,9 @@ func (s *source) gptTalk(c *gptConversation, to *sink, line int) error {
 			continue
 		}
 		if dated {
-			when, told = own, true
+			when, reported = own, true
 		}
-		t := turn{line: line, speaker: speakerOf(m.Author.Role, m.Author.Name), taint: m.taint(), text: m.text(), session: session, when: when, undated: !told}
+		t := turn{line: line, speaker: speakerOf(m.Author.Role, m.Author.Name), taint: m.taint(), text: m.text(), session: session, when: when, undated: !reported}
 		if err := x.take(t); err != nil {
 			return err
 		}
@@ -161,13 +161,13 @@ func (m *gptMessage) text() string {
 	}
 	var out []string
 	for _, part := range m.Content.Parts {
-		if said := partText(part); said != "" {
-			out = append(out, said)
+		if text := partText(part); text != "" {
+			out = append(out, text)
 		}
 	}
-	for _, said := range []string{m.Content.Text, m.Content.Result} {
-		if said != "" {
-			out = append(out, said)
+	for _, text := range []string{m.Content.Text, m.Content.Result} {
+		if text != "" {
+			out = append(out, text)
 		}
 	}
 	return strings.Join(out, "\n")

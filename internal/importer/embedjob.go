@@ -161,12 +161,12 @@ func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder, 
 
 func (w *EmbedWorker) announce(ctx context.Context, agent dream.Agent, moved Moved, began time.Time) error {
 	now := w.Now()
-	told := event.MemoriesEmbedded{Space: moved.To, Embedded: moved.Placed, Took: now.Sub(began).Milliseconds()}
+	result := event.MemoriesEmbedded{Space: moved.To, Embedded: moved.Placed, Took: now.Sub(began).Milliseconds()}
 	id := fmt.Sprintf("embedded/%s/%d", w.Holder, began.UnixNano())
 	_, err := w.Store.Commit(ctx, memory.Write{
 		Agent:  agent.ID,
 		Cause:  "embed",
-		Events: []event.Event{event.New(id, agent.ID, "", now.UTC(), told)},
+		Events: []event.Event{event.New(id, agent.ID, "", now.UTC(), result)},
 	})
 	return err
 }

@@ -203,8 +203,8 @@ func (l *latecomer) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, e
 func TestTheJobOfAnAgentThatWasRemovedEnds(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	gone := memory.EmbedJob{Agent: "gone", Asked: s.at}
-	_, err := s.PutEmbedJob(t.Context(), gone, s.at)
+	removed := memory.EmbedJob{Agent: "gone", Asked: s.at}
+	_, err := s.PutEmbedJob(t.Context(), removed, s.at)
 	require.NoError(t, err)
 	s.imports(20)
 	require.NoError(t, s.worker("server", embedder(&letters{space: old})).Round(t.Context()))
@@ -244,9 +244,9 @@ func TestTheBackgroundMovesNoMemoryAndDropsNothingOfAMove(t *testing.T) {
 	require.Positive(t, spaces[next], "what a person's move has collected stays")
 
 	require.NoError(t, importer.RequestEmbedding(t.Context(), s, s.agent, s.at))
-	asked := &letters{space: next}
-	require.NoError(t, s.worker("server", embedder(asked)).Round(t.Context()))
-	require.Empty(t, asked.calls, "an embedder of another space is not even asked")
+	request := &letters{space: next}
+	require.NoError(t, s.worker("server", embedder(request)).Round(t.Context()))
+	require.Empty(t, request.calls, "an embedder of another space is not even asked")
 	require.Contains(t, s.job().Failure, "oneiros memory embed --agent a")
 	require.Equal(t, old, spaceOf(t, s))
 }

@@ -163,7 +163,7 @@ func TestThePlaybookReadsAsADocument(t *testing.T) {
 
 func TestAPlaybookHoldsNothingToClickOn(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"Look at https://tides.example/a_b?c=*d* each day.":   "Look at `https://tides.example/a_b?c=*d*` each day.",
 		"_http://x.example_ and WWW.Tides.Example":            "\\_`http://x.example_` and `WWW.Tides.Example`",
 		"Write to mara@tides.example, or mailto:m@x.example.": "Write to `mara@tides.example,` or `mailto:m@x.example.`",
@@ -171,7 +171,7 @@ func TestAPlaybookHoldsNothingToClickOn(t *testing.T) {
 		"`https://x.example` stays code":                      "\\``https://x.example`\\` stays code",
 		"At 3:15 it is 5/6, e.g. a_b @ noon":                  "At 3:15 it is 5/6, e.g. a\\_b @ noon",
 	} {
-		written := importer.PlaybookMarkdown([]*dream.Playbook{{Head: dream.Head{State: dream.Live}, Content: said}}, nil)
+		written := importer.PlaybookMarkdown([]*dream.Playbook{{Head: dream.Head{State: dream.Live}, Content: text}}, nil)
 		require.Contains(t, written, "- "+want+"  \n")
 	}
 }

@@ -26,7 +26,7 @@ type shelf struct {
 func (s *shelf) Commit(_ context.Context, w memory.Write) (memory.Receipt, error) {
 	var r memory.Receipt
 	for _, item := range w.Add {
-		if _, known := s.items[item.Header().ID]; known {
+		if _, found := s.items[item.Header().ID]; found {
 			r.Known++
 			continue
 		}

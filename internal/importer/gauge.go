@@ -72,7 +72,7 @@ func (g *gauge) measure(d *draft) rawMarks {
 		if w.capital && !w.initial {
 			names++
 		}
-		if _, known := g.met[w.hash]; !known {
+		if _, found := g.met[w.hash]; !found {
 			fresh++
 			if len(g.met) < vocabulary {
 				g.met[w.hash] = struct{}{}

@@ -218,16 +218,16 @@ func TestProgressGrowsToTheSizeOfTheFiles(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	opts := options()
-	var told []int64
+	var result []int64
 	file := text("year.jsonl", year(2000))
 	opts.Progress = func(done, total int64) {
 		require.Equal(t, file.Size, total)
-		told = append(told, done)
+		result = append(result, done)
 	}
 	bring(t, store(t, a), a, opts, file)
-	require.Greater(t, len(told), 3)
-	require.IsNonDecreasing(t, told)
-	require.Equal(t, file.Size, told[len(told)-1])
+	require.Greater(t, len(result), 3)
+	require.IsNonDecreasing(t, result)
+	require.Equal(t, file.Size, result[len(result)-1])
 }
 
 func TestAnImportThatIsCalledOffIsFinishedByDoingItAgain(t *testing.T) {
@@ -267,9 +267,9 @@ func TestAFileThatGrowsMeanwhileIsRefused(t *testing.T) {
 
 func TestAFileThatCannotBeOpenedIsNamed(t *testing.T) {
 	t.Parallel()
-	gone := errors.New("gone")
-	file := importer.File{Name: "lost.jsonl", Open: func() (io.ReadCloser, error) { return nil, gone }}
+	notFound := errors.New("gone")
+	file := importer.File{Name: "lost.jsonl", Open: func() (io.ReadCloser, error) { return nil, notFound }}
 	_, err := importer.Import(context.Background(), store(t), someone("a"), []importer.File{file}, options())
-	require.ErrorIs(t, err, gone)
+	require.ErrorIs(t, err, notFound)
 	require.ErrorContains(t, err, "lost.jsonl")
 }

@@ -27,11 +27,11 @@ func (s *source) itemLine(kind dream.Kind, raw []byte) (dream.Item, error) {
 	if err := json.Unmarshal(raw, &loose); err != nil {
 		return nil, errors.New(notJSON(err))
 	}
-	when, told, err := firstTime(s.zone, loose["at"])
+	when, reported, err := firstTime(s.zone, loose["at"])
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("at: %w", err)
-	case !told:
+	case !reported:
 		return nil, errors.New("at is missing; use RFC 3339 such as 2026-03-05T14:30:00Z")
 	}
 	loose["at"], _ = json.Marshal(when.at)
@@ -64,22 +64,22 @@ func (s *source) itemLine(kind dream.Kind, raw []byte) (dream.Item, error) {
 }
 
 // complete cleans the text of an item and gives defaults to what a person would leave out, marked derived.
-func (s *source) complete(item dream.Item, told map[string]json.RawMessage) error {
+func (s *source) complete(item dream.Item, values map[string]json.RawMessage) error {
 	lacks := func(field string) bool {
-		if told[field] != nil {
+		if values[field] != nil {
 			return false
 		}
 		item.Header().Derived = append(item.Header().Derived, field)
 		return true
 	}
-	wash := washing(told["id"] != nil && told["agent"] != nil && told["state"] != nil)
+	wash := washing(values["id"] != nil && values["agent"] != nil && values["state"] != nil)
 	switch it := item.(type) {
 	case *dream.Semantic:
 		it.Content = wash(it.Content)
-		if told["strength"] == nil && lacks("strength") {
+		if values["strength"] == nil && lacks("strength") {
 			it.Strength = .5
 		}
-		if told["due"] == nil && s.due != nil && lacks("due") {
+		if values["due"] == nil && s.due != nil && lacks("due") {
 			it.Due = s.due(it.At, it.Strength)
 		}
 		if it.Due.Before(earliest) && !it.Due.IsZero() {

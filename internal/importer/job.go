@@ -52,7 +52,7 @@ func newJob(ctx context.Context, store memory.Store, agent dream.Agent, files []
 	for _, f := range files {
 		j.meter.total += f.Size
 	}
-	j.meter.tell = opts.Progress
+	j.meter.progress = opts.Progress
 	return j, nil
 }
 

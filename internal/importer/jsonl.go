@@ -104,11 +104,11 @@ func (s *source) episodeLine(raw []byte, number int) (*draft, error) {
 		return nil, errors.New(notJSON(err))
 	}
 	d := &draft{line: number, exact: in.ID != "" && in.Agent != "" && in.State != "", dated: true}
-	when, told, err := firstTime(s.zone, in.At)
+	when, reported, err := firstTime(s.zone, in.At)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("at: %w", err)
-	case !told:
+	case !reported:
 		return nil, errors.New("at is missing; use RFC 3339 such as 2026-03-05T14:30:00Z")
 	}
 	d.stamp = when.stamp

@@ -157,17 +157,17 @@ func illustrate(topics, statements []lore, used map[string]bool, n int) (shown, 
 			bare = append(bare, t)
 			continue
 		}
-		said := ""
+		text := ""
 		for i, s := range statements {
 			if s.speaker == t.speaker && mentions(lower[i], t.about) && !used[s.words] {
-				said = s.words
+				text = s.words
 				break
 			}
 		}
 		switch {
-		case said != "":
-			used[said] = true
-			t.content = sentence(t.content + ": " + quoted(said))
+		case text != "":
+			used[text] = true
+			t.content = sentence(t.content + ": " + quoted(text))
 			shown = append(shown, t)
 		case t.telling:
 			t.content = sentence(t.content)

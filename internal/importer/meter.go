@@ -10,11 +10,11 @@ const firstShare = .25
 
 // meter tells progress in bytes of the sources.
 type meter struct {
-	total  int64
-	bytes  int64 // of this reading
-	second bool
-	told   int64
-	tell   func(done, total int64)
+	total    int64
+	bytes    int64 // of this reading
+	second   bool
+	told     int64
+	progress func(done, total int64)
 }
 
 func (m *meter) count(n int) {
@@ -32,15 +32,15 @@ func (m *meter) secondReading() {
 }
 
 func (m *meter) finish() {
-	if m.tell != nil {
-		m.tell(m.total, m.total)
+	if m.progress != nil {
+		m.progress(m.total, m.total)
 	}
 }
 
 func (m *meter) say(done int64) {
-	if m.tell != nil && done > m.told {
+	if m.progress != nil && done > m.told {
 		m.told = done
-		m.tell(done, max(m.total, done))
+		m.progress(done, max(m.total, done))
 	}
 }
 

@@ -22,8 +22,8 @@ func contentText(raw json.RawMessage) (string, error) {
 	}
 	var out []string
 	for _, part := range parts {
-		if said := partText(part); said != "" {
-			out = append(out, said)
+		if text := partText(part); text != "" {
+			out = append(out, text)
 		}
 	}
 	return strings.Join(out, "\n"), nil

@@ -56,11 +56,11 @@ func TestAMemoryMovesToAnotherEmbedder(t *testing.T) {
 	s, a := lived(t, 300)
 	l := &letters{space: next}
 	e := embedder(l)
-	asked, err := importer.Survey(t.Context(), s, a, e)
+	request, err := importer.Survey(t.Context(), s, a, e)
 	require.NoError(t, err)
-	require.Equal(t, old, asked.From)
-	require.Empty(t, asked.To)
-	require.Equal(t, alive(t, s), asked.Count())
+	require.Equal(t, old, request.From)
+	require.Empty(t, request.To)
+	require.Equal(t, alive(t, s), request.Count())
 	require.Empty(t, l.calls, "a survey asks nobody")
 
 	var last, total int64
@@ -69,7 +69,7 @@ func TestAMemoryMovesToAnotherEmbedder(t *testing.T) {
 	require.Equal(t, importer.Moved{From: old, To: next, Placed: alive(t, s)}, moved)
 	require.EqualValues(t, alive(t, s), last)
 	require.Equal(t, last, total)
-	require.Equal(t, asked.Calls, l.calls, "the survey foretells every call")
+	require.Equal(t, request.Calls, l.calls, "the survey foretells every call")
 	for _, call := range l.calls {
 		require.LessOrEqual(t, len(call), importer.MaxEmbed)
 	}
@@ -78,9 +78,9 @@ func TestAMemoryMovesToAnotherEmbedder(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, hits, alive(t, s))
 
-	asked, err = importer.Survey(t.Context(), s, a, e)
+	request, err = importer.Survey(t.Context(), s, a, e)
 	require.NoError(t, err)
-	require.Equal(t, importer.Unplaced{From: next, To: next}, asked)
+	require.Equal(t, importer.Unplaced{From: next, To: next}, request)
 	paid := l.texts()
 	moved, err = importer.Reembed(t.Context(), s, a, e, nil)
 	require.NoError(t, err)
@@ -109,10 +109,10 @@ func TestAMoveGoesOnWhereItWasInterruptedAndPlacesNothingTwice(t *testing.T) {
 		require.ErrorIs(t, err, down)
 		require.Equal(t, old, spaceOf(t, s))
 		require.Equal(t, importer.MaxEmbed, moved.Placed)
-		asked, err := importer.Survey(t.Context(), s, a, e)
+		request, err := importer.Survey(t.Context(), s, a, e)
 		require.NoError(t, err)
-		require.Equal(t, next, asked.To, "what is collected names the space")
-		require.Equal(t, alive(t, s)-calls*importer.MaxEmbed, asked.Count())
+		require.Equal(t, next, request.To, "what is collected names the space")
+		require.Equal(t, alive(t, s)-calls*importer.MaxEmbed, request.Count())
 	}
 	require.Equal(t, alive(t, s), l.texts())
 	require.Equal(t, next, spaceOf(t, s))

@@ -33,7 +33,7 @@ func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
 		text = whole(text)
 		k.tokens = words(text, k.tokens[:0])
 		weight, key := 0.0, who
-		var told, names int
+		var count, names int
 		leans := 0
 		for i, w := range k.tokens {
 			if leaning[w.hash] && (i < 6 || address[w.hash]) {
@@ -43,22 +43,22 @@ func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
 			if w.plain {
 				continue
 			}
-			told++
+			count++
 			if w.capital && !w.initial {
 				names++
 			}
 		}
-		if told < leastStated {
+		if count < leastStated {
 			continue
 		}
-		weight = float64(min(told, 9)) + float64(min(names, 2)) + 3*strength(feel(k.tokens, 0))
+		weight = float64(min(count, 9)) + float64(min(names, 2)) + 3*strength(feel(k.tokens, 0))
 		if ofOneself(k.tokens) {
 			weight += 6
 		}
 		weight -= 3 * float64(min(leans, 3))
 		s := k.statements[key]
 		if s == nil {
-			s = &statement{speaker: v.speaker, text: text, scene: scene, told: told, weight: weight}
+			s = &statement{speaker: v.speaker, text: text, scene: scene, told: count, weight: weight}
 			k.statements[key] = s
 		}
 		s.note(ep)

@@ -86,8 +86,8 @@ func (d *draft) actionOf(next *draft) string {
 		return sentence(name(d.said[0].speaker) + " " + said(opening, actionRunes, "said", "asked"))
 	}
 	text := d.ep.Content
-	if told := sentences(text); len(told) > 1 && !answered(d, next) {
-		text = strings.Join(told[:len(told)-1], " ")
+	if lines := sentences(text); len(lines) > 1 && !answered(d, next) {
+		text = strings.Join(lines[:len(lines)-1], " ")
 	}
 	if d.ep.Speaker != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(d.ep.Speaker)) {
 		return sentence(name(d.ep.Speaker) + " " + said(text, actionRunes, "said", "asked"))
@@ -103,8 +103,8 @@ func (d *draft) outcomeOf(next *draft) string {
 	if answered(d, next) {
 		return sentence(name(next.ep.Speaker) + " " + said(next.ep.Content, outcomeRunes, "answered", "asked in return"))
 	}
-	if told := sentences(d.ep.Content); len(told) > 1 {
-		return sentence(whole(clip(told[len(told)-1], outcomeRunes)))
+	if lines := sentences(d.ep.Content); len(lines) > 1 {
+		return sentence(whole(clip(lines[len(lines)-1], outcomeRunes)))
 	}
 	if next != nil {
 		return sentence("what came next: " + quoted(gist(next.ep.Content, outcomeRunes)))

@@ -118,21 +118,21 @@ func clip(s string, n int) string {
 }
 
 // substance drops the opening courtesies of a text ("Wow, Ana!", "Thanks!") when more follows.
-func substance(said []string) []string {
-	for len(said) > 1 && contentWords(said[0]) < 2 {
-		said = said[1:]
+func substance(texts []string) []string {
+	for len(texts) > 1 && contentWords(texts[0]) < 2 {
+		texts = texts[1:]
 	}
-	return said
+	return texts
 }
 
 // passage is what a text says in at most n runes: whole sentences from the first of substance on.
 func passage(s string, n int) string {
-	said := substance(sentences(s))
-	if len(said) == 0 {
+	texts := substance(sentences(s))
+	if len(texts) == 0 {
 		return clip(flat(s), n)
 	}
-	out := clip(said[0], n)
-	for _, sentence := range said[1:] {
+	out := clip(texts[0], n)
+	for _, sentence := range texts[1:] {
 		if utf8.RuneCountInString(out)+1+utf8.RuneCountInString(sentence) > n {
 			break
 		}

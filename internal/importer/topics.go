@@ -138,7 +138,7 @@ func (k *knowledge) topicLore() []lore {
 		if !named {
 			what = strings.ToLower(what)
 		}
-		out = append(out, lore{content: k.tellTopic(t, what, named), weight: weight, trace: &t.trace, speaker: t.speaker, telling: named || t.size > 1, about: strings.ToLower(what)})
+		out = append(out, lore{content: k.reportTopic(t, what, named), weight: weight, trace: &t.trace, speaker: t.speaker, telling: named || t.size > 1, about: strings.ToLower(what)})
 	}
 	return heaviest(out)
 }
@@ -181,7 +181,7 @@ func (k *knowledge) isSpeaker(surface string) bool {
 	return false
 }
 
-func (k *knowledge) tellTopic(t *topic, what string, named bool) string {
+func (k *knowledge) reportTopic(t *topic, what string, named bool) string {
 	many := !named && inPlural(what)
 	switch {
 	case named:

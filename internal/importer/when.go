@@ -79,7 +79,7 @@ func unixTime(n int64) moment {
 }
 
 // firstTime reads the first of several fields that holds a value.
-func firstTime(zone *time.Location, fields ...json.RawMessage) (m moment, told bool, err error) {
+func firstTime(zone *time.Location, fields ...json.RawMessage) (m moment, reported bool, err error) {
 	for _, raw := range fields {
 		if s := strings.TrimSpace(string(raw)); s != "" && s != "null" && s != `""` {
 			m, err = readTime(raw, zone)

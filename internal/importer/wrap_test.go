@@ -57,7 +57,7 @@ func TestSubjectsAgreeWithTheirVerb(t *testing.T) {
 	k := newKnowledge("a")
 	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	tell := func(what string) string {
-		return sentence(k.tellTopic(&topic{first: at, trace: trace{last: at}, seen: 2, the: 2}, what, false))
+		return sentence(k.reportTopic(&topic{first: at, trace: trace{last: at}, seen: 2, the: 2}, what, false))
 	}
 	require.Equal(t, "The gulls come up again and again.", tell("gulls"))
 	require.Equal(t, "The boat comes up again and again.", tell("boat"))

@@ -155,8 +155,8 @@ type remembered struct {
 
 // Lookup finds a model. One that is not configured is looked for again.
 func (r *remembered) Lookup(model string) (Spec, error) {
-	if known, ok := r.all.Load(model); ok {
-		return *known.(*Spec), nil
+	if existing, ok := r.all.Load(model); ok {
+		return *existing.(*Spec), nil
 	}
 	spec, err := r.from.Lookup(model)
 	if err == nil {

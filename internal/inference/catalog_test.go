@@ -92,20 +92,20 @@ func TestASpaceBelongsToTheEmbedderThatMakesIt(t *testing.T) {
 	require.False(t, own.Makes("openai/text-embedding-3-small/1536"))
 }
 
-// asked is a catalogue that counts who asks.
-type asked struct {
+// query is a catalogue that counts who asks.
+type query struct {
 	inference.Table
 	times map[string]int
 }
 
-func (a asked) Lookup(model string) (inference.Spec, error) {
+func (a query) Lookup(model string) (inference.Spec, error) {
 	a.times[model]++
 	return a.Table.Lookup(model)
 }
 
 func TestARememberedCatalogueIsAskedOnceForEachModelThatItHas(t *testing.T) {
 	t.Parallel()
-	from := asked{inference.Table{"a/x": {Name: "a/x", Provider: "a", Context: 9}}, map[string]int{}}
+	from := query{inference.Table{"a/x": {Name: "a/x", Provider: "a", Context: 9}}, map[string]int{}}
 	c := inference.Remembered(from)
 	for range 3 {
 		s, err := c.Lookup("a/x")

@@ -26,7 +26,7 @@ var tokenizers = map[string]func() *codec.Codec{
 // known, else one token for each byte, which no byte-level tokenizer exceeds.
 func CountPrompt(spec Spec, r Request) int64 {
 	each := int64(perMessageUnknown)
-	if _, known := tokenizers[spec.Tokenizer]; known {
+	if _, found := tokenizers[spec.Tokenizer]; found {
 		each = perMessage
 	}
 	n := int64(perPrompt)
@@ -42,8 +42,8 @@ func CountPrompt(spec Spec, r Request) int64 {
 // CountText is an upper bound of the tokens of a text, without any wrapping.
 func CountText(spec Spec, text string) int64 {
 	text = string([]rune(text)) // a stray byte is sent as U+FFFD
-	load, known := tokenizers[spec.Tokenizer]
-	if !known || tangled(text) {
+	load, found := tokenizers[spec.Tokenizer]
+	if !found || tangled(text) {
 		return int64(len(text))
 	}
 	n, err := load().Count(text)

@@ -36,7 +36,7 @@ func Halt(spec Spec, text string, tokens int) string {
 }
 
 func length(spec Spec, text string) int {
-	if _, known := tokenizers[spec.Tokenizer]; known {
+	if _, found := tokenizers[spec.Tokenizer]; found {
 		return int(CountText(spec, text))
 	}
 	return (len(text) + bytesPerToken - 1) / bytesPerToken

@@ -12,12 +12,12 @@ func Legible(text string) string {
 		return text
 	}
 	const telling = 12 // shorter strings are keys and references
-	var said []string
+	var texts []string
 	var b strings.Builder
 	inside, escaped := false, false
 	keep := func() {
 		if s := strings.TrimSpace(b.String()); len([]rune(s)) >= telling {
-			said = append(said, s)
+			texts = append(texts, s)
 		}
 		b.Reset()
 	}
@@ -41,7 +41,7 @@ func Legible(text string) string {
 		}
 	}
 	keep()
-	return strings.Join(said, "\n")
+	return strings.Join(texts, "\n")
 }
 
 // Drawn counts the distinct lines that a text takes up: those with which it shares at least two of its words of five

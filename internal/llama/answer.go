@@ -28,8 +28,8 @@ type Ask struct {
 	Top       int // how many of the likeliest tokens to tell beside each; 0 for none
 }
 
-// Told is what a generation gave. Its Text is the pieces that were said, joined.
-type Told struct {
+// Generation is what a generation gave. Its Text is the pieces that were said, joined.
+type Generation struct {
 	Text     string
 	Finish   inference.Finish
 	Read     int      // tokens of the prompt
@@ -43,32 +43,32 @@ type Told struct {
 
 // Answer makes one answer. say is called with each piece in order; false ends the answer at that piece. Failures are as
 // inference.Model's.
-func (e *Engine) Answer(ctx context.Context, a Ask, say func(Piece) bool) (Told, error) {
-	told := Told{Finish: inference.Cut, Sampling: a.Sampling}
+func (e *Engine) Answer(ctx context.Context, a Ask, say func(Piece) bool) (Generation, error) {
+	generation := Generation{Finish: inference.Cut, Sampling: a.Sampling}
 	if ctx.Err() != nil {
-		return told, cut(ctx, 0)
+		return generation, cut(ctx, 0)
 	}
 	leave, err := e.enter()
 	if err != nil {
-		return told, err
+		return generation, err
 	}
 	defer leave()
 	job, err := e.prepare(a)
 	if err != nil {
-		return told, err
+		return generation, err
 	}
 	d, err := e.sit(ctx)
 	if err != nil {
-		return told, err
+		return generation, err
 	}
 	defer e.rise(d)
 	release := d.watch(ctx, a.Idle, e.closing)
 	defer release()
 	if a.Steering != nil {
-		told.Steered = a.Steering.String()
+		generation.Steered = a.Steering.String()
 	}
-	told.Read = len(job.prompt)
-	return d.answer(ctx, job, say, told)
+	generation.Read = len(job.prompt)
+	return d.answer(ctx, job, say, generation)
 }
 
 // job is an ask that was found right.
@@ -163,34 +163,34 @@ func cut(ctx context.Context, n int) error {
 }
 
 // answer reads the prompt and makes tokens until the answer ends.
-func (d *llamaContext) answer(ctx context.Context, j job, say func(Piece) bool, told Told) (Told, error) {
+func (d *llamaContext) answer(ctx context.Context, j job, say func(Piece) bool, generation Generation) (Generation, error) {
 	v := &voice{stops: j.Stop, say: say, over: func() bool { return ctx.Err() != nil }}
 	alive := func() bool { d.sign(); return ctx.Err() == nil && !d.stop.Load() }
 	err := d.steer(j.Steering)
 	defer d.straighten()
 	var raw []float32
 	if err == nil {
-		raw, told.Known, err = d.read(j.prompt, alive)
+		raw, generation.Known, err = d.read(j.prompt, alive)
 	}
 	if err == nil {
-		told.Finish, told.Made, err = d.speak(ctx, j, v, raw)
+		generation.Finish, generation.Made, err = d.speak(ctx, j, v, raw)
 	}
-	told.Text, told.Pieces = v.text.String(), v.pieces
+	generation.Text, generation.Pieces = v.text.String(), v.pieces
 	if v.tokens > 0 {
 		mean := v.sum / float64(v.tokens)
-		told.LogProb = &mean
+		generation.LogProb = &mean
 	}
 	if err == nil {
-		return told, nil
+		return generation, nil
 	}
-	told.Finish = inference.Cut
+	generation.Finish = inference.Cut
 	switch {
 	case ctx.Err() != nil:
-		return told, cut(ctx, told.Made)
+		return generation, cut(ctx, generation.Made)
 	case d.idle.Load():
-		return told, &inference.Failure{Kind: inference.Broken, Message: fmt.Sprintf("the model was silent for %s", j.Idle), Err: err}
+		return generation, &inference.Failure{Kind: inference.Broken, Message: fmt.Sprintf("the model was silent for %s", j.Idle), Err: err}
 	case errors.Is(err, errStopped):
-		return told, &inference.Failure{Kind: inference.Unavailable, Message: "the model is being closed", Err: err}
+		return generation, &inference.Failure{Kind: inference.Unavailable, Message: "the model is being closed", Err: err}
 	}
-	return told, &inference.Failure{Kind: inference.Broken, Message: err.Error(), Err: err}
+	return generation, &inference.Failure{Kind: inference.Broken, Message: err.Error(), Err: err}
 }

@@ -97,25 +97,25 @@ func (d *llamaContext) forget() {
 // read takes in a prompt and gives what the model puts out after its last token. alive is called after each chunk; false
 // stops there.
 func (d *llamaContext) read(prompt []yl.Token, alive func() bool) ([]float32, int, error) {
-	known := 0
-	for known < len(d.held) && known < len(prompt)-1 && d.held[known] == prompt[known] {
-		known++
+	existing := 0
+	for existing < len(d.held) && existing < len(prompt)-1 && d.held[existing] == prompt[existing] {
+		existing++
 	}
-	known -= known % chunk
-	if ok, err := yl.MemorySeqRm(d.memory, 0, yl.Pos(known), -1); err != nil || !ok || known == 0 {
+	existing -= existing % chunk
+	if ok, err := yl.MemorySeqRm(d.memory, 0, yl.Pos(existing), -1); err != nil || !ok || existing == 0 {
 		d.forget()
-		known = 0
+		existing = 0
 	}
-	d.held = d.held[:known]
-	for at := known; at < len(prompt); {
+	d.held = d.held[:existing]
+	for at := existing; at < len(prompt); {
 		if !alive() {
 			d.forget()
-			return nil, known, errStopped
+			return nil, existing, errStopped
 		}
 		end := min(at+chunk, len(prompt))
 		if err := d.decode(prompt[at:end]); err != nil {
 			d.forget()
-			return nil, known, err
+			return nil, existing, err
 		}
 		if end-at == chunk {
 			d.held = append(d.held, prompt[at:end]...)
@@ -123,7 +123,7 @@ func (d *llamaContext) read(prompt []yl.Token, alive func() bool) ([]float32, in
 		at = end
 	}
 	raw, err := d.output()
-	return raw, known, err
+	return raw, existing, err
 }
 
 // next takes in one token and gives what the model puts out after it.

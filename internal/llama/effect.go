@@ -20,7 +20,7 @@ type Trial struct {
 	Tokens   int // of an answer, at most
 	Sampling inference.Sampling
 	Embed    func(ctx context.Context, texts []string) ([][]float32, error)
-	Tell     func(done, all int)
+	Progress func(done, all int)
 }
 
 // Effect answers the questions at each strength and measures what came, one row a strength.
@@ -45,8 +45,8 @@ func (e *Engine) Effect(ctx context.Context, t Trial) ([]steering.Row, error) {
 					return rows, fmt.Errorf("at alpha %g, %q, seed %d: %w", alpha, prompt, seed, err)
 				}
 				texts = append(texts, text)
-				if done++; t.Tell != nil {
-					t.Tell(done, all)
+				if done++; t.Progress != nil {
+					t.Progress(done, all)
 				}
 			}
 		}
@@ -69,21 +69,21 @@ func (e *Engine) tried(ctx context.Context, t Trial, row *steering.Row, alpha fl
 	if alpha != 0 {
 		ask.Steering = &inference.Steering{Vector: t.Vector, From: t.From, To: t.To, Alpha: alpha}
 	}
-	told, err := e.Answer(ctx, ask, nil)
+	generation, err := e.Answer(ctx, ask, nil)
 	if err != nil {
 		return "", err
 	}
-	text := strings.TrimSpace(told.Text)
+	text := strings.TrimSpace(generation.Text)
 	row.Answers++
 	if text == "" { // it ended at once; there is nothing to measure but its words
 		return "", nil
 	}
-	plain, err := e.Score(ctx, ask.Messages, told.Text)
+	plain, err := e.Score(ctx, ask.Messages, generation.Text)
 	if err != nil {
 		return "", err
 	}
 	row.Plain += plain
-	row.LogProb += *told.LogProb
+	row.LogProb += *generation.LogProb
 	row.Surface += hypnagogia.Surface(text)
 	return text, nil
 }

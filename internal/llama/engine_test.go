@@ -22,11 +22,11 @@ func story(tokens int) Ask {
 	}
 }
 
-func say(t *testing.T, e *Engine, a Ask) Told {
+func say(t *testing.T, e *Engine, a Ask) Generation {
 	t.Helper()
-	told, err := e.Answer(t.Context(), a, nil)
+	generation, err := e.Answer(t.Context(), a, nil)
 	require.NoError(t, err)
-	return told
+	return generation
 }
 
 func TestTheSameSeedSaysTheSameAndAnotherSaysElse(t *testing.T) {
@@ -198,7 +198,7 @@ func TestEachTokenTellsItsOdds(t *testing.T) {
 	a := story(6)
 	a.Top, a.Sampling = 3, inference.Sampling{Temperature: ptr(0.0)}
 	var tokens []Token
-	told, err := e.Answer(t.Context(), a, func(p Piece) bool { tokens = append(tokens, p.Tokens...); return true })
+	generation, err := e.Answer(t.Context(), a, func(p Piece) bool { tokens = append(tokens, p.Tokens...); return true })
 	require.NoError(t, err)
 	require.Len(t, tokens, 6)
 	var sum float64
@@ -208,7 +208,7 @@ func TestEachTokenTellsItsOdds(t *testing.T) {
 		require.LessOrEqual(t, token.Top[1].LogProb, token.Top[0].LogProb)
 		sum += token.LogProb
 	}
-	require.InDelta(t, sum/6, *told.LogProb, 1e-9)
+	require.InDelta(t, sum/6, *generation.LogProb, 1e-9)
 }
 
 func TestAConversationCannotBeEndedByWhatItSays(t *testing.T) {

@@ -17,13 +17,13 @@ func TestAVectorLearnedHereBendsTheModelItWasLearnedOn(t *testing.T) {
 	e, err := Open(o)
 	require.NoError(t, err)
 	done := 0
-	v, told, err := e.Learn(t.Context(), steering.Pairs()[:8], 9, 12, func(int) { done++ })
+	v, result, err := e.Learn(t.Context(), steering.Pairs()[:8], 9, 12, func(int) { done++ })
 	require.NoError(t, err)
 	require.Equal(t, 8, done)
 	require.Equal(t, e.shape.Width, v.Dim())
 	require.Equal(t, "llama", v.Model)
-	require.Len(t, told, 4)
-	for _, layer := range told {
+	require.Len(t, result, 4)
+	for _, layer := range result {
 		require.Greater(t, layer.Agree, .3, "both halves of the pairs say the same of layer %d", layer.Layer)
 		require.Positive(t, layer.Length)
 	}
@@ -65,10 +65,10 @@ func TestAScoreIsWhatTheAnswerSaidOfItself(t *testing.T) {
 	t.Parallel()
 	e := engine(t)
 	a := story(12)
-	told := say(t, e, a)
-	score, err := e.Score(t.Context(), a.Messages, told.Text)
+	generation := say(t, e, a)
+	score, err := e.Score(t.Context(), a.Messages, generation.Text)
 	require.NoError(t, err)
-	require.InDelta(t, *told.LogProb, score, .15)
+	require.InDelta(t, *generation.LogProb, score, .15)
 	_, err = e.Score(t.Context(), a.Messages, "")
 	require.ErrorContains(t, err, "cannot be scored")
 }

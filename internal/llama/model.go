@@ -39,12 +39,12 @@ func (p *Provider) Generate(ctx context.Context, r inference.Request, token func
 	if token != nil {
 		say = func(piece Piece) bool { return token(piece.Text) }
 	}
-	told, err := p.Engine.Answer(ctx, ask, say)
-	return told.answer(p.Engine.shape.Name, r.LogProbs), err
+	generation, err := p.Engine.Answer(ctx, ask, say)
+	return generation.answer(p.Engine.shape.Name, r.LogProbs), err
 }
 
 // answer is what was told in the words of the port.
-func (t Told) answer(model string, odds bool) inference.Answer {
+func (t Generation) answer(model string, odds bool) inference.Answer {
 	a := inference.Answer{
 		Text: t.Text, Finish: t.Finish, UsageFrom: inference.ByProvider, Visible: t.Pieces, Effective: t.Sampling.String(), Model: model,
 		Tokens: budget.Tokens{In: int64(t.Read), Cached: int64(t.Known), Out: int64(t.Made)}, Steered: t.Steered,

@@ -23,9 +23,9 @@ type scribe struct {
 func (e *Engine) chooseTemplate() error {
 	e.scribe = scribe{bos: e.mark(yl.VocabBOS(e.vocab)), eos: e.mark(yl.VocabEOS(e.vocab)), named: e.options.Template}
 	text, _ := yl.ModelMetaValStr(e.model, "tokenizer.chat_template")
-	known := fmt.Sprintf("name one of llama.cpp's, such as chatml (%s)", strings.Join(yl.ChatBuiltinTemplates(), ", "))
+	existing := fmt.Sprintf("name one of llama.cpp's, such as chatml (%s)", strings.Join(yl.ChatBuiltinTemplates(), ", "))
 	if e.scribe.named == "" && text == "" {
-		return fmt.Errorf("model %s says nothing of how a conversation is written: it may be no chat model; %s", e.options.Model, known)
+		return fmt.Errorf("model %s says nothing of how a conversation is written: it may be no chat model; %s", e.options.Model, existing)
 	}
 	try := []inference.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "Hello."}}
 	if e.scribe.named == "" {
@@ -40,7 +40,7 @@ func (e *Engine) chooseTemplate() error {
 		e.scribe.own, e.scribe.folds, e.scribe.named = nil, false, text
 	}
 	if _, err := e.scribe.write(try, true); err != nil {
-		return fmt.Errorf("the chat template of %s cannot be followed: %w; %s", e.options.Model, err, known)
+		return fmt.Errorf("the chat template of %s cannot be followed: %w; %s", e.options.Model, err, existing)
 	}
 	return nil
 }

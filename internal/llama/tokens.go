@@ -32,7 +32,7 @@ func (d *llamaContext) speak(ctx context.Context, j job, v *voice, raw []float32
 			return ended(ctx, v, inference.Stopped, made)
 		}
 		if text := e.words[token]; len(text) > 0 {
-			v.token(e.told(log, token, j.Top))
+			v.token(e.token(log, token, j.Top))
 			if j.form != nil {
 				at, _ = at.after(text)
 			}
@@ -85,8 +85,8 @@ func (e *Engine) allowed(j job, at walk, token, made int) bool {
 	return ok && next.need() < j.room-made
 }
 
-// told is a token with what is to be said of it.
-func (e *Engine) told(log []float64, token, top int) Token {
+// token is a token with what is to be said of it.
+func (e *Engine) token(log []float64, token, top int) Token {
 	t := Token{Text: string(e.words[token]), LogProb: log[token]}
 	for _, c := range likeliest(log, top) {
 		t.Top = append(t.Top, Token{Text: string(e.words[c.token]), LogProb: c.log})

@@ -99,8 +99,8 @@ func (w *writer) begun(offers []offered, depth int) []candidate {
 	var out []candidate
 	for _, o := range offers {
 		if depth < len(o.parts) {
-			said := o.parts[depth]
-			out = append(out, candidate{said, o.logit, func() { w.narrow(offers, depth, said) }})
+			text := o.parts[depth]
+			out = append(out, candidate{text, o.logit, func() { w.narrow(offers, depth, text) }})
 			continue
 		}
 		out = append(out, w.completed(o)...)
@@ -109,10 +109,10 @@ func (w *writer) begun(offers []offered, depth int) []candidate {
 }
 
 // narrow keeps the offers that go on with the word said. A single complete one becomes the plan.
-func (w *writer) narrow(offers []offered, depth int, said string) {
+func (w *writer) narrow(offers []offered, depth int, text string) {
 	var kept []offered
 	for _, o := range offers {
-		if depth < len(o.parts) && o.parts[depth] == said {
+		if depth < len(o.parts) && o.parts[depth] == text {
 			kept = append(kept, o)
 		}
 	}

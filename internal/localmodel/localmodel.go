@@ -74,13 +74,13 @@ func (m *Model) Generate(ctx context.Context, r inference.Request, token func(pi
 	}
 	temperature := settingsOf(r.Sampling)
 	seed := seedOf(r)
-	prompt, asked := promptOf(r.Messages)
+	prompt, request := promptOf(r.Messages)
 	answer := inference.Answer{
 		UsageFrom: inference.ByProvider, Effective: temperature.effective(seed), Model: Associative,
-		Provider: fmt.Sprintf("builtin-%016x", uint64(seed)), Tokens: budget.Tokens{In: asked},
+		Provider: fmt.Sprintf("builtin-%016x", uint64(seed)), Tokens: budget.Tokens{In: request},
 	}
-	if asked+int64(r.MaxTokens) > window {
-		return inference.Answer{}, badRequest("prompt of %d tokens and max_tokens %d are more than the window of %d", asked, r.MaxTokens, window)
+	if request+int64(r.MaxTokens) > window {
+		return inference.Answer{}, badRequest("prompt of %d tokens and max_tokens %d are more than the window of %d", request, r.MaxTokens, window)
 	}
 	if ctx.Err() != nil {
 		return cut(ctx, answer)
@@ -239,9 +239,9 @@ func settingsOf(s inference.Sampling) settings {
 }
 
 func (s settings) effective(seed int64) string {
-	said := s.asked
-	said.Temperature, said.Seed = &s.T, &seed
-	return said.String()
+	answer := s.asked
+	answer.Temperature, answer.Seed = &s.T, &seed
+	return answer.String()
 }
 
 func seedOf(r inference.Request) int64 {

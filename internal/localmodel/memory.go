@@ -54,7 +54,7 @@ var (
 // read takes a prompt apart: its bulleted lines, or every line when none is bulleted.
 func read(prompt string) *memory {
 	m := &memory{index: map[string][]spot{}, hints: map[string]bool{}, rows: map[int][]float64{}, articled: map[string]bool{}}
-	group, fresh, known := -1, true, false
+	group, fresh, found := -1, true, false
 	words := 0
 	take := func(ref, text string) {
 		n := len(strings.Fields(text))
@@ -65,7 +65,7 @@ func read(prompt string) *memory {
 			group, fresh = group+1, false
 		}
 		words += n
-		m.lines = append(m.lines, line{ref: ref, group: group, known: known, text: text, said: sentences(text), vec: Vector(text)})
+		m.lines = append(m.lines, line{ref: ref, group: group, known: found, text: text, said: sentences(text), vec: Vector(text)})
 	}
 	others := []string{}
 	for row := range strings.SplitSeq(prompt, "\n") {
@@ -77,7 +77,7 @@ func read(prompt string) *memory {
 			continue
 		}
 		others = append(others, row)
-		fresh, known = true, strings.Contains(strings.ToLower(row), "already act by")
+		fresh, found = true, strings.Contains(strings.ToLower(row), "already act by")
 		m.listen(row)
 	}
 	if len(m.lines) == 0 {

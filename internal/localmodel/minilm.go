@@ -84,15 +84,15 @@ var probed = []float32{
 func fits(m *minilm.Model) float64 {
 	v, _ := m.Embed(probe)
 	n := min(len(v), len(probed))
-	product, ours, known := 0.0, 0.0, 0.0
+	product, ours, existing := 0.0, 0.0, 0.0
 	for i := range n {
 		x, y := float64(v[i]), float64(probed[i])
 		product += x * y
 		ours += x * x
-		known += y * y
+		existing += y * y
 	}
 	if n < len(probed) || ours == 0 {
 		return 0
 	}
-	return product / math.Sqrt(ours*known)
+	return product / math.Sqrt(ours*existing)
 }

@@ -38,8 +38,8 @@ func (m *Model) Relay(ctx context.Context, r inference.RelayRequest) (*inference
 	return refuse(http.StatusNotFound, "", "The built-in model knows /chat/completions and /embeddings."), nil
 }
 
-// asked is what the built-in model understands of a request; the rest does not concern it.
-type asked struct {
+// query is what the built-in model understands of a request; the rest does not concern it.
+type query struct {
 	Messages []struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
@@ -59,7 +59,7 @@ type asked struct {
 }
 
 func (m *Model) chat(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
-	var a asked
+	var a query
 	if err := json.Unmarshal(r.Body, &a); err != nil {
 		return misread(err), nil
 	}
@@ -93,7 +93,7 @@ func (m *Model) chat(ctx context.Context, r inference.RelayRequest) (*inference.
 }
 
 // said is the chat in lines to associate from. What is quoted counts, the frame around quotations does not.
-func (a asked) said() []inference.Message {
+func (a query) said() []inference.Message {
 	var system, rest []inference.Message
 	for _, m := range a.Messages {
 		var lines []string
@@ -176,7 +176,7 @@ type completion struct {
 	Usage   *counted `json:"usage,omitempty"`
 }
 
-func (a asked) whole(answer inference.Answer) []byte {
+func (a query) whole(answer inference.Answer) []byte {
 	finish := string(answer.Finish)
 	return written(completion{
 		ID: "chatcmpl-" + answer.Provider, Object: "chat.completion", Created: time.Now().Unix(), Model: Associative,
@@ -184,7 +184,7 @@ func (a asked) whole(answer inference.Answer) []byte {
 	})
 }
 
-func (a asked) streamed(answer inference.Answer, pieces []string) []byte {
+func (a query) streamed(answer inference.Answer, pieces []string) []byte {
 	var b bytes.Buffer
 	c := completion{ID: "chatcmpl-" + answer.Provider, Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: Associative}
 	send := func(choices ...choice) {
@@ -218,11 +218,11 @@ func written(v any) []byte {
 
 // refuse answers as a provider refuses.
 func refuse(status int, param, message string) *inference.RelayResponse {
-	said := map[string]any{"message": message, "type": "invalid_request_error", "param": nil, "code": nil}
+	values := map[string]any{"message": message, "type": "invalid_request_error", "param": nil, "code": nil}
 	if param != "" {
-		said["param"] = param
+		values["param"] = param
 	}
-	return respond(status, "application/json", written(map[string]any{"error": said}), budget.Tokens{}, 0, "")
+	return respond(status, "application/json", written(map[string]any{"error": values}), budget.Tokens{}, 0, "")
 }
 
 func respond(status int, kind string, body []byte, tokens budget.Tokens, pieces int64, finish string) *inference.RelayResponse {

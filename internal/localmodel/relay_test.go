@@ -187,10 +187,10 @@ func TestTheBuiltInModelRefusesInTheShapeThatClientsKnow(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 405, res.Status)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	gone := errors.New("gone")
-	cancel(gone)
+	notFound := errors.New("gone")
+	cancel(notFound)
 	_, err = localmodel.New().Relay(ctx, inference.RelayRequest{Method: http.MethodPost, Path: "/embeddings"})
-	require.ErrorIs(t, err, gone)
+	require.ErrorIs(t, err, notFound)
 }
 
 func TestEmbeddingsComeAsNumbersAndPacked(t *testing.T) {

@@ -98,11 +98,11 @@ func refOf(s *shape) string {
 // answerable are the lines that bear a reference, of the first group that does; rules already acted by come last.
 func (f *filler) answerable(item *shape) []int {
 	plain := slices.ContainsFunc(item.props, func(p property) bool { return strings.Contains(p.name, "gist") })
-	for _, known := range []bool{false, true} {
+	for _, found := range []bool{false, true} {
 		group := -1
 		var out []int
 		for i, l := range f.mem.lines {
-			if l.ref != "" && l.known == known && (group < 0 || l.group == group) {
+			if l.ref != "" && l.known == found && (group < 0 || l.group == group) {
 				group = l.group
 				if plain && !f.lasting(i) {
 					continue // all that it says are figures

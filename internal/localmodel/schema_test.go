@@ -177,8 +177,8 @@ func TestSourcesAreTheMemoriesReallyDrawnOn(t *testing.T) {
 				_, err := fmt.Sscanf(ref, "r%d", &n)
 				require.NoError(t, err)
 				own := letters.FindAllString(strings.ToLower(memories[n-1]), -1)
-				said := letters.FindAllString(strings.ToLower(f.Text), -1)
-				require.True(t, slices.ContainsFunc(own, func(w string) bool { return slices.Contains(said, w) }), "%s is not in %q", ref, f.Text)
+				texts := letters.FindAllString(strings.ToLower(f.Text), -1)
+				require.True(t, slices.ContainsFunc(own, func(w string) bool { return slices.Contains(texts, w) }), "%s is not in %q", ref, f.Text)
 			}
 		}
 	}

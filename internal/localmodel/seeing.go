@@ -66,10 +66,10 @@ func (w *writer) withinImage() ([]candidate, bool) {
 
 // look says one more word of an image.
 func (w *writer) look(j int) {
-	said := w.mem.images[j].words[w.depth].low
+	text := w.mem.images[j].words[w.depth].low
 	kept := []int{j}
 	for _, k := range w.pictures {
-		if ws := w.mem.images[k].words; k != j && w.depth < len(ws) && ws[w.depth].low == said {
+		if ws := w.mem.images[k].words; k != j && w.depth < len(ws) && ws[w.depth].low == text {
 			kept = append(kept, k)
 		}
 	}

@@ -130,10 +130,10 @@ func (w *writer) advance(i, at int, same bool) {
 
 // keepRivals drops the clauses whose words differ from those said.
 func (w *writer) keepRivals(i, at int) {
-	said := w.mem.clauses[i].words[at].low
+	text := w.mem.clauses[i].words[at].low
 	kept := w.rivals[:0]
 	for _, j := range w.rivals {
-		if ws := w.mem.clauses[j].words; j != i && at < len(ws) && ws[at].low == said {
+		if ws := w.mem.clauses[j].words; j != i && at < len(ws) && ws[at].low == text {
 			kept = append(kept, j)
 		}
 	}

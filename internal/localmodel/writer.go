@@ -159,10 +159,10 @@ func (w *writer) moves() []candidate {
 }
 
 // agreeing makes was~ agree with the image before it.
-func (w *writer) agreeing(said string) string {
-	verb, ok := strings.CutSuffix(said, "~")
+func (w *writer) agreeing(text string) string {
+	verb, ok := strings.CutSuffix(text, "~")
 	if !ok || len(w.drawn) == 0 {
-		return strings.TrimSuffix(said, "~")
+		return strings.TrimSuffix(text, "~")
 	}
 	ws := w.mem.images[w.drawn[len(w.drawn)-1]].words
 	head := ws[len(ws)-1]

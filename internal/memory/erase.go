@@ -121,17 +121,17 @@ func CarryOut(ctx context.Context, s Store, agent string, plan erasure.Plan) (Er
 			return all, err
 		}
 	}
-	gone := slices.Clone(plan.Absent)
+	removed := slices.Clone(plan.Absent)
 	for _, f := range plan.Erase {
-		gone = append(gone, f.Item.Header().ID)
+		removed = append(removed, f.Item.Header().ID)
 	}
-	for len(gone) > erasedAtOnce {
-		if err := step(Erasure{IDs: gone[:erasedAtOnce], More: true}); err != nil {
+	for len(removed) > erasedAtOnce {
+		if err := step(Erasure{IDs: removed[:erasedAtOnce], More: true}); err != nil {
 			return all, err
 		}
-		gone = gone[erasedAtOnce:]
+		removed = removed[erasedAtOnce:]
 	}
-	return all, step(Erasure{IDs: gone})
+	return all, step(Erasure{IDs: removed})
 }
 
 // ForgetAll carries out a plan, and then again what was written meanwhile, until nothing of it is found.

@@ -23,10 +23,10 @@ var noMoney = []string{"insufficient_quota", "billing_hard_limit_reached", "bill
 
 // refusal turns a status into a failure. A 4xx answer is not billed.
 func (g *Gateway) refusal(status int, header http.Header, body []byte) *inference.Failure {
-	told, code := words(body)
+	text, code := words(body)
 	f := &inference.Failure{
 		Kind: kindOf(status, code), Status: status, RetryAfter: g.delay(header),
-		Billed: status < 400 || status >= 500, Message: g.clean(told), Field: param(body),
+		Billed: status < 400 || status >= 500, Message: g.clean(text), Field: param(body),
 	}
 	switch should := header.Get("X-Should-Retry"); {
 	case f.Kind == inference.NoMoney || f.Kind == inference.Unauthorized:
@@ -76,8 +76,8 @@ func words(body []byte) (message, code string) {
 // said turns an error inside a stream, or in place of an answer, into a failure. The provider may have charged for it.
 func (g *Gateway) said(raw json.RawMessage) *inference.Failure {
 	body := append(append([]byte(`{"error":`), raw...), '}')
-	told, code := words(body)
-	f := &inference.Failure{Kind: inference.Broken, Billed: true, Message: g.clean(told)}
+	text, code := words(body)
+	f := &inference.Failure{Kind: inference.Broken, Billed: true, Message: g.clean(text)}
 	var e struct {
 		Code json.RawMessage `json:"code"`
 	}

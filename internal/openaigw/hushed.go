@@ -79,10 +79,10 @@ func (g *Gateway) whose(status int) func([]byte) []byte {
 		return nil
 	}
 	return func(body []byte) []byte {
-		told, _ := words(body)
+		text, _ := words(body)
 		message := fmt.Sprintf("provider %q refused this server, and not the key that you sent (HTTP %d); whoever runs this server gives it another key or model", g.name, status)
-		if told = g.clean(told); told != "" {
-			message += ". It says: " + told
+		if text = g.clean(text); text != "" {
+			message += ". It says: " + text
 		}
 		var whole, fault map[string]json.RawMessage
 		if json.Unmarshal(body, &whole) != nil || whole == nil {
@@ -121,21 +121,21 @@ func page(res *http.Response) bool {
 
 // noAPI is the failure of an answer that no API gave: a redirect, or a page of whatever stands before it. The words are our own.
 func (g *Gateway) noAPI(res *http.Response) *inference.Failure {
-	said := ""
+	text := ""
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
 	case res.StatusCode/100 == 3:
-		said = "a redirect, which is not followed"
+		text = "a redirect, which is not followed"
 		if to, err := url.Parse(res.Header.Get("Location")); err == nil && to.Host != "" {
-			said = fmt.Sprintf("a redirect to %s://%s, which is not followed", to.Scheme, to.Host)
+			text = fmt.Sprintf("a redirect to %s://%s, which is not followed", to.Scheme, to.Host)
 		}
 	case (kind == "text/html" || kind == "application/xhtml+xml") && page(res):
-		said = fmt.Sprintf("a page (%s) and no JSON", kind)
+		text = fmt.Sprintf("a page (%s) and no JSON", kind)
 	default:
 		return nil
 	}
 	return &inference.Failure{
 		Kind: inference.Malformed, Status: res.StatusCode, Billed: res.StatusCode < 400 || res.StatusCode >= 500, RetryAfter: g.delay(res.Header),
-		Message: g.clean(fmt.Sprintf("provider %q answered HTTP %d with %s; its base_url must be the address of an OpenAI-compatible API, such as https://host/v1, with no login and no page before it", g.name, res.StatusCode, said)),
+		Message: g.clean(fmt.Sprintf("provider %q answered HTTP %d with %s; its base_url must be the address of an OpenAI-compatible API, such as https://host/v1, with no login and no page before it", g.name, res.StatusCode, text)),
 	}
 }

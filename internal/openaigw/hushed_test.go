@@ -19,13 +19,13 @@ func FuzzARefusedKeyIsToldInTheShapeOfAnError(f *testing.F) {
 	g := &Gateway{name: "p"}
 	f.Fuzz(func(t *testing.T, body string) {
 		out := g.whose(http.StatusUnauthorized)([]byte(body))
-		var said struct {
+		var answer struct {
 			Error struct {
 				Message string `json:"message"`
 			} `json:"error"`
 		}
-		require.NoError(t, json.Unmarshal(out, &said), "%q", out)
-		require.True(t, strings.HasPrefix(said.Error.Message, `provider "p" refused this server, and not the key that you sent`), said.Error.Message)
-		require.LessOrEqual(t, len([]rune(said.Error.Message)), messageLimit+200)
+		require.NoError(t, json.Unmarshal(out, &answer), "%q", out)
+		require.True(t, strings.HasPrefix(answer.Error.Message, `provider "p" refused this server, and not the key that you sent`), answer.Error.Message)
+		require.LessOrEqual(t, len([]rune(answer.Error.Message)), messageLimit+200)
 	})
 }

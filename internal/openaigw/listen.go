@@ -89,16 +89,16 @@ func (l *listener) read(body io.Reader) error {
 	e := events{limit: eventLimit}
 	var chunk [8 << 10]byte
 	var plain []byte
-	total, isPlain, known := int64(0), false, false
+	total, isPlain, found := int64(0), false, false
 	for {
 		n, err := body.Read(chunk[:])
 		if total += int64(n); total > l.g.bodyLimit {
 			return l.malformed(fmt.Errorf("it is longer than %d bytes", l.g.bodyLimit))
 		}
 		read := chunk[:n]
-		if !known {
+		if !found {
 			read = bytes.TrimLeft(read, " \t\r\n")
-			known, isPlain = len(read) > 0, bytes.HasPrefix(read, []byte("{"))
+			found, isPlain = len(read) > 0, bytes.HasPrefix(read, []byte("{"))
 		}
 		if n > 0 && !l.spoken {
 			l.sign() // before the first event, comments say that the call waits in a queue
@@ -183,11 +183,11 @@ func (l *listener) take(h heard, part func(choice) speech) (enough bool, err err
 		if c.Index != 0 {
 			continue
 		}
-		said := part(c)
-		if said.Content != "" && !l.full && !l.finished {
+		answer := part(c)
+		if answer.Content != "" && !l.full && !l.finished {
 			l.sure.hear(c.LogProbs)
 		}
-		if enough, err := l.piece(said); enough || err != nil {
+		if enough, err := l.piece(answer); enough || err != nil {
 			return enough, err
 		}
 		if c.Finish != "" && c.Finish != openai.FinishReasonNull {

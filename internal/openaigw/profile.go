@@ -46,8 +46,8 @@ var profiles = map[string]Profile{
 func ProfileOf(kind string) (Profile, error) {
 	p, ok := profiles[kind]
 	if !ok {
-		known := slices.Sorted(maps.Keys(profiles))
-		return Profile{}, fmt.Errorf("profile %q is not known; it must be one of %s, or be left out", kind, strings.Join(known[1:], ", "))
+		existing := slices.Sorted(maps.Keys(profiles))
+		return Profile{}, fmt.Errorf("profile %q is not known; it must be one of %s, or be left out", kind, strings.Join(existing[1:], ", "))
 	}
 	p.Extra = maps.Clone(p.Extra)
 	return p, nil

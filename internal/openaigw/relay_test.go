@@ -94,9 +94,9 @@ func TestARelayPassesOnWhatBelongsToTheRequestAlone(t *testing.T) {
 	require.Empty(t, header.Get("X-Session"), "of the caller's headers those of the list go alone")
 	require.Empty(t, header.Get("Cookie"))
 	require.Empty(t, header.Get("Accept-Encoding"))
-	told, err := io.ReadAll(res.Body)
+	result, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	require.Equal(t, "short and stout", string(told))
+	require.Equal(t, "short and stout", string(result))
 	require.Equal(t, inference.ByCount, res.Seen().UsageFrom)
 	require.Equal(t, "Bearer the-callers-own", r.Header["Authorization"][0], "the caller's headers stay the caller's")
 }
@@ -318,9 +318,9 @@ func relayedWeakly(t *testing.T, g *openaigw.Gateway) (weak.Pointer[byte], io.Cl
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"/elsewhere", "", "http://[::1"} {
-		var asked atomic.Int64
+		var request atomic.Int64
 		g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
-			asked.Add(1)
+			request.Add(1)
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		})
@@ -330,7 +330,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		f, ok := inference.AsFailure(err)
 		require.True(t, ok, "%q: %v", to, err)
 		require.Equal(t, inference.Malformed, f.Kind, to)
-		require.EqualValues(t, 1, asked.Load(), to)
+		require.EqualValues(t, 1, request.Load(), to)
 	}
 }
 

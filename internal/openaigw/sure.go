@@ -16,15 +16,15 @@ func (s *sureness) hear(raw json.RawMessage) {
 	if len(raw) == 0 {
 		return
 	}
-	var told struct {
+	var result struct {
 		Content []struct {
 			LogProb *float64 `json:"logprob"`
 		} `json:"content"`
 	}
-	if json.Unmarshal(raw, &told) != nil {
+	if json.Unmarshal(raw, &result) != nil {
 		return
 	}
-	for _, token := range told.Content {
+	for _, token := range result.Content {
 		if token.LogProb == nil || math.IsNaN(*token.LogProb) || *token.LogProb > 0 {
 			continue
 		}

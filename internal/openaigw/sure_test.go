@@ -29,8 +29,8 @@ func TestLogProbabilitiesAreAskedForWhereTheModelTellsThem(t *testing.T) {
 
 func TestTheMeanIsOfTheVisibleTokensThatWereTold(t *testing.T) {
 	t.Parallel()
-	chunk := func(delta, told string) string {
-		return `data: {"choices":[{"index":0,"delta":{` + delta + `},"logprobs":` + told + `}]}` + "\n\n"
+	chunk := func(delta, text string) string {
+		return `data: {"choices":[{"index":0,"delta":{` + delta + `},"logprobs":` + text + `}]}` + "\n\n"
 	}
 	end := `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	for name, c := range map[string]struct {

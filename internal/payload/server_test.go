@@ -106,10 +106,10 @@ func TestALargeBodyIsRefusedWhetherItSaysSoOrNot(t *testing.T) {
 	t.Parallel()
 	s := payload.Server{Keys: keys(t, "one")}
 	large := strings.Repeat(" ", 9<<20)
-	said := ask(t, s, func(r *http.Request) {
+	answer := ask(t, s, func(r *http.Request) {
 		*r = *httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8081/decode", strings.NewReader(large))
 	})
-	require.Equal(t, http.StatusRequestEntityTooLarge, said.Code)
+	require.Equal(t, http.StatusRequestEntityTooLarge, answer.Code)
 	silent := ask(t, s, func(r *http.Request) {
 		*r = *httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8081/decode", strings.NewReader(large))
 		r.ContentLength = -1

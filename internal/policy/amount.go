@@ -20,9 +20,9 @@ func (r *reading) amount(c Cap, s span, worth map[string]float64) []finding {
 		if q.rate || worth == 0 {
 			continue
 		}
-		known := quantity{value: worth, above: q.above, from: q.from, to: q.to}
-		if exceeds, _ := over(known, c.Most); exceeds && r.traded(q, s) {
-			found = append(found, tooMuch(c, Dollars, known))
+		existing := quantity{value: worth, above: q.above, from: q.from, to: q.to}
+		if exceeds, _ := over(existing, c.Most); exceeds && r.traded(q, s) {
+			found = append(found, tooMuch(c, Dollars, existing))
 		}
 	}
 	if i, n := figures6.in(r.in, s.from, s.to); i >= 0 && len(found) == 0 {

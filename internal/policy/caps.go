@@ -25,8 +25,8 @@ func over(q quantity, most float64) (exceeds, alone bool) {
 
 func figureText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// said writes a number as its unit is spoken of.
-func said(v float64, unit Unit) string {
+// format writes a number as its unit is spoken of.
+func format(v float64, unit Unit) string {
 	switch unit {
 	case Multiple:
 		return strconv.FormatFloat(v, 'g', 4, 64) + "x"
@@ -41,23 +41,23 @@ func said(v float64, unit Unit) string {
 // Bound is the most that a cap allows, with its unit.
 func (c Cap) Bound() string {
 	unit := c.Unit
-	if known, ok := builtInCaps[c.Name]; ok {
-		unit = known
+	if existing, ok := builtInCaps[c.Name]; ok {
+		unit = existing
 	}
-	return said(c.Most, unit)
+	return format(c.Most, unit)
 }
 
 func tooMuch(c Cap, unit Unit, q quantity) finding {
-	what := fmt.Sprintf("%s is above %s", said(q.most(), unit), said(c.Most, unit))
+	what := fmt.Sprintf("%s is above %s", format(q.most(), unit), format(c.Most, unit))
 	if exceeds, alone := over(q, c.Most); exceeds && !alone {
-		what = "more than " + said(c.Most, unit)
+		what = "more than " + format(c.Most, unit)
 	}
 	_, alone := over(q, c.Most)
 	return finding{rule: c.Name, what: what, from: q.from, to: q.to, permits: alone && q.above}
 }
 
 func boundless(c Cap, unit Unit, from, to int) finding {
-	return finding{rule: c.Name, what: "it names no bound, and the cap is " + said(c.Most, unit), from: from, to: to}
+	return finding{rule: c.Name, what: "it names no bound, and the cap is " + format(c.Most, unit), from: from, to: to}
 }
 
 // spans of both, in order.

@@ -30,8 +30,8 @@ func unleet(text string) string {
 		}
 	}
 	for _, guess := range guesses {
-		if said := known(guess); said != "" {
-			return said
+		if text := known(guess); text != "" {
+			return text
 		}
 	}
 	return ""
@@ -163,8 +163,8 @@ func spell(run []token) ([]token, bool) {
 	for at := 0; at < len(chars); {
 		took := 0
 		for to := min(len(chars), at+16); to >= at+3; to-- {
-			if said := known(texts(at, to)); said != "" {
-				out, took, found = append(out, join(at, to, said)), to-at, true
+			if text := known(texts(at, to)); text != "" {
+				out, took, found = append(out, join(at, to, text)), to-at, true
 				break
 			}
 		}
@@ -195,14 +195,14 @@ func mend(in []token) []token {
 	}
 	var out []token
 	for i := 0; i < len(in); {
-		took, said := 1, ""
+		took, text := 1, ""
 		if in[i].sort == word {
-			took, said = mended(in, i)
+			took, text = mended(in, i)
 		}
 		t := in[i]
-		if said != "" {
-			t.odd = t.odd || took == 1 && said != t.text
-			t.text, t.to = said, in[i+took-1].to
+		if text != "" {
+			t.odd = t.odd || took == 1 && text != t.text
+			t.text, t.to = text, in[i+took-1].to
 			for _, other := range in[i+1 : i+took] {
 				t.odd = t.odd || other.odd
 			}

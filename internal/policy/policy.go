@@ -130,7 +130,7 @@ func (r Rules) Validate() error {
 		}
 	}
 	for _, guard := range r.Guards {
-		if _, known := guards[guard]; !known {
+		if _, found := guards[guard]; !found {
 			fault("guards: there is no guard %q; there are %v", guard, Guards())
 		}
 	}
@@ -234,9 +234,9 @@ func (r Rules) With(more Rules) Rules {
 	}
 	out.Caps = slices.Clone(r.Caps)
 	for _, c := range more.Caps {
-		at := slices.IndexFunc(out.Caps, func(known Cap) bool { return known.Name == c.Name && known.bounds(c) })
+		at := slices.IndexFunc(out.Caps, func(existing Cap) bool { return existing.Name == c.Name && existing.bounds(c) })
 		if at < 0 {
-			c.Name = anotherName(c.Name, out.Caps, func(known Cap) string { return known.Name })
+			c.Name = anotherName(c.Name, out.Caps, func(existing Cap) string { return existing.Name })
 			out.Caps = append(out.Caps, c)
 			continue
 		}
@@ -279,7 +279,7 @@ func named[T comparable](a, b []T, name func(*T) *string) []T {
 	out := slices.Clone(a)
 	for _, v := range b {
 		if !slices.Contains(out, v) {
-			*name(&v) = anotherName(*name(&v), out, func(known T) string { return *name(&known) })
+			*name(&v) = anotherName(*name(&v), out, func(existing T) string { return *name(&existing) })
 			out = append(out, v)
 		}
 	}
@@ -290,7 +290,7 @@ func named[T comparable](a, b []T, name func(*T) *string) []T {
 func anotherName[T any](name string, taken []T, of func(T) string) string {
 	const room = 36 // of the 40 characters of a name
 	free := name
-	for n := 2; slices.ContainsFunc(taken, func(known T) bool { return of(known) == free }); n++ {
+	for n := 2; slices.ContainsFunc(taken, func(existing T) bool { return of(existing) == free }); n++ {
 		free = fmt.Sprintf("%s-%d", name[:min(len(name), room)], n)
 	}
 	return free

@@ -55,10 +55,10 @@ func (r *reading) position(c Cap, s span, crypto bool) []finding {
 		return found
 	}
 	if i, n := r.moved(s); n > 0 {
-		return []finding{{rule: c.Name, what: "all of it in one place is above " + said(c.Most, Share), from: i, to: i + n}}
+		return []finding{{rule: c.Name, what: "all of it in one place is above " + format(c.Most, Share), from: i, to: i + n}}
 	}
 	if i, n := r.alone(s); n > 0 && (act || besides.has(r.in, s.from, s.to)) {
-		return []finding{{rule: c.Name, what: "all of it in one place is above " + said(c.Most, Share), from: i, to: i + n}}
+		return []finding{{rule: c.Name, what: "all of it in one place is above " + format(c.Most, Share), from: i, to: i + n}}
 	}
 	return r.wholly(c, s, place, act)
 }
@@ -155,14 +155,14 @@ func (r *reading) wholly(c Cap, s span, place, act bool) []finding {
 		n := majority.at(r.in, i)
 		if n > 0 {
 			if (wholes.has(r.in, i, min(s.to, i+n+6)) || purses.has(r.in, i+n, min(s.to, i+n+5)) && r.oursNear(i, n, s)) && (act || place) {
-				return []finding{{rule: c.Name, what: "more than half in one place is above " + said(c.Most, Share), from: i, to: min(s.to, i+n+4)}}
+				return []finding{{rule: c.Name, what: "more than half in one place is above " + format(c.Most, Share), from: i, to: min(s.to, i+n+4)}}
 			}
 			continue
 		}
 		if n = alls.at(r.in, i); n == 0 || !r.together(i, n, s, place, act) {
 			continue
 		}
-		return []finding{{rule: c.Name, what: "all of it in one place is above " + said(c.Most, Share), from: i, to: min(s.to, i+n+3)}}
+		return []finding{{rule: c.Name, what: "all of it in one place is above " + format(c.Most, Share), from: i, to: min(s.to, i+n+3)}}
 	}
 	return nil
 }

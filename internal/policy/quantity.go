@@ -162,13 +162,13 @@ func (q *quantity) unitBehind(in []token, f figure) {
 			take(1, Dollars, 1)
 			return
 		}
-		for _, known := range []struct {
+		for _, existing := range []struct {
 			words *words
 			unit  Unit
 			by    float64
 		}{{percents, Share, 100}, {points, Share, 1e4}, {permilles, Share, 1e3}} {
-			if n := known.words.at(in, at); n > 0 {
-				take(n, known.unit, known.by)
+			if n := existing.words.at(in, at); n > 0 {
+				take(n, existing.unit, existing.by)
 				return
 			}
 		}

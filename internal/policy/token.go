@@ -123,9 +123,9 @@ func parts(run []letter) []part {
 		return []part{p}
 	}
 	if alpha >= digits {
-		if said := unleet(string(lower)); said != "" {
+		if text := unleet(string(lower)); text != "" {
 			p := whole(run)
-			p.text, p.plain, p.odd, p.sort = said, said, true, word
+			p.text, p.plain, p.odd, p.sort = text, text, true, word
 			return []part{p}
 		}
 	}

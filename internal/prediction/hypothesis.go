@@ -43,8 +43,8 @@ func Status(c float64) string {
 // below .1 is refuted and archived. What reaches .7 is promoted: that makes no entry of the playbook (E3 decides on those).
 func Test(h *dream.Hypothesis, predictionID, status string) bool {
 	confirmed, contradicted := slices.Contains(h.Confirmed, predictionID), slices.Contains(h.Contradicted, predictionID)
-	known := confirmed || contradicted
-	if !known && (h.Status != dream.HypothesisStaged || h.State == dream.Archived) {
+	found := confirmed || contradicted
+	if !found && (h.Status != dream.HypothesisStaged || h.State == dream.Archived) {
 		return false
 	}
 	right, wrong := status == dream.PredictionRight, status == dream.PredictionWrong

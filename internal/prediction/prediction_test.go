@@ -49,7 +49,7 @@ func TestAnHonestConfidenceHasTheBestBrierScore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		right, all := rapid.IntRange(0, 40).Draw(r, "right"), 40
-		said := rapid.Float64Range(0, 1).Draw(r, "said")
+		answer := rapid.Float64Range(0, 1).Draw(r, "said")
 		brier := func(c float64) float64 {
 			var residuals []float64
 			for i := range all {
@@ -58,7 +58,7 @@ func TestAnHonestConfidenceHasTheBestBrierScore(t *testing.T) {
 			score, _ := prediction.Brier(residuals...)
 			return score
 		}
-		require.LessOrEqual(r, brier(float64(right)/float64(all)), brier(said)+1e-12)
+		require.LessOrEqual(r, brier(float64(right)/float64(all)), brier(answer)+1e-12)
 	})
 }
 

@@ -60,14 +60,14 @@ func mayResolve(by string) bool {
 }
 
 func told(p *dream.Prediction) string {
-	said := ""
+	text := ""
 	if p.ResolvedBy != "" {
-		said = " by " + p.ResolvedBy
+		text = " by " + p.ResolvedBy
 	}
 	if p.ResolvedAt != nil {
-		said += " at " + p.ResolvedAt.UTC().Format(time.RFC3339)
+		text += " at " + p.ResolvedAt.UTC().Format(time.RFC3339)
 	}
-	return said
+	return text
 }
 
 // Opposite of a verdict: wrong for right, right for wrong, and itself for anything else.

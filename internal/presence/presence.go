@@ -70,12 +70,12 @@ type Lease struct {
 
 // Status is who holds an agent awake.
 type Status struct {
-	Epoch  int64     `json:"epoch"`
-	Leases []Lease   `json:"leases"`        // live ones, by client
-	Lock   time.Time `json:"lock"`          // no dream begins before it
-	Last   *Wake     `json:"last"`          // the newest wake; nil when there was none
-	Told   int64     `json:"told"`          // the newest epoch that the agent's workflow has recorded
-	Seen   time.Time `json:"seen,omitzero"` // the last visit or departure
+	Epoch    int64     `json:"epoch"`
+	Leases   []Lease   `json:"leases"`        // live ones, by client
+	Lock     time.Time `json:"lock"`          // no dream begins before it
+	Last     *Wake     `json:"last"`          // the newest wake; nil when there was none
+	Recorded int64     `json:"told"`          // the newest epoch that the agent's workflow has recorded
+	Seen     time.Time `json:"seen,omitzero"` // the last visit or departure
 
 	// Visited says that a client came while an alarm or an operator held the agent asleep; it is awake since, until nobody holds it.
 	Visited bool `json:"visited,omitempty"`
@@ -134,8 +134,8 @@ type Store interface {
 	Status(ctx context.Context, agent string, now time.Time) (Status, error)
 	// Epoch is the agent's newest: 0 before its first wake.
 	Epoch(ctx context.Context, agent string) (int64, error)
-	// Told notes that the agent's workflow has recorded the wake of an epoch; it never goes back.
-	Told(ctx context.Context, agent string, epoch int64) error
+	// Recorded notes that the agent's workflow has recorded the wake of an epoch; it never goes back.
+	Recorded(ctx context.Context, agent string, epoch int64) error
 	// Untold lists the newest wakes that no workflow has recorded yet, by agent.
 	Untold(ctx context.Context) (map[string]Wake, error)
 }

@@ -13,22 +13,22 @@ type Result struct {
 
 // Verdict counts the results of a night.
 type Verdict struct {
-	Asked  int `json:"asked"`
-	Before int `json:"before"` // found when it began
-	After  int `json:"after"`  // found when it ended
-	Lost   int `json:"lost"`   // found before and not after, because of the night
-	Gained int `json:"gained"` // found after and not before
-	Margin int `json:"margin"` // so many more may be lost, or come behind, than gained
-	Behind int `json:"behind"` // found when it ended, but behind something that the night made
+	Requested int `json:"asked"`
+	Before    int `json:"before"` // found when it began
+	After     int `json:"after"`  // found when it ended
+	Lost      int `json:"lost"`   // found before and not after, because of the night
+	Gained    int `json:"gained"` // found after and not before
+	Margin    int `json:"margin"` // so many more may be lost, or come behind, than gained
+	Behind    int `json:"behind"` // found when it ended, but behind something that the night made
 }
 
 // Margin is how many questions a night may lose net: two, or one in a hundred where that is more. Below that a loss can be
 // the luck of equals that changed places.
-func Margin(asked int) int { return max(2, asked/100) }
+func Margin(requests int) int { return max(2, requests/100) }
 
 // Judge counts.
 func Judge(results []Result) Verdict {
-	v := Verdict{Asked: len(results), Margin: Margin(len(results))}
+	v := Verdict{Requested: len(results), Margin: Margin(len(results))}
 	for _, r := range results {
 		if r.Before {
 			v.Before++

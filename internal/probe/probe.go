@@ -120,9 +120,9 @@ func Words(text string) []string {
 func distinct(words []string) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		known := seen[word]
+		found := seen[word]
 		seen[word] = true
-		return known
+		return found
 	})
 }
 

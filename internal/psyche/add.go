@@ -65,7 +65,7 @@ func Add(ctx context.Context, store memory.Store, place Placing, agent string, a
 	for _, n := range near {
 		e.Surprise = min(e.Surprise, max(0, 1-max(0, n.cosine)))
 	}
-	if known := (&placement{near: [][]nearby{near}}); known.known(0, text) {
+	if existing := (&placement{near: [][]nearby{near}}); existing.known(0, text) {
 		return Added{Episode: e, Known: true}, nil
 	}
 	newest, err := store.Find(ctx, memory.Query{

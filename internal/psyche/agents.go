@@ -154,8 +154,8 @@ type zones struct{ all sync.Map } // of *time.Location, by name
 
 // of is a zone; UTC where there is none of the name.
 func (z *zones) of(name string) *time.Location {
-	if known, ok := z.all.Load(name); ok {
-		return known.(*time.Location)
+	if existing, ok := z.all.Load(name); ok {
+		return existing.(*time.Location)
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
@@ -174,9 +174,9 @@ func (b *Being) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, 
 		{Scope: "fleet:" + day, Limit: b.o.FleetDay},
 	}
 	limit := budget.Unlimited // what it cost is told all the same
-	for _, said := range []*budget.Micros{b.o.KeyDay, c.Key.Day} {
-		if said != nil {
-			limit = *said
+	for _, answer := range []*budget.Micros{b.o.KeyDay, c.Key.Day} {
+		if answer != nil {
+			limit = *answer
 		}
 	}
 	if c.Key.ID != "" || c.Key.Principal != "" {

@@ -28,65 +28,65 @@ const longestQuote = 600
 
 // background puts what comes to the agent's mind before the message that it answers, and what came before back in place.
 func (t *turn) background(ctx context.Context) []splice {
-	asked := t.body.asked()
+	requests := t.body.asked()
 	if !t.on.recall && !t.on.affect && t.on.digest == journal.DigestOff {
-		t.told.Skipped = SkippedOff
+		t.report.Skipped = SkippedOff
 		return nil
 	}
-	if asked < 0 {
-		t.told.Skipped = SkippedNothing
+	if requests < 0 {
+		t.report.Skipped = SkippedNothing
 		return nil
 	}
-	if err := t.talk.bring(ctx, t.being.Talks, t.body, asked); err != nil {
+	if err := t.talk.bring(ctx, t.being.Talks, t.body, requests); err != nil {
 		t.being.Log.WarnContext(ctx, "the talk goes on without the backgrounds of its earlier turns", "agent", t.agent.Handle, "error", err)
 	}
 	status := t.talk.status(t.body, spendable(t.spec.Context))
-	going := t.body.goesOn(asked)
+	going := t.body.goesOn(requests)
 	if !going { // the question is asked anew, whatever was recalled for it before
-		status = slices.DeleteFunc(status, func(a memory.Background) bool { return a.Place == asked })
+		status = slices.DeleteFunc(status, func(a memory.Background) bool { return a.Place == requests })
 	}
 	var changes []splice
-	known := map[string]bool{}
+	existing := map[string]bool{}
 	named := "" // the mood
 	for _, a := range status {
 		if a.Text != "" {
 			changes = append(changes, t.put(a))
 		}
 		for _, id := range a.Items {
-			known[id] = true
+			existing[id] = true
 		}
 		named = or(a.Mood, named)
-		if a.Place == asked {
-			t.told.Recalled = len(a.Items)
+		if a.Place == requests {
+			t.report.Recalled = len(a.Items)
 		}
 	}
 	if going {
-		if t.told.Recalled == 0 {
-			t.told.Skipped = SkippedNothing
+		if t.report.Recalled == 0 {
+			t.report.Skipped = SkippedNothing
 		}
 		return changes
 	}
-	return append(changes, t.recalled(ctx, asked, known, named)...)
+	return append(changes, t.recalled(ctx, requests, existing, named)...)
 }
 
 // recalled asks memory about the question at a place, and puts what it finds before it. known are the memories that the prompt
 // quotes already, and named is the word for the agent's mood that stands there, empty for none.
-func (t *turn) recalled(ctx context.Context, asked int, known map[string]bool, named string) []splice {
-	defer t.talk.met(asked)
+func (t *turn) recalled(ctx context.Context, requests int, existing map[string]bool, named string) []splice {
+	defer t.talk.met(requests)
 	if t.on.recall {
-		t.ownWords(known)
+		t.ownWords(existing)
 	}
 	var found []Memory
-	found, t.told.Skipped = t.recall(ctx, t.body.question(asked), known)
-	t.told.Recalled = len(found)
-	a := memory.Background{Place: asked, At: t.being.now().UTC()}
+	found, t.report.Skipped = t.recall(ctx, t.body.question(requests), existing)
+	t.report.Recalled = len(found)
+	a := memory.Background{Place: requests, At: t.being.now().UTC()}
 	line, word := t.moodLine(ctx, named)
 	woke, dreamt := t.awoken(ctx)
 	woke, a.Mood = line+woke, word
 	if len(found) == 0 && woke == "" {
 		return nil
 	}
-	a.Mark, a.Text, a.Taint = t.body.mark(asked), frame(woke, found), dream.FromAgent
+	a.Mark, a.Text, a.Taint = t.body.mark(requests), frame(woke, found), dream.FromAgent
 	if dreamt {
 		a.Taint = dream.FromDream
 	}
@@ -119,11 +119,11 @@ func (t *turn) keepBackground(a memory.Background) {
 }
 
 // ownWords adds the memories that were made of what the caller says in this body: they stand there already.
-func (t *turn) ownWords(known map[string]bool) {
+func (t *turn) ownWords(existing map[string]bool) {
 	for _, m := range t.body.messages {
 		if m.role == "user" {
 			for _, words := range t.body.words(m) {
-				known[idOf(t.agent.ID, t.Caller.Owner(), "user", words)] = true
+				existing[idOf(t.agent.ID, t.Caller.Owner(), "user", words)] = true
 			}
 		}
 	}
@@ -237,10 +237,10 @@ func (t *turn) moodLine(ctx context.Context, last string) (line, word string) {
 
 // awoken is what the first turn after sleep is told: the agent's significant insights, which were dreamt. It is told once.
 func (t *turn) awoken(ctx context.Context) (text string, dreamt bool) {
-	if asked := t.Switches.Digest; asked != nil && !*asked {
+	if request := t.Switches.Digest; request != nil && !*request {
 		return "", false // it waits for somebody who wants it
 	}
-	if hears, err := t.being.talkers.hears(ctx, t.Caller, t.agent.ID, t.agent.Handle, t.being.o.Shared); err != nil || !hears {
+	if listeners, err := t.being.talkers.hears(ctx, t.Caller, t.agent.ID, t.agent.Handle, t.being.o.Shared); err != nil || !listeners {
 		return "", false // likewise
 	}
 	w, ok := t.being.digests.take(t.agent.ID)
@@ -272,9 +272,9 @@ func (t *turn) awoken(ctx context.Context) (text string, dreamt bool) {
 
 // digests are the wakes that nobody was told of yet, as far as this process knows.
 type digests struct {
-	mu   sync.Mutex
-	all  map[string]presence.Wake
-	told map[string]int64 // epochs, by agent
+	mu     sync.Mutex
+	all    map[string]presence.Wake
+	epochs map[string]int64 // epochs, by agent
 }
 
 // met hears of a wake: one that this process's visitor raised is to be told, and so is one that an alarm or an operator raised
@@ -286,9 +286,9 @@ func (d *digests) met(w Woken) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all == nil {
-		d.all, d.told = map[string]presence.Wake{}, map[string]int64{}
+		d.all, d.epochs = map[string]presence.Wake{}, map[string]int64{}
 	}
-	if d.told[w.Agent] < w.Epoch && d.all[w.Agent].Epoch < w.Epoch {
+	if d.epochs[w.Agent] < w.Epoch && d.all[w.Agent].Epoch < w.Epoch {
 		d.all[w.Agent] = w.Wake
 	}
 }
@@ -300,7 +300,7 @@ func (d *digests) take(agent string) (presence.Wake, bool) {
 	w, ok := d.all[agent]
 	if ok {
 		delete(d.all, agent)
-		d.told[agent] = w.Epoch
+		d.epochs[agent] = w.Epoch
 	}
 	return w, ok
 }
@@ -309,7 +309,7 @@ func (d *digests) take(agent string) (presence.Wake, bool) {
 func (d *digests) again(w presence.Wake) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.told[w.Agent] == w.Epoch && d.all[w.Agent].Epoch < w.Epoch {
+	if d.epochs[w.Agent] == w.Epoch && d.all[w.Agent].Epoch < w.Epoch {
 		d.all[w.Agent] = w
 	}
 }

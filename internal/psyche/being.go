@@ -137,7 +137,7 @@ func New(p Ports, o Options) *Being {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	if p.Render == nil {
-		p.Render = func(known []*dream.Playbook, _ []*dream.Hypothesis) string { return rendered(known) }
+		p.Render = func(existing []*dream.Playbook, _ []*dream.Hypothesis) string { return rendered(existing) }
 	}
 	b := &Being{Ports: p, o: o.filled(), talkers: newTalkers(p.Memory, p.Purse.Now)}
 	b.allowed = make(map[string]bool, len(o.Allowed))

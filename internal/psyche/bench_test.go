@@ -56,7 +56,7 @@ func BenchmarkTurn(b *testing.B) {
 				began := time.Now()
 				t.Conversation = fmt.Sprint(i)
 				reply, err := r.Chat(b.Context(), t)
-				if err != nil || n > 0 && reply.Told.Recalled == 0 {
+				if err != nil || n > 0 && reply.Report.Recalled == 0 {
 					b.Fatal(err, reply)
 				}
 				if _, err := io.Copy(io.Discard, reply.Body); err != nil {

@@ -46,7 +46,7 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 
 // overbilled is a reading by which a provider could ask more than these parts of a hundred of what was reserved; empty when there
 // is none.
-func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, told string, refused error) {
+func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text string, refused error) {
 	for _, spec := range []inference.Spec{
 		{Name: "p/wire", Provider: "p", Wire: "wire", Price: &listPrice, Context: window},
 		{Name: "p/thinker", Provider: "p", Wire: "thinker", Price: &listPrice, Context: window, Reasoning: true},
@@ -111,12 +111,12 @@ func bodies() *rapid.Generator[string] {
 	}
 	return rapid.Custom(func(r *rapid.T) string {
 		message := func() string {
-			role, said := spelling(r, "role"), spelling(r, "content")
+			role, text := spelling(r, "role"), spelling(r, "content")
 			content := `"` + strings.Repeat("word ", rapid.IntRange(0, 2000).Draw(r, "words")) + `"`
 			if rapid.Bool().Draw(r, "in parts") {
 				content = "[" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 3).Draw(r, "parts"), ",") + "]"
 			}
-			return fmt.Sprintf(`{"%s":"user","%s":%s}`, role, said, content)
+			return fmt.Sprintf(`{"%s":"user","%s":%s}`, role, text, content)
 		}
 		fields := []string{fmt.Sprintf(`"messages":[%s]`, message())}
 		for range rapid.IntRange(0, 5).Draw(r, "fields") {
@@ -139,8 +139,8 @@ func bodies() *rapid.Generator[string] {
 func TestNoProviderCouldBillMoreThanWasReserved(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		how, told, _ := overbilled([]byte(bodies().Draw(r, "body")), 100)
-		require.Empty(r, how, "%s", told)
+		how, text, _ := overbilled([]byte(bodies().Draw(r, "body")), 100)
+		require.Empty(r, how, "%s", text)
 	})
 }
 
@@ -176,8 +176,8 @@ func FuzzBodyBill(f *testing.F) {
 		f.Add([]byte(all.Example(seed)))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if how, told, _ := overbilled(raw, 100); how != "" {
-			t.Fatal(told)
+		if how, text, _ := overbilled(raw, 100); how != "" {
+			t.Fatal(text)
 		}
 	})
 }

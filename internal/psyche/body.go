@@ -177,14 +177,14 @@ func (b *body) texts(m message, between string) string {
 	if len(raw) == 0 || raw[0] != '[' {
 		return unquoted(raw)
 	}
-	var said []string
+	var texts []string
 	_ = b.parts(m, func(p part) error { // what is wrong with one was found before, where it matters
 		if p.kind == "text" {
-			said = append(said, unquoted(p.text.of(b.raw)))
+			texts = append(texts, unquoted(p.text.of(b.raw)))
 		}
 		return nil
 	})
-	return strings.Join(said, between)
+	return strings.Join(texts, between)
 }
 
 // part is one element of a message's content.

@@ -88,15 +88,15 @@ func TestBackgroundNeverPartsToolCallsFromTheirResults(t *testing.T) {
 		}
 		require.Equal(t, c.want, b.place(at), c.name)
 		got, _ := edited(b, "x")
-		var told struct {
+		var result struct {
 			Messages []struct {
 				Role  string            `json:"role"`
 				Calls []json.RawMessage `json:"tool_calls"`
 			} `json:"messages"`
 		}
-		require.NoError(t, json.Unmarshal(got, &told), c.name)
-		require.Len(t, told.Messages, len(c.messages)+1)
-		require.Equal(t, "user", told.Messages[c.want].Role)
+		require.NoError(t, json.Unmarshal(got, &result), c.name)
+		require.Len(t, result.Messages, len(c.messages)+1)
+		require.Equal(t, "user", result.Messages[c.want].Role)
 		require.NotEqual(t, c.want, len(c.messages), "%s: never the last", c.name)
 	}
 }
@@ -204,11 +204,11 @@ func BenchmarkSplice(b *testing.B) {
 			b.SetBytes(int64(len(raw)))
 			b.ReportAllocs()
 			for b.Loop() {
-				said, err := readBody(raw)
+				answer, err := readBody(raw)
 				if err != nil {
 					b.Fatal(err)
 				}
-				edited(said, "background")
+				edited(answer, "background")
 			}
 		})
 	}

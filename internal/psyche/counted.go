@@ -277,7 +277,7 @@ func (b *body) beyond(l *limits, name string) error {
 	case len(v) == 0 || text == "false" || text == "[]" || text == "{}":
 		return nil
 	case f.Name == "service_tier" || f.Name == "speed":
-		if said := unquoted(v); said == "default" || said == "standard" {
+		if text := unquoted(v); text == "default" || text == "standard" {
 			return nil
 		}
 	case f.Name == "modalities":

@@ -52,7 +52,7 @@ func (r *rig) returned() {
 // W6, W8, Z8.
 func TestADigestHoldsWhatIsSignificantLabelledAndNothingElse(t *testing.T) {
 	t.Parallel()
-	told := func(id, text string, significance float64) psyche.Memory {
+	result := func(id, text string, significance float64) psyche.Memory {
 		return psyche.Memory{ID: id, Kind: dream.KindJournal, At: dawn.Add(-time.Hour), Content: text, Taint: dream.FromDream, Score: significance, Dreamt: true, Label: "dream, unverified"}
 	}
 	off := false
@@ -60,12 +60,12 @@ func TestADigestHoldsWhatIsSignificantLabelledAndNothingElse(t *testing.T) {
 		change func(*psyche.Options)
 		want   []psyche.Memory
 	}{
-		"as usual":                          {func(*psyche.Options) {}, []psyche.Memory{told("jo_5", "The tide turns first.", journal.Threshold), told("jo_1", "The vane remembers the wind.", .8)}},
+		"as usual":                          {func(*psyche.Options) {}, []psyche.Memory{result("jo_5", "The tide turns first.", journal.Threshold), result("jo_1", "The vane remembers the wind.", .8)}},
 		"as a header, which a status is no": {func(o *psyche.Options) { o.Digest = journal.DigestHeader }, []psyche.Memory{}},
 		"nothing":                           {func(o *psyche.Options) { o.Digest = journal.DigestOff }, []psyche.Memory{}},
 		"in private":                        {func(o *psyche.Options) { o.Private = true }, []psyche.Memory{}},
 		"of this agent nothing":             {func(o *psyche.Options) { o.Agents = map[string]psyche.Switches{"echo": {Digest: &off}} }, []psyche.Memory{}},
-		"of another agent nothing":          {func(o *psyche.Options) { o.Agents = map[string]psyche.Switches{"vega": {Digest: &off}} }, []psyche.Memory{told("jo_5", "The tide turns first.", journal.Threshold), told("jo_1", "The vane remembers the wind.", .8)}},
+		"of another agent nothing":          {func(o *psyche.Options) { o.Agents = map[string]psyche.Switches{"vega": {Digest: &off}} }, []psyche.Memory{result("jo_5", "The tide turns first.", journal.Threshold), result("jo_1", "The vane remembers the wind.", .8)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

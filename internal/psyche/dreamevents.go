@@ -103,8 +103,8 @@ func (d *Dreams) Show(ctx context.Context, s Sight, events []event.Event) ([]Ann
 	if !s.Text {
 		return shown, nil
 	}
-	known := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })
-	found, err := d.Memory.Get(ctx, s.Agent.ID, known...)
+	existing := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })
+	found, err := d.Memory.Get(ctx, s.Agent.ID, existing...)
 	if err != nil {
 		return nil, err
 	}

@@ -39,11 +39,11 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 		return pageFrom(found, 0, Insight.name), nil
 	}
 	d.once.Do(func() { d.talkers = newTalkers(d.Memory, d.Now) })
-	hears, err := d.talkers.hears(ctx, c, a.ID, a.Handle, d.Shared)
+	listeners, err := d.talkers.hears(ctx, c, a.ID, a.Handle, d.Shared)
 	if err != nil {
 		return Page[Insight]{}, unreadStore(ctx, err)
 	}
-	if !hears {
+	if !listeners {
 		return pageFrom(found, 0, Insight.name), nil
 	}
 	items, err := d.Memory.Find(ctx, memory.Query{

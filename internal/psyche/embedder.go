@@ -29,12 +29,12 @@ func (b *Being) embedderIn(a *dream.Agent, space string) (inference.Spec, error)
 // calibration says what the cosines of an embedder mean. One that nobody has measured is measured beside the turn, and taken
 // cautiously until then.
 func (b *Being) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
-	known, found := b.Purse.Calibration(ctx, spec.Name)
+	existing, found := b.Purse.Calibration(ctx, spec.Name)
 	if found {
-		return known
+		return existing
 	}
 	if _, begun := b.measuring.begun.LoadOrStore(spec.Name, true); begun {
-		return known
+		return existing
 	}
 	charge := b.charge(a, c)
 	b.aside(func() {
@@ -47,5 +47,5 @@ func (b *Being) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec
 		}
 		b.Log.InfoContext(ctx, "the embedder was calibrated", "model", spec.Name, "unrelated", measured.Unrelated, "same", measured.Same)
 	})
-	return known
+	return existing
 }

@@ -43,9 +43,9 @@ func stored(what string, err error) error {
 		return err
 	}
 	if errors.Is(err, memory.ErrRemoved) || errors.Is(err, memory.ErrRemoving) { // since its record was read
-		gone := unknownAgent("")
-		gone.Message = "The agent was removed; GET /v1/models lists those within reach of this key."
-		return gone
+		removed := unknownAgent("")
+		removed.Message = "The agent was removed; GET /v1/models lists those within reach of this key."
+		return removed
 	}
 	f := &Fault{
 		Status: http.StatusInternalServerError, Type: ownFailure, Code: "internal_error",

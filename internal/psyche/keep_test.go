@@ -92,8 +92,8 @@ func TestOfAWrappedMessageOnlyThePersonsWordsAreKeptAndAsked(t *testing.T) {
 	require.Len(t, live, 1)
 	require.Equal(t, "My boat Aurora lies at quay 7.", live[0].Content)
 	r.plant(lived("ep_1", "The lighthouse of Skagen is closed on Mondays, says the keeper."))
-	_, told := r.talk(turn(ann, chat("<system-reminder>\nThe lighthouse of Skagen is closed on Mondays.\n</system-reminder>\nQwertz uiop asdf ghjk yxcv bnm qayw sxed crfv.")))
-	require.Zero(t, told.Recalled, "a client's words are no question")
+	_, report := r.talk(turn(ann, chat("<system-reminder>\nThe lighthouse of Skagen is closed on Mondays.\n</system-reminder>\nQwertz uiop asdf ghjk yxcv bnm qayw sxed crfv.")))
+	require.Zero(t, report.Recalled, "a client's words are no question")
 }
 
 func TestACorrectionWithoutItsSubjectMeansTheLastStatementOfItsTalk(t *testing.T) {
@@ -101,9 +101,9 @@ func TestACorrectionWithoutItsSubjectMeansTheLastStatementOfItsTalk(t *testing.T
 	r := setup(t)
 	in := func(talk, text string) {
 		r.clock.pass(time.Minute)
-		said := turn(ann, chat(text))
-		said.Conversation = talk
-		r.talk(said)
+		answer := turn(ann, chat(text))
+		answer.Conversation = talk
+		r.talk(answer)
 		r.settle()
 	}
 	in("one", "The database listens on port 5432.")

@@ -16,12 +16,12 @@ import (
 func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	l := &listening{turn: t, from: res.Body, ear: ear{stream: t.body.stream, token: t.token}, ok: res.Status/100 == 2, sent: t.sent, seen: res.Seen}
 	l.events = t.body.stream && eventStream(res.Header)
-	asked := t.body.stream && string(t.body.usage.of(t.Body)) == "true"
+	requested := t.body.stream && string(t.body.usage.of(t.Body)) == "true"
 	switch {
 	case !l.ok || t.token != nil:
 	case t.hidden:
 		l.sifts = &sieve{}
-	case asked:
+	case requested:
 		l.sifts = &sieve{count: l.counted}
 	case !t.body.stream:
 		l.sifts = &tail{count: l.counted}
@@ -250,15 +250,15 @@ func (e *ear) over() bool {
 }
 
 // done is what was said, as far as it was heard.
-func (e *ear) done() heard {
+func (e *ear) done() spokenAnswer {
 	if e.stream {
 		e.events(true)
 	} else if !e.deaf {
 		e.take(e.raw)
 	}
 	e.raw = nil
-	return heard{text: e.text.String(), finish: e.finish}
+	return spokenAnswer{text: e.text.String(), finish: e.finish}
 }
 
-// heard is an answer as it is remembered.
-type heard struct{ text, finish string }
+// spokenAnswer is an answer as it is remembered.
+type spokenAnswer struct{ text, finish string }

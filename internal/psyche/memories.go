@@ -148,14 +148,14 @@ func (b *Being) Forget(ctx context.Context, c Caller, agent string, f Forgetting
 	if err != nil {
 		return Erasure{}, stored("look for what is to be forgotten", err)
 	}
-	told := TellPlan(plan)
-	if told.DryRun = f.DryRun; f.DryRun {
-		return told, nil
+	result := TellPlan(plan)
+	if result.DryRun = f.DryRun; f.DryRun {
+		return result, nil
 	}
 	// A client that hangs up leaves no half behind: what was begun is finished.
 	done, err := memory.ForgetAll(context.WithoutCancel(ctx), b.Memory, a.ID, plan)
 	if err != nil {
-		return told, &Fault{
+		return result, &Fault{
 			Status:  http.StatusServiceUnavailable,
 			Type:    ownFailure,
 			Code:    "forgetting_unfinished",
@@ -164,12 +164,12 @@ func (b *Being) Forget(ctx context.Context, c Caller, agent string, f Forgetting
 			Err:     err,
 		}
 	}
-	told.Forgotten, told.Scrubbed = done.Items, done.Scrubbed
+	result.Forgotten, result.Scrubbed = done.Items, done.Scrubbed
 	b.quotas.drop(a.ID)
 	if _, err := b.lookUp(ctx, agent, nil, b.now()); err != nil { // talks under way quote nothing of it from now on
 		b.Log.WarnContext(ctx, "talks under way may quote what was forgotten for two seconds more", "agent", a.Handle, "error", err)
 	}
-	return told, nil
+	return result, nil
 }
 
 // checkForgetting refuses a selection that cannot be meant, and names owners as memories do.

@@ -76,19 +76,19 @@ func TestOnlyWhatWasLivedOrPromotedComesToMind(t *testing.T) {
 	}
 	r := setup(t)
 	plant(r)
-	_, told := r.talk(turn(ann, chat("What does the lighthouse keeper do with lanterns?")))
-	require.Equal(t, 3, told.Recalled)
-	said := messages(t, r.provider.last(t))[0].Content
-	require.Contains(t, said, "(human, 2026-11-20)\n> The lighthouse keeper paints lanterns in the harbour.")
-	require.Contains(t, said, "(agent, 2026-11-20)\n> Lanterns of the lighthouse keeper are red.")
-	require.Contains(t, said, "("+journal.Label+", 2026-11-20)\n> Ask the lighthouse keeper before sailing by lanterns.")
+	_, report := r.talk(turn(ann, chat("What does the lighthouse keeper do with lanterns?")))
+	require.Equal(t, 3, report.Recalled)
+	text := messages(t, r.provider.last(t))[0].Content
+	require.Contains(t, text, "(human, 2026-11-20)\n> The lighthouse keeper paints lanterns in the harbour.")
+	require.Contains(t, text, "(agent, 2026-11-20)\n> Lanterns of the lighthouse keeper are red.")
+	require.Contains(t, text, "("+journal.Label+", 2026-11-20)\n> Ask the lighthouse keeper before sailing by lanterns.")
 	for _, never := range []string{"GIST", "FRAGMENT", "SCENARIO", "HYPOTHESIS", "JOURNAL", "DREAMT"} {
-		require.NotContains(t, said, never)
+		require.NotContains(t, text, never)
 	}
 	private := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Private = true })
 	plant(private)
-	_, told = private.talk(turn(ann, chat("What does the lighthouse keeper do with lanterns?")))
-	require.Equal(t, 2, told.Recalled)
+	_, report = private.talk(turn(ann, chat("What does the lighthouse keeper do with lanterns?")))
+	require.Equal(t, 2, report.Recalled)
 	require.NotContains(t, private.provider.last(t), "sailing")
 }
 
@@ -97,25 +97,25 @@ func TestABackgroundStaysWhereItStoodAndNothingIsSaidTwice(t *testing.T) {
 	r := setup(t)
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."), lived("ep_2", "The baker of the harbour sells bread on Monday."))
 	first := `{"model":"echo","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What does the lighthouse keeper paint?"}`
-	_, told := r.talk(turn(ann, first+`]}`))
-	require.Equal(t, 1, told.Recalled)
+	_, report := r.talk(turn(ann, first+`]}`))
+	require.Equal(t, 1, report.Recalled)
 	one := r.provider.last(t)
 	require.Contains(t, one, "> The lighthouse keeper paints lanterns.")
 	prefix := strings.TrimSuffix(one, `]}`)
 
 	second := first + `,{"role":"assistant","content":"Lanterns."},{"role":"user","content":"And what does the baker of the harbour sell, when the lighthouse keeper paints?"}`
-	_, told = r.talk(turn(ann, second+`]}`))
+	_, report = r.talk(turn(ann, second+`]}`))
 	two := r.provider.last(t)
 	require.True(t, strings.HasPrefix(two, prefix), "a prompt cache still hits everything that was asked before")
-	require.Equal(t, 1, told.Recalled)
+	require.Equal(t, 1, report.Recalled)
 	require.Equal(t, 1, strings.Count(two, "lighthouse keeper paints lanterns"), "it stands there already")
 	require.Contains(t, two, "> The baker of the harbour sells bread")
 	prefix = strings.TrimSuffix(two, `]}`)
 
 	third := second + `,{"role":"assistant","tool_calls":[{"id":"1"}]},{"role":"tool","tool_call_id":"1","content":"bread"}`
-	_, told = r.talk(turn(ann, third+`]}`))
+	_, report = r.talk(turn(ann, third+`]}`))
 	require.True(t, strings.HasPrefix(r.provider.last(t), prefix), "a round of tools belongs to the same question")
-	require.Equal(t, 1, told.Recalled)
+	require.Equal(t, 1, report.Recalled)
 	require.Len(t, messages(t, r.provider.last(t)), 8)
 
 	title := turn(ann, `{"model":"echo","messages":[{"role":"system","content":"Name this talk."},{"role":"user","content":"lighthouse"}]}`)
@@ -126,19 +126,19 @@ func TestABackgroundStaysWhereItStoodAndNothingIsSaidTwice(t *testing.T) {
 
 	other := turn(ann, second+`]}`)
 	other.Conversation = "another"
-	_, told = r.talk(other)
-	require.Equal(t, 2, told.Recalled, "another conversation begins anew")
+	_, report = r.talk(other)
+	require.Equal(t, 2, report.Recalled, "another conversation begins anew")
 	shorter := `{"model":"echo","messages":[{"role":"user","content":"And what does the baker of the harbour sell, when the lighthouse keeper paints?"}]}`
 	again := turn(ann, shorter)
 	again.Conversation = r.conversation(turn(ann, first+`]}`))
-	_, told = r.talk(again)
-	require.Equal(t, 2, told.Recalled, "what is no longer there may come to mind again")
+	_, report = r.talk(again)
+	require.Equal(t, 2, report.Recalled, "what is no longer there may come to mind again")
 }
 
 func (r *rig) conversation(t psyche.Turn) string {
 	r.t.Helper()
-	_, told := r.talk(t)
-	return told.Conversation
+	_, report := r.talk(t)
+	return report.Conversation
 }
 
 // W6, W8: the first turn after sleep is told how the agent feels and what it dreamt that matters, once.
@@ -182,11 +182,11 @@ func TestTheFirstTurnAfterSleepIsToldOfTheNight(t *testing.T) {
 			night(r)
 			first := turn(ann, chat("Good morning"))
 			c.turn(&first)
-			_, told := r.talk(first)
-			require.True(t, told.Woke)
-			said := messages(t, r.provider.last(t))[0].Content
+			_, report := r.talk(first)
+			require.True(t, report.Woke)
+			text := messages(t, r.provider.last(t))[0].Content
 			for _, want := range c.want {
-				require.Contains(t, said, want)
+				require.Contains(t, text, want)
 			}
 			for _, not := range c.not {
 				require.NotContains(t, r.provider.last(t), not)
@@ -204,8 +204,8 @@ func TestWhatIsRecalledIsNeverRememberedAsNew(t *testing.T) {
 	r := setup(t)
 	r.plant(lived("ep_1", "The lighthouse keeper of Skagen, called Niels, paints 12 lanterns red every Monday in March."))
 	r.provider.answer = says("From now on: as I recall, the lighthouse keeper of Skagen, called Niels, paints 12 lanterns red every Monday in March.")
-	_, told := r.talk(turn(ann, chat("Who paints lanterns at the lighthouse of Skagen?")))
-	require.Equal(t, 1, told.Recalled)
+	_, report := r.talk(turn(ann, chat("Who paints lanterns at the lighthouse of Skagen?")))
+	require.Equal(t, 1, report.Recalled)
 	r.settle()
 	for _, e := range r.episodes() {
 		require.NotEqual(t, dream.FromAgent, e.Taint, e.Content)
@@ -325,8 +325,8 @@ func TestInstructionsInMemoryAreDeliveredAsQuotedData(t *testing.T) {
 		m := lived("ep_x", attack)
 		m.Taint = dream.FromWeb
 		r.plant(m)
-		_, told := r.talk(turn(ann, chat("What about the harbour?")))
-		require.Equal(t, 1, told.Recalled, attack)
+		_, report := r.talk(turn(ann, chat("What about the harbour?")))
+		require.Equal(t, 1, report.Recalled, attack)
 		sent := messages(t, r.provider.last(t))
 		require.Len(t, sent, 2, "attack %d made no message of its own", i)
 		require.Equal(t, "user", sent[0].Role)
@@ -357,8 +357,8 @@ func TestWhatIsForgottenLeavesTheTalksThatQuoteIt(t *testing.T) {
 	_, err := r.store.Forget(t.Context(), r.agent.ID, "ep_1")
 	require.NoError(t, err)
 	r.clock.pass(3 * time.Second)
-	_, told := r.talk(question)
-	require.Zero(t, told.Recalled)
+	_, report := r.talk(question)
+	require.Zero(t, report.Recalled)
 	require.NotContains(t, r.provider.last(t), "paints lanterns")
 }
 
@@ -376,8 +376,8 @@ func TestTheFirstClientAfterAnAlarmIsToldToo(t *testing.T) {
 	require.NoError(t, err)
 	reticent := turn(ann, chat("Good morning"))
 	reticent.Switches.Digest = no()
-	_, told := r.talk(reticent)
-	require.False(t, told.Woke)
+	_, report := r.talk(reticent)
+	require.False(t, report.Woke)
 	require.NotContains(t, r.provider.last(t), "tide")
 	r.talk(turn(ann, chat("Good morning, you")))
 	require.Contains(t, r.provider.last(t), "> The tide turns first.")

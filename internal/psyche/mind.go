@@ -134,11 +134,11 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	if err := b.counted(ctx, a, c, &s); err != nil {
 		return Status{}, err
 	}
-	hears, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
+	listeners, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
 	if err != nil {
 		return Status{}, stored("ask whose talks the agent remembers", err)
 	}
-	if status.Last != nil && hears && b.switched(&a, Switches{}).digest == journal.DigestMessage {
+	if status.Last != nil && listeners && b.switched(&a, Switches{}).digest == journal.DigestMessage {
 		items, err := b.Memory.Get(ctx, a.ID, status.Last.Digest...)
 		if err != nil {
 			return Status{}, stored("read the digest", err)
@@ -249,10 +249,10 @@ func (b *Being) Playbook(ctx context.Context, c Caller, agent string) (string, e
 }
 
 // rendered is a playbook in the plainest form, where nobody renders it better.
-func rendered(known []*dream.Playbook) string {
+func rendered(existing []*dream.Playbook) string {
 	var b strings.Builder
 	b.WriteString("# Playbook\n")
-	for _, p := range known {
+	for _, p := range existing {
 		b.WriteString("\n- " + strings.Join(strings.Fields(p.Content), " ") + "\n")
 	}
 	return b.String()

@@ -43,12 +43,12 @@ func TestSayHoldsAConversation(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	var pieces []string
-	answer, told, err := r.Say(t.Context(), ann, "echo", "c1", "Hello", func(p string) { pieces = append(pieces, p) })
+	answer, report, err := r.Say(t.Context(), ann, "echo", "c1", "Hello", func(p string) { pieces = append(pieces, p) })
 	require.NoError(t, err)
 	require.Equal(t, "Yes.", answer)
 	require.Equal(t, "Yes.", strings.Join(pieces, ""))
-	require.True(t, told.Woke)
-	require.Equal(t, "c1", told.Conversation)
+	require.True(t, report.Woke)
+	require.Equal(t, "c1", report.Conversation)
 	answer, _, err = r.Say(t.Context(), ann, "echo", "c1", "And then?", nil)
 	require.NoError(t, err)
 	require.Equal(t, "Yes.", answer)
@@ -230,8 +230,8 @@ func TestASessionHoldsTheAgentUntilItIsLeft(t *testing.T) {
 func TestJournalAndPlaybookNeedAnOperator(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(p *psyche.Ports, _ *psyche.Options) {
-		p.Render = func(known []*dream.Playbook, tried []*dream.Hypothesis) string {
-			return known[0].Content + "/" + tried[0].Claim
+		p.Render = func(existing []*dream.Playbook, tried []*dream.Hypothesis) string {
+			return existing[0].Content + "/" + tried[0].Claim
 		}
 	})
 	r.plant(
@@ -261,11 +261,11 @@ func TestAnAgentOutOfReachIsAsIfItWereNotThere(t *testing.T) {
 	faulty(t, err, 404, "agent_not_found")
 	_, err = r.Emotion(t.Context(), far, "ag_echo")
 	faulty(t, err, 404, "agent_not_found")
-	var out, gone *psyche.Fault
+	var out, removed *psyche.Fault
 	require.ErrorAs(t, err, &out)
 	_, err = r.Emotion(t.Context(), far, "ag_nobody")
-	require.ErrorAs(t, err, &gone)
-	require.Equal(t, strings.ReplaceAll(out.Message, "ag_echo", "x"), strings.ReplaceAll(gone.Message, "ag_nobody", "x"))
+	require.ErrorAs(t, err, &removed)
+	require.Equal(t, strings.ReplaceAll(out.Message, "ag_echo", "x"), strings.ReplaceAll(removed.Message, "ag_nobody", "x"))
 	agents, err := r.Agents(t.Context(), far)
 	require.NoError(t, err)
 	require.Empty(t, agents)
@@ -340,9 +340,9 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	other.plant(lived("ep_1", "a lantern"))
 	_, err = other.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "lantern", Limit: 1})
 	faulty(t, err, 409, "other_space")
-	_, told := other.talk(turn(ann, chat("lantern")))
-	require.Equal(t, 1, told.Recalled, told.Skipped)
-	require.Equal(t, psyche.WordsSpace, told.ByWords)
+	_, report := other.talk(turn(ann, chat("lantern")))
+	require.Equal(t, 1, report.Recalled, report.Skipped)
+	require.Equal(t, psyche.WordsSpace, report.ByWords)
 	require.EqualValues(t, 1, other.Counts().ByWords[psyche.WordsSpace])
 }
 

@@ -48,10 +48,10 @@ func TestATalkWithoutANameIsToldApartByItsFirstMessageAndItsGroup(t *testing.T) 
 	t.Parallel()
 	r := setup(t)
 	name := func(group, first string) string {
-		asked := turn(ann, chat(first))
-		asked.Group = group
-		_, told := r.talk(asked)
-		return told.Conversation
+		request := turn(ann, chat(first))
+		request.Group = group
+		_, report := r.talk(request)
+		return report.Conversation
 	}
 	hello := name("", "Hello")
 	require.Equal(t, hello, name("", "Hello"))

@@ -14,9 +14,9 @@ type parts struct {
 	digest                string
 }
 
-func (b *Being) switched(a *dream.Agent, asked Switches) parts {
+func (b *Being) switched(a *dream.Agent, request Switches) parts {
 	on := func(of func(Switches) *bool) bool {
-		for _, s := range []Switches{asked, b.o.Agents[a.Handle], b.o.Switches} {
+		for _, s := range []Switches{request, b.o.Agents[a.Handle], b.o.Switches} {
 			if v := of(s); v != nil {
 				return *v
 			}
@@ -72,7 +72,7 @@ type recallCounter struct {
 	wordsBudget, wordsFailed, wordsSpace atomic.Int64
 }
 
-func (c *counts) turn(agent string, t *Told) {
+func (c *counts) turn(agent string, t *TurnReport) {
 	c.turns.Add(1)
 	if t.Woke {
 		c.woke.Add(1)
@@ -90,14 +90,14 @@ func (c *counts) wordsOnly(agent, why string) {
 }
 
 func (c *counts) of(agent string) *recallCounter {
-	if known, ok := c.byAgent.Load(agent); ok {
-		return known.(*recallCounter)
+	if existing, ok := c.byAgent.Load(agent); ok {
+		return existing.(*recallCounter)
 	}
 	made, _ := c.byAgent.LoadOrStore(agent, &recallCounter{})
 	return made.(*recallCounter)
 }
 
-func (c *recallCounter) turn(t *Told) {
+func (c *recallCounter) turn(t *TurnReport) {
 	switch t.Skipped {
 	case "":
 		c.recalled.Add(1)

@@ -52,11 +52,11 @@ type Reply struct {
 	Status int
 	Header http.Header
 	Body   io.ReadCloser
-	Told   Told
+	Report TurnReport
 }
 
-// Told says what the agent did for a turn, for headers and logs. It holds no text.
-type Told struct {
+// TurnReport says what the agent did for a turn, for headers and logs. It holds no text.
+type TurnReport struct {
 	Agent        string // handle
 	Conversation string
 	Epoch        int64
@@ -142,7 +142,7 @@ type Talk interface {
 // role and reach, and answers *Fault.
 type Mind interface {
 	// Say is a turn of one message, answered whole; token is told pieces as they come, and may be nil.
-	Say(ctx context.Context, c Caller, agent, conversation, message string, token func(string)) (string, Told, error)
+	Say(ctx context.Context, c Caller, agent, conversation, message string, token func(string)) (string, TurnReport, error)
 	// Recall answers the memories nearest to a query, best first.
 	Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error)
 	// Forget erases memories and what repeats them for good, or says what that would do; it needs role owner.

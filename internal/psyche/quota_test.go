@@ -26,8 +26,8 @@ func TestATurnBeyondAQuotaIsAnsweredAndNotRemembered(t *testing.T) {
 	say := func(c psyche.Caller) {
 		t.Helper()
 		n++
-		said, _ := r.talk(turn(c, chat(fact(n))))
-		require.Contains(t, said, "Yes.", "no turn fails by a quota")
+		text, _ := r.talk(turn(c, chat(fact(n))))
+		require.Contains(t, text, "Yes.", "no turn fails by a quota")
 		r.settle()
 	}
 	own := func(c psyche.Caller) psyche.Kept {

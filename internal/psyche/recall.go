@@ -32,7 +32,7 @@ const searching = 30 * time.Second
 const mostSearches = 64
 
 // recall finds what comes to mind for a turn within its budget.
-func (t *turn) recall(ctx context.Context, query string, known map[string]bool) ([]Memory, string) {
+func (t *turn) recall(ctx context.Context, query string, existing map[string]bool) ([]Memory, string) {
 	b := t.being
 	if !t.on.recall {
 		return nil, SkippedOff
@@ -57,7 +57,7 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
 		defer cancel()
 		defer context.AfterFunc(b.hear, cancel)()
-		found, byWords, err := b.search(ctx, t.agent, t.Caller, Recalling{Query: query, Limit: b.o.Items}, known, within-within/4)
+		found, byWords, err := b.search(ctx, t.agent, t.Caller, Recalling{Query: query, Limit: b.o.Items}, existing, within-within/4)
 		answers <- answer{found, whyWords(byWords), err}
 	})
 	if !begun {
@@ -68,7 +68,7 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 	defer late.Stop()
 	select {
 	case a := <-answers:
-		t.told.ByWords = a.why
+		t.report.ByWords = a.why
 		switch {
 		case a.err != nil:
 			b.Log.WarnContext(ctx, "memory could not be asked", "agent", t.agent.Handle, "error", a.err)
@@ -119,7 +119,7 @@ func (b *Being) within(ctx context.Context, a dream.Agent) time.Duration {
 // search asks memory for what the caller may see, without the items that are known. byWords says why words alone were compared;
 // the embedder is given no longer than place.
 func (b *Being) search(
-	ctx context.Context, a dream.Agent, c Caller, r Recalling, known map[string]bool, place time.Duration,
+	ctx context.Context, a dream.Agent, c Caller, r Recalling, existing map[string]bool, place time.Duration,
 ) (found []Memory, byWords, err error) {
 	affect, err := b.affect(ctx, a.ID)
 	if err != nil {
@@ -134,7 +134,7 @@ func (b *Being) search(
 		filter, mayHear = b.dreamt(&a, c, filter)
 		limit = mostRecalled // some may not be told
 	}
-	for id := range known {
+	for id := range existing {
 		filter.Except = append(filter.Except, id)
 	}
 	space, unknown := b.Memory.Space(ctx, a.ID)
@@ -204,8 +204,8 @@ func (b *Being) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter
 		if operator || slices.Contains(recall.Kinds, item.Header().Kind) {
 			return true
 		}
-		_, told := insightFrom(item, "")
-		return told
+		_, reported := insightFrom(item, "")
+		return reported
 	}
 }
 
@@ -255,12 +255,12 @@ func (b *Being) placeQuestion(
 // visible is what may come to mind before a caller: the agent's own memories and what was said in the caller's talks. Of what
 // was dreamt only what was promoted counts, for callers that may hear of dreams.
 func (b *Being) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Filter, error) {
-	hears, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
+	listeners, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
 	if err != nil {
 		return memory.Filter{}, err
 	}
 	f := memory.Filter{Kinds: recall.Kinds, Owners: []string{"", c.Owner()}, Dreamt: memory.NoneDreamt}
-	if hears && !b.o.Private {
+	if listeners && !b.o.Private {
 		f.Dreamt = memory.PromotedDreamt
 	}
 	return f, nil

@@ -99,7 +99,7 @@ func (t *turn) spoken() []line {
 }
 
 // keep queues what was said in a turn, the reply too if it came to its end.
-func (t *turn) keep(h heard, ended bool) {
+func (t *turn) keep(h spokenAnswer, ended bool) {
 	if len(t.lines) == 0 {
 		return
 	}
@@ -108,7 +108,7 @@ func (t *turn) keep(h heard, ended bool) {
 		lines = append(lines, line{clipped(h.text, longestKept), t.taint, t.agent.Handle})
 	}
 	shown := t.talk.backgrounds()
-	b, agent, caller, session, now := t.being, t.agent, t.Caller, t.told.Conversation, t.being.now()
+	b, agent, caller, session, now := t.being, t.agent, t.Caller, t.report.Conversation, t.being.now()
 	b.later(agent.ID, task{t.from, func(ctx context.Context) {
 		if err := b.remember(ctx, agent, caller, session, lines, shown, now); err != nil {
 			b.counts.failed.Add(1)

@@ -222,14 +222,14 @@ func turn(c psyche.Caller, body string) psyche.Turn {
 }
 
 // talk has a turn and reads all of its answer.
-func (r *rig) talk(t psyche.Turn) (string, psyche.Told) {
+func (r *rig) talk(t psyche.Turn) (string, psyche.TurnReport) {
 	r.t.Helper()
 	reply, err := r.Chat(r.t.Context(), t)
 	require.NoError(r.t, err)
 	body, err := io.ReadAll(reply.Body)
 	require.NoError(r.t, err)
 	require.NoError(r.t, reply.Body.Close())
-	return string(body), reply.Told
+	return string(body), reply.Report
 }
 
 func chat(text string) string {

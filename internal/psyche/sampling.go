@@ -13,8 +13,8 @@ import (
 const arousalTemperature = .2
 
 // moodTemperature is the temperature of an agent that feels so, at most what its model takes; a hundredth is its finest step.
-func moodTemperature(feels mood.PAD, most float64) float64 {
-	t := 1 + arousalTemperature*max(-1, min(1, feels.Arousal))
+func moodTemperature(affect mood.PAD, most float64) float64 {
+	t := 1 + arousalTemperature*max(-1, min(1, affect.Arousal))
 	return min(math.Round(100*t)/100, most)
 }
 

@@ -15,13 +15,13 @@ import (
 const longestMessage = 64 << 10
 
 // Say is a turn of one message. What was said before in the conversation goes with it, as long as this process remembers.
-func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message string, token func(string)) (string, Told, error) {
+func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message string, token func(string)) (string, TurnReport, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
-		return "", Told{}, err
+		return "", TurnReport{}, err
 	}
 	if message == "" || len(message) > longestMessage || !utf8.ValidString(message) {
-		return "", Told{}, wrong("out_of_range", "message", "The message must be text of 1 to %d bytes.", longestMessage)
+		return "", TurnReport{}, wrong("out_of_range", "message", "The message must be text of 1 to %d bytes.", longestMessage)
 	}
 	conversation = or(conversation, "say")
 	held := b.talks.of(c.Owner(), a.ID, conversation, b.now())
@@ -30,24 +30,24 @@ func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message 
 	t.Body = written(a.Handle, lines, token != nil)
 	reply, err := b.chat(ctx, &turn{being: b, Turn: t, token: token})
 	if err != nil {
-		return "", Told{}, err
+		return "", TurnReport{}, err
 	}
 	defer reply.Body.Close()
 	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
-		return "", reply.Told, passed(ctx, err)
+		return "", reply.Report, passed(ctx, err)
 	}
 	if reply.Status/100 != 2 {
-		return "", reply.Told, &Fault{
+		return "", reply.Report, &Fault{
 			Status: http.StatusBadGateway, Type: farFailure, Code: "refused", Message: fmt.Sprintf("The model's provider refused the request (HTTP %d).", reply.Status),
 		}
 	}
 	l, ok := reply.Body.(*listening)
 	if !ok {
-		return "", reply.Told, stored("read the answer", fmt.Errorf("an answer of type %T", reply.Body))
+		return "", reply.Report, stored("read the answer", fmt.Errorf("an answer of type %T", reply.Body))
 	}
 	answer := l.said()
 	held.say(spoken{"user", message}, spoken{"assistant", answer})
-	return answer, reply.Told, nil
+	return answer, reply.Report, nil
 }
 
 func (l *listening) said() string {

@@ -99,10 +99,10 @@ func TestAProviderIsToldThatTheBodyIsJSONWhateverTheClientCalledIt(t *testing.T)
 // W6, C-cost: a paid stream is asked for its usage, and the client sees nothing of that.
 func TestAPaidStreamIsSettledByUsageThatTheClientDidNotAskFor(t *testing.T) {
 	t.Parallel()
-	var asked []string
+	var questions []string
 	r := setup(t, upstream(t, "p/dear", func(w http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
-		asked = append(asked, string(body))
+		questions = append(questions, string(body))
 		if q.Header.Get("Authorization") != "Bearer secret-of-the-server" || q.Header.Get("X-Oneiros-Agent") != "" {
 			w.WriteHeader(http.StatusTeapot)
 		}
@@ -132,7 +132,7 @@ func TestAPaidStreamIsSettledByUsageThatTheClientDidNotAskFor(t *testing.T) {
 		q.Header.Set("Authorization", "Bearer the-callers-own")
 		q.Header.Set("X-Oneiros-Agent", "echo")
 		got, _ := r.talk(q)
-		require.Equal(t, c.sent, asked[i])
+		require.Equal(t, c.sent, questions[i])
 		require.Equal(t, c.got, got)
 		r.settle()
 		row := r.rows()[i]
@@ -299,10 +299,10 @@ func TestEveryCapRefusesATurn(t *testing.T) {
 			over, ok := purse.AsOverCap(err)
 			require.True(t, ok)
 			require.Equal(t, c.scope, over.Scope)
-			var told *psyche.Fault
-			require.ErrorAs(t, err, &told)
-			require.Contains(t, told.Message, c.says)
-			require.Contains(t, told.Message, "max_tokens")
+			var result *psyche.Fault
+			require.ErrorAs(t, err, &result)
+			require.Contains(t, result.Message, c.says)
+			require.Contains(t, result.Message, "max_tokens")
 			require.Empty(t, r.provider.bodies)
 			require.NotEmpty(t, o.Talker)
 		})
@@ -372,22 +372,22 @@ func TestALeaseThatAnOperatorEndedStaysEndedUntilTheClientAsks(t *testing.T) {
 	r.clock.pass(20 * time.Minute)
 	psyche.Tend(t.Context(), r.Being)
 	require.Equal(t, 1, r.nights.woken())
-	_, told := r.talk(turn(ann, chat("Hi")))
-	require.True(t, told.Woke)
+	_, report := r.talk(turn(ann, chat("Hi")))
+	require.True(t, report.Woke)
 }
 
 func TestALeaseEndedElsewhereIsNoticedByTheNextTurn(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour })
 	r.talk(turn(ann, chat("Hi")))
-	_, told := r.talk(turn(ann, chat("Hi again")))
+	_, report := r.talk(turn(ann, chat("Hi again")))
 	require.Equal(t, 1, r.nights.woken(), "the lease is fresh and still held")
-	require.False(t, told.Woke)
+	require.False(t, report.Woke)
 	_, err := r.store.Dismiss(t.Context(), r.agent.ID, r.clock.now())
 	require.NoError(t, err)
-	_, told = r.talk(turn(ann, chat("Hi once more")))
+	_, report = r.talk(turn(ann, chat("Hi once more")))
 	require.Equal(t, 2, r.nights.woken(), "another process ended the lease")
-	require.True(t, told.Woke)
+	require.True(t, report.Woke)
 }
 
 func TestALeaseCountsAsHeldWhileTheStoreDoesNotAnswer(t *testing.T) {
@@ -447,8 +447,8 @@ func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {
 		p.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
-	_, told := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
-	require.Equal(t, psyche.SkippedBudget, told.Skipped)
+	_, report := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
+	require.Equal(t, psyche.SkippedBudget, report.Skipped)
 	require.EqualValues(t, 1, r.Counts().Skipped[psyche.SkippedBudget])
 	require.Contains(t, log.String(), "memory did not answer within its budget")
 	status, err := r.Status(t.Context(), role(access.Operator), "echo")
@@ -459,12 +459,12 @@ func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {
 	r.settle()
 	slow := setup(t, func(p *psyche.Ports, _ *psyche.Options) { h.Store, p.Memory = p.Memory, h })
 	slow.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
-	_, told = slow.talk(turn(ann, chat("lighthouse keeper lanterns")))
-	require.Equal(t, psyche.SkippedFailed, told.Skipped)
+	_, report = slow.talk(turn(ann, chat("lighthouse keeper lanterns")))
+	require.Equal(t, psyche.SkippedFailed, report.Skipped)
 	q := turn(ann, chat("lighthouse"))
 	q.Switches.Recall = no()
-	_, told = slow.talk(q)
-	require.Equal(t, psyche.SkippedOff, told.Skipped)
+	_, report = slow.talk(q)
+	require.Equal(t, psyche.SkippedOff, report.Skipped)
 }
 
 func TestATurnThatFindsTooManySearchesUnderWaySaysSo(t *testing.T) {
@@ -477,11 +477,11 @@ func TestATurnThatFindsTooManySearchesUnderWaySaysSo(t *testing.T) {
 	defer close(h.gate)
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
 	for range psyche.MostSearches {
-		_, told := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
-		require.Equal(t, psyche.SkippedBudget, told.Skipped)
+		_, report := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
+		require.Equal(t, psyche.SkippedBudget, report.Skipped)
 	}
-	_, told := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
-	require.Equal(t, psyche.SkippedBusy, told.Skipped)
+	_, report := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
+	require.Equal(t, psyche.SkippedBusy, report.Skipped)
 	require.EqualValues(t, 1, r.Counts().Skipped[psyche.SkippedBusy])
 }
 
@@ -532,9 +532,9 @@ func TestWhoeverIsHardToRememberHoldsFewOthersUp(t *testing.T) {
 	for i := range others {
 		agent := dream.Agent{ID: fmt.Sprintf("ag_%d", i), Handle: fmt.Sprintf("other-%d", i), Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: dawn}
 		require.NoError(t, r.store.PutAgent(t.Context(), agent))
-		said := turn(ann, chat("Remember that my number is 7 and my street is Harbour Lane."))
-		said.Agent = agent.Handle
-		r.talk(said)
+		answer := turn(ann, chat("Remember that my number is 7 and my street is Harbour Lane."))
+		answer.Agent = agent.Handle
+		r.talk(answer)
 	}
 	require.Eventually(t, func() bool { return r.Counts().Stored >= others/2 }, time.Minute, time.Millisecond, "most of them are remembered")
 	require.Empty(t, r.episodes(), "and echo's is not, as yet")
@@ -557,7 +557,7 @@ func TestManyTurnsAtOnceShareALease(t *testing.T) {
 			}
 			_, _ = io.ReadAll(reply.Body)
 			_ = reply.Body.Close()
-			woke <- reply.Told.Woke
+			woke <- reply.Report.Woke
 		})
 	}
 	all.Wait()
@@ -608,15 +608,15 @@ func TestAStoreThatIsAwayTakesTheMemoryAndNotTheTalk(t *testing.T) {
 	r.talk(turn(ann, chat("Hi")))
 	r.clock.pass(10 * time.Second)
 	a.gone.Store(true)
-	_, told := r.talk(turn(ann, chat("Hi again, tell me something")))
-	require.Equal(t, psyche.SkippedFailed, told.Skipped)
+	_, report := r.talk(turn(ann, chat("Hi again, tell me something")))
+	require.Equal(t, psyche.SkippedFailed, report.Skipped)
 	other := turn(ann, chat("Hi"))
 	other.Agent = "ag_echo"
 	_, err := r.Chat(t.Context(), other)
 	faulty(t, err, 503, "store_away")
 	a.gone.Store(false)
-	_, told = r.talk(other)
-	require.Equal(t, "echo", told.Agent)
+	_, report = r.talk(other)
+	require.Equal(t, "echo", report.Agent)
 }
 
 func TestAStreamThatEndsWithoutSayingSoIsBroken(t *testing.T) {
@@ -668,12 +668,14 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 		named  = "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word word\"}}]}\n\n"
 		asks   = `{"model":"echo","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"Hi"}]}`
 		plain  = `{"choices":[{"index":0,"message":{"content":"word } word"},"finish_reason":"stop"}],"x":{"y":1}}`
-		told   = `{"choices":[{"index":0,"message":{"content":"word"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
+		result = `{"choices":[{"index":0,"message":{"content":"word"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
 		broken = `{"choices":[{"index":0,"message":{"content":"wo`
 	)
-	in := func(asked string) int { return (len(strings.Replace(asked, `"echo"`, `"wire-model"`, 1)) + 3) / 4 }
-	counted := func(asked string, out int) string {
-		return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, in(asked), out, in(asked)+out)
+	in := func(question string) int {
+		return (len(strings.Replace(question, `"echo"`, `"wire-model"`, 1)) + 3) / 4
+	}
+	counted := func(question string, out int) string {
+		return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, in(question), out, in(question)+out)
 	}
 	for _, c := range []struct{ name, asked, answered, got string }{
 		{"a stream", asks, named + final + done, named + final + "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[]," + counted(asks, 3) + "}\n\n" + done},
@@ -681,7 +683,7 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 		{"a stream that was not asked for it", streaming("Hi"), named + final + done, named + final + done},
 		{"a stream whose end is not marked", asks, named + final, named + final},
 		{"an answer", chat("Hi"), plain + "\n", strings.TrimSuffix(plain, "}") + "," + counted(chat("Hi"), 3) + "}\n"},
-		{"an answer whose provider tells", chat("Hi"), told, told},
+		{"an answer whose provider tells", chat("Hi"), result, result},
 		{"an answer that broke", chat("Hi"), broken, broken},
 		{"an error", chat("Hi"), `{"error":{"message":"x"}}`, `{"error":{"message":"x"}}`},
 		{"no answer at all", chat("Hi"), "}", "}"},
@@ -731,9 +733,9 @@ func TestAnEmbedderThatDoesNotAnswerLeavesRecallByWords(t *testing.T) {
 	t.Cleanup(func() { close(s.gate) })
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
 	s.stuck.Store(true)
-	_, told := r.talk(turn(ann, chat("Who paints the lanterns?")))
-	require.Equal(t, 1, told.Recalled, told.Skipped)
-	require.Equal(t, psyche.WordsBudget, told.ByWords)
+	_, report := r.talk(turn(ann, chat("Who paints the lanterns?")))
+	require.Equal(t, 1, report.Recalled, report.Skipped)
+	require.Equal(t, psyche.WordsBudget, report.ByWords)
 	require.Contains(t, r.provider.last(t), "lighthouse keeper")
 	require.EqualValues(t, 1, r.Counts().ByWords[psyche.WordsBudget])
 	require.Contains(t, log.String(), "memory is searched by words alone")

@@ -59,26 +59,26 @@ func (t *talkers) note(ctx context.Context, agent, owner string) error {
 // alone says whether an agent remembers no talk but this owner's.
 func (t *talkers) alone(ctx context.Context, agent, owner string) (bool, error) {
 	t.mu.Lock()
-	known, ok := t.read[agent]
+	existing, ok := t.read[agent]
 	t.mu.Unlock()
-	if now := t.now(); !ok || now.Sub(known.at) >= believed || now.Before(known.at) {
+	if now := t.now(); !ok || now.Sub(existing.at) >= believed || now.Before(existing.at) {
 		notes, err := t.memory.Notes(ctx, agent, "", byTalker)
 		if err != nil {
 			return false, fmt.Errorf("read who talked: %w", err)
 		}
-		known = others{names: map[string]bool{}, at: now}
+		existing = others{names: map[string]bool{}, at: now}
 		for name := range notes {
-			known.names[name] = true
+			existing.names[name] = true
 		}
 		t.mu.Lock()
 		if len(t.read) >= mostRead {
 			clear(t.read)
 		}
-		t.read[agent] = known
+		t.read[agent] = existing
 		t.mu.Unlock()
 	}
 	own := byTalker + short(owner)
-	return len(known.names) == 0 || len(known.names) == 1 && known.names[own], nil
+	return len(existing.names) == 0 || len(existing.names) == 1 && existing.names[own], nil
 }
 
 // hears says whether what an agent dreamt may be told to a caller: operators read its journal anyway, and a client hears it where

@@ -126,6 +126,6 @@ func TestMemoriesOfOthersCostNobodyARecall(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "Ann's lighthouse burnt down in May.", found[0].Content)
-	_, told := r.talk(turn(ann, chat("Is the lighthouse lantern green?")))
-	require.Equal(t, 1, told.Recalled, told.Skipped)
+	_, report := r.talk(turn(ann, chat("Is the lighthouse lantern green?")))
+	require.Equal(t, 1, report.Recalled, report.Skipped)
 }

@@ -32,11 +32,11 @@ func longTalk(r *rig, each func(turn int, body string)) {
 	for i, thing := range things {
 		r.plant(lived(fmt.Sprint("ep_", i), fmt.Sprintf("The %s of the old %s was sold to Niels in Skagen.", thing, things[(i+7)%len(things)])))
 	}
-	said := `{"model":"echo","messages":[{"role":"system","content":"Be brief."}`
+	text := `{"model":"echo","messages":[{"role":"system","content":"Be brief."}`
 	for i := range 60 {
-		said += fmt.Sprintf(`,{"role":"user","content":"(%d) Who was the %s sold to?"}`, i, things[i%len(things)])
-		each(i, said+`]}`)
-		said += fmt.Sprintf(`,{"role":"assistant","content":"To Niels, %d."}`, i)
+		text += fmt.Sprintf(`,{"role":"user","content":"(%d) Who was the %s sold to?"}`, i, things[i%len(things)])
+		each(i, text+`]}`)
+		text += fmt.Sprintf(`,{"role":"assistant","content":"To Niels, %d."}`, i)
 	}
 }
 
@@ -58,11 +58,11 @@ func TestEveryBodyBeginsWithTheOneBeforeIt(t *testing.T) {
 				if i >= 40 {
 					being = first
 				}
-				_, told := being.talk(turn(ann, body))
-				recalled += told.Recalled
-				asked := being.provider.last(t)
-				require.True(t, strings.HasPrefix(asked, before), "turn %d", i)
-				before = strings.TrimSuffix(asked, "]}")
+				_, report := being.talk(turn(ann, body))
+				recalled += report.Recalled
+				question := being.provider.last(t)
+				require.True(t, strings.HasPrefix(question, before), "turn %d", i)
+				before = strings.TrimSuffix(question, "]}")
 				being.settle()
 			})
 			require.Equal(t, len(things), recalled, "each memory is quoted once")
@@ -92,19 +92,19 @@ func TestAQuestionAskedAgainIsRecalledAnew(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	question := turn(ann, `{"model":"echo","messages":[{"role":"user","content":"Who paints the lanterns of the lighthouse?"}]}`)
-	_, told := r.talk(question)
-	require.Equal(t, psyche.SkippedNothing, told.Skipped)
-	kept, err := r.store.Backgrounds(t.Context(), r.agent.ID, psyche.TalkID(ann, told.Conversation))
+	_, report := r.talk(question)
+	require.Equal(t, psyche.SkippedNothing, report.Skipped)
+	kept, err := r.store.Backgrounds(t.Context(), r.agent.ID, psyche.TalkID(ann, report.Conversation))
 	require.NoError(t, err)
 	require.Empty(t, kept, "a turn that recalled nothing leaves no background")
 
 	r.plant(lived("ep_1", "Niels paints the lanterns of the lighthouse red."))
-	_, told = r.talk(question)
-	require.Equal(t, 1, told.Recalled)
+	_, report = r.talk(question)
+	require.Equal(t, 1, report.Recalled)
 	require.Contains(t, r.provider.last(t), "> Niels paints")
 	r.plant(lived("ep_2", "Since Monday Olga paints the lanterns of the lighthouse."))
-	_, told = r.talk(question)
-	require.Equal(t, 2, told.Recalled, "not the background of the first answer")
+	_, report = r.talk(question)
+	require.Equal(t, 2, report.Recalled, "not the background of the first answer")
 	require.Contains(t, r.provider.last(t), "> Since Monday Olga paints")
 }
 
@@ -112,14 +112,14 @@ func TestAQuestionSentAgainIsNotQuotedToItself(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.plant(lived("ep_1", "Niels paints the lanterns of the lighthouse red."))
-	said := `{"role":"user","content":"Please remember: my lighthouse has seven red lanterns, and Niels paints them every spring."}`
-	r.talk(turn(ann, `{"model":"echo","messages":[`+said+`]}`))
+	text := `{"role":"user","content":"Please remember: my lighthouse has seven red lanterns, and Niels paints them every spring."}`
+	r.talk(turn(ann, `{"model":"echo","messages":[`+text+`]}`))
 	r.settle()
 	require.Len(t, r.episodes(), 2)
-	r.talk(turn(ann, `{"model":"echo","messages":[`+said+`]}`))
-	asked := r.provider.last(t)
-	require.Contains(t, asked, "> Niels paints the lanterns")
-	require.NotContains(t, asked, "> Please remember")
+	r.talk(turn(ann, `{"model":"echo","messages":[`+text+`]}`))
+	question := r.provider.last(t)
+	require.Contains(t, question, "> Niels paints the lanterns")
+	require.NotContains(t, question, "> Please remember")
 	other := turn(ann, chat("How many lanterns has my lighthouse?"))
 	r.talk(other)
 	require.Contains(t, r.provider.last(t), "> Please remember: my lighthouse has seven", "in another talk it comes to mind")
@@ -150,20 +150,20 @@ func TestTheModelIsToldWhoItIs(t *testing.T) {
 func TestEveryTalkIsToldTheMoodAndAgainWhenItHasMoved(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	feels := func(p mood.PAD) {
+	affect := func(p mood.PAD) {
 		r.clock.pass(time.Minute)
 		_, err := r.store.Commit(t.Context(), memory.Write{
 			Agent: r.agent.ID, Cause: "test", Affect: &dream.Affect{PAD: p, Since: r.clock.now(), Cause: "test"},
 		})
 		require.NoError(t, err)
 	}
-	said := map[string]string{}
+	values := map[string]string{}
 	talks := func(c psyche.Caller) string {
-		said[c.User] += `{"role":"user","content":"Go on"}`
-		ask := turn(c, `{"model":"echo","messages":[`+said[c.User]+`]}`)
+		values[c.User] += `{"role":"user","content":"Go on"}`
+		ask := turn(c, `{"model":"echo","messages":[`+values[c.User]+`]}`)
 		ask.Conversation = "one"
 		r.talk(ask)
-		said[c.User] += `,{"role":"assistant","content":"Yes."},`
+		values[c.User] += `,{"role":"assistant","content":"Yes."},`
 		all := messages(t, r.provider.last(t))
 		if before := all[max(0, len(all)-2)]; strings.Contains(before.Content, "The agent feels") {
 			_, rest, _ := strings.Cut(before.Content, "The agent feels ")
@@ -174,11 +174,11 @@ func TestEveryTalkIsToldTheMoodAndAgainWhenItHasMoved(t *testing.T) {
 	}
 	bob := caller("key_b", "bob")
 	require.Empty(t, talks(ann), "a calm agent says nothing of it")
-	feels(mood.PAD{Pleasure: -.6, Arousal: .6, Dominance: -.5})
+	affect(mood.PAD{Pleasure: -.6, Arousal: .6, Dominance: -.5})
 	require.Equal(t, "fearful", talks(ann))
 	require.Empty(t, talks(ann), "it stands there already")
 	require.Equal(t, "fearful", talks(bob), "every client hears of it")
-	feels(mood.PAD{Pleasure: .8, Arousal: .5, Dominance: .5})
+	affect(mood.PAD{Pleasure: .8, Arousal: .5, Dominance: .5})
 	require.Equal(t, "happy", talks(ann))
 	r.clock.pass(30 * 24 * time.Hour)
 	r.settle()
@@ -217,9 +217,9 @@ func TestTheMoodSetsTheTemperatureWhereTheClientDoesNot(t *testing.T) {
 		})
 		require.NoError(t, err)
 		r.talk(turn(ann, c.body))
-		asked := r.provider.last(t)
-		require.Equal(t, c.want, strings.Replace(strings.Replace(asked[1:], `"messages":[]`, ``, 1), `"model":"wire-model"`, ``, 1)[:len(c.want)], asked)
-		require.LessOrEqual(t, strings.Count(asked, "temperature"), 1)
+		question := r.provider.last(t)
+		require.Equal(t, c.want, strings.Replace(strings.Replace(question[1:], `"messages":[]`, ``, 1), `"model":"wire-model"`, ``, 1)[:len(c.want)], question)
+		require.LessOrEqual(t, strings.Count(question, "temperature"), 1)
 	}
 }
 
@@ -257,19 +257,19 @@ func TestAQuestionFindsWhatHappenedInTheTimeItNames(t *testing.T) {
 	at("ep_2", "Olga sold a violin to the baker.", 9*day)
 	at("ep_3", "Niels painted the boat green.", 9*day)
 
-	_, told := r.talk(turn(ann, chat("What did I tell you yesterday?")))
-	require.Equal(t, 1, told.Recalled, "no word of the question stands in it")
+	_, report := r.talk(turn(ann, chat("What did I tell you yesterday?")))
+	require.Equal(t, 1, report.Recalled, "no word of the question stands in it")
 	require.Contains(t, r.provider.last(t), "> Niels painted the boat red.")
 	bare := lived("ep_4", "Somebody rang.")
 	bare.Agent, bare.At, bare.State = r.agent.ID, r.clock.now().AddDate(-1, 0, 0), dream.Live
 	_, err := r.store.Commit(t.Context(), memory.Write{Agent: r.agent.ID, Cause: "import", Add: []dream.Item{bare}})
 	require.NoError(t, err)
-	_, told = r.talk(turn(ann, chat("What was it last year?")))
-	require.Equal(t, 1, told.Recalled, "what has no place yet is found by its time")
-	_, told = r.talk(turn(ann, chat("Was habe ich dir vor neun Tagen erzählt?")))
-	require.Equal(t, psyche.SkippedNothing, told.Skipped, "a number that is not read names no time")
-	_, told = r.talk(turn(ann, chat("Was habe ich dir vor 9 Tagen erzählt?")))
-	require.Equal(t, 2, told.Recalled)
+	_, report = r.talk(turn(ann, chat("What was it last year?")))
+	require.Equal(t, 1, report.Recalled, "what has no place yet is found by its time")
+	_, report = r.talk(turn(ann, chat("Was habe ich dir vor neun Tagen erzählt?")))
+	require.Equal(t, psyche.SkippedNothing, report.Skipped, "a number that is not read names no time")
+	_, report = r.talk(turn(ann, chat("Was habe ich dir vor 9 Tagen erzählt?")))
+	require.Equal(t, 2, report.Recalled)
 	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "Which colour did Niels paint the boat nine days ago?", Limit: 2})
 	require.NoError(t, err)
 	require.Equal(t, "ep_3", found[0].ID, "the one of that time goes ahead")

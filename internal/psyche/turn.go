@@ -46,7 +46,7 @@ type turn struct {
 	visit   *visit
 	woken   Woken
 	on      parts
-	told    Told
+	report  TurnReport
 	talk    *talk
 
 	added  int          // bytes of background
@@ -114,7 +114,7 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 // request is what the provider is asked, and what that comes to at worst.
 func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest) {
 	conversation := t.conversation()
-	t.told = Told{
+	t.report = TurnReport{
 		Agent: t.agent.Handle, Conversation: conversation, Epoch: t.woken.Epoch, Woke: t.woken.Raised, Degraded: t.woken.Degraded, Model: t.spec.Name,
 	}
 	t.talk = t.being.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.being.now())
@@ -131,11 +131,11 @@ func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest
 
 // reply is the provider's answer, listened to.
 func (t *turn) reply(res *inference.RelayResponse) *Reply {
-	t.being.counts.turn(t.agent.ID, &t.told)
+	t.being.counts.turn(t.agent.ID, &t.report)
 	t.lines = t.spoken()
 	answer := t.listen(res)
 	t.Body, t.Header, t.body = nil, nil, nil // a stream may last for long, and needs none of it
-	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: answer, Told: t.told}
+	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: answer, Report: t.report}
 }
 
 // unreadable is why a body could not be read.
@@ -152,7 +152,7 @@ func (b *Being) charge(a *dream.Agent, c *Caller) purse.Charge {
 	now := b.now()
 	day, accounts := b.accounts(a, c, now)
 	return purse.Charge{
-		Step: "talk/" + a.ID + "/" + strings.ToLower(rand.Text()), Agent: a.ID, Phase: "talk", Day: day, Accounts: accounts, Asked: now,
+		Step: "talk/" + a.ID + "/" + strings.ToLower(rand.Text()), Agent: a.ID, Phase: "talk", Day: day, Accounts: accounts, RequestedAt: now,
 	}
 }
 
@@ -162,7 +162,7 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked, err := readBody(t.Body)
+	request, err := readBody(t.Body)
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -170,18 +170,18 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	if err != nil {
 		return nil, passed(ctx, err)
 	}
-	d, err := asked.places(&limits{spec: spec, free: costsNothing(&spec), allowed: b.allowed})
+	d, err := request.places(&limits{spec: spec, free: costsNothing(&spec), allowed: b.allowed})
 	if err != nil {
 		return nil, err
 	}
 	res, err := b.Purse.Relay(ctx, b.charge(&agent, &t.Caller), b.Relay, inference.RelayRequest{
-		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, []splice{asked.model(spec.Wire)}), Model: spec.Name,
+		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, []splice{request.model(spec.Wire)}), Model: spec.Name,
 	}, purse.Worst{In: d.in, Times: d.times})
 	if err != nil {
 		return nil, passed(ctx, err)
 	}
 	body := &closing{ReadCloser: res.Body, close: func() { b.settled(res.Body) }}
-	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: body, Told: Told{Agent: agent.Handle, Model: spec.Name}}, nil
+	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: body, Report: TurnReport{Agent: agent.Handle, Model: spec.Name}}, nil
 }
 
 // onward is a request's header for the provider; which of it that sees is for its gateway to say. The body was read as JSON,

@@ -92,8 +92,8 @@ func repeats(text string, shown []string) bool {
 	if strings.Contains(text, opening[:40]) {
 		return true
 	}
-	said := shingles(text)
-	if len(said) == 0 {
+	texts := shingles(text)
+	if len(texts) == 0 {
 		return false
 	}
 	seen := map[string]bool{}
@@ -103,12 +103,12 @@ func repeats(text string, shown []string) bool {
 		}
 	}
 	same := 0
-	for _, s := range said {
+	for _, s := range texts {
 		if seen[s] {
 			same++
 		}
 	}
-	return 2*same >= len(said)
+	return 2*same >= len(texts)
 }
 
 // shingles are the runs of four words of a text, or all of it when it has fewer.

@@ -71,19 +71,19 @@ func TestTheEarHearsTheFirstChoiceHoweverItsBytesAreCut(t *testing.T) {
 		for at := 0; at < len(stream); at += cut {
 			e.hear([]byte(stream[at:min(len(stream), at+cut)]))
 		}
-		require.Equal(t, heard{"One two", "stop"}, e.done())
+		require.Equal(t, spokenAnswer{"One two", "stop"}, e.done())
 		require.Equal(t, []string{"One ", "two"}, pieces)
 	}
 	plain := ear{}
 	plain.hear([]byte(`{"choices":[{"index":0,"message":{"content":"Yes"},`))
 	plain.hear([]byte(`"finish_reason":"length"}]}`))
-	require.Equal(t, heard{"Yes", "length"}, plain.done())
+	require.Equal(t, spokenAnswer{"Yes", "length"}, plain.done())
 	long := ear{}
 	long.hear(make([]byte, mostHeard+1))
-	require.Equal(t, heard{}, long.done())
+	require.Equal(t, spokenAnswer{}, long.done())
 	parts := ear{}
 	parts.hear([]byte(`{"choices":[{"message":{"content":[{"type":"text","text":"x"}]},"finish_reason":"stop"}]}`))
-	require.Equal(t, heard{"", "stop"}, parts.done(), "a shape that no client knows")
+	require.Equal(t, spokenAnswer{"", "stop"}, parts.done(), "a shape that no client knows")
 }
 
 func TestWorkingMemoryIsBounded(t *testing.T) {

@@ -159,8 +159,8 @@ func (t *talks) makeRoom() {
 
 // bring reads the talk's backgrounds from the store when one of its earlier questions was answered elsewhere: by another
 // process, or by this one before a restart.
-func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, asked int) error {
-	if store == nil || t.knows(b, asked) {
+func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, requests int) error {
+	if store == nil || t.knows(b, requests) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, talkWithin, errors.New("the store took too long"))
@@ -180,7 +180,7 @@ func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, asked int
 		}
 	}
 	slices.SortStableFunc(t.all, func(a, b memory.Background) int { return a.At.Compare(b.At) })
-	for i, m := range b.messages[:asked] {
+	for i, m := range b.messages[:requests] {
 		if m.role == "user" {
 			t.answered(i)
 		}
@@ -189,10 +189,10 @@ func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, asked int
 }
 
 // knows says whether this process has met every question before the one at asked.
-func (t *talk) knows(b *body, asked int) bool {
+func (t *talk) knows(b *body, requests int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, m := range b.messages[:asked] {
+	for i, m := range b.messages[:requests] {
 		if m.role == "user" && !t.turns.has(i) {
 			return false
 		}

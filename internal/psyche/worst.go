@@ -137,11 +137,11 @@ type promptCount struct {
 }
 
 func (c *promptCount) text(at span) {
-	said := unquoted(at.of(c.raw))
-	c.ceiling.text += int64(len(said))
+	text := unquoted(at.of(c.raw))
+	c.ceiling.text += int64(len(text))
 	if c.byTokens {
 		c.rest -= int64(at.to - at.from)
-		c.ceiling.in += inference.CountText(c.limits.spec, said)
+		c.ceiling.in += inference.CountText(c.limits.spec, text)
 	}
 }
 
@@ -199,20 +199,20 @@ func picture(v []byte) bool {
 	if v[0] == '{' {
 		s := &scanner{b: v}
 		seen := once{of: "image_url"}
-		known := true
+		found := true
 		err := s.object(func(key span) error {
 			each, err := s.value()
 			if err != nil {
 				return err
 			}
 			name, err := seen.name(key.of(v), pictureMembers)
-			known = known && pictureMembers.has(name)
+			found = found && pictureMembers.has(name)
 			if name == "url" {
 				url = unquoted(each.of(v))
 			}
 			return err
 		})
-		if err != nil || !known {
+		if err != nil || !found {
 			return false
 		}
 	}

@@ -24,8 +24,8 @@ func (p *Purse) Calibration(ctx context.Context, model string) (inference.Calibr
 	if spec.Calibration.Known() {
 		return spec.Calibration, true
 	}
-	if known, found := p.calibrations.all.Load(model); found {
-		return known.(inference.Calibration), true
+	if existing, found := p.calibrations.all.Load(model); found {
+		return existing.(inference.Calibration), true
 	}
 	vectors, err := kept[inference.Vectors](ctx, p, calibrationStep(model), errors.New("it was not measured"))
 	if err != nil {
@@ -42,8 +42,8 @@ func (p *Purse) Calibration(ctx context.Context, model string) (inference.Calibr
 // Calibrate measures what the cosines of a model's vectors mean, where that is not known, by placing some 60 fixed sentences. They
 // are bought once in a deployment; c says who pays, and its step is not used.
 func (p *Purse) Calibrate(ctx context.Context, c Charge, model string) (inference.Calibration, error) {
-	if known, found := p.Calibration(ctx, model); found {
-		return known, nil
+	if existing, found := p.Calibration(ctx, model); found {
+		return existing, nil
 	}
 	c.Step = calibrationStep(model)
 	vectors, err := p.Embed(ctx, c, model, inference.CalibrationTexts())

@@ -21,13 +21,13 @@ const settling = 15 * time.Second
 
 // Charge says who pays for a step and under which caps.
 type Charge struct {
-	Step     string
-	Agent    string
-	Dream    string
-	Phase    string
-	Day      string
-	Accounts []budget.Account
-	Asked    time.Time // when the step was asked for; its rows are never older, where a server skips idle time
+	Step        string
+	Agent       string
+	Dream       string
+	Phase       string
+	Day         string
+	Accounts    []budget.Account
+	RequestedAt time.Time // when the step was asked for; its rows are never older, where a server skips idle time
 
 	// Still, when set, is asked between the reservation and the call. When it fails, nothing is asked of the model and nothing is
 	// spent. An answer that must not be kept is known so: what makes it so before the reservation fails here, and what does later
@@ -105,9 +105,9 @@ func (p *Purse) first(ctx context.Context, step string, paid Paid, body []byte) 
 func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
 	r := inference.Request{Model: model}
 	clipped := make([]string, len(texts)) // a memory longer than the embedder's window is placed by its beginning
-	known, _ := p.Catalog.Lookup(model)
+	existing, _ := p.Catalog.Lookup(model)
 	for i, text := range texts {
-		text = known.Clip(text)
+		text = existing.Clip(text)
 		clipped[i] = text
 		r.Messages = append(r.Messages, inference.Message{Content: text})
 	}
@@ -197,10 +197,10 @@ func (p *Purse) reserve(ctx context.Context, c Charge, r inference.Request, out 
 
 // at is the later of the clock and the time that the step was asked for.
 func (p *Purse) at(c Charge) time.Time {
-	if now := p.Now(); now.After(c.Asked) {
+	if now := p.Now(); now.After(c.RequestedAt) {
 		return now
 	}
-	return c.Asked
+	return c.RequestedAt
 }
 
 func (p *Purse) settle(ctx context.Context, c Charge, hold Hold, b Bill) error {

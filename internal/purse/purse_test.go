@@ -28,11 +28,11 @@ var catalog = inference.Table{
 
 // scripted answers in order, the last one again and again, and remembers what it was asked.
 type scripted struct {
-	mu    sync.Mutex
-	turns []turn
-	asked []inference.Request
-	keys  []string
-	hook  func() // while a call is under way
+	mu       sync.Mutex
+	turns    []turn
+	requests []inference.Request
+	keys     []string
+	hook     func() // while a call is under way
 }
 
 type turn struct {
@@ -44,8 +44,8 @@ type turn struct {
 func (m *scripted) next(r inference.Request) turn {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked, m.keys = append(m.asked, r), append(m.keys, r.Key)
-	return m.turns[min(len(m.asked), len(m.turns))-1]
+	m.requests, m.keys = append(m.requests, r), append(m.keys, r.Key)
+	return m.turns[min(len(m.requests), len(m.turns))-1]
 }
 
 func (m *scripted) Generate(_ context.Context, r inference.Request, token func(string) bool) (inference.Answer, error) {
@@ -117,7 +117,7 @@ func worst(r inference.Request, out int64) budget.Micros {
 	return price.Worst(inference.CountPrompt(catalog[r.Model], r), out)
 }
 
-func said(in, out int64, visible int, from inference.UsageFrom) inference.Answer {
+func answerOf(in, out int64, visible int, from inference.UsageFrom) inference.Answer {
 	return inference.Answer{Text: "a harbour", Finish: inference.Stopped, Tokens: budget.Tokens{In: in, Out: out}, Visible: visible, UsageFrom: from}
 }
 
@@ -150,13 +150,13 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 		counted budget.Micros
 		kept    bool // the answer is stored under its step
 	}{
-		{"a truthful usage is what it cost", turn{answer: said(15, 10, 10, provider)}, purse.Settled, 15 + 20, true},
+		{"a truthful usage is what it cost", turn{answer: answerOf(15, 10, 10, provider)}, purse.Settled, 15 + 20, true},
 		{"cached tokens are cheaper", turn{answer: inference.Answer{Tokens: budget.Tokens{In: 15, Cached: 8, Out: 10}, Visible: 10, UsageFrom: provider}}, purse.Settled, 7 + 4 + 20, true},
-		{"a usage nobody reported counts in full", turn{answer: said(15, 10, 10, inference.ByCount)}, purse.Partial, full, true},
-		{"fewer tokens out than were read counts in full", turn{answer: said(15, 5, 10, provider)}, purse.Partial, full, true},
-		{"fewer tokens in than any tokenizer makes counts in full", turn{answer: said(9, 10, 10, provider)}, purse.Partial, full, true},
-		{"a usage at the bound is believed", turn{answer: said(10, 10, 10, provider)}, purse.Settled, 10 + 20, true},
-		{"a high usage counts, even above what was reserved", turn{answer: said(1000, 1000, 10, provider)}, purse.Settled, 3000, true},
+		{"a usage nobody reported counts in full", turn{answer: answerOf(15, 10, 10, inference.ByCount)}, purse.Partial, full, true},
+		{"fewer tokens out than were read counts in full", turn{answer: answerOf(15, 5, 10, provider)}, purse.Partial, full, true},
+		{"fewer tokens in than any tokenizer makes counts in full", turn{answer: answerOf(9, 10, 10, provider)}, purse.Partial, full, true},
+		{"a usage at the bound is believed", turn{answer: answerOf(10, 10, 10, provider)}, purse.Settled, 10 + 20, true},
+		{"a high usage counts, even above what was reserved", turn{answer: answerOf(1000, 1000, 10, provider)}, purse.Settled, 3000, true},
 		{"a halted stream counts in full", turn{answer: inference.Answer{Text: "a", Finish: inference.Halted, Tokens: budget.Tokens{In: 15, Out: 1}, Visible: 1, UsageFrom: inference.ByCount}}, purse.Partial, full, true},
 		{"a cut stream counts in full and keeps nothing", turn{inference.Answer{Text: "a", Finish: inference.Cut, Visible: 1}, inference.Vectors{}, cause}, purse.Partial, full, false},
 		{"a refusal costs nothing", turn{err: failure(inference.BadRequest, 400, false)}, purse.Refused, 0, false},
@@ -165,7 +165,7 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 		{"a call that never had a connection costs nothing", turn{err: failure(inference.Unavailable, 0, false)}, purse.Refused, 0, false},
 		{"a failure on the provider's side counts in full", turn{err: failure(inference.Unavailable, 500, true)}, purse.Lost, full, false},
 		{"a broken stream counts in full", turn{inference.Answer{Text: "a", Visible: 1}, inference.Vectors{}, failure(inference.Broken, 0, true)}, purse.Lost, full, false},
-		{"a broken stream that reported more counts that", turn{said(1000, 1000, 1, provider), inference.Vectors{}, failure(inference.Broken, 0, true)}, purse.Lost, 3000, false},
+		{"a broken stream that reported more counts that", turn{answerOf(1000, 1000, 1, provider), inference.Vectors{}, failure(inference.Broken, 0, true)}, purse.Lost, 3000, false},
 		{"an answer nobody can read counts in full", turn{err: failure(inference.Malformed, 200, true)}, purse.Lost, full, false},
 	}
 	for _, c := range cases {
@@ -208,7 +208,7 @@ func TestAnEndIsBookedWhenTheCallerHasGone(t *testing.T) {
 func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
 	t.Parallel()
 	need := worst(request("p/model"), 80+purse.Overrun)
-	b := open(t, turn{answer: said(15, 10, 10, inference.ByProvider)})
+	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	_, err := b.Generate(t.Context(), charge(), request("p/unpriced"), nil)
 	failure, ok := inference.AsFailure(err)
 	require.True(t, ok)
@@ -223,7 +223,7 @@ func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
 	over, ok := purse.AsOverCap(err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, purse.OverCap{Scope: "dream:1", Limit: need - 1, Asks: need}, *over, "the first cap that refuses is named")
-	require.Empty(t, b.model.asked)
+	require.Empty(t, b.model.requests)
 	require.Empty(t, b.rows())
 
 	_, err = b.Generate(t.Context(), charge(need, need, need), request("p/model"), func(string) bool { return true })
@@ -232,7 +232,7 @@ func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
 
 func TestAFinishedStepIsNeverBoughtAgain(t *testing.T) {
 	t.Parallel()
-	b := open(t, turn{answer: said(15, 10, 10, inference.ByProvider)})
+	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	first, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
 	require.NoError(t, err)
 	require.False(t, first.Reused)
@@ -241,7 +241,7 @@ func TestAFinishedStepIsNeverBoughtAgain(t *testing.T) {
 	require.True(t, again.Reused)
 	require.Equal(t, first.Answer, again.Answer)
 	require.Equal(t, first.Cost, again.Cost)
-	require.Len(t, b.model.asked, 1)
+	require.Len(t, b.model.requests, 1)
 	require.Len(t, b.rows(), 1)
 }
 
@@ -252,7 +252,7 @@ func (unreadable) Answer(context.Context, string) ([]byte, bool, error) { return
 
 func TestACapThatRefusesIsNoReasonWhileNobodyKnowsWhetherTheStepWasBought(t *testing.T) {
 	t.Parallel()
-	b := open(t, turn{answer: said(15, 10, 10, inference.ByProvider)})
+	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
 	require.NoError(t, err)
 	b.Ledger = unreadable{b.ledger}
@@ -263,14 +263,14 @@ func TestACapThatRefusesIsNoReasonWhileNobodyKnowsWhetherTheStepWasBought(t *tes
 		_, over := purse.AsOverCap(err)
 		require.False(t, over)
 	}
-	require.Len(t, b.model.asked, 1)
+	require.Len(t, b.model.requests, 1)
 }
 
 func TestARetryIsReservedAnewAndTheFailedAttemptStaysCounted(t *testing.T) {
 	t.Parallel()
 	need := worst(request("p/model"), 80+purse.Overrun)
 	lost := turn{err: &inference.Failure{Kind: inference.Broken, Billed: true}}
-	b := open(t, lost, turn{answer: said(15, 10, 10, inference.ByProvider)})
+	b := open(t, lost, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	_, err := b.Generate(t.Context(), charge(2*need), request("p/model"), nil)
 	require.Error(t, err)
 	paid, err := b.Generate(t.Context(), charge(2*need), request("p/model"), func(string) bool { return true })
@@ -290,7 +290,7 @@ func TestARetryIsReservedAnewAndTheFailedAttemptStaysCounted(t *testing.T) {
 func TestAnAttemptWhoseEndCannotBeBookedStaysReservedInFull(t *testing.T) {
 	t.Parallel()
 	need := worst(request("p/model"), 80+purse.Overrun)
-	b := open(t, turn{answer: said(15, 10, 10, inference.ByProvider)})
+	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	b.Ledger = closedHand{b.ledger}
 	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
 	require.ErrorIs(t, err, errDisk)
@@ -331,16 +331,16 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	b := open(t)
 	model := &placing{}
 	first := &purse.Purse{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now}
-	_, known := first.Calibration(t.Context(), "p/model")
-	require.False(t, known)
+	_, found := first.Calibration(t.Context(), "p/model")
+	require.False(t, found)
 	measured, err := first.Calibrate(t.Context(), charge(), "p/model")
 	require.NoError(t, err)
 	require.InDelta(t, 0, measured.Unrelated, 1e-6)
 	require.InDelta(t, .78, measured.Related, .01)
 	require.Equal(t, 1, model.calls)
 	again := &purse.Purse{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now} // another process
-	read, known := again.Calibration(t.Context(), "p/model")
-	require.True(t, known)
+	read, found := again.Calibration(t.Context(), "p/model")
+	require.True(t, found)
 	require.Equal(t, measured, read)
 	bought, err := again.Calibrate(t.Context(), charge(), "p/model")
 	require.NoError(t, err)
@@ -349,8 +349,8 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	stated := &purse.Purse{Ledger: b.Ledger, Model: model, Now: b.Now, Catalog: inference.Table{
 		"p/model": {Name: "p/model", Calibration: inference.Calibration{Unrelated: .1, Related: .2, Novel: .3, Same: .4}},
 	}}
-	read, known = stated.Calibration(t.Context(), "p/model")
-	require.True(t, known)
+	read, found = stated.Calibration(t.Context(), "p/model")
+	require.True(t, found)
 	require.InDelta(t, .1, read.Unrelated, 1e-9, "what the catalogue says stands")
 }
 
@@ -374,7 +374,7 @@ func TestAReasoningAllowanceIsReservedToo(t *testing.T) {
 	t.Parallel()
 	r := request("p/thinker")
 	r.Reasoning = 500
-	b := open(t, turn{answer: said(15, 400, 10, inference.ByProvider)})
+	b := open(t, turn{answer: answerOf(15, 400, 10, inference.ByProvider)})
 	paid, err := b.Generate(t.Context(), charge(), r, func(string) bool { return true })
 	require.NoError(t, err)
 	require.Equal(t, worst(r, 80+500+purse.Overrun), b.rows()[0].Reserved)
@@ -417,25 +417,25 @@ func TestVectorsArePaidForLikeWords(t *testing.T) {
 			again, err := b.Embed(t.Context(), charge(0, 0, 0), "p/vectors", texts)
 			require.NoError(t, err)
 			require.Equal(t, got, again)
-			require.Len(t, b.model.asked, 1)
+			require.Len(t, b.model.requests, 1)
 		})
 	}
 	b := open(t, turn{vectors: v})
 	_, err := b.Embed(t.Context(), charge(full-1), "p/vectors", texts)
 	_, over := purse.AsOverCap(err)
 	require.True(t, over)
-	require.Empty(t, b.model.asked)
+	require.Empty(t, b.model.requests)
 }
 
 func TestARowIsNeverOlderThanItsStepWasAskedFor(t *testing.T) {
 	t.Parallel()
-	for asked, at := range map[time.Time]time.Time{
+	for requestedAt, at := range map[time.Time]time.Time{
 		time.Date(2027, 3, 28, 1, 0, 0, 0, time.UTC): time.Date(2027, 3, 28, 1, 0, 0, 0, time.UTC),
 		{}: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC),
 	} {
-		b := open(t, turn{answer: said(15, 3, 3, inference.ByProvider)})
+		b := open(t, turn{answer: answerOf(15, 3, 3, inference.ByProvider)})
 		c := charge()
-		c.Asked = asked
+		c.RequestedAt = requestedAt
 		_, err := b.Generate(context.Background(), c, request("p/model"), func(string) bool { return true })
 		require.NoError(t, err)
 		row := b.rows()[0]
@@ -446,20 +446,20 @@ func TestARowIsNeverOlderThanItsStepWasAskedFor(t *testing.T) {
 
 func TestACallThatNeedNotBeMadeAnyMoreIsNotMadeAndCostsNothing(t *testing.T) {
 	t.Parallel()
-	gone := errors.New("it was forgotten")
+	notFound := errors.New("it was forgotten")
 	reserved := budget.Micros(-1)
-	b := open(t, turn{answer: said(15, 10, 10, inference.ByProvider)})
+	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	c := charge()
 	c.Still = func(context.Context) error {
 		reserved = b.balance("day:echo").Reserved
-		return gone
+		return notFound
 	}
 	_, err := b.Generate(t.Context(), c, request("p/model"), func(string) bool { return true })
-	require.ErrorIs(t, err, gone)
+	require.ErrorIs(t, err, notFound)
 	require.Positive(t, reserved, "it is asked after the reservation: what happens from then on finds the attempt")
 	_, err = b.Embed(t.Context(), c, "p/model", []string{"x"})
-	require.ErrorIs(t, err, gone)
-	require.Empty(t, b.model.asked)
+	require.ErrorIs(t, err, notFound)
+	require.Empty(t, b.model.requests)
 	for _, row := range b.rows() {
 		require.Equal(t, purse.Refused, row.State)
 		require.Zero(t, row.Counted)

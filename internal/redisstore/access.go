@@ -233,9 +233,9 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 
 // eraseSaid takes what was said to requests away: it may quote what was erased.
 func (s *Store) eraseSaid(ctx context.Context) error {
-	gone := access.Erased()
+	removed := access.Erased()
 	return s.scanFrom(ctx, s.set.prefix+"claim:", func(keys []string) error {
-		_, err := s.run(ctx, again, unsayScript, keys, strconv.Itoa(gone.Status), gone.Type, gone.Body)
+		_, err := s.run(ctx, again, unsayScript, keys, strconv.Itoa(removed.Status), removed.Type, removed.Body)
 		return err
 	})
 }
@@ -247,11 +247,11 @@ func (r *reader) keys() error {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
-		var said struct{ Hash string }
-		if err := json.Unmarshal([]byte(keys[id]), &said); err != nil {
+		var answer struct{ Hash string }
+		if err := json.Unmarshal([]byte(keys[id]), &answer); err != nil {
 			return fmt.Errorf("key %q: %w", id, err)
 		}
-		k := memory.KeptKey{ID: id, Hash: said.Hash, Body: memory.Raw(keys[id])}
+		k := memory.KeptKey{ID: id, Hash: answer.Hash, Body: memory.Raw(keys[id])}
 		if err := r.hold(memory.Record{Key: &k}, len(k.Body)); err != nil {
 			return err
 		}

@@ -30,9 +30,9 @@ func TestAClaimWhoseAnswerWasLostIsStillTheClaimants(t *testing.T) {
 	c := access.Claim{Scope: "key_1", Name: "n", Digest: "d", Now: noon, Hold: time.Minute, Keep: time.Hour}
 	w.lost.Store(0)
 	w.cuts.Store(1)
-	said, err := s.Claim(t.Context(), c)
+	answer, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
-	require.Nil(t, said)
+	require.Nil(t, answer)
 	require.EqualValues(t, 1, w.lost.Load())
 	_, err = s.Claim(t.Context(), c)
 	require.ErrorIs(t, err, access.ErrBusy)

@@ -88,14 +88,14 @@ func (s *Store) vacate(ctx context.Context, f *filling) error {
 		return err
 	}
 	f.now, f.next = f.token, ""
-	said, _ := reply.([]any)
+	args, _ := reply.([]any)
 	switch {
-	case text(said, 0) == "occupied":
-		return occupied(text(said, 1))
-	case text(said, 0) == "marked" && strings.HasPrefix(text(said, 1), importing):
+	case text(args, 0) == "occupied":
+		return occupied(text(args, 1))
+	case text(args, 0) == "marked" && strings.HasPrefix(text(args, 1), importing):
 		return ErrUnfinished
-	case text(said, 0) == "marked":
-		return fmt.Errorf("the keys under %q are of schema %q, which this program does not know", s.set.prefix, text(said, 1))
+	case text(args, 0) == "marked":
+		return fmt.Errorf("the keys under %q are of schema %q, which this program does not know", s.set.prefix, text(args, 1))
 	case litter:
 		return s.sweep(ctx, f)
 	}
@@ -152,8 +152,8 @@ func (s *Store) sweep(ctx context.Context, f *filling) error {
 			}
 		}
 		reply, err := s.run(ctx, again, sweepScript, nil, args...)
-		if said, _ := reply.([]any); err == nil && text(said, 0) != "ok" {
-			err = fmt.Errorf("%w: their mark is %q", errLost, text(said, 1))
+		if args, _ := reply.([]any); err == nil && text(args, 0) != "ok" {
+			err = fmt.Errorf("%w: their mark is %q", errLost, text(args, 1))
 		}
 		return err
 	})
@@ -214,8 +214,8 @@ func (s *Store) lasting(key string) bool {
 }
 
 func among(names []string, name string) bool {
-	for _, known := range names {
-		if name == known || strings.HasSuffix(known, ":") && strings.HasPrefix(name, known) {
+	for _, existing := range names {
+		if name == existing || strings.HasSuffix(existing, ":") && strings.HasPrefix(name, existing) {
 			return true
 		}
 	}

@@ -242,7 +242,7 @@ func (f *filling) ledger(r memory.Record) error {
 func (f *filling) attempt(a memory.KeptAttempt) error {
 	f.attempted++
 	seq := f.attempted
-	ask, name, err := asking(asked{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
+	ask, name, err := asking(query{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
 	if err != nil {
 		return err
 	}

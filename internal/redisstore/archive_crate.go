@@ -47,12 +47,12 @@ func (f *filling) item(k memory.KeptItem) error {
 		}
 		c.add(kept)
 	}
-	told := crated{ID: k.ID, Past: len(k.Revisions) - 1}
+	result := crated{ID: k.ID, Past: len(k.Revisions) - 1}
 	for _, v := range k.Vectors {
-		told.Spaces = append(told.Spaces, v.Space)
+		result.Spaces = append(result.Spaces, v.Space)
 		c.add(string(v.V))
 	}
-	c.plan.Items = append(c.plan.Items, told)
+	c.plan.Items = append(c.plan.Items, result)
 	if c.bytes < bytesAtOnce && len(c.plan.Items) < itemsAtOnce {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (f *filling) unload() error {
 	}
 	return f.advance(func(before, after string) (any, error) {
 		c.plan.Before, c.plan.After = before, after
-		said, err := f.of(f.ctx, refillScript, c.agent, c.plan, c.blobs...)
-		return said, err
+		args, err := f.of(f.ctx, refillScript, c.agent, c.plan, c.blobs...)
+		return args, err
 	})
 }

@@ -95,9 +95,9 @@ func (f *filling) moved(reply any, err error) error {
 	if err != nil {
 		return err
 	}
-	said, _ := reply.([]any)
-	if text(said, 0) != "ok" {
-		return fmt.Errorf("%w: their mark is %q", errLost, text(said, 1))
+	args, _ := reply.([]any)
+	if text(args, 0) != "ok" {
+		return fmt.Errorf("%w: their mark is %q", errLost, text(args, 1))
 	}
 	f.now, f.next = f.next, ""
 	return nil
@@ -211,7 +211,7 @@ func (f *filling) lives(k memory.KeptCounters) error {
 	if w := k.Wake; w != nil {
 		body, err := json.Marshal(woke{
 			Agent: k.Agent, Epoch: w.Epoch, Cause: presence.Cause(w.Cause), Client: w.Client, At: date(w.At), Dream: w.Dream, Digest: w.Digest,
-			Told: &toldMood{w.Affect, w.Delta},
+			Affect: &toldMood{w.Affect, w.Delta},
 		})
 		if err != nil {
 			return err

@@ -110,12 +110,12 @@ func (r *reader) past(agent string, items []memory.KeptItem, newest []int) error
 			if row == nil {
 				continue // a later one took its place
 			}
-			k, said, err := keptItem(agent, items[i].ID, row)
+			k, answer, err := keptItem(agent, items[i].ID, row)
 			if err != nil {
 				return err
 			}
-			if said != number {
-				return fmt.Errorf("revision %d of %s says that it is %d", number, items[i].ID, said)
+			if answer != number {
+				return fmt.Errorf("revision %d of %s says that it is %d", number, items[i].ID, answer)
 			}
 			older, numbers = append(older, k.Revisions[0]), append(numbers, number)
 		}

@@ -39,33 +39,33 @@ func (r *reader) mind(agent string, dreams []string) error {
 
 func (r *reader) counters(agent string) (memory.KeptCounters, error) {
 	k := memory.KeptCounters{Agent: agent}
-	said, err := r.tx.HGetAll(r.ctx, r.key(agent, countersPart)).Result()
+	values, err := r.tx.HGetAll(r.ctx, r.key(agent, countersPart)).Result()
 	if err != nil {
 		return k, err
 	}
 	dim := int64(0)
 	for name, n := range map[string]*int64{"seq": &k.Seq, "dreams": &k.Dreams, "scrubs": &k.Scrubs, "dim": &dim, "epoch": &k.Epoch, "told": &k.Told} {
-		if said[name] == "" {
+		if values[name] == "" {
 			continue
 		}
-		if *n, err = strconv.ParseInt(said[name], 10, 64); err != nil {
+		if *n, err = strconv.ParseInt(values[name], 10, 64); err != nil {
 			return k, fmt.Errorf("its life's %s: %w", name, err)
 		}
 	}
-	k.Space, k.Dim, k.Removed = said["space"], int(dim), said["removed"] != ""
-	if k.Lock, err = parseDate(said["lock"]); err != nil {
+	k.Space, k.Dim, k.Removed = values["space"], int(dim), values["removed"] != ""
+	if k.Lock, err = parseDate(values["lock"]); err != nil {
 		return k, err
 	}
-	if k.Seen, err = parseDate(said["seen"]); err != nil {
+	if k.Seen, err = parseDate(values["seen"]); err != nil {
 		return k, err
 	}
-	if said["digest"] != "" {
-		if err := json.Unmarshal([]byte(said["digest"]), &k.Digest); err != nil {
+	if values["digest"] != "" {
+		if err := json.Unmarshal([]byte(values["digest"]), &k.Digest); err != nil {
 			return k, fmt.Errorf("its digest: %w", err)
 		}
 	}
-	if said["last"] != "" {
-		w, err := readWake(said["last"])
+	if values["last"] != "" {
+		w, err := readWake(values["last"])
 		if err != nil {
 			return k, err
 		}

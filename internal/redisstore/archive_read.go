@@ -146,7 +146,7 @@ func (s *Store) part(ctx context.Context, put func(memory.Record) error, read fu
 		torn := errors.Is(err, redis.TxFailedErr)
 		switch {
 		case err == nil:
-			return r.tell()
+			return r.report()
 		case r.told && torn:
 			return memory.ErrTorn
 		case r.told, !torn && fate(err) == ran, errors.Is(err, errEnough):
@@ -187,10 +187,10 @@ func (r *reader) hold(record memory.Record, size int) error {
 		return nil
 	}
 	r.told = true
-	return r.tell()
+	return r.report()
 }
 
-func (r *reader) tell() error {
+func (r *reader) report() error {
 	for _, record := range r.held {
 		if err := r.put(record); err != nil {
 			return err

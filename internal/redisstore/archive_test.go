@@ -34,7 +34,7 @@ const fillerOf = "ONEIROS_TEST_FILLER_OF"
 
 func init() {
 	if url := os.Getenv(fillerOf); url != "" {
-		memorytest.FillIfTold(func(ctx context.Context) (memory.Movable, error) {
+		memorytest.FillIfSwitchedOn(func(ctx context.Context) (memory.Movable, error) {
 			return redisstore.Open(ctx, url, redisstore.Prefix(os.Getenv(fillerOf+"_PREFIX")), redisstore.Refill())
 		})
 	}
@@ -91,7 +91,7 @@ func TestAnImportOutlivesAServerThatIsKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, len(made), given.Records())
 	server.Restart()
-	require.Equal(t, tallied(t, memorytest.Told(made)), tallied(t, s.Export(t.Context())))
+	require.Equal(t, tallied(t, memorytest.Fill(made)), tallied(t, s.Export(t.Context())))
 }
 
 func TestAServerKilledForGoodInTheMiddleComesBackWithKeysThatNobodyOpens(t *testing.T) {
@@ -104,12 +104,12 @@ func TestAServerKilledForGoodInTheMiddleComesBackWithKeysThatNobodyOpens(t *test
 	server.Restart()
 	_, err = redisstore.Open(t.Context(), server.URL)
 	require.ErrorIs(t, err, redisstore.ErrUnfinished)
-	_, err = s.Import(t.Context(), memorytest.Told(made))
+	_, err = s.Import(t.Context(), memorytest.Fill(made))
 	require.ErrorIs(t, err, redisstore.ErrUnfinished, "who was not opened for that takes nothing over")
 	again := open(t, server.URL, "oneiros:", redisstore.Refill())
-	_, err = again.Import(t.Context(), memorytest.Told(made))
+	_, err = again.Import(t.Context(), memorytest.Fill(made))
 	require.NoError(t, err)
-	require.Equal(t, tallied(t, memorytest.Told(made)), tallied(t, open(t, server.URL, "oneiros:").Export(t.Context())))
+	require.Equal(t, tallied(t, memorytest.Fill(made)), tallied(t, open(t, server.URL, "oneiros:").Export(t.Context())))
 }
 
 // The second import takes the keys over; nothing of the first is left among them.
@@ -120,15 +120,15 @@ func TestOfTwoImportsAtOnceOneIsWhole(t *testing.T) {
 	first, second := memorytest.Deployment(8, few), memorytest.Deployment(9, few)
 	late := open(t, url, prefix, redisstore.Refill())
 	_, err := one.Import(t.Context(), halfway(first, func() {
-		_, err := other.Import(t.Context(), memorytest.Told(second))
+		_, err := other.Import(t.Context(), memorytest.Fill(second))
 		require.ErrorIs(t, err, redisstore.ErrUnfinished)
 		_, err = redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
 		require.ErrorIs(t, err, redisstore.ErrUnfinished, "nobody sees half of it")
-		_, err = late.Import(t.Context(), memorytest.Told(second))
+		_, err = late.Import(t.Context(), memorytest.Fill(second))
 		require.NoError(t, err)
 	}))
 	require.ErrorContains(t, err, "taken these keys over")
-	require.Equal(t, tallied(t, memorytest.Told(second)), tallied(t, other.Export(t.Context())))
+	require.Equal(t, tallied(t, memorytest.Fill(second)), tallied(t, other.Export(t.Context())))
 }
 
 // Prefixes of deployments may begin alike, and whatever else lies on the server is not ours.
@@ -139,7 +139,7 @@ func TestAnImportRemovesNothingOfOthers(t *testing.T) {
 	var others []*redisstore.Store
 	for _, p := range []string{"x:", "*"} {
 		s := open(t, server.URL, prefix+p)
-		_, err := s.Import(t.Context(), memorytest.Told(inner))
+		_, err := s.Import(t.Context(), memorytest.Fill(inner))
 		require.NoError(t, err, p)
 		others = append(others, s)
 	}
@@ -152,7 +152,7 @@ func TestAnImportRemovesNothingOfOthers(t *testing.T) {
 		require.ErrorIs(t, err, memorytest.ErrCut)
 	}
 	for _, other := range others {
-		require.Equal(t, tallied(t, memorytest.Told(inner)), tallied(t, other.Export(t.Context())))
+		require.Equal(t, tallied(t, memorytest.Fill(inner)), tallied(t, other.Export(t.Context())))
 	}
 	require.Equal(t, "own", c.Get(t.Context(), prefix+"somebody's").Val())
 	keys, err := c.Keys(t.Context(), prefix+"[^x*s]*").Result()
@@ -172,7 +172,7 @@ func TestAnImportWhoseAnswersAreLostIsDoneOnce(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	require.EqualValues(t, losses, w.lost.Load())
-	require.Equal(t, tallied(t, memorytest.Told(made)), tallied(t, s.Export(t.Context())))
+	require.Equal(t, tallied(t, memorytest.Fill(made)), tallied(t, s.Export(t.Context())))
 }
 
 func TestAServerWithoutRoomIsNotFilled(t *testing.T) {
@@ -185,9 +185,9 @@ func TestAServerWithoutRoomIsNotFilled(t *testing.T) {
 	require.ErrorContains(t, err, "OOM")
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	again := open(t, server.URL, "oneiros:", redisstore.Refill())
-	_, err = again.Import(t.Context(), memorytest.Told(made))
+	_, err = again.Import(t.Context(), memorytest.Fill(made))
 	require.NoError(t, err)
-	require.Equal(t, tallied(t, memorytest.Told(made)), tallied(t, again.Export(t.Context())))
+	require.Equal(t, tallied(t, memorytest.Fill(made)), tallied(t, again.Export(t.Context())))
 }
 
 // While others write, every agent is told as of one moment: as many memories as events, each with its vector.
@@ -237,7 +237,7 @@ func TestAnExportIsOfOneMoment(t *testing.T) {
 func TestAnExportThatIsAlwaysTornSaysSo(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
-	_, err := s.Import(t.Context(), memorytest.Told(memorytest.Deployment(1, few)))
+	_, err := s.Import(t.Context(), memorytest.Fill(memorytest.Deployment(1, few)))
 	require.NoError(t, err)
 	agents, err := s.Agents(t.Context())
 	require.NoError(t, err)
@@ -302,7 +302,7 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
 	s := open(t, server.URL, prefix)
-	_, err := s.Import(t.Context(), memorytest.Told(memorytest.Deployment(2, few)))
+	_, err := s.Import(t.Context(), memorytest.Fill(memorytest.Deployment(2, few)))
 	require.NoError(t, err)
 	memorytest.Live(t, s)
 	_, err = s.Claim(t.Context(), access.Claim{Scope: "key_0", Name: "n", Digest: "d", Now: noon, Hold: time.Minute, Keep: time.Hour})
@@ -320,7 +320,7 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 		lasting++
 	}
 	require.Greater(t, lasting, 100)
-	for hash, known := range map[string]string{
+	for hash, existing := range map[string]string{
 		"a:*:life": "seq dreams space dim tide scrubs pulse fed tallied epoch told lock seen last by digest",
 		"a:*:slot": "dream run epoch workflow cluster since mood",
 		"m:row:*":  "step attempt token ask asked model at reserved counted state tokens finish ended latest mute",
@@ -332,7 +332,7 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 			fields, err := c.HKeys(t.Context(), key).Result()
 			require.NoError(t, err)
 			for _, field := range fields {
-				require.Contains(t, strings.Fields(known), field, "an archive does not know the field %s of %s", field, key)
+				require.Contains(t, strings.Fields(existing), field, "an archive does not know the field %s of %s", field, key)
 			}
 		}
 	}

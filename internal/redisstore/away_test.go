@@ -30,9 +30,9 @@ func TestAServerThatDoesNotAnswerIsAwayHoweverItFails(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, err, memory.ErrAway)
 	}
-	gone, cancel := context.WithCancel(t.Context())
+	removed, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = redisstore.Open(gone, "redis://"+silent.Addr().String())
+	_, err = redisstore.Open(removed, "redis://"+silent.Addr().String())
 	require.NotErrorIs(t, err, memory.ErrAway, "nobody waits for the answer")
 }
 

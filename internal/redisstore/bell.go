@@ -63,12 +63,12 @@ func (s *Store) Publish(ctx context.Context, r presence.WakeNotice) error {
 
 func (b *redisBus) strike(r presence.WakeNotice) {
 	b.mu.Lock()
-	hears := make([]func(presence.WakeNotice), 0, len(b.hears))
+	listeners := make([]func(presence.WakeNotice), 0, len(b.hears))
 	for _, hear := range b.hears {
-		hears = append(hears, hear)
+		listeners = append(listeners, hear)
 	}
 	b.mu.Unlock()
-	for _, hear := range hears {
+	for _, hear := range listeners {
 		hear(r)
 	}
 }

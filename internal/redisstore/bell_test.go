@@ -21,16 +21,16 @@ func noticeFor(agent string) presence.WakeNotice {
 // hearing passes rings on; what nobody reads in time is let go.
 func hearing(t testing.TB, b presence.WakeBus) <-chan presence.WakeNotice {
 	t.Helper()
-	heard := make(chan presence.WakeNotice, 4096)
+	received := make(chan presence.WakeNotice, 4096)
 	stop, err := b.Listen(func(r presence.WakeNotice) {
 		select {
-		case heard <- r:
+		case received <- r:
 		default:
 		}
 	})
 	require.NoError(t, err)
 	t.Cleanup(stop)
-	return heard
+	return received
 }
 
 func TestAProcessHearsItsOwnNoticeOnce(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAVisitThatRaisesTheEpochNoticesInTheSameStep(t *testing.T) {
 func TestWhatIsNoNoticeIsNotHeard(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
-	heard := hearing(t, open(t, server.URL, prefix))
+	received := hearing(t, open(t, server.URL, prefix))
 	forger := server.Dial(t)
 	for _, wire := range []string{
 		"", "{}", "null", "[]", "\x00\xff", `{"from":"x","agent":"echo","epoch":0}`, `{"from":"","agent":"echo","epoch":1}`,
@@ -97,18 +97,18 @@ func TestWhatIsNoNoticeIsNotHeard(t *testing.T) {
 		require.NoError(t, forger.Publish(t.Context(), prefix+"bell", wire).Err())
 	}
 	require.NoError(t, forger.Publish(t.Context(), prefix+"bell", `{"from":"x","agent":"echo","epoch":7}`).Err())
-	require.Equal(t, presence.WakeNotice{Agent: "echo", Epoch: 7}, <-heard)
+	require.Equal(t, presence.WakeNotice{Agent: "echo", Epoch: 7}, <-received)
 }
 
 // notifiedUntilHeard rings until the listener hears it: while it finds the server again, rings are missed.
-func notifiedUntilHeard(t *testing.T, from presence.WakeBus, heard <-chan presence.WakeNotice, agent string) {
+func notifiedUntilHeard(t *testing.T, from presence.WakeBus, received <-chan presence.WakeNotice, agent string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		_ = from.Publish(t.Context(), noticeFor(agent))
 		select {
-		case r := <-heard:
+		case r := <-received:
 			if r.Agent == agent {
 				return
 			}
@@ -123,12 +123,12 @@ func TestTheBusIsHeardAgainAfterTheServerWasGone(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	here, there := open(t, server.URL, "oneiros:"), open(t, server.URL, "oneiros:")
-	heard := hearing(t, there)
-	notifiedUntilHeard(t, here, heard, "before")
+	received := hearing(t, there)
+	notifiedUntilHeard(t, here, received, "before")
 	server.Restart()
-	notifiedUntilHeard(t, here, heard, "after a restart")
+	notifiedUntilHeard(t, here, received, "after a restart")
 	require.NoError(t, server.Dial(t).Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
-	notifiedUntilHeard(t, here, heard, "after a lost subscription")
+	notifiedUntilHeard(t, here, received, "after a lost subscription")
 	local := hearing(t, here)
 	server.Freeze()
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -136,7 +136,7 @@ func TestTheBusIsHeardAgainAfterTheServerWasGone(t *testing.T) {
 	require.Error(t, here.Publish(short, noticeFor("frozen")))
 	require.Equal(t, "frozen", (<-local).Agent, "this process hears although the server does not answer")
 	server.Thaw()
-	notifiedUntilHeard(t, here, heard, "after a frost")
+	notifiedUntilHeard(t, here, received, "after a frost")
 }
 
 // W2: 1000 dreams woken at once, their deeds running in another process. Figures: -v.
@@ -152,7 +152,7 @@ func TestAThousandNoticesReachAThousandActivitiesOfAnotherProcess(t *testing.T) 
 func thousandNotices(t testing.TB, here, there *redisstore.Store) (notices int, slowest time.Duration) {
 	t.Helper()
 	const agents, knockers = 1000, 16
-	var heard, latest atomic.Int64
+	var received, latest atomic.Int64
 	all := make(chan struct{})
 	activities := map[string]func(presence.WakeNotice){}
 	for i := range agents {
@@ -160,7 +160,7 @@ func thousandNotices(t testing.TB, here, there *redisstore.Store) (notices int, 
 			took := int64(time.Since(r.Raised))
 			for old := latest.Load(); took > old && !latest.CompareAndSwap(old, took); old = latest.Load() {
 			}
-			if heard.Add(1) == agents {
+			if received.Add(1) == agents {
 				close(all)
 			}
 		}
@@ -186,5 +186,5 @@ func thousandNotices(t testing.TB, here, there *redisstore.Store) (notices int, 
 		require.NoError(t, <-faults)
 	}
 	<-all
-	return int(heard.Load()), time.Duration(latest.Load())
+	return int(received.Load()), time.Duration(latest.Load())
 }

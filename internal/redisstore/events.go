@@ -172,14 +172,14 @@ func (s *Store) tuneIn() {
 	}
 	m.tuned = true
 	line := s.client.Subscribe(context.Background(), s.set.prefix+"events")
-	heard := line.Channel()
+	received := line.Channel()
 	go func() {
 		defer line.Close()
 		for {
 			select {
 			case <-s.closed:
 				return
-			case message, ok := <-heard:
+			case message, ok := <-received:
 				if !ok {
 					return
 				}

@@ -118,12 +118,12 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 	if done.Scrubbed, err = s.scrub(ctx, &p, scrub); err != nil {
 		return done, false, err
 	}
-	said, err := s.of(ctx, eraseScript, agent, p, append(p.blobs, p.noteBlobs...)...)
-	if err != nil || text(said, 0) == "torn" {
+	args, err := s.of(ctx, eraseScript, agent, p, append(p.blobs, p.noteBlobs...)...)
+	if err != nil || text(args, 0) == "torn" {
 		return memory.Erased{}, err == nil, err
 	}
-	if err = refusal(said); err == nil && len(said) > 1 {
-		done.Items, err = strconv.Atoi(text(said, 1))
+	if err = refusal(args); err == nil && len(args) > 1 {
+		done.Items, err = strconv.Atoi(text(args, 1))
 	}
 	return done, false, err
 }
@@ -325,10 +325,10 @@ func (r *row) reword(body []byte) error {
 	if err != nil {
 		return err
 	}
-	said := item.Text()
-	hash := sha256.Sum256([]byte(said))
+	text := item.Text()
+	hash := sha256.Sum256([]byte(text))
 	r.body, r.marks.Text = string(body), hex.EncodeToString(hash[:16])
-	r.places = places(item.Header().At, item.Marks(), said)
+	r.places = places(item.Header().At, item.Marks(), text)
 	return nil
 }
 

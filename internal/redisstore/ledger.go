@@ -31,9 +31,9 @@ var (
 	dropScript    = script("money", "book", "drop")
 )
 
-// asked is what of a purse.Ask never changes, as its row keeps it. All attempts of a phase of a dream share one, which then says
+// query is what of a purse.Ask never changes, as its row keeps it. All attempts of a phase of a dream share one, which then says
 // neither step, model nor time (book.lua).
-type asked struct {
+type query struct {
 	Agent    string           `json:"agent,omitempty"`
 	Dream    string           `json:"dream,omitempty"`
 	Phase    string           `json:"phase,omitempty"`
@@ -45,7 +45,7 @@ type asked struct {
 }
 
 // asking is an asked as it is kept, and its name among those that are shared; empty for one that its row keeps alone.
-func asking(a asked) (kept []byte, name string, err error) {
+func asking(a query) (kept []byte, name string, err error) {
 	if a.Dream != "" {
 		a.Step, a.Model, a.At = "", "", ""
 	}
@@ -70,7 +70,7 @@ func (s *Store) reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 	if err := checkAsk(a); err != nil {
 		return purse.Hold{}, err
 	}
-	kept, name, err := asking(asked{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
+	kept, name, err := asking(query{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
 	if err != nil {
 		return purse.Hold{}, err
 	}
@@ -218,9 +218,9 @@ func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 }
 
 // numbers reads decimal integers.
-func numbers(said []string) ([]int64, error) {
-	out := make([]int64, len(said))
-	for i, text := range said {
+func numbers(texts []string) ([]int64, error) {
+	out := make([]int64, len(texts))
+	for i, text := range texts {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("the server answered %q where a number was due", text)

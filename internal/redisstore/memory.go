@@ -116,18 +116,18 @@ func (s *Store) of(ctx context.Context, script *redis.Script, agent string, plan
 }
 
 // whole reads a number of an answer, and text a text; what is missing or of another type is zero.
-func whole(said []any, i int) int64 {
-	if i < len(said) {
-		if n, ok := said[i].(int64); ok {
+func whole(args []any, i int) int64 {
+	if i < len(args) {
+		if n, ok := args[i].(int64); ok {
 			return n
 		}
 	}
 	return 0
 }
 
-func text(said []any, i int) string {
-	if i < len(said) {
-		switch v := said[i].(type) {
+func text(args []any, i int) string {
+	if i < len(args) {
+		switch v := args[i].(type) {
 		case string:
 			return v
 		case int64:
@@ -138,8 +138,8 @@ func text(said []any, i int) string {
 }
 
 // refusal turns a script's refusal into words. Nil for "ok".
-func refusal(said []any) error {
-	switch word := text(said, 0); word {
+func refusal(args []any) error {
+	switch word := text(args, 0); word {
 	case "ok":
 		return nil
 	case "removed":
@@ -147,26 +147,26 @@ func refusal(said []any) error {
 	case "removing":
 		return fmt.Errorf("the agent is %w; remove it again to complete that", memory.ErrRemoving)
 	case "fenced":
-		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(said, 1), text(said, 2), memory.ErrFenced)
+		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(args, 1), text(args, 2), memory.ErrFenced)
 	case "woken":
-		return fmt.Errorf("the agent's epoch is %s by now: %w", text(said, 1), memory.ErrWoken)
+		return fmt.Errorf("the agent's epoch is %s by now: %w", text(args, 1), memory.ErrWoken)
 	case "forgotten":
-		return fmt.Errorf("it follows from what was read before forgetting %s of the agent: %w", text(said, 1), memory.ErrForgotten)
+		return fmt.Errorf("it follows from what was read before forgetting %s of the agent: %w", text(args, 1), memory.ErrForgotten)
 	case "missing":
-		return fmt.Errorf("change %s: %w", text(said, 1), memory.ErrNotFound)
+		return fmt.Errorf("change %s: %w", text(args, 1), memory.ErrNotFound)
 	case "kind":
-		return fmt.Errorf("change %s: it is a %s and cannot become a %s", text(said, 1), text(said, 2), text(said, 3))
+		return fmt.Errorf("change %s: it is a %s and cannot become a %s", text(args, 1), text(args, 2), text(args, 3))
 	case "stale":
-		return fmt.Errorf("change %s: it was read at revision %s and the newest is %s: %w", text(said, 1), text(said, 2), text(said, 3), memory.ErrStale)
+		return fmt.Errorf("change %s: it was read at revision %s and the newest is %s: %w", text(args, 1), text(args, 2), text(args, 3), memory.ErrStale)
 	case "homeless":
-		return fmt.Errorf("vector of %s: %w", text(said, 1), memory.ErrNotFound)
+		return fmt.Errorf("vector of %s: %w", text(args, 1), memory.ErrNotFound)
 	case "space":
-		return fmt.Errorf("vector of %s: the agent's vectors are in %s: %w", text(said, 1), text(said, 2), memory.ErrSpace)
+		return fmt.Errorf("vector of %s: the agent's vectors are in %s: %w", text(args, 1), text(args, 2), memory.ErrSpace)
 	case "own":
-		return fmt.Errorf("vector of %s: %s is the agent's own space: %w", text(said, 1), text(said, 2), memory.ErrSpace)
+		return fmt.Errorf("vector of %s: %s is the agent's own space: %w", text(args, 1), text(args, 2), memory.ErrSpace)
 	case "length":
 		return fmt.Errorf("vector of %s: it has %s numbers and those in %s have %s: %w",
-			text(said, 1), text(said, 4), text(said, 2), text(said, 3), memory.ErrSpace)
+			text(args, 1), text(args, 4), text(args, 2), text(args, 3), memory.ErrSpace)
 	default:
 		return fmt.Errorf("the server answered %q, which this program does not know", word)
 	}

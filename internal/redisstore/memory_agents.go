@@ -32,15 +32,15 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 		Agent  string `json:"agent"`
 		Handle string `json:"handle"`
 	}{a.ID, a.Handle}
-	said, err := s.of(ctx, putAgentScript, a.ID, plan, body)
+	args, err := s.of(ctx, putAgentScript, a.ID, plan, body)
 	switch {
 	case err != nil:
-	case text(said, 0) == "taken":
-		err = fmt.Errorf("handle %q belongs to agent %s: %w", a.Handle, text(said, 1), memory.ErrTaken)
-	case text(said, 0) == "dreamt":
-		err = fmt.Errorf("it cannot be called %q, for its life, its dreams and their ledger are named %q: %w", a.Handle, text(said, 1), memory.ErrDreamt)
+	case text(args, 0) == "taken":
+		err = fmt.Errorf("handle %q belongs to agent %s: %w", a.Handle, text(args, 1), memory.ErrTaken)
+	case text(args, 0) == "dreamt":
+		err = fmt.Errorf("it cannot be called %q, for its life, its dreams and their ledger are named %q: %w", a.Handle, text(args, 1), memory.ErrDreamt)
 	default:
-		err = refusal(said)
+		err = refusal(args)
 	}
 	return wrap(err, "put agent ", a.ID)
 }
@@ -50,12 +50,12 @@ func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, erro
 	var a dream.Agent
 	reply, err := s.run(ctx, again, agentScript, nil, idOrHandle, s.key(idOrHandle, countersPart))
 	if err == nil {
-		switch said := reply.(type) {
+		switch reply := reply.(type) {
 		case string:
-			err = json.Unmarshal([]byte(said), &a)
+			err = json.Unmarshal([]byte(reply), &a)
 		case int64:
 			err = memory.ErrNotFound
-			if said == 1 {
+			if reply == 1 {
 				err = memory.ErrRemoved
 			}
 		default:
@@ -100,14 +100,14 @@ func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 	plan := struct {
 		Token string `json:"token"`
 	}{rand.Text()}
-	said, err := s.of(ctx, nextDreamScript, agent, plan)
+	args, err := s.of(ctx, nextDreamScript, agent, plan)
 	if err == nil {
-		err = refusal(said)
+		err = refusal(args)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("number the next dream of %s: %w", agent, err)
 	}
-	return whole(said, 1), nil
+	return whole(args, 1), nil
 }
 
 // Affect is the agent's newest.

@@ -38,9 +38,9 @@ func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 	if err != nil {
 		return memory.Receipt{}, err
 	}
-	said, err := s.of(ctx, commitScript, w.Agent, p.plan, p.blobs...)
+	args, err := s.of(ctx, commitScript, w.Agent, p.plan, p.blobs...)
 	if err == nil {
-		err = refusal(said)
+		err = refusal(args)
 	}
 	if err != nil {
 		return memory.Receipt{}, err
@@ -49,7 +49,7 @@ func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 		s.mind.notice(w.Agent)
 	}
 	return memory.Receipt{
-		Added: int(whole(said, 1)), Known: int(whole(said, 2)), Changed: int(whole(said, 3)), LastSeq: whole(said, 4),
+		Added: int(whole(args, 1)), Known: int(whole(args, 2)), Changed: int(whole(args, 3)), LastSeq: whole(args, 4),
 	}, nil
 }
 

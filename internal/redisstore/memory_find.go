@@ -160,25 +160,25 @@ func (s *Store) walk(ctx context.Context, agent string, p readPlan) (rows []any,
 		}
 		after, tie, version := "", "", int64(-1)
 		for {
-			said, err := s.of(ctx, findScript, agent, p, p.from, p.to, after, tie)
+			args, err := s.of(ctx, findScript, agent, p, p.from, p.to, after, tie)
 			if err != nil {
 				return false, err
 			}
-			if len(said) != 8 {
-				return false, fmt.Errorf("the server answered %d parts of a page; it has 8", len(said))
+			if len(args) != 8 {
+				return false, fmt.Errorf("the server answered %d parts of a page; it has 8", len(args))
 			}
-			if now := whole(said, 0); version < 0 {
+			if now := whole(args, 0); version < 0 {
 				version = now
 			} else if now != version {
 				return true, nil
 			}
-			page, _ := said[7].([]any)
+			page, _ := args[7].([]any)
 			rows = append(rows, page...)
-			count += whole(said, 6)
-			if whole(said, 1) == 1 {
+			count += whole(args, 6)
+			if whole(args, 1) == 1 {
 				return false, nil
 			}
-			p.Pair, p.Found, after, tie = whole(said, 2), whole(said, 3), text(said, 4), text(said, 5)
+			p.Pair, p.Found, after, tie = whole(args, 2), whole(args, 3), text(args, 4), text(args, 5)
 		}
 	})
 	return rows, count, err
@@ -213,15 +213,15 @@ func (s *Store) histories(ctx context.Context, agent string, ids []string) ([][]
 	out := make([][]row, 0, len(ids))
 	for len(out) < len(ids) {
 		some := ids[len(out):min(len(out)+historiesAtOnce, len(ids))]
-		said, err := s.of(ctx, pastScript, agent, some)
+		args, err := s.of(ctx, pastScript, agent, some)
 		if err != nil {
 			return nil, err
 		}
-		if len(said) != len(some) {
-			return nil, fmt.Errorf("the server answered %d histories of %d", len(said), len(some))
+		if len(args) != len(some) {
+			return nil, fmt.Errorf("the server answered %d histories of %d", len(args), len(some))
 		}
-		for i := range said {
-			kept, _ := said[i].([]any)
+		for i := range args {
+			kept, _ := args[i].([]any)
 			history := make([]row, len(kept))
 			for j := range kept {
 				if history[j], err = readKept(some[i], text(kept, j), true); err != nil {

@@ -29,25 +29,25 @@ func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	server := redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
 	secret := func(i int) string { return fmt.Sprintf("%04d-marker", i*7919%9973) }
-	told := func(i, of int) *dream.Episode {
+	result := func(i, of int) *dream.Episode {
 		e := episode(secret(i), strings.Repeat("filler ", r.IntN(9))+secret(i)+strings.Repeat(" more filler", r.IntN(9)))
 		e.Sources, e.Session = []string{secret(of)}, "session of "+secret(i)
 		return e
 	}
 	const n = 150
-	gone := map[int]bool{}
+	removed := map[int]bool{}
 	for i := range n {
 		write(t, s, memory.Write{
-			Cause: "import", Add: []dream.Item{told(i, i/2)}, Vectors: []memory.Vector{{Item: secret(i), Space: "s", V: []float32{float32(i), 1}}},
+			Cause: "import", Add: []dream.Item{result(i, i/2)}, Vectors: []memory.Vector{{Item: secret(i), Space: "s", V: []float32{float32(i), 1}}},
 		})
-		if old := r.IntN(i + 1); !gone[old] && !gone[old/3] && r.IntN(3) == 0 {
-			write(t, s, memory.Write{Cause: "operator", Change: []dream.Item{told(old, old/3)}})
+		if old := r.IntN(i + 1); !removed[old] && !removed[old/3] && r.IntN(3) == 0 {
+			write(t, s, memory.Write{Cause: "operator", Change: []dream.Item{result(old, old/3)}})
 		}
 	}
 	var ids []string
 	for i := range n {
 		if r.IntN(3) == 0 {
-			gone[i] = true
+			removed[i] = true
 			ids = append(ids, secret(i))
 		}
 	}
@@ -58,7 +58,7 @@ func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	rewritten(t, server)
 	disk := onDisk(t, server)
 	for i := range n {
-		if gone[i] {
+		if removed[i] {
 			require.NotContains(t, disk, secret(i), "seed %d", seed)
 		} else {
 			require.Contains(t, disk, secret(i), "seed %d", seed)
@@ -112,7 +112,7 @@ func answered(t *testing.T, s *redisstore.Store, hold purse.Hold) {
 	require.NoError(t, s.Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("the keeper's name"), At: noon}))
 }
 
-func said(t *testing.T, s *redisstore.Store, step string) bool {
+func contains(t *testing.T, s *redisstore.Store, step string) bool {
 	t.Helper()
 	_, found, err := s.Ledger().Answer(t.Context(), step)
 	require.NoError(t, err)
@@ -135,12 +135,12 @@ func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
 	answered(t, s, bought(t, s, "", "vector"))
 	_, err := s.Forget(t.Context(), echo, "nobody")
 	require.NoError(t, err)
-	require.True(t, said(t, s, "d1/step"))
+	require.True(t, contains(t, s, "d1/step"))
 	_, err = s.Forget(t.Context(), echo, "made")
 	require.NoError(t, err)
 	answered(t, s, late)
 	for step, kept := range map[string]bool{"d1/step": false, "d2/step": false, "d3/step": true, "d1/late": false, "/vector": false} {
-		require.Equal(t, kept, said(t, s, step), step)
+		require.Equal(t, kept, contains(t, s, step), step)
 	}
 }
 
@@ -151,13 +151,13 @@ func TestAnEmbeddersAnswersGoWhenTheirVectorsAreKept(t *testing.T) {
 	answered(t, s, bought(t, s, "d1", "embed"))
 	answered(t, s, bought(t, s, "", "one"))
 	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e", "x")}})
-	require.True(t, said(t, s, "/one"), "until then an import cut short may ask for it again")
+	require.True(t, contains(t, s, "/one"), "until then an import cut short may ask for it again")
 	write(t, s, memory.Write{Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
-	require.False(t, said(t, s, "/one"))
+	require.False(t, contains(t, s, "/one"))
 	answered(t, s, bought(t, s, "", "two"))
 	require.NoError(t, s.Collect(t.Context(), echo, []memory.Vector{{Item: "e", Space: "t", V: []float32{1}}}))
-	require.False(t, said(t, s, "/two"))
-	require.True(t, said(t, s, "d1/embed"), "a dream's is its own affair")
+	require.False(t, contains(t, s, "/two"))
+	require.True(t, contains(t, s, "d1/embed"), "a dream's is its own affair")
 }
 
 // Decision 15: who awaits in another process goes on after the server's return, without a new Open. With appendfsync everysec a
@@ -171,10 +171,10 @@ func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {
 	here := open(t, server.URL, "oneiros:", redisstore.Timeout(20*time.Second))
 	there := open(t, server.URL, "oneiros:", redisstore.Timeout(20*time.Second))
 	for round := range int64(3) {
-		heard := make(chan error, 1)
-		go func() { heard <- there.Await(ctx, echo, round) }()
+		received := make(chan error, 1)
+		go func() { received <- there.Await(ctx, echo, round) }()
 		announce(t, here, fmt.Sprint("v", round))
-		require.NoError(t, <-heard)
+		require.NoError(t, <-received)
 		events, err := there.Events(t.Context(), echo, round, 0)
 		require.NoError(t, err)
 		require.Len(t, events, 1)
@@ -201,8 +201,8 @@ func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
 	}
 	_, err := s.Forget(t.Context(), echo, "e")
 	require.NoError(t, err)
-	require.False(t, said(t, s, "d1/step"))
-	require.True(t, said(t, s, "d2/step"))
+	require.False(t, contains(t, s, "d1/step"))
+	require.True(t, contains(t, s, "d2/step"))
 }
 
 // A call under way may show any memory of the agent whose dream makes it, whatever the dream has noted.
@@ -218,6 +218,6 @@ func TestACallUnderWayLeavesNoAnswerWhenSomethingIsForgotten(t *testing.T) {
 	require.NoError(t, err)
 	answered(t, s, own)
 	answered(t, s, other)
-	require.False(t, said(t, s, "d1/step"))
-	require.True(t, said(t, s, "d2/step"))
+	require.False(t, contains(t, s, "d1/step"))
+	require.True(t, contains(t, s, "d2/step"))
 }

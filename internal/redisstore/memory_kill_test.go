@@ -45,11 +45,11 @@ func (d *diarist) work(ctx context.Context, s *redisstore.Store, f memory.Fence,
 }
 
 func (d *diarist) strengthen(ctx context.Context, s *redisstore.Store) {
-	known, err := memory.One[*dream.Semantic](ctx, s, echo, "shared")
+	existing, err := memory.One[*dream.Semantic](ctx, s, echo, "shared")
 	if err == nil {
 		d.reads.Add(1)
-		known.Strength += 1. / 1024
-		_, err = s.Commit(ctx, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{known}})
+		existing.Strength += 1. / 1024
+		_, err = s.Commit(ctx, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{existing}})
 	}
 	if !errors.Is(err, memory.ErrStale) {
 		d.note(ctx, err, func() { d.steps++ })
@@ -116,10 +116,10 @@ func (d *diarist) holds(t *testing.T, s *redisstore.Store, f memory.Fence) {
 	t.Helper()
 	events, err := s.Events(t.Context(), echo, 0, 0)
 	require.NoError(t, err)
-	told := map[string]bool{}
+	values := map[string]bool{}
 	for i, e := range events {
 		require.EqualValues(t, i+1, e.Seq)
-		told[e.ID] = true
+		values[e.ID] = true
 	}
 	items, err := s.Find(t.Context(), memory.Query{Agent: echo, Kinds: []dream.Kind{dream.KindEpisode}})
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func (d *diarist) holds(t *testing.T, s *redisstore.Store, f memory.Fence) {
 	require.NoError(t, err)
 	require.Len(t, near, len(events))
 	for _, id := range d.kept {
-		require.True(t, told[id], id)
+		require.True(t, values[id], id)
 	}
 	for _, id := range d.notes {
 		value, err := s.Note(t.Context(), echo, f.Dream, id)
@@ -156,13 +156,13 @@ func TestAWriteWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 	_, err = s.Forget(ctx, echo, "gone")
 	require.NoError(t, err)
 	for round := range int64(3) {
-		known, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
+		existing, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
 		require.NoError(t, err)
-		known.Strength += .125
+		existing.Strength += .125
 		var r memory.Receipt
 		w.lose(t, round+1, func() {
 			r, err = s.Commit(ctx, memory.Write{
-				Agent: echo, Cause: "d1", Add: []dream.Item{episode(fmt.Sprint("e", round), "x")}, Change: []dream.Item{known},
+				Agent: echo, Cause: "d1", Add: []dream.Item{episode(fmt.Sprint("e", round), "x")}, Change: []dream.Item{existing},
 				Events: []event.Event{event.New(fmt.Sprint("v", round), echo, "d1", noon, event.PatternFound{})},
 			})
 		})

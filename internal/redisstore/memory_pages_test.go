@@ -102,9 +102,9 @@ func TestAnswersOfManyPagesAreOfOneMoment(t *testing.T) {
 	go func() {
 		defer close(fault)
 		for i := 0; ctx.Err() == nil && i < n; i++ {
-			gone := *all[i]
-			gone.State = dream.Archived
-			_, err := s.Commit(ctx, memory.Write{Agent: echo, Cause: "d1", Change: []dream.Item{&gone}, Add: []dream.Item{episode(fmt.Sprint("new ", i), "x")}})
+			removed := *all[i]
+			removed.State = dream.Archived
+			_, err := s.Commit(ctx, memory.Write{Agent: echo, Cause: "d1", Change: []dream.Item{&removed}, Add: []dream.Item{episode(fmt.Sprint("new ", i), "x")}})
 			if err != nil && ctx.Err() == nil {
 				fault <- err
 				return

@@ -28,13 +28,13 @@ var spacesScript = script("memory", "spaces")
 
 // Spaces counts the agent's vectors by space.
 func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error) {
-	said, err := s.of(ctx, spacesScript, agent, struct{}{})
+	args, err := s.of(ctx, spacesScript, agent, struct{}{})
 	if err != nil {
 		return nil, fmt.Errorf("spaces of %s: %w", agent, err)
 	}
 	spaces := map[string]int{}
-	for i := 0; i+1 < len(said); i += 2 {
-		spaces[text(said, i)] = int(whole(said, i+1))
+	for i := 0; i+1 < len(args); i += 2 {
+		spaces[text(args, i)] = int(whole(args, i+1))
 	}
 	return spaces, nil
 }
@@ -53,9 +53,9 @@ func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vect
 		plan.Vectors = append(plan.Vectors, placed{v.Item, v.Space, len(v.V)})
 		blobs = append(blobs, packVector(v.V))
 	}
-	said, err := s.of(ctx, collectScript, agent, plan, blobs...)
+	args, err := s.of(ctx, collectScript, agent, plan, blobs...)
 	if err == nil {
-		err = refusal(said)
+		err = refusal(args)
 	}
 	return wrap(err, "collect vectors of ", agent)
 }
@@ -77,14 +77,14 @@ func (s *Store) move(ctx context.Context, agent, space string) (int, error) {
 		Token string `json:"token"`
 		Space string `json:"space"`
 	}{rand.Text(), space}
-	said, err := s.of(ctx, moveScript, agent, plan)
+	args, err := s.of(ctx, moveScript, agent, plan)
 	switch {
 	case err != nil:
 		return 0, err
-	case text(said, 0) == "taken":
-		return 0, fmt.Errorf("dream %q measures in the old space: %w", text(said, 1), memory.ErrTaken)
-	case text(said, 0) == "missing" && len(said) == 2:
-		return int(whole(said, 1)), nil
+	case text(args, 0) == "taken":
+		return 0, fmt.Errorf("dream %q measures in the old space: %w", text(args, 1), memory.ErrTaken)
+	case text(args, 0) == "missing" && len(args) == 2:
+		return int(whole(args, 1)), nil
 	}
-	return 0, refusal(said)
+	return 0, refusal(args)
 }

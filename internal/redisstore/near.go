@@ -186,29 +186,29 @@ type entryPage struct {
 }
 
 func (s *Store) entries(ctx context.Context, agent string, of index.Version, since int64, most int) (entryPage, error) {
-	said, err := s.of(ctx, entriesScript, agent, struct{}{}, since, of.Space, of.Erasures, most)
+	args, err := s.of(ctx, entriesScript, agent, struct{}{}, since, of.Space, of.Erasures, most)
 	if err != nil {
 		return entryPage{}, err
 	}
-	if len(said) < 7 {
-		return entryPage{}, fmt.Errorf("the server answered a change in %d parts; there are 7 at least", len(said))
+	if len(args) < 7 {
+		return entryPage{}, fmt.Errorf("the server answered a change in %d parts; there are 7 at least", len(args))
 	}
-	n, err := numbers([]string{text(said, 1), text(said, 2), text(said, 3), text(said, 4)})
+	n, err := numbers([]string{text(args, 1), text(args, 2), text(args, 3), text(args, 4)})
 	if err != nil {
 		return entryPage{}, fmt.Errorf("the counters of the memory of %s: %w", agent, err)
 	}
 	return entryPage{
-		Version: index.Version{Space: text(said, 0), Numbers: int(n[0]), VectorRevision: n[1], Erasures: n[2]},
+		Version: index.Version{Space: text(args, 0), Numbers: int(n[0]), VectorRevision: n[1], Erasures: n[2]},
 		reached: n[3],
-		more:    whole(said, 5) == 1,
-		fed:     whole(said, 6) == 1,
-		said:    said[7:],
+		more:    whole(args, 5) == 1,
+		fed:     whole(args, 6) == 1,
+		said:    args[7:],
 	}, nil
 }
 
 // ensureFed feeds an agent's items when no process is known to have done it.
 func (s *Store) ensureFed(ctx context.Context, agent string) error {
-	if _, known := s.mind.fed.Load(agent); known {
+	if _, found := s.mind.fed.Load(agent); found {
 		return nil
 	}
 	p, err := s.entries(ctx, agent, index.Version{}, -1, 0)
@@ -225,11 +225,11 @@ func (s *Store) ensureFed(ctx context.Context, agent string) error {
 // feed gives the items that an older program wrote their place among the changes and the owners, a page at a time.
 func (s *Store) feed(ctx context.Context, agent string) error {
 	for cursor := "0"; ; {
-		said, err := s.of(ctx, feedScript, agent, struct{}{}, cursor)
+		args, err := s.of(ctx, feedScript, agent, struct{}{}, cursor)
 		if err != nil {
 			return fmt.Errorf("feed the items of an older deployment: %w", err)
 		}
-		if cursor = text(said, 0); cursor == "0" {
+		if cursor = text(args, 0); cursor == "0" {
 			s.mind.fed.Store(agent, true)
 			return nil
 		}

@@ -36,11 +36,11 @@ func (s *Store) putNote(ctx context.Context, agent string, f memory.Fence, key s
 		Dream string  `json:"dream"`
 		Key   string  `json:"key"`
 	}{held(f), reading(f.Read), strings.HasPrefix(key, memory.LateNote), f.Dream, key}
-	said, err := s.of(ctx, putNoteScript, agent, plan, append([]byte{}, value...))
+	args, err := s.of(ctx, putNoteScript, agent, plan, append([]byte{}, value...))
 	if err == nil {
-		err = refusal(said)
+		err = refusal(args)
 	}
-	return []byte(text(said, 1)), err
+	return []byte(text(args, 1)), err
 }
 
 // Note reads a note back.

@@ -40,9 +40,9 @@ var ErrCredentials = errors.New("the server refuses the credentials")
 
 // refusedCredentials marks what a server says of a user or a password that it does not take.
 func refusedCredentials(err error) error {
-	for _, said := range []string{"NOAUTH", "WRONGPASS", "NOPERM"} {
+	for _, text := range []string{"NOAUTH", "WRONGPASS", "NOPERM"} {
 		var refusal redis.Error
-		if errors.As(err, &refusal) && redis.HasErrorPrefix(refusal, said) {
+		if errors.As(err, &refusal) && redis.HasErrorPrefix(refusal, text) {
 			return fmt.Errorf("%w: %w", ErrCredentials, err)
 		}
 	}

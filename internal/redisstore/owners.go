@@ -14,8 +14,8 @@ var (
 // program wrote are made first, a page at a time.
 func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error) {
 	for {
-		said, err := s.of(ctx, ownersScript, agent, struct{}{})
-		if err == nil && whole(said, 0) == 0 {
+		args, err := s.of(ctx, ownersScript, agent, struct{}{})
+		if err == nil && whole(args, 0) == 0 {
 			if err = s.tally(ctx, agent); err == nil {
 				continue
 			}
@@ -24,8 +24,8 @@ func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error
 			return nil, fmt.Errorf("count the memories of %s by owner: %w", agent, err)
 		}
 		counts := map[string]int{}
-		for i := 1; i+1 < len(said); i += 2 {
-			counts[text(said, i)] = int(whole(said, i+1))
+		for i := 1; i+1 < len(args); i += 2 {
+			counts[text(args, i)] = int(whole(args, i+1))
 		}
 		return counts, nil
 	}
@@ -34,11 +34,11 @@ func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error
 // tally counts the items that an older program wrote.
 func (s *Store) tally(ctx context.Context, agent string) error {
 	for cursor := "0"; ; {
-		said, err := s.of(ctx, tallyScript, agent, struct{}{}, cursor)
+		args, err := s.of(ctx, tallyScript, agent, struct{}{}, cursor)
 		if err != nil {
 			return fmt.Errorf("count the items of an older deployment: %w", err)
 		}
-		if cursor = text(said, 0); cursor == "0" {
+		if cursor = text(args, 0); cursor == "0" {
 			return nil
 		}
 	}

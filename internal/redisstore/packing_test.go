@@ -96,7 +96,7 @@ func TestKeysFromBeforeAnythingWasPackedAreReadAndGoOn(t *testing.T) {
 	server, prefix := servers.Shared(t), servers.Prefix(t)
 	s := open(t, server.URL, prefix)
 	dreamt(t, s, s.Ledger())
-	told := memorytest.Collect(t, s.Export(t.Context()))
+	result := memorytest.Collect(t, s.Export(t.Context()))
 	c := server.Dial(t)
 	kept := c.HGet(t.Context(), prefix+"a:"+echo+":items", caughtOf(1).ID).Val()
 	require.NotContains(t, kept, `"glass"`)
@@ -108,7 +108,7 @@ func TestKeysFromBeforeAnythingWasPackedAreReadAndGoOn(t *testing.T) {
 	unpack(t, c, prefix, []dream.Item{caughtOf(1, "lived"), caughtOf(2, caughtOf(1).ID)}, events[0])
 	s = open(t, server.URL, prefix)
 	require.Equal(t, "2", c.Get(t.Context(), prefix+"schema").Val(), "an older program opens them no more")
-	require.Equal(t, told, memorytest.Collect(t, s.Export(t.Context())))
+	require.Equal(t, result, memorytest.Collect(t, s.Export(t.Context())))
 
 	same, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{caughtOf(1, "lived")}})
 	require.NoError(t, err)

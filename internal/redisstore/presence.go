@@ -37,7 +37,7 @@ type woke struct {
 	Before *felt            `json:"before"` // the newest of the agent's affects; nil when there was none
 	After  *memory.Foreseen `json:"after"`  // what the dream would leave; nil when nothing moved
 	Digest []string         `json:"digest"`
-	Told   *toldMood        `json:"told,omitempty"` // of a wake that came with an archive: what it fixed, instead of Before and After
+	Affect *toldMood        `json:"told,omitempty"` // of a wake that came with an archive: what it fixed, instead of Before and After
 }
 
 // toldMood is what a wake has told of an affect.
@@ -119,8 +119,8 @@ func readWake(text string) (presence.Wake, error) {
 		w.Affect = k.After.Affect(k.Dream, at).At(at)
 		w.Delta = before.Distance(w.Affect)
 	}
-	if k.Told != nil {
-		w.Affect, w.Delta = k.Told.Affect, k.Told.Delta
+	if k.Affect != nil {
+		w.Affect, w.Delta = k.Affect.Affect, k.Affect.Delta
 	}
 	return w, nil
 }
@@ -172,33 +172,33 @@ func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, 
 }
 
 // readStatus reads epoch, told, lock, seen, last wake, visited and leases.
-func readStatus(said []string, now time.Time) (presence.Status, error) {
+func readStatus(texts []string, now time.Time) (presence.Status, error) {
 	var st presence.Status
 	for i := range 2 {
-		if said[i] == "" {
-			said[i] = "0"
+		if texts[i] == "" {
+			texts[i] = "0"
 		}
 	}
-	n, err := numbers(said[:2])
+	n, err := numbers(texts[:2])
 	if err != nil {
 		return st, err
 	}
-	st.Epoch, st.Told = n[0], n[1]
-	if st.Lock, err = parseDate(said[2]); err != nil {
+	st.Epoch, st.Recorded = n[0], n[1]
+	if st.Lock, err = parseDate(texts[2]); err != nil {
 		return st, err
 	}
-	if st.Seen, err = parseDate(said[3]); err != nil {
+	if st.Seen, err = parseDate(texts[3]); err != nil {
 		return st, err
 	}
-	if said[4] != "" {
-		w, err := readWake(said[4])
+	if texts[4] != "" {
+		w, err := readWake(texts[4])
 		if err != nil {
 			return st, err
 		}
 		st.Last = &w
 	}
-	st.Visited = said[5] != ""
-	for _, text := range said[6:] {
+	st.Visited = texts[5] != ""
+	for _, text := range texts[6:] {
 		l, err := readLease(text)
 		if err != nil {
 			return st, err
@@ -235,8 +235,8 @@ func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	return epoch, wrap(err, "epoch of ", agent)
 }
 
-// Told notes that the agent's workflow has recorded an epoch.
-func (s *Store) Told(ctx context.Context, agent string, epoch int64) error {
+// Recorded notes that the agent's workflow has recorded an epoch.
+func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
 	err := errors.New("agent is empty")
 	if agent != "" {
 		var reply any

@@ -59,9 +59,9 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	if handle != agent {
 		plan.Other = s.key(handle, countersPart)
 	}
-	said, err := s.of(ctx, removeEndScript, agent, plan)
+	args, err := s.of(ctx, removeEndScript, agent, plan)
 	if err == nil {
-		err = refusal(said)
+		err = refusal(args)
 	}
 	return dropped, err
 }
@@ -82,22 +82,22 @@ func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (
 		Now     string `json:"now"`
 		Counts  string `json:"counts"`
 	}{agent, escaped.Replace(agent), date(now), string(counts)}
-	said, err := s.of(ctx, removeBeginScript, agent, plan)
+	args, err := s.of(ctx, removeBeginScript, agent, plan)
 	switch {
 	case err != nil:
 		return dropped, "", err
-	case text(said, 0) == "unknown":
+	case text(args, 0) == "unknown":
 		return dropped, "", memory.ErrNotFound
-	case text(said, 0) == "dreams":
-		return dropped, "", fmt.Errorf("dream %q holds its slot: %w", text(said, 1), memory.ErrTaken)
-	case text(said, 0) == "held":
-		return dropped, "", fmt.Errorf("it is held by %s: %w", text(said, 1), memory.ErrAwake)
+	case text(args, 0) == "dreams":
+		return dropped, "", fmt.Errorf("dream %q holds its slot: %w", text(args, 1), memory.ErrTaken)
+	case text(args, 0) == "held":
+		return dropped, "", fmt.Errorf("it is held by %s: %w", text(args, 1), memory.ErrAwake)
 	}
 	dropped = memory.Dropped{}
-	if err := errors.Join(refusal(said), json.Unmarshal([]byte(text(said, 1)), &dropped)); err != nil {
+	if err := errors.Join(refusal(args), json.Unmarshal([]byte(text(args, 1)), &dropped)); err != nil {
 		return dropped, "", fmt.Errorf("what the removal began with: %w", err)
 	}
-	return dropped, text(said, 2), nil
+	return dropped, text(args, 2), nil
 }
 
 func (s *Store) countAgent(ctx context.Context, agent string) (memory.Dropped, error) {
@@ -141,18 +141,18 @@ func (s *Store) dropDreamAnswers(ctx context.Context, agent string) error {
 func (s *Store) dropParts(ctx context.Context, agent string) error {
 	start := s.key(agent, "")
 	return s.scanFrom(ctx, start, func(keys []string) error {
-		var gone []any
+		var removed []any
 		for _, key := range keys {
 			part := strings.TrimPrefix(key, start)
 			if part != countersPart && (among(parts, part) || strings.HasPrefix(part, "talk:")) {
-				gone = append(gone, key)
+				removed = append(removed, key)
 			}
 		}
-		if len(gone) == 0 {
+		if len(removed) == 0 {
 			return nil
 		}
-		said, err := s.of(ctx, removePartScript, agent, struct{}{}, gone...)
-		if err == nil && text(said, 0) == "ended" {
+		args, err := s.of(ctx, removePartScript, agent, struct{}{}, removed...)
+		if err == nil && text(args, 0) == "ended" {
 			err = errRemoved
 		}
 		return err

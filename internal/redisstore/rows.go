@@ -109,7 +109,7 @@ func fitsQuery(r purse.Row, q purse.Query) bool {
 // its ask.
 func readRow(fields []string) (purse.Row, error) {
 	var r purse.Row
-	var a asked
+	var a query
 	if len(fields) != rowFields {
 		return r, fmt.Errorf("a row of %d fields; it has %d", len(fields), rowFields)
 	}

@@ -38,35 +38,35 @@ func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, st
 		Since    string `json:"since"`
 		Steal    holder `json:"steal"`
 	}{agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since), holder{Dream: steal.Dream, Run: steal.Run}}
-	said, err := s.of(ctx, takeSlotScript, agent, plan)
+	args, err := s.of(ctx, takeSlotScript, agent, plan)
 	if err != nil {
 		return memory.Slot{}, err
 	}
-	if word := text(said, 0); word == "removed" || word == "removing" {
-		return memory.Slot{}, refusal(said)
+	if word := text(args, 0); word == "removed" || word == "removing" {
+		return memory.Slot{}, refusal(args)
 	}
-	if text(said, 0) == "awake" {
-		return memory.Slot{}, fmt.Errorf("somebody holds the agent awake until %s: %w", text(said, 1), memory.ErrAwake)
+	if text(args, 0) == "awake" {
+		return memory.Slot{}, fmt.Errorf("somebody holds the agent awake until %s: %w", text(args, 1), memory.ErrAwake)
 	}
-	got, err := readSlot(said)
-	if err == nil && text(said, 0) == "taken" {
+	got, err := readSlot(args)
+	if err == nil && text(args, 0) == "taken" {
 		err = fmt.Errorf("dream %q run %q holds it: %w", got.Dream, got.Run, memory.ErrTaken)
 	}
 	return got, err
 }
 
 // readSlot reads a slot after a word: dream, run, epoch, workflow, cluster, since.
-func readSlot(said []any) (memory.Slot, error) {
-	if len(said) != 7 {
-		return memory.Slot{}, fmt.Errorf("the server answered a slot in %d parts; it has 7", len(said))
+func readSlot(args []any) (memory.Slot, error) {
+	if len(args) != 7 {
+		return memory.Slot{}, fmt.Errorf("the server answered a slot in %d parts; it has 7", len(args))
 	}
 	var slot memory.Slot
-	slot.Dream, slot.Run, slot.Workflow, slot.Cluster = text(said, 1), text(said, 2), text(said, 4), text(said, 5)
+	slot.Dream, slot.Run, slot.Workflow, slot.Cluster = text(args, 1), text(args, 2), text(args, 4), text(args, 5)
 	var err error
-	if slot.Epoch, err = strconv.ParseInt(text(said, 3), 10, 64); err != nil {
+	if slot.Epoch, err = strconv.ParseInt(text(args, 3), 10, 64); err != nil {
 		return memory.Slot{}, fmt.Errorf("the slot's epoch: %w", err)
 	}
-	slot.Since, err = parseDate(text(said, 6))
+	slot.Since, err = parseDate(text(args, 6))
 	return slot, err
 }
 
@@ -78,9 +78,9 @@ func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 		Run   string `json:"run"`
 		Epoch int64  `json:"epoch"`
 	}{agent, f.Dream, f.Run, f.Epoch}
-	said, err := s.of(ctx, freeSlotScript, agent, plan)
+	args, err := s.of(ctx, freeSlotScript, agent, plan)
 	if err == nil {
-		err = refusal(said)
+		err = refusal(args)
 	}
 	return wrap(err, "free the dreaming slot of ", agent)
 }

@@ -27,9 +27,9 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 			Talk    string `json:"talk"`
 			Seconds int64  `json:"seconds"`
 		}{talk, int64(memory.TalkFor / time.Second)}
-		var said []any
-		if said, err = s.of(ctx, putBackgroundScript, agent, plan, body); err == nil {
-			err = refusal(said)
+		var args []any
+		if args, err = s.of(ctx, putBackgroundScript, agent, plan, body); err == nil {
+			err = refusal(args)
 		}
 	}
 	return wrap(err, "keep a background of talk ", talk, " of ", agent)

@@ -74,11 +74,11 @@ func (u *undoing) all(ctx context.Context) (torn bool, err error) {
 	for i := range p.plan.Change { // that something was undone is written, although the item stays as it is
 		p.plan.Change[i].Same = true
 	}
-	said, err := u.of(ctx, commitScript, u.agent, p.plan, p.blobs...)
-	if err != nil || text(said, 0) == "torn" {
+	args, err := u.of(ctx, commitScript, u.agent, p.plan, p.blobs...)
+	if err != nil || text(args, 0) == "torn" {
 		return err == nil, err
 	}
-	return false, refusal(said)
+	return false, refusal(args)
 }
 
 // touched lists what the dream made or changed, by id, and reads the affects as of the same moment.

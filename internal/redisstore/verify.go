@@ -45,9 +45,9 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	if mark == "" {
 		found.Faults = append(found.Faults, "the mark of the schema is gone: keys were removed, or the server was emptied, while this program ran")
 	}
-	said := facts(info)
+	values := facts(info)
 	for _, name := range slices.Sorted(maps.Keys(persistence)) {
-		if value, ok := said[name]; ok && value != persistence[name] {
+		if value, ok := values[name]; ok && value != persistence[name] {
 			found.Faults = append(found.Faults, fmt.Sprintf("the server says %s is %s; %s is right", name, value, persistence[name]))
 		}
 	}
@@ -61,14 +61,14 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 func crossed(what string, bodies, index map[string]string, field string) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for _, id := range slices.Sorted(maps.Keys(bodies)) {
-		var said struct{ Handle, Hash string }
-		if err := json.Unmarshal([]byte(bodies[id]), &said); err != nil {
+		var answer struct{ Handle, Hash string }
+		if err := json.Unmarshal([]byte(bodies[id]), &answer); err != nil {
 			fault("%s %q cannot be read: %v", what, id, err)
 			continue
 		}
-		name := said.Handle
+		name := answer.Handle
 		if field == "Hash" {
-			name = said.Hash
+			name = answer.Hash
 		}
 		if index[name] != id {
 			fault("%s %q is not found by its %s", what, id, field)

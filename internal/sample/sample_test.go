@@ -174,7 +174,7 @@ func sentences(text string) []string {
 
 func TestProseIsPlainShortAndNeverSaidTwice(t *testing.T) {
 	t.Parallel()
-	said := map[string]bool{}
+	values := map[string]bool{}
 	for _, diary := range sample.Diaries() {
 		for _, l := range read(t, diary) {
 			for _, text := range l.texts() {
@@ -183,8 +183,8 @@ func TestProseIsPlainShortAndNeverSaidTwice(t *testing.T) {
 				require.LessOrEqual(t, len(sentences(text)), 3, text)
 				for _, s := range sentences(text) {
 					key := strings.ToLower(strings.TrimRight(s, ".?!"))
-					require.False(t, said[key], "said twice: %s", s)
-					said[key] = true
+					require.False(t, values[key], "said twice: %s", s)
+					values[key] = true
 				}
 			}
 		}

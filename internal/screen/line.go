@@ -18,17 +18,17 @@ const subject = 12
 // Line tells one event on one line, never wider than the terminal: the time, what it is about, what happened. An event of a
 // type this version does not know is named, not hidden.
 func Line(e event.Event, st Style) string {
-	about, colour, text := tell(e, st)
+	about, colour, text := describe(e, st)
 	at := st.clock(e.At, "15:04:05")
 	room := st.columns() - len(at) - subject - 4
 	line := st.paint(faint, at) + "  " + st.paint(colour, pad(cut(Clean(about), subject), subject)) + "  " + cut(Clean(text), room)
 	return strings.TrimRight(line, " ")
 }
 
-func tell(e event.Event, st Style) (about string, colour ink, text string) {
+func describe(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
 	case "ReviewAsked", "ReviewDecided":
-		return tellReview(e)
+		return reportReview(e)
 	case "DreamStarted":
 		return read(e, func(p event.DreamStarted) (string, ink, string) {
 			return "dream", bold, fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed) + anew(string(p.From), p.Redreams)
@@ -73,11 +73,11 @@ func tell(e event.Event, st Style) (about string, colour ink, text string) {
 			return "onset", amber, fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"), p.Spent, p.Seconds, early(p.Reason))
 		})
 	}
-	return tellLater(e, st)
+	return reportLater(e, st)
 }
 
-// tellLater tells what follows the onset.
-func tellLater(e event.Event, st Style) (about string, colour ink, text string) {
+// reportLater tells what follows the onset.
+func reportLater(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
 	case "PhaseStarted":
 		return read(e, func(p event.PhaseStarted) (string, ink, string) {
@@ -151,11 +151,11 @@ func tellLater(e event.Event, st Style) (about string, colour ink, text string) 
 			return "dream", red, fmt.Sprintf("aborted in %s: %s", phaseName(p.Phase), p.Reason)
 		})
 	case "Spent":
-		return read(e, func(p event.Spent) (string, ink, string) { return tellTally(p.Tally) })
+		return read(e, func(p event.Spent) (string, ink, string) { return reportTally(p.Tally) })
 	case "NightUndone":
 		return read(e, func(p event.NightUndone) (string, ink, string) {
 			return "alarm", red, fmt.Sprintf("undone, it made recall worse: %d of %s found before, %d after; %d archived, %d restored",
-				p.Before, count(p.Asked, "memory"), p.After, p.Archived, p.Restored)
+				p.Before, count(p.Requested, "memory"), p.After, p.Archived, p.Restored)
 		})
 	case "NothingAgain":
 		return read(e, func(p event.NothingAgain) (string, ink, string) {
@@ -166,7 +166,7 @@ func tellLater(e event.Event, st Style) (about string, colour ink, text string) 
 			return "dream", outcomeInk(p.Outcome), fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, early(p.Reason))
 		})
 	}
-	return tellWaking(e, st)
+	return reportWaking(e, st)
 }
 
 // read decodes a payload and tells it, or tells that it cannot be read.
@@ -178,7 +178,7 @@ func read[P event.Payload](e event.Event, tell func(P) (string, ink, string)) (s
 	return tell(p)
 }
 
-func tellTally(t dream.Tally) (string, ink, string) {
+func reportTally(t dream.Tally) (string, ink, string) {
 	text := fmt.Sprintf("%s, %s", count(t.Calls, "call"), t.Spent)
 	if t.Cap > 0 && t.Cap != budget.Unlimited {
 		text += " of " + t.Cap.String()

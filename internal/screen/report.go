@@ -208,11 +208,11 @@ func keptWords(r DreamReport) string {
 // recallOf shows what of the agent's own memories was found before and after the night.
 func recallOf(p *page, n dream.Record) {
 	r := n.Recall
-	if r == nil || r.Asked == 0 {
+	if r == nil || r.Requested == 0 {
 		return
 	}
 	p.heading("Recall")
-	p.item("before  ", faint, fmt.Sprintf("%d of %d of the agent's own memories, asked for by some of their words, among the first answers", r.Before, r.Asked))
+	p.item("before  ", faint, fmt.Sprintf("%d of %d of the agent's own memories, asked for by some of their words, among the first answers", r.Before, r.Requested))
 	after := fmt.Sprintf("%d; the night lost %d and gained %d, and may lose %d more than it gains", r.After, r.Lost, r.Gained, r.Margin)
 	if r.Behind > 0 {
 		after += fmt.Sprintf("; %d came behind what it made, which counts as lost", r.Behind)

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// tellReview tells what waits for a person, and what was decided.
-func tellReview(e event.Event) (string, ink, string) {
+// reportReview tells what waits for a person, and what was decided.
+func reportReview(e event.Event) (string, ink, string) {
 	if e.Type == (event.ReviewAsked{}).EventType() {
 		return read(e, func(p event.ReviewAsked) (string, ink, string) {
 			return "review", amber, fmt.Sprintf("%s: a %s waits to be accepted", own(e, p.Item), p.Kind)

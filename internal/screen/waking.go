@@ -7,8 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// tellWaking tells what comes between the sittings of a dream.
-func tellWaking(e event.Event, st Style) (about string, colour ink, text string) {
+// reportWaking tells what comes between the sittings of a dream.
+func reportWaking(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
 	case "AlarmRaised":
 		return read(e, func(p event.AlarmRaised) (string, ink, string) {
@@ -37,7 +37,7 @@ func tellWaking(e event.Event, st Style) (about string, colour ink, text string)
 			return "resumed", green, fmt.Sprintf("sitting %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)
 		})
 	}
-	return tellRemark(e)
+	return reportRemark(e)
 }
 
 // interruption tells the most important first, since a narrow terminal cuts the rest.

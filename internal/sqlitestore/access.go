@@ -113,19 +113,19 @@ func (s *Store) AllowKeyless(ctx context.Context, now time.Time) error {
 
 // Claim takes a request to be done.
 func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, error) {
-	var said *access.Answered
+	var answer *access.Answered
 	err := c.Validate()
 	if err == nil {
 		err = s.write(ctx, func(d tx) error {
 			var err error
-			said, err = d.claim(c)
+			answer, err = d.claim(c)
 			return err
 		})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("claim %q of %s: %w", c.Name, c.Scope, err)
 	}
-	return said, nil
+	return answer, nil
 }
 
 func (d tx) claim(c access.Claim) (*access.Answered, error) {
@@ -135,9 +135,9 @@ func (d tx) claim(c access.Claim) (*access.Answered, error) {
 	var digest, header string
 	var answered bool
 	var ends int64
-	var said access.Answered
+	var answer access.Answered
 	found, err := d.one("SELECT digest, status IS NOT NULL, coalesce(status, 0), type, coalesce(body, x''), header, ends FROM claims WHERE scope = ? AND name = ?",
-		[]any{c.Scope, c.Name}, &digest, &answered, &said.Status, &said.Type, &said.Body, &header, &ends)
+		[]any{c.Scope, c.Name}, &digest, &answered, &answer.Status, &answer.Type, &answer.Body, &header, &ends)
 	switch {
 	case err != nil:
 		return nil, err
@@ -151,13 +151,13 @@ func (d tx) claim(c access.Claim) (*access.Answered, error) {
 	case !answered:
 		return nil, access.ErrLost
 	}
-	said.Body = append([]byte{}, said.Body...)
+	answer.Body = append([]byte{}, answer.Body...)
 	if header != "" {
-		if err := json.Unmarshal([]byte(header), &said.Header); err != nil {
+		if err := json.Unmarshal([]byte(header), &answer.Header); err != nil {
 			return nil, err
 		}
 	}
-	return &said, nil
+	return &answer, nil
 }
 
 // Renew lets a claim block its twin for longer.
@@ -219,7 +219,7 @@ func headerText(h map[string][]string) (string, error) {
 
 // eraseSaid takes what was said to requests away: it may quote what is about to be erased.
 func (d tx) eraseSaid() error {
-	gone := access.Erased()
-	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL", gone.Status, gone.Type, gone.Body)
+	removed := access.Erased()
+	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL", removed.Status, removed.Type, removed.Body)
 	return err
 }

@@ -48,7 +48,7 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 // keepsHandle refuses a new name for an agent that has dreamt or was woken under its old one.
 func (d tx) keepsHandle(a dream.Agent) error {
 	var old string
-	if known, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !known || old == a.Handle {
+	if found, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !found || old == a.Handle {
 		return err
 	}
 	l, err := d.counters(a.ID)

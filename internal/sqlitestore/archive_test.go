@@ -28,7 +28,7 @@ const fillerOf = "ONEIROS_TEST_FILLER_OF"
 
 func init() {
 	if path := os.Getenv(fillerOf); path != "" {
-		memorytest.FillIfTold(func(ctx context.Context) (memory.Movable, error) { return sqlitestore.Open(ctx, path) })
+		memorytest.FillIfSwitchedOn(func(ctx context.Context) (memory.Movable, error) { return sqlitestore.Open(ctx, path) })
 	}
 }
 
@@ -89,10 +89,10 @@ func TestATimeThatAFileCannotSortIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:")
 	far := memory.KeptCounters{Agent: echo, Lock: time.Date(2400, 1, 1, 0, 0, 0, 0, time.UTC)}
-	_, err := s.Import(t.Context(), memorytest.Told([]memory.Record{{Counters: &far}}))
+	_, err := s.Import(t.Context(), memorytest.Fill([]memory.Record{{Counters: &far}}))
 	require.ErrorContains(t, err, "1678 to 2262")
 	latest := memory.KeptCounters{Agent: echo, Lock: time.Unix(0, 1<<63-1).UTC()}
-	_, err = s.Import(t.Context(), memorytest.Told([]memory.Record{{Counters: &latest}}))
+	_, err = s.Import(t.Context(), memorytest.Fill([]memory.Record{{Counters: &latest}}))
 	require.NoError(t, err)
 }
 
@@ -129,7 +129,7 @@ func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 		columns = append(columns, column)
 	}
 	require.NoError(t, rows.Err())
-	known := strings.Fields(`access_settings.keys_required access_settings.one accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
+	existing := strings.Fields(`access_settings.keys_required access_settings.one accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
 		agents.body agents.handle agents.id allowances.agent allowances.amount allowances.day allowances.dream answers.answer answers.step
 		attempts.accounts attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
 		attempts.finish attempts.forgotten attempts.key attempts.latest attempts.model attempts.packed attempts.phase attempts.reserved attempts.state attempts.step
@@ -144,5 +144,5 @@ func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 		presences.lock presences.seen presences.told presences.wake revisions.agent revisions.at revisions.body revisions.cause
 		revisions.id revisions.kind revisions.number revisions.packed slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
 		slots.workflow vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space vectors.v`)
-	require.Equal(t, known, columns)
+	require.Equal(t, existing, columns)
 }

@@ -68,8 +68,8 @@ func (d tx) called(v presence.Visit) error {
 		return err
 	}
 	var one int
-	known, err := d.one("SELECT 1 FROM agents WHERE id = ? AND handle = ?", []any{v.Agent, v.Handle}, &one)
-	if err == nil && !known {
+	found, err := d.one("SELECT 1 FROM agents WHERE id = ? AND handle = ?", []any{v.Agent, v.Handle}, &one)
+	if err == nil && !found {
 		err = fmt.Errorf("no agent %s is called %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
 	}
 	return err

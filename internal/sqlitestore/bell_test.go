@@ -55,7 +55,7 @@ func listenUntilKilled(ctx context.Context, path string) error {
 }
 
 // neighbour starts the second process and waits until it listens. said gives its lines.
-func neighbour(t *testing.T, path string) (child *exec.Cmd, said <-chan string) {
+func neighbour(t *testing.T, path string) (child *exec.Cmd, answer <-chan string) {
 	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
@@ -107,15 +107,15 @@ func noticeOf(epoch int64) presence.WakeNotice {
 // eavesdrop gives the rings of other processes.
 func eavesdrop(t *testing.T, s *sqlitestore.Store) <-chan presence.WakeNotice {
 	t.Helper()
-	heard := make(chan presence.WakeNotice, 10_000)
+	received := make(chan presence.WakeNotice, 10_000)
 	stop, err := s.Listen(func(r presence.WakeNotice) {
 		if !r.Local {
-			heard <- r
+			received <- r
 		}
 	})
 	require.NoError(t, err)
 	t.Cleanup(stop)
-	return heard
+	return received
 }
 
 func onUnix(t *testing.T) {
@@ -141,14 +141,14 @@ func TestANoticeReachesAnotherProcessAndComesBack(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	heard := eavesdrop(t, s)
-	_, said := neighbour(t, path)
+	received := eavesdrop(t, s)
+	_, answer := neighbour(t, path)
 	for n := range int64(20) {
 		require.NoError(t, s.Publish(t.Context(), noticeOf(n+1)))
 		var r presence.WakeNotice
-		require.NoError(t, json.Unmarshal([]byte(<-said), &r))
+		require.NoError(t, json.Unmarshal([]byte(<-answer), &r))
 		require.Equal(t, noticeOf(n+1), r)
-		require.Equal(t, noticeOf(n+1+echoed), <-heard)
+		require.Equal(t, noticeOf(n+1+echoed), <-received)
 	}
 }
 
@@ -157,18 +157,18 @@ func TestAThousandNoticesReachAnotherProcess(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	_, said := neighbour(t, path)
+	_, answer := neighbour(t, path)
 	for n := range int64(1000) {
 		require.NoError(t, s.Publish(t.Context(), noticeOf(n+1)))
 	}
 	lost := func() int64 { n, _ := s.Misrung(); return n }
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for heard := int64(0); heard+lost() < 1000; { // nothing is lost without being counted
+	for received := int64(0); received+lost() < 1000; { // nothing is lost without being counted
 		select {
-		case line := <-said:
+		case line := <-answer:
 			require.Contains(t, line, `"epoch":`)
-			heard++
+			received++
 		case <-look.C: // to count again
 		}
 	}
@@ -180,19 +180,19 @@ func TestTheSocketOfAKilledProcessIsRemoved(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	child, said := neighbour(t, path)
+	child, answer := neighbour(t, path)
 	require.Len(t, sockets(t, path), 1)
 	require.Contains(t, sockets(t, path)[0], fmt.Sprint("/", child.Process.Pid, "-"))
 	kill(t, child)
-	for range said { // its last words
+	for range answer { // its last words
 	}
 	require.Len(t, sockets(t, path), 1, "who is killed leaves a socket behind")
-	heard := eavesdrop(t, s)
+	received := eavesdrop(t, s)
 	passer, err := sqlitestore.Open(t.Context(), path)
 	require.NoError(t, err)
 	require.NoError(t, passer.Publish(t.Context(), noticeOf(7)))
 	require.NoError(t, passer.Close(), "what waits is sent before the end")
-	require.Equal(t, noticeOf(7), <-heard)
+	require.Equal(t, noticeOf(7), <-received)
 	require.Len(t, sockets(t, path), 1)
 	require.Contains(t, sockets(t, path)[0], fmt.Sprint("/", os.Getpid(), "-"))
 	require.NoError(t, s.Close())
@@ -207,16 +207,16 @@ func TestWhoLeavesTakesTheSocketsOfTheDeadAlong(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
-	heard := eavesdrop(t, other)
-	child, said := neighbour(t, path)
+	received := eavesdrop(t, other)
+	child, answer := neighbour(t, path)
 	kill(t, child)
-	for range said { // its last words
+	for range answer { // its last words
 	}
 	require.Len(t, sockets(t, path), 2)
 	eavesdrop(t, s)
 	require.NoError(t, s.Close())
 	require.Len(t, sockets(t, path), 1, "the living keep theirs")
-	require.Empty(t, heard)
+	require.Empty(t, received)
 	_, garbled := other.Misrung()
 	require.Zero(t, garbled)
 	require.NoError(t, other.Close())
@@ -228,7 +228,7 @@ func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	heard := eavesdrop(t, s)
+	received := eavesdrop(t, s)
 	info, err := os.Stat(socketDir(t, path))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -248,10 +248,10 @@ func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
 	}
 	_, err = conn.Write(good)
 	require.NoError(t, err)
-	require.Equal(t, noticeOf(3), <-heard)
+	require.Equal(t, noticeOf(3), <-received)
 	_, garbled := s.Misrung()
 	require.EqualValues(t, len(garbage), garbled)
-	require.Empty(t, heard)
+	require.Empty(t, received)
 }
 
 func TestAProcessThatReadsNothingHoldsNobodyUp(t *testing.T) {
@@ -259,7 +259,7 @@ func TestAProcessThatReadsNothingHoldsNobodyUp(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
-	heard := eavesdrop(t, other)
+	received := eavesdrop(t, other)
 	frozen, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socketDir(t, path) + "/1-0000beef.sock", Net: "unixgram"})
 	require.NoError(t, err)
 	defer frozen.Close()
@@ -269,7 +269,7 @@ func TestAProcessThatReadsNothingHoldsNobodyUp(t *testing.T) {
 			break
 		}
 	}
-	require.Positive(t, (<-heard).Epoch)
+	require.Positive(t, (<-received).Epoch)
 	require.NoError(t, s.Close())
 }
 
@@ -278,7 +278,7 @@ func TestWhatIsNoSocketOfOursIsLeftAlone(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
-	heard := eavesdrop(t, other)
+	received := eavesdrop(t, other)
 	for _, name := range []string{"notes.txt", "1-0000beef.sock"} {
 		require.NoError(t, os.WriteFile(filepath.Join(socketDir(t, path), name), nil, 0o600))
 	}
@@ -286,7 +286,7 @@ func TestWhatIsNoSocketOfOursIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, stranger.Close())
 	require.NoError(t, s.Publish(t.Context(), noticeOf(1)))
-	require.Equal(t, noticeOf(1), <-heard)
+	require.Equal(t, noticeOf(1), <-received)
 	require.NoError(t, s.Close())
 	require.Len(t, sockets(t, path), 4)
 }
@@ -318,7 +318,7 @@ func TestAFileFarDownNoticesThroughTheTemporaryFolder(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20), "oneiros.db")
 	s := open(t, path)
-	heard := eavesdrop(t, s)
+	received := eavesdrop(t, s)
 	require.Len(t, sockets(t, path), 1)
 	require.NotContains(t, socketDir(t, path), "deep")
 	link := filepath.Join(t.TempDir(), "short.db")
@@ -326,6 +326,6 @@ func TestAFileFarDownNoticesThroughTheTemporaryFolder(t *testing.T) {
 	passer, err := sqlitestore.Open(t.Context(), link)
 	require.NoError(t, err)
 	require.NoError(t, passer.Publish(t.Context(), noticeOf(5)))
-	require.Equal(t, noticeOf(5), <-heard, "both find the folder by the file's real path")
+	require.Equal(t, noticeOf(5), <-received, "both find the folder by the file's real path")
 	require.NoError(t, passer.Close())
 }

@@ -163,15 +163,15 @@ func writers(b *testing.B, s *sqlitestore.Store, n int) (stop func()) {
 func BenchmarkRing(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "oneiros.db")
 	s, other := open(b, path), open(b, path)
-	heard := make(chan presence.WakeNotice, 16)
-	stop, err := other.Listen(func(r presence.WakeNotice) { heard <- r })
+	received := make(chan presence.WakeNotice, 16)
+	stop, err := other.Listen(func(r presence.WakeNotice) { received <- r })
 	require.NoError(b, err)
 	defer stop()
 	var times []time.Duration
 	for n := int64(1); b.Loop(); n++ {
 		begun := time.Now()
 		require.NoError(b, s.Publish(b.Context(), noticeOf(n)))
-		require.Equal(b, n, (<-heard).Epoch)
+		require.Equal(b, n, (<-received).Epoch)
 		times = append(times, time.Since(begun))
 	}
 	report(b, times)

@@ -83,7 +83,7 @@ func (d tx) foresee(agent string, f memory.Fence, w memory.Waking) error {
 // newest adds entries to a digest, each once and where it was named last, and keeps the newest.
 func newest(digest, more []string) []string {
 	for _, id := range more {
-		digest = slices.DeleteFunc(digest, func(known string) bool { return known == id })
+		digest = slices.DeleteFunc(digest, func(existing string) bool { return existing == id })
 		digest = append(digest, id)
 	}
 	return digest[max(0, len(digest)-presence.Digested):]

@@ -57,7 +57,7 @@ func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 	if err != nil {
 		return done, err
 	}
-	gone := map[string]bool{}
+	removed := map[string]bool{}
 	for _, id := range e.IDs {
 		erased, err := d.eraseItem(agent, id)
 		if err != nil {
@@ -66,7 +66,7 @@ func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 		if erased {
 			done.Items++
 		}
-		gone[id] = true
+		removed[id] = true
 	}
 	var sleeper string // its calls under way showed what is in the memory now
 	if _, err := d.one("SELECT dream FROM slots WHERE agent = ?", []any{agent}, &sleeper); err != nil {
@@ -85,9 +85,9 @@ func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 			return done, err
 		}
 	}
-	if len(gone) > 0 {
+	if len(removed) > 0 {
 		for _, table := range []string{"items", "revisions"} {
-			if err := d.scrub(table, agent, gone); err != nil {
+			if err := d.scrub(table, agent, removed); err != nil {
 				return done, err
 			}
 		}
@@ -262,7 +262,7 @@ func (d tx) scrubNotes(agent string, words memory.Words) error {
 }
 
 // scrub takes the ids of what is gone out of the bodies of a table, items or revisions.
-func (d tx) scrub(table, agent string, gone map[string]bool) error {
+func (d tx) scrub(table, agent string, removed map[string]bool) error {
 	type change struct {
 		key   int64
 		body  []byte
@@ -291,7 +291,7 @@ func (d tx) scrub(table, agent string, gone map[string]bool) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", id, err)
 		}
-		scrubbed, changed, err := past.Scrub(dream.Kind(kind), body, gone)
+		scrubbed, changed, err := past.Scrub(dream.Kind(kind), body, removed)
 		if changed {
 			c.body, c.short = scrubbed, short != nil
 			changes = append(changes, c)

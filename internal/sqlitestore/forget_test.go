@@ -53,12 +53,12 @@ func TestNothingForgottenIsLeftInTheFile(t *testing.T) {
 			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{episode(secret(old), content(old))}})
 			require.NoError(t, err)
 		}
-		if gone := r.IntN(i + 1); alive[gone] && r.IntN(4) == 0 {
-			n, err := s.Forget(t.Context(), echo, secret(gone))
+		if removed := r.IntN(i + 1); alive[removed] && r.IntN(4) == 0 {
+			n, err := s.Forget(t.Context(), echo, secret(removed))
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-			delete(alive, gone)
-			forgotten = append(forgotten, gone)
+			delete(alive, removed)
+			forgotten = append(forgotten, removed)
 		}
 	}
 	for i := range alive {
@@ -172,7 +172,7 @@ func onDisk(t *testing.T, path string) []byte {
 func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
-	said := func(step string) bool {
+	answer := func(step string) bool {
 		_, found, err := s.Ledger().Answer(t.Context(), step)
 		require.NoError(t, err)
 		return found
@@ -181,14 +181,14 @@ func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
 	answered(t, s, bought(t, s, "", "one"), "[1]")
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x")}})
 	require.NoError(t, err)
-	require.True(t, said("/one"), "until then an import cut short may ask for it again")
+	require.True(t, answer("/one"), "until then an import cut short may ask for it again")
 	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
 	require.NoError(t, err)
-	require.False(t, said("/one"))
+	require.False(t, answer("/one"))
 	answered(t, s, bought(t, s, "", "two"), "[1]")
 	require.NoError(t, s.Collect(t.Context(), echo, []memory.Vector{{Item: "e", Space: "t", V: []float32{1}}}))
-	require.False(t, said("/two"))
-	require.True(t, said("d1/embed"), "a dream's is its own affair")
+	require.False(t, answer("/two"))
+	require.True(t, answer("d1/embed"), "a dream's is its own affair")
 }
 
 // TestNoAnswerOutlivesWhatItsPromptShowed forgets a memory that the notes of one dream name and those of another do not.

@@ -50,10 +50,10 @@ func writeUntilKilled(ctx context.Context, path, name string) error {
 	if err != nil {
 		return err
 	}
-	var said sync.Mutex
+	var answer sync.Mutex
 	say := func(format string, args ...any) {
-		said.Lock()
-		defer said.Unlock()
+		answer.Lock()
+		defer answer.Unlock()
 		fmt.Printf(format+"\n", args...)
 	}
 	faults := make(chan error)

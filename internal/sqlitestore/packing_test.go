@@ -161,11 +161,11 @@ func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, hits, 2)
 
-	told := memorytest.Collect(t, s.Export(t.Context()))
+	result := memorytest.Collect(t, s.Export(t.Context()))
 	packed := open(t, filepath.Join(t.TempDir(), "new.db"))
-	_, err = packed.Import(t.Context(), memorytest.Told(told))
+	_, err = packed.Import(t.Context(), memorytest.Fill(result))
 	require.NoError(t, err)
-	require.Equal(t, told, memorytest.Collect(t, packed.Export(t.Context())), "packed or not, the archive is the same")
+	require.Equal(t, result, memorytest.Collect(t, packed.Export(t.Context())), "packed or not, the archive is the same")
 	for _, s := range []*sqlitestore.Store{s, packed} {
 		undone, err := s.Undo(t.Context(), echo, packingDream)
 		require.NoError(t, err)

@@ -219,8 +219,8 @@ func (p *unixBus) close() error {
 	var err error
 	if in != nil {
 		err = in.Close()
-		if gone := os.Remove(filepath.Join(p.folder, p.name)); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
+		if notFound := os.Remove(filepath.Join(p.folder, p.name)); !errors.Is(notFound, fs.ErrNotExist) {
+			err = errors.Join(err, notFound)
 		}
 	}
 	p.served.Wait()

@@ -23,11 +23,11 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 		if err != nil {
 			return err
 		}
-		gone, err := d.exec("DELETE FROM leases WHERE agent = ? AND client = ? AND until > ?", agent, client, nanos(now))
+		removed, err := d.exec("DELETE FROM leases WHERE agent = ? AND client = ? AND until > ?", agent, client, nanos(now))
 		if err != nil {
 			return err
 		}
-		if gone > 0 {
+		if removed > 0 {
 			v.lock, v.seen = later(v.lock, plain(now).Add(lock)), later(v.seen, plain(now))
 			if err := d.setPresenceRow(agent, v); err != nil {
 				return err
@@ -96,8 +96,8 @@ func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	return epoch, wrap(err, "epoch of "+agent)
 }
 
-// Told notes what the agent's workflow has recorded.
-func (s *Store) Told(ctx context.Context, agent string, epoch int64) error {
+// Recorded notes what the agent's workflow has recorded.
+func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
 	err := s.urgently(ctx, func(d tx) error {
 		if agent == "" {
 			return errors.New("agent must not be empty")

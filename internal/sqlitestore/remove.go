@@ -38,8 +38,8 @@ func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (mem
 func (d tx) dropAgent(agent string, now time.Time) (memory.Dropped, error) {
 	var dropped memory.Dropped
 	var handle string
-	known, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{agent}, &handle)
-	if err == nil && !known {
+	found, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{agent}, &handle)
+	if err == nil && !found {
 		err = memory.ErrNotFound
 	}
 	if err == nil {

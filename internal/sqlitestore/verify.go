@@ -80,12 +80,12 @@ func (l *dbConn) pages(ctx context.Context) (faults []string, err error) {
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var said string
-		if err := rows.Scan(&said); err != nil {
+		var text string
+		if err := rows.Scan(&text); err != nil {
 			return faults, err
 		}
-		if said != "ok" {
-			faults = append(faults, said)
+		if text != "ok" {
+			faults = append(faults, text)
 		}
 	}
 	return faults, rows.Err()

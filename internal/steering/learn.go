@@ -57,7 +57,7 @@ func (l *Learner) Vector(model string, from, to int) (Vector, []Layer, error) {
 		return Vector{}, nil, errors.New("no pair was learned from")
 	}
 	v := Vector{Model: model, Layers: map[int][]float32{}}
-	var told []Layer
+	var result []Layer
 	for layer := from; layer <= to; layer++ {
 		sum, ok := l.sum[layer]
 		if !ok {
@@ -74,9 +74,9 @@ func (l *Learner) Vector(model string, from, to int) (Vector, []Layer, error) {
 			rest[i] = x - l.first[layer][i]
 		}
 		v.Layers[layer] = d
-		told = append(told, Layer{Layer: layer, Length: long / float64(l.pairs), Agree: cosine(l.first[layer], rest)})
+		result = append(result, Layer{Layer: layer, Length: long / float64(l.pairs), Agree: cosine(l.first[layer], rest)})
 	}
-	return v, told, v.Validate()
+	return v, result, v.Validate()
 }
 
 func norm(v []float64) float64 {

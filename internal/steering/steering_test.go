@@ -96,13 +96,13 @@ func TestTheMeanDifferenceIsLearned(t *testing.T) {
 	for _, noise := range []float32{.1, -.1, .1, -.1} {
 		require.NoError(t, l.Add(States{1: {3, noise}, 2: {0, 1}}, States{1: {1, -noise}, 2: {0, 3}}))
 	}
-	v, told, err := l.Vector("llama", 1, 2)
+	v, result, err := l.Vector("llama", 1, 2)
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float32{1, 0}, v.Layers[1], 1e-6)
 	require.InDeltaSlice(t, []float32{0, -1}, v.Layers[2], 1e-6)
-	require.InDelta(t, 2, told[0].Length, 1e-6)
-	require.InDelta(t, .980, told[0].Agree, 1e-3)
-	require.InDelta(t, 1, told[1].Agree, 1e-9)
+	require.InDelta(t, 2, result[0].Length, 1e-6)
+	require.InDelta(t, .980, result[0].Agree, 1e-3)
+	require.InDelta(t, 1, result[1].Agree, 1e-9)
 
 	_, _, err = l.Vector("llama", 1, 3)
 	require.ErrorContains(t, err, "layer 3 gave no states")
@@ -122,10 +122,10 @@ func TestOurPairsAreFitToLearnFrom(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, pairs, Pairs())
 	require.GreaterOrEqual(t, len(pairs), 40)
-	asked := map[string]bool{}
+	request := map[string]bool{}
 	for _, p := range pairs {
-		require.False(t, asked[p.Ask], "asked twice: %s", p.Ask)
-		asked[p.Ask] = true
+		require.False(t, request[p.Ask], "asked twice: %s", p.Ask)
+		request[p.Ask] = true
 		share := float64(len(p.Creative)) / float64(len(p.Analytical))
 		require.Greater(t, share, .7, "%s: a vector must not learn length", p.Ask)
 		require.Less(t, share, 1.5, "%s: a vector must not learn length", p.Ask)
@@ -133,7 +133,7 @@ func TestOurPairsAreFitToLearnFrom(t *testing.T) {
 	prompts := Prompts()
 	require.GreaterOrEqual(t, len(prompts), 10)
 	for _, prompt := range prompts {
-		require.False(t, asked[prompt], "%s is asked by a pair", prompt)
+		require.False(t, request[prompt], "%s is asked by a pair", prompt)
 	}
 }
 

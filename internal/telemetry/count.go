@@ -27,8 +27,8 @@ func (m *Meter) labels(e event.Event, values ...string) []string {
 	if !m.byAgent {
 		return values
 	}
-	handle, known := m.handles[e.Agent]
-	if !known {
+	handle, found := m.handles[e.Agent]
+	if !found {
 		handle = other
 	}
 	return append([]string{handle}, values...)

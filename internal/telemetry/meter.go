@@ -118,13 +118,13 @@ func (m *Meter) learnHandles(ctx context.Context) error {
 // Handler answers GET /metrics. Each answer counts what has come since the one before; where the store is away it says so and
 // answers with what it knows.
 func (m *Meter) Handler() http.Handler {
-	told := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	result := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), sweepWithin)
 		defer cancel()
 		_ = m.Count(ctx) // the answer tells, by oneiros_store_reachable
-		told.ServeHTTP(w, r)
+		result.ServeHTTP(w, r)
 	})
 	return mux
 }

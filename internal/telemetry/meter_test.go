@@ -46,7 +46,7 @@ func setup(t *testing.T, agents ...string) *bundle {
 	return &bundle{T: t, store: s}
 }
 
-func (b *bundle) tell(agent, dreamID string, payloads ...event.Payload) {
+func (b *bundle) record(agent, dreamID string, payloads ...event.Payload) {
 	b.Helper()
 	for _, p := range payloads {
 		b.n++
@@ -82,9 +82,9 @@ func scrape(t *testing.T, m *telemetry.Meter) string {
 }
 
 // figures of one name.
-func figures(told, name string) []string {
+func figures(text, name string) []string {
 	var found []string
-	for line := range strings.Lines(told) {
+	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, name+"{") || strings.HasPrefix(line, name+" ") {
 			found = append(found, strings.TrimSpace(strings.TrimPrefix(line, name)))
 		}
@@ -93,12 +93,12 @@ func figures(told, name string) []string {
 }
 
 // counted are those above nought.
-func counted(told, name string) []string {
-	return slices.DeleteFunc(figures(told, name), func(line string) bool { return strings.HasSuffix(line, " 0") })
+func counted(text, name string) []string {
+	return slices.DeleteFunc(figures(text, name), func(line string) bool { return strings.HasSuffix(line, " 0") })
 }
 
 func oneDream(b *bundle, agent, id string) {
-	b.tell(agent, id,
+	b.record(agent, id,
 		event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000},
 		event.OnsetStarted{Depth: dream.Shallow},
 		event.Spent{Tally: dream.Tally{Phase: dream.Onset, Calls: 4, Spent: 1_000}},
@@ -127,19 +127,19 @@ func TestANightInFigures(t *testing.T) {
 	oneDream(b, "echo", "dream/echo/0001") // before the meter begins: nobody counts it
 	m := b.meter(telemetry.Options{Version: "test"})
 	oneDream(b, "echo", "dream/echo/0002")
-	b.tell("vega", "dream/vega/0001", event.DreamStarted{Tier: dream.Core}, event.OnsetStarted{Depth: dream.Peak})
-	b.tell("vega", "", event.AlarmRaised{Feed: "harbour", Rule: "quay", Kind: "relative_drop"}, event.PredictionResolved{Source: "creative", Status: "correct"},
+	b.record("vega", "dream/vega/0001", event.DreamStarted{Tier: dream.Core}, event.OnsetStarted{Depth: dream.Peak})
+	b.record("vega", "", event.AlarmRaised{Feed: "harbour", Rule: "quay", Kind: "relative_drop"}, event.PredictionResolved{Source: "creative", Status: "correct"},
 		event.HypothesisMoved{Status: "promoted"})
-	b.tell("echo", "dream/echo/0003", event.DreamStarted{Tier: dream.Core}, event.DreamEnded{Outcome: dream.Empty}, event.NothingAgain{Nights: 3})
-	told := scrape(t, m)
+	b.record("echo", "dream/echo/0003", event.DreamStarted{Tier: dream.Core}, event.DreamEnded{Outcome: dream.Empty}, event.NothingAgain{Nights: 3})
+	text := scrape(t, m)
 	const golden = "testdata/night.prom"
 	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(told), 0o644))
+		require.NoError(t, os.WriteFile(golden, []byte(text), 0o644))
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	require.Equal(t, string(want), told)
-	require.Equal(t, told, scrape(t, m), "a scrape counts nothing twice")
+	require.Equal(t, string(want), text)
+	require.Equal(t, text, scrape(t, m), "a scrape counts nothing twice")
 }
 
 func TestWhatPhasesSpentAddsUpToWhatTheDreamSpent(t *testing.T) {
@@ -147,10 +147,10 @@ func TestWhatPhasesSpentAddsUpToWhatTheDreamSpent(t *testing.T) {
 	b := setup(t, "echo")
 	m := b.meter(telemetry.Options{})
 	oneDream(b, "echo", "dream/echo/0001")
-	told := scrape(t, m)
-	require.Equal(t, []string{`{phase="onset"} 2500`, `{phase="rem"} 1000`, `{phase="unphased"} 100`}, counted(told, "oneiros_spend_micros_total"))
-	require.Equal(t, []string{`{phase="onset"} 9`, `{phase="rem"} 6`}, counted(told, "oneiros_calls_total"))
-	require.Equal(t, []string{"0"}, figures(told, "oneiros_dreams_under_way"))
+	text := scrape(t, m)
+	require.Equal(t, []string{`{phase="onset"} 2500`, `{phase="rem"} 1000`, `{phase="unphased"} 100`}, counted(text, "oneiros_spend_micros_total"))
+	require.Equal(t, []string{`{phase="onset"} 9`, `{phase="rem"} 6`}, counted(text, "oneiros_calls_total"))
+	require.Equal(t, []string{"0"}, figures(text, "oneiros_dreams_under_way"))
 }
 
 func TestTheAgentIsALabelOnlyWhereItIsAskedFor(t *testing.T) {
@@ -170,7 +170,7 @@ func TestWordsThatAreNotKnownAreOther(t *testing.T) {
 	b := setup(t, "echo")
 	m := b.meter(telemetry.Options{})
 	const strange = "strange"
-	b.tell("echo", "dream/echo/strange",
+	b.record("echo", "dream/echo/strange",
 		event.DreamStarted{Tier: strange}, event.OnsetStarted{Depth: strange}, event.DepthChanged{To: strange}, event.OnsetCompleted{Reason: strange},
 		event.FragmentFlagged{By: strange + "/x"}, event.HookSilent{Hook: strange, Border: strange}, event.HypothesisMoved{Status: strange},
 		event.PredictionResolved{Source: strange, Status: strange, By: strange}, event.AgentAwake{Cause: strange},
@@ -181,12 +181,12 @@ func TestWordsThatAreNotKnownAreOther(t *testing.T) {
 	broken := event.Event{ID: "b", Agent: "id-echo", Schema: 1, Subsystem: event.Subsystem, Type: "Spent", At: dusk, Data: []byte(`{"tally": 3}`)}
 	_, err := b.store.Commit(t.Context(), memory.Write{Agent: "id-echo", Cause: "test", Events: []event.Event{unknown, broken}})
 	require.NoError(t, err)
-	told := scrape(t, m)
-	require.NotContains(t, told, strange)
-	require.Contains(t, told, `oneiros_events_total{type="other"} 1`)
-	require.Contains(t, told, `oneiros_events_unread_total 1`)
-	require.Contains(t, told, `oneiros_dreams_total{outcome="other"} 1`)
-	require.Equal(t, []string{`{phase="other"} 1`}, counted(told, "oneiros_spend_micros_total"))
+	text := scrape(t, m)
+	require.NotContains(t, text, strange)
+	require.Contains(t, text, `oneiros_events_total{type="other"} 1`)
+	require.Contains(t, text, `oneiros_events_unread_total 1`)
+	require.Contains(t, text, `oneiros_dreams_total{outcome="other"} 1`)
+	require.Equal(t, []string{`{phase="other"} 1`}, counted(text, "oneiros_spend_micros_total"))
 }
 
 // gone is a log whose store may be away.
@@ -223,10 +223,10 @@ func TestTheArchiverIsMeasured(t *testing.T) {
 	require.Equal(t, []string{"0"}, figures(scrape(t, m), "oneiros_archive_last_success_timestamp_seconds"))
 	m.Archived(7, nil)
 	m.Archived(2, errors.New("away"))
-	told := scrape(t, m)
-	require.Equal(t, []string{"9"}, figures(told, "oneiros_archive_events_total"))
-	require.Equal(t, []string{"1"}, figures(told, "oneiros_archive_faults_total"))
-	require.NotEqual(t, []string{"0"}, figures(told, "oneiros_archive_last_success_timestamp_seconds"))
+	text := scrape(t, m)
+	require.Equal(t, []string{"9"}, figures(text, "oneiros_archive_events_total"))
+	require.Equal(t, []string{"1"}, figures(text, "oneiros_archive_faults_total"))
+	require.NotEqual(t, []string{"0"}, figures(text, "oneiros_archive_last_success_timestamp_seconds"))
 }
 
 func TestTheFiguresAreNamedAsPrometheusAsks(t *testing.T) {

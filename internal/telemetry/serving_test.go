@@ -28,7 +28,7 @@ func TestTheServersFiguresCountWhatItAnswered(t *testing.T) {
 	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, ByWords: "space", Skipped: "nothing"})
 	m.TurnBegins("/embeddings")(telemetry.Turn{Dropped: true})
 	m.TurnBegins("/chat/completions")
-	told := scrape(t, m)
+	text := scrape(t, m)
 	for _, line := range []string{
 		`oneiros_http_requests_total{route="/v1/models",status="200"} 1`, `oneiros_http_requests_total{route="/v1/models",status="401"} 1`,
 		`oneiros_http_requests_total{route="other",status="404"} 1`, `oneiros_http_response_bytes_total{route="/v1/models"} 100`,
@@ -40,7 +40,7 @@ func TestTheServersFiguresCountWhatItAnswered(t *testing.T) {
 		`oneiros_turns_under_way{path="chat"} 1`, `oneiros_turns_woke_total 1`, `oneiros_turns_degraded_total 1`,
 		`oneiros_turn_first_byte_seconds_bucket{path="chat",le="0.004"} 2`,
 	} {
-		require.Contains(t, told, line+"\n")
+		require.Contains(t, text, line+"\n")
 	}
 }
 
@@ -51,12 +51,12 @@ var figure = regexp.MustCompile(`\b(?:oneiros|go|process)_[a-z_]+`)
 func TestTheDashboardNamesOnlyFiguresThatAreTold(t *testing.T) {
 	t.Parallel()
 	m := setup(t).meter(telemetry.Options{})
-	told := map[string]bool{}
+	values := map[string]bool{}
 	for _, list := range [][]telemetry.Figure{m.Figures(), m.Served()} {
 		for _, f := range list {
-			told[f.Name] = true
+			values[f.Name] = true
 			for _, part := range []string{"_bucket", "_sum", "_count"} {
-				told[f.Name+part] = true
+				values[f.Name+part] = true
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func TestTheDashboardNamesOnlyFiguresThatAreTold(t *testing.T) {
 	for line := range strings.Lines(answer.Body.String()) {
 		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
 			name, _, _ = strings.Cut(name, " ")
-			told[name] = true
+			values[name] = true
 		}
 	}
 	body, err := os.ReadFile(dashboard)
@@ -80,19 +80,19 @@ func TestTheDashboardNamesOnlyFiguresThatAreTold(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(body, &board))
 	require.NotEmpty(t, board.UID)
-	asked := 0
+	requests := 0
 	for _, panel := range board.Panels {
 		require.NotEmpty(t, panel.Title)
 		for _, target := range panel.Targets {
 			names := figure.FindAllString(target.Expr, -1)
 			require.NotEmpty(t, names, "%s: %s", panel.Title, target.Expr)
 			for _, name := range names {
-				require.True(t, told[name], "%s asks for %s, which nobody tells", panel.Title, name)
-				asked++
+				require.True(t, values[name], "%s asks for %s, which nobody tells", panel.Title, name)
+				requests++
 			}
 		}
 	}
-	require.Greater(t, asked, 20)
+	require.Greater(t, requests, 20)
 }
 
 func TestTheHandbookShowsTheServersFigures(t *testing.T) {

@@ -29,11 +29,11 @@ var endpoints = []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OT
 // NewTracing sends spans over OTLP to where OTEL_EXPORTER_OTLP_ENDPOINT says, with the other variables of that exporter; nil where
 // it says nothing.
 func NewTracing(ctx context.Context, version string) (*Tracing, error) {
-	told := false
+	reported := false
 	for _, name := range endpoints {
-		told = told || os.Getenv(name) != ""
+		reported = reported || os.Getenv(name) != ""
 	}
-	if !told || os.Getenv("OTEL_SDK_DISABLED") == "true" {
+	if !reported || os.Getenv("OTEL_SDK_DISABLED") == "true" {
 		return nil, nil
 	}
 	exporter, err := otlptracehttp.New(ctx)

@@ -73,7 +73,7 @@ func (c *Child) startDaemon(ctx context.Context, o Options) error {
 		args = append(args, "--db", o.DB)
 	}
 	c.cmd = exec.Command(o.Binary.Path, args...)
-	said, err := c.cmd.StdoutPipe()
+	answer, err := c.cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func (c *Child) startDaemon(ctx context.Context, o Options) error {
 	}
 	line := make(chan []byte, 1)
 	go func() {
-		first, _ := bufio.NewReader(said).ReadBytes('\n')
+		first, _ := bufio.NewReader(answer).ReadBytes('\n')
 		line <- first
-		_, _ = io.Copy(io.Discard, said)
+		_, _ = io.Copy(io.Discard, answer)
 	}()
 	go c.reap()
 	select {
@@ -97,16 +97,16 @@ func (c *Child) startDaemon(ctx context.Context, o Options) error {
 
 // ready reads the ready line: {"ready":true,"address":"127.0.0.1:7233","ui":"http://...","pid":12}.
 func (c *Child) ready(line []byte) error {
-	var said struct {
+	var answer struct {
 		Ready   bool   `json:"ready"`
 		Address string `json:"address"`
 		UI      string `json:"ui"`
 	}
-	if err := json.Unmarshal(line, &said); err != nil || !said.Ready || said.Address == "" {
+	if err := json.Unmarshal(line, &answer); err != nil || !answer.Ready || answer.Address == "" {
 		err := c.Stop()
 		return errors.Join(fmt.Errorf("the Temporal server %s ended before it was ready%s", c.cmd.Path, c.last), err)
 	}
-	c.Address, c.UI = said.Address, said.UI
+	c.Address, c.UI = answer.Address, answer.UI
 	return nil
 }
 

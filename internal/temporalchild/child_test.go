@@ -63,10 +63,10 @@ func listen() {
 
 // untilTold says that it is ready once it can hear, and waits to be told to stop.
 func untilTold(ready func()) {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
+	result := make(chan os.Signal, 1)
+	signal.Notify(result, syscall.SIGTERM)
 	ready()
-	<-told
+	<-result
 }
 
 // parts are the folder of a server for every part. They are written before the first test runs: a program that is
@@ -115,9 +115,9 @@ func TestAServerIsStartedReadAndStopped(t *testing.T) {
 	require.NoError(t, c.Stop())
 	require.NoError(t, c.Stop(), "stopping twice is harmless")
 	<-c.Gone()
-	said, err := os.ReadFile(log.Name())
+	body, err := os.ReadFile(log.Name())
 	require.NoError(t, err)
-	require.Contains(t, string(said), fmt.Sprintf("--port 12 --ui-port -1 --namespace default --parent-pid %d --db x.db", os.Getpid()))
+	require.Contains(t, string(body), fmt.Sprintf("--port 12 --ui-port -1 --namespace default --parent-pid %d --db x.db", os.Getpid()))
 }
 
 func TestAServerThatCannotStartSaysWhy(t *testing.T) {
@@ -218,14 +218,14 @@ func TestOtherProcessesFindTheServerUntilItIsGone(t *testing.T) {
 	require.NoError(t, temporalchild.Record{PID: 1}.Withdraw(dir), "another's record stays")
 	require.NoError(t, r.Withdraw(dir))
 
-	gone := exec.Command("true")
-	require.NoError(t, gone.Run())
-	r.Owner = gone.Process.Pid
+	removed := exec.Command("true")
+	require.NoError(t, removed.Run())
+	r.Owner = removed.Process.Pid
 	require.NoError(t, r.Announce(dir))
 	_, alive, err = temporalchild.Look(dir)
 	require.NoError(t, err)
 	require.False(t, alive, "a server without its owner is leaving")
-	require.NoError(t, temporalchild.Record{PID: gone.Process.Pid}.Left(t.Context()))
+	require.NoError(t, temporalchild.Record{PID: removed.Process.Pid}.Left(t.Context()))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "temporal.json"), []byte("{"), 0o600))
 	_, _, err = temporalchild.Look(dir)
 	require.Error(t, err)

@@ -46,12 +46,12 @@ func Same(a, b string) bool {
 // Repeats says whether a text only says again, word for word, what stands in one line of others. Lines that tell what
 // was so before a correction do not count: who says it again means it.
 func Repeats(text string, shown ...string) bool {
-	said := plainTokens(text)
-	if len(said) == 0 || len(shown) == 0 {
+	texts := plainTokens(text)
+	if len(texts) == 0 || len(shown) == 0 {
 		return false
 	}
 	key := "" // its longest word, which is looked for before a line is read
-	for _, w := range said {
+	for _, w := range texts {
 		if len(w) > len(key) {
 			key = w
 		}
@@ -68,8 +68,8 @@ func Repeats(text string, shown ...string) bool {
 				continue
 			}
 			in := plainTokens(line)
-			for i := 0; i+len(said) <= len(in); i++ {
-				if slices.Equal(in[i:i+len(said)], said) {
+			for i := 0; i+len(texts) <= len(in); i++ {
+				if slices.Equal(in[i:i+len(texts)], texts) {
 					return true
 				}
 			}
@@ -517,16 +517,16 @@ func sameFrame(old, tokens []token, cued bool) bool {
 	if anyIn(prefix, manyValued) && kinds&(1<<1) == 0 {
 		return false
 	}
-	said := slices.DeleteFunc(content(prefix), func(t token) bool {
+	answer := slices.DeleteFunc(content(prefix), func(t token) bool {
 		return (selves[t.text] || pronouns[t.text]) && !residence[t.text]
 	})
-	attribute := slices.ContainsFunc(said, ofAttribute) || containsAny(joined(prefix), attributeSigns)
+	attribute := slices.ContainsFunc(answer, ofAttribute) || containsAny(joined(prefix), attributeSigns)
 	joint := anyIn(prefix, copulas) // between attribute and value
 	named := shortName(was) && shortName(is)
 	agentStates := anyIn(prefix, residence)
 	if cued {
 		switch {
-		case len(said) == 0:
+		case len(answer) == 0:
 			return scriptless(joined(suffix)) && anyIn(suffix, residence)
 		case copulas[prefix[len(prefix)-1].text]:
 			return attribute || kinds != 0 || named
@@ -536,13 +536,13 @@ func sameFrame(old, tokens []token, cued bool) bool {
 	switch {
 	case attribute && (joint || len(was) == 1 && len(is) == 1):
 		return true
-	case agentStates && len(said) > 0:
+	case agentStates && len(answer) > 0:
 		return named
 	case kinds == 0 || !onlyValues(was) || !onlyValues(is):
 		return false
 	}
 	// A value of a known kind at the end, of a subject that is named before its verb.
-	return len(said) > 0 && len(prefix) >= 3 && len(suffix) <= 2 && determined(prefix[0])
+	return len(answer) > 0 && len(prefix) >= 3 && len(suffix) <= 2 && determined(prefix[0])
 }
 
 // copulas stand between a subject and what it is or is called.

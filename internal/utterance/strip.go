@@ -33,8 +33,8 @@ func Strip(text string) []string {
 // Question is what memory is searched for: the passages of Strip, or, where a message is only something pasted, its
 // head and tail without what the client put around them.
 func Question(text string) string {
-	if said := Strip(text); len(said) > 0 {
-		return strings.Join(said, "\n")
+	if texts := Strip(text); len(texts) > 0 {
+		return strings.Join(texts, "\n")
 	}
 	return strings.Join(passages(text, unwrapped(text)), "\n")
 }

@@ -52,9 +52,9 @@ func TestOfALongTextHeadAndTailCount(t *testing.T) {
 		"I'm vegetarian.\n\n" + paste, paste + "\n\nI'm vegetarian.", "I'm vegetarian. " + paste, paste + "I'm vegetarian.",
 		"I'm vegetarian.\n" + strings.ReplaceAll(paste, ". ", ".\n"),
 	} {
-		said := Strip(text)
-		require.Contains(t, strings.Join(said, "\n"), "I'm vegetarian.")
-		require.LessOrEqual(t, len(strings.Join(said, "")), 2*headTail)
+		texts := Strip(text)
+		require.Contains(t, strings.Join(texts, "\n"), "I'm vegetarian.")
+		require.LessOrEqual(t, len(strings.Join(texts, "")), 2*headTail)
 	}
 	short := strings.Repeat("The quay was mended. ", 100)
 	require.Equal(t, []string{strings.TrimSpace(short)}, Strip(short), "what is not long is whole")

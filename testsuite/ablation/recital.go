@@ -16,11 +16,11 @@ const run = 4
 // asked and shown, and a thought that strings three memories together lies near none of them. A text of less than four words recites
 // nothing.
 func Recited(text string) float64 {
-	said, runs, found := words(text), 0, 0
-	asked := shown()
-	for i := 0; i+run <= len(said); i++ {
+	texts, runs, found := words(text), 0, 0
+	question := shown()
+	for i := 0; i+run <= len(texts); i++ {
 		runs++
-		if strings.Contains(asked, " "+strings.Join(said[i:i+run], " ")+" ") {
+		if strings.Contains(question, " "+strings.Join(texts[i:i+run], " ")+" ") {
 			found++
 		}
 	}

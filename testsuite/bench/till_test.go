@@ -41,9 +41,9 @@ func sell(text string) error {
 	}
 	defer s.Close()
 	fmt.Println(s.URL)
-	asked := bufio.NewReader(os.Stdin)
+	request := bufio.NewReader(os.Stdin)
 	for {
-		if _, err := asked.ReadString('\n'); errors.Is(err, io.EOF) {
+		if _, err := request.ReadString('\n'); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

@@ -392,15 +392,15 @@ func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
 	}
 	for _, e := range events {
 		r.known[i] = e.Seq
-		var told event.DreamInterrupted
-		if e.Type != told.EventType() {
+		var result event.DreamInterrupted
+		if e.Type != result.EventType() {
 			continue
 		}
-		if err := json.Unmarshal(e.Data, &told); err != nil {
+		if err := json.Unmarshal(e.Data, &result); err != nil {
 			return w, err
 		}
-		if told.Epoch == woken.Epoch && !told.Light && !told.Forced {
-			w.a, w.b = told.Receipt+told.Stop, told.Receipt+told.Stop+told.Preserve
+		if result.Epoch == woken.Epoch && !result.Light && !result.Forced {
+			w.a, w.b = result.Receipt+result.Stop, result.Receipt+result.Stop+result.Preserve
 		}
 	}
 	return w, nil

@@ -105,8 +105,8 @@ func (e *Evidence) caps() []error {
 	took, limits := map[string]budget.Micros{}, map[string]budget.Micros{}
 	for _, call := range e.Book.Calls {
 		c, ok := ReadKey(call.Key)
-		d, known := dreams[c.Dream]
-		if !ok || !known || !d.Begun {
+		d, found := dreams[c.Dream]
+		if !ok || !found || !d.Begun {
 			faults = append(faults, fmt.Errorf("call %d has the key %q, which belongs to no dream that was begun", call.Number, call.Key))
 			continue
 		}
@@ -168,8 +168,8 @@ func (e *Evidence) reserved() []error {
 	}
 	for key, row := range keyed(e.Rows) {
 		c, ok := ReadKey(key)
-		d, known := dreams[row.Dream]
-		if !ok || !known || c.Dream != row.Dream || string(c.Phase) != row.Phase {
+		d, found := dreams[row.Dream]
+		if !ok || !found || c.Dream != row.Dream || string(c.Phase) != row.Phase {
 			faults = append(faults, fmt.Errorf("the ledger's %s belongs to dream %q, phase %q", key, row.Dream, row.Phase))
 			continue
 		}

@@ -26,7 +26,7 @@ type Caught struct {
 func (e *Evidence) answers(ctx context.Context, c *stage.Company) error {
 	e.Answers = map[string]int{}
 	for _, row := range e.Rows {
-		if _, known := e.Answers[row.Step]; known {
+		if _, found := e.Answers[row.Step]; found {
 			continue
 		}
 		body, found, err := c.Store.Ledger().Answer(ctx, row.Step)

@@ -120,9 +120,9 @@ func (c *Crew) Said() []string {
 // Trouble says which of the gone had something to tell that no worker may tell: a panic, or a data race where they are
 // looked for.
 func (c *Crew) Trouble() error {
-	for _, said := range c.Said() {
-		if strings.Contains(said, "panic:") || strings.Contains(said, "[panic]") || strings.Contains(said, "DATA RACE") {
-			return fmt.Errorf("a worker said: %s", said)
+	for _, text := range c.Said() {
+		if strings.Contains(text, "panic:") || strings.Contains(text, "[panic]") || strings.Contains(text, "DATA RACE") {
+			return fmt.Errorf("a worker said: %s", text)
 		}
 	}
 	return nil

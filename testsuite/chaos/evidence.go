@@ -88,9 +88,9 @@ func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agen
 // look asks the server after the workflow of a night.
 func look(ctx context.Context, c *stage.Company, record *dream.Record) (Dream, error) {
 	d := Dream{Record: record}
-	var gone *serviceerror.NotFound
+	var notFound *serviceerror.NotFound
 	described, err := c.Client.DescribeWorkflowExecution(ctx, record.ID, "")
-	if errors.As(err, &gone) {
+	if errors.As(err, &notFound) {
 		return d, nil
 	}
 	if err != nil {

@@ -84,9 +84,9 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	said := map[string]any{}
+	values := map[string]any{}
 	if border == activities.AtEntry && g.one(vetoed, "veto", q.Dream) {
-		said["veto"] = "not tonight"
+		values["veto"] = "not tonight"
 	}
 	var concerns []activities.Concern
 	for _, f := range q.Fragments {
@@ -94,8 +94,8 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request) {
 			concerns = append(concerns, activities.Concern{Fragment: f.ID, Reason: "a person should look"})
 		}
 	}
-	said["concerns"] = concerns
-	_ = json.NewEncoder(w).Encode(said)
+	values["concerns"] = concerns
+	_ = json.NewEncoder(w).Encode(values)
 }
 
 // one is true of one of so many questions.

@@ -36,12 +36,12 @@ type Interrupted struct {
 func (e *Evidence) Wakes(ctx context.Context, c *stage.Company) (Wakes, error) {
 	w := Wakes{Entries: map[string]*dream.Journal{}, Waiting: map[string]int{}, Status: map[string]presence.Status{}}
 	for _, d := range e.Dreams {
-		told, err := e.told(d)
+		result, err := e.told(d)
 		if err != nil {
 			return w, err
 		}
-		w.Dreams = append(w.Dreams, told)
-		w.Total += len(told.Wakes)
+		w.Dreams = append(w.Dreams, result)
+		w.Total += len(result.Wakes)
 		notes, err := c.Store.Notes(ctx, d.Record.Agent, d.Record.ID, memory.LateNote)
 		if err != nil {
 			return w, err
@@ -73,17 +73,17 @@ func (e *Evidence) told(d Dream) (Interrupted, error) {
 		}
 		switch one.Type {
 		case event.DreamInterrupted{}.EventType():
-			var told event.DreamInterrupted
-			if err := json.Unmarshal(one.Data, &told); err != nil {
+			var result event.DreamInterrupted
+			if err := json.Unmarshal(one.Data, &result); err != nil {
 				return i, fmt.Errorf("read event %s: %w", one.ID, err)
 			}
-			i.Wakes, i.Order = append(i.Wakes, told), append(i.Order, one.Type)
+			i.Wakes, i.Order = append(i.Wakes, result), append(i.Order, one.Type)
 		case event.DreamResumed{}.EventType():
-			var told event.DreamResumed
-			if err := json.Unmarshal(one.Data, &told); err != nil {
+			var result event.DreamResumed
+			if err := json.Unmarshal(one.Data, &result); err != nil {
 				return i, fmt.Errorf("read event %s: %w", one.ID, err)
 			}
-			i.Resumed, i.Order = append(i.Resumed, told), append(i.Order, one.Type)
+			i.Resumed, i.Order = append(i.Resumed, result), append(i.Order, one.Type)
 		}
 	}
 	return i, nil
@@ -93,7 +93,7 @@ func (e *Evidence) told(d Dream) (Interrupted, error) {
 // own and at most one entry in the journal, made of what was significant enough, and nothing waits to be judged.
 func (w Wakes) Audit() error {
 	var faults []error
-	epochs, known := map[string]map[int64]string{}, map[string]bool{}
+	epochs, existing := map[string]map[int64]string{}, map[string]bool{}
 	for _, d := range w.Dreams {
 		if n := w.Waiting[d.Record.ID]; n > 0 {
 			faults = append(faults, fmt.Errorf("%s: %d snapshots wait to be judged", d.Record.ID, n))
@@ -109,12 +109,12 @@ func (w Wakes) Audit() error {
 			}
 			epochs[d.Record.Agent][wake.Epoch] = d.Record.ID
 			faults = append(faults, w.entry(d, wake)...)
-			known[wake.Journal] = true
+			existing[wake.Journal] = true
 		}
-		known[fmt.Sprintf("%s/wake/%d", d.Record.ID, max(1, d.Record.Stretches))] = true // of a sitting that was cancelled
+		existing[fmt.Sprintf("%s/wake/%d", d.Record.ID, max(1, d.Record.Stretches))] = true // of a sitting that was cancelled
 	}
 	for id := range w.Entries {
-		if !known[id] {
+		if !existing[id] {
 			faults = append(faults, fmt.Errorf("journal entry %s belongs to no wake that was announced", id))
 		}
 	}

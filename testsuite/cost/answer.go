@@ -37,13 +37,13 @@ type answer struct {
 }
 
 // to answers a schema, or without one speaks freely, in at most so many tokens; 0: as many as it takes.
-func (a answer) to(schema json.RawMessage, most int) (said, finish string) {
+func (a answer) to(schema json.RawMessage, most int) (text, finish string) {
 	if schema == nil {
-		said := a.speak(aloud)
-		if most > 0 && count(said) > int64(most) {
+		text := a.speak(aloud)
+		if most > 0 && count(text) > int64(most) {
 			return a.speak(most), "length"
 		}
-		return said, "stop"
+		return text, "stop"
 	}
 	var s shape
 	if json.Unmarshal(schema, &s) != nil {
@@ -115,8 +115,8 @@ func (f filler) value(s shape, name string) any {
 	case s.Type == "integer":
 		return 21
 	}
-	tokens, known := usual[name]
-	if !known {
+	tokens, found := usual[name]
+	if !found {
 		tokens = others
 	}
 	return f.speak(max(3, int(float64(tokens)*f.stretch)))

@@ -140,32 +140,32 @@ func TestWhatANightCostsAtThreePriceLists(t *testing.T) {
 
 // against says where an amount lies beside what S4 states.
 func against(m, low, high budget.Micros) string {
-	said := dollars(low)
+	text := dollars(low)
 	if high > low {
-		said += " to " + dollars(high)
+		text += " to " + dollars(high)
 	}
 	switch {
 	case m > high:
-		return fmt.Sprintf("%s, above %s: %.1f times", dollars(m), said, float64(m)/float64(high))
+		return fmt.Sprintf("%s, above %s: %.1f times", dollars(m), text, float64(m)/float64(high))
 	case m < low:
-		return fmt.Sprintf("%s, below %s: %.2f of it", dollars(m), said, float64(m)/float64(low))
+		return fmt.Sprintf("%s, below %s: %.2f of it", dollars(m), text, float64(m)/float64(low))
 	}
-	return fmt.Sprintf("%s, within %s", dollars(m), said)
+	return fmt.Sprintf("%s, within %s", dollars(m), text)
 }
 
 // prose is what the clerk says: the other sample life's own sentences.
 func prose(t *testing.T) []string {
 	t.Helper()
-	var said []string
+	var texts []string
 	for line := range strings.Lines(string(sample.Diaries()[1].Memories)) {
 		var m struct{ Content string }
 		require.NoError(t, json.Unmarshal([]byte(line), &m))
 		if m.Content != "" {
-			said = append(said, m.Content)
+			texts = append(texts, m.Content)
 		}
 	}
-	require.NotEmpty(t, said)
-	return said
+	require.NotEmpty(t, texts)
+	return texts
 }
 
 // dreamt dreams one night and reads the ledger.

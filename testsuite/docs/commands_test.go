@@ -190,16 +190,16 @@ func TestTheHandbookDoesWhatItSays(t *testing.T) {
 // serve starts what runs until it is told to stop, and stops it when the test is over.
 func (h *home) serve(c docs.Command) {
 	h.Helper()
-	cmd, said := h.command(c.Text), &heard{}
-	cmd.Stdout, cmd.Stderr = said, said
+	cmd, answer := h.command(c.Text), &output{}
+	cmd.Stdout, cmd.Stderr = answer, answer
 	require.NoError(h, cmd.Start())
 	h.Cleanup(func() {
 		require.NoError(h, cmd.Process.Signal(os.Interrupt))
-		require.NoError(h, cmd.Wait(), "%s: %s", c.Text, said)
+		require.NoError(h, cmd.Wait(), "%s: %s", c.Text, answer)
 	})
-	require.Eventually(h, func() bool { return strings.Contains(said.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s:%d: %s", c.Document, c.Line, said)
-	h.server = address.FindString(said.String())
-	if m := entry.FindStringSubmatch(said.String()); m != nil {
+	require.Eventually(h, func() bool { return strings.Contains(answer.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s:%d: %s", c.Document, c.Line, answer)
+	h.server = address.FindString(answer.String())
+	if m := entry.FindStringSubmatch(answer.String()); m != nil {
 		h.entry = m[1]
 	}
 }
@@ -238,19 +238,19 @@ func (h *home) ask(c docs.Command) {
 	require.NoError(h, err, "%s:%d: %s", c.Document, c.Line, c.Text)
 }
 
-// heard is what a process says, for two goroutines.
-type heard struct {
+// output is what a process says, for two goroutines.
+type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (s *heard) Write(p []byte) (int, error) {
+func (s *output) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.Write(p)
 }
 
-func (s *heard) String() string {
+func (s *output) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()

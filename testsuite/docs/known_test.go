@@ -37,13 +37,13 @@ func known(program, line string) error {
 		}
 		parent = parent || strings.HasSuffix(m[1], "[command]")
 	}
-	said := strings.Fields(line)
+	texts := strings.Fields(line)
 	for i, word := range path {
-		if i >= len(said) || said[i] != word {
+		if i >= len(texts) || texts[i] != word {
 			return fmt.Errorf("%q is not %q", line, strings.Join(path, " "))
 		}
 	}
-	if len(path) == 0 || parent && len(said) > len(path) && !strings.HasPrefix(said[len(path)], "-") {
+	if len(path) == 0 || parent && len(texts) > len(path) && !strings.HasPrefix(texts[len(path)], "-") {
 		return fmt.Errorf("there is no command %q", line)
 	}
 	return nil

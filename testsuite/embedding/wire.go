@@ -65,12 +65,12 @@ func Serve(dir string) (*Served, error) {
 // embeddings answers POST /v1/embeddings.
 func embeddings(encoder *minilm.Model) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var asked struct {
+		var request struct {
 			Model  string   `json:"model"`
 			Input  []string `json:"input"`
 			Format string   `json:"encoding_format"`
 		}
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
@@ -79,18 +79,18 @@ func embeddings(encoder *minilm.Model) http.HandlerFunc {
 			Index  int    `json:"index"`
 			Vector any    `json:"embedding"`
 		}
-		rows, tokens := make([]row, len(asked.Input)), 0
-		for i, text := range asked.Input {
+		rows, tokens := make([]row, len(request.Input)), 0
+		for i, text := range request.Input {
 			v, pieces := encoder.Embed(text)
 			rows[i] = row{"embedding", i, v}
-			if asked.Format == "base64" {
+			if request.Format == "base64" {
 				rows[i].Vector = packed(v)
 			}
 			tokens += pieces
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{ // the caller may be gone
-			"object": "list", "model": asked.Model, "data": rows,
+			"object": "list", "model": request.Model, "data": rows,
 			"usage": map[string]int{"prompt_tokens": tokens, "total_tokens": tokens},
 		})
 	}

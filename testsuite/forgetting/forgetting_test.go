@@ -172,7 +172,7 @@ func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *deploy
 	h := &deployment{T: t, texts: &lexicon{r: rand.New(rand.NewPCG(seed, 1)), used: map[string]bool{}}, asked: &prompts{}}
 	p, err := provider.Start(provider.Options{
 		Seed: seed, Nouns: regexp.MustCompile(`(?i)z[qk][a-z]{6}`),
-		Say: func(q provider.Asked) string {
+		Say: func(q provider.Request) string {
 			h.asked.add([]byte(q.Prompt))
 			if hold := h.hold.Load(); hold != nil {
 				(*hold)(q.Prompt)
@@ -215,10 +215,10 @@ func lexical(_ context.Context, texts []string) ([][]float32, string, error) {
 }
 
 // pair makes a text to forget and one that stays.
-func (h *deployment) pair() (gone, stays string) {
-	gone, stays = h.texts.text(secret), h.texts.text(plain)
-	h.gone, h.stay = append(h.gone, gone), append(h.stay, stays)
-	return gone, stays
+func (h *deployment) pair() (removed, stays string) {
+	removed, stays = h.texts.text(secret), h.texts.text(plain)
+	h.gone, h.stay = append(h.gone, removed), append(h.stay, stays)
+	return removed, stays
 }
 
 func (h *deployment) imports(format importer.Format, name, body string) {
@@ -241,28 +241,28 @@ func (h *deployment) agentState(n int) {
 		require.NoError(h, err)
 		chats.Write(append(body, '\n'))
 	}
-	said := []string{}
+	texts := []string{}
 	for i := range n {
 		at = at.Add(time.Hour)
-		gone, stays := h.pair()
+		removed, stays := h.pair()
 		switch i % 3 {
 		case 0:
 			// Each conversation holds a text of both sorts, so that each is quoted as what stood before the other.
-			line("gone", "user", "I love this plan of mine: "+gone)
-			line("gone", "assistant", "You said: "+gone)
+			line("gone", "user", "I love this plan of mine: "+removed)
+			line("gone", "assistant", "You said: "+removed)
 			line("stays", "user", "It was seen that "+stays)
 			line("stays", "assistant", "So it is, "+stays)
 		case 1:
-			fmt.Fprintf(&diary, "## %s\n\nI decided that %s\n\n", at.Format("2006-01-02, 15:04"), gone)
+			fmt.Fprintf(&diary, "## %s\n\nI decided that %s\n\n", at.Format("2006-01-02, 15:04"), removed)
 			at = at.Add(time.Hour)
 			fmt.Fprintf(&diary, "## %s\n\nIt was seen that %s\n\n", at.Format("2006-01-02, 15:04"), stays)
 		case 2:
-			said = append(said, gone, stays)
+			texts = append(texts, removed, stays)
 		}
 	}
 	h.imports(importer.Chat, "talks.jsonl", chats.String())
 	h.imports(importer.Diary, "diary.md", diary.String())
-	h.talk(said)
+	h.talk(texts)
 	h.recalls() // what is recalled into a talk is kept with it
 	h.derive()
 	h.revise()
@@ -519,10 +519,10 @@ func TestWhatIsForgottenIsNowhere(t *testing.T) {
 			require.Equal(t, before, h.kept(h.exports()...), "what was not to be forgotten stays")
 			require.Empty(t, h.leaks(h.recalls()...), "in what is recalled")
 			h.night("scripted/script", 9)
-			asked := h.asked.since()
-			require.NotEmpty(t, asked)
-			require.NotEmpty(t, words(plain, h.wordsOf(plain), asked...), "prompts show what stays")
-			require.Empty(t, h.leaks(asked...), "in prompts")
+			request := h.asked.since()
+			require.NotEmpty(t, request)
+			require.NotEmpty(t, words(plain, h.wordsOf(plain), request...), "prompts show what stays")
+			require.Empty(t, h.leaks(request...), "in prompts")
 			require.Empty(t, h.leaks(h.disk()...), "in the files of the store, after another night")
 			stop()
 			database := filesOf(t, filepath.Dir(server.DB))

@@ -91,7 +91,7 @@ func (h *deployment) forgetsInTheMidst(answered int) {
 	result, err := h.company.Result(ctx, begun.Dream)
 	require.NoError(h, err)
 	require.Contains(h, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
-	asked := h.asked.since()
-	require.NotEmpty(h, asked, "what was read before is read again")
-	require.Empty(h, h.leaks(asked...), "no prompt shows it once it is forgotten")
+	request := h.asked.since()
+	require.NotEmpty(h, request, "what was read before is read again")
+	require.Empty(h, h.leaks(request...), "no prompt shows it once it is forgotten")
 }

@@ -117,13 +117,13 @@ func (s *scene) cage() *starter.Starter {
 }
 
 // tempted says what breaks the policy in every second partial.
-func tempted() func(provider.Asked) string {
+func tempted() func(provider.Request) string {
 	var mu sync.Mutex
 	thoughts := 0
-	return func(asked provider.Asked) string {
+	return func(request provider.Request) string {
 		mu.Lock()
 		defer mu.Unlock()
-		switch asked.Schema {
+		switch request.Schema {
 		case "":
 			if thoughts++; thoughts%2 == 0 {
 				return temptation
@@ -190,17 +190,17 @@ func TestRecordAnAlarmUnderGuard(t *testing.T) {
 	require.Equal(t, 2, s.barred(agent, begun.Dream, "hook/watchman"))
 	events, err := s.company.Store.Events(s.ctx, agent.ID, 0, 0)
 	require.NoError(t, err)
-	told := map[string]int{}
+	values := map[string]int{}
 	for _, e := range events {
-		told[e.Type]++
+		values[e.Type]++
 	}
-	require.Equal(t, 1, told[event.AlarmAbort{}.EventType()])
-	asked := 0
+	require.Equal(t, 1, values[event.AlarmAbort{}.EventType()])
+	requests := 0
 	for _, c := range s.upstream.Billing.Calls() {
 		if strings.HasPrefix(c.Key, begun.Dream+"/onset/policy#") {
-			asked++
+			requests++
 		}
 	}
-	require.Equal(t, 1, asked, "about the rule in words")
+	require.Equal(t, 1, requests, "about the rule in words")
 	s.save(begun.Dream, "dream-alarmed-under-guard")
 }

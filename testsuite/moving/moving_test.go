@@ -126,7 +126,7 @@ func lead(t *testing.T, s kept) {
 	require.NoError(t, err)
 	_, err = s.Arrive(ctx, presence.Visit{Agent: "nobody", Client: "web", Cause: presence.Operator, Now: noon, For: time.Second})
 	require.NoError(t, err)
-	require.NoError(t, s.Told(ctx, "nobody", 1))
+	require.NoError(t, s.Recorded(ctx, "nobody", 1))
 }
 
 // spend leaves an attempt of every kind.
@@ -203,7 +203,7 @@ func goesOn(t *testing.T, s kept) {
 	require.ErrorIs(t, err, memory.ErrWoken, "the fence came with it")
 	_, err = s.TakeSlot(ctx, echo, memory.Slot{Fence: memory.Fence{Dream: "d2", Run: "r"}, Since: noon}, f)
 	require.ErrorIs(t, err, memory.ErrAwake)
-	require.NoError(t, s.Told(ctx, echo, 1))
+	require.NoError(t, s.Recorded(ctx, echo, 1))
 	h, err := s.ledger.Reserve(ctx, purse.Ask{Step: night + "/3", Agent: echo, Dream: night, Amount: 1, At: noon, Accounts: []budget.Account{{Scope: "fleet", Limit: 1 << 60}}})
 	require.NoError(t, err)
 	require.Equal(t, 3, h.Attempt, "attempts of a step are counted on")

@@ -131,7 +131,7 @@ func duplicates(t *testing.T, ctx context.Context, s memory.Store, agent string)
 		}
 		live++
 		text := strings.Join(strings.Fields(strings.ToLower(item.Text())), " ")
-		if of, known := texts[text]; known {
+		if of, found := texts[text]; found {
 			near++
 			if near < 5 {
 				t.Logf("  %s repeats %s", h.ID, of)

@@ -135,7 +135,7 @@ type model struct {
 
 var shown = regexp.MustCompile(`(?m)^- \[(r\d+)\] (.*)$`)
 
-func (m model) say(q provider.Asked) string {
+func (m model) say(q provider.Request) string {
 	about := func(i int) string {
 		aimed := m.world.aimed
 		return m.poison.text(aimed[i%len(aimed)])
@@ -196,7 +196,7 @@ func ownWords(line string) []string {
 }
 
 // honest answers with gists that say less than their source, and leaves the rest to the scripted provider.
-func honest(q provider.Asked) string {
+func honest(q provider.Request) string {
 	if q.Schema != "gists" {
 		return ""
 	}
@@ -222,7 +222,7 @@ type trial struct {
 	spent    budget.Micros
 }
 
-func newTrial(t *testing.T, store string, probe int, say func(*world) func(provider.Asked) string) *trial {
+func newTrial(t *testing.T, store string, probe int, say func(*world) func(provider.Request) string) *trial {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	t.Cleanup(cancel)
@@ -398,7 +398,7 @@ func TestAPoisonedNightChangesNothingOfWhatPeopleSaid(t *testing.T) {
 			} {
 				t.Run(string(p)+", "+c.name, func(t *testing.T) {
 					t.Parallel()
-					tr := newTrial(t, store, dream.DefaultKnobs().Probe, func(w *world) func(provider.Asked) string {
+					tr := newTrial(t, store, dream.DefaultKnobs().Probe, func(w *world) func(provider.Request) string {
 						return model{poison: p, dress: c.dress, world: w}.say
 					})
 					for seed := range poisonedNights(store) {
@@ -427,7 +427,7 @@ func TestWithoutTheBreakerAPoisonedNightStays(t *testing.T) {
 		for _, p := range []poison{flooding, contradicting, misquoting} {
 			t.Run(string(p), func(t *testing.T) {
 				t.Parallel()
-				tr := newTrial(t, store, 0, func(w *world) func(provider.Asked) string {
+				tr := newTrial(t, store, 0, func(w *world) func(provider.Request) string {
 					return model{poison: p, dress: true, world: w}.say
 				})
 				for seed := range poisonedNights(store) {
@@ -447,13 +447,13 @@ func TestWithoutTheBreakerAPoisonedNightStays(t *testing.T) {
 func TestAnHonestNightIsNotUndone(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
-		for name, say := range map[string]func(provider.Asked) string{
+		for name, say := range map[string]func(provider.Request) string{
 			"gists of their sources": honest,
-			"word salad":             func(provider.Asked) string { return "" },
+			"word salad":             func(provider.Request) string { return "" },
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				tr := newTrial(t, store, dream.DefaultKnobs().Probe, func(*world) func(provider.Asked) string { return say })
+				tr := newTrial(t, store, dream.DefaultKnobs().Probe, func(*world) func(provider.Request) string { return say })
 				gists := 0
 				for seed := range poisonedNights(store) {
 					m := tr.night(seed+1, seed%2 == 0)

@@ -62,13 +62,13 @@ type dreamer struct {
 	answers  map[string]string
 }
 
-func (d *dreamer) say(asked provider.Asked) string {
+func (d *dreamer) say(request provider.Request) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if said, ok := d.answers[asked.Schema]; ok {
-		return said
+	if text, ok := d.answers[request.Schema]; ok {
+		return text
 	}
-	switch asked.Schema {
+	switch request.Schema {
 	case "":
 		if len(d.thoughts) == 0 {
 			return ""
@@ -80,16 +80,16 @@ func (d *dreamer) say(asked provider.Asked) string {
 		return `{"novelty":0.9,"relevance":0.9,"coherence":0.9,"reason":"splendid"}`
 	case "ratings":
 		var all []string
-		for i := range strings.Count(asked.Prompt, "- [f") {
+		for i := range strings.Count(request.Prompt, "- [f") {
 			all = append(all, fmt.Sprintf(`{"ref":"f%d","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."}`, i+1))
 		}
 		return `{"ratings":[` + strings.Join(all, ",") + `]}`
 	case "scenario":
 		d.scenes++
-		d.shown = append(d.shown, asked.Prompt)
+		d.shown = append(d.shown, request.Prompt)
 		return fmt.Sprintf(`{"premise":"A quiet night.","content":"The boats came home and number %d was counted twice.","claim":"","criterion":"","days":3,"confidence":0.3,"trace":""}`, d.scenes)
 	case "hypotheses", "insights":
-		d.shown = append(d.shown, asked.Prompt)
+		d.shown = append(d.shown, request.Prompt)
 	}
 	return ""
 }

@@ -37,17 +37,17 @@ const (
 	bolder     = "The scenario goes long on ETH at 40x leverage and never looks back."
 )
 
-func (m *tempted) say(asked provider.Asked) string {
+func (m *tempted) say(request provider.Request) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls++
-	m.shown[asked.Schema] = append(m.shown[asked.Schema], asked.Prompt)
+	m.shown[request.Schema] = append(m.shown[request.Schema], request.Prompt)
 	switch {
-	case asked.Schema == "" && len(m.shown[""])%3 == 0:
+	case request.Schema == "" && len(m.shown[""])%3 == 0:
 		return temptation
-	case asked.Schema == "scenario" && len(m.shown["scenario"])%3 == 1:
+	case request.Schema == "scenario" && len(m.shown["scenario"])%3 == 1:
 		return `{"premise":"A bold night.","content":"` + bolder + `","claim":"It wins.","criterion":"It is seen.","days":3,"confidence":0.3,"trace":""}`
-	case asked.Schema == "breaches":
+	case request.Schema == "breaches":
 		return `{"breaches":[]}`
 	}
 	return ""
@@ -127,14 +127,14 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 	}
 	events, err := company.Store.Events(ctx, agent.ID, 0, 1000)
 	require.NoError(t, err)
-	told := map[string]int{}
+	values := map[string]int{}
 	for _, e := range events {
-		told[e.Type]++
+		values[e.Type]++
 		require.NotContains(t, string(e.Data), "PEPE")
 		require.NotContains(t, string(e.Data), "40x")
 	}
-	require.NotZero(t, told[event.FragmentFlagged{}.EventType()])
-	require.NotZero(t, told[event.OutputBarred{}.EventType()])
+	require.NotZero(t, values[event.FragmentFlagged{}.EventType()])
+	require.NotZero(t, values[event.OutputBarred{}.EventType()])
 }
 
 func made(t *testing.T, company *stage.Company, agent dream.Agent, id string) []dream.Item {

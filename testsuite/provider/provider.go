@@ -50,11 +50,11 @@ type Options struct {
 
 	Nouns *regexp.Regexp `json:"-"` // of a prompt, the only ones of its answer; nil, or where it has none: the server's own, and any words of the prompt
 
-	Say func(Asked) string `json:"-"` // what is answered to a question; empty, or nil: what the server makes up
+	Say func(Request) string `json:"-"` // what is answered to a question; empty, or nil: what the server makes up
 }
 
-// Asked is a question as whoever scripts an answer sees it.
-type Asked struct {
+// Request is a question as whoever scripts an answer sees it.
+type Request struct {
 	Schema string // the name of the schema that is asked for; empty for free text
 	Prompt string // all messages
 }

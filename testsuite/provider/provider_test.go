@@ -72,9 +72,9 @@ func TestASchemaIsFilledFromThePromptsReferences(t *testing.T) {
 	forms := map[string]string{
 		"schema": `,"messages":[{"role":"user","content":"` + memories + `"}],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":` + schema + `}}`,
 	}
-	asked, err := json.Marshal(strings.ReplaceAll(memories, `\n`, "\n") + "\n\n" + inference.SchemaAsk + schema)
+	request, err := json.Marshal(strings.ReplaceAll(memories, `\n`, "\n") + "\n\n" + inference.SchemaAsk + schema)
 	require.NoError(t, err)
-	forms["prompt"] = `,"messages":[{"role":"user","content":` + string(asked) + `}]`
+	forms["prompt"] = `,"messages":[{"role":"user","content":` + string(request) + `}]`
 	for name, form := range forms {
 		_, raw := post(t, s, "/chat/completions", `{"model":"script","max_tokens":120`+form+`}`)
 		var a struct {

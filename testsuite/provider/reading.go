@@ -147,17 +147,17 @@ func (how Reading) Bill(raw []byte, models []Model, window, thinking int64) Bill
 	b.Extra = r.extras()
 	b.In = min(r.prompt(window), huge)
 	budget := int64(0)
-	asked := false
+	requested := false
 	for _, name := range []string{"reasoning", "thinking"} {
 		if v := r.get(name); len(v) > 0 && v[0] == '{' {
-			asked = true
+			requested = true
 			o := how.object(v)
 			budget = max(budget, number(o.get("max_tokens")), number(o.get("budget_tokens")))
 		}
 	}
-	asked = asked || r.text("reasoning_effort") != "" && r.text("reasoning_effort") != "none"
+	requested = requested || r.text("reasoning_effort") != "" && r.text("reasoning_effort") != "none"
 	allowance := int64(0)
-	if thinks || asked {
+	if thinks || requested {
 		allowance = max(thinking, budget)
 	}
 	b.Out = 0

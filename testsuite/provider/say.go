@@ -87,11 +87,11 @@ func (s *Server) scripted(q question) string {
 	if s.options.Say == nil {
 		return ""
 	}
-	asked := Asked{Schema: q.Format.Schema.Name}
+	request := Request{Schema: q.Format.Schema.Name}
 	for _, m := range q.Messages {
-		asked.Prompt += m.text() + "\n"
+		request.Prompt += m.text() + "\n"
 	}
-	return s.options.Say(asked)
+	return s.options.Say(request)
 }
 
 // voice speaks: with the words and the references of the prompt.

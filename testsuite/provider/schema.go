@@ -56,8 +56,8 @@ func (f *filler) value(s shape, name string, depth int) any {
 	case s.Const != nil:
 		return s.Const
 	case len(s.Enum) > 0:
-		if known := f.known(s.Enum); known != nil {
-			return known[f.dice.IntN(len(known))]
+		if existing := f.known(s.Enum); existing != nil {
+			return existing[f.dice.IntN(len(existing))]
 		}
 		return s.Enum[f.dice.IntN(len(s.Enum))]
 	}

@@ -90,10 +90,10 @@ func (b *Bench) Recall(ctx context.Context, question string) ([]string, error) {
 }
 
 // Without is Recall of a memory that lacks some episodes.
-func (b *Bench) Without(gone func(episode string) bool) Ranking {
+func (b *Bench) Without(removed func(episode string) bool) Ranking {
 	var except []string
 	for _, e := range b.episodes {
-		if gone(e.ID) {
+		if removed(e.ID) {
 			except = append(except, e.ID)
 		}
 	}

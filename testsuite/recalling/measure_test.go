@@ -73,14 +73,14 @@ func embedBy(embedder string) recalling.Embedder {
 		all, space := make([][]float32, len(texts)), ""
 		for i, text := range texts {
 			key := embedder + "\x00" + text
-			known, ok := places.Load(key)
+			existing, ok := places.Load(key)
 			if !ok {
-				if known, err = m.Embed(ctx, embedder, []string{text}, ""); err != nil {
+				if existing, err = m.Embed(ctx, embedder, []string{text}, ""); err != nil {
 					return nil, "", err
 				}
-				places.Store(key, known)
+				places.Store(key, existing)
 			}
-			v := known.(inference.Vectors)
+			v := existing.(inference.Vectors)
 			all[i], space = v.V[0], v.Space
 		}
 		return all, space, nil

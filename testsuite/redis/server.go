@@ -145,9 +145,9 @@ func (s *Server) try(file string, port int) error {
 	args := append([]string{
 		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
 	}, s.plan.config...)
-	child, said := exec.Command(file, args...), &transcript{}
-	child.Stdout, child.Stderr = said, said
-	s.said = said
+	child, answer := exec.Command(file, args...), &transcript{}
+	child.Stdout, child.Stderr = answer, answer
+	s.said = answer
 	if err := child.Start(); err != nil {
 		return fmt.Errorf("start redis-server: %w", err)
 	}
@@ -167,7 +167,7 @@ func (s *Server) try(file string, port int) error {
 	s.URL = "redis://" + s.Address + "/0"
 	if err := s.ready(); err != nil {
 		s.end(syscall.SIGKILL)
-		return fmt.Errorf("start redis-server on %s: %w\n%s", s.Address, err, said)
+		return fmt.Errorf("start redis-server on %s: %w\n%s", s.Address, err, answer)
 	}
 	return nil
 }

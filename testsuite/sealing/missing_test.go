@@ -19,11 +19,11 @@ import (
 var winter = "winter " + base64.StdEncoding.EncodeToString([]byte("winter's key: 32 bytes of a test"))
 
 // repeat answers what it was given, after it was told to.
-func repeat(ctx workflow.Context, said string) (string, error) {
+func repeat(ctx workflow.Context, text string) (string, error) {
 	var more string
 	err := workflow.SetUpdateHandler(ctx, "say", func(_ workflow.Context, word string) (string, error) { return word, nil })
 	workflow.GetSignalChannel(ctx, "more").Receive(ctx, &more)
-	return said + more, err
+	return text + more, err
 }
 
 func serve(t *testing.T, s *temporal.Server, k payload.Keys) worker.Worker {
@@ -59,14 +59,14 @@ func TestAWorkerThatLacksAKeyEndsNoWorkflowAndSaysWhichKeyItIs(t *testing.T) {
 		require.Contains(t, why, `sealed with key "spring"`, name)
 		w.Stop()
 
-		told, err := owner.DescribeWorkflowExecution(ctx, run.GetID(), run.GetRunID())
+		result, err := owner.DescribeWorkflowExecution(ctx, run.GetID(), run.GetRunID())
 		require.NoError(t, err)
-		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, told.GetWorkflowExecutionInfo().GetStatus(), name)
+		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, result.GetWorkflowExecutionInfo().GetStatus(), name)
 		w = serve(t, server, keys(t, spring, winter))
 		require.NoError(t, owner.SignalWorkflow(ctx, run.GetID(), "", "more", "more"))
-		var said string
-		require.NoError(t, run.Get(ctx, &said), name)
-		require.Equal(t, "once more", said, name)
+		var text string
+		require.NoError(t, run.Get(ctx, &text), name)
+		require.Equal(t, "once more", text, name)
 		w.Stop()
 	}
 }
@@ -83,9 +83,9 @@ func TestDreamsBegunPlainGoOnWhenSealingIsSwitchedOnAndAfterTheKeyWasChanged(t *
 			WorkflowID: "open-" + server.TaskQueue, UpdateName: "say", Args: []any{word}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
 		require.NoError(t, err)
-		var said string
-		require.NoError(t, handle.Get(ctx, &said))
-		require.Equal(t, word, said)
+		var text string
+		require.NoError(t, handle.Get(ctx, &text))
+		require.Equal(t, word, text)
 	}
 	run, err := plain.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "open-" + server.TaskQueue, TaskQueue: server.TaskQueue}, "repeat", "once ")
 	require.NoError(t, err)
@@ -100,9 +100,9 @@ func TestDreamsBegunPlainGoOnWhenSealingIsSwitchedOnAndAfterTheKeyWasChanged(t *
 	defer w.Stop()
 	last := server.Dial(t, with(keys(t, spring, winter)))
 	require.NoError(t, last.SignalWorkflow(ctx, run.GetID(), "", "more", "more"))
-	var said string
-	require.NoError(t, last.GetWorkflow(ctx, run.GetID(), "").Get(ctx, &said))
-	require.Equal(t, "once more", said)
+	var text string
+	require.NoError(t, last.GetWorkflow(ctx, run.GetID(), "").Get(ctx, &text))
+	require.Equal(t, "once more", text)
 }
 
 func TestAnUpdateUnderAKeyThatTheWorkerLacksIsRefusedAndHoldsNothingUp(t *testing.T) {

@@ -102,10 +102,10 @@ func grow(t *testing.T, k payload.Keys) grown {
 		require.FailNow(t, "the activity never beat")
 	}
 	require.Eventually(t, func() bool {
-		told, err := c.DescribeWorkflowExecution(ctx, id, first)
+		result, err := c.DescribeWorkflowExecution(ctx, id, first)
 		require.NoError(t, err)
 		pending := 0
-		for _, a := range told.GetPendingActivities() {
+		for _, a := range result.GetPendingActivities() {
 			if a.GetLastFailure() != nil || a.GetHeartbeatDetails() != nil {
 				pending++
 			}

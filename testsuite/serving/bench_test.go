@@ -173,12 +173,12 @@ func tale(b *testing.B, n int) string {
 	require.NoError(b, err)
 	out := bufio.NewWriter(f)
 	for i := range n {
-		said := make([]string, 14)
-		for j := range said {
-			said[j] = words[(i*31+j*j*7+i/97)%len(words)]
+		texts := make([]string, 14)
+		for j := range texts {
+			texts[j] = words[(i*31+j*j*7+i/97)%len(words)]
 		}
 		body, err := json.Marshal(map[string]any{
-			"kind": "episode", "at": epoch.Add(-time.Duration(i) * time.Minute).UTC().Format(time.RFC3339), "content": strings.Join(said, " ") + fmt.Sprintf(" %d", i),
+			"kind": "episode", "at": epoch.Add(-time.Duration(i) * time.Minute).UTC().Format(time.RFC3339), "content": strings.Join(texts, " ") + fmt.Sprintf(" %d", i),
 		})
 		require.NoError(b, err)
 		_, _ = out.Write(append(body, '\n'))

@@ -137,7 +137,7 @@ func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) 
 	h, upstream := billed(t, provider.ReadLast, "2.00", "", 50*time.Millisecond)
 	h.end()
 	h.settings = strings.Replace(h.settings, "paid/dear", "paid/thinker", 1)
-	h.out, h.err = heard{}, heard{}
+	h.out, h.err = received{}, received{}
 	h.write()
 	h.begin("up")
 	for _, fields := range []string{`"stream":true,"max_tokens":50`, `"stream":true`, `"stream":true,"max_completion_tokens":90`} {

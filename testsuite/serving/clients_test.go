@@ -29,7 +29,7 @@ func hands(tools []string) (name, arguments string) {
 }
 
 // slowly is an answer that lasts for whoever asks for one.
-func slowly(a talker.Asked) string {
+func slowly(a talker.Request) string {
 	if strings.HasSuffix(a.Last().Text, "count slowly") {
 		return strings.Repeat("and one ", 5000)
 	}
@@ -69,8 +69,8 @@ func TestTheClientsOfOthersTalkToAnAgent(t *testing.T) {
 		require.Eventually(t, func() bool { return h.talker.UnderWay() == 0 }, 5*time.Second, 10*time.Millisecond, "a client that has gone stops the model")
 	}
 	require.GreaterOrEqual(t, h.talker.Dropped(), 2, "both libraries hung up in the middle")
-	for _, asked := range h.talker.Asked() {
-		require.Equal(t, "talker", asked.Model)
-		require.NotContains(t, asked.Header.Get("Authorization"), made.Secret)
+	for _, request := range h.talker.Asked() {
+		require.Equal(t, "talker", request.Model)
+		require.NotContains(t, request.Header.Get("Authorization"), made.Secret)
 	}
 }

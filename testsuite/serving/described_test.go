@@ -141,7 +141,7 @@ func TestEveryAnswerIsAsItIsDescribed(t *testing.T) {
 	require.NoError(t, err)
 	doc, err := described.Read(text)
 	require.NoError(t, err)
-	refuse := func(a talker.Asked) int {
+	refuse := func(a talker.Request) int {
 		if strings.HasSuffix(a.Last().Text, "be refused") {
 			return http.StatusTooManyRequests
 		}

@@ -49,8 +49,8 @@ func TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	for range streams {
 		over.Go(func() {
-			said := sync.OnceFunc(begun.Done)
-			defer said()
+			answer := sync.OnceFunc(begun.Done)
+			defer answer()
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/chat/completions", strings.NewReader(`{"model":"iris","stream":true,"messages":[{"role":"user","content":"count slowly"}]}`))
 			if err != nil {
 				return
@@ -62,7 +62,7 @@ func TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
 			defer func() { _ = res.Body.Close() }()
 			lines := bufio.NewScanner(res.Body)
 			for lines.Scan() {
-				said()
+				answer()
 			}
 		})
 	}

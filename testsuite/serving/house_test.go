@@ -46,19 +46,19 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, build.Run()
 })
 
-// heard is what a process said, while it says it.
-type heard struct {
+// received is what a process said, while it says it.
+type received struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (h *heard) Write(p []byte) (int, error) {
+func (h *received) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.Write(p)
 }
 
-func (h *heard) String() string {
+func (h *received) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.String()
@@ -74,7 +74,7 @@ type deployment struct {
 	paid     string // more providers of oneiros.yaml
 	settings string // of oneiros.yaml, beside the providers
 	up       *exec.Cmd
-	out, err heard
+	out, err received
 	base     string // of the server, with /v1
 	temporal string // its address
 }
@@ -150,11 +150,11 @@ func (h *deployment) begin(command ...string) *deployment {
 	h.up.Stdout, h.up.Stderr = &h.out, &h.err
 	require.NoError(h, h.up.Start())
 	h.Cleanup(func() { h.end() })
-	var told struct {
+	var result struct {
 		Places []struct{ Name, Where string }
 	}
-	require.Eventually(h, func() bool { return json.Unmarshal([]byte(h.out.String()), &told) == nil }, 2*time.Minute, 20*time.Millisecond, "%s", &h.err)
-	for _, p := range told.Places {
+	require.Eventually(h, func() bool { return json.Unmarshal([]byte(h.out.String()), &result) == nil }, 2*time.Minute, 20*time.Millisecond, "%s", &h.err)
+	for _, p := range result.Places {
 		switch p.Name {
 		case "serve":
 			h.base, _, _ = strings.Cut(p.Where, " ")

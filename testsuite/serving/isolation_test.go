@@ -74,7 +74,7 @@ func newProof() *proof {
 }
 
 // overhear is the provider: it keeps every word that it is sent, and says back each secret among them.
-func (p *proof) overhear(a talker.Asked) string {
+func (p *proof) overhear(a talker.Request) string {
 	var seen []sighting
 	note := func(where place, text string) {
 		for _, w := range wordsIn(text) {
@@ -266,17 +266,17 @@ func (t *talk) turn() {
 }
 
 // send asks and keeps each word that comes.
-func (t *talk) send(pass *passage, method, path string, body any, header ...string) (told http.Header, answer string) {
+func (t *talk) send(pass *passage, method, path string, body any, header ...string) (result http.Header, answer string) {
 	text, err := json.Marshal(body)
 	if err == nil {
-		told, answer, err = t.ask(method, path, string(text), header)
+		result, answer, err = t.ask(method, path, string(text), header)
 	}
 	if err != nil {
 		pass.fault = err.Error()
-		return told, answer
+		return result, answer
 	}
 	var lines strings.Builder
-	_ = told.Write(&lines)
+	_ = result.Write(&lines)
 	t.p.mu.Lock()
 	defer t.p.mu.Unlock()
 	for _, w := range wordsIn(lines.String()) {
@@ -285,7 +285,7 @@ func (t *talk) send(pass *passage, method, path string, body any, header ...stri
 	for _, w := range wordsIn(answer) {
 		pass.seen = append(pass.seen, sighting{w, answered})
 	}
-	return told, answer
+	return result, answer
 }
 
 func (t *talk) ask(method, path, body string, header []string) (http.Header, string, error) {
@@ -320,7 +320,7 @@ func (t *talk) complete(pass *passage, agent int, text string, stream bool) {
 		t.said[agent] = nil // the same name, begun anew
 	}
 	t.said[agent] = append(t.said[agent], spoken{"user", text})
-	told, answer := t.send(pass, http.MethodPost, "/v1/chat/completions", map[string]any{
+	result, answer := t.send(pass, http.MethodPost, "/v1/chat/completions", map[string]any{
 		"model": agents[agent], "stream": stream, "messages": t.said[agent],
 	}, "X-Oneiros-Conversation", talks[t.id])
 	if pass.fault != "" {
@@ -328,15 +328,15 @@ func (t *talk) complete(pass *passage, agent int, text string, stream bool) {
 	}
 	said := content(answer)
 	switch {
-	case told.Get("X-Oneiros-Agent") != agents[agent] || told.Get("X-Oneiros-Conversation") != talks[t.id]:
-		pass.fault = fmt.Sprintf("the answer is of another agent or talk: %v", told)
+	case result.Get("X-Oneiros-Agent") != agents[agent] || result.Get("X-Oneiros-Conversation") != talks[t.id]:
+		pass.fault = fmt.Sprintf("the answer is of another agent or talk: %v", result)
 	case stream && !strings.HasSuffix(answer, "data: [DONE]\n\n"):
 		pass.fault = "the stream was cut: " + answer[max(0, len(answer)-200):]
 	case said == "":
 		pass.fault = "no answer: " + answer
 	}
 	t.p.mu.Lock()
-	t.p.skipped[told.Get("X-Oneiros-Recall-Skipped")]++
+	t.p.skipped[result.Get("X-Oneiros-Recall-Skipped")]++
 	t.p.mu.Unlock()
 	t.said[agent] = append(t.said[agent], spoken{"assistant", said})
 }
@@ -430,9 +430,9 @@ func (p *proof) count(lasted time.Duration) string {
 			}
 		}
 	}
-	told := 0
+	count := 0
 	for _, n := range p.told {
-		told += n
+		count += n
 	}
 	quantiles := func(laps []time.Duration) string {
 		of := make([]float64, len(laps))
@@ -445,11 +445,11 @@ func (p *proof) count(lasted time.Duration) string {
 	return fmt.Sprintf("seed %d: %d turns and %d other requests in %.1f s, %.0f turns/s; %v\n", seed, len(p.laps), len(p.passages)-len(p.laps), lasted.Seconds(), float64(len(p.laps))/lasted.Seconds(), p.ways) +
 		fmt.Sprintf("a turn: %s; of the first tenth %s, of the last %s\n", quantiles(p.laps), quantiles(p.laps[:tenth]), quantiles(p.laps[len(p.laps)-tenth:])) +
 		fmt.Sprintf("words looked at: %v; %d of them secrets; turns by why they recalled nothing: %v\n", seen, own, p.skipped) +
-		fmt.Sprintf("turns for which secrets of the visitor's own were recalled: %d", told)
+		fmt.Sprintf("turns for which secrets of the visitor's own were recalled: %d", count)
 }
 
 // insight is what an agent wakes with: words of all whom it dreamt of.
-func insight(a provider.Asked) string {
+func insight(a provider.Request) string {
 	var quoted []string
 	for _, w := range wordsIn(a.Prompt) {
 		quoted = append(quoted, w.String())
@@ -578,14 +578,14 @@ func (p *proof) dreamt(clients []visitor, owner []string) (contents []string) {
 			p.done(&pass)
 		}
 	}
-	status, _, told := p.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+name+`","tier":"hardened"}`, owner...)
-	require.Equal(p, 2, status/100, told)
+	status, _, text := p.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+name+`","tier":"hardened"}`, owner...)
+	require.Equal(p, 2, status/100, text)
 	var made struct{ ID string }
-	require.NoError(p, json.Unmarshal([]byte(told), &made))
+	require.NoError(p, json.Unmarshal([]byte(text), &made))
 	require.Eventually(p, func() bool {
-		_, _, told = p.ask(http.MethodGet, "/v1/dreams/"+made.ID, "", owner...)
-		return strings.Contains(told, `"status":"completed"`)
-	}, 2*time.Minute, 50*time.Millisecond, later(func() string { return told }))
+		_, _, text = p.ask(http.MethodGet, "/v1/dreams/"+made.ID, "", owner...)
+		return strings.Contains(text, `"status":"completed"`)
+	}, 2*time.Minute, 50*time.Millisecond, later(func() string { return text }))
 	for _, path := range []string{"/v1/dreams/" + made.ID + "/fragments", "/v1/dreams/" + made.ID + "/scenarios", "/v1/agents/" + name + "/journal"} {
 		var list struct{ Data []struct{ Content string } }
 		_, _, body := p.ask(http.MethodGet, path, "", owner...)

@@ -51,7 +51,7 @@ func (h *deployment) contents(state string) (all []string) {
 // listener is a server with an agent that nothing was said to.
 func listener(t *testing.T) *deployment {
 	t.Helper()
-	h := build(t, talker.Options{Say: func(talker.Asked) string { return "Yes." }}, provider.Options{},
+	h := build(t, talker.Options{Say: func(talker.Request) string { return "Yes." }}, provider.Options{},
 		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, recall_budget: 5s}`)
 	h.must("agents", "add", "iris")
 	return h.begin("up")
@@ -124,10 +124,10 @@ func TestTheNewerValueIsRecalledFirst(t *testing.T) {
 			return strings.Contains(status, `"episode":`)
 		}, 20*time.Second, 5*time.Millisecond, c.Earlier)
 		h.sends(agent, later, says(c.Later))
-		asked := 0
+		requests := 0
 		require.Eventually(t, func() bool { // what was said is remembered beside the turn
-			asked++
-			background := h.sends(agent, fmt.Sprintf("ask-%d-%d", i, asked), says(c.Ask))
+			requests++
+			background := h.sends(agent, fmt.Sprintf("ask-%d-%d", i, requests), says(c.Ask))
 			_, quoted, _ := strings.Cut(background, "\n> ")
 			line, _, _ := strings.Cut(quoted, "\n")
 			return strings.Contains(line, c.Value)

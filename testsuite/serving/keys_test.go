@@ -59,9 +59,9 @@ func (h *deployment) becomes(status int, header ...string) string {
 		got, _, body = h.ask(http.MethodGet, "/v1/models", "", header...)
 		return got == status
 	}, 10*time.Second, 50*time.Millisecond)
-	var said struct{ Error struct{ Code string } }
-	require.NoError(h, json.Unmarshal([]byte(body), &said))
-	return said.Error.Code
+	var answer struct{ Error struct{ Code string } }
+	require.NoError(h, json.Unmarshal([]byte(body), &answer))
+	return answer.Error.Code
 }
 
 func TestTheFirstKeyClosesEveryServerThatRuns(t *testing.T) {
@@ -145,13 +145,13 @@ func TestADeploymentWhoseKeysVanishStaysClosedUntilSomebodyOpensIt(t *testing.T)
 // refusedBy runs a command that must end with a code, and answers what it said.
 func (h *deployment) refusedBy(code int, args ...string) string {
 	h.Helper()
-	var said bytes.Buffer
+	var answer bytes.Buffer
 	cmd := h.command(args...)
-	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Stdout, cmd.Stderr = &answer, &answer
 	var exit *exec.ExitError
-	require.ErrorAs(h, cmd.Run(), &exit, "%v: %s", args, &said)
-	require.Equal(h, code, exit.ExitCode(), "%v: %s", args, &said)
-	return strings.Join(strings.Fields(said.String()), " ")
+	require.ErrorAs(h, cmd.Run(), &exit, "%v: %s", args, &answer)
+	require.Equal(h, code, exit.ExitCode(), "%v: %s", args, &answer)
+	return strings.Join(strings.Fields(answer.String()), " ")
 }
 
 func TestAServerThatRequiresKeysNeverAnswersWithoutOne(t *testing.T) {

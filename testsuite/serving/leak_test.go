@@ -82,9 +82,9 @@ type ears struct {
 // hear asks for something and keeps the answer, its headers too.
 func (e *ears) hear(method, path, body string, header ...string) (status int, answer string) {
 	e.Helper()
-	status, told, answer := e.ask(method, path, body, header...)
+	status, result, answer := e.ask(method, path, body, header...)
 	var lines bytes.Buffer
-	_ = told.Write(&lines)
+	_ = result.Write(&lines)
 	e.all[fmt.Sprintf("%s %s %d (%d)", method, path, len(e.all), status)] = append(lines.Bytes(), answer...)
 	return status, answer
 }
@@ -135,8 +135,8 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 	require.Contains(t, figures, `oneiros_turns_total{end="answered",path="chat"} 12`)
 	e.all["the figures"] = []byte(figures)
 	labelled := 0
-	for _, asked := range h.talker.Asked() {
-		for _, m := range asked.Messages {
+	for _, request := range h.talker.Asked() {
+		for _, m := range request.Messages {
 			if strings.Contains(m.Text, mark) {
 				labelled++
 				require.Contains(t, m.Text, journal.Label, "what a model is told of a dream is labelled")
@@ -220,18 +220,18 @@ func (e *ears) status(agent string, key []string) {
 	e.Helper()
 	status, _, answer := e.ask(http.MethodGet, "/v1/agents/"+agent+"/status", "", key...)
 	require.Equal(e, http.StatusOK, status, answer)
-	var told map[string]json.RawMessage
-	require.NoError(e, json.Unmarshal([]byte(answer), &told))
+	var values map[string]json.RawMessage
+	require.NoError(e, json.Unmarshal([]byte(answer), &values))
 	var digest []struct {
 		Taint  string
 		Dreamt bool
 	}
-	require.NoError(e, json.Unmarshal(told["digest"], &digest))
+	require.NoError(e, json.Unmarshal(values["digest"], &digest))
 	for _, insight := range digest {
 		require.True(e, insight.Dreamt, answer)
 	}
-	delete(told, "digest")
-	rest, err := json.Marshal(told)
+	delete(values, "digest")
+	rest, err := json.Marshal(values)
 	require.NoError(e, err)
 	e.all[fmt.Sprintf("status %s %d", agent, len(e.all))] = rest
 }

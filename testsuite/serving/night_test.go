@@ -84,8 +84,8 @@ func TestAnUnchangedClientWakesADreamingAgentIsRememberedAndLeavesItToItsDreams(
 	h.talker.Forget()
 	require.Eventually(t, func() bool {
 		_, header = h.says(c, "iris", "What is my boat called, and what colour has she?")
-		asked := h.talker.Asked()
-		return strings.Contains(string(asked[len(asked)-1].Body), "Zephyrine")
+		request := h.talker.Asked()
+		return strings.Contains(string(request[len(request)-1].Body), "Zephyrine")
 	}, 10*time.Second, 100*time.Millisecond, "what was said in one talk is recalled in the next")
 	require.Empty(t, header.Get("X-Oneiros-Woke"))
 	require.Empty(t, header.Get("X-Oneiros-Recall-Skipped"))
@@ -101,8 +101,8 @@ func TestAnUnchangedClientWakesADreamingAgentIsRememberedAndLeavesItToItsDreams(
 		require.Equal(t, replayed, header.Get("Idempotent-Replayed"), "%d", i)
 	}
 	bought := 0
-	for _, asked := range h.talker.Asked() {
-		if asked.Last().Text == "once and no more" {
+	for _, request := range h.talker.Asked() {
+		if request.Last().Text == "once and no more" {
 			bought++
 		}
 	}

@@ -79,11 +79,11 @@ func (c client) keeps(n int) {
 // same user, the first key of all, a gift, and a quota.
 func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	t.Parallel()
-	h := build(t, talker.Options{Say: func(talker.Asked) string { return "Good." }}, provider.Options{},
+	h := build(t, talker.Options{Say: func(talker.Request) string { return "Good." }}, provider.Options{},
 		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, memories_per_user: 2}`)
 	h.must("agents", "add", "iris")
 	h.begin("up")
-	const said, asked = "Please remember that my dog Rex sleeps in the old boathouse of Tarn.", "Where does my dog Rex sleep, in the boathouse?"
+	const answer, request = "Please remember that my dog Rex sleeps in the old boathouse of Tarn.", "Where does my dog Rex sleep, in the boathouse?"
 	refused := func(c client) { c.answered(http.StatusUnauthorized) }
 	add := func(args ...string) (c client, id string) {
 		t.Helper()
@@ -95,22 +95,22 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	}
 
 	keyless := client{deployment: h}
-	keyless.says(said)
+	keyless.says(answer)
 	keyless.keeps(1)
 	local, _ := add("add", "desk", "--principal", "local")
 	refused(keyless)
-	require.Equal(t, "1", local.finds(asked), "a key of the local principal goes on with what was said without one")
+	require.Equal(t, "1", local.finds(request), "a key of the local principal goes on with what was said without one")
 	stranger, strangerID := add("add", "stranger")
-	require.Equal(t, "0", stranger.finds(asked))
+	require.Equal(t, "0", stranger.finds(request))
 
 	old, oldID := add("add", "laptop")
-	old.says(said)
+	old.says(answer)
 	old.keeps(1)
 	next, _ := add("rotate", "laptop", "--grace", "1h")
-	require.Equal(t, "1", next.finds(asked))
-	require.Equal(t, "1", old.finds(asked), "within the grace both open")
+	require.Equal(t, "1", next.finds(request))
+	require.Equal(t, "1", old.finds(request), "within the grace both open")
 	last, _ := add("rotate", oldID)
-	require.Equal(t, "1", last.finds(asked))
+	require.Equal(t, "1", last.finds(request))
 	refused(old)
 
 	web, _ := add("add", "web")
@@ -144,8 +144,8 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	_, counted := stranger.own()
 	require.Zero(t, counted, "a client does not learn how much others said")
 	require.Contains(t, h.must("memory", "own", "--agent", "iris", "--from", oldID, "--to", strangerID, "--yes"), "1 memory of "+oldID)
-	require.Equal(t, "1", stranger.finds(asked), "what was given is found")
-	require.Equal(t, "0", last.finds(asked), "and no longer by who gave it")
+	require.Equal(t, "1", stranger.finds(request), "what was given is found")
+	require.Equal(t, "0", last.finds(request), "and no longer by who gave it")
 	own, counted := stranger.own()
 	require.Equal(t, []int{1, 1}, []int{own.Memories, counted})
 	owners := h.must("memory", "owners", "--agent", "iris")

@@ -63,8 +63,8 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	require.Eventually(t, func() bool {
 		up.talker.Forget()
 		_, header = up.says(up.client(), "iris", "What is my boat called, and what colour has she?")
-		asked := up.talker.Asked()
-		return strings.Contains(string(asked[len(asked)-1].Body), "> My boat is called Zephyrine, she is blue.")
+		request := up.talker.Asked()
+		return strings.Contains(string(request[len(request)-1].Body), "> My boat is called Zephyrine, she is blue.")
 	}, 10*time.Second, 100*time.Millisecond, "what was said to one server is recalled by the other")
 	require.Empty(t, header.Get("X-Oneiros-Recall-Skipped"))
 	require.Empty(t, header.Get("X-Oneiros-Woke"), "the other's guest holds the agent awake here, too")
@@ -103,7 +103,7 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	serve.end()
 	up.end()
 	store.Restart()
-	up.out, up.err = heard{}, heard{}
+	up.out, up.err = received{}, received{}
 	up.begin("up")
 	up.talker.Forget()
 	_, header = up.says(up.client(), "iris", "What is my boat called?")

@@ -94,16 +94,16 @@ func (s *siege) dribble(begin string, body bool) {
 		select {
 		case <-tick.C:
 			_, _ = io.WriteString(c, "x") // its end is read
-		case said := <-answer:
+		case text := <-answer:
 			switch {
-			case !body && said == "":
+			case !body && text == "":
 				s.cut.Add(1)
-			case body && strings.HasPrefix(said, "HTTP/1.1 408 ") && strings.Contains(said, "body_too_slow"):
+			case body && strings.HasPrefix(text, "HTTP/1.1 408 ") && strings.Contains(text, "body_too_slow"):
 				s.slow.Add(1)
-			case body && said == "":
+			case body && text == "":
 				s.ended.Add(1)
 			default:
-				s.say("%s", said)
+				s.say("%s", text)
 			}
 			return
 		}

@@ -45,7 +45,7 @@ func TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt(t *testing.T) {
 	answer := func(n string) string {
 		return fmt.Sprintf("Answer %[1]s: remember that %[1]s verdict, %[1]s rule and %[1]s name are for %[1]s Zephyrine and %[1]s Tom.", n)
 	}
-	say := func(a talker.Asked) string {
+	say := func(a talker.Request) string {
 		last := ""
 		for _, m := range a.Messages {
 			if _, after, ok := strings.Cut(m.Text, "case:"); ok && m.Role == "user" {
@@ -59,7 +59,7 @@ consent: {auto_paid: false}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 1s, jitter: 0s}
 dream: {partial_tokens: 100}
 `)
-	known := filepath.Join(h.dir, "known.jsonl")
+	existing := filepath.Join(h.dir, "known.jsonl")
 	var lines strings.Builder
 	for taint, content := range map[dream.Taint]string{
 		dream.FromHuman: "The humidor of grandfather stands behind the piano.",
@@ -70,9 +70,9 @@ dream: {partial_tokens: 100}
 		require.NoError(t, err)
 		lines.Write(append(line, '\n'))
 	}
-	require.NoError(t, os.WriteFile(known, []byte(lines.String()), 0o600))
+	require.NoError(t, os.WriteFile(existing, []byte(lines.String()), 0o600))
 	h.must("agents", "add", "iris")
-	h.must("memory", "import", "--agent", "iris", known)
+	h.must("memory", "import", "--agent", "iris", existing)
 	h.must("agents", "add", "dreamer")
 	h.must("memory", "import", "--agent", "dreamer", marked(t))
 	h.begin("up")

@@ -254,7 +254,7 @@ func named(all []*trace.Span, name string) (found []*trace.Span) {
 func TestOneTraceLeadsFromARequestThroughTemporalToTheProvider(t *testing.T) {
 	t.Parallel()
 	c := collecting(t)
-	refuse := func(a talker.Asked) int {
+	refuse := func(a talker.Request) int {
 		if strings.HasSuffix(a.Last().Text, "be refused") {
 			return http.StatusServiceUnavailable
 		}
@@ -306,12 +306,12 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s}`)
 			require.False(t, below)
 		}
 	}
-	asked := h.talker.Asked()
+	request := h.talker.Asked()
 	calls := named(all, "chat talk/talker")
-	require.Len(t, calls, len(asked))
+	require.Len(t, calls, len(request))
 	for i, s := range calls {
 		want := "00-" + hex.EncodeToString(s.TraceId) + "-" + hex.EncodeToString(s.SpanId) + "-01"
-		require.Equal(t, want, asked[i].Header.Get("Traceparent"), "the provider goes on below the call")
+		require.Equal(t, want, request[i].Header.Get("Traceparent"), "the provider goes on below the call")
 	}
 	refused, _ := attribute(calls[1], "error.type")
 	require.Equal(t, "503", refused)

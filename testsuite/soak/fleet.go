@@ -82,8 +82,8 @@ func (f *Fleet) Run(ctx context.Context, args ...string) error {
 	if err != nil {
 		return err
 	}
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("oneiros %s: %w: %s", strings.Join(args, " "), err, said)
+	if body, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("oneiros %s: %w: %s", strings.Join(args, " "), err, body)
 	}
 	return nil
 }
@@ -122,11 +122,11 @@ func (r *Replica) serves() (string, error) {
 	defer limit.Stop()
 	defer tick.Stop()
 	for {
-		var told struct {
+		var result struct {
 			Places []struct{ Name, Where string }
 		}
-		if json.Unmarshal([]byte(r.said.read(&r.said.out)), &told) == nil {
-			for _, p := range told.Places {
+		if json.Unmarshal([]byte(r.said.read(&r.said.out)), &result) == nil {
+			for _, p := range result.Places {
 				if base, _, found := strings.Cut(p.Where, "/v1"); p.Name == "serve" && found {
 					return base, nil
 				}
@@ -154,8 +154,8 @@ func (f *Fleet) Dream(ctx context.Context, agent string) error {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
-	if said, err := io.ReadAll(res.Body); err != nil || res.StatusCode/100 != 2 {
-		return fmt.Errorf("a dream of %s is asked for and answered %d: %s: %w", agent, res.StatusCode, said, err)
+	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode/100 != 2 {
+		return fmt.Errorf("a dream of %s is asked for and answered %d: %s: %w", agent, res.StatusCode, body, err)
 	}
 	return nil
 }
@@ -250,9 +250,9 @@ func (f *Fleet) Trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range f.all {
-		said := r.said.read(&r.said.errs)
-		if strings.Contains(said, "panic:") || strings.Contains(said, "[panic]") || strings.Contains(said, "DATA RACE") {
-			return fmt.Errorf("replica %s said: %s", r.Name, said)
+		text := r.said.read(&r.said.errs)
+		if strings.Contains(text, "panic:") || strings.Contains(text, "[panic]") || strings.Contains(text, "DATA RACE") {
+			return fmt.Errorf("replica %s said: %s", r.Name, text)
 		}
 	}
 	return nil
@@ -264,8 +264,8 @@ func (f *Fleet) Said() string {
 	defer f.mu.Unlock()
 	var all strings.Builder
 	for _, r := range f.all {
-		said := r.said.read(&r.said.errs)
-		fmt.Fprintf(&all, "--- replica %s\n%s\n", r.Name, said[max(0, len(said)-4000):])
+		text := r.said.read(&r.said.errs)
+		fmt.Fprintf(&all, "--- replica %s\n%s\n", r.Name, text[max(0, len(text)-4000):])
 	}
 	return all.String()
 }

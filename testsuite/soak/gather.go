@@ -65,26 +65,26 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 	if err != nil {
 		return err
 	}
-	told, err := s.Company.Store.Events(ctx, agent.ID, 0, 0)
+	events, err := s.Company.Store.Events(ctx, agent.ID, 0, 0)
 	if err != nil {
 		return err
 	}
 	e.Ends[agent.ID] = map[string]time.Time{}
-	for _, one := range told {
+	for _, one := range events {
 		if one.Type == (event.DreamEnded{}).EventType() {
 			e.Ends[agent.ID][one.Dream] = one.At
 		}
 	}
 	records := memory.As[*dream.Record](items)
 	if over {
-		if e.Nights[agent.ID], err = week.Story(records, told); err != nil {
+		if e.Nights[agent.ID], err = week.Story(records, events); err != nil {
 			return fmt.Errorf("the nights of %s: %w", agent.Handle, err)
 		}
 		return nil
 	}
 	for _, n := range records {
 		night := week.Night{Record: n}
-		for _, one := range told {
+		for _, one := range events {
 			if one.Dream == n.ID && (one.Type == (event.DreamStarted{}).EventType() || one.Type == (event.DreamResumed{}).EventType()) {
 				night.Stretches = append(night.Stretches, week.Stretch{From: one.At})
 			}
@@ -107,7 +107,7 @@ func (s *Soak) Rest(ctx context.Context) error {
 	}
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
-	asked := map[string]bool{}
+	request := map[string]bool{}
 	for {
 		open := 0
 		for _, agent := range s.Agents {
@@ -120,11 +120,11 @@ func (s *Soak) Rest(ctx context.Context) error {
 					continue
 				}
 				open++
-				if !asked[n.ID] {
+				if !request[n.ID] {
 					if err := s.Company.Starter.Cancel(ctx, n.ID); err != nil {
 						return fmt.Errorf("end %s: %w", n.ID, err)
 					}
-					asked[n.ID] = true
+					request[n.ID] = true
 				}
 			}
 		}

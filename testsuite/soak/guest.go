@@ -108,9 +108,9 @@ func (g *client) turn(agent string, n int) {
 	if n == 0 && g.talks%2 == 1 {
 		text = "Please remember that my secret word is " + Secret(g.name) + "."
 	}
-	said, _ := json.Marshal(text)
+	body, _ := json.Marshal(text)
 	g.try(kind, agent, http.MethodPost, "/v1/chat/completions", fmt.Sprintf(
-		`{"model":%q,"user":%q,"stream":%t,"messages":[{"role":"user","content":%s}]}`, agent, g.name, kind != Whole, said))
+		`{"model":%q,"user":%q,"stream":%t,"messages":[{"role":"user","content":%s}]}`, agent, g.name, kind != Whole, body))
 }
 
 // try asks one replica, and another when that one fails.

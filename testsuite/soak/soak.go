@@ -108,7 +108,7 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 }
 
 // everything says back all that the model was sent: what the server put before it too.
-func everything(a talker.Asked) string {
+func everything(a talker.Request) string {
 	var all bytes.Buffer
 	for _, m := range a.Messages {
 		all.WriteString(m.Text + "\n")

@@ -38,20 +38,20 @@ func moves(t *testing.T, company *stage.Company, agent dream.Agent) string {
 	t.Helper()
 	events, err := company.Store.Events(context.Background(), agent.ID, 0, 500)
 	require.NoError(t, err)
-	var told []string
+	var lines []string
 	for _, e := range events {
 		switch e.Type {
 		case "DepthChanged":
 			var p event.DepthChanged
 			require.NoError(t, json.Unmarshal(e.Data, &p))
-			told = append(told, fmt.Sprintf("%s to %s", p.From, p.To))
+			lines = append(lines, fmt.Sprintf("%s to %s", p.From, p.To))
 		case "DaliInterrupt":
 			var p event.DaliInterrupt
 			require.NoError(t, json.Unmarshal(e.Data, &p))
-			told = append(told, strings.TrimSpace(fmt.Sprintf("cycle %d %s", p.Cycle, p.TooDeep)))
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("cycle %d %s", p.Cycle, p.TooDeep)))
 		}
 	}
-	return strings.Join(told, ", ")
+	return strings.Join(lines, ", ")
 }
 
 // H3 and S4's HoriStage on a real server: a calm night stays shallow, one that was surprised goes to the peak, and one whose model

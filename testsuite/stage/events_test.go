@@ -68,39 +68,39 @@ func eventsHold(t *testing.T, company *stage.Company) []event.Event {
 	for _, agent := range agents {
 		events, err := company.Store.Events(ctx, agent.ID, 0, 0)
 		require.NoError(t, err)
-		var told strings.Builder
+		var result strings.Builder
 		for i, e := range events {
 			require.EqualValues(t, i+1, e.Seq)
 			line, err := json.Marshal(e)
 			require.NoError(t, err)
-			told.Write(append(line, '\n'))
+			result.Write(append(line, '\n'))
 			document, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
 			require.NoError(t, err)
 			require.NoError(t, schema.Validate(document), string(line))
 			require.Equal(t, event.Schema, e.Schema)
-			payload, known := catalogue()[e.Type]
-			require.True(t, known, "%s is not in the catalogue", e.Type)
+			payload, found := catalogue()[e.Type]
+			require.True(t, found, "%s is not in the catalogue", e.Type)
 			strict := json.NewDecoder(bytes.NewReader(e.Data))
 			strict.DisallowUnknownFields()
 			require.NoError(t, strict.Decode(reflect.New(payload).Interface()), string(line))
 		}
-		wordless(t, company, agent.ID, told.String())
+		wordless(t, company, agent.ID, result.String())
 		all = append(all, events...)
 	}
 	return all
 }
 
 // wordless requires that a text quotes nothing of an agent's memory.
-func wordless(t *testing.T, company *stage.Company, agent, told string) {
+func wordless(t *testing.T, company *stage.Company, agent, text string) {
 	t.Helper()
 	items, err := company.Store.Find(context.Background(), memory.Query{Agent: agent, States: []dream.State{dream.Live, dream.Archived, dream.Superseded}})
 	require.NoError(t, err)
-	told = " " + plainly(told) + " "
+	text = " " + plainly(text) + " "
 	for _, item := range items {
 		words := strings.Fields(plainly(item.Text()))
 		for i := range max(0, len(words)-3) {
 			phrase := strings.Join(words[i:i+4], " ")
-			require.NotContains(t, told, " "+phrase+" ", "of %s", item.Header().ID)
+			require.NotContains(t, text, " "+phrase+" ", "of %s", item.Header().ID)
 		}
 	}
 }

@@ -77,9 +77,9 @@ func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 	ctx := t.Context()
 	var price atomic.Int64
 	price.Store(100)
-	var asked atomic.Int64
+	var request atomic.Int64
 	market := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked.Add(1)
+		request.Add(1)
 		fmt.Fprintf(w, `{"market":{"eth":"%d.0"}}`, price.Load())
 	}))
 	t.Cleanup(market.Close)
@@ -111,9 +111,9 @@ func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, status.Last)
 	require.Empty(t, raisedFor(t, company, bystander.ID))
-	told := histories(t, company, feed.Name)
-	require.Contains(t, told, string(dream.RelativeMove), "payloads can be read here")
-	require.NotContains(t, told, "secret")
+	text := histories(t, company, feed.Name)
+	require.Contains(t, text, string(dream.RelativeMove), "payloads can be read here")
+	require.NotContains(t, text, "secret")
 
 	require.NoError(t, company.Starter.DropFeed(ctx, feed.Name))
 	ended, cancel := context.WithTimeout(ctx, patience)

@@ -42,8 +42,8 @@ func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
 	t.Parallel()
 	g := &sentry{guard: guard{hold: true}}
 	breaches := 0
-	s := newSleeper(t, provider.Options{Seed: 5, Each: time.Millisecond, Say: func(asked provider.Asked) string {
-		if asked.Schema == "breaches" {
+	s := newSleeper(t, provider.Options{Seed: 5, Each: time.Millisecond, Say: func(request provider.Request) string {
+		if request.Schema == "breaches" {
 			breaches++
 		}
 		return ""

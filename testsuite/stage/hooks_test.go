@@ -122,11 +122,11 @@ func TestAWebhookGovernsANight(t *testing.T) {
 	t.Parallel()
 	secret := []byte("a secret of at least sixteen bytes")
 	var mu sync.Mutex
-	asked := map[string]int{}
+	request := map[string]int{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		asked[r.Header.Get(governor.BorderHeader)]++
+		request[r.Header.Get(governor.BorderHeader)]++
 		if r.Header.Get(governor.BorderHeader) == "capture" {
 			w.WriteHeader(http.StatusInternalServerError) // its silence allows
 		}
@@ -134,9 +134,9 @@ func TestAWebhookGovernsANight(t *testing.T) {
 	t.Cleanup(server.Close)
 	company, agent, result := guardedNight(t, &governor.Webhook{URL: server.URL, Secret: secret})
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	require.Equal(t, 1, asked["entry"])
-	require.Equal(t, 1, asked["exit"])
-	require.NotZero(t, asked["capture"])
+	require.Equal(t, 1, request["entry"])
+	require.Equal(t, 1, request["exit"])
+	require.NotZero(t, request["capture"])
 	events, err := company.Store.Events(context.Background(), agent.ID, 0, 0)
 	require.NoError(t, err)
 	silent := 0
@@ -145,5 +145,5 @@ func TestAWebhookGovernsANight(t *testing.T) {
 			silent++
 		}
 	}
-	require.Equal(t, asked["capture"], silent)
+	require.Equal(t, request["capture"], silent)
 }

@@ -61,13 +61,13 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening, edit func(*d
 
 // distinct counts different texts.
 func distinct(fragments []*dream.Fragment) int {
-	var said []string
+	var texts []string
 	for _, f := range fragments {
-		if !slices.Contains(said, f.Content) {
-			said = append(said, f.Content)
+		if !slices.Contains(texts, f.Content) {
+			texts = append(texts, f.Content)
 		}
 	}
-	return len(said)
+	return len(texts)
 }
 
 // Z6: the onset runs whole on a model that answers 400 to every sampling field, and nothing that it refuses is ever sent.
@@ -145,11 +145,11 @@ func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *te
 	require.Equal(t, dream.Aborted, result.Outcome)
 	require.Contains(t, result.Reason, `it refuses temperature; under providers.scripted.models say {name: "script", max_heat: 0}`)
 	require.Zero(t, result.Spent)
-	asked := 0
+	requests := 0
 	for _, c := range p.Billing.Calls() {
 		if c.Status == 400 {
-			asked++
+			requests++
 		}
 	}
-	require.Equal(t, 1, asked)
+	require.Equal(t, 1, requests)
 }

@@ -51,13 +51,13 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 	require.Empty(t, raisedFor(t, company, agent.ID))
 	events, err := company.Store.Events(ctx, agent.ID, 0, 100)
 	require.NoError(t, err)
-	told := 0
+	count := 0
 	for _, e := range events {
 		if e.Type == (event.PredictionResolved{}).EventType() {
-			told++
+			count++
 		}
 	}
-	require.Equal(t, 2, told)
+	require.Equal(t, 2, count)
 
 	silent := foretell("it falls calm again", time.Hour, &dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
 	later := company.Ports

@@ -42,8 +42,8 @@ func (j *judging) before(t *testing.T, behind string) string {
 	honest.FlushInterval = -1
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := chaos.ReadKey(r.Header.Get("Idempotency-Key"))
-		scores, told := j.scores[c.Activity]
-		if c.Phase != dream.REM || !told {
+		scores, reported := j.scores[c.Activity]
+		if c.Phase != dream.REM || !reported {
 			honest.ServeHTTP(w, r)
 			return
 		}

@@ -107,10 +107,10 @@ func TestAConnectPutsADreamDownAndItGoesOnLater(t *testing.T) {
 	slots, err := s.Store.Slots(s.ctx)
 	require.NoError(t, err)
 	require.NotContains(t, slots, s.agent.ID)
-	told := s.events("DreamInterrupted")
-	require.Len(t, told, 1)
+	events := s.events("DreamInterrupted")
+	require.Len(t, events, 1)
 	var interrupted event.DreamInterrupted
-	require.NoError(t, json.Unmarshal(told[0].Data, &interrupted))
+	require.NoError(t, json.Unmarshal(events[0].Data, &interrupted))
 	require.Equal(t, string(presence.Connect), interrupted.Cause)
 	require.False(t, interrupted.Forced)
 	require.Equal(t, 1, interrupted.Partials)

@@ -88,8 +88,8 @@ func build(built, source string) error {
 	make := exec.Command("go", "build", "-ldflags", "-s -w", "-o", fresh, ".")
 	make.Dir = source
 	make.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if said, err := make.CombinedOutput(); err != nil {
-		return fmt.Errorf("build temporald in %s: %w\n%s", source, err, said)
+	if body, err := make.CombinedOutput(); err != nil {
+		return fmt.Errorf("build temporald in %s: %w\n%s", source, err, body)
 	}
 	if err := os.Rename(fresh, built); err != nil {
 		return fmt.Errorf("put the new temporald in place: %w", err)

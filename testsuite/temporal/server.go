@@ -238,8 +238,8 @@ func (s *Server) launch(port string) error {
 }
 
 func (s *Server) try(file string, args []string) error {
-	child, said := exec.Command(file, args...), &transcript{}
-	child.Stderr, s.said = said, said
+	child, answer := exec.Command(file, args...), &transcript{}
+	child.Stderr, s.said = answer, answer
 	out, err := child.StdoutPipe()
 	if err != nil {
 		return fmt.Errorf("start temporald: %w", err)
@@ -251,15 +251,15 @@ func (s *Server) try(file string, args []string) error {
 	late := time.AfterFunc(readyWithin, func() { _ = child.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	late.Stop()
-	var told struct{ Address, UI string }
+	var result struct{ Address, UI string }
 	if err == nil {
-		err = json.Unmarshal(line, &told)
+		err = json.Unmarshal(line, &result)
 	}
 	if err != nil {
 		_ = child.Process.Kill()
-		return fmt.Errorf("start temporald: no ready line within %s: %w", readyWithin, errors.Join(err, child.Wait(), errors.New(said.String())))
+		return fmt.Errorf("start temporald: no ready line within %s: %w", readyWithin, errors.Join(err, child.Wait(), errors.New(answer.String())))
 	}
-	s.child, s.Address, s.UI = child, told.Address, told.UI
+	s.child, s.Address, s.UI = child, result.Address, result.UI
 	return nil
 }
 

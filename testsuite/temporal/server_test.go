@@ -56,9 +56,9 @@ func TestKilledServerGoesOnWithItsWorkflowsUnderTheSameClientAndWorker(t *testin
 	require.NotEqual(t, pid, s.PID())
 
 	require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", "word", "here"))
-	var said string
-	require.NoError(t, run.Get(t.Context(), &said))
-	require.Equal(t, "still here", said, "a signal acknowledged before the kill is there after it")
+	var text string
+	require.NoError(t, run.Get(t.Context(), &text))
+	require.Equal(t, "still here", text, "a signal acknowledged before the kill is there after it")
 
 	found, err := s.Dial(t).ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: `OneirosAgent = "echo"`})
 	require.NoError(t, err)
@@ -78,9 +78,9 @@ func TestSharedServerGivesEachTestItsOwnNamespaceAndQueue(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", "word", "same"))
 		require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", "word", s.Namespace))
-		var said string
-		require.NoError(t, run.Get(t.Context(), &said))
-		require.Equal(t, "same "+s.Namespace, said)
+		var text string
+		require.NoError(t, run.Get(t.Context(), &text))
+		require.Equal(t, "same "+s.Namespace, text)
 	}
 }
 

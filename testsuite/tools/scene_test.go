@@ -78,18 +78,18 @@ func dreaming(t *testing.T, edits ...func(*client.Options)) *scene {
 // run runs a line that must succeed.
 func (s *scene) run(line string) string {
 	s.Helper()
-	said, err := s.shell.Run(line)
+	text, err := s.shell.Run(line)
 	require.NoError(s, err)
-	return said
+	return text
 }
 
 // shows runs a line until it shows what it should: what can be searched follows the workflow by some milliseconds.
 func (s *scene) shows(line, want string) {
 	s.Helper()
-	var said string
+	var text string
 	require.Eventually(s, func() bool {
-		said = s.run(line)
-		return strings.Contains(said, want)
+		text = s.run(line)
+		return strings.Contains(text, want)
 	}, patience, 50*time.Millisecond, "%s does not show %q", line, want)
 }
 

@@ -50,6 +50,6 @@ func TestASealedDreamIsReadThroughTheCodecServer(t *testing.T) {
 	require.Contains(t, printed.String(), "scripted/script")
 
 	s.shows(`temporal workflow list --query 'OneirosAgent = "echo" AND OneirosPhase = "nrem"'`, night) // what is searched is never sealed
-	said := s.run("temporal workflow query --workflow-id dream/echo/0001 --type progress --codec-endpoint " + server.URL + " --codec-auth 'Bearer sesame'")
-	require.Contains(t, said, `"phase":"nrem"`)
+	text := s.run("temporal workflow query --workflow-id dream/echo/0001 --type progress --codec-endpoint " + server.URL + " --codec-auth 'Bearer sesame'")
+	require.Contains(t, text, `"phase":"nrem"`)
 }

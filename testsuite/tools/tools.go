@@ -64,8 +64,8 @@ func (p program) ready(folder, module string) error {
 	began, fresh := time.Now(), built+".new"
 	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-s -w", "-o", fresh, p.pkg)
 	build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s in %s (%s may name a binary instead): %w\n%s", p.name, module, p.named, err, said)
+	if body, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s in %s (%s may name a binary instead): %w\n%s", p.name, module, p.named, err, body)
 	}
 	if err := os.Rename(fresh, built); err != nil {
 		return fmt.Errorf("put the new %s in place: %w", p.name, err)
@@ -116,9 +116,9 @@ func (s Shell) Run(line string) (string, error) {
 		"TEMPORAL_ADDRESS=" + s.Address, "TEMPORAL_NAMESPACE=" + s.Namespace,
 		"TEMPORAL_CLI_ADDRESS=" + s.Address, "TEMPORAL_CLI_NAMESPACE=" + s.Namespace,
 	}
-	said, err := cmd.CombinedOutput()
+	body, err := cmd.CombinedOutput()
 	if err != nil {
-		return string(said), fmt.Errorf("%s: %w\n%s", line, err, said)
+		return string(body), fmt.Errorf("%s: %w\n%s", line, err, body)
 	}
-	return string(said), nil
+	return string(body), nil
 }

@@ -143,8 +143,8 @@ func TestAConnectFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T
 	s.run(`tctl workflow signal --workflow_id agent/echo --name alarm`)
 	s.shows(agentState, `"alarms":1`)
 	require.Contains(t, s.run(agentState), `"state":"sleeping"`)
-	said := s.run(`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`)
-	require.Contains(t, said, "state:awake")
+	text := s.run(`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`)
+	require.Contains(t, text, "state:awake")
 	require.Contains(t, s.run(agentState), `"state":"awake"`)
 }
 

@@ -56,8 +56,8 @@ func (l *lane) explain(ctx context.Context, id string, err error) error {
 	agentState, agentStateErr := l.company.Starter.AgentState(ctx, l.agent.Handle)
 	record, nightErr := memory.One[*dream.Record](ctx, l.company.Store, l.agent.ID, id)
 	events, eventsErr := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
-	said, _ := json.Marshal(map[string]any{"life": agentState, "night": record, "last": events[max(0, len(events)-6):]})
-	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, said), agentStateErr, nightErr, eventsErr)
+	body, _ := json.Marshal(map[string]any{"life": agentState, "night": record, "last": events[max(0, len(events)-6):]})
+	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, body), agentStateErr, nightErr, eventsErr)
 }
 
 // leave ends whatever holds the agent awake, and waits until it sleeps. Nothing may have been dreamt meanwhile.
@@ -111,8 +111,8 @@ func (l *lane) undisturbed(ctx context.Context) error {
 		}
 		for _, s := range l.awake {
 			if e.At.After(s.from) && e.At.Before(s.to) {
-				said, _ := json.Marshal(e)
-				faults = append(faults, fmt.Errorf("held awake from %s to %s, and then: %s", s.from, s.to, said))
+				body, _ := json.Marshal(e)
+				faults = append(faults, fmt.Errorf("held awake from %s to %s, and then: %s", s.from, s.to, body))
 			}
 		}
 	}

@@ -59,9 +59,9 @@ func (r *room) wakes(agent dream.Agent) []event.DreamInterrupted {
 	r.t.Helper()
 	var all []event.DreamInterrupted
 	for _, e := range r.events(agent, event.DreamInterrupted{}) {
-		var told event.DreamInterrupted
-		require.NoError(r.t, json.Unmarshal(e.Data, &told))
-		all = append(all, told)
+		var result event.DreamInterrupted
+		require.NoError(r.t, json.Unmarshal(e.Data, &result))
+		all = append(all, result)
 	}
 	return all
 }

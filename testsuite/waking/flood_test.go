@@ -60,10 +60,10 @@ func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 		require.Equal(t, workflows.Awake, awoken.State)
 		require.Equal(t, id, awoken.Dream)
 		r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
-		told := r.wakes(agent)
-		require.Len(t, told, rounds+1)
+		result := r.wakes(agent)
+		require.Len(t, result, rounds+1)
 		if after, _ := bus.Misrung(); after > before {
-			stops = append(stops, told[rounds].Stop)
+			stops = append(stops, result[rounds].Stop)
 		}
 		r.leave(agent)
 	}

@@ -18,8 +18,8 @@ import (
 // counted; the histories tell whether the fault was ours.
 func (d *disturbance) trouble() error {
 	var faults []error
-	for _, said := range d.crew.Said() {
-		for line := range strings.Lines(said) {
+	for _, text := range d.crew.Said() {
+		for line := range strings.Lines(text) {
 			switch {
 			case strings.Contains(line, "Workflow panic") && strings.Contains(line, "[TMPRL1100]"):
 				d.tally.Again = append(d.tally.Again, retried(line))
@@ -33,8 +33,8 @@ func (d *disturbance) trouble() error {
 
 // retried is what a line says of a query that is asked again, without its stack.
 func retried(line string) string {
-	said, _, _ := strings.Cut(line, " StackTrace=")
-	return said
+	text, _, _ := strings.Cut(line, " StackTrace=")
+	return text
 }
 
 // replay runs what Temporal recorded of every dream and every life against the code that made it: whatever happened to the

@@ -51,8 +51,8 @@ func interrupt(t *testing.T, run waking.Interruptions) {
 	t.Logf("seed %d", seed)
 	e, w, tally, err := run.Perform(ctx, t)
 	t.Logf("seed %d: %s", seed, tally)
-	for _, said := range tally.Again {
-		t.Logf("asked again: %s", said)
+	for _, text := range tally.Again {
+		t.Logf("asked again: %s", text)
 	}
 	require.NoError(t, err)
 	require.NoError(t, e.Audit())

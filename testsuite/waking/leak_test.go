@@ -94,20 +94,20 @@ func (r *room) remember(handle string) dream.Agent {
 	return agent
 }
 
-// heard collects what a client can read.
-type heard struct {
+// received collects what a client can read.
+type received struct {
 	t   *testing.T
 	all map[string][]byte
 }
 
-func (h *heard) take(where string, what any) {
+func (h *received) take(where string, what any) {
 	h.t.Helper()
 	body, err := json.Marshal(what)
 	require.NoError(h.t, err)
 	h.all[fmt.Sprintf("%s %d", where, len(h.all))] = body
 }
 
-func (h *heard) fails(where string, err error) {
+func (h *received) fails(where string, err error) {
 	h.t.Helper()
 	require.Error(h.t, err, where)
 	h.all[fmt.Sprintf("%s %d", where, len(h.all))] = []byte(err.Error())
@@ -134,7 +134,7 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(r.crew.End)
 	agent := r.remember("sieve")
-	id, h := first(agent), &heard{t: t, all: map[string][]byte{}}
+	id, h := first(agent), &received{t: t, all: map[string][]byte{}}
 
 	for i, k := range []struct {
 		touch
@@ -173,8 +173,8 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 	r.listen(h, agent, id)
 	require.Len(t, r.wakes(agent), 3)
 
-	said, partials := r.marked(agent)
-	require.Positive(t, said, "the journal holds what was dreamt")
+	answer, partials := r.marked(agent)
+	require.Positive(t, answer, "the journal holds what was dreamt")
 	require.Positive(t, partials, "and what was cut off")
 	require.NoError(t, r.crew.Dismiss(0))
 	for _, words := range r.crew.Said() {
@@ -198,7 +198,7 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 }
 
 // listen reads what may be asked of an agent and a dream at any time.
-func (r *room) listen(h *heard, agent dream.Agent, id string) {
+func (r *room) listen(h *received, agent dream.Agent, id string) {
 	r.t.Helper()
 	status, err := r.company.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(r.t, err)

@@ -67,14 +67,14 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 				require.Equal(t, tool.cause, status.Last.Cause)
 				r.until(func() bool {
 					status, err := r.company.Starter.Status(r.ctx, agent.Handle)
-					return err == nil && status.Told == 1
+					return err == nil && status.Recorded == 1
 				}, "the life never tells the store that it knows")
 				r.leave(agent)
 				r.resume(agent)
 				r.ends(id, dream.Completed)
-				told := r.wakes(agent)
-				require.Len(t, told, 1)
-				require.Equal(t, string(tool.cause), told[0].Cause)
+				result := r.wakes(agent)
+				require.Len(t, result, 1)
+				require.Equal(t, string(tool.cause), result[0].Cause)
 			})
 		}
 	})

@@ -80,8 +80,8 @@ func holdRaces(t *testing.T, ground waking.Ground) {
 	t.Helper()
 	score := playRaces(t, waking.Races{}, ground)
 	require.Zero(t, score.Lost, "a step began after the knock")
-	for name, met := range map[string]int{"never ran": score.Never, "was stopped": score.Stopped, "was refused": score.Refused, "was done before": score.Ended} {
-		require.Greater(t, met, score.Total()/400, "a deed that %s must be met often", name)
+	for name, seen := range map[string]int{"never ran": score.Never, "was stopped": score.Stopped, "was refused": score.Refused, "was done before": score.Ended} {
+		require.Greater(t, seen, score.Total()/400, "a deed that %s must be met often", name)
 	}
 }
 

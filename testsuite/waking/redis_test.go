@@ -36,8 +36,8 @@ func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 			r := furnish(t, furniture{redis: server, token: 10 * time.Millisecond})
 			agent := r.hire()
 			id, epochs := first(agent), int64(1)
-			met := !strings.Contains(name, "met")
-			if met {
+			seen := !strings.Contains(name, "met")
+			if seen {
 				r.recorded(r.connect(agent))
 				r.leave(agent)
 				epochs = 2
@@ -61,7 +61,7 @@ func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 				}
 			}
 			comeBack()
-			if met { // otherwise nobody knows what to ask for
+			if seen { // otherwise nobody knows what to ask for
 				require.Equal(t, workflows.Awake, r.recorded(last).State)
 			}
 			r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)

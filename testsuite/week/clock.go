@@ -49,21 +49,21 @@ func (k *Clock) Read(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("ask what time it is in %s: %w", k.workflow, err)
 	}
-	if told := d.GetWorkflowExtendedInfo().GetTimeSkippingInfo().GetCurrentTime(); told != nil {
-		k.ahead.Store(int64(time.Until(told.AsTime())))
+	if result := d.GetWorkflowExtendedInfo().GetTimeSkippingInfo().GetCurrentTime(); result != nil {
+		k.ahead.Store(int64(time.Until(result.AsTime())))
 	}
 	return k.Now(), nil
 }
 
 // Forward lets the workflow skip until its time is to, and returns when it stands there, going in step with the wall again.
 func (k *Clock) Forward(ctx context.Context, to time.Time) error {
-	asked := false
+	requested := false
 	for {
 		now, err := k.Read(ctx)
 		if err != nil || !now.Before(to) {
 			return err
 		}
-		if !asked {
+		if !requested {
 			if err := k.leap(ctx, to.Sub(now)); err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func (k *Clock) Forward(ctx context.Context, to time.Time) error {
 		if err != nil {
 			return err
 		}
-		asked = arrived != enumspb.FAST_FORWARD_POLLING_RESULT_FAST_FORWARD_FAILED
+		requested = arrived != enumspb.FAST_FORWARD_POLLING_RESULT_FAST_FORWARD_FAILED
 	}
 }
 

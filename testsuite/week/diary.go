@@ -46,16 +46,16 @@ func (h *Deployment) Diary(ctx context.Context, agent string) ([]Night, error) {
 	if err != nil {
 		return nil, err
 	}
-	told, err := h.Company.Store.Events(ctx, agent, 0, 0)
+	events, err := h.Company.Store.Events(ctx, agent, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	return Story(memory.As[*dream.Record](items), told)
+	return Story(memory.As[*dream.Record](items), events)
 }
 
 // Story makes nights of records and events. An error says what of them is no story: two sittings at once, an end without a
 // beginning, a dream without an end.
-func Story(records []*dream.Record, told []event.Event) ([]Night, error) {
+func Story(records []*dream.Record, events []event.Event) ([]Night, error) {
 	nights, of := make([]Night, 0, len(records)), map[string]int{}
 	for _, n := range records {
 		of[n.ID] = len(nights)
@@ -63,7 +63,7 @@ func Story(records []*dream.Record, told []event.Event) ([]Night, error) {
 	}
 	under := "" // the dream under way
 	last := time.Time{}
-	for _, e := range told {
+	for _, e := range events {
 		i, ok := of[e.Dream]
 		if !ok {
 			continue
@@ -96,13 +96,13 @@ func Story(records []*dream.Record, told []event.Event) ([]Night, error) {
 	if under != "" {
 		return nil, fmt.Errorf("%s never ended", under)
 	}
-	return nights, whole(nights, told)
+	return nights, whole(nights, events)
 }
 
 // whole checks that every dream has one end, that its record says the same, and that the log has no gap.
-func whole(nights []Night, told []event.Event) error {
+func whole(nights []Night, events []event.Event) error {
 	ends := map[string]dream.Outcome{}
-	for i, e := range told {
+	for i, e := range events {
 		if e.Seq != int64(i+1) {
 			return fmt.Errorf("event %d of the log has the number %d", i+1, e.Seq)
 		}

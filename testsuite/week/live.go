@@ -107,7 +107,7 @@ func (h *Deployment) Live(ctx context.Context, s *Sleeper, namespace string) (*L
 
 // recall takes from store and events what was lived.
 func (g *guests) recall(ctx context.Context) error {
-	g.clients.tell(g.lived)
+	g.clients.report(g.lived)
 	events, err := g.deployment.Company.Store.Events(ctx, g.sleeper.Agent.ID, 0, 0)
 	for _, e := range events {
 		if e.Type == (event.AgentAsleep{}).EventType() {

@@ -138,11 +138,11 @@ func (s *Sleeper) local(at time.Time) string {
 }
 
 func (s *Sleeper) locals(all []time.Time) []string {
-	told := make([]string, len(all))
+	lines := make([]string, len(all))
 	for i, at := range all {
-		told[i] = s.local(at)
+		lines[i] = s.local(at)
 	}
-	return told
+	return lines
 }
 
 func latest(a, b time.Time) time.Time {

@@ -141,13 +141,13 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 		return &dream.Record{Head: dream.Head{ID: id}, Run: "run", Outcome: dream.Completed}
 	}
 	tell := func(payloads ...any) []event.Event {
-		var told []event.Event
+		var events []event.Event
 		for i := 0; i < len(payloads); i += 2 {
 			e := event.New(fmt.Sprint(i), "a", payloads[i].(string), autumn.Add(time.Duration(i)*time.Minute), payloads[i+1].(event.Payload))
-			e.Seq = int64(len(told) + 1)
-			told = append(told, e)
+			e.Seq = int64(len(events) + 1)
+			events = append(events, e)
 		}
-		return told
+		return events
 	}
 	started, ended := event.DreamStarted{}, event.DreamEnded{Outcome: dream.Completed}
 	woken, resumed := event.DreamInterrupted{}, event.DreamResumed{}
@@ -155,7 +155,7 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 	nights, err := Story(two, tell("one", started, "one", woken, "one", resumed, "one", ended, "two", started, "two", ended))
 	require.NoError(t, err)
 	require.Len(t, nights[0].Stretches, 2)
-	for name, told := range map[string][]event.Event{
+	for name, events := range map[string][]event.Event{
 		"two at once":              tell("one", started, "two", started, "one", ended, "two", ended),
 		"one without an end":       tell("one", started, "one", ended, "two", started),
 		"one ends twice":           tell("one", started, "one", ended, "one", ended, "two", started, "two", ended),
@@ -166,7 +166,7 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 		"nothing is told of one":   tell("two", started, "two", ended),
 		"the last one never ended": tell("one", started, "one", ended, "two", started, "two", woken),
 	} {
-		_, err := Story(two, told)
+		_, err := Story(two, events)
 		require.Error(t, err, name)
 	}
 }

@@ -71,8 +71,8 @@ func (s *visitors) behind(by time.Duration) {
 	}
 }
 
-// tell copies what was noted into what was lived.
-func (s *visitors) tell(l *Lived) {
+// report copies what was noted into what was lived.
+func (s *visitors) report(l *Lived) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.Held, l.Actives, l.Wakes = s.held, s.actives, s.wakes

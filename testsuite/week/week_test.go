@@ -152,7 +152,7 @@ func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *w
 	status, err := s.Company.Store.Status(ctx, a.Agent.ID, l.End)
 	require.NoError(t, err)
 	require.Equal(t, status.Epoch, l.AgentState.Epoch, "%s: its life knows the newest wake", who)
-	require.Equal(t, status.Epoch, status.Told, "%s: and the store that it does", who)
+	require.Equal(t, status.Epoch, status.Recorded, "%s: and the store that it does", who)
 	require.Equal(t, l.Wakes, l.AgentState.Wakes, "%s: every wake was counted once", who)
 	require.EqualValues(t, l.Wakes, status.Epoch, who)
 	journal, err := s.Company.Store.Count(ctx, memory.Query{Agent: a.Agent.ID, Kinds: []dream.Kind{dream.KindJournal}})

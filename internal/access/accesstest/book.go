@@ -132,9 +132,9 @@ func (b *Book) Claim(_ context.Context, c access.Claim) (*access.Answered, error
 	case p.answer == nil:
 		return nil, access.ErrLost
 	}
-	said := *p.answer
-	said.Body, said.Header = bytes.Clone(said.Body), maps.Clone(said.Header)
-	return &said, nil
+	answer := *p.answer
+	answer.Body, answer.Header = bytes.Clone(answer.Body), maps.Clone(answer.Header)
+	return &answer, nil
 }
 
 // Renew lets a claim block its twin for longer.

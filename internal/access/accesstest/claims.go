@@ -23,9 +23,9 @@ var done = access.Answered{
 
 func claim(t *testing.T, s access.Store, c access.Claim) *access.Answered {
 	t.Helper()
-	said, err := s.Claim(t.Context(), c)
+	answer, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
-	return said
+	return answer
 }
 
 func answer(t *testing.T, s access.Store, c access.Claim, a *access.Answered) {
@@ -205,13 +205,13 @@ func late(t *testing.T, s access.Store) {
 	answer(t, s, other, &done)
 	other.Digest = "e"
 	busy(t, s, other)
-	gone := aClaim(noon)
-	gone.Name = "gone"
-	answer(t, s, gone, &done)
-	require.Equal(t, &done, claim(t, s, gone))
-	gone.Name = "never"
-	answer(t, s, gone, nil)
-	require.Nil(t, claim(t, s, gone))
+	removed := aClaim(noon)
+	removed.Name = "gone"
+	answer(t, s, removed, &done)
+	require.Equal(t, &done, claim(t, s, removed))
+	removed.Name = "never"
+	answer(t, s, removed, nil)
+	require.Nil(t, claim(t, s, removed))
 }
 
 func bytesKept(t *testing.T, s access.Store) {
@@ -256,16 +256,16 @@ func OneDoesIt(ctx context.Context, here, there access.Store) error {
 			all.Go(func() { _, faults[n] = []access.Store{here, there}[n%2].Claim(ctx, c) })
 		}
 		all.Wait()
-		told := 0
+		count := 0
 		for _, err := range faults {
 			if err == nil {
-				told++
+				count++
 			} else if !errors.Is(err, access.ErrBusy) {
 				return err
 			}
 		}
-		if told != 1 {
-			return fmt.Errorf("round %d: %d of %d were told to do it", round, told, many)
+		if count != 1 {
+			return fmt.Errorf("round %d: %d of %d were told to do it", round, count, many)
 		}
 	}
 	return nil
@@ -287,8 +287,8 @@ func AnswersAreErased(t *testing.T, s Forgetful) {
 	require.Nil(t, claim(t, s, waits))
 	_, err := s.Forget(t.Context(), "echo", "nobody")
 	require.NoError(t, err)
-	gone := access.Erased()
-	require.Equal(t, &gone, claim(t, s, said))
+	removed := access.Erased()
+	require.Equal(t, &removed, claim(t, s, said))
 	busy(t, s, waits)
 	answer(t, s, waits, &done)
 	require.Equal(t, &done, claim(t, s, waits), "what is said from now on quotes nothing that was erased before")

@@ -183,8 +183,8 @@ func likeTheModel(t *testing.T, s access.Store) {
 			want, wrong := model.Claim(t.Context(), c)
 			got, err := s.Claim(t.Context(), c)
 			require.Equal(t, want, got, step)
-			for _, known := range []error{nil, access.ErrBusy, access.ErrOther, access.ErrLost} {
-				require.Equal(t, errors.Is(wrong, known), errors.Is(err, known), "step %d: %v, and the model says %v", step, err, wrong)
+			for _, existing := range []error{nil, access.ErrBusy, access.ErrOther, access.ErrLost} {
+				require.Equal(t, errors.Is(wrong, existing), errors.Is(err, existing), "step %d: %v, and the model says %v", step, err, wrong)
 			}
 			if got == nil && err == nil {
 				status[[2]string{c.Scope, c.Name}] = c
@@ -197,11 +197,11 @@ func likeTheModel(t *testing.T, s access.Store) {
 			continue
 		}
 		delete(status, [2]string{c.Scope, c.Name})
-		var said *access.Answered
+		var answer *access.Answered
 		if r.IntN(3) > 0 {
-			said = &access.Answered{Status: 200 + step, Type: "text/plain", Body: []byte(fmt.Sprint(step))}
+			answer = &access.Answered{Status: 200 + step, Type: "text/plain", Body: []byte(fmt.Sprint(step))}
 		}
-		require.NoError(t, model.Answer(t.Context(), mine, said))
-		require.NoError(t, s.Answer(t.Context(), mine, said))
+		require.NoError(t, model.Answer(t.Context(), mine, answer))
+		require.NoError(t, s.Answer(t.Context(), mine, answer))
 	}
 }

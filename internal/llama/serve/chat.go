@@ -41,15 +41,15 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		id: fmt.Sprintf("chatcmpl-%d", s.number.Add(1)), created: s.options.Now().Unix(),
 	}
 	_ = x.out.SetReadDeadline(time.Time{}) // the request has been read; an answer may take longer than reading it
-	told, err := s.options.Engine.Answer(ctx, ask, x.hear)
+	generation, err := s.options.Engine.Answer(ctx, ask, x.hear)
 	switch {
 	case err != nil && r.Context().Err() != nil: // nobody listens
 	case err != nil:
 		x.fail(faultOf(err))
 	case q.Stream:
-		x.finish(told)
+		x.finish(generation)
 	default:
-		x.whole(told)
+		x.whole(generation)
 	}
 }
 
@@ -111,17 +111,17 @@ func (x *exchange) line(text string) bool {
 }
 
 // finish ends a stream.
-func (x *exchange) finish(told llama.Told) {
-	last := x.frame("chat.completion.chunk", []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": reason(told.Finish)}})
-	if told.Steered != "" {
-		last["steered"] = told.Steered
+func (x *exchange) finish(generation llama.Generation) {
+	last := x.frame("chat.completion.chunk", []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": reason(generation.Finish)}})
+	if generation.Steered != "" {
+		last["steered"] = generation.Steered
 	}
 	if !x.begin() || !x.event(last) {
 		return
 	}
 	if x.q.Options.IncludeUsage {
 		end := x.frame("chat.completion.chunk", []any{})
-		end["usage"] = usage(told)
+		end["usage"] = usage(generation)
 		if !x.event(end) {
 			return
 		}
@@ -130,17 +130,17 @@ func (x *exchange) finish(told llama.Told) {
 }
 
 // whole sends an answer at once.
-func (x *exchange) whole(told llama.Told) {
+func (x *exchange) whole(generation llama.Generation) {
 	choice := map[string]any{
-		"index": 0, "message": map[string]any{"role": "assistant", "content": told.Text}, "finish_reason": reason(told.Finish), "logprobs": nil,
+		"index": 0, "message": map[string]any{"role": "assistant", "content": generation.Text}, "finish_reason": reason(generation.Finish), "logprobs": nil,
 	}
 	if x.q.LogProbs {
 		choice["logprobs"] = odds(x.tokens)
 	}
 	answer := x.frame("chat.completion", []any{choice})
-	answer["usage"] = usage(told)
-	if told.Steered != "" {
-		answer["steered"] = told.Steered
+	answer["usage"] = usage(generation)
+	if generation.Steered != "" {
+		answer["steered"] = generation.Steered
 	}
 	_ = x.out.SetWriteDeadline(x.server.options.Now().Add(writeWait))
 	reply(x.w, http.StatusOK, answer)
@@ -163,7 +163,7 @@ func reason(f inference.Finish) string {
 	return "stop"
 }
 
-func usage(t llama.Told) map[string]any {
+func usage(t llama.Generation) map[string]any {
 	return map[string]any{
 		"prompt_tokens": t.Read, "completion_tokens": t.Made, "total_tokens": t.Read + t.Made,
 		"prompt_tokens_details": map[string]any{"cached_tokens": t.Known},

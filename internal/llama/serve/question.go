@@ -92,14 +92,14 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &parts); err != nil {
 		return errors.New("content must be a text or a list of parts")
 	}
-	var said []string
+	var texts []string
 	for _, p := range parts {
 		if p.Type != "text" {
 			return fmt.Errorf("content has a part of type %q; this model reads only text", p.Type)
 		}
-		said = append(said, p.Text)
+		texts = append(texts, p.Text)
 	}
-	*c = content(strings.Join(said, "\n"))
+	*c = content(strings.Join(texts, "\n"))
 	return nil
 }
 

@@ -31,7 +31,7 @@ const (
 
 // Engine is what answers; *llama.Engine is one.
 type Engine interface {
-	Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Told, error)
+	Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Generation, error)
 	Shape() llama.Shape
 	Vectors() []string
 }
@@ -96,10 +96,10 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 // Serve answers until the context ends; then it takes no more, lets answers under way come to their end for as long as the
 // drain lasts, and cuts the rest at a token.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	gone := make(chan error, 1)
-	go func() { gone <- s.http.Serve(l) }()
+	removed := make(chan error, 1)
+	go func() { removed <- s.http.Serve(l) }()
 	select {
-	case err := <-gone:
+	case err := <-removed:
 		s.end()
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
@@ -110,7 +110,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	wait, over := context.WithTimeout(context.WithoutCancel(ctx), s.options.Drain+writeWait)
 	defer over()
 	err := s.http.Shutdown(wait)
-	if served := <-gone; !errors.Is(served, http.ErrServerClosed) {
+	if served := <-removed; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}
 	return err

@@ -41,13 +41,13 @@ func (p *parrot) last() llama.Ask {
 	return p.asked[len(p.asked)-1]
 }
 
-func (p *parrot) Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Told, error) {
+func (p *parrot) Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Generation, error) {
 	p.mu.Lock()
 	p.asked = append(p.asked, a)
 	p.mu.Unlock()
-	told := llama.Told{Finish: inference.Stopped, Read: 11, Known: 4}
+	generation := llama.Generation{Finish: inference.Stopped, Read: 11, Known: 4}
 	if a.Steering != nil {
-		told.Steered = a.Steering.String()
+		generation.Steered = a.Steering.String()
 	}
 	for i, word := range p.words {
 		if i == 1 && p.hold != nil {
@@ -57,24 +57,24 @@ func (p *parrot) Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) 
 			}
 		}
 		if ctx.Err() != nil {
-			told.Finish = inference.Cut
-			return told, context.Cause(ctx)
+			generation.Finish = inference.Cut
+			return generation, context.Cause(ctx)
 		}
-		if told.Made == a.MaxTokens {
-			told.Finish = inference.Length
+		if generation.Made == a.MaxTokens {
+			generation.Finish = inference.Length
 			break
 		}
-		told.Text, told.Made, told.Pieces = told.Text+word, told.Made+1, told.Pieces+1
+		generation.Text, generation.Made, generation.Pieces = generation.Text+word, generation.Made+1, generation.Pieces+1
 		token := llama.Token{Text: word, LogProb: -.5}
 		for range a.Top {
 			token.Top = append(token.Top, llama.Token{Text: word, LogProb: -.5})
 		}
 		if !say(llama.Piece{Text: word, Tokens: []llama.Token{token}}) {
-			told.Finish = inference.Halted
-			return told, nil
+			generation.Finish = inference.Halted
+			return generation, nil
 		}
 	}
-	return told, p.fail
+	return generation, p.fail
 }
 
 // stage is a server with its parrot and a client of somebody else's making.
@@ -109,10 +109,10 @@ func TestAStrangersClientIsAnswered(t *testing.T) {
 	require.Len(t, a.Choices[0].LogProbs.Content, 3)
 	require.InDelta(t, -.5, a.Choices[0].LogProbs.Content[0].LogProb, 1e-6)
 	require.Len(t, a.Choices[0].LogProbs.Content[0].TopLogProbs, 2)
-	asked := p.last()
-	require.Equal(t, []string{"x"}, asked.Stop)
-	require.Equal(t, 9, asked.MaxTokens)
-	require.Equal(t, "temperature=0.7 top_p=0.9 seed=0", strings.ReplaceAll(asked.Sampling.String(), "0.699999988079071", "0.7"))
+	request := p.last()
+	require.Equal(t, []string{"x"}, request.Stop)
+	require.Equal(t, 9, request.MaxTokens)
+	require.Equal(t, "temperature=0.7 top_p=0.9 seed=0", strings.ReplaceAll(request.Sampling.String(), "0.699999988079071", "0.7"))
 
 	r.MaxCompletionTokens = 2
 	a, err = client.CreateChatCompletion(t.Context(), r)
@@ -178,9 +178,9 @@ func post(t *testing.T, web *httptest.Server, body string, head ...string) (int,
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, res.Body.Close()) }()
-	var told map[string]any
-	require.NoError(t, json.NewDecoder(res.Body).Decode(&told))
-	return res.StatusCode, told
+	var values map[string]any
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&values))
+	return res.StatusCode, values
 }
 
 func TestARequestIsSteeredByOurFieldOrByTheNameOfTheModel(t *testing.T) {
@@ -188,34 +188,34 @@ func TestARequestIsSteeredByOurFieldOrByTheNameOfTheModel(t *testing.T) {
 	p := &parrot{words: []string{"Hm"}}
 	alpha := .4
 	_, web := stage(t, p, Options{Steer: inference.Steers{From: 6, To: 18, Alpha: &alpha}})
-	const said = `"messages":[{"role":"user","content":"Hello."}]`
+	const answer = `"messages":[{"role":"user","content":"Hello."}]`
 	for _, c := range []struct{ body, want string }{
-		{`{"model":"small",` + said + `}`, ""},
-		{`{"model":"small+bright",` + said + `}`, "bright x 0.4 at layers 6-18"},
-		{`{"model":"small",` + said + `,"steering":{"vector":"dark"}}`, "dark x 0.4 at layers 6-18"},
-		{`{"model":"small",` + said + `,"steering":{"vector":"dark","alpha":-0.2,"layers":[11]}}`, "dark x -0.2 at layer 11"},
-		{`{"model":"small+bright",` + said + `,"steering":{"alpha":0.1,"layers":[3,5]}}`, "bright x 0.1 at layers 3-5"},
-		{`{"model":"small+bright",` + said + `,"steering":{"alpha":0}}`, ""},
+		{`{"model":"small",` + answer + `}`, ""},
+		{`{"model":"small+bright",` + answer + `}`, "bright x 0.4 at layers 6-18"},
+		{`{"model":"small",` + answer + `,"steering":{"vector":"dark"}}`, "dark x 0.4 at layers 6-18"},
+		{`{"model":"small",` + answer + `,"steering":{"vector":"dark","alpha":-0.2,"layers":[11]}}`, "dark x -0.2 at layer 11"},
+		{`{"model":"small+bright",` + answer + `,"steering":{"alpha":0.1,"layers":[3,5]}}`, "bright x 0.1 at layers 3-5"},
+		{`{"model":"small+bright",` + answer + `,"steering":{"alpha":0}}`, ""},
 	} {
-		status, told := post(t, web, c.body)
-		require.Equal(t, http.StatusOK, status, "%v", told)
+		status, values := post(t, web, c.body)
+		require.Equal(t, http.StatusOK, status, "%v", values)
 		if c.want == "" {
 			require.Nil(t, p.last().Steering, c.body)
-			require.NotContains(t, told, "steered")
+			require.NotContains(t, values, "steered")
 			continue
 		}
 		require.Equal(t, c.want, p.last().Steering.String())
-		require.Equal(t, c.want, told["steered"])
+		require.Equal(t, c.want, values["steered"])
 	}
 	_, plain := stage(t, p, Options{})
-	_, _ = post(t, plain, `{"model":"small+dark",`+said+`}`)
+	_, _ = post(t, plain, `{"model":"small+dark",`+answer+`}`)
 	require.Equal(t, "dark x 1.5 at layer 11", p.last().Steering.String(), "16 of 32 is 11 of 22")
 }
 
 func TestWhatIsWrongIsToldInTheShapeOfTheWire(t *testing.T) {
 	t.Parallel()
 	_, web := stage(t, &parrot{words: []string{"Hm"}}, Options{})
-	const said = `"model":"small","messages":[{"role":"user","content":"Hello."}]`
+	const answer = `"model":"small","messages":[{"role":"user","content":"Hello."}]`
 	for _, c := range []struct {
 		body   string
 		status int
@@ -225,30 +225,30 @@ func TestWhatIsWrongIsToldInTheShapeOfTheWire(t *testing.T) {
 		{`{`, 400, nil, "cannot be read"},
 		{`{"model":"small","messages":"x"}`, 400, "messages", "cannot be read"},
 		{`{"model":"small"}`, 400, "messages", "at least one"},
-		{`{"model":"large",` + said[16:] + `}`, 404, "model", "small+bright"},
+		{`{"model":"large",` + answer[16:] + `}`, 404, "model", "small+bright"},
 		{`{"model":"small","messages":[{"role":"tool","content":"x"}]}`, 400, "messages[0].role", "none of"},
 		{`{"model":"small","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, nil, "only text"},
-		{`{` + said + `,"n":2}`, 400, "n", "one answer"},
-		{`{` + said + `,"tools":[{}]}`, 400, "tools", "no tools"},
-		{`{` + said + `,"presence_penalty":1}`, 400, "presence_penalty", "0 is accepted"},
-		{`{` + said + `,"top_logprobs":3}`, 400, "top_logprobs", "logprobs: true"},
-		{`{` + said + `,"logprobs":true,"top_logprobs":21}`, 400, "top_logprobs", "20"},
-		{`{` + said + `,"response_format":{"type":"json_object"}}`, 400, "response_format", "json_schema"},
-		{`{` + said + `,"steering":{}}`, 400, "steering.vector", "names no vector"},
-		{`{` + said + `,"steering":{"vector":"dark","layers":[5,3]}}`, 400, "steering.layers", "first and the last"},
-		{`{` + said + `,"steering":{"vector":"dark","alpha":1e9}}`, 400, "steering", "between -100 and 100"},
+		{`{` + answer + `,"n":2}`, 400, "n", "one answer"},
+		{`{` + answer + `,"tools":[{}]}`, 400, "tools", "no tools"},
+		{`{` + answer + `,"presence_penalty":1}`, 400, "presence_penalty", "0 is accepted"},
+		{`{` + answer + `,"top_logprobs":3}`, 400, "top_logprobs", "logprobs: true"},
+		{`{` + answer + `,"logprobs":true,"top_logprobs":21}`, 400, "top_logprobs", "20"},
+		{`{` + answer + `,"response_format":{"type":"json_object"}}`, 400, "response_format", "json_schema"},
+		{`{` + answer + `,"steering":{}}`, 400, "steering.vector", "names no vector"},
+		{`{` + answer + `,"steering":{"vector":"dark","layers":[5,3]}}`, 400, "steering.layers", "first and the last"},
+		{`{` + answer + `,"steering":{"vector":"dark","alpha":1e9}}`, 400, "steering", "between -100 and 100"},
 		{`{"x":"` + strings.Repeat("a", bodyLimit) + `"}`, 413, nil, "bytes"},
 	} {
-		status, told := post(t, web, c.body)
-		wrong := told["error"].(map[string]any)
-		require.Equal(t, c.status, status, "%v", told)
-		require.Equal(t, c.param, wrong["param"], "%v", told)
+		status, values := post(t, web, c.body)
+		wrong := values["error"].(map[string]any)
+		require.Equal(t, c.status, status, "%v", values)
+		require.Equal(t, c.param, wrong["param"], "%v", values)
 		require.Contains(t, wrong["message"], c.says)
 		require.NotEmpty(t, wrong["type"])
 	}
-	status, _ := post(t, web, `{`+said+`}`, "Content-Type", "text/plain")
+	status, _ := post(t, web, `{`+answer+`}`, "Content-Type", "text/plain")
 	require.Equal(t, http.StatusUnsupportedMediaType, status)
-	status, _ = post(t, web, `{`+said+`}`, "Origin", "https://evil.example")
+	status, _ = post(t, web, `{`+answer+`}`, "Origin", "https://evil.example")
 	require.Equal(t, http.StatusForbidden, status)
 }
 
@@ -256,16 +256,16 @@ func TestPartsOfAContentAndUnknownFieldsAreTaken(t *testing.T) {
 	t.Parallel()
 	p := &parrot{words: []string{"Hm"}}
 	_, web := stage(t, p, Options{})
-	status, told := post(t, web, `{"model":"small","store":false,"max_tokens":7,"min_p":0.1,"stop":"End","messages":[`+
+	status, values := post(t, web, `{"model":"small","store":false,"max_tokens":7,"min_p":0.1,"stop":"End","messages":[`+
 		`{"role":"developer","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]}],`+
 		`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"string"}}}}`)
-	require.Equal(t, http.StatusOK, status, "%v", told)
-	asked := p.last()
-	require.Equal(t, []inference.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "One.\nTwo."}}, asked.Messages)
-	require.Equal(t, 7, asked.MaxTokens)
-	require.Equal(t, []string{"End"}, asked.Stop)
-	require.Equal(t, "min_p=0.1", asked.Sampling.String())
-	require.JSONEq(t, `{"type":"string"}`, string(asked.Schema.JSON))
+	require.Equal(t, http.StatusOK, status, "%v", values)
+	request := p.last()
+	require.Equal(t, []inference.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "One.\nTwo."}}, request.Messages)
+	require.Equal(t, 7, request.MaxTokens)
+	require.Equal(t, []string{"End"}, request.Stop)
+	require.Equal(t, "min_p=0.1", request.Sampling.String())
+	require.JSONEq(t, `{"type":"string"}`, string(request.Schema.JSON))
 }
 
 func TestFailuresOfTheEngineAreStatuses(t *testing.T) {
@@ -274,9 +274,9 @@ func TestFailuresOfTheEngineAreStatuses(t *testing.T) {
 		inference.BadRequest: 400, inference.RateLimited: 429, inference.Unavailable: 503, inference.Broken: 500,
 	} {
 		_, web := stage(t, &parrot{fail: &inference.Failure{Kind: kind, Message: "so it is"}}, Options{})
-		got, told := post(t, web, `{"model":"small","messages":[{"role":"user","content":"Hello."}]}`)
+		got, values := post(t, web, `{"model":"small","messages":[{"role":"user","content":"Hello."}]}`)
 		require.Equal(t, status, got)
-		require.Equal(t, "so it is", told["error"].(map[string]any)["message"])
+		require.Equal(t, "so it is", values["error"].(map[string]any)["message"])
 	}
 }
 
@@ -299,9 +299,9 @@ func TestAKeyIsWantedOfEveryRequest(t *testing.T) {
 	client, web := stage(t, &parrot{words: []string{"Hm"}}, Options{Key: "sesame"})
 	_, err := client.CreateChatCompletion(t.Context(), hello("small"))
 	require.NoError(t, err)
-	status, told := post(t, web, `{}`, "Authorization", "Bearer guess")
+	status, values := post(t, web, `{}`, "Authorization", "Bearer guess")
 	require.Equal(t, http.StatusUnauthorized, status)
-	require.NotContains(t, told["error"].(map[string]any)["message"], "sesame")
+	require.NotContains(t, values["error"].(map[string]any)["message"], "sesame")
 }
 
 func TestAnAddressThatOthersReachNeedsAKey(t *testing.T) {

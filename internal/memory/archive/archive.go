@@ -111,12 +111,12 @@ func (p *reading) open() error {
 			return nil
 		}
 	}
-	var said struct {
+	var answer struct {
 		Oneiros string `json:"oneiros"`
 		Version int    `json:"version"`
 	}
-	if json.Unmarshal(line, &said) == nil && said.Oneiros == "archive" && said.Version > Version {
-		return fmt.Errorf("%w: it is of version %d and this program reads up to %d", ErrNewer, said.Version, Version)
+	if json.Unmarshal(line, &answer) == nil && answer.Oneiros == "archive" && answer.Version > Version {
+		return fmt.Errorf("%w: it is of version %d and this program reads up to %d", ErrNewer, answer.Version, Version)
 	}
 	return fmt.Errorf("%w: it does not begin with %s", ErrNone, opening[:len(opening)-1])
 }

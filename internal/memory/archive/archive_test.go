@@ -29,7 +29,7 @@ var tiny = memorytest.Size{Agents: 1, Items: 4, Events: 2, Attempts: 5, Dim: 2}
 func write(t testing.TB, records []memory.Record) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	_, err := archive.Write(&b, memorytest.Told(records))
+	_, err := archive.Write(&b, memorytest.Fill(records))
 	require.NoError(t, err)
 	return b.Bytes()
 }
@@ -62,7 +62,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 func TestAnArchiveIsCounted(t *testing.T) {
 	t.Parallel()
 	made := memorytest.Deployment(1, small)
-	tally, err := archive.Count(memorytest.Told(made))
+	tally, err := archive.Count(memorytest.Fill(made))
 	require.NoError(t, err)
 	require.Equal(t, len(made), tally.Records())
 	require.Equal(t, 24, tally.Items)
@@ -70,7 +70,7 @@ func TestAnArchiveIsCounted(t *testing.T) {
 	require.Equal(t, 20, tally.Attempts)
 	require.Greater(t, tally.Revisions, tally.Items)
 	var b bytes.Buffer
-	same, err := archive.Write(&b, memorytest.Told(made))
+	same, err := archive.Write(&b, memorytest.Fill(made))
 	require.NoError(t, err)
 	require.Equal(t, tally, same)
 	require.Contains(t, b.String(), tally.SHA256)
@@ -205,9 +205,9 @@ func TestNumbersOfRevisionsAreToldOnlyWhereTheyLeaveSomeOut(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, records, got)
 	}
-	for _, told := range [][]int{{1}, {-1}, {0, 2}, {0, 1}, {3, 4}, {5, 3}} {
-		_, err := archive.Count(memorytest.Told(item(told...)))
-		require.ErrorContains(t, err, "is numbered", told)
+	for _, result := range [][]int{{1}, {-1}, {0, 2}, {0, 1}, {3, 4}, {5, 3}} {
+		_, err := archive.Count(memorytest.Fill(item(result...)))
+		require.ErrorContains(t, err, "is numbered", result)
 	}
 	file := strings.Replace(string(write(t, item(0, 3))), `"version":4`, `"version":3`, 1)
 	_, err := read(strings.NewReader(file))
@@ -219,11 +219,11 @@ func TestTwoKeysOfOneHashAreRefused(t *testing.T) {
 	body := func(id string) memory.Record {
 		return memory.Record{Key: &memory.KeptKey{ID: id, Hash: "h", Body: memory.Raw(`{"id":"` + id + `","hash":"h"}`)}}
 	}
-	_, err := archive.Count(memorytest.Told([]memory.Record{body("a"), body("b")}))
+	_, err := archive.Count(memorytest.Fill([]memory.Record{body("a"), body("b")}))
 	require.ErrorContains(t, err, "two keys")
 	wrong := body("a")
 	wrong.Key.Hash = "other"
-	_, err = archive.Count(memorytest.Told([]memory.Record{wrong}))
+	_, err = archive.Count(memorytest.Fill([]memory.Record{wrong}))
 	require.ErrorContains(t, err, "of another hash")
 }
 
@@ -234,11 +234,11 @@ func TestWhetherKeysAreRequiredIsToldOnlyWhereTheKeysDoNotSayIt(t *testing.T) {
 		return memory.Record{Access: &memory.KeptAccess{KeysRequired: required}}
 	}
 	for _, right := range [][]memory.Record{{says(true)}, {key, says(false)}} {
-		_, err := archive.Count(memorytest.Told(right))
+		_, err := archive.Count(memorytest.Fill(right))
 		require.NoError(t, err)
 	}
 	for _, wrong := range [][]memory.Record{{says(false)}, {key, says(true)}, {says(true), says(true)}, {says(true), key}} {
-		_, err := archive.Count(memorytest.Told(wrong))
+		_, err := archive.Count(memorytest.Fill(wrong))
 		require.Error(t, err)
 	}
 }
@@ -246,7 +246,7 @@ func TestWhetherKeysAreRequiredIsToldOnlyWhereTheKeysDoNotSayIt(t *testing.T) {
 func TestAFaultOfTheDiskIsToldAsItIs(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is full")
-	_, err := archive.Write(failing{broken}, memorytest.Told(memorytest.Deployment(1, small)))
+	_, err := archive.Write(failing{broken}, memorytest.Fill(memorytest.Deployment(1, small)))
 	require.ErrorIs(t, err, broken)
 	_, err = read(iotest.ErrReader(broken))
 	require.ErrorIs(t, err, broken)
@@ -269,11 +269,11 @@ func TestRecordsOutOfPlaceAreRefused(t *testing.T) {
 			continue // in whatever order they came
 		}
 		swapped := append(append(append([]memory.Record{}, made[:i-1]...), made[i], made[i-1]), made[i+1:]...)
-		_, err := archive.Count(memorytest.Told(swapped))
+		_, err := archive.Count(memorytest.Fill(swapped))
 		require.Error(t, err, "records %d and %d", i-1, i)
 	}
 	for _, none := range []memory.Record{{}, {Feed: made[0].Feed, Answer: &memory.KeptAnswer{Step: "s"}}} {
-		_, err := archive.Count(memorytest.Told([]memory.Record{none}))
+		_, err := archive.Count(memorytest.Fill([]memory.Record{none}))
 		require.Error(t, err)
 	}
 }
@@ -285,7 +285,7 @@ func TestATextThatIsNotUTF8IsRefused(t *testing.T) {
 		{Note: &memory.KeptNote{Agent: "a\xff", Dream: "d", Key: "k", Value: []byte{}}},
 		{Attempt: &memory.KeptAttempt{Step: "s", Attempt: 1, Model: "m\xff"}},
 	} {
-		_, err := archive.Count(memorytest.Told([]memory.Record{r}))
+		_, err := archive.Count(memorytest.Fill([]memory.Record{r}))
 		require.ErrorContains(t, err, "UTF-8")
 	}
 }

@@ -81,8 +81,8 @@ func plus(a, b budget.Micros) budget.Micros {
 }
 
 func (b *book) account(a memory.KeptAccount) error {
-	s, known := b.sums[a.Scope]
-	if !known || a.Reserved != s.reserved || a.Spent != s.spent {
+	s, found := b.sums[a.Scope]
+	if !found || a.Reserved != s.reserved || a.Spent != s.spent {
 		return fmt.Errorf("account %q says that %d micro-dollars are reserved and %d spent; its attempts come to %d and %d",
 			a.Scope, a.Reserved, a.Spent, s.reserved, s.spent)
 	}

@@ -71,8 +71,8 @@ func (k *rules) agent(a memory.KeptAgent) error {
 
 // key refuses one whose body says something else than what a store finds it by.
 func (k *rules) key(r memory.KeptKey) error {
-	var said struct{ ID, Hash string }
-	if err := json.Unmarshal(r.Body, &said); err != nil || said.ID != r.ID || said.Hash != r.Hash {
+	var answer struct{ ID, Hash string }
+	if err := json.Unmarshal(r.Body, &answer); err != nil || answer.ID != r.ID || answer.Hash != r.Hash {
 		return fmt.Errorf("the body of key %q is not of it, or of another hash", r.ID)
 	}
 	if k.hashes[r.Hash] {

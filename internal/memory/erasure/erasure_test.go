@@ -169,18 +169,18 @@ func TestForgettingWhatWasDerivedLeavesWhereItCameFrom(t *testing.T) {
 
 func TestAnAnswerInTheSameConversationRepeatsNoWord(t *testing.T) {
 	t.Parallel()
-	asked := episode("e", "My locker is 4931, of all numbers")
-	asked.Session = "s"
+	request := episode("e", "My locker is 4931, of all numbers")
+	request.Session = "s"
 	answer := episode("a", "Locker: 4931. I have written that down.")
 	answer.Session, answer.Taint = "s", dream.FromAgent
 	other := episode("o", "4931 steps lead up there")
-	plan := find(t, erasure.Request{IDs: []string{"e"}}, asked, answer)
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, request, answer)
 	require.Len(t, plan.Scrub, 1)
-	plan = find(t, erasure.Request{IDs: []string{"e"}}, asked, other)
+	plan = find(t, erasure.Request{IDs: []string{"e"}}, request, other)
 	require.Empty(t, plan.Scrub, "a number that somebody else said by himself")
 	exchange := episode("x", "user: 4931 steps lead up there\nassistant: That is a long climb.")
 	exchange.Session, exchange.Taint, exchange.Speaker = "s", dream.FromAgent, "user"
-	plan = find(t, erasure.Request{IDs: []string{"e"}}, asked, exchange)
+	plan = find(t, erasure.Request{IDs: []string{"e"}}, request, exchange)
 	require.Empty(t, plan.Scrub, "an exchange that a person began is no answer")
 }
 

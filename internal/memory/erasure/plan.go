@@ -71,9 +71,9 @@ func Find(entries []Entry, request Request) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	known := map[string]bool{}
+	existing := map[string]bool{}
 	for _, e := range entries {
-		known[e.Item.Header().ID] = true
+		existing[e.Item.Header().ID] = true
 	}
 	var p Plan
 	for _, id := range request.IDs {
@@ -81,7 +81,7 @@ func Find(entries []Entry, request Request) (Plan, error) {
 			continue
 		}
 		w.ids[id] = true
-		if known[id] {
+		if existing[id] {
 			w.why[id] = Named
 		} else {
 			p.Absent = append(p.Absent, id)

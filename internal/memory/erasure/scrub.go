@@ -231,16 +231,16 @@ func (s *Scrubber) rewrite(text string, v voice) string {
 // of a text that was made of others, less than half.
 func (s *Scrubber) empties(text string, v voice) bool {
 	words, marked := s.marked(text, v)
-	gone, left := 0, 0
+	removed, left := 0, 0
 	for i, t := range words {
 		switch {
 		case marked[i]:
-			gone++
+			removed++
 		case t.telling || utf8.RuneCountInString(text[t.from:t.to]) == 1 && unspacedAt(text, t):
 			left++
 		}
 	}
-	return gone > 0 && (left == 0 || v == made && 2*gone > len(words))
+	return removed > 0 && (left == 0 || v == made && 2*removed > len(words))
 }
 
 func unspacedAt(text string, t token) bool {

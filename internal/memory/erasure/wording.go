@@ -83,9 +83,9 @@ func (w *wording) compare(memories [][]string) {
 		}
 	}
 	for _, words := range all {
-		gone := w.copied(words)
+		removed := w.copied(words)
 		for i, g := range grams(words, phrase) {
-			if !gone[i] || !gone[i+1] || !gone[i+2] || !gone[i+3] {
+			if !removed[i] || !removed[i+1] || !removed[i+2] || !removed[i+3] {
 				w.stays[g] = true
 			}
 		}

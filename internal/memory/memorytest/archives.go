@@ -57,10 +57,10 @@ func keysRequiredMoves(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	}
 	for _, records := range [][]memory.Record{{}, {key}, {says(true)}, {key, says(false)}} {
 		a, b := from(t), to(t)
-		fill(t, a, Told(records))
-		require.Equal(t, written(t, Told(records)), written(t, a.Export(t.Context())))
+		fill(t, a, Fill(records))
+		require.Equal(t, written(t, Fill(records)), written(t, a.Export(t.Context())))
 		fill(t, b, a.Export(t.Context()))
-		require.Equal(t, written(t, Told(records)), written(t, b.Export(t.Context())))
+		require.Equal(t, written(t, Fill(records)), written(t, b.Export(t.Context())))
 	}
 }
 
@@ -99,7 +99,7 @@ func refused(t *testing.T, s ArchiveStore, records memory.Records) error {
 func filled(t *testing.T, open func(*testing.T) ArchiveStore, records []memory.Record) ArchiveStore {
 	t.Helper()
 	s := open(t)
-	fill(t, s, Told(records))
+	fill(t, s, Fill(records))
 	return s
 }
 
@@ -107,13 +107,13 @@ func everythingMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	for seed := range uint64(5) {
 		made := Deployment(seed, usual)
 		one := filled(t, from, made)
-		require.Equal(t, written(t, Told(made)), written(t, one.Export(t.Context())), "seed %d", seed)
+		require.Equal(t, written(t, Fill(made)), written(t, one.Export(t.Context())), "seed %d", seed)
 		other := to(t)
 		fill(t, other, one.Export(t.Context()))
-		require.Equal(t, written(t, Told(made)), written(t, other.Export(t.Context())), "seed %d", seed)
+		require.Equal(t, written(t, Fill(made)), written(t, other.Export(t.Context())), "seed %d", seed)
 		back := from(t)
 		fill(t, back, archive.Read(bytes.NewBufferString(written(t, other.Export(t.Context())))))
-		require.Equal(t, written(t, Told(made)), written(t, back.Export(t.Context())), "seed %d", seed)
+		require.Equal(t, written(t, Fill(made)), written(t, back.Export(t.Context())), "seed %d", seed)
 	}
 }
 
@@ -206,9 +206,9 @@ func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	require.NoError(t, err)
 	require.Equal(t, undone, again)
 	for _, s := range []ArchiveStore{one, other} {
-		gone, err := s.Forget(t.Context(), echo, "e1")
+		removed, err := s.Forget(t.Context(), echo, "e1")
 		require.NoError(t, err)
-		require.Equal(t, 1, gone)
+		require.Equal(t, 1, removed)
 		require.Empty(t, get(t, s, "h1")[0].Header().Sources, "what named it was found")
 		n, err := s.NextDream(t.Context(), echo)
 		require.NoError(t, err)
@@ -262,12 +262,12 @@ func occupiedRefuses(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{episode("e", "x")}})
 			return err
 		},
-		"everything": func(s ArchiveStore) error { _, err := s.Import(t.Context(), Told(made)); return err },
+		"everything": func(s ArchiveStore) error { _, err := s.Import(t.Context(), Fill(made)); return err },
 	} {
 		s := to(t)
 		require.NoError(t, begin(s), name)
 		before := written(t, s.Export(t.Context()))
-		require.ErrorIs(t, refused(t, s, Told(made)), memory.ErrOccupied, name)
+		require.ErrorIs(t, refused(t, s, Fill(made)), memory.ErrOccupied, name)
 		require.Equal(t, before, written(t, s.Export(t.Context())), name)
 	}
 }
@@ -279,8 +279,8 @@ func cutLeavesNothing(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 		require.ErrorIs(t, refused(t, s, CutAfter(n, made)), ErrCut)
 		require.Empty(t, Collect(t, s.Export(t.Context())))
 	}
-	fill(t, s, Told(made))
-	require.Equal(t, written(t, Told(made)), written(t, s.Export(t.Context())))
+	fill(t, s, Fill(made))
+	require.Equal(t, written(t, Fill(made)), written(t, s.Export(t.Context())))
 }
 
 // falseRecordRefused alters one thing of an archive that its own seal would not find.
@@ -315,7 +315,7 @@ func falseRecordRefused(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 		made := Deployment(5, usual)
 		at := slices.IndexFunc(made, func(r memory.Record) bool { return lie(&r) })
 		lie(&made[at])
-		_ = refused(t, s, Told(made))
+		_ = refused(t, s, Fill(made))
 		require.Empty(t, Collect(t, s.Export(t.Context())), name)
 	}
 }

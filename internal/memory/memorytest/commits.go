@@ -99,13 +99,13 @@ func changeKeepsRevisions(t *testing.T, s memory.Store) {
 	require.Equal(t, []dream.Item{promoted}, find(t, s, memory.Query{Statuses: []string{dream.HypothesisPromoted}, ScoreFrom: .7}))
 	revisions, err := s.Revisions(t.Context(), echo, "h1")
 	require.NoError(t, err)
-	var told []string
+	var lines []string
 	for i, r := range revisions {
 		require.Equal(t, i+1, r.Number)
 		require.False(t, r.At.IsZero())
-		told = append(told, fmt.Sprintf("%s %.1f", r.Cause, r.Item.Marks().Score))
+		lines = append(lines, fmt.Sprintf("%s %.1f", r.Cause, r.Item.Marks().Score))
 	}
-	require.Equal(t, []string{"import 0.2", "operator 0.3", "echo/0003 0.7"}, told)
+	require.Equal(t, []string{"import 0.2", "operator 0.3", "echo/0003 0.7"}, lines)
 }
 
 func failedWriteLeavesNothing(t *testing.T, s memory.Store) {

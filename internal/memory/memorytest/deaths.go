@@ -21,9 +21,9 @@ const fillerAt = "ONEIROS_TEST_FILLS_UNTIL"
 // deadly is what the process that is killed fills a store with.
 var deadly = Size{Agents: 2, Items: 700, Events: 100, Attempts: 200, Dim: 16}
 
-// FillIfTold makes a test's program the process that DieFilling kills. A test's package calls it from an init, with how to open
+// FillIfSwitchedOn makes a test's program the process that DieFilling kills. A test's package calls it from an init, with how to open
 // the store that the environment names.
-func FillIfTold(open func(ctx context.Context) (memory.Movable, error)) {
+func FillIfSwitchedOn(open func(ctx context.Context) (memory.Movable, error)) {
 	at, err := strconv.Atoi(os.Getenv(fillerAt))
 	if err != nil {
 		return
@@ -58,18 +58,18 @@ func waiting(at int, records []memory.Record) memory.Records {
 func DieFilling(t *testing.T, env []string, look func(t *testing.T) (memory.Movable, []memory.Record)) {
 	t.Helper()
 	made := Deployment(1, deadly)
-	whole := written(t, Told(made))
+	whole := written(t, Fill(made))
 	for _, at := range []int{0, 1, len(made) / 3, len(made) * 2 / 3, len(made) - 1, len(made)} {
 		killAt(t, env, at)
 		_, found := look(t)
 		if at == len(made) && len(found) > 0 {
-			require.Equal(t, whole, written(t, Told(found)), "half a deployment")
+			require.Equal(t, whole, written(t, Fill(found)), "half a deployment")
 			return // it came to its end before it was killed
 		}
 		require.Empty(t, found, "killed at record %d of %d", at, len(made))
 	}
 	s, _ := look(t)
-	_, err := s.Import(t.Context(), Told(made))
+	_, err := s.Import(t.Context(), Fill(made))
 	require.NoError(t, err)
 	require.Equal(t, whole, written(t, s.Export(t.Context())))
 }
@@ -85,9 +85,9 @@ func killAt(t *testing.T, env []string, at int) {
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, child.Start())
-	said, err := bufio.NewReader(out).ReadString('\n')
+	text, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err, "it ended by itself")
-	require.Contains(t, []string{"waits\n", "told\n"}, said)
+	require.Contains(t, []string{"waits\n", "told\n"}, text)
 	require.NoError(t, child.Process.Kill()) // SIGKILL
 	_ = child.Wait()
 	_ = in.Close()

@@ -38,8 +38,8 @@ func Deployment(seed uint64, size Size) []memory.Record {
 	return append(records, f.book()...)
 }
 
-// Told hands records over one after another, as a store does.
-func Told(records []memory.Record) memory.Records {
+// Fill hands records over one after another, as a store does.
+func Fill(records []memory.Record) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for _, r := range records {
 			if !yield(r, nil) {

@@ -59,10 +59,10 @@ func derivedThroughStages(t *testing.T, s memory.Store) {
 
 func derivedErased(t *testing.T, s memory.Store) {
 	household(t, s)
-	gone := append([]string{"secret"}, derived(t, s, "secret")...)
-	require.Equal(t, len(gone), forget(t, s, gone...))
-	require.Empty(t, get(t, s, gone...))
-	require.Empty(t, derived(t, s, gone...))
+	removed := append([]string{"secret"}, derived(t, s, "secret")...)
+	require.Equal(t, len(removed), forget(t, s, removed...))
+	require.Empty(t, get(t, s, removed...))
+	require.Empty(t, derived(t, s, removed...))
 	left := find(t, s, memory.Query{States: []dream.State{dream.Live, dream.Archived}})
 	require.ElementsMatch(t, []string{"plain", "own", "d1", "of the rain", "of the rain alone", "unnamed elsewhere"}, ids(left))
 	require.Empty(t, get(t, s, "d1")[0].(*dream.Record).Insights)

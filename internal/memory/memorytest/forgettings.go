@@ -238,14 +238,14 @@ func leftoversGo(t *testing.T, s memory.Store) {
 }
 
 func forgettingCarriedOut(t *testing.T, s memory.Store) {
-	const said = "Quorvelant Bistram hides the brass key under the third flowerpot"
-	talk := episode("e", said)
+	const answer = "Quorvelant Bistram hides the brass key under the third flowerpot"
+	talk := episode("e", answer)
 	talk.Origin, talk.Session = "talk/key1/anna", "s1"
 	reply := episode("r", "Noted: Quorvelant Bistram hides the brass key there.")
 	reply.Taint, reply.Session = dream.FromAgent, "s1"
 	next := episode("n", "It rained all day in the harbour.")
-	next.Context, next.Derived = "Anna had just said: “"+said+"”", []string{"context"}
-	lesson := semantic("k", "It was noted: “"+said+"”")
+	next.Context, next.Derived = "Anna had just said: “"+answer+"”", []string{"context"}
+	lesson := semantic("k", "It was noted: “"+answer+"”")
 	lesson.Derived, lesson.Sources = []string{"content"}, []string{"e"}
 	thought := made("d1", "g", "n")
 	thought.Content = "A harbour where Quorvelant waits for rain, all day long"

@@ -111,9 +111,9 @@ func nearIsLive(t *testing.T, s memory.Store) {
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("e", 1, 0), vector("s", 1, 1)}})
 	require.Equal(t, []string{"e", "s"}, near(t, s, []float32{1, 0}, 5))
 	require.Equal(t, []string{"s"}, near(t, s, []float32{1, 0}, 5, dream.KindSemantic, dream.KindGist))
-	gone := episode("e", "x")
-	gone.State = dream.Archived
-	commit(t, s, memory.Write{Change: []dream.Item{gone}})
+	removed := episode("e", "x")
+	removed.State = dream.Archived
+	commit(t, s, memory.Write{Change: []dream.Item{removed}})
 	require.Equal(t, []string{"s"}, near(t, s, []float32{1, 0}, 5))
 	commit(t, s, memory.Write{Change: []dream.Item{episode("e", "x")}})
 	require.Equal(t, []string{"e", "s"}, near(t, s, []float32{1, 0}, 5))
@@ -199,9 +199,9 @@ func bareLists(t *testing.T, s memory.Store) {
 		e.At = dawn.AddDate(0, 0, i)
 		add(t, s, e)
 	}
-	gone := episode("gone", "x")
-	gone.State = dream.Archived
-	add(t, s, gone, semantic("s", "x"))
+	removed := episode("gone", "x")
+	removed.State = dream.Archived
+	add(t, s, removed, semantic("s", "x"))
 	require.Equal(t, []string{"c", "b", "a"}, bare(space, 0, dream.KindEpisode))
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("b", 1, 0)}})
 	require.Equal(t, []string{"c", "a"}, bare(space, 0, dream.KindEpisode))
@@ -222,8 +222,8 @@ func nearTo(t *testing.T, s memory.Store, f memory.Filter) []string {
 	return out
 }
 
-// said is an episode of somebody's talk.
-func said(id, owner string) *dream.Episode {
+// statement is an episode of somebody's talk.
+func statement(id, owner string) *dream.Episode {
 	e := episode(id, id)
 	e.Origin = owner
 	return e
@@ -233,7 +233,7 @@ func nearIsFiltered(t *testing.T, s memory.Store) {
 	dreamtOf, wise := semantic("dreamt", "x"), &dream.Playbook{Head: head(dream.KindPlaybook, "wise"), Content: "x"}
 	dreamtOf.Dream, dreamtOf.Taint = "echo/0001", dream.FromDream
 	wise.Taint = dream.FromDream
-	add(t, s, said("ann's", ann), said("bob's", bob), said("diary", "diary.md:1"), dreamtOf, wise)
+	add(t, s, statement("ann's", ann), statement("bob's", bob), statement("diary", "diary.md:1"), dreamtOf, wise)
 	w := memory.Write{}
 	for i, id := range []string{"ann's", "bob's", "diary", "dreamt", "wise"} {
 		w.Vectors = append(w.Vectors, vector(id, 1, float32(i)))
@@ -276,14 +276,14 @@ func nearFollowsOwners(t *testing.T, s memory.Store) {
 		require.NoError(t, err)
 		require.Equal(t, len(want), n, owner)
 	}
-	add(t, s, said("e", ann), said("f", ann))
+	add(t, s, statement("e", ann), statement("f", ann))
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("e", 1, 0), vector("f", 1, 1)}})
 	only(ann, "e", "f")
-	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{said("e", bob)}})
+	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{statement("e", bob)}})
 	only(ann, "f")
 	only(bob, "e")
 	fence := sleep(t, s, "echo/0001")
-	commit(t, s, memory.Write{Fence: fence, Change: []dream.Item{said("e", "")}})
+	commit(t, s, memory.Write{Fence: fence, Change: []dream.Item{statement("e", "")}})
 	wakeUp(t, s, fence)
 	only(bob)
 	only("", "e")
@@ -293,7 +293,7 @@ func nearFollowsOwners(t *testing.T, s memory.Store) {
 	only(bob, "e")
 	forget(t, s, "f")
 	only(ann)
-	commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{said("g", ann)}, Vectors: []memory.Vector{vector("g", 1, 2)}})
+	commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{statement("g", ann)}, Vectors: []memory.Vector{vector("g", 1, 2)}})
 	only(ann, "g")
 	collect := []memory.Vector{{Item: "e", Space: "other/1/2", V: []float32{1, 0}}, {Item: "g", Space: "other/1/2", V: []float32{1, 0}}}
 	require.NoError(t, s.Collect(t.Context(), echo, collect))
@@ -316,7 +316,7 @@ func filteredAgreesWithScan(t *testing.T, s memory.Store) {
 		w := memory.Write{Cause: "import"}
 		for i := range 20 {
 			id := fmt.Sprintf("%02d-%02d", round, i)
-			e := said(id, owners[r.IntN(len(owners))])
+			e := statement(id, owners[r.IntN(len(owners))])
 			e.Dream = []string{"", "", "echo/0001"}[r.IntN(3)]
 			w.Add = append(w.Add, e)
 			if r.IntN(5) > 0 {

@@ -28,17 +28,17 @@ func ownersCounted(t *testing.T, s memory.Store) {
 		e.State = []dream.State{dream.Live, dream.Live, dream.Archived, dream.Superseded}[dice.IntN(4)]
 		return e
 	}
-	var known []string
+	var existing []string
 	for step := range 60 {
 		cause := fmt.Sprint("night-", dice.IntN(8))
 		w := memory.Write{Cause: cause}
 		for range dice.IntN(4) {
-			id := fmt.Sprint("e", len(known))
-			known = append(known, id)
+			id := fmt.Sprint("e", len(existing))
+			existing = append(existing, id)
 			w.Add = append(w.Add, throw(id))
 		}
-		for range min(len(known), dice.IntN(4)) {
-			w.Change = append(w.Change, throw(known[dice.IntN(len(known))]))
+		for range min(len(existing), dice.IntN(4)) {
+			w.Change = append(w.Change, throw(existing[dice.IntN(len(existing))]))
 		}
 		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: w.Cause, Add: w.Add})
 		require.NoError(t, err)
@@ -51,8 +51,8 @@ func ownersCounted(t *testing.T, s memory.Store) {
 		case 0:
 			undo(t, s, cause)
 		case 1:
-			if len(known) > 0 {
-				forget(t, s, known[dice.IntN(len(known))])
+			if len(existing) > 0 {
+				forget(t, s, existing[dice.IntN(len(existing))])
 			}
 		}
 		want := map[string]int{}
@@ -65,7 +65,7 @@ func ownersCounted(t *testing.T, s memory.Store) {
 		require.NoError(t, err)
 		require.Equal(t, want, counts, "seed %d, step %d", seed, step)
 	}
-	forget(t, s, known...)
+	forget(t, s, existing...)
 	counts, err := s.Owners(t.Context(), echo)
 	require.NoError(t, err)
 	require.Empty(t, counts)

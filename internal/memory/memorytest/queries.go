@@ -43,10 +43,10 @@ func countedByOwner(t *testing.T, s memory.Store) {
 		e.Origin = ann
 		all = append(all, e)
 	}
-	said, archived, own, read := episode("said", "x"), episode("archived", "x"), episode("own", "x"), episode("read", "x")
-	said.Origin, archived.Origin, read.Origin = bob, bob, "diary.md:7"
+	answer, archived, own, read := episode("said", "x"), episode("archived", "x"), episode("own", "x"), episode("read", "x")
+	answer.Origin, archived.Origin, read.Origin = bob, bob, "diary.md:7"
 	archived.State = dream.Archived
-	commit(t, s, memory.Write{Add: append(all, said, archived, own, read)})
+	commit(t, s, memory.Write{Add: append(all, answer, archived, own, read)})
 	require.Equal(t, map[string]int{ann: 1200, bob: 1}, owners())
 	given, err := memory.One[*dream.Episode](t.Context(), s, echo, "many7")
 	require.NoError(t, err)

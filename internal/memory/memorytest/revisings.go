@@ -94,13 +94,13 @@ func staleLeavesNothing(t *testing.T, s memory.Store) {
 func undoMakesStale(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
 	night(t, s, "d1")
-	read, gone := readSemantic(t, s, "s2"), readSemantic(t, s, "s")
+	read, removed := readSemantic(t, s, "s2"), readSemantic(t, s, "s")
 	undo(t, s, "d1")
 	forget(t, s, "s")
-	read.Content, gone.Content = "again", "again"
+	read.Content, removed.Content = "again", "again"
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d2", Change: []dream.Item{read}})
 	require.ErrorIs(t, err, memory.ErrStale)
-	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d2", Change: []dream.Item{gone}})
+	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d2", Change: []dream.Item{removed}})
 	require.ErrorIs(t, err, memory.ErrNotFound)
 	fresh := readSemantic(t, s, "s2")
 	require.Equal(t, "glass", fresh.Content)

@@ -87,17 +87,17 @@ func searchInTime(t *testing.T, s memory.Store) {
 
 func searchFollows(t *testing.T, s memory.Store) {
 	lantern := memory.Search{Text: "lantern"}
-	add(t, s, said("e", ann))
+	add(t, s, statement("e", ann))
 	require.Empty(t, searched(t, s, lantern))
-	e := said("e", ann)
+	e := statement("e", ann)
 	e.Content = "A lantern."
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{e}})
 	require.Equal(t, []string{"e"}, searched(t, s, lantern))
 	require.Empty(t, searched(t, s, memory.Search{Text: "lantern", Filter: memory.Filter{Owners: []string{"", bob}}}))
 	fence := sleep(t, s, "echo/0001")
-	gone := said("e", ann)
-	gone.Content, gone.State = "A lantern.", dream.Archived
-	commit(t, s, memory.Write{Fence: fence, Change: []dream.Item{gone}})
+	removed := statement("e", ann)
+	removed.Content, removed.State = "A lantern.", dream.Archived
+	commit(t, s, memory.Write{Fence: fence, Change: []dream.Item{removed}})
 	wakeUp(t, s, fence)
 	require.Empty(t, searched(t, s, lantern))
 	_, err := s.Undo(t.Context(), echo, "echo/0001")
@@ -199,7 +199,7 @@ func searchWeighsVisible(t *testing.T, s memory.Store) {
 		return found.Hits
 	}
 	tell := func(id, owner, text string) dream.Item {
-		e := said(id, owner)
+		e := statement(id, owner)
 		e.Content = text
 		return e
 	}

@@ -49,9 +49,9 @@ func otherIsNear(t *testing.T, one, other memory.Store) {
 		require.Len(t, near(t, one, []float32{1, 0}, 99), i+1)
 		require.Len(t, near(t, other, []float32{1, 0}, 99), i+1)
 	}
-	gone := episode("e0", "e0")
-	gone.State = dream.Archived
-	commit(t, one, memory.Write{Change: []dream.Item{gone}})
+	removed := episode("e0", "e0")
+	removed.State = dream.Archived
+	commit(t, one, memory.Write{Change: []dream.Item{removed}})
 	require.Equal(t, []string{"e1", "e2"}, near(t, other, []float32{1, 0}, 2))
 	commit(t, other, memory.Write{Vectors: []memory.Vector{vector("e5", 1, 0)}})
 	require.Equal(t, []string{"e5", "e1"}, near(t, one, []float32{1, 0}, 2))
@@ -97,12 +97,12 @@ func neitherOverwrites(t *testing.T, one, other memory.Store) {
 	together(t, hands, func(ctx context.Context, i int) error {
 		s := []memory.Store{one, other}[i%2]
 		for done := 0; done < steps; {
-			known, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
+			existing, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
 			if err != nil {
 				return err
 			}
-			known.Strength += 1. / 64
-			switch _, err = s.Commit(ctx, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{known}}); {
+			existing.Strength += 1. / 64
+			switch _, err = s.Commit(ctx, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{existing}}); {
 			case err == nil:
 				done++
 			case !errors.Is(err, memory.ErrStale):

@@ -248,9 +248,9 @@ func (h *itemHistory) takeBack(cause string) {
 	for id, all := range h.states {
 		left := slices.DeleteFunc(slices.Clone(all), func(s itemState) bool { return s.cause == cause })
 		if len(left) == 0 {
-			gone := *all[len(all)-1].item
-			gone.State = dream.Archived
-			left = []itemState{{"nobody", &gone}}
+			removed := *all[len(all)-1].item
+			removed.State = dream.Archived
+			left = []itemState{{"nobody", &removed}}
 		}
 		h.states[id] = left
 	}

@@ -35,7 +35,7 @@ func Named(body []byte) ([]string, error) {
 }
 
 // Scrub takes ids out of the reference fields of an item's JSON. changed is false when it names none of them.
-func Scrub(kind dream.Kind, body []byte, gone map[string]bool) (scrubbed []byte, changed bool, err error) {
+func Scrub(kind dream.Kind, body []byte, removed map[string]bool) (scrubbed []byte, changed bool, err error) {
 	item, err := dream.Decode(kind, body)
 	if err != nil {
 		return nil, false, err
@@ -50,7 +50,7 @@ func Scrub(kind dream.Kind, body []byte, gone map[string]bool) (scrubbed []byte,
 	}
 	for _, name := range References {
 		if whole := replaced(fields[name]); len(whole) > 0 { // their words go as well
-			kept := slices.DeleteFunc(slices.Clone(whole), func(r dream.Replaced) bool { return gone[r.ID] })
+			kept := slices.DeleteFunc(slices.Clone(whole), func(r dream.Replaced) bool { return removed[r.ID] })
 			if len(kept) < len(whole) {
 				if fields[name], err = json.Marshal(kept); err != nil {
 					return nil, false, err
@@ -60,14 +60,14 @@ func Scrub(kind dream.Kind, body []byte, gone map[string]bool) (scrubbed []byte,
 			continue
 		}
 		list, one := read(fields[name])
-		kept := slices.DeleteFunc(slices.Clone(list), func(id string) bool { return gone[id] })
+		kept := slices.DeleteFunc(slices.Clone(list), func(id string) bool { return removed[id] })
 		switch {
 		case len(kept) < len(list):
 			if fields[name], err = json.Marshal(kept); err != nil {
 				return nil, false, err
 			}
 			changed = true
-		case gone[one]:
+		case removed[one]:
 			delete(fields, name)
 			changed = true
 		}

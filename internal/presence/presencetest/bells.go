@@ -69,7 +69,7 @@ func (e *ear) heard() []presence.WakeNotice {
 	return append([]presence.WakeNotice(nil), e.notices...)
 }
 
-func listen(t *testing.T, b presence.WakeBus) (heard *ear, stop func()) {
+func listen(t *testing.T, b presence.WakeBus) (received *ear, stop func()) {
 	t.Helper()
 	e := &ear{news: make(chan presence.WakeNotice, 1024)}
 	stop, err := b.Listen(e.hear)
@@ -112,16 +112,16 @@ func stopped(t *testing.T, here, _ presence.WakeBus) {
 }
 
 func stopsItself(t *testing.T, here, _ presence.WakeBus) {
-	var heard atomic.Int64
+	var received atomic.Int64
 	var stop func()
 	stop, err := here.Listen(func(presence.WakeNotice) {
-		heard.Add(1)
+		received.Add(1)
 		stop()
 	})
 	require.NoError(t, err)
 	toll(t, here, notice(1))
 	toll(t, here, notice(2))
-	require.EqualValues(t, 1, heard.Load())
+	require.EqualValues(t, 1, received.Load())
 	e, _ := listen(t, here)
 	toll(t, here, notice(3))
 	require.Contains(t, e.heard(), local(notice(3)))
@@ -149,14 +149,14 @@ func manyNotice(t *testing.T, here, _ presence.WakeBus) {
 		}
 		return nil
 	})
-	heard := e.heard()
+	received := e.heard()
 	for n := range 160 {
-		require.Contains(t, heard, local(notice(int64(n+1))))
+		require.Contains(t, received, local(notice(int64(n+1))))
 	}
 }
 
 // until rings from one bell until the listener of another has heard it, since a ring may be lost.
-func until(t *testing.T, from presence.WakeBus, heard *ear, r presence.WakeNotice) {
+func until(t *testing.T, from presence.WakeBus, received *ear, r presence.WakeNotice) {
 	t.Helper()
 	tick := time.NewTicker(again)
 	defer tick.Stop()
@@ -164,7 +164,7 @@ func until(t *testing.T, from presence.WakeBus, heard *ear, r presence.WakeNotic
 		toll(t, from, r)
 		for waiting := true; waiting; {
 			select {
-			case got := <-heard.news:
+			case got := <-received.news:
 				if got.Agent == r.Agent && got.Epoch == r.Epoch {
 					require.Equal(t, r, got, "from elsewhere it is not local, whatever it says")
 					return

@@ -149,8 +149,8 @@ func (r *race) look(ctx context.Context, s Store) error {
 func (r *race) says(w presence.Wake) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first, known := r.wakes[w.Epoch]
-	if !known {
+	first, found := r.wakes[w.Epoch]
+	if !found {
 		r.wakes[w.Epoch] = w
 		return nil
 	}
@@ -256,7 +256,7 @@ func (r *race) agrees(ctx context.Context, s Store) error {
 			len(r.raised), r.wrote, r.woken)
 	}
 	var before dream.Affect
-	told := map[string]bool{}
+	values := map[string]bool{}
 	for n := int64(1); n <= epoch; n++ {
 		w := r.wakes[n]
 		if r.raised[n] != 1 {
@@ -270,10 +270,10 @@ func (r *race) agrees(ctx context.Context, s Store) error {
 			before = dream.Affect{PAD: w.Affect, Since: w.At}
 		}
 		for _, id := range w.Digest {
-			if told[id] {
+			if values[id] {
 				return fmt.Errorf("entry %s is in two digests", id)
 			}
-			told[id] = true
+			values[id] = true
 		}
 	}
 	if affect.PAD != before.PAD {

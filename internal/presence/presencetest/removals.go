@@ -312,7 +312,7 @@ func holdsNothing(t *testing.T, s RemovalStore) {
 	require.Empty(t, backgrounds)
 	status, err := s.Status(ctx, echo, dawn)
 	require.NoError(t, err)
-	require.Equal(t, presence.Status{Epoch: 1, Told: 1}, status)
+	require.Equal(t, presence.Status{Epoch: 1, Recorded: 1}, status)
 	untold, err := s.Untold(ctx)
 	require.NoError(t, err)
 	require.Empty(t, untold)

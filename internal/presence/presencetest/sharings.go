@@ -35,7 +35,7 @@ func thereForOther(t *testing.T, one, other Store) {
 	st := depart(t, other, "web", 2*time.Second, lock)
 	require.Equal(t, []string{"app"}, clients(st.Leases))
 	require.Equal(t, st, status(t, one, 2*time.Second))
-	require.NoError(t, other.Told(t.Context(), echo, 1))
+	require.NoError(t, other.Recorded(t.Context(), echo, 1))
 	require.Empty(t, untold(t, one))
 	_, err = one.Dismiss(t.Context(), echo, at(3*time.Second))
 	require.NoError(t, err)

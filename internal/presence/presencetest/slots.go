@@ -44,13 +44,13 @@ func noDreamWhileAwake(t *testing.T, s Store) {
 }
 
 func slotTellsEpoch(t *testing.T, s Store) {
-	asked := slot("echo/0001", 0)
-	asked.Epoch = 77
-	got, err := s.TakeSlot(t.Context(), echo, asked, memory.Fence{})
+	request := slot("echo/0001", 0)
+	request.Epoch = 77
+	got, err := s.TakeSlot(t.Context(), echo, request, memory.Fence{})
 	require.NoError(t, err)
 	require.Zero(t, got.Epoch, "whatever was asked")
 	raise(t, s, visit("web", 0))
-	got, err = s.TakeSlot(t.Context(), echo, asked, memory.Fence{})
+	got, err = s.TakeSlot(t.Context(), echo, request, memory.Fence{})
 	require.NoError(t, err)
 	require.Zero(t, got.Epoch, "confirming makes no sitting younger")
 	require.NoError(t, s.FreeSlot(t.Context(), echo, got.Fence))

@@ -29,27 +29,27 @@ func untoldUntilTold(t *testing.T, s Store) {
 	other.Agent = vega
 	apart := raise(t, s, other)
 	require.Equal(t, map[string]presence.Wake{echo: second, vega: apart}, untold(t, s), "the newest of each")
-	require.NoError(t, s.Told(t.Context(), echo, 1))
+	require.NoError(t, s.Recorded(t.Context(), echo, 1))
 	require.Equal(t, map[string]presence.Wake{echo: second, vega: apart}, untold(t, s))
-	require.NoError(t, s.Told(t.Context(), echo, 2))
+	require.NoError(t, s.Recorded(t.Context(), echo, 2))
 	require.Equal(t, map[string]presence.Wake{vega: apart}, untold(t, s))
-	require.NoError(t, s.Told(t.Context(), vega, 1))
+	require.NoError(t, s.Recorded(t.Context(), vega, 1))
 	require.Empty(t, untold(t, s))
-	require.EqualValues(t, 2, status(t, s, time.Hour).Told)
+	require.EqualValues(t, 2, status(t, s, time.Hour).Recorded)
 }
 
 func toldStays(t *testing.T, s Store) {
 	raise(t, s, visit("web", 0))
 	raise(t, s, visit("web", time.Hour))
-	require.NoError(t, s.Told(t.Context(), echo, 2))
+	require.NoError(t, s.Recorded(t.Context(), echo, 2))
 	for _, epoch := range []int64{0, 1, 2} {
-		require.NoError(t, s.Told(t.Context(), echo, epoch))
-		require.EqualValues(t, 2, status(t, s, time.Hour).Told)
+		require.NoError(t, s.Recorded(t.Context(), echo, epoch))
+		require.EqualValues(t, 2, status(t, s, time.Hour).Recorded)
 	}
-	require.ErrorContains(t, s.Told(t.Context(), echo, 3), "epoch 3", "nobody can have recorded what never happened")
-	require.ErrorContains(t, s.Told(t.Context(), vega, 1), "epoch 1")
-	require.ErrorContains(t, s.Told(t.Context(), "", 0), "agent")
-	require.EqualValues(t, 2, status(t, s, time.Hour).Told)
+	require.ErrorContains(t, s.Recorded(t.Context(), echo, 3), "epoch 3", "nobody can have recorded what never happened")
+	require.ErrorContains(t, s.Recorded(t.Context(), vega, 1), "epoch 1")
+	require.ErrorContains(t, s.Recorded(t.Context(), "", 0), "agent")
+	require.EqualValues(t, 2, status(t, s, time.Hour).Recorded)
 	third := raise(t, s, visit("web", 2*time.Hour))
 	require.Equal(t, map[string]presence.Wake{echo: third}, untold(t, s))
 }

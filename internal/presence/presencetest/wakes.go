@@ -175,7 +175,7 @@ func wakeIsFrozen(t *testing.T, s Store) {
 	resumed := sleep(t, s, "echo/0001", 2*hold)
 	foresee(t, s, resumed, &sorrow, "resumed")
 	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: resumed, Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "echo/0001"}}))
-	require.NoError(t, s.Told(t.Context(), echo, 1))
+	require.NoError(t, s.Recorded(t.Context(), echo, 1))
 	require.Equal(t, &w, status(t, s, 2*hold).Last)
 	next := raise(t, s, visit("web", 3*hold))
 	require.Equal(t, []string{"resumed"}, next.Digest)

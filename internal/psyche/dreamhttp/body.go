@@ -175,7 +175,7 @@ func membersOf(body []byte) (map[string]json.RawMessage, error) {
 		_, err = reader.Token()
 	}
 	if err != nil {
-		return nil, unreadable("the body is no JSON object: " + said(err))
+		return nil, unreadable("the body is no JSON object: " + messageOf(err))
 	}
 	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
 		return nil, unreadable("something follows the JSON object of the body; send one object")
@@ -214,8 +214,8 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// said is what is wrong with a JSON text, without quoting it.
-func said(err error) string {
+// messageOf is what is wrong with a JSON text, without quoting it.
+func messageOf(err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		return fmt.Sprintf("it is wrong at byte %d", syntax.Offset)

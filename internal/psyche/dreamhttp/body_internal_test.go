@@ -37,7 +37,7 @@ func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	known := map[string]bool{"agent": true, "instructions": true, "theme": true, "tier": true, "model": true, "models": true, "budget_micros": true, "seed": true}
+	existing := map[string]bool{"agent": true, "instructions": true, "theme": true, "tier": true, "model": true, "models": true, "budget_micros": true, "seed": true}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var agent string
 		request, err := readRequest(httptest.NewRequest(http.MethodPost, "/v1/dreams", strings.NewReader(string(body))), field{"agent", text(&agent)})
@@ -48,7 +48,7 @@ func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 		var given map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(body, &given), "what is no JSON object is refused")
 		for name := range given {
-			require.True(t, known[name], "%q was passed over", name)
+			require.True(t, existing[name], "%q was passed over", name)
 		}
 		require.False(t, strings.ContainsFunc(request.Theme, unprintable))
 		if n := request.Seed; n != nil {

@@ -119,7 +119,7 @@ func (b *book) absent(t reflect.Type) {
 	}
 	require.Nil(b.t, b.made[calling(t)], "two types are called %s", calling(t))
 	b.made[calling(t)] = t
-	schema, known := b.schemas[calling(t)].(object)
+	schema, found := b.schemas[calling(t)].(object)
 	required := map[string]bool{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -130,7 +130,7 @@ func (b *book) absent(t reflect.Type) {
 			b.absent(f.Type)
 		}
 	}
-	if !known {
+	if !found {
 		return
 	}
 	schema["required"] = slices.Sorted(maps.Keys(required))

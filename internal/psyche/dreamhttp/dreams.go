@@ -97,12 +97,12 @@ func (f *Face) list(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	asked := psyche.Listed{Agent: q.text("agent"), Status: dream.Status(q.text("status")), After: q.text("after"), Limit: q.limit(), Archived: q.yes("include_archived")}
+	request := psyche.Listed{Agent: q.text("agent"), Status: dream.Status(q.text("status")), After: q.text("after"), Limit: q.limit(), Archived: q.yes("include_archived")}
 	if q.fault != nil {
 		front.Refuse(w, r, q.fault)
 		return
 	}
-	found, err := f.Dreams.List(r.Context(), front.CallerOf(r.Context()), asked)
+	found, err := f.Dreams.List(r.Context(), front.CallerOf(r.Context()), request)
 	answer(w, r, http.StatusOK, found, err)
 }
 

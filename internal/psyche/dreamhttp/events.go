@@ -104,7 +104,7 @@ func (s *stream) run(ctx context.Context) error {
 		return away(err)
 	}
 	for {
-		more, err := s.tell(ctx)
+		more, err := s.send(ctx)
 		if err == nil && !more {
 			var ended bool
 			if ended, err = s.over(ctx); ended {
@@ -127,8 +127,8 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// tell writes the next events; more says whether there may be some behind them.
-func (s *stream) tell(ctx context.Context) (more bool, err error) {
+// send writes the next events; more says whether there may be some behind them.
+func (s *stream) send(ctx context.Context) (more bool, err error) {
 	events, err := s.face.Dreams.Events.Events(ctx, s.sight.Agent.ID, s.after, page)
 	if err != nil || len(events) == 0 {
 		return false, err
@@ -164,9 +164,9 @@ func (s *stream) over(ctx context.Context) (bool, error) {
 	if err != nil || !ended {
 		return false, err
 	}
-	more, err := s.tell(ctx)
+	more, err := s.send(ctx)
 	for more && err == nil {
-		more, err = s.tell(ctx)
+		more, err = s.send(ctx)
 	}
 	return err == nil, err
 }
@@ -225,9 +225,9 @@ func (s *stream) rewind(ctx context.Context) error {
 	if head >= s.after {
 		return nil
 	}
-	told := fmt.Sprintf("id: %d\nevent: Rewound\ndata: {\"after\":%d,\"head\":%d}\n\n", head, s.after, head)
+	text := fmt.Sprintf("id: %d\nevent: Rewound\ndata: {\"after\":%d,\"head\":%d}\n\n", head, s.after, head)
 	s.after = head
-	return s.write(told)
+	return s.write(text)
 }
 
 // write sends text, and what goes before all of it.

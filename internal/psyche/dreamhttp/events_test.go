@@ -27,8 +27,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// heard is one event as a reader has it.
-type heard struct {
+// readEvent is one event as a reader has it.
+type readEvent struct {
 	id   int64
 	kind string
 	data psyche.Announced
@@ -56,8 +56,8 @@ func (r *rig) listen(ctx context.Context, who, query, last string) *listener {
 }
 
 // next is the next event; comments are counted.
-func (l *listener) next() (heard, error) {
-	var h heard
+func (l *listener) next() (readEvent, error) {
+	var h readEvent
 	var data string
 	for {
 		line, err := l.lines.ReadString('\n')
@@ -85,9 +85,9 @@ func (l *listener) next() (heard, error) {
 	}
 }
 
-func (l *listener) take(t *testing.T, n int) []heard {
+func (l *listener) take(t *testing.T, n int) []readEvent {
 	t.Helper()
-	var all []heard
+	var all []readEvent
 	for range n {
 		h, err := l.next()
 		require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestAReaderOfALogThatLostItsNewestIsToldAndGoesOn(t *testing.T) {
 	r := newRig(t)
 	r.announce(numbered(1, 3)...)
 	l := r.listen(t.Context(), operator, "?agent=iris", "9")
-	require.Equal(t, heard{id: 3, kind: "Rewound"}, l.take(t, 1)[0])
+	require.Equal(t, readEvent{id: 3, kind: "Rewound"}, l.take(t, 1)[0])
 	r.announce(numbered(4, 4)...)
 	require.EqualValues(t, 4, l.take(t, 1)[0].id)
 }
@@ -240,13 +240,13 @@ func TestAReaderOfALogThatLostItsNewestIsToldAndGoesOn(t *testing.T) {
 // first resumes.
 func TestASlowReaderIsDroppedAndResumesWhileOthersAreUnharmed(t *testing.T) {
 	t.Parallel()
-	gone := make(chan front.Entry, 10)
+	removed := make(chan front.Entry, 10)
 	r := newRig(t, func(r *rig, o *front.Options) {
 		r.narrow = true
 		o.Limits.WriteTime = 2 * time.Second
 		o.Log = func(e front.Entry) {
 			if e.Route == "/v1/events" {
-				gone <- e
+				removed <- e
 			}
 		}
 	})
@@ -270,7 +270,7 @@ func TestASlowReaderIsDroppedAndResumesWhileOthersAreUnharmed(t *testing.T) {
 		require.EqualValues(t, n+1, h.id)
 	}
 	writing.Wait()
-	slow := <-gone
+	slow := <-removed
 	require.True(t, slow.Bytes < most*200, "it was cut off")
 	require.Equal(t, http.StatusOK, slow.Status)
 	_ = quick.resp.Body.Close()
@@ -319,11 +319,11 @@ func TestWordsOfEventsAreForOperatorsWhoAskForThem(t *testing.T) {
 func TestStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	const most = 60 // of one key at once it may have 64
-	gone := make(chan front.Entry, most)
+	removed := make(chan front.Entry, most)
 	r := newRig(t, func(_ *rig, o *front.Options) {
 		o.Log = func(e front.Entry) {
 			if e.Stream {
-				gone <- e
+				removed <- e
 			}
 		}
 	})
@@ -334,7 +334,7 @@ func TestStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
 		}
 		cancel()
 		for range most {
-			require.True(t, (<-gone).Dropped, "its handler has returned")
+			require.True(t, (<-removed).Dropped, "its handler has returned")
 		}
 	}
 }

@@ -100,9 +100,9 @@ func held[T dream.Item](f *Face, r *http.Request, of memory.Query, statuses []st
 }
 
 func public(p psyche.Page[*dream.Journal]) psyche.Page[journal.Public] {
-	told := psyche.Page[journal.Public]{Object: p.Object, Data: make([]journal.Public, len(p.Data)), First: p.First, Last: p.Last, More: p.More}
+	result := psyche.Page[journal.Public]{Object: p.Object, Data: make([]journal.Public, len(p.Data)), First: p.First, Last: p.Last, More: p.More}
 	for i, j := range p.Data {
-		told.Data[i] = journal.Told(j)
+		result.Data[i] = journal.Told(j)
 	}
-	return told
+	return result
 }

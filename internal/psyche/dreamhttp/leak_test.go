@@ -15,14 +15,14 @@ import (
 )
 
 // plant fills a dream with secrets, each in a place that role client must not see, and with what it may.
-func (r *rig) plant() (secrets []string, told []string) {
+func (r *rig) plant() (secrets []string, lines []string) {
 	r.t.Helper()
 	secret := func(where string) string {
 		word := "SECRET-" + where + "-0x5eed"
 		secrets = append(secrets, word)
 		return word
 	}
-	may := func(word string) string { told = append(told, word); return word }
+	may := func(word string) string { lines = append(lines, word); return word }
 	const one = "dream/iris/0001"
 	record := r.lay("iris", 1, func(n *dream.Record) {
 		over(dream.Completed)(n)
@@ -76,7 +76,7 @@ func (r *rig) plant() (secrets []string, told []string) {
 	} {
 		r.announce(event.New(fmt.Sprintf("p%d", n), "id-iris", one, dawn, payload))
 	}
-	return secrets, told
+	return secrets, lines
 }
 
 // everything is what a key can read of the face.
@@ -102,21 +102,21 @@ func (r *rig) everything(who string) []byte {
 func TestRoleClientReachesNothingThatWasThoughtOrWritten(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	secrets, told := r.plant()
+	secrets, lines := r.plant()
 	all := r.everything(client)
 	for _, s := range secrets {
 		require.NotContains(t, string(all), s)
 	}
-	for _, may := range told {
+	for _, may := range lines {
 		require.Contains(t, string(all), may)
 	}
 	require.Contains(t, string(all), journal.Label)
-	for _, s := range append(secrets, told...) {
+	for _, s := range append(secrets, lines...) {
 		require.NotContains(t, string(r.everything(stranger)), s)
 	}
 	r.face.Dreams.Private = true
 	all = r.everything(client)
-	for _, may := range told {
+	for _, may := range lines {
 		require.NotContains(t, string(all), may, "a private deployment tells nothing of dreams")
 	}
 	seen := string(r.everything(operator)) // the test sees what it looks for
@@ -132,10 +132,10 @@ func TestRoleClientReachesNothingThatWasThoughtOrWritten(t *testing.T) {
 func TestTheHeaderOfADigestHoldsNoWord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	_, told := r.plant()
+	_, lines := r.plant()
 	r.face.Dreams.Digest = journal.DigestHeader
 	page := as[psyche.Page[psyche.Insight]](t, r.get(client, "/v1/dreams/dream_iris_0001/insights"), 200)
-	require.Len(t, page.Data, len(told))
+	require.Len(t, page.Data, len(lines))
 	for _, i := range page.Data {
 		require.Empty(t, i.Content)
 		require.Empty(t, i.Topics)
@@ -146,5 +146,5 @@ func TestTheHeaderOfADigestHoldsNoWord(t *testing.T) {
 	require.Empty(t, as[psyche.Page[psyche.Insight]](t, r.get(client, "/v1/dreams/dream_iris_0001/insights"), 200).Data)
 	require.Zero(t, as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200).Insights, "not even how many there are")
 	require.Equal(t, 2, as[psyche.Dream](t, r.get(operator, "/v1/dreams/dream_iris_0001"), 200).Insights)
-	require.Len(t, as[psyche.Page[psyche.Insight]](t, r.get(operator, "/v1/dreams/dream_iris_0001/insights"), 200).Data, len(told))
+	require.Len(t, as[psyche.Page[psyche.Insight]](t, r.get(operator, "/v1/dreams/dream_iris_0001/insights"), 200).Data, len(lines))
 }

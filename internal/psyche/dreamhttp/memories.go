@@ -62,20 +62,20 @@ func (f *Face) recalled(r *http.Request) (psyche.Found, error) {
 	if err != nil {
 		return psyche.Found{}, err
 	}
-	asked := psyche.Recalling{Query: q.text("query"), Limit: int(q.whole("limit", 1)), Dreamt: q.yes("include_dreamt")}
-	if asked.Limit > mostFound {
+	request := psyche.Recalling{Query: q.text("query"), Limit: int(q.whole("limit", 1)), Dreamt: q.yes("include_dreamt")}
+	if request.Limit > mostFound {
 		q.wrong("limit", fmt.Sprintf("1 to %d", mostFound))
 	}
-	if asked.Limit == 0 {
-		asked.Limit = usualFound
+	if request.Limit == 0 {
+		request.Limit = usualFound
 	}
-	if asked.Query == "" && q.fault == nil {
+	if request.Query == "" && q.fault == nil {
 		q.fault = lacking("query", "query is missing: what to look for, in plain words")
 	}
 	if q.fault != nil {
 		return psyche.Found{}, q.fault
 	}
-	memories, err := f.Memories.Recall(r.Context(), caller, r.PathValue("agent"), asked)
+	memories, err := f.Memories.Recall(r.Context(), caller, r.PathValue("agent"), request)
 	return psyche.Found{Object: "list", Data: memories}, err
 }
 
@@ -179,9 +179,9 @@ func yes(into *bool) func(json.RawMessage) error {
 // moment reads a time.
 func moment(into *time.Time) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
-		var said string
-		if json.Unmarshal(value, &said) == nil {
-			at, err := time.Parse(time.RFC3339, said)
+		var text string
+		if json.Unmarshal(value, &text) == nil {
+			at, err := time.Parse(time.RFC3339, text)
 			if err == nil {
 				*into = at.UTC()
 				return nil
@@ -192,9 +192,9 @@ func moment(into *time.Time) func(json.RawMessage) error {
 }
 
 func clippedValue(value json.RawMessage) string {
-	var said string
-	if json.Unmarshal(value, &said) == nil {
-		return quoted(said)
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return quoted(text)
 	}
 	return "no string"
 }

@@ -237,11 +237,11 @@ func TestForgettingOverTheWireErasesWhatIsSelectedAndNothingElse(t *testing.T) {
 				plan := as[psyche.Erasure](t, dry, http.StatusOK)
 				require.True(t, plan.DryRun)
 				require.Zero(t, plan.Forgotten)
-				gone := map[string]string{}
+				removed := map[string]string{}
 				for _, m := range plan.Erase {
-					gone[m.ID] = string(m.Why)
+					removed[m.ID] = string(m.Why)
 				}
-				require.Equal(t, map[string]string{"ep_a": "named", "se_1": "derived"}, gone)
+				require.Equal(t, map[string]string{"ep_a": "named", "se_1": "derived"}, removed)
 				require.Len(t, plan.Scrub, 1)
 				require.Equal(t, "dream/iris/0001/return/1", plan.Scrub[0].ID)
 				for _, word := range []string{"zebrafish", "Kaltenbrunn", "ferry"} {
@@ -314,9 +314,9 @@ func TestWhatADreamArchivedIsListedAndRestored(t *testing.T) {
 	t.Parallel()
 	onEachStoreAwake(t, func(t *testing.T, r *rig) {
 		r.lay("iris", 1, over(dream.Completed))
-		known := &dream.Semantic{Head: head("se_1", dream.KindSemantic, ""), Content: "The mole is dry.", Strength: .1}
-		known.Taint = dream.FromTool
-		r.keep("id-iris", known)
+		existing := &dream.Semantic{Head: head("se_1", dream.KindSemantic, ""), Content: "The mole is dry.", Strength: .1}
+		existing.Taint = dream.FromTool
+		r.keep("id-iris", existing)
 		faded, err := memory.One[*dream.Semantic](t.Context(), r.store, "id-iris", "se_1")
 		require.NoError(t, err)
 		faded.State = dream.Archived

@@ -52,21 +52,21 @@ var placeholder = regexp.MustCompile(`\{([a-z]+)(\.\.\.)?\}`)
 // operation describes a route.
 func (b *book) operation(r front.Route) object {
 	b.t.Helper()
-	told := operations[r.Method+" "+r.Path]
-	op := object{"operationId": idOf(r), "summary": cmp.Or(told.summary, r.Method+" "+r.Path), "tags": []string{tagOf(r.Path)}}
-	said := told.told
+	result := operations[r.Method+" "+r.Path]
+	op := object{"operationId": idOf(r), "summary": cmp.Or(result.summary, r.Method+" "+r.Path), "tags": []string{tagOf(r.Path)}}
+	text := result.told
 	if !r.Open {
-		said = strings.TrimSpace(said + "\n\nNeeds a key of role " + string(r.Role) + ".")
+		text = strings.TrimSpace(text + "\n\nNeeds a key of role " + string(r.Role) + ".")
 		op["x-role"] = string(r.Role)
 	} else {
 		op["security"] = []object{}
 	}
-	op["description"] = said
+	op["description"] = text
 	var parameters []object
 	for _, name := range placeholder.FindAllStringSubmatch(r.Path, -1) {
-		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "string"}, "description": cmp.Or(told.place, places[name[1]])})
+		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "string"}, "description": cmp.Or(result.place, places[name[1]])})
 	}
-	for _, p := range told.query {
+	for _, p := range result.query {
 		parameters = append(parameters, object{"name": p.name, "in": "query", "schema": p.schema, "description": p.told})
 	}
 	if r.Once {
@@ -78,13 +78,13 @@ func (b *book) operation(r front.Route) object {
 	if parameters != nil {
 		op["parameters"] = parameters
 	}
-	if schema, ok := told.body.(object); ok {
+	if schema, ok := result.body.(object); ok {
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": schema}}}
-	} else if told.body != nil {
-		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": b.of(told.body)}}}
+	} else if result.body != nil {
+		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": b.of(result.body)}}}
 	}
-	require.NotNil(b.t, told.answers, "say in operations what %s %s answers", r.Method, r.Path)
-	op["responses"] = b.responses(told.answers, cmp.Or(told.fails, "Error"))
+	require.NotNil(b.t, result.answers, "say in operations what %s %s answers", r.Method, r.Path)
+	op["responses"] = b.responses(result.answers, cmp.Or(result.fails, "Error"))
 	return op
 }
 
@@ -112,8 +112,8 @@ func (b *book) responses(answers map[int]any, fails string) object {
 }
 
 func idOf(r front.Route) string {
-	if told := operations[r.Method+" "+r.Path]; told.id != "" {
-		return told.id
+	if result := operations[r.Method+" "+r.Path]; result.id != "" {
+		return result.id
 	}
 	return strings.ToLower(r.Method) + strings.Join(strings.FieldsFunc(r.Path, func(c rune) bool { return strings.ContainsRune("/{}._", c) }), "_")
 }

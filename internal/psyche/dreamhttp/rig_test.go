@@ -135,14 +135,14 @@ func (r *rig) now() time.Time { return time.Unix(0, r.clock.Load()).UTC() }
 
 func (r *rig) pass(d time.Duration) { r.clock.Add(int64(d)) }
 
-// said is an answer.
-type said struct {
+// publicError is an answer.
+type publicError struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-func (r *rig) do(who, method, path, body string, header ...string) said {
+func (r *rig) do(who, method, path, body string, header ...string) publicError {
 	r.t.Helper()
 	var content io.Reader
 	if body != "" {
@@ -161,20 +161,23 @@ func (r *rig) do(who, method, path, body string, header ...string) said {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(r.t, err)
-	a := said{resp.StatusCode, resp.Header, text}
+	a := publicError{resp.StatusCode, resp.Header, text}
 	validate(r.t, method, req.URL.EscapedPath(), a)
 	return a
 }
 
-func (r *rig) get(who, path string) said { r.t.Helper(); return r.do(who, http.MethodGet, path, "") }
+func (r *rig) get(who, path string) publicError {
+	r.t.Helper()
+	return r.do(who, http.MethodGet, path, "")
+}
 
-func (r *rig) post(who, path, body string, header ...string) said {
+func (r *rig) post(who, path, body string, header ...string) publicError {
 	r.t.Helper()
 	return r.do(who, http.MethodPost, path, body, header...)
 }
 
 // as reads an answer of the status that is expected.
-func as[T any](t *testing.T, a said, status int) T {
+func as[T any](t *testing.T, a publicError, status int) T {
 	t.Helper()
 	var v T
 	require.Equal(t, status, a.status, "%s", a.body)
@@ -195,7 +198,7 @@ type refusal struct {
 	Request string `json:"request_id,omitempty"`
 }
 
-func refused(t *testing.T, a said, status int, code, param, hint string) {
+func refused(t *testing.T, a publicError, status int, code, param, hint string) {
 	t.Helper()
 	f := as[refusal](t, a, status)
 	require.NotNil(t, f.Error.Code, "%s", a.body)

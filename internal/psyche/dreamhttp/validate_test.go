@@ -20,7 +20,7 @@ var published = sync.OnceValues(func() (*described.Document, error) {
 })
 
 // validate holds an answer against what is published.
-func validate(t *testing.T, method, path string, a said) {
+func validate(t *testing.T, method, path string, a publicError) {
 	t.Helper()
 	d, err := published()
 	require.NoError(t, err)

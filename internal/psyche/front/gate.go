@@ -91,10 +91,10 @@ const longestSecret = 512
 
 // secretOf reads the Authorization header, or x-api-key.
 func secretOf(r *http.Request) (string, error) {
-	said := r.Header.Get("Authorization")
+	text := r.Header.Get("Authorization")
 	secret := r.Header.Get("X-Api-Key")
-	if said != "" {
-		scheme, rest, _ := strings.Cut(said, " ")
+	if text != "" {
+		scheme, rest, _ := strings.Cut(text, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
 			return "", wrongKey("the Authorization header must have the form: Bearer oneiros_…")
 		}

@@ -125,7 +125,7 @@ func refused(t testing.TB, w *httptest.ResponseRecorder, status int, code string
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
-	var said struct {
+	var answer struct {
 		Error struct {
 			Message, Type string
 			Param, Code   *string
@@ -134,12 +134,12 @@ func refused(t testing.TB, w *httptest.ResponseRecorder, status int, code string
 	}
 	d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
 	d.DisallowUnknownFields()
-	require.NoError(t, d.Decode(&said))
-	require.NotEmpty(t, said.Error.Message)
-	require.NotEmpty(t, said.Error.Type)
-	require.NotNil(t, said.Error.Code)
-	require.Equal(t, code, *said.Error.Code, said.Error.Message)
-	require.Equal(t, w.Header().Get("X-Request-Id"), said.Request)
+	require.NoError(t, d.Decode(&answer))
+	require.NotEmpty(t, answer.Error.Message)
+	require.NotEmpty(t, answer.Error.Type)
+	require.NotNil(t, answer.Error.Code)
+	require.Equal(t, code, *answer.Error.Code, answer.Error.Message)
+	require.Equal(t, w.Header().Get("X-Request-Id"), answer.Request)
 }
 
 func say(text string) http.HandlerFunc {

@@ -29,7 +29,7 @@ func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error
 	if err != nil {
 		return err
 	}
-	said, err := s.o.Keys.Claim(r.Context(), c)
+	answer, err := s.o.Keys.Claim(r.Context(), c)
 	switch {
 	case errors.Is(err, access.ErrBusy):
 		return &psyche.Fault{Status: http.StatusConflict, Type: invalid, Code: "idempotency_in_progress", Message: "the same request is under way; ask again", Retry: soon}
@@ -47,8 +47,8 @@ func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error
 		return &psyche.Fault{
 			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "store_unavailable", Message: "whether this was done already cannot be read now; ask again", Retry: soon, Err: err,
 		}
-	case said != nil:
-		repeat(x, said)
+	case answer != nil:
+		repeat(x, answer)
 		return nil
 	}
 	s.do(x, r, c)

@@ -296,13 +296,13 @@ func TestAClaimedRequestEndsWithItsHold(t *testing.T) {
 
 func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
 	t.Parallel()
-	begun, gone, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	begun, removed, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "one ")
 		_ = http.NewResponseController(w).Flush()
 		close(begun)
-		<-gone
+		<-removed
 		_, err := io.WriteString(w, "two")
 		done <- errors.Join(err, r.Context().Err())
 	}}})
@@ -319,7 +319,7 @@ func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
 	require.Equal(t, "one ", word, "a stream is not held back")
 	leave()
 	_ = r.Body.Close()
-	close(gone)
+	close(removed)
 	require.NoError(t, <-done)
 	require.Eventually(t, func() bool { return h.ask("POST", "/do", "", once("a")...).Body.String() == "one two" }, 5*time.Second, time.Millisecond)
 }

@@ -79,19 +79,19 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.FormatInt(int64((f.Retry+time.Second-1)/time.Second), 10))
 		h.Set("Retry-After-Ms", strconv.FormatInt(f.Retry.Milliseconds(), 10))
 	}
-	var said refusal
-	said.Error.Message, said.Error.Type, said.Request = f.Message, f.Type, RequestID(r.Context())
+	var answer refusal
+	answer.Error.Message, answer.Error.Type, answer.Request = f.Message, f.Type, RequestID(r.Context())
 	if f.Param != "" {
-		said.Error.Param = &f.Param
+		answer.Error.Param = &f.Param
 	}
 	if f.Code != "" {
-		said.Error.Code = &f.Code
+		answer.Error.Code = &f.Code
 	}
-	Answer(w, f.Status, said)
+	Answer(w, f.Status, answer)
 }
 
-// Tell lets the log know of a fault that the answer itself tells, such as a stream whose last event is an error.
-func Tell(ctx context.Context, f *psyche.Fault) {
+// WriteError lets the log know of a fault that the answer itself tells, such as a stream whose last event is an error.
+func WriteError(ctx context.Context, f *psyche.Fault) {
 	if x := exchangeOf(ctx); x != nil {
 		x.code, x.err = f.Code, f.Err
 	}
@@ -136,11 +136,11 @@ func Body(r *http.Request) ([]byte, error) {
 // faultOf says any error in words of HTTP.
 func faultOf(ctx context.Context, err error) *psyche.Fault {
 	if f, ok := errors.AsType[*psyche.Fault](err); ok {
-		said := *f
-		if said.Status < 400 || said.Status > 599 {
-			said.Status = http.StatusInternalServerError
+		answer := *f
+		if answer.Status < 400 || answer.Status > 599 {
+			answer.Status = http.StatusInternalServerError
 		}
-		return &said
+		return &answer
 	}
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(large.Limit)

@@ -133,14 +133,14 @@ func unknownPath(meant string) *psyche.Fault {
 
 // meant is the path that a client most likely wanted: with /v1 before it, which base URLs often lack, once instead of twice, or without
 // what stands before it; written plainly. Empty where no route is near.
-func (s *Server) meant(asked string) string {
-	plain := path.Clean("/" + strings.ToLower(asked))
+func (s *Server) meant(question string) string {
+	plain := path.Clean("/" + strings.ToLower(question))
 	candidates := []string{plain, "/v1" + plain}
 	if at := strings.LastIndex(plain, "/v1/"); at > 0 {
 		candidates = append(candidates, plain[at:])
 	}
 	for _, candidate := range candidates {
-		if candidate == asked {
+		if candidate == question {
 			continue
 		}
 		_, pattern := s.mux.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: candidate}})

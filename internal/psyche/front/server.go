@@ -154,8 +154,8 @@ func (s *Server) hang(routes []Route) error {
 // pattern answers what the mux panics over: two paths of which neither is the more exact.
 func (s *Server) pattern(p string, at methods) (err error) {
 	defer func() {
-		if said := recover(); said != nil {
-			err = fmt.Errorf("route %s: %v", p, said)
+		if answer := recover(); answer != nil {
+			err = fmt.Errorf("route %s: %v", p, answer)
 		}
 	}()
 	s.mux.HandleFunc(p, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, at) })
@@ -183,8 +183,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.receive(w, r)
 	r = r.WithContext(context.WithValue(r.Context(), under{}, x))
 	defer func() {
-		if said := recover(); said != nil {
-			s.caught(x, r, said)
+		if answer := recover(); answer != nil {
+			s.caught(x, r, answer)
 		}
 		x.end(r)
 		if x.cut {
@@ -201,13 +201,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(x, r)
 }
 
-func (s *Server) caught(x *exchange, r *http.Request, said any) {
-	if err, ok := said.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+func (s *Server) caught(x *exchange, r *http.Request, answer any) {
+	if err, ok := answer.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		x.cut = true
 		return
 	}
-	s.o.Report(fmt.Errorf("request %s panicked: %v\n%s", x.id, said, debug.Stack()))
-	Refuse(x, r, fmt.Errorf("panic: %v", said))
+	s.o.Report(fmt.Errorf("request %s panicked: %v\n%s", x.id, answer, debug.Stack()))
+	Refuse(x, r, fmt.Errorf("panic: %v", answer))
 }
 
 // receive begins an exchange.

@@ -157,19 +157,19 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, rooms())
 	secret := h.key(access.Client)
-	for asked, meant := range map[string]string{
+	for question, meant := range map[string]string{
 		"/models": "/v1/models", "/Models/": "/v1/models", "/v1/models/": "/v1/models", "/v1//models": "/v1/models", "/V1/models": "/v1/models",
 		"/v1/v1/models": "/v1/models", "/openai/v1/models": "/v1/models", "/dreams/dream_iris_0042": "/v1/dreams/dream_iris_0042",
 		"/": "", "/v1": "", "/debug/pprof": "", "/v1/nothing": "",
 	} {
-		w := h.ask("POST", asked, "", bearer(secret)...)
+		w := h.ask("POST", question, "", bearer(secret)...)
 		refused(t, w, 404, "unknown_path")
 		if meant == "" {
-			require.NotContains(t, w.Body.String(), "did you mean", asked)
+			require.NotContains(t, w.Body.String(), "did you mean", question)
 			continue
 		}
-		require.Contains(t, w.Body.String(), "; did you mean "+meant+"?", asked)
-		require.NotContains(t, h.ask("POST", asked, "").Body.String(), "did you mean", "whoever has no key is told of no path")
+		require.Contains(t, w.Body.String(), "; did you mean "+meant+"?", question)
+		require.NotContains(t, h.ask("POST", question, "").Body.String(), "did you mean", "whoever has no key is told of no path")
 	}
 }
 

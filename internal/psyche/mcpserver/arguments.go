@@ -36,9 +36,9 @@ func misfit(tool string, s *jsonschema.Schema, arguments json.RawMessage) string
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		property, known := s.Properties[name]
+		property, found := s.Properties[name]
 		switch {
-		case !known:
+		case !found:
 			faults = append(faults, fmt.Sprintf("%s is no argument of %s, which takes %s", quote(json.RawMessage(strconv.Quote(name))), tool, listed(slices.Sorted(maps.Keys(s.Properties)), "and")))
 		case !fits(property, given[name]):
 			must := right(property)

@@ -54,13 +54,13 @@ func TestArgumentsThatDoNotFitAreNamedWithTheirValueAndWhatIsRight(t *testing.T)
 		{"dreams_start", `{"tier":"soft"}`, `tier is "soft"; it must be "core" or "hardened", or be left out`},
 		{"status", `{"a":1,"b":2}`, `"a" is no argument of status, which takes agent. "b" is no argument of status, which takes agent`},
 	} {
-		said := misfit(it.tool, takes[it.tool], json.RawMessage(it.arguments))
+		text := misfit(it.tool, takes[it.tool], json.RawMessage(it.arguments))
 		if it.says == "" {
-			require.Empty(t, said)
+			require.Empty(t, text)
 			continue
 		}
-		require.True(t, strings.HasPrefix(said, it.says), "%s of %s: %s", it.arguments, it.tool, said)
-		require.NotContains(t, said, "schema")
+		require.True(t, strings.HasPrefix(text, it.says), "%s of %s: %s", it.arguments, it.tool, text)
+		require.NotContains(t, text, "schema")
 	}
 }
 
@@ -71,9 +71,9 @@ func TestOfVeryManyArgumentsThatDoNotFitTheFirstAreTold(t *testing.T) {
 	for i := range 5000 {
 		all = append(all, fmt.Sprintf(`"a%04d":1`, i))
 	}
-	said := misfit("recall_memory", offered(t)["recall_memory"], json.RawMessage("{"+strings.Join(all, ",")+"}"))
-	require.True(t, strings.HasPrefix(said, `query is missing; it must be text that is not empty. "a0000" is no argument of recall_memory`), said[:200])
-	require.True(t, strings.HasSuffix(said, `"a0006" is no argument of recall_memory, which takes agent, dreamt, n and query. 4993 more do not fit`), said[max(0, len(said)-200):])
+	text := misfit("recall_memory", offered(t)["recall_memory"], json.RawMessage("{"+strings.Join(all, ",")+"}"))
+	require.True(t, strings.HasPrefix(text, `query is missing; it must be text that is not empty. "a0000" is no argument of recall_memory`), text[:200])
+	require.True(t, strings.HasSuffix(text, `"a0006" is no argument of recall_memory, which takes agent, dreamt, n and query. 4993 more do not fit`), text[max(0, len(text)-200):])
 }
 
 // What fits here is taken by the library: its own words are never told.
@@ -93,16 +93,16 @@ func FuzzArgumentsThatFitAreTakenByTheLibrary(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, arguments string) {
 		for name, s := range takes {
-			said := misfit(name, s, json.RawMessage(arguments))
+			text := misfit(name, s, json.RawMessage(arguments))
 			v := map[string]any{}
 			if len(arguments) > 0 && (json.Unmarshal([]byte(arguments), &v) != nil || v == nil) {
-				require.NotEmpty(t, said)
+				require.NotEmpty(t, text)
 				continue
 			}
-			if said == "" {
+			if text == "" {
 				require.NoError(t, whole[name].Validate(&v), fmt.Sprint(name, arguments))
 			} else {
-				require.NotContains(t, said, "\n")
+				require.NotContains(t, text, "\n")
 			}
 		}
 	})

@@ -17,14 +17,14 @@ func (f *Face) makeRoom(c psyche.Caller) {
 	var idlest *mcp.ServerSession
 	var since time.Time
 	count := 0
-	known := map[string]bool{}
+	existing := map[string]bool{}
 	for name, server := range f.servers {
 		for session := range server.Sessions() {
 			id := session.ID()
 			if id == "" {
 				continue
 			}
-			known[id] = true
+			existing[id] = true
 			if name.principal != c.Key.SpeaksAs() {
 				continue
 			}
@@ -39,7 +39,7 @@ func (f *Face) makeRoom(c psyche.Caller) {
 		}
 	}
 	for id := range f.used {
-		if !known[id] {
+		if !existing[id] {
 			delete(f.used, id)
 		}
 	}

@@ -27,7 +27,7 @@ const clientExtra = "visitor"
 
 // admit lets the library know who asks. It gets no header that opens anything: the caller's secret stays with the front.
 func admit(next http.Handler) http.Handler {
-	known := auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
+	existing := auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
 		v, ok := ctx.Value(clientKey{}).(client)
 		if !ok {
 			return nil, errors.New("nobody was admitted")
@@ -47,7 +47,7 @@ func admit(next http.Handler) http.Handler {
 		}
 		header.Set("Authorization", "Bearer admitted")
 		r.Header = header
-		known.ServeHTTP(w, r)
+		existing.ServeHTTP(w, r)
 	})
 }
 

@@ -41,9 +41,9 @@ func (d *toolset) fitting(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok || tool.Params == nil || d.takes[tool.Params.Name] == nil {
 			return next(ctx, method, req)
 		}
-		if said := misfit(tool.Params.Name, d.takes[tool.Params.Name], tool.Params.Arguments); said != "" {
+		if text := misfit(tool.Params.Name, d.takes[tool.Params.Name], tool.Params.Arguments); text != "" {
 			result := &mcp.CallToolResult{}
-			result.SetError(errors.New(said))
+			result.SetError(errors.New(text))
 			return result, nil
 		}
 		return next(ctx, method, req)
@@ -57,8 +57,8 @@ type callerKey struct{}
 func (d *toolset) safe(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer func() {
-			if said := recover(); said != nil {
-				d.report(fmt.Errorf("%s panicked: %v\n%s", method, said, debug.Stack()))
+			if answer := recover(); answer != nil {
+				d.report(fmt.Errorf("%s panicked: %v\n%s", method, answer, debug.Stack()))
 				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errUnknown.Error()}
 			}
 		}()
@@ -84,9 +84,9 @@ func (d *toolset) visit(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, fault
 		}
 		if method == "tools/call" || method == "resources/read" { // nothing else lasts, and a notification's request ends before it is heard
-			var gone context.CancelFunc
-			ctx, gone = within(ctx, v.ctx)
-			defer gone()
+			var removed context.CancelFunc
+			ctx, removed = within(ctx, v.ctx)
+			defer removed()
 		}
 		return next(context.WithValue(ctx, callerKey{}, v.caller), method, req)
 	}
@@ -106,14 +106,14 @@ func sameVersion(req mcp.Request) error {
 	if !ok || session.ID() == "" || session.InitializeParams() == nil {
 		return nil
 	}
-	told := req.GetExtra().Header.Get(versionHeader)
+	text := req.GetExtra().Header.Get(versionHeader)
 	agreed := session.InitializeParams().ProtocolVersion
-	if told == "" || told == agreed || !slices.Contains(sessionVersions, agreed) {
+	if text == "" || text == agreed || !slices.Contains(sessionVersions, agreed) {
 		return nil
 	}
 	return &jsonrpc.Error{
 		Code:    mcp.CodeHeaderMismatch,
-		Message: fmt.Sprintf("%s is %q; this session speaks %q", versionHeader, told, agreed),
+		Message: fmt.Sprintf("%s is %q; this session speaks %q", versionHeader, text, agreed),
 	}
 }
 
@@ -206,11 +206,11 @@ func plain(err error) error {
 	var fault *psyche.Fault
 	switch {
 	case errors.As(err, &fault):
-		said := fault.Message
+		text := fault.Message
 		if fault.Retry > 0 {
-			said += fmt.Sprintf(" (try again in %d s)", int64(math.Ceil(fault.Retry.Seconds())))
+			text += fmt.Sprintf(" (try again in %d s)", int64(math.Ceil(fault.Retry.Seconds())))
 		}
-		return errors.New(said)
+		return errors.New(text)
 	case errors.Is(err, context.Canceled):
 		return errors.New("the call was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):

@@ -233,15 +233,15 @@ func dreamt(n psyche.Dream) night {
 }
 
 func (n night) sentence() string {
-	said := fmt.Sprintf("%s of %s: %s", n.ID, n.Agent, n.Status)
+	text := fmt.Sprintf("%s of %s: %s", n.ID, n.Agent, n.Status)
 	if n.Outcome != "" && n.Outcome != n.Status {
-		said += " (" + n.Outcome + ")"
+		text += " (" + n.Outcome + ")"
 	}
 	if len(n.Phases) > 0 {
-		said += ", " + n.Phases[len(n.Phases)-1]
+		text += ", " + n.Phases[len(n.Phases)-1]
 	}
 	if n.Spent != nil {
-		said += ", " + budget.Micros(*n.Spent).String() + " spent"
+		text += ", " + budget.Micros(*n.Spent).String() + " spent"
 	}
-	return said
+	return text
 }

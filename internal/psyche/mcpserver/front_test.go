@@ -61,7 +61,7 @@ func TestBehindTheFrontPiecesComeWhileTheAgentStillSpeaks(t *testing.T) {
 	for _, version := range []string{lasting, single} {
 		being := &mcpservertest.Being{Handles: []string{"iris"}, Ended: make(chan error, 1)}
 		_, url, client, _ := behind(t, being)
-		o, told := heard()
+		o, result := heard()
 		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 		session, err := c.Connect(t.Context(), older(url, client), &mcp.ClientSessionOptions{ProtocolVersion: version})
 		require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestBehindTheFrontPiecesComeWhileTheAgentStillSpeaks(t *testing.T) {
 			_, err := session.CallTool(ctx, params)
 			failed <- err
 		}()
-		require.Equal(t, "...", (<-told).Message)
+		require.Equal(t, "...", (<-result).Message)
 		cancel()
 		require.ErrorIs(t, <-failed, context.Canceled)
 		require.ErrorIs(t, <-being.Ended, context.Canceled, version)

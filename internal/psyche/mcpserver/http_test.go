@@ -77,8 +77,8 @@ var singly = []string{"MCP-Protocol-Version", single, "Mcp-Method", "tools/call"
 
 // heard is a client that sends on what it is told of progress, up to a hundred times.
 func heard() (*mcp.ClientOptions, <-chan *mcp.ProgressNotificationParams) {
-	told := make(chan *mcp.ProgressNotificationParams, 100)
-	return &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params }}, told
+	result := make(chan *mcp.ProgressNotificationParams, 100)
+	return &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { result <- r.Params }}, result
 }
 
 func TestProgressTellsWhatIsSaidAsItIsSaid(t *testing.T) {
@@ -260,8 +260,8 @@ func TestNothingThatAClientMayNotReadReachesItByAnyWay(t *testing.T) {
 				message = strings.ReplaceAll(message, meta, `"_meta":{"progressToken":"p"}`)
 			}
 			r := post(t, t.Context(), url, message, append(headers, "Authorization", "Bearer c")...)
-			said := body(t, r)
-			require.NotContains(t, said, mcpservertest.Secret, message)
+			text := body(t, r)
+			require.NotContains(t, text, mcpservertest.Secret, message)
 			for _, values := range r.Header {
 				require.NotContains(t, strings.Join(values, ""), mcpservertest.Secret)
 			}

@@ -25,7 +25,7 @@ type lines struct {
 	drain time.Duration
 	leave <-chan struct{} // closed when the process is told to end
 
-	heard  chan heard
+	heard  chan inputLine
 	queue  []jsonrpc.Message // of a batch, to be read next; Read's alone
 	closed chan struct{}
 	close  sync.Once
@@ -37,8 +37,8 @@ type lines struct {
 	writing  sync.Mutex
 }
 
-// heard is a line, or why there is none: the input's end, or that it was longer than it may be.
-type heard struct {
+// inputLine is a line, or why there is none: the input's end, or that it was longer than it may be.
+type inputLine struct {
 	line []byte
 	err  error
 }
@@ -63,7 +63,7 @@ var errLong = errors.New("the line is too long")
 func newLines(in io.Reader, out io.Writer, most int, drain time.Duration, leave <-chan struct{}) *lines {
 	return &lines{
 		in: bufio.NewReader(in), out: out, most: most, drain: drain, leave: leave,
-		heard: make(chan heard), closed: make(chan struct{}), open: map[jsonrpc.ID]call{}, answered: make(chan struct{}, 1),
+		heard: make(chan inputLine), closed: make(chan struct{}), open: map[jsonrpc.ID]call{}, answered: make(chan struct{}, 1),
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *lines) Connect(context.Context) (mcp.Connection, error) {
 		for {
 			line, err := s.line()
 			select {
-			case s.heard <- heard{line, err}:
+			case s.heard <- inputLine{line, err}:
 			case <-s.closed:
 				return
 			}
@@ -150,7 +150,7 @@ func (s *lines) Read(context.Context) (jsonrpc.Message, error) {
 
 // last waits until nothing is owed any more, for as long as it may, or until the other end came, too: of the input that is still
 // read, or of the process.
-func (s *lines) last(in <-chan heard, leave <-chan struct{}) {
+func (s *lines) last(in <-chan inputLine, leave <-chan struct{}) {
 	within := time.NewTimer(s.drain)
 	defer within.Stop()
 	for s.owing() {
@@ -228,12 +228,12 @@ const listening = "subscriptions/listen"
 func (s *lines) message(text json.RawMessage, of *batch) (jsonrpc.Message, json.RawMessage) {
 	message, err := jsonrpc.DecodeMessage(text)
 	if err != nil {
-		var said map[string]json.RawMessage
-		_ = json.Unmarshal(text, &said)
-		if said["method"] == nil && (said["error"] != nil || said["result"] != nil) {
+		var values map[string]json.RawMessage
+		_ = json.Unmarshal(text, &values)
+		if values["method"] == nil && (values["error"] != nil || values["result"] != nil) {
 			return nil, nil
 		}
-		return nil, refusal(said["id"], jsonrpc.CodeInvalidRequest, `this is no message of JSON-RPC 2.0, which has "jsonrpc": "2.0", a "method", and as a request an "id" that is a string or a number`)
+		return nil, refusal(values["id"], jsonrpc.CodeInvalidRequest, `this is no message of JSON-RPC 2.0, which has "jsonrpc": "2.0", a "method", and as a request an "id" that is a string or a number`)
 	}
 	request, ok := message.(*jsonrpc.Request)
 	if !ok || !request.IsCall() {

@@ -90,13 +90,13 @@ const afterAgent = "agents-after:" // begins our cursors; the rest is the handle
 // listed adds the documents of the agents to the list of resources. Which those are depends on who asks, and agents come and go.
 func (d *toolset) listed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		asked, ok := req.(*mcp.ListResourcesRequest)
+		request, ok := req.(*mcp.ListResourcesRequest)
 		if !ok || method != "resources/list" || !d.role.Includes(access.Operator) {
 			return next(ctx, method, req)
 		}
 		cursor := ""
-		if asked.Params != nil {
-			cursor = asked.Params.Cursor
+		if request.Params != nil {
+			cursor = request.Params.Cursor
 		}
 		after, ours := strings.CutPrefix(cursor, afterAgent)
 		page := &mcp.ListResourcesResult{Cacheable: mcp.Cacheable{CacheScope: "private"}, Resources: []*mcp.Resource{}}

@@ -42,9 +42,9 @@ func TestASessionIsItsKeysAndOpensNothingByItself(t *testing.T) {
 	}
 	t.Log("the same key with a lesser role than when its session began")
 	r = post(t, t.Context(), url, journal, "Mcp-Session-Id", id, "Authorization", "Bearer demoted")
-	said := body(t, r)
-	require.NotContains(t, said, mcpservertest.Secret)
-	require.Contains(t, said, "journal needs a key of role operator")
+	text := body(t, r)
+	require.NotContains(t, text, mcpservertest.Secret)
+	require.Contains(t, text, "journal needs a key of role operator")
 	r = post(t, t.Context(), url, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"oneiros://iris/journal"}}`, "Mcp-Session-Id", id, "Authorization", "Bearer demoted")
 	require.NotContains(t, body(t, r), mcpservertest.Secret)
 

@@ -112,8 +112,8 @@ func TestOverStreamsWhatWasAskedIsAnsweredAlthoughTheInputHasEnded(t *testing.T)
 	for range 20 { // the end is met while the calls are under way, now earlier, now later
 		all := over(t, mcpserver.Options{}, strings.NewReader(begun+says("1", "one")+says("2", "two")+strings.TrimSpace(says("3", "three"))))
 		require.Len(t, all, 4)
-		for id, said := range map[float64]string{1: "one", 2: "two", 3: "three"} {
-			require.Equal(t, "You said: "+said, of(t, all, id).text())
+		for id, text := range map[float64]string{1: "one", 2: "two", 3: "three"} {
+			require.Equal(t, "You said: "+text, of(t, all, id).text())
 		}
 	}
 }

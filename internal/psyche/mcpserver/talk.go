@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-type said struct {
+type message struct {
 	Message      string `json:"message" jsonschema:"what to say to the agent"`
 	Agent        string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
 	Conversation string `json:"conversation,omitempty" jsonschema:"name of the conversation to go on with; without it the session's own, or, without a session, the one that all such calls share"`
@@ -31,7 +31,7 @@ type reply struct {
 }
 
 func (d *toolset) talk() {
-	add(d, task[said, reply]{
+	add(d, task[message, reply]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "chat", Title: "Talk to the agent",
@@ -42,7 +42,7 @@ func (d *toolset) talk() {
 			in.Properties["message"].MinLength = at(1)
 			in.Properties["conversation"].MaxLength = at(longestName)
 		},
-		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in said) (reply, error) {
+		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in message) (reply, error) {
 			agent, err := d.agent(ctx, c, in.Agent)
 			if err != nil {
 				return reply{}, err
@@ -51,13 +51,13 @@ func (d *toolset) talk() {
 			if conversation == "" {
 				conversation = conversationOf(req.Session)
 			}
-			text, told, err := d.being.Say(ctx, c, agent, conversation, in.Message, pieces(ctx, req))
+			text, report, err := d.being.Say(ctx, c, agent, conversation, in.Message, pieces(ctx, req))
 			if err != nil {
 				return reply{}, err
 			}
 			return reply{
-				Agent: told.Agent, Conversation: told.Conversation, Reply: text, Model: told.Model,
-				Recalled: told.Recalled, Skipped: told.Skipped, WordsOnly: told.ByWords, Woke: told.Woke, Degraded: told.Degraded,
+				Agent: report.Agent, Conversation: report.Conversation, Reply: text, Model: report.Model,
+				Recalled: report.Recalled, Skipped: report.Skipped, WordsOnly: report.ByWords, Woke: report.Woke, Degraded: report.Degraded,
 			}, nil
 		},
 		text: func(r reply) string { return r.Reply },

@@ -32,38 +32,38 @@ func (f *Face) emotion(w http.ResponseWriter, r *http.Request) {
 
 // feel appraises an event that the client tells of: {"event": "success", "intensity": 0.8}.
 func (f *Face) feel(w http.ResponseWriter, r *http.Request) {
-	var asked struct {
+	var request struct {
 		Event     string  `json:"event"`
 		Intensity float64 `json:"intensity"`
 	}
-	err := read(r, &asked)
+	err := read(r, &request)
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
-	e, err := f.Mind.Feel(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), asked.Event, asked.Intensity)
+	e, err := f.Mind.Feel(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request.Event, request.Intensity)
 	say(w, r, e, err)
 }
 
 // open makes a session, or renews one: {"id": "...", "ttl": 60} in seconds.
 func (f *Face) open(w http.ResponseWriter, r *http.Request) {
-	var asked struct {
+	var request struct {
 		ID  string   `json:"id"`
 		TTL *float64 `json:"ttl"`
 	}
-	err := read(r, &asked)
+	err := read(r, &request)
 	var ttl time.Duration // none: the server's
-	if err == nil && asked.TTL != nil {
-		if *asked.TTL < 1 || *asked.TTL > time.Hour.Seconds() {
-			err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent. DELETE ends a session.", *asked.TTL)
+	if err == nil && request.TTL != nil {
+		if *request.TTL < 1 || *request.TTL > time.Hour.Seconds() {
+			err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent. DELETE ends a session.", *request.TTL)
 		}
-		ttl = time.Duration(*asked.TTL * float64(time.Second))
+		ttl = time.Duration(*request.TTL * float64(time.Second))
 	}
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
-	s, err := f.Mind.Open(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), asked.ID, ttl)
+	s, err := f.Mind.Open(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request.ID, ttl)
 	say(w, r, s, err)
 }
 
@@ -101,11 +101,11 @@ func (f *Face) hold(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
 	body, _ := json.Marshal(s)
-	said := fmt.Sprintf("event: session\ndata: %s\n\n", body)
+	text := fmt.Sprintf("event: session\ndata: %s\n\n", body)
 	tick := time.NewTicker(ttl / 3)
 	defer tick.Stop()
 	for {
-		if _, err := io.WriteString(w, said); err != nil || control.Flush() != nil {
+		if _, err := io.WriteString(w, text); err != nil || control.Flush() != nil {
 			return
 		}
 		select {
@@ -116,10 +116,10 @@ func (f *Face) hold(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if _, err := f.Mind.Open(ctx, c, agent, s.ID, ttl); err != nil && ctx.Err() == nil {
-			said = ": the lease could not be renewed\n\n" // it holds for two more rounds
+			text = ": the lease could not be renewed\n\n" // it holds for two more rounds
 			continue
 		}
-		said = ": awake\n\n"
+		text = ": awake\n\n"
 	}
 }
 

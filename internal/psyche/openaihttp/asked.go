@@ -19,22 +19,22 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 	if err != nil {
 		return t, err
 	}
-	said, err := told(body)
+	answer, err := told(body)
 	if err != nil {
 		return t, err
 	}
 	t.Body = body
-	if t.Agent, err = agentOf(r, said); err != nil {
+	if t.Agent, err = agentOf(r, answer); err != nil {
 		return t, err
 	}
 	if t.Conversation, err = front.NameFrom(r.Header, front.ConversationHeaders); err != nil {
 		return t, err
 	}
-	t.Group = said.PromptCacheKey
+	t.Group = answer.PromptCacheKey
 	if t.Caller, err = front.NamedCaller(r); err != nil {
 		return t, err
 	}
-	for _, field := range []struct{ name, value string }{{"user", said.User}, {"safety_identifier", said.SafetyIdentifier}} {
+	for _, field := range []struct{ name, value string }{{"user", answer.User}, {"safety_identifier", answer.SafetyIdentifier}} {
 		if err := front.ValidName(field.name, field.value); err != nil {
 			return t, err
 		}
@@ -56,10 +56,10 @@ func wrong(param, format string, args ...any) error {
 }
 
 // agentOf is whom the request is for: the header, else the model that the body names.
-func agentOf(r *http.Request, said said) (string, error) {
+func agentOf(r *http.Request, answer parsed) (string, error) {
 	name := r.Header.Get("X-Oneiros-Agent")
 	if name == "" {
-		name = said.Model
+		name = answer.Model
 	}
 	name = strings.TrimPrefix(strings.TrimSpace(name), prefix)
 	if name == "" {

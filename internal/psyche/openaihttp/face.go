@@ -28,7 +28,7 @@ type Passed struct {
 	Took    time.Duration // to its last
 	Broken  bool          // the provider's answer broke off
 	Dropped bool          // the client hung up
-	Told    psyche.Told
+	Report  psyche.TurnReport
 }
 
 // Routes of the face. Nothing below /v1/models wakes anybody.

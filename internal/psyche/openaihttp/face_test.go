@@ -97,7 +97,7 @@ func (h *testServer) answers(status int, kind, body string) {
 	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
 		return &psyche.Reply{
 			Status: status, Header: http.Header{"Content-Type": {kind}, "X-Ratelimit-Remaining": {"7"}, "Set-Cookie": {"theirs=1"}, "Alt-Svc": {"h3"}, "X-Oneiros-Agent": {"forged"}},
-			Body: io.NopCloser(strings.NewReader(body)), Told: psyche.Told{Agent: "iris", Conversation: "c1", Epoch: 4, Woke: true, Recalled: 2, Degraded: "the store\nis away"},
+			Body: io.NopCloser(strings.NewReader(body)), Report: psyche.TurnReport{Agent: "iris", Conversation: "c1", Epoch: 4, Woke: true, Recalled: 2, Degraded: "the store\nis away"},
 		}, nil
 	}
 }
@@ -209,13 +209,13 @@ func TestWhatCannotBeReadIsRefusedInOpenAIsShape(t *testing.T) {
 		res, answer := h.send(http.MethodPost, talk, c.body, c.header...)
 		require.Equal(t, c.status, res.StatusCode, answer)
 		require.Equal(t, "application/json", strings.Split(res.Header.Get("Content-Type"), ";")[0])
-		var told struct {
+		var result struct {
 			Error struct{ Message, Type, Code string }
 		}
-		require.NoError(t, json.Unmarshal([]byte(answer), &told), answer)
-		require.Equal(t, c.code, told.Error.Code, answer)
-		require.Equal(t, "invalid_request_error", told.Error.Type)
-		require.Contains(t, told.Error.Message, c.message)
+		require.NoError(t, json.Unmarshal([]byte(answer), &result), answer)
+		require.Equal(t, c.code, result.Error.Code, answer)
+		require.Equal(t, "invalid_request_error", result.Error.Type)
+		require.Contains(t, result.Error.Message, c.message)
 	}
 	require.Empty(t, h.turns)
 }
@@ -288,7 +288,7 @@ func TestTheOutermostFieldsAreReadAsEveryOtherReaderDoes(t *testing.T) {
 var errCut = errors.New("connection reset")
 
 func sse(body io.ReadCloser) *psyche.Reply {
-	return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, Body: body, Told: psyche.Told{Agent: "iris", Skipped: "budget"}}
+	return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, Body: body, Report: psyche.TurnReport{Agent: "iris", Skipped: "budget"}}
 }
 
 // noted is a body that tells when it is closed.
@@ -361,12 +361,12 @@ func TestAClientThatHangsUpStopsTheProvider(t *testing.T) {
 func TestAClientThatHangsUpBeforeAWholeAnswerIsNoFaultOfTheProvider(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for _, said := range []string{"", "{"} {
+	for _, text := range []string{"", "{"} {
 		out, in := io.Pipe()
-		asked := make(chan struct{})
+		request := make(chan struct{})
 		h.answer = func(ctx context.Context, _ psyche.Turn) (*psyche.Reply, error) {
 			context.AfterFunc(ctx, func() { _ = in.CloseWithError(ctx.Err()) })
-			close(asked)
+			close(request)
 			return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: out}, nil
 		}
 		ctx, hangUp := context.WithCancel(t.Context())
@@ -380,9 +380,9 @@ func TestAClientThatHangsUpBeforeAWholeAnswerIsNoFaultOfTheProvider(t *testing.T
 			}
 			over <- err
 		}()
-		<-asked
-		if said != "" {
-			_, err = io.WriteString(in, said)
+		<-request
+		if text != "" {
+			_, err = io.WriteString(in, text)
 			require.NoError(t, err)
 		}
 		hangUp()
@@ -396,14 +396,14 @@ func TestAClientThatHangsUpBeforeAWholeAnswerIsNoFaultOfTheProvider(t *testing.T
 func TestAStreamThatBreaksOffEndsWithAnEventThatSaysSo(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"":                 "data: {\"error\":",
 		"data: {}\n\n":     "data: {}\n\ndata: {\"error\":",
 		"data: {\"cho":     "data: {\"cho\n\ndata: {\"error\":",
 		"data: {}\r\n\r\n": "data: {}\r\n\r\n\n\ndata: {\"error\":",
 	} {
 		h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
-			return sse(io.NopCloser(io.MultiReader(strings.NewReader(said), iotestErr{}))), nil
+			return sse(io.NopCloser(io.MultiReader(strings.NewReader(text), iotestErr{}))), nil
 		}
 		res, answer := h.send(http.MethodPost, talk, `{"model":"iris","stream":true}`)
 		require.Equal(t, 200, res.StatusCode)

@@ -44,8 +44,8 @@ func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string, ask fu
 // own are headers of the provider's answer that stay here: they speak of the provider's door, not of ours.
 var own = []string{"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Server", "Date", "Content-Length", "Www-Authenticate", "Proxy-Authenticate"}
 
-// tell puts what the provider said and what the agent did into the headers of the answer.
-func tell(h http.Header, reply *psyche.Reply) {
+// setHeaders puts what the provider said and what the agent did into the headers of the answer.
+func setHeaders(h http.Header, reply *psyche.Reply) {
 	for name, values := range reply.Header {
 		switch {
 		case strings.HasPrefix(name, "X-Oneiros-"), strings.HasPrefix(name, "Access-Control-"):
@@ -58,11 +58,11 @@ func tell(h http.Header, reply *psyche.Reply) {
 	for _, name := range own {
 		delete(h, name)
 	}
-	Tell(h, reply.Told)
+	SetHeaders(h, reply.Report)
 }
 
-// Tell puts what an agent did for a turn into headers.
-func Tell(h http.Header, t psyche.Told) {
+// SetHeaders puts what an agent did for a turn into headers.
+func SetHeaders(h http.Header, t psyche.TurnReport) {
 	set := func(name, value string) {
 		if value != "" {
 			h.Set("X-Oneiros-"+name, value)
@@ -112,8 +112,8 @@ type passage struct {
 // answer gives a reply to the client, and is done with it.
 func (p *passage) answer(r *http.Request, reply *psyche.Reply) {
 	defer func() { _ = reply.Body.Close() }()
-	p.passed.Told, p.passed.Status, p.passed.Stream = reply.Told, reply.Status, streams(reply.Header)
-	tell(p.w.Header(), reply)
+	p.passed.Report, p.passed.Status, p.passed.Stream = reply.Report, reply.Status, streams(reply.Header)
+	setHeaders(p.w.Header(), reply)
 	if p.passed.Stream {
 		p.stream(r, reply)
 	} else {
@@ -218,7 +218,7 @@ func (p *passage) broke(r *http.Request, err error) bool {
 // lament ends a stream that broke off. What was said of an event that never ended stays as it is; the next one tells why.
 func (p *passage) lament(r *http.Request, last [2]byte, err error) {
 	fault := faultOf(err)
-	front.Tell(r.Context(), fault)
+	front.WriteError(r.Context(), fault)
 	body, _ := json.Marshal(map[string]any{"error": map[string]any{
 		"message": fault.Message, "type": fault.Type, "code": fault.Code, "param": nil,
 	}})
@@ -272,9 +272,9 @@ func (p *passage) first() { p.passed.First = p.now().Sub(p.began) }
 
 // faultOf is what a client is told of an answer that broke off. The cause is for the log.
 func faultOf(err error) *psyche.Fault {
-	var known *psyche.Fault
-	if errors.As(err, &known) {
-		return known
+	var existing *psyche.Fault
+	if errors.As(err, &existing) {
+		return existing
 	}
 	return &psyche.Fault{
 		Status: http.StatusBadGateway, Type: "upstream_error", Code: "upstream_broken", Err: err,

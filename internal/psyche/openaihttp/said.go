@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// said is what this face must know of a body. Everything else in it is the provider's business.
-type said struct {
+// parsed is what this face must know of a body. Everything else in it is the provider's business.
+type parsed struct {
 	Model            string
 	User             string
 	SafetyIdentifier string // what OpenAI puts in the place of user
@@ -19,8 +19,8 @@ type said struct {
 
 // told reads the outermost fields of a body without a look into the others, whose size may be megabytes. A field that stands
 // twice is refused: what we read must be what the provider reads.
-func told(body []byte) (said, error) {
-	var s said
+func told(body []byte) (parsed, error) {
+	var s parsed
 	seen := make(map[string]bool, 8)
 	err := members(body, func(name string, value []byte) error {
 		if seen[name] {

@@ -256,7 +256,7 @@ func closingCounts(t *testing.T, l purse.Ledger) {
 }
 
 func forgettingKeepsMoney(t *testing.T, l purse.Ledger) {
-	said := func(step string) bool {
+	answer := func(step string) bool {
 		_, found, err := l.Answer(t.Context(), step)
 		require.NoError(t, err)
 		return found
@@ -277,26 +277,26 @@ func forgettingKeepsMoney(t *testing.T, l purse.Ledger) {
 	require.NoError(t, l.Forget(t.Context(), "never dreamt"))
 	require.Error(t, l.Forget(t.Context(), ""))
 	require.Equal(t, before, rows(t, l, purse.Query{}))
-	require.False(t, said("s1"))
-	require.True(t, said("s2"), "another dream's stays")
+	require.False(t, answer("s1"))
+	require.True(t, answer("s2"), "another dream's stays")
 	end(open, purse.Settled) // they come home late
 	end(lost, purse.Settled)
-	require.False(t, said("s3"))
-	require.False(t, said("s4"))
+	require.False(t, answer("s3"))
+	require.False(t, answer("s4"))
 	require.Equal(t, purse.Balance{Spent: 20}, balance(t, l, "day"))
 	end(reserve(t, l, ask("s1", 20, "day")), purse.Settled) // asked anew, it is answered anew
-	require.True(t, said("s1"))
+	require.True(t, answer("s1"))
 }
 
 func rowsTell(t *testing.T, l purse.Ledger) {
-	asked := ask("s1", 20, "dream", "day")
-	h := reserve(t, l, asked)
+	request := ask("s1", 20, "dream", "day")
+	h := reserve(t, l, request)
 	bill := purse.Bill{State: purse.Settled, Amount: 5, Tokens: budget.Tokens{In: 10, Cached: 2, Out: 3, Reasoning: 1}, Finish: "stop"}
 	settle(t, l, h, bill)
 	second := ask("s1", 9, "dream")
 	second.Phase, second.Model, second.Agent, second.Day, second.Dream = "rem", "other", "vega", "2026-03-02", "d2"
 	reserve(t, l, second)
-	want := purse.Row{Ask: asked, Attempt: 1, Reserved: 20, Counted: 5, State: purse.Settled, Tokens: bill.Tokens, Finish: "stop", Ended: noon.Add(time.Minute), Latest: 1}
+	want := purse.Row{Ask: request, Attempt: 1, Reserved: 20, Counted: 5, State: purse.Settled, Tokens: bill.Tokens, Finish: "stop", Ended: noon.Add(time.Minute), Latest: 1}
 	open := purse.Row{Ask: second, Attempt: 2, Reserved: 9, Counted: 9, State: purse.Open}
 	require.Equal(t, []purse.Row{want, open}, rows(t, l, purse.Query{}))
 	require.Equal(t, []purse.Row{want}, rows(t, l, purse.Query{Limit: 1}))

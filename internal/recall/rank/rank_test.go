@@ -136,8 +136,8 @@ func TestWhatWasSaidNearAnAnswerIsLiftedByIt(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2020, 5, 1, 9, 0, 0, 0, time.UTC)
 	hit := func(id string, score float64, talk string, minutes int) rank.Candidate {
-		said := at.Add(time.Duration(minutes) * time.Minute)
-		return rank.Candidate{Hit: rank.Hit{Item: id, Score: score}, Talk: talk, At: said}
+		answer := at.Add(time.Duration(minutes) * time.Minute)
+		return rank.Candidate{Hit: rank.Hit{Item: id, Score: score}, Talk: talk, At: answer}
 	}
 	for _, c := range []struct {
 		name  string

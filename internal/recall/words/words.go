@@ -41,14 +41,14 @@ func NewReader() *Reader {
 }
 
 func (r *Reader) stemmed(w word, l Language) string {
-	known := r.stems[l]
-	if known == nil || !w.plain {
+	existing := r.stems[l]
+	if existing == nil || !w.plain {
 		return stemmed(w, l)
 	}
-	stem, met := known[w.text]
-	if !met {
+	stem, seen := existing[w.text]
+	if !seen {
 		stem = strings.Clone(stemmed(w, l))
-		known[strings.Clone(w.text)] = stem
+		existing[strings.Clone(w.text)] = stem
 	}
 	return stem
 }

@@ -121,15 +121,15 @@ func (x *Index) Len() int {
 func (x *Index) Bytes() int64 { return x.bytes.Load() }
 
 func (x *Index) put(e Entry, t termsOf) {
-	at, known := x.at[e.ID]
-	if known && (!e.Live || at.owner != e.Owner) {
+	at, found := x.at[e.ID]
+	if found && (!e.Live || at.owner != e.Owner) {
 		x.remove(e.ID, at)
-		known = false
+		found = false
 	}
 	if !e.Live {
 		return
 	}
-	if !known {
+	if !found {
 		g := x.groups[e.Owner]
 		if g == nil {
 			g = &group{postings: map[uint32][]posting{}, stride: (x.version.Numbers + 7) / 8 * 8}

@@ -91,27 +91,27 @@ func (d *Document) Holds(a Answer) error {
 		return d.fits("#/components/schemas/Error", a.Body)
 	}
 	key := strconv.Itoa(a.Status)
-	said, ok := d.doc.Paths[route][strings.ToLower(a.Method)].Responses[key]
+	answer, ok := d.doc.Paths[route][strings.ToLower(a.Method)].Responses[key]
 	at := "#/paths/" + escaped(route) + "/" + strings.ToLower(a.Method) + "/responses/" + key
 	if !ok {
 		if a.Status < http.StatusBadRequest {
 			return fmt.Errorf("%s is answered %d, which is not described", name, a.Status)
 		}
 		key = "default"
-		said = d.doc.Paths[route][strings.ToLower(a.Method)].Responses[key]
+		answer = d.doc.Paths[route][strings.ToLower(a.Method)].Responses[key]
 		at = strings.TrimSuffix(at, strconv.Itoa(a.Status)) + key
 	}
-	if said.Ref != "" {
-		at, said = said.Ref, d.doc.Components.Responses[said.Ref[strings.LastIndexByte(said.Ref, '/')+1:]]
+	if answer.Ref != "" {
+		at, answer = answer.Ref, d.doc.Components.Responses[answer.Ref[strings.LastIndexByte(answer.Ref, '/')+1:]]
 	}
-	if len(said.Content) == 0 {
+	if len(answer.Content) == 0 {
 		if len(a.Body) > 0 {
 			return fmt.Errorf("%s %s: there is a body, %q, where none is described", name, key, clipped(a.Body))
 		}
 		d.seen[keyOf(name, key, "")] = true
 		return nil
 	}
-	if _, ok := said.Content[kind]; !ok {
+	if _, ok := answer.Content[kind]; !ok {
 		return fmt.Errorf("%s %s: content type %q is not described", name, key, kind)
 	}
 	if a.Method == http.MethodHead {
@@ -142,8 +142,8 @@ func (d *Document) body(at, kind string, a Answer) error {
 
 // ours says whether an error names the request, as only this server's own do.
 func ours(body []byte) bool {
-	var said map[string]json.RawMessage
-	return json.Unmarshal(body, &said) == nil && said["request_id"] != nil
+	var values map[string]json.RawMessage
+	return json.Unmarshal(body, &values) == nil && values["request_id"] != nil
 }
 
 // events holds each event of a stream to the schema of their data. A stream that was cut while an event came is looked at as far as
@@ -177,11 +177,11 @@ func (d *Document) Takes(method, path string, body []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	name, route := d.operationOf(method, path)
-	said := d.doc.Paths[route][strings.ToLower(method)].Body
+	answer := d.doc.Paths[route][strings.ToLower(method)].Body
 	if name == "" || len(body) == 0 {
 		return nil
 	}
-	if said == nil {
+	if answer == nil {
 		return fmt.Errorf("%s has taken a body, and none is described", name)
 	}
 	if err := d.fits("#/paths/"+escaped(route)+"/"+strings.ToLower(method)+"/requestBody/content/"+escaped("application/json")+"/schema", body); err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// said is an answer on its way.
-type said struct {
+// scripted is an answer on its way.
+type scripted struct {
 	model, text, tool, arguments string
 	usage                        bool
 	prompt                       int // tokens
@@ -18,7 +18,7 @@ func quoted(s string) string {
 	return string(body)
 }
 
-func (s said) words() []string {
+func (s scripted) words() []string {
 	var words []string
 	for i, w := range strings.SplitAfter(s.text, " ") {
 		if w != "" || i == 0 {
@@ -28,13 +28,13 @@ func (s said) words() []string {
 	return words
 }
 
-func (s said) counted() string {
+func (s scripted) counted() string {
 	out := len(s.words())
 	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, s.prompt, out, s.prompt+out)
 }
 
 // whole is the answer in one piece.
-func (s said) whole() string {
+func (s scripted) whole() string {
 	message, finish := `{"role":"assistant","content":`+quoted(s.text)+`}`, "stop"
 	if s.tool != "" {
 		message, finish = `{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":`+quoted(s.tool)+`,"arguments":`+quoted(s.arguments)+`}}]}`, "tool_calls"
@@ -43,13 +43,13 @@ func (s said) whole() string {
 		quoted(s.model), message, finish, s.counted())
 }
 
-func (s said) piece(delta, finish string) string {
+func (s scripted) piece(delta, finish string) string {
 	return fmt.Sprintf("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n",
 		quoted(s.model), delta, finish)
 }
 
 // pieces are the answer word by word, or a tool's call with its arguments in two parts, as providers send it.
-func (s said) pieces() []string {
+func (s scripted) pieces() []string {
 	pieces := []string{s.piece(`{"role":"assistant","content":""}`, "null")}
 	if s.tool == "" {
 		for _, w := range s.words() {
@@ -66,7 +66,7 @@ func (s said) pieces() []string {
 	)
 }
 
-func (s said) end() []string {
+func (s scripted) end() []string {
 	finish := `"stop"`
 	if s.tool != "" {
 		finish = `"tool_calls"`

@@ -21,12 +21,12 @@ type Options struct {
 	Pieces int           // at least so many, for streams that last; 0: the answer's words
 
 	Call func(tools []string) (name, arguments string) // which tool is called of those that are offered; nil: none
-	Say  func(Asked) string                            // what is answered; nil, or empty: an echo of the last message
-	Fail func(Asked) int                               // a status to refuse with; 0: none
+	Say  func(Request) string                          // what is answered; nil, or empty: an echo of the last message
+	Fail func(Request) int                             // a status to refuse with; 0: none
 }
 
-// Asked is one request as it came.
-type Asked struct {
+// Request is one request as it came.
+type Request struct {
 	Header   http.Header
 	Body     []byte
 	Model    string
@@ -41,7 +41,7 @@ type Message struct {
 }
 
 // Last is the newest message.
-func (a Asked) Last() Message {
+func (a Request) Last() Message {
 	if len(a.Messages) == 0 {
 		return Message{}
 	}
@@ -59,7 +59,7 @@ type Talker struct {
 	dropped atomic.Int64
 
 	mu    sync.Mutex
-	asked []Asked
+	asked []Request
 }
 
 // Start listens at a free port of this machine until Close.
@@ -96,10 +96,10 @@ func (t *Talker) UnderWay() int { return int(t.under.Load()) }
 func (t *Talker) Dropped() int { return int(t.dropped.Load()) }
 
 // Asked is everything it was sent.
-func (t *Talker) Asked() []Asked {
+func (t *Talker) Asked() []Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]Asked(nil), t.asked...)
+	return append([]Request(nil), t.asked...)
 }
 
 // Forget drops what it was sent.
@@ -128,7 +128,7 @@ func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s := said{model: a.Model, usage: usage, prompt: len(body) / 4}
+	s := scripted{model: a.Model, usage: usage, prompt: len(body) / 4}
 	s.text, s.tool, s.arguments = t.answer(a)
 	if !a.Stream {
 		if t.pause(r, t.o.First) {
@@ -143,7 +143,7 @@ func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer decides what is said: a tool is called as long as its result is not there.
-func (t *Talker) answer(a Asked) (text, tool, arguments string) {
+func (t *Talker) answer(a Request) (text, tool, arguments string) {
 	if t.o.Call != nil && len(a.Tools) > 0 && a.Last().Role != "tool" {
 		if tool, arguments = t.o.Call(a.Tools); tool != "" {
 			return "", tool, arguments
@@ -172,7 +172,7 @@ func (t *Talker) pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-func (t *Talker) stream(w http.ResponseWriter, r *http.Request, s said) bool {
+func (t *Talker) stream(w http.ResponseWriter, r *http.Request, s scripted) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	flush := http.NewResponseController(w)
@@ -194,7 +194,7 @@ func (t *Talker) stream(w http.ResponseWriter, r *http.Request, s said) bool {
 	return true
 }
 
-func read(h http.Header, body []byte) (a Asked, usage bool) {
+func read(h http.Header, body []byte) (a Request, usage bool) {
 	var q struct {
 		Model   string
 		Stream  bool
@@ -208,7 +208,7 @@ func read(h http.Header, body []byte) (a Asked, usage bool) {
 		Tools []struct{ Function struct{ Name string } }
 	}
 	_ = json.Unmarshal(body, &q)
-	a = Asked{Header: h.Clone(), Body: body, Model: q.Model, Stream: q.Stream}
+	a = Request{Header: h.Clone(), Body: body, Model: q.Model, Stream: q.Stream}
 	for _, m := range q.Messages {
 		a.Messages = append(a.Messages, Message{Role: m.Role, Text: textOf(m.Content)})
 	}

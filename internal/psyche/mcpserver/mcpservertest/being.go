@@ -82,9 +82,9 @@ func (b *Being) Agents(_ context.Context, c psyche.Caller) (reached []dream.Agen
 }
 
 // Say repeats the message word by word.
-func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string, token func(string)) (string, psyche.Told, error) {
+func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string, token func(string)) (string, psyche.TurnReport, error) {
 	if err := b.ask("Say", c, agent, access.Client); err != nil {
-		return "", psyche.Told{}, err
+		return "", psyche.TurnReport{}, err
 	}
 	if conversation == "" {
 		conversation = "of " + message
@@ -100,7 +100,7 @@ func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, m
 		if b.Ended != nil {
 			b.Ended <- ctx.Err()
 		}
-		return "", psyche.Told{}, fmt.Errorf("ask the provider: %w", ctx.Err())
+		return "", psyche.TurnReport{}, fmt.Errorf("ask the provider: %w", ctx.Err())
 	}
 	reply := "You said: " + message
 	for _, word := range strings.SplitAfter(reply, " ") {
@@ -108,7 +108,7 @@ func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, m
 			token(word)
 		}
 	}
-	return reply, psyche.Told{Agent: agent, Conversation: conversation, Epoch: 1, Model: "echo", Skipped: "nothing"}, nil
+	return reply, psyche.TurnReport{Agent: agent, Conversation: conversation, Epoch: 1, Model: "echo", Skipped: "nothing"}, nil
 }
 
 // Recall answers the memories that hold the query.
