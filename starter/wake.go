@@ -178,11 +178,11 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	handle, err := s.Client.UpdateWorkflow(ctx, o) // most agents have a life, and starting one costs two steps of the server
 	var notFound *serviceerror.NotFound
 	if errors.As(err, &notFound) {
-		newest, err := s.Memory.Agent(ctx, agent.ID)
-		if errors.Is(err, memory.ErrNotFound) { // a removed agent gets no workflow again
-			return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, err)
+		newest, readErr := s.Memory.Agent(ctx, agent.ID)
+		if errors.Is(readErr, memory.ErrNotFound) { // a removed agent gets no workflow again
+			return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, readErr)
 		}
-		if err == nil {
+		if readErr == nil {
 			agent = newest // its life begins with what its record says now
 		}
 		handle, err = s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.agentState(agent), UpdateOptions: o})

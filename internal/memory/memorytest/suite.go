@@ -20,7 +20,7 @@ type clause struct {
 // Run holds a store to everything the port promises. open gives a new, empty store for each clause and sees to its end.
 func Run(t *testing.T, open func(t *testing.T) memory.Store) {
 	t.Helper()
-	for _, part := range [][]clause{agents, commits, revisings, queries, neighbours, searches, feelings, stretches, undoings, uses, proposals, forgettings, readings, derivations, movings} {
+	for _, part := range [][]clause{agents, commits, revisings, queries, neighbours, searches, feelings, stretches, undoings, uses, proposals, forgettings, readings, derivations, movings, owners} {
 		for _, c := range part {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
