@@ -40,7 +40,7 @@ func (b *DreamRun) remaining(ctx context.Context, o Spec) (budget.Micros, error)
 		if account.Limit == budget.Unlimited {
 			continue
 		}
-		balance, err := b.Purse.Ledger.Balance(ctx, account.Scope)
+		balance, err := b.Guard.Ledger.Balance(ctx, account.Scope)
 		if err != nil {
 			return 0, fmt.Errorf("read account %s: %w", account.Scope, err)
 		}

@@ -51,7 +51,7 @@ func build(t *testing.T) *fixture {
 	}
 	now := func() time.Time { return h.now }
 	h.dreamRun = &activities.DreamRun{
-		Ports:      activities.Ports{Memory: store, Presence: store, Purse: &purse.Purse{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
+		Ports:      activities.Ports{Memory: store, Presence: store, Guard: &purse.Guard{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
 		Executions: h, Planner: h,
 	}
 	return h

@@ -29,9 +29,9 @@ func (b *broken) Generate(ctx context.Context, r inference.Request, token func(s
 }
 
 func (r *rig) breaks(schema string) {
-	p := r.ports.Purse
+	p := r.ports.Guard
 	model := &broken{p.Model, schema, &inference.Failure{Kind: inference.Broken, Message: "no"}}
-	r.ports.Purse = &purse.Purse{Ledger: p.Ledger, Model: model, Catalog: p.Catalog, Now: p.Now}
+	r.ports.Guard = &purse.Guard{Ledger: p.Ledger, Model: model, Catalog: p.Catalog, Now: p.Now}
 }
 
 func (r *rig) seeds(t *testing.T, s Stretch, all []*dream.Fragment) []string {

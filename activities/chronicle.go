@@ -125,7 +125,7 @@ func (c *Chronicle) tally(ctx context.Context, r MarkRequest, m Mark) (dream.Tal
 	if m.Name == "open" || m.Name == "skip" {
 		return t, nil // nothing has been spent
 	}
-	rows, err := c.Purse.Ledger.Rows(ctx, purse.Query{Dream: r.Dream, Phase: string(m.Phase)})
+	rows, err := c.Guard.Ledger.Rows(ctx, purse.Query{Dream: r.Dream, Phase: string(m.Phase)})
 	if err != nil {
 		return t, fmt.Errorf("sum up %s of %s: %w", m.Phase, r.Dream, err)
 	}

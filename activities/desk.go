@@ -25,7 +25,7 @@ import (
 // Ports are what every deed holds.
 type Ports struct {
 	Memory  memory.Store
-	Purse   *purse.Purse
+	Guard   *purse.Guard
 	Catalog inference.Catalog
 	Now     func() time.Time
 
@@ -162,7 +162,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 			cut = p.cut(ctx, c.stretch, c, broken, began)
 		}
 	}
-	paid, err := p.Purse.Generate(ctx, charge, r, func(string) bool { return true })
+	paid, err := p.Guard.Generate(ctx, charge, r, func(string) bool { return true })
 	if err == nil {
 		return paid, Done{Reused: paid.Reused}, nil
 	}
@@ -209,7 +209,7 @@ func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (
 	key := c.spec.Dream + "/" + string(c.phase) + "/" + step + "-" + hex.EncodeToString(sum[:6])
 	charge := c.charge(key)
 	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.spec.Agent) }
-	vectors, err := p.Purse.Embed(ctx, charge, c.spec.Models[dream.Embedder], texts)
+	vectors, err := p.Guard.Embed(ctx, charge, c.spec.Models[dream.Embedder], texts)
 	if err == nil && len(vectors.V) != len(texts) {
 		err = &inference.Failure{Kind: inference.Malformed, Billed: true, Message: fmt.Sprintf("%d vectors for %d texts", len(vectors.V), len(texts))}
 	}

@@ -56,7 +56,7 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 		if account.Limit == budget.Unlimited {
 			continue
 		}
-		balance, err := m.Purse.Ledger.Balance(ctx, account.Scope)
+		balance, err := m.Guard.Ledger.Balance(ctx, account.Scope)
 		if err != nil {
 			return SurveyResult{}, toApplicationError(fmt.Errorf("read account %s: %w", account.Scope, err))
 		}

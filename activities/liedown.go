@@ -119,7 +119,7 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 		return BeginResult{}, toApplicationError(err)
 	}
 	if !o.Free {
-		err = b.Purse.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
+		err = b.Guard.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
 		if over, ok := purse.AsOverCap(err); ok {
 			return BeginResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
 		}

@@ -99,7 +99,7 @@ func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, tempera
 	if hypnagogia.Verbal(way) {
 		c.step = ideasStep(cycle)
 	}
-	answer, err := bought(ctx, p.Purse.Ledger, c.key())
+	answer, err := bought(ctx, p.Guard.Ledger, c.key())
 	if err != nil {
 		return partial{}, err
 	}
@@ -111,7 +111,7 @@ func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, tempera
 	got.text = ""
 	found := readIdeas(answer.Text, order.Knobs.Partials)
 	if len(found) == 0 {
-		if answer, err = bought(ctx, p.Purse.Ledger, c.key()+repairing); err != nil {
+		if answer, err = bought(ctx, p.Guard.Ledger, c.key()+repairing); err != nil {
 			return partial{}, err
 		}
 		found = readIdeas(answer.Text, order.Knobs.Partials)

@@ -29,7 +29,7 @@ func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []stri
 	if len(existing) > 0 {
 		n.Memory = cosines[existing[0].Header().ID]
 	}
-	scale, _ := p.Purse.Calibration(ctx, o.Models[dream.Embedder])
+	scale, _ := p.Guard.Calibration(ctx, o.Models[dream.Embedder])
 	named, lived, sum := len(sources) > 0, 0, 0.0
 	for _, item := range existing {
 		h := item.Header()

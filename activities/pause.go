@@ -140,7 +140,7 @@ func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds, res
 // book writes the record, the events and the journal entry of an interrupted sitting, in one step.
 func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Record, o Spec, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
 	now := b.now(r.Stretch)
-	rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: r.Dream})
+	rows, err := b.Guard.Ledger.Rows(ctx, purse.Query{Dream: r.Dream})
 	if err != nil {
 		return fmt.Errorf("sum up %s: %w", r.Dream, err)
 	}

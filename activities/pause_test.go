@@ -252,7 +252,7 @@ func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
 	o := r.spec(1, tonight)
 	c := call{spec: o, phase: dream.Onset, limit: o.Budget, step: "all"}
 	charge := c.charge(c.key())
-	_, err := r.ports.Purse.Ledger.Reserve(ctx, purse.Ask{
+	_, err := r.ports.Guard.Ledger.Reserve(ctx, purse.Ask{
 		Step: charge.Step, Agent: "a", Dream: o.Dream, Phase: charge.Phase, Model: "p/w", Day: o.Day, Amount: o.Budget, Accounts: charge.Accounts, At: tonight,
 	})
 	require.NoError(t, err)

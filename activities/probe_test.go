@@ -213,7 +213,7 @@ func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
 			require.Empty(t, result.Outcome, "the control: without the breaker the flood stays")
 			require.NotEmpty(t, gists)
 		}
-		spent, err := r.ports.Purse.Ledger.Rows(context.Background(), purse.Query{Dream: s.Dream})
+		spent, err := r.ports.Guard.Ledger.Rows(context.Background(), purse.Query{Dream: s.Dream})
 		require.NoError(t, err)
 		require.NotEmpty(t, spent, "its money stays counted")
 		require.Positive(t, r.recordOf(s).Spent)

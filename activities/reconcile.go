@@ -174,13 +174,13 @@ func (b *DreamRun) closeRecord(ctx context.Context, record *dream.Record) (bool,
 
 // closeLeftovers counts as spent what a deed reserved after its dream was closed, and died with: the slot is gone by then.
 func (b *DreamRun) closeLeftovers(ctx context.Context) (int, error) {
-	open, err := b.Purse.Ledger.OpenDreams(ctx)
+	open, err := b.Guard.Ledger.OpenDreams(ctx)
 	if err != nil {
 		return 0, err
 	}
 	closed := 0
 	for _, id := range open {
-		rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: id, Limit: 1})
+		rows, err := b.Guard.Ledger.Rows(ctx, purse.Query{Dream: id, Limit: 1})
 		if err != nil {
 			return closed, err
 		}
@@ -201,7 +201,7 @@ func (b *DreamRun) closeLeft(ctx context.Context, agent, id string) (bool, error
 	record, err := memory.One[*dream.Record](ctx, b.Memory, agent, id)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
-		_, _, err = b.Purse.Ledger.Close(ctx, id, b.Now())
+		_, _, err = b.Guard.Ledger.Close(ctx, id, b.Now())
 		return err == nil, err
 	case err != nil || record.Unsettled():
 		return false, err

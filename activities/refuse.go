@@ -32,7 +32,7 @@ func (b *DreamRun) over(ctx context.Context, record *dream.Record, run string) (
 		return result, toApplicationError(b.Memory.FreeSlot(ctx, record.Agent, fence))
 	}
 	err := errors.Join(
-		b.Purse.Ledger.GiveBack(ctx, record.ID), b.Memory.DropNotes(ctx, record.Agent, record.ID), b.Memory.FreeSlot(ctx, record.Agent, fence),
+		b.Guard.Ledger.GiveBack(ctx, record.ID), b.Memory.DropNotes(ctx, record.Agent, record.ID), b.Memory.FreeSlot(ctx, record.Agent, fence),
 	)
 	return BeginResult{Refused: record.Outcome, Reason: record.Reason}, toApplicationError(err)
 }
@@ -52,7 +52,7 @@ func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.
 			events = append([]event.Event{b.event(s, "refused/"+s.Run, event.DreamAborted{Reason: reason})}, events...)
 		}
 		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{record}, Events: events})
-		err = errors.Join(err, b.Purse.Ledger.GiveBack(ctx, o.Dream), b.Memory.DropNotes(ctx, o.Agent, o.Dream))
+		err = errors.Join(err, b.Guard.Ledger.GiveBack(ctx, o.Dream), b.Memory.DropNotes(ctx, o.Agent, o.Dream))
 	}
 	return toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 }

@@ -13,7 +13,7 @@ import (
 // mentions is the cosine from which on an episode mentions a piece of knowledge: that from which on two texts are about the same
 // thing, as it was measured for the embedder.
 func (n *Replay) mentions(ctx context.Context, o Spec) float64 {
-	existing, _ := n.Purse.Calibration(ctx, o.Models[dream.Embedder])
+	existing, _ := n.Guard.Calibration(ctx, o.Models[dream.Embedder])
 	return existing.Related
 }
 

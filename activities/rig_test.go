@@ -102,7 +102,7 @@ func newRig(t *testing.T) *rig {
 		"p/w": {Name: "p/w", Provider: "p", Wire: "w", Price: &price, Judges: true, JSON: inference.JSONSchema, MaxTemperature: 2},
 		"p/e": {Name: "p/e", Provider: "p", Wire: "e", Price: &price, Embeds: true},
 	}
-	ports := Shelve(Ports{Memory: store, Presence: store, Catalog: table, Now: time.Now, Purse: &purse.Purse{
+	ports := Shelve(Ports{Memory: store, Presence: store, Catalog: table, Now: time.Now, Guard: &purse.Guard{
 		Ledger: store.Ledger(), Catalog: table, Now: time.Now,
 		Model: inference.Switchboard{Catalog: table, Providers: map[string]inference.Model{"p": model}},
 	}})

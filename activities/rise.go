@@ -72,7 +72,7 @@ func (b *DreamRun) release(ctx context.Context, dreamID string) {
 // forget drops the bought answers of a closed dream: what is worth keeping of them is in memory by now (Z16).
 func (b *DreamRun) forget(ctx context.Context, dreamID string) error {
 	b.cache.drop(dreamID)
-	if err := b.Purse.Ledger.Forget(ctx, dreamID); err != nil {
+	if err := b.Guard.Ledger.Forget(ctx, dreamID); err != nil {
 		return fmt.Errorf("forget the answers of %s: %w", dreamID, err)
 	}
 	return nil
@@ -113,7 +113,7 @@ func (b *DreamRun) nothingAgain(ctx context.Context, record *dream.Record) (even
 // settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back all
 // of it (Z2). What was spent counts against the hard caps either way.
 func (b *DreamRun) settleAllowance(ctx context.Context, record *dream.Record, e Ending, rows []purse.Row) error {
-	ledger := b.Purse.Ledger
+	ledger := b.Guard.Ledger
 	if err := ledger.GiveBack(ctx, record.ID); err != nil {
 		return fmt.Errorf("give back the allowance of %s: %w", record.ID, err)
 	}
@@ -131,7 +131,7 @@ func (b *DreamRun) settleAllowance(ctx context.Context, record *dream.Record, e 
 }
 
 func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e Ending) (FinishResult, error) {
-	ledger := b.Purse.Ledger
+	ledger := b.Guard.Ledger
 	lost, _, err := ledger.Close(ctx, s.Dream, b.now(s))
 	if err != nil {
 		return FinishResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
@@ -251,7 +251,7 @@ func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record
 			continue
 		}
 		seen[row.Step] = true
-		answer, err := bought(ctx, b.Purse.Ledger, row.Step)
+		answer, err := bought(ctx, b.Guard.Ledger, row.Step)
 		if err != nil {
 			return nil, nil, err
 		}

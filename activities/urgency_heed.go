@@ -112,7 +112,7 @@ func (w goesWithout) Error() string { return string(w) }
 
 // placing buys places outside a dream, under the caps of the agent's day.
 func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (Placing, string) {
-	if b.Purse == nil {
+	if b.Guard == nil {
 		return nil, "this worker places nothing outside a dream"
 	}
 	agent, err := b.Memory.Agent(ctx, r.Agent)
@@ -132,7 +132,7 @@ func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (Placing, string)
 		ctx, cancel := context.WithTimeout(ctx, placeWithin)
 		defer cancel()
 		sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
-		v, err := b.Purse.Embed(ctx, purse.Charge{
+		v, err := b.Guard.Embed(ctx, purse.Charge{
 			Step: "urgency/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "urgency", Day: day,
 			Accounts: DayAccounts(agent, day, b.Planner.FleetDay()),
 		}, model, texts)

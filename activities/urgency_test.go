@@ -148,7 +148,7 @@ func TestAnEmbedderThatDoesNotAnswerKeepsNobodyFromTheTriggers(t *testing.T) {
 	r := newRig(t)
 	r.live(12)
 	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
-	r.ports.Purse.Model = slowEmbedder{r.ports.Purse.Model}
+	r.ports.Guard.Model = slowEmbedder{r.ports.Guard.Model}
 	bed := r.dreamRun()
 	bed.Planner = pays{model: "p/e"}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -26,7 +26,7 @@ func (p Ports) behaviour(ctx context.Context, o Spec) (dream.Behaviour, error) {
 		if o.Free || !strings.HasPrefix(account.Scope, "day:") && !strings.HasPrefix(account.Scope, "month:") {
 			continue
 		}
-		balance, err := p.Purse.Ledger.Balance(ctx, account.Scope)
+		balance, err := p.Guard.Ledger.Balance(ctx, account.Scope)
 		if err != nil {
 			return "", fmt.Errorf("read account %s: %w", account.Scope, err)
 		}

@@ -44,7 +44,7 @@ func (h *deployment) being(s *starter.Starter) *psyche.Being {
 		Memory:    h.store,
 		Talks:     h.store,
 		Jobs:      h.store,
-		Purse:     h.purse,
+		Guard:     h.guard,
 		Relay:     h.relay,
 		Dreams:    s.ForPsyche(),
 		Log:       h.log,

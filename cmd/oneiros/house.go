@@ -35,7 +35,7 @@ type deployment struct {
 	keys   *markedKeys
 	model  inference.Model
 	relay  inference.Relay
-	purse  *purse.Purse
+	guard  *purse.Guard
 	roles  map[dream.Role]string
 	shown  *console.Deployment
 	log    *slog.Logger
@@ -62,7 +62,7 @@ func build(ctx context.Context, c config.Config, path string) (*deployment, erro
 	catalog := inference.Remembered(c)
 	h := &deployment{config: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
 	h.keys = marked(store, c.DataDir, h.log)
-	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
+	h.guard = &purse.Guard{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
 	h.shown = &console.Deployment{
 		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Keys: h.keys, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
 		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
@@ -211,7 +211,7 @@ func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
 	}
 	today := time.Now().In(zone).Format(time.DateOnly)
 	sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
-	v, err := h.purse.Embed(ctx, purse.Charge{
+	v, err := h.guard.Embed(ctx, purse.Charge{
 		Step: "embed/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "import", Day: today,
 		Accounts: activities.DayAccounts(agent, today, h.config.Money.FleetDay),
 	}, model, texts)
@@ -221,7 +221,7 @@ func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
 func (h *deployment) ports() activities.Ports {
 	return activities.Ports{
 		Hooks:  h.hooks,
-		Memory: h.store, Purse: h.purse, Catalog: h.config, Now: time.Now, Presence: h.store, WakeBus: h.store, Feeds: h.store, Jobs: h.store,
+		Memory: h.store, Guard: h.guard, Catalog: h.config, Now: time.Now, Presence: h.store, WakeBus: h.store, Feeds: h.store, Jobs: h.store,
 	}
 }
 

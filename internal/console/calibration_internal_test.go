@@ -41,7 +41,7 @@ func TestASearchGoesByTheCalibrationThatTheDeploymentMeasured(t *testing.T) {
 	h := &Deployment{Store: store, Ledger: store.Ledger(), Catalog: catalog}
 	a := dream.Agent{ID: "a", Models: map[dream.Role]string{dream.Embedder: "p/model"}}
 	require.Equal(t, inference.Cautious, calibrationOf(t.Context(), h, a))
-	payer := &purse.Purse{Ledger: store.Ledger(), Catalog: catalog, Model: apart{}, Now: time.Now}
+	payer := &purse.Guard{Ledger: store.Ledger(), Catalog: catalog, Model: apart{}, Now: time.Now}
 	charge := purse.Charge{
 		Dream: "talk/a", Agent: "a", Phase: "talk", Day: "2026-10-19",
 		Accounts: []budget.Account{{Scope: "day:a", Limit: budget.Unlimited}},

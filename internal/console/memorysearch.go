@@ -110,7 +110,7 @@ func calibrationOf(ctx context.Context, h *Deployment, a dream.Agent) inference.
 	if err != nil {
 		return inference.Calibration{}
 	}
-	existing, _ := (&purse.Purse{Ledger: h.Ledger, Catalog: h.Catalog}).Calibration(ctx, spec.Name)
+	existing, _ := (&purse.Guard{Ledger: h.Ledger, Catalog: h.Catalog}).Calibration(ctx, spec.Name)
 	return existing
 }
 

@@ -142,7 +142,7 @@ func (b *Being) modelOf(a *dream.Agent, role dream.Role) string {
 
 // talker is the model that talks for an agent.
 func (b *Being) talker(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
-	spec, err := b.Purse.Catalog.Lookup(or(b.o.Talker, b.modelOf(a, dream.Generator)))
+	spec, err := b.Guard.Catalog.Lookup(or(b.o.Talker, b.modelOf(a, dream.Generator)))
 	if err != nil {
 		return spec, passed(ctx, err)
 	}

@@ -21,7 +21,7 @@ type Ports struct {
 	Memory memory.Store
 	Talks  memory.Talks      // what was put before the model in each talk; nil: only this process knows
 	Jobs   memory.EmbedQueue // who embeds memories in the background; nil: nobody
-	Purse  *purse.Purse      // with its catalogue, its models and its clock
+	Guard  *purse.Guard      // with its catalogue, its models and its clock
 	Relay  inference.Relay
 	Dreams Nights
 	Log    *slog.Logger // nil: silent. No text of a talk reaches it
@@ -139,12 +139,12 @@ func New(p Ports, o Options) *Being {
 	if p.Render == nil {
 		p.Render = func(existing []*dream.Playbook, _ []*dream.Hypothesis) string { return rendered(existing) }
 	}
-	b := &Being{Ports: p, o: o.filled(), talkers: newTalkers(p.Memory, p.Purse.Now)}
+	b := &Being{Ports: p, o: o.filled(), talkers: newTalkers(p.Memory, p.Guard.Now)}
 	b.allowed = make(map[string]bool, len(o.Allowed))
 	for _, name := range o.Allowed {
 		b.allowed[inference.FieldKey(name)] = true
 	}
-	b.quotas = newQuotas(p.Memory, p.Purse.Now, b.o)
+	b.quotas = newQuotas(p.Memory, p.Guard.Now, b.o)
 	b.hear, b.silence = context.WithCancel(context.Background())
 	b.keeping.Go(b.keepLeases)
 	for i := range b.queues {
@@ -178,7 +178,7 @@ func (b *Being) Close(ctx context.Context) error {
 	return err
 }
 
-func (b *Being) now() time.Time { return b.Purse.Now() }
+func (b *Being) now() time.Time { return b.Guard.Now() }
 
 // aside runs a deed beside the turns that Close waits for; false when the being is closed.
 func (b *Being) aside(do func()) bool {

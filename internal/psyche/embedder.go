@@ -23,13 +23,13 @@ func (b *Being) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec,
 
 // embedderIn is embedderOf where the agent's space is known.
 func (b *Being) embedderIn(a *dream.Agent, space string) (inference.Spec, error) {
-	return inference.EmbedderIn(b.Purse.Catalog, a.Models[dream.Embedder], b.o.Models[dream.Embedder], space)
+	return inference.EmbedderIn(b.Guard.Catalog, a.Models[dream.Embedder], b.o.Models[dream.Embedder], space)
 }
 
 // calibration says what the cosines of an embedder mean. One that nobody has measured is measured beside the turn, and taken
 // cautiously until then.
 func (b *Being) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
-	existing, found := b.Purse.Calibration(ctx, spec.Name)
+	existing, found := b.Guard.Calibration(ctx, spec.Name)
 	if found {
 		return existing
 	}
@@ -40,7 +40,7 @@ func (b *Being) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec
 	b.aside(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
 		defer cancel()
-		measured, err := b.Purse.Calibrate(ctx, charge, spec.Name)
+		measured, err := b.Guard.Calibrate(ctx, charge, spec.Name)
 		if err != nil {
 			b.Log.WarnContext(ctx, "the embedder could not be calibrated; recall takes its cosines cautiously", "model", spec.Name, "error", err)
 			return

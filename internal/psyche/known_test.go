@@ -102,7 +102,7 @@ func embedders(t *testing.T) map[string]func(*psyche.Ports, *psyche.Options) {
 	}
 	for _, name := range names {
 		all[name] = func(p *psyche.Ports, o *psyche.Options) {
-			p.Purse.Model, o.Models = own, map[dream.Role]string{dream.Embedder: name}
+			p.Guard.Model, o.Models = own, map[dream.Role]string{dream.Embedder: name}
 		}
 	}
 	for name, b := range map[string]bent{"compressed": {own, .75, .02}, "spread": {own, 0, .35}} {
@@ -120,7 +120,7 @@ func embedders(t *testing.T) map[string]func(*psyche.Ports, *psyche.Options) {
 				Embeds:      true,
 				Calibration: measured,
 			}
-			p.Purse.Catalog, p.Purse.Model = table, b
+			p.Guard.Catalog, p.Guard.Model = table, b
 			o.Models = map[dream.Role]string{dream.Embedder: "p/bent"}
 		}
 	}

@@ -335,7 +335,7 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	require.NotContains(t, err.(*psyche.Fault).Message, "torn")
 	other := setup(t, func(p *psyche.Ports, o *psyche.Options) {
 		o.Models = map[dream.Role]string{dream.Embedder: "p/free"}
-		p.Purse = &purse.Purse{Ledger: p.Purse.Ledger, Model: p.Purse.Model, Catalog: without{p.Purse.Catalog, localmodel.Lexical}, Now: p.Purse.Now}
+		p.Guard = &purse.Guard{Ledger: p.Guard.Ledger, Model: p.Guard.Model, Catalog: without{p.Guard.Catalog, localmodel.Lexical}, Now: p.Guard.Now}
 	})
 	other.plant(lived("ep_1", "a lantern"))
 	_, err = other.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "lantern", Limit: 1})

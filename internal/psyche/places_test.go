@@ -20,7 +20,7 @@ func embedder(t *testing.T, window int) *rig {
 		spec := table["p/dear"]
 		spec.Name, spec.Embeds, spec.Context = "p/places", true, window
 		table[spec.Name] = spec
-		p.Purse.Catalog = table
+		p.Guard.Catalog = table
 		o.Models = map[dream.Role]string{dream.Embedder: spec.Name, dream.Generator: "p/free"}
 	})
 }

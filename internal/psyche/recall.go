@@ -277,10 +277,10 @@ func (b *Being) embed(ctx context.Context, a dream.Agent, c Caller, texts []stri
 
 func (b *Being) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec, texts []string) ([][]float32, string, error) {
 	if spec.BuiltIn {
-		v, err := b.Purse.Model.Embed(ctx, spec.Name, texts, "")
+		v, err := b.Guard.Model.Embed(ctx, spec.Name, texts, "")
 		return v.V, v.Space, err
 	}
-	v, err := b.Purse.Place(ctx, b.charge(&a, &c), spec.Name, texts)
+	v, err := b.Guard.Place(ctx, b.charge(&a, &c), spec.Name, texts)
 	if err == nil && len(v.V) != len(texts) {
 		err = errors.New("the embedder gave another number of vectors than texts")
 	}

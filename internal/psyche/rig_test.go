@@ -194,7 +194,7 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	table := catalogue()
 	p := psyche.Ports{
 		Memory: store, Talks: store, Relay: r.provider, Dreams: r.nights,
-		Purse: &purse.Purse{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
+		Guard: &purse.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{
 		Talker: "p/free", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical, dream.Generator: "p/free"}, Within: time.Minute,

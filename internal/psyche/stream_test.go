@@ -725,7 +725,7 @@ func TestAnEmbedderThatDoesNotAnswerLeavesRecallByWords(t *testing.T) {
 	s := &slowly{gate: make(chan struct{})}
 	var log written
 	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
-		s.Model, p.Purse.Model, o.Within = p.Purse.Model, s, 400*time.Millisecond
+		s.Model, p.Guard.Model, o.Within = p.Guard.Model, s, 400*time.Millisecond
 		p.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	other := dream.Agent{ID: "ag_other", Handle: "other", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: dawn}

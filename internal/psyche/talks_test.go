@@ -19,7 +19,7 @@ func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	r.t.Helper()
 	other := setup(r.t, append([]func(*psyche.Ports, *psyche.Options){func(p *psyche.Ports, _ *psyche.Options) {
 		p.Memory, p.Talks, p.Relay, p.Dreams = r.store, r.store, r.provider, r.nights
-		p.Purse.Ledger, p.Purse.Now = r.store.Ledger(), r.clock.now
+		p.Guard.Ledger, p.Guard.Now = r.store.Ledger(), r.clock.now
 	}}, change...)...)
 	return &rig{Being: other.Being, t: r.t, store: r.store, nights: r.nights, provider: r.provider, clock: r.clock, agent: r.agent}
 }
@@ -210,7 +210,7 @@ func TestTheMoodSetsTheTemperatureWhereTheClientDoesNot(t *testing.T) {
 			warm, cool := table["p/free"], table["p/free"]
 			warm.Name, warm.MaxTemperature, cool.Name, cool.MaxTemperature = "p/warm", 2, "p/cool", 1
 			table["p/warm"], table["p/cool"] = warm, cool
-			p.Purse.Catalog = table
+			p.Guard.Catalog = table
 		})
 		_, err := r.store.Commit(t.Context(), memory.Write{
 			Agent: r.agent.ID, Cause: "test", Affect: &dream.Affect{PAD: mood.PAD{Arousal: c.arousal}, Since: r.clock.now(), Cause: "test"},

@@ -104,7 +104,7 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 	if !t.free() {
 		charge = t.being.charge(&t.agent, &t.Caller)
 	}
-	res, err := t.being.Purse.Relay(ctx, charge, t.being.Relay, r, worst)
+	res, err := t.being.Guard.Relay(ctx, charge, t.being.Relay, r, worst)
 	if err != nil {
 		return nil, passed(ctx, err)
 	}
@@ -174,7 +174,7 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := b.Purse.Relay(ctx, b.charge(&agent, &t.Caller), b.Relay, inference.RelayRequest{
+	res, err := b.Guard.Relay(ctx, b.charge(&agent, &t.Caller), b.Relay, inference.RelayRequest{
 		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, []splice{request.model(spec.Wire)}), Model: spec.Name,
 	}, purse.Worst{In: d.in, Times: d.times})
 	if err != nil {

@@ -16,7 +16,7 @@ func calibrationStep(model string) string { return "calibration/1/" + model }
 
 // Calibration says what the cosines of a model's vectors mean, where that is known: from the catalogue, or from what Calibrate has
 // measured. It buys nothing.
-func (p *Purse) Calibration(ctx context.Context, model string) (inference.Calibration, bool) {
+func (p *Guard) Calibration(ctx context.Context, model string) (inference.Calibration, bool) {
 	spec, err := p.Catalog.Lookup(model)
 	if err != nil {
 		return inference.Cautious, false
@@ -41,7 +41,7 @@ func (p *Purse) Calibration(ctx context.Context, model string) (inference.Calibr
 
 // Calibrate measures what the cosines of a model's vectors mean, where that is not known, by placing some 60 fixed sentences. They
 // are bought once in a deployment; c says who pays, and its step is not used.
-func (p *Purse) Calibrate(ctx context.Context, c Charge, model string) (inference.Calibration, error) {
+func (p *Guard) Calibrate(ctx context.Context, c Charge, model string) (inference.Calibration, error) {
 	if existing, found := p.Calibration(ctx, model); found {
 		return existing, nil
 	}

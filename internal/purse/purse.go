@@ -48,8 +48,8 @@ type Paid struct {
 	Ended   time.Time     `json:"-"` // when the model had stopped
 }
 
-// Purse makes paid calls.
-type Purse struct {
+// Guard makes paid calls.
+type Guard struct {
 	Ledger  Ledger
 	Model   inference.Model
 	Catalog inference.Catalog
@@ -60,7 +60,7 @@ type Purse struct {
 
 // Generate buys the answer of a step, or returns the one already bought. Errors: *OverCap when a cap refuses,
 // *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) beside the partial answer when ctx ended.
-func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (Paid, error) {
+func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (Paid, error) {
 	spec, hold, err := p.reserve(ctx, c, r, int64(r.MaxTokens)+Overrun)
 	if err != nil {
 		return p.bought(ctx, c.Step, err)
@@ -88,7 +88,7 @@ func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, tok
 }
 
 // first is the answer that is kept for a step: another attempt may have finished before this one, and its answer is the step's.
-func (p *Purse) first(ctx context.Context, step string, paid Paid, body []byte) Paid {
+func (p *Guard) first(ctx context.Context, step string, paid Paid, body []byte) Paid {
 	stored, ok, err := p.Ledger.Answer(ctx, step)
 	if err != nil || !ok || bytes.Equal(stored, body) {
 		return paid
@@ -102,7 +102,7 @@ func (p *Purse) first(ctx context.Context, step string, paid Paid, body []byte) 
 }
 
 // Embed buys the vectors of a step, or returns the ones already bought. Errors as for Generate.
-func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
+func (p *Guard) Embed(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
 	r := inference.Request{Model: model}
 	clipped := make([]string, len(texts)) // a memory longer than the embedder's window is placed by its beginning
 	existing, _ := p.Catalog.Lookup(model)
@@ -133,7 +133,7 @@ func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []strin
 const outdated = "outdated"
 
 // still ends an attempt that need not be made any more.
-func (p *Purse) still(ctx context.Context, c Charge, hold Hold) error {
+func (p *Guard) still(ctx context.Context, c Charge, hold Hold) error {
 	if c.Still == nil {
 		return nil
 	}
@@ -145,14 +145,14 @@ func (p *Purse) still(ctx context.Context, c Charge, hold Hold) error {
 }
 
 // bought is the answer kept for a step that could not be reserved, or why it could not.
-func (p *Purse) bought(ctx context.Context, step string, refused error) (Paid, error) {
+func (p *Guard) bought(ctx context.Context, step string, refused error) (Paid, error) {
 	paid, err := kept[Paid](ctx, p, step, refused)
 	paid.Reused = err == nil
 	return paid, err
 }
 
 // kept reads what a step that is refused has bought before. Neither a price that has gone nor a cap stands in its way.
-func kept[A any](ctx context.Context, p *Purse, step string, refused error) (A, error) {
+func kept[A any](ctx context.Context, p *Guard, step string, refused error) (A, error) {
 	var answer A
 	body, ok, err := p.Ledger.Answer(ctx, step)
 	if err != nil { // a cap that refuses is no answer while nobody knows whether one is needed
@@ -167,7 +167,7 @@ func kept[A any](ctx context.Context, p *Purse, step string, refused error) (A, 
 	return answer, nil
 }
 
-func (p *Purse) priced(model string) (inference.Spec, error) {
+func (p *Guard) priced(model string) (inference.Spec, error) {
 	spec, err := p.Catalog.Lookup(model)
 	if err != nil {
 		return spec, err
@@ -180,7 +180,7 @@ func (p *Purse) priced(model string) (inference.Spec, error) {
 }
 
 // reserve books what r may cost at worst, with out tokens beside what the model may think.
-func (p *Purse) reserve(ctx context.Context, c Charge, r inference.Request, out int64) (inference.Spec, Hold, error) {
+func (p *Guard) reserve(ctx context.Context, c Charge, r inference.Request, out int64) (inference.Spec, Hold, error) {
 	spec, err := p.priced(r.Model)
 	if err != nil {
 		return spec, Hold{}, err
@@ -196,14 +196,14 @@ func (p *Purse) reserve(ctx context.Context, c Charge, r inference.Request, out 
 }
 
 // at is the later of the clock and the time that the step was asked for.
-func (p *Purse) at(c Charge) time.Time {
+func (p *Guard) at(c Charge) time.Time {
 	if now := p.Now(); now.After(c.RequestedAt) {
 		return now
 	}
 	return c.RequestedAt
 }
 
-func (p *Purse) settle(ctx context.Context, c Charge, hold Hold, b Bill) error {
+func (p *Guard) settle(ctx context.Context, c Charge, hold Hold, b Bill) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 	defer cancel()
 	b.At = p.at(c)

@@ -72,7 +72,7 @@ var errDisk = errors.New("the disk is full")
 func (closedHand) Settle(context.Context, purse.Hold, purse.Bill) error { return errDisk }
 
 type biller struct {
-	*purse.Purse
+	*purse.Guard
 	model  *scripted
 	ledger purse.Ledger
 	t      *testing.T
@@ -86,7 +86,7 @@ func open(t *testing.T, turns ...turn) biller {
 	model := &scripted{turns: turns}
 	now := func() time.Time { return time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC) }
 	return biller{
-		Purse: &purse.Purse{Ledger: store.Ledger(), Model: model, Catalog: catalog, Now: now}, model: model, ledger: store.Ledger(), t: t,
+		Guard: &purse.Guard{Ledger: store.Ledger(), Model: model, Catalog: catalog, Now: now}, model: model, ledger: store.Ledger(), t: t,
 	}
 }
 
@@ -330,7 +330,7 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	model := &placing{}
-	first := &purse.Purse{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now}
+	first := &purse.Guard{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now}
 	_, found := first.Calibration(t.Context(), "p/model")
 	require.False(t, found)
 	measured, err := first.Calibrate(t.Context(), charge(), "p/model")
@@ -338,7 +338,7 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	require.InDelta(t, 0, measured.Unrelated, 1e-6)
 	require.InDelta(t, .78, measured.Related, .01)
 	require.Equal(t, 1, model.calls)
-	again := &purse.Purse{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now} // another process
+	again := &purse.Guard{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now} // another process
 	read, found := again.Calibration(t.Context(), "p/model")
 	require.True(t, found)
 	require.Equal(t, measured, read)
@@ -346,7 +346,7 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, measured, bought)
 	require.Equal(t, 1, model.calls)
-	stated := &purse.Purse{Ledger: b.Ledger, Model: model, Now: b.Now, Catalog: inference.Table{
+	stated := &purse.Guard{Ledger: b.Ledger, Model: model, Now: b.Now, Catalog: inference.Table{
 		"p/model": {Name: "p/model", Calibration: inference.Calibration{Unrelated: .1, Related: .2, Novel: .3, Same: .4}},
 	}}
 	read, found = stated.Calibration(t.Context(), "p/model")
@@ -358,7 +358,7 @@ func TestTheFirstAnswerOfAStepStays(t *testing.T) {
 	t.Parallel()
 	b := open(t, turn{answer: inference.Answer{Text: "slow", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10, UsageFrom: inference.ByProvider}})
 	quick := &scripted{turns: []turn{{answer: inference.Answer{Text: "quick", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10, UsageFrom: inference.ByProvider}}}}
-	other := purse.Purse{Ledger: b.Ledger, Model: quick, Catalog: b.Catalog, Now: b.Now}
+	other := purse.Guard{Ledger: b.Ledger, Model: quick, Catalog: b.Catalog, Now: b.Now}
 	b.model.hook = func() { // a worker that was thought dead finishes while its successor is under way
 		_, err := other.Generate(context.Background(), charge(), request("p/model"), func(string) bool { return true })
 		require.NoError(t, err)

@@ -23,7 +23,7 @@ type Worst struct {
 // when the answer has ended or was closed, by what was seen of it. Its Body must be closed. Models whose price is zero book
 // nothing: a cap of money has nothing to say of them, and a turn of talk need not wait for the ledger. Errors are those of
 // Generate.
-func (p *Purse) Relay(ctx context.Context, c Charge, via inference.Relay, r inference.RelayRequest, w Worst) (*inference.RelayResponse, error) {
+func (p *Guard) Relay(ctx context.Context, c Charge, via inference.Relay, r inference.RelayRequest, w Worst) (*inference.RelayResponse, error) {
 	m, err := p.meter(ctx, &c, r.Model, w)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (p *Purse) Relay(ctx context.Context, c Charge, via inference.Relay, r infe
 }
 
 // meter books the worst case; nil for a model that costs nothing.
-func (p *Purse) meter(ctx context.Context, c *Charge, model string, w Worst) (*metered, error) {
+func (p *Guard) meter(ctx context.Context, c *Charge, model string, w Worst) (*metered, error) {
 	spec, err := p.priced(model)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (p *Purse) meter(ctx context.Context, c *Charge, model string, w Worst) (*m
 	if err != nil {
 		return nil, err
 	}
-	return &metered{purse: p, ctx: ctx, charge: *c, price: &price, hold: hold, worst: w}, nil
+	return &metered{guard: p, ctx: ctx, charge: *c, price: &price, hold: hold, worst: w}, nil
 }
 
 // relayed decides what a relayed call counts for, as bill does for a generation.
@@ -80,7 +80,7 @@ func relayed(price *budget.Price, hold Hold, status int, o inference.RelayObserv
 // metered books the end of a call when its answer is closed.
 type metered struct {
 	io.ReadCloser
-	purse  *Purse
+	guard  *Guard
 	ctx    context.Context
 	charge Charge
 	price  *budget.Price
@@ -95,21 +95,21 @@ type metered struct {
 // failed books a call that has no answer, and says why.
 func (m *metered) failed(model string, why error) error {
 	b := bill(inference.Spec{Name: model, Price: m.price}, inference.Request{}, m.hold, inference.Answer{}, why)
-	return errors.Join(why, m.purse.settle(m.ctx, m.charge, m.hold, b))
+	return errors.Join(why, m.guard.settle(m.ctx, m.charge, m.hold, b))
 }
 
 // Close stops the provider, if it is not done, and settles.
 func (m *metered) Close() error {
 	err := m.ReadCloser.Close()
 	m.once.Do(func() {
-		m.booked = m.purse.settle(m.ctx, m.charge, m.hold, relayed(m.price, m.hold, m.status, m.seen(), m.worst))
+		m.booked = m.guard.settle(m.ctx, m.charge, m.hold, relayed(m.price, m.hold, m.status, m.seen(), m.worst))
 	})
 	return errors.Join(err, m.booked)
 }
 
 // Place buys vectors that nobody will ask for twice, such as those of a question: their answer is not kept. An embedder whose
 // price is zero books nothing. Errors as for Generate.
-func (p *Purse) Place(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
+func (p *Guard) Place(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
 	spec, err := p.priced(model)
 	if err != nil {
 		return inference.Vectors{}, err

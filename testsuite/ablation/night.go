@@ -76,7 +76,7 @@ func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night,
 	if err != nil {
 		return n, err
 	}
-	company.Ports.Purse.Model, company.Starter.Options.Models = models, e.roles()
+	company.Ports.Guard.Model, company.Starter.Options.Models = models, e.roles()
 	agent, err := hire(ctx, company, models, e.embedder(), e.Price.Cost(allowance))
 	if err != nil {
 		return n, err

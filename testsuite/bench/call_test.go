@@ -42,7 +42,7 @@ func BenchmarkStreamedCall(b *testing.B) {
 	store, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"))
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
-	paying := &purse.Purse{Ledger: store.Ledger(), Model: gateway, Catalog: table, Now: time.Now}
+	paying := &purse.Guard{Ledger: store.Ledger(), Model: gateway, Catalog: table, Now: time.Now}
 	raw := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8, DisableCompression: true}}
 	b.Cleanup(raw.CloseIdleConnections)
 

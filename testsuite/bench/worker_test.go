@@ -83,7 +83,7 @@ func serve(text string) error {
 	w.RegisterActivityWithOptions(func(ctx context.Context, step int64) error {
 		ask := asked()
 		ask.Model = "scripted/" + play.Model
-		_, err := company.Ports.Purse.Generate(ctx, charge(int(step)), ask, func(string) bool { return true })
+		_, err := company.Ports.Guard.Generate(ctx, charge(int(step)), ask, func(string) bool { return true })
 		return err
 	}, activity.RegisterOptions{Name: "Call"})
 	if err := w.Start(); err != nil {

@@ -305,7 +305,7 @@ func (h *deployment) being() *psyche.Being {
 	talks, ok := h.company.Store.(memory.Talks) // what is put before the model is kept there
 	require.True(h, ok)
 	return psyche.New(
-		psyche.Ports{Memory: h.company.Store, Talks: talks, Relay: h.asked, Dreams: awake{}, Purse: h.company.Ports.Purse},
+		psyche.Ports{Memory: h.company.Store, Talks: talks, Relay: h.asked, Dreams: awake{}, Guard: h.company.Ports.Guard},
 		psyche.Options{
 			Talker: "scripted/script", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical}, Within: time.Minute,
 			FleetDay: budget.Unlimited,

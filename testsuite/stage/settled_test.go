@@ -28,7 +28,7 @@ func settled(t *testing.T, ctx context.Context, company *stage.Company, dreamID 
 // rowsOf are the finished steps of a dream.
 func rowsOf(t *testing.T, ctx context.Context, company *stage.Company, dreamID string) []purse.Row {
 	t.Helper()
-	rows, err := company.Ports.Purse.Ledger.Rows(ctx, purse.Query{Dream: dreamID, States: []purse.State{purse.Settled}})
+	rows, err := company.Ports.Guard.Ledger.Rows(ctx, purse.Query{Dream: dreamID, States: []purse.State{purse.Settled}})
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)
 	return rows

@@ -111,7 +111,7 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 	ports := activities.Ports{
 		Memory: store, Catalog: table, Now: time.Now, Presence: store, WakeBus: store, Feeds: store,
 		Hooks: play.hooks(),
-		Purse: &purse.Purse{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
+		Guard: &purse.Guard{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
 	}
 	if play.FleetDay == 0 {
 		play.FleetDay = budget.Unlimited

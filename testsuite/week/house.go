@@ -50,7 +50,7 @@ func Build(ctx context.Context, play stage.Play, c client.Client) (*Deployment, 
 		upstream.Close()
 		return nil, err
 	}
-	h.Ledger, h.slots = h.Company.Ports.Purse.Ledger, watch(h.Company.Store)
+	h.Ledger, h.slots = h.Company.Ports.Guard.Ledger, watch(h.Company.Store)
 	h.Company.Ports.Memory, h.Company.Ports.WakeBus = h.slots, h.Company.Store
 	h.Company.Starter.WakeBus, h.Company.Starter.Ledger, h.Company.Starter.Options.AutoPaid = h.Company.Store, h.Ledger, true
 	return h, nil

@@ -56,7 +56,7 @@ func withBeing(t *testing.T, ledger purse.Ledger, edit ...func(*psyche.Options))
 		b := psyche.New(psyche.Ports{
 			Memory:    r.store,
 			Dreams:    asleep{},
-			Purse:     &purse.Purse{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
+			Guard:     &purse.Guard{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
 			Restoring: (&starter.Starter{Memory: r.store, Now: r.now}).ForRestoring(),
 		}, o)
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
