@@ -19,7 +19,7 @@ func PhaseScope(dreamID string, phase dream.Phase) string {
 }
 
 // DayAccounts are the caps of an agent's day (YYYY-MM-DD): its own, its month's and the fleet's, each on the day of the
-// agent's zone (decision 3). Whoever pays for an agent outside of a dream checks the same accounts.
+// agent's zone (decision 1). Whoever pays for an agent outside of a dream checks the same accounts.
 func DayAccounts(agent dream.Agent, day string, fleet budget.Micros) []budget.Account {
 	month := day[:min(len("2006-01"), len(day))]
 	return []budget.Account{

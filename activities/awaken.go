@@ -28,7 +28,7 @@ type surfaced struct {
 	} `json:"insights"`
 }
 
-// Surface asks what is worth remembering by day and writes it into the journal, with its significance (H15, W5).
+// Surface asks what is worth remembering by day and writes it into the journal, with its significance.
 func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
 	spec, err := a.spec(ctx, r.Stretch)
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	add := func(n int, text string, sources []string) error {
 		entry, err := a.entry(ctx, spec, r, n, text, sources)
 		if err == nil && entry.Significance >= journal.Threshold && len(items) < insights {
-			items = append(items, entry) // what is less significant is not written down at all (W4, W5)
+			items = append(items, entry) // what is less significant is not written down at all
 		}
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	return a.keep(ctx, r.Stretch, c, done, items, memory.Write{})
 }
 
-// entry is a journal entry, its significance counted over the distinct lived memories it goes back to (Z1).
+// entry is a journal entry, its significance counted over the distinct lived memories it goes back to.
 func (a *Awakening) entry(ctx context.Context, o Spec, r ConsolidateRequest, n int, text string, sources []string) (*dream.Journal, error) {
 	roots := map[string]bool{}
 	if err := a.roots(ctx, r.Stretch, sources, 4, roots); err != nil {
@@ -124,7 +124,7 @@ type SettleResult struct {
 	Delta  float64  `json:"delta"`
 }
 
-// Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much (H15, Z14). Of a
+// Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much. Of a
 // dream that was resumed what a knock has applied is not applied again (Bed.goOn).
 func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, error) {
 	spec, err := a.spec(ctx, r.Stretch)

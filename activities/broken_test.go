@@ -185,7 +185,7 @@ func TestASettingThatCannotBeReadIsNotTriedAgain(t *testing.T) {
 	require.Contains(t, app.Error(), `zone "Middle/Earth" of a`)
 }
 
-// Z16: an entry made of what a cut call had said names the memories it takes up.
+// An entry made of what a cut call had said names the memories it takes up.
 func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -215,7 +215,7 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	require.Empty(t, r.journals()[0].Sources)
 }
 
-// Z16: what the calls of a dream that goes on, or waits, were answered goes with a memory that their prompts showed.
+// What the calls of a dream that goes on, or waits, were answered goes with a memory that their prompts showed.
 func TestForgettingAMemoryDropsWhatADreamBoughtWithIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

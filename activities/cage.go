@@ -17,7 +17,7 @@ import (
 // byPolicy begins the name of a rule in a flag.
 const byPolicy = "policy/"
 
-// cage holds texts against the policy that is frozen in an order (H18). Nothing is read anew: a dream cannot change it, and
+// cage holds texts against the policy that is frozen in an order. Nothing is read anew: a dream cannot change it, and
 // neither can a file that changes while it runs. Orders of before there was one bar nothing.
 func cage(o Spec) (*policy.Cage, error) {
 	if o.Policy == nil {
@@ -41,7 +41,7 @@ func flagsOf(c *policy.Cage, texts ...string) []dream.Flag {
 }
 
 // tag marks a fragment that the observer has judged with what the policy says of it. It stays where a person can see it and is
-// never developed (S4, Safety Constraints 2). One that was discarded is developed by nobody: it is not looked at.
+// never developed. One that was discarded is developed by nobody: it is not looked at.
 func (p Ports) tag(ctx context.Context, s Stretch, f *dream.Fragment, w *memory.Write) error {
 	if f.Status == dream.FragmentDiscarded {
 		return nil
@@ -64,7 +64,7 @@ func (p Ports) tag(ctx context.Context, s Stretch, f *dream.Fragment, w *memory.
 // barredBy is the reason of what a flag bars.
 func barredBy(flag dream.Flag) string { return "barred by " + flag.By }
 
-// flag adds flags to a fragment, each once, and announces them without a word of it (W6).
+// flag adds flags to a fragment, each once, and announces them without a word of it.
 func (p Ports) flag(s Stretch, f *dream.Fragment, flags []dream.Flag, w *memory.Write) {
 	for _, flag := range flags {
 		if slices.ContainsFunc(f.Flags, func(existing dream.Flag) bool { return existing.By == flag.By }) {

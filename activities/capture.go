@@ -38,7 +38,7 @@ type rating struct {
 // byComposite rated what no model did.
 const byComposite = "composite"
 
-// Ratings of lucid capture (H7).
+// Ratings of lucid capture.
 const (
 	promote = "promote"
 	stage   = "stage"
@@ -103,7 +103,7 @@ func fragmentPrediction(o Spec, f *dream.Fragment, r rating) *dream.Prediction {
 // untold is the horizon of a claim that names none, in days, and its criterion.
 const untold = 14
 
-// foretell makes a complete prediction (E2), confidence held in the range of its phase (S4).
+// foretell makes a complete prediction, confidence held in the range of its phase.
 func foretell(o Spec, phase dream.Phase, step, claim, criterion string, days int, confidence float64, trace string, episodes []string) *dream.Prediction {
 	if days < 1 || days > 365 {
 		days = untold

@@ -24,7 +24,7 @@ func (r *rig) adaptive(n int, asOf time.Time) Spec {
 	return o
 }
 
-// H3: surprise chooses the depth when the dream lies down; done twice it answers the same, whatever was learned meanwhile.
+// Surprise chooses the depth when the dream lies down; done twice it answers the same, whatever was learned meanwhile.
 func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
 	require.Nil(t, record.Depth)
 }
 
-// A core dream is one induction: it has no cycles and no peak (H16).
+// A core dream is one induction: it has no cycles and no peak.
 func TestADreamOfTheCoreTierStaysAboveThePeak(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -119,7 +119,7 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 // scoredPredictions fill the window of the score on each side of a night.
 const scoredPredictions = 10
 
-// H3: at its prior until fifty outcomes; then, where shallow nights did better, shallower than the prior.
+// At its prior until fifty outcomes; then, where shallow nights did better, shallower than the prior.
 func TestAPolicyIsLearnedFromWhatCameOfNights(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -176,7 +176,7 @@ func (r *rig) follow() *feed {
 	return f
 }
 
-// H20: external data is let into the prompt in a share that falls with depth to zero at the peak.
+// External data is let into the prompt in a share that falls with depth to zero at the peak.
 func TestTheWorldIsLetInByAShareThatFallsWithDepth(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -275,7 +275,7 @@ func TestAJudgedPartialTellsItsSense(t *testing.T) {
 	require.Equal(t, dream.Shallow, kept.Stage, "a fragment knows how deep it was caught")
 }
 
-// S4: too deep, the interrupt, and the way back, each announced once and in this order.
+// Too deep, the interrupt, and the way back, each announced once and in this order.
 func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

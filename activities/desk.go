@@ -136,7 +136,7 @@ func (c call) request() inference.Request {
 	if c.minP {
 		r.Sampling.MinP = &k.MinP
 	}
-	if c.phase == dream.Onset && c.role == dream.Generator { // ideas are steered, judgements never (H9)
+	if c.phase == dream.Onset && c.role == dream.Generator { // ideas are steered, judgements never
 		r.Steering = c.spec.Steering
 	}
 	if c.text.Schema != nil {

@@ -53,7 +53,7 @@ type RouseRequest struct {
 	Wake  Wake      `json:"wake"`
 	Now   time.Time `json:"now"`
 
-	Lock time.Duration `json:"lock,omitempty"` // the wake lock (W7)
+	Lock time.Duration `json:"lock,omitempty"` // the wake lock
 }
 
 // RouseResult is the wake with the epoch that holds now.

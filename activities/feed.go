@@ -29,7 +29,7 @@ type Alarms interface {
 	Alarm(ctx context.Context, agentID, trigger string) error
 }
 
-// Feed does the deeds of a probe: it asks the feed, and wakes whoever follows it (H19).
+// Feed does the deeds of a probe: it asks the feed, and wakes whoever follows it.
 type Feed struct {
 	Ports
 	Fetch  Fetcher

@@ -90,7 +90,7 @@ func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *test
 	require.Equal(t, settled[0], settled[1])
 }
 
-// Z14: what a knock has made the agent feel is not applied again; what it had not is.
+// What a knock has made the agent feel is not applied again; what it had not is.
 func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	later, both := .5, .75

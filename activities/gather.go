@@ -50,7 +50,7 @@ type gathering struct {
 func gatherNote(cycle int) string { return fmt.Sprintf("gathered/%d", cycle) }
 
 // Gather chooses recent, salient and fading memories, breaks them into pieces, biases them by mood, cuts them to the
-// window and shuffles them (H4). What it chose is frozen in a note: done twice it answers the same.
+// window and shuffles them. What it chose is frozen in a note: done twice it answers the same.
 func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -167,7 +167,7 @@ const (
 	bytesPerToken  = 3
 )
 
-// window is how many characters of memory the generator can be shown: the knob, or what its context leaves (H4).
+// window is how many characters of memory the generator can be shown: the knob, or what its context leaves.
 func (o *Onset) window(order Spec) int {
 	most := order.Knobs.ShownCharacters
 	spec, err := o.Catalog.Lookup(order.Models[dream.Generator])

@@ -31,7 +31,7 @@ func (h judgedThought) weigh(spec Spec, answer *dream.Scores) dream.Verdict {
 		v.Coherence = min(v.Coherence, measured) // nor is a loop or token soup coherent
 	}
 	if echo := 2 * v.DistanceMemory; echo < v.Novelty && v.DistanceMemory < .1 {
-		v.Novelty = echo // a near copy of a memory is not new, whatever the judge says (Z3)
+		v.Novelty = echo // a near copy of a memory is not new, whatever the judge says
 	}
 	v.Composite = hypnagogia.Composite(v.Novelty, v.Relevance, v.Coherence)
 	return v

@@ -57,7 +57,7 @@ type HookRule struct {
 	At      []Border      `json:"at"`
 	Timeout time.Duration `json:"timeout"`
 	Silent  string        `json:"silent"`         // SilentAllow or SilentRefuse; an exit has nothing to refuse
-	Text    bool          `json:"text,omitempty"` // it is shown what fragments say, not only their numbers (W6)
+	Text    bool          `json:"text,omitempty"` // it is shown what fragments say, not only their numbers
 }
 
 // Validate says what is wrong with a rule.
@@ -316,7 +316,7 @@ func (f *Frontier) every(ctx context.Context, rules []HookRule, how func(context
 	}
 	asking.Wait()
 	for _, a := range answers {
-		if a.Fault != "" && ctx.Err() == nil && activity.IsActivity(ctx) { // the event tells no words of others (W6)
+		if a.Fault != "" && ctx.Err() == nil && activity.IsActivity(ctx) { // the event tells no words of others
 			activity.GetLogger(ctx).Warn("a hook gave no answer", "hook", a.Hook, "reason", a.Fault, "instead", a.Silent)
 		}
 	}

@@ -186,7 +186,7 @@ func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
 	require.Equal(t, 1, count)
 }
 
-// H23: nothing that a hook says may be lost in silence. A word about a fragment that it was not shown is one nobody can follow.
+// Nothing that a hook says may be lost in silence. A word about a fragment that it was not shown is one nobody can follow.
 func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []string{SilentAllow, SilentRefuse} {

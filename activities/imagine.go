@@ -33,8 +33,8 @@ type scenario struct {
 	Trace      string  `json:"trace"`
 }
 
-// Branch imagines one scenario from a fragment and a what-if, with the prediction it makes (H10, H13). A barred fragment is
-// not developed (H18): its scenario rests on the what-if alone.
+// Branch imagines one scenario from a fragment and a what-if, with the prediction it makes. A barred fragment is
+// not developed: its scenario rests on the what-if alone.
 func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {

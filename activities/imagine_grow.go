@@ -17,12 +17,12 @@ type GrowRequest struct {
 	Scenarios []string `json:"scenarios"` // one to be refined, two to become one
 }
 
-// Refine imagines a scenario again, stronger where it was found weak (S4: graph of thoughts).
+// Refine imagines a scenario again, stronger where it was found weak.
 func (m *Imagination) Refine(ctx context.Context, r GrowRequest) (StepResult, error) {
 	return m.grow(ctx, r, dream.Refine, 1)
 }
 
-// Merge imagines one scenario in which two are true at once (S4: graph of thoughts).
+// Merge imagines one scenario in which two are true at once.
 func (m *Imagination) Merge(ctx context.Context, r GrowRequest) (StepResult, error) {
 	return m.grow(ctx, r, dream.Merge, 2)
 }

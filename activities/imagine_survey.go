@@ -27,7 +27,7 @@ type SurveyResult struct {
 	Means hypnagogia.Means `json:"means"`
 }
 
-// Survey reads which fragments may be developed (H18), what is left for the phase under every cap, and what a call of each
+// Survey reads which fragments may be developed, what is left for the phase under every cap, and what a call of each
 // kind costs at most. It costs nothing.
 func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)

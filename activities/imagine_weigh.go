@@ -35,7 +35,7 @@ var unweighed = map[End]string{
 	EndUnreadable: "the answer could not be read",
 }
 
-// Weigh scores scenarios and says which would be kept as things stand (H13). Of a search it answers those that it scored, in
+// Weigh scores scenarios and says which would be kept as things stand. Of a search it answers those that it scored, in
 // their order; without a round that is the end of it, and it answers all, best first.
 func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)

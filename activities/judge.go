@@ -57,7 +57,7 @@ func (j judgement) scores() *dream.Scores {
 	return &dream.Scores{Novelty: clamp(*j.Novelty), Relevance: clamp(*j.Relevance), Coherence: clamp(*j.Coherence)}
 }
 
-// Judge lets the observer judge one partial and keeps or discards it (H5, H6). A model whose numbers mean nothing is not
+// Judge lets the observer judge one partial and keeps or discards it. A model whose numbers mean nothing is not
 // asked: then the verdict is measured with the embedder, and says so.
 func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)

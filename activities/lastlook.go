@@ -141,7 +141,7 @@ func (n *Replay) gisted(ctx context.Context, agent, id string) (dream.State, err
 	return existing[0].Header().State, nil
 }
 
-// volatility is the dispersion of the surprise of the night's episodes (H11).
+// volatility is the dispersion of the surprise of the night's episodes.
 func (n *Replay) volatility(ctx context.Context, o Spec, s Stretch) (float64, error) {
 	episodes, err := n.pool(ctx, o, s)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestWhatWasJudgedIsErasedByWhoeverBooksAgain(t *testing.T) {
 	require.Len(t, r.journals(), 1)
 }
 
-// W2: what a call had said that did not stop in time is given up, and makes no entry of a later wake.
+// What a call had said that did not stop in time is given up, and makes no entry of a later wake.
 func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterStretch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

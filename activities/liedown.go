@@ -102,7 +102,7 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	if r.Stretch > 1 {
 		return b.goOn(ctx, s, r, record)
 	}
-	if record.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
+	if record.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 6)
 		faults, err := b.beyond(ctx, o)
 		if err != nil {
 			return BeginResult{}, toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))

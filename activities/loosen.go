@@ -69,7 +69,7 @@ func ideasStep(cycle int) string  { return fmt.Sprintf("%d/ideas", cycle) }
 // scenesShown is how many scenes that never were loosen a cycle.
 const scenesShown = 2
 
-// scenes are put together from episodes that never met (H10), and the episodes they come from.
+// scenes are put together from episodes that never met, and the episodes they come from.
 func (o *Onset) scenes(ctx context.Context, spec Spec, r StepRequest) ([]prompt.Scene, []string, error) {
 	episodes, err := o.pool(ctx, spec, r.Stretch)
 	if err != nil {

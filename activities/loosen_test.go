@@ -143,7 +143,7 @@ func TestAnAnswerWithoutAnyIdeaIsAskedForOnceMore(t *testing.T) {
 	require.Len(t, deaf.model.requests, 2)
 }
 
-// Every answer that was bought can be found (H5), however many ideas it holds.
+// Every answer that was bought can be found, however many ideas it holds.
 func TestIdeasThatNobodyJudgedAreKeptAsDiscardedWhenTheDreamEnds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

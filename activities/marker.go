@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// learn lets the strong moments among the memories of a night teach somatic markers (H6). It buys nothing: episodes that have no
+// learn lets the strong moments among the memories of a night teach somatic markers. It buys nothing: episodes that have no
 // place yet teach another time. Done twice it changes nothing.
 func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
 	if o.Observer == nil || o.Review.Holds() { // a marker would count for every dream to come

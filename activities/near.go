@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// near measures a text against memory and playbook, as they were at the night's now (decision 2). Sources that the text names are
-// kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt (Z8).
+// near measures a text against memory and playbook, as they were at the night's now (decision 3). Sources that the text names are
+// kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt.
 func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
 	n := hypnagogia.Near{PlaybookEmpty: true}
 	existing, cosines, err := p.nearest(ctx, o, v, dream.KindEpisode, dream.KindSemantic, dream.KindGist)

@@ -69,7 +69,7 @@ var thoughts = []string{
 	"what if the pier was only ever waiting for the gull to leave it alone", "",
 }
 
-// H5, H6: one call for a cycle; what the answer leaves out or garbles is measured, and the verdict says so; an answer without
+// One call for a cycle; what the answer leaves out or garbles is measured, and the verdict says so; an answer without
 // words is judged by nobody.
 func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) {
 	t.Parallel()
@@ -188,7 +188,7 @@ func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
 	require.Equal(t, hypnagogia.Composite(.6, .5, .9), old.Verdict.Composite)
 }
 
-// H6: markers are learned from strong feeling with a known outcome, and one that fires adds to relevance and is announced.
+// Markers are learned from strong feeling with a known outcome, and one that fires adds to relevance and is announced.
 func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -143,7 +143,7 @@ type inducedFragments struct {
 	} `json:"fragments"`
 }
 
-// Induce makes the one call of the induction (S4, Phase 1) and measures what it gave against memory.
+// Induce makes the one call of the induction and measures what it gave against memory.
 func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
@@ -173,7 +173,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 	return o.judgeMeasured(ctx, r, c, fragments)
 }
 
-// Partial makes one partial completion and lets it be halted (S4, Phase 2), or, of a model that is loosened by words, all
+// Partial makes one partial completion and lets it be halted, or, of a model that is loosened by words, all
 // of a cycle. Its text waits in the ledger for the judge.
 func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, text, behind, err := o.prepare(ctx, r)

@@ -20,7 +20,7 @@ import (
 // SpecVersion is the version of Order. Fields are only added.
 const SpecVersion = 1
 
-// Spec is everything a dream needs to know, frozen before it begins (decision 9). It holds no text of memories or
+// Spec is everything a dream needs to know, frozen before it begins (decision 6). It holds no text of memories or
 // themes: those stay in the store.
 type Spec struct {
 	Version    int                   `json:"version"`
@@ -40,28 +40,28 @@ type Spec struct {
 	Searchable bool                  `json:"searchable"`           // the cluster has our search attributes
 	Owner      string                `json:"owner,omitempty"`      // workflow to tell when the dream has ended
 	Alone      bool                  `json:"alone,omitempty"`      // it begins by itself: its record is opened when it lies down
-	Behaviour  dream.Behaviour       `json:"behaviour,omitempty"`  // how the agent was doing when it began (H24); empty bounds nothing
+	Behaviour  dream.Behaviour       `json:"behaviour,omitempty"`  // how the agent was doing when it began; empty bounds nothing
 	Thresholds *circadian.Thresholds `json:"thresholds,omitempty"` // of vitality, where each behavioural phase begins; nil: circadian.DefaultThresholds
 	ResumeTTL  time.Duration         `json:"resume_ttl,omitempty"` // how long after an interruption it may go on; 0: it ends with the first
 	Stretches  int                   `json:"sittings,omitempty"`   // how often it may lie down; 0: as often as it is woken
-	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down (H3); nil: always to the peak
+	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down; nil: always to the peak
 
 	Holds *Holds `json:"holds,omitempty"` // how long a wake that names no time keeps the agent awake; nil: a minute
 
-	Hooks []HookRule `json:"hooks,omitempty"` // who is asked at its borders (H23)
+	Hooks []HookRule `json:"hooks,omitempty"` // who is asked at its borders
 
-	Steering *inference.Steering `json:"steering,omitempty"` // of the onset's ideas (H9); nil: none
+	Steering *inference.Steering `json:"steering,omitempty"` // of the onset's ideas; nil: none
 
 	Review   dream.Review   `json:"review,omitempty"`   // what becomes of what it would leave behind; empty: it counts at once
 	Redreams *dream.Redream `json:"redreams,omitempty"` // the dream whose earlier phases it takes over; nil: it dreams all of them
 
-	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams (Z6); none: heat and min-p
+	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams; none: heat and min-p
 
-	Curriculum *Curriculum `json:"curriculum,omitempty"` // what NREM replays first (E5); nil: everything by surprise alone
+	Curriculum *Curriculum `json:"curriculum,omitempty"` // what NREM replays first; nil: everything by surprise alone
 
-	Policy *policy.Rules `json:"policy,omitempty"` // what it may not develop (H18); nil: nothing is barred
+	Policy *policy.Rules `json:"policy,omitempty"` // what it may not develop; nil: nothing is barred
 
-	Observer *hypnagogia.Bill `json:"observer,omitempty"` // whether fragments are judged singly or together, and why (H6); nil: the observer of before, singly, without markers and bias
+	Observer *hypnagogia.Bill `json:"observer,omitempty"` // whether fragments are judged singly or together, and why; nil: the observer of before, singly, without markers and bias
 }
 
 // Holds are the times for which a wake keeps the agent awake when the wake reached the dream itself and names none.
@@ -197,7 +197,7 @@ func (s Stretch) fence() memory.Fence {
 type End string
 
 // The ends. EndCap names its cap in Done.Scope; EndCut means that the activity was cancelled, EndWoken that the agent was
-// woken. What a call had said by then is kept until it is judged (W4, Done.Cut).
+// woken. What a call had said by then is kept until it is judged (Done.Cut).
 const (
 	EndDone       End = ""
 	EndCap        End = "cap"

@@ -30,7 +30,7 @@ type PauseRequest struct {
 	Forced  bool          `json:"forced,omitempty"`
 	TTL     time.Duration `json:"ttl"`
 
-	Onset bool `json:"onset,omitempty"` // an alarm in the onset ends the onset for good (H19)
+	Onset bool `json:"onset,omitempty"` // an alarm in the onset ends the onset for good
 }
 
 // PauseResult is how long the dream may be resumed, and what woke it.
@@ -44,7 +44,7 @@ type PauseResult struct {
 }
 
 // Pause books a sitting that was woken: it judges what the interrupted calls had said, keeps it in the journal or erases
-// it (W4, W5), notes how the wake went, and frees the slot. Done twice it changes nothing.
+// it, notes how the wake went, and frees the slot. Done twice it changes nothing.
 func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	result := PauseResult{Wake: r.Wake}
 	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)

@@ -58,7 +58,7 @@ func (r *rig) journals() []*dream.Journal {
 	return memory.As[*dream.Journal](items)
 }
 
-// W4, W5: the most significant partial becomes the one entry of the wake, what is less is erased, and twice is once.
+// The most significant partial becomes the one entry of the wake, what is less is erased, and twice is once.
 func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -262,7 +262,7 @@ func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
 	require.Zero(t, paused.Left)
 }
 
-// W2: clocks that were not read leave a phase out, and no phase is negative.
+// Clocks that were not read leave a phase out, and no phase is negative.
 func TestTheFourPhasesOfAWake(t *testing.T) {
 	t.Parallel()
 	at := func(ms int) time.Time { return tonight.Add(time.Duration(ms) * time.Millisecond) }
@@ -286,7 +286,7 @@ func TestTheFourPhasesOfAWake(t *testing.T) {
 	}
 }
 
-// H24: the mood a knock would find moves with what the onset keeps, and is what the woken dream leaves (Z14).
+// The mood a knock would find moves with what the onset keeps, and is what the woken dream leaves.
 func TestAConnectLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -14,7 +14,7 @@ import (
 // poolNote freezes which episodes a night draws from, so that a deed done again draws the same from another memory.
 const poolNote = "pool"
 
-// pool are the episodes that replay and recombination draw from: those an onset chooses from (S4). They must not be changed.
+// pool are the episodes that replay and recombination draw from: those an onset chooses from. They must not be changed.
 func (p Ports) pool(ctx context.Context, o Spec, s Stretch) ([]*dream.Episode, error) {
 	var existing []*dream.Episode
 	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.episodes }); existing != nil {
@@ -67,7 +67,7 @@ func idsOf[T dream.Item](items []T) []string {
 	return ids
 }
 
-// draw samples episodes by surprise (H10, Schaul 2016), without replacement.
+// draw samples episodes by surprise (Schaul 2016), without replacement.
 func (p Ports) draw(ctx context.Context, o Spec, s Stretch, purpose string, n int) ([]*dream.Episode, error) {
 	all, err := p.pool(ctx, o, s)
 	if err != nil {

@@ -40,7 +40,7 @@ type patterns struct {
 	} `json:"patterns"`
 }
 
-// Run replays the most surprising episodes forward or backward and keeps the patterns found as predictions (H12).
+// Run replays the most surprising episodes forward or backward and keeps the patterns found as predictions.
 func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	spec, err := n.spec(ctx, r.Stretch)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Reckoning holds predictions against what happened (E2). Persons, tools, rules over feeds and the clock do so; no deed of a
+// Reckoning holds predictions against what happened. Persons, tools, rules over feeds and the clock do so; no deed of a
 // dream does. All it writes is written awake, and safe to do twice.
 type Reckoning struct {
 	Memory memory.Store
@@ -31,7 +31,7 @@ func Reckon(p Ports) Reckoning {
 type Resolved struct {
 	Prediction *dream.Prediction   `json:"prediction"`
 	Changed    bool                `json:"changed"` // false: the same verdict stood already
-	Moved      []*dream.Hypothesis `json:"moved"`   // the hypotheses that rest on it, as they are now (H14)
+	Moved      []*dream.Hypothesis `json:"moved"`   // the hypotheses that rest on it, as they are now
 }
 
 // tries is how often a verdict is written anew because somebody else wrote in between.

@@ -20,7 +20,7 @@ import (
 type Reviewing struct {
 	Memory    memory.Store
 	Now       func() time.Time
-	MaxStaged int // hypotheses staged at once (H14)
+	MaxStaged int // hypotheses staged at once
 }
 
 // The refusals of a decision, none of which writes anything.
@@ -290,7 +290,7 @@ func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
 	return nil
 }
 
-// room refuses more staged hypotheses than there may be at once (H14). Whoever accepts another one meanwhile changes what waits:
+// room refuses more staged hypotheses than there may be at once. Whoever accepts another one meanwhile changes what waits:
 // it is written along as it was read, so that of two decisions that count at once one has to count again.
 func (d *deciding) room(ctx context.Context) error {
 	accepted := 0

@@ -69,7 +69,7 @@ func (b *DreamRun) release(ctx context.Context, dreamID string) {
 	}
 }
 
-// forget drops the bought answers of a closed dream: what is worth keeping of them is in memory by now (Z16).
+// forget drops the bought answers of a closed dream: what is worth keeping of them is in memory by now.
 func (b *DreamRun) forget(ctx context.Context, dreamID string) error {
 	b.cache.drop(dreamID)
 	if err := b.Guard.Ledger.Forget(ctx, dreamID); err != nil {
@@ -111,7 +111,7 @@ func (b *DreamRun) nothingAgain(ctx context.Context, record *dream.Record) (even
 }
 
 // settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back all
-// of it (Z2). What was spent counts against the hard caps either way.
+// of it. What was spent counts against the hard caps either way.
 func (b *DreamRun) settleAllowance(ctx context.Context, record *dream.Record, e Ending, rows []purse.Row) error {
 	ledger := b.Guard.Ledger
 	if err := ledger.GiveBack(ctx, record.ID); err != nil {
@@ -239,7 +239,7 @@ func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write,
 }
 
 // unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
-// that every answer that was bought can be found (H5).
+// that every answer that was bought can be found.
 func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record, rows []purse.Row) ([]dream.Item, []event.Event, error) {
 	o := Spec{Dream: record.ID, Agent: record.Agent, AsOf: record.AsOf}
 	var found []dream.Item

@@ -13,7 +13,7 @@ import (
 )
 
 // InflightRegistry knows the paid deeds that run in this process and stops those of an agent that is woken. The order is law
-// (decision 6): a deed registers first and reads the epoch second, a visit raises the epoch first and rings second, so that
+// (decision 16): a deed registers first and reads the epoch second, a visit raises the epoch first and rings second, so that
 // a wake reaches every deed by one way or the other.
 type InflightRegistry struct {
 	epochs presence.Store

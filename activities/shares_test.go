@@ -98,7 +98,7 @@ func (r *rig) chosen() string {
 }
 
 // TestNothingIsSelectedOrStagedToReachAShare dreams the same night after thirty in which nothing was used, and after thirty in
-// which everything was: both shares stand in alarm, at either end, and the same is chosen (E1).
+// which everything was: both shares stand in alarm, at either end, and the same is chosen.
 func TestNothingIsSelectedOrStagedToReachAShare(t *testing.T) {
 	t.Parallel()
 	tellAfter := func(used, staged int) (string, hypnagogia.Share, hypnagogia.Share) {

@@ -97,7 +97,7 @@ func (s *runCache) put(ctx context.Context, dreamID string, write func(v *cached
 	}
 }
 
-// fresh drops a dream's volume when something of the agent was forgotten since it was begun (Z16).
+// fresh drops a dream's volume when something of the agent was forgotten since it was begun.
 func (s *runCache) fresh(dreamID string, forgets int64) {
 	if s == nil {
 		return

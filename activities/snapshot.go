@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// snapshot is what an interrupted call leaves (W4). Its text lives until it is judged; the prompt is named, not kept.
+// snapshot is what an interrupted call leaves. Its text lives until it is judged; the prompt is named, not kept.
 type snapshot struct {
 	Step    string      `json:"step"`   // names the prompt: phase, cycle, turn
 	Phase   dream.Phase `json:"phase"`  //
@@ -88,7 +88,7 @@ func (p Ports) stopped(s Stretch, paid purse.Paid, began time.Time) time.Time {
 	return at
 }
 
-// judged is what the snapshots of a sitting came to: an entry of the most significant, or nothing (W4, W5).
+// judged is what the snapshots of a sitting came to: an entry of the most significant, or nothing.
 type judgedSnapshots struct {
 	keys         []string
 	partials     int

@@ -30,7 +30,7 @@ func togetherTokens(k dream.Knobs, thoughts int) int {
 	return thoughts * (k.ObserverTokens + besideVerdict)
 }
 
-// JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each (H5, H6). A thought that the
+// JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each. A thought that the
 // answer leaves out or garbles is measured with the embedder, and its verdict says so; the others stand.
 func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)

@@ -18,7 +18,7 @@ import (
 // Placing puts texts into the space of an agent's embedder, which it names.
 type Placing func(ctx context.Context, texts []string) (places [][]float32, space string, err error)
 
-// Needs says how much an agent needs to dream (E5). It writes nothing.
+// Needs says how much an agent needs to dream. It writes nothing.
 type Needs struct {
 	Memory memory.Store
 	Place  Placing // nil: claims are not placed, and no residual counts as novel
@@ -150,7 +150,7 @@ func felt(episodes []*dream.Episode) float64 {
 }
 
 // Novel says of each outcome whether what was claimed is unlike every episode and insight in memory: its cosine to the nearest
-// of them lies below .3, as the agent's own space has it (S4). unplaced is why nobody could say.
+// of them lies below .3, as the agent's own space has it. unplaced is why nobody could say.
 func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Outcome, now time.Time) (novel []bool, unplaced string, err error) {
 	space, err := n.Memory.Space(ctx, agent)
 	if err != nil {

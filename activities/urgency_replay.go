@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Curriculum is what NREM replays first, frozen with an order (E5).
+// Curriculum is what NREM replays first, frozen with an order.
 type Curriculum struct {
 	Large float64 `json:"large"` // size from which a residual is large
 	Share float64 `json:"share"` // of the episodes replayed in one direction that may come first, in [0, 1]

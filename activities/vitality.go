@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// behaviour is how an agent does now (H24): by the vitality set from outside, else by the least share left of the caps of
+// behaviour is how an agent does now: by the vitality set from outside, else by the least share left of the caps of
 // its day and month. A dream that is not bounded by it, because its order names none, does not ask.
 func (p Ports) behaviour(ctx context.Context, o Spec) (dream.Behaviour, error) {
 	if o.Behaviour == "" {
@@ -39,7 +39,7 @@ func (p Ports) behaviour(ctx context.Context, o Spec) (dream.Behaviour, error) {
 	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), bounds), nil
 }
 
-// waking is what a knock would find now: the mood that the dream, woken here, would leave as a return of zero length (Z14).
+// waking is what a knock would find now: the mood that the dream, woken here, would leave as a return of zero length.
 func (p Ports) waking(ctx context.Context, o Spec, s Stretch) (*memory.Waking, error) {
 	record, err := memory.One[*dream.Record](ctx, p.Memory, s.Agent, s.Dream)
 	if err != nil {
@@ -73,7 +73,7 @@ func (p Ports) left(ctx context.Context, o Spec, kept []*dream.Fragment, record 
 
 // tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood. Fragments
 // that a knock has made the agent feel, and that are in the waking mood since, are left out: their shift is applied once
-// (Z14).
+//.
 func (p Ports) tone(ctx context.Context, agent string, fragments []*dream.Fragment, record *dream.Record) (mood.PAD, error) {
 	waking := record.Before
 	var sum mood.PAD

@@ -93,7 +93,7 @@ func (r Roles) Models() map[dream.Role]string {
 	}
 }
 
-// Money is the caps (Z13).
+// Money is the caps.
 type Money struct {
 	Dream    budget.Micros `json:"dream"`
 	Day      budget.Micros `json:"day"`
@@ -110,7 +110,7 @@ type Log struct {
 	Format string `json:"format"`
 }
 
-// Consent is what may be used without asking again (Z13).
+// Consent is what may be used without asking again.
 type Consent struct {
 	EnvironmentKey bool          `json:"environment_key"`
 	AutoPaid       bool          `json:"auto_paid"`

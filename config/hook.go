@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Hook is somebody behind an address who is asked at the borders of every dream (H23).
+// Hook is somebody behind an address who is asked at the borders of every dream.
 type Hook struct {
 	URL        string        `json:"url"`
 	SecretEnv  string        `json:"secret_env,omitempty"`

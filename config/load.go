@@ -124,7 +124,7 @@ func (c *Config) derive() {
 	c.consented()
 }
 
-// consented adds the providers that somebody agreed to use as they were found (Z13).
+// consented adds the providers that somebody agreed to use as they were found.
 func (c *Config) consented() {
 	if _, taken := c.Providers["openai"]; c.Consent.EnvironmentKey && !taken && c.env["OPENAI_API_KEY"] != "" {
 		c.Providers["openai"] = Provider{Profile: "openai", BaseURL: c.env["OPENAI_BASE_URL"], KeyEnv: "OPENAI_API_KEY"}

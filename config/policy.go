@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
-// Policy is what no dream may develop (H18), as it is written.
+// Policy is what no dream may develop, as it is written.
 type Policy struct {
 	Assets   string        `json:"assets"` // with commas between
 	Leverage float64       `json:"leverage"`

@@ -36,7 +36,7 @@ func dreamingRows() []Knob {
 	}
 }
 
-// urgencyRows are when an agent that needs to dream need not idle for as long (E5).
+// urgencyRows are when an agent that needs to dream need not idle for as long.
 func urgencyRows() []Knob {
 	return []Knob{
 		{
@@ -79,7 +79,7 @@ func wakingRows() []Knob {
 	}
 }
 
-// tellingRows are what a client hears of dreams (W8).
+// tellingRows are what a client hears of dreams.
 func tellingRows() []Knob {
 	return []Knob{
 		{

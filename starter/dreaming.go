@@ -137,7 +137,7 @@ func (d dreaming) affordable(ctx context.Context, drafted draft) error {
 	return nil
 }
 
-// asleep refuses to begin a dream of an agent that somebody holds awake (W1).
+// asleep refuses to begin a dream of an agent that somebody holds awake.
 func (d dreaming) asleep(ctx context.Context, agent dream.Agent) error {
 	if d.Starter.Presence == nil {
 		return nil

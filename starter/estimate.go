@@ -25,7 +25,7 @@ type Estimate struct {
 	Tier   dream.Tier            `json:"tier"`
 	Models map[dream.Role]string `json:"models"`
 
-	Loosening map[dream.Role]dream.Loosening `json:"loosening"` // how the roles that dream are loosened (Z6)
+	Loosening map[dream.Role]dream.Loosening `json:"loosening"` // how the roles that dream are loosened
 
 	Free     bool            `json:"free"`
 	Calls    int             `json:"calls"`

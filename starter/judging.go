@@ -19,7 +19,7 @@ const (
 	nearest    = 3
 )
 
-// observer is how the fragments of a dream are judged: by the deployment's wish, else by what each way would cost (H6).
+// observer is how the fragments of a dream are judged: by the deployment's wish, else by what each way would cost.
 func (s *Starter) observer(ctx context.Context, o activities.Spec, spec inference.Spec) (*hypnagogia.Bill, error) {
 	rules, err := s.Memory.Count(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Until: o.AsOf.Add(1)})
 	if err != nil {

@@ -125,7 +125,7 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	return d, nil
 }
 
-// Loosen is how a model is loosened (Z6): by what it takes, unless the deployment wants another way.
+// Loosen is how a model is loosened: by what it takes, unless the deployment wants another way.
 func Loosen(wanted dream.Loosening, spec inference.Spec) hypnagogia.Loosened {
 	if wanted != "" && wanted != dream.Auto {
 		return hypnagogia.Loosened{Way: wanted, Why: "dream.loosening wants it so"}
@@ -133,7 +133,7 @@ func Loosen(wanted dream.Loosening, spec inference.Spec) hypnagogia.Loosened {
 	return hypnagogia.Loosen(hypnagogia.Takes{MaxTemperature: spec.MaxTemperature, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges})
 }
 
-// behaviour is how the agent does (H24). One whose models are free and whose vitality nobody set has nothing to run out of:
+// behaviour is how the agent does. One whose models are free and whose vitality nobody set has nothing to run out of:
 // nothing bounds it.
 func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities.Spec) (dream.Behaviour, error) {
 	if s.Ledger == nil || o.Free && agent.Vitality == nil {

@@ -43,7 +43,7 @@ func TestTheEstimateCountsTheCallAboutTheRulesInWords(t *testing.T) {
 	}
 }
 
-// H18: what a dream may not develop is frozen with its order. What the deployment says later is for later dreams, and what is
+// What a dream may not develop is frozen with its order. What the deployment says later is for later dreams, and what is
 // added for an agent binds that agent, the stricter of each rule.
 func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	t.Parallel()

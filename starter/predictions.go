@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Resolve writes what somebody saw of a prediction, and moves the hypotheses that rest on it (E2, H14). The same verdict twice
+// Resolve writes what somebody saw of a prediction, and moves the hypotheses that rest on it. The same verdict twice
 // changes nothing; another one than stands is prediction.ErrResolved, unless it says Again. memory.ErrNotFound.
 func (s *Starter) Resolve(ctx context.Context, agent, id string, v prediction.Verdict) (activities.Resolved, error) {
 	a, err := s.Memory.Agent(ctx, agent)

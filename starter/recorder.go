@@ -13,7 +13,7 @@ import (
 )
 
 // recorder tells agents' lives of wakes: one Update at a time for each agent, the newest wake only, until it has arrived. An
-// agent's life takes ten Updates at once and two thousand in a run (decision 6), and every wake of an agent that is awake is
+// agent's life takes ten Updates at once and two thousand in a run (decision 16), and every wake of an agent that is awake is
 // the same wake.
 type recorder struct {
 	mu     sync.Mutex

@@ -38,8 +38,8 @@ type Options struct {
 
 	Review dream.Review // what becomes of what dreams leave behind, of agents that have no way of their own
 
-	Hooks       []activities.HookRule   // who is asked at the borders of a dream (H23)
-	Policy      *policy.Rules           // what no dream may develop (H18); nil: policy.Default
+	Hooks       []activities.HookRule   // who is asked at the borders of a dream
+	Policy      *policy.Rules           // what no dream may develop; nil: policy.Default
 	AgentPolicy map[string]policy.Rules // what is added for an agent, by handle
 
 	ResumeTTL  time.Duration         // how long an interrupted dream may go on

@@ -36,7 +36,7 @@ func (s *Starter) Call(ctx context.Context, agent dream.Agent, f activities.Fire
 }
 
 // Embedder is the model that places an agent's texts when nobody asked it to: none where that costs money and dreams by
-// themselves may spend none (Z13).
+// themselves may spend none.
 func (s *Starter) Embedder(ctx context.Context, agent dream.Agent) (model, why string) {
 	spec, err := s.embedderIn(ctx, agent)
 	switch {

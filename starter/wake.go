@@ -35,7 +35,7 @@ type Woken struct {
 	agent dream.Agent
 }
 
-// The caller is answered within a second whatever is broken (W3): a knock waits so long for the store, and so long for a
+// The caller is answered within a second whatever is broken: a knock waits so long for the store, and so long for a
 // bell that other processes hear; this one's deeds are stopped before.
 const (
 	storeWithin  = 600 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// rousing registers every running deed with the rouser, so that a ring of the bell stops it (decision 6).
+// rousing registers every running deed with the rouser, so that a ring of the bell stops it (decision 16).
 type rousing struct {
 	interceptor.WorkerInterceptorBase
 	inflight *activities.InflightRegistry

@@ -119,7 +119,7 @@ func Reconcile(ctx context.Context, p activities.Ports, agentStates activities.E
 	return (&activities.DreamRun{Ports: p, Executions: agentStates}).Reconcile(ctx)
 }
 
-// Lapse resolves the predictions whose horizon has passed, and answers how many (E2).
+// Lapse resolves the predictions whose horizon has passed, and answers how many.
 func Lapse(ctx context.Context, p activities.Ports) (int, error) {
 	return activities.Reckon(p).Lapse(ctx)
 }

@@ -31,7 +31,7 @@ func (a *agentRun) alreadyDreaming() error {
 		fmt.Sprintf("%s is already dreaming %s", a.request.Handle, a.state.Dream.Dream), AlreadyDreaming, nil)
 }
 
-// heldAwake says why an agent that is awake begins no dream (W1).
+// heldAwake says why an agent that is awake begins no dream.
 func (a *agentRun) heldAwake() error {
 	_, err := circadian.Step(circadian.State(a.state.State), circadian.Asked)
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s: %v", a.request.Handle, err), HeldAwake, nil)

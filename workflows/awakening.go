@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// awaken is the hypnopompic return: insights surface, and the mood of the dream moves the waking mood a little (H15).
+// awaken is the hypnopompic return: insights surface, and the mood of the dream moves the waking mood a little.
 func (n *dreamRun) awaken(ctx workflow.Context, _ activities.BeginResult) error {
 	items := ids(n.staged, n.selected, n.patterns, n.scenarios)
 	p, err := n.enter(ctx, dream.Return, n.plan.Return, activities.Mark{Surfacing: len(items)})

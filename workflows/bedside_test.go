@@ -160,7 +160,7 @@ func TestADreamThatIsWokenInItsLastStretchEndsAndSaysSo(t *testing.T) {
 	}
 }
 
-// H19: an alarm ends the onset, however young it is, and the dream goes on after it.
+// An alarm ends the onset, however young it is, and the dream goes on after it.
 func TestAnAlarmAsTheOnsetOpensEndsTheOnsetOnly(t *testing.T) {
 	t.Parallel()
 	b := newBedside(t)
@@ -192,7 +192,7 @@ func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
 	require.Zero(t, b.closed[0].Failed)
 }
 
-// The record knows the nights before, and the workflow does not: both say the same (Z7).
+// The record knows the nights before, and the workflow does not: both say the same.
 func TestADreamSaysOfItsEndWhatItsRecordSays(t *testing.T) {
 	t.Parallel()
 	for recorded, want := range map[string]string{"nothing, 3 nights in a row now": "nothing, 3 nights in a row now", "": ""} {

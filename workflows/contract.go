@@ -22,7 +22,7 @@ const (
 	AgentType = "Agent"
 	DreamType = "Dream"
 
-	TaskQueue = "oneiros" // the one queue by default (decision 10)
+	TaskQueue = "oneiros" // the one queue by default
 
 	UpdateDream     = "dream"       // on an agent: begin this order; answers Begun
 	SignalEnded     = "dream-ended" // on an agent: a dream of yours has ended; carries Ended
@@ -137,8 +137,8 @@ type Settings struct {
 	MinGap      time.Duration `json:"min_gap"`      // between the end of a dream and the next automatic one
 	Searchable  bool          `json:"searchable"`
 
-	ClientTimeout time.Duration `json:"client_timeout,omitempty"` // how long one request keeps an agent awake (Z10)
-	WakeLock      time.Duration `json:"wake_lock,omitempty"`      // after any client activity no dream begins for so long (W7)
+	ClientTimeout time.Duration `json:"client_timeout,omitempty"` // how long one request keeps an agent awake
+	WakeLock      time.Duration `json:"wake_lock,omitempty"`      // after any client activity no dream begins for so long
 	AlarmHold     time.Duration `json:"alarm_hold,omitempty"`     // how long an alarm keeps an agent awake that nobody visits
 	ResumeAfter   time.Duration `json:"resume_after,omitempty"`   // quiet time before an interrupted dream goes on
 	Jitter        time.Duration `json:"jitter,omitempty"`         // dreams by themselves begin up to so much later, each agent its own

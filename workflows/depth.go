@@ -42,7 +42,7 @@ func (n *dreamRun) cycles() int {
 }
 
 // inductionTemperature is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it. Where
-// nothing chooses the depth it may be hotter than that, and no colder (Z5).
+// nothing chooses the depth it may be hotter than that, and no colder.
 func (n *dreamRun) inductionTemperature() float64 {
 	k := n.spec.Knobs
 	if n.descent.aim == nil {

@@ -121,7 +121,7 @@ func adaptive() *activities.DepthRule {
 	return &activities.DepthRule{Prior: hypnagogia.Prior(3)}
 }
 
-// H3: the onset descends to the target and no deeper; Z5: with the heats of each stage.
+// The onset descends to the target and no deeper; Z5: with the heats of each stage.
 func TestAnOnsetDescendsToItsTargetAndNoDeeper(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -238,7 +238,7 @@ func TestTheLiveSummaryTellsHowDeepTheDreamGoes(t *testing.T) {
 	}
 }
 
-// Z5: every ideation call is floored at its stage's lower bound, also where nothing chooses the depth.
+// Every ideation call is floored at its stage's lower bound, also where nothing chooses the depth.
 func TestAnInductionIsNeverColderThanItsStage(t *testing.T) {
 	t.Parallel()
 	for knob, want := range map[float64]float64{.3: 1, 1.2: 1.2, 1.4: 1.4} {

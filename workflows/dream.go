@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// Dream is one night: onset, NREM, REM, integration, return (O1). It always ends with a stated outcome (Z7); it fails
+// Dream is one night: onset, NREM, REM, integration, return (O1). It always ends with a stated outcome; it fails
 // only when the order itself is wrong.
 func Dream(ctx workflow.Context, spec activities.Spec) (Result, error) {
 	n := new(dreamRun)
@@ -130,7 +130,7 @@ func (n *dreamRun) watchClock(ctx workflow.Context) error {
 	return nil
 }
 
-// outcome says how the night ended, and why (Z7).
+// outcome says how the night ended, and why.
 func (n *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, string) {
 	var early *verdict
 	switch {
@@ -276,7 +276,7 @@ func skipReason(o activities.Spec, lain activities.BeginResult) string {
 	return SkipReason(o, lain.Remaining)
 }
 
-// SkipReason is why the onset of an order is skipped when so much remains under every cap; empty: it is not (H2).
+// SkipReason is why the onset of an order is skipped when so much remains under every cap; empty: it is not.
 func SkipReason(o activities.Spec, remaining budget.Micros) string {
 	return hypnagogia.Enter(o.Knobs.OnsetEnabled, hypnagogia.Bounds(o.Behaviour).Allowed, remaining, o.Budget, o.Knobs.BudgetFraction, o.Free)
 }

@@ -88,7 +88,7 @@ type Sounding struct {
 }
 
 // Feed is the one probe of a feed: it asks when it is time, hears what is pushed, and sounds an alarm when a rule becomes
-// true (H18, H19). It ends when the store has the feed no more.
+// true. It ends when the store has the feed no more.
 func Feed(ctx workflow.Context, r FeedRequest) error {
 	p := new(probe)
 	if err := p.setup(ctx, r); err != nil {

@@ -18,7 +18,7 @@ func (n *dreamRun) guarded(at activities.Border) bool {
 	return slices.ContainsFunc(n.spec.Hooks, func(r activities.HookRule) bool { return slices.Contains(r.At, at) })
 }
 
-// vetoed asks the hooks of the entry whether the onset may run (H23): "" when it may, hypnagogia.SkipVeto when not.
+// vetoed asks the hooks of the entry whether the onset may run: "" when it may, hypnagogia.SkipVeto when not.
 func (n *dreamRun) vetoed(ctx workflow.Context, remaining budget.Micros) (string, error) {
 	if !n.guarded(activities.AtEntry) {
 		return "", nil

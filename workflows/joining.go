@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// joined wakes a sleeper whom somebody has come to while an alarm, or an operator, held it awake: those leave it asleep (W1),
+// joined wakes a sleeper whom somebody has come to while an alarm, or an operator, held it awake: those leave it asleep,
 // and a knock that finds it held raises no epoch, so it is no wake that is told. Whoever says so may be late, or say it again:
 // the store knows who is there.
 func (a *agentRun) joined(ctx workflow.Context) {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// An alarm lets a sleeper sleep on and holds it awake in the store (W1): a knock that comes then raises no epoch.
+// An alarm lets a sleeper sleep on and holds it awake in the store: a knock that comes then raises no epoch.
 func TestAConnectThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)

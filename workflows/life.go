@@ -8,7 +8,7 @@ import (
 
 // AgentState is the state of an agent; all of it crosses continue-as-new.
 type AgentState struct {
-	State      string    `json:"state"` // sleeping, dreaming, waking or awake (W1)
+	State      string    `json:"state"` // sleeping, dreaming, waking or awake
 	Dream      *Begun    `json:"dream,omitempty"`
 	LastActive time.Time `json:"last_active"`
 	LastDream  time.Time `json:"last_dream"`            // when the last one ended
@@ -38,7 +38,7 @@ type Broken struct {
 	Until time.Time `json:"until"`
 }
 
-// States of life (W1), as circadian names them.
+// States of life, as circadian names them.
 const (
 	Sleeping = string(circadian.Sleeping)
 	Dreaming = string(circadian.Dreaming)
@@ -49,9 +49,9 @@ const (
 const (
 	// look is how often a life asks whether its dream still runs, in case a terminated dream could not say that it ended.
 	look = 2 * time.Minute
-	// hard is how long an agent may take to wake at most; then it is awake, whatever its dream does (W2).
+	// hard is how long an agent may take to wake at most; then it is awake, whatever its dream does.
 	hard = time.Second
-	// visited is how long a request counts when the deployment says nothing (Z10).
+	// visited is how long a request counts when the deployment says nothing.
 	visited = time.Minute
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// replay is NREM: episodes forward, then backward, then a last look at what fades (H11, H12).
+// replay is NREM: episodes forward, then backward, then a last look at what fades.
 func (n *dreamRun) replay(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.NREM) || n.skipForCore(ctx, dream.NREM) {
 		return nil
@@ -49,7 +49,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 	return err
 }
 
-// skipForCore records that the core tier does not do a phase: its night is one induction call (H16).
+// skipForCore records that the core tier does not do a phase: its night is one induction call.
 func (n *dreamRun) skipForCore(ctx workflow.Context, name dream.Phase) bool {
 	if n.spec.Tier != dream.Core {
 		return false

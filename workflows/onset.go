@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// descend is the onset: induction, Dali cycles, lucid capture (S4, Layer 1). It is skipped by H2; its share then goes to NREM.
+// descend is the onset: induction, Dali cycles, lucid capture (Layer 1). It is skipped by H2; its share then goes to NREM.
 func (n *dreamRun) descend(ctx workflow.Context, lain activities.BeginResult) error {
 	if err := n.gather(ctx, 0, nil); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 	return nil
 }
 
-// mayDescend bounds the onset by how the agent was doing when the dream began (H24, Z4); one cycle it always has.
+// mayDescend bounds the onset by how the agent was doing when the dream began; one cycle it always has.
 func (p *phase) mayDescend(ctx workflow.Context, cycle int) error {
 	wall := hypnagogia.Bounds(p.n.spec.Behaviour).Onset
 	lasted := workflow.Now(ctx).Sub(p.began) - p.n.away
@@ -124,7 +124,7 @@ func (p *phase) place(ctx workflow.Context) error {
 	return nil
 }
 
-// gather chooses the memories of a cycle, anew when the agent's affect has moved (H4), and announces a change of depth.
+// gather chooses the memories of a cycle, anew when the agent's affect has moved, and announces a change of depth.
 func (n *dreamRun) gather(ctx workflow.Context, cycle int, deeper *activities.Deeper) error {
 	request := activities.GatherRequest{Cycle: cycle, Deeper: deeper}
 	if cycle > 0 {
@@ -156,7 +156,7 @@ func (n *dreamRun) deeper(way []dream.Stage, to dream.Stage, temperature float64
 	return &activities.Deeper{From: from, To: to, Temperature: temperature}
 }
 
-// dali is one cycle: partials in parallel, each halted, each judged (H5). At least one of them must succeed (H22).
+// dali is one cycle: partials in parallel, each halted, each judged. At least one of them must succeed.
 func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, captured bool) (bool, error) {
 	n, k := p.n, p.n.spec.Knobs
 	n.state.Cycle, n.descent.senses = cycle, nil
@@ -236,7 +236,7 @@ func (p *phase) catch(made []activities.Made) {
 	}
 }
 
-// leaveOnset rates what was caught (S4, Phase 3) and closes the phase. A spent onset falls through to NREM (H17).
+// leaveOnset rates what was caught and closes the phase. A spent onset falls through to NREM.
 func (p *phase) leaveOnset(ctx workflow.Context) error {
 	if len(p.n.fragments) == 0 {
 		return p.leave()

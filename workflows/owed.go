@@ -9,12 +9,12 @@ import (
 )
 
 // owed shows the hooks of the capture what an alarm kept from them: whatever ends an onset, nothing is developed that they
-// might have held (H23).
+// might have held.
 func (p *phase) owed(ctx workflow.Context) error {
 	return despite(func() error { return p.review(ctx, p.n.state.Cycle, p.n.shown) })
 }
 
-// hold asks about the rules in words for fragments that no lucid capture has asked about (H18).
+// hold asks about the rules in words for fragments that no lucid capture has asked about.
 func (p *phase) hold(ctx workflow.Context) error {
 	n := p.n
 	if n.spec.Policy == nil || len(n.spec.Policy.Sentences) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// errAlarmed says that an alarm ended the onset: the dream, when it goes on, goes on with NREM (H19).
+// errAlarmed says that an alarm ended the onset: the dream, when it goes on, goes on with NREM.
 var errAlarmed = errors.New("an alarm ended the onset")
 
 // pause books a sitting that was woken, tells the agent's life, and waits for the word to go on, for its time to run out, or

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// imagine is REM: a search over scenarios (H13), or, without rounds, scenarios side by side, weighed once.
+// imagine is REM: a search over scenarios, or, without rounds, scenarios side by side, weighed once.
 func (n *dreamRun) imagine(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.REM) || n.skipForCore(ctx, dream.REM) {
 		return nil

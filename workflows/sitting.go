@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// cooperative is how long a woken call may take to stop by itself; then the dream goes on without what it had said (W2).
+// cooperative is how long a woken call may take to stop by itself; then the dream goes on without what it had said.
 const cooperative = 500 * time.Millisecond
 
 // stretch is one stretch of a dream, from lying down to being woken.

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// woken answers a wake when the agent is awake: of simultaneous ones the first wakes it, the others wait for the same (W7).
+// woken answers a wake when the agent is awake: of simultaneous ones the first wakes it, the others wait for the same.
 func (a *agentRun) woken(ctx workflow.Context, w Wake) (Awoken, error) {
 	if err := a.wake(ctx, w); err != nil {
 		return Awoken{}, err
@@ -235,7 +235,7 @@ func (a *agentRun) greet(ctx workflow.Context, now time.Time) {
 	}
 }
 
-// lookAround asks who is still connected (decision 7): a replica that died leaves no agent awake for ever.
+// lookAround asks who is still connected: a replica that died leaves no agent awake for ever.
 func (a *agentRun) lookAround(ctx workflow.Context, now time.Time) {
 	if b := a.state.Dream; b != nil { // left behind when the agent woke; it says when it is over, or it is gone
 		a.lookAtDream(ctx)

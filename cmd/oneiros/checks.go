@@ -200,7 +200,7 @@ func (d *app) checkModels(context.Context) console.Finding {
 	return well("%s; %s; built-in prices as of %s", strings.Join(parts, "; "), d.loosened(), day)
 }
 
-// loosened says how the onset loosens its model, and why (Z6).
+// loosened says how the onset loosens its model, and why.
 func (d *app) loosened() string {
 	spec, err := d.told.Lookup(d.told.Roles.Models()[dream.Generator])
 	if err != nil {

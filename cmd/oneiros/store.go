@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// store is everything that a deployment keeps, whichever of the two keeps it (decision 12).
+// store is everything that a deployment keeps, whichever of the two keeps it (decision 9).
 type store interface {
 	memory.Store
 	memory.Feeds

@@ -20,7 +20,7 @@ import (
 // Role is what a key may do. Each includes those before it.
 type Role string
 
-// The roles (W6).
+// The roles.
 const (
 	Client   Role = "client"   // talks, remembers and recalls; sees status, promoted insights and the digest
 	Operator Role = "operator" // sees journal, fragments and scenarios, and starts, cancels and archives dreams

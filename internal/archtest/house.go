@@ -114,7 +114,7 @@ var bans = []ban{
 		calls: map[string]names{"os": {set: writes}},
 	},
 	{
-		// The healthy ranges of the validation metrics are shown to people; nothing that dreams may know them (E1, H20).
+		// The healthy ranges of the validation metrics are shown to people; nothing that dreams may know them.
 		wall: "shares are only watched", rooms: []string{"workflows", "activities", "starter", "workers", "internal/policy", "internal/prompt"},
 		calls: map[string]names{Module + "/internal/hypnagogia": {set: "Shares Share CountFragments UsedBand StagedBand ShareWindow"}},
 	},

@@ -130,7 +130,7 @@ type Account struct {
 	Limit Micros `json:"limit"`
 }
 
-// Shares is how a dream's budget is divided among its phases, in percent. They add up to 100 (S4: 10/35/35/15/5).
+// Shares is how a dream's budget is divided among its phases, in percent. They add up to 100.
 type Shares struct {
 	Onset       int `json:"onset"`
 	NREM        int `json:"nrem"`
@@ -176,7 +176,7 @@ func Split(total Micros, s Shares) Plan {
 	return p
 }
 
-// WithoutOnset gives the onset's share to NREM (H2).
+// WithoutOnset gives the onset's share to NREM.
 func (p Plan) WithoutOnset() Plan {
 	p.NREM, p.Onset = p.NREM+p.Onset, 0
 	return p

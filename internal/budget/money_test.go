@@ -48,7 +48,7 @@ func FuzzWhatIsReadIsWrittenBack(f *testing.F) {
 	})
 }
 
-// Decision 3: the ledger is never below what the provider billed.
+// Decision 1: the ledger is never below what the provider billed.
 func TestACostIsRoundedUpAndCountsWhatWasCached(t *testing.T) {
 	t.Parallel()
 	p := budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000} // $0.15, $0.075 and $0.60 a million
@@ -102,7 +102,7 @@ func TestNoCostExceedsTheWorst(t *testing.T) {
 	})
 }
 
-// H17: onset 10, NREM 35, REM 35, integration 15, return 5 %.
+// Onset 10, NREM 35, REM 35, integration 15, return 5 %.
 func TestABudgetIsSplitWithoutRest(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, budget.DefaultShares.Validate())

@@ -1,7 +1,7 @@
 // Package circadian owns an agent's sleeping, dreaming, waking and awake: which step follows which event, and when the next
 // dream by itself may begin.
 //
-// The life of an agent (W1). "stays" is an event that is heard and moves nothing; "no" is one that is refused, with a reason.
+// The life of an agent. "stays" is an event that is heard and moves nothing; "no" is one that is refused, with a reason.
 //
 //	              sleeping   dreaming   waking   awake
 //	idle_timeout  dreaming   no         no       no
@@ -17,8 +17,8 @@ package circadian
 
 import "fmt"
 
-// State is where an agent stands in its life. What goes on inside a dream is a dream.Phase, never a State (Z12), and how
-// reachable an agent chose to be is neither (Z15).
+// State is where an agent stands in its life. What goes on inside a dream is a dream.Phase, never a State, and how
+// reachable an agent chose to be is neither.
 type State string
 
 // The states.
@@ -104,7 +104,7 @@ var transitions = map[State]map[Event]answer{
 		Connect: moves(Waking), Alarm: moves(Waking), Operator: moves(Waking),
 		Ready: refuses(notWoken), Ended: moves(Sleeping), Left: moves(Dreaming),
 	},
-	Waking: { // the first wake wins, the others wait for awake (W7); who left is looked for again once it is awake
+	Waking: { // the first wake wins, the others wait for awake; who left is looked for again once it is awake
 		IdleTimeout: refuses(noTimer), Asked: refuses(wakesUp), Resumed: refuses(wakesUp),
 		Connect: moves(Waking), Alarm: moves(Waking), Operator: moves(Waking),
 		Ready: moves(Awake), Ended: moves(Waking), Left: moves(Waking),
@@ -116,7 +116,7 @@ var transitions = map[State]map[Event]answer{
 	},
 }
 
-// Step is the state that follows an event (W1). What leaves the agent where it is answers the same state; what is refused
+// Step is the state that follows an event. What leaves the agent where it is answers the same state; what is refused
 // answers it too, with a *Refused.
 func Step(s State, e Event) (State, error) {
 	row, ok := transitions[s]

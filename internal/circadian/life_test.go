@@ -79,7 +79,7 @@ func TestANightWithAConnectComesBackToSleep(t *testing.T) {
 	}{
 		{circadian.IdleTimeout, circadian.Dreaming},
 		{circadian.Connect, circadian.Waking},
-		{circadian.Connect, circadian.Waking}, // a second client waits for awake (W7)
+		{circadian.Connect, circadian.Waking}, // a second client waits for awake
 		{circadian.Ended, circadian.Waking},   // the dream that was put down says so
 		{circadian.Ready, circadian.Awake},
 		{circadian.Left, circadian.Sleeping},

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Weights of the five terms of urgency (S4). They sum to 1.
+// Weights of the five terms of urgency. They sum to 1.
 const (
 	weighsMemory     = .30
 	weighsStaleness  = .25
@@ -18,7 +18,7 @@ const (
 
 // What fills a term to 1.
 const (
-	// FullMemory are new episodes since the last dream: as many as the onset's choice looks back (S4). Of more than these the
+	// FullMemory are new episodes since the last dream: as many as the onset's choice looks back. Of more than these the
 	// oldest are past it before any dream has seen them.
 	FullMemory = 200
 	// FullStaleness is the time since the last dream: one night (Claude Code and OpenClaw consolidate once a day).
@@ -35,7 +35,7 @@ type Lived struct {
 	Since      time.Duration `json:"since_ns"`           // the end of the last dream
 	Never      bool          `json:"never,omitempty"`    // it has not dreamt yet
 	Affect     float64       `json:"affect"`             // in [0, 1]: mean distance of the newest of them from neutral, by salience
-	Volatility float64       `json:"volatility"`         // in [0, 1]: how fresh a change of regime is (H3)
+	Volatility float64       `json:"volatility"`         // in [0, 1]: how fresh a change of regime is
 	Residuals  int           `json:"residuals"`          // predictions resolved since the last dream
 	Novel      int           `json:"novel"`              // of them, unlike everything in memory
 	Unplaced   string        `json:"unplaced,omitempty"` // why nobody could say which are novel
@@ -49,7 +49,7 @@ type Term struct {
 	Adds   float64 `json:"adds"`
 }
 
-// Urgency is how much an agent needs to dream, in [0, 1] (S4).
+// Urgency is how much an agent needs to dream, in [0, 1].
 type Urgency struct {
 	Value float64 `json:"value"`
 	Terms []Term  `json:"terms"` // memory load, staleness, affect, volatility, residual novelty
@@ -144,7 +144,7 @@ const (
 	sameMeaning = .9 // nobody is new who is nearer than this, whatever the space
 )
 
-// Novel says whether a text is unlike everything in memory, by its cosine to the nearest memory (S4: below .3). In a space
+// Novel says whether a text is unlike everything in memory, by its cosine to the nearest memory. In a space
 // where strangers lie at a mean m, what .3 is elsewhere lies at m + .3 (1 - m), and no bound lies below what chance reaches.
 func (s Space) Novel(nearest float64) bool { return nearest < s.NovelBelow() }
 

@@ -25,7 +25,7 @@ func (c Cap) share() float64 {
 	return min(1, float64(c.Left)/float64(c.Limit))
 }
 
-// Vitality is how much life an agent has left, from 0 to 1 (H24): what was set from outside, when it was; else the least
+// Vitality is how much life an agent has left, from 0 to 1: what was set from outside, when it was; else the least
 // share left of the caps that bind, the day's and the month's. With no cap, as when every model is free, it is 1.
 func Vitality(set *float64, caps ...Cap) float64 {
 	if set != nil {
@@ -46,7 +46,7 @@ type Thresholds struct {
 	Declining    float64 `json:"declining"`
 }
 
-// DefaultThresholds are shares of the default day of $2.00, measured in dreams of $0.50 (Z13). S4 names the phases and gives
+// DefaultThresholds are shares of the default day of $2.00, measured in dreams of $0.50. S4 names the phases and gives
 // no figures for where they begin.
 var DefaultThresholds = Thresholds{
 	Thriving:     .5,   // $1.00: two whole dreams are left, nothing to save on

@@ -46,7 +46,7 @@ func TestAVitalityHasItsBehaviouralPhase(t *testing.T) {
 	require.Equal(t, dream.Terminal, circadian.BehaviourOf(math.NaN(), circadian.DefaultThresholds))
 }
 
-// The reasons of the defaults, as sums: how many dreams of the default cap are left of the default day (Z13).
+// The reasons of the defaults, as sums: how many dreams of the default cap are left of the default day.
 func TestTheThresholdsAreMeasuredInDefaultDreams(t *testing.T) {
 	t.Parallel()
 	caps := dream.DefaultCaps

@@ -84,7 +84,7 @@ func (f *agentFlags) applyFeed(a *dream.Agent) error {
 	return alarm.ValidateName(a.Feed)
 }
 
-// applyVitality sets what bounds the depth of dreams from outside, or leaves it to the caps again (H24).
+// applyVitality sets what bounds the depth of dreams from outside, or leaves it to the caps again.
 func (f *agentFlags) applyVitality(a *dream.Agent) error {
 	if f.vitality == "caps" {
 		a.Vitality = nil

@@ -19,7 +19,7 @@ import (
 
 // agentView is how an agent's life stands.
 type agentView struct {
-	State       string                `json:"state"` // sleeping, dreaming, waking or awake (W1)
+	State       string                `json:"state"` // sleeping, dreaming, waking or awake
 	Known       string                `json:"known"` // temporal: its workflow answered; store: only the store did
 	Why         string                `json:"why,omitempty"`
 	AgentState  *workflows.AgentState `json:"life,omitempty"`
@@ -112,7 +112,7 @@ func (l *agentView) past(ctx context.Context, h *Deployment, a dream.Agent) erro
 	return err
 }
 
-// means is what is left under the caps, and what an agent with so much left may do (H24).
+// means is what is left under the caps, and what an agent with so much left may do.
 func (l *agentView) means(ctx context.Context, h *Deployment, a dream.Agent, now time.Time) error {
 	today := now.In(location(a.Zone)).Format(time.DateOnly)
 	var bind []circadian.Cap

@@ -82,7 +82,7 @@ func TestAAgentStateAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
 	require.Contains(t, d.out.String(), `"leases": []`)
 }
 
-// H24: vitality is what is left under the caps that bind, or what was set from outside.
+// Vitality is what is left under the caps that bind, or what was set from outside.
 func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()

@@ -102,7 +102,7 @@ func nervous(f alarm.Frequency) string {
 	return fmt.Sprintf("raised, above %.0f %%", 100*alarm.HealthyBelow)
 }
 
-// lastWakes are the newest wakes out of a dream, each with its four phases (W2).
+// lastWakes are the newest wakes out of a dream, each with its four phases.
 func (app *App) lastWakes(l agentView, a dream.Agent) {
 	if len(l.Wakes) == 0 {
 		return

@@ -42,7 +42,7 @@ func (d *fixture) lived(nights int) {
 	require.NoError(d, err)
 }
 
-// H3: the policy says that it is at its prior, and what tonight's depth is made of.
+// The policy says that it is at its prior, and what tonight's depth is made of.
 func TestTheDepthOfTheNextOnsetIsExplained(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()

@@ -39,7 +39,7 @@ var descending = []event.Payload{
 	event.DepthChanged{From: dream.Transitional, To: dream.Peak, Temperature: 1.5},
 }
 
-// H25: the gauge stands under the timeline while the onset lasts, and the news beside it where there is room.
+// The gauge stands under the timeline while the onset lasts, and the news beside it where there is room.
 func TestATerminalShowsHowDeepTheOnsetIs(t *testing.T) {
 	t.Parallel()
 	for width, want := range map[int]string{

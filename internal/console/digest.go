@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// digest is what a client is told of dreams (W8).
+// digest is what a client is told of dreams.
 type digest struct {
 	Mode    string        `json:"mode"`
 	Private bool          `json:"private,omitempty"` // nothing of dreams leaves this deployment, whatever is asked
@@ -29,7 +29,7 @@ type digestEntry struct {
 	Content      string      `json:"content"`
 }
 
-// digestOf reads what a wake has to tell, as much of it as is wanted and allowed. Nothing else of a dream is read here (W6).
+// digestOf reads what a wake has to tell, as much of it as is wanted and allowed. Nothing else of a dream is read here.
 func digestOf(ctx context.Context, h *Deployment, a dream.Agent, w presence.Wake, mode string) (digest, error) {
 	if mode == "" {
 		mode = h.Digest

@@ -388,7 +388,7 @@ func TestTheCatalogueIsTextAndItsSchemaPrinted(t *testing.T) {
 	require.Equal(t, string(event.JSONSchema()), d.out.String())
 }
 
-// Z7: an archive that stands still is not told as fine.
+// An archive that stands still is not told as fine.
 func TestHealthHoldsTheArchiveAgainstTheLog(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")

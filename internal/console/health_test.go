@@ -108,7 +108,7 @@ func TestHealthIsTextWithAndWithoutTemporal(t *testing.T) {
 	unknown.golden("health-store-80")
 }
 
-// Z7: what is wrong with the furnished house is found: its night tells more than it has.
+// What is wrong with the furnished house is found: its night tells more than it has.
 func TestHealthFindsWhatWasTextAndIsNotThere(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().waiting()
@@ -170,7 +170,7 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 	require.Contains(t, d.health(console.Unwell)["nights"], "wrong: recorded as still dreaming, and nobody dreams it: dream/echo/0002")
 }
 
-// Z7: a night that was called for and never begun is found, by whatever it was called, and hours that are closed now hide none.
+// A night that was called for and never begun is found, by whatever it was called, and hours that are closed now hide none.
 func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 	t.Parallel()
 	nightly := dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "03:30"}

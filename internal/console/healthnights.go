@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// nightsLooked is how many nights are looked at: a month of one a night, as the rolling metrics have it (E1).
+// nightsLooked is how many nights are looked at: a month of one a night, as the rolling metrics have it.
 const nightsLooked = 30
 
 // failedAlarm is how many failed nights in a row are wrong: one is a provider's bad hour.
@@ -74,7 +74,7 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 	return l, nil
 }
 
-// outcomes counts empty and failed nights in a row (Z7).
+// outcomes counts empty and failed nights in a row.
 func (e *examination) outcomes(_ context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "outcomes", State: Fine}
 	empty, failed := 0, 0

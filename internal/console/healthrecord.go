@@ -15,7 +15,7 @@ import (
 )
 
 // recorded holds what nights said they made against what lies in the store: by name, as their events told it, and by number, as
-// their records count it. Nothing is told that is not there (Z7).
+// their records count it. Nothing is told that is not there.
 func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "record", State: Fine, Found: "no night to hold against the store"}
 	if len(records) == 0 {

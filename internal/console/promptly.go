@@ -12,7 +12,7 @@ import (
 )
 
 // openWithin bounds how long a knock waits for the store to be opened and to name the agent. With as much again for the wake
-// itself, whoever knocks is answered in little more than a second, whatever is broken (W3).
+// itself, whoever knocks is answered in little more than a second, whatever is broken.
 const openWithin = 600 * time.Millisecond
 
 // errLate is why a store that opens too slowly is not waited for.

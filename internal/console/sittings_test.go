@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Z7: a dream that was woken and may be resumed is not over.
+// A dream that was woken and may be resumed is not over.
 func TestWatchingGoesOnAcrossAWakeAndEndsWithTheDream(t *testing.T) {
 	t.Parallel()
 	for _, json := range []bool{false, true} {
@@ -87,7 +87,7 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	require.Equal(t, []string{n.ID}, s.ended)
 }
 
-// W1: no dream of an agent that somebody holds awake.
+// No dream of an agent that somebody holds awake.
 func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
@@ -119,7 +119,7 @@ func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	require.Empty(t, s.begun)
 }
 
-// Z7: publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its reason.
+// Publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its reason.
 func TestDreamsAreTextWithTheirPublicStatus(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// mayDream refuses to begin a dream of an agent that somebody holds awake (W1).
+// mayDream refuses to begin a dream of an agent that somebody holds awake.
 func (app *App) mayDream(ctx context.Context, h *Deployment, a dream.Agent) error {
 	s, err := app.status(ctx, h, a)
 	if err != nil || !s.Awake(app.Now()) {

@@ -89,7 +89,7 @@ func (f *wakeFlags) check(hold, named bool) error {
 	return usage(errors.Join(faults...))
 }
 
-// operator is the client that a person knocks as who runs the deployment. Its lease is one like any (Z10).
+// operator is the client that a person knocks as who runs the deployment. Its lease is one like any.
 const operator = "operator"
 
 // longestName bounds the names of clients, which are kept with every wake.
@@ -169,7 +169,7 @@ func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Wake
 type awake struct {
 	Agent string `json:"agent"`
 	presence.Wake
-	State    string       `json:"state"`            // awake; sleeping when an alarm or an operator holds a sleeper, without waking it (W1)
+	State    string       `json:"state"`            // awake; sleeping when an alarm or an operator holds a sleeper, without waking it
 	Sleeps   string       `json:"sleeps,omitempty"` // what that means
 	Raised   bool         `json:"raised"`           // this knock raised the epoch
 	Took     float64      `json:"took_ms"`          // from the command's start until the caller could go on
@@ -236,7 +236,7 @@ func feeling(m mood.PAD) string {
 	return fmt.Sprintf("pleasure %s, arousal %s, dominance %s", signed(m.Pleasure), signed(m.Arousal), signed(m.Dominance))
 }
 
-// shift tells how a dream moved the mood that it was woken from (Z14).
+// shift tells how a dream moved the mood that it was woken from.
 func shift(w presence.Wake) string {
 	switch {
 	case w.Dream == "":
@@ -250,7 +250,7 @@ func shift(w presence.Wake) string {
 // recordedWithin bounds how long --wait waits.
 const recordedWithin = 20 * time.Second
 
-// recorded waits for Temporal and tells how the wake went, by its phases when a dream was interrupted (W2).
+// recorded waits for Temporal and tells how the wake went, by its phases when a dream was interrupted.
 func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *awake) error {
 	waiting, cancel := context.WithTimeout(ctx, recordedWithin)
 	defer cancel()

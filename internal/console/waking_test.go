@@ -185,7 +185,7 @@ func TestAConnectIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 	}
 }
 
-// W2: with --wait it tells the four phases of the wake.
+// With --wait it tells the four phases of the wake.
 func TestAConnectThatWaitsTellsTheFourPhases(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
@@ -209,7 +209,7 @@ func TestAConnectIsTextAsJSONInOneDocument(t *testing.T) {
 	d.golden("wake-json")
 }
 
-// W8, Z8: what is told of dreams is as much as is wanted and allowed, labelled and quoted.
+// What is told of dreams is as much as is wanted and allowed, labelled and quoted.
 func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -243,7 +243,7 @@ func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 	}
 }
 
-// W8: where nothing of dreams is told, neither are the ids of what there would be to tell, and so not how much that is.
+// Where nothing of dreams is told, neither are the ids of what there would be to tell, and so not how much that is.
 func TestWhereNothingOfDreamsIsTextNothingCountsThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -269,7 +269,7 @@ func TestWhereNothingOfDreamsIsTextNothingCountsThem(t *testing.T) {
 	}
 }
 
-// W1: an alarm holds a sleeper and does not wake it.
+// An alarm holds a sleeper and does not wake it.
 func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -308,7 +308,7 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 	}
 }
 
-// W3: whoever knocks is answered although the store does not open.
+// Whoever knocks is answered although the store does not open.
 func TestAStoreThatDoesNotOpenIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()

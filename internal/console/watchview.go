@@ -151,7 +151,7 @@ func (v *view) pulses() (beat <-chan time.Time, still func()) {
 	return ticker.C, ticker.Stop
 }
 
-// refreshEvery is how long a beat of the gauge lasts: gently (S4).
+// refreshEvery is how long a beat of the gauge lasts: gently.
 const refreshEvery = 800 * time.Millisecond
 
 // clear takes the drawing off the screen.

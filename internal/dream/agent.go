@@ -34,7 +34,7 @@ type Agent struct {
 	Auto      bool            `json:"auto"` // dream by itself when idle
 	Created   time.Time       `json:"created"`
 
-	Vitality *float64 `json:"vitality,omitempty"` // in [0, 1], set from outside; nil: what is left under its caps (H24)
+	Vitality *float64 `json:"vitality,omitempty"` // in [0, 1], set from outside; nil: what is left under its caps
 
 	Review Review `json:"review,omitempty"` // what becomes of what its dreams leave behind; empty: ReviewAuto
 

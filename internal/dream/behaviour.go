@@ -1,6 +1,6 @@
 package dream
 
-// Behaviour is how well an agent is doing, from thriving to terminal (H24). It bounds how deep and how long it dreams.
+// Behaviour is how well an agent is doing, from thriving to terminal. It bounds how deep and how long it dreams.
 type Behaviour string
 
 // The behavioural phases, best first.
@@ -12,7 +12,7 @@ const (
 	Terminal     Behaviour = "terminal"
 )
 
-// Behaviours in their explicit order, best first (Z4).
+// Behaviours in their explicit order, best first.
 var Behaviours = []Behaviour{Thriving, Stable, Conservation, Declining, Terminal}
 
 // Rank is the place in that order, 0 for thriving. What is unknown, or unset, counts as thriving: it bounds nothing.

@@ -2,7 +2,7 @@ package dream
 
 // Ways of choosing the depth of an onset (Knobs.Depth).
 const (
-	DepthAdaptive = "adaptive" // by surprise and regime change (H3)
+	DepthAdaptive = "adaptive" // by surprise and regime change
 	DepthFixed    = "fixed"    // always to the peak, as S4's default has it; an order of before the policy says nothing and means this
 )
 

@@ -189,13 +189,13 @@ func TestAnAgentSaysWhatIsWrongWithIt(t *testing.T) {
 	require.NoError(t, good.Validate())
 }
 
-// Z13: $0.50 a dream, $2 an agent-day, $15 an agent-month.
+// $0.50 a dream, $2 an agent-day, $15 an agent-month.
 func TestTheDefaultCapsAreThoseOfConsent(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, dream.Caps{Dream: 500_000, Day: 2_000_000, Month: 15_000_000}, dream.DefaultCaps)
 }
 
-// H1: the phases in the order they are dreamt.
+// The phases in the order they are dreamt.
 func TestListsAreWholeAndWithoutRepeats(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []dream.Phase{"onset", "nrem", "rem", "integration", "return"}, dream.Phases)

@@ -2,7 +2,7 @@ package dream
 
 import "time"
 
-// Feed is something outside that agents are told about: numbers and states, pushed or pulled (H19).
+// Feed is something outside that agents are told about: numbers and states, pushed or pulled.
 type Feed struct {
 	Name  string        `json:"name"`
 	URL   string        `json:"url,omitempty"`   // where to pull a JSON document from; empty: it is only pushed

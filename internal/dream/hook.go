@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Border is a place of a dream at which hooks are asked (H23).
+// Border is a place of a dream at which hooks are asked.
 type Border string
 
 // The borders: before the onset, after each Dali cycle and the induction, when the dream is over.

@@ -123,7 +123,7 @@ func (s *Semantic) Marks() Marks { return Marks{Score: s.Strength, Due: s.Due} }
 // Text of a semantic entry.
 func (s *Semantic) Text() string { return s.Content }
 
-// Fragment states (S4, FragmentStatus).
+// Fragment states (FragmentStatus).
 const (
 	FragmentRaw       = "raw"
 	FragmentSelected  = "selected"
@@ -135,7 +135,7 @@ const (
 // LucidDiscard begins the reason of a fragment that the observer kept and lucid capture discarded.
 const LucidDiscard = "lucid capture: "
 
-// Fragment is a thought caught at sleep onset (S4, HypnagogicFragment). Rejected ones are stored too, as discarded.
+// Fragment is a thought caught at sleep onset (HypnagogicFragment). Rejected ones are stored too, as discarded.
 type Fragment struct {
 	Head
 	Content    string   `json:"content"`
@@ -154,14 +154,14 @@ type Fragment struct {
 	HeldTo     string   `json:"held_to,omitempty"` // the mark of the rules in words that somebody was asked about; empty: about none
 }
 
-// Rating is what lucid capture made of a fragment (H7).
+// Rating is what lucid capture made of a fragment.
 type Rating struct {
 	Rated  string `json:"rated"` // promote, stage or discard
 	By     string `json:"by"`    // the model, or "composite" when none was asked
 	Reason string `json:"reason,omitempty"`
 }
 
-// Flag is what a rule of the policy or a hook said of a fragment (H18, H23).
+// Flag is what a rule of the policy or a hook said of a fragment.
 type Flag struct {
 	By     string `json:"by"` // "policy/<rule>" or "hook/<name>"
 	Reason string `json:"reason"`
@@ -186,7 +186,7 @@ func (f *Fragment) Marks() Marks { return Marks{Score: f.Verdict.Composite, Stat
 // Text of a fragment.
 func (f *Fragment) Text() string { return f.Content }
 
-// Settings records what a generation was asked for and what the provider was really sent (decision 13).
+// Settings records what a generation was asked for and what the provider was really sent.
 type Settings struct {
 	Model       string   `json:"model"`
 	Temperature *float64 `json:"temperature,omitempty"` // requested
@@ -195,7 +195,7 @@ type Settings struct {
 
 	Loosening   Loosening `json:"loosening,omitempty"`   // the way its model was loosened; empty for those of old orders
 	Probability *float64  `json:"probability,omitempty"` // how likely the model called it; nil when it was not asked
-	Steering    string    `json:"steering,omitempty"`    // the vector it was made under, such as "muse x 0.25 at layer 11" (H9)
+	Steering    string    `json:"steering,omitempty"`    // the vector it was made under, such as "muse x 0.25 at layer 11"
 }
 
 // Scenario is something imagined in REM from fragments and recombined episodes.
@@ -210,7 +210,7 @@ type Scenario struct {
 	Parent         string  `json:"parent,omitempty"` // the first fragment it develops
 	Reason         string  `json:"reason,omitempty"` // why it was let go
 
-	// Of a scenario that a search made (H13).
+	// Of a scenario that a search made.
 	Operation Operation `json:"operation,omitempty"`
 	Round     int       `json:"round,omitempty"`   // of the search, from 1
 	Turn      int       `json:"turn,omitempty"`    // its place in the search, from 1
@@ -226,7 +226,7 @@ type Scenario struct {
 // Operation is how a search made a scenario: from nothing but fragment and memory, from one scenario, or from two.
 type Operation string
 
-// The operations (S4: tree and graph of thoughts).
+// The operations.
 const (
 	Branch Operation = "branch"
 	Refine Operation = "refine"
@@ -266,11 +266,11 @@ const (
 	HypothesisStaged   = "staged"
 	HypothesisPromoted = "promoted"
 	HypothesisRefuted  = "refuted"
-	HypothesisBarred   = "barred" // by the policy: it was never staged (H18)
+	HypothesisBarred   = "barred" // by the policy: it was never staged
 	HypothesisRested   = "rested" // nothing had spoken for it, and it gave way to a newer one; a person may restore it
 )
 
-// Hypothesis is a claim staged for the playbook: starts at .2-.3, promoted at .7, refuted below .1 (H14).
+// Hypothesis is a claim staged for the playbook: starts at .2-.3, promoted at .7, refuted below .1.
 type Hypothesis struct {
 	Head
 	Claim      string  `json:"claim"`
@@ -290,7 +290,7 @@ func (h *Hypothesis) Marks() Marks { return Marks{Score: h.Confidence, Status: h
 // Text of a hypothesis.
 func (h *Hypothesis) Text() string { return h.Claim }
 
-// Gist is the shape of a lesson, kept when the entry it came from fades: no numbers, dates or addresses (H11).
+// Gist is the shape of a lesson, kept when the entry it came from fades: no numbers, dates or addresses.
 type Gist struct {
 	Head
 	Content string `json:"content"`
@@ -317,7 +317,7 @@ func (p *Playbook) Marks() Marks { return Marks{Score: p.Confidence} }
 // Text of a playbook entry.
 func (p *Playbook) Text() string { return p.Content }
 
-// Prediction sources and states (E2).
+// Prediction sources and states.
 const (
 	Creative        = "creative"
 	Analytical      = "analytical"
@@ -327,7 +327,7 @@ const (
 	PredictionVoid  = "void" // the horizon passed and nobody could say
 )
 
-// Prediction is a claim that reality can judge (E2). Every creative output makes one.
+// Prediction is a claim that reality can judge. Every creative output makes one.
 type Prediction struct {
 	Head
 	Source     string     `json:"source"`
@@ -391,13 +391,13 @@ type Journal struct {
 	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
 }
 
-// WakeTimes are the four phases of one wake (W2), each measured by the clocks of the processes that did it.
+// WakeTimes are the four phases of one wake, each measured by the clocks of the processes that did it.
 type WakeTimes struct {
 	Receipt  time.Duration `json:"receipt"`  // from the visit to the durable epoch, affect and digest: the caller may go on
 	Stop     time.Duration `json:"stop"`     // from there to the last stream that was cut; 0 in light sleep
 	Preserve time.Duration `json:"preserve"` // from there until what it had said was safe
 	Switch   time.Duration `json:"switch"`   // from there until the dream's context was closed and the slot free
-	Light    bool          `json:"light"`    // no call was under way (W8)
+	Light    bool          `json:"light"`    // no call was under way
 	Forced   bool          `json:"forced"`   // a call did not stop in time and was left behind
 }
 

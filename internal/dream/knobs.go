@@ -9,9 +9,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Knobs are every number that shapes a dream. They are frozen into its request (decision 9).
+// Knobs are every number that shapes a dream. They are frozen into its request (decision 6).
 type Knobs struct {
-	// Onset (S4, HypnagogicConfig and Layers 1, 2).
+	// Onset (HypnagogicConfig and Layers 1, 2).
 	OnsetEnabled         bool    `json:"onset_enabled"`
 	BudgetFraction       float64 `json:"budget_fraction"` // onset and return together, of the dream's budget
 	Cycles               int     `json:"cycles"`          // Dali cycles
@@ -20,13 +20,13 @@ type Knobs struct {
 	InductionTemperature float64 `json:"induction_heat"`
 	TemperatureHigh      float64 `json:"heat_high"` // peak, 1.3-1.5
 	TemperatureLow       float64 `json:"heat_low"`  // cold end, .3-.5
-	Cooling              float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's (Z5)
+	Cooling              float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's
 	MinP                 float64 `json:"min_p"`
 
-	SteerLayer int     `json:"steer_layer,omitempty"` // of 32: where models that are steered are steered, scaled to their depth (H9); 0: 16
+	SteerLayer int     `json:"steer_layer,omitempty"` // of 32: where models that are steered are steered, scaled to their depth; 0: 16
 	SteerAlpha float64 `json:"steer_alpha,omitempty"` // how strongly; 0: not at all
 
-	Loosening Loosening `json:"loosening"` // of every model; Auto or empty: by what each takes (Z6)
+	Loosening Loosening `json:"loosening"` // of every model; Auto or empty: by what each takes
 
 	ObserverTemperature float64 `json:"observer_heat"`
 	ObserverTokens      int     `json:"observer_tokens"`
@@ -35,7 +35,7 @@ type Knobs struct {
 	CaptureTemperature  float64 `json:"capture_heat"`
 	Judging             string  `json:"judging,omitempty"` // auto, single or batched; empty is auto
 	Depth               string  `json:"depth,omitempty"`   // adaptive or fixed; empty, as in orders of before, is fixed
-	// Choice of memories (S4, build_induction_prompt).
+	// Choice of memories (build_induction_prompt).
 	Recent          int     `json:"recent"`
 	Salient         int     `json:"salient"`
 	SalientAbove    float64 `json:"salient_above"`

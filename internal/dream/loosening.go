@@ -1,6 +1,6 @@
 package dream
 
-// Loosening is the way one model is loosened in the onset (Z6). The empty one is that of orders which name none: heat and
+// Loosening is the way one model is loosened in the onset. The empty one is that of orders which name none: heat and
 // min-p, as far as the model takes them.
 type Loosening string
 

@@ -15,7 +15,7 @@ const (
 	CameOutBadly Valence = "bad"
 )
 
-// Marker is a somatic marker: what strong feeling with a known outcome has taught (H6, S4: somatic markers). It holds no
+// Marker is a somatic marker: what strong feeling with a known outcome has taught. It holds no
 // words of its own; its place in the embedder's space is the mean of its sources' vectors, so that another embedder takes
 // it along and what is forgotten takes its part away.
 type Marker struct {

@@ -67,7 +67,7 @@ type Record struct {
 	Stretches int           `json:"sittings,omitempty"` // how often it lay down
 	Depth     *Depth        `json:"depth,omitempty"`    // how deep its onset was to go; nil: to the peak, or it never got so far
 	Until     time.Time     `json:"until,omitzero"`     // an interrupted dream may be resumed until then; zero: it ended for good
-	Connected int           `json:"knocked,omitempty"`  // while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one (Z14)
+	Connected int           `json:"knocked,omitempty"`  // while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one
 	Felt      int           `json:"felt,omitempty"`     // and those of the cycles before this one are in Before already
 	Open      bool          `json:"open,omitempty"`     // it lay down, and its books are not closed yet
 	Episodes  *int          `json:"episodes,omitempty"` // how many the agent remembered when it lay down; nil: nobody counted

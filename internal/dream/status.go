@@ -2,7 +2,7 @@ package dream
 
 import "time"
 
-// Status is what a dream's state is called in public (Z7).
+// Status is what a dream's state is called in public.
 type Status string
 
 // The statuses.
@@ -24,7 +24,7 @@ func (s Status) Over() bool { return s != StatusPending && s != StatusRunning }
 func (n *Record) MayGoOn(now time.Time) bool { return n.Resumable() && n.Until.After(now) }
 
 // Status is the public one: interrupted and resumable is running, aborted is failed, and whatever else ended is completed, its
-// outcome and reason beside it (Z7).
+// outcome and reason beside it.
 func (n *Record) Status(now time.Time) Status {
 	switch {
 	case n.Outcome == Dreaming && n.Run == "":

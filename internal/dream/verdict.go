@@ -2,7 +2,7 @@ package dream
 
 import "github.com/seed-56a03226/oneiros/internal/budget"
 
-// Verdict is what the observer saw in a text. The three distances stay apart (Z3). All lie in [0, 1].
+// Verdict is what the observer saw in a text. The three distances stay apart. All lie in [0, 1].
 type Verdict struct {
 	Novelty          float64 `json:"novelty"`
 	Relevance        float64 `json:"relevance"`

@@ -3,7 +3,7 @@ package dream
 
 import "strings"
 
-// Phase is a part of a dream, in the order they are dreamt (S4).
+// Phase is a part of a dream, in the order they are dreamt.
 type Phase string
 
 // The phases. Return is the hypnopompic return.
@@ -29,7 +29,7 @@ const (
 	TooDeep      Stage = "too_deep"
 )
 
-// Tier says how much of the engine a dream uses (S4): core is one induction call, hardened is everything.
+// Tier says how much of the engine a dream uses: core is one induction call, hardened is everything.
 type Tier string
 
 // The tiers.
@@ -41,7 +41,7 @@ const (
 // Outcome says how a dream ended.
 type Outcome string
 
-// The outcomes (Z7). The empty outcome means that the dream is still going on.
+// The outcomes. The empty outcome means that the dream is still going on.
 const (
 	Dreaming    Outcome = ""
 	Completed   Outcome = "completed"   // every phase ran and something was kept
@@ -53,7 +53,7 @@ const (
 	Interrupted Outcome = "interrupted" // a knock, an alarm or an operator woke the agent
 )
 
-// Taint says whose words an item carries at root (Z8).
+// Taint says whose words an item carries at root.
 type Taint string
 
 // The taints. An item made by a dream is always tainted dream.
@@ -90,7 +90,7 @@ var Kinds = []Kind{
 	KindGist, KindPlaybook, KindPrediction, KindJournal, KindRecord, KindMarker, KindProposal,
 }
 
-// State is whether an item still counts. Nothing is deleted, only archived (decision 14).
+// State is whether an item still counts. Nothing is deleted, only archived (decision 8).
 type State string
 
 // The states.
@@ -104,7 +104,7 @@ const (
 // Role names a use of a model; each role may name a model of its own.
 type Role string
 
-// The roles (decision 13).
+// The roles.
 const (
 	Generator  Role = "generator"
 	Observer   Role = "observer"

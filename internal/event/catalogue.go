@@ -7,7 +7,7 @@ type Entry struct {
 	Payload Payload // the zero value of its data
 	Tells   string  // what it announces
 	When    string  // when, and how often
-	Law     string  // of S4, the design document of the onset, or of the requirements (H21, Z7, …)
+	Law     string  // of S4, the design document of the onset, or of the requirements (…)
 }
 
 // Type is the entry's name on the wire.

@@ -42,7 +42,7 @@ func TestEveryTypeOfTheCatalogueIsToldInFull(t *testing.T) {
 	require.Equal(t, len(listed), len(event.Types()))
 }
 
-// S4 names these; the requirements (H21) add the phases.
+// S4 names these; the requirements add the phases.
 func TestTheCatalogueHasAllThatS4AsksFor(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
@@ -183,7 +183,7 @@ func vanished(published, now []string) []string {
 	return slices.DeleteFunc(slices.Clone(published), func(line string) bool { return slices.Contains(now, line) })
 }
 
-// H21: fields are only added. The golden file grows by -update; what vanished from the types stays red.
+// Fields are only added. The golden file grows by -update; what vanished from the types stays red.
 func TestFieldsAreOnlyAdded(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/shape.txt"

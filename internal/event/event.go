@@ -14,7 +14,7 @@ import (
 // Schema is the version of the envelope and of every payload below. Fields are only added.
 const Schema = 1
 
-// Subsystem tags every event of the dream engine (S4, Subsystem::Hypnagogia).
+// Subsystem tags every event of the dream engine (Subsystem::Hypnagogia).
 const Subsystem = "hypnagogia"
 
 // Event is the envelope. ID makes it idempotent: the store keeps the first event of an id and ignores the rest.
@@ -31,7 +31,7 @@ type Event struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// Payload is the data of one type of event. None carries text of memories or dreams, only ids and numbers (W6).
+// Payload is the data of one type of event. None carries text of memories or dreams, only ids and numbers.
 type Payload interface{ EventType() string }
 
 // New seals a payload in an envelope. The id should be derived from the deed, so that a deed done twice announces once.
@@ -54,7 +54,7 @@ type DreamStarted struct {
 	From     dream.Phase `json:"from,omitempty"`     // the first phase that it dreams anew
 }
 
-// OnsetStarted announces the descent (S4).
+// OnsetStarted announces the descent.
 type OnsetStarted struct {
 	Depth    dream.Stage   `json:"depth"`
 	Budget   budget.Micros `json:"budget_allocated_micros"`
@@ -64,7 +64,7 @@ type OnsetStarted struct {
 	Shown    int           `json:"shown"`
 }
 
-// OnsetSkipped says why a dream went straight to NREM (H2).
+// OnsetSkipped says why a dream went straight to NREM.
 type OnsetSkipped struct {
 	Reason string `json:"reason"`
 }
@@ -76,7 +76,7 @@ type DepthChanged struct {
 	Temperature float64     `json:"current_temperature"`
 }
 
-// DaliInterrupt announces that a cycle's partials were halted and judged (S4).
+// DaliInterrupt announces that a cycle's partials were halted and judged.
 type DaliInterrupt struct {
 	Cycle       int     `json:"cycle"`
 	Captured    int     `json:"fragments_captured"`
@@ -85,7 +85,7 @@ type DaliInterrupt struct {
 	TooDeep     string  `json:"too_deep,omitempty"` // why the cycle went too deep: incoherent, repeating or unlikely; empty when it did not
 }
 
-// FragmentCaptured announces a kept fragment (S4).
+// FragmentCaptured announces a kept fragment.
 type FragmentCaptured struct {
 	Fragment  string   `json:"fragment_id"`
 	Novelty   float64  `json:"novelty_score"`
@@ -94,14 +94,14 @@ type FragmentCaptured struct {
 	Tone      mood.PAD `json:"emotional_tone"`
 }
 
-// FragmentDiscarded announces a rejected fragment (S4).
+// FragmentDiscarded announces a rejected fragment.
 type FragmentDiscarded struct {
 	Fragment  string  `json:"fragment_id"`
 	Reason    string  `json:"reason"`
 	Composite float64 `json:"composite_score"`
 }
 
-// SomaticMarkerFired announces that a fragment touched what strong feeling with a known outcome had taught (S4).
+// SomaticMarkerFired announces that a fragment touched what strong feeling with a known outcome had taught.
 type SomaticMarkerFired struct {
 	Marker    string        `json:"marker_id"`
 	Fragment  string        `json:"fragment_id"`
@@ -113,7 +113,7 @@ type SomaticMarkerFired struct {
 	Boost     float64       `json:"relevance_boost"`
 }
 
-// ObserverDrifted is the alarm of an observer whose outcomes lie beyond their limits (H6), once for each 50 outcomes.
+// ObserverDrifted is the alarm of an observer whose outcomes lie beyond their limits, once for each 50 outcomes.
 type ObserverDrifted struct {
 	Judge     string   `json:"judge"`
 	Outcomes  int      `json:"outcomes"`
@@ -124,7 +124,7 @@ type ObserverDrifted struct {
 	Alarms    []string `json:"alarms"`
 }
 
-// OnsetCompleted closes the onset (S4).
+// OnsetCompleted closes the onset.
 type OnsetCompleted struct {
 	Fragments int           `json:"total_fragments"`
 	Spent     budget.Micros `json:"budget_consumed_micros"`
@@ -200,7 +200,7 @@ type HypothesisStaged struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// HypothesisMoved announces that the outcome of a prediction moved a hypothesis that rests on it (H14).
+// HypothesisMoved announces that the outcome of a prediction moved a hypothesis that rests on it.
 type HypothesisMoved struct {
 	Hypothesis string  `json:"hypothesis_id"`
 	Prediction string  `json:"prediction_id"`
@@ -208,7 +208,7 @@ type HypothesisMoved struct {
 	Status     string  `json:"status"`     // staged, promoted or refuted
 }
 
-// PredictionResolved announces what became of a prediction (E2).
+// PredictionResolved announces what became of a prediction.
 type PredictionResolved struct {
 	Prediction string      `json:"prediction_id"`
 	Source     string      `json:"source"` // creative or analytical
@@ -220,19 +220,19 @@ type PredictionResolved struct {
 	Again      bool        `json:"again,omitempty"`    // it was resolved another way before
 }
 
-// HypnopompicStarted opens the return (S4).
+// HypnopompicStarted opens the return.
 type HypnopompicStarted struct {
 	Insights int `json:"insights_surfacing"`
 }
 
-// HypnopompicCompleted closes the return (S4).
+// HypnopompicCompleted closes the return.
 type HypnopompicCompleted struct {
 	Insights     int     `json:"insights_surfaced"`
 	Transitioned bool    `json:"mood_transitioned"`
 	Delta        float64 `json:"pad_delta"`
 }
 
-// DreamAborted announces a failure: the dream's allowance is given back (S4).
+// DreamAborted announces a failure: the dream's allowance is given back.
 type DreamAborted struct {
 	Phase  dream.Phase `json:"phase"`
 	Reason string      `json:"reason"`
@@ -266,26 +266,26 @@ type NightUndone struct {
 	Behind int `json:"behind,omitempty"` // memories that were still found, but behind something that the night made
 }
 
-// NothingAgain is the alarm of repeated emptiness: so many nights in a row, this one included, kept nothing (Z7).
+// NothingAgain is the alarm of repeated emptiness: so many nights in a row, this one included, kept nothing.
 type NothingAgain struct {
 	Nights int `json:"nights"`
 }
 
-// AlarmAbort replaces OnsetCompleted when an alarm ended the onset (S4).
+// AlarmAbort replaces OnsetCompleted when an alarm ended the onset.
 type AlarmAbort struct {
 	Trigger   string        `json:"trigger"` // feed and rule
 	Fragments int           `json:"fragments_saved"`
 	Spent     budget.Micros `json:"budget_consumed_micros"`
 }
 
-// DreamInterrupted closes a sitting that was woken. The four phases of the wake are in milliseconds (W2).
+// DreamInterrupted closes a sitting that was woken. The four phases of the wake are in milliseconds.
 type DreamInterrupted struct {
 	Cause        string      `json:"cause"` // knock, alarm or operator
 	Epoch        int64       `json:"epoch"`
 	Stretch      int         `json:"sitting"`
 	Phase        dream.Phase `json:"phase"`
 	Cycle        int         `json:"cycle,omitempty"`
-	Light        bool        `json:"light"`  // no call was under way (W8)
+	Light        bool        `json:"light"`  // no call was under way
 	Forced       bool        `json:"forced"` // a call did not stop in time
 	Receipt      float64     `json:"receipt_ms"`
 	Stop         float64     `json:"stop_ms"`
@@ -294,7 +294,7 @@ type DreamInterrupted struct {
 	Partials     int         `json:"partials"`          // interrupted calls whose words were kept to be judged
 	Significance float64     `json:"significance"`      // of the most significant of them
 	Journal      string      `json:"journal,omitempty"` // the entry made of it; empty when it was erased
-	Delta        float64     `json:"pad_delta"`         // the mood shift of a return of zero length (Z14)
+	Delta        float64     `json:"pad_delta"`         // the mood shift of a return of zero length
 	Until        time.Time   `json:"resumable_until"`
 
 	DeltaUnknown bool `json:"pad_delta_unknown,omitempty"` // another wake came before this was booked, and hides how far this one moved the mood
@@ -326,7 +326,7 @@ type AlarmRaised struct {
 	Kind string `json:"kind"`
 }
 
-// FragmentFlagged announces that a rule of the policy or a hook has said something of a fragment (H18, H23).
+// FragmentFlagged announces that a rule of the policy or a hook has said something of a fragment.
 type FragmentFlagged struct {
 	Fragment string `json:"fragment_id"`
 	By       string `json:"by"`   // "policy/<rule>" or "hook/<name>"
@@ -341,7 +341,7 @@ type MemoriesEmbedded struct {
 }
 
 // OutputBarred announces that the policy bars what a phase after the onset wrote: it is archived, and neither kept nor staged nor
-// surfaced (H18).
+// surfaced.
 type OutputBarred struct {
 	Item string     `json:"item_id"`
 	Kind dream.Kind `json:"kind"` // scenario, prediction, hypothesis, gist or journal

@@ -66,7 +66,7 @@ var payloads = []event.Payload{
 	event.DreamEnded{Outcome: dream.Empty, Reason: "nothing was kept", Spent: 266_651, Kept: 1},
 }
 
-// H21: the catalogue with S4's fields is what journals, archives and metrics read; a changed byte here is a changed schema.
+// The catalogue with S4's fields is what journals, archives and metrics read; a changed byte here is a changed schema.
 func TestTheCatalogueOnTheWire(t *testing.T) {
 	t.Parallel()
 	var wire bytes.Buffer

@@ -108,7 +108,7 @@ func generated(t *testing.T) []byte {
 	return made.Bytes()
 }
 
-// H21: the schema that programs are given is the one of the types; fields are described by the comments beside them.
+// The schema that programs are given is the one of the types; fields are described by the comments beside them.
 func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	t.Parallel()
 	made := generated(t)

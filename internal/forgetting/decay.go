@@ -8,7 +8,7 @@ import (
 
 // Volatility is how far recent surprises scatter, in [0, 1]: twice their standard deviation, so that surprises of which
 // half are 0 and half are 1 give 1. Fewer than two say nothing and give 0. Values are clamped to [0, 1]; what is not a
-// number is left out (H11; S4, volatility-adaptive decay).
+// number is left out (volatility-adaptive decay).
 func Volatility(surprises []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, s := range surprises {
@@ -30,7 +30,7 @@ func Volatility(surprises []float64) float64 {
 }
 
 // Strength is what is left of an initial strength after an age. It halves once per half-life at volatility 0 and twice per
-// half-life at volatility 1, where the world has changed most (H11; that it is twice is ours). Age below 0 counts as 0.
+// half-life at volatility 1, where the world has changed most (that it is twice is ours). Age below 0 counts as 0.
 func Strength(initial float64, age, halfLife time.Duration, volatility float64) float64 {
 	initial = unit(initial)
 	if age <= 0 {

@@ -15,7 +15,7 @@ const month = 30 * 24 * time.Hour
 
 var noon = time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC)
 
-// H11: forgetting follows the dispersion of recent surprise.
+// Forgetting follows the dispersion of recent surprise.
 func TestVolatilityIsHowFarSurprisesScatter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

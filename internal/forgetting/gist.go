@@ -9,7 +9,7 @@ import (
 // leastWords is how many words a clause needs to say something by itself.
 const leastWords = 4
 
-// Gist takes out of a text what carries specifics (H11): the clause that does, when the rest of its sentence still says
+// Gist takes out of a text what carries specifics: the clause that does, when the rest of its sentence still says
 // something, otherwise the sentence. It answers false when nothing is left. What it answers has no specifics, and is its own gist.
 func Gist(text string) (string, bool) {
 	var kept []string

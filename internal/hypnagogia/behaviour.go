@@ -15,7 +15,7 @@ type Bound struct {
 	Deepest     dream.Stage   // that a cycle may be dreamt at; empty when there is none
 }
 
-// Bounds is the depth table (S4 by Z4): three to five cycles within 90 s for the thriving, two or three within 60 s for the
+// Bounds is the depth table: three to five cycles within 90 s for the thriving, two or three within 60 s for the
 // stable, one within 30 s to conserve, none below that. Cycles are dreamt at the peak or not at all, so depth is bounded by
 // their number. An unknown or empty phase bounds nothing.
 func Bounds(b dream.Behaviour) Bound {

@@ -59,7 +59,7 @@ func TestTheBiasFollowsOutcomesWithinItsBounds(t *testing.T) {
 	}
 }
 
-// H6: batched or single by cost.
+// Batched or single by cost.
 func TestFragmentsAreJudgedTogetherWhereThatSavesATenth(t *testing.T) {
 	t.Parallel()
 	usual := hypnagogia.Judging{Fragments: 4, Base: 700, Each: 260, Answer: 60, Window: 128_000}

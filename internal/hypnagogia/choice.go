@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// The weights of the choice (S4, apply_mood_bias). biasWeight is ours: with it the bias of H4 can lift a piece by as much
+// The weights of the choice (apply_mood_bias). biasWeight is ours: with it the bias of H4 can lift a piece by as much
 // as half of the mood's own congruence.
 const (
 	recencyWeight    = .4
@@ -21,7 +21,7 @@ const (
 )
 
 // Rank puts what this mood calls first: recency, salience and congruence with the mood, and the mode of its bias on top,
-// by which a threatened mind sees what hurt and an opportune one what pleased (H4). It fills in Recency: the newest time among the
+// by which a threatened mind sees what hurt and an opportune one what pleased. It fills in Recency: the newest time among the
 // pieces is 1, the oldest 0, those between by their place in the order of times, so that a life long past still has its
 // latest day. Times after asOf count as asOf. Ties break by text.
 func Rank(pieces []Piece, now mood.PAD, asOf time.Time) []Piece {
@@ -149,7 +149,7 @@ func alike(a, b []int) bool {
 }
 
 // Shuffle moves a share of the pieces at random among their own places and leaves the others where they are: enough to break
-// the order of time, not so much that nothing stands beside its own (S4, 70 %). Share 0 changes nothing, share 1 shuffles all.
+// the order of time, not so much that nothing stands beside its own (70 %). Share 0 changes nothing, share 1 shuffles all.
 func Shuffle(pieces []Piece, share float64, r *rand.Rand) []Piece {
 	out := slices.Clone(pieces)
 	moved := r.Perm(len(out))[:int(math.Round(unit(share)*float64(len(out))))]

@@ -26,7 +26,7 @@ func texts(pieces []hypnagogia.Piece) []string {
 	return out
 }
 
-// S4, apply_mood_bias: recency .4, salience .3, congruence .3 (H4).
+// S4, apply_mood_bias: recency .4, salience .3, congruence .3.
 func TestRankWeighsRecencySalienceAndCongruence(t *testing.T) {
 	t.Parallel()
 	calm := mood.PAD{Pleasure: .5, Arousal: -.2, Dominance: .1}
@@ -46,7 +46,7 @@ func TestRankWeighsRecencySalienceAndCongruence(t *testing.T) {
 	})
 }
 
-// H4: threat, opportunity, broad.
+// Threat, opportunity, broad.
 func TestTheBiasOfAMoodCallsItsOwnMemories(t *testing.T) {
 	t.Parallel()
 	hurt := piece("hurt", 0, .5, mood.PAD{Pleasure: -.8, Arousal: .8})
@@ -84,7 +84,7 @@ func TestRankDoesNotDependOnTheOrderGiven(t *testing.T) {
 	})
 }
 
-// H4: cut to the model's window in biased order before shuffling.
+// Cut to the model's window in biased order before shuffling.
 func TestFitFillsTheWindowInOrderWithoutRepeatingItself(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", 30)
@@ -119,7 +119,7 @@ func TestWhatFitsNeverExceedsTheWindow(t *testing.T) {
 	})
 }
 
-// S4, controlled_shuffle: 70 % of the places change hands, the rest keep theirs (H4).
+// S4, controlled_shuffle: 70 % of the places change hands, the rest keep theirs.
 func TestShuffleMovesOnlyItsShare(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

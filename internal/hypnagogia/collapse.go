@@ -67,5 +67,5 @@ func Collapsed(cycle []Sense) string {
 	return worst
 }
 
-// CollapseCools is by how many cycles of cooling a collapse counts: the one that follows is that much cooler, never below its stage's floor (Z5).
+// CollapseCools is by how many cycles of cooling a collapse counts: the one that follows is that much cooler, never below its stage's floor.
 const CollapseCools = 2

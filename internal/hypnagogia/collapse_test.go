@@ -58,7 +58,7 @@ func TestACycleCollapsesWhenMostOfItIsLost(t *testing.T) {
 	}
 }
 
-// H20: external data is let in in a share that falls with depth to zero at the peak.
+// External data is let in in a share that falls with depth to zero at the peak.
 func TestTheGateClosesOnTheWayDown(t *testing.T) {
 	t.Parallel()
 	world := strings.Split("abcdefghijkl", "")

@@ -56,7 +56,7 @@ func StageAt(temperature float64) dream.Stage {
 }
 
 // Descent lists the stages that an onset goes through, in order: it sets out shallow, the induction is transitional
-// (S4 calls its 1.2 the transitional range), and Dali cycles are dreamt at the peak. A core onset has none of them (H16).
+//, and Dali cycles are dreamt at the peak. A core onset has none of them.
 func Descent(cycles int, tier dream.Tier) []dream.Stage {
 	if tier == dream.Core || cycles < 1 {
 		return []dream.Stage{dream.Shallow, dream.Transitional}

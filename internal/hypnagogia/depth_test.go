@@ -21,7 +21,7 @@ func TestATemperatureHasItsStage(t *testing.T) {
 	}
 }
 
-// Z5: every ideation call is floored at its stage's lower bound.
+// Every ideation call is floored at its stage's lower bound.
 func TestAStageHasItsFloor(t *testing.T) {
 	t.Parallel()
 	for stage, want := range map[dream.Stage]float64{dream.Shallow: .8, dream.Transitional: 1.0, dream.Peak: 1.2, dream.TooDeep: 1.2} {
@@ -32,7 +32,7 @@ func TestAStageHasItsFloor(t *testing.T) {
 	}
 }
 
-// H16: core is one induction; H5: cycles are dreamt at the peak.
+// Core is one induction; H5: cycles are dreamt at the peak.
 func TestTheDescentGoesThroughEveryStageOnItsWay(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak}, hypnagogia.Descent(3, dream.Hardened))

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// OutcomesNeeded is how many scored nights a policy is learned from at least; until then it is the prior (H3).
+// OutcomesNeeded is how many scored nights a policy is learned from at least; until then it is the prior.
 const OutcomesNeeded = 50
 
 // Learning is a policy with where it came from.

@@ -111,7 +111,7 @@ func TestCyclesAreLearnedByOneAtMost(t *testing.T) {
 
 var day = time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC)
 
-// H3: a depth is scored by how much later residuals shrink.
+// A depth is scored by how much later residuals shrink.
 func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
 	t.Parallel()
 	night := hypnagogia.Dreamt{ID: "n", At: day, Ran: 2}

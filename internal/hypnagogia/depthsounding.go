@@ -31,7 +31,7 @@ const (
 )
 
 // Sound blends what resolved predictions say with what recent episodes say while there are few of those: with n residuals of
-// the twenty wanted, their weight is n/20 (H3). Both lists are oldest first; residuals may have either sign. Values that are no numbers are left out.
+// the twenty wanted, their weight is n/20. Both lists are oldest first; residuals may have either sign. Values that are no numbers are left out.
 func Sound(residuals, surprises []float64) Sounding {
 	sizes, lived := sized(residuals), sized(surprises)
 	s := Sounding{}

@@ -14,7 +14,7 @@ import (
 
 func repeat(v float64, n int) []float64 { return slices.Repeat([]float64{v}, n) }
 
-// H3: resolved predictions tell of surprise; while there are few of them, so do episodes.
+// Resolved predictions tell of surprise; while there are few of them, so do episodes.
 func TestSurpriseIsBlendedWhilePredictionsAreFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

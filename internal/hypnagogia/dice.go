@@ -10,7 +10,7 @@ import (
 )
 
 // Dice are the dream's own chance for one deed. They are derived, never carried: the same seed, phase, cycle, step and
-// purpose always fall the same way, in whatever order the deeds are done (decision 2).
+// purpose always fall the same way, in whatever order the deeds are done (decision 3).
 func Dice(seed uint64, phase dream.Phase, cycle, step int, purpose string) *rand.Rand {
 	h := fnv.New64a()
 	for _, part := range []string{string(phase), strconv.Itoa(cycle), strconv.Itoa(step), purpose} {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// A changed number here is a changed dream: recorded nights would no longer repeat (decision 2).
+// A changed number here is a changed dream: recorded nights would no longer repeat (decision 3).
 func TestDiceFallAsTheyAlwaysFell(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Why an onset is skipped (H2, Z7). A veto is not a law's to give: a hook gives it.
+// Why an onset is skipped. A veto is not a law's to give: a hook gives it.
 const (
 	SkipDisabled = "disabled"
 	SkipPhase    = "phase"
@@ -15,7 +15,7 @@ const (
 	SkipVeto     = "veto"
 )
 
-// Enter says why the onset is skipped, or "" when it runs (S4, should_enter_hypnagogia): it must be enabled, allowed by the
+// Enter says why the onset is skipped, or "" when it runs (should_enter_hypnagogia): it must be enabled, allowed by the
 // behavioural phase, and more than fraction of the dream's total must remain. The comparison is exact: fraction counts in millionths.
 // When every model is free, money never forbids.
 func Enter(enabled, phaseAllows bool, remaining, total budget.Micros, fraction float64, free bool) string {

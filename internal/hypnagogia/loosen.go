@@ -20,7 +20,7 @@ type Loosened struct {
 	Why string
 }
 
-// Loosen chooses how a model is loosened (Z6). The evidence, with its limits, is told in docs/models.md:
+// Loosen chooses how a model is loosened. The evidence, with its limits, is told in docs/models.md:
 //
 //   - heat alone buys little novelty and much incoherence (Peeperkorn et al. 2024, arXiv 2405.00492);
 //   - min-p .1 keeps about half of a 7B model's accuracy at 1.5, where top-p keeps next to nothing (Nguyen et al. 2024, 2407.01082);
@@ -28,7 +28,7 @@ type Loosened struct {
 //     temperature, and stronger models gain more (Zhang et al. 2025, 2510.01171);
 //   - to diverge first and to converge later makes more distinct answers of equal use (Nguyen & Singla 2025, 2512.23601).
 //
-// Where the seed's own way works it stays: heat under min-p, as partials that are halted (H5).
+// Where the seed's own way works it stays: heat under min-p, as partials that are halted.
 func Loosen(t Takes) Loosened {
 	hot := t.MaxTemperature >= Floor(dream.Peak)
 	switch {
@@ -49,7 +49,7 @@ func Loosen(t Takes) Loosened {
 func Verbal(l dream.Loosening) bool { return l == dream.Verbalised || l == dream.TwoPhase }
 
 // Asks is how many deeds one Dali cycle of this many partials asks for: each partial its own, or one that gives them all.
-// At least one idea of a cycle must come (H22), whichever deed it comes from.
+// At least one idea of a cycle must come, whichever deed it comes from.
 func Asks(l dream.Loosening, partials int) int {
 	if Verbal(l) {
 		return min(1, partials)

@@ -147,7 +147,7 @@ func Fires(place []float32, held []Placed, c Calibration) *dream.Fired {
 	return best
 }
 
-// MostBoost is the most of the way to full relevance that a marker moves a thought (S4 gives it no number; ours).
+// MostBoost is the most of the way to full relevance that a marker moves a thought (ours).
 const MostBoost = .25
 
 // Boost is what a marker adds to relevance: half of what its feeling can do where it just fires, all of it where the thought lies on it.

@@ -117,7 +117,7 @@ func TestTheNearestMarkerFiresWhereItIsNearEnough(t *testing.T) {
 	}
 }
 
-// Decision 14: what is near in one space is far in another.
+// Decision 8: what is near in one space is far in another.
 func TestASpaceIsCalibratedByItsOwnStrangers(t *testing.T) {
 	t.Parallel()
 	var places [][]float32

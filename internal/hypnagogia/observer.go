@@ -6,19 +6,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Exponents of the observer's composite (H6).
+// Exponents of the observer's composite.
 const (
 	noveltyPower   = .5
 	relevancePower = .3
 	coherencePower = .2
 )
 
-// Composite is novelty^.5 · relevance^.3 · coherence^.2, in [0, 1]; each part is clamped to [0, 1] first (H6).
+// Composite is novelty^.5 · relevance^.3 · coherence^.2, in [0, 1]; each part is clamped to [0, 1] first.
 func Composite(novelty, relevance, coherence float64) float64 {
 	return math.Pow(unit(novelty), noveltyPower) * math.Pow(unit(relevance), relevancePower) * math.Pow(unit(coherence), coherencePower)
 }
 
-// Distance is 1 - cosine in [0, 1]: vectors that point apart are no farther than strangers (Z3).
+// Distance is 1 - cosine in [0, 1]: vectors that point apart are no farther than strangers.
 func Distance(cosine float64) float64 { return unit(1 - cosine) }
 
 // Near is how close a text lies to what is known, as cosines: to the nearest playbook entry, to the nearest memory, to the
@@ -35,8 +35,8 @@ const Measured = "embedder"
 // echo is the distance within which a text only repeats what is there: the same sentence with a word or two exchanged.
 const echo = .1
 
-// Judge is the verdict measured from distances, for models whose own scores mean nothing. Every rule but the distances (Z3)
-// and the composite (H6) is ours:
+// Judge is the verdict measured from distances, for models whose own scores mean nothing. Every rule but the distances
+// and the composite is ours:
 //
 //   - novelty is the distance to the nearest thing known or shown, counted from where an echo ends, so that an echo has none;
 //   - relevance rises with closeness to the sources or the theme up to half way and falls again toward a copy, 4c(1-c);
@@ -67,10 +67,10 @@ func closeness(near Near) float64 {
 	return 4 * c * (1 - c)
 }
 
-// Keep says that a composite lies strictly above the floor (H5).
+// Keep says that a composite lies strictly above the floor.
 func Keep(composite, floor float64) bool { return composite > floor }
 
-// The bounds of a kept fragment's first confidence (S4, HypnagogicFragment).
+// The bounds of a kept fragment's first confidence (HypnagogicFragment).
 const (
 	LeastConfidence = .10
 	MostConfidence  = .20

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// H6: novelty^.5 · relevance^.3 · coherence^.2.
+// Novelty^.5 · relevance^.3 · coherence^.2.
 func TestTheCompositeWeighsNoveltyMost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ novelty, relevance, coherence, want float64 }{
@@ -43,7 +43,7 @@ func TestTheCompositeRisesWithEachPart(t *testing.T) {
 	})
 }
 
-// Z3: distance = 1 - the highest cosine similarity.
+// Distance = 1 - the highest cosine similarity.
 func TestDistanceIsOneLessTheCosine(t *testing.T) {
 	t.Parallel()
 	for cosine, want := range map[float64]float64{1: 0, .75: .25, 0: 1, -.5: 1, 1.5: 0} {
@@ -53,7 +53,7 @@ func TestDistanceIsOneLessTheCosine(t *testing.T) {
 
 const plain = "The harbour lights go out one by one, the way liquidity leaves a pool before anybody says so."
 
-// Z3: three values stay apart, an empty playbook gives 1 and is flagged, an echo scores low. H5: the floor is .10.
+// Three values stay apart, an empty playbook gives 1 and is flagged, an echo scores low. H5: the floor is .10.
 func TestMeasuredVerdicts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestMeasuredVerdicts(t *testing.T) {
 	}
 }
 
-// H5: kept when the composite exceeds the floor; a kept fragment starts between .10 and .20.
+// Kept when the composite exceeds the floor; a kept fragment starts between .10 and .20.
 func TestAFragmentIsKeptOnlyAboveTheFloorAndStartsLow(t *testing.T) {
 	t.Parallel()
 	require.False(t, hypnagogia.Keep(.10, .10))

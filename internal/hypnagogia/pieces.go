@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Piece is a fragment of a memory, small enough to be shown out of order (S4, decompose_to_fragments).
+// Piece is a fragment of a memory, small enough to be shown out of order (decompose_to_fragments).
 type Piece struct {
 	Ref     string // the item's id, "#" and the part
 	Item    string
@@ -29,7 +29,7 @@ const longest = 280
 
 // Decompose breaks a memory into pieces. An episode gives its context, action and outcome and the sentences of its content,
 // leaving out what an earlier piece already says in the same words; anything else gives one piece, whole. No piece is blank.
-// What is fading presses to be seen: the salience of a semantic entry is the strength it has lost (H4, near demurrage).
+// What is fading presses to be seen: the salience of a semantic entry is the strength it has lost (near demurrage).
 func Decompose(item dream.Item) []Piece {
 	head, marks := item.Header(), item.Marks()
 	blank := Piece{Item: head.ID, Session: marks.Session, At: head.At, Salience: unit(marks.Salience), Surprise: unit(marks.Surprise)}

@@ -23,7 +23,7 @@ func episode(id, context, action, outcome, content string) *dream.Episode {
 	}
 }
 
-// H4: memories are broken into fragments.
+// Memories are broken into fragments.
 func TestAnEpisodeFallsIntoItsParts(t *testing.T) {
 	t.Parallel()
 	pieces := hypnagogia.Decompose(episode("ep-1",

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Policy says how deep an onset goes (S4, adaptive depth modulation; H3): Intercept + Surprise·s + Change·c, held in [0, 1], where a
+// Policy says how deep an onset goes (adaptive depth modulation): Intercept + Surprise·s + Change·c, held in [0, 1], where a
 // third of that belongs to each stage down to the peak.
 type Policy struct {
 	Intercept float64 `json:"intercept"`
@@ -63,7 +63,7 @@ type Limit struct{ Least, Most float64 }
 // Hold keeps a value within.
 func (l Limit) Hold(v float64) float64 { return math.Max(l.Least, math.Min(l.Most, v)) }
 
-// The limits of what is learned; ours. Whatever is learned, surprise deepens and a change of regime never makes shallower (H3): half a
+// The limits of what is learned; ours. Whatever is learned, surprise deepens and a change of regime never makes shallower: half a
 // point of surprise moves the depth by at least .25 and at most the whole way.
 var (
 	InterceptLimit = Limit{-.5, .5}
@@ -112,8 +112,8 @@ func StageOf(depth float64) dream.Stage {
 	}
 }
 
-// Aim is how deep a night goes: by the policy, within the bounds of the agent's behaviour (Z4) and the cycles of the knobs.
-// Without any cycles there is only the induction, which is no deeper than transitional (H16).
+// Aim is how deep a night goes: by the policy, within the bounds of the agent's behaviour and the cycles of the knobs.
+// Without any cycles there is only the induction, which is no deeper than transitional.
 func (p Policy) Aim(s Sounding, chance float64, behaviour dream.Behaviour, cycles int) dream.Depth {
 	bound := Bounds(behaviour)
 	d := dream.Depth{Depth: p.Depth(s, chance), Surprise: s.Surprise, Change: s.Change, Chance: chance}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// H3: low surprise keeps the onset shallow, high surprise and a change of regime deepen it.
+// Low surprise keeps the onset shallow, high surprise and a change of regime deepen it.
 func TestSurpriseDeepensTheOnset(t *testing.T) {
 	t.Parallel()
 	const want = `surprise change: depth stage cycles
@@ -41,7 +41,7 @@ func TestSurpriseDeepensTheOnset(t *testing.T) {
 	require.Equal(t, want, got.String())
 }
 
-// Z4: thriving 3-5 cycles, stable 2-3, conservation 1, declining and terminal none; knobs bound them all.
+// Thriving 3-5 cycles, stable 2-3, conservation 1, declining and terminal none; knobs bound them all.
 func TestTheAgentsBehaviourAndTheKnobsBoundTheDepth(t *testing.T) {
 	t.Parallel()
 	calm, lost := hypnagogia.Sounding{Surprise: .1}, hypnagogia.Sounding{Surprise: .9}

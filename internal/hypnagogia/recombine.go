@@ -8,7 +8,7 @@ import (
 )
 
 // Recombined is something that never happened: the context of one episode, the action of another, the outcome of a third
-// or of one of the two (S4, non-veridical replay). Sources are the episodes' ids in that order, each once: two or three.
+// or of one of the two (non-veridical replay). Sources are the episodes' ids in that order, each once: two or three.
 type Recombined struct {
 	Context, Action, Outcome string
 	Sources                  []string
@@ -65,7 +65,7 @@ func newCast(episodes []*dream.Episode) cast {
 }
 
 // draw picks two different episodes for context and action, which can always be completed: an outcome exists either
-// outside the two or in one of them. Two or three sources are equally likely where both can be had (S4).
+// outside the two or in one of them. Two or three sources are equally likely where both can be had.
 func (c cast) draw(r *rand.Rand) (Recombined, bool) {
 	if len(c.contexts) == 0 || len(c.actions) == 0 || len(c.outcomes) == 0 {
 		return Recombined{}, false

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// S4, generate_nonveridical_fragments: context, action and outcome of 2-3 different episodes (H10).
+// S4, generate_nonveridical_fragments: context, action and outcome of 2-3 different episodes.
 func TestARecombinationTakesItsPartsFromDifferentEpisodes(t *testing.T) {
 	t.Parallel()
 	var agentState []*dream.Episode

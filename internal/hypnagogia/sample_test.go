@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// S4, importance_weighted_sample: p ∝ surprise^.6 (H10). Four weights, the first draw counted over 20,000 seeds.
+// S4, importance_weighted_sample: p ∝ surprise^.6. Four weights, the first draw counted over 20,000 seeds.
 func TestSurpriseIsDrawnInProportionToItsPower(t *testing.T) {
 	t.Parallel()
 	weights := []float64{.1, .2, .4, .8}
@@ -37,7 +37,7 @@ func TestSurpriseIsDrawnInProportionToItsPower(t *testing.T) {
 	}
 }
 
-// H10: all-zero surprise falls to uniform.
+// All-zero surprise falls to uniform.
 func TestNothingSurprisingIsDrawnEvenly(t *testing.T) {
 	t.Parallel()
 	for name, weights := range map[string][]float64{

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Thought is one scenario in the graph of a search (S4: tree and graph of thoughts). Its number is its place in the graph.
+// Thought is one scenario in the graph of a search. Its number is its place in the graph.
 type Thought struct {
 	Op      dream.Operation
 	Round   int   // that made it, from 1

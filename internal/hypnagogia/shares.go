@@ -6,7 +6,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// ShareWindow is over how many of an agent's dreams its shares are taken, the newest (S4, E1).
+// ShareWindow is over how many of an agent's dreams its shares are taken, the newest.
 const ShareWindow = 30
 
 // Fragments of one dream, counted.
@@ -59,7 +59,7 @@ type Band struct {
 	AlarmAbove float64 `json:"alarm_above"`
 }
 
-// The bands (S4, validation metrics: REM seed utilisation and hypothesis promotion rate).
+// The bands (validation metrics: REM seed utilisation and hypothesis promotion rate).
 var (
 	UsedBand   = Band{Low: .20, High: .50, AlarmBelow: .10, AlarmAbove: .70}
 	StagedBand = Band{Low: .05, High: .15, AlarmBelow: .02, AlarmAbove: .30}

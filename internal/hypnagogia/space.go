@@ -3,7 +3,7 @@ package hypnagogia
 import "math"
 
 // Calibration is how the cosines of memories that have nothing to do with each other lie in an embedder's space. Two embedders
-// never share a threshold: in one, strangers lie at .05, in another at .76 (decision 14).
+// never share a threshold: in one, strangers lie at .05, in another at .76 (decision 8).
 type Calibration struct {
 	Mean  float64 `json:"mean"`
 	SD    float64 `json:"sd"`

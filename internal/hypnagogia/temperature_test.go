@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// S4, temperature annealing within the Dali cycle: ideation 1.3-1.5, evaluation .3-.5 (H8).
+// S4, temperature annealing within the Dali cycle: ideation 1.3-1.5, evaluation .3-.5.
 func TestAnnealingIsHalfACosineFromHotToCold(t *testing.T) {
 	t.Parallel()
 	for step, want := range []float64{1.5, 1.426314, 1.225, .95, .675, .473686, .4} {
@@ -36,7 +36,7 @@ func TestAnnealingNeverTemperaturesUp(t *testing.T) {
 	})
 }
 
-// Z5: cooling of .95 applies to the cycle's peak.
+// Cooling of .95 applies to the cycle's peak.
 func TestEachCyclePeaksCoolerThanTheLast(t *testing.T) {
 	t.Parallel()
 	for cycle, want := range map[int]float64{0: 1.5, 1: 1.5, 2: 1.425, 3: 1.35375, 5: 1.221759375} {
@@ -52,7 +52,7 @@ func TestACaptureSendsTheTemperatureBackToFourFifthsOfThePeak(t *testing.T) {
 	require.InDelta(t, 1.04, hypnagogia.Reanneal(.3, 1.3), 1e-12)
 }
 
-// H8 and Z5 with S4's figures: peak 1.5, cold end .4, observer .4 (H5), four partials and four judgements, three cycles.
+// H8 and Z5 with S4's figures: peak 1.5, cold end .4, observer .4, four partials and four judgements, three cycles.
 func TestTheTemperaturesOfADefaultOnset(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()

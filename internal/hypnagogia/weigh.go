@@ -28,12 +28,12 @@ const (
 // understand is not new, it is only far away, and distance alone must not win.
 const understood = .5
 
-// Weigh is the observer's verdict on a text (H6): measured, or put together from what a judge said of it. The composite stays
+// Weigh is the observer's verdict on a text: measured, or put together from what a judge said of it. The composite stays
 // novelty^.5 · relevance^.3 · coherence^.2; its parts are held to what can be measured:
 //
-//   - what is measured is measured from where strangers lie in the embedder's space; the stored distances stay as they are (Z3);
+//   - what is measured is measured from where strangers lie in the embedder's space; the stored distances stay as they are;
 //   - coherence is what can be seen of it: surface, meaning, and how likely the model that said it held it; a judge may see more, but not more than that where it is below a half;
-//   - a near copy of a memory is not new, whatever the judge says (Z3), nor is what cannot be understood;
+//   - a near copy of a memory is not new, whatever the judge says, nor is what cannot be understood;
 //   - a somatic marker that fires adds to relevance, within its bounds;
 //   - the observer's bias multiplies the whole, which stays within [0, 1].
 func Weigh(text string, near Near, answer *dream.Scores, e Ear) dream.Verdict {

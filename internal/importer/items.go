@@ -88,12 +88,12 @@ func (s *source) complete(item dream.Item, values map[string]json.RawMessage) er
 	case *dream.Playbook:
 		it.Content = wash(it.Content)
 		if lacks("confidence") {
-			it.Confidence = .7 // where a hypothesis is promoted (H14)
+			it.Confidence = .7 // where a hypothesis is promoted
 		}
 	case *dream.Hypothesis:
 		it.Claim = wash(it.Claim)
 		if lacks("confidence") {
-			it.Confidence = .2 // where a staged hypothesis starts (H14)
+			it.Confidence = .2 // where a staged hypothesis starts
 		}
 		if lacks("status") {
 			it.Status = dream.HypothesisStaged

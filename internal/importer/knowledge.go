@@ -14,7 +14,7 @@ import (
 
 // How much knowledge is derived. A source that states enough of its own gets none added.
 const (
-	enough     = 20  // what a dream reads near demurrage (S4)
+	enough     = 20  // what a dream reads near demurrage
 	mostLore   = 120 // entries of one import
 	perEpisode = 4   // episodes for one entry, in large imports
 	keptTraces = 8   // newest source episodes that an entry names

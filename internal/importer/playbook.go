@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// PlaybookMarkdown writes PLAYBOOK.md (H14): the heuristics an agent acts by, surest first, and the hypotheses that are
+// PlaybookMarkdown writes PLAYBOOK.md: the heuristics an agent acts by, surest first, and the hypotheses that are
 // on trial, promoted or refuted. Archived and superseded entries are left out, refuted hypotheses are not.
 func PlaybookMarkdown(entries []*dream.Playbook, hyps []*dream.Hypothesis) string {
 	var rules, staged, promoted, refuted []line

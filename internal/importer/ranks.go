@@ -2,7 +2,7 @@ package importer
 
 import "sort"
 
-// The percentile from which an episode counts as salient, and the salience that begins there (S4: 0.7).
+// The percentile from which an episode counts as salient, and the salience that begins there.
 const (
 	salientPercentile = .9
 	salientFrom       = .7

@@ -49,7 +49,7 @@ type Schema struct {
 	JSON json.RawMessage `json:"schema"`
 }
 
-// Request is one generation. It carries no tools: dreams have no hands (Z1).
+// Request is one generation. It carries no tools: dreams have no hands.
 type Request struct {
 	Model     string // a name of the catalogue
 	Messages  []Message

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The defaults of steering: layer 16 of 32 at strength 1.5 (S4, Layer 3).
+// The defaults of steering: layer 16 of 32 at strength 1.5 (Layer 3).
 const (
 	SteerLayer = 16
 	SteerOf    = 32

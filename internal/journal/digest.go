@@ -7,10 +7,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Label goes with everything dreamt that a client is shown (Z8).
+// Label goes with everything dreamt that a client is shown.
 const Label = "dream, unverified"
 
-// The ways in which a client is told of dreams (W8).
+// The ways in which a client is told of dreams.
 const (
 	DigestOff     = "off"
 	DigestHeader  = "header"  // how many entries there are, and not a word of them
@@ -20,8 +20,8 @@ const (
 // Digests are those ways, the most reticent first.
 var Digests = []string{DigestOff, DigestHeader, DigestMessage}
 
-// Tellable keeps the entries that may reach a client: significant ones that nobody has taken back (Z8). What a dream was saying
-// when it was woken is none of them (W6).
+// Tellable keeps the entries that may reach a client: significant ones that nobody has taken back. What a dream was saying
+// when it was woken is none of them.
 func Tellable(entries []*dream.Journal) []*dream.Journal {
 	var kept []*dream.Journal
 	for _, j := range entries {

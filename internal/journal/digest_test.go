@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// W6, Z8: only significant insights reach a client, labelled and quoted.
+// Only significant insights reach a client, labelled and quoted.
 func TestADigestQuotesWhatIsSignificantAndNothingElse(t *testing.T) {
 	t.Parallel()
 	entry := func(text string, significance float64, state dream.State) *dream.Journal {

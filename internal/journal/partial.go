@@ -45,7 +45,7 @@ func Legible(text string) string {
 }
 
 // Drawn counts the distinct lines that a text takes up: those with which it shares at least two of its words of five
-// letters or more. It stands for "draws on distinct memories" (Z1) where nobody was asked for sources.
+// letters or more. It stands for "draws on distinct memories" where nobody was asked for sources.
 func Drawn(text string, lines []string) int {
 	words := map[string]bool{}
 	for _, w := range Topics(text, 1000) {

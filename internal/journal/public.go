@@ -12,7 +12,7 @@ type Public struct {
 	Wake *Times `json:"wake,omitempty"`
 }
 
-// Times are the four phases of a wake (W2), named as the event DreamInterrupted names them.
+// Times are the four phases of a wake, named as the event DreamInterrupted names them.
 type Times struct {
 	Receipt  float64 `json:"receipt_ms"`
 	Stop     float64 `json:"stop_ms"`

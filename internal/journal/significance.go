@@ -10,10 +10,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Threshold is the least significance that makes a journal entry or reaches a client (W5, Z8).
+// Threshold is the least significance that makes a journal entry or reaches a client.
 const Threshold = .3
 
-// Significance scores a dreamt text in [0, 1] (S0, with Z1 in place of its tool term): .2 for more than 200 characters,
+// Significance scores a dreamt text in [0, 1] (with Z1 in place of its tool term): .2 for more than 200 characters,
 // .2 more above 500, .2 for drawing on two or more distinct memories, up to .2 for the strength of affect, .2 for a
 // finished thought.
 func Significance(text string, sources int, affect mood.PAD) float64 {

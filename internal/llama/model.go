@@ -80,7 +80,7 @@ func (p *Provider) find(model string) (inference.Spec, error) {
 	return spec, nil
 }
 
-// accepted is the part of a sampling that the entry takes (Z6).
+// accepted is the part of a sampling that the entry takes.
 func accepted(spec inference.Spec, s inference.Sampling) inference.Sampling {
 	var out inference.Sampling
 	if s.Temperature != nil && spec.MaxTemperature > 0 {

@@ -157,7 +157,7 @@ func (f *filler) trace(w *writer, sc *scene) []string {
 	return w.write(say(fmt.Sprintf("by chance: %s and %s lie only %.2f close .", ra, rb, f.mem.near(a, b)))...)
 }
 
-// gist keeps the shape and drops figures and dates (H11).
+// gist keeps the shape and drops figures and dates.
 func (f *filler) gist(w *writer, sc *scene) []string {
 	w.plain = true
 	if sc.anchor >= 0 {

@@ -378,7 +378,7 @@ type Store interface {
 	Close() error
 }
 
-// LateNote begins the keys of notes that hold what an interrupted call had said (W4).
+// LateNote begins the keys of notes that hold what an interrupted call had said.
 const LateNote = "snapshot/"
 
 // Feeds keeps what agents are told from outside. Names are unique.

@@ -51,7 +51,7 @@ func (m PAD) norm() float64 {
 	return math.Sqrt(m.Pleasure*m.Pleasure + m.Arousal*m.Arousal + m.Dominance*m.Dominance)
 }
 
-// Bias is the colour that affect gives to the choice of fragments (S4, FragmentBias).
+// Bias is the colour that affect gives to the choice of fragments (FragmentBias).
 type Bias string
 
 // The three biases.

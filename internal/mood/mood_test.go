@@ -61,7 +61,7 @@ func TestMoodsHaveADistance(t *testing.T) {
 	})
 }
 
-// H15: mood moves gradually from dream to waking.
+// Mood moves gradually from dream to waking.
 func TestAMoodMovesItsShareOfTheWay(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

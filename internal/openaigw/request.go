@@ -94,7 +94,7 @@ func limitOf(spec inference.Spec, r inference.Request) int {
 	return r.MaxTokens
 }
 
-// accepted is the part of the sampling that this model on this provider takes (Z6).
+// accepted is the part of the sampling that this model on this provider takes.
 func (g *Gateway) accepted(spec inference.Spec, s inference.Sampling) inference.Sampling {
 	var out inference.Sampling
 	if s.Temperature != nil && spec.MaxTemperature > 0 && g.profile.Temperature != Never {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Rules are what a dream may not develop (S4, Safety Constraints 2). They are frozen into its order: nothing it does or
+// Rules are what a dream may not develop. They are frozen into its order: nothing it does or
 // reads changes them. The zero value bars nothing.
 type Rules struct {
 	Assets    []string           `json:"assets,omitempty"`    // the assets allowed, by ticker; none: any

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Rolling is how many of the last creative outcomes the rolling accuracy is taken over (S4, dream accuracy tracking).
+// Rolling is how many of the last creative outcomes the rolling accuracy is taken over (dream accuracy tracking).
 const Rolling = 100
 
 // Record is how a group of predictions has done.
@@ -18,7 +18,7 @@ type Record struct {
 	Low        float64 `json:"accuracy_low"`       // bounds of the accuracy that these outcomes allow, at 95 %
 	High       float64 `json:"accuracy_high"`      //
 	Confidence float64 `json:"mean_confidence"`    // what was claimed on average
-	Expected   float64 `json:"expected,omitempty"` // what the source expects of the phase (E2); 0: it names nothing
+	Expected   float64 `json:"expected,omitempty"` // what the source expects of the phase; 0: it names nothing
 	Brier      float64 `json:"brier"`
 	Bias       float64 `json:"mean_residual"` // accuracy - confidence: above 0 too shy, below 0 too sure
 }

@@ -23,7 +23,7 @@ func after(phase dream.Phase, confidence float64, right, all int) []*dream.Predi
 	return list
 }
 
-// E2: expected accuracy by phase .15 / .30 / .25. The bounds are Wilson's, as tables of it give them.
+// Expected accuracy by phase .15 / .30 / .25. The bounds are Wilson's, as tables of it give them.
 func TestEachPhaseIsHeldAgainstItsExpectation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

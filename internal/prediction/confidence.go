@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Range is the confidence that a creative prediction of a phase may have (S4, dreams as predictions). Integration stages
+// Range is the confidence that a creative prediction of a phase may have (dreams as predictions). Integration stages
 // hypotheses, so its range is theirs; every other phase has that of all creative predictions together.
 func Range(phase dream.Phase) (low, high float64) {
 	switch phase {
@@ -24,8 +24,8 @@ func Range(phase dream.Phase) (low, high float64) {
 	return .10, .40
 }
 
-// Expected is the share of a phase's predictions that is expected to come true (S4, E2). S4 names one for onset, NREM and
-// REM alone; for other phases it is 0, which means none. The .34 of all together is a target to measure and stands nowhere (Z3).
+// Expected is the share of a phase's predictions that is expected to come true. S4 names one for onset, NREM and
+// REM alone; for other phases it is 0, which means none. The .34 of all together is a target to measure and stands nowhere.
 func Expected(phase dream.Phase) float64 {
 	switch phase {
 	case dream.Onset:
@@ -45,7 +45,7 @@ func Clamp(phase dream.Phase, c float64) float64 {
 	return clamp(c, low, high)
 }
 
-// Residual is outcome (1 when it came true, else 0) minus confidence, in [-1, 1] (E2).
+// Residual is outcome (1 when it came true, else 0) minus confidence, in [-1, 1].
 func Residual(outcome bool, confidence float64) float64 {
 	if outcome {
 		return 1 - confidence
@@ -54,7 +54,7 @@ func Residual(outcome bool, confidence float64) float64 {
 }
 
 // Brier is the mean of the squared residuals: 0 is perfect, 1 is perfectly wrong. Without residuals there is no score, and it
-// answers false (E2).
+// answers false.
 func Brier(residuals ...float64) (float64, bool) {
 	if len(residuals) == 0 {
 		return 0, false

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// The life of a hypothesis (H14).
+// The life of a hypothesis.
 const (
 	stagedLow, stagedHigh = .2, .3
 	confirmation          = .1
@@ -19,13 +19,13 @@ const (
 // Stage holds the first confidence of a hypothesis between .2 and .3 (H14).
 func Stage(c float64) float64 { return clamp(c, stagedLow, stagedHigh) }
 
-// Confirm raises a confidence by .1 (H14).
+// Confirm raises a confidence by .1.
 func Confirm(c float64) float64 { return step(c, confirmation) }
 
-// Contradict lowers a confidence by .05 (H14).
+// Contradict lowers a confidence by .05.
 func Contradict(c float64) float64 { return step(c, -contradiction) }
 
-// Status is what a confidence makes of a hypothesis: promoted from .7 on, refuted below .1, staged between (H14).
+// Status is what a confidence makes of a hypothesis: promoted from .7 on, refuted below .1, staged between.
 func Status(c float64) string {
 	switch {
 	case c >= PromotedFrom:
@@ -38,7 +38,7 @@ func Status(c float64) string {
 }
 
 // Test moves a hypothesis by what became of a prediction it rests on, and answers whether that moved it: by +.1 when it came
-// true, by -.05 when it did not (H14). Each prediction counts once, however often it is told; when its outcome is turned round
+// true, by -.05 when it did not. Each prediction counts once, however often it is told; when its outcome is turned round
 // or taken back, so is the step. Only what is staged can be moved by a prediction that it was not tested by before. What falls
 // below .1 is refuted and archived. What reaches .7 is promoted: that makes no entry of the playbook (E3 decides on those).
 func Test(h *dream.Hypothesis, predictionID, status string) bool {

@@ -16,7 +16,7 @@ func staged(confidence float64, sources ...string) *dream.Hypothesis {
 	}
 }
 
-// H14: +.1 when confirmed, -.05 when contradicted; E2: a void one says nothing.
+// +.1 when confirmed, -.05 when contradicted; E2: a void one says nothing.
 func TestAHypothesisIsMovedOnceByEachPredictionItRestsOn(t *testing.T) {
 	t.Parallel()
 	h := staged(.2)

@@ -57,7 +57,7 @@ func sooner(resolved int, a, b *dream.Prediction) int {
 	return 0
 }
 
-// Residual of an outcome is 1 or 0 minus confidence, in [-1, 1] (E2).
+// Residual of an outcome is 1 or 0 minus confidence, in [-1, 1].
 func (o Outcome) Residual() float64 { return Residual(o.Right, o.Confidence) }
 
 // Residuals of outcomes, in their order.

@@ -33,7 +33,7 @@ func TestAPhaseHasItsConfidenceAndItsExpectation(t *testing.T) {
 	}
 }
 
-// E2: residual = outcome - confidence.
+// Residual = outcome - confidence.
 func TestResidualsAndTheBrierScore(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, .85, prediction.Residual(true, .15), 1e-12)
@@ -62,7 +62,7 @@ func TestAnHonestConfidenceHasTheBestBrierScore(t *testing.T) {
 	})
 }
 
-// H14: staged at .2-.3, +.1 when confirmed, -.05 when contradicted, promoted ≥ .7, refuted < .1.
+// Staged at .2-.3, +.1 when confirmed, -.05 when contradicted, promoted ≥ .7, refuted < .1.
 func TestAHypothesisRisesByTenthsAndFallsByTwentieths(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []float64{.2, .2, .25, .3, .3}, []float64{

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Cause is what woke an agent (W1).
+// Cause is what woke an agent.
 type Cause string
 
 // The causes.
@@ -27,14 +27,14 @@ type Visit struct {
 	Cause  Cause
 	Now    time.Time
 	For    time.Duration // how long the lease holds, > 0
-	Lock   time.Duration // how long after Now no dream may begin, whatever happens to the leases (W7)
+	Lock   time.Duration // how long after Now no dream may begin, whatever happens to the leases
 
 	Handle string // that the agent is known by; memory.ErrNotFound when it is called otherwise, or is gone. Empty: whoever it is
 	Notify bool   // a store that can ring in the same step does, when the visit raises the epoch
 }
 
 // Wake is one rise of the epoch and what was fixed by it: whoever connects sees this, and no later write of the dream that
-// was woken changes it (W6).
+// was woken changes it.
 type Wake struct {
 	Agent  string    `json:"agent"`
 	Epoch  int64     `json:"epoch"`
@@ -42,7 +42,7 @@ type Wake struct {
 	Client string    `json:"client"`
 	At     time.Time `json:"at"`
 	Dream  string    `json:"dream,omitempty"` // the dream that held the slot; empty when the agent only slept
-	Affect mood.PAD  `json:"affect"`          // after the shift of a return of zero length; none after an alarm (Z14)
+	Affect mood.PAD  `json:"affect"`          // after the shift of a return of zero length; none after an alarm
 	Delta  float64   `json:"delta"`           // how far that shift moved it, mood.PAD.Distance
 	Digest []string  `json:"digest"`          // ids of journal entries since the wake before, at most Digested, never nil; consumed by this wake
 }

@@ -7,7 +7,7 @@ type Caging struct {
 	Rules     []Line
 }
 
-// Cage asks which rules each fragment breaks (H18).
+// Cage asks which rules each fragment breaks.
 func Cage(c Caging) Text {
 	return Text{System: render("judge.system", c), Shown: render("cage.shown", c), Ask: render("cage", c), Name: "breaches", Schema: schema("breaches")}
 }

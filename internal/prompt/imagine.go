@@ -12,7 +12,7 @@ type Imagining struct {
 	Playbook []Line
 }
 
-// Imagine asks for one scenario and the prediction it makes (H13).
+// Imagine asks for one scenario and the prediction it makes.
 func Imagine(i Imagining) Text {
 	return Text{System: render("imagine.system", i), Ask: render("imagine", i), Name: "scenario", Schema: schema("scenario")}
 }

@@ -59,12 +59,12 @@ type Onset struct {
 	Self  Self
 	Theme string
 	Lines []Line
-	World []Line // what is let in from outside (H20), w1, w2, …; it follows the memories, so that it never costs their cache
+	World []Line // what is let in from outside, w1, w2, …; it follows the memories, so that it never costs their cache
 
 	Rare float64 // above 0: the model is loosened by words, and states probabilities below this
 }
 
-// Induce asks for connections among scrambled memories, as fragments with their sources (S4, Phase 1).
+// Induce asks for connections among scrambled memories, as fragments with their sources.
 func Induce(o Onset) Text {
 	form := "fragments"
 	if o.Rare > 0 {
@@ -73,7 +73,7 @@ func Induce(o Onset) Text {
 	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("induce", o), Name: "fragments", Schema: schema(form)}
 }
 
-// Partial asks for one free association that will be cut off (S4, Phase 2). The words vary the ask, not the prefix.
+// Partial asks for one free association that will be cut off. The words vary the ask, not the prefix.
 func Partial(o Onset, seedWords []string) Text {
 	return Text{
 		System: render("onset.system", o), Shown: render("shown", o),
@@ -81,7 +81,7 @@ func Partial(o Onset, seedWords []string) Text {
 	}
 }
 
-// Scene is something that never happened: parts of two or three episodes (H10).
+// Scene is something that never happened: parts of two or three episodes.
 type Scene struct{ Context, Action, Outcome string }
 
 // Spur is what varies the ask of one Dali cycle, never its prefix.
@@ -139,7 +139,7 @@ type Judging struct {
 	Playbook []Line
 }
 
-// Judge asks the observer for novelty, relevance and coherence (S4, HomuncularObserver).
+// Judge asks the observer for novelty, relevance and coherence (HomuncularObserver).
 func Judge(j Judging) Text {
 	return Text{System: render("judge.system", j), Ask: render("judge", j), Name: "verdict", Schema: schema("verdict")}
 }
@@ -182,12 +182,12 @@ type Replaying struct {
 	Backward bool
 }
 
-// Replay asks for the patterns that hold across replayed episodes (H12).
+// Replay asks for the patterns that hold across replayed episodes.
 func Replay(r Replaying) Text {
 	return Text{System: render("replay.system", r), Shown: render("replay.shown", r), Ask: render("replay", r), Name: "patterns", Schema: schema("patterns")}
 }
 
-// LastLook asks what shape remains of entries that are about to fade (H11).
+// LastLook asks what shape remains of entries that are about to fade.
 func LastLook(self Self, lines []Line) Text {
 	v := Replaying{Self: self, Lines: lines}
 	return Text{System: render("replay.system", v), Shown: render("replay.shown", v), Ask: render("lastlook", v), Name: "gists", Schema: schema("gists")}
@@ -201,12 +201,12 @@ type Consolidating struct {
 	Most     int
 }
 
-// Consolidate asks for hypotheses worth testing (H14).
+// Consolidate asks for hypotheses worth testing.
 func Consolidate(c Consolidating) Text {
 	return Text{System: render("integrate.system", c), Shown: render("made.shown", c), Ask: render("integrate", c), Name: "hypotheses", Schema: schema("hypotheses")}
 }
 
-// Surface asks what is worth carrying into the day (H15).
+// Surface asks what is worth carrying into the day.
 func Surface(c Consolidating) Text {
 	return Text{System: render("surface.system", c), Shown: render("made.shown", c), Ask: render("surface", c), Name: "insights", Schema: schema("insights")}
 }

@@ -36,7 +36,7 @@ type Ports struct {
 type Options struct {
 	Talker   string                // the model that talks, of the catalogue; empty: the agent's generator
 	Models   map[dream.Role]string // of agents that name none of their own
-	Hold     time.Duration         // how long a request holds the agent awake after its end (client_timeout, Z10); 0: one minute
+	Hold     time.Duration         // how long a request holds the agent awake after its end (client_timeout); 0: one minute
 	Within   time.Duration         // the longest that a turn waits for its memories; 0: 40 ms with a built-in embedder, a second with another
 	Items    int                   // most memories of a turn; 0: 6
 	FleetDay budget.Micros         // what the deployment may spend a day

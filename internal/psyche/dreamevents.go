@@ -20,7 +20,7 @@ type Announced struct {
 }
 
 // openData are the types of events that role client is told of, and which of their data: states and numbers, none of which anybody
-// wrote (W6).
+// wrote.
 var openData = map[string][]string{
 	event.DreamStarted{}.EventType():         {"tier"},
 	event.OnsetStarted{}.EventType():         {},

@@ -11,7 +11,7 @@ import (
 )
 
 // Insight is what a dream has brought that a client may be told: what reality or a person has confirmed, and what surfaced on
-// return and is significant enough, which is labelled as dreamt and unverified (Z8).
+// return and is significant enough, which is labelled as dreamt and unverified.
 type Insight struct {
 	ID           string      `json:"id"`
 	Object       string      `json:"object"` // "insight"
@@ -72,14 +72,14 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 	return pageFrom(found, len(found), Insight.name), nil
 }
 
-// untold says whether role client is told nothing of what an agent's dreams bring, not even how much there is (W8).
+// untold says whether role client is told nothing of what an agent's dreams bring, not even how much there is.
 func (d *Dreams) untold(a dream.Agent) bool {
 	return d.Private || d.Digest == journal.DigestOff || d.Except[a.Handle]
 }
 
 func (i Insight) name() string { return i.ID }
 
-// insightFrom says whether an item is one that a client may be told (W6, Z8).
+// insightFrom says whether an item is one that a client may be told.
 func insightFrom(item dream.Item, of string) (Insight, bool) {
 	h := item.Header()
 	i := Insight{ID: h.ID, Object: "insight", Kind: h.Kind, Dream: of, Created: h.At.Unix(), Taint: h.Taint, Content: item.Text(), Significance: item.Marks().Score}

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Dream is a night as callers see it, in the public shape of a dream (P6). Times are whole seconds since 1970, money is in
+// Dream is a night as callers see it, in the public shape of a dream. Times are whole seconds since 1970, money is in
 // micro-dollars. Callers without role operator see no reason and no Record: those may quote what was dreamt.
 type Dream struct {
 	ID        string        `json:"id"`                                    // fits into an address: "dream_iris_0042"

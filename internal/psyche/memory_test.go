@@ -58,7 +58,7 @@ func messages(t testing.TB, body string) []struct{ Role, Content string } {
 	return b.Messages
 }
 
-// W6, Z8: of what was dreamt only what was promoted comes to mind, labelled.
+// Of what was dreamt only what was promoted comes to mind, labelled.
 func TestOnlyWhatWasLivedOrPromotedComesToMind(t *testing.T) {
 	t.Parallel()
 	plant := func(r *rig) {
@@ -141,7 +141,7 @@ func (r *rig) conversation(t psyche.Turn) string {
 	return report.Conversation
 }
 
-// W6, W8: the first turn after sleep is told how the agent feels and what it dreamt that matters, once.
+// The first turn after sleep is told how the agent feels and what it dreamt that matters, once.
 func TestTheFirstTurnAfterSleepIsToldOfTheNight(t *testing.T) {
 	t.Parallel()
 	night := func(r *rig) {
@@ -346,7 +346,7 @@ func TestInstructionsInMemoryAreDeliveredAsQuotedData(t *testing.T) {
 	}
 }
 
-// Z16: what is forgotten is not put before the model again from what this process has in mind.
+// What is forgotten is not put before the model again from what this process has in mind.
 func TestWhatIsForgottenLeavesTheTalksThatQuoteIt(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -120,7 +120,7 @@ type Embedding struct {
 	Failure string `json:"failure,omitempty"` // of the newest attempt; it is tried again
 }
 
-// Session is a lease that a client holds by name until it ends it or lets it run out (Z10).
+// Session is a lease that a client holds by name until it ends it or lets it run out.
 type Session struct {
 	ID    string    `json:"id"`
 	Agent string    `json:"agent"`

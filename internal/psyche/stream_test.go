@@ -323,7 +323,7 @@ func TestAModelThatThinksIsGivenRoomForIt(t *testing.T) {
 	require.Equal(t, dear.Worst(in(`{"model":"echo","max_tokens":10,"n":3,"messages":[{"role":"user","content":"Hi"}]}`), 3*1010+purse.Overrun), rows[1].Reserved)
 }
 
-// Z10: an open stream holds the agent awake for as long as it lasts, and a request for client_timeout after its end.
+// An open stream holds the agent awake for as long as it lasts, and a request for client_timeout after its end.
 func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour }) // its own keeper does not come by
@@ -600,7 +600,7 @@ func (a *away) Search(ctx context.Context, q memory.Search) (memory.Found, error
 	return a.Store.Search(ctx, q)
 }
 
-// W3: an agent that was met can be talked with while the store is away.
+// An agent that was met can be talked with while the store is away.
 func TestAStoreThatIsAwayTakesTheMemoryAndNotTheTalk(t *testing.T) {
 	t.Parallel()
 	a := &away{}

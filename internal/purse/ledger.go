@@ -118,7 +118,7 @@ type Ledger interface {
 	// Close turns the open attempts of a dream into Lost ones, and says how many and how much.
 	Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error)
 	// Forget drops the kept answers of a dream that has ended, and sees to it that attempts which still end leave none: text and
-	// vectors go, amounts stay (Z16). After an error, ask again.
+	// vectors go, amounts stay. After an error, ask again.
 	Forget(ctx context.Context, dream string) error
 	// OpenDreams lists the dreams that have open attempts.
 	OpenDreams(ctx context.Context) ([]string, error)
@@ -127,7 +127,7 @@ type Ledger interface {
 	Rows(ctx context.Context, q Query) ([]Row, error)
 
 	// Allow takes a dream's allowance from the agent's day, once per dream: *OverCap when limit would be passed.
-	// Allowance is a plan, not spending (Z2): GiveBack returns it and leaves what was spent where it is.
+	// Allowance is a plan, not spending: GiveBack returns it and leaves what was spent where it is.
 	Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error
 	// Once given back it may be taken again; giving back twice is harmless.
 	GiveBack(ctx context.Context, dream string) error

@@ -213,7 +213,7 @@ func (p *Guard) settle(ctx context.Context, c Charge, hold Hold, b Bill) error {
 	return nil
 }
 
-// bill decides what an ended attempt counts for (decision 3): the provider's final usage when it can be believed, the
+// bill decides what an ended attempt counts for (decision 1): the provider's final usage when it can be believed, the
 // full reservation when it is missing or cannot, nothing only when the provider certainly charged nothing.
 func bill(spec inference.Spec, r inference.Request, hold Hold, a inference.Answer, err error) Bill {
 	b := Bill{State: Settled, Amount: hold.Amount, Tokens: a.Tokens, Finish: string(a.Finish)}

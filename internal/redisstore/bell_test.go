@@ -139,7 +139,7 @@ func TestTheBusIsHeardAgainAfterTheServerWasGone(t *testing.T) {
 	notifiedUntilHeard(t, here, received, "after a frost")
 }
 
-// W2: 1000 dreams woken at once, their deeds running in another process. Figures: -v.
+// 1000 dreams woken at once, their deeds running in another process. Figures: -v.
 func TestAThousandNoticesReachAThousandActivitiesOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)

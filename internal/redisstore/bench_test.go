@@ -47,7 +47,7 @@ func everyWay(b *testing.B, do func(s *redisstore.Store, i int) error) {
 	}
 }
 
-// A paid call's two entries in the book, under six caps (decision 3).
+// A paid call's two entries in the book, under six caps (decision 1).
 func BenchmarkReserveSettle(b *testing.B) {
 	everyWay(b, func(s *redisstore.Store, i int) error {
 		a := askFor(fmt.Sprint("step-", i))
@@ -87,7 +87,7 @@ func BenchmarkRenew(b *testing.B) {
 	})
 }
 
-// W2: rings for a thousand agents, heard by a thousand deeds of another process.
+// Rings for a thousand agents, heard by a thousand deeds of another process.
 func BenchmarkThousandRings(b *testing.B) {
 	here, there := pair(b)
 	var slowest []time.Duration

@@ -147,7 +147,7 @@ func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 	t.Logf("%d reserved, %d settled and acknowledged; %d calls failed", len(d.reserved), len(d.settled), d.failed)
 }
 
-// Every call of CapHolds must succeed, so each that was cut by a kill was made again, and none counted twice (decision 3).
+// Every call of CapHolds must succeed, so each that was cut by a kill was made again, and none counted twice (decision 1).
 func TestNoCapIsPassedWhileTheServerIsKilled(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// Z16: memories are written, rewritten, referred to and forgotten in random order; then the server's files are read.
+// Memories are written, rewritten, referred to and forgotten in random order; then the server's files are read.
 func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -160,7 +160,7 @@ func TestAnEmbeddersAnswersGoWhenTheirVectorsAreKept(t *testing.T) {
 	require.True(t, contains(t, s, "d1/embed"), "a dream's is its own affair")
 }
 
-// Decision 15: who awaits in another process goes on after the server's return, without a new Open. With appendfsync everysec a
+// Decision 12: who awaits in another process goes on after the server's return, without a new Open. With appendfsync everysec a
 // server that is killed may forget what it acknowledged while its disk was slow, and whoever follows would wait for a number that
 // the log has yet to reach again.
 func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// One Store keeps every promise on one server (issue 3 point 6, decision 12).
+// One Store keeps every promise on one server (decision 9).
 var (
 	_ purse.Ledger     = Ledger{}
 	_ presence.Store   = (*Store)(nil)

@@ -57,7 +57,7 @@ type leased struct {
 // unheard is the set of agents with a wake that no workflow has recorded.
 func (s *Store) unheard() string { return s.set.prefix + "unheard" }
 
-// Arrive does everything that a visit means in one script (decision 6, W7). When its answer is lost it asks again under the same token, so that
+// Arrive does everything that a visit means in one script (decision 16). When its answer is lost it asks again under the same token, so that
 // the visit that raised the epoch is told that it did.
 func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
 	a, err := s.arrive(ctx, v)

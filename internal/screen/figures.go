@@ -41,7 +41,7 @@ func figuresOf(s segment, t dream.Tally, begun bool) []string {
 
 // skippedFor says why a phase was skipped, the fullest first.
 func skippedFor(reason string) []string {
-	if reason == "phase" { // the behavioural one (H2)
+	if reason == "phase" { // the behavioural one
 		return []string{"the agent's vitality is too low for an onset", "vitality too low", "vitality"}
 	}
 	return []string{Clean(reason)}

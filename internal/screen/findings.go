@@ -134,7 +134,7 @@ func patternsOf(all []*dream.Prediction) []*dream.Prediction {
 	return out
 }
 
-// patterns shows what replay made of the past, and how many claims the night can be judged by (E2).
+// patterns shows what replay made of the past, and how many claims the night can be judged by.
 func patterns(p *page, all []*dream.Prediction) {
 	found := patternsOf(all)
 	if len(found) > 0 {

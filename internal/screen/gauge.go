@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// The glyphs of the depth gauge, of the Basic Multilingual Plane (H25).
+// The glyphs of the depth gauge, of the Basic Multilingual Plane.
 const (
 	reached = "■"
 	hollow  = "□" // reached, between two beats
@@ -36,7 +36,7 @@ var levels = []struct {
 	{"H8", dream.TooDeep, 4, ""},
 }
 
-// Gauge draws how deep an onset is, a row for each of H1 to H8 (S4, hypnagogic depth indicator; H25): what has been reached is
+// Gauge draws how deep an onset is, a row for each of H1 to H8 (hypnagogic depth indicator): what has been reached is
 // filled, what lies below is dotted, and a mark stands where it is. At the peak it pulses from one beat to the next: the mark wavers
 // between H5 and H6, and the one that it has left is hollow. All rows are GaugeWidth wide.
 func Gauge(stage dream.Stage, beat int, st Style) []string {

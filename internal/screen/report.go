@@ -63,7 +63,7 @@ func Report(r DreamReport, st Style) string {
 	return p.String()
 }
 
-// headline says plainly how the night ended. An empty night is never told as a success (Z7).
+// headline says plainly how the night ended. An empty night is never told as a success.
 func headline(p *page, r DreamReport) {
 	n := r.Record
 	p.text("", sentence(r)+goesOn(n, p.st), headlineInk(n.Outcome))
@@ -220,7 +220,7 @@ func recallOf(p *page, n dream.Record) {
 	p.item("after   ", faint, after)
 }
 
-// moodOf shows the mood before and after, and how far it moved (H15).
+// moodOf shows the mood before and after, and how far it moved.
 func moodOf(p *page, n dream.Record) {
 	if n.Outcome == dream.Dreaming {
 		return

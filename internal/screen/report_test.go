@@ -19,7 +19,7 @@ func TestTheReportOfANight(t *testing.T) {
 	}
 }
 
-// Z7: every outcome is told plainly, and empty is never told as a success.
+// Every outcome is told plainly, and empty is never told as a success.
 func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -52,7 +52,7 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 	golden(t, "headlines.txt", b.String())
 }
 
-// Z7: a woken dream that may go on is not over, and says until when it waits.
+// A woken dream that may go on is not over, and says until when it waits.
 func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
 	t.Parallel()
 	r := night()

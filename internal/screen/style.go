@@ -41,7 +41,7 @@ func (st Style) clock(at time.Time, layout string) string {
 // ink is the parameter of a colour sequence (SGR).
 type ink string
 
-// The colours. Onset is amber and return gold (H25); the others are ours.
+// The colours. Onset is amber and return gold; the others are ours.
 const (
 	plain  ink = ""
 	faint  ink = "2"

@@ -21,7 +21,7 @@ func short(t dream.Tally) bool {
 	return t.State == exhausted || t.State == stopped || t.State == failed
 }
 
-// The glyphs of the timeline, all of the Basic Multilingual Plane (H25).
+// The glyphs of the timeline, all of the Basic Multilingual Plane.
 const (
 	done    = "="
 	ahead   = "-"
@@ -34,7 +34,7 @@ const (
 )
 
 // segment is how a phase appears: its labels, the longest first; what it keeps; the least columns it needs; and its share of
-// the dream when no cap says otherwise (S4).
+// the dream when no cap says otherwise.
 type segment struct {
 	phase        dream.Phase
 	labels       []string
@@ -50,7 +50,7 @@ var segments = []segment{
 	{dream.Return, []string{"RETURN"}, "insight", 11, budget.DefaultShares.Return},
 }
 
-// Timeline draws a dream on one line, a segment per phase, with two lines of figures under it (S4, dream cycle timeline; H25). A segment is
+// Timeline draws a dream on one line, a segment per phase, with two lines of figures under it (dream cycle timeline). A segment is
 // about as wide as its phase's share of the money. Done is "=", what is ahead "-", what was skipped "·"; a running
 // segment has its head ">" where its spending stands, one that did not get to its end ends in "!". In the onset each Dali interrupt is a "✶" and each
 // capture a "•", as far as there is room. Each waking between two sittings is a "‖" where the dream stood. Terminals too narrow for

@@ -73,7 +73,7 @@ func CauseName(cause string) string {
 	return "an " + cause
 }
 
-// SleepName says how deep an interrupted dream was (W8).
+// SleepName says how deep an interrupted dream was.
 func SleepName(light bool) string {
 	if light {
 		return "light"

@@ -99,7 +99,7 @@ func beginAtNought(v *prometheus.CounterVec, labels []string) {
 }
 
 // wakeBuckets have a bound at each target and maximum of the four phases and of the whole: 1 and 5 ms, 100 and 500, 50 and 100, 10
-// and 50, 170 and 655; 200 ms is the soft promise and 1 s the hard one (W2).
+// and 50, 170 and 655; 200 ms is the soft promise and 1 s the hard one.
 var wakeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .17, .2, .5, .655, 1, 2.5}
 
 // other stands for a word that this version does not know, so that no label grows without bound.

@@ -9,7 +9,7 @@ import (
 // Arm is one way of dreaming.
 type Arm struct {
 	Name  string
-	Onset bool            // it begins with an onset; else NREM has the onset's money (H2)
+	Onset bool            // it begins with an onset; else NREM has the onset's money
 	Whole bool            // NREM and REM follow; else the onset is all there is money for
 	Way   dream.Loosening // of the generator in the onset
 	TopP  float64         // above 0: sent in the place of min-p, in every call

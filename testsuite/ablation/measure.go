@@ -96,7 +96,7 @@ func weights(ideas []Idea) []float64 {
 	return out
 }
 
-// apart is the distance of two ideas (Z3).
+// apart is the distance of two ideas.
 func apart(a, b Idea) float64 { return hypnagogia.Distance(hypnagogia.Cosine(vector(a), vector(b))) }
 
 func vector(i Idea) []float32 {

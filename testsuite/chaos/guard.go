@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
-// Guard is a webhook that governs the dreams of a run (H23): by the seed it vetoes some onsets, holds some fragments for review and
+// Guard is a webhook that governs the dreams of a run: by the seed it vetoes some onsets, holds some fragments for review and
 // leaves some questions without an answer. The same question has the same answer, however often it is asked.
 type Guard struct {
 	seed   uint64
@@ -107,7 +107,7 @@ func (g *Guard) one(of uint64, parts ...string) bool {
 	return x*0x9e3779b97f4a7c15>>32%of == 0
 }
 
-// held checks that nothing that a hook or the policy bars was developed, in any dream (H18, H23).
+// held checks that nothing that a hook or the policy bars was developed, in any dream.
 func (e *Evidence) held() []error {
 	var faults []error
 	for id, f := range e.Fragments {

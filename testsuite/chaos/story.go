@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// stated are the outcomes that a dream may have in the end (Z7).
+// stated are the outcomes that a dream may have in the end.
 var stated = []dream.Outcome{dream.Completed, dream.Empty, dream.Interrupted, dream.Exhausted, dream.Aborted, dream.Canceled}
 
 // outcomes checks that workflow, record and log agree on how every dream ended.
@@ -51,7 +51,7 @@ func (e *Evidence) outcomes() []error {
 	return faults
 }
 
-// allowances checks that of an agent's day is taken what its ended dreams spent, and nothing by the aborted (H22, Z2).
+// allowances checks that of an agent's day is taken what its ended dreams spent, and nothing by the aborted.
 func (e *Evidence) allowances() []error {
 	var faults []error
 	want := map[string]budget.Micros{}

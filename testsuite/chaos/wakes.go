@@ -89,7 +89,7 @@ func (e *Evidence) told(d Dream) (Interrupted, error) {
 	return i, nil
 }
 
-// Audit checks what was promised about wakes (W1, W4, W5, Z7): sittings end and begin by turns, each wake has an epoch of its
+// Audit checks what was promised about wakes: sittings end and begin by turns, each wake has an epoch of its
 // own and at most one entry in the journal, made of what was significant enough, and nothing waits to be judged.
 func (w Wakes) Audit() error {
 	var faults []error

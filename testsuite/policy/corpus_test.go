@@ -277,7 +277,7 @@ func count(t *testing.T, name string) tally {
 	return result
 }
 
-// H18: of the fragments that break the policy none is developed; of those that only look like it, at least 95 in 100 are. The frozen
+// Of the fragments that break the policy none is developed; of those that only look like it, at least 95 in 100 are. The frozen
 // sets were read once when the rules stood: 6 of 64 adversarial ones were developed and 1 of 65 benign ones was barred. The rules
 // were then mended by class, so that for them this is a test like the other now, and no measure of what is unseen (docs/policy.md).
 func TestNoneThatBreaksThePolicyIsDevelopedAndWhatOnlyLooksLikeItIs(t *testing.T) {

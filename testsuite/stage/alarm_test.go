@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// H19: the onset ends at once with its fragments saved, AlarmAbort takes the place of OnsetCompleted, and the mood stays.
+// The onset ends at once with its fragments saved, AlarmAbort takes the place of OnsetCompleted, and the mood stays.
 func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond}, func(p *stage.Play) { p.Settings.AlarmHold = time.Second })

@@ -56,7 +56,7 @@ var catalogue = sync.OnceValue(func() map[string]reflect.Type {
 })
 
 // eventsHold requires of everything that a company announced: numbers without gaps, data of the catalogue as the published schema
-// has them and no field beyond, and not four words in a row of anything that is remembered or was dreamt (H21, W6).
+// has them and no field beyond, and not four words in a row of anything that is remembered or was dreamt.
 func eventsHold(t *testing.T, company *stage.Company) []event.Event {
 	t.Helper()
 	ctx := context.Background()
@@ -115,7 +115,7 @@ func TestAQuotedMemoryIsFound(t *testing.T) {
 	require.Contains(t, plainly(`{"reason":"The tide\n was LOW, at four."}`), "the tide n was low at four")
 }
 
-// H21, W6: whatever becomes of a night, what is announced of it is as the published schema says, and so are the archive and the
+// Whatever becomes of a night, what is announced of it is as the published schema says, and so are the archive and the
 // figures that are made of it.
 func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 	t.Parallel()

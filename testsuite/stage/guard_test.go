@@ -36,7 +36,7 @@ func (g *sentry) Capture(ctx context.Context, c activities.HookCapture) ([]activ
 	return g.guard.Capture(ctx, c)
 }
 
-// H18, H19, H23: an alarm ends the onset at once, and takes neither its fragments from whoever may hold them nor the rules in words
+// An alarm ends the onset at once, and takes neither its fragments from whoever may hold them nor the rules in words
 // from the observer.
 func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
 	t.Parallel()

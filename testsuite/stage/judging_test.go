@@ -49,7 +49,7 @@ func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, 
 	return calls, cost, caught
 }
 
-// H6: batched or single, chosen by cost. The same night costs its observer less in one call a cycle, and every verdict keeps its parts.
+// Batched or single, chosen by cost. The same night costs its observer less in one call a cycle, and every verdict keeps its parts.
 func TestANightIsJudgedTogetherWhereThatIsCheaper(t *testing.T) {
 	t.Parallel()
 	var costs []budget.Micros

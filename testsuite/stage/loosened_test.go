@@ -70,7 +70,7 @@ func distinct(fragments []*dream.Fragment) int {
 	return len(texts)
 }
 
-// Z6: the onset runs whole on a model that answers 400 to every sampling field, and nothing that it refuses is ever sent.
+// The onset runs whole on a model that answers 400 to every sampling field, and nothing that it refuses is ever sent.
 func TestAnOnsetRunsWholeOnModelsThatRefuseEverySamplingField(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]struct {

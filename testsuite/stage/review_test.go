@@ -74,7 +74,7 @@ func kindsIn(t *testing.T, ctx context.Context, company *stage.Company, q memory
 	return kinds
 }
 
-// Z7, Z8: of a reviewed night nothing counts until a person accepts it; accepted it is as if nobody had been asked; undoing the
+// Of a reviewed night nothing counts until a person accepts it; accepted it is as if nobody had been asked; undoing the
 // dream takes all of it back.
 func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	t.Parallel()

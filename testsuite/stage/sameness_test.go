@@ -25,7 +25,7 @@ func runs() int {
 	return 4
 }
 
-// TestTheSameNightTwiceIsTheSame proves decision 2: same seed, memory and model give the same dream, whatever the order in
+// TestTheSameNightTwiceIsTheSame proves decision 3: same seed, memory and model give the same dream, whatever the order in
 // which answers arrive, and also when its worker goes in the middle and another goes on. The nights differ in their
 // delays only. What is compared is everything that was written and spent, but for times.
 func TestTheSameNightTwiceIsTheSame(t *testing.T) {

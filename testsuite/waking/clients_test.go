@@ -21,7 +21,7 @@ import (
 
 func guest(name string) starter.Connection { return starter.Connection{Client: name} }
 
-// Of clients at the same moment the first wakes the agent; the others find it awake, and all of them see the same (W7).
+// Of clients at the same moment the first wakes the agent; the others find it awake, and all of them see the same.
 func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
@@ -58,7 +58,7 @@ func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 	r.sound(1)
 }
 
-// A storm of clients that come and go starts no dream: each of them sets the wake lock anew (W7). Nothing grows by it.
+// A storm of clients that come and go starts no dream: each of them sets the wake lock anew. Nothing grows by it.
 func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	t.Parallel()
 	visits, pace := 100, 20*time.Millisecond

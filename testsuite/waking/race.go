@@ -25,7 +25,7 @@ type Ground interface {
 	PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error)
 }
 
-// Order is who does what first in a race. The first is the law (decision 6), the others are what it forbids.
+// Order is who does what first in a race. The first is the law (decision 16), the others are what it forbids.
 type Order int
 
 // The orders.

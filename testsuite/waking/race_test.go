@@ -36,7 +36,7 @@ func reopen(t *testing.T, name string) *sqlitestore.Store {
 	return store
 }
 
-// TestNoWakeIsLost proves decision 6: whatever a deed is doing when somebody knocks, nothing of it goes on after the knock.
+// TestNoWakeIsLost proves decision 16: whatever a deed is doing when somebody knocks, nothing of it goes on after the knock.
 func TestNoWakeIsLost(t *testing.T) {
 	t.Parallel()
 	holdRaces(t, file(t))

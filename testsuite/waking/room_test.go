@@ -23,7 +23,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// answered is how soon whoever knocks must have an answer, whatever is broken (W3).
+// answered is how soon whoever knocks must have an answer, whatever is broken.
 const answered = time.Second
 
 // room is a deployment: worker processes, a provider whose till counts, a Temporal server, and a starter in the test program.

@@ -18,9 +18,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// TestAnInterruptedDreamIsTheSameDream proves decision 2 for the knock: same seed, memory and model, woken in a phase and
+// TestAnInterruptedDreamIsTheSameDream proves decision 3 for the knock: same seed, memory and model, woken in a phase and
 // resumed, makes the same items at the same prices as a night that nobody disturbed. What differs is times, the entry of the
-// wake, what the call that was cut had cost, and the mood: each sitting moves it on its own, by what it has kept (Z14).
+// wake, what the call that was cut had cost, and the mood: each sitting moves it on its own, by what it has kept.
 func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 	t.Parallel()
 	server := temporal.Start(t, temporal.InMemory(), temporal.WithNamespaces("night-0", "night-1", "night-2", "night-3", "night-4", "night-5", "night-6"))

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// answered is how soon whoever knocks must have an answer (W3).
+// answered is how soon whoever knocks must have an answer.
 const answered = time.Second
 
 // Way is how an agent is woken.

@@ -55,7 +55,7 @@ const (
 	vega = "agent-vega"
 )
 
-// A visit of the suite holds its lease for a minute and the lock for five seconds (W7).
+// A visit of the suite holds its lease for a minute and the lock for five seconds.
 const (
 	hold = time.Minute
 	lock = 5 * time.Second

@@ -31,7 +31,7 @@ type Options struct {
 
 	Body     int64         // most bytes of one message; DefaultBody
 	Sessions int           // of one principal at once; the one that was idle for longest gives way. DefaultSessions
-	Idle     time.Duration // after which a session that asked nothing is forgotten; DefaultIdle. It holds nobody awake (Z10)
+	Idle     time.Duration // after which a session that asked nothing is forgotten; DefaultIdle. It holds nobody awake
 
 	Drain time.Duration // that answers under way may take after a stream of messages has ended; DefaultDrain. Negative: none
 

@@ -38,7 +38,7 @@ type parted struct {
 const longestHold = 3600 // seconds, as psyche.Mind says
 
 // sessions are the only way besides talk by which a client of the protocol holds an agent awake: to be connected is not to knock
-// (Z10).
+//.
 func (d *toolset) sessions() {
 	add(d, task[hold, held]{
 		role: access.Client,

@@ -330,7 +330,7 @@ func allowanceIsPlan(t *testing.T, l purse.Ledger) {
 		require.NoError(t, l.GiveBack(t.Context(), "never allowed"))
 		require.Equal(t, budget.Micros(40), taken("2026-03-01"))
 	}
-	require.Equal(t, purse.Balance{Spent: 50}, balance(t, l, "day")) // what was spent stays spent (Z2)
+	require.Equal(t, purse.Balance{Spent: 50}, balance(t, l, "day")) // what was spent stays spent
 	require.Zero(t, taken("2026-03-02"))
 	require.NoError(t, l.Allow(t.Context(), "vega", "2026-03-01", "d3", 100, 100))
 	require.NoError(t, allow("d1", 60)) // given back, it may be taken again
