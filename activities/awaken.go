@@ -39,8 +39,18 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
 	}
 	c := call{
-		spec: spec, phase: dream.Return, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "surface", role: dream.Integrator, temperature: r.Temperature,
-		text: prompt.Surface(view), behind: behind, tokens: spec.Knobs.AnswerTokens, seed: seedOf(spec, dream.Return, 0, 0),
+		spec:        spec,
+		phase:       dream.Return,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        "surface",
+		role:        dream.Integrator,
+		temperature: r.Temperature,
+		text:        prompt.Surface(view),
+		behind:      behind,
+		tokens:      spec.Knobs.AnswerTokens,
+		seed:        seedOf(spec, dream.Return, 0, 0),
 	}
 	var answer surfaced
 	done := Done{}

@@ -42,8 +42,19 @@ func build(t *testing.T) *fixture {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	h := &fixture{
-		t: t, ctx: ctx, store: store, now: night, fleet: budget.Dollar, running: map[string]bool{},
-		agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "Asia/Tokyo", Tier: dream.Hardened, Caps: dream.Caps{Dream: 300, Day: 400, Month: 500}},
+		t:       t,
+		ctx:     ctx,
+		store:   store,
+		now:     night,
+		fleet:   budget.Dollar,
+		running: map[string]bool{},
+		agent: dream.Agent{
+			ID:     "a1",
+			Handle: "echo",
+			Zone:   "Asia/Tokyo",
+			Tier:   dream.Hardened,
+			Caps:   dream.Caps{Dream: 300, Day: 400, Month: 500},
+		},
 	}
 	require.NoError(t, store.PutAgent(ctx, h.agent))
 	table := inference.Table{
@@ -51,7 +62,13 @@ func build(t *testing.T) *fixture {
 	}
 	now := func() time.Time { return h.now }
 	h.dreamRun = &activities.DreamRun{
-		Ports:      activities.Ports{Memory: store, Presence: store, Guard: &purse.Guard{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
+		Ports: activities.Ports{
+			Memory:   store,
+			Presence: store,
+			Guard:    &purse.Guard{Ledger: store.Ledger(), Catalog: table, Now: now},
+			Catalog:  table,
+			Now:      now,
+		},
 		Executions: h, Planner: h,
 	}
 	return h
@@ -77,8 +94,17 @@ func (h *fixture) FleetDay() budget.Micros { return h.fleet }
 func (h *fixture) spec(id string) activities.Spec {
 	h.t.Helper()
 	o := activities.Spec{
-		Version: activities.SpecVersion, Dream: id, Agent: h.agent.ID, Handle: h.agent.Handle, Tier: dream.Hardened, AsOf: night,
-		Day: "2026-10-20", Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(), Budget: 300, DayLimit: 400,
+		Version:  activities.SpecVersion,
+		Dream:    id,
+		Agent:    h.agent.ID,
+		Handle:   h.agent.Handle,
+		Tier:     dream.Hardened,
+		AsOf:     night,
+		Day:      "2026-10-20",
+		Models:   map[dream.Role]string{},
+		Knobs:    dream.DefaultKnobs(),
+		Budget:   300,
+		DayLimit: 400,
 	}
 	for _, role := range dream.Roles {
 		o.Models[role] = paidModel
@@ -91,7 +117,15 @@ func (h *fixture) spec(id string) activities.Spec {
 func (h *fixture) record(id string, at time.Time) {
 	h.t.Helper()
 	_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: id, Add: []dream.Item{&dream.Record{
-		Head:     dream.Head{ID: id, Agent: h.agent.ID, Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+		Head: dream.Head{
+			ID:    id,
+			Agent: h.agent.ID,
+			Kind:  dream.KindRecord,
+			At:    at,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: id,
+		},
 		Workflow: id, Budget: 300,
 	}}})
 	require.NoError(h.t, err)
@@ -207,7 +241,14 @@ func TestAnAgentIsPlannedForWhenItHasLivedNothingForLongEnough(t *testing.T) {
 	h := build(t)
 	live := func(id string, at time.Time) {
 		_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: "import", Add: []dream.Item{&dream.Episode{
-			Head:    dream.Head{ID: id, Agent: h.agent.ID, Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman},
+			Head: dream.Head{
+				ID:    id,
+				Agent: h.agent.ID,
+				Kind:  dream.KindEpisode,
+				At:    at,
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
 			Content: "something happened",
 		}}})
 		require.NoError(t, err)

@@ -55,7 +55,13 @@ func (a *ambush) DropNotes(ctx context.Context, agent, dreamID string, keys ...s
 
 func (r *rig) connect() presence.Arrival {
 	r.t.Helper()
-	arrival, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute})
+	arrival, err := r.store.Arrive(context.Background(), presence.Visit{
+		Agent:  "a",
+		Client: "guest",
+		Cause:  presence.Connect,
+		Now:    tonight,
+		For:    time.Minute,
+	})
 	require.NoError(r.t, err)
 	return arrival
 }
@@ -192,7 +198,14 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	r.live(2)
 	ctx := context.Background()
 	lived := &dream.Episode{
-		Head:    dream.Head{ID: "lamp", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    "lamp",
+			Agent: "a",
+			Kind:  dream.KindEpisode,
+			At:    tonight.Add(-time.Hour),
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: "The keeper polished the lighthouse lantern.",
 	}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{lived}})
@@ -201,7 +214,13 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	o.ResumeTTL = time.Hour
 	s := r.begin(o)
 	text := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) + "slowly."
-	c := call{spec: o, phase: dream.Onset, step: "1/partial-1", stretch: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
+	c := call{
+		spec:    o,
+		phase:   dream.Onset,
+		step:    "1/partial-1",
+		stretch: s,
+		behind:  []string{"e0", "lamp", "lamp", "e1"},
+	}
 	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: text}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
 	r.connect()

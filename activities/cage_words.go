@@ -162,10 +162,18 @@ func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, spec Spec, sh
 		rules[i] = s.Text
 	}
 	c := call{
-		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "policy", role: dream.Observer,
-		temperature: spec.Knobs.ObserverTemperature, behind: idsOf(shown), seed: seedOf(spec, dream.Onset, 98, 0),
-		text:   prompt.Cage(prompt.Caging{Self: self, Fragments: prompt.Lines("f", textsOf(shown)...), Rules: prompt.Lines("s", rules...)}),
-		tokens: CageTokens(spec.Knobs, len(shown)),
+		spec:        spec,
+		phase:       dream.Onset,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        "policy",
+		role:        dream.Observer,
+		temperature: spec.Knobs.ObserverTemperature,
+		behind:      idsOf(shown),
+		seed:        seedOf(spec, dream.Onset, 98, 0),
+		text:        prompt.Cage(prompt.Caging{Self: self, Fragments: prompt.Lines("f", textsOf(shown)...), Rules: prompt.Lines("s", rules...)}),
+		tokens:      CageTokens(spec.Knobs, len(shown)),
 	}
 	_, done, err := o.askFor(ctx, c, &answer)
 	return answer, done, err

@@ -112,9 +112,16 @@ func foretell(o Spec, phase dream.Phase, step, claim, criterion string, days int
 		criterion = fmt.Sprintf("Within %d days something happens that this describes; a person or a rule says so. Otherwise it was wrong.", days)
 	}
 	return &dream.Prediction{
-		Head:   head(o, phase, dream.KindPrediction, step, episodes),
-		Source: dream.Creative, Claim: claim, Criterion: criterion, Horizon: o.AsOf.Add(time.Duration(days) * 24 * time.Hour),
-		Confidence: prediction.Clamp(phase, confidence), Session: o.Dream, Episodes: episodes, Trace: trace, Status: dream.PredictionOpen,
+		Head:       head(o, phase, dream.KindPrediction, step, episodes),
+		Source:     dream.Creative,
+		Claim:      claim,
+		Criterion:  criterion,
+		Horizon:    o.AsOf.Add(time.Duration(days) * 24 * time.Hour),
+		Confidence: prediction.Clamp(phase, confidence),
+		Session:    o.Dream,
+		Episodes:   episodes,
+		Trace:      trace,
+		Status:     dream.PredictionOpen,
 	}
 }
 
@@ -139,10 +146,18 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec, fragment
 	}
 	lines := prompt.Lines("f", texts...)
 	c := call{
-		spec: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "capture", role: dream.Observer, temperature: r.Temperature,
-		behind: idsOf(fragments),
-		text:   prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: existing}),
-		tokens: order.Knobs.AnswerTokens + 60*len(fragments), seed: seedOf(order, dream.Onset, 99, 0),
+		spec:        order,
+		phase:       dream.Onset,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        "capture",
+		role:        dream.Observer,
+		temperature: r.Temperature,
+		behind:      idsOf(fragments),
+		text:        prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: existing}),
+		tokens:      order.Knobs.AnswerTokens + 60*len(fragments),
+		seed:        seedOf(order, dream.Onset, 99, 0),
 	}
 	var answer ratings
 	_, done, err := o.askFor(ctx, c, &answer)

@@ -119,8 +119,17 @@ func moved(marks []Mark) bool {
 
 func (c *Chronicle) tally(ctx context.Context, r MarkRequest, m Mark) (dream.Tally, error) {
 	t := dream.Tally{
-		Phase: m.Phase, State: m.State, Reason: m.Reason, Cap: m.Cap, Made: m.Made, Kept: m.Kept,
-		Cycles: m.Cycles, Failed: m.Failed, Reused: m.Reused, Started: m.Started, Ended: r.Now,
+		Phase:   m.Phase,
+		State:   m.State,
+		Reason:  m.Reason,
+		Cap:     m.Cap,
+		Made:    m.Made,
+		Kept:    m.Kept,
+		Cycles:  m.Cycles,
+		Failed:  m.Failed,
+		Reused:  m.Reused,
+		Started: m.Started,
+		Ended:   r.Now,
 	}
 	if m.Name == "open" || m.Name == "skip" {
 		return t, nil // nothing has been spent
@@ -140,7 +149,12 @@ func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 		payloads = append(payloads, event.OnsetSkipped{Reason: m.Reason})
 	case m.Onset != nil:
 		payloads = append(payloads, event.OnsetStarted{
-			Depth: dream.Shallow, Budget: m.Cap, Affect: m.Onset.Affect, Bias: m.Onset.Bias, Selected: m.Onset.Selected, Shown: m.Onset.Shown,
+			Depth:    dream.Shallow,
+			Budget:   m.Cap,
+			Affect:   m.Onset.Affect,
+			Bias:     m.Onset.Bias,
+			Selected: m.Onset.Selected,
+			Shown:    m.Onset.Shown,
 		})
 	case m.Name == "open" && m.Phase == dream.Return:
 		payloads = append(payloads, event.HypnopompicStarted{Insights: m.Surfacing})
@@ -150,16 +164,33 @@ func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 		// AlarmAbort took the place of OnsetCompleted when the sitting was booked
 	case m.Name == "close" && m.Phase == dream.Onset:
 		payloads = append(payloads, event.OnsetCompleted{
-			Fragments: m.Kept, Spent: t.Spent, Seconds: (now.Sub(m.Started) - m.Away).Seconds(), Cycles: m.Cycles, Reason: m.Reason,
+			Fragments: m.Kept,
+			Spent:     t.Spent,
+			Seconds:   (now.Sub(m.Started) - m.Away).Seconds(),
+			Cycles:    m.Cycles,
+			Reason:    m.Reason,
 		})
 	case m.Name == "close" && m.Phase != dream.Return:
-		payloads = append(payloads, event.PhaseCompleted{Phase: m.Phase, Made: m.Made, Kept: m.Kept, Calls: t.Calls, Spent: t.Spent, State: m.State})
+		payloads = append(payloads, event.PhaseCompleted{
+			Phase: m.Phase,
+			Made:  m.Made,
+			Kept:  m.Kept,
+			Calls: t.Calls,
+			Spent: t.Spent,
+			State: m.State,
+		})
 	}
 	if d := m.Deeper; d != nil {
 		payloads = append(payloads, event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
 	}
 	if d := m.Dali; d != nil {
-		payloads = append(payloads, event.DaliInterrupt{Cycle: d.Cycle, Captured: d.Captured, Partials: d.Partials, Temperature: d.Temperature, TooDeep: d.TooDeep})
+		payloads = append(payloads, event.DaliInterrupt{
+			Cycle:       d.Cycle,
+			Captured:    d.Captured,
+			Partials:    d.Partials,
+			Temperature: d.Temperature,
+			TooDeep:     d.TooDeep,
+		})
 	}
 	return payloads
 }

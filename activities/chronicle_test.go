@@ -12,7 +12,13 @@ import (
 
 func TestAnOnsetLastedAsLongAsTheAgentWasAsleepInIt(t *testing.T) {
 	t.Parallel()
-	m := Mark{Phase: dream.Onset, Name: "close", State: "ran", Started: tonight, Away: 2 * time.Hour}
+	m := Mark{
+		Phase:   dream.Onset,
+		Name:    "close",
+		State:   "ran",
+		Started: tonight,
+		Away:    2 * time.Hour,
+	}
 	result := edge(m, dream.Tally{}, tonight.Add(2*time.Hour+30*time.Second))
 	require.Equal(t, []event.Payload{event.OnsetCompleted{Seconds: 30}}, result)
 }

@@ -61,7 +61,13 @@ func TestAVisitThatItsAgentStateDidNotHearOfCountsAsActivity(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	seen := night.Add(-20 * time.Minute)
-	visit := presence.Visit{Agent: h.agent.ID, Client: "guest", Cause: presence.Connect, Now: seen, For: time.Minute}
+	visit := presence.Visit{
+		Agent:  h.agent.ID,
+		Client: "guest",
+		Cause:  presence.Connect,
+		Now:    seen,
+		For:    time.Minute,
+	}
 	_, err := h.store.Arrive(h.ctx, visit)
 	require.NoError(t, err)
 	for now, idle := range map[time.Time]bool{night: false, night.Add(10 * time.Minute): true} {

@@ -21,7 +21,16 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 			r, ctx := newRig(t), context.Background()
 			s := r.begin(r.spec(1, tonight))
 			head := func(phase dream.Phase, kind dream.Kind, id string) dream.Head {
-				return dream.Head{ID: s.Dream + "/" + id, Agent: "a", Kind: kind, At: tonight, State: dream.Live, Taint: dream.FromDream, Dream: s.Dream, Phase: phase}
+				return dream.Head{
+					ID:    s.Dream + "/" + id,
+					Agent: "a",
+					Kind:  kind,
+					At:    tonight,
+					State: dream.Live,
+					Taint: dream.FromDream,
+					Dream: s.Dream,
+					Phase: phase,
+				}
 			}
 			_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: s.Dream, Add: []dream.Item{
 				&dream.Fragment{Head: head(dream.Onset, dream.KindFragment, "f1"), Content: "rope", Status: dream.FragmentRaw},

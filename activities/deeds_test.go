@@ -144,7 +144,14 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 	before := r.begin(first)
 	gist := &dream.Gist{Head: head(first, dream.NREM, dream.KindGist, "x", nil), Content: "zebra OLDDREAM orchard"}
 	later := &dream.Episode{
-		Head:    dream.Head{ID: "later", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(900 * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    "later",
+			Agent: "a",
+			Kind:  dream.KindEpisode,
+			At:    tonight.Add(900 * time.Hour),
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: "zebra FUTURE orchard",
 	}
 	require.NoError(t, r.ports.write(ctx, before, memory.Write{Add: []dream.Item{gist, later}, Vectors: []memory.Vector{
@@ -182,7 +189,12 @@ func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
 	ctx := context.Background()
 	episode := func(id string, hours int, text string) dream.Item {
 		return &dream.Episode{Head: dream.Head{
-			ID: id, Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(time.Duration(hours) * time.Hour), State: dream.Live, Taint: dream.FromHuman,
+			ID:    id,
+			Agent: "a",
+			Kind:  dream.KindEpisode,
+			At:    tonight.Add(time.Duration(hours) * time.Hour),
+			State: dream.Live,
+			Taint: dream.FromHuman,
 		}, Content: text}
 	}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("b", -2, "beta"), episode("c", -1, "gamma")}})
@@ -230,7 +242,12 @@ func TestADreamWaitsForTheBackgroundAndPaysForNothingThatItEmbeds(t *testing.T) 
 	r := newRig(t)
 	ctx := context.Background()
 	e := &dream.Episode{Head: dream.Head{
-		ID: "e", Agent: "a", Kind: dream.KindEpisode, At: tonight, State: dream.Live, Taint: dream.FromHuman,
+		ID:    "e",
+		Agent: "a",
+		Kind:  dream.KindEpisode,
+		At:    tonight,
+		State: dream.Live,
+		Taint: dream.FromHuman,
 	}, Content: "alpha"}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{e}})
 	require.NoError(t, err)
@@ -274,7 +291,14 @@ func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{&dream.Episode{
-		Head: dream.Head{ID: "e", Agent: "a", Kind: dream.KindEpisode, At: tonight, State: dream.Live, Taint: dream.FromHuman}, Content: "old",
+		Head: dream.Head{
+			ID:    "e",
+			Agent: "a",
+			Kind:  dream.KindEpisode,
+			At:    tonight,
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		}, Content: "old",
 	}}, Vectors: []memory.Vector{{Item: "e", Space: "other/model/8", V: vectorOf("old")}}})
 	require.NoError(t, err)
 	s := r.begin(r.spec(1, tonight))

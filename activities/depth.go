@@ -91,7 +91,13 @@ func judged(outcomes []prediction.Outcome) []hypnagogia.Judged {
 		if o.Phase != "" {
 			sort += "/" + string(o.Phase)
 		}
-		out[i] = hypnagogia.Judged{Dream: o.Dream, Sort: sort, Made: o.Made, At: o.ResolvedAt, Residual: o.Residual()}
+		out[i] = hypnagogia.Judged{
+			Dream:    o.Dream,
+			Sort:     sort,
+			Made:     o.Made,
+			At:       o.ResolvedAt,
+			Residual: o.Residual(),
+		}
 	}
 	return out
 }

@@ -39,7 +39,14 @@ func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	require.NotZero(t, first.Depth.Chance)
 	require.False(t, first.Depth.Learned)
 
-	calm := &dream.Episode{Head: dream.Head{ID: "calm", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Minute), State: dream.Live, Taint: dream.FromHuman}, Content: "nothing happened"}
+	calm := &dream.Episode{Head: dream.Head{
+		ID:    "calm",
+		Agent: "a",
+		Kind:  dream.KindEpisode,
+		At:    tonight.Add(-time.Minute),
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}, Content: "nothing happened"}
 	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{calm}})
 	require.NoError(t, err)
 	again, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
@@ -94,8 +101,20 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 	dice := hypnagogia.Dice(1, dream.Onset, 0, 0, "past")
 	foretold := func(id string, made, judged time.Time, residual float64) {
 		w.Add = append(w.Add, &dream.Prediction{
-			Head:   dream.Head{ID: id, Agent: "a", Kind: dream.KindPrediction, At: made, State: dream.Live, Taint: dream.FromHuman},
-			Source: dream.Analytical, Claim: id, Confidence: residual, Status: dream.PredictionWrong, ResolvedAt: &judged, Residual: &residual,
+			Head: dream.Head{
+				ID:    id,
+				Agent: "a",
+				Kind:  dream.KindPrediction,
+				At:    made,
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
+			Source:     dream.Analytical,
+			Claim:      id,
+			Confidence: residual,
+			Status:     dream.PredictionWrong,
+			ResolvedAt: &judged,
+			Residual:   &residual,
 		})
 	}
 	for i := range n {
@@ -103,7 +122,14 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 		surprise := .2 + .5*dice.Float64()
 		d := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: surprise}, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
 		w.Add = append(w.Add, &dream.Record{
-			Head: dream.Head{ID: fmt.Sprintf("dream/a/past-%04d", i), Agent: "a", Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream},
+			Head: dream.Head{
+				ID:    fmt.Sprintf("dream/a/past-%04d", i),
+				Agent: "a",
+				Kind:  dream.KindRecord,
+				At:    at,
+				State: dream.Live,
+				Taint: dream.FromDream,
+			},
 			AsOf: at, Outcome: dream.Completed, Depth: &d, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: d.Cycles}},
 		})
 		for k := range scoredPredictions {
@@ -282,7 +308,13 @@ func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
 	r := newRig(t)
 	s := r.begin(r.adaptive(1, tonight))
 	mark := MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{
-		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &Dali{Cycle: 1, Partials: 4, Captured: 1, Temperature: 1.5, TooDeep: hypnagogia.LostIncoherent},
+		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &Dali{
+			Cycle:       1,
+			Partials:    4,
+			Captured:    1,
+			Temperature: 1.5,
+			TooDeep:     hypnagogia.LostIncoherent,
+		},
 		Moves: []Deeper{{From: dream.Peak, To: dream.TooDeep, Temperature: 1.5}, {From: dream.TooDeep, To: dream.Peak, Temperature: 1.286}},
 	}}}
 	for range 2 {

@@ -120,7 +120,13 @@ func (c call) key() string { return c.spec.Dream + "/" + string(c.phase) + "/" +
 func (c call) charge(step string) purse.Charge {
 	accounts := append([]budget.Account{{Scope: PhaseScope(c.spec.Dream, c.phase), Limit: c.limit}}, c.spec.Accounts...)
 	return purse.Charge{
-		Step: step, Agent: c.spec.Agent, Dream: c.spec.Dream, Phase: string(c.phase), Day: c.spec.Day, Accounts: accounts, RequestedAt: c.stretch.Now,
+		Step:        step,
+		Agent:       c.spec.Agent,
+		Dream:       c.spec.Dream,
+		Phase:       string(c.phase),
+		Day:         c.spec.Day,
+		Accounts:    accounts,
+		RequestedAt: c.stretch.Now,
 	}
 }
 
@@ -277,7 +283,14 @@ func (p Ports) event(s Stretch, activityName string, payload event.Payload) even
 // head is the common part of what a dream makes.
 func head(o Spec, phase dream.Phase, kind dream.Kind, step string, sources []string) dream.Head {
 	return dream.Head{
-		ID: o.Dream + "/" + string(phase) + "/" + step, Agent: o.Agent, Kind: kind, At: o.AsOf, State: dream.Live,
-		Taint: dream.FromDream, Dream: o.Dream, Phase: phase, Sources: sources,
+		ID:      o.Dream + "/" + string(phase) + "/" + step,
+		Agent:   o.Agent,
+		Kind:    kind,
+		At:      o.AsOf,
+		State:   dream.Live,
+		Taint:   dream.FromDream,
+		Dream:   o.Dream,
+		Phase:   phase,
+		Sources: sources,
 	}
 }

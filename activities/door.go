@@ -31,7 +31,13 @@ const held = time.Minute
 
 // visit is the wake as a visit, for one that came without an epoch.
 func (w Wake) visit(agent string, now time.Time) presence.Visit {
-	v := presence.Visit{Agent: agent, Client: w.Client, Cause: w.Cause, Now: now, For: w.Hold}
+	v := presence.Visit{
+		Agent:  agent,
+		Client: w.Client,
+		Cause:  w.Cause,
+		Now:    now,
+		For:    w.Hold,
+	}
 	if v.Cause == "" {
 		v.Cause = presence.Operator
 	}
@@ -84,7 +90,13 @@ func (b *DreamRun) Rouse(ctx context.Context, r RouseRequest) (RouseResult, erro
 // notify tells every process; what it does not reach, the fence and the workflow do.
 func (b *DreamRun) notify(ctx context.Context, agent string, w Wake) {
 	if b.WakeBus != nil {
-		_ = b.WakeBus.Publish(ctx, presence.WakeNotice{Agent: agent, Epoch: w.Epoch, Cause: w.Cause, At: w.At, Raised: w.Raised})
+		_ = b.WakeBus.Publish(ctx, presence.WakeNotice{
+			Agent:  agent,
+			Epoch:  w.Epoch,
+			Cause:  w.Cause,
+			At:     w.At,
+			Raised: w.Raised,
+		})
 	}
 }
 

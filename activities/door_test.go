@@ -17,7 +17,13 @@ func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
 	r.ports.Now = func() time.Time { return tonight }
 	ctx := context.Background()
 	visit := func(client string, cause presence.Cause, after time.Duration) {
-		_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: client, Cause: cause, Now: tonight.Add(after), For: time.Minute})
+		_, err := r.store.Arrive(ctx, presence.Visit{
+			Agent:  "a",
+			Client: client,
+			Cause:  cause,
+			Now:    tonight.Add(after),
+			For:    time.Minute,
+		})
 		require.NoError(t, err)
 	}
 	look := func(after time.Duration, asleep bool) LookResult {

@@ -174,8 +174,18 @@ func TestAQuietRuleWakesNobodyAndResolvesWhatWatchesIt(t *testing.T) {
 	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain"}))
 	foretold := func(id, rule string) *dream.Prediction {
 		return &dream.Prediction{
-			Head:  dream.Head{ID: id, Agent: "a1", Kind: dream.KindPrediction, At: night, State: dream.Live},
-			Claim: id, Horizon: night.AddDate(0, 0, 7), Confidence: .6, Status: dream.PredictionOpen, Watch: &dream.Watch{Feed: "chain", Rule: rule, Means: dream.PredictionRight},
+			Head: dream.Head{
+				ID:    id,
+				Agent: "a1",
+				Kind:  dream.KindPrediction,
+				At:    night,
+				State: dream.Live,
+			},
+			Claim:      id,
+			Horizon:    night.AddDate(0, 0, 7),
+			Confidence: .6,
+			Status:     dream.PredictionOpen,
+			Watch:      &dream.Watch{Feed: "chain", Rule: rule, Means: dream.PredictionRight},
 		}
 	}
 	_, err := h.store.Commit(h.ctx, memory.Write{Agent: "a1", Cause: "operator", Add: []dream.Item{foretold("p1", "price"), foretold("p2", "price"), foretold("p3", "gate")}})
@@ -191,7 +201,14 @@ func TestAQuietRuleWakesNobodyAndResolvesWhatWatchesIt(t *testing.T) {
 	require.Equal(t, activities.SoundResult{Resolved: 1}, result, "it is told although it could not be woken")
 	require.Equal(t, dream.PredictionRight, status("p3"))
 
-	quiet := activities.SoundRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: night.Add(time.Minute), What: "price: 100 to 106", Quiet: true}
+	quiet := activities.SoundRequest{
+		Feed:  "chain",
+		Rule:  "price",
+		Kind:  dream.RelativeMove,
+		At:    night.Add(time.Minute),
+		What:  "price: 100 to 106",
+		Quiet: true,
+	}
 	for _, want := range []int{2, 0} {
 		f := probe(h, m)
 		f.Alarms = nil

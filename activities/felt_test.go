@@ -45,7 +45,14 @@ func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
 func (r *rig) keeps(o Spec, s Stretch, cycle int, pleasure float64) string {
 	r.t.Helper()
 	lived := &dream.Episode{
-		Head:    dream.Head{ID: fragmentStep(cycle, 9), Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    fragmentStep(cycle, 9),
+			Agent: "a",
+			Kind:  dream.KindEpisode,
+			At:    tonight.Add(-time.Hour),
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: fragmentStep(cycle, 9), Affect: mood.PAD{Pleasure: pleasure},
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{lived}})
@@ -75,9 +82,21 @@ func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *test
 		kept := []string{r.keeps(o, s, 1, 1)}
 		r.marks(s, 1)
 		if woken {
-			_, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute})
+			_, err := r.store.Arrive(context.Background(), presence.Visit{
+				Agent:  "a",
+				Client: "guest",
+				Cause:  presence.Connect,
+				Now:    tonight,
+				For:    time.Minute,
+			})
 			require.NoError(t, err)
-			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, Cycle: 2, TTL: time.Hour})
+			o, s = r.putDown(s, PauseRequest{
+				Stretch: s,
+				Number:  1,
+				Phase:   dream.Onset,
+				Cycle:   2,
+				TTL:     time.Hour,
+			})
 			lain := r.beginAgain(o, s)
 			require.Empty(t, lain.Refused, lain.Reason)
 			s.Epoch = lain.Epoch
@@ -125,9 +144,21 @@ func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
 					r.marks(s, cycle)
 				}
 			}
-			_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: c.cause, Now: tonight, For: time.Minute})
+			_, err := r.store.Arrive(ctx, presence.Visit{
+				Agent:  "a",
+				Client: "guest",
+				Cause:  c.cause,
+				Now:    tonight,
+				For:    time.Minute,
+			})
 			require.NoError(t, err)
-			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
+			o, s = r.putDown(s, PauseRequest{
+				Stretch: s,
+				Number:  1,
+				Phase:   c.phase,
+				Cycle:   2,
+				TTL:     time.Hour,
+			})
 			require.Equal(t, c.felt, r.nightOf(s).Connected)
 			r.affect(-.5)
 			lain := r.beginAgain(o, s)
@@ -156,7 +187,13 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 		s := r.begin(o)
 		r.keeps(o, s, 1, 1)
 		r.marks(s, 1)
-		visit := presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute}
+		visit := presence.Visit{
+			Agent:  "a",
+			Client: "guest",
+			Cause:  presence.Connect,
+			Now:    tonight,
+			For:    time.Minute,
+		}
 		_, err := r.store.Arrive(ctx, visit)
 		require.NoError(t, err)
 		if again {
@@ -165,7 +202,13 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, later.Raised)
 		}
-		_, err = r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.NREM, Cycle: 1, TTL: time.Hour})
+		_, err = r.dreamRun().Pause(ctx, PauseRequest{
+			Stretch: s,
+			Number:  1,
+			Phase:   dream.NREM,
+			Cycle:   1,
+			TTL:     time.Hour,
+		})
 		require.NoError(t, err)
 		var result event.DreamInterrupted
 		require.Equal(t, 1, r.count(result.EventType(), &result))

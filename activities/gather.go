@@ -118,7 +118,11 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 	fitting := hypnagogia.Fit(ranked, o.window(spec)-outside(world))
 	shuffled := hypnagogia.Shuffle(fitting, spec.Knobs.Shuffle, hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
 	g := gathering{Result: GatherResult{
-		Cycle: r.Cycle, Bias: feels.Bias(), Affect: feels, Selected: len(pieces), Shown: len(shuffled),
+		Cycle:    r.Cycle,
+		Bias:     feels.Bias(),
+		Affect:   feels,
+		Selected: len(pieces),
+		Shown:    len(shuffled),
 	}}
 	if g.Result.Bare, err = o.bare(ctx, spec, shuffled); err != nil {
 		return GatherResult{}, toApplicationError(err)
@@ -191,9 +195,28 @@ func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 	k, until := o.Knobs, o.AsOf.Add(1)
 	episodes := []dream.Kind{dream.KindEpisode}
 	queries := []memory.Query{
-		{Agent: o.Agent, Kinds: episodes, Order: memory.Newest, Limit: k.Recent, Until: until},
-		{Agent: o.Agent, Kinds: episodes, Order: memory.MostSalient, SalientFrom: k.SalientAbove, Limit: k.Salient, Until: until},
-		{Agent: o.Agent, Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: k.Decaying, Until: until},
+		{
+			Agent: o.Agent,
+			Kinds: episodes,
+			Order: memory.Newest,
+			Limit: k.Recent,
+			Until: until,
+		},
+		{
+			Agent:       o.Agent,
+			Kinds:       episodes,
+			Order:       memory.MostSalient,
+			SalientFrom: k.SalientAbove,
+			Limit:       k.Salient,
+			Until:       until,
+		},
+		{
+			Agent: o.Agent,
+			Kinds: []dream.Kind{dream.KindSemantic},
+			Order: memory.SoonestDue,
+			Limit: k.Decaying,
+			Until: until,
+		},
 	}
 	var chosen []dream.Item
 	seen := map[string]dream.Item{}

@@ -118,8 +118,19 @@ func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error
 	}
 	answers, err := f.ask(ctx, r.Stretch, spec, AtEntry, "hooks/entry", func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
 		veto, err := h.Entry(ctx, HookEntry{
-			Agent: spec.Handle, Dream: spec.Dream, Tier: spec.Tier, AsOf: spec.AsOf, Budget: spec.Budget, Onset: r.Onset, Remaining: r.Remaining,
-			Behaviour: spec.Behaviour, Depths: depthTable(), Cycles: r.Cycles, Affect: r.Gathered.Affect, Bias: r.Gathered.Bias, Memories: r.Gathered.Shown,
+			Agent:     spec.Handle,
+			Dream:     spec.Dream,
+			Tier:      spec.Tier,
+			AsOf:      spec.AsOf,
+			Budget:    spec.Budget,
+			Onset:     r.Onset,
+			Remaining: r.Remaining,
+			Behaviour: spec.Behaviour,
+			Depths:    depthTable(),
+			Cycles:    r.Cycles,
+			Affect:    r.Gathered.Affect,
+			Bias:      r.Gathered.Bias,
+			Memories:  r.Gathered.Shown,
 		})
 		return answered{Veto: veto}, err
 	})
@@ -201,8 +212,14 @@ func captured(fragments []*dream.Fragment, text bool) []Captured {
 	shown := make([]Captured, len(fragments))
 	for i, f := range fragments {
 		shown[i] = Captured{
-			ID: f.ID, Stage: f.Stage, Novelty: f.Verdict.Novelty, Composite: f.Verdict.Composite, Confidence: f.Confidence,
-			Sources: slices.Clone(f.Sources), Taint: f.Taint, Model: f.Settings.Model,
+			ID:         f.ID,
+			Stage:      f.Stage,
+			Novelty:    f.Verdict.Novelty,
+			Composite:  f.Verdict.Composite,
+			Confidence: f.Confidence,
+			Sources:    slices.Clone(f.Sources),
+			Taint:      f.Taint,
+			Model:      f.Settings.Model,
 		}
 		if text {
 			shown[i].Text = f.Content
@@ -224,7 +241,13 @@ type ExitRequest struct {
 // Leave tells every hook of the exit. Nobody waits for its answer; who did not hear is noted in an event.
 func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
 	x := HookExit{
-		Agent: r.Handle, Dream: r.Dream, Outcome: r.Ending.Outcome, Reason: r.Ending.Reason, Budget: r.Budget, Spent: r.Cost.Spent, Phases: r.Cost.Tallies,
+		Agent:   r.Handle,
+		Dream:   r.Dream,
+		Outcome: r.Ending.Outcome,
+		Reason:  r.Ending.Reason,
+		Budget:  r.Budget,
+		Spent:   r.Cost.Spent,
+		Phases:  r.Cost.Tallies,
 	}
 	if err := f.count(ctx, r.Stretch, &x); err != nil {
 		return toApplicationError(err)

@@ -89,7 +89,13 @@ func TestAHookOfTheEntryMayVetoAndIsShownWhatItMayNotChange(t *testing.T) {
 	w := &warden{veto: "the day has been long"}
 	r, f, s := guarded(t, Hooks{"night-watch": w, "other": &warden{}}, ruleOf("other", SilentAllow), ruleOf("night-watch", SilentAllow))
 	for range 2 { // done again it asks nobody again
-		result, err := f.Enter(context.Background(), EntryRequest{Stretch: s, Onset: 70, Remaining: 900, Cycles: 3, Gathered: GatherResult{Shown: 12}})
+		result, err := f.Enter(context.Background(), EntryRequest{
+			Stretch:   s,
+			Onset:     70,
+			Remaining: 900,
+			Cycles:    3,
+			Gathered:  GatherResult{Shown: 12},
+		})
 		require.NoError(t, err)
 		require.Equal(t, "night-watch", result.Scope)
 		require.Equal(t, "the day has been long", result.Reason)
@@ -136,8 +142,13 @@ func (r *rig) caught(s Stretch, texts ...string) []string {
 	w := memory.Write{Agent: "a", Cause: s.Dream, Fence: s.fence()}
 	for i, text := range texts {
 		w.Add = append(w.Add, &dream.Fragment{
-			Head:    head(r.spec(1, tonight), dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil),
-			Content: text, Cycle: 1, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Verdict: dream.Verdict{Composite: .4},
+			Head:       head(r.spec(1, tonight), dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil),
+			Content:    text,
+			Cycle:      1,
+			Stage:      dream.Peak,
+			Confidence: .15,
+			Status:     dream.FragmentRaw,
+			Verdict:    dream.Verdict{Composite: .4},
 		})
 	}
 	_, err := r.store.Commit(context.Background(), w)

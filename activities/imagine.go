@@ -99,9 +99,19 @@ func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dr
 // imagine buys one scenario and keeps it, with the prediction it makes.
 func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *dream.Scenario, text prompt.Text) (StepResult, error) {
 	c := call{
-		spec: spec, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: fmt.Sprintf("%s-%d", s.Operation, r.Turn),
-		role: dream.Imaginer, temperature: r.Temperature, minP: true, text: text, behind: s.Sources, tokens: spec.Knobs.AnswerTokens,
-		seed: seedOf(spec, dream.REM, 0, r.Turn),
+		spec:        spec,
+		phase:       dream.REM,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        fmt.Sprintf("%s-%d", s.Operation, r.Turn),
+		role:        dream.Imaginer,
+		temperature: r.Temperature,
+		minP:        true,
+		text:        text,
+		behind:      s.Sources,
+		tokens:      spec.Knobs.AnswerTokens,
+		seed:        seedOf(spec, dream.REM, 0, r.Turn),
 	}
 	var answer scenario
 	_, done, err := m.askFor(ctx, c, &answer)

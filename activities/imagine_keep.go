@@ -45,7 +45,12 @@ func (m *Imagination) settle(ctx context.Context, stretch Stretch, all []*dream.
 	for _, s := range ranked(all) {
 		w.Change = append(w.Change, s)
 		w.Events = append(w.Events, m.event(stretch, strings.TrimPrefix(s.ID, stretch.Dream+"/"), event.ScenarioImagined{
-			Scenario: s.ID, Score: s.Score, Kept: s.Kept, Synthetic: s.Synthetic, Operation: s.Operation, Parents: s.Parents,
+			Scenario:  s.ID,
+			Score:     s.Score,
+			Kept:      s.Kept,
+			Synthetic: s.Synthetic,
+			Operation: s.Operation,
+			Parents:   s.Parents,
 		}))
 		made = append(made, Made{ID: s.ID, Score: s.Score, Kept: s.Kept})
 		if !s.Kept {

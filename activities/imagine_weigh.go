@@ -111,8 +111,16 @@ const shownKnown = 4
 // score fills in the scores: the model's, or, where its numbers mean nothing, what is measured.
 func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec, existing, fresh []*dream.Scenario) (Done, error) {
 	c := call{
-		spec: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: weighStep(r.Cycle), role: dream.Observer, temperature: r.Temperature,
-		tokens: weighTokens(order.Knobs, len(fresh)), seed: seedOf(order, dream.REM, 1, max(0, r.Cycle-1)),
+		spec:        order,
+		phase:       dream.REM,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        weighStep(r.Cycle),
+		role:        dream.Observer,
+		temperature: r.Temperature,
+		tokens:      weighTokens(order.Knobs, len(fresh)),
+		seed:        seedOf(order, dream.REM, 1, max(0, r.Cycle-1)),
 	}
 	spec, err := m.Catalog.Lookup(order.Models[dream.Observer])
 	if err != nil {

@@ -62,8 +62,18 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
 	}
 	c := call{
-		spec: spec, phase: dream.Integration, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "consolidate", role: dream.Integrator, temperature: r.Temperature,
-		text: prompt.Consolidate(view), behind: behind, tokens: spec.Knobs.AnswerTokens, seed: seedOf(spec, dream.Integration, 0, 0),
+		spec:        spec,
+		phase:       dream.Integration,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        "consolidate",
+		role:        dream.Integrator,
+		temperature: r.Temperature,
+		text:        prompt.Consolidate(view),
+		behind:      behind,
+		tokens:      spec.Knobs.AnswerTokens,
+		seed:        seedOf(spec, dream.Integration, 0, 0),
 	}
 	var answer hypotheses
 	_, done, err := g.askFor(ctx, c, &answer)

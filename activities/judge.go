@@ -96,15 +96,27 @@ func (o *Onset) caught(ctx context.Context, spec Spec, r StepRequest, turn int, 
 		return nil, nil, err
 	}
 	return &dream.Fragment{
-		Head:    head(spec, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, turn), nil),
-		Content: answer.text, Tone: r.Tone, Cycle: r.Cycle, Stage: cmp.Or(r.Stage, dream.Peak), Settings: answer.settings,
+		Head:     head(spec, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, turn), nil),
+		Content:  answer.text,
+		Tone:     r.Tone,
+		Cycle:    r.Cycle,
+		Stage:    cmp.Or(r.Stage, dream.Peak),
+		Settings: answer.settings,
 	}, answer.logProb, nil
 }
 
 func (o *Onset) judging(spec Spec, r StepRequest, step string, throw, tokens int) call {
 	return call{
-		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: step, role: dream.Observer,
-		temperature: spec.Knobs.ObserverTemperature, seed: seedOf(spec, dream.Onset, r.Cycle, throw), tokens: tokens,
+		spec:        spec,
+		phase:       dream.Onset,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        step,
+		role:        dream.Observer,
+		temperature: spec.Knobs.ObserverTemperature,
+		seed:        seedOf(spec, dream.Onset, r.Cycle, throw),
+		tokens:      tokens,
 	}
 }
 
@@ -149,7 +161,13 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h judgedThou
 	}
 	c.temperature = r.Temperature
 	c.behind = append([]string{}, h.f.Sources...)
-	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: h.f.Content, Near: prompt.Lines("m", existing...), Playbook: rules})
+	c.text = prompt.Judge(prompt.Judging{
+		Self:     self,
+		Theme:    theme,
+		Text:     h.f.Content,
+		Near:     prompt.Lines("m", existing...),
+		Playbook: rules,
+	})
 	var answer judgement
 	paid, done, err := o.askFor(ctx, c, &answer)
 	if err != nil || done.End == EndCap || done.Interrupted() {
@@ -221,7 +239,11 @@ func (o *Onset) verdictEvent(s Stretch, f *dream.Fragment) event.Event {
 		return o.event(s, activityName, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
 	}
 	return o.event(s, activityName, event.FragmentCaptured{
-		Fragment: f.ID, Novelty: f.Verdict.Novelty, Distance: f.Verdict.DistanceMemory, Composite: f.Verdict.Composite, Tone: f.Tone,
+		Fragment:  f.ID,
+		Novelty:   f.Verdict.Novelty,
+		Distance:  f.Verdict.DistanceMemory,
+		Composite: f.Verdict.Composite,
+		Tone:      f.Tone,
 	})
 }
 
@@ -233,7 +255,14 @@ func (o *Onset) firedEvent(s Stretch, f *dream.Fragment) *event.Event {
 	}
 	m := p.Marker
 	e := o.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.SomaticMarkerFired{
-		Marker: m.Marker, Fragment: f.ID, Cosine: m.Cosine, Threshold: m.Threshold, Strength: m.Strength, Valence: m.Valence, Count: m.Count, Boost: m.Boost,
+		Marker:    m.Marker,
+		Fragment:  f.ID,
+		Cosine:    m.Cosine,
+		Threshold: m.Threshold,
+		Strength:  m.Strength,
+		Valence:   m.Valence,
+		Count:     m.Count,
+		Boost:     m.Boost,
 	})
 	return &e
 }

@@ -54,8 +54,18 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 	}
 	lines := prompt.Lines("r", texts...)
 	c := call{
-		spec: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "last-look", role: dream.Replayer, temperature: r.Temperature, text: prompt.LastLook(self, lines), behind: behind,
-		tokens: order.Knobs.AnswerTokens + 40*len(entries), seed: seedOf(order, dream.NREM, 0, 50),
+		spec:        order,
+		phase:       dream.NREM,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        "last-look",
+		role:        dream.Replayer,
+		temperature: r.Temperature,
+		text:        prompt.LastLook(self, lines),
+		behind:      behind,
+		tokens:      order.Knobs.AnswerTokens + 40*len(entries),
+		seed:        seedOf(order, dream.NREM, 0, 50),
 	}
 	var answer gists
 	spec, err := n.Catalog.Lookup(order.Models[dream.Replayer])
@@ -121,7 +131,11 @@ func (n *Replay) fading(ctx context.Context, o Spec, s Stretch, volatility float
 // entries is live knowledge, soonest due first.
 func (n *Replay) entries(ctx context.Context, o Spec) ([]*dream.Semantic, error) {
 	items, err := n.Memory.Find(ctx, memory.Query{
-		Agent: o.Agent, Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: fadingPool, Until: o.AsOf.Add(1),
+		Agent: o.Agent,
+		Kinds: []dream.Kind{dream.KindSemantic},
+		Order: memory.SoonestDue,
+		Limit: fadingPool,
+		Until: o.AsOf.Add(1),
 	})
 	return memory.As[*dream.Semantic](items), err
 }

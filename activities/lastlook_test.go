@@ -21,7 +21,14 @@ func (r *rig) knows(n int, taint dream.Taint) {
 	for i := range n {
 		at := tonight.Add(-4000 * time.Hour)
 		w.Add = append(w.Add, &dream.Semantic{
-			Head:    dream.Head{ID: fmt.Sprintf("k%02d", i), Agent: "a", Kind: dream.KindSemantic, At: at, State: dream.Live, Taint: taint},
+			Head: dream.Head{
+				ID:    fmt.Sprintf("k%02d", i),
+				Agent: "a",
+				Kind:  dream.KindSemantic,
+				At:    at,
+				State: dream.Live,
+				Taint: taint,
+			},
 			Content: fmt.Sprintf("the keeper of the lighthouse likes soup and also %c", 'a'+i%26), Strength: .5,
 			Due: tonight.Add(time.Duration(i-100) * time.Hour),
 		})

@@ -16,7 +16,15 @@ import (
 // keepLate keeps one more snapshot of a sitting.
 func (r *rig) keepLate(s Stretch, key string) {
 	r.t.Helper()
-	body, err := json.Marshal(snapshot{Step: key, Phase: dream.Onset, Partial: telling, Drawn: 2, Began: tonight, Stopped: tonight, Epoch: s.Epoch})
+	body, err := json.Marshal(snapshot{
+		Step:    key,
+		Phase:   dream.Onset,
+		Partial: telling,
+		Drawn:   2,
+		Began:   tonight,
+		Stopped: tonight,
+		Epoch:   s.Epoch,
+	})
 	require.NoError(r.t, err)
 	_, err = r.store.PutNote(context.Background(), "a", s.fence(), memory.LateNote+key, body)
 	require.NoError(r.t, err)
@@ -61,13 +69,26 @@ func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterStretch(t *testing.T) {
 	require.NoError(t, err)
 	spec, err := r.dreamRun().spec(ctx, s)
 	require.NoError(t, err)
-	lain, err := r.dreamRun().LieDown(ctx, BeginRequest{Spec: spec, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
+	lain, err := r.dreamRun().LieDown(ctx, BeginRequest{
+		Spec:     spec,
+		Workflow: s.Dream,
+		Run:      s.Run,
+		Stretch:  2,
+		Now:      tonight,
+	})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
 	r.keepLate(s, "late") // of the first sitting
 	second := request
 	second.Epoch, second.Number = lain.Epoch, 2
-	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute, Lock: time.Second})
+	_, err = r.store.Arrive(ctx, presence.Visit{
+		Agent:  "a",
+		Client: "guest",
+		Cause:  presence.Connect,
+		Now:    tonight,
+		For:    time.Minute,
+		Lock:   time.Second,
+	})
 	require.NoError(t, err)
 	_, err = r.dreamRun().Pause(ctx, second)
 	require.NoError(t, err)

@@ -27,8 +27,16 @@ func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text pr
 		Words: seedWords(spec, r, text.Lines, 2*spec.Knobs.Partials), Scenes: scenes, Count: spec.Knobs.Partials,
 	}
 	c := call{
-		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: scrapsStep(r.Cycle), role: dream.Generator,
-		behind: append(append([]string{}, behind...), sources...), minP: true, logProbs: true,
+		spec:        spec,
+		phase:       dream.Onset,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        scrapsStep(r.Cycle),
+		role:        dream.Generator,
+		behind:      append(append([]string{}, behind...), sources...),
+		minP:        true,
+		logProbs:    true,
 		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature),
 	}
 	if spec.Loosening[dream.Generator] == dream.TwoPhase {
@@ -95,7 +103,14 @@ type partial struct {
 // halted at the same number of visible tokens. heat is what the workflow asked for.
 func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, temperature float64) (partial, error) {
 	way := order.Loosening[dream.Generator]
-	c := call{spec: order, phase: dream.Onset, step: partialStep(cycle, turn), role: dream.Generator, temperature: hypnagogia.Warmth(way, temperature), minP: true}
+	c := call{
+		spec:        order,
+		phase:       dream.Onset,
+		step:        partialStep(cycle, turn),
+		role:        dream.Generator,
+		temperature: hypnagogia.Warmth(way, temperature),
+		minP:        true,
+	}
 	if hypnagogia.Verbal(way) {
 		c.step = ideasStep(cycle)
 	}

@@ -60,8 +60,14 @@ func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
 		}
 		sum := sha256.Sum256([]byte(m.Sources[0]))
 		m.Head = dream.Head{
-			ID: o.Dream + "/marker/" + hex.EncodeToString(sum[:4]), Agent: o.Agent, Kind: dream.KindMarker, At: o.AsOf, State: dream.Live,
-			Taint: dream.FromDream, Dream: o.Dream, Sources: m.Sources,
+			ID:      o.Dream + "/marker/" + hex.EncodeToString(sum[:4]),
+			Agent:   o.Agent,
+			Kind:    dream.KindMarker,
+			At:      o.AsOf,
+			State:   dream.Live,
+			Taint:   dream.FromDream,
+			Dream:   o.Dream,
+			Sources: m.Sources,
 		}
 		w.Add = append(w.Add, m)
 	}

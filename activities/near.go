@@ -57,7 +57,13 @@ const (
 // nearest are the items nearest to a text that were known at the night's now, the nearest first, with their cosines by id.
 func (p Ports) nearest(ctx context.Context, o Spec, v memory.Vector, kinds ...dream.Kind) ([]dream.Item, map[string]float64, error) {
 	for most := neighbours; ; most *= neighbours {
-		hits, err := p.Memory.Near(ctx, memory.Near{Agent: o.Agent, Space: v.Space, V: v.V, Limit: most, Filter: memory.Filter{Kinds: kinds}})
+		hits, err := p.Memory.Near(ctx, memory.Near{
+			Agent:  o.Agent,
+			Space:  v.Space,
+			V:      v.V,
+			Limit:  most,
+			Filter: memory.Filter{Kinds: kinds},
+		})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -103,7 +109,11 @@ func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 		return nil, err
 	}
 	items, err := p.Memory.Find(ctx, memory.Query{
-		Agent: s.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore, Limit: rules, Until: o.AsOf.Add(1),
+		Agent: s.Agent,
+		Kinds: []dream.Kind{dream.KindPlaybook},
+		Order: memory.HighestScore,
+		Limit: rules,
+		Until: o.AsOf.Add(1),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the playbook: %w", err)

@@ -26,8 +26,22 @@ func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
 	_, err = r.store.Commit(ctx, memory.Write{
 		Agent: "a", Cause: "talk",
 		Add: []dream.Item{
-			&dream.Episode{Head: dream.Head{ID: "later", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(time.Hour), State: dream.Live, Taint: dream.FromHuman}, Content: thought},
-			&dream.Playbook{Head: dream.Head{ID: "rule", Agent: "a", Kind: dream.KindPlaybook, At: tonight.Add(time.Hour), State: dream.Live, Taint: dream.FromHuman}, Content: thought},
+			&dream.Episode{Head: dream.Head{
+				ID:    "later",
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    tonight.Add(time.Hour),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			}, Content: thought},
+			&dream.Playbook{Head: dream.Head{
+				ID:    "rule",
+				Agent: "a",
+				Kind:  dream.KindPlaybook,
+				At:    tonight.Add(time.Hour),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			}, Content: thought},
 		},
 		Vectors: []memory.Vector{{Item: "later", Space: space, V: vectorOf(thought)}, {Item: "rule", Space: space, V: vectorOf(thought)}},
 	})
@@ -46,7 +60,16 @@ func TestAMarkerThatWasLearnedAfterTheNightIsNotFeltInIt(t *testing.T) {
 	r.begin(o)
 	for id, at := range map[string]time.Time{"now": tonight, "later": tonight.Add(time.Hour)} {
 		_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Marker{
-			Head:     dream.Head{ID: id, Agent: "a", Kind: dream.KindMarker, At: at, State: dream.Live, Taint: dream.FromDream, Dream: "dream/a/0009", Sources: []string{"e1"}},
+			Head: dream.Head{
+				ID:      id,
+				Agent:   "a",
+				Kind:    dream.KindMarker,
+				At:      at,
+				State:   dream.Live,
+				Taint:   dream.FromDream,
+				Dream:   "dream/a/0009",
+				Sources: []string{"e1"},
+			},
 			Strength: .9, Valence: dream.CameOutBadly, Count: 1,
 		}}})
 		require.NoError(t, err)

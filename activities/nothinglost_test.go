@@ -34,7 +34,14 @@ type simulatedAgent struct {
 func (l *simulatedAgent) fact(kind dream.Kind, taint dream.Taint, age time.Duration) {
 	l.number++
 	f := statedFact{fmt.Sprintf("f%03d", l.number), factText(l.number)}
-	h := dream.Head{ID: f.id, Agent: "a", Kind: kind, At: l.at.Add(-age), State: dream.Live, Taint: taint}
+	h := dream.Head{
+		ID:    f.id,
+		Agent: "a",
+		Kind:  kind,
+		At:    l.at.Add(-age),
+		State: dream.Live,
+		Taint: taint,
+	}
 	var item dream.Item = &dream.Episode{Head: h, Content: f.text, Salience: .5}
 	if kind == dream.KindSemantic {
 		item = &dream.Semantic{Head: h, Content: f.text, Strength: .5, Due: h.At.Add(time.Hour)}
@@ -53,8 +60,19 @@ func (l *simulatedAgent) talk(n int) {
 		f := statedFact{fmt.Sprintf("f%03d", l.number), factText(l.number)}
 		at := l.at.Add(time.Duration(i) * time.Second)
 		l.commit("talk", &dream.Episode{
-			Head:    dream.Head{ID: f.id, Agent: "a", Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman},
-			Content: f.text, Salience: .5, Session: session, Origin: owner, Speaker: "anna",
+			Head: dream.Head{
+				ID:    f.id,
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    at,
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
+			Content:  f.text,
+			Salience: .5,
+			Session:  session,
+			Origin:   owner,
+			Speaker:  "anna",
 		})
 		l.facts = append(l.facts, f)
 	}

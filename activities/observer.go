@@ -66,8 +66,13 @@ func (p Ports) beginWatch(ctx context.Context, o Spec, s Stretch) ([]byte, error
 	}
 	if len(w.Bias.Alarms) > 0 {
 		e := event.New(fmt.Sprintf("observer/%s/%d", w.Judge, w.Bias.Blocks), s.Agent, s.Dream, p.now(s), event.ObserverDrifted{
-			Judge: w.Judge, Outcomes: w.Bias.Outcomes, Factor: w.Bias.Factor, Requested: w.Bias.Requested, Drift: w.Bias.Drift,
-			Validated: w.Bias.Validated, Alarms: w.Bias.Alarms,
+			Judge:     w.Judge,
+			Outcomes:  w.Bias.Outcomes,
+			Factor:    w.Bias.Factor,
+			Requested: w.Bias.Requested,
+			Drift:     w.Bias.Drift,
+			Validated: w.Bias.Validated,
+			Alarms:    w.Bias.Alarms,
 		})
 		if err := p.write(ctx, s, memory.Write{Events: []event.Event{e}}); err != nil {
 			return nil, err

@@ -195,7 +195,14 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	r.live(12)
 	storm := func(id, text string, affect mood.PAD, outcome string) {
 		_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{&dream.Episode{
-			Head:    dream.Head{ID: id, Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+			Head: dream.Head{
+				ID:    id,
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    tonight.Add(-time.Hour),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
 			Content: text, Outcome: outcome, Affect: affect, Salience: .9,
 		}}, Vectors: []memory.Vector{{Item: id, Space: space, V: vectorOf(text)}}})
 		require.NoError(t, err)
@@ -251,7 +258,14 @@ func TestWhatHasNoPlaceTeachesNothingYet(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{&dream.Episode{
-		Head:    dream.Head{ID: "e", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    "e",
+			Agent: "a",
+			Kind:  dream.KindEpisode,
+			At:    tonight.Add(-time.Hour),
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: "the mast broke", Outcome: "it broke", Affect: mood.PAD{Pleasure: -1}, Salience: .9,
 	}}})
 	require.NoError(t, err)
@@ -272,12 +286,31 @@ func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	resolved := tonight.Add(-time.Hour)
 	outcome := func(i int, judge string, whole float64, status string) {
 		f := &dream.Fragment{
-			Head:    dream.Head{ID: fmt.Sprintf("f%s%d", judge, i), Agent: "a", Kind: dream.KindFragment, At: tonight.Add(-9 * time.Hour), State: dream.Live, Taint: dream.FromDream},
+			Head: dream.Head{
+				ID:    fmt.Sprintf("f%s%d", judge, i),
+				Agent: "a",
+				Kind:  dream.KindFragment,
+				At:    tonight.Add(-9 * time.Hour),
+				State: dream.Live,
+				Taint: dream.FromDream,
+			},
 			Content: "x", Status: dream.FragmentSelected, Verdict: dream.Verdict{Judge: judge, Composite: .9, Parts: &dream.Parts{Whole: whole}},
 		}
 		w.Add = append(w.Add, f, &dream.Prediction{
-			Head:  dream.Head{ID: f.ID + "/p", Agent: "a", Kind: dream.KindPrediction, At: tonight.Add(-9 * time.Hour), State: dream.Live, Taint: dream.FromDream},
-			Claim: "c", Criterion: "c", Source: dream.Creative, Fragment: f.ID, Status: status, ResolvedAt: &resolved,
+			Head: dream.Head{
+				ID:    f.ID + "/p",
+				Agent: "a",
+				Kind:  dream.KindPrediction,
+				At:    tonight.Add(-9 * time.Hour),
+				State: dream.Live,
+				Taint: dream.FromDream,
+			},
+			Claim:      "c",
+			Criterion:  "c",
+			Source:     dream.Creative,
+			Fragment:   f.ID,
+			Status:     status,
+			ResolvedAt: &resolved,
 		})
 	}
 	for i := range 50 {

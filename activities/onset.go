@@ -70,7 +70,13 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil || len(items) == 0 {
 		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
 	}
-	c := call{spec: spec, phase: cmp.Or(r.Phase, dream.Onset), limit: r.Limit, tone: r.Tone, stretch: r.Stretch}
+	c := call{
+		spec:    spec,
+		phase:   cmp.Or(r.Phase, dream.Onset),
+		limit:   r.Limit,
+		tone:    r.Tone,
+		stretch: r.Stretch,
+	}
 	vectors, done, err := o.place(ctx, c, fmt.Sprintf("place-%d", r.Turn), items)
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, toApplicationError(err)
@@ -150,8 +156,19 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		return StepResult{}, toApplicationError(err)
 	}
 	c := call{
-		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
-		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature), minP: true, seed: seedOf(spec, dream.Onset, 0, 0), tokens: spec.Knobs.AnswerTokens,
+		spec:        spec,
+		phase:       dream.Onset,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        "induction",
+		role:        dream.Generator,
+		text:        prompt.Induce(text),
+		behind:      behind,
+		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature),
+		minP:        true,
+		seed:        seedOf(spec, dream.Onset, 0, 0),
+		tokens:      spec.Knobs.AnswerTokens,
 	}
 	var answer inducedFragments
 	paid, done, err := o.askFor(ctx, c, &answer)
@@ -191,9 +208,19 @@ func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) 
 
 func (o *Onset) partialCall(spec Spec, r StepRequest, text prompt.Onset) call {
 	return call{
-		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
-		text: prompt.Partial(text, seedWords(spec, r, text.Lines, 3)), logProbs: true,
-		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature), minP: true, seed: seedOf(spec, dream.Onset, r.Cycle, r.Turn), tokens: spec.Knobs.PartialTokens,
+		spec:        spec,
+		phase:       dream.Onset,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        partialStep(r.Cycle, r.Turn),
+		role:        dream.Generator,
+		text:        prompt.Partial(text, seedWords(spec, r, text.Lines, 3)),
+		logProbs:    true,
+		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature),
+		minP:        true,
+		seed:        seedOf(spec, dream.Onset, r.Cycle, r.Turn),
+		tokens:      spec.Knobs.PartialTokens,
 	}
 }
 

@@ -162,9 +162,23 @@ func (o Spec) Validate() error {
 // Record is the record of the order's night before it has begun.
 func (o Spec) Record(theme string, feeling dream.Affect, now time.Time) *dream.Record {
 	n := &dream.Record{
-		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindRecord, At: now.UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
-		Workflow: o.Dream, Tier: o.Tier, Theme: theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,
-		Paid: !o.Free, Redreams: o.Redreams,
+		Head: dream.Head{
+			ID:    o.Dream,
+			Agent: o.Agent,
+			Kind:  dream.KindRecord,
+			At:    now.UTC(),
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: o.Dream,
+		},
+		Workflow: o.Dream,
+		Tier:     o.Tier,
+		Theme:    theme,
+		Seed:     o.Seed,
+		AsOf:     o.AsOf,
+		Budget:   o.Budget,
+		Paid:     !o.Free,
+		Redreams: o.Redreams,
 	}
 	n.Affect(feeling, o.AsOf)
 	if o.Review.Holds() {

@@ -176,10 +176,21 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 
 	times := r.times(result.Wake, now)
 	told := event.DreamInterrupted{
-		Cause: string(result.Wake.Cause), Epoch: result.Wake.Epoch, Stretch: r.Number, Phase: r.Phase, Cycle: r.Cycle,
-		Light: r.Light, Forced: r.Forced, Receipt: milliseconds(times.Receipt), Stop: milliseconds(times.Stop),
-		Preserve: milliseconds(times.Preserve), Switch: milliseconds(times.Switch), Partials: j.partials, Significance: j.significance,
-		Until: result.Until.UTC(), DeltaUnknown: !found,
+		Cause:        string(result.Wake.Cause),
+		Epoch:        result.Wake.Epoch,
+		Stretch:      r.Number,
+		Phase:        r.Phase,
+		Cycle:        r.Cycle,
+		Light:        r.Light,
+		Forced:       r.Forced,
+		Receipt:      milliseconds(times.Receipt),
+		Stop:         milliseconds(times.Stop),
+		Preserve:     milliseconds(times.Preserve),
+		Switch:       milliseconds(times.Switch),
+		Partials:     j.partials,
+		Significance: j.significance,
+		Until:        result.Until.UTC(),
+		DeltaUnknown: !found,
 	}
 	if found && moved {
 		told.Delta = last.Delta

@@ -28,14 +28,34 @@ func (r *rig) woken(n int, ttl time.Duration, words ...string) (Stretch, PauseRe
 	o.ResumeTTL = ttl
 	s := r.begin(o)
 	for i, text := range words {
-		body, err := json.Marshal(snapshot{Step: string(rune('a' + i)), Phase: dream.Onset, Partial: text, Drawn: 2, Began: tonight, Stopped: tonight.Add(time.Second)})
+		body, err := json.Marshal(snapshot{
+			Step:    string(rune('a' + i)),
+			Phase:   dream.Onset,
+			Partial: text,
+			Drawn:   2,
+			Began:   tonight,
+			Stopped: tonight.Add(time.Second),
+		})
 		require.NoError(r.t, err)
 		_, err = r.store.PutNote(ctx, "a", s.fence(), memory.LateNote+string(rune('a'+i)), body)
 		require.NoError(r.t, err)
 	}
-	_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute, Lock: time.Second})
+	_, err := r.store.Arrive(ctx, presence.Visit{
+		Agent:  "a",
+		Client: "guest",
+		Cause:  presence.Connect,
+		Now:    tonight,
+		For:    time.Minute,
+		Lock:   time.Second,
+	})
 	require.NoError(r.t, err)
-	return s, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: ttl, Tallies: []dream.Tally{{Phase: dream.Onset, State: stillRunning}}}
+	return s, PauseRequest{
+		Stretch: s,
+		Number:  1,
+		Phase:   dream.Onset,
+		TTL:     ttl,
+		Tallies: []dream.Tally{{Phase: dream.Onset, State: stillRunning}},
+	}
 }
 
 func (r *rig) count(kind string, into any) int {
@@ -65,7 +85,13 @@ func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 	ctx := context.Background()
 	s, request := r.woken(1, time.Hour, "nothing much", telling, telling+" And then again, differently: "+telling)
 	at := tonight
-	request.Cuts = []Cut{{At: at, Raised: at.Add(2 * time.Millisecond), Heard: at.Add(3 * time.Millisecond), Stopped: at.Add(5 * time.Millisecond), Saved: at.Add(9 * time.Millisecond)}}
+	request.Cuts = []Cut{{
+		At:      at,
+		Raised:  at.Add(2 * time.Millisecond),
+		Heard:   at.Add(3 * time.Millisecond),
+		Stopped: at.Add(5 * time.Millisecond),
+		Saved:   at.Add(9 * time.Millisecond),
+	}}
 	for range 2 {
 		paused, err := r.dreamRun().Pause(ctx, request)
 		require.NoError(t, err)
@@ -170,8 +196,21 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	require.NoError(t, err)
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
-	again := BeginRequest{Spec: o, Workflow: o.Dream, Run: s.Run, Stretch: 2, Now: time.Now(), Phase: dream.NREM}
-	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: time.Now(), For: time.Hour})
+	again := BeginRequest{
+		Spec:     o,
+		Workflow: o.Dream,
+		Run:      s.Run,
+		Stretch:  2,
+		Now:      time.Now(),
+		Phase:    dream.NREM,
+	}
+	_, err = r.store.Arrive(ctx, presence.Visit{
+		Agent:  "a",
+		Client: "guest",
+		Cause:  presence.Connect,
+		Now:    time.Now(),
+		For:    time.Hour,
+	})
 	require.NoError(t, err)
 	lain, err := r.dreamRun().LieDown(ctx, again)
 	require.NoError(t, err)
@@ -205,7 +244,14 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	lie := func(stretch int) BeginResult {
-		result, err := r.dreamRun().LieDown(ctx, BeginRequest{Spec: o, Workflow: o.Dream, Run: s.Run, Stretch: stretch, Now: time.Now(), Phase: dream.NREM})
+		result, err := r.dreamRun().LieDown(ctx, BeginRequest{
+			Spec:     o,
+			Workflow: o.Dream,
+			Run:      s.Run,
+			Stretch:  stretch,
+			Now:      time.Now(),
+			Phase:    dream.NREM,
+		})
 		require.NoError(t, err)
 		return result
 	}
@@ -232,7 +278,13 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	stands(2, dream.Dreaming, true)
 
 	request.Number, request.Epoch = 2, 1
-	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: time.Now(), For: time.Hour})
+	_, err = r.store.Arrive(ctx, presence.Visit{
+		Agent:  "a",
+		Client: "guest",
+		Cause:  presence.Connect,
+		Now:    time.Now(),
+		For:    time.Hour,
+	})
 	require.NoError(t, err)
 	_, err = r.dreamRun().Pause(ctx, request)
 	require.NoError(t, err)
@@ -253,7 +305,15 @@ func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
 	c := call{spec: o, phase: dream.Onset, limit: o.Budget, step: "all"}
 	charge := c.charge(c.key())
 	_, err := r.ports.Guard.Ledger.Reserve(ctx, purse.Ask{
-		Step: charge.Step, Agent: "a", Dream: o.Dream, Phase: charge.Phase, Model: "p/w", Day: o.Day, Amount: o.Budget, Accounts: charge.Accounts, At: tonight,
+		Step:     charge.Step,
+		Agent:    "a",
+		Dream:    o.Dream,
+		Phase:    charge.Phase,
+		Model:    "p/w",
+		Day:      o.Day,
+		Amount:   o.Budget,
+		Accounts: charge.Accounts,
+		At:       tonight,
 	})
 	require.NoError(t, err)
 	paused, err := r.dreamRun().Pause(ctx, request)
@@ -294,7 +354,14 @@ func TestAConnectLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.begin(o)
-	joy := &dream.Episode{Head: dream.Head{ID: "joy", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman}, Content: "joy", Affect: mood.PAD{Pleasure: 1}}
+	joy := &dream.Episode{Head: dream.Head{
+		ID:    "joy",
+		Agent: "a",
+		Kind:  dream.KindEpisode,
+		At:    tonight.Add(-time.Hour),
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}, Content: "joy", Affect: mood.PAD{Pleasure: 1}}
 	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", []string{"joy"}), Content: "joyful", Status: dream.FragmentRaw}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{joy}})
 	require.NoError(t, err)
@@ -302,7 +369,13 @@ func TestAConnectLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 	chronicle := Chronicle{r.ports}
 	_, err = chronicle.Mark(ctx, MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{Phase: dream.Onset, Name: "cycle-1", State: stillRunning, Dali: &Dali{Cycle: 1}}}})
 	require.NoError(t, err)
-	arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute})
+	arrival, err := r.store.Arrive(ctx, presence.Visit{
+		Agent:  "a",
+		Client: "guest",
+		Cause:  presence.Connect,
+		Now:    tonight,
+		For:    time.Minute,
+	})
 	require.NoError(t, err)
 	require.InDelta(t, o.Knobs.MoodShift, arrival.Affect.Pleasure, 1e-9)
 	require.InDelta(t, o.Knobs.MoodShift, arrival.Delta, 1e-9)

@@ -236,7 +236,15 @@ func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Rec
 	if err != nil || v == nil {
 		return record, e, nil, err
 	}
-	recall := &dream.Recall{Requested: v.Requested, Before: v.Before, After: v.After, Lost: v.Lost, Gained: v.Gained, Margin: v.Margin, Behind: v.Behind}
+	recall := &dream.Recall{
+		Requested: v.Requested,
+		Before:    v.Before,
+		After:     v.After,
+		Lost:      v.Lost,
+		Gained:    v.Gained,
+		Margin:    v.Margin,
+		Behind:    v.Behind,
+	}
 	record.Recall = recall
 	if !v.Worse() {
 		return record, e, nil, nil
@@ -260,8 +268,16 @@ func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Rec
 	e.Reason = fmt.Sprintf("it made recall worse: of %d of the agent's own memories, %d were found before and %d after it; %d were lost by it, %d came behind what it made, "+
 		"%d gained, and %d may be lost", v.Requested, v.Before, v.After, v.Lost, v.Behind, v.Gained, v.Margin)
 	result := event.NightUndone{
-		Requested: v.Requested, Before: v.Before, After: v.After, Lost: v.Lost, Gained: v.Gained, Margin: v.Margin, Behind: v.Behind,
-		Archived: undone.Archived, Restored: undone.Restored, Kept: len(undone.Kept),
+		Requested: v.Requested,
+		Before:    v.Before,
+		After:     v.After,
+		Lost:      v.Lost,
+		Gained:    v.Gained,
+		Margin:    v.Margin,
+		Behind:    v.Behind,
+		Archived:  undone.Archived,
+		Restored:  undone.Restored,
+		Kept:      len(undone.Kept),
 	}
 	return record, e, []event.Event{b.event(s, "end/"+s.Run, result)}, nil
 }

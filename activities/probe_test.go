@@ -21,7 +21,14 @@ func (r *rig) says(n int) []string {
 	var ids []string
 	for i := range n {
 		e := &dream.Episode{
-			Head:    dream.Head{ID: fmt.Sprintf("fact%03d", i), Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Duration(i+1) * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+			Head: dream.Head{
+				ID:    fmt.Sprintf("fact%03d", i),
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    tonight.Add(-time.Duration(i+1) * time.Hour),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
 			Content: fmt.Sprintf("My cousin person%[1]s is allergic to stuff%[1]s and lives in town%[1]s", letters(i)), Salience: .5,
 		}
 		ids = append(ids, e.ID)
@@ -88,7 +95,13 @@ func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
 		record := r.recordOf(s)
 		require.Equal(t, dream.Undone, record.Outcome)
 		require.Equal(t, dream.Archived, record.State)
-		require.Equal(t, &dream.Recall{Requested: 40, Before: 40, After: 37, Lost: 3, Margin: 2}, record.Recall)
+		require.Equal(t, &dream.Recall{
+			Requested: 40,
+			Before:    40,
+			After:     37,
+			Lost:      3,
+			Margin:    2,
+		}, record.Recall)
 		var result event.NightUndone
 		require.Equal(t, 1, r.count("NightUndone", &result))
 		require.Equal(t, 3, result.Restored)
@@ -159,7 +172,14 @@ func (r *rig) knowsHarbours(n int) {
 	r.t.Helper()
 	w := memory.Write{Agent: "a", Cause: "import"}
 	for i := range n {
-		h := dream.Head{ID: "h" + letters(i), Agent: "a", Kind: dream.KindSemantic, At: tonight.Add(-4000 * time.Hour), State: dream.Live, Taint: dream.FromWeb}
+		h := dream.Head{
+			ID:    "h" + letters(i),
+			Agent: "a",
+			Kind:  dream.KindSemantic,
+			At:    tonight.Add(-4000 * time.Hour),
+			State: dream.Live,
+			Taint: dream.FromWeb,
+		}
 		content := fmt.Sprintf("The pilot of Harbour%[1]s trusts Buoy%[1]s and Beacon%[1]s more than Chart%[1]s or Lamp%[1]s", letters(i))
 		w.Add = append(w.Add, &dream.Semantic{Head: h, Content: content, Strength: .5, Due: tonight.Add(time.Duration(i-100) * time.Hour)})
 	}
@@ -233,7 +253,14 @@ func TestAGistThatSpeaksOfWhatAPersonSaidIsNotWritten(t *testing.T) {
 	r.says(30)
 	r.knowsHarbours(1)
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Episode{
-		Head:    dream.Head{ID: "bruna", Agent: "a", Kind: dream.KindEpisode, At: tonight, State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    "bruna",
+			Agent: "a",
+			Kind:  dream.KindEpisode,
+			At:    tonight,
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: "My neighbour Bruna trusts nobody", Salience: .5,
 	}}})
 	require.NoError(t, err)

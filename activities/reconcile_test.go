@@ -74,7 +74,13 @@ func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingRes
 	o := h.spec("dream/echo/0001")
 	require.Empty(t, h.begin(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "a thought", 10)
-	_, err := h.store.Arrive(h.ctx, presence.Visit{Agent: o.Agent, Client: "guest", Cause: presence.Connect, Now: h.now, For: time.Minute})
+	_, err := h.store.Arrive(h.ctx, presence.Visit{
+		Agent:  o.Agent,
+		Client: "guest",
+		Cause:  presence.Connect,
+		Now:    h.now,
+		For:    time.Minute,
+	})
 	require.NoError(t, err)
 	paused, err := h.dreamRun.Pause(h.ctx, activities.PauseRequest{
 		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Number: 1, Phase: dream.Onset,
@@ -200,7 +206,15 @@ func (h *fixture) buy(o activities.Spec, step, text string, cost budget.Micros) 
 	h.t.Helper()
 	ledger := h.store.Ledger()
 	hold, err := ledger.Reserve(h.ctx, purse.Ask{
-		Step: o.Dream + "/onset/" + step, Agent: o.Agent, Dream: o.Dream, Phase: "onset", Model: paidModel, Day: o.Day, Amount: cost, Accounts: o.Accounts, At: h.now,
+		Step:     o.Dream + "/onset/" + step,
+		Agent:    o.Agent,
+		Dream:    o.Dream,
+		Phase:    "onset",
+		Model:    paidModel,
+		Day:      o.Day,
+		Amount:   cost,
+		Accounts: o.Accounts,
+		At:       h.now,
 	})
 	require.NoError(h.t, err)
 	answer, err := json.Marshal(purse.Paid{Answer: inference.Answer{Text: text}, Attempt: hold.Attempt, Cost: cost})

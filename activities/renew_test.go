@@ -54,7 +54,14 @@ func TestWhatIsMentionedKeepsItsStrength(t *testing.T) {
 	r.gistsOf(repeated("somebody by the sea likes warm soup", 2)...)
 	text := r.entry("k00").Content
 	e := &dream.Episode{
-		Head:    dream.Head{ID: "mention", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    "mention",
+			Agent: "a",
+			Kind:  dream.KindEpisode,
+			At:    tonight.Add(-time.Hour),
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: text, Salience: .5,
 	}
 	w := memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{e}}

@@ -66,10 +66,18 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	})
 	lines, behind := reportEpisodes(episodes)
 	c := call{
-		spec: spec, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: r.direction(), role: dream.Replayer, temperature: r.Temperature,
-		behind: behind,
-		text:   prompt.Replay(prompt.Replaying{Self: self, Lines: lines, Backward: r.Backward}),
-		tokens: spec.Knobs.AnswerTokens, seed: seedOf(spec, dream.NREM, 0, len(r.direction())),
+		spec:        spec,
+		phase:       dream.NREM,
+		limit:       r.Limit,
+		tone:        r.Tone,
+		stretch:     r.Stretch,
+		step:        r.direction(),
+		role:        dream.Replayer,
+		temperature: r.Temperature,
+		behind:      behind,
+		text:        prompt.Replay(prompt.Replaying{Self: self, Lines: lines, Backward: r.Backward}),
+		tokens:      spec.Knobs.AnswerTokens,
+		seed:        seedOf(spec, dream.NREM, 0, len(r.direction())),
 	}
 	var answer patterns
 	_, done, err := n.askFor(ctx, c, &answer)

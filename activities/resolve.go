@@ -88,8 +88,14 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 	activityName := "prediction/" + p.ID + "/" + strconv.Itoa(p.Revision) + "/"
 	w := memory.Write{Agent: agent, Cause: causeOf(v), Change: []dream.Item{p}}
 	result := event.PredictionResolved{
-		Prediction: p.ID, Source: p.Source, Phase: p.Phase, Status: p.Status, Confidence: p.Confidence, Residual: p.Residual, By: v.By,
-		Again: before != dream.PredictionOpen,
+		Prediction: p.ID,
+		Source:     p.Source,
+		Phase:      p.Phase,
+		Status:     p.Status,
+		Confidence: p.Confidence,
+		Residual:   p.Residual,
+		By:         v.By,
+		Again:      before != dream.PredictionOpen,
 	}
 	w.Events = append(w.Events, event.New(activityName+result.EventType(), agent, "", v.At, result))
 	moved, err := k.moved(ctx, p, before != dream.PredictionOpen)

@@ -32,9 +32,23 @@ type Foretelling struct {
 func (k Reckoning) Foretell(ctx context.Context, agent dream.Agent, f Foretelling) (*dream.Prediction, bool, error) {
 	now := k.Now().UTC()
 	p := &dream.Prediction{
-		Head:   dream.Head{Agent: agent.ID, Kind: dream.KindPrediction, At: now, State: dream.Live, Taint: dream.FromHuman, Sources: f.Episodes},
-		Source: dream.Analytical, Claim: strings.TrimSpace(f.Claim), Criterion: strings.TrimSpace(f.Criterion), Horizon: f.Horizon.UTC(),
-		Confidence: f.Confidence, Session: f.By, Episodes: f.Episodes, Trace: f.Trace, Status: dream.PredictionOpen,
+		Head: dream.Head{
+			Agent:   agent.ID,
+			Kind:    dream.KindPrediction,
+			At:      now,
+			State:   dream.Live,
+			Taint:   dream.FromHuman,
+			Sources: f.Episodes,
+		},
+		Source:     dream.Analytical,
+		Claim:      strings.TrimSpace(f.Claim),
+		Criterion:  strings.TrimSpace(f.Criterion),
+		Horizon:    f.Horizon.UTC(),
+		Confidence: f.Confidence,
+		Session:    f.By,
+		Episodes:   f.Episodes,
+		Trace:      f.Trace,
+		Status:     dream.PredictionOpen,
 	}
 	if strings.HasPrefix(f.By, dream.ByTool) {
 		p.Taint = dream.FromTool

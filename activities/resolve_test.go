@@ -65,7 +65,13 @@ func onBoth(t *testing.T, test func(l *ledger)) {
 			l := &ledger{T: t, store: open(t), now: night.Add(time.Hour), agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "UTC", Feed: "harbour"}}
 			l.Reckoning = activities.Reckoning{Memory: l.store, Feeds: l.store, Now: func() time.Time { return l.now }}
 			require.NoError(t, l.store.PutAgent(t.Context(), l.agent))
-			require.NoError(t, l.store.PutFeed(t.Context(), dream.Feed{Name: "harbour", Rules: []dream.Rule{{Name: "quay", Metric: "price", Kind: dream.Above, Number: 5, Quiet: true}}}))
+			require.NoError(t, l.store.PutFeed(t.Context(), dream.Feed{Name: "harbour", Rules: []dream.Rule{{
+				Name:   "quay",
+				Metric: "price",
+				Kind:   dream.Above,
+				Number: 5,
+				Quiet:  true,
+			}}}))
 			l.dreamt()
 			test(l)
 		})
@@ -76,12 +82,29 @@ func onBoth(t *testing.T, test func(l *ledger)) {
 func (l *ledger) dreamt() {
 	l.Helper()
 	head := func(kind dream.Kind, id string, sources ...string) dream.Head {
-		return dream.Head{ID: nightly + "/" + id, Agent: "a1", Kind: kind, At: night, State: dream.Live, Taint: dream.FromDream, Dream: nightly, Phase: dream.NREM, Sources: sources}
+		return dream.Head{
+			ID:      nightly + "/" + id,
+			Agent:   "a1",
+			Kind:    kind,
+			At:      night,
+			State:   dream.Live,
+			Taint:   dream.FromDream,
+			Dream:   nightly,
+			Phase:   dream.NREM,
+			Sources: sources,
+		}
 	}
 	foretold := func(id, fragment string) *dream.Prediction {
 		return &dream.Prediction{
-			Head: head(dream.KindPrediction, id), Source: dream.Creative, Claim: "claim " + id, Criterion: "it is seen", Fragment: fragment,
-			Horizon: night.AddDate(0, 0, 14), Confidence: .3, Session: nightly, Status: dream.PredictionOpen,
+			Head:       head(dream.KindPrediction, id),
+			Source:     dream.Creative,
+			Claim:      "claim " + id,
+			Criterion:  "it is seen",
+			Fragment:   fragment,
+			Horizon:    night.AddDate(0, 0, 14),
+			Confidence: .3,
+			Session:    nightly,
+			Status:     dream.PredictionOpen,
 		}
 	}
 	staged := func(id string, sources ...string) *dream.Hypothesis {
@@ -329,8 +352,13 @@ func TestWhatAPersonOrAToolForetellsIsKeptOnce(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		f := activities.Foretelling{
-			Claim: " The quay price passes 5. ", Criterion: "The feed says so.", Horizon: l.now.Add(time.Hour), Confidence: .6, By: dream.ByTool + "bot", Trace: "It has risen all week.",
-			Watch: &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight},
+			Claim:      " The quay price passes 5. ",
+			Criterion:  "The feed says so.",
+			Horizon:    l.now.Add(time.Hour),
+			Confidence: .6,
+			By:         dream.ByTool + "bot",
+			Trace:      "It has risen all week.",
+			Watch:      &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight},
 		}
 		p, fresh, err := l.Foretell(ctx, l.agent, f)
 		require.NoError(l, err)
@@ -427,13 +455,23 @@ func TestNobodyButTheReckoningResolves(t *testing.T) {
 func TestWhatIsAnsweredOfAFragmentsPredictionHoldsItsClaim(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		fragment := &dream.Fragment{Head: dream.Head{
-			ID: nightly + "/f7", Agent: "a1", Kind: dream.KindFragment, At: night, State: dream.Live,
-			Taint: dream.FromDream, Dream: nightly,
+			ID:    nightly + "/f7",
+			Agent: "a1",
+			Kind:  dream.KindFragment,
+			At:    night,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: nightly,
 		}, Content: "The vane sticks because the bearing dries."}
 		p := &dream.Prediction{
 			Head: dream.Head{
-				ID: nightly + "/p7", Agent: "a1", Kind: dream.KindPrediction, At: night, State: dream.Live,
-				Taint: dream.FromDream, Dream: nightly,
+				ID:    nightly + "/p7",
+				Agent: "a1",
+				Kind:  dream.KindPrediction,
+				At:    night,
+				State: dream.Live,
+				Taint: dream.FromDream,
+				Dream: nightly,
 			},
 			Source: dream.Creative, Fragment: fragment.ID, Criterion: "it is seen", Horizon: night.AddDate(0, 0, 14),
 			Confidence: .3, Status: dream.PredictionOpen,

@@ -32,7 +32,13 @@ func (r *rig) putDown(s Stretch, request PauseRequest) (Spec, Stretch) {
 
 func (r *rig) beginAgain(o Spec, s Stretch) BeginResult {
 	r.t.Helper()
-	lain, err := r.dreamRun().LieDown(context.Background(), BeginRequest{Spec: o, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
+	lain, err := r.dreamRun().LieDown(context.Background(), BeginRequest{
+		Spec:     o,
+		Workflow: s.Dream,
+		Run:      s.Run,
+		Stretch:  2,
+		Now:      tonight,
+	})
 	require.NoError(r.t, err)
 	return lain
 }

@@ -120,7 +120,13 @@ func (k Reviewing) decide(ctx context.Context, agent string, done Decision) erro
 	if err != nil {
 		return err
 	}
-	d := &deciding{Reviewing: k, agent: agent, now: k.Now().UTC(), known: map[string]dream.Item{}, Decision: done}
+	d := &deciding{
+		Reviewing: k,
+		agent:     agent,
+		now:       k.Now().UTC(),
+		known:     map[string]dream.Item{},
+		Decision:  done,
+	}
 	for _, item := range items {
 		d.known[item.Header().ID] = item
 	}

@@ -16,7 +16,16 @@ import (
 func (l *ledger) proposes(id string) string {
 	l.Helper()
 	part := func(id string, kind dream.Kind, state dream.State, of string) dream.Head {
-		return dream.Head{ID: id, Agent: l.agent.ID, Kind: kind, At: l.now, State: state, Taint: dream.FromDream, Dream: of, Phase: dream.Integration}
+		return dream.Head{
+			ID:    id,
+			Agent: l.agent.ID,
+			Kind:  kind,
+			At:    l.now,
+			State: state,
+			Taint: dream.FromDream,
+			Dream: of,
+			Phase: dream.Integration,
+		}
 	}
 	record := &dream.Record{Head: part(id, dream.KindRecord, dream.Live, id), AsOf: l.now, Outcome: dream.Completed}
 	h := &dream.Hypothesis{Head: part(id+"/integration/1", dream.KindHypothesis, dream.Proposed, id), Claim: "It calms.", Confidence: .2, Status: dream.HypothesisStaged}

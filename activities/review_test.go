@@ -69,7 +69,13 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 			require.Equal(t, !way.Holds(), values["HypothesisStaged"] == 1)
 			require.Equal(t, want[dream.Proposed], values["ReviewAsked"])
 
-			arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "c", Cause: presence.Connect, Now: tonight, For: 1})
+			arrival, err := r.store.Arrive(ctx, presence.Visit{
+				Agent:  "a",
+				Client: "c",
+				Cause:  presence.Connect,
+				Now:    tonight,
+				For:    1,
+			})
 			require.NoError(t, err)
 			require.Equal(t, !way.Holds(), len(arrival.Digest) == 1, "what a client is told")
 			affect, err := r.store.Affect(ctx, "a")
@@ -96,7 +102,13 @@ func TestNoMoreHypothesesAreAcceptedThanMayBeStaged(t *testing.T) {
 	require.ErrorIs(t, err, ErrGoesOn)
 	r.finish(s)
 	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Hypothesis{
-		Head:  dream.Head{ID: "own", Agent: "a", Kind: dream.KindHypothesis, At: tonight, State: dream.Live},
+		Head: dream.Head{
+			ID:    "own",
+			Agent: "a",
+			Kind:  dream.KindHypothesis,
+			At:    tonight,
+			State: dream.Live,
+		},
 		Claim: "It storms.", Status: dream.HypothesisStaged,
 	}}})
 	require.NoError(t, err)

@@ -45,8 +45,12 @@ func (p *player) Generate(_ context.Context, r inference.Request, _ func(string)
 		steered = r.Steering.String()
 	}
 	return inference.Answer{
-		Steered: steered,
-		Text:    p.say[name], Finish: inference.Stopped, Tokens: budget.Tokens{In: int64(in), Out: 50}, UsageFrom: inference.ByProvider, Visible: 10,
+		Steered:   steered,
+		Text:      p.say[name],
+		Finish:    inference.Stopped,
+		Tokens:    budget.Tokens{In: int64(in), Out: 50},
+		UsageFrom: inference.ByProvider,
+		Visible:   10,
 	}, nil
 }
 
@@ -99,22 +103,64 @@ func newRig(t *testing.T) *rig {
 	model := &player{say: map[string]string{}}
 	price := budget.Price{In: budget.Dollar, Out: budget.Dollar}
 	table := inference.Table{
-		"p/w": {Name: "p/w", Provider: "p", Wire: "w", Price: &price, Judges: true, JSON: inference.JSONSchema, MaxTemperature: 2},
-		"p/e": {Name: "p/e", Provider: "p", Wire: "e", Price: &price, Embeds: true},
+		"p/w": {
+			Name:           "p/w",
+			Provider:       "p",
+			Wire:           "w",
+			Price:          &price,
+			Judges:         true,
+			JSON:           inference.JSONSchema,
+			MaxTemperature: 2,
+		},
+		"p/e": {
+			Name:     "p/e",
+			Provider: "p",
+			Wire:     "e",
+			Price:    &price,
+			Embeds:   true,
+		},
 	}
-	ports := Shelve(Ports{Memory: store, Presence: store, Catalog: table, Now: time.Now, Guard: &purse.Guard{
-		Ledger: store.Ledger(), Catalog: table, Now: time.Now,
-		Model: inference.Switchboard{Catalog: table, Providers: map[string]inference.Model{"p": model}},
-	}})
-	agent := dream.Agent{ID: "a", Handle: "a", Zone: "UTC", Tier: dream.Hardened, Caps: dream.Caps{Dream: budget.Dollar, Day: 100 * budget.Dollar, Month: 1000 * budget.Dollar}}
+	ports := Shelve(Ports{
+		Memory:   store,
+		Presence: store,
+		Catalog:  table,
+		Now:      time.Now,
+		Guard: &purse.Guard{
+			Ledger: store.Ledger(), Catalog: table, Now: time.Now,
+			Model: inference.Switchboard{Catalog: table, Providers: map[string]inference.Model{"p": model}},
+		},
+	})
+	agent := dream.Agent{
+		ID:     "a",
+		Handle: "a",
+		Zone:   "UTC",
+		Tier:   dream.Hardened,
+		Caps:   dream.Caps{Dream: budget.Dollar, Day: 100 * budget.Dollar, Month: 1000 * budget.Dollar},
+	}
 	require.NoError(t, store.PutAgent(context.Background(), agent))
-	return &rig{t: t, path: path, store: store, model: model, ports: ports}
+	return &rig{
+		t:     t,
+		path:  path,
+		store: store,
+		model: model,
+		ports: ports,
+	}
 }
 
 func (r *rig) spec(n int, asOf time.Time) Spec {
 	o := Spec{
-		Version: SpecVersion, Dream: fmt.Sprintf("dream/a/%04d", n), Agent: "a", Handle: "a", Tier: dream.Hardened, Seed: 7, AsOf: asOf,
-		Day: asOf.Format(time.DateOnly), Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(), Budget: budget.Dollar, DayLimit: 100 * budget.Dollar,
+		Version:  SpecVersion,
+		Dream:    fmt.Sprintf("dream/a/%04d", n),
+		Agent:    "a",
+		Handle:   "a",
+		Tier:     dream.Hardened,
+		Seed:     7,
+		AsOf:     asOf,
+		Day:      asOf.Format(time.DateOnly),
+		Models:   map[dream.Role]string{},
+		Knobs:    dream.DefaultKnobs(),
+		Budget:   budget.Dollar,
+		DayLimit: 100 * budget.Dollar,
 	}
 	for _, role := range dream.Roles {
 		o.Models[role] = "p/w"
@@ -132,7 +178,15 @@ func (r *rig) spec(n int, asOf time.Time) Spec {
 func (r *rig) begin(o Spec) Stretch {
 	r.t.Helper()
 	record := &dream.Record{
-		Head: dream.Head{ID: o.Dream, Agent: "a", Kind: dream.KindRecord, At: o.AsOf, State: dream.Live, Taint: dream.FromDream, Dream: o.Dream}, AsOf: o.AsOf,
+		Head: dream.Head{
+			ID:    o.Dream,
+			Agent: "a",
+			Kind:  dream.KindRecord,
+			At:    o.AsOf,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: o.Dream,
+		}, AsOf: o.AsOf,
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{record}})
 	require.NoError(r.t, err)
@@ -156,8 +210,20 @@ func (r *rig) live(n int) {
 		id := fmt.Sprintf("e%d", i)
 		text := fmt.Sprintf("on day %d the harbour was quiet and number %d gull sat there", i, i*7)
 		w.Add = append(w.Add, &dream.Episode{
-			Head:    dream.Head{ID: id, Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(time.Duration(i-72) * time.Hour), State: dream.Live, Taint: dream.FromHuman},
-			Context: "context " + id, Action: "action " + id, Outcome: "outcome " + id, Content: text, Salience: .8, Surprise: .5,
+			Head: dream.Head{
+				ID:    id,
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    tonight.Add(time.Duration(i-72) * time.Hour),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
+			Context:  "context " + id,
+			Action:   "action " + id,
+			Outcome:  "outcome " + id,
+			Content:  text,
+			Salience: .8,
+			Surprise: .5,
 		})
 		w.Vectors = append(w.Vectors, memory.Vector{Item: id, Space: space, V: vectorOf(text)})
 	}

@@ -21,7 +21,15 @@ func (r *rig) nightsBefore(nights, used, staged int) []hypnagogia.Fragments {
 		id := fmt.Sprintf("dream/a/%04d", 100+n)
 		at := tonight.Add(-time.Duration(n+1) * 24 * time.Hour)
 		head := func(kind dream.Kind, step string) dream.Head {
-			return dream.Head{ID: id + step, Agent: "a", Kind: kind, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id}
+			return dream.Head{
+				ID:    id + step,
+				Agent: "a",
+				Kind:  kind,
+				At:    at,
+				State: dream.Live,
+				Taint: dream.FromDream,
+				Dream: id,
+			}
 		}
 		add := []dream.Item{&dream.Record{Head: head(dream.KindRecord, ""), Outcome: dream.Completed, Ended: at.Add(time.Minute), Tier: dream.Hardened}}
 		var fragments []*dream.Fragment

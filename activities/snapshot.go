@@ -55,9 +55,18 @@ func (p Ports) cut(ctx context.Context, s Stretch, c call, paid purse.Paid, bega
 		return how
 	}
 	body, err := json.Marshal(snapshot{
-		Step: c.key(), Phase: c.phase, Tokens: paid.Visible, Calls: max(1, paid.Attempt), Partial: paid.Text,
-		Drawn: journal.Drawn(paid.Text, strings.Split(c.text.User(), "\n")), Affect: c.tone, Began: began, Stopped: how.Stopped,
-		Turn: c.step, Epoch: s.Epoch, Behind: distinct(c.behind),
+		Step:    c.key(),
+		Phase:   c.phase,
+		Tokens:  paid.Visible,
+		Calls:   max(1, paid.Attempt),
+		Partial: paid.Text,
+		Drawn:   journal.Drawn(paid.Text, strings.Split(c.text.User(), "\n")),
+		Affect:  c.tone,
+		Began:   began,
+		Stopped: how.Stopped,
+		Turn:    c.step,
+		Epoch:   s.Epoch,
+		Behind:  distinct(c.behind),
 	})
 	if err == nil {
 		how.Snapshot = memory.LateNote + fmt.Sprint(s.Epoch) + "/" + string(c.phase) + "/" + c.step
@@ -133,11 +142,22 @@ func (p Ports) weigh(ctx context.Context, s Stretch, number int, now time.Time) 
 	}
 	j.entry = &dream.Journal{
 		Head: dream.Head{
-			ID: fmt.Sprintf("%s/wake/%d", s.Dream, number), Agent: s.Agent, Kind: dream.KindJournal, At: now.UTC(), State: dream.Live,
-			Taint: dream.FromDream, Dream: s.Dream, Phase: best.Phase, Sources: sources,
+			ID:      fmt.Sprintf("%s/wake/%d", s.Dream, number),
+			Agent:   s.Agent,
+			Kind:    dream.KindJournal,
+			At:      now.UTC(),
+			State:   dream.Live,
+			Taint:   dream.FromDream,
+			Dream:   s.Dream,
+			Phase:   best.Phase,
+			Sources: sources,
 		},
-		Content: text, Significance: j.significance, Affect: best.Affect, Duration: best.Stopped.Sub(best.Began), Interrupted: true,
-		Topics: journal.Topics(text, 3),
+		Content:      text,
+		Significance: j.significance,
+		Affect:       best.Affect,
+		Duration:     best.Stopped.Sub(best.Began),
+		Interrupted:  true,
+		Topics:       journal.Topics(text, 3),
 	}
 	return j, nil
 }

@@ -184,7 +184,13 @@ func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Ou
 	existing := circadian.Space{Mean: c.Mean, SD: c.SD, Known: c.Known()}
 	novel = make([]bool, len(outcomes))
 	for i, place := range places {
-		hits, err := n.Memory.Near(ctx, memory.Near{Agent: agent, Space: space, V: place, Limit: 1, Filter: memory.Filter{Kinds: measurable}})
+		hits, err := n.Memory.Near(ctx, memory.Near{
+			Agent:  agent,
+			Space:  space,
+			V:      place,
+			Limit:  1,
+			Filter: memory.Filter{Kinds: measurable},
+		})
 		if err != nil {
 			return nil, "", fmt.Errorf("look for what is like a claim: %w", err)
 		}

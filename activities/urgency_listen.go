@@ -169,7 +169,13 @@ func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[str
 			after, head = e.Seq, e.Seq
 			for name, t := range triggers {
 				if e.At.After(since) && Matches(t, e) {
-					found[name] = Fire{Trigger: name, Kind: t.Kind, At: e.At, Key: e.ID, Why: whyEvent(e)}
+					found[name] = Fire{
+						Trigger: name,
+						Kind:    t.Kind,
+						At:      e.At,
+						Key:     e.ID,
+						Why:     whyEvent(e),
+					}
 				}
 			}
 		}
@@ -248,7 +254,13 @@ func (f *Feed) call(ctx context.Context, agent dream.Agent, r SoundRequest) erro
 			continue
 		}
 		at := cmp.Or(r.At, f.Now()).UTC()
-		fire := Fire{Trigger: t.Name, Kind: t.Kind, At: at, Key: r.Feed + "/" + r.Rule + "/" + strconv.FormatInt(at.UnixNano(), 10), Why: "rule " + r.Feed + "/" + r.Rule + " fired"}
+		fire := Fire{
+			Trigger: t.Name,
+			Kind:    t.Kind,
+			At:      at,
+			Key:     r.Feed + "/" + r.Rule + "/" + strconv.FormatInt(at.UnixNano(), 10),
+			Why:     "rule " + r.Feed + "/" + r.Rule + " fired",
+		}
 		if err := f.Alarms.Call(ctx, agent, fire); err != nil {
 			return fmt.Errorf("tell %s that %s/%s fired: %w", agent.Handle, r.Feed, r.Rule, err)
 		}

@@ -102,7 +102,13 @@ func (n *Replay) pressing(ctx context.Context, o Spec, r ReplayRequest) ([]strin
 		return nil, Done{}, nil
 	}
 	var done Done
-	c := call{spec: o, phase: dream.NREM, limit: r.Limit, stretch: r.Stretch, step: lessonNote}
+	c := call{
+		spec:    o,
+		phase:   dream.NREM,
+		limit:   r.Limit,
+		stretch: r.Stretch,
+		step:    lessonNote,
+	}
 	needs := Needs{Memory: n.Memory, Place: func(ctx context.Context, texts []string) ([][]float32, string, error) {
 		got, ended, err := n.embed(ctx, c, lessonNote+"/embed", texts)
 		done = ended

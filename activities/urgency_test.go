@@ -32,8 +32,21 @@ func (p pays) Embedder(context.Context, dream.Agent) (string, string) { return p
 func (r *rig) resolved(id, claim string, confidence float64, status string, at time.Time, episodes ...string) {
 	r.t.Helper()
 	p := &dream.Prediction{
-		Head:   dream.Head{ID: id, Agent: "a", Kind: dream.KindPrediction, At: at.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
-		Source: dream.Analytical, Claim: claim, Criterion: "seen", Horizon: at.Add(time.Hour), Confidence: confidence, Status: dream.PredictionOpen, Episodes: episodes,
+		Head: dream.Head{
+			ID:    id,
+			Agent: "a",
+			Kind:  dream.KindPrediction,
+			At:    at.Add(-time.Hour),
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
+		Source:     dream.Analytical,
+		Claim:      claim,
+		Criterion:  "seen",
+		Horizon:    at.Add(time.Hour),
+		Confidence: confidence,
+		Status:     dream.PredictionOpen,
+		Episodes:   episodes,
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{p}})
 	require.NoError(r.t, err)
@@ -69,11 +82,25 @@ func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
 
 	_, err = r.store.Commit(t.Context(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{
 		&dream.Episode{ // lived long ago, brought now
-			Head:    dream.Head{ID: "old", Agent: "a", Kind: dream.KindEpisode, At: tonight.AddDate(-1, 0, 0), State: dream.Live, Taint: dream.FromHuman},
+			Head: dream.Head{
+				ID:    "old",
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    tonight.AddDate(-1, 0, 0),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
 			Content: "an old storm", Salience: 1,
 		},
 		&dream.Episode{
-			Head:    dream.Head{ID: "felt", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(time.Hour), State: dream.Live, Taint: dream.FromHuman},
+			Head: dream.Head{
+				ID:    "felt",
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    tonight.Add(time.Hour),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
 			Content: "the mast broke", Salience: .5, Affect: mood.PAD{Pleasure: -.6, Arousal: .8},
 		},
 	}})

@@ -15,10 +15,20 @@ func TestAnAgentsAgentStateHasItsDefaults(t *testing.T) {
 	c, err := load(t, "", "", nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, config.Agent{
-		IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Jitter: 5 * time.Minute,
-		UrgentIdle: 10 * time.Minute, Urgent: .8, UrgentUncertain: .6, // E5
-		ClientTimeout: time.Minute, WakeLock: 5 * time.Second, AlarmHold: 5 * time.Minute, // Z10, S0
-		ResumeAfter: 5 * time.Minute, ResumeTTL: 8 * time.Hour, Digest: "message", Review: "auto", Vitality: circadian.DefaultThresholds,
+		IdleTimeout:     30 * time.Minute,
+		MinGap:          6 * time.Hour,
+		Jitter:          5 * time.Minute,
+		UrgentIdle:      10 * time.Minute,
+		Urgent:          .8,
+		UrgentUncertain: .6, // E5
+		ClientTimeout:   time.Minute,
+		WakeLock:        5 * time.Second,
+		AlarmHold:       5 * time.Minute, // Z10, S0
+		ResumeAfter:     5 * time.Minute,
+		ResumeTTL:       8 * time.Hour,
+		Digest:          "message",
+		Review:          "auto",
+		Vitality:        circadian.DefaultThresholds,
 	}, c.Agent)
 	windows, quiet := c.Agent.Hours()
 	require.Empty(t, windows)

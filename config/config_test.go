@@ -17,9 +17,27 @@ import (
 
 var builtIn = []inference.Spec{
 	{Name: "builtin/associative", Provider: config.BuiltIn, Price: &budget.Price{}, BuiltIn: true},
-	{Name: "builtin/lexical", Provider: config.BuiltIn, Price: &budget.Price{}, Embeds: true, BuiltIn: true},
-	{Name: "builtin/static", Provider: config.BuiltIn, Price: &budget.Price{}, Embeds: true, BuiltIn: true},
-	{Name: "builtin/minilm", Provider: config.BuiltIn, Price: &budget.Price{}, Embeds: true, BuiltIn: true},
+	{
+		Name:     "builtin/lexical",
+		Provider: config.BuiltIn,
+		Price:    &budget.Price{},
+		Embeds:   true,
+		BuiltIn:  true,
+	},
+	{
+		Name:     "builtin/static",
+		Provider: config.BuiltIn,
+		Price:    &budget.Price{},
+		Embeds:   true,
+		BuiltIn:  true,
+	},
+	{
+		Name:     "builtin/minilm",
+		Provider: config.BuiltIn,
+		Price:    &budget.Price{},
+		Embeds:   true,
+		BuiltIn:  true,
+	},
 }
 
 // load reads a file of the given name and content, beside an environment and flags.

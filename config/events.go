@@ -29,8 +29,12 @@ func eventKnobs() []Knob {
 			Reason: "Where a worker archives events as JSON lines, by agent and day: a folder (a path, or file:///var/lib/oneiros/archive) or an object store (s3://bucket/prefix?region=eu-central-1, and endpoint=https://... for one that is not Amazon's). Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine; one in the address is refused. Nothing is ever deleted there. Empty: nothing is archived.",
 		},
 		{
-			Key: "archive.every", Sort: Span, Default: "5m", Low: 1, High: 1 * day,
-			Reason: "How often what is new is archived, and so the most that is lost with the store's disk. One object for each agent that has news: an agent that dreams four times a day makes about 20 a day.",
+			Key:     "archive.every",
+			Sort:    Span,
+			Default: "5m",
+			Low:     1,
+			High:    1 * day,
+			Reason:  "How often what is new is archived, and so the most that is lost with the store's disk. One object for each agent that has news: an agent that dreams four times a day makes about 20 a day.",
 		},
 		{
 			Key: "metrics.listen", Sort: Text, Default: "", Unit: "host:port",

@@ -36,7 +36,13 @@ hooks:
 `, "WATCH_SECRET=sixteen bytes or more", "AUDIT_SECRET=short")
 	require.NoError(t, err)
 	require.Equal(t, []activities.HookRule{
-		{Name: "audit", At: []activities.Border{activities.AtExit}, Timeout: 500 * time.Millisecond, Silent: "refuse", Text: true},
+		{
+			Name:    "audit",
+			At:      []activities.Border{activities.AtExit},
+			Timeout: 500 * time.Millisecond,
+			Silent:  "refuse",
+			Text:    true,
+		},
 		{Name: "night-watch", At: activities.Borders, Timeout: 2 * time.Second, Silent: "allow"},
 	}, c.HookRules())
 	secret, err := c.HookSecret("night-watch")

@@ -55,7 +55,13 @@ func Load(o Options) (Config, error) {
 	keep(v.MergeConfigMap(nest(answer.values)))
 	sets, err := bind(v, o.Flags)
 	keep(err)
-	keep(c.fill(v, origin{path: path, file: file, env: answer, flags: o.Flags, sets: sets}))
+	keep(c.fill(v, origin{
+		path:  path,
+		file:  file,
+		env:   answer,
+		flags: o.Flags,
+		sets:  sets,
+	}))
 	providers, err := readProviders(v.Get("providers"))
 	keep(err)
 	c.Providers = providers

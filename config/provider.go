@@ -62,9 +62,20 @@ type Model struct {
 // override is the model's section as inference reads it.
 func (m Model) override(local bool) inference.Override {
 	o := inference.Override{
-		Price: m.Price, Context: m.Context, Tokenizer: m.Tokenizer, MaxTemperature: m.MaxTemperature, MinP: m.MinP, TopP: m.TopP, Seed: m.Seed,
-		Stop: m.Stop, Reasoning: m.Reasoning, Embeds: m.Embeds, Judges: m.Judges, LogProbs: m.LogProbs, Local: local,
-		Steers: m.Steering,
+		Price:          m.Price,
+		Context:        m.Context,
+		Tokenizer:      m.Tokenizer,
+		MaxTemperature: m.MaxTemperature,
+		MinP:           m.MinP,
+		TopP:           m.TopP,
+		Seed:           m.Seed,
+		Stop:           m.Stop,
+		Reasoning:      m.Reasoning,
+		Embeds:         m.Embeds,
+		Judges:         m.Judges,
+		LogProbs:       m.LogProbs,
+		Local:          local,
+		Steers:         m.Steering,
 	}
 	if m.Wire != "" {
 		o.Wire = &m.Wire

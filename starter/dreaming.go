@@ -57,7 +57,14 @@ func (d dreaming) Redream(ctx context.Context, w psyche.Again) (string, error) {
 }
 
 func requestOf(w psyche.DreamRequest) DreamRequest {
-	return DreamRequest{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, Models: w.Models}
+	return DreamRequest{
+		Agent:  w.Agent,
+		Tier:   w.Tier,
+		Theme:  w.Theme,
+		Budget: w.Budget,
+		Seed:   w.Seed,
+		Models: w.Models,
+	}
 }
 
 func (d dreaming) begin(ctx context.Context, agent dream.Agent, drafted draft) (string, error) {
@@ -79,7 +86,11 @@ func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error)
 	agent, err := d.Starter.Memory.Agent(ctx, w.Agent)
 	if errors.Is(err, memory.ErrNotFound) {
 		return agent, &psyche.Fault{
-			Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Param: "agent", Message: fmt.Sprintf("there is no agent %q", w.Agent),
+			Status:  http.StatusNotFound,
+			Type:    "not_found_error",
+			Code:    "agent_not_found",
+			Param:   "agent",
+			Message: fmt.Sprintf("there is no agent %q", w.Agent),
 		}
 	}
 	if err != nil {
@@ -220,7 +231,12 @@ func (d dreaming) whose(ctx context.Context, dreamID string) (dream.Agent, error
 	agent, err := d.Starter.Memory.Agent(ctx, handle)
 	if !ok || errors.Is(err, memory.ErrNotFound) {
 		return agent, &psyche.Fault{
-			Status: http.StatusNotFound, Type: "not_found_error", Code: "dream_not_found", Param: "id", Message: fmt.Sprintf("there is no dream %q", dreamID), Err: err,
+			Status:  http.StatusNotFound,
+			Type:    "not_found_error",
+			Code:    "dream_not_found",
+			Param:   "id",
+			Message: fmt.Sprintf("there is no dream %q", dreamID),
+			Err:     err,
 		}
 	}
 	return agent, undrafted(ctx, err)
@@ -237,7 +253,11 @@ func (d dreaming) untold(ctx context.Context, agent dream.Agent, err error) erro
 		return refused("agent_awake", err, "%s is held awake; no dream begins before everybody has left", agent.Handle)
 	case errors.Is(err, ErrUnreachable):
 		return &psyche.Fault{
-			Status: http.StatusServiceUnavailable, Type: "server_error", Code: "nobody_dreams", Err: err, Retry: 5 * time.Second,
+			Status:  http.StatusServiceUnavailable,
+			Type:    "server_error",
+			Code:    "nobody_dreams",
+			Err:     err,
+			Retry:   5 * time.Second,
 			Message: "nobody who carries dreams on answered; is a worker running?",
 		}
 	}
@@ -252,7 +272,12 @@ func undrafted(ctx context.Context, err error) error {
 		return err
 	case errors.Is(err, memory.ErrAway):
 		return &psyche.Fault{
-			Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_away", Message: "the store does not answer; try again", Retry: time.Second, Err: err,
+			Status:  http.StatusServiceUnavailable,
+			Type:    "server_error",
+			Code:    "store_away",
+			Message: "the store does not answer; try again",
+			Retry:   time.Second,
+			Err:     err,
 		}
 	}
 	return &psyche.Fault{
@@ -262,9 +287,21 @@ func undrafted(ctx context.Context, err error) error {
 }
 
 func refused(code string, err error, format string, args ...any) *psyche.Fault {
-	return &psyche.Fault{Status: http.StatusConflict, Type: "invalid_request_error", Code: code, Message: fmt.Sprintf(format, args...), Err: err}
+	return &psyche.Fault{
+		Status:  http.StatusConflict,
+		Type:    "invalid_request_error",
+		Code:    code,
+		Message: fmt.Sprintf(format, args...),
+		Err:     err,
+	}
 }
 
 func amiss(param, format string, args ...any) *psyche.Fault {
-	return &psyche.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, args...)}
+	return &psyche.Fault{
+		Status:  http.StatusBadRequest,
+		Type:    "invalid_request_error",
+		Code:    "invalid_value",
+		Param:   param,
+		Message: fmt.Sprintf(format, args...),
+	}
 }

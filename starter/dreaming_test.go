@@ -108,7 +108,13 @@ func TestNoDreamBeginsOfAnAgentThatIsHeldAwakeAndTheFaultSaysUntilWhen(t *testin
 	t.Parallel()
 	s, agent := build(t)
 	paid(t, s)
-	_, err := s.Presence.Arrive(t.Context(), presence.Visit{Agent: agent.ID, Client: "key_other/somebody", Cause: presence.Connect, Now: tonight, For: time.Minute})
+	_, err := s.Presence.Arrive(t.Context(), presence.Visit{
+		Agent:  agent.ID,
+		Client: "key_other/somebody",
+		Cause:  presence.Connect,
+		Now:    tonight,
+		For:    time.Minute,
+	})
 	require.NoError(t, err)
 	_, err = s.ForDreams().Begin(t.Context(), psyche.DreamRequest{Agent: "echo"})
 	f := faulted(t, err, http.StatusConflict, "agent_awake")

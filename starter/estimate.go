@@ -61,7 +61,14 @@ func (s *Starter) Estimate(ctx context.Context, w DreamRequest) (Estimate, error
 // estimate prices a draft; a phase that is taken over from another dream costs nothing.
 func estimate(d draft) Estimate {
 	o := d.spec
-	e := Estimate{Agent: o.Handle, Tier: o.Tier, Models: o.Models, Loosening: o.Loosening, Free: o.Free, Cap: o.Budget}
+	e := Estimate{
+		Agent:     o.Handle,
+		Tier:      o.Tier,
+		Models:    o.Models,
+		Loosening: o.Loosening,
+		Free:      o.Free,
+		Cap:       o.Budget,
+	}
 	plan := budget.Split(o.Budget, o.Knobs.Shares)
 	caps := map[dream.Phase]budget.Micros{
 		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,

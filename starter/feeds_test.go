@@ -39,7 +39,13 @@ func TestAWrongFeedIsNotKeptAndAWrongReadingNotPushed(t *testing.T) {
 func TestAProbeIsToldNothingOfTheURL(t *testing.T) {
 	t.Parallel()
 	rules := alarm.Presets()
-	request := feedSettings(dream.Feed{Name: "chain", URL: "https://host/?key=secret", Path: "a", Every: time.Minute, Rules: rules})
+	request := feedSettings(dream.Feed{
+		Name:  "chain",
+		URL:   "https://host/?key=secret",
+		Path:  "a",
+		Every: time.Minute,
+		Rules: rules,
+	})
 	require.Equal(t, time.Minute, request.Every)
 	require.Equal(t, rules, request.Rules)
 	require.Zero(t, feedSettings(dream.Feed{Name: "chain", Every: time.Minute}).Every, "a feed without a url is only pushed")

@@ -59,9 +59,18 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 		asOf = s.Now()
 	}
 	o := activities.Spec{
-		Version: activities.SpecVersion, Agent: agent.ID, Handle: agent.Handle, Tier: agent.Tier, AsOf: asOf.UTC().Truncate(time.Millisecond),
-		Day: asOf.In(zone).Format(time.DateOnly), Models: map[dream.Role]string{}, Knobs: s.Options.Knobs,
-		Budget: agent.Caps.Dream, DayLimit: agent.Caps.Day, Free: true, Searchable: s.Options.Searchable,
+		Version:    activities.SpecVersion,
+		Agent:      agent.ID,
+		Handle:     agent.Handle,
+		Tier:       agent.Tier,
+		AsOf:       asOf.UTC().Truncate(time.Millisecond),
+		Day:        asOf.In(zone).Format(time.DateOnly),
+		Models:     map[dream.Role]string{},
+		Knobs:      s.Options.Knobs,
+		Budget:     agent.Caps.Dream,
+		DayLimit:   agent.Caps.Day,
+		Free:       true,
+		Searchable: s.Options.Searchable,
 	}
 	if w.Tier != "" {
 		o.Tier = w.Tier

@@ -48,7 +48,13 @@ func TestTheEstimateCountsTheCallAboutTheRulesInWords(t *testing.T) {
 func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
-	nova := dream.Agent{ID: "a2", Handle: "nova", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps}
+	nova := dream.Agent{
+		ID:     "a2",
+		Handle: "nova",
+		Zone:   "UTC",
+		Tier:   dream.Hardened,
+		Caps:   dream.DefaultCaps,
+	}
 	require.NoError(t, s.Memory.PutAgent(t.Context(), nova))
 	s.Options.Policy = &policy.Rules{
 		Assets: []string{"BTC", "ETH"}, Guards: policy.Guards(), Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}},

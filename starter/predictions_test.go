@@ -23,7 +23,13 @@ func TestAProgramForetellsWatchesAndResolvesByHandleOrId(t *testing.T) {
 	agent.Feed = "chain"
 	require.NoError(t, s.Memory.PutAgent(ctx, agent))
 	require.NoError(t, s.Feeds.PutFeed(ctx, dream.Feed{Name: "chain", Rules: []dream.Rule{{Name: "high", Kind: dream.Above, Number: 5, Quiet: true}}}))
-	f := activities.Foretelling{Claim: "It passes 5.", Criterion: "The feed says so.", Horizon: s.Now().Add(time.Hour), Confidence: .6, By: dream.ByTool + "bot"}
+	f := activities.Foretelling{
+		Claim:      "It passes 5.",
+		Criterion:  "The feed says so.",
+		Horizon:    s.Now().Add(time.Hour),
+		Confidence: .6,
+		By:         dream.ByTool + "bot",
+	}
 	p, fresh, err := s.Foretell(ctx, agent.Handle, f)
 	require.NoError(t, err)
 	require.True(t, fresh)

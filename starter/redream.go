@@ -111,7 +111,13 @@ func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, erro
 	}
 	o := d.spec
 	r := Rehearsal{
-		Estimate: estimate(d), Seed: o.Seed, Hooks: o.Hooks, Review: o.Review, Knobs: o.Knobs, Against: []string{}, Policy: policyOf(o),
+		Estimate:  estimate(d),
+		Seed:      o.Seed,
+		Hooks:     o.Hooks,
+		Review:    o.Review,
+		Knobs:     o.Knobs,
+		Against:   []string{},
+		Policy:    policyOf(o),
 		Loosening: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]),
 	}
 	if r.Review == "" {

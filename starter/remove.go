@@ -59,7 +59,13 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 		s.known.Delete(existing)
 	}
 	now := s.Now()
-	notice := presence.WakeNotice{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: presence.Operator, At: now, Raised: now}
+	notice := presence.WakeNotice{
+		Agent:  agent.ID,
+		Epoch:  presence.EveryEpoch,
+		Cause:  presence.Operator,
+		At:     now,
+		Raised: now,
+	}
 	_ = s.notify(ctx, notice) // a process that it does not reach asks the store by itself
 	done.Ended, err = s.end(ctx, append(open, workflows.AgentID(agent.Handle))...)
 	if err != nil {

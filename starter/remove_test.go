@@ -113,7 +113,12 @@ func TestAnAgentThatDreamsOrIsHeldAwakeLosesNothing(t *testing.T) {
 	t.Parallel()
 	s, agent, e := removable(t)
 	about := &dream.Record{Head: dream.Head{
-		ID: "dream/echo/0005", Agent: agent.ID, Kind: dream.KindRecord, At: tonight, State: dream.Live, Taint: dream.FromDream,
+		ID:    "dream/echo/0005",
+		Agent: agent.ID,
+		Kind:  dream.KindRecord,
+		At:    tonight,
+		State: dream.Live,
+		Taint: dream.FromDream,
 	}, Outcome: dream.Dreaming}
 	_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: about.ID, Add: []dream.Item{about}})
 	require.NoError(t, err)
@@ -128,7 +133,11 @@ func TestAnAgentThatDreamsOrIsHeldAwakeLosesNothing(t *testing.T) {
 	require.ErrorIs(t, err, ErrDreaming)
 	require.NoError(t, s.Memory.FreeSlot(t.Context(), agent.ID, f))
 	_, err = s.Presence.Arrive(t.Context(), presence.Visit{
-		Agent: agent.ID, Client: "mara", Cause: presence.Connect, Now: tonight, For: time.Minute,
+		Agent:  agent.ID,
+		Client: "mara",
+		Cause:  presence.Connect,
+		Now:    tonight,
+		For:    time.Minute,
 	})
 	require.NoError(t, err)
 	_, err = s.Remove(t.Context(), "echo")

@@ -23,7 +23,13 @@ func TestAWakeOfAHostWhoseClockRunsAheadIsTold(t *testing.T) {
 		h := newHearer()
 		s.Client, s.Presence = h, store
 		t.Cleanup(s.Close)
-		_, err := store.Arrive(context.Background(), presence.Visit{Agent: agent.ID, Client: "guest", Cause: presence.Connect, Now: tonight.Add(c.ahead), For: time.Minute})
+		_, err := store.Arrive(context.Background(), presence.Visit{
+			Agent:  agent.ID,
+			Client: "guest",
+			Cause:  presence.Connect,
+			Now:    tonight.Add(c.ahead),
+			For:    time.Minute,
+		})
 		require.NoError(t, err)
 		s.recordUntold(context.Background())
 		s.recording.mu.Lock()

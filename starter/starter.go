@@ -67,8 +67,15 @@ type Starter struct {
 // With is a starter of the same deployment with other options.
 func (s *Starter) With(edit func(*Options)) *Starter {
 	other := &Starter{
-		Client: s.Client, Memory: s.Memory, Catalog: s.Catalog, Options: s.Options, Now: s.Now,
-		Presence: s.Presence, WakeBus: s.WakeBus, Ledger: s.Ledger, Feeds: s.Feeds,
+		Client:   s.Client,
+		Memory:   s.Memory,
+		Catalog:  s.Catalog,
+		Options:  s.Options,
+		Now:      s.Now,
+		Presence: s.Presence,
+		WakeBus:  s.WakeBus,
+		Ledger:   s.Ledger,
+		Feeds:    s.Feeds,
 	}
 	edit(&other.Options)
 	return other

@@ -28,7 +28,13 @@ func build(t *testing.T) (*Starter, dream.Agent) {
 	store, err := sqlitestore.Open(context.Background(), filepath.Join(t.TempDir(), "memory.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	agent := dream.Agent{ID: "a1", Handle: "echo", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps}
+	agent := dream.Agent{
+		ID:     "a1",
+		Handle: "echo",
+		Zone:   "UTC",
+		Tier:   dream.Hardened,
+		Caps:   dream.DefaultCaps,
+	}
 	require.NoError(t, store.PutAgent(context.Background(), agent))
 	models := map[dream.Role]string{}
 	for _, role := range dream.Roles {
@@ -86,7 +92,14 @@ func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	_, err := s.Memory.Commit(context.Background(), memory.Write{Agent: agent.ID, Cause: "hand", Add: []dream.Item{&dream.Record{
-		Head: dream.Head{ID: "dream/echo/0001", Agent: agent.ID, Kind: dream.KindRecord, At: tonight, State: dream.Live, Taint: dream.FromDream},
+		Head: dream.Head{
+			ID:    "dream/echo/0001",
+			Agent: agent.ID,
+			Kind:  dream.KindRecord,
+			At:    tonight,
+			State: dream.Live,
+			Taint: dream.FromDream,
+		},
 	}}})
 	require.NoError(t, err)
 	spec, err := s.Freeze(context.Background(), DreamRequest{Agent: "echo", Theme: "rope"})

@@ -86,7 +86,13 @@ func TestAAgentStateIsToldWhenTheLongestClientLeavesThoughOthersStay(t *testing.
 	s.Client = agentState
 	ctx := context.Background()
 	for client, stays := range map[string]time.Duration{"session": time.Hour, "request": time.Minute, "other": time.Minute} {
-		_, err := s.Presence.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: client, Cause: presence.Connect, Now: tonight, For: stays})
+		_, err := s.Presence.Arrive(ctx, presence.Visit{
+			Agent:  agent.ID,
+			Client: client,
+			Cause:  presence.Connect,
+			Now:    tonight,
+			For:    stays,
+		})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Leave(ctx, "echo", "other"))
@@ -182,6 +188,12 @@ func (l *letting) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOpt
 		return nil, err
 	}
 	w := o.Args[0].(workflows.Wake)
-	_, err = l.store.Arrive(ctx, presence.Visit{Agent: "a1", Client: w.Client, Cause: w.Cause, Now: tonight, For: time.Hour})
+	_, err = l.store.Arrive(ctx, presence.Visit{
+		Agent:  "a1",
+		Client: w.Client,
+		Cause:  w.Cause,
+		Now:    tonight,
+		For:    time.Hour,
+	})
 	return handle, err
 }

@@ -65,7 +65,13 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	s.recording.stays(agent, k.Client)
 	w := Woken{Wake: arrival.Wake, Raised: arrival.Raised, agent: agent}
 	if arrival.Raised && !arrival.Notified {
-		notice := presence.WakeNotice{Agent: agent.ID, Epoch: arrival.Epoch, Cause: k.Cause, At: began, Raised: raised}
+		notice := presence.WakeNotice{
+			Agent:  agent.ID,
+			Epoch:  arrival.Epoch,
+			Cause:  k.Cause,
+			At:     began,
+			Raised: raised,
+		}
 		if err := s.notify(ctx, notice); err != nil {
 			w.Degraded = "the bell reached this process only: " + err.Error()
 		}
@@ -73,7 +79,14 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	w.Took = s.Now().Sub(began)
 	if arrival.Raised {
 		s.recording.add(ctx, s, agent, workflows.Wake{
-			Epoch: arrival.Epoch, Cause: k.Cause, Client: k.Client, At: began, Raised: raised, Trigger: k.Trigger, Hold: s.holds(k), Told: arrival.Dream,
+			Epoch:   arrival.Epoch,
+			Cause:   k.Cause,
+			Client:  k.Client,
+			At:      began,
+			Raised:  raised,
+			Trigger: k.Trigger,
+			Hold:    s.holds(k),
+			Told:    arrival.Dream,
 		})
 	} else if w.Joined(k.Cause) {
 		s.join(ctx, agent, arrival.Epoch)
@@ -88,7 +101,12 @@ func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (drea
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
 	visit := presence.Visit{
-		Client: k.Client, Cause: k.Cause, Now: now, For: s.holds(k), Lock: s.Options.Settings.WakeLock, Notify: s.WakeBus != nil,
+		Client: k.Client,
+		Cause:  k.Cause,
+		Now:    now,
+		For:    s.holds(k),
+		Lock:   s.Options.Settings.WakeLock,
+		Notify: s.WakeBus != nil,
 	}
 	existing, seen := s.known.Load(k.Agent)
 	if seen {
@@ -147,9 +165,21 @@ func (s *Starter) holds(k Connection) time.Duration {
 // when the store is back. Of an agent that this process never met only the handle is known.
 func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, began time.Time, cause error) (Woken, error) {
 	if agent.ID != "" {
-		_ = s.notify(context.WithoutCancel(ctx), presence.WakeNotice{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: k.Cause, At: began, Raised: s.Now()})
+		_ = s.notify(context.WithoutCancel(ctx), presence.WakeNotice{
+			Agent:  agent.ID,
+			Epoch:  presence.EveryEpoch,
+			Cause:  k.Cause,
+			At:     began,
+			Raised: s.Now(),
+		})
 	}
-	s.recording.add(ctx, s, agent, workflows.Wake{Cause: k.Cause, Client: k.Client, At: began, Trigger: k.Trigger, Hold: s.holds(k)})
+	s.recording.add(ctx, s, agent, workflows.Wake{
+		Cause:   k.Cause,
+		Client:  k.Client,
+		At:      began,
+		Trigger: k.Trigger,
+		Hold:    s.holds(k),
+	})
 	w := Woken{ // nobody knows how the agent feels
 		Wake:     presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
 		Degraded: "the store does not answer (" + cause.Error() + "): nothing is recorded yet, and this process tells the agent's life for as long as it lives", Took: s.Now().Sub(began), agent: agent,

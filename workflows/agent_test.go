@@ -55,8 +55,15 @@ func newWorld(t *testing.T) *world {
 
 func testSpec(id string) activities.Spec {
 	o := activities.Spec{
-		Version: activities.SpecVersion, Dream: id, Agent: "a1", Handle: "echo", Tier: dream.Core, Day: "2026-10-19",
-		AsOf: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC), Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(),
+		Version: activities.SpecVersion,
+		Dream:   id,
+		Agent:   "a1",
+		Handle:  "echo",
+		Tier:    dream.Core,
+		Day:     "2026-10-19",
+		AsOf:    time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC),
+		Models:  map[dream.Role]string{},
+		Knobs:   dream.DefaultKnobs(),
 	}
 	for _, role := range dream.Roles {
 		o.Models[role] = "m"

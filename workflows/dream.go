@@ -247,7 +247,12 @@ func (n *dreamRun) refused(ctx workflow.Context, lain activities.BeginResult) (R
 
 func (n *dreamRun) result() Result {
 	return Result{
-		Dream: n.spec.Dream, Outcome: n.state.Outcome, Reason: n.state.Reason, Spent: n.state.Spent, Kept: n.kept(), Tallies: n.state.Tallies,
+		Dream:   n.spec.Dream,
+		Outcome: n.state.Outcome,
+		Reason:  n.state.Reason,
+		Spent:   n.state.Spent,
+		Kept:    n.kept(),
+		Tallies: n.state.Tallies,
 	}
 }
 

@@ -97,7 +97,13 @@ func TestAPriceThatMovesSixPerCentSoundsOneAlarm(t *testing.T) {
 	k.at(10*time.Minute, func() { seen = k.state(t); k.env.CancelWorkflow() })
 	k.run(FeedSettings{Every: time.Minute, Rules: rules("price")})
 	require.Len(t, k.sounded, 1)
-	require.Equal(t, activities.SoundRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: k.sounded[0].At, What: "price: 100 to 106"}, k.sounded[0])
+	require.Equal(t, activities.SoundRequest{
+		Feed: "chain",
+		Rule: "price",
+		Kind: dream.RelativeMove,
+		At:   k.sounded[0].At,
+		What: "price: 100 to 106",
+	}, k.sounded[0])
 	require.WithinDuration(t, start.Add(3*time.Minute), k.sounded[0].At, time.Second)
 	require.InDelta(t, 10, len(k.pulled), 1, "once a minute")
 	require.Equal(t, 1, seen.Alarms)

@@ -25,7 +25,13 @@ func (n *dreamRun) vetoed(ctx workflow.Context, remaining budget.Micros) (string
 	}
 	app := &phase{n: n, name: dream.Onset}
 	r, err := app.one(ctx, ask{"hooks at the entry", "Frontier.Enter", func() any {
-		return activities.EntryRequest{Stretch: n.seat(ctx), Onset: n.plan.Onset, Remaining: remaining, Cycles: n.cycles(), Gathered: n.gathered}
+		return activities.EntryRequest{
+			Stretch:   n.seat(ctx),
+			Onset:     n.plan.Onset,
+			Remaining: remaining,
+			Cycles:    n.cycles(),
+			Gathered:  n.gathered,
+		}
 	}})
 	if err != nil || r.Scope == "" {
 		return "", err
@@ -58,7 +64,12 @@ func (n *dreamRun) leftTo(ctx workflow.Context, ending activities.Ending, cost a
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3},
 	})
 	err := workflow.ExecuteLocalActivity(result, "Frontier.Leave", activities.ExitRequest{
-		Stretch: n.seat(ctx), Ending: ending, Cost: cost, Rules: n.spec.Hooks, Handle: n.spec.Handle, Budget: n.spec.Budget,
+		Stretch: n.seat(ctx),
+		Ending:  ending,
+		Cost:    cost,
+		Rules:   n.spec.Hooks,
+		Handle:  n.spec.Handle,
+		Budget:  n.spec.Budget,
 	}).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("the hooks of the exit could not be told", "dream", n.spec.Dream, "error", err)

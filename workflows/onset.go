@@ -197,7 +197,11 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	p.cycles = cycle
 	moves, why := p.surface(cycle, partialTemperature[0], kept > 0)
 	p.note(activities.Mark{Name: fmt.Sprintf("cycle-%d", cycle), State: "running", Moves: moves, Dali: &activities.Dali{
-		Cycle: cycle, Partials: len(caught), Captured: kept, Temperature: partialTemperature[0], TooDeep: why,
+		Cycle:       cycle,
+		Partials:    len(caught),
+		Captured:    kept,
+		Temperature: partialTemperature[0],
+		TooDeep:     why,
 	}})
 	if err := n.announce(ctx); err != nil {
 		return false, err

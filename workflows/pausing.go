@@ -25,9 +25,17 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 	n.stretch.cut()
 	left := workflow.Now(ctx)
 	request := activities.PauseRequest{
-		Stretch: n.seat(ctx), Number: n.stretch.number, Phase: n.state.Phase, Cycle: n.state.Cycle, Kept: n.state.Fragments,
-		Tallies: n.state.Tallies, Cuts: cuts, Light: light, Forced: forced, TTL: n.spec.ResumeTTL,
-		Onset: n.open != nil && n.open.name == dream.Onset,
+		Stretch: n.seat(ctx),
+		Number:  n.stretch.number,
+		Phase:   n.state.Phase,
+		Cycle:   n.state.Cycle,
+		Kept:    n.state.Fragments,
+		Tallies: n.state.Tallies,
+		Cuts:    cuts,
+		Light:   light,
+		Forced:  forced,
+		TTL:     n.spec.ResumeTTL,
+		Onset:   n.open != nil && n.open.name == dream.Onset,
 	}
 	last := n.spec.Stretches > 0 && n.stretch.number >= n.spec.Stretches
 	if last {
@@ -58,7 +66,13 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 	n.state.Reason = string(paused.Wake.Cause)
 	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)), AttrSpend.ValueSet(int64(paused.Spent)))
 	n.show(ctx)
-	n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: paused.Until, Epoch: paused.Wake.Epoch, Cause: paused.Wake.Cause})
+	n.report(ctx, Ended{
+		Dream:   n.spec.Dream,
+		Outcome: dream.Interrupted,
+		Until:   paused.Until,
+		Epoch:   paused.Wake.Epoch,
+		Cause:   paused.Wake.Cause,
+	})
 	if paused.Until.IsZero() {
 		switch {
 		case n.spec.ResumeTTL <= 0:

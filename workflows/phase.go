@@ -35,7 +35,14 @@ type phase struct {
 
 // enter opens a phase and announces it, together with the end of the one before.
 func (n *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open activities.Mark) (*phase, error) {
-	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), away: n.away, tally: len(n.state.Tallies)}
+	p := &phase{
+		n:     n,
+		name:  name,
+		limit: limit,
+		began: workflow.Now(ctx),
+		away:  n.away,
+		tally: len(n.state.Tallies),
+	}
 	n.state.Phase = name
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
 	updates := []temporal.SearchAttributeUpdate{AttrAgent.ValueSet(n.spec.Handle), AttrPhase.ValueSet(string(name))}
@@ -51,7 +58,14 @@ func (n *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Mi
 
 // skip records a phase that is not dreamt.
 func (n *dreamRun) skip(ctx workflow.Context, name dream.Phase, reason string) {
-	p := &phase{n: n, name: name, began: workflow.Now(ctx), away: n.away, tally: len(n.state.Tallies), stopped: reason}
+	p := &phase{
+		n:       n,
+		name:    name,
+		began:   workflow.Now(ctx),
+		away:    n.away,
+		tally:   len(n.state.Tallies),
+		stopped: reason,
+	}
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "skipped", Reason: reason})
 	p.note(activities.Mark{Name: "skip", State: "skipped"})
 }
@@ -127,8 +141,14 @@ func (p *phase) leave() error {
 // step is what most paid deeds are asked with.
 func (p *phase) step(ctx workflow.Context, cycle, turn int, temperature float64) activities.StepRequest {
 	return activities.StepRequest{
-		Stretch: p.n.seat(ctx), Limit: p.limit, Cycle: cycle, Turn: turn, Temperature: temperature, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
-		Stage: p.stageAsked(),
+		Stretch:     p.n.seat(ctx),
+		Limit:       p.limit,
+		Cycle:       cycle,
+		Turn:        turn,
+		Temperature: temperature,
+		Source:      p.n.gathered.Cycle,
+		Tone:        p.n.gathered.Affect,
+		Stage:       p.stageAsked(),
 	}
 }
 

@@ -74,7 +74,14 @@ func (p *probe) begin(ctx workflow.Context) {
 	for _, s := range p.state.Sounding {
 		if p.sounds[s.id()] == nil {
 			p.sounds[s.id()] = workflow.ExecuteActivity(sounding(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), "Feed.Sound",
-				activities.SoundRequest{Feed: p.name, Rule: s.Rule, Kind: s.Kind, At: s.At, What: s.What, Quiet: s.Quiet})
+				activities.SoundRequest{
+					Feed:  p.name,
+					Rule:  s.Rule,
+					Kind:  s.Kind,
+					At:    s.At,
+					What:  s.What,
+					Quiet: s.Quiet,
+				})
 		}
 	}
 }
@@ -220,7 +227,13 @@ func (p *probe) hear(ctx workflow.Context, fresh []dream.Reading, oldest time.Du
 	var fired []alarm.Fired
 	p.state.Watch, fired = p.state.Watch.Hear(p.state.Settings.Rules, p.admitted(fresh, oldest, now), now)
 	for _, f := range fired {
-		s := Sounding{Rule: f.Rule, Kind: f.Kind, What: f.String(), At: now, Quiet: p.quiet(f.Rule)}
+		s := Sounding{
+			Rule:  f.Rule,
+			Kind:  f.Kind,
+			What:  f.String(),
+			At:    now,
+			Quiet: p.quiet(f.Rule),
+		}
 		if slices.ContainsFunc(p.state.Sounding, func(o Sounding) bool { return o.id() == s.id() }) {
 			continue
 		}

@@ -71,7 +71,13 @@ func (h *heeded) signal(after time.Duration, f activities.Fire) {
 
 // by is an agent that dreams by itself by these triggers alone; a day of idleness would be needed otherwise.
 func by(triggers ...dream.Trigger) Settings {
-	return Settings{Auto: true, IdleTimeout: 10 * time.Minute, MinGap: 2 * time.Hour, Zone: "Europe/Berlin", Triggers: append([]dream.Trigger{}, triggers...)}
+	return Settings{
+		Auto:        true,
+		IdleTimeout: 10 * time.Minute,
+		MinGap:      2 * time.Hour,
+		Zone:        "Europe/Berlin",
+		Triggers:    append([]dream.Trigger{}, triggers...),
+	}
 }
 
 var nightly = dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "03:30"}

@@ -32,13 +32,24 @@ func (u unready) Relay(context.Context, inference.RelayRequest) (*inference.Rela
 func (h *deployment) being(s *starter.Starter) *psyche.Being {
 	c := h.config
 	o := psyche.Options{
-		MemoriesPerPrincipal: c.Serve.MemoriesPerPrincipal, MemoriesPerUser: c.Serve.MemoriesPerUser,
-		Talker: c.Serve.Model, Models: h.roles, Hold: c.Agent.ClientTimeout, Within: c.Serve.RecallBudget, Items: c.Serve.RecallItems,
-		FleetDay: c.Money.FleetDay, KeyDay: keyDay(c.Serve.KeyDay),
-		Switches: psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect}, Agents: apart(c.Serve),
-		Persona: c.Serve.Persona, Joined: c.Serve.Joined, MoodSampling: c.Serve.MoodSampling,
-		Digest: c.Agent.Digest, Private: c.Agent.Private, Shared: c.Agent.Shared,
-		Allowed: config.Listed(c.Serve.AllowFields),
+		MemoriesPerPrincipal: c.Serve.MemoriesPerPrincipal,
+		MemoriesPerUser:      c.Serve.MemoriesPerUser,
+		Talker:               c.Serve.Model,
+		Models:               h.roles,
+		Hold:                 c.Agent.ClientTimeout,
+		Within:               c.Serve.RecallBudget,
+		Items:                c.Serve.RecallItems,
+		FleetDay:             c.Money.FleetDay,
+		KeyDay:               keyDay(c.Serve.KeyDay),
+		Switches:             psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect},
+		Agents:               apart(c.Serve),
+		Persona:              c.Serve.Persona,
+		Joined:               c.Serve.Joined,
+		MoodSampling:         c.Serve.MoodSampling,
+		Digest:               c.Agent.Digest,
+		Private:              c.Agent.Private,
+		Shared:               c.Agent.Shared,
+		Allowed:              config.Listed(c.Serve.AllowFields),
 	}
 	return psyche.New(psyche.Ports{
 		Memory:    h.store,

@@ -32,7 +32,13 @@ func TestTheDoctorLooksAtTheArchive(t *testing.T) {
 	h, err := build(t.Context(), d.told, d.told.StorePath())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.store.Close()) }()
-	require.NoError(t, h.store.PutAgent(t.Context(), dream.Agent{ID: "echo", Handle: "echo", Zone: "UTC", Tier: dream.Core, Created: time.Now()}))
+	require.NoError(t, h.store.PutAgent(t.Context(), dream.Agent{
+		ID:      "echo",
+		Handle:  "echo",
+		Zone:    "UTC",
+		Tier:    dream.Core,
+		Created: time.Now(),
+	}))
 	announce := func(id string, ago time.Duration) {
 		e := event.New(id, "echo", "", time.Now().Add(-ago), event.AgentAsleep{Epoch: 1})
 		_, err := h.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Events: []event.Event{e}})

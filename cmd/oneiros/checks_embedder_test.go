@@ -78,7 +78,14 @@ func TestTheDoctorNamesAgentsWhoseMemoryLiesElsewhere(t *testing.T) {
 		require.NoError(t, store.PutAgent(t.Context(), dream.Agent{ID: handle, Handle: handle, Zone: "UTC", Tier: dream.Core}))
 	}
 	answer := &dream.Episode{
-		Head:    dream.Head{ID: "e", Agent: "echo", Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    "e",
+			Agent: "echo",
+			Kind:  dream.KindEpisode,
+			At:    at,
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: "The tide turns before the wind does.",
 	}
 	_, err = store.Commit(t.Context(), memory.Write{

@@ -46,7 +46,13 @@ func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) e
 	}
 	tell("Starting the Temporal server %s.", binary.Path)
 	db := filepath.Join(c.DataDir, temporalFile)
-	o := temporalchild.Options{Binary: binary, DB: db, UIPort: -1, Namespace: config.DefaultNamespace, Log: log}
+	o := temporalchild.Options{
+		Binary:    binary,
+		DB:        db,
+		UIPort:    -1,
+		Namespace: config.DefaultNamespace,
+		Log:       log,
+	}
 	if e.known {
 		o.Port, o.UIPort = temporalchild.FreePort(usualPort), temporalchild.FreePort(usualUIPort)
 	}
@@ -73,7 +79,13 @@ func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) e
 		case <-e.stopping:
 		}
 	}()
-	e.record = &temporalchild.Record{Address: e.child.Address, Namespace: config.DefaultNamespace, UI: e.child.UI, PID: e.child.PID, Owner: os.Getpid()}
+	e.record = &temporalchild.Record{
+		Address:   e.child.Address,
+		Namespace: config.DefaultNamespace,
+		UI:        e.child.UI,
+		PID:       e.child.PID,
+		Owner:     os.Getpid(),
+	}
 	if err := e.record.Announce(c.DataDir); err != nil {
 		return err
 	}

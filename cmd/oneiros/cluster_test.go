@@ -80,7 +80,11 @@ func (a *authority) guard(address string) string {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{"h2"},
+		MinVersion:   tls.VersionTLS12,
+		Certificates: []tls.Certificate{pair},
+		ClientCAs:    pool,
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+		NextProtos:   []string{"h2"},
 	})
 	require.NoError(a, err)
 	var open sync.WaitGroup

@@ -119,8 +119,12 @@ func (e *engine) announces(ctx context.Context) error {
 		return nil
 	}
 	server := &http.Server{
-		Handler: e.meter.Handler(), ReadHeaderTimeout: headWithin, ReadTimeout: wholeWithin, WriteTimeout: wholeWithin, MaxHeaderBytes: headBytes,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
+		Handler:           e.meter.Handler(),
+		ReadHeaderTimeout: headWithin,
+		ReadTimeout:       wholeWithin,
+		WriteTimeout:      wholeWithin,
+		MaxHeaderBytes:    headBytes,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
 	}
 	e.files = append(e.files, server)
 	go func() { _ = server.Serve(line) }() // until Stop closes it

@@ -115,8 +115,12 @@ func (e *engine) listen(ctx context.Context) error {
 		return nil
 	}
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headWithin, ReadTimeout: wholeWithin, WriteTimeout: wholeWithin, MaxHeaderBytes: headBytes,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
+		Handler:           handler,
+		ReadHeaderTimeout: headWithin,
+		ReadTimeout:       wholeWithin,
+		WriteTimeout:      wholeWithin,
+		MaxHeaderBytes:    headBytes,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
 	}
 	e.files = append(e.files, server)
 	go func() { _ = server.Serve(line) }() // until Stop closes it

@@ -60,14 +60,41 @@ func build(ctx context.Context, c config.Config, path string) (*deployment, erro
 		return nil, errors.Join(err, tracing.Close())
 	}
 	catalog := inference.Remembered(c)
-	h := &deployment{config: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
+	h := &deployment{
+		config:  c,
+		store:   store,
+		model:   tracing.Model(inference.Switchboard{Catalog: c, Providers: models}),
+		relay:   tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}),
+		tracing: tracing,
+		roles:   c.Roles.Models(),
+		wants:   wants,
+		hooks:   fitted,
+		log:     plainLogger(c.Log, os.Stderr),
+	}
 	h.keys = marked(store, c.DataDir, h.log)
 	h.guard = &purse.Guard{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
 	h.shown = &console.Deployment{
-		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Keys: h.keys, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
-		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
-		Jobs: store, Holder: holder(), Background: h.background,
-		Vitality: c.Agent.Vitality, Digest: c.Agent.Digest, Private: c.Agent.Private, Close: h.closing,
+		Store:      store,
+		Ledger:     store.ledger,
+		Events:     store,
+		Wakes:      store,
+		Feeds:      store,
+		Keys:       h.keys,
+		Catalog:    c,
+		Roles:      h.roles,
+		Caps:       c.Money.Caps(),
+		Auto:       c.Agent.Auto,
+		Knobs:      c.Dream,
+		Embed:      h.embed,
+		Settings:   settings(c),
+		FleetDay:   c.Money.FleetDay,
+		Jobs:       store,
+		Holder:     holder(),
+		Background: h.background,
+		Vitality:   c.Agent.Vitality,
+		Digest:     c.Agent.Digest,
+		Private:    c.Agent.Private,
+		Close:      h.closing,
 	}
 	h.shown.Archive = h.lookable()
 	return h, nil
@@ -134,8 +161,13 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 		return nil, err
 	}
 	return openaigw.New(openaigw.Options{
-		Name: name, BaseURL: p.ProviderURL(), APIKey: key, Profile: profile, Catalog: inference.Remembered(c), Proxy: http.ProxyFromEnvironment,
-		Pass: config.Listed(p.PassHeaders),
+		Name:    name,
+		BaseURL: p.ProviderURL(),
+		APIKey:  key,
+		Profile: profile,
+		Catalog: inference.Remembered(c),
+		Proxy:   http.ProxyFromEnvironment,
+		Pass:    config.Listed(p.PassHeaders),
 	})
 }
 
@@ -163,7 +195,13 @@ func (h *deployment) background(spec inference.Spec) (int, bool) {
 
 // embedJobs embeds what imports have stored, until ctx ends.
 func (h *deployment) embedJobs(ctx context.Context, log *slog.Logger) {
-	w := importer.EmbedWorker{Store: h.store, Holder: h.shown.Holder, Now: time.Now, Log: log, Serving: h.serving}
+	w := importer.EmbedWorker{
+		Store:   h.store,
+		Holder:  h.shown.Holder,
+		Now:     time.Now,
+		Log:     log,
+		Serving: h.serving,
+	}
 	w.Run(ctx)
 }
 
@@ -220,18 +258,41 @@ func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
 
 func (h *deployment) ports() activities.Ports {
 	return activities.Ports{
-		Hooks:  h.hooks,
-		Memory: h.store, Guard: h.guard, Catalog: h.config, Now: time.Now, Presence: h.store, WakeBus: h.store, Feeds: h.store, Jobs: h.store,
+		Hooks:    h.hooks,
+		Memory:   h.store,
+		Guard:    h.guard,
+		Catalog:  h.config,
+		Now:      time.Now,
+		Presence: h.store,
+		WakeBus:  h.store,
+		Feeds:    h.store,
+		Jobs:     h.store,
 	}
 }
 
 // starter is the client of the workflows over this house; it needs no connection to estimate.
 func (h *deployment) starter() *starter.Starter {
 	return &starter.Starter{
-		Memory: h.store, Catalog: h.config, Now: time.Now, Presence: h.store, WakeBus: h.store, Ledger: h.store.ledger, Feeds: h.store,
+		Memory:   h.store,
+		Catalog:  h.config,
+		Now:      time.Now,
+		Presence: h.store,
+		WakeBus:  h.store,
+		Ledger:   h.store.ledger,
+		Feeds:    h.store,
 		Options: starter.Options{
-			TaskQueue: h.config.Temporal.TaskQueue, Models: h.roles, Knobs: h.config.Dream, FleetDay: h.config.Money.FleetDay,
-			Review: h.config.Agent.Review, Hooks: h.config.HookRules(), AutoPaid: h.config.Consent.AutoPaid, Settings: settings(h.config), ResumeTTL: h.config.Agent.ResumeTTL, Policy: rulesOf(h.config), AgentPolicy: h.config.Policy.Agents, Thresholds: &h.config.Agent.Vitality,
+			TaskQueue:   h.config.Temporal.TaskQueue,
+			Models:      h.roles,
+			Knobs:       h.config.Dream,
+			FleetDay:    h.config.Money.FleetDay,
+			Review:      h.config.Agent.Review,
+			Hooks:       h.config.HookRules(),
+			AutoPaid:    h.config.Consent.AutoPaid,
+			Settings:    settings(h.config),
+			ResumeTTL:   h.config.Agent.ResumeTTL,
+			Policy:      rulesOf(h.config),
+			AgentPolicy: h.config.Policy.Agents,
+			Thresholds:  &h.config.Agent.Vitality,
 		},
 	}
 }
@@ -242,8 +303,15 @@ func settings(c config.Config) workflows.Settings {
 	windows, quiet := a.Hours()
 	eager := a.Eager()
 	return workflows.Settings{
-		Eager:       &eager,
-		IdleTimeout: a.IdleTimeout, MinGap: a.MinGap, Jitter: a.Jitter, Windows: windows, Quiet: quiet,
-		ClientTimeout: a.ClientTimeout, WakeLock: a.WakeLock, AlarmHold: a.AlarmHold, ResumeAfter: a.ResumeAfter,
+		Eager:         &eager,
+		IdleTimeout:   a.IdleTimeout,
+		MinGap:        a.MinGap,
+		Jitter:        a.Jitter,
+		Windows:       windows,
+		Quiet:         quiet,
+		ClientTimeout: a.ClientTimeout,
+		WakeLock:      a.WakeLock,
+		AlarmHold:     a.AlarmHold,
+		ResumeAfter:   a.ResumeAfter,
 	}
 }

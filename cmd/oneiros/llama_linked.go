@@ -24,7 +24,14 @@ func (d *app) llama() console.LlamaCommand {
 
 func engineOptions(m console.LlamaModel) llama.Options {
 	return llama.Options{
-		Model: m.Model, Lib: m.Lib, Vectors: m.Vectors, Context: m.Context, Threads: m.Threads, Parallel: m.Parallel, Queue: m.Queue, Template: m.Template,
+		Model:    m.Model,
+		Lib:      m.Lib,
+		Vectors:  m.Vectors,
+		Context:  m.Context,
+		Threads:  m.Threads,
+		Parallel: m.Parallel,
+		Queue:    m.Queue,
+		Template: m.Template,
 	}
 }
 
@@ -95,7 +102,13 @@ func (d *app) effect(ctx context.Context, t console.Trial) (result console.Tried
 	steers := inference.Steers{Vector: name, Depth: e.Shape().Layers, From: t.From, To: t.To}
 	span := steers.Ask(inference.SteerLayer, inference.SteerAlpha)
 	trial := llama.Trial{
-		Vector: name, From: span.From, To: span.To, Alphas: t.Alphas, Prompts: t.Prompts, Tokens: t.Tokens, Progress: t.Progress,
+		Vector:   name,
+		From:     span.From,
+		To:       span.To,
+		Alphas:   t.Alphas,
+		Prompts:  t.Prompts,
+		Tokens:   t.Tokens,
+		Progress: t.Progress,
 		Sampling: inference.Sampling{Temperature: &t.Temperature, MinP: &t.MinP},
 		Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
 			v, err := embedder.Embed(ctx, spec.Name, texts, "")
@@ -152,7 +165,13 @@ func (l *lazy) Embed(ctx context.Context, model string, texts []string, key stri
 // inProcess makes a provider whose model this process runs. Its files are looked at now, and loaded later.
 func inProcess(c config.Config, name string, p config.Provider) (inference.Model, error) {
 	home := c.Home(p.Engine)
-	o := llama.Options{Model: home.Model, Lib: home.Lib, Vectors: home.Vectors, Threads: home.Threads, Parallel: home.Parallel}
+	o := llama.Options{
+		Model:    home.Model,
+		Lib:      home.Lib,
+		Vectors:  home.Vectors,
+		Threads:  home.Threads,
+		Parallel: home.Parallel,
+	}
 	for _, m := range p.Models {
 		if m.Context != nil {
 			o.Context = max(o.Context, *m.Context)

@@ -33,7 +33,14 @@ type nights struct {
 }
 
 func (n nights) request(w console.DreamRequest) starter.DreamRequest {
-	return starter.DreamRequest{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, AsOf: n.asOf}
+	return starter.DreamRequest{
+		Agent:  w.Agent,
+		Tier:   w.Tier,
+		Theme:  w.Theme,
+		Budget: w.Budget,
+		Seed:   w.Seed,
+		AsOf:   n.asOf,
+	}
 }
 
 func (n nights) again(w console.Again) starter.Again {
@@ -176,8 +183,18 @@ func (d *app) rehearse(ctx context.Context, h *console.Deployment, w console.Dre
 		return console.Rehearsal{}, err
 	}
 	result := console.Rehearsal{
-		Estimate: priced(r.Estimate), Seed: r.Seed, Gather: r.Gather, Depth: r.Depth, Skipped: r.Skipped, Hooks: r.Hooks, Review: r.Review,
-		Against: r.Against, Loosening: string(r.Loosening.Way), Why: r.Loosening.Why, Caps: []console.Cap{}, Policy: r.Policy,
+		Estimate:  priced(r.Estimate),
+		Seed:      r.Seed,
+		Gather:    r.Gather,
+		Depth:     r.Depth,
+		Skipped:   r.Skipped,
+		Hooks:     r.Hooks,
+		Review:    r.Review,
+		Against:   r.Against,
+		Loosening: string(r.Loosening.Way),
+		Why:       r.Loosening.Why,
+		Caps:      []console.Cap{},
+		Policy:    r.Policy,
 	}
 	for _, c := range r.Caps {
 		result.Caps = append(result.Caps, console.Cap(c))
@@ -187,7 +204,14 @@ func (d *app) rehearse(ctx context.Context, h *console.Deployment, w console.Dre
 
 func priced(e starter.Estimate) console.Estimate {
 	result := console.Estimate{
-		Agent: e.Agent, Tier: e.Tier, Models: e.Models, Free: e.Free, Calls: e.Calls, Expected: e.Expected, Worst: e.Worst, Cap: e.Cap,
+		Agent:    e.Agent,
+		Tier:     e.Tier,
+		Models:   e.Models,
+		Free:     e.Free,
+		Calls:    e.Calls,
+		Expected: e.Expected,
+		Worst:    e.Worst,
+		Cap:      e.Cap,
 	}
 	for _, p := range e.Phases {
 		result.Phases = append(result.Phases, console.PhaseEstimate(p))

@@ -116,7 +116,11 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 	}
 	s := &apiServer{being: e.deployment.being(e.starter), grace: c.Grace, over: make(chan error, 1)}
 	s.tools = mcpserver.New(s.being, e.deployment.dreams(e.starter), mcpserver.Options{
-		Version: version, Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins), Sessions: c.Sessions, Report: e.report,
+		Version:  version,
+		Hosts:    config.Listed(c.Hosts),
+		Origins:  config.Listed(c.Origins),
+		Sessions: c.Sessions,
+		Report:   e.report,
 	})
 	hush, err := e.deployment.store.Listen(s.being.Reread)
 	if err != nil {
@@ -198,14 +202,25 @@ func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
 // doorway is the front of the server, with every face behind it.
 func (e *engine) doorway(s *apiServer) front.Options {
 	c := e.deployment.config.Serve
-	talk := &openaihttp.Face{Talk: s.being, Mind: s.being, Now: time.Now, Hold: e.deployment.config.Agent.ClientTimeout, Note: e.noted}
+	talk := &openaihttp.Face{
+		Talk: s.being,
+		Mind: s.being,
+		Now:  time.Now,
+		Hold: e.deployment.config.Agent.ClientTimeout,
+		Note: e.noted,
+	}
 	asleep := &dreamhttp.Face{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	o := front.Options{
 		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.deployment.tracing),
 		Keys:   e.deployment.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
 		Limits: front.Limits{
-			Rate: c.Rate, Day: keyDay(c.KeyDay), Streams: c.KeyStreams, All: c.MaxStreams, Body: int64(c.MaxBody), WriteTime: c.WriteIn,
-			Answers: c.AnswersPerPrincipal,
+			Rate:      c.Rate,
+			Day:       keyDay(c.KeyDay),
+			Streams:   c.KeyStreams,
+			All:       c.MaxStreams,
+			Body:      int64(c.MaxBody),
+			WriteTime: c.WriteIn,
+			Answers:   c.AnswersPerPrincipal,
 		},
 		TLS: front.TLS{Cert: c.TLSCert, Key: c.TLSKey}, Log: e.entered, Observe: e.meter.Request, Report: e.report,
 	}
@@ -252,8 +267,16 @@ func (e *engine) noted(path string) func(openaihttp.Passed) {
 	over := e.meter.TurnBegins(path)
 	return func(p openaihttp.Passed) {
 		over(telemetry.Turn{
-			Path: p.Path, Status: p.Status, First: p.First, Broken: p.Broken, Dropped: p.Dropped, Woke: p.Report.Woke, Late: p.Report.Degraded != "",
-			Chat: p.Path == "/chat/completions", Skipped: p.Report.Skipped, ByWords: p.Report.ByWords,
+			Path:    p.Path,
+			Status:  p.Status,
+			First:   p.First,
+			Broken:  p.Broken,
+			Dropped: p.Dropped,
+			Woke:    p.Report.Woke,
+			Late:    p.Report.Degraded != "",
+			Chat:    p.Path == "/chat/completions",
+			Skipped: p.Report.Skipped,
+			ByWords: p.Report.ByWords,
 		})
 	}
 }

@@ -157,7 +157,14 @@ func run(o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	line := ready{Ready: true, Address: s.address, UI: s.ui.url(), PID: os.Getpid(), Version: version, Server: headers.ServerVersion}
+	line := ready{
+		Ready:   true,
+		Address: s.address,
+		UI:      s.ui.url(),
+		PID:     os.Getpid(),
+		Version: version,
+		Server:  headers.ServerVersion,
+	}
 	if err := json.NewEncoder(out).Encode(line); err != nil {
 		return errors.Join(fmt.Errorf("print the ready line: %w", err), s.stop())
 	}

@@ -121,7 +121,14 @@ const SecretPrefix = "oneiros_"
 // New makes a key and its secret of 256 random bits.
 func New(name string, role Role, agents []string, now time.Time) (Key, string) {
 	secret := SecretPrefix + strings.ToLower(rand.Text()+rand.Text())
-	return Key{ID: "key_" + strings.ToLower(rand.Text()[:12]), Name: name, Role: role, Agents: agents, Hash: Hash(secret), Created: now}, secret
+	return Key{
+		ID:      "key_" + strings.ToLower(rand.Text()[:12]),
+		Name:    name,
+		Role:    role,
+		Agents:  agents,
+		Hash:    Hash(secret),
+		Created: now,
+	}, secret
 }
 
 // Hash is what is kept of a secret. Secrets are random, so that a plain digest cannot be guessed back.

@@ -48,12 +48,42 @@ func TestTheAlarmFrequencyIsTheShareOfOnsetsThatAlarmsEnded(t *testing.T) {
 		{"no dream", nil, 30, Frequency{Verdict: Unknown}},
 		{"only skipped onsets", []string{"s", "s"}, 30, Frequency{Verdict: Unknown}},
 		{"none of twenty", many(20, "c"), 30, Frequency{Dreams: 20, Onsets: 20, Verdict: Healthy}},
-		{"one of twenty is not below 5 %", append(many(19, "c"), "a"), 30, Frequency{Dreams: 20, Onsets: 20, Aborted: 1, Share: .05, Verdict: Raised}},
-		{"three of twenty are not above 15 %", append(many(17, "c"), "a", "a", "a"), 30, Frequency{Dreams: 20, Onsets: 20, Aborted: 3, Share: .15, Verdict: Raised}},
-		{"four of twenty", append(many(16, "c"), "a", "a", "a", "a"), 30, Frequency{Dreams: 20, Onsets: 20, Aborted: 4, Share: .2, Verdict: TooMany}},
+		{"one of twenty is not below 5 %", append(many(19, "c"), "a"), 30, Frequency{
+			Dreams:  20,
+			Onsets:  20,
+			Aborted: 1,
+			Share:   .05,
+			Verdict: Raised,
+		}},
+		{"three of twenty are not above 15 %", append(many(17, "c"), "a", "a", "a"), 30, Frequency{
+			Dreams:  20,
+			Onsets:  20,
+			Aborted: 3,
+			Share:   .15,
+			Verdict: Raised,
+		}},
+		{"four of twenty", append(many(16, "c"), "a", "a", "a", "a"), 30, Frequency{
+			Dreams:  20,
+			Onsets:  20,
+			Aborted: 4,
+			Share:   .2,
+			Verdict: TooMany,
+		}},
 		{"only the newest count", append(many(30, "a"), "c", "s", "c"), 2, Frequency{Dreams: 2, Onsets: 2, Verdict: Healthy}},
-		{"a dream of two sittings counts both", []string{"a", "ac", "c"}, 2, Frequency{Dreams: 2, Onsets: 3, Aborted: 1, Share: 1.0 / 3, Verdict: TooMany}},
-		{"all", many(40, "a"), 0, Frequency{Dreams: 40, Onsets: 40, Aborted: 40, Share: 1, Verdict: TooMany}},
+		{"a dream of two sittings counts both", []string{"a", "ac", "c"}, 2, Frequency{
+			Dreams:  2,
+			Onsets:  3,
+			Aborted: 1,
+			Share:   1.0 / 3,
+			Verdict: TooMany,
+		}},
+		{"all", many(40, "a"), 0, Frequency{
+			Dreams:  40,
+			Onsets:  40,
+			Aborted: 40,
+			Share:   1,
+			Verdict: TooMany,
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

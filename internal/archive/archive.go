@@ -156,7 +156,13 @@ func (a *Archive) put(ctx context.Context, agent string, events []event.Event, d
 		done.Objects++
 		done.Events += n
 		last := events[n-1]
-		return Position{Agent: agent, Seq: last.Seq, Event: last.ID, Object: name, At: a.Now().UTC()}, nil
+		return Position{
+			Agent:  agent,
+			Seq:    last.Seq,
+			Event:  last.ID,
+			Object: name,
+			At:     a.Now().UTC(),
+		}, nil
 	}
 	if !errors.Is(err, ErrExists) {
 		return Position{}, err
@@ -165,7 +171,13 @@ func (a *Archive) put(ctx context.Context, agent string, events []event.Event, d
 	if err == nil && first.ID != events[0].ID {
 		err = ErrOther
 	}
-	return Position{Agent: agent, Seq: last.Seq, Event: last.ID, Object: name, At: a.Now().UTC()}, err
+	return Position{
+		Agent:  agent,
+		Seq:    last.Seq,
+		Event:  last.ID,
+		Object: name,
+		At:     a.Now().UTC(),
+	}, err
 }
 
 // lines are the events of the first one's day, as many as an object takes, one JSON document a line.

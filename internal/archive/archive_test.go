@@ -40,7 +40,13 @@ func fresh(t *testing.T, agents ...string) log {
 func record(t *testing.T, s memory.Store, agents ...string) {
 	t.Helper()
 	for _, agent := range agents {
-		require.NoError(t, s.PutAgent(t.Context(), dream.Agent{ID: agent, Handle: agent, Zone: "UTC", Tier: dream.Core, Created: dusk}))
+		require.NoError(t, s.PutAgent(t.Context(), dream.Agent{
+			ID:      agent,
+			Handle:  agent,
+			Zone:    "UTC",
+			Tier:    dream.Core,
+			Created: dusk,
+		}))
 	}
 }
 

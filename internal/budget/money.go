@@ -140,7 +140,13 @@ type Shares struct {
 }
 
 // DefaultShares is S4's table.
-var DefaultShares = Shares{Onset: 10, NREM: 35, REM: 35, Integration: 15, Return: 5}
+var DefaultShares = Shares{
+	Onset:       10,
+	NREM:        35,
+	REM:         35,
+	Integration: 15,
+	Return:      5,
+}
 
 // Validate says what is wrong with the shares.
 func (s Shares) Validate() error {
@@ -171,7 +177,13 @@ type Plan struct {
 // Split divides total by the shares; what rounding leaves goes to NREM, so that the parts make the whole.
 func Split(total Micros, s Shares) Plan {
 	part := func(percent int) Micros { return total/100*Micros(percent) + total%100*Micros(percent)/100 }
-	p := Plan{Onset: part(s.Onset), NREM: part(s.NREM), REM: part(s.REM), Integration: part(s.Integration), Return: part(s.Return)}
+	p := Plan{
+		Onset:       part(s.Onset),
+		NREM:        part(s.NREM),
+		REM:         part(s.REM),
+		Integration: part(s.Integration),
+		Return:      part(s.Return),
+	}
 	p.NREM += total - (p.Onset + p.NREM + p.REM + p.Integration + p.Return)
 	return p
 }

@@ -106,7 +106,13 @@ func TestNoCostExceedsTheWorst(t *testing.T) {
 func TestABudgetIsSplitWithoutRest(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, budget.DefaultShares.Validate())
-	require.Equal(t, budget.Plan{Onset: 50_000, NREM: 175_000, REM: 175_000, Integration: 75_000, Return: 25_000},
+	require.Equal(t, budget.Plan{
+		Onset:       50_000,
+		NREM:        175_000,
+		REM:         175_000,
+		Integration: 75_000,
+		Return:      25_000,
+	},
 		budget.Split(500_000, budget.DefaultShares))
 	rapid.Check(t, func(r *rapid.T) {
 		total := budget.Micros(rapid.Int64Range(0, math.MaxInt64).Draw(r, "total"))

@@ -69,7 +69,15 @@ func parseDaily(words []string) (Schedule, error) {
 	if !ok || minute == minutesOfDay {
 		return Schedule{}, fmt.Errorf("%q is no time from 00:00 to 23:59", words[len(words)-1])
 	}
-	s := Schedule{minutes: 1 << (minute % 60), hours: 1 << (minute / 60), days: 1<<32 - 2, months: 1<<13 - 2, weekdays: 1<<7 - 1, anyDay: true, everyWeekday: true}
+	s := Schedule{
+		minutes:      1 << (minute % 60),
+		hours:        1 << (minute / 60),
+		days:         1<<32 - 2,
+		months:       1<<13 - 2,
+		weekdays:     1<<7 - 1,
+		anyDay:       true,
+		everyWeekday: true,
+	}
 	if len(words) == 1 {
 		return s, nil
 	}
@@ -96,8 +104,13 @@ func parseCron(words []string) (Schedule, error) {
 	}
 	weekdays := sets[4] | sets[4]>>7&1 // 7 is Sunday too
 	return Schedule{
-		minutes: sets[0], hours: uint32(sets[1]), days: uint32(sets[2]), months: uint16(sets[3]), weekdays: uint8(weekdays & 0x7f),
-		anyDay: strings.HasPrefix(words[2], "*"), everyWeekday: strings.HasPrefix(words[4], "*"),
+		minutes:      sets[0],
+		hours:        uint32(sets[1]),
+		days:         uint32(sets[2]),
+		months:       uint16(sets[3]),
+		weekdays:     uint8(weekdays & 0x7f),
+		anyDay:       strings.HasPrefix(words[2], "*"),
+		everyWeekday: strings.HasPrefix(words[4], "*"),
 	}, nil
 }
 

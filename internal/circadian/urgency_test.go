@@ -27,7 +27,14 @@ func TestUrgencyIsTheFiveTermsOfTheSeed(t *testing.T) {
 		{"a full day", Lived{Episodes: 200, Since: 24 * time.Hour}, .55, [5]float64{1, 1}},
 		{"more than a day can hold", Lived{Episodes: 900, Since: 90 * time.Hour, Affect: 3, Volatility: 2}, .9, [5]float64{1, 1, 1, 1}},
 		{"half of the residuals are novel", Lived{Residuals: 8, Novel: 4}, .05, [5]float64{0, 0, 0, 0, .5}},
-		{"all of everything", Lived{Episodes: 200, Since: 24 * time.Hour, Affect: 1, Volatility: 1, Residuals: 3, Novel: 3}, 1, [5]float64{1, 1, 1, 1, 1}},
+		{"all of everything", Lived{
+			Episodes:   200,
+			Since:      24 * time.Hour,
+			Affect:     1,
+			Volatility: 1,
+			Residuals:  3,
+			Novel:      3,
+		}, 1, [5]float64{1, 1, 1, 1, 1}},
 		{"what is no number counts for nothing", Lived{Affect: math.NaN(), Volatility: math.Inf(-1), Since: -time.Hour}, 0, [5]float64{}},
 	} {
 		u := UrgencyOf(c.lived)

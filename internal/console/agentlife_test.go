@@ -29,7 +29,14 @@ func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 		d.interrupt(now.Add(8 * time.Hour))
 		_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "alarm", Events: []event.Event{
 			event.New("a", "echo", "dream/echo/0000", now, event.AlarmAbort{Trigger: "harbour/price"}),
-			event.New("b", "echo", "dream/echo/0002", now, event.DreamInterrupted{Cause: "alarm", Epoch: 4, Phase: dream.REM, Light: true, Forced: true, Stop: 500}),
+			event.New("b", "echo", "dream/echo/0002", now, event.DreamInterrupted{
+				Cause:  "alarm",
+				Epoch:  4,
+				Phase:  dream.REM,
+				Light:  true,
+				Forced: true,
+				Stop:   500,
+			}),
 		}})
 		require.NoError(t, err)
 		d.hall.now = presence.Status{

@@ -101,8 +101,14 @@ func (l agentView) public(h *Deployment) publicAgentView {
 	p := publicAgentView{agentView: l, Status: publicly(l.Status, h.untold()), Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)}}
 	if w := l.AgentState; w != nil {
 		p.AgentState = &temporalsWords{
-			AgentState: *w, LastActive: w.LastActive, LastDream: w.LastDream, LastTry: w.LastTry, Settings: publicKnobs(w.Settings),
-			Wake: visitOf(w.Wake), Unraised: visitOf(w.Unraised), Triggering: publicTriggering{w.Triggering, urgencyOf(w.Triggering.Urgency)},
+			AgentState: *w,
+			LastActive: w.LastActive,
+			LastDream:  w.LastDream,
+			LastTry:    w.LastTry,
+			Settings:   publicKnobs(w.Settings),
+			Wake:       visitOf(w.Wake),
+			Unraised:   visitOf(w.Unraised),
+			Triggering: publicTriggering{w.Triggering, urgencyOf(w.Triggering.Urgency)},
 		}
 	}
 	return p
@@ -110,8 +116,15 @@ func (l agentView) public(h *Deployment) publicAgentView {
 
 func publicKnobs(s workflows.Settings) publicSettings {
 	p := publicSettings{
-		Settings: s, IdleTimeoutMS: millis(s.IdleTimeout), MinGapMS: millis(s.MinGap), ClientTimeoutMS: millis(s.ClientTimeout),
-		WakeLockMS: millis(s.WakeLock), AlarmHoldMS: millis(s.AlarmHold), ResumeAfterMS: millis(s.ResumeAfter), JitterMS: millis(s.Jitter), TryAgainMS: millis(s.TryAgain),
+		Settings:        s,
+		IdleTimeoutMS:   millis(s.IdleTimeout),
+		MinGapMS:        millis(s.MinGap),
+		ClientTimeoutMS: millis(s.ClientTimeout),
+		WakeLockMS:      millis(s.WakeLock),
+		AlarmHoldMS:     millis(s.AlarmHold),
+		ResumeAfterMS:   millis(s.ResumeAfter),
+		JitterMS:        millis(s.Jitter),
+		TryAgainMS:      millis(s.TryAgain),
 	}
 	if s.Eager != nil {
 		p.Eager = &publicEager{Eager: *s.Eager, IdleMS: millis(s.Eager.Idle)}

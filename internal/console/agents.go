@@ -195,7 +195,13 @@ func (app *App) agentsAdd() *cobra.Command {
 			return err
 		}
 		a := dream.Agent{
-			ID: name, Handle: name, Zone: app.Zone, Tier: dream.Hardened, Caps: h.Caps, Auto: h.Auto, Created: app.Now().UTC(),
+			ID:      name,
+			Handle:  name,
+			Zone:    app.Zone,
+			Tier:    dream.Hardened,
+			Caps:    h.Caps,
+			Auto:    h.Auto,
+			Created: app.Now().UTC(),
 		}
 		if a.Zone == "" {
 			a.Zone = "UTC"

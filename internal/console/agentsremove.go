@@ -255,8 +255,13 @@ func (app *App) reportRemoved(h *Deployment, done Removed, spend keptSpend, keys
 	}
 	if app.json {
 		return app.answer(publicRemoval{
-			Agent: done.Agent, Items: done.Items, Events: done.Events, Ended: orEmpty(done.Ended), Kept: spend,
-			Keys: orEmpty(keys), Notes: orEmpty(notes),
+			Agent:  done.Agent,
+			Items:  done.Items,
+			Events: done.Events,
+			Ended:  orEmpty(done.Ended),
+			Kept:   spend,
+			Keys:   orEmpty(keys),
+			Notes:  orEmpty(notes),
 		})
 	}
 	app.say("Agent %s removed: %s and %s.", done.Agent, itemsText(done.Items), plural(done.Events, "event", "events"))

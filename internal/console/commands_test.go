@@ -174,7 +174,14 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 	d := newFixture(t).furnish()
 	owned := func(id, owner, session, text string) *dream.Episode {
 		return &dream.Episode{
-			Head:    dream.Head{ID: id, Agent: "echo", Kind: dream.KindEpisode, At: now, State: dream.Live, Taint: dream.FromHuman},
+			Head: dream.Head{
+				ID:    id,
+				Agent: "echo",
+				Kind:  dream.KindEpisode,
+				At:    now,
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
 			Content: text, Origin: owner, Session: session,
 		}
 	}

@@ -66,11 +66,29 @@ func newFixture(t *testing.T) *fixture {
 
 var models = inference.Table{
 	"builtin/associative": {Name: "builtin/associative", Provider: "builtin", Price: &budget.Price{}, BuiltIn: true},
-	"builtin/lexical":     {Name: "builtin/lexical", Provider: "builtin", Price: &budget.Price{}, BuiltIn: true, Embeds: true},
-	"letters/one":         {Name: "letters/one", Provider: "letters", Wire: "1", Price: &budget.Price{}, Embeds: true},
-	"house/vectors":       {Name: "house/vectors", Provider: "house", Wire: "vectors", Price: &budget.Price{In: 20_000}, Embeds: true},
-	"house/unpriced":      {Name: "house/unpriced", Provider: "house", Wire: "unpriced", Embeds: true},
-	"house/small":         {Name: "house/small", Provider: "house", Price: &budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}},
+	"builtin/lexical": {
+		Name:     "builtin/lexical",
+		Provider: "builtin",
+		Price:    &budget.Price{},
+		BuiltIn:  true,
+		Embeds:   true,
+	},
+	"letters/one": {
+		Name:     "letters/one",
+		Provider: "letters",
+		Wire:     "1",
+		Price:    &budget.Price{},
+		Embeds:   true,
+	},
+	"house/vectors": {
+		Name:     "house/vectors",
+		Provider: "house",
+		Wire:     "vectors",
+		Price:    &budget.Price{In: 20_000},
+		Embeds:   true,
+	},
+	"house/unpriced": {Name: "house/unpriced", Provider: "house", Wire: "unpriced", Embeds: true},
+	"house/small":    {Name: "house/small", Provider: "house", Price: &budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}},
 }
 
 // run executes one command line at a width; 0 is a pipe.
@@ -83,8 +101,18 @@ func (d *fixture) run(width int, args ...string) int {
 		embed = letters
 	}
 	d.app = &console.App{
-		Patience: 20 * time.Millisecond, Dream: d.dream, Stores: d.stores, Hooks: d.hooks, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
-		Version: console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
+		Patience: 20 * time.Millisecond,
+		Dream:    d.dream,
+		Stores:   d.stores,
+		Hooks:    d.hooks,
+		Terminal: d.terminal,
+		In:       strings.NewReader(d.in),
+		Out:      &d.out,
+		Err:      &d.err,
+		Now:      func() time.Time { return now },
+		Width:    width,
+		Zone:     "Europe/Berlin",
+		Version:  console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
 		Open: func(context.Context) (*console.Deployment, error) {
 			if d.closed != nil {
 				return nil, d.closed
@@ -93,10 +121,30 @@ func (d *fixture) run(width int, args ...string) int {
 				<-d.stuck
 			}
 			return &console.Deployment{
-				Wakes: &d.hall, Feeds: d.store, Keys: d.store, Digest: d.digest, Private: d.private, Roles: d.roles,
-				Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Jitter: time.Minute, Windows: d.windows},
-				Store:    d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: d.knobs, Embed: embed,
-				Jobs: d.store, Holder: "console", Background: d.background, File: d.file,
+				Wakes:   &d.hall,
+				Feeds:   d.store,
+				Keys:    d.store,
+				Digest:  d.digest,
+				Private: d.private,
+				Roles:   d.roles,
+				Settings: workflows.Settings{
+					IdleTimeout: 30 * time.Minute,
+					MinGap:      6 * time.Hour,
+					ResumeAfter: 5 * time.Minute,
+					Jitter:      time.Minute,
+					Windows:     d.windows,
+				},
+				Store:      d.store,
+				Ledger:     d.store.Ledger(),
+				Events:     d.store,
+				Catalog:    models,
+				Caps:       dream.DefaultCaps,
+				Knobs:      d.knobs,
+				Embed:      embed,
+				Jobs:       d.store,
+				Holder:     "console",
+				Background: d.background,
+				File:       d.file,
 			}, nil
 		},
 		Configuration: func() console.Configuration {
@@ -146,7 +194,14 @@ func (d *fixture) golden(name string) {
 const dreamID = "dream/echo/0001"
 
 func head(kind dream.Kind, id string, at time.Time, dreamt bool) dream.Head {
-	h := dream.Head{ID: id, Agent: "echo", Kind: kind, At: at, State: dream.Live, Taint: dream.FromHuman}
+	h := dream.Head{
+		ID:    id,
+		Agent: "echo",
+		Kind:  kind,
+		At:    at,
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}
 	if dreamt {
 		h.Taint, h.Dream, h.Phase, h.Sources = dream.FromDream, dreamID, dream.Onset, []string{"e-0001", "e-0002"}
 	}
@@ -158,8 +213,14 @@ func (d *fixture) furnish() *fixture {
 	d.Helper()
 	ctx := d.Context()
 	echo := dream.Agent{
-		ID: "echo", Handle: "echo", Persona: "Echo keeps Mara company through sleepless hours and listens before it speaks, which is most of the work.",
-		Interests: []string{"tides", "the boat Patience"}, Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: now.AddDate(0, -6, 0),
+		ID:        "echo",
+		Handle:    "echo",
+		Persona:   "Echo keeps Mara company through sleepless hours and listens before it speaks, which is most of the work.",
+		Interests: []string{"tides", "the boat Patience"},
+		Zone:      "UTC",
+		Tier:      dream.Hardened,
+		Caps:      dream.DefaultCaps,
+		Created:   now.AddDate(0, -6, 0),
 	}
 	require.NoError(d, d.store.PutAgent(ctx, echo))
 	tally := echo
@@ -168,19 +229,111 @@ func (d *fixture) furnish() *fixture {
 
 	lived := now.Add(-36 * time.Hour)
 	add := []dream.Item{
-		&dream.Episode{Head: head(dream.KindEpisode, "e-0001", lived, false), Context: "At night", Action: "She rowed out", Outcome: "The rope held", Content: "Mara rowed out past the Hallow Light in a rising wind, and the old rope that everyone had said would part held all the way back.", Salience: .82, Surprise: .4, Affect: mood.PAD{Pleasure: .2, Arousal: .6}, Session: "s-17", Origin: "diary.md:12"},
+		&dream.Episode{
+			Head:     head(dream.KindEpisode, "e-0001", lived, false),
+			Context:  "At night",
+			Action:   "She rowed out",
+			Outcome:  "The rope held",
+			Content:  "Mara rowed out past the Hallow Light in a rising wind, and the old rope that everyone had said would part held all the way back.",
+			Salience: .82,
+			Surprise: .4,
+			Affect:   mood.PAD{Pleasure: .2, Arousal: .6},
+			Session:  "s-17",
+			Origin:   "diary.md:12",
+		},
 		&dream.Episode{Head: head(dream.KindEpisode, "e-0002", lived.Add(time.Hour), false), Content: "The third verse is still missing.", Salience: .31, Surprise: .1},
 		&dream.Semantic{Head: head(dream.KindSemantic, "s-0001", lived, false), Content: "The tide turns before the wind does.", Strength: .64, Due: now.AddDate(0, 0, 20)},
-		&dream.Fragment{Head: head(dream.KindFragment, dreamID+"/f1", now.Add(-time.Hour), true), Content: "A rope remembers every knot it ever was.", Verdict: dream.Verdict{Novelty: .71, Relevance: .52, Coherence: .8, Composite: .66, DistancePlaybook: 1, PlaybookEmpty: true, Judge: "embedder"}, Cycle: 1, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentSelected, Settings: dream.Settings{Model: "builtin/associative", Effective: "temperature=1.5 min_p=0.1"}},
-		&dream.Fragment{Head: head(dream.KindFragment, dreamID+"/f2", now.Add(-time.Hour), true), Content: "tide tide tide", Verdict: dream.Verdict{Composite: .04, Judge: "embedder"}, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentDiscarded, Reason: "its composite .04 is not above the floor .10"},
-		&dream.Prediction{Head: head(dream.KindPrediction, dreamID+"/nrem/backward/1", now.Add(-time.Hour), true), Source: dream.Creative, Claim: "Mara will splice the rope before the next spring tide.", Criterion: "She says so, or the rope is spliced.", Horizon: now.AddDate(0, 0, 14), Confidence: .3, Session: dreamID, Status: dream.PredictionOpen},
-		&dream.Hypothesis{Head: head(dream.KindHypothesis, dreamID+"/h1", now.Add(-time.Hour), true), Claim: "Old rope that has been wet holds better than new *dry* rope.", FirstStep: "Ask Mara how old the rope is.", Confidence: .25, Status: dream.HypothesisStaged},
+		&dream.Fragment{
+			Head:    head(dream.KindFragment, dreamID+"/f1", now.Add(-time.Hour), true),
+			Content: "A rope remembers every knot it ever was.",
+			Verdict: dream.Verdict{
+				Novelty:          .71,
+				Relevance:        .52,
+				Coherence:        .8,
+				Composite:        .66,
+				DistancePlaybook: 1,
+				PlaybookEmpty:    true,
+				Judge:            "embedder",
+			},
+			Cycle:      1,
+			Stage:      dream.Peak,
+			Confidence: .15,
+			Status:     dream.FragmentSelected,
+			Settings:   dream.Settings{Model: "builtin/associative", Effective: "temperature=1.5 min_p=0.1"},
+		},
+		&dream.Fragment{
+			Head:       head(dream.KindFragment, dreamID+"/f2", now.Add(-time.Hour), true),
+			Content:    "tide tide tide",
+			Verdict:    dream.Verdict{Composite: .04, Judge: "embedder"},
+			Cycle:      2,
+			Stage:      dream.Peak,
+			Confidence: .15,
+			Status:     dream.FragmentDiscarded,
+			Reason:     "its composite .04 is not above the floor .10",
+		},
+		&dream.Prediction{
+			Head:       head(dream.KindPrediction, dreamID+"/nrem/backward/1", now.Add(-time.Hour), true),
+			Source:     dream.Creative,
+			Claim:      "Mara will splice the rope before the next spring tide.",
+			Criterion:  "She says so, or the rope is spliced.",
+			Horizon:    now.AddDate(0, 0, 14),
+			Confidence: .3,
+			Session:    dreamID,
+			Status:     dream.PredictionOpen,
+		},
+		&dream.Hypothesis{
+			Head:       head(dream.KindHypothesis, dreamID+"/h1", now.Add(-time.Hour), true),
+			Claim:      "Old rope that has been wet holds better than new *dry* rope.",
+			FirstStep:  "Ask Mara how old the rope is.",
+			Confidence: .25,
+			Status:     dream.HypothesisStaged,
+		},
 		&dream.Playbook{Head: head(dream.KindPlaybook, "pb-1", lived, false), Content: "Listen before you speak.", Confidence: .9},
-		&dream.Journal{Head: head(dream.KindJournal, dreamID+"/j1", now.Add(-time.Hour), true), Content: "I dreamt of rope, and of what rope has forgotten.", Significance: .41, Duration: 83 * time.Second, Topics: []string{"rope", "tides"}},
+		&dream.Journal{
+			Head:         head(dream.KindJournal, dreamID+"/j1", now.Add(-time.Hour), true),
+			Content:      "I dreamt of rope, and of what rope has forgotten.",
+			Significance: .41,
+			Duration:     83 * time.Second,
+			Topics:       []string{"rope", "tides"},
+		},
 		&dream.Record{
-			Head: head(dream.KindRecord, dreamID, now.Add(-2*time.Hour), true), Workflow: dreamID, Run: "r1", Tier: dream.Hardened, Theme: "the missing verse", Seed: 7, AsOf: now.Add(-2 * time.Hour),
-			Outcome: dream.Completed, Ended: now.Add(-2*time.Hour + 83*time.Second), Budget: budget.Dollar / 2, Spent: 123_456, Selected: 270, Shown: 61, Insights: []string{dreamID + "/h1"}, Models: []string{"generator=builtin/associative"},
-			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 13, Spent: 40_000, Cap: 50_000, In: 9000, Out: 900, Made: 12, Kept: 5, Cycles: 3}, {Phase: dream.NREM, State: "ran", Calls: 3, Spent: 83_456, Cap: 175_000, In: 4000, Out: 700, Made: 4, Kept: 4}},
+			Head:     head(dream.KindRecord, dreamID, now.Add(-2*time.Hour), true),
+			Workflow: dreamID,
+			Run:      "r1",
+			Tier:     dream.Hardened,
+			Theme:    "the missing verse",
+			Seed:     7,
+			AsOf:     now.Add(-2 * time.Hour),
+			Outcome:  dream.Completed,
+			Ended:    now.Add(-2*time.Hour + 83*time.Second),
+			Budget:   budget.Dollar / 2,
+			Spent:    123_456,
+			Selected: 270,
+			Shown:    61,
+			Insights: []string{dreamID + "/h1"},
+			Models:   []string{"generator=builtin/associative"},
+			Phases: []dream.Tally{{
+				Phase:  dream.Onset,
+				State:  "ran",
+				Calls:  13,
+				Spent:  40_000,
+				Cap:    50_000,
+				In:     9000,
+				Out:    900,
+				Made:   12,
+				Kept:   5,
+				Cycles: 3,
+			}, {
+				Phase: dream.NREM,
+				State: "ran",
+				Calls: 3,
+				Spent: 83_456,
+				Cap:   175_000,
+				In:    4000,
+				Out:   700,
+				Made:  4,
+				Kept:  4,
+			}},
 		},
 	}
 	var vectors []memory.Vector
@@ -189,10 +342,16 @@ func (d *fixture) furnish() *fixture {
 		require.NoError(d, err)
 		vectors = append(vectors, memory.Vector{Item: item.Header().ID, Space: space, V: v[0]})
 	}
-	_, err := d.store.Commit(ctx, memory.Write{Agent: "echo", Cause: dreamID, Add: add, Vectors: vectors, Events: []event.Event{
-		event.New("ev-1", "echo", dreamID, now.Add(-2*time.Hour), event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}),
-		event.New("ev-2", "echo", dreamID, now.Add(-time.Hour), event.DreamEnded{Outcome: dream.Completed, Spent: 123_456, Kept: 9}),
-	}})
+	_, err := d.store.Commit(ctx, memory.Write{
+		Agent:   "echo",
+		Cause:   dreamID,
+		Add:     add,
+		Vectors: vectors,
+		Events: []event.Event{
+			event.New("ev-1", "echo", dreamID, now.Add(-2*time.Hour), event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}),
+			event.New("ev-2", "echo", dreamID, now.Add(-time.Hour), event.DreamEnded{Outcome: dream.Completed, Spent: 123_456, Kept: 9}),
+		},
+	})
 	require.NoError(d, err)
 	d.pay("dream/echo/0001/onset/1", "2026-11-20", "onset", 9000, purse.Settled, 4100)
 	d.pay("dream/echo/0001/onset/2", "2026-11-20", "onset", 9000, purse.Partial, 9000)
@@ -205,7 +364,17 @@ func (d *fixture) furnish() *fixture {
 func (d *fixture) pay(step, day, phase string, reserve budget.Micros, end purse.State, amount budget.Micros) {
 	d.Helper()
 	ledger := d.store.Ledger()
-	hold, err := ledger.Reserve(d.Context(), purse.Ask{Step: step, Agent: "echo", Dream: dreamID, Phase: phase, Model: "house/small", Day: day, Amount: reserve, Accounts: []budget.Account{{Scope: "day:echo/" + day, Limit: budget.Dollar}}, At: now})
+	hold, err := ledger.Reserve(d.Context(), purse.Ask{
+		Step:     step,
+		Agent:    "echo",
+		Dream:    dreamID,
+		Phase:    phase,
+		Model:    "house/small",
+		Day:      day,
+		Amount:   reserve,
+		Accounts: []budget.Account{{Scope: "day:echo/" + day, Limit: budget.Dollar}},
+		At:       now,
+	})
 	require.NoError(d, err)
 	if end != purse.Open {
 		require.NoError(d, ledger.Settle(d.Context(), hold, purse.Bill{State: end, Amount: amount, Tokens: budget.Tokens{In: 1000, Out: 80}, At: now}))

@@ -65,7 +65,13 @@ type depthParameter struct {
 
 func (app *App) depthOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (depthText, error) {
 	now := app.Now()
-	d := depthText{Agent: a.Handle, Tier: a.Tier, Chance: hypnagogia.Chance, Policy: "prior", knobs: h.Knobs}
+	d := depthText{
+		Agent:  a.Handle,
+		Tier:   a.Tier,
+		Chance: hypnagogia.Chance,
+		Policy: "prior",
+		knobs:  h.Knobs,
+	}
 	var l agentView
 	if err := l.means(cmd.Context(), h, a, now); err != nil {
 		return d, err

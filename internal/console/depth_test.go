@@ -20,8 +20,20 @@ func (d *fixture) lived(nights int) {
 	w := memory.Write{Agent: "echo", Cause: "import"}
 	foretold := func(id string, made, judged time.Time, off float64) {
 		w.Add = append(w.Add, &dream.Prediction{
-			Head:   dream.Head{ID: id, Agent: "echo", Kind: dream.KindPrediction, At: made, State: dream.Live, Taint: dream.FromHuman},
-			Source: dream.Analytical, Claim: id, Confidence: off, Status: dream.PredictionWrong, ResolvedAt: &judged, Residual: &off,
+			Head: dream.Head{
+				ID:    id,
+				Agent: "echo",
+				Kind:  dream.KindPrediction,
+				At:    made,
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
+			Source:     dream.Analytical,
+			Claim:      id,
+			Confidence: off,
+			Status:     dream.PredictionWrong,
+			ResolvedAt: &judged,
+			Residual:   &off,
 		})
 	}
 	dice := hypnagogia.Dice(1, dream.Onset, 0, 0, "lived")
@@ -29,7 +41,14 @@ func (d *fixture) lived(nights int) {
 		at := now.AddDate(0, 0, 2*(i-nights))
 		aim := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: .2 + .5*dice.Float64()}, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
 		w.Add = append(w.Add, &dream.Record{
-			Head: dream.Head{ID: fmt.Sprintf("dream/echo/9%03d", i), Agent: "echo", Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream},
+			Head: dream.Head{
+				ID:    fmt.Sprintf("dream/echo/9%03d", i),
+				Agent: "echo",
+				Kind:  dream.KindRecord,
+				At:    at,
+				State: dream.Live,
+				Taint: dream.FromDream,
+			},
 			AsOf: at, Outcome: dream.Completed, Depth: &aim, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: aim.Cycles}},
 		})
 		for k := range 10 {

@@ -20,8 +20,16 @@ func (d *fixture) fall(announced ...event.Payload) {
 	d.Helper()
 	id := "dream/echo/0002"
 	n := &dream.Record{
-		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: now, State: dream.Live, Taint: dream.FromDream, Dream: id},
-		Run:  "r2", Tier: dream.Hardened, Budget: budget.Dollar / 2, Stretches: 1,
+		Head: dream.Head{
+			ID:    id,
+			Agent: "echo",
+			Kind:  dream.KindRecord,
+			At:    now,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: id,
+		},
+		Run: "r2", Tier: dream.Hardened, Budget: budget.Dollar / 2, Stretches: 1,
 	}
 	w := memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}}
 	for i, p := range announced {
@@ -35,7 +43,13 @@ var descending = []event.Payload{
 	event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2},
 	event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Selected: 60, Shown: 40},
 	event.DepthChanged{From: dream.Shallow, To: dream.Transitional, Temperature: 1.2},
-	event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 1, Spent: 2_000, Cap: 50_000}},
+	event.Spent{Tally: dream.Tally{
+		Phase: dream.Onset,
+		State: "running",
+		Calls: 1,
+		Spent: 2_000,
+		Cap:   50_000,
+	}},
 	event.DepthChanged{From: dream.Transitional, To: dream.Peak, Temperature: 1.5},
 }
 

@@ -35,7 +35,13 @@ func newListener(t *testing.T, agents ...string) *listener {
 	t.Helper()
 	l := &listener{fixture: newFixture(t)}
 	for _, agent := range agents {
-		require.NoError(t, l.store.PutAgent(t.Context(), dream.Agent{ID: "id-" + agent, Handle: agent, Zone: "Europe/Berlin", Tier: dream.Core, Created: now}))
+		require.NoError(t, l.store.PutAgent(t.Context(), dream.Agent{
+			ID:      "id-" + agent,
+			Handle:  agent,
+			Zone:    "Europe/Berlin",
+			Tier:    dream.Core,
+			Created: now,
+		}))
 	}
 	return l
 }
@@ -55,16 +61,23 @@ func (l *listener) commandLine(ctx context.Context, out, warn io.Writer, args ..
 	l.Helper()
 	l.run(0, "version")
 	open := l.app.Open
-	app := &console.App{Out: out, Err: warn, In: strings.NewReader(""), Now: l.app.Now, Zone: "UTC", Open: func(ctx context.Context) (*console.Deployment, error) {
-		h, err := open(ctx)
-		if l.log != nil {
-			h.Events = l.log
-		}
-		if l.kept != nil {
-			h.Archive = func() (*archive.Archive, error) { return l.kept, nil }
-		}
-		return h, err
-	}}
+	app := &console.App{
+		Out:  out,
+		Err:  warn,
+		In:   strings.NewReader(""),
+		Now:  l.app.Now,
+		Zone: "UTC",
+		Open: func(ctx context.Context) (*console.Deployment, error) {
+			h, err := open(ctx)
+			if l.log != nil {
+				h.Events = l.log
+			}
+			if l.kept != nil {
+				h.Archive = func() (*archive.Archive, error) { return l.kept, nil }
+			}
+			return h, err
+		},
+	}
 	return console.Run(ctx, app, args)
 }
 
@@ -82,7 +95,13 @@ func (l *listener) follow(args ...string) *following {
 	ctx, leave := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	warnings, warn := io.Pipe()
-	f := &following{T: l.T, lines: bufio.NewScanner(out), warn: bufio.NewScanner(warnings), leave: leave, code: make(chan int, 1)}
+	f := &following{
+		T:     l.T,
+		lines: bufio.NewScanner(out),
+		warn:  bufio.NewScanner(warnings),
+		leave: leave,
+		code:  make(chan int, 1),
+	}
 	l.Cleanup(func() { leave(); _ = out.Close(); _ = warnings.Close() })
 	l.run(0, "version") // before another goroutine uses the desk
 	go func() {
@@ -114,7 +133,13 @@ func (f *following) end() {
 func shortDream(l *listener, agent, id string) {
 	l.announce(agent, id,
 		event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000},
-		event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Bias: "broad", Selected: 270, Shown: 118},
+		event.OnsetStarted{
+			Depth:    dream.Shallow,
+			Budget:   50_000,
+			Bias:     "broad",
+			Selected: 270,
+			Shown:    118,
+		},
 		event.DepthChanged{From: dream.Shallow, To: dream.Peak, Temperature: 1.41},
 		event.FragmentCaptured{Fragment: id + "/onset/c1-p1", Novelty: .6, Distance: .7, Composite: .65},
 		event.FragmentFlagged{Fragment: id + "/onset/c1-p1", By: "policy/assets", Bars: true},
@@ -320,7 +345,13 @@ func TestFollowingAllAgentsMeetsThoseThatAreNew(t *testing.T) {
 	l.announce("vega", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
 	f := l.follow("--type", "AgentAwake", "--json")
 	require.Contains(t, f.next(), `"agent":"id-vega"`)
-	require.NoError(t, l.store.PutAgent(t.Context(), dream.Agent{ID: "id-nova", Handle: "nova", Zone: "UTC", Tier: dream.Core, Created: now}))
+	require.NoError(t, l.store.PutAgent(t.Context(), dream.Agent{
+		ID:      "id-nova",
+		Handle:  "nova",
+		Zone:    "UTC",
+		Tier:    dream.Core,
+		Created: now,
+	}))
 	l.announce("nova", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "knock"})
 	require.Contains(t, f.next(), `"seq":2,"schema":1,"subsystem":"hypnagogia","agent":"id-nova"`)
 	f.end()

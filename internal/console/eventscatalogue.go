@@ -80,7 +80,13 @@ func (app *App) archiveStands(cmd *cobra.Command, a *archive.Archive) error {
 		{title: "ARCHIVED", right: true},
 		{title: "BEHIND", right: true},
 		{title: "WRITTEN", drop: 1},
-		{title: "NEWEST OBJECT", flex: true, least: 30, under: true, drop: 2},
+		{
+			title: "NEWEST OBJECT",
+			flex:  true,
+			least: 30,
+			under: true,
+			drop:  2,
+		},
 	}}
 	heads, err := a.Log.Heads(cmd.Context())
 	if err != nil {

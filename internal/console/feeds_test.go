@@ -40,10 +40,19 @@ func (p prober) State(context.Context, string) (workflows.FeedState, error) {
 			Up:       []string{"price/price"}, Rose: map[string]time.Time{"price/price": now.Add(-time.Hour)},
 			Took: map[string]time.Time{"price": now.Add(-time.Hour), "relative_change-price": now.Add(-time.Hour), "state-gate": now.Add(-time.Minute)},
 		},
-		Untaken: alarm.Untaken{Readings: 5, Metrics: []alarm.Stray{{Reading: dream.Reading{Metric: "weather", State: "calm", At: now.Add(-time.Minute)}, Times: 2}}},
-		Refused: 1, Turned: now, Refusal: `the number of "price" is NaN; it must be finite`,
-		Readings: 12, Heard: now.Add(-time.Minute), RequestedAt: now.Add(-time.Minute), Alarms: 2, Failures: 3, InARow: 1, Failed: now, Failure: "it did not answer in time",
-		Last: &workflows.Sounding{Rule: "price", What: "price: 100 to 106", At: now.Add(-time.Hour), Agents: 1},
+		Untaken:     alarm.Untaken{Readings: 5, Metrics: []alarm.Stray{{Reading: dream.Reading{Metric: "weather", State: "calm", At: now.Add(-time.Minute)}, Times: 2}}},
+		Refused:     1,
+		Turned:      now,
+		Refusal:     `the number of "price" is NaN; it must be finite`,
+		Readings:    12,
+		Heard:       now.Add(-time.Minute),
+		RequestedAt: now.Add(-time.Minute),
+		Alarms:      2,
+		Failures:    3,
+		InARow:      1,
+		Failed:      now,
+		Failure:     "it did not answer in time",
+		Last:        &workflows.Sounding{Rule: "price", What: "price: 100 to 106", At: now.Add(-time.Hour), Agents: 1},
 	}, p.fault
 }
 
@@ -136,16 +145,28 @@ func TestARuleIsReadAsPeopleWriteIt(t *testing.T) {
 	eth := price
 	eth.Metric = "eth"
 	for text, want := range map[string]dream.Rule{
-		"price":                          price,
-		"price eth":                      eth,
-		"relative_change - 0.05 10m":     {Name: "relative_change", Kind: dream.RelativeMove, Number: .05, Window: 10 * time.Minute},
-		"fall = relative_drop ETH 5% 1h": {Name: "fall", Kind: dream.RelativeDrop, Metric: "ETH", Number: .05, Window: time.Hour},
-		"above load.avg 8":               {Name: "above-load_avg", Kind: dream.Above, Metric: "load.avg", Number: 8},
-		"state gate shut":                {Name: "state-gate", Kind: dream.StateIs, Metric: "gate", State: "shut"},
-		"above x 4 rearm 3.5":            {Name: "above-x", Kind: dream.Above, Metric: "x", Number: 4, Margin: .5},
-		"below - 0 rearm 2":              {Name: "below", Kind: dream.Below, Margin: 2},
-		"stale - 90s":                    {Name: "stale", Kind: dream.Stale, Window: 90 * time.Second},
-		"change x -3 1m":                 {},
+		"price":                      price,
+		"price eth":                  eth,
+		"relative_change - 0.05 10m": {Name: "relative_change", Kind: dream.RelativeMove, Number: .05, Window: 10 * time.Minute},
+		"fall = relative_drop ETH 5% 1h": {
+			Name:   "fall",
+			Kind:   dream.RelativeDrop,
+			Metric: "ETH",
+			Number: .05,
+			Window: time.Hour,
+		},
+		"above load.avg 8": {Name: "above-load_avg", Kind: dream.Above, Metric: "load.avg", Number: 8},
+		"state gate shut":  {Name: "state-gate", Kind: dream.StateIs, Metric: "gate", State: "shut"},
+		"above x 4 rearm 3.5": {
+			Name:   "above-x",
+			Kind:   dream.Above,
+			Metric: "x",
+			Number: 4,
+			Margin: .5,
+		},
+		"below - 0 rearm 2": {Name: "below", Kind: dream.Below, Margin: 2},
+		"stale - 90s":       {Name: "stale", Kind: dream.Stale, Window: 90 * time.Second},
+		"change x -3 1m":    {},
 	} {
 		code := d.run(0, "feed", "add", "desk", "--replace", "--rule", text)
 		if want.Kind == "" {

@@ -24,7 +24,13 @@ func (app *App) feedList() *cobra.Command {
 			return err
 		}
 		list := []publicFeed{}
-		t := &table{columns: []column{{title: "FEED"}, {title: "SOURCE", flex: true}, {title: "FOLLOWED BY", drop: 1}, {title: "RULES", flex: true, least: 60, under: true, drop: 2}}}
+		t := &table{columns: []column{{title: "FEED"}, {title: "SOURCE", flex: true}, {title: "FOLLOWED BY", drop: 1}, {
+			title: "RULES",
+			flex:  true,
+			least: 60,
+			under: true,
+			drop:  2,
+		}}}
 		for _, f := range all {
 			l, err := lineOf(cmd.Context(), h, f)
 			if err != nil {

@@ -49,7 +49,13 @@ type biasText struct {
 }
 
 func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasText, error) {
-	result := biasText{Agent: a.Handle, Judge: hypnagogia.Measured, Every: hypnagogia.BiasEvery, Least: hypnagogia.LeastBias, Most: hypnagogia.MostBias}
+	result := biasText{
+		Agent: a.Handle,
+		Judge: hypnagogia.Measured,
+		Every: hypnagogia.BiasEvery,
+		Least: hypnagogia.LeastBias,
+		Most:  hypnagogia.MostBias,
+	}
 	model := a.Models[dream.Observer]
 	if model == "" {
 		model = h.Roles[dream.Observer]

@@ -23,8 +23,19 @@ import (
 // rehearsed is a rehearsal for screens.
 func rehearsed(e console.Estimate) console.Rehearsal {
 	return console.Rehearsal{
-		Estimate: e, Seed: 7, Review: dream.ReviewAsk, Loosening: "verbalised", Why: "it refuses temperature",
-		Gather: activities.Gathering{Episodes: 143, Knowledge: 20, Pieces: 402, Shown: 61, Bare: 3, Bias: mood.Broad},
+		Estimate:  e,
+		Seed:      7,
+		Review:    dream.ReviewAsk,
+		Loosening: "verbalised",
+		Why:       "it refuses temperature",
+		Gather: activities.Gathering{
+			Episodes:  143,
+			Knowledge: 20,
+			Pieces:    402,
+			Shown:     61,
+			Bare:      3,
+			Bias:      mood.Broad,
+		},
 		Depth:  &activities.Fathomed{Aim: dream.Depth{Stage: dream.Transitional, Cycles: 2, Surprise: .31, Change: .12}},
 		Hooks:  []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: 5 * time.Second, Silent: activities.SilentAllow}},
 		Policy: []string{"cap: leverage", "in words: no-advice"},
@@ -42,7 +53,13 @@ func healthy(t *testing.T, outcomes ...dream.Outcome) *fixture {
 	t.Helper()
 	d := newFixture(t)
 	require.NoError(t, d.store.PutAgent(t.Context(), dream.Agent{
-		ID: "echo", Handle: "echo", Persona: "Echo.", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: now.AddDate(0, -1, 0),
+		ID:      "echo",
+		Handle:  "echo",
+		Persona: "Echo.",
+		Zone:    "UTC",
+		Tier:    dream.Hardened,
+		Caps:    dream.DefaultCaps,
+		Created: now.AddDate(0, -1, 0),
 	}))
 	for i, outcome := range outcomes {
 		d.dreamt(i+1, now.AddDate(0, 0, i-len(outcomes)), outcome)
@@ -55,13 +72,34 @@ func (d *fixture) dreamt(number int, at time.Time, outcome dream.Outcome) {
 	d.Helper()
 	id := fmt.Sprintf("dream/echo/%04d", number)
 	n := &dream.Record{
-		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
-		Run:  "r", Tier: dream.Hardened, Outcome: outcome, Ended: at.Add(time.Minute), AsOf: at,
+		Head: dream.Head{
+			ID:    id,
+			Agent: "echo",
+			Kind:  dream.KindRecord,
+			At:    at,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: id,
+		},
+		Run:     "r",
+		Tier:    dream.Hardened,
+		Outcome: outcome,
+		Ended:   at.Add(time.Minute),
+		AsOf:    at,
 	}
 	w := memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}}
 	switch outcome {
 	case dream.Completed:
-		f := &dream.Fragment{Head: dream.Head{ID: id + "/onset/1", Agent: "echo", Kind: dream.KindFragment, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id, Phase: dream.Onset}, Content: "A rope.", Status: dream.FragmentRaw}
+		f := &dream.Fragment{Head: dream.Head{
+			ID:    id + "/onset/1",
+			Agent: "echo",
+			Kind:  dream.KindFragment,
+			At:    at,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: id,
+			Phase: dream.Onset,
+		}, Content: "A rope.", Status: dream.FragmentRaw}
 		n.Phases = []dream.Tally{{Phase: dream.Onset, State: "ran", Made: 1, Kept: 1}}
 		w.Add = append(w.Add, f)
 		w.Events = append(w.Events, event.New(id+"/caught", "echo", id, at, event.FragmentCaptured{Fragment: f.ID}))
@@ -151,7 +189,13 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 	a.Auto, a.Feed = true, "quay"
 	require.NoError(t, d.store.PutAgent(t.Context(), a))
 	p := &dream.Prediction{
-		Head: dream.Head{ID: "p", Agent: "echo", Kind: dream.KindPrediction, At: now.AddDate(0, 0, -9), State: dream.Live}, Claim: "It calms.",
+		Head: dream.Head{
+			ID:    "p",
+			Agent: "echo",
+			Kind:  dream.KindPrediction,
+			At:    now.AddDate(0, 0, -9),
+			State: dream.Live,
+		}, Claim: "It calms.",
 		Status: dream.PredictionOpen, Horizon: now.Add(-time.Hour),
 	}
 	removed := event.New("lost", "echo", "dream/echo/0001", now.Add(-time.Hour), event.HypothesisStaged{Hypothesis: "dream/echo/0001/h"})
@@ -217,13 +261,27 @@ func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 			require.NoError(t, d.store.PutAgent(t.Context(), a))
 			for i := range c.lived {
 				_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{&dream.Episode{
-					Head:    dream.Head{ID: fmt.Sprint("e", i), Agent: "echo", Kind: dream.KindEpisode, At: now.Add(-3 * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+					Head: dream.Head{
+						ID:    fmt.Sprint("e", i),
+						Agent: "echo",
+						Kind:  dream.KindEpisode,
+						At:    now.Add(-3 * time.Hour),
+						State: dream.Live,
+						Taint: dream.FromHuman,
+					},
 					Content: "a day", Salience: .5,
 				}}})
 				require.NoError(t, err)
 			}
 			if d.windows = c.windows; c.agentState != nil {
-				c.agentState.Settings = workflows.Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Zone: "UTC", Windows: c.windows, Triggers: c.triggers}
+				c.agentState.Settings = workflows.Settings{
+					Auto:        true,
+					IdleTimeout: 30 * time.Minute,
+					MinGap:      6 * time.Hour,
+					Zone:        "UTC",
+					Windows:     c.windows,
+					Triggers:    c.triggers,
+				}
 				d.guarded(&porter{agentState: *c.agentState})
 			}
 			found := d.health(console.OK)["nights"]

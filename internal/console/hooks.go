@@ -53,7 +53,14 @@ func (app *App) hooksList() *cobra.Command {
 			t := table{columns: []column{{title: "HOOK"}, {title: "ASKED AT"}, {title: "TIMEOUT"}, {title: "WHEN SILENT"}, {title: "SEES TEXT", drop: 1}, {title: "ADDRESS", flex: true}}}
 			for _, r := range rules {
 				at := whereAsked(urls[r.Name])
-				rows = append(rows, hookRow{Name: r.Name, URL: at, At: r.At, Timeout: millis(r.Timeout), Silent: r.Silent, Text: r.Text})
+				rows = append(rows, hookRow{
+					Name:    r.Name,
+					URL:     at,
+					At:      r.At,
+					Timeout: millis(r.Timeout),
+					Silent:  r.Silent,
+					Text:    r.Text,
+				})
 				t.add(r.Name, borders(r.At), r.Timeout.String(), r.Silent, yesNo(r.Text), at)
 			}
 			return app.rows(rows, &t, "No hooks are configured; docs/hooks.md shows how.")
@@ -153,9 +160,24 @@ func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule
 	case activities.AtEntry:
 		row := hypnagogia.Bounds(dream.Stable)
 		depths := map[dream.Behaviour]dream.DepthBound{dream.Stable: {CyclesLeast: row.CyclesLeast, CyclesMost: row.CyclesMost, Wall: row.Onset, Allowed: row.Allowed}}
-		tried.Veto, err = hook.Entry(ctx, activities.HookEntry{Agent: "nobody", Dream: never, Tier: dream.Hardened, AsOf: now.UTC(), Depths: depths, Cycles: 3})
+		tried.Veto, err = hook.Entry(ctx, activities.HookEntry{
+			Agent:  "nobody",
+			Dream:  never,
+			Tier:   dream.Hardened,
+			AsOf:   now.UTC(),
+			Depths: depths,
+			Cycles: 3,
+		})
 	case activities.AtCapture:
-		fragment := activities.Captured{ID: never + "/onset/1.1", Stage: dream.Peak, Novelty: .5, Composite: .4, Confidence: .15, Taint: dream.FromDream, Model: "none"}
+		fragment := activities.Captured{
+			ID:         never + "/onset/1.1",
+			Stage:      dream.Peak,
+			Novelty:    .5,
+			Composite:  .4,
+			Confidence: .15,
+			Taint:      dream.FromDream,
+			Model:      "none",
+		}
 		if rule.Text {
 			fragment.Text = "This is a question of a test; no agent thought it."
 		}

@@ -61,8 +61,17 @@ func (app *App) publicKey(k access.Key) publicKey {
 		state = "expired"
 	}
 	return publicKey{
-		ID: k.ID, Name: k.Name, Role: k.Role, Agents: orEmpty(k.Agents), Speaks: k.PrincipalName(), State: state, Created: k.Created, Expires: k.Expires, Revoked: k.Revoked,
-		Rate: k.Rate, Day: k.Day,
+		ID:      k.ID,
+		Name:    k.Name,
+		Role:    k.Role,
+		Agents:  orEmpty(k.Agents),
+		Speaks:  k.PrincipalName(),
+		State:   state,
+		Created: k.Created,
+		Expires: k.Expires,
+		Revoked: k.Revoked,
+		Rate:    k.Rate,
+		Day:     k.Day,
 	}
 }
 

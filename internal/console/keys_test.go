@@ -75,7 +75,13 @@ func TestTheScreensOfKeys(t *testing.T) {
 	nothing, some := budget.Micros(0), 2*budget.Dollar
 	for n, k := range []access.Key{
 		{Name: "laptop", Role: access.Client, Agents: []string{"echo", "tally"}},
-		{Name: "a name that is rather long for a column", Role: access.Operator, Expires: now.AddDate(0, 0, 90), Rate: 60, Day: &some},
+		{
+			Name:    "a name that is rather long for a column",
+			Role:    access.Operator,
+			Expires: now.AddDate(0, 0, 90),
+			Rate:    60,
+			Day:     &some,
+		},
 		{Name: "old", Role: access.Owner, Expires: now.Add(-time.Hour), Day: &nothing},
 		{Name: "lost", Role: access.Client, Agents: []string{"echo"}, Revoked: now.Add(-time.Hour)},
 	} {
@@ -84,7 +90,13 @@ func TestTheScreensOfKeys(t *testing.T) {
 	}
 	for n, at := range []time.Time{now, now, now.AddDate(0, 0, -1)} { // one settled, one still open, and yesterday's
 		hold, err := d.store.Ledger().Reserve(t.Context(), purse.Ask{
-			Step: fmt.Sprint("talk/", n), Agent: "ag_echo", Phase: "talk", Model: "house/small", Day: "2026-11-20", Amount: 250_000, At: at,
+			Step:     fmt.Sprint("talk/", n),
+			Agent:    "ag_echo",
+			Phase:    "talk",
+			Model:    "house/small",
+			Day:      "2026-11-20",
+			Amount:   250_000,
+			At:       at,
 			Accounts: []budget.Account{{Scope: access.Key{ID: "key_abcdefghijk1"}.Account(at), Limit: budget.Unlimited}},
 		})
 		require.NoError(t, err)

@@ -67,7 +67,14 @@ Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 		if !utf8.ValidString(user) || len(user) > longestUser || strings.ContainsFunc(user, unicode.IsControl) {
 			return exit(Usage, "--user must be at most %d bytes of printable text", longestUser)
 		}
-		return app.Dream.Speak(cmd.Context(), h, Speech{Agent: a, Role: r, Principal: principal, User: user, In: app.In, Out: app.Out})
+		return app.Dream.Speak(cmd.Context(), h, Speech{
+			Agent:     a,
+			Role:      r,
+			Principal: principal,
+			User:      user,
+			In:        app.In,
+			Out:       app.Out,
+		})
 	}
 	return cmd
 }

@@ -45,7 +45,13 @@ func (app *App) addListFlags(cmd *cobra.Command, f *listFlags, kinds bool) {
 
 // query turns the flags into a question to the store, in the agent's own zone.
 func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
-	q := memory.Query{Agent: a.ID, Statuses: f.statuses, Session: f.session, Order: memory.Order(f.order), Limit: f.limit}
+	q := memory.Query{
+		Agent:    a.ID,
+		Statuses: f.statuses,
+		Session:  f.session,
+		Order:    memory.Order(f.order),
+		Limit:    f.limit,
+	}
 	for _, k := range f.kinds {
 		if !oneOf(k, dream.Kinds) {
 			return q, exit(Usage, "--kind %s is unknown; kinds are %s", k, listed(dream.Kinds))

@@ -72,9 +72,15 @@ import that finds nothing at all, neither new nor known, says what it expected a
 		defer drop()
 		bar := app.meter("importing")
 		opts := importer.Options{
-			Format: importer.Format(format), Dialogue: dialogue, Strict: strict, Now: app.Now(), Progress: bar.move,
-			Date: day, FileTime: date == fileTime,
-			HalfLife: h.Knobs.HalfLife, FadeBelow: h.Knobs.FadeBelow,
+			Format:    importer.Format(format),
+			Dialogue:  dialogue,
+			Strict:    strict,
+			Now:       app.Now(),
+			Progress:  bar.move,
+			Date:      day,
+			FileTime:  date == fileTime,
+			HalfLife:  h.Knobs.HalfLife,
+			FadeBelow: h.Knobs.FadeBelow,
 			Due: func(at time.Time, strength float64) time.Time {
 				return forgetting.Due(at, strength, h.Knobs.HalfLife, 0, h.Knobs.FadeBelow)
 			},

@@ -23,7 +23,14 @@ func TestTalkIsListedByOwnerAndGivenToAnother(t *testing.T) {
 	require.NoError(t, err)
 	for i, origin := range []string{"talk/key_a/", "talk/key_a/ann", "talk/key_a/ann", "talk//"} {
 		e := &dream.Episode{
-			Head:    dream.Head{ID: fmt.Sprint("said", i), Agent: echo.ID, Kind: dream.KindEpisode, At: now, State: dream.Live, Taint: dream.FromHuman},
+			Head: dream.Head{
+				ID:    fmt.Sprint("said", i),
+				Agent: echo.ID,
+				Kind:  dream.KindEpisode,
+				At:    now,
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
 			Content: fmt.Sprint("Words ", i), Origin: origin,
 		}
 		if i == 2 {

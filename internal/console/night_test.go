@@ -53,8 +53,20 @@ func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, er
 	s.begun = append(s.begun, w)
 	id := fmt.Sprintf("dream/echo/%04d", 1+len(s.begun))
 	record := &dream.Record{
-		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: now, State: dream.Live, Taint: dream.FromDream, Dream: id},
-		Tier: dream.Hardened, Budget: budget.Dollar / 2, Outcome: s.outcome, Ended: now.Add(2 * time.Second), Models: []string{"generator=builtin/associative"},
+		Head: dream.Head{
+			ID:    id,
+			Agent: "echo",
+			Kind:  dream.KindRecord,
+			At:    now,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: id,
+		},
+		Tier:    dream.Hardened,
+		Budget:  budget.Dollar / 2,
+		Outcome: s.outcome,
+		Ended:   now.Add(2 * time.Second),
+		Models:  []string{"generator=builtin/associative"},
 	}
 	announce := func(n int, p event.Payload) event.Event {
 		return event.New(fmt.Sprintf("%s/%d", id, n), "echo", id, now.Add(time.Duration(n)*time.Second), p)
@@ -62,7 +74,16 @@ func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, er
 	events := []event.Event{
 		announce(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}),
 		announce(2, event.DaliInterrupt{Cycle: 1, Captured: 3, Partials: 4, Temperature: 1.5}),
-		announce(3, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}}),
+		announce(3, event.Spent{Tally: dream.Tally{
+			Phase:  dream.Onset,
+			State:  "running",
+			Calls:  5,
+			Spent:  12_000,
+			Cap:    50_000,
+			Made:   4,
+			Kept:   3,
+			Cycles: 1,
+		}}),
 	}
 	if s.dead {
 		record.Outcome = dream.Dreaming
@@ -119,12 +140,29 @@ func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 		return s, nil
 	}
 	d.dream = console.DreamCommand{
-		ConfirmAbove: func() budget.Micros { return 0 }, Reach: reach, Work: reach, Up: up, Here: up, Serve: up,
+		ConfirmAbove: func() budget.Micros { return 0 },
+		Reach:        reach,
+		Work:         reach,
+		Up:           up,
+		Here:         up,
+		Serve:        up,
 		Estimate: func(_ context.Context, _ *console.Deployment, w console.DreamRequest) (console.Estimate, error) {
 			return console.Estimate{
-				Agent: w.Agent, Tier: dream.Hardened, Free: expected == 0, Calls: 27, Expected: expected, Worst: 3 * expected, Cap: budget.Dollar / 2,
-				Models: map[dream.Role]string{dream.Generator: "builtin/associative", dream.Embedder: "builtin/lexical"},
-				Phases: []console.PhaseEstimate{{Phase: dream.Onset, Calls: 26, Expected: expected, Worst: 2 * expected, Cap: budget.Dollar / 20}, {Phase: dream.NREM, Calls: 1, Cap: budget.Dollar / 4}},
+				Agent:    w.Agent,
+				Tier:     dream.Hardened,
+				Free:     expected == 0,
+				Calls:    27,
+				Expected: expected,
+				Worst:    3 * expected,
+				Cap:      budget.Dollar / 2,
+				Models:   map[dream.Role]string{dream.Generator: "builtin/associative", dream.Embedder: "builtin/lexical"},
+				Phases: []console.PhaseEstimate{{
+					Phase:    dream.Onset,
+					Calls:    26,
+					Expected: expected,
+					Worst:    2 * expected,
+					Cap:      budget.Dollar / 20,
+				}, {Phase: dream.NREM, Calls: 1, Cap: budget.Dollar / 4}},
 			}, nil
 		},
 	}

@@ -142,8 +142,19 @@ func TestTheScoreHoldsEachPhaseAgainstWhatIsExpected(t *testing.T) {
 	outcome := func(phase dream.Phase, source string, confidence float64, n, right int) {
 		for i := range n {
 			p := &dream.Prediction{
-				Head:   dream.Head{ID: fmt.Sprintf("p-%s-%s-%d", phase, source, i), Agent: "echo", Kind: dream.KindPrediction, At: now.Add(-time.Hour), State: dream.Live, Phase: phase},
-				Source: source, Claim: "x", Horizon: now.AddDate(0, 0, 1), Confidence: confidence, Status: dream.PredictionOpen,
+				Head: dream.Head{
+					ID:    fmt.Sprintf("p-%s-%s-%d", phase, source, i),
+					Agent: "echo",
+					Kind:  dream.KindPrediction,
+					At:    now.Add(-time.Hour),
+					State: dream.Live,
+					Phase: phase,
+				},
+				Source:     source,
+				Claim:      "x",
+				Horizon:    now.AddDate(0, 0, 1),
+				Confidence: confidence,
+				Status:     dream.PredictionOpen,
 			}
 			status := dream.PredictionWrong
 			if i < right {

@@ -37,7 +37,14 @@ type waitingLine struct {
 
 func lineOfWaiting(item dream.Item) waitingLine {
 	h := item.Header()
-	l := waitingLine{ID: h.ID, Kind: h.Kind, Dream: h.Dream, Why: "proposed", Lift: true, Text: item.Text()}
+	l := waitingLine{
+		ID:    h.ID,
+		Kind:  h.Kind,
+		Dream: h.Dream,
+		Why:   "proposed",
+		Lift:  true,
+		Text:  item.Text(),
+	}
 	switch i := item.(type) {
 	case *dream.Fragment:
 		flag, _ := i.Barred()

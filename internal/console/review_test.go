@@ -38,7 +38,13 @@ func (d *fixture) waiting() *fixture {
 		&dream.Gist{Head: proposed(dream.KindGist, "g"), Content: "What turns first is not what is felt first."},
 		&dream.Hypothesis{Head: proposed(dream.KindHypothesis, "h2"), Claim: "A song is finished when nobody asks for the next verse.", Confidence: .25, Status: dream.HypothesisStaged},
 		&dream.Proposal{Head: proposed(dream.KindProposal, "return/mood"), Does: dream.ProposeMood, From: &mood.PAD{}, To: &mood.PAD{Pleasure: .12, Arousal: -.05}},
-		&dream.Proposal{Head: proposed(dream.KindProposal, "nrem/archive/s-0009"), Does: dream.ProposeArchive, Of: "s-0009", Was: 1, Newer: dreamID + "/g"},
+		&dream.Proposal{
+			Head:  proposed(dream.KindProposal, "nrem/archive/s-0009"),
+			Does:  dream.ProposeArchive,
+			Of:    "s-0009",
+			Was:   1,
+			Newer: dreamID + "/g",
+		},
 		held("f8", "hook/guard"), held("f9", "policy/leverage"),
 	}})
 	require.NoError(d, err)

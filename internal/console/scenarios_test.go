@@ -25,9 +25,18 @@ func (d *fixture) imagine() *fixture {
 	}
 	scenario := func(turn int, op dream.Operation, round int, worth float64, content, reason string, parents ...int) *dream.Scenario {
 		s := &dream.Scenario{
-			Head: head(dream.KindScenario, fmt.Sprintf("/rem/%d", turn), dream.REM, 0), Operation: op, Round: round, Turn: turn, Score: worth, Content: content,
-			Reason: reason, Kept: reason == "", Seeds: []string{id + "/onset/1.1"}, Parent: id + "/onset/1.1",
-			Worth: &dream.Worth{Novelty: worth, Plausible: worth, Matters: worth, Judge: "house/small"}, Said: "it could be tried on a quiet night",
+			Head:      head(dream.KindScenario, fmt.Sprintf("/rem/%d", turn), dream.REM, 0),
+			Operation: op,
+			Round:     round,
+			Turn:      turn,
+			Score:     worth,
+			Content:   content,
+			Reason:    reason,
+			Kept:      reason == "",
+			Seeds:     []string{id + "/onset/1.1"},
+			Parent:    id + "/onset/1.1",
+			Worth:     &dream.Worth{Novelty: worth, Plausible: worth, Matters: worth, Judge: "house/small"},
+			Said:      "it could be tried on a quiet night",
 		}
 		for _, p := range parents {
 			s.Parents = append(s.Parents, fmt.Sprintf("%s/rem/%d", id, p))
@@ -43,7 +52,13 @@ func (d *fixture) imagine() *fixture {
 			Head: head(dream.KindRecord, "", "", 0), Tier: dream.Hardened, Outcome: dream.Completed, Ended: now,
 			Phases: []dream.Tally{{Phase: dream.REM, State: "ran", Made: 4, Kept: 1}},
 		},
-		&dream.Fragment{Head: head(dream.KindFragment, "/onset/1.1", dream.Onset, 0), Content: "Wet rope sings.", Status: dream.FragmentPromoted, Scenario: id + "/rem/3", Hypothesis: "h"},
+		&dream.Fragment{
+			Head:       head(dream.KindFragment, "/onset/1.1", dream.Onset, 0),
+			Content:    "Wet rope sings.",
+			Status:     dream.FragmentPromoted,
+			Scenario:   id + "/rem/3",
+			Hypothesis: "h",
+		},
 		&dream.Fragment{Head: head(dream.KindFragment, "/onset/1.2", dream.Onset, 0), Content: "The light counts.", Status: dream.FragmentRaw},
 		&dream.Fragment{Head: head(dream.KindFragment, "/onset/1.3", dream.Onset, 0), Content: "Nothing.", Status: dream.FragmentDiscarded, Reason: dream.LucidDiscard + "noise"},
 		first, second,

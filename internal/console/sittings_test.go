@@ -177,7 +177,15 @@ func TestTheLastDreamToCancelIsTheNewestThatCanBeEnded(t *testing.T) {
 	require.Contains(t, d.err.String(), "no dream of echo goes on or waits to; oneiros dreams list -a echo names them")
 	record := func(id string, at time.Time, change func(*dream.Record)) {
 		n := &dream.Record{
-			Head:   dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+			Head: dream.Head{
+				ID:    id,
+				Agent: "echo",
+				Kind:  dream.KindRecord,
+				At:    at,
+				State: dream.Live,
+				Taint: dream.FromDream,
+				Dream: id,
+			},
 			Run:    "run",
 			Tier:   dream.Core,
 			Budget: 500_000,

@@ -51,10 +51,39 @@ func (b *bench) run(args ...string) int {
 			},
 			Effect: func(_ context.Context, t console.Trial) (console.Tried, error) {
 				b.trial = t
-				return console.Tried{About: "llama 1B Q4, 22 layers of 2048", Embedder: t.Embedder, From: 11, To: 11, Rows: []steering.Row{
-					{Alpha: 0, Answers: 12, Words: 27.2, Distinct: .5, Pairs: .877, Distance: .638, Surface: 1, LogProb: -1.47, Plain: -1.476, Example: "An old key is a tool\nthat opens doors."},
-					{Alpha: 1.5, Answers: 12, Words: 24.6, Distinct: .42, Pairs: .678, Distance: .866, Moved: .628, Surface: .985, LogProb: -1.33, Plain: -1.55, Example: "It is a key to a secret from the past."},
-				}}, b.answers
+				return console.Tried{
+					About:    "llama 1B Q4, 22 layers of 2048",
+					Embedder: t.Embedder,
+					From:     11,
+					To:       11,
+					Rows: []steering.Row{
+						{
+							Alpha:    0,
+							Answers:  12,
+							Words:    27.2,
+							Distinct: .5,
+							Pairs:    .877,
+							Distance: .638,
+							Surface:  1,
+							LogProb:  -1.47,
+							Plain:    -1.476,
+							Example:  "An old key is a tool\nthat opens doors.",
+						},
+						{
+							Alpha:    1.5,
+							Answers:  12,
+							Words:    24.6,
+							Distinct: .42,
+							Pairs:    .678,
+							Distance: .866,
+							Moved:    .628,
+							Surface:  .985,
+							LogProb:  -1.33,
+							Plain:    -1.55,
+							Example:  "It is a key to a secret from the past.",
+						},
+					},
+				}, b.answers
 			},
 		},
 	}
@@ -120,9 +149,21 @@ func TestAServerGetsWhatItsFlagsSay(t *testing.T) {
 	zero := 0.0
 	require.Equal(t, console.LlamaServer{
 		LlamaModel: console.LlamaModel{
-			Model: "/m/tiny+1.gguf", Lib: "/l", Template: "chatml", Context: 512, Threads: 3, Parallel: 2, Queue: 9, Vectors: map[string]string{"a": "x.gguf", "b": "y.gguf"},
+			Model:    "/m/tiny+1.gguf",
+			Lib:      "/l",
+			Template: "chatml",
+			Context:  512,
+			Threads:  3,
+			Parallel: 2,
+			Queue:    9,
+			Vectors:  map[string]string{"a": "x.gguf", "b": "y.gguf"},
 		},
-		Name: "tiny-1", Listen: "127.0.0.1:8089", Key: "sesame", From: 6, To: 18, Alpha: &zero,
+		Name:   "tiny-1",
+		Listen: "127.0.0.1:8089",
+		Key:    "sesame",
+		From:   6,
+		To:     18,
+		Alpha:  &zero,
 	}, b.served)
 	b.golden("llama-80")
 	b.env = here

@@ -75,7 +75,13 @@ func TestAStoreInUseIsNotMoved(t *testing.T) {
 	require.Equal(t, console.Refused, d.run(80, "store", "move", "--to", path))
 	require.Contains(t, d.err.String(), "here.db is in use: echo dreams (dream/echo/0002)")
 	require.NoError(t, d.store.FreeSlot(t.Context(), "echo", f))
-	_, err = d.store.Arrive(t.Context(), presence.Visit{Agent: "tally", Client: "web", Cause: presence.Connect, Now: now, For: time.Hour})
+	_, err = d.store.Arrive(t.Context(), presence.Visit{
+		Agent:  "tally",
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    now,
+		For:    time.Hour,
+	})
 	require.NoError(t, err)
 	require.Equal(t, console.Refused, d.run(80, "store", "move", "--to", path))
 	require.Contains(t, d.err.String(), "tally is held awake by web")

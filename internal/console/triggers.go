@@ -226,7 +226,11 @@ func eventTypes() []string {
 
 func (app *App) triggersDrop() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "drop NAME", Aliases: []string{"remove", "cancel"}, Short: "Take a trigger, and its call that waits, from an agent", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeTriggers,
+		Use:               "drop NAME",
+		Aliases:           []string{"remove", "cancel"},
+		Short:             "Take a trigger, and its call that waits, from an agent",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: app.completeTriggers,
 		Long: `Drop takes a trigger from an agent. A call of it that waits is forgotten; a dream that it began goes on. An agent
 without any dreams only when asked. Dropping manual forgets what oneiros triggers fire asked for.`,
 	}

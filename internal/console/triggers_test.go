@@ -136,7 +136,13 @@ func TestTheNextDreamIsExplained(t *testing.T) {
 		d.guarded(&porter{agentState: workflows.AgentState{
 			State: "sleeping", LastActive: now.Add(-3 * time.Minute), LastDream: now.Add(-5 * time.Hour), Dreams: 1,
 			Settings: workflows.Settings{
-				Auto: true, IdleTimeout: 3 * time.Hour, MinGap: 6 * time.Hour, Zone: "UTC", Triggers: echo.Triggers, Eager: &eager, Quiet: []string{"05:00-06:30"},
+				Auto:        true,
+				IdleTimeout: 3 * time.Hour,
+				MinGap:      6 * time.Hour,
+				Zone:        "UTC",
+				Triggers:    echo.Triggers,
+				Eager:       &eager,
+				Quiet:       []string{"05:00-06:30"},
 			},
 			Triggering: workflows.Triggering{Pending: &activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-time.Minute), Why: "2 new episodes"}},
 		}})

@@ -120,8 +120,14 @@ func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w W
 	}
 	untold := digested.untold()
 	result := awake{
-		Agent: a.Handle, Wake: tellable(woken.Wake, untold), Raised: woken.Raised, Took: millis(before + woken.Took), Degraded: woken.Degraded,
-		Status: publicly(status, untold), Digested: digested, State: string(circadian.Awake),
+		Agent:    a.Handle,
+		Wake:     tellable(woken.Wake, untold),
+		Raised:   woken.Raised,
+		Took:     millis(before + woken.Took),
+		Degraded: woken.Degraded,
+		Status:   publicly(status, untold),
+		Digested: digested,
+		State:    string(circadian.Awake),
 	}
 	if status.State(false, app.Now()) == circadian.Sleeping {
 		result.State, result.Sleeps = string(circadian.Sleeping), sleeps(a, status, app.Now())

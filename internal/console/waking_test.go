@@ -131,7 +131,12 @@ func (d *fixture) woken() presence.Wake {
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{slight}})
 	require.NoError(d, err)
 	return presence.Wake{
-		Agent: "echo", Epoch: 3, At: now, Dream: "dream/echo/0002", Affect: mood.PAD{Pleasure: .21, Arousal: .34, Dominance: -.1}, Delta: .05,
+		Agent:  "echo",
+		Epoch:  3,
+		At:     now,
+		Dream:  "dream/echo/0002",
+		Affect: mood.PAD{Pleasure: .21, Arousal: .34, Dominance: -.1},
+		Delta:  .05,
 		Digest: []string{dreamID + "/j1", dreamID + "/j2"},
 	}
 }
@@ -141,17 +146,62 @@ func (d *fixture) interrupt(until time.Time) *dream.Record {
 	d.Helper()
 	id := "dream/echo/0002"
 	n := &dream.Record{
-		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: now.Add(-time.Minute), State: dream.Live, Taint: dream.FromDream, Dream: id},
-		Run:  "r2", Tier: dream.Hardened, Budget: 500_000, Outcome: dream.Interrupted, Reason: "somebody connected", Ended: now.Add(-time.Second), Until: until, Stretches: 1,
-		Phases: []dream.Tally{{Phase: dream.Onset, State: "stopped", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}},
+		Head: dream.Head{
+			ID:    id,
+			Agent: "echo",
+			Kind:  dream.KindRecord,
+			At:    now.Add(-time.Minute),
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: id,
+		},
+		Run:       "r2",
+		Tier:      dream.Hardened,
+		Budget:    500_000,
+		Outcome:   dream.Interrupted,
+		Reason:    "somebody connected",
+		Ended:     now.Add(-time.Second),
+		Until:     until,
+		Stretches: 1,
+		Phases: []dream.Tally{{
+			Phase:  dream.Onset,
+			State:  "stopped",
+			Calls:  5,
+			Spent:  12_000,
+			Cap:    50_000,
+			Made:   4,
+			Kept:   3,
+			Cycles: 1,
+		}},
 	}
 	tell := func(i int, p event.Payload) event.Event {
 		return event.New(fmt.Sprintf("%s/%d", id, i), "echo", id, now.Add(time.Duration(i)*time.Second-time.Minute), p)
 	}
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}, Events: []event.Event{
 		tell(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000}),
-		tell(2, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}}),
-		tell(3, event.DreamInterrupted{Cause: "knock", Epoch: 3, Stretch: 1, Phase: dream.Onset, Cycle: 1, Receipt: .62, Stop: 1.1, Preserve: 1.44, Switch: 6.2, Partials: 2, Until: until}),
+		tell(2, event.Spent{Tally: dream.Tally{
+			Phase:  dream.Onset,
+			State:  "running",
+			Calls:  5,
+			Spent:  12_000,
+			Cap:    50_000,
+			Made:   4,
+			Kept:   3,
+			Cycles: 1,
+		}}),
+		tell(3, event.DreamInterrupted{
+			Cause:    "knock",
+			Epoch:    3,
+			Stretch:  1,
+			Phase:    dream.Onset,
+			Cycle:    1,
+			Receipt:  .62,
+			Stop:     1.1,
+			Preserve: 1.44,
+			Switch:   6.2,
+			Partials: 2,
+			Until:    until,
+		}),
 		event.New("awake/3", "echo", id, now, event.AgentAwake{Epoch: 3, Cause: "knock", Dream: id}),
 	}})
 	require.NoError(d, err)
@@ -283,7 +333,13 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 	}{
 		{said: "echo sleeps, and no dream begins before 06:01:00", sleeps: true},
 		{said: "echo sleeps, and no dream begins before 06:01:00", sleeps: true, waits: true},
-		{said: "echo sleeps, and no dream begins before 06:01:00, but Temporal has not", sleeps: true, waits: true, missed: context.DeadlineExceeded, code: console.Unreachable},
+		{
+			said:   "echo sleeps, and no dream begins before 06:01:00, but Temporal has not",
+			sleeps: true,
+			waits:  true,
+			missed: context.DeadlineExceeded,
+			code:   console.Unreachable,
+		},
 		{said: "since 06:00:00", client: presence.Connect},
 		{said: "since 06:00:00", dreamed: "dream/echo/0002"},
 	} {

@@ -160,7 +160,13 @@ func TestKnobsThatContradictEachOtherAreNamed(t *testing.T) {
 
 func TestAnAgentSaysWhatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
-	good := dream.Agent{ID: "a-1", Handle: "echo", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps}
+	good := dream.Agent{
+		ID:     "a-1",
+		Handle: "echo",
+		Zone:   "UTC",
+		Tier:   dream.Core,
+		Caps:   dream.DefaultCaps,
+	}
 	require.NoError(t, good.Validate())
 	for fault, change := range map[string]func(*dream.Agent){
 		"handle \"Echo!\" must be":          func(a *dream.Agent) { a.Handle = "Echo!" },

@@ -30,7 +30,13 @@ func TestATriggerNamesWhatItsKindNeedsAndNothingElse(t *testing.T) {
 		{dream.Trigger{Name: "night", Kind: dream.OnSchedule}, "schedule is empty"},
 		{dream.Trigger{Name: "full", Kind: dream.OnEpisodes}, "episodes is 0; it must lie between 1 and 100000"},
 		{dream.Trigger{Name: "x", Kind: dream.OnEvent}, "name the type of an event, or a feed and a rule over it"},
-		{dream.Trigger{Name: "x", Kind: dream.OnEvent, Event: "AlarmRaised", Feed: "f", Rule: "r"}, "name the type of an event, or"},
+		{dream.Trigger{
+			Name:  "x",
+			Kind:  dream.OnEvent,
+			Event: "AlarmRaised",
+			Feed:  "f",
+			Rule:  "r",
+		}, "name the type of an event, or"},
 		{dream.Trigger{Name: "x", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: 2}, "residual is 2; it must lie between 0 and 1"},
 		{dream.Trigger{Name: "x", Kind: dream.OnEpisodes, Episodes: 5, Schedule: "03:00"}, "names what belongs to another kind"},
 		{dream.Trigger{Name: "x", Kind: "moon"}, `kind "moon" must be one of [idle schedule episodes event]`},
@@ -52,6 +58,12 @@ func TestAnAgentWithoutTriggersIdlesAndOneWithNoneDoesNot(t *testing.T) {
 		require.NoError(t, json.Unmarshal(body, &back))
 		require.Len(t, back.Triggered(), c.left, "both are told apart in the store")
 	}
-	twice := dream.Agent{ID: "e", Handle: "echo", Tier: dream.Core, Zone: "UTC", Triggers: []dream.Trigger{dream.IdleTrigger, dream.IdleTrigger}}
+	twice := dream.Agent{
+		ID:       "e",
+		Handle:   "echo",
+		Tier:     dream.Core,
+		Zone:     "UTC",
+		Triggers: []dream.Trigger{dream.IdleTrigger, dream.IdleTrigger},
+	}
 	require.ErrorContains(t, twice.Validate(), "trigger idle is there twice")
 }

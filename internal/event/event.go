@@ -41,7 +41,16 @@ func New(id, agent, dreamID string, at time.Time, p Payload) Event {
 	if err != nil {
 		data = fmt.Appendf(nil, `{"fault":%q}`, "not announced: "+err.Error())
 	}
-	return Event{ID: id, Schema: Schema, Subsystem: Subsystem, Agent: agent, Dream: dreamID, Type: p.EventType(), At: at.UTC(), Data: data}
+	return Event{
+		ID:        id,
+		Schema:    Schema,
+		Subsystem: Subsystem,
+		Agent:     agent,
+		Dream:     dreamID,
+		Type:      p.EventType(),
+		At:        at.UTC(),
+		Data:      data,
+	}
 }
 
 // DreamStarted opens every sitting.

@@ -21,11 +21,29 @@ type Bound struct {
 func Bounds(b dream.Behaviour) Bound {
 	switch b {
 	case dream.Thriving:
-		return Bound{CyclesLeast: 3, CyclesMost: 5, Onset: 90 * time.Second, Allowed: true, Deepest: dream.Peak}
+		return Bound{
+			CyclesLeast: 3,
+			CyclesMost:  5,
+			Onset:       90 * time.Second,
+			Allowed:     true,
+			Deepest:     dream.Peak,
+		}
 	case dream.Stable:
-		return Bound{CyclesLeast: 2, CyclesMost: 3, Onset: 60 * time.Second, Allowed: true, Deepest: dream.Peak}
+		return Bound{
+			CyclesLeast: 2,
+			CyclesMost:  3,
+			Onset:       60 * time.Second,
+			Allowed:     true,
+			Deepest:     dream.Peak,
+		}
 	case dream.Conservation:
-		return Bound{CyclesLeast: 1, CyclesMost: 1, Onset: 30 * time.Second, Allowed: true, Deepest: dream.Peak}
+		return Bound{
+			CyclesLeast: 1,
+			CyclesMost:  1,
+			Onset:       30 * time.Second,
+			Allowed:     true,
+			Deepest:     dream.Peak,
+		}
 	case dream.Declining, dream.Terminal:
 		return Bound{}
 	}

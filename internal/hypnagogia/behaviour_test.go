@@ -14,11 +14,29 @@ import (
 func TestABehaviouralPhaseHasItsBounds(t *testing.T) {
 	t.Parallel()
 	want := map[dream.Behaviour]hypnagogia.Bound{
-		dream.Thriving:     {CyclesLeast: 3, CyclesMost: 5, Onset: 90 * time.Second, Allowed: true, Deepest: dream.Peak},
-		dream.Stable:       {CyclesLeast: 2, CyclesMost: 3, Onset: 60 * time.Second, Allowed: true, Deepest: dream.Peak},
-		dream.Conservation: {CyclesLeast: 1, CyclesMost: 1, Onset: 30 * time.Second, Allowed: true, Deepest: dream.Peak},
-		dream.Declining:    {},
-		dream.Terminal:     {},
+		dream.Thriving: {
+			CyclesLeast: 3,
+			CyclesMost:  5,
+			Onset:       90 * time.Second,
+			Allowed:     true,
+			Deepest:     dream.Peak,
+		},
+		dream.Stable: {
+			CyclesLeast: 2,
+			CyclesMost:  3,
+			Onset:       60 * time.Second,
+			Allowed:     true,
+			Deepest:     dream.Peak,
+		},
+		dream.Conservation: {
+			CyclesLeast: 1,
+			CyclesMost:  1,
+			Onset:       30 * time.Second,
+			Allowed:     true,
+			Deepest:     dream.Peak,
+		},
+		dream.Declining: {},
+		dream.Terminal:  {},
 	}
 	require.Len(t, want, len(dream.Behaviours))
 	for _, b := range dream.Behaviours {

@@ -62,7 +62,13 @@ func TestTheBiasFollowsOutcomesWithinItsBounds(t *testing.T) {
 // Batched or single by cost.
 func TestFragmentsAreJudgedTogetherWhereThatSavesATenth(t *testing.T) {
 	t.Parallel()
-	usual := hypnagogia.Judging{Fragments: 4, Base: 700, Each: 260, Answer: 60, Window: 128_000}
+	usual := hypnagogia.Judging{
+		Fragments: 4,
+		Base:      700,
+		Each:      260,
+		Answer:    60,
+		Window:    128_000,
+	}
 	with := func(change func(*hypnagogia.Judging)) hypnagogia.Judging {
 		j := usual
 		change(&j)

@@ -116,7 +116,13 @@ func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
 	t.Parallel()
 	night := hypnagogia.Dreamt{ID: "n", At: day, Ran: 2}
 	result := func(sort, by string, made, at time.Duration, residual float64) hypnagogia.Judged {
-		return hypnagogia.Judged{Dream: by, Sort: sort, Made: day.Add(made), At: day.Add(at), Residual: residual}
+		return hypnagogia.Judged{
+			Dream:    by,
+			Sort:     sort,
+			Made:     day.Add(made),
+			At:       day.Add(at),
+			Residual: residual,
+		}
 	}
 	h := time.Hour
 	var judged []hypnagogia.Judged

@@ -139,7 +139,14 @@ func Fires(place []float32, held []Placed, c Calibration) *dream.Fired {
 	var best *dream.Fired
 	for _, h := range held {
 		m := h.Marker
-		f := dream.Fired{Marker: m.ID, Cosine: Cosine(place, h.Place), Threshold: threshold, Strength: m.Strength, Valence: m.Valence, Count: m.Count}
+		f := dream.Fired{
+			Marker:    m.ID,
+			Cosine:    Cosine(place, h.Place),
+			Threshold: threshold,
+			Strength:  m.Strength,
+			Valence:   m.Valence,
+			Count:     m.Count,
+		}
 		if f.Cosine >= threshold && (best == nil || f.Cosine > best.Cosine || f.Cosine == best.Cosine && f.Marker < best.Marker) {
 			best = &f
 		}

@@ -32,7 +32,13 @@ const longest = 280
 // What is fading presses to be seen: the salience of a semantic entry is the strength it has lost (near demurrage).
 func Decompose(item dream.Item) []Piece {
 	head, marks := item.Header(), item.Marks()
-	blank := Piece{Item: head.ID, Session: marks.Session, At: head.At, Salience: unit(marks.Salience), Surprise: unit(marks.Surprise)}
+	blank := Piece{
+		Item:     head.ID,
+		Session:  marks.Session,
+		At:       head.At,
+		Salience: unit(marks.Salience),
+		Surprise: unit(marks.Surprise),
+	}
 	switch it := item.(type) {
 	case *dream.Episode:
 		blank.Affect = it.Affect

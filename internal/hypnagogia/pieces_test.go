@@ -18,8 +18,15 @@ var noon = time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC)
 
 func episode(id, context, action, outcome, content string) *dream.Episode {
 	return &dream.Episode{
-		Head: dream.Head{ID: id, Kind: dream.KindEpisode, At: noon}, Context: context, Action: action, Outcome: outcome,
-		Content: content, Salience: .6, Surprise: .3, Affect: mood.PAD{Pleasure: .2}, Session: "s1",
+		Head:     dream.Head{ID: id, Kind: dream.KindEpisode, At: noon},
+		Context:  context,
+		Action:   action,
+		Outcome:  outcome,
+		Content:  content,
+		Salience: .6,
+		Surprise: .3,
+		Affect:   mood.PAD{Pleasure: .2},
+		Session:  "s1",
 	}
 }
 

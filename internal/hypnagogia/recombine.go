@@ -134,7 +134,11 @@ func Turn(episodes []*dream.Episode, alpha float64, r *rand.Rand) (Turned, bool)
 		part = TurnedOutcome
 	}
 	return Turned{
-		Context: strings.TrimSpace(e.Context), Action: strings.TrimSpace(e.Action), Outcome: strings.TrimSpace(e.Outcome), Part: part, Source: e.ID,
+		Context: strings.TrimSpace(e.Context),
+		Action:  strings.TrimSpace(e.Action),
+		Outcome: strings.TrimSpace(e.Outcome),
+		Part:    part,
+		Source:  e.ID,
 	}, true
 }
 

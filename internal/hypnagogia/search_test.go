@@ -32,7 +32,12 @@ func grow(s hypnagogia.Search, p hypnagogia.Plan, scores ...float64) hypnagogia.
 	for i, move := range p.Moves {
 		if i < len(scores) {
 			s.Thoughts = append(s.Thoughts, hypnagogia.Thought{
-				Op: move.Op, Round: s.Round, Parents: move.Parents, Seed: move.Seed, Weighed: scores[i] >= 0, Score: max(0, scores[i]),
+				Op:      move.Op,
+				Round:   s.Round,
+				Parents: move.Parents,
+				Seed:    move.Seed,
+				Weighed: scores[i] >= 0,
+				Score:   max(0, scores[i]),
 			})
 		}
 	}
@@ -148,11 +153,35 @@ func TestTheBestThoughtsAreKeptAndEachOtherIsToldWhyNot(t *testing.T) {
 	t.Parallel()
 	s := hypnagogia.Search{Round: 3, Thoughts: []hypnagogia.Thought{
 		{Op: dream.Branch, Round: 1, Weighed: true, Score: .6},
-		{Op: dream.Branch, Round: 1, Seed: 1, Weighed: true, Score: .5},
-		{Op: dream.Branch, Round: 1, Seed: 2, Weighed: true, Score: .4},
+		{
+			Op:      dream.Branch,
+			Round:   1,
+			Seed:    1,
+			Weighed: true,
+			Score:   .5,
+		},
+		{
+			Op:      dream.Branch,
+			Round:   1,
+			Seed:    2,
+			Weighed: true,
+			Score:   .4,
+		},
 		{Op: dream.Branch, Round: 1, Seed: 3, Weighed: true},
-		{Op: dream.Merge, Round: 2, Parents: []int{0, 1}, Weighed: true, Score: .55},
-		{Op: dream.Refine, Round: 2, Parents: []int{0}, Weighed: true, Score: .7},
+		{
+			Op:      dream.Merge,
+			Round:   2,
+			Parents: []int{0, 1},
+			Weighed: true,
+			Score:   .55,
+		},
+		{
+			Op:      dream.Refine,
+			Round:   2,
+			Parents: []int{0},
+			Weighed: true,
+			Score:   .7,
+		},
 		{Op: dream.Refine, Round: 3, Parents: []int{5}},
 	}}
 	require.Equal(t, []hypnagogia.Fate{
@@ -276,7 +305,13 @@ func TestAnEpisodeIsTurnedInOnePartAndTheSurprisingOnesMoreOften(t *testing.T) {
 		nil,
 		{Head: dream.Head{ID: "bare"}, Content: "nothing was done"},
 		{Head: dream.Head{ID: "half"}, Action: "she rowed"},
-		{Head: dream.Head{ID: "dull"}, Context: " night ", Action: "she rowed", Outcome: "it opened", Surprise: .1},
+		{
+			Head:     dream.Head{ID: "dull"},
+			Context:  " night ",
+			Action:   "she rowed",
+			Outcome:  "it opened",
+			Surprise: .1,
+		},
 		{Head: dream.Head{ID: "odd"}, Action: "he sang", Outcome: "it rained", Surprise: .9},
 	}
 	drawn, parts := map[string]int{}, map[string]int{}

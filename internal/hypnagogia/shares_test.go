@@ -51,7 +51,13 @@ func TestSharesRollOverThirtyDreams(t *testing.T) {
 		}
 	}
 	used, staged := hypnagogia.Shares(nights)
-	require.Equal(t, hypnagogia.Share{Part: 90, Whole: 300, Value: .3, State: hypnagogia.Healthy, Band: hypnagogia.UsedBand}, used)
+	require.Equal(t, hypnagogia.Share{
+		Part:  90,
+		Whole: 300,
+		Value: .3,
+		State: hypnagogia.Healthy,
+		Band:  hypnagogia.UsedBand,
+	}, used)
 	require.Equal(t, 30, staged.Part)
 	require.Equal(t, hypnagogia.Alarmed, staged.State)
 }

@@ -38,7 +38,14 @@ const understood = .5
 //   - the observer's bias multiplies the whole, which stays within [0, 1].
 func Weigh(text string, near Near, answer *dream.Scores, e Ear) dream.Verdict {
 	v := distances(near)
-	p := &dream.Parts{Way: dream.ByMeasure, Surface: SurfaceOf(text, e.Tongue), Meaning: e.Meaning, Blind: e.Blind, Judged: answer, Bias: 1}
+	p := &dream.Parts{
+		Way:     dream.ByMeasure,
+		Surface: SurfaceOf(text, e.Tongue),
+		Meaning: e.Meaning,
+		Blind:   e.Blind,
+		Judged:  answer,
+		Bias:    1,
+	}
 	level := e.Space.level(near)
 	far := distances(level)
 	p.Measured = dream.Scores{Novelty: farness(far, level), Relevance: closeness(level), Coherence: p.Surface.Whole}

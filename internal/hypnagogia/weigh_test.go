@@ -30,7 +30,14 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 	)
 	usual := hypnagogia.Near{Playbook: .3, Memory: .55, Source: .5}
 	generous := &dream.Scores{Novelty: .9, Relevance: .8, Coherence: .9}
-	fired := &dream.Fired{Marker: "m", Cosine: .7, Threshold: .4, Strength: .8, Valence: dream.CameOutBadly, Count: 2}
+	fired := &dream.Fired{
+		Marker:    "m",
+		Cosine:    .7,
+		Threshold: .4,
+		Strength:  .8,
+		Valence:   dream.CameOutBadly,
+		Count:     2,
+	}
 	for _, c := range []struct {
 		name                string
 		text                string

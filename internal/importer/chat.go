@@ -173,7 +173,15 @@ func (s *source) message(x *exchanger, raw []byte, line int, session string, whe
 	if role == "system" || role == "developer" {
 		return nil // instructions are nothing that happened
 	}
-	return x.take(turn{line: line, speaker: speakerOf(role, in.Name), taint: taintOf(role), text: text, session: session, when: when, undated: undated})
+	return x.take(turn{
+		line:    line,
+		speaker: speakerOf(role, in.Name),
+		taint:   taintOf(role),
+		text:    text,
+		session: session,
+		when:    when,
+		undated: undated,
+	})
 }
 
 func (c chatTimes) when(s *source) (moment, bool, error) {

@@ -87,7 +87,15 @@ func (s *source) gptTalk(c *gptConversation, to *sink, line int) error {
 		if dated {
 			when, reported = own, true
 		}
-		t := turn{line: line, speaker: speakerOf(m.Author.Role, m.Author.Name), taint: m.taint(), text: m.text(), session: session, when: when, undated: !reported}
+		t := turn{
+			line:    line,
+			speaker: speakerOf(m.Author.Role, m.Author.Name),
+			taint:   m.taint(),
+			text:    m.text(),
+			session: session,
+			when:    when,
+			undated: !reported,
+		}
 		if err := x.take(t); err != nil {
 			return err
 		}

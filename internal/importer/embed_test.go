@@ -27,7 +27,13 @@ func TestEveryItemGetsAVectorInSmallBatches(t *testing.T) {
 	bare, err := s.Bare(context.Background(), "a", l.space, nil, 0)
 	require.NoError(t, err)
 	require.Empty(t, bare)
-	hits, err := s.Near(context.Background(), memory.Near{Agent: "a", Space: l.space, V: []float32{1, 1, 1, 1}, Limit: 5, Filter: memory.Filter{Kinds: []dream.Kind{dream.KindSemantic}}})
+	hits, err := s.Near(context.Background(), memory.Near{
+		Agent:  "a",
+		Space:  l.space,
+		V:      []float32{1, 1, 1, 1},
+		Limit:  5,
+		Filter: memory.Filter{Kinds: []dream.Kind{dream.KindSemantic}},
+	})
 	require.NoError(t, err)
 	require.Len(t, hits, 5)
 }

@@ -85,7 +85,15 @@ func (x *exchanger) end() error {
 // seal hands on the open exchange.
 func (x *exchanger) seal(next *turn) error {
 	first := x.open[0]
-	d := &draft{line: first.line, scene: x.scene, dated: !first.undated, said: x.open, before: x.before, after: next, cast: x.cast}
+	d := &draft{
+		line:   first.line,
+		scene:  x.scene,
+		dated:  !first.undated,
+		said:   x.open,
+		before: x.before,
+		after:  next,
+		cast:   x.cast,
+	}
 	d.undated, d.stamp = first.undated, first.when.stamp
 	d.ep = dream.Episode{Session: first.session, Speaker: first.speaker, Origin: x.src.originOf(x.open)}
 	d.ep.At = first.when.at

@@ -22,27 +22,135 @@ import (
 func oneOfEach(agent string) []dream.Item {
 	at := now.Add(-time.Hour).Add(123456789)
 	head := func(id string, kind dream.Kind, state dream.State) dream.Head {
-		return dream.Head{ID: id, Agent: agent, Kind: kind, At: at, State: state, Taint: dream.FromDream, Dream: "dream/x/0001", Phase: dream.REM, Sources: []string{"ep_1", "ep_2"}}
+		return dream.Head{
+			ID:      id,
+			Agent:   agent,
+			Kind:    kind,
+			At:      at,
+			State:   state,
+			Taint:   dream.FromDream,
+			Dream:   "dream/x/0001",
+			Phase:   dream.REM,
+			Sources: []string{"ep_1", "ep_2"},
+		}
 	}
 	pad := mood.PAD{Pleasure: .1, Arousal: -.2, Dominance: .3}
 	residual, temperature := .25, 1.31
 	resolved := at.Add(time.Minute)
-	lived := dream.Head{ID: "ep_1", Agent: agent, Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman, Derived: []string{"context"}}
+	lived := dream.Head{
+		ID:      "ep_1",
+		Agent:   agent,
+		Kind:    dream.KindEpisode,
+		At:      at,
+		State:   dream.Live,
+		Taint:   dream.FromHuman,
+		Derived: []string{"context"},
+	}
 	return []dream.Item{
-		&dream.Episode{Head: lived, Context: "c", Action: "a", Outcome: "o", Content: " \"x\" <b>&amp; \u2028 \U0001F319 \n ", Salience: .123456789, Surprise: 1, Affect: pad, Session: "s", Origin: "o:1", Speaker: "p"},
+		&dream.Episode{
+			Head:     lived,
+			Context:  "c",
+			Action:   "a",
+			Outcome:  "o",
+			Content:  " \"x\" <b>&amp; \u2028 \U0001F319 \n ",
+			Salience: .123456789,
+			Surprise: 1,
+			Affect:   pad,
+			Session:  "s",
+			Origin:   "o:1",
+			Speaker:  "p",
+		},
 		&dream.Episode{Head: head("ep_bare", dream.KindEpisode, dream.Live), Content: "Nothing but words."},
-		&dream.Semantic{Head: head("se_1", dream.KindSemantic, dream.Live), Content: "k", Strength: .3, Due: at.Add(time.Hour), Affect: pad},
+		&dream.Semantic{
+			Head:     head("se_1", dream.KindSemantic, dream.Live),
+			Content:  "k",
+			Strength: .3,
+			Due:      at.Add(time.Hour),
+			Affect:   pad,
+		},
 		&dream.Semantic{Head: head("se_2", dream.KindSemantic, dream.Superseded), Content: "no due time", Strength: 1},
-		&dream.Fragment{Head: head("fr_1", dream.KindFragment, dream.Archived), Content: "f", Verdict: dream.Verdict{Novelty: .5, Composite: .4, Judge: "embedder"}, Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentDiscarded, Reason: "r", Settings: dream.Settings{Model: "m", Temperature: &temperature}},
-		&dream.Scenario{Head: head("sc_1", dream.KindScenario, dream.Live), Content: "s", Counterfactual: true, Synthetic: true, Score: .5, Kept: true},
-		&dream.Hypothesis{Head: head("hy_1", dream.KindHypothesis, dream.Live), Claim: "h", FirstStep: "try", Confidence: .25, Status: dream.HypothesisStaged},
+		&dream.Fragment{
+			Head:       head("fr_1", dream.KindFragment, dream.Archived),
+			Content:    "f",
+			Verdict:    dream.Verdict{Novelty: .5, Composite: .4, Judge: "embedder"},
+			Tone:       pad,
+			Cycle:      2,
+			Stage:      dream.Peak,
+			Confidence: .15,
+			Status:     dream.FragmentDiscarded,
+			Reason:     "r",
+			Settings:   dream.Settings{Model: "m", Temperature: &temperature},
+		},
+		&dream.Scenario{
+			Head:           head("sc_1", dream.KindScenario, dream.Live),
+			Content:        "s",
+			Counterfactual: true,
+			Synthetic:      true,
+			Score:          .5,
+			Kept:           true,
+		},
+		&dream.Hypothesis{
+			Head:       head("hy_1", dream.KindHypothesis, dream.Live),
+			Claim:      "h",
+			FirstStep:  "try",
+			Confidence: .25,
+			Status:     dream.HypothesisStaged,
+		},
 		&dream.Gist{Head: head("gi_1", dream.KindGist, dream.Live), Content: "g"},
 		&dream.Playbook{Head: head("pb_1", dream.KindPlaybook, dream.Live), Content: "p", Confidence: .7, Hypothesis: "hy_0"},
-		&dream.Prediction{Head: head("pr_1", dream.KindPrediction, dream.Live), Source: dream.Creative, Claim: "c", Criterion: "k", Horizon: at.AddDate(1, 0, 0), Confidence: .3, Session: "z", Status: dream.PredictionRight, ResolvedAt: &resolved, Residual: &residual},
-		&dream.Journal{Head: head("jo_1", dream.KindJournal, dream.Live), Content: "j", Significance: .6, Affect: pad, Duration: 3 * time.Second, Interrupted: true, Topics: []string{"t"}},
-		&dream.Record{Head: head("dream/x/0001", dream.KindRecord, dream.Live), Workflow: "w", Run: "r", Tier: dream.Core, Seed: 1<<63 + 7, AsOf: at, Outcome: dream.Completed, Ended: resolved, Budget: budget.Dollar / 3, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Spent: 17, Started: at, Ended: resolved}}},
-		&dream.Marker{Head: head("ma_1", dream.KindMarker, dream.Live), Affect: pad, Strength: .6, Valence: dream.CameOutBadly, Count: 2},
-		&dream.Proposal{Head: head("po_1", dream.KindProposal, dream.Proposed), Does: dream.ProposeArchive, Of: "se_1", Was: 2, Newer: "gi_1"},
+		&dream.Prediction{
+			Head:       head("pr_1", dream.KindPrediction, dream.Live),
+			Source:     dream.Creative,
+			Claim:      "c",
+			Criterion:  "k",
+			Horizon:    at.AddDate(1, 0, 0),
+			Confidence: .3,
+			Session:    "z",
+			Status:     dream.PredictionRight,
+			ResolvedAt: &resolved,
+			Residual:   &residual,
+		},
+		&dream.Journal{
+			Head:         head("jo_1", dream.KindJournal, dream.Live),
+			Content:      "j",
+			Significance: .6,
+			Affect:       pad,
+			Duration:     3 * time.Second,
+			Interrupted:  true,
+			Topics:       []string{"t"},
+		},
+		&dream.Record{
+			Head:     head("dream/x/0001", dream.KindRecord, dream.Live),
+			Workflow: "w",
+			Run:      "r",
+			Tier:     dream.Core,
+			Seed:     1<<63 + 7,
+			AsOf:     at,
+			Outcome:  dream.Completed,
+			Ended:    resolved,
+			Budget:   budget.Dollar / 3,
+			Phases: []dream.Tally{{
+				Phase:   dream.Onset,
+				State:   "ran",
+				Spent:   17,
+				Started: at,
+				Ended:   resolved,
+			}},
+		},
+		&dream.Marker{
+			Head:     head("ma_1", dream.KindMarker, dream.Live),
+			Affect:   pad,
+			Strength: .6,
+			Valence:  dream.CameOutBadly,
+			Count:    2,
+		},
+		&dream.Proposal{
+			Head:  head("po_1", dream.KindProposal, dream.Proposed),
+			Does:  dream.ProposeArchive,
+			Of:    "se_1",
+			Was:   2,
+			Newer: "gi_1",
+		},
 	}
 }
 
@@ -146,7 +254,13 @@ func TestThePlaybookReadsAsADocument(t *testing.T) {
 		return &dream.Playbook{Head: dream.Head{ID: "pb", At: at, State: state, Taint: dream.FromHuman}, Content: text, Confidence: confidence, Hypothesis: from}
 	}
 	trial := func(id, status string, confidence float64, claim, step string) *dream.Hypothesis {
-		return &dream.Hypothesis{Head: dream.Head{ID: id, At: at, State: dream.Live, Dream: "dream/echo/0007"}, Claim: claim, FirstStep: step, Confidence: confidence, Status: status}
+		return &dream.Hypothesis{
+			Head:       dream.Head{ID: id, At: at, State: dream.Live, Dream: "dream/echo/0007"},
+			Claim:      claim,
+			FirstStep:  step,
+			Confidence: confidence,
+			Status:     status,
+		}
 	}
 	golden(t, "PLAYBOOK.md", importer.PlaybookMarkdown([]*dream.Playbook{
 		rule(dream.Live, .72, "Ask before you advise.", ""),

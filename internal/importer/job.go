@@ -48,7 +48,16 @@ func newJob(ctx context.Context, store memory.Store, agent dream.Agent, files []
 	if err != nil {
 		return nil, fmt.Errorf("import for %s: zone %q is not an IANA time zone such as Europe/Berlin", agent.Handle, agent.Zone)
 	}
-	j := &job{ctx: ctx, store: store, agent: agent, zone: zone, files: files, opts: opts, undated: make([]int, len(files)), first: make([]time.Time, len(files))}
+	j := &job{
+		ctx:     ctx,
+		store:   store,
+		agent:   agent,
+		zone:    zone,
+		files:   files,
+		opts:    opts,
+		undated: make([]int, len(files)),
+		first:   make([]time.Time, len(files)),
+	}
 	for _, f := range files {
 		j.meter.total += f.Size
 	}

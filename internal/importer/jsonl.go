@@ -115,8 +115,17 @@ func (s *source) episodeLine(raw []byte, number int) (*draft, error) {
 	wash := washing(d.exact)
 	d.ep = dream.Episode{
 		Head: dream.Head{
-			ID: in.ID, Agent: s.agent, Kind: dream.KindEpisode, At: when.at, State: in.State, Taint: in.Taint, Dream: in.Dream,
-			Phase: in.Phase, Sources: in.Sources, Derived: in.Derived, NewerID: in.NewerID,
+			ID:      in.ID,
+			Agent:   s.agent,
+			Kind:    dream.KindEpisode,
+			At:      when.at,
+			State:   in.State,
+			Taint:   in.Taint,
+			Dream:   in.Dream,
+			Phase:   in.Phase,
+			Sources: in.Sources,
+			Derived: in.Derived,
+			NewerID: in.NewerID,
 		},
 		Context: wash(in.Context), Action: wash(in.Action), Outcome: wash(in.Outcome), Content: wash(in.Content),
 		Session: wash(in.Session), Origin: wash(in.Origin), Speaker: wash(in.Speaker),

@@ -207,8 +207,14 @@ func (k *knowledge) entry(l lore, opts Options) *dream.Semantic {
 	n := float64(t.count)
 	s := &dream.Semantic{
 		Head: dream.Head{
-			ID: contentID("se_", k.agent, l.content), Agent: k.agent, Kind: dream.KindSemantic, At: opts.Now, State: dream.Live, Taint: t.taint,
-			Sources: append([]string(nil), t.sources...), Derived: []string{"content", "strength", "affect"},
+			ID:      contentID("se_", k.agent, l.content),
+			Agent:   k.agent,
+			Kind:    dream.KindSemantic,
+			At:      opts.Now,
+			State:   dream.Live,
+			Taint:   t.taint,
+			Sources: append([]string(nil), t.sources...),
+			Derived: []string{"content", "strength", "affect"},
 		},
 		Content:  l.content,
 		Strength: round(min(1, floor+max(0, .95-floor)*often*age)),

@@ -13,7 +13,15 @@ import (
 
 func TestDatesAreReadInManyForms(t *testing.T) {
 	t.Parallel()
-	day := func(y int, m time.Month, d int) dated { return dated{year: y, month: m, day: d, clock: -1, full: true} }
+	day := func(y int, m time.Month, d int) dated {
+		return dated{
+			year:  y,
+			month: m,
+			day:   d,
+			clock: -1,
+			full:  true,
+		}
+	}
 	clock := func(d dated, h, min int) dated {
 		d.clock = time.Duration(h)*time.Hour + time.Duration(min)*time.Minute
 		return d

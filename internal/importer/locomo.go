@@ -89,7 +89,15 @@ func (s *source) locomoTalk(d *locomoDialogue, sample string, to *sink, line int
 				to.bad(line, fmt.Sprintf("%s turn %d: speaker is missing", key, i+1))
 				continue
 			}
-			t := turn{line: line, speaker: in.Speaker, taint: dream.FromHuman, text: in.words(), session: sample + "/" + key, undated: !dated, name: sample + "/" + flat(clean(in.ID))}
+			t := turn{
+				line:    line,
+				speaker: in.Speaker,
+				taint:   dream.FromHuman,
+				text:    in.words(),
+				session: sample + "/" + key,
+				undated: !dated,
+				name:    sample + "/" + flat(clean(in.ID)),
+			}
 			if flat(clean(in.ID)) == "" {
 				t.name = ""
 			}

@@ -41,7 +41,14 @@ func (j *job) read(f File, to *sink) (err error) {
 			return err
 		}
 	}
-	src := &source{in: buffered, name: filepath.Base(f.Name), zone: j.zone, agent: j.agent.ID, dialogue: j.opts.Dialogue, due: j.opts.Due}
+	src := &source{
+		in:       buffered,
+		name:     filepath.Base(f.Name),
+		zone:     j.zone,
+		agent:    j.agent.ID,
+		dialogue: j.opts.Dialogue,
+		due:      j.opts.Due,
+	}
 	j.formats = append(j.formats, format)
 	if err := src.readAs(format, j.guarded(to)); err != nil {
 		return fmt.Errorf("read %s as %s: %w", f.Name, format, err)

@@ -28,7 +28,14 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func someone(id string) dream.Agent {
-	return dream.Agent{ID: id, Handle: id, Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: now}
+	return dream.Agent{
+		ID:      id,
+		Handle:  id,
+		Zone:    "UTC",
+		Tier:    dream.Hardened,
+		Caps:    dream.DefaultCaps,
+		Created: now,
+	}
 }
 
 func store(t testing.TB, agents ...dream.Agent) memory.Store {

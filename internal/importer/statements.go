@@ -58,7 +58,13 @@ func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
 		weight -= 3 * float64(min(leans, 3))
 		s := k.statements[key]
 		if s == nil {
-			s = &statement{speaker: v.speaker, text: text, scene: scene, told: count, weight: weight}
+			s = &statement{
+				speaker: v.speaker,
+				text:    text,
+				scene:   scene,
+				told:    count,
+				weight:  weight,
+			}
 			k.statements[key] = s
 		}
 		s.note(ep)

@@ -80,7 +80,13 @@ func (k *knowledge) count(ep *dream.Episode, who uint64, speaker string, span []
 			}
 			surface.WriteString(w.text)
 		}
-		t = &topic{speaker: speaker, surface: surface.String(), first: ep.At, size: len(span), parts: parts}
+		t = &topic{
+			speaker: speaker,
+			surface: surface.String(),
+			first:   ep.At,
+			size:    len(span),
+			parts:   parts,
+		}
 		k.topics[key] = t
 	}
 	if t.note(ep) && ep.At.Before(t.first) {
@@ -138,7 +144,14 @@ func (k *knowledge) topicLore() []lore {
 		if !named {
 			what = strings.ToLower(what)
 		}
-		out = append(out, lore{content: k.reportTopic(t, what, named), weight: weight, trace: &t.trace, speaker: t.speaker, telling: named || t.size > 1, about: strings.ToLower(what)})
+		out = append(out, lore{
+			content: k.reportTopic(t, what, named),
+			weight:  weight,
+			trace:   &t.trace,
+			speaker: t.speaker,
+			telling: named || t.size > 1,
+			about:   strings.ToLower(what),
+		})
 	}
 	return heaviest(out)
 }

@@ -145,8 +145,18 @@ func (b *book) find(model, lists string) *entry {
 
 func (e *entry) spec() Spec {
 	s := Spec{
-		Context: e.Context, Tokenizer: e.Tokenizer, MaxTemperature: e.MaxTemperature, MinP: e.MinP, TopP: e.TopP, Seed: e.Seed, Stop: e.Stop,
-		JSON: e.JSON, Reasoning: e.Reasoning, Embeds: e.Embeds, Judges: e.Judges, LogProbs: e.LogProbs,
+		Context:        e.Context,
+		Tokenizer:      e.Tokenizer,
+		MaxTemperature: e.MaxTemperature,
+		MinP:           e.MinP,
+		TopP:           e.TopP,
+		Seed:           e.Seed,
+		Stop:           e.Stop,
+		JSON:           e.JSON,
+		Reasoning:      e.Reasoning,
+		Embeds:         e.Embeds,
+		Judges:         e.Judges,
+		LogProbs:       e.LogProbs,
 	}
 	if e.price != nil {
 		price := *e.price

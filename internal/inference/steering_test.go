@@ -13,10 +13,16 @@ func TestAModelIsAskedToBeSteeredAsItsEntrySays(t *testing.T) {
 	t.Parallel()
 	alpha, none := .25, 0.0
 	for want, s := range map[string]*inference.Steers{
-		"c x 1.5 at layer 16":       {Vector: "c"},
-		"c x 1.5 at layer 11":       {Vector: "c", Depth: 22},
-		"c x 1.5 at layer 40":       {Vector: "c", Depth: 80},
-		"c x 0.25 at layers 6-18":   {Vector: "c", Depth: 22, From: 6, To: 18, Alpha: &alpha},
+		"c x 1.5 at layer 16": {Vector: "c"},
+		"c x 1.5 at layer 11": {Vector: "c", Depth: 22},
+		"c x 1.5 at layer 40": {Vector: "c", Depth: 80},
+		"c x 0.25 at layers 6-18": {
+			Vector: "c",
+			Depth:  22,
+			From:   6,
+			To:     18,
+			Alpha:  &alpha,
+		},
 		"c x 0.25 at layer 9":       {Vector: "c", From: 9, Alpha: &alpha},
 		"c x 1.5 at layer 1":        {Vector: "c", Depth: 1},
 		"other x 1.5 at layers 2-3": {Vector: "other", From: 2, To: 3},

@@ -106,7 +106,13 @@ func (r *Reader) Read(ctx context.Context, messages []inference.Message, answer 
 	if same == len(all) || len(all) > int(yl.NBatch(r.ctx)) {
 		return nil, fmt.Errorf("the text has %d tokens behind its prompt and %d in all; it must have at least one and in all at most %d", len(all)-same, len(all), yl.NBatch(r.ctx))
 	}
-	l := &look{node: e.node, width: e.shape.Width, rows: len(all), from: same, states: steering.States{}}
+	l := &look{
+		node:   e.node,
+		width:  e.shape.Width,
+		rows:   len(all),
+		from:   same,
+		states: steering.States{},
+	}
 	_ = yl.MemoryClear(r.memory, true)
 	eye.now.Store(l)
 	defer eye.now.Store(nil)

@@ -37,7 +37,13 @@ func TestAVectorLearnedHereBendsTheModelItWasLearnedOn(t *testing.T) {
 	e, err = Open(o)
 	require.NoError(t, err)
 	rows, err := e.Effect(t.Context(), Trial{
-		Vector: "creativity", From: 11, To: 11, Alphas: []float64{0, 3}, Prompts: steering.Prompts()[:1], Seeds: []int64{1, 2}, Tokens: 16,
+		Vector:   "creativity",
+		From:     11,
+		To:       11,
+		Alphas:   []float64{0, 3},
+		Prompts:  steering.Prompts()[:1],
+		Seeds:    []int64{1, 2},
+		Tokens:   16,
 		Sampling: inference.Sampling{Temperature: ptr(.8), MinP: ptr(.1)},
 		Embed: func(_ context.Context, texts []string) (vectors [][]float32, err error) {
 			for _, text := range texts {

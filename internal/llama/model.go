@@ -27,7 +27,11 @@ func (p *Provider) Generate(ctx context.Context, r inference.Request, token func
 		return inference.Answer{}, bad("model %q is listed as an embedding model; it cannot generate", r.Model)
 	}
 	ask := Ask{
-		Messages: r.Asked(spec.JSON), Sampling: accepted(spec, r.Sampling), MaxTokens: r.MaxTokens, Idle: r.IdleToken, Steering: r.Steering,
+		Messages:  r.Asked(spec.JSON),
+		Sampling:  accepted(spec, r.Sampling),
+		MaxTokens: r.MaxTokens,
+		Idle:      r.IdleToken,
+		Steering:  r.Steering,
 	}
 	if spec.Stop {
 		ask.Stop = r.Stop
@@ -46,8 +50,14 @@ func (p *Provider) Generate(ctx context.Context, r inference.Request, token func
 // answer is what was told in the words of the port.
 func (t Generation) answer(model string, odds bool) inference.Answer {
 	a := inference.Answer{
-		Text: t.Text, Finish: t.Finish, UsageFrom: inference.ByProvider, Visible: t.Pieces, Effective: t.Sampling.String(), Model: model,
-		Tokens: budget.Tokens{In: int64(t.Read), Cached: int64(t.Known), Out: int64(t.Made)}, Steered: t.Steered,
+		Text:      t.Text,
+		Finish:    t.Finish,
+		UsageFrom: inference.ByProvider,
+		Visible:   t.Pieces,
+		Effective: t.Sampling.String(),
+		Model:     model,
+		Tokens:    budget.Tokens{In: int64(t.Read), Cached: int64(t.Known), Out: int64(t.Made)},
+		Steered:   t.Steered,
 	}
 	if odds {
 		a.LogProb = t.LogProb

@@ -47,8 +47,18 @@ func ptr[T any](v T) *T { return &v }
 // spec is the catalogue's entry of the shared engine.
 func spec() inference.Spec {
 	return inference.Spec{
-		Name: "here/small", Provider: "here", Wire: "small", Price: &budget.Price{}, Context: usualContext, MaxTemperature: MaxTemperature, MinP: true, TopP: true,
-		Seed: true, Stop: true, JSON: inference.JSONSchema, LogProbs: true,
+		Name:           "here/small",
+		Provider:       "here",
+		Wire:           "small",
+		Price:          &budget.Price{},
+		Context:        usualContext,
+		MaxTemperature: MaxTemperature,
+		MinP:           true,
+		TopP:           true,
+		Seed:           true,
+		Stop:           true,
+		JSON:           inference.JSONSchema,
+		LogProbs:       true,
 	}
 }
 

@@ -34,8 +34,18 @@ const (
 // Specs are the catalogue's entries for the built-in models. They state a price of zero.
 func Specs() []inference.Spec {
 	generator := inference.Spec{
-		Name: Associative, Provider: Provider, Wire: "associative", Price: &budget.Price{}, Context: window,
-		MaxTemperature: maxTemperature, MinP: true, TopP: true, Seed: true, Stop: true, JSON: inference.JSONSchema, BuiltIn: true,
+		Name:           Associative,
+		Provider:       Provider,
+		Wire:           "associative",
+		Price:          &budget.Price{},
+		Context:        window,
+		MaxTemperature: maxTemperature,
+		MinP:           true,
+		TopP:           true,
+		Seed:           true,
+		Stop:           true,
+		JSON:           inference.JSONSchema,
+		BuiltIn:        true,
 	}
 	specs := []inference.Spec{generator}
 	for _, e := range embedders {

@@ -65,7 +65,14 @@ func read(prompt string) *memory {
 			group, fresh = group+1, false
 		}
 		words += n
-		m.lines = append(m.lines, line{ref: ref, group: group, known: found, text: text, said: sentences(text), vec: Vector(text)})
+		m.lines = append(m.lines, line{
+			ref:   ref,
+			group: group,
+			known: found,
+			text:  text,
+			said:  sentences(text),
+			vec:   Vector(text),
+		})
 	}
 	others := []string{}
 	for row := range strings.SplitSeq(prompt, "\n") {

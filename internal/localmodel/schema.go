@@ -93,8 +93,13 @@ func shapeOf(raw json.RawMessage, defs map[string]json.RawMessage, depth int) (*
 		return shapeOf(r.OneOf[0], defs, depth+1)
 	}
 	s := &shape{
-		kind: kindOf(r), hint: r.Description, choices: r.Enum, maxItems: -1, maxLength: -1,
-		minimum: r.Minimum, maximum: r.Maximum,
+		kind:      kindOf(r),
+		hint:      r.Description,
+		choices:   r.Enum,
+		maxItems:  -1,
+		maxLength: -1,
+		minimum:   r.Minimum,
+		maximum:   r.Maximum,
 	}
 	if r.Const != nil {
 		s.choices = []json.RawMessage{r.Const}

@@ -85,8 +85,17 @@ type writer struct {
 
 func newWriter(mem *memory, temperature settings, dice *rand.Rand, room int) *writer {
 	return &writer{
-		mem: mem, temperature: temperature, dice: dice, room: room, anchor: -1, from: -1, upper: true,
-		used: map[int]int{}, spoken: map[string]int{}, pairs: map[string]bool{}, sentence: map[string]bool{},
+		mem:         mem,
+		temperature: temperature,
+		dice:        dice,
+		room:        room,
+		anchor:      -1,
+		from:        -1,
+		upper:       true,
+		used:        map[int]int{},
+		spoken:      map[string]int{},
+		pairs:       map[string]bool{},
+		sentence:    map[string]bool{},
 	}
 }
 

@@ -76,8 +76,16 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		name: o.Name, base: strings.TrimRight(o.BaseURL, "/"), key: o.APIKey, headers: o.Headers, passed: o.Pass,
-		profile: o.Profile.named(), catalog: o.Catalog, usageWait: o.UsageWait, bodyLimit: o.BodyLimit, now: o.Now,
+		name:      o.Name,
+		base:      strings.TrimRight(o.BaseURL, "/"),
+		key:       o.APIKey,
+		headers:   o.Headers,
+		passed:    o.Pass,
+		profile:   o.Profile.named(),
+		catalog:   o.Catalog,
+		usageWait: o.UsageWait,
+		bodyLimit: o.BodyLimit,
+		now:       o.Now,
 	}
 	for _, s := range append([]string{o.APIKey}, values(o.Headers)...) {
 		if len(s) >= 8 { // shorter ones would blot ordinary words

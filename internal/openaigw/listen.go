@@ -41,7 +41,14 @@ type listener struct {
 }
 
 func (g *Gateway) listen(ctx context.Context, spec inference.Spec, r inference.Request, token func(string) bool) *listener {
-	l := &listener{g: g, caller: ctx, token: token, idle: r.IdleToken, most: r.MaxTokens, mostAll: limitOf(spec, r)}
+	l := &listener{
+		g:       g,
+		caller:  ctx,
+		token:   token,
+		idle:    r.IdleToken,
+		most:    r.MaxTokens,
+		mostAll: limitOf(spec, r),
+	}
 	l.exchange, l.cancel = context.WithCancelCause(ctx)
 	l.sign()
 	return l

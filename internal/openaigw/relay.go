@@ -42,7 +42,13 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	if whose != nil {
 		res.Header.Set("Content-Type", "application/json")
 	}
-	t := &tee{g: g, ctx: ctx, body: res.Body, status: res.StatusCode, sent: len(r.Body)}
+	t := &tee{
+		g:      g,
+		ctx:    ctx,
+		body:   res.Body,
+		status: res.StatusCode,
+		sent:   len(r.Body),
+	}
 	return &inference.RelayResponse{
 		Status: res.StatusCode, Header: without(res.Header, connectionHeaders), Body: t, Seen: t.seen,
 	}, nil

@@ -29,7 +29,11 @@ const talk = `{"model":"script","stream":true,"stream_options":{"include_usage":
 
 func relayed(body string) inference.RelayRequest {
 	return inference.RelayRequest{
-		Method: http.MethodPost, Path: "/chat/completions", Body: []byte(body), Model: "p/script", Key: "turn#1",
+		Method: http.MethodPost,
+		Path:   "/chat/completions",
+		Body:   []byte(body),
+		Model:  "p/script",
+		Key:    "turn#1",
 		Header: map[string][]string{"Content-Type": {"application/json"}, "Authorization": {"Bearer the-callers-own"}, "Cookie": {"a=b"}, "X-Session": {"s"}, "Traceparent": {"t"}, "Connection": {"close"}},
 	}
 }

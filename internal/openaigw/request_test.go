@@ -23,7 +23,18 @@ const short = "data: {\"id\":\"a\",\"model\":\"m\",\"choices\":[{\"index\":0,\"d
 // spec is a model that takes everything.
 func spec() inference.Spec {
 	price := budget.Price{In: 1, Out: 1}
-	return inference.Spec{Name: "p/m", Provider: "p", Wire: "m", Price: &price, MaxTemperature: 2, MinP: true, TopP: true, Seed: true, Stop: true, JSON: inference.JSONSchema}
+	return inference.Spec{
+		Name:           "p/m",
+		Provider:       "p",
+		Wire:           "m",
+		Price:          &price,
+		MaxTemperature: 2,
+		MinP:           true,
+		TopP:           true,
+		Seed:           true,
+		Stop:           true,
+		JSON:           inference.JSONSchema,
+	}
 }
 
 // answering is a gateway to a server that answers everything with handle.

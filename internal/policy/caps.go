@@ -53,7 +53,13 @@ func tooMuch(c Cap, unit Unit, q quantity) finding {
 		what = "more than " + format(c.Most, unit)
 	}
 	_, alone := over(q, c.Most)
-	return finding{rule: c.Name, what: what, from: q.from, to: q.to, permits: alone && q.above}
+	return finding{
+		rule:    c.Name,
+		what:    what,
+		from:    q.from,
+		to:      q.to,
+		permits: alone && q.above,
+	}
 }
 
 func boundless(c Cap, unit Unit, from, to int) finding {

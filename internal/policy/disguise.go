@@ -144,7 +144,16 @@ func spell(run []token) ([]token, bool) {
 		}
 	}
 	join := func(from, to int, text string) token {
-		t := token{text: text, plain: text, sort: word, from: chars[from].from, to: chars[to-1].to, caps: true, odd: false, title: chars[from].title}
+		t := token{
+			text:  text,
+			plain: text,
+			sort:  word,
+			from:  chars[from].from,
+			to:    chars[to-1].to,
+			caps:  true,
+			odd:   false,
+			title: chars[from].title,
+		}
 		for _, c := range chars[from:to] {
 			t.caps = t.caps && (c.title || c.sort == number)
 			t.odd = t.odd || c.odd

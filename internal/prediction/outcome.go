@@ -32,8 +32,16 @@ func Outcomes(items []*dream.Prediction) []Outcome {
 	out := make([]Outcome, len(judged))
 	for i, p := range judged {
 		out[i] = Outcome{
-			Prediction: p.ID, Dream: p.Dream, Source: p.Source, Phase: p.Phase, Fragment: p.Fragment, Scenario: p.Scenario,
-			Confidence: p.Confidence, Right: p.Status == dream.PredictionRight, Made: p.At, ResolvedAt: *p.ResolvedAt,
+			Prediction: p.ID,
+			Dream:      p.Dream,
+			Source:     p.Source,
+			Phase:      p.Phase,
+			Fragment:   p.Fragment,
+			Scenario:   p.Scenario,
+			Confidence: p.Confidence,
+			Right:      p.Status == dream.PredictionRight,
+			Made:       p.At,
+			ResolvedAt: *p.ResolvedAt,
 		}
 	}
 	return out

@@ -15,8 +15,19 @@ var dawn = time.Date(2026, 3, 12, 4, 0, 0, 0, time.UTC)
 // foretold is a prediction made at dawn, due two weeks later.
 func foretold(id string, phase dream.Phase, confidence float64) *dream.Prediction {
 	return &dream.Prediction{
-		Head:   dream.Head{ID: id, Kind: dream.KindPrediction, At: dawn, State: dream.Live, Phase: phase, Dream: "dream/echo/0042"},
-		Source: dream.Creative, Claim: "claim " + id, Horizon: dawn.AddDate(0, 0, 14), Confidence: confidence, Status: dream.PredictionOpen,
+		Head: dream.Head{
+			ID:    id,
+			Kind:  dream.KindPrediction,
+			At:    dawn,
+			State: dream.Live,
+			Phase: phase,
+			Dream: "dream/echo/0042",
+		},
+		Source:     dream.Creative,
+		Claim:      "claim " + id,
+		Horizon:    dawn.AddDate(0, 0, 14),
+		Confidence: confidence,
+		Status:     dream.PredictionOpen,
 	}
 }
 
@@ -39,9 +50,35 @@ func TestOutcomesAreThoseThatRealityJudgedInTheOrderItDid(t *testing.T) {
 		late, twin, early, undone, judged("void", dream.REM, .25, dream.PredictionVoid, 3), foretold("open", dream.REM, .25),
 	})
 	require.Equal(t, []prediction.Outcome{
-		{Prediction: "a", Dream: "dream/echo/0042", Source: "creative", Phase: dream.Onset, Fragment: "f-1", Confidence: .15, Made: dawn, ResolvedAt: dawn.Add(2 * time.Hour)},
-		{Prediction: "a-twin", Dream: "dream/echo/0042", Source: "creative", Phase: dream.REM, Confidence: .25, Made: dawn, ResolvedAt: dawn.Add(5 * time.Hour)},
-		{Prediction: "b", Dream: "dream/echo/0042", Source: "creative", Phase: dream.NREM, Confidence: .3, Right: true, Made: dawn, ResolvedAt: dawn.Add(5 * time.Hour)},
+		{
+			Prediction: "a",
+			Dream:      "dream/echo/0042",
+			Source:     "creative",
+			Phase:      dream.Onset,
+			Fragment:   "f-1",
+			Confidence: .15,
+			Made:       dawn,
+			ResolvedAt: dawn.Add(2 * time.Hour),
+		},
+		{
+			Prediction: "a-twin",
+			Dream:      "dream/echo/0042",
+			Source:     "creative",
+			Phase:      dream.REM,
+			Confidence: .25,
+			Made:       dawn,
+			ResolvedAt: dawn.Add(5 * time.Hour),
+		},
+		{
+			Prediction: "b",
+			Dream:      "dream/echo/0042",
+			Source:     "creative",
+			Phase:      dream.NREM,
+			Confidence: .3,
+			Right:      true,
+			Made:       dawn,
+			ResolvedAt: dawn.Add(5 * time.Hour),
+		},
 	}, got, "what was resolved at once goes by the claim")
 	require.InDeltaSlice(t, []float64{-.15, -.25, .7}, prediction.Residuals(got), 1e-12)
 	require.Equal(t, got[1:], prediction.Recent(got, 2))

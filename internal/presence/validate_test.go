@@ -15,7 +15,13 @@ var dawn = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 func TestAVisitNamesEverythingThatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []presence.Cause{presence.Connect, presence.Alarm, presence.Operator} {
-		require.NoError(t, presence.Visit{Agent: "a", Client: "c", Cause: cause, Now: dawn, For: 1}.Validate())
+		require.NoError(t, presence.Visit{
+			Agent:  "a",
+			Client: "c",
+			Cause:  cause,
+			Now:    dawn,
+			For:    1,
+		}.Validate())
 	}
 	err := presence.Visit{Cause: "boredom", Lock: -time.Second}.Validate()
 	for _, fault := range []string{"agent is empty", "client is empty", `cause is "boredom"`, "now is not given", "lease is for 0s", "lock is -1s"} {

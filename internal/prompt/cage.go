@@ -9,5 +9,11 @@ type Caging struct {
 
 // Cage asks which rules each fragment breaks.
 func Cage(c Caging) Text {
-	return Text{System: render("judge.system", c), Shown: render("cage.shown", c), Ask: render("cage", c), Name: "breaches", Schema: schema("breaches")}
+	return Text{
+		System: render("judge.system", c),
+		Shown:  render("cage.shown", c),
+		Ask:    render("cage", c),
+		Name:   "breaches",
+		Schema: schema("breaches"),
+	}
 }

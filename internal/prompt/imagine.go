@@ -55,5 +55,11 @@ type Weighed struct {
 
 // Weigh asks for the parts of each scenario's score.
 func Weigh(w Weighing) Text {
-	return Text{System: render("judge.system", w), Shown: render("made.shown", w), Ask: render("weigh", w), Name: "scores", Schema: schema("scores")}
+	return Text{
+		System: render("judge.system", w),
+		Shown:  render("made.shown", w),
+		Ask:    render("weigh", w),
+		Name:   "scores",
+		Schema: schema("scores"),
+	}
 }

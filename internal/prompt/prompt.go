@@ -70,7 +70,13 @@ func Induce(o Onset) Text {
 	if o.Rare > 0 {
 		form = "fragments.stated"
 	}
-	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("induce", o), Name: "fragments", Schema: schema(form)}
+	return Text{
+		System: render("onset.system", o),
+		Shown:  render("shown", o),
+		Ask:    render("induce", o),
+		Name:   "fragments",
+		Schema: schema(form),
+	}
 }
 
 // Partial asks for one free association that will be cut off. The words vary the ask, not the prefix.
@@ -172,7 +178,13 @@ type Capturing struct {
 
 // Capture asks for promote, stage or discard, and for how each could be tested (S4, Phase 3).
 func Capture(c Capturing) Text {
-	return Text{System: render("capture.system", c), Shown: render("capture.shown", c), Ask: render("capture", c), Name: "ratings", Schema: schema("ratings")}
+	return Text{
+		System: render("capture.system", c),
+		Shown:  render("capture.shown", c),
+		Ask:    render("capture", c),
+		Name:   "ratings",
+		Schema: schema("ratings"),
+	}
 }
 
 // Replaying is what NREM sees: episodes in order of time, or against it.
@@ -184,13 +196,25 @@ type Replaying struct {
 
 // Replay asks for the patterns that hold across replayed episodes.
 func Replay(r Replaying) Text {
-	return Text{System: render("replay.system", r), Shown: render("replay.shown", r), Ask: render("replay", r), Name: "patterns", Schema: schema("patterns")}
+	return Text{
+		System: render("replay.system", r),
+		Shown:  render("replay.shown", r),
+		Ask:    render("replay", r),
+		Name:   "patterns",
+		Schema: schema("patterns"),
+	}
 }
 
 // LastLook asks what shape remains of entries that are about to fade.
 func LastLook(self Self, lines []Line) Text {
 	v := Replaying{Self: self, Lines: lines}
-	return Text{System: render("replay.system", v), Shown: render("replay.shown", v), Ask: render("lastlook", v), Name: "gists", Schema: schema("gists")}
+	return Text{
+		System: render("replay.system", v),
+		Shown:  render("replay.shown", v),
+		Ask:    render("lastlook", v),
+		Name:   "gists",
+		Schema: schema("gists"),
+	}
 }
 
 // Consolidating is what integration sees.
@@ -203,12 +227,24 @@ type Consolidating struct {
 
 // Consolidate asks for hypotheses worth testing.
 func Consolidate(c Consolidating) Text {
-	return Text{System: render("integrate.system", c), Shown: render("made.shown", c), Ask: render("integrate", c), Name: "hypotheses", Schema: schema("hypotheses")}
+	return Text{
+		System: render("integrate.system", c),
+		Shown:  render("made.shown", c),
+		Ask:    render("integrate", c),
+		Name:   "hypotheses",
+		Schema: schema("hypotheses"),
+	}
 }
 
 // Surface asks what is worth carrying into the day.
 func Surface(c Consolidating) Text {
-	return Text{System: render("surface.system", c), Shown: render("made.shown", c), Ask: render("surface", c), Name: "insights", Schema: schema("insights")}
+	return Text{
+		System: render("surface.system", c),
+		Shown:  render("made.shown", c),
+		Ask:    render("surface", c),
+		Name:   "insights",
+		Schema: schema("insights"),
+	}
 }
 
 // Quote makes memory harmless inside a prompt: one line, no control characters, at most 600 characters.

@@ -53,10 +53,19 @@ func Add(ctx context.Context, store memory.Store, place Placing, agent string, a
 	}
 	e := &dream.Episode{
 		Head: dream.Head{
-			ID: id, Agent: agent, Kind: dream.KindEpisode, At: a.At.UTC(), State: dream.Live, Taint: dream.FromHuman,
+			ID:      id,
+			Agent:   agent,
+			Kind:    dream.KindEpisode,
+			At:      a.At.UTC(),
+			State:   dream.Live,
+			Taint:   dream.FromHuman,
 			Derived: []string{"salience", "surprise"},
 		},
-		Content: text, Salience: addedSalience, Surprise: 1, Origin: origin, Speaker: "user",
+		Content:  text,
+		Salience: addedSalience,
+		Surprise: 1,
+		Origin:   origin,
+		Speaker:  "user",
 	}
 	near, err := nearTo(ctx, store, place, e)
 	if err != nil {

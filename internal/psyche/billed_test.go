@@ -48,8 +48,21 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 // is none.
 func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text string, refused error) {
 	for _, spec := range []inference.Spec{
-		{Name: "p/wire", Provider: "p", Wire: "wire", Price: &listPrice, Context: window},
-		{Name: "p/thinker", Provider: "p", Wire: "thinker", Price: &listPrice, Context: window, Reasoning: true},
+		{
+			Name:     "p/wire",
+			Provider: "p",
+			Wire:     "wire",
+			Price:    &listPrice,
+			Context:  window,
+		},
+		{
+			Name:      "p/thinker",
+			Provider:  "p",
+			Wire:      "thinker",
+			Price:     &listPrice,
+			Context:   window,
+			Reasoning: true,
+		},
 	} {
 		sent, reserved, err := sentAndReserved(raw, spec)
 		if err != nil {

@@ -27,7 +27,11 @@ func correct(ctx context.Context, store memory.Store, e *dream.Episode, near []n
 	if e.Session != "" {
 		var err error
 		ofTalk, err = store.Find(ctx, memory.Query{
-			Agent: e.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{e.Origin}, Session: e.Session, Limit: ofOneTalk,
+			Agent:   e.Agent,
+			Kinds:   []dream.Kind{dream.KindEpisode},
+			Owners:  []string{e.Origin},
+			Session: e.Session,
+			Limit:   ofOneTalk,
 		})
 		if err != nil {
 			return nil, err

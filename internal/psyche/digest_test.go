@@ -24,8 +24,15 @@ func (r *rig) returned() {
 		return j
 	}
 	record := &dream.Record{
-		Head: dreamtHead("dream/echo/0001", dream.KindRecord), Run: "r", Workflow: "dream/echo/0001", Tier: dream.Core, AsOf: dawn, Stretches: 1,
-		Outcome: dream.Completed, Ended: dawn.Add(time.Minute), Insights: []string{"jo_1", "jo_2", "jo_5"},
+		Head:      dreamtHead("dream/echo/0001", dream.KindRecord),
+		Run:       "r",
+		Workflow:  "dream/echo/0001",
+		Tier:      dream.Core,
+		AsOf:      dawn,
+		Stretches: 1,
+		Outcome:   dream.Completed,
+		Ended:     dawn.Add(time.Minute),
+		Insights:  []string{"jo_1", "jo_2", "jo_5"},
 	}
 	r.plant(
 		record,
@@ -53,7 +60,16 @@ func (r *rig) returned() {
 func TestADigestHoldsWhatIsSignificantLabelledAndNothingElse(t *testing.T) {
 	t.Parallel()
 	result := func(id, text string, significance float64) psyche.Memory {
-		return psyche.Memory{ID: id, Kind: dream.KindJournal, At: dawn.Add(-time.Hour), Content: text, Taint: dream.FromDream, Score: significance, Dreamt: true, Label: "dream, unverified"}
+		return psyche.Memory{
+			ID:      id,
+			Kind:    dream.KindJournal,
+			At:      dawn.Add(-time.Hour),
+			Content: text,
+			Taint:   dream.FromDream,
+			Score:   significance,
+			Dreamt:  true,
+			Label:   "dream, unverified",
+		}
 	}
 	off := false
 	for name, c := range map[string]struct {
@@ -84,7 +100,13 @@ func TestOfAnAgentThatIsExceptedNoInsightIsTold(t *testing.T) {
 	r.returned()
 	operator := psyche.Caller{Key: access.Key{ID: "key_o", Role: access.Operator}}
 	for handle, want := range map[string]int{"echo": 0, "vega": 2} {
-		d := &psyche.Dreams{Memory: r.store, Events: r.store, Now: r.clock.now, Digest: journal.DigestMessage, Except: map[string]bool{handle: true}}
+		d := &psyche.Dreams{
+			Memory: r.store,
+			Events: r.store,
+			Now:    r.clock.now,
+			Digest: journal.DigestMessage,
+			Except: map[string]bool{handle: true},
+		}
 		found, err := d.Insights(t.Context(), ann, "dream_echo_0001")
 		require.NoError(t, err)
 		require.Len(t, found.Data, want, handle)

@@ -82,7 +82,16 @@ func (i Insight) name() string { return i.ID }
 // insightFrom says whether an item is one that a client may be told.
 func insightFrom(item dream.Item, of string) (Insight, bool) {
 	h := item.Header()
-	i := Insight{ID: h.ID, Object: "insight", Kind: h.Kind, Dream: of, Created: h.At.Unix(), Taint: h.Taint, Content: item.Text(), Significance: item.Marks().Score}
+	i := Insight{
+		ID:           h.ID,
+		Object:       "insight",
+		Kind:         h.Kind,
+		Dream:        of,
+		Created:      h.At.Unix(),
+		Taint:        h.Taint,
+		Content:      item.Text(),
+		Significance: item.Marks().Score,
+	}
 	switch item := item.(type) {
 	case *dream.Journal:
 		if item.Interrupted || len(item.Flags) > 0 || len(journal.Tellable([]*dream.Journal{item})) == 0 {
@@ -104,7 +113,13 @@ func ItemsOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, id string, 
 	if err != nil {
 		return Page[T]{}, err
 	}
-	return someOf[T](ctx, d, memory.Query{Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{kind}, Order: memory.Oldest, States: dream.States}, after, limit)
+	return someOf[T](ctx, d, memory.Query{
+		Agent:  a.ID,
+		Dream:  n.ID,
+		Kinds:  []dream.Kind{kind},
+		Order:  memory.Oldest,
+		States: dream.States,
+	}, after, limit)
 }
 
 // HeldOf are an agent's live items of one kind, in an order. It needs role operator.

@@ -144,7 +144,13 @@ func missing(err error) bool {
 }
 
 func illAsked(param, format string, args ...any) *Fault {
-	return &Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, args...)}
+	return &Fault{
+		Status:  http.StatusBadRequest,
+		Type:    "invalid_request_error",
+		Code:    "invalid_value",
+		Param:   param,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 // pageFrom is a page of items that were found in their order, one more than fit if there are more.

@@ -218,7 +218,13 @@ func demand(c Caller, need access.Role) error {
 }
 
 func nowhere(param, code, format string, args ...any) *Fault {
-	return &Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
+	return &Fault{
+		Status:  http.StatusNotFound,
+		Type:    "not_found_error",
+		Code:    code,
+		Param:   param,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 func notNow(code, format string, args ...any) *Fault {
@@ -231,7 +237,12 @@ func unreadStore(ctx context.Context, err error) error {
 		return err
 	}
 	return &Fault{
-		Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_away", Message: "the store does not answer; try again", Retry: time.Second, Err: err,
+		Status:  http.StatusServiceUnavailable,
+		Type:    "server_error",
+		Code:    "store_away",
+		Message: "the store does not answer; try again",
+		Retry:   time.Second,
+		Err:     err,
 	}
 }
 

@@ -67,8 +67,16 @@ type Counters struct {
 func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Record) Dream {
 	now, operator := d.Now(), c.May(access.Operator, a.Handle)
 	v := Dream{
-		ID: PublicID(n.ID), Object: "dream", Dream: n.ID, Agent: a.Handle, Status: n.Status(now), Outcome: n.Outcome, Created: n.At.Unix(),
-		Archived: unixOf(n.Shelved), Stretches: n.Stretches, Undone: n.State == dream.Archived,
+		ID:        PublicID(n.ID),
+		Object:    "dream",
+		Dream:     n.ID,
+		Agent:     a.Handle,
+		Status:    n.Status(now),
+		Outcome:   n.Outcome,
+		Created:   n.At.Unix(),
+		Archived:  unixOf(n.Shelved),
+		Stretches: n.Stretches,
+		Undone:    n.State == dream.Archived,
 	}
 	if v.Status.Over() {
 		v.Ended = unixOf(n.Ended)
@@ -86,8 +94,18 @@ func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Record) Dream {
 
 func dreamRecord(n *dream.Record, phases []dream.Tally, spent budget.Micros) *Record {
 	r := &Record{
-		Theme: n.Theme, Tier: n.Tier, Models: n.Models, Seed: digitsOf(n.Seed), Redreams: n.Redreams, Review: n.Review, Budget: n.Budget, Spent: spent,
-		Paid: n.Paid, Counters: Counters{Selected: n.Selected, Shown: n.Shown}, Phases: append([]dream.Tally{}, phases...), Depth: n.Depth,
+		Theme:    n.Theme,
+		Tier:     n.Tier,
+		Models:   n.Models,
+		Seed:     digitsOf(n.Seed),
+		Redreams: n.Redreams,
+		Review:   n.Review,
+		Budget:   n.Budget,
+		Spent:    spent,
+		Paid:     n.Paid,
+		Counters: Counters{Selected: n.Selected, Shown: n.Shown},
+		Phases:   append([]dream.Tally{}, phases...),
+		Depth:    n.Depth,
 	}
 	for _, t := range phases {
 		r.Usage.Input, r.Usage.Cached, r.Usage.Output = r.Usage.Input+t.In, r.Usage.Cached+t.Cached, r.Usage.Output+t.Out

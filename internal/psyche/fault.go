@@ -23,7 +23,13 @@ const (
 )
 
 func wrong(code, param, format string, args ...any) *Fault {
-	return &Fault{Status: http.StatusBadRequest, Type: badRequest, Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
+	return &Fault{
+		Status:  http.StatusBadRequest,
+		Type:    badRequest,
+		Code:    code,
+		Param:   param,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 // unknownAgent is said of agents that are not there and of those out of reach: a key learns nothing of others' agents.
@@ -94,7 +100,14 @@ func passed(ctx context.Context, err error) error {
 		}
 		return stored("pass the request on", err)
 	}
-	fault := &Fault{Status: http.StatusBadGateway, Type: farFailure, Code: string(f.Kind), Message: "The model's provider could not be reached, or broke off; try again soon.", Retry: f.RetryAfter, Err: err}
+	fault := &Fault{
+		Status:  http.StatusBadGateway,
+		Type:    farFailure,
+		Code:    string(f.Kind),
+		Message: "The model's provider could not be reached, or broke off; try again soon.",
+		Retry:   f.RetryAfter,
+		Err:     err,
+	}
 	switch f.Kind {
 	case inference.BadRequest:
 		fault.Status, fault.Type, fault.Message = http.StatusBadRequest, badRequest, f.Message

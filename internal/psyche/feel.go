@@ -77,7 +77,12 @@ func (b *Being) emotion(ctx context.Context, a dream.Agent) (Emotion, error) {
 func (b *Being) shown(affect dream.Affect) Emotion {
 	now := mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since))
 	return Emotion{
-		PAD: now, Valence: now.Pleasure, Intensity: now.Distance(b.o.Baseline), Word: mood.Word(now), Since: affect.Since, Cause: affect.Cause,
+		PAD:       now,
+		Valence:   now.Pleasure,
+		Intensity: now.Distance(b.o.Baseline),
+		Word:      mood.Word(now),
+		Since:     affect.Since,
+		Cause:     affect.Cause,
 	}
 }
 

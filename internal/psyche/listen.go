@@ -14,7 +14,14 @@ import (
 
 // listen hands the answer on, overhears what is said, and sees to what comes after it.
 func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
-	l := &listening{turn: t, from: res.Body, ear: ear{stream: t.body.stream, token: t.token}, ok: res.Status/100 == 2, sent: t.sent, seen: res.Seen}
+	l := &listening{
+		turn: t,
+		from: res.Body,
+		ear:  ear{stream: t.body.stream, token: t.token},
+		ok:   res.Status/100 == 2,
+		sent: t.sent,
+		seen: res.Seen,
+	}
 	l.events = t.body.stream && eventStream(res.Header)
 	requested := t.body.stream && string(t.body.usage.of(t.Body)) == "true"
 	switch {

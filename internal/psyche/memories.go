@@ -279,7 +279,13 @@ func (b *Being) Owners(ctx context.Context, c Caller, agent string) (Page[OwnedM
 	}
 	list := make([]OwnedMemories, len(owned))
 	for i, o := range owned {
-		list[i] = OwnedMemories{Principal: o.Principal, User: o.User, Memories: o.Memories, Others: o.Others, Newest: o.Newest}
+		list[i] = OwnedMemories{
+			Principal: o.Principal,
+			User:      o.User,
+			Memories:  o.Memories,
+			Others:    o.Others,
+			Newest:    o.Newest,
+		}
 	}
 	return pageFrom(list, len(list), OwnedMemories.name), nil
 }

@@ -372,7 +372,14 @@ func TestTheFirstClientAfterAnAlarmIsToldToo(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.store.Commit(t.Context(), memory.Write{Agent: r.agent.ID, Fence: fence, Waking: &memory.Waking{Digest: []string{"jo_1"}}})
 	require.NoError(t, err)
-	_, err = r.store.Arrive(t.Context(), presence.Visit{Agent: r.agent.ID, Client: "alarm/f/r", Cause: presence.Alarm, Now: dawn, For: time.Hour, Lock: time.Second})
+	_, err = r.store.Arrive(t.Context(), presence.Visit{
+		Agent:  r.agent.ID,
+		Client: "alarm/f/r",
+		Cause:  presence.Alarm,
+		Now:    dawn,
+		For:    time.Hour,
+		Lock:   time.Second,
+	})
 	require.NoError(t, err)
 	reticent := turn(ann, chat("Good morning"))
 	reticent.Switches.Digest = no()

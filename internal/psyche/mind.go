@@ -45,7 +45,13 @@ func (b *Being) Recall(ctx context.Context, c Caller, agent string, r Recalling)
 		err = byWords
 	}
 	if errors.Is(err, memory.ErrSpace) {
-		return nil, &Fault{Status: 409, Type: badRequest, Code: "other_space", Message: "The agent's memories are placed by another embedder than the one that is configured; `oneiros memory embed` places them anew.", Err: err}
+		return nil, &Fault{
+			Status:  409,
+			Type:    badRequest,
+			Code:    "other_space",
+			Message: "The agent's memories are placed by another embedder than the one that is configured; `oneiros memory embed` places them anew.",
+			Err:     err,
+		}
 	}
 	if err != nil {
 		return nil, asked(ctx, err)
@@ -91,7 +97,12 @@ func (b *Being) Remember(ctx context.Context, c Caller, agent, content string, i
 	now := b.now()
 	e := &dream.Episode{
 		Head: dream.Head{
-			ID: idOf(a.ID, c.Owner(), l.speaker, l.text), Agent: a.ID, Kind: dream.KindEpisode, At: now.UTC(), State: dream.Live, Taint: l.by,
+			ID:      idOf(a.ID, c.Owner(), l.speaker, l.text),
+			Agent:   a.ID,
+			Kind:    dream.KindEpisode,
+			At:      now.UTC(),
+			State:   dream.Live,
+			Taint:   l.by,
 			Derived: []string{"surprise", "affect"},
 		},
 		Content: l.text, Salience: importance, Surprise: placed.novelty[0], Affect: mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since)),
@@ -144,7 +155,16 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 			return Status{}, stored("read the digest", err)
 		}
 		for _, j := range journal.Tellable(memory.As[*dream.Journal](items)) {
-			s.Digest = append(s.Digest, Memory{ID: j.ID, Kind: j.Kind, At: j.At, Content: j.Content, Taint: dream.FromDream, Score: j.Significance, Dreamt: true, Label: journal.Label})
+			s.Digest = append(s.Digest, Memory{
+				ID:      j.ID,
+				Kind:    j.Kind,
+				At:      j.At,
+				Content: j.Content,
+				Taint:   dream.FromDream,
+				Score:   j.Significance,
+				Dreamt:  true,
+				Label:   journal.Label,
+			})
 		}
 	}
 	return s, nil

@@ -350,7 +350,11 @@ func TestAnAlarmThatHoldsASleeperLeavesItAsleepForClientsToo(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	_, err := r.store.Arrive(t.Context(), presence.Visit{
-		Agent: r.agent.ID, Client: "alarm/harbour/price", Cause: presence.Alarm, Now: r.clock.now(), For: time.Minute,
+		Agent:  r.agent.ID,
+		Client: "alarm/harbour/price",
+		Cause:  presence.Alarm,
+		Now:    r.clock.now(),
+		For:    time.Minute,
 	})
 	require.NoError(t, err)
 	status, err := r.Status(t.Context(), ann, "echo")

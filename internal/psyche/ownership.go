@@ -133,7 +133,11 @@ const pageOfEpisodes = 500
 // eachSaid calls do with every episode that was said in a talk, oldest first. An episode that is added meanwhile may be left out.
 func eachSaid(ctx context.Context, s memory.Store, agent string, do func(*dream.Episode, Owner) error) error {
 	q := memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, States: everyState, Order: memory.Oldest, Limit: pageOfEpisodes,
+		Agent:  agent,
+		Kinds:  []dream.Kind{dream.KindEpisode},
+		States: everyState,
+		Order:  memory.Oldest,
+		Limit:  pageOfEpisodes,
 	}
 	seen := map[string]bool{} // of those at the time that the page begins with
 	for {

@@ -149,8 +149,18 @@ func (b *Being) Counts() Counts {
 	c := &b.counts
 	recalls := c.recalls.counts()
 	return Counts{
-		Turns: c.turns.Load(), Woke: c.woke.Load(), Recalled: c.recalled.Load(), Stored: c.stored.Load(), Known: c.known.Load(), Corrected: c.corrected.Load(),
-		Trivial: c.trivial.Load(), Repeated: c.repeated.Load(), Dropped: c.dropped.Load(), Failed: c.failed.Load(), Full: c.full.Load(),
-		Skipped: recalls.Skipped, ByWords: recalls.WordsOnly,
+		Turns:     c.turns.Load(),
+		Woke:      c.woke.Load(),
+		Recalled:  c.recalled.Load(),
+		Stored:    c.stored.Load(),
+		Known:     c.known.Load(),
+		Corrected: c.corrected.Load(),
+		Trivial:   c.trivial.Load(),
+		Repeated:  c.repeated.Load(),
+		Dropped:   c.dropped.Load(),
+		Failed:    c.failed.Load(),
+		Full:      c.full.Load(),
+		Skipped:   recalls.Skipped,
+		ByWords:   recalls.WordsOnly,
 	}
 }

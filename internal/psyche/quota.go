@@ -53,7 +53,14 @@ func (o *ownerCounts) total() int {
 }
 
 func newQuotas(s memory.Store, now func() time.Time, o Options) *quotas {
-	return &quotas{memory: s, now: now, ofPrincipal: o.MemoriesPerPrincipal, ofOneUser: o.MemoriesPerUser, held: map[string]*ownerCounts{}, warned: map[[2]string]time.Time{}}
+	return &quotas{
+		memory:      s,
+		now:         now,
+		ofPrincipal: o.MemoriesPerPrincipal,
+		ofOneUser:   o.MemoriesPerUser,
+		held:        map[string]*ownerCounts{},
+		warned:      map[[2]string]time.Time{},
+	}
 }
 
 // ofCaller is who says it, as a single owner.

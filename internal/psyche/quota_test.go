@@ -65,7 +65,14 @@ func TestATurnBeyondAQuotaIsAnsweredAndNotRemembered(t *testing.T) {
 func TestStatusCountsWhatTheCallerMaySee(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	own := &dream.Episode{Head: dream.Head{ID: "own", Agent: r.agent.ID, Kind: dream.KindEpisode, At: dawn, State: dream.Live, Taint: dream.FromHuman}, Content: "A diary."}
+	own := &dream.Episode{Head: dream.Head{
+		ID:    "own",
+		Agent: r.agent.ID,
+		Kind:  dream.KindEpisode,
+		At:    dawn,
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}, Content: "A diary."}
 	_, err := r.store.Commit(t.Context(), memory.Write{Agent: r.agent.ID, Cause: "import", Add: []dream.Item{own}})
 	require.NoError(t, err)
 	for n, c := range []psyche.Caller{ann, ann, caller("key_a", "bob"), caller("key_b", "ann")} {

@@ -161,7 +161,12 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 		}
 		e := &dream.Episode{
 			Head: dream.Head{
-				ID: id, Agent: a.ID, Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: l.by,
+				ID:      id,
+				Agent:   a.ID,
+				Kind:    dream.KindEpisode,
+				At:      at,
+				State:   dream.Live,
+				Taint:   l.by,
 				Derived: []string{"salience", "surprise", "affect"},
 			},
 			Content: l.text, Salience: weigh(l.text, l.by, placed.novelty[i]), Surprise: placed.novelty[i], Affect: feels,
@@ -282,7 +287,13 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 		return p, err
 	}
 	for i := range lines {
-		hits, err := b.Memory.Near(ctx, memory.Near{Agent: a.ID, Space: space, V: v[i], Limit: mostNear, Filter: filter})
+		hits, err := b.Memory.Near(ctx, memory.Near{
+			Agent:  a.ID,
+			Space:  space,
+			V:      v[i],
+			Limit:  mostNear,
+			Filter: filter,
+		})
 		if errors.Is(err, memory.ErrSpace) {
 			p.v = nil
 			return p, nil

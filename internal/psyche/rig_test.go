@@ -64,7 +64,14 @@ func (n *nights) Wake(ctx context.Context, agent, client string, hold time.Durat
 	if fails != nil {
 		return psyche.Woken{}, fails
 	}
-	a, err := n.store.Arrive(ctx, presence.Visit{Agent: agent, Client: client, Cause: presence.Connect, Now: n.now(), For: hold, Lock: time.Second})
+	a, err := n.store.Arrive(ctx, presence.Visit{
+		Agent:  agent,
+		Client: client,
+		Cause:  presence.Connect,
+		Now:    n.now(),
+		For:    hold,
+		Lock:   time.Second,
+	})
 	return psyche.Woken{Wake: a.Wake, Raised: a.Raised}, err
 }
 
@@ -162,9 +169,28 @@ var free, dear = budget.Price{}, budget.Price{In: 1_000_000, CachedIn: 1_000_000
 
 func catalogue() inference.Table {
 	table := inference.Table{
-		"p/free":    {Name: "p/free", Provider: "p", Wire: "wire-model", Price: &free, Context: 100_000},
-		"p/dear":    {Name: "p/dear", Provider: "p", Wire: "dear-model", Price: &dear, Context: 100_000},
-		"p/thinker": {Name: "p/thinker", Provider: "p", Wire: "thinker", Price: &dear, Context: 100_000, Reasoning: true},
+		"p/free": {
+			Name:     "p/free",
+			Provider: "p",
+			Wire:     "wire-model",
+			Price:    &free,
+			Context:  100_000,
+		},
+		"p/dear": {
+			Name:     "p/dear",
+			Provider: "p",
+			Wire:     "dear-model",
+			Price:    &dear,
+			Context:  100_000,
+		},
+		"p/thinker": {
+			Name:      "p/thinker",
+			Provider:  "p",
+			Wire:      "thinker",
+			Price:     &dear,
+			Context:   100_000,
+			Reasoning: true,
+		},
 	}
 	for _, spec := range localmodel.Specs() {
 		table[spec.Name] = spec
@@ -188,8 +214,21 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	store, err := sqlitestore.Open(t.Context(), ":memory:")
 	require.NoError(t, err)
 	c := &clock{at: dawn}
-	r := &rig{t: t, store: store, clock: c, nights: &nights{store: store, now: c.now}, provider: &provider{answer: says("Yes.")}}
-	r.agent = dream.Agent{ID: "ag_echo", Handle: "echo", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: dawn}
+	r := &rig{
+		t:        t,
+		store:    store,
+		clock:    c,
+		nights:   &nights{store: store, now: c.now},
+		provider: &provider{answer: says("Yes.")},
+	}
+	r.agent = dream.Agent{
+		ID:      "ag_echo",
+		Handle:  "echo",
+		Zone:    "UTC",
+		Tier:    dream.Core,
+		Caps:    dream.DefaultCaps,
+		Created: dawn,
+	}
 	require.NoError(t, store.PutAgent(t.Context(), r.agent))
 	table := catalogue()
 	p := psyche.Ports{
@@ -218,7 +257,13 @@ func caller(key, user string) psyche.Caller {
 var ann = caller("key_a", "ann")
 
 func turn(c psyche.Caller, body string) psyche.Turn {
-	return psyche.Turn{Caller: c, Agent: "echo", Path: "/chat/completions", Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}}
+	return psyche.Turn{
+		Caller: c,
+		Agent:  "echo",
+		Path:   "/chat/completions",
+		Body:   []byte(body),
+		Header: http.Header{"Content-Type": {"application/json"}},
+	}
 }
 
 // talk has a turn and reads all of its answer.

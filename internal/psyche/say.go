@@ -26,7 +26,13 @@ func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message 
 	conversation = or(conversation, "say")
 	held := b.talks.of(c.Owner(), a.ID, conversation, b.now())
 	lines := append(held.lines(), spoken{"user", message})
-	t := Turn{Caller: c, Agent: a.ID, Conversation: conversation, Path: "/chat/completions", Header: http.Header{"Content-Type": {"application/json"}}}
+	t := Turn{
+		Caller:       c,
+		Agent:        a.ID,
+		Conversation: conversation,
+		Path:         "/chat/completions",
+		Header:       http.Header{"Content-Type": {"application/json"}},
+	}
 	t.Body = written(a.Handle, lines, token != nil)
 	reply, err := b.chat(ctx, &turn{being: b, Turn: t, token: token})
 	if err != nil {

@@ -52,7 +52,13 @@ func upstream(t testing.TB, model string, serve http.HandlerFunc) func(*psyche.P
 	t.Cleanup(server.Close)
 	profile, err := openaigw.ProfileOf("")
 	require.NoError(t, err)
-	g, err := openaigw.New(openaigw.Options{Name: "p", BaseURL: server.URL + "/v1", APIKey: "secret-of-the-server", Catalog: catalogue(), Profile: profile})
+	g, err := openaigw.New(openaigw.Options{
+		Name:    "p",
+		BaseURL: server.URL + "/v1",
+		APIKey:  "secret-of-the-server",
+		Catalog: catalogue(),
+		Profile: profile,
+	})
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	return func(p *psyche.Ports, o *psyche.Options) {
@@ -530,7 +536,14 @@ func TestWhoeverIsHardToRememberHoldsFewOthersUp(t *testing.T) {
 	r.talk(turn(ann, chat("Remember that my number is 7 and my street is Harbour Lane.")))
 	const others = 64
 	for i := range others {
-		agent := dream.Agent{ID: fmt.Sprintf("ag_%d", i), Handle: fmt.Sprintf("other-%d", i), Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: dawn}
+		agent := dream.Agent{
+			ID:      fmt.Sprintf("ag_%d", i),
+			Handle:  fmt.Sprintf("other-%d", i),
+			Zone:    "UTC",
+			Tier:    dream.Core,
+			Caps:    dream.DefaultCaps,
+			Created: dawn,
+		}
 		require.NoError(t, r.store.PutAgent(t.Context(), agent))
 		answer := turn(ann, chat("Remember that my number is 7 and my street is Harbour Lane."))
 		answer.Agent = agent.Handle
@@ -728,7 +741,14 @@ func TestAnEmbedderThatDoesNotAnswerLeavesRecallByWords(t *testing.T) {
 		s.Model, p.Guard.Model, o.Within = p.Guard.Model, s, 400*time.Millisecond
 		p.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
-	other := dream.Agent{ID: "ag_other", Handle: "other", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: dawn}
+	other := dream.Agent{
+		ID:      "ag_other",
+		Handle:  "other",
+		Zone:    "UTC",
+		Tier:    dream.Core,
+		Caps:    dream.DefaultCaps,
+		Created: dawn,
+	}
 	require.NoError(t, r.store.PutAgent(t.Context(), other))
 	t.Cleanup(func() { close(s.gate) })
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))

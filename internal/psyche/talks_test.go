@@ -21,7 +21,15 @@ func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
 		p.Memory, p.Talks, p.Relay, p.Dreams = r.store, r.store, r.provider, r.nights
 		p.Guard.Ledger, p.Guard.Now = r.store.Ledger(), r.clock.now
 	}}, change...)...)
-	return &rig{Being: other.Being, t: r.t, store: r.store, nights: r.nights, provider: r.provider, clock: r.clock, agent: r.agent}
+	return &rig{
+		Being:    other.Being,
+		t:        r.t,
+		store:    r.store,
+		nights:   r.nights,
+		provider: r.provider,
+		clock:    r.clock,
+		agent:    r.agent,
+	}
 }
 
 var things = strings.Fields(`anchor beacon candle drum engine fiddle garden hammer island jacket kettle lantern mirror needle oyster paddle quilt ribbon saddle

@@ -115,7 +115,12 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest) {
 	conversation := t.conversation()
 	t.report = TurnReport{
-		Agent: t.agent.Handle, Conversation: conversation, Epoch: t.woken.Epoch, Woke: t.woken.Raised, Degraded: t.woken.Degraded, Model: t.spec.Name,
+		Agent:        t.agent.Handle,
+		Conversation: conversation,
+		Epoch:        t.woken.Epoch,
+		Woke:         t.woken.Raised,
+		Degraded:     t.woken.Degraded,
+		Model:        t.spec.Name,
 	}
 	t.talk = t.being.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.being.now())
 	t.taint = dream.LeastTrusted(dream.FromAgent, t.body.taint())
@@ -123,7 +128,11 @@ func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest
 	t.taint = t.talk.labelled(t.taint, t.body.answered())
 	worst, more := t.worst()
 	r := inference.RelayRequest{
-		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, append(changes, more...)), Model: t.spec.Name,
+		Method: http.MethodPost,
+		Path:   t.Path,
+		Header: onward(t.Header),
+		Body:   spliced(t.Body, append(changes, more...)),
+		Model:  t.spec.Name,
 	}
 	t.sent = len(r.Body)
 	return worst, r
@@ -152,7 +161,12 @@ func (b *Being) charge(a *dream.Agent, c *Caller) purse.Charge {
 	now := b.now()
 	day, accounts := b.accounts(a, c, now)
 	return purse.Charge{
-		Step: "talk/" + a.ID + "/" + strings.ToLower(rand.Text()), Agent: a.ID, Phase: "talk", Day: day, Accounts: accounts, RequestedAt: now,
+		Step:        "talk/" + a.ID + "/" + strings.ToLower(rand.Text()),
+		Agent:       a.ID,
+		Phase:       "talk",
+		Day:         day,
+		Accounts:    accounts,
+		RequestedAt: now,
 	}
 }
 
@@ -175,7 +189,11 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 		return nil, err
 	}
 	res, err := b.Guard.Relay(ctx, b.charge(&agent, &t.Caller), b.Relay, inference.RelayRequest{
-		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, []splice{request.model(spec.Wire)}), Model: spec.Name,
+		Method: http.MethodPost,
+		Path:   t.Path,
+		Header: onward(t.Header),
+		Body:   spliced(t.Body, []splice{request.model(spec.Wire)}),
+		Model:  spec.Name,
 	}, purse.Worst{In: d.in, Times: d.times})
 	if err != nil {
 		return nil, passed(ctx, err)

@@ -189,8 +189,15 @@ func (p *Guard) reserve(ctx context.Context, c Charge, r inference.Request, out 
 		out += int64(r.Reasoning)
 	}
 	hold, err := p.Ledger.Reserve(ctx, Ask{
-		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: r.Model, Day: c.Day,
-		Amount: spec.Price.Worst(inference.CountPrompt(spec, r), out), Accounts: c.Accounts, At: p.at(c),
+		Step:     c.Step,
+		Agent:    c.Agent,
+		Dream:    c.Dream,
+		Phase:    c.Phase,
+		Model:    r.Model,
+		Day:      c.Day,
+		Amount:   spec.Price.Worst(inference.CountPrompt(spec, r), out),
+		Accounts: c.Accounts,
+		At:       p.at(c),
 	})
 	return spec, hold, err
 }

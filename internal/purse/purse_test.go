@@ -20,8 +20,14 @@ import (
 var price = budget.Price{In: 1_000_000, CachedIn: 500_000, Out: 2_000_000}
 
 var catalog = inference.Table{
-	"p/model":    {Name: "p/model", Provider: "p", Price: &price, JSON: inference.JSONSchema},
-	"p/thinker":  {Name: "p/thinker", Provider: "p", Price: &price, JSON: inference.JSONSchema, Reasoning: true},
+	"p/model": {Name: "p/model", Provider: "p", Price: &price, JSON: inference.JSONSchema},
+	"p/thinker": {
+		Name:      "p/thinker",
+		Provider:  "p",
+		Price:     &price,
+		JSON:      inference.JSONSchema,
+		Reasoning: true,
+	},
 	"p/vectors":  {Name: "p/vectors", Provider: "p", Price: &price, Embeds: true},
 	"p/unpriced": {Name: "p/unpriced", Provider: "p"},
 }
@@ -93,7 +99,13 @@ func open(t *testing.T, turns ...turn) biller {
 const step = "dream/echo/0001/onset/1/partial-1"
 
 func charge(limits ...budget.Micros) purse.Charge {
-	c := purse.Charge{Step: step, Agent: "echo", Dream: "dream/echo/0001", Phase: "onset", Day: "2026-10-19"}
+	c := purse.Charge{
+		Step:  step,
+		Agent: "echo",
+		Dream: "dream/echo/0001",
+		Phase: "onset",
+		Day:   "2026-10-19",
+	}
 	scopes := []string{"phase:onset", "dream:1", "day:echo"}
 	for i, scope := range scopes {
 		limit := budget.Unlimited
@@ -118,7 +130,13 @@ func worst(r inference.Request, out int64) budget.Micros {
 }
 
 func answerOf(in, out int64, visible int, from inference.UsageFrom) inference.Answer {
-	return inference.Answer{Text: "a harbour", Finish: inference.Stopped, Tokens: budget.Tokens{In: in, Out: out}, Visible: visible, UsageFrom: from}
+	return inference.Answer{
+		Text:      "a harbour",
+		Finish:    inference.Stopped,
+		Tokens:    budget.Tokens{In: in, Out: out},
+		Visible:   visible,
+		UsageFrom: from,
+	}
 }
 
 func (b biller) rows() []purse.Row {
@@ -157,7 +175,13 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 		{"fewer tokens in than any tokenizer makes counts in full", turn{answer: answerOf(9, 10, 10, provider)}, purse.Partial, full, true},
 		{"a usage at the bound is believed", turn{answer: answerOf(10, 10, 10, provider)}, purse.Settled, 10 + 20, true},
 		{"a high usage counts, even above what was reserved", turn{answer: answerOf(1000, 1000, 10, provider)}, purse.Settled, 3000, true},
-		{"a halted stream counts in full", turn{answer: inference.Answer{Text: "a", Finish: inference.Halted, Tokens: budget.Tokens{In: 15, Out: 1}, Visible: 1, UsageFrom: inference.ByCount}}, purse.Partial, full, true},
+		{"a halted stream counts in full", turn{answer: inference.Answer{
+			Text:      "a",
+			Finish:    inference.Halted,
+			Tokens:    budget.Tokens{In: 15, Out: 1},
+			Visible:   1,
+			UsageFrom: inference.ByCount,
+		}}, purse.Partial, full, true},
 		{"a cut stream counts in full and keeps nothing", turn{inference.Answer{Text: "a", Finish: inference.Cut, Visible: 1}, inference.Vectors{}, cause}, purse.Partial, full, false},
 		{"a refusal costs nothing", turn{err: failure(inference.BadRequest, 400, false)}, purse.Refused, 0, false},
 		{"a rate limit costs nothing", turn{err: failure(inference.RateLimited, 429, false)}, purse.Refused, 0, false},

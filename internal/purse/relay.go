@@ -53,13 +53,27 @@ func (p *Guard) meter(ctx context.Context, c *Charge, model string, w Worst) (*m
 	price := spec.Price.Dearer(w.Times)
 	out := min(w.Out, math.MaxInt64-Overrun) + Overrun
 	hold, err := p.Ledger.Reserve(ctx, Ask{
-		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: model, Day: c.Day,
-		Amount: price.Worst(w.In, out), Accounts: c.Accounts, At: p.at(*c),
+		Step:     c.Step,
+		Agent:    c.Agent,
+		Dream:    c.Dream,
+		Phase:    c.Phase,
+		Model:    model,
+		Day:      c.Day,
+		Amount:   price.Worst(w.In, out),
+		Accounts: c.Accounts,
+		At:       p.at(*c),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &metered{guard: p, ctx: ctx, charge: *c, price: &price, hold: hold, worst: w}, nil
+	return &metered{
+		guard:  p,
+		ctx:    ctx,
+		charge: *c,
+		price:  &price,
+		hold:   hold,
+		worst:  w,
+	}, nil
 }
 
 // relayed decides what a relayed call counts for, as bill does for a generation.

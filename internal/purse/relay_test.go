@@ -76,7 +76,13 @@ func TestARelayedCallIsReservedBeforeAByteIsSentAndSettledByWhatWasSeen(t *testi
 	const in, out = 100, 50
 	full := budget.Micros(in + 2*(out+purse.Overrun))
 	seen := func(ended bool, from inference.UsageFrom, tokens budget.Tokens, pieces int64) inference.RelayObserved {
-		return inference.RelayObserved{Ended: ended, UsageFrom: from, Tokens: tokens, Pieces: pieces, Finish: "stop"}
+		return inference.RelayObserved{
+			Ended:     ended,
+			UsageFrom: from,
+			Tokens:    tokens,
+			Pieces:    pieces,
+			Finish:    "stop",
+		}
 	}
 	few := budget.Tokens{In: 40, Out: 10}
 	for _, c := range []struct {

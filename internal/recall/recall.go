@@ -82,7 +82,11 @@ type Answer struct {
 func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 	var a Answer
 	s := memory.Search{
-		Agent: q.Agent, Text: q.Text, Blend: Weights(q.Calibration), Limit: max(leastPool, pool*q.Limit), Filter: q.Filter,
+		Agent:  q.Agent,
+		Text:   q.Text,
+		Blend:  Weights(q.Calibration),
+		Limit:  max(leastPool, pool*q.Limit),
+		Filter: q.Filter,
 	}
 	if q.Embed != nil {
 		s.V, s.Space, a.ByWords = q.Embed(ctx, q.Text)
@@ -128,7 +132,13 @@ func lived(ctx context.Context, store memory.Store, s memory.Search, span timewo
 		return found.Hits, nil
 	}
 	items, err := store.Find(ctx, memory.Query{ // nothing there has a place, and no word of the question
-		Agent: s.Agent, Kinds: s.Kinds, Owners: s.Owners, Since: span.From, Until: span.Until, Order: memory.MostSalient, Limit: s.Limit,
+		Agent:  s.Agent,
+		Kinds:  s.Kinds,
+		Owners: s.Owners,
+		Since:  span.From,
+		Until:  span.Until,
+		Order:  memory.MostSalient,
+		Limit:  s.Limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what happened in the time that the question names: %w", err)
@@ -173,7 +183,13 @@ func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit,
 		m.At, m.Speaker = dated(item, origins)
 		found[h.Item] = m
 		marks := item.Marks()
-		c := rank.Candidate{Hit: h, At: m.At, Weight: max(marks.Salience, marks.Score), Mood: q.Feels.Cosine(toneOf(item)), Timely: span.Holds(m.At)}
+		c := rank.Candidate{
+			Hit:    h,
+			At:     m.At,
+			Weight: max(marks.Salience, marks.Score),
+			Mood:   q.Feels.Cosine(toneOf(item)),
+			Timely: span.Holds(m.At),
+		}
 		if derived(item) {
 			c.Sources = item.Header().Sources
 		}

@@ -27,7 +27,14 @@ func TestAClaimWhoseAnswerWasLostIsStillTheClaimants(t *testing.T) {
 	t.Parallel()
 	w := stretch(t, redis.Shared(t))
 	s := open(t, w.url, redis.Prefix(t), redisstore.Connections(1), redisstore.Timeout(20*time.Second))
-	c := access.Claim{Scope: "key_1", Name: "n", Digest: "d", Now: noon, Hold: time.Minute, Keep: time.Hour}
+	c := access.Claim{
+		Scope:  "key_1",
+		Name:   "n",
+		Digest: "d",
+		Now:    noon,
+		Hold:   time.Minute,
+		Keep:   time.Hour,
+	}
 	w.lost.Store(0)
 	w.cuts.Store(1)
 	answer, err := s.Claim(t.Context(), c)
@@ -47,7 +54,14 @@ func TestAClaimPassesByItself(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
 	s := open(t, server.URL, prefix)
-	c := access.Claim{Scope: "key_1", Name: "n", Digest: "d", Now: noon, Hold: time.Minute, Keep: time.Hour}
+	c := access.Claim{
+		Scope:  "key_1",
+		Name:   "n",
+		Digest: "d",
+		Now:    noon,
+		Hold:   time.Minute,
+		Keep:   time.Hour,
+	}
 	_, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
 	left := func() time.Duration { return server.Dial(t).PTTL(t.Context(), prefix+"claim:key_1:n").Val() }

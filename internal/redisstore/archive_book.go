@@ -119,9 +119,22 @@ func keptAttempt(row map[string]string) (memory.KeptAttempt, error) {
 		return memory.KeptAttempt{}, err
 	}
 	k := memory.KeptAttempt{
-		Step: said.Step, Attempt: said.Attempt, Agent: said.Agent, Dream: said.Dream, Phase: said.Phase, Model: said.Model, Day: said.Day,
-		Reserved: said.Reserved, Counted: said.Counted, State: string(said.State), Tokens: said.Tokens, Finish: said.Finish,
-		At: said.At, Ended: said.Ended, Latest: said.Latest, Forgotten: row["mute"] == "1",
+		Step:      said.Step,
+		Attempt:   said.Attempt,
+		Agent:     said.Agent,
+		Dream:     said.Dream,
+		Phase:     said.Phase,
+		Model:     said.Model,
+		Day:       said.Day,
+		Reserved:  said.Reserved,
+		Counted:   said.Counted,
+		State:     string(said.State),
+		Tokens:    said.Tokens,
+		Finish:    said.Finish,
+		At:        said.At,
+		Ended:     said.Ended,
+		Latest:    said.Latest,
+		Forgotten: row["mute"] == "1",
 	}
 	if len(said.Accounts) > 0 {
 		k.Accounts = said.Accounts

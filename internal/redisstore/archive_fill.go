@@ -210,7 +210,13 @@ func (f *filling) lives(k memory.KeptCounters) error {
 	}
 	if w := k.Wake; w != nil {
 		body, err := json.Marshal(woke{
-			Agent: k.Agent, Epoch: w.Epoch, Cause: presence.Cause(w.Cause), Client: w.Client, At: date(w.At), Dream: w.Dream, Digest: w.Digest,
+			Agent:  k.Agent,
+			Epoch:  w.Epoch,
+			Cause:  presence.Cause(w.Cause),
+			Client: w.Client,
+			At:     date(w.At),
+			Dream:  w.Dream,
+			Digest: w.Digest,
 			Affect: &toldMood{w.Affect, w.Delta},
 		})
 		if err != nil {

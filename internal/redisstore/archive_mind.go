@@ -70,7 +70,14 @@ func (r *reader) counters(agent string) (memory.KeptCounters, error) {
 			return k, err
 		}
 		k.Wake = &memory.KeptWake{
-			Epoch: w.Epoch, Cause: string(w.Cause), Client: w.Client, At: w.At, Dream: w.Dream, Affect: w.Affect, Delta: w.Delta, Digest: w.Digest,
+			Epoch:  w.Epoch,
+			Cause:  string(w.Cause),
+			Client: w.Client,
+			At:     w.At,
+			Dream:  w.Dream,
+			Affect: w.Affect,
+			Delta:  w.Delta,
+			Digest: w.Digest,
 		}
 	}
 	collecting, err := r.tx.HGetAll(r.ctx, r.key(agent, "spaces")).Result()
@@ -100,7 +107,13 @@ func (r *reader) leases(agent string) error {
 		if err != nil {
 			return err
 		}
-		k := memory.KeptLease{Agent: agent, Client: client, Cause: string(l.Cause), Since: l.Since, Until: l.Until}
+		k := memory.KeptLease{
+			Agent:  agent,
+			Client: client,
+			Cause:  string(l.Cause),
+			Since:  l.Since,
+			Until:  l.Until,
+		}
 		if err := r.hold(memory.Record{Lease: &k}, 100); err != nil {
 			return err
 		}
@@ -113,7 +126,13 @@ func (r *reader) slot(agent string) error {
 	if err != nil || h["dream"]+h["run"] == "" {
 		return err
 	}
-	k := memory.KeptSlot{Agent: agent, Dream: h["dream"], Run: h["run"], Workflow: h["workflow"], Cluster: h["cluster"]}
+	k := memory.KeptSlot{
+		Agent:    agent,
+		Dream:    h["dream"],
+		Run:      h["run"],
+		Workflow: h["workflow"],
+		Cluster:  h["cluster"],
+	}
 	if h["epoch"] != "" {
 		if k.Epoch, err = strconv.ParseInt(h["epoch"], 10, 64); err != nil {
 			return err
@@ -162,8 +181,15 @@ func (r *reader) events(agent string) error {
 				return err
 			}
 			k := memory.KeptEvent{
-				Agent: agent, Seq: e.Seq, ID: e.ID, Schema: e.Schema, Subsystem: e.Subsystem, Dream: e.Dream, Type: e.Type, At: e.At.UTC(),
-				Data: memory.Raw(e.Data),
+				Agent:     agent,
+				Seq:       e.Seq,
+				ID:        e.ID,
+				Schema:    e.Schema,
+				Subsystem: e.Subsystem,
+				Dream:     e.Dream,
+				Type:      e.Type,
+				At:        e.At.UTC(),
+				Data:      memory.Raw(e.Data),
 			}
 			if err := r.hold(memory.Record{Event: &k}, 200+len(k.Data)); err != nil {
 				return err

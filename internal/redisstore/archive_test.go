@@ -41,7 +41,13 @@ func init() {
 }
 
 // few is enough to fill keys in several steps.
-var few = memorytest.Size{Agents: 2, Items: 600, Events: 50, Attempts: 300, Dim: 8}
+var few = memorytest.Size{
+	Agents:   2,
+	Items:    600,
+	Events:   50,
+	Attempts: 300,
+	Dim:      8,
+}
 
 func TestAProcessKilledWhileItFillsKeysLeavesThemUnusable(t *testing.T) {
 	t.Parallel()
@@ -135,7 +141,13 @@ func TestOfTwoImportsAtOnceOneIsWhole(t *testing.T) {
 func TestAnImportRemovesNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
-	inner := memorytest.Deployment(10, memorytest.Size{Agents: 2, Items: 20, Events: 3, Attempts: 9, Dim: 2})
+	inner := memorytest.Deployment(10, memorytest.Size{
+		Agents:   2,
+		Items:    20,
+		Events:   3,
+		Attempts: 9,
+		Dim:      2,
+	})
 	var others []*redisstore.Store
 	for _, p := range []string{"x:", "*"} {
 		s := open(t, server.URL, prefix+p)
@@ -305,7 +317,14 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	_, err := s.Import(t.Context(), memorytest.Fill(memorytest.Deployment(2, few)))
 	require.NoError(t, err)
 	memorytest.Live(t, s)
-	_, err = s.Claim(t.Context(), access.Claim{Scope: "key_0", Name: "n", Digest: "d", Now: noon, Hold: time.Minute, Keep: time.Hour})
+	_, err = s.Claim(t.Context(), access.Claim{
+		Scope:  "key_0",
+		Name:   "n",
+		Digest: "d",
+		Now:    noon,
+		Hold:   time.Minute,
+		Keep:   time.Hour,
+	})
 	require.NoError(t, err)
 	c := server.Dial(t)
 	keys, err := c.Keys(t.Context(), prefix+"*").Result()

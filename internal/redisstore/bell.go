@@ -43,7 +43,13 @@ type notified struct {
 }
 
 func (r notified) notice() presence.WakeNotice {
-	return presence.WakeNotice{Agent: r.Agent, Epoch: r.Epoch, Cause: r.Cause, At: r.At, Raised: r.Raised}
+	return presence.WakeNotice{
+		Agent:  r.Agent,
+		Epoch:  r.Epoch,
+		Cause:  r.Cause,
+		At:     r.At,
+		Raised: r.Raised,
+	}
 }
 
 func (s *Store) channel() string { return s.set.prefix + "bell" }

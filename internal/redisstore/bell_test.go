@@ -15,7 +15,13 @@ import (
 )
 
 func noticeFor(agent string) presence.WakeNotice {
-	return presence.WakeNotice{Agent: agent, Epoch: 1, Cause: presence.Connect, At: noon, Raised: noon}
+	return presence.WakeNotice{
+		Agent:  agent,
+		Epoch:  1,
+		Cause:  presence.Connect,
+		At:     noon,
+		Raised: noon,
+	}
 }
 
 // hearing passes rings on; what nobody reads in time is let go.
@@ -56,7 +62,14 @@ func TestAVisitThatRaisesTheEpochNoticesInTheSameStep(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	mine, theirs := hearing(t, here), hearing(t, there)
-	visit := presence.Visit{Agent: "echo:1", Client: "web", Cause: presence.Connect, Now: noon, For: time.Minute, Notify: true}
+	visit := presence.Visit{
+		Agent:  "echo:1",
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    noon,
+		For:    time.Minute,
+		Notify: true,
+	}
 	arrive := func(v presence.Visit) presence.Arrival {
 		a, err := here.Arrive(t.Context(), v)
 		require.NoError(t, err)

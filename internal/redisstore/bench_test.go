@@ -68,7 +68,11 @@ func BenchmarkReserveSettle(b *testing.B) {
 func BenchmarkArrive(b *testing.B) {
 	everyWay(b, func(s *redisstore.Store, i int) error {
 		a, err := s.Arrive(b.Context(), presence.Visit{
-			Agent: fmt.Sprint("agent-", i%1000), Client: "web", Cause: presence.Connect, Now: noon.Add(time.Duration(i) * time.Hour), For: time.Minute,
+			Agent:  fmt.Sprint("agent-", i%1000),
+			Client: "web",
+			Cause:  presence.Connect,
+			Now:    noon.Add(time.Duration(i) * time.Hour),
+			For:    time.Minute,
 		})
 		if err == nil && !a.Raised {
 			err = fmt.Errorf("visit %d of %s did not wake", i, a.Agent)

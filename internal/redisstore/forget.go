@@ -100,7 +100,13 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 	if len(e.IDs) == 0 && len(e.Scrub) == 0 && e.Words == nil {
 		return done, false, nil
 	}
-	p := erasePlan{Token: rand.Text(), Agent: agent, Late: memory.LateNote, gone: map[string]bool{}, words: e.Words}
+	p := erasePlan{
+		Token: rand.Text(),
+		Agent: agent,
+		Late:  memory.LateNote,
+		gone:  map[string]bool{},
+		words: e.Words,
+	}
 	if p.Version, err = s.counter(ctx, agent, "pulse"); err != nil {
 		return done, false, err
 	}

@@ -117,10 +117,28 @@ func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row
 		return row{}, fmt.Errorf("%s: %w", h.ID, err)
 	}
 	hash := sha256.Sum256([]byte(text))
-	r := row{id: h.ID, read: h.Revision, kind: h.Kind, body: string(body), places: places(h.At, m, text), marks: marks{
-		State: h.State, Cause: cause, Changed: date(now), At: h.At.Unix(), AtNano: h.At.Nanosecond(), Salience: m.Salience, Score: m.Score,
-		Status: m.Status, Session: m.Session, Dream: h.Dream, Owner: &m.Owner, Text: hex.EncodeToString(hash[:16]), Refers: refers,
-	}}
+	r := row{
+		id:     h.ID,
+		read:   h.Revision,
+		kind:   h.Kind,
+		body:   string(body),
+		places: places(h.At, m, text),
+		marks: marks{
+			State:    h.State,
+			Cause:    cause,
+			Changed:  date(now),
+			At:       h.At.Unix(),
+			AtNano:   h.At.Nanosecond(),
+			Salience: m.Salience,
+			Score:    m.Score,
+			Status:   m.Status,
+			Session:  m.Session,
+			Dream:    h.Dream,
+			Owner:    &m.Owner,
+			Text:     hex.EncodeToString(hash[:16]),
+			Refers:   refers,
+		},
+	}
 	if !m.Due.IsZero() {
 		due := m.Due.Unix()
 		r.marks.Due, r.marks.DueNano = &due, m.Due.Nanosecond()

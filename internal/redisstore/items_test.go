@@ -42,7 +42,14 @@ func FuzzARowIsReadAsItWasWritten(f *testing.F) {
 	f.Add("a b\x00c", "{\n 12 {", "undo:d", 12, -1e9)
 	f.Fuzz(func(t *testing.T, id, content, cause string, number int, salience float64) {
 		e := &dream.Episode{
-			Head: dream.Head{ID: id, Agent: who, Kind: dream.KindEpisode, At: dusk, State: dream.Live, Sources: []string{cause}}, Content: content, Salience: salience,
+			Head: dream.Head{
+				ID:      id,
+				Agent:   who,
+				Kind:    dream.KindEpisode,
+				At:      dusk,
+				State:   dream.Live,
+				Sources: []string{cause},
+			}, Content: content, Salience: salience,
 		}
 		r, err := encodeItem(who, e, cause, dusk)
 		if err != nil {

@@ -52,7 +52,11 @@ func (d *activities) work(ctx context.Context, s *redisstore.Store, worker int) 
 			d.note(func() { d.settled[step] = true })
 		}
 		a, err := s.Arrive(ctx, presence.Visit{
-			Agent: agent, Client: "web", Cause: presence.Connect, Now: noon.Add(time.Duration(i) * time.Hour), For: time.Minute,
+			Agent:  agent,
+			Client: "web",
+			Cause:  presence.Connect,
+			Now:    noon.Add(time.Duration(i) * time.Hour),
+			For:    time.Minute,
 		})
 		if err == nil {
 			d.note(func() { d.raised[agent] = a.Epoch })

@@ -22,13 +22,27 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func askFor(step string) purse.Ask {
 	return purse.Ask{
-		Step: step, Agent: "echo", Dream: "dream/echo/1", Phase: "onset", Model: "m", Day: "2026-03-01", Amount: 10, At: noon,
+		Step:     step,
+		Agent:    "echo",
+		Dream:    "dream/echo/1",
+		Phase:    "onset",
+		Model:    "m",
+		Day:      "2026-03-01",
+		Amount:   10,
+		At:       noon,
 		Accounts: []budget.Account{{Scope: "dream", Limit: budget.Unlimited}, {Scope: "day", Limit: budget.Dollar}},
 	}
 }
 
 func visitNow() presence.Visit {
-	return presence.Visit{Agent: "echo", Client: "web", Cause: presence.Connect, Now: noon, For: time.Minute, Lock: 5 * time.Second}
+	return presence.Visit{
+		Agent:  "echo",
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    noon,
+		For:    time.Minute,
+		Lock:   5 * time.Second,
+	}
 }
 
 // wire stands between a store and its server, and cuts the connection instead of bringing the next answers.

@@ -115,7 +115,14 @@ type prepared struct {
 }
 
 func planWrite(w memory.Write, now time.Time) (prepared, error) {
-	p := prepared{plan: writePlan{Token: rand.Text(), Agent: w.Agent, Fence: held(w.Fence), Read: reading(w.Fence.Read), Late: w.Late, Keep: presence.Digested}}
+	p := prepared{plan: writePlan{
+		Token: rand.Text(),
+		Agent: w.Agent,
+		Fence: held(w.Fence),
+		Read:  reading(w.Fence.Read),
+		Late:  w.Late,
+		Keep:  presence.Digested,
+	}}
 	if w.Late && (w.Affect != nil || w.Waking != nil) {
 		return p, errors.New("a late write sets no affect and foresees no waking: what a client sees was fixed by the wake")
 	}

@@ -102,7 +102,13 @@ func onDisk(t *testing.T, server *redis.Server) string {
 
 func bought(t *testing.T, s *redisstore.Store, dreamID, step string) purse.Hold {
 	t.Helper()
-	hold, err := s.Reserve(t.Context(), purse.Ask{Step: dreamID + "/" + step, Agent: echo, Dream: dreamID, Amount: 10, At: noon})
+	hold, err := s.Reserve(t.Context(), purse.Ask{
+		Step:   dreamID + "/" + step,
+		Agent:  echo,
+		Dream:  dreamID,
+		Amount: 10,
+		At:     noon,
+	})
 	require.NoError(t, err)
 	return hold
 }
@@ -123,7 +129,14 @@ func contains(t *testing.T, s *redisstore.Store, step string) bool {
 func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
-	made := &dream.Gist{Head: dream.Head{ID: "made", Agent: echo, Kind: dream.KindGist, At: noon, State: dream.Live, Dream: "d1"}, Content: "plain"}
+	made := &dream.Gist{Head: dream.Head{
+		ID:    "made",
+		Agent: echo,
+		Kind:  dream.KindGist,
+		At:    noon,
+		State: dream.Live,
+		Dream: "d1",
+	}, Content: "plain"}
 	write(t, s, memory.Write{Cause: "d1", Add: []dream.Item{made, episode("e", "another")}})
 	retold := *made
 	retold.Content = "retold"

@@ -55,15 +55,26 @@ func (h *historian) id() string { return fmt.Sprint("i", h.IntN(30)) }
 
 func (h *historian) item() dream.Item {
 	head := dream.Head{
-		ID: h.id(), Agent: who, Kind: dream.KindEpisode, At: dusk.Add(time.Duration(h.IntN(5)) * time.Hour), Taint: dream.FromHuman,
-		State: dream.State(h.pick("live", "live", "archived", "superseded")), Dream: h.pick("", "", "d1", "d2"),
+		ID:    h.id(),
+		Agent: who,
+		Kind:  dream.KindEpisode,
+		At:    dusk.Add(time.Duration(h.IntN(5)) * time.Hour),
+		Taint: dream.FromHuman,
+		State: dream.State(h.pick("live", "live", "archived", "superseded")),
+		Dream: h.pick("", "", "d1", "d2"),
 	}
 	for range h.IntN(3) {
 		head.Sources = append(head.Sources, h.id())
 	}
 	text := strings.Repeat(h.pick("tide", "glass", "ünïcode \n{", ""), h.IntN(12))
 	if head.ID < "i2" {
-		return &dream.Episode{Head: head, Content: text, Salience: float64(h.IntN(5)) / 4, Session: h.pick("", "s1", "s2"), Origin: h.pick("", "book", "talk/k/ann", "talk/k/bob")}
+		return &dream.Episode{
+			Head:     head,
+			Content:  text,
+			Salience: float64(h.IntN(5)) / 4,
+			Session:  h.pick("", "s1", "s2"),
+			Origin:   h.pick("", "book", "talk/k/ann", "talk/k/bob"),
+		}
 	}
 	head.Kind = dream.KindSemantic
 	s := &dream.Semantic{Head: head, Content: text, Strength: float64(h.IntN(5)) / 4}

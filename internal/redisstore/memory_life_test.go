@@ -15,14 +15,28 @@ const echo = "agent-echo"
 
 func episode(id, content string) *dream.Episode {
 	return &dream.Episode{
-		Head:    dream.Head{ID: id, Agent: echo, Kind: dream.KindEpisode, At: noon, State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    id,
+			Agent: echo,
+			Kind:  dream.KindEpisode,
+			At:    noon,
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: content, Salience: .5,
 	}
 }
 
 func semantic(id, content string, strength float64) *dream.Semantic {
 	return &dream.Semantic{
-		Head:    dream.Head{ID: id, Agent: echo, Kind: dream.KindSemantic, At: noon, State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    id,
+			Agent: echo,
+			Kind:  dream.KindSemantic,
+			At:    noon,
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: content, Strength: strength, Due: noon.Add(time.Hour),
 	}
 }

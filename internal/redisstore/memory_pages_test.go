@@ -187,7 +187,11 @@ func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
 	}
 	near := func(s *redisstore.Store, owner string) int {
 		hits, err := s.Near(t.Context(), memory.Near{
-			Agent: echo, Space: "flat/2", V: []float32{1, 0}, Limit: 9999, Filter: memory.Filter{Owners: []string{owner}},
+			Agent:  echo,
+			Space:  "flat/2",
+			V:      []float32{1, 0},
+			Limit:  9999,
+			Filter: memory.Filter{Owners: []string{owner}},
 		})
 		require.NoError(t, err)
 		return len(hits)

@@ -82,9 +82,20 @@ func planRead(q memory.Query) (readPlan, error) {
 		states = []dream.State{dream.Live}
 	}
 	p := readPlan{
-		By: order.by, Key: order.key, Limit: max(q.Limit, 0), Statuses: distinct(q.Statuses), Salient: q.SalientFrom, Score: q.ScoreFrom,
-		Since: instant(q.Since), Until: instant(q.Until), Due: instant(q.DueBefore), Dated: q.Order == memory.SoonestDue, Owners: distinct(q.Owners),
-		Pair: 1, from: lowest, to: highest,
+		By:       order.by,
+		Key:      order.key,
+		Limit:    max(q.Limit, 0),
+		Statuses: distinct(q.Statuses),
+		Salient:  q.SalientFrom,
+		Score:    q.ScoreFrom,
+		Since:    instant(q.Since),
+		Until:    instant(q.Until),
+		Due:      instant(q.DueBefore),
+		Dated:    q.Order == memory.SoonestDue,
+		Owners:   distinct(q.Owners),
+		Pair:     1,
+		from:     lowest,
+		to:       highest,
 	}
 	theirs := len(p.Owners) == 1 && p.Owners[0] != ""
 	if q.Dream != "" || q.Session != "" || theirs {

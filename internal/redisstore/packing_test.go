@@ -25,8 +25,15 @@ const packingDream = "dream/echo/0001"
 func caughtOf(number int, sources ...string) *dream.Fragment {
 	return &dream.Fragment{
 		Head: dream.Head{
-			ID: fmt.Sprintf("%s/onset/1.%d", packingDream, number), Agent: echo, Kind: dream.KindFragment, At: noon, State: dream.Live,
-			Taint: dream.FromDream, Dream: packingDream, Phase: dream.Onset, Sources: sources,
+			ID:      fmt.Sprintf("%s/onset/1.%d", packingDream, number),
+			Agent:   echo,
+			Kind:    dream.KindFragment,
+			At:      noon,
+			State:   dream.Live,
+			Taint:   dream.FromDream,
+			Dream:   packingDream,
+			Phase:   dream.Onset,
+			Sources: sources,
 		},
 		Content: "glass",
 	}
@@ -45,7 +52,14 @@ func dreamt(t *testing.T, s memory.Store, ledger purse.Ledger) {
 	require.NoError(t, err)
 	for _, step := range []string{packingDream + "/onset/1", packingDream + "/onset/2"} {
 		_, err = ledger.Reserve(t.Context(), purse.Ask{
-			Step: step, Agent: echo, Dream: packingDream, Phase: "onset", Model: "m", Day: "2026-03-01", Amount: 3, At: noon,
+			Step:     step,
+			Agent:    echo,
+			Dream:    packingDream,
+			Phase:    "onset",
+			Model:    "m",
+			Day:      "2026-03-01",
+			Amount:   3,
+			At:       noon,
 			Accounts: []budget.Account{{Scope: "fleet", Limit: 9}, {Scope: "dream:" + packingDream, Limit: 7}},
 		})
 		require.NoError(t, err)

@@ -93,7 +93,14 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	a := presence.Arrival{Wake: w, Raised: said[0] == "1"}
 	if err == nil && a.Raised && v.Notify { // the others were told by the script
 		a.Notified = true
-		s.bus.strike(presence.WakeNotice{Agent: v.Agent, Epoch: w.Epoch, Cause: v.Cause, At: v.Now, Raised: v.Now.Add(time.Since(began)), Local: true})
+		s.bus.strike(presence.WakeNotice{
+			Agent:  v.Agent,
+			Epoch:  w.Epoch,
+			Cause:  v.Cause,
+			At:     v.Now,
+			Raised: v.Now.Add(time.Since(began)),
+			Local:  true,
+		})
 	}
 	return a, err
 }
@@ -110,7 +117,15 @@ func readWake(text string) (presence.Wake, error) {
 	if err != nil {
 		return presence.Wake{}, err
 	}
-	w := presence.Wake{Agent: k.Agent, Epoch: k.Epoch, Cause: k.Cause, Client: k.Client, At: at, Dream: k.Dream, Digest: k.Digest}
+	w := presence.Wake{
+		Agent:  k.Agent,
+		Epoch:  k.Epoch,
+		Cause:  k.Cause,
+		Client: k.Client,
+		At:     at,
+		Dream:  k.Dream,
+		Digest: k.Digest,
+	}
 	if k.Before != nil {
 		w.Affect = k.Before.Affect.At(at)
 	}

@@ -46,7 +46,12 @@ func TestARemovalThatWasCutOffIsCompletedByTheNext(t *testing.T) {
 			require.ErrorIs(t, err, memory.ErrRemoving)
 			require.ErrorIs(t, other.PutAgent(t.Context(), a), memory.ErrRemoving)
 			_, err = other.Arrive(t.Context(), presence.Visit{
-				Agent: echo, Handle: "echo", Client: "laptop", Cause: presence.Connect, Now: noon, For: time.Minute,
+				Agent:  echo,
+				Handle: "echo",
+				Client: "laptop",
+				Cause:  presence.Connect,
+				Now:    noon,
+				For:    time.Minute,
 			})
 			require.ErrorIs(t, err, memory.ErrNotFound)
 			dropped, err := other.DropAgent(t.Context(), echo, noon)

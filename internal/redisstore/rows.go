@@ -127,7 +127,16 @@ func readRow(fields []string) (purse.Row, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Ask = purse.Ask{Step: a.Step, Agent: a.Agent, Dream: a.Dream, Phase: a.Phase, Model: a.Model, Day: a.Day, Accounts: a.Accounts, At: at}
+	r.Ask = purse.Ask{
+		Step:     a.Step,
+		Agent:    a.Agent,
+		Dream:    a.Dream,
+		Phase:    a.Phase,
+		Model:    a.Model,
+		Day:      a.Day,
+		Accounts: a.Accounts,
+		At:       at,
+	}
 	r.Attempt, r.Reserved, r.Counted, r.State, r.Finish = int(n[0]), budget.Micros(n[1]), budget.Micros(n[2]), purse.State(fields[4]), fields[6]
 	r.Amount = r.Reserved
 	if fields[5] != "" {

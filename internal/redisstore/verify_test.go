@@ -16,7 +16,13 @@ func TestAStoreWhoseNamesLeadNowhereIsFoundBroken(t *testing.T) {
 	s := open(t, server.URL, prefix)
 	k, _ := access.New("laptop", access.Client, nil, noon)
 	require.NoError(t, s.PutKey(t.Context(), k))
-	require.NoError(t, s.PutAgent(t.Context(), dream.Agent{ID: "a1", Handle: "echo", Tier: dream.Core, Zone: "UTC", Created: noon}))
+	require.NoError(t, s.PutAgent(t.Context(), dream.Agent{
+		ID:      "a1",
+		Handle:  "echo",
+		Tier:    dream.Core,
+		Zone:    "UTC",
+		Created: noon,
+	}))
 	faults := func() []string {
 		found, err := s.Verify(t.Context())
 		require.NoError(t, err)

@@ -18,8 +18,12 @@ const searched = "dream/echo/0042"
 func searches() []*dream.Scenario {
 	scenario := func(number string, op dream.Operation, round int, score float64, content string, parents ...string) *dream.Scenario {
 		s := &dream.Scenario{
-			Head: dream.Head{ID: searched + "/rem/" + number, Dream: searched}, Operation: op, Round: round, Score: score, Content: content,
-			Worth: &dream.Worth{Novelty: score, Plausible: score, Matters: score},
+			Head:      dream.Head{ID: searched + "/rem/" + number, Dream: searched},
+			Operation: op,
+			Round:     round,
+			Score:     score,
+			Content:   content,
+			Worth:     &dream.Worth{Novelty: score, Plausible: score, Matters: score},
 		}
 		for _, parent := range parents {
 			s.Parents = append(s.Parents, searched+"/rem/"+parent)

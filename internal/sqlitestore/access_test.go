@@ -59,7 +59,14 @@ func TestWhatWasSaidIsErasedWithMemories(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	c := access.Claim{Scope: "key_1", Name: "n", Digest: "d", Now: time.Now(), Hold: time.Minute, Keep: time.Hour}
+	c := access.Claim{
+		Scope:  "key_1",
+		Name:   "n",
+		Digest: "d",
+		Now:    time.Now(),
+		Hold:   time.Minute,
+		Keep:   time.Hour,
+	}
 	require.NoError(t, s.Answer(t.Context(), c, &access.Answered{Status: 200, Body: []byte("the moon is made of secrets")}))
 	require.Contains(t, string(onDisk(t, path)), "made of secrets")
 	accesstest.AnswersAreErased(t, s)

@@ -79,7 +79,15 @@ func (f *filling) agent(k memory.KeptAgent) error {
 
 func (f *filling) lives(k memory.KeptCounters) error {
 	f.life = k
-	l := agentCounters{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space, vectorRevision: filledVectorRevision, removed: k.Removed}
+	l := agentCounters{
+		seq:            k.Seq,
+		dreams:         k.Dreams,
+		dim:            int64(k.Dim),
+		scrubs:         k.Scrubs,
+		space:          k.Space,
+		vectorRevision: filledVectorRevision,
+		removed:        k.Removed,
+	}
 	if err := f.setCounters(k.Agent, l); err != nil {
 		return err
 	}
@@ -94,11 +102,24 @@ func (f *filling) lives(k memory.KeptCounters) error {
 	if err := f.sortable(k.Lock, k.Seen); err != nil {
 		return err
 	}
-	v := presenceRow{epoch: k.Epoch, told: k.Told, lock: k.Lock, seen: k.Seen, digest: k.Digest}
+	v := presenceRow{
+		epoch:  k.Epoch,
+		told:   k.Told,
+		lock:   k.Lock,
+		seen:   k.Seen,
+		digest: k.Digest,
+	}
 	if w := k.Wake; w != nil {
 		v.last = &presence.Wake{
-			Agent: k.Agent, Epoch: w.Epoch, Cause: presence.Cause(w.Cause), Client: w.Client, At: w.At, Dream: w.Dream,
-			Affect: w.Affect, Delta: w.Delta, Digest: append([]string{}, w.Digest...),
+			Agent:  k.Agent,
+			Epoch:  w.Epoch,
+			Cause:  presence.Cause(w.Cause),
+			Client: w.Client,
+			At:     w.At,
+			Dream:  w.Dream,
+			Affect: w.Affect,
+			Delta:  w.Delta,
+			Digest: append([]string{}, w.Digest...),
 		}
 	}
 	return f.setPresenceRow(k.Agent, v)

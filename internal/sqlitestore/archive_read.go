@@ -87,8 +87,16 @@ func (d tx) exportCounters(agent string, put putting) error {
 		return err
 	}
 	k := memory.KeptCounters{
-		Agent: agent, Seq: l.seq, Dreams: l.dreams, Scrubs: l.scrubs, Space: l.space, Dim: int(l.dim),
-		Epoch: v.epoch, Told: v.told, Lock: v.lock, Seen: v.seen,
+		Agent:   agent,
+		Seq:     l.seq,
+		Dreams:  l.dreams,
+		Scrubs:  l.scrubs,
+		Space:   l.space,
+		Dim:     int(l.dim),
+		Epoch:   v.epoch,
+		Told:    v.told,
+		Lock:    v.lock,
+		Seen:    v.seen,
 		Removed: l.removed,
 	}
 	if len(v.digest) > 0 {
@@ -96,7 +104,13 @@ func (d tx) exportCounters(agent string, put putting) error {
 	}
 	if w := v.last; w != nil {
 		k.Wake = &memory.KeptWake{
-			Epoch: w.Epoch, Cause: string(w.Cause), Client: w.Client, At: w.At.UTC(), Dream: w.Dream, Affect: w.Affect, Delta: w.Delta,
+			Epoch:  w.Epoch,
+			Cause:  string(w.Cause),
+			Client: w.Client,
+			At:     w.At.UTC(),
+			Dream:  w.Dream,
+			Affect: w.Affect,
+			Delta:  w.Delta,
 		}
 		if len(w.Digest) > 0 {
 			k.Wake.Digest = w.Digest
@@ -132,7 +146,13 @@ func (d tx) exportSlot(agent string, put putting) error {
 		return err
 	}
 	k := memory.KeptSlot{
-		Agent: agent, Dream: held.Dream, Run: held.Run, Workflow: held.Workflow, Cluster: held.Cluster, Since: held.Since, Epoch: held.Epoch,
+		Agent:    agent,
+		Dream:    held.Dream,
+		Run:      held.Run,
+		Workflow: held.Workflow,
+		Cluster:  held.Cluster,
+		Since:    held.Since,
+		Epoch:    held.Epoch,
 	}
 	var left []byte
 	if _, err := d.one("SELECT mood FROM slots WHERE agent = ?", []any{agent}, &left); err != nil {
@@ -201,9 +221,22 @@ func (d tx) exportLedger(put putting) error {
 			return err
 		}
 		a := memory.KeptAttempt{
-			Step: row.Step, Attempt: row.Attempt, Agent: row.Agent, Dream: row.Dream, Phase: row.Phase, Model: row.Model, Day: row.Day,
-			Reserved: row.Reserved, Counted: row.Counted, State: string(row.State), Tokens: row.Tokens, Finish: row.Finish,
-			At: row.At, Ended: row.Ended, Latest: row.Latest, Forgotten: forgotten,
+			Step:      row.Step,
+			Attempt:   row.Attempt,
+			Agent:     row.Agent,
+			Dream:     row.Dream,
+			Phase:     row.Phase,
+			Model:     row.Model,
+			Day:       row.Day,
+			Reserved:  row.Reserved,
+			Counted:   row.Counted,
+			State:     string(row.State),
+			Tokens:    row.Tokens,
+			Finish:    row.Finish,
+			At:        row.At,
+			Ended:     row.Ended,
+			Latest:    row.Latest,
+			Forgotten: forgotten,
 		}
 		if len(row.Accounts) > 0 {
 			a.Accounts = row.Accounts

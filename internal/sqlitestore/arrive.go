@@ -94,8 +94,14 @@ func (d tx) raise(v *presenceRow, visit presence.Visit, dreamID string) error {
 	}
 	v.epoch++
 	w := presence.Wake{
-		Agent: visit.Agent, Epoch: v.epoch, Cause: visit.Cause, Client: visit.Client, At: visit.Now,
-		Dream: dreamID, Affect: now.At(visit.Now), Digest: append([]string{}, v.digest...),
+		Agent:  visit.Agent,
+		Epoch:  v.epoch,
+		Cause:  visit.Cause,
+		Client: visit.Client,
+		At:     visit.Now,
+		Dream:  dreamID,
+		Affect: now.At(visit.Now),
+		Digest: append([]string{}, v.digest...),
 	}
 	if dreamID != "" {
 		left, err := d.moodLeft(visit.Agent)

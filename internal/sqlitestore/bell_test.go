@@ -101,7 +101,13 @@ func sockets(t *testing.T, path string) []string {
 }
 
 func noticeOf(epoch int64) presence.WakeNotice {
-	return presence.WakeNotice{Agent: echo, Epoch: epoch, Cause: presence.Connect, At: dawn, Raised: dawn.Add(time.Millisecond)}
+	return presence.WakeNotice{
+		Agent:  echo,
+		Epoch:  epoch,
+		Cause:  presence.Connect,
+		At:     dawn,
+		Raised: dawn.Add(time.Millisecond),
+	}
 }
 
 // eavesdrop gives the rings of other processes.

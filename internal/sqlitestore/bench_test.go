@@ -58,14 +58,28 @@ func lived(r *rand.Rand, i int) dream.Item {
 	id := fmt.Sprintf("%08x-%06d", r.Uint32(), i)
 	at := dawn.Add(time.Duration(i) * time.Minute)
 	text := fmt.Sprintf("memory %d: %s", i, strings.Repeat("the tide went out over glass, ", 4+r.IntN(12)))
-	h := dream.Head{ID: id, Agent: echo, Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman}
+	h := dream.Head{
+		ID:    id,
+		Agent: echo,
+		Kind:  dream.KindEpisode,
+		At:    at,
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}
 	if i%5 == 4 {
 		h.Kind = dream.KindSemantic
 		return &dream.Semantic{Head: h, Content: text, Strength: r.Float64(), Due: at.AddDate(0, 0, r.IntN(60))}
 	}
 	return &dream.Episode{
-		Head: h, Content: text, Context: "by the sea", Action: "walked", Outcome: "came home", Salience: r.Float64(), Surprise: r.Float64(),
-		Session: fmt.Sprint("session ", i/40), Origin: fmt.Sprint("diary:", i),
+		Head:     h,
+		Content:  text,
+		Context:  "by the sea",
+		Action:   "walked",
+		Outcome:  "came home",
+		Salience: r.Float64(),
+		Surprise: r.Float64(),
+		Session:  fmt.Sprint("session ", i/40),
+		Origin:   fmt.Sprint("diary:", i),
 	}
 }
 
@@ -144,7 +158,14 @@ func BenchmarkReserveSettle(b *testing.B) {
 		caps = append(caps, budget.Account{Scope: scope, Limit: budget.Unlimited})
 	}
 	laps(b, func(i int) {
-		h, err := s.Reserve(b.Context(), purse.Ask{Step: fmt.Sprint("step ", i), Agent: "echo", Dream: "d", Amount: 100, Accounts: caps, At: dawn})
+		h, err := s.Reserve(b.Context(), purse.Ask{
+			Step:     fmt.Sprint("step ", i),
+			Agent:    "echo",
+			Dream:    "d",
+			Amount:   100,
+			Accounts: caps,
+			At:       dawn,
+		})
 		require.NoError(b, err)
 		require.NoError(b, s.Settle(b.Context(), h, purse.Bill{State: purse.Settled, Amount: 60, Answer: []byte("an answer of some length"), At: dawn}))
 	})
@@ -170,7 +191,12 @@ func benchmarkSearch(b *testing.B, n int) {
 		w := memory.Write{Agent: echo, Cause: "import"}
 		for i := from; i < min(n, from+batch); i++ {
 			h := dream.Head{
-				ID: fmt.Sprintf("%08x-%06d", r.Uint32(), i), Agent: echo, Kind: dream.KindEpisode, At: dawn, State: dream.Live, Taint: dream.FromHuman,
+				ID:    fmt.Sprintf("%08x-%06d", r.Uint32(), i),
+				Agent: echo,
+				Kind:  dream.KindEpisode,
+				At:    dawn,
+				State: dream.Live,
+				Taint: dream.FromHuman,
 			}
 			w.Add = append(w.Add, &dream.Episode{Head: h, Content: say(50)})
 			w.Vectors = append(w.Vectors, memory.Vector{Item: h.ID, Space: "bench", V: throw(r, 384)})
@@ -180,7 +206,12 @@ func benchmarkSearch(b *testing.B, n int) {
 	}
 	search := func() {
 		found, err := s.Search(b.Context(), memory.Search{
-			Agent: echo, Text: say(8), Space: "bench", V: throw(r, 384), Blend: rank.Blend{Words: .7, Meaning: .3}, Limit: 40,
+			Agent: echo,
+			Text:  say(8),
+			Space: "bench",
+			V:     throw(r, 384),
+			Blend: rank.Blend{Words: .7, Meaning: .3},
+			Limit: 40,
 		})
 		require.NoError(b, err)
 		require.Len(b, found.Hits, 40)
@@ -218,7 +249,12 @@ func benchmarkFirstSearch(b *testing.B, n int) {
 		w := memory.Write{Agent: echo, Cause: "import"}
 		for i := from; i < min(n, from+batch); i++ {
 			h := dream.Head{
-				ID: fmt.Sprintf("%08x-%06d", r.Uint32(), i), Agent: echo, Kind: dream.KindEpisode, At: dawn, State: dream.Live, Taint: dream.FromHuman,
+				ID:    fmt.Sprintf("%08x-%06d", r.Uint32(), i),
+				Agent: echo,
+				Kind:  dream.KindEpisode,
+				At:    dawn,
+				State: dream.Live,
+				Taint: dream.FromHuman,
 			}
 			w.Add = append(w.Add, &dream.Episode{Head: h, Content: say(45)})
 			w.Vectors = append(w.Vectors, memory.Vector{Item: h.ID, Space: "bench", V: throw(r, 256)})
@@ -243,7 +279,12 @@ func BenchmarkNearOwner(b *testing.B) {
 		w := memory.Write{Agent: echo, Cause: "import"}
 		for j := range each {
 			h := dream.Head{
-				ID: fmt.Sprintf("%04d-%03d", i, j), Agent: echo, Kind: dream.KindEpisode, At: dawn, State: dream.Live, Taint: dream.FromHuman,
+				ID:    fmt.Sprintf("%04d-%03d", i, j),
+				Agent: echo,
+				Kind:  dream.KindEpisode,
+				At:    dawn,
+				State: dream.Live,
+				Taint: dream.FromHuman,
 			}
 			e := &dream.Episode{Head: h, Content: fmt.Sprint("memory ", i, j), Origin: fmt.Sprint("talk/k/", i)}
 			v := memory.Vector{Item: h.ID, Space: "bench", V: throw(r, 384)}
@@ -263,7 +304,11 @@ func BenchmarkNearOwner(b *testing.B) {
 	search := func(agent string) time.Duration {
 		begun := time.Now()
 		hits, err := s.Near(b.Context(), memory.Near{
-			Agent: agent, Space: "bench", V: sought, Limit: 20, Filter: memory.Filter{Owners: []string{"", "talk/k/0"}},
+			Agent:  agent,
+			Space:  "bench",
+			V:      sought,
+			Limit:  20,
+			Filter: memory.Filter{Owners: []string{"", "talk/k/0"}},
 		})
 		require.NoError(b, err)
 		require.Len(b, hits, 20)

@@ -56,7 +56,12 @@ func turnOf(turn int) time.Time { return dawn.Add(time.Duration(turn) * time.Hou
 
 func connect(ctx context.Context, s *sqlitestore.Store, agent string, turn int) error {
 	_, err := s.Arrive(ctx, presence.Visit{
-		Agent: agent, Client: "web", Cause: presence.Connect, Now: turnOf(turn), For: time.Minute, Lock: 5 * time.Second,
+		Agent:  agent,
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    turnOf(turn),
+		For:    time.Minute,
+		Lock:   5 * time.Second,
 	})
 	return err
 }

@@ -136,7 +136,13 @@ func TestAnWriteGivenUpIsNotDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answer := make(chan error)
 	go func() {
-		_, err := s.Arrive(ctx, presence.Visit{Agent: "a", Client: "web", Cause: presence.Connect, Now: time.Unix(1, 0), For: time.Minute})
+		_, err := s.Arrive(ctx, presence.Visit{
+			Agent:  "a",
+			Client: "web",
+			Cause:  presence.Connect,
+			Now:    time.Unix(1, 0),
+			For:    time.Minute,
+		})
 		answer <- err
 	}()
 	cancel()
@@ -171,7 +177,13 @@ func TestAConnectWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
 	other, err := Open(t.Context(), path, Busy(time.Millisecond))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
-	visit := presence.Visit{Agent: "a", Client: "web", Cause: presence.Connect, Now: time.Unix(1, 0), For: time.Minute}
+	visit := presence.Visit{
+		Agent:  "a",
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    time.Unix(1, 0),
+		For:    time.Minute,
+	}
 	require.NoError(t, other.write(t.Context(), func(tx) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()

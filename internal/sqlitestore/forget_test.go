@@ -24,7 +24,14 @@ var dawn = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 
 func episode(id, content string) *dream.Episode {
 	return &dream.Episode{
-		Head:    dream.Head{ID: id, Agent: echo, Kind: dream.KindEpisode, At: dawn, State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    id,
+			Agent: echo,
+			Kind:  dream.KindEpisode,
+			At:    dawn,
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: content, Salience: .5,
 	}
 }
@@ -93,7 +100,14 @@ func TestNoAnswerOutlivesWhatIsForgotten(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "oneiros.db")
 			s := open(t, path)
-			made := &dream.Gist{Head: dream.Head{ID: "made", Agent: echo, Kind: dream.KindGist, At: dawn, State: dream.Live, Dream: "d1"}, Content: "plain"}
+			made := &dream.Gist{Head: dream.Head{
+				ID:    "made",
+				Agent: echo,
+				Kind:  dream.KindGist,
+				At:    dawn,
+				State: dream.Live,
+				Dream: "d1",
+			}, Content: "plain"}
 			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d1", Add: []dream.Item{made}})
 			require.NoError(t, err)
 			retold := *made
@@ -139,7 +153,13 @@ func TestAVectorBoughtAwakeGoesWithItsMemory(t *testing.T) {
 
 func bought(t *testing.T, s *sqlitestore.Store, dreamID, step string) purse.Hold {
 	t.Helper()
-	hold, err := s.Ledger().Reserve(t.Context(), purse.Ask{Step: dreamID + "/" + step, Agent: echo, Dream: dreamID, Amount: 10, At: dawn})
+	hold, err := s.Ledger().Reserve(t.Context(), purse.Ask{
+		Step:   dreamID + "/" + step,
+		Agent:  echo,
+		Dream:  dreamID,
+		Amount: 10,
+		At:     dawn,
+	})
 	require.NoError(t, err)
 	return hold
 }

@@ -58,7 +58,13 @@ func TestTheAgentsSearchedLongestAgoMakeRoom(t *testing.T) {
 		w := memory.Write{Agent: agent, Cause: "import"}
 		for i := range 10 {
 			id := fmt.Sprint(i)
-			w.Add = append(w.Add, &dream.Gist{Head: dream.Head{ID: id, Agent: agent, Kind: dream.KindGist, At: time.Unix(0, 0), State: dream.Live}})
+			w.Add = append(w.Add, &dream.Gist{Head: dream.Head{
+				ID:    id,
+				Agent: agent,
+				Kind:  dream.KindGist,
+				At:    time.Unix(0, 0),
+				State: dream.Live,
+			}})
 			w.Vectors = append(w.Vectors, memory.Vector{Item: id, Space: "s", V: []float32{1, float32(i)}})
 		}
 		_, err := s.Commit(t.Context(), w)
@@ -94,7 +100,13 @@ func TestAMatrixThatHasMovedOnIsNotSearchedForTheOldSpace(t *testing.T) {
 	s, err := Open(t.Context(), ":memory:")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	item := &dream.Gist{Head: dream.Head{ID: "g", Agent: "a", Kind: dream.KindGist, At: time.Unix(0, 0), State: dream.Live}}
+	item := &dream.Gist{Head: dream.Head{
+		ID:    "g",
+		Agent: "a",
+		Kind:  dream.KindGist,
+		At:    time.Unix(0, 0),
+		State: dream.Live,
+	}}
 	_, err = s.Commit(t.Context(), memory.Write{
 		Agent: "a", Cause: "import", Add: []dream.Item{item},
 		Vectors: []memory.Vector{{Item: "g", Space: "old", V: []float32{1, 0}}},

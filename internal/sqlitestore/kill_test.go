@@ -72,7 +72,11 @@ func writeUntilKilled(ctx context.Context, path, name string) error {
 
 func writeOnce(ctx context.Context, s *sqlitestore.Store, id string, say func(string, ...any)) error {
 	h, err := s.Reserve(ctx, purse.Ask{
-		Step: id, Agent: "echo", Dream: id[:strings.Index(id, "-")], Amount: 10, At: dawn,
+		Step:     id,
+		Agent:    "echo",
+		Dream:    id[:strings.Index(id, "-")],
+		Amount:   10,
+		At:       dawn,
 		Accounts: []budget.Account{{Scope: "fleet", Limit: budget.Unlimited}},
 	})
 	if err != nil {
@@ -90,7 +94,13 @@ func writeOnce(ctx context.Context, s *sqlitestore.Store, id string, say func(st
 		return err
 	}
 	say("settled %s", id)
-	if _, err := s.Arrive(ctx, presence.Visit{Agent: id, Client: "web", Cause: presence.Connect, Now: dawn, For: time.Minute}); err != nil {
+	if _, err := s.Arrive(ctx, presence.Visit{
+		Agent:  id,
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    dawn,
+		For:    time.Minute,
+	}); err != nil {
 		return err
 	}
 	say("woken %s", id)

@@ -247,13 +247,21 @@ func TestItemsOfAnOlderSchemaGetTheirOwners(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, n, owner)
 		hits, err := s.Near(t.Context(), memory.Near{
-			Agent: echo, Space: "s/1/2", V: []float32{1, 0}, Limit: 9, Filter: memory.Filter{Owners: []string{owner}},
+			Agent:  echo,
+			Space:  "s/1/2",
+			V:      []float32{1, 0},
+			Limit:  9,
+			Filter: memory.Filter{Owners: []string{owner}},
 		})
 		require.NoError(t, err)
 		require.Len(t, hits, want, owner)
 	}
 	hits, err := s.Near(t.Context(), memory.Near{
-		Agent: echo, Space: "s/1/2", V: []float32{1, 0}, Limit: 9, Filter: memory.Filter{Dreamt: memory.NoneDreamt},
+		Agent:  echo,
+		Space:  "s/1/2",
+		V:      []float32{1, 0},
+		Limit:  9,
+		Filter: memory.Filter{Dreamt: memory.NoneDreamt},
 	})
 	require.NoError(t, err)
 	require.Len(t, hits, 2)
@@ -286,7 +294,13 @@ func TestADreamOfAFileWithoutPresenceIsWokenLikeAnyOther(t *testing.T) {
 	require.Zero(t, status)
 	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5}}})
 	require.NoError(t, err)
-	a, err := s.Arrive(t.Context(), presence.Visit{Agent: echo, Client: "web", Cause: presence.Connect, Now: dawn, For: time.Minute})
+	a, err := s.Arrive(t.Context(), presence.Visit{
+		Agent:  echo,
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    dawn,
+		For:    time.Minute,
+	})
 	require.NoError(t, err)
 	require.True(t, a.Raised)
 	require.Equal(t, "d1", a.Dream)

@@ -54,7 +54,13 @@ func packEvent(e event.Event) ([]byte, error) {
 	if e.Data != nil && (!json.Valid(e.Data) || len(bytes.TrimSpace(e.Data)) < len(e.Data)) {
 		return nil, nil
 	}
-	head, err := json.Marshal(envelope{Schema: e.Schema, Subsystem: e.Subsystem, Dream: e.Dream, Type: e.Type, At: date(e.At)})
+	head, err := json.Marshal(envelope{
+		Schema:    e.Schema,
+		Subsystem: e.Subsystem,
+		Dream:     e.Dream,
+		Type:      e.Type,
+		At:        date(e.At),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("event %s: %w", e.ID, err)
 	}

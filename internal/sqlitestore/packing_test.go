@@ -28,8 +28,15 @@ const (
 func caught(content string) *dream.Fragment {
 	return &dream.Fragment{
 		Head: dream.Head{
-			ID: packingDream + "/onset/1.1", Agent: echo, Kind: dream.KindFragment, At: dawn, State: dream.Live, Taint: dream.FromDream,
-			Dream: packingDream, Phase: dream.Onset, Sources: []string{"lived"},
+			ID:      packingDream + "/onset/1.1",
+			Agent:   echo,
+			Kind:    dream.KindFragment,
+			At:      dawn,
+			State:   dream.Live,
+			Taint:   dream.FromDream,
+			Dream:   packingDream,
+			Phase:   dream.Onset,
+			Sources: []string{"lived"},
 		},
 		Content: content,
 		Verdict: dream.Verdict{Novelty: .3, Judge: "embedder"},
@@ -38,7 +45,14 @@ func caught(content string) *dream.Fragment {
 
 func walk() *dream.Episode {
 	return &dream.Episode{
-		Head:    dream.Head{ID: "lived", Agent: echo, Kind: dream.KindEpisode, At: dawn, State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    "lived",
+			Agent: echo,
+			Kind:  dream.KindEpisode,
+			At:    dawn,
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: "a pier",
 	}
 }

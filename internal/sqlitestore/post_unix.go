@@ -56,7 +56,14 @@ func newUnixBus(t *dispatcher) (*unixBus, error) {
 		return nil, errors.Join(err, unix.Close(out))
 	}
 	_ = unix.SetsockoptInt(out, unix.SOL_SOCKET, unix.SO_SNDBUF, roomForNotices)
-	p := &unixBus{dispatcher: t, folder: socketDir(t.path), out: out, notices: make(chan presence.WakeNotice, noticesWaiting), end: make(chan struct{}), full: map[string]bool{}}
+	p := &unixBus{
+		dispatcher: t,
+		folder:     socketDir(t.path),
+		out:        out,
+		notices:    make(chan presence.WakeNotice, noticesWaiting),
+		end:        make(chan struct{}),
+		full:       map[string]bool{},
+	}
 	p.served.Go(p.carry)
 	return p, nil
 }

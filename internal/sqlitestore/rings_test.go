@@ -13,7 +13,13 @@ import (
 
 func someNotice(i int) presence.WakeNotice {
 	at := time.Date(2026, 3, 1, 6, 0, 0, i, time.UTC)
-	return presence.WakeNotice{Agent: fmt.Sprint("agent-", i), Epoch: int64(i + 1), Cause: presence.Alarm, At: at, Raised: at.Add(1)}
+	return presence.WakeNotice{
+		Agent:  fmt.Sprint("agent-", i),
+		Epoch:  int64(i + 1),
+		Cause:  presence.Alarm,
+		At:     at,
+		Raised: at.Add(1),
+	}
 }
 
 func TestManyNoticesFitIntoFewDatagrams(t *testing.T) {

@@ -98,7 +98,14 @@ func (d tx) leases(agent string, now time.Time) ([]presence.Lease, error) {
 
 func (d tx) status(agent string, v presenceRow, now time.Time) (presence.Status, error) {
 	leases, err := d.leases(agent, now)
-	st := presence.Status{Epoch: v.epoch, Leases: leases, Lock: v.lock, Last: v.last, Recorded: v.told, Seen: v.seen}
+	st := presence.Status{
+		Epoch:    v.epoch,
+		Leases:   leases,
+		Lock:     v.lock,
+		Last:     v.last,
+		Recorded: v.told,
+		Seen:     v.seen,
+	}
 	st.Visited = v.visited
 	return st, err
 }

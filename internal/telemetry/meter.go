@@ -51,8 +51,12 @@ type Meter struct {
 func New(o Options) *Meter {
 	r := prometheus.NewRegistry()
 	m := &Meter{
-		registry: r, agents: o.Agents, sweep: fabric.Sweep{Log: o.Log}, handles: map[string]string{}, nights: map[string]*dreamTrace{},
-		store: prometheus.NewGauge(prometheus.GaugeOpts{Name: "oneiros_store_reachable", Help: "Whether the store answered this scrape: 1 or 0. At 0 the figures of events are those of the scrape before."}),
+		registry: r,
+		agents:   o.Agents,
+		sweep:    fabric.Sweep{Log: o.Log},
+		handles:  map[string]string{},
+		nights:   map[string]*dreamTrace{},
+		store:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "oneiros_store_reachable", Help: "Whether the store answered this scrape: 1 or 0. At 0 the figures of events are those of the scrape before."}),
 	}
 	m.figures = newFigures(r, o.Agents != nil)
 	m.archive = newArchive(r)

@@ -41,7 +41,13 @@ func setup(t *testing.T, agents ...string) *bundle {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	for _, agent := range agents {
-		require.NoError(t, s.PutAgent(t.Context(), dream.Agent{ID: "id-" + agent, Handle: agent, Zone: "UTC", Tier: dream.Core, Created: dusk}))
+		require.NoError(t, s.PutAgent(t.Context(), dream.Agent{
+			ID:      "id-" + agent,
+			Handle:  agent,
+			Zone:    "UTC",
+			Tier:    dream.Core,
+			Created: dusk,
+		}))
 	}
 	return &bundle{T: t, store: s}
 }
@@ -111,7 +117,15 @@ func oneDream(b *bundle, agent, id string) {
 		event.Spent{Tally: dream.Tally{Phase: dream.Onset, Calls: 9, Spent: 2_500}},
 		event.OnsetCompleted{Fragments: 2},
 		event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 3, Spent: 700}},
-		event.DreamInterrupted{Cause: "knock", Phase: dream.REM, Receipt: .5, Stop: 20, Preserve: 1.5, Switch: 8, Until: dusk.Add(24 * time.Hour)},
+		event.DreamInterrupted{
+			Cause:    "knock",
+			Phase:    dream.REM,
+			Receipt:  .5,
+			Stop:     20,
+			Preserve: 1.5,
+			Switch:   8,
+			Until:    dusk.Add(24 * time.Hour),
+		},
 		event.AgentAwake{Epoch: 1, Cause: "knock"},
 		event.DreamResumed{Stretch: 2, Phase: dream.REM},
 		event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 6, Spent: 1_000}},
@@ -177,8 +191,24 @@ func TestWordsThatAreNotKnownAreOther(t *testing.T) {
 		event.AlarmRaised{Feed: strange, Rule: strange, Kind: strange}, event.DreamInterrupted{Cause: strange, Phase: strange},
 		event.Spent{Tally: dream.Tally{Phase: strange, Calls: 1, Spent: 1}}, event.DreamEnded{Outcome: strange, Reason: strange},
 	)
-	unknown := event.Event{ID: "u", Agent: "id-echo", Schema: 2, Subsystem: "psyche", Type: strange, At: dusk, Data: []byte(`{}`)}
-	broken := event.Event{ID: "b", Agent: "id-echo", Schema: 1, Subsystem: event.Subsystem, Type: "Spent", At: dusk, Data: []byte(`{"tally": 3}`)}
+	unknown := event.Event{
+		ID:        "u",
+		Agent:     "id-echo",
+		Schema:    2,
+		Subsystem: "psyche",
+		Type:      strange,
+		At:        dusk,
+		Data:      []byte(`{}`),
+	}
+	broken := event.Event{
+		ID:        "b",
+		Agent:     "id-echo",
+		Schema:    1,
+		Subsystem: event.Subsystem,
+		Type:      "Spent",
+		At:        dusk,
+		Data:      []byte(`{"tally": 3}`),
+	}
 	_, err := b.store.Commit(t.Context(), memory.Write{Agent: "id-echo", Cause: "test", Events: []event.Event{unknown, broken}})
 	require.NoError(t, err)
 	text := scrape(t, m)

@@ -22,7 +22,14 @@ func TestTheServersFiguresCountWhatItAnswered(t *testing.T) {
 	m.Request("/v1/models", 401, time.Millisecond, 60)
 	m.Request("", 404, time.Millisecond, 10)
 	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, First: 3 * time.Millisecond, Woke: true})
-	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, First: time.Millisecond, Skipped: "budget", Broken: true, Late: true})
+	m.TurnBegins("/chat/completions")(telemetry.Turn{
+		Chat:    true,
+		Status:  200,
+		First:   time.Millisecond,
+		Skipped: "budget",
+		Broken:  true,
+		Late:    true,
+	})
 	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 429, Skipped: "a word nobody knows"})
 	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, ByWords: "budget"})
 	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, ByWords: "space", Skipped: "nothing"})

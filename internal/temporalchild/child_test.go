@@ -101,7 +101,13 @@ func TestAServerIsStartedReadAndStopped(t *testing.T) {
 	t.Parallel()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
-	c, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "ready", false), DB: "x.db", Port: 12, UIPort: -1, Log: log})
+	c, err := temporalchild.Start(t.Context(), temporalchild.Options{
+		Binary: player(t, "ready", false),
+		DB:     "x.db",
+		Port:   12,
+		UIPort: -1,
+		Log:    log,
+	})
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:7", c.Address)
 	require.Equal(t, "http://127.0.0.1:8", c.UI)

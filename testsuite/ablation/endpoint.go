@@ -94,7 +94,14 @@ func (e Endpoint) specs() (inference.Table, error) {
 	model, err := e.dreamer()
 	t := inference.Table{model.Name: model}
 	if e.EmbedURL != "" {
-		t[vecs] = inference.Spec{Name: vecs, Provider: "vectors", Wire: e.EmbedModel, Price: &budget.Price{}, Context: 512, Embeds: true}
+		t[vecs] = inference.Spec{
+			Name:     vecs,
+			Provider: "vectors",
+			Wire:     e.EmbedModel,
+			Price:    &budget.Price{},
+			Context:  512,
+			Embeds:   true,
+		}
 	}
 	for _, s := range localmodel.Specs() {
 		t[s.Name] = s
@@ -114,7 +121,14 @@ func (e Endpoint) cast(a Arm, table inference.Table) (inference.Switchboard, err
 	if err != nil {
 		return inference.Switchboard{}, err
 	}
-	gateway, err := openaigw.New(openaigw.Options{Name: "model", BaseURL: e.URL, APIKey: e.Key, Profile: profile, Catalog: table, UsageWait: usageWait})
+	gateway, err := openaigw.New(openaigw.Options{
+		Name:      "model",
+		BaseURL:   e.URL,
+		APIKey:    e.Key,
+		Profile:   profile,
+		Catalog:   table,
+		UsageWait: usageWait,
+	})
 	if err != nil {
 		return inference.Switchboard{}, err
 	}

@@ -19,7 +19,15 @@ func at(dice *rand.Rand) ablation.Idea {
 	for i := range v {
 		v[i] = float32(dice.NormFloat64())
 	}
-	return ablation.Idea{Phase: dream.Onset, Text: "t", Kept: true, Memory: .5, Surface: 1, Coherence: .8, Place: ablation.Place(v)}
+	return ablation.Idea{
+		Phase:     dream.Onset,
+		Text:      "t",
+		Kept:      true,
+		Memory:    .5,
+		Surface:   1,
+		Coherence: .8,
+		Place:     ablation.Place(v),
+	}
 }
 
 // honest dreams nights of four ideas for a cent each, from seeds.

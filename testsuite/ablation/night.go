@@ -43,7 +43,13 @@ func Knobs(a Arm) dream.Knobs {
 	// A phase without money makes no call: money is what ends a night where its arm does.
 	k.Shares = budget.Shares{Onset: 98, Integration: 1, Return: 1}
 	if a.Whole {
-		k.Shares = budget.Shares{Onset: 30, NREM: 30, REM: 38, Integration: 1, Return: 1}
+		k.Shares = budget.Shares{
+			Onset:       30,
+			NREM:        30,
+			REM:         38,
+			Integration: 1,
+			Return:      1,
+		}
 	}
 	k.BudgetFraction = float64(k.Shares.Onset+k.Shares.Return) / 100
 	return k
@@ -62,7 +68,13 @@ type Bench struct {
 // Dream dreams one night of the companion's sample life, from the same memories as every other.
 func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night, error) {
 	n := Night{Arm: a.Name, Seed: seed, Spent: map[dream.Phase]budget.Micros{}}
-	play := stage.Play{Store: b.Store, Address: b.Address, Namespace: b.Namespace, Queue: b.Queue, Knobs: Knobs(a)}
+	play := stage.Play{
+		Store:     b.Store,
+		Address:   b.Address,
+		Namespace: b.Namespace,
+		Queue:     b.Queue,
+		Knobs:     Knobs(a),
+	}
 	company, err := stage.Open(ctx, play, b.Client)
 	if err != nil {
 		return n, err
@@ -87,7 +99,13 @@ func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night,
 	}
 	defer w.Stop()
 	began, most := time.Now(), agent.Caps.Dream
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night, Budget: &most})
+	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{
+		Agent:  agent.Handle,
+		Tier:   dream.Hardened,
+		Seed:   &seed,
+		AsOf:   stage.Night,
+		Budget: &most,
+	})
 	if err != nil {
 		return n, err
 	}
@@ -139,7 +157,11 @@ func (n *Night) bill(ctx context.Context, c *stage.Company, id, embedder string)
 // read takes the night's ideas from the store and measures what can be measured of each alone.
 func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Switchboard, embedder, agent, id string) error {
 	items, err := c.Store.Find(ctx, memory.Query{
-		Agent: agent, Dream: id, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario}, States: dream.States, Order: memory.Oldest,
+		Agent:  agent,
+		Dream:  id,
+		Kinds:  []dream.Kind{dream.KindFragment, dream.KindScenario},
+		States: dream.States,
+		Order:  memory.Oldest,
 	})
 	if err != nil {
 		return err
@@ -168,7 +190,13 @@ func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Swi
 		if err != nil {
 			return err
 		}
-		near, err := c.Store.Near(ctx, memory.Near{Agent: agent, Space: placed.Space, V: placed.V[0], Limit: 1, Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}}})
+		near, err := c.Store.Near(ctx, memory.Near{
+			Agent:  agent,
+			Space:  placed.Space,
+			V:      placed.V[0],
+			Limit:  1,
+			Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}},
+		})
 		if err != nil {
 			return err
 		}
@@ -196,8 +224,19 @@ func tongue(ctx context.Context, c *stage.Company, agent string) (hypnagogia.Ton
 func NewHead(e Endpoint, about string, now time.Time) Head {
 	k := Knobs(Arms[0])
 	return Head{
-		Model: about, Embedder: cmp.Or(e.EmbedModel, "builtin/lexical"), Day: now.UTC().Format(time.DateOnly), In: e.Price.In, Out: e.Price.Out,
-		Judges: e.Judges, Cycles: k.Cycles, Partials: k.Partials, Tokens: k.PartialTokens, Temperature: [2]float64{k.InductionTemperature, k.TemperatureHigh}, MinP: k.MinP,
-		Scenarios: k.Branches, Characters: k.ShownCharacters, AgentState: sample.Diaries()[0].Agent.Handle,
+		Model:       about,
+		Embedder:    cmp.Or(e.EmbedModel, "builtin/lexical"),
+		Day:         now.UTC().Format(time.DateOnly),
+		In:          e.Price.In,
+		Out:         e.Price.Out,
+		Judges:      e.Judges,
+		Cycles:      k.Cycles,
+		Partials:    k.Partials,
+		Tokens:      k.PartialTokens,
+		Temperature: [2]float64{k.InductionTemperature, k.TemperatureHigh},
+		MinP:        k.MinP,
+		Scenarios:   k.Branches,
+		Characters:  k.ShownCharacters,
+		AgentState:  sample.Diaries()[0].Agent.Handle,
 	}
 }

@@ -74,7 +74,11 @@ func TestTheArmsAreDreamt(t *testing.T) {
 			defer cancel()
 			server := temporal.Shared(t)
 			night, err := ablation.Dream(ctx, e, arm, seed, ablation.Bench{
-				Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue, Client: server.Dial(t), Store: filepath.Join(t.TempDir(), "memory.db"),
+				Address:   server.Address,
+				Namespace: server.Namespace,
+				Queue:     server.TaskQueue,
+				Client:    server.Dial(t),
+				Store:     filepath.Join(t.TempDir(), "memory.db"),
 			})
 			require.NoError(t, err)
 			require.NotZero(t, night.Money(), "%s: %s", night.Outcome, night.Reason)

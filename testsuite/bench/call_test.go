@@ -94,7 +94,11 @@ func asked() inference.Request {
 
 func charge(n int) purse.Charge {
 	return purse.Charge{
-		Step: fmt.Sprintf("dream/bench/%04d/onset/step", n), Agent: "bench", Dream: fmt.Sprintf("dream/bench/%04d", n/27), Phase: "onset", Day: "2026-10-19",
+		Step:  fmt.Sprintf("dream/bench/%04d/onset/step", n),
+		Agent: "bench",
+		Dream: fmt.Sprintf("dream/bench/%04d", n/27),
+		Phase: "onset",
+		Day:   "2026-10-19",
 		Accounts: []budget.Account{
 			{Scope: fmt.Sprintf("phase:%d", n/27), Limit: budget.Dollar},
 			{Scope: fmt.Sprintf("dream:%d", n/27), Limit: budget.Dollar},

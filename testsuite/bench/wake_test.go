@@ -75,21 +75,87 @@ func BenchmarkWake(b *testing.B) {
 		scenario
 	}{
 		{"embedded/one-of-1", scenario{dreaming: 1, connecting: 1, wakes: 200, each: token}},
-		{"embedded/one-of-20", scenario{dreaming: 20, connecting: 1, wakes: 400, each: token, limit: promisedMost}},
-		{"embedded/one-of-20-without-bell", scenario{dreaming: 20, connecting: 1, wakes: 200, each: token, deaf: true}},
-		{"embedded/100-dreaming-16-knocking", scenario{dreaming: 100, connecting: 16, wakes: 480, each: token, stay: paced, limit: promisedMost}},
+		{"embedded/one-of-20", scenario{
+			dreaming:   20,
+			connecting: 1,
+			wakes:      400,
+			each:       token,
+			limit:      promisedMost,
+		}},
+		{"embedded/one-of-20-without-bell", scenario{
+			dreaming:   20,
+			connecting: 1,
+			wakes:      200,
+			each:       token,
+			deaf:       true,
+		}},
+		{"embedded/100-dreaming-16-knocking", scenario{
+			dreaming:   100,
+			connecting: 16,
+			wakes:      480,
+			each:       token,
+			stay:       paced,
+			limit:      promisedMost,
+		}},
 		{"embedded/100-dreaming-16-knocking-saturated", scenario{dreaming: 100, connecting: 16, wakes: 800, each: token}},
 		{"embedded/20-at-once", scenario{dreaming: 20, wakes: 10, each: token}},
 		{"embedded/100-at-once", scenario{dreaming: 100, wakes: 4, each: token}},
 		{"embedded/100-at-once-without-bell", scenario{dreaming: 100, wakes: 2, each: token, deaf: true}},
-		{"embedded/1000-at-once", scenario{dreaming: 1000, wakes: 1, each: slow, long: 3000, limit: thousandMost}},
-		{"redis/one-of-1", scenario{redis: true, dreaming: 1, connecting: 1, wakes: 200, each: token}},
-		{"redis/one-of-20", scenario{redis: true, dreaming: 20, connecting: 1, wakes: 400, each: token, limit: promisedMost}},
-		{"redis/one-of-20-fsync-always", scenario{redis: true, fsync: "always", dreaming: 20, connecting: 1, wakes: 400, each: token}},
-		{"redis/100-dreaming-16-knocking", scenario{redis: true, dreaming: 100, connecting: 16, wakes: 480, each: token, stay: paced, limit: promisedMost}},
-		{"redis/100-dreaming-16-knocking-saturated", scenario{redis: true, dreaming: 100, connecting: 16, wakes: 800, each: token}},
+		{"embedded/1000-at-once", scenario{
+			dreaming: 1000,
+			wakes:    1,
+			each:     slow,
+			long:     3000,
+			limit:    thousandMost,
+		}},
+		{"redis/one-of-1", scenario{
+			redis:      true,
+			dreaming:   1,
+			connecting: 1,
+			wakes:      200,
+			each:       token,
+		}},
+		{"redis/one-of-20", scenario{
+			redis:      true,
+			dreaming:   20,
+			connecting: 1,
+			wakes:      400,
+			each:       token,
+			limit:      promisedMost,
+		}},
+		{"redis/one-of-20-fsync-always", scenario{
+			redis:      true,
+			fsync:      "always",
+			dreaming:   20,
+			connecting: 1,
+			wakes:      400,
+			each:       token,
+		}},
+		{"redis/100-dreaming-16-knocking", scenario{
+			redis:      true,
+			dreaming:   100,
+			connecting: 16,
+			wakes:      480,
+			each:       token,
+			stay:       paced,
+			limit:      promisedMost,
+		}},
+		{"redis/100-dreaming-16-knocking-saturated", scenario{
+			redis:      true,
+			dreaming:   100,
+			connecting: 16,
+			wakes:      800,
+			each:       token,
+		}},
 		{"redis/100-at-once", scenario{redis: true, dreaming: 100, wakes: 4, each: token}},
-		{"redis/1000-at-once", scenario{redis: true, dreaming: 1000, wakes: 1, each: slow, long: 3000, limit: thousandMost}},
+		{"redis/1000-at-once", scenario{
+			redis:    true,
+			dreaming: 1000,
+			wakes:    1,
+			each:     slow,
+			long:     3000,
+			limit:    thousandMost,
+		}},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			room := newBedroom(b, row.scenario)
@@ -115,9 +181,18 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 	}
 	upstream := openBilledServer(b, tariff{Each: s.each, AtLeast: k.AnswerTokens})
 	play := stage.Play{
-		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
-		Provider: upstream.URL, Model: "script", Knobs: k, Activities: 16 + 4*s.dreaming, Cache: 100 + 3*s.dreaming, Deaf: s.deaf,
-		Settings: workflows.Settings{WakeLock: time.Microsecond, ClientTimeout: time.Hour, ResumeAfter: time.Hour}, ResumeTTL: time.Hour,
+		Store:      filepath.Join(b.TempDir(), "memory.db"),
+		Address:    server.Address,
+		Namespace:  server.Namespace,
+		Queue:      "bench",
+		Provider:   upstream.URL,
+		Model:      "script",
+		Knobs:      k,
+		Activities: 16 + 4*s.dreaming,
+		Cache:      100 + 3*s.dreaming,
+		Deaf:       s.deaf,
+		Settings:   workflows.Settings{WakeLock: time.Microsecond, ClientTimeout: time.Hour, ResumeAfter: time.Hour},
+		ResumeTTL:  time.Hour,
 	}
 	if s.redis {
 		fsync := s.fsync
@@ -154,12 +229,27 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 func sleeper(b *testing.B, company *stage.Company, i int) dream.Agent {
 	b.Helper()
 	name := fmt.Sprintf("sleeper-%04d", i)
-	agent := dream.Agent{ID: "id-" + name, Handle: name, Persona: "a sleeper", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: stage.Night}
+	agent := dream.Agent{
+		ID:      "id-" + name,
+		Handle:  name,
+		Persona: "a sleeper",
+		Zone:    "UTC",
+		Tier:    dream.Hardened,
+		Caps:    dream.DefaultCaps,
+		Created: stage.Night,
+	}
 	require.NoError(b, company.Store.PutAgent(context.Background(), agent))
 	w := memory.Write{Agent: agent.ID, Cause: "bench"}
 	for n := range 12 {
 		e := &dream.Episode{
-			Head:    dream.Head{ID: fmt.Sprintf("%s-%d", name, n), Agent: agent.ID, Kind: dream.KindEpisode, At: stage.Night.Add(-time.Duration(n+1) * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+			Head: dream.Head{
+				ID:    fmt.Sprintf("%s-%d", name, n),
+				Agent: agent.ID,
+				Kind:  dream.KindEpisode,
+				At:    stage.Night.Add(-time.Duration(n+1) * time.Hour),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
 			Content: fmt.Sprintf("On evening %d the keeper counted %d lanterns and wrote the number down.", n, n*7%5), Salience: .5, Surprise: float64(n%4) / 4,
 		}
 		w.Add = append(w.Add, e)
@@ -374,7 +464,13 @@ func (r *bedroom) leave(ctx context.Context, i int) error {
 func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
 	began := time.Now()
 	woken, err := r.company.Starter.Wake(ctx, starter.Connection{Agent: r.agents[i].Handle, Client: "guest"})
-	w := wake{a: -1, b: -1, c: since(began), d: -1, degraded: woken.Degraded != ""}
+	w := wake{
+		a:        -1,
+		b:        -1,
+		c:        since(began),
+		d:        -1,
+		degraded: woken.Degraded != "",
+	}
 	if err != nil {
 		return w, err
 	}

@@ -168,7 +168,13 @@ func open(b *testing.B, k dream.Knobs) *theatre {
 	ready, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(b, err)
 	require.Equal(b, "ready\n", ready)
-	return &theatre{server: server, upstream: upstream, company: company, worker: worker, agent: agent}
+	return &theatre{
+		server:   server,
+		upstream: upstream,
+		company:  company,
+		worker:   worker,
+		agent:    agent,
+	}
 }
 
 // cpu is what a process has used so far, user and system, in milliseconds (Linux: clock ticks of 10 ms).

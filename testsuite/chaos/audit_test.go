@@ -23,31 +23,75 @@ import (
 func flawless() chaos.Evidence {
 	id, ended := "dream/echo/0001", time.Date(2026, 10, 19, 23, 0, 0, 0, time.UTC)
 	spec := activities.Spec{
-		Dream: id, Agent: "a", Handle: "echo", Day: "2026-10-19", Budget: 1000, Knobs: dream.DefaultKnobs(),
+		Dream:    id,
+		Agent:    "a",
+		Handle:   "echo",
+		Day:      "2026-10-19",
+		Budget:   1000,
+		Knobs:    dream.DefaultKnobs(),
 		Accounts: []budget.Account{{Scope: "dream:" + id, Limit: 1000}, {Scope: "day:a/2026-10-19", Limit: 2000}},
 	}
 	accounts := append([]budget.Account{{Scope: "phase:" + id + "/onset", Limit: 100}}, spec.Accounts...)
 	row := func(activity string, attempt int, state purse.State, counted budget.Micros) purse.Row {
 		return purse.Row{
-			Ask:     purse.Ask{Step: id + "/onset/" + activity, Agent: "a", Dream: id, Phase: "onset", Accounts: accounts},
-			Attempt: attempt, Reserved: 60, Counted: counted, State: state, Ended: ended, Latest: attempt,
+			Ask: purse.Ask{
+				Step:     id + "/onset/" + activity,
+				Agent:    "a",
+				Dream:    id,
+				Phase:    "onset",
+				Accounts: accounts,
+			},
+			Attempt:  attempt,
+			Reserved: 60,
+			Counted:  counted,
+			State:    state,
+			Ended:    ended,
+			Latest:   attempt,
 		}
 	}
 	call := func(n int, activity string, cost budget.Micros) provider.Call {
-		return provider.Call{Number: n, Key: id + "/onset/" + activity, Cost: cost, Charged: true, Completed: true}
+		return provider.Call{
+			Number:    n,
+			Key:       id + "/onset/" + activity,
+			Cost:      cost,
+			Charged:   true,
+			Completed: true,
+		}
 	}
 	record := &dream.Record{
-		Head: dream.Head{ID: id, Agent: "a", Dream: id}, Outcome: dream.Completed, Ended: ended, Spent: 70, Run: "r",
+		Head:    dream.Head{ID: id, Agent: "a", Dream: id},
+		Outcome: dream.Completed,
+		Ended:   ended,
+		Spent:   70,
+		Run:     "r",
 	}
 	log := []event.Event{
-		{ID: "1", Seq: 1, Agent: "a", Dream: id, Type: "DreamStarted", Data: json.RawMessage("{}")},
-		{ID: "2", Seq: 2, Agent: "a", Dream: id, Type: "DreamEnded", Data: json.RawMessage("{}")},
+		{
+			ID:    "1",
+			Seq:   1,
+			Agent: "a",
+			Dream: id,
+			Type:  "DreamStarted",
+			Data:  json.RawMessage("{}"),
+		},
+		{
+			ID:    "2",
+			Seq:   2,
+			Agent: "a",
+			Dream: id,
+			Type:  "DreamEnded",
+			Data:  json.RawMessage("{}"),
+		},
 	}
 	e := chaos.Evidence{
 		Book: provider.Book{Calls: []provider.Call{call(1, "1/partial-1#1", 10), call(2, "1/partial-2#1", 12)}},
 		Rows: []purse.Row{row("1/partial-1", 1, purse.Settled, 10), row("1/partial-2", 1, purse.Lost, 60)},
 		Dreams: []chaos.Dream{{
-			Record: record, Begun: true, Closed: true, Spec: spec, Result: &workflows.Result{Dream: id, Outcome: dream.Completed, Spent: 70},
+			Record: record,
+			Begun:  true,
+			Closed: true,
+			Spec:   spec,
+			Result: &workflows.Result{Dream: id, Outcome: dream.Completed, Spent: 70},
 		}},
 		Events:     map[string][]event.Event{"a": log},
 		Balances:   map[string]purse.Balance{},

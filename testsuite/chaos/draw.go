@@ -69,7 +69,13 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	k.Loosening = draw(dice, dream.Auto, dream.Auto, dream.Verbalised, dream.TwoPhase)
 	k.RemRounds = dice.IntN(4)
 	if sort := lane % sorts; sort != tightDream || dice.IntN(2) == 0 { // shares that let an onset have what it wants
-		k.Shares, k.BudgetFraction = budget.Shares{Onset: 60, NREM: 15, REM: 15, Integration: 5, Return: 5}, .65
+		k.Shares, k.BudgetFraction = budget.Shares{
+			Onset:       60,
+			NREM:        15,
+			REM:         15,
+			Integration: 5,
+			Return:      5,
+		}, .65
 	}
 	switch lane % sorts {
 	case tightDay:

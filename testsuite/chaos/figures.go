@@ -44,9 +44,21 @@ type Figures struct {
 
 func (p *performance) figures(e Evidence) Figures {
 	f := Figures{
-		Seed: p.run.Seed, Outcomes: map[dream.Outcome]int{}, Caps: map[string]int{}, Kills: p.crew.Killed(), Calls: len(e.Book.Calls),
-		Faults: map[provider.Fault]int{}, States: map[purse.State]int{}, Billed: e.Book.Total, Samples: p.samples, Fair: p.fair,
-		Ways: map[dream.Loosening]int{}, Judged: map[string]int{}, Asked: p.guard.Asked(), Barred: map[string]int{}, Imagined: map[dream.Operation]int{},
+		Seed:     p.run.Seed,
+		Outcomes: map[dream.Outcome]int{},
+		Caps:     map[string]int{},
+		Kills:    p.crew.Killed(),
+		Calls:    len(e.Book.Calls),
+		Faults:   map[provider.Fault]int{},
+		States:   map[purse.State]int{},
+		Billed:   e.Book.Total,
+		Samples:  p.samples,
+		Fair:     p.fair,
+		Ways:     map[dream.Loosening]int{},
+		Judged:   map[string]int{},
+		Asked:    p.guard.Asked(),
+		Barred:   map[string]int{},
+		Imagined: map[dream.Operation]int{},
 	}
 	for _, fragment := range e.Fragments {
 		if flag, barred := fragment.Barred(); barred {

@@ -27,7 +27,13 @@ func ReadKey(key string) (Call, bool) {
 	if !numbered || err != nil || len(parts) < 5 {
 		return Call{}, false
 	}
-	return Call{Dream: strings.Join(parts[:3], "/"), Phase: dream.Phase(parts[3]), Step: step, Activity: parts[4], Attempt: attempt}, true
+	return Call{
+		Dream:    strings.Join(parts[:3], "/"),
+		Phase:    dream.Phase(parts[3]),
+		Step:     step,
+		Activity: parts[4],
+		Attempt:  attempt,
+	}, true
 }
 
 // IsPartial says whether a call is a partial completion of a Dali cycle.

@@ -18,7 +18,14 @@ func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	defer cancel()
-	run := chaos.Run{Seed: seed, Dreams: 24, AtOnce: 8, Workers: 3, Share: .12, Kill: 50}
+	run := chaos.Run{
+		Seed:    seed,
+		Dreams:  24,
+		AtOnce:  8,
+		Workers: 3,
+		Share:   .12,
+		Kill:    50,
+	}
 	if full {
 		run.Dreams, run.AtOnce = 200, 16
 	}
@@ -48,7 +55,13 @@ func TestMoneyProofTurnsRedWithoutReservations(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	run := chaos.Run{Seed: seed, Dreams: 8, AtOnce: 4, Workers: 2, Edit: func(p *stage.Play) { p.NoReserve = true }}
+	run := chaos.Run{
+		Seed:    seed,
+		Dreams:  8,
+		AtOnce:  4,
+		Workers: 2,
+		Edit:    func(p *stage.Play) { p.NoReserve = true },
+	}
 	evidence, figures, err := run.Perform(ctx, t)
 	t.Log("\n" + figures.String())
 	require.NoError(t, err)
@@ -61,7 +74,13 @@ func TestMoneyProofTurnsRedWhenSettlementsAreDoubled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	run := chaos.Run{Seed: seed, Dreams: 4, AtOnce: 4, Workers: 2, Edit: func(p *stage.Play) { p.Doubled = true }}
+	run := chaos.Run{
+		Seed:    seed,
+		Dreams:  4,
+		AtOnce:  4,
+		Workers: 2,
+		Edit:    func(p *stage.Play) { p.Doubled = true },
+	}
 	evidence, figures, err := run.Perform(ctx, t)
 	t.Log("\n" + figures.String())
 	require.NoError(t, err)

@@ -60,7 +60,13 @@ func TestASpentOnsetFallsThroughToReplay(t *testing.T) {
 	s := set(t, false, nil, nil)
 	agent := s.hire()
 	n, small := seed, budget.Dollar*3/100
-	begun, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night, Budget: &small})
+	begun, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{
+		Agent:  agent.Handle,
+		Tier:   dream.Hardened,
+		Seed:   &n,
+		AsOf:   stage.Night,
+		Budget: &small,
+	})
 	require.NoError(t, err)
 	result := s.result(begun.Dream)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
@@ -74,7 +80,13 @@ func TestASpentOnsetFallsThroughToReplay(t *testing.T) {
 func TestAnAgentWithoutMemoriesDreamsEmptyAndPaysNothing(t *testing.T) {
 	t.Parallel()
 	s := set(t, false, nil, nil)
-	agent := dream.Agent{ID: "id-blank", Handle: "blank", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps}
+	agent := dream.Agent{
+		ID:     "id-blank",
+		Handle: "blank",
+		Zone:   "UTC",
+		Tier:   dream.Hardened,
+		Caps:   dream.DefaultCaps,
+	}
 	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
 	result := s.result(s.begin(agent).Dream)
 	require.Equal(t, dream.Empty, result.Outcome)

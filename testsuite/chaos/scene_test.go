@@ -49,7 +49,11 @@ func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play),
 	}
 	var err error
 	s.upstream, err = provider.Start(provider.Options{
-		Seed: seed, First: 5 * time.Millisecond, Each: token, RetryAfter: 100 * time.Millisecond, Plan: s.moments.Plan(plan),
+		Seed:       seed,
+		First:      5 * time.Millisecond,
+		Each:       token,
+		RetryAfter: 100 * time.Millisecond,
+		Plan:       s.moments.Plan(plan),
 	})
 	require.NoError(t, err)
 	t.Cleanup(s.upstream.Close)

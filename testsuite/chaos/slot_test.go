@@ -160,7 +160,13 @@ func TestWhatAActivityReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *t
 	require.Equal(t, 1, buried)
 
 	ledger := s.company.Store.Ledger()
-	_, err = ledger.Reserve(s.ctx, purse.Ask{Step: id + "/nrem/backward", Agent: agent.ID, Dream: id, Phase: "nrem", Amount: 7})
+	_, err = ledger.Reserve(s.ctx, purse.Ask{
+		Step:   id + "/nrem/backward",
+		Agent:  agent.ID,
+		Dream:  id,
+		Phase:  "nrem",
+		Amount: 7,
+	})
 	require.NoError(t, err, "a deed that outlived its workflow asks, and dies")
 	buried, err = workers.Reconcile(s.ctx, s.company.Ports, agentStates)
 	require.NoError(t, err)

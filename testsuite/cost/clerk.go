@@ -46,12 +46,29 @@ func Specs(with ...Class) inference.Table {
 	t := inference.Table{}
 	for _, c := range with {
 		t["scripted/"+c.Name] = inference.Spec{
-			Name: "scripted/" + c.Name, Provider: "scripted", Wire: c.Name, Price: &c.Price, Context: 128_000, Tokenizer: Tokenizer,
-			JSON: inference.JSONSchema, Stop: true, Judges: true, MaxTemperature: 2, MinP: true, TopP: true, Seed: true,
+			Name:           "scripted/" + c.Name,
+			Provider:       "scripted",
+			Wire:           c.Name,
+			Price:          &c.Price,
+			Context:        128_000,
+			Tokenizer:      Tokenizer,
+			JSON:           inference.JSONSchema,
+			Stop:           true,
+			Judges:         true,
+			MaxTemperature: 2,
+			MinP:           true,
+			TopP:           true,
+			Seed:           true,
 		}
 	}
 	t["scripted/vectors"] = inference.Spec{
-		Name: "scripted/vectors", Provider: "scripted", Wire: "vectors", Price: &embedding, Context: 8_000, Tokenizer: Tokenizer, Embeds: true,
+		Name:      "scripted/vectors",
+		Provider:  "scripted",
+		Wire:      "vectors",
+		Price:     &embedding,
+		Context:   8_000,
+		Tokenizer: Tokenizer,
+		Embeds:    true,
 	}
 	return t
 }

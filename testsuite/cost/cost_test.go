@@ -190,7 +190,13 @@ func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length,
 	agent.Caps = dream.Caps{Dream: amount, Day: 1000 * budget.Dollar, Month: 1000 * budget.Dollar}
 	require.NoError(t, company.Store.PutAgent(ctx, agent))
 	seed := uint64(11)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Tier: tier, Seed: &seed, AsOf: stage.Night, Budget: &amount})
+	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{
+		Agent:  agent.Handle,
+		Tier:   tier,
+		Seed:   &seed,
+		AsOf:   stage.Night,
+		Budget: &amount,
+	})
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)

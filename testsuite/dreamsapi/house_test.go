@@ -67,7 +67,13 @@ func open(t *testing.T, o provider.Options) *deployment {
 	w, err := company.Work()
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
-	h := &deployment{Company: company, t: t, ctx: ctx, upstream: upstream, secret: map[access.Role]string{}}
+	h := &deployment{
+		Company:  company,
+		t:        t,
+		ctx:      ctx,
+		upstream: upstream,
+		secret:   map[access.Role]string{},
+	}
 	h.agent, err = company.Hire(ctx, 1, "sleeper")
 	require.NoError(t, err)
 	h.listen()
@@ -85,7 +91,11 @@ func (h *deployment) listen() {
 		h.secret[role] = secret
 	}
 	face := &dreamhttp.Face{Dreams: &psyche.Dreams{
-		Memory: h.Store, Events: h.Store, Carries: h.Starter.ForDreams(), Now: time.Now, Digest: journal.DigestMessage,
+		Memory:  h.Store,
+		Events:  h.Store,
+		Carries: h.Starter.ForDreams(),
+		Now:     time.Now,
+		Digest:  journal.DigestMessage,
 	}}
 	app, err := front.New(front.Options{Routes: face.Routes(), Keys: keys})
 	require.NoError(h.t, err)
@@ -111,7 +121,13 @@ func (h *deployment) do(role access.Role, method, path, body string, header ...s
 	require.NoError(h.t, err)
 	d, err := published()
 	require.NoError(h.t, err)
-	require.NoError(h.t, d.Holds(described.Answer{Method: method, Path: req.URL.EscapedPath(), Status: resp.StatusCode, Header: resp.Header, Body: text}))
+	require.NoError(h.t, d.Holds(described.Answer{
+		Method: method,
+		Path:   req.URL.EscapedPath(),
+		Status: resp.StatusCode,
+		Header: resp.Header,
+		Body:   text,
+	}))
 	return resp, text
 }
 

@@ -26,7 +26,14 @@ func (h *deployment) line(v any, args ...string) {
 	app := &console.App{
 		In: strings.NewReader(""), Out: &out, Err: &complaints, Now: time.Now,
 		Open: func(context.Context) (*console.Deployment, error) {
-			return &console.Deployment{Store: h.Store, Events: h.Store, Wakes: h.Store, Feeds: h.Store, Ledger: h.Store.Ledger(), Catalog: h.Starter.Catalog}, nil
+			return &console.Deployment{
+				Store:   h.Store,
+				Events:  h.Store,
+				Wakes:   h.Store,
+				Feeds:   h.Store,
+				Ledger:  h.Store.Ledger(),
+				Catalog: h.Starter.Catalog,
+			}, nil
 		},
 	}
 	require.Equal(h.t, console.OK, console.Run(h.ctx, app, append(args, "--json", "--agent", h.agent.Handle)), complaints.String())

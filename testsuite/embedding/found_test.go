@@ -64,7 +64,13 @@ func wired(t *testing.T, m *localmodel.Model) inference.Model {
 	require.NoError(t, err)
 	gateway, err := openaigw.New(openaigw.Options{
 		Name: "house", BaseURL: server.URL + "/v1", Profile: profile,
-		Catalog: inference.Table{"house/minilm": {Name: "house/minilm", Provider: "house", Wire: "minilm", Price: &budget.Price{}, Embeds: true}},
+		Catalog: inference.Table{"house/minilm": {
+			Name:     "house/minilm",
+			Provider: "house",
+			Wire:     "minilm",
+			Price:    &budget.Price{},
+			Embeds:   true,
+		}},
 	})
 	require.NoError(t, err)
 	return gateway

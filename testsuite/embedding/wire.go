@@ -57,7 +57,13 @@ func Serve(dir string) (*Served, error) {
 	}
 	gateway, err := openaigw.New(openaigw.Options{
 		Name: "wire", BaseURL: server.URL + "/v1", Profile: profile,
-		Catalog: inference.Table{name: {Name: name, Provider: "wire", Wire: "encoder", Price: &budget.Price{}, Embeds: true}},
+		Catalog: inference.Table{name: {
+			Name:     name,
+			Provider: "wire",
+			Wire:     "encoder",
+			Price:    &budget.Price{},
+			Embeds:   true,
+		}},
 	})
 	return &Served{Model: gateway, Name: name, Close: server.Close}, err
 }

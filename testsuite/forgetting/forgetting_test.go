@@ -190,7 +190,14 @@ func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *deploy
 	h.company, err = stage.Open(t.Context(), play, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.company.Close()) })
-	h.agent = dream.Agent{ID: "ag_echo", Handle: "echo", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: stage.Night}
+	h.agent = dream.Agent{
+		ID:      "ag_echo",
+		Handle:  "echo",
+		Zone:    "UTC",
+		Tier:    dream.Hardened,
+		Caps:    dream.DefaultCaps,
+		Created: stage.Night,
+	}
 	h.cast("builtin/associative")
 	return h
 }
@@ -225,7 +232,12 @@ func (h *deployment) imports(format importer.Format, name, body string) {
 	h.Helper()
 	file := importer.File{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }}
 	report, err := importer.Import(h.Context(), h.company.Store, h.agent, []importer.File{file}, importer.Options{
-		Format: format, Strict: true, Now: stage.Night, Embed: lexical, HalfLife: 60 * 24 * time.Hour, FadeBelow: .2,
+		Format:    format,
+		Strict:    true,
+		Now:       stage.Night,
+		Embed:     lexical,
+		HalfLife:  60 * 24 * time.Hour,
+		FadeBelow: .2,
 	})
 	require.NoError(h, err)
 	require.Positive(h, report.Added)
@@ -277,8 +289,14 @@ func (h *deployment) derive() {
 	for _, e := range memory.As[*dream.Episode](items) {
 		w.Add = append(w.Add, &dream.Semantic{
 			Head: dream.Head{
-				ID: "se_of_" + e.ID, Agent: e.Agent, Kind: dream.KindSemantic, At: e.At, State: dream.Live, Taint: e.Taint,
-				Sources: []string{e.ID}, Derived: []string{"content"},
+				ID:      "se_of_" + e.ID,
+				Agent:   e.Agent,
+				Kind:    dream.KindSemantic,
+				At:      e.At,
+				State:   dream.Live,
+				Taint:   e.Taint,
+				Sources: []string{e.ID},
+				Derived: []string{"content"},
 			},
 			Content: "It is known: " + e.Content, Strength: .9,
 		})
@@ -305,7 +323,13 @@ func (h *deployment) being() *psyche.Being {
 	talks, ok := h.company.Store.(memory.Talks) // what is put before the model is kept there
 	require.True(h, ok)
 	return psyche.New(
-		psyche.Ports{Memory: h.company.Store, Talks: talks, Relay: h.asked, Dreams: awake{}, Guard: h.company.Ports.Guard},
+		psyche.Ports{
+			Memory: h.company.Store,
+			Talks:  talks,
+			Relay:  h.asked,
+			Dreams: awake{},
+			Guard:  h.company.Ports.Guard,
+		},
 		psyche.Options{
 			Talker: "scripted/script", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical}, Within: time.Minute,
 			FleetDay: budget.Unlimited,
@@ -317,8 +341,12 @@ func (h *deployment) chat(b *psyche.Being, who psyche.Caller, conversation, text
 	body, err := json.Marshal(map[string]any{"model": "echo", "messages": []any{map[string]string{"role": "user", "content": text}}})
 	require.NoError(h, err)
 	reply, err := b.Chat(h.Context(), psyche.Turn{
-		Caller: who, Agent: "echo", Conversation: conversation, Path: "/chat/completions", Body: body,
-		Header: http.Header{"Content-Type": {"application/json"}},
+		Caller:       who,
+		Agent:        "echo",
+		Conversation: conversation,
+		Path:         "/chat/completions",
+		Body:         body,
+		Header:       http.Header{"Content-Type": {"application/json"}},
 	})
 	require.NoError(h, err)
 	_, err = io.Copy(io.Discard, reply.Body)

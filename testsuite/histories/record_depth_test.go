@@ -26,7 +26,14 @@ func TestRecordNightsByDepth(t *testing.T) {
 		w := memory.Write{Agent: agent.ID, Cause: "import"}
 		for i := range hypnagogia.SoundedEpisodes {
 			w.Add = append(w.Add, &dream.Episode{
-				Head:    dream.Head{ID: fmt.Sprintf("fresh-%d", i), Agent: agent.ID, Kind: dream.KindEpisode, At: stage.Night.Add(-time.Duration(i+1) * time.Second), State: dream.Live, Taint: dream.FromTool},
+				Head: dream.Head{
+					ID:    fmt.Sprintf("fresh-%d", i),
+					Agent: agent.ID,
+					Kind:  dream.KindEpisode,
+					At:    stage.Night.Add(-time.Duration(i+1) * time.Second),
+					State: dream.Live,
+					Taint: dream.FromTool,
+				},
 				Content: fmt.Sprintf("reading %d of the quay", i), Surprise: c.surprise,
 			})
 		}

@@ -83,7 +83,13 @@ func newEarlyScene(t *testing.T, events int) *scene {
 	company, err := stage.Open(ctx, play, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	return &scene{t: t, ctx: ctx, folder: folder, company: company, upstream: upstream}
+	return &scene{
+		t:        t,
+		ctx:      ctx,
+		folder:   folder,
+		company:  company,
+		upstream: upstream,
+	}
 }
 
 func (s *scene) saveRun(workflow, run, name string) {

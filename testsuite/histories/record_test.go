@@ -60,7 +60,13 @@ func newScene(t *testing.T, o provider.Options, edit func(*stage.Play)) *scene {
 	company, err := stage.Open(ctx, play, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	return &scene{t: t, ctx: ctx, folder: folder, company: company, upstream: upstream}
+	return &scene{
+		t:        t,
+		ctx:      ctx,
+		folder:   folder,
+		company:  company,
+		upstream: upstream,
+	}
 }
 
 func (s *scene) work() *scene {

@@ -41,7 +41,13 @@ func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 	until(func(l workflows.AgentState) bool {
 		return l.Dreams == 1 && l.State == workflows.Sleeping && l.Triggering.Last.Kind == activities.OnUrgency
 	})
-	fire := activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: time.Now(), Key: "recorded", Why: "1 new episode"}
+	fire := activities.Fire{
+		Trigger: "full",
+		Kind:    dream.OnEpisodes,
+		At:      time.Now(),
+		Key:     "recorded",
+		Why:     "1 new episode",
+	}
 	require.NoError(t, s.company.Starter.Call(s.ctx, agent, fire))
 	until(func(l workflows.AgentState) bool { return l.Triggering.Pending != nil })
 	require.NoError(t, s.company.Starter.Call(s.ctx, agent, activities.Fire{Trigger: "manual", Kind: dream.OnRequest, At: time.Now(), Why: "a person asked"}))

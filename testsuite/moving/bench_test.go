@@ -89,7 +89,14 @@ func furnish(t testing.TB, s memory.Store, n, dim int) {
 				v[j] = float32(i*31+j*17%97) / 1000
 			}
 			w.Add = append(w.Add, &dream.Episode{
-				Head:    dream.Head{ID: id, Agent: "echo", Kind: dream.KindEpisode, At: noon.Add(time.Duration(i) * time.Minute), State: dream.Live, Taint: dream.FromHuman},
+				Head: dream.Head{
+					ID:    id,
+					Agent: "echo",
+					Kind:  dream.KindEpisode,
+					At:    noon.Add(time.Duration(i) * time.Minute),
+					State: dream.Live,
+					Taint: dream.FromHuman,
+				},
 				Content: fmt.Sprintf("memory %d: %0200d", i, i), Context: "by the sea", Salience: float64(i%100) / 100, Session: fmt.Sprint("session ", i/40),
 			})
 			w.Vectors = append(w.Vectors, memory.Vector{Item: id, Space: "bench/1/384", V: v})

@@ -97,7 +97,13 @@ const echo, night = "agent-echo", "dream/echo/0001"
 func lead(t *testing.T, s kept) {
 	t.Helper()
 	ctx := t.Context()
-	require.NoError(t, s.PutAgent(ctx, dream.Agent{ID: echo, Handle: "echo", Zone: "UTC", Tier: dream.Core, Feed: "tides"}))
+	require.NoError(t, s.PutAgent(ctx, dream.Agent{
+		ID:     echo,
+		Handle: "echo",
+		Zone:   "UTC",
+		Tier:   dream.Core,
+		Feed:   "tides",
+	}))
 	require.NoError(t, s.PutFeed(ctx, dream.Feed{Name: "tides", URL: "https://example.org", Every: time.Minute}))
 	_, err := s.NextDream(ctx, echo)
 	require.NoError(t, err)
@@ -106,7 +112,14 @@ func lead(t *testing.T, s kept) {
 	require.NoError(t, err)
 	_, err = s.Commit(ctx, memory.Write{
 		Agent: echo, Fence: f, Add: []dream.Item{&dream.Episode{
-			Head: dream.Head{ID: "e1", Agent: echo, Kind: dream.KindEpisode, At: noon, State: dream.Live, Taint: dream.FromHuman}, Content: "one",
+			Head: dream.Head{
+				ID:    "e1",
+				Agent: echo,
+				Kind:  dream.KindEpisode,
+				At:    noon,
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			}, Content: "one",
 		}},
 		Affect: &dream.Affect{PAD: mood.PAD{Pleasure: .25}, Since: noon, Cause: night},
 		Events: []event.Event{event.New("v1", echo, night, noon, event.PatternFound{Prediction: "p"}), event.New("v2", echo, night, noon, event.PatternFound{})},
@@ -118,13 +131,24 @@ func lead(t *testing.T, s kept) {
 	spend(t, s)
 	for n, client := range []string{"web", "alarm/tides"} {
 		_, err = s.Arrive(ctx, presence.Visit{
-			Agent: echo, Client: client, Cause: presence.Connect, Now: noon.Add(time.Duration(n) * time.Second), For: time.Hour, Lock: time.Minute,
+			Agent:  echo,
+			Client: client,
+			Cause:  presence.Connect,
+			Now:    noon.Add(time.Duration(n) * time.Second),
+			For:    time.Hour,
+			Lock:   time.Minute,
 		})
 		require.NoError(t, err)
 	}
 	_, err = s.Commit(ctx, memory.Write{Agent: echo, Fence: f, Late: true, Events: []event.Event{event.New("v3", echo, night, noon, event.PatternFound{})}})
 	require.NoError(t, err)
-	_, err = s.Arrive(ctx, presence.Visit{Agent: "nobody", Client: "web", Cause: presence.Operator, Now: noon, For: time.Second})
+	_, err = s.Arrive(ctx, presence.Visit{
+		Agent:  "nobody",
+		Client: "web",
+		Cause:  presence.Operator,
+		Now:    noon,
+		For:    time.Second,
+	})
 	require.NoError(t, err)
 	require.NoError(t, s.Recorded(ctx, "nobody", 1))
 }
@@ -135,7 +159,14 @@ func spend(t *testing.T, s kept) {
 	ctx := t.Context()
 	for n, state := range []purse.State{purse.Settled, purse.Partial, purse.Refused, purse.Lost, purse.Open, purse.Settled, purse.Open} {
 		ask := purse.Ask{
-			Step: fmt.Sprint(night, "/", []int{0, 1, 2, 3, 4, 1, 3}[n]), Agent: echo, Dream: night, Phase: "onset", Model: "m", Day: "2026-10-01", Amount: budget.Micros(100 + n), At: noon,
+			Step:     fmt.Sprint(night, "/", []int{0, 1, 2, 3, 4, 1, 3}[n]),
+			Agent:    echo,
+			Dream:    night,
+			Phase:    "onset",
+			Model:    "m",
+			Day:      "2026-10-01",
+			Amount:   budget.Micros(100 + n),
+			At:       noon,
 			Accounts: []budget.Account{{Scope: "fleet", Limit: 1 << 60}, {Scope: "agent", Limit: budget.Unlimited}},
 		}
 		if n > 4 {
@@ -146,7 +177,13 @@ func spend(t *testing.T, s kept) {
 		if state == purse.Open {
 			continue
 		}
-		bill := purse.Bill{State: state, Amount: budget.Micros(40 + n), Tokens: budget.Tokens{In: 3, Out: 4}, Finish: "stop", At: noon.Add(time.Second)}
+		bill := purse.Bill{
+			State:  state,
+			Amount: budget.Micros(40 + n),
+			Tokens: budget.Tokens{In: 3, Out: 4},
+			Finish: "stop",
+			At:     noon.Add(time.Second),
+		}
 		if state == purse.Settled {
 			bill.Answer = []byte("answer\xff")
 		}
@@ -204,7 +241,14 @@ func goesOn(t *testing.T, s kept) {
 	_, err = s.TakeSlot(ctx, echo, memory.Slot{Fence: memory.Fence{Dream: "d2", Run: "r"}, Since: noon}, f)
 	require.ErrorIs(t, err, memory.ErrAwake)
 	require.NoError(t, s.Recorded(ctx, echo, 1))
-	h, err := s.ledger.Reserve(ctx, purse.Ask{Step: night + "/3", Agent: echo, Dream: night, Amount: 1, At: noon, Accounts: []budget.Account{{Scope: "fleet", Limit: 1 << 60}}})
+	h, err := s.ledger.Reserve(ctx, purse.Ask{
+		Step:     night + "/3",
+		Agent:    echo,
+		Dream:    night,
+		Amount:   1,
+		At:       noon,
+		Accounts: []budget.Account{{Scope: "fleet", Limit: 1 << 60}},
+	})
 	require.NoError(t, err)
 	require.Equal(t, 3, h.Attempt, "attempts of a step are counted on")
 	n, sum, err := s.ledger.Close(ctx, night, noon)
@@ -218,7 +262,13 @@ func goesOn(t *testing.T, s kept) {
 	r, err := s.Commit(ctx, memory.Write{Agent: echo, Events: []event.Event{event.New("v2", echo, "", noon, event.PatternFound{}), event.New("v4", echo, "", noon, event.PatternFound{})}})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, r.LastSeq, "what was announced is not announced again")
-	a, err := s.Arrive(ctx, presence.Visit{Agent: echo, Client: "web", Cause: presence.Connect, Now: noon.Add(48 * time.Hour), For: time.Hour})
+	a, err := s.Arrive(ctx, presence.Visit{
+		Agent:  echo,
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    noon.Add(48 * time.Hour),
+		For:    time.Hour,
+	})
 	require.NoError(t, err)
 	require.True(t, a.Raised)
 	require.EqualValues(t, 2, a.Epoch)

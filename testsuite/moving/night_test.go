@@ -48,7 +48,13 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	renamed[0].(*dream.Record).Theme = "named afterwards" // what the night itself changed has one revision, whatever its number
 	_, err = onFile.Store.Commit(ctx, memory.Write{Agent: renamed[0].Header().Agent, Cause: "operator", Change: renamed[:1]})
 	require.NoError(t, err)
-	_, err = onFile.Store.Arrive(ctx, presence.Visit{Agent: "nobody", Client: "web", Cause: presence.Connect, Now: stage.Night, For: time.Minute})
+	_, err = onFile.Store.Arrive(ctx, presence.Visit{
+		Agent:  "nobody",
+		Client: "web",
+		Cause:  presence.Connect,
+		Now:    stage.Night,
+		For:    time.Minute,
+	})
 	require.NoError(t, err)
 
 	play.Redis, play.Prefix = redis.Shared(t).URL, redis.Prefix(t)

@@ -295,8 +295,12 @@ func (tr *trial) settle(seed uint64) dream.Agent {
 	tr.Helper()
 	name := fmt.Sprintf("poisoned-%d", seed)
 	agent := dream.Agent{
-		ID: "id-" + name, Handle: name, Zone: "UTC", Tier: dream.Hardened, Created: stage.Night.AddDate(-1, 0, 0),
-		Caps: dream.Caps{Dream: budget.Dollar, Day: budget.Dollar, Month: budget.Dollar},
+		ID:      "id-" + name,
+		Handle:  name,
+		Zone:    "UTC",
+		Tier:    dream.Hardened,
+		Created: stage.Night.AddDate(-1, 0, 0),
+		Caps:    dream.Caps{Dream: budget.Dollar, Day: budget.Dollar, Month: budget.Dollar},
 	}
 	require.NoError(tr, tr.company.Store.PutAgent(tr.ctx, agent))
 	body := tr.world.lines(tr.T)

@@ -131,7 +131,14 @@ func begin(t *testing.T, r policy.Rules, model *dreamer) *night {
 	asking := company.Starter.With(func(o *starter.Options) { o.Policy = &r })
 	spec, err := asking.Freeze(t.Context(), starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
-	n := &night{T: t, company: company, model: model, spec: spec, onset: &activities.Onset{Ports: company.Ports}, rem: &activities.Imagination{Ports: company.Ports}}
+	n := &night{
+		T:       t,
+		company: company,
+		model:   model,
+		spec:    spec,
+		onset:   &activities.Onset{Ports: company.Ports},
+		rem:     &activities.Imagination{Ports: company.Ports},
+	}
 	bed := &activities.DreamRun{Ports: company.Ports, Executions: alive{}, Planner: asking}
 	lain, err := bed.LieDown(t.Context(), activities.BeginRequest{Spec: spec, Workflow: spec.Dream, Run: "run", Now: time.Now()})
 	require.NoError(t, err)
@@ -143,7 +150,14 @@ func begin(t *testing.T, r policy.Rules, model *dreamer) *night {
 }
 
 func (n *night) step(cycle, turn int, temperature float64) activities.StepRequest {
-	return activities.StepRequest{Stretch: n.stretch, Limit: plenty, Cycle: cycle, Turn: turn, Temperature: temperature, Stage: dream.Peak}
+	return activities.StepRequest{
+		Stretch:     n.stretch,
+		Limit:       plenty,
+		Cycle:       cycle,
+		Turn:        turn,
+		Temperature: temperature,
+		Stage:       dream.Peak,
+	}
 }
 
 // think lets thoughts be caught and judged, one at a time, and answers the ids of those that the observer kept, and the texts of

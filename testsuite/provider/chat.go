@@ -28,11 +28,25 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	model, served := s.models[q.Model]
-	arrival := Arrival{Path: r.URL.Path, Key: r.Header.Get("Idempotency-Key"), Model: q.Model, Prompt: q.prompt(), Schema: q.schema() != nil}
+	arrival := Arrival{
+		Path:   r.URL.Path,
+		Key:    r.Header.Get("Idempotency-Key"),
+		Model:  q.Model,
+		Prompt: q.prompt(),
+		Schema: q.schema() != nil,
+	}
 	fault := s.choose(arrival)
 	number := s.Billing.arrive(Call{
-		Path: r.URL.Path, Key: arrival.Key, Model: q.Model, Stream: q.Stream, Prompt: q.promptTokens(), Fault: fault,
-		Temperature: q.Temperature, Sampling: q.seen(), Format: q.Format.Type, Tools: q.tools(),
+		Path:        r.URL.Path,
+		Key:         arrival.Key,
+		Model:       q.Model,
+		Stream:      q.Stream,
+		Prompt:      q.promptTokens(),
+		Fault:       fault,
+		Temperature: q.Temperature,
+		Sampling:    q.seen(),
+		Format:      q.Format.Type,
+		Tools:       q.tools(),
 	}, model.Price)
 	completed := false
 	defer func() { s.Billing.end(number, completed) }()

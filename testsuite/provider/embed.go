@@ -30,7 +30,14 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	key, text := r.Header.Get("Idempotency-Key"), strings.Join(q.Input, "\x00")
 	fault := s.choose(Arrival{Path: r.URL.Path, Key: key, Model: q.Model, Prompt: hash(text)})
 	size := int64(len(text) - len(q.Input) + 1)
-	number := s.Billing.arrive(Call{Path: r.URL.Path, Key: key, Model: q.Model, Prompt: (size + 3) / 4, Fault: fault, Format: q.Format}, model.Price)
+	number := s.Billing.arrive(Call{
+		Path:   r.URL.Path,
+		Key:    key,
+		Model:  q.Model,
+		Prompt: (size + 3) / 4,
+		Fault:  fault,
+		Format: q.Format,
+	}, model.Price)
 	completed := false
 	defer func() { s.Billing.end(number, completed) }()
 	status := s.refused(w, r, question{Model: q.Model}, Model{Name: model.Name, Price: model.Price}, served && model.Dim > 0, fault)

@@ -147,8 +147,17 @@ func Catalog(provider string, models []Model) inference.Table {
 	t := inference.Table{}
 	for _, m := range models {
 		spec := inference.Spec{
-			Name: provider + "/" + m.Name, Provider: provider, Wire: m.Name, Price: m.Price, Context: 128_000,
-			JSON: m.JSON, Reasoning: m.Thinks > 0, Embeds: m.Dim > 0, Stop: true, Judges: true, LogProbs: m.LogProbs,
+			Name:      provider + "/" + m.Name,
+			Provider:  provider,
+			Wire:      m.Name,
+			Price:     m.Price,
+			Context:   128_000,
+			JSON:      m.JSON,
+			Reasoning: m.Thinks > 0,
+			Embeds:    m.Dim > 0,
+			Stop:      true,
+			Judges:    true,
+			LogProbs:  m.LogProbs,
 		}
 		if spec.JSON == "" {
 			spec.JSON = inference.JSONSchema

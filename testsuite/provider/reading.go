@@ -246,8 +246,13 @@ func (r reader) prompt(window int64) int64 {
 func (s *Server) greedy(w http.ResponseWriter, r *http.Request, raw []byte) {
 	bill := s.options.Reading.Bill(raw, s.options.Models, s.options.window(), s.options.Thinking)
 	number := s.Billing.arrive(Call{
-		Path: r.URL.Path, Key: r.Header.Get("Idempotency-Key"), Model: bill.Model, Stream: bill.Stream, Prompt: bill.In, Header: r.Header.Clone(),
-		extra: bill.Extra,
+		Path:   r.URL.Path,
+		Key:    r.Header.Get("Idempotency-Key"),
+		Model:  bill.Model,
+		Stream: bill.Stream,
+		Prompt: bill.In,
+		Header: r.Header.Clone(),
+		extra:  bill.Extra,
 	}, &bill.Price)
 	completed := false
 	defer func() { s.Billing.end(number, completed) }()
@@ -255,7 +260,15 @@ func (s *Server) greedy(w http.ResponseWriter, r *http.Request, raw []byte) {
 	s.Billing.serve(number, bill.Out)
 	s.Billing.status(number, http.StatusOK)
 	pieces := Pieces("It is noted, and nothing more is said of it today.")
-	a := answer{number: number, id: "till-" + strconv.Itoa(number), model: bill.Model, pieces: pieces, prompt: bill.In, usage: bill.Usage, finish: "stop"}
+	a := answer{
+		number: number,
+		id:     "till-" + strconv.Itoa(number),
+		model:  bill.Model,
+		pieces: pieces,
+		prompt: bill.In,
+		usage:  bill.Usage,
+		finish: "stop",
+	}
 	a.billed = bill.Out
 	if bill.Stream {
 		completed = s.stream(w, r.Context(), a)

@@ -93,7 +93,11 @@ func (b *Bench) Repeated(ctx context.Context, kinds []dream.Kind) (share float64
 			return 0, 0, err
 		}
 		hits, err := b.Store.Near(ctx, memory.Near{
-			Agent: b.Agent.ID, Space: space, V: v[0], Limit: 1, Filter: memory.Filter{Kinds: kinds, Except: []string{item.Header().ID}},
+			Agent:  b.Agent.ID,
+			Space:  space,
+			V:      v[0],
+			Limit:  1,
+			Filter: memory.Filter{Kinds: kinds, Except: []string{item.Header().ID}},
 		})
 		if err != nil {
 			return 0, 0, err

@@ -41,7 +41,15 @@ type Bench struct {
 func Load(
 	ctx context.Context, store memory.Store, agent dream.Agent, embed Embedder, space inference.Calibration, d Dialogue, drop func(turn string) bool,
 ) (*Bench, error) {
-	b := &Bench{Store: store, Agent: agent, Embed: embed, Space: space, Dialogue: d, turns: map[string][]string{}, placed: map[string][]float32{}}
+	b := &Bench{
+		Store:    store,
+		Agent:    agent,
+		Embed:    embed,
+		Space:    space,
+		Dialogue: d,
+		turns:    map[string][]string{},
+		placed:   map[string][]float32{},
+	}
 	body, err := os.ReadFile(d.File)
 	if err != nil {
 		return nil, err
@@ -151,7 +159,12 @@ func (b *Bench) Fused(f Fusion) Ranking {
 			return nil, err
 		}
 		found, err := b.Store.Search(ctx, memory.Search{
-			Agent: b.Agent.ID, Text: question, Space: space, V: v[0], Blend: f.Blend, Limit: f.pool(len(b.episodes)),
+			Agent:  b.Agent.ID,
+			Text:   question,
+			Space:  space,
+			V:      v[0],
+			Blend:  f.Blend,
+			Limit:  f.pool(len(b.episodes)),
 			Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode}, Dreamt: memory.NoneDreamt},
 		})
 		if f.Ranks > 0 {

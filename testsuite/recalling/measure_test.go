@@ -30,7 +30,14 @@ func load(t *testing.T, embedder string, d recalling.Dialogue, drop func(string)
 	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "oneiros.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	agent := dream.Agent{ID: "ag_bench", Handle: "bench", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: time.Now()}
+	agent := dream.Agent{
+		ID:      "ag_bench",
+		Handle:  "bench",
+		Zone:    "UTC",
+		Tier:    dream.Core,
+		Caps:    dream.DefaultCaps,
+		Created: time.Now(),
+	}
 	require.NoError(t, store.PutAgent(t.Context(), agent))
 	b, err := recalling.Load(t.Context(), store, agent, embedBy(embedder), calibrationOf(t, embedder), d, drop)
 	require.NoError(t, err)

@@ -76,8 +76,13 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 	require.NoError(t, err)
 	defer w.Stop()
 	agent := dream.Agent{
-		ID: "ag_bench", Handle: "bench-" + strings.ToLower(d.Name), Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: stage.Night,
-		Models: map[dream.Role]string{dream.Embedder: embedder},
+		ID:      "ag_bench",
+		Handle:  "bench-" + strings.ToLower(d.Name),
+		Zone:    "UTC",
+		Tier:    dream.Hardened,
+		Caps:    dream.DefaultCaps,
+		Created: stage.Night,
+		Models:  map[dream.Role]string{dream.Embedder: embedder},
 	}
 	require.NoError(t, company.Store.PutAgent(ctx, agent))
 	b, err := recalling.Load(ctx, company.Store, agent, embedBy(embedder), calibrationOf(t, embedder), d, nil)

@@ -129,15 +129,21 @@ func TestTheJudgeOfCrossingsFindsEveryFlaw(t *testing.T) {
 	t.Parallel()
 	mine := word{1, 0, 1, ofTurn, 7}
 	flawless := func() passage {
-		return passage{mark: mine, way: "streamed", turn: true, asked: 1, seen: []sighting{
-			{mine, saidThere},
-			{word{1, 0, 1, ofTurn, 6}, saidThere},
-			{word{1, 0, 0, ofSecret, 3}, saidThere},
-			{word{1, 0, 0, ofTurn, 2}, quotedThere},
-			{word{1, 0, 0, ofSecret, 3}, quotedThere},
-			{mine, answered},
-			{word{1, 0, 0, ofSecret, 3}, answered},
-		}}
+		return passage{
+			mark:  mine,
+			way:   "streamed",
+			turn:  true,
+			asked: 1,
+			seen: []sighting{
+				{mine, saidThere},
+				{word{1, 0, 1, ofTurn, 6}, saidThere},
+				{word{1, 0, 0, ofSecret, 3}, saidThere},
+				{word{1, 0, 0, ofTurn, 2}, quotedThere},
+				{word{1, 0, 0, ofSecret, 3}, quotedThere},
+				{mine, answered},
+				{word{1, 0, 0, ofSecret, 3}, answered},
+			},
+		}
 	}
 	require.NoError(t, judge([]passage{flawless(), {mark: mine, way: "looked"}}, 9))
 	for name, c := range map[string]struct {

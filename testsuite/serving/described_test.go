@@ -102,7 +102,13 @@ func (i *inspector) answer(who, method, path, body string, enough func(string) b
 		require.ErrorIs(i, err, io.EOF)
 	}
 	require.NotEmpty(i, res.Header.Get("X-Request-Id"), "%s %s", method, path)
-	a := described.Answer{Method: method, Path: r.URL.EscapedPath(), Status: res.StatusCode, Header: res.Header, Body: text.Bytes()}
+	a := described.Answer{
+		Method: method,
+		Path:   r.URL.EscapedPath(),
+		Status: res.StatusCode,
+		Header: res.Header,
+		Body:   text.Bytes(),
+	}
 	require.NoError(i, i.doc.Holds(a))
 	if res.StatusCode < http.StatusMultipleChoices {
 		require.NoError(i, i.doc.Takes(method, r.URL.EscapedPath(), []byte(body)))

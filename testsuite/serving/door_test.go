@@ -41,7 +41,13 @@ func TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop(t *testing.T) {
 	h := build(t, talker.Options{Each: 10 * time.Millisecond, Pieces: 150}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker}`)
 	h.must("agents", "add", "iris")
 	h.begin("up")
-	beside := &deployment{TB: t, dir: h.dir, env: h.env, talker: h.talker, dreamer: h.dreamer}
+	beside := &deployment{
+		TB:      t,
+		dir:     h.dir,
+		env:     h.env,
+		talker:  h.talker,
+		dreamer: h.dreamer,
+	}
 	beside.begin("serve")
 	require.NotEqual(t, h.base, beside.base)
 	res, err := http.Post(beside.base+"/chat/completions", "application/json", strings.NewReader(`{"model":"iris","stream":true,"messages":[{"role":"user","content":"go on"}]}`))

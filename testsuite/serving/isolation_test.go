@@ -69,7 +69,11 @@ type proof struct {
 
 func newProof() *proof {
 	return &proof{
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}, under: map[word]*passage{}, told: map[[2]int]int{}, skipped: map[string]int{}, ways: map[string]int{},
+		client:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		under:   map[word]*passage{},
+		told:    map[[2]int]int{},
+		skipped: map[string]int{},
+		ways:    map[string]int{},
 	}
 }
 
@@ -151,7 +155,12 @@ func (p *proof) play(turns int, clients []visitor) {
 	for _, who := range clients {
 		for id := range talks {
 			under = append(under, &talk{
-				p: p, who: who, id: id, dice: rand.New(rand.NewPCG(seed, uint64(p.played*100+who.id*10+id))), said: make([][]spoken, len(agents)), n: p.played * 100_000,
+				p:    p,
+				who:  who,
+				id:   id,
+				dice: rand.New(rand.NewPCG(seed, uint64(p.played*100+who.id*10+id))),
+				said: make([][]spoken, len(agents)),
+				n:    p.played * 100_000,
 			})
 		}
 	}

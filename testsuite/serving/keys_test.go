@@ -69,7 +69,13 @@ func TestTheFirstKeyClosesEveryServerThatRuns(t *testing.T) {
 	h := build(t, talker.Options{}, provider.Options{}, onLoopback)
 	h.must("agents", "add", "iris")
 	h.begin("up")
-	beside := &deployment{TB: t, dir: h.dir, env: h.env, talker: h.talker, dreamer: h.dreamer}
+	beside := &deployment{
+		TB:      t,
+		dir:     h.dir,
+		env:     h.env,
+		talker:  h.talker,
+		dreamer: h.dreamer,
+	}
 	beside.begin("serve")
 	for _, s := range []*deployment{h, beside} {
 		s.becomes(http.StatusOK)

@@ -19,7 +19,13 @@ import (
 // beside is another machine with the same models, store and Temporal, on which nothing but `oneiros serve` runs.
 func (h *deployment) beside(settings string) *deployment {
 	h.Helper()
-	b := &deployment{TB: h.TB, dir: h.TempDir(), talker: h.talker, dreamer: h.dreamer, settings: settings + "\ntemporal: {address: \"" + h.temporal + "\"}\n"}
+	b := &deployment{
+		TB:       h.TB,
+		dir:      h.TempDir(),
+		talker:   h.talker,
+		dreamer:  h.dreamer,
+		settings: settings + "\ntemporal: {address: \"" + h.temporal + "\"}\n",
+	}
 	b.env = []string{"HOME=" + b.dir, "PATH=" + os.Getenv("PATH")}
 	program, err := os.Readlink(filepath.Join(h.dir, "oneiros"))
 	require.NoError(h, err)

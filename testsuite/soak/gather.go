@@ -141,7 +141,13 @@ func (s *Soak) Rest(ctx context.Context) error {
 
 // Gather reads everything that was left behind, of a deployment that rests.
 func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence, chaos.Evidence, error) {
-	e := Evidence{Turns: s.Turns(), Nights: map[string][]week.Night{}, Ends: map[string]map[string]time.Time{}, Dreamt: map[string][]string{}, Until: until}
+	e := Evidence{
+		Turns:  s.Turns(),
+		Nights: map[string][]week.Night{},
+		Ends:   map[string]map[string]time.Time{},
+		Dreamt: map[string][]string{},
+		Until:  until,
+	}
 	s.mu.Lock()
 	e.Loads = s.loads
 	s.mu.Unlock()

@@ -129,7 +129,14 @@ func (g *client) try(kind Kind, agent, method, path, body string) {
 }
 
 func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
-	t = Turn{Client: g.name, Agent: agent, Kind: kind, Replica: g.at, Began: time.Now(), Asks: strings.Contains(body, "which secret words")}
+	t = Turn{
+		Client:  g.name,
+		Agent:   agent,
+		Kind:    kind,
+		Replica: g.at,
+		Began:   time.Now(),
+		Asks:    strings.Contains(body, "which secret words"),
+	}
 	defer func() { t.Ended = time.Now() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

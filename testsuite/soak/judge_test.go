@@ -20,8 +20,15 @@ func flawless() soak.Evidence {
 	good, killed := &soak.Replica{Name: "0/0"}, &soak.Replica{Name: "1/1", Killed: at(31)}
 	turn := func(from, to float64, r *soak.Replica, fault string) soak.Turn {
 		return soak.Turn{
-			Client: "guest-00", Agent: "iris", Kind: soak.Streamed, Replica: r, Began: at(from), Ended: at(to), Fault: fault,
-			Answer: soak.Secret("guest-00"), Text: soak.Secret("guest-00"),
+			Client:  "guest-00",
+			Agent:   "iris",
+			Kind:    soak.Streamed,
+			Replica: r,
+			Began:   at(from),
+			Ended:   at(to),
+			Fault:   fault,
+			Answer:  soak.Secret("guest-00"),
+			Text:    soak.Secret("guest-00"),
 		}
 	}
 	id := "dream/iris/0001"

@@ -92,8 +92,21 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 	require.NoError(t, err)
 	t.Cleanup(s.Provider.Close)
 	s.Company, err = stage.Open(ctx, stage.Play{
-		Redis: store.URL, Prefix: "oneiros:", Address: cluster.Address, Namespace: cluster.Namespace, Queue: cluster.TaskQueue, Knobs: dream.DefaultKnobs(), Forgets: true,
-		Settings: workflows.Settings{IdleTimeout: idleTimeout, MinGap: minGap, Jitter: jitter, ClientTimeout: clientTimeout, WakeLock: wakeLock, ResumeAfter: resumeAfter},
+		Redis:     store.URL,
+		Prefix:    "oneiros:",
+		Address:   cluster.Address,
+		Namespace: cluster.Namespace,
+		Queue:     cluster.TaskQueue,
+		Knobs:     dream.DefaultKnobs(),
+		Forgets:   true,
+		Settings: workflows.Settings{
+			IdleTimeout:   idleTimeout,
+			MinGap:        minGap,
+			Jitter:        jitter,
+			ClientTimeout: clientTimeout,
+			WakeLock:      wakeLock,
+			ResumeAfter:   resumeAfter,
+		},
 	}, cluster.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Company.Close()) })

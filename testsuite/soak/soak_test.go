@@ -41,9 +41,25 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	if testing.Short() {
 		t.Skip("starts real servers")
 	}
-	size := soak.Size{Clients: 16, Agents: 6, Replicas: 3, For: 22 * time.Second, Kill: 8 * time.Second, Away: 28 * time.Second, Seed: seed}
+	size := soak.Size{
+		Clients:  16,
+		Agents:   6,
+		Replicas: 3,
+		For:      22 * time.Second,
+		Kill:     8 * time.Second,
+		Away:     28 * time.Second,
+		Seed:     seed,
+	}
 	if full {
-		size = soak.Size{Clients: 64, Agents: 20, Replicas: 3, For: 10 * time.Minute, Kill: time.Minute, Away: 2 * time.Minute, Seed: seed}
+		size = soak.Size{
+			Clients:  64,
+			Agents:   20,
+			Replicas: 3,
+			For:      10 * time.Minute,
+			Kill:     time.Minute,
+			Away:     2 * time.Minute,
+			Seed:     seed,
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute+size.For)
 	defer cancel()

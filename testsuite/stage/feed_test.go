@@ -88,7 +88,13 @@ func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 	bystander, err := company.Hire(ctx, 0, "bystander")
 	require.NoError(t, err)
 	rule, _ := alarm.Preset("price")
-	feed := dream.Feed{Name: "sixpercent", URL: market.URL + "/secret-path?key=secret", Path: "$.market.eth", Every: time.Second, Rules: []dream.Rule{rule}}
+	feed := dream.Feed{
+		Name:  "sixpercent",
+		URL:   market.URL + "/secret-path?key=secret",
+		Path:  "$.market.eth",
+		Every: time.Second,
+		Rules: []dream.Rule{rule},
+	}
 	require.NoError(t, company.Starter.PutFeed(ctx, feed))
 	follower.Feed = feed.Name
 	require.NoError(t, company.Store.PutAgent(ctx, follower))

@@ -39,7 +39,13 @@ func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t 
 	require.NoError(t, err)
 	var lived workflows.AgentState
 	require.NoError(t, value.Get(&lived))
-	require.Equal(t, workflows.Settings{Auto: true, IdleTimeout: 24 * time.Hour, MinGap: 24 * time.Hour, Searchable: true, TryAgain: time.Minute}, lived.Settings)
+	require.Equal(t, workflows.Settings{
+		Auto:        true,
+		IdleTimeout: 24 * time.Hour,
+		MinGap:      24 * time.Hour,
+		Searchable:  true,
+		TryAgain:    time.Minute,
+	}, lived.Settings)
 
 	query := fmt.Sprintf("%s = 'lively' AND %s = 'sleeping'", workflows.AttrAgent.GetName(), workflows.AttrAgentState.GetName())
 	require.Eventually(t, func() bool {

@@ -20,13 +20,24 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 	ctx := t.Context()
 	agent, err := company.Hire(ctx, 1, "oracle")
 	require.NoError(t, err)
-	feed := dream.Feed{Name: "quietly", Rules: []dream.Rule{{Name: "calm", Metric: "wind", Kind: dream.Below, Number: 3, Quiet: true}}}
+	feed := dream.Feed{Name: "quietly", Rules: []dream.Rule{{
+		Name:   "calm",
+		Metric: "wind",
+		Kind:   dream.Below,
+		Number: 3,
+		Quiet:  true,
+	}}}
 	require.NoError(t, company.Starter.PutFeed(ctx, feed))
 	agent.Feed = feed.Name
 	require.NoError(t, company.Store.PutAgent(ctx, agent))
 	foretell := func(claim string, horizon time.Duration, w *dream.Watch) *dream.Prediction {
 		p, _, err := company.Starter.Foretell(ctx, agent.Handle, activities.Foretelling{
-			Claim: claim, Criterion: "the feed says so", Horizon: company.Starter.Now().Add(horizon), Confidence: .6, By: dream.ByPerson, Watch: w,
+			Claim:      claim,
+			Criterion:  "the feed says so",
+			Horizon:    company.Starter.Now().Add(horizon),
+			Confidence: .6,
+			By:         dream.ByPerson,
+			Watch:      w,
 		})
 		require.NoError(t, err)
 		return p

@@ -43,7 +43,14 @@ func faded(t *testing.T, ctx context.Context, company *stage.Company, agent drea
 	t.Helper()
 	at := stage.Night.AddDate(-1, 0, 0)
 	_, err := company.Store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: "import", Add: []dream.Item{&dream.Semantic{
-		Head:    dream.Head{ID: "old", Agent: agent.ID, Kind: dream.KindSemantic, At: at, State: dream.Live, Taint: dream.FromWeb},
+		Head: dream.Head{
+			ID:    "old",
+			Agent: agent.ID,
+			Kind:  dream.KindSemantic,
+			At:    at,
+			State: dream.Live,
+			Taint: dream.FromWeb,
+		},
 		Content: "The quarterly tax statute exempts cooperatives from municipal depreciation levies.", Strength: .3, Due: at.AddDate(0, 1, 0),
 	}}})
 	require.NoError(t, err)
@@ -95,7 +102,13 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	old, err := memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, old.State)
-	status, err := company.Store.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: "desk", Cause: presence.Connect, Now: time.Now(), For: time.Second})
+	status, err := company.Store.Arrive(ctx, presence.Visit{
+		Agent:  agent.ID,
+		Client: "desk",
+		Cause:  presence.Connect,
+		Now:    time.Now(),
+		For:    time.Second,
+	})
 	require.NoError(t, err)
 	require.Empty(t, status.Digest, "a client is told nothing")
 

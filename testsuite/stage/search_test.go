@@ -164,7 +164,13 @@ func TestANightsSearchStopsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 	needsServer(t)
 	little := budget.Dollar / 10
 	all, tally, company, _ := searchNight(t, "thrifty", map[string][]float64{"weigh": {.6, .5, .4}, "weigh-2": {.7, .65}, "weigh-3": {.8, .8}}, func(play *stage.Play) {
-		play.Knobs.Shares = budget.Shares{Onset: 10, NREM: 40, REM: 4, Integration: 41, Return: 5}
+		play.Knobs.Shares = budget.Shares{
+			Onset:       10,
+			NREM:        40,
+			REM:         4,
+			Integration: 41,
+			Return:      5,
+		}
 		play.Knobs.RemRounds = 8
 	}, starter.DreamRequest{Budget: &little})
 	require.Equal(t, "ran", tally.State, "it stopped before its cap, and did not meet it: %s", tally.Reason)

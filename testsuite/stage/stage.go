@@ -109,21 +109,44 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		ledger = unforgetting{ledger}
 	}
 	ports := activities.Ports{
-		Memory: store, Catalog: table, Now: time.Now, Presence: store, WakeBus: store, Feeds: store,
-		Hooks: play.hooks(),
-		Guard: &purse.Guard{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
+		Memory:   store,
+		Catalog:  table,
+		Now:      time.Now,
+		Presence: store,
+		WakeBus:  store,
+		Feeds:    store,
+		Hooks:    play.hooks(),
+		Guard:    &purse.Guard{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
 	}
 	if play.FleetDay == 0 {
 		play.FleetDay = budget.Unlimited
 	}
 	s := &starter.Starter{
-		Client: c, Memory: store, Catalog: table, Now: time.Now, Presence: store, WakeBus: store, Feeds: store,
+		Client:   c,
+		Memory:   store,
+		Catalog:  table,
+		Now:      time.Now,
+		Presence: store,
+		WakeBus:  store,
+		Feeds:    store,
 		Options: starter.Options{
-			TaskQueue: play.Queue, Models: roles(play), Knobs: play.Knobs, FleetDay: play.FleetDay, Searchable: true,
-			Settings: play.Settings, ResumeTTL: play.ResumeTTL, Hooks: play.Rules,
+			TaskQueue:  play.Queue,
+			Models:     roles(play),
+			Knobs:      play.Knobs,
+			FleetDay:   play.FleetDay,
+			Searchable: true,
+			Settings:   play.Settings,
+			ResumeTTL:  play.ResumeTTL,
+			Hooks:      play.Rules,
 		},
 	}
-	return &Company{Play: play, Store: store, Client: c, Ports: ports, Starter: s}, nil
+	return &Company{
+		Play:    play,
+		Store:   store,
+		Client:  c,
+		Ports:   ports,
+		Starter: s,
+	}, nil
 }
 
 func cast(play Play) (map[string]inference.Model, inference.Table, error) {
@@ -213,7 +236,11 @@ func (c *Company) Work() (worker.Worker, error) {
 	ports := c.Ports
 	ports.World = c.Starter
 	w := workers.New(c.Client, ports, starter.Executions{Client: c.Client}, c.Starter, workers.Options{
-		TaskQueue: c.Play.Queue, Activities: c.Play.Activities, StickyCache: c.Play.Cache, Deaf: c.Play.Deaf, Alarms: c.Starter,
+		TaskQueue:   c.Play.Queue,
+		Activities:  c.Play.Activities,
+		StickyCache: c.Play.Cache,
+		Deaf:        c.Play.Deaf,
+		Alarms:      c.Starter,
 	})
 	return w, w.Start()
 }

@@ -44,7 +44,13 @@ func newSleeper(t *testing.T, o provider.Options, edit func(*stage.Play)) *sleep
 	})
 	agent, err := company.Hire(ctx, 1, "sleeper")
 	require.NoError(t, err)
-	return &sleeper{Company: company, t: t, ctx: ctx, agent: agent, upstream: upstream}
+	return &sleeper{
+		Company:  company,
+		t:        t,
+		ctx:      ctx,
+		agent:    agent,
+		upstream: upstream,
+	}
 }
 
 func (s *sleeper) begin() string {

@@ -104,7 +104,13 @@ func Start(t testing.TB, opts ...Option) *Server {
 	if !p.memory && p.db == "" {
 		p.db = filepath.Join(t.TempDir(), "temporal.db")
 	}
-	s := &Server{t: t, plan: p, Namespace: p.namespaces[0], TaskQueue: uniqueName(t), DB: p.db}
+	s := &Server{
+		t:         t,
+		plan:      p,
+		Namespace: p.namespaces[0],
+		TaskQueue: uniqueName(t),
+		DB:        p.db,
+	}
 	if err := s.launch("0"); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,13 @@ import (
 // notice rings the bell of the deployment without a visit.
 func (r *room) notice(agent dream.Agent, epoch int64) {
 	r.t.Helper()
-	require.NoError(r.t, r.company.Store.Publish(r.ctx, presence.WakeNotice{Agent: agent.ID, Epoch: epoch, Cause: presence.Connect, At: time.Now(), Raised: time.Now()}))
+	require.NoError(r.t, r.company.Store.Publish(r.ctx, presence.WakeNotice{
+		Agent:  agent.ID,
+		Epoch:  epoch,
+		Cause:  presence.Connect,
+		At:     time.Now(),
+		Raised: time.Now(),
+	}))
 }
 
 // Rings without a visit change nothing: the workers ask the store first.

@@ -67,7 +67,13 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	}
 	r := furnish(t, furniture{edit: func(p *stage.Play) {
 		p.Provider = ""
-		p.Settings = workflows.Settings{Auto: true, IdleTimeout: 50 * time.Millisecond, MinGap: 50 * time.Millisecond, WakeLock: time.Second, ClientTimeout: time.Second}
+		p.Settings = workflows.Settings{
+			Auto:          true,
+			IdleTimeout:   50 * time.Millisecond,
+			MinGap:        50 * time.Millisecond,
+			WakeLock:      time.Second,
+			ClientTimeout: time.Second,
+		}
 	}})
 	agent := r.hire()
 	agent.Auto = true

@@ -78,7 +78,13 @@ func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 // flood writes rings for nobody into every socket of the deployment, as fast as they are read, until ebb is called.
 func (r *room) flood() (ebb func()) {
 	r.t.Helper()
-	line, err := json.Marshal(presence.WakeNotice{Agent: "nobody", Epoch: 1, Cause: presence.Connect, At: time.Now().UTC(), Raised: time.Now().UTC()})
+	line, err := json.Marshal(presence.WakeNotice{
+		Agent:  "nobody",
+		Epoch:  1,
+		Cause:  presence.Connect,
+		At:     time.Now().UTC(),
+		Raised: time.Now().UTC(),
+	})
 	require.NoError(r.t, err)
 	water := bytes.Repeat(append(line, '\n'), (16<<10)/(len(line)+1))
 	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.company.Play.Store), "*.bell", "*.sock"))

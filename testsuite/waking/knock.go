@@ -90,7 +90,12 @@ func (r *race) connect(ctx context.Context, before int64, client int) (bool, err
 		dawdle(dice)
 	}
 	a, err := r.door.Arrive(ctx, presence.Visit{
-		Agent: r.agent, Client: "guest-" + strconv.Itoa(client), Cause: presence.Connect, Now: r.now, For: time.Minute, Lock: 5 * time.Second,
+		Agent:  r.agent,
+		Client: "guest-" + strconv.Itoa(client),
+		Cause:  presence.Connect,
+		Now:    r.now,
+		For:    time.Minute,
+		Lock:   5 * time.Second,
 	})
 	if err != nil || r.order == NoticeFirst || r.order == BothTurned || !a.Raised {
 		return a.Raised, err

@@ -75,7 +75,13 @@ func (l *lane) run(ctx context.Context) error {
 // dream begins one dream and wakes it a few times, until it ends or is left.
 func (l *lane) dream(ctx context.Context) error {
 	n, budget := l.dice.Uint64()>>1, l.agent.Caps.Dream
-	w := starter.DreamRequest{Agent: l.agent.Handle, Tier: dream.Hardened, Seed: &n, Budget: &budget, AsOf: stage.Night.AddDate(0, 0, l.dreams%10)}
+	w := starter.DreamRequest{
+		Agent:  l.agent.Handle,
+		Tier:   dream.Hardened,
+		Seed:   &n,
+		Budget: &budget,
+		AsOf:   stage.Night.AddDate(0, 0, l.dreams%10),
+	}
 	if l.dice.IntN(6) == 0 {
 		w.Tier = dream.Core
 	}

@@ -65,7 +65,13 @@ func quoting(t *testing.T, behind string, activities ...string) string {
 // remember gives an agent memories of marked words and nothing else.
 func (r *room) remember(handle string) dream.Agent {
 	r.t.Helper()
-	agent := dream.Agent{ID: "id-" + handle, Handle: handle, Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps}
+	agent := dream.Agent{
+		ID:     "id-" + handle,
+		Handle: handle,
+		Zone:   "UTC",
+		Tier:   dream.Hardened,
+		Caps:   dream.DefaultCaps,
+	}
 	require.NoError(r.t, r.company.Store.PutAgent(r.ctx, agent))
 	dice := rand.New(rand.NewPCG(seed, 0))
 	word := func() string {

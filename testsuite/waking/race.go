@@ -106,7 +106,13 @@ func (r Races) Run(ctx context.Context, g Ground) (Score, error) {
 
 func (r Races) lane(ctx context.Context, g Ground, inflight *activities.InflightRegistry, lane int) (Score, error) {
 	name := "racer-" + strconv.Itoa(lane)
-	if err := g.PutAgent(ctx, dream.Agent{ID: name, Handle: name, Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps}); err != nil {
+	if err := g.PutAgent(ctx, dream.Agent{
+		ID:     name,
+		Handle: name,
+		Zone:   "UTC",
+		Tier:   dream.Core,
+		Caps:   dream.DefaultCaps,
+	}); err != nil {
 		return Score{}, err
 	}
 	var sum Score
@@ -114,8 +120,15 @@ func (r Races) lane(ctx context.Context, g Ground, inflight *activities.Inflight
 	for i := lane; i < r.Count; i += r.Lanes {
 		now = now.Add(time.Hour)
 		race := race{
-			ground: g, inflight: inflight, order: r.Order, agent: name, now: now, fence: memory.Fence{Dream: "dream/" + name + "/0001", Run: "run"},
-			seeds: [2]uint64{r.Seed, uint64(i)}, door: g, far: r.From != nil,
+			ground:   g,
+			inflight: inflight,
+			order:    r.Order,
+			agent:    name,
+			now:      now,
+			fence:    memory.Fence{Dream: "dream/" + name + "/0001", Run: "run"},
+			seeds:    [2]uint64{r.Seed, uint64(i)},
+			door:     g,
+			far:      r.From != nil,
 		}
 		if race.far {
 			race.door = r.From

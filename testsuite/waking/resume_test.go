@@ -167,7 +167,15 @@ func (r *room) spendTheRest(agent dream.Agent, id string) {
 		least = min(least, account.Limit-balance.Spent-balance.Reserved)
 	}
 	hold, err := ledger.Reserve(r.ctx, purse.Ask{
-		Step: id + "/nrem/elsewhere", Agent: agent.ID, Dream: id, Phase: "nrem", Model: "scripted/script", Day: spec.Day, Amount: least, Accounts: spec.Accounts, At: time.Now(),
+		Step:     id + "/nrem/elsewhere",
+		Agent:    agent.ID,
+		Dream:    id,
+		Phase:    "nrem",
+		Model:    "scripted/script",
+		Day:      spec.Day,
+		Amount:   least,
+		Accounts: spec.Accounts,
+		At:       time.Now(),
 	})
 	require.NoError(r.t, err)
 	require.NoError(r.t, ledger.Settle(r.ctx, hold, purse.Bill{State: purse.Settled, Amount: least, At: time.Now()}))

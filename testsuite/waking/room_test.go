@@ -84,7 +84,13 @@ func furnish(t *testing.T, f furniture) *room {
 		f.retry = 100 * time.Millisecond
 	}
 	var err error
-	r.upstream, err = provider.Start(provider.Options{Seed: seed, First: 5 * time.Millisecond, Each: f.token, RetryAfter: f.retry, Plan: r.moments.Plan(f.plan)})
+	r.upstream, err = provider.Start(provider.Options{
+		Seed:       seed,
+		First:      5 * time.Millisecond,
+		Each:       f.token,
+		RetryAfter: f.retry,
+		Plan:       r.moments.Plan(f.plan),
+	})
 	require.NoError(t, err)
 	t.Cleanup(r.upstream.Close)
 	play := stage.Play{

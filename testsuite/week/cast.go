@@ -98,8 +98,14 @@ func sleeper(name, in string, hours Hours, days int, now time.Time) (*Sleeper, e
 	s.Start = time.Date(turn.Year(), turn.Month(), turn.Day()-(days+1)/2, 12, 0, 0, 0, zone)
 	s.End = s.Start.AddDate(0, 0, days)
 	s.Agent = dream.Agent{
-		ID: "id-" + name, Handle: name, Zone: zone.String(), Tier: dream.Hardened, Auto: true, Persona: "Keeps a diary of small things.",
-		Caps: dream.Caps{Dream: budget.Dollar / 10, Day: budget.Dollar / 2, Month: 10 * budget.Dollar}, Created: now,
+		ID:      "id-" + name,
+		Handle:  name,
+		Zone:    zone.String(),
+		Tier:    dream.Hardened,
+		Auto:    true,
+		Persona: "Keeps a diary of small things.",
+		Caps:    dream.Caps{Dream: budget.Dollar / 10, Day: budget.Dollar / 2, Month: 10 * budget.Dollar},
+		Created: now,
 	}
 	return s, nil
 }
@@ -158,7 +164,13 @@ func (s *Sleeper) visits(dice *rand.Rand, days int, cause presence.Cause) {
 			if cause == presence.Alarm {
 				v.Who, v.For = "alarm/feed/rule", min(v.For, time.Hour)
 				if dice.IntN(2) == 0 { // somebody looks in while the alarm holds the agent awake: the wake is the alarm's
-					s.Visits = append(s.Visits, Visit{At: v.At.Add(v.For / 2), Who: "passer-by", Cause: presence.Connect, For: v.For, Stays: 4 * time.Minute})
+					s.Visits = append(s.Visits, Visit{
+						At:    v.At.Add(v.For / 2),
+						Who:   "passer-by",
+						Cause: presence.Connect,
+						For:   v.For,
+						Stays: 4 * time.Minute,
+					})
 				}
 			} else if dice.IntN(2) == 0 {
 				v.Stays = v.For / 2

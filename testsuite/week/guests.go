@@ -84,7 +84,13 @@ func (g *guests) steps() []step {
 }
 
 func (g *guests) come(ctx context.Context, v Visit) error {
-	woken, err := g.connect(ctx, starter.Connection{Agent: g.sleeper.Agent.Handle, Client: v.Who, Cause: v.Cause, For: v.For, Trigger: trigger(v.Cause)})
+	woken, err := g.connect(ctx, starter.Connection{
+		Agent:   g.sleeper.Agent.Handle,
+		Client:  v.Who,
+		Cause:   v.Cause,
+		For:     v.For,
+		Trigger: trigger(v.Cause),
+	})
 	if err == nil && woken.Dream != "" && woken.Raised {
 		err = Spend(ctx, g.starter.Client, g.namespace, woken.Dream) // it had begun in this very moment; it may not go on
 	}

@@ -21,14 +21,23 @@ func clock(hour, minute int) int { return 60*hour + minute }
 // hours alone, a sliver that the clock leaps over once a year, and none at all.
 var Kinds = []Hours{
 	{
-		Name: "nights", Windows: []string{"22:00-07:00"}, Quiet: []string{"02:00-03:30"}, Idle: 30 * time.Minute, Gap: 16 * time.Hour, Jitter: 20 * time.Minute,
+		Name:    "nights",
+		Windows: []string{"22:00-07:00"},
+		Quiet:   []string{"02:00-03:30"},
+		Idle:    30 * time.Minute,
+		Gap:     16 * time.Hour,
+		Jitter:  20 * time.Minute,
 		Open: func(_ time.Weekday, m int) bool {
 			return (m >= clock(22, 0) || m < clock(7, 0)) && (m < clock(2, 0) || m >= clock(3, 30))
 		},
 	},
 	{
-		Name: "small hours", Windows: []string{"01:00-04:00"}, Idle: time.Hour, Gap: 16 * time.Hour, Jitter: 15 * time.Minute,
-		Open: func(_ time.Weekday, m int) bool { return m >= clock(1, 0) && m < clock(4, 0) },
+		Name:    "small hours",
+		Windows: []string{"01:00-04:00"},
+		Idle:    time.Hour,
+		Gap:     16 * time.Hour,
+		Jitter:  15 * time.Minute,
+		Open:    func(_ time.Weekday, m int) bool { return m >= clock(1, 0) && m < clock(4, 0) },
 	},
 	{
 		Name: "shifts", Windows: []string{"mon-fri 22:00-06:00", "sat,sun 00:00-10:00"}, Quiet: []string{"23:00-23:30"},
@@ -40,12 +49,20 @@ var Kinds = []Hours{
 		},
 	},
 	{
-		Name: "quiet days", Quiet: []string{"07:00-21:00"}, Idle: 45 * time.Minute, Gap: 20 * time.Hour, Jitter: 30 * time.Minute,
-		Open: func(_ time.Weekday, m int) bool { return m < clock(7, 0) || m >= clock(21, 0) },
+		Name:   "quiet days",
+		Quiet:  []string{"07:00-21:00"},
+		Idle:   45 * time.Minute,
+		Gap:    20 * time.Hour,
+		Jitter: 30 * time.Minute,
+		Open:   func(_ time.Weekday, m int) bool { return m < clock(7, 0) || m >= clock(21, 0) },
 	},
 	{
-		Name: "sliver", Windows: []string{"02:10-02:50"}, Idle: 20 * time.Minute, Gap: 12 * time.Hour, Jitter: 10 * time.Minute,
-		Open: func(_ time.Weekday, m int) bool { return m >= clock(2, 10) && m < clock(2, 50) },
+		Name:    "sliver",
+		Windows: []string{"02:10-02:50"},
+		Idle:    20 * time.Minute,
+		Gap:     12 * time.Hour,
+		Jitter:  10 * time.Minute,
+		Open:    func(_ time.Weekday, m int) bool { return m >= clock(2, 10) && m < clock(2, 50) },
 	},
 	{
 		Name: "any time", Idle: 2 * time.Hour, Gap: 9 * time.Hour, Jitter: 20 * time.Minute,

@@ -165,8 +165,15 @@ func (h *Deployment) concierge(s *Sleeper, k *Clock, v *visitors) *starter.Start
 	options := from.Options
 	options.Settings = s.settings()
 	return &starter.Starter{
-		Client: from.Client, Memory: from.Memory, Catalog: from.Catalog, Now: k.Now, Presence: v, WakeBus: from.WakeBus,
-		Ledger: from.Ledger, Feeds: from.Feeds, Options: options,
+		Client:   from.Client,
+		Memory:   from.Memory,
+		Catalog:  from.Catalog,
+		Now:      k.Now,
+		Presence: v,
+		WakeBus:  from.WakeBus,
+		Ledger:   from.Ledger,
+		Feeds:    from.Feeds,
+		Options:  options,
 	}
 }
 
@@ -177,7 +184,14 @@ func (s *Sleeper) settings() workflows.Settings {
 		idle = time.Second
 	}
 	return workflows.Settings{
-		IdleTimeout: idle, MinGap: s.Hours.Gap, Jitter: s.Hours.Jitter, Windows: s.Hours.Windows, Quiet: s.Hours.Quiet,
-		ClientTimeout: time.Minute, WakeLock: 100 * time.Millisecond, AlarmHold: time.Second, ResumeAfter: 500 * time.Millisecond,
+		IdleTimeout:   idle,
+		MinGap:        s.Hours.Gap,
+		Jitter:        s.Hours.Jitter,
+		Windows:       s.Hours.Windows,
+		Quiet:         s.Hours.Quiet,
+		ClientTimeout: time.Minute,
+		WakeLock:      100 * time.Millisecond,
+		AlarmHold:     time.Second,
+		ResumeAfter:   500 * time.Millisecond,
 	}
 }

@@ -157,5 +157,13 @@ func (h *Deployment) begin(ctx context.Context, s *Sleeper, namespace string) (*
 	if err := app.Live(ctx, s.Agent); err != nil {
 		return nil, err
 	}
-	return &guests{deployment: h, sleeper: s, clock: clock, starter: app, namespace: namespace, clients: clients, lived: &Lived{}}, nil
+	return &guests{
+		deployment: h,
+		sleeper:    s,
+		clock:      clock,
+		starter:    app,
+		namespace:  namespace,
+		clients:    clients,
+		lived:      &Lived{},
+	}, nil
 }

@@ -26,7 +26,13 @@ func (h *Deployment) Money(ctx context.Context, s *Sleeper, nights []Night, call
 	if err != nil {
 		return sum, err
 	}
-	b := books{s: s, rows: map[string]purse.Row{}, day: map[string]budget.Micros{}, night: map[string]budget.Micros{}, nights: map[string]Night{}}
+	b := books{
+		s:      s,
+		rows:   map[string]purse.Row{},
+		day:    map[string]budget.Micros{},
+		night:  map[string]budget.Micros{},
+		nights: map[string]Night{},
+	}
 	for _, n := range nights {
 		b.nights[n.ID] = n
 	}

@@ -26,7 +26,13 @@ func TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut(t *testing.T) {
 		sleeper.Hours.Jitter = 0
 		sleeper.End = sleeper.Start.Add(13 * time.Hour)
 		sleeper.Restless = i == 1
-		sleeper.Visits = []week.Visit{{At: sleeper.Start.Add(8*time.Hour + 50*time.Minute), Who: "guest", Cause: presence.Connect, For: time.Hour, Stays: 20 * time.Minute}}
+		sleeper.Visits = []week.Visit{{
+			At:    sleeper.Start.Add(8*time.Hour + 50*time.Minute),
+			Who:   "guest",
+			Cause: presence.Connect,
+			For:   time.Hour,
+			Stays: 20 * time.Minute,
+		}}
 		require.NoError(t, s.Hire(ctx, sleeper))
 	}
 	agentStates := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Lived, error) { return s.Live(ctx, sleeper, s.server.Namespace) })

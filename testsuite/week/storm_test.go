@@ -97,7 +97,13 @@ func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 
 // raise wakes an agent in the store alone, and lets it sleep again.
 func (s *setting) raise(ctx context.Context, agent string) (workflows.Wake, error) {
-	visit := presence.Visit{Agent: agent, Client: "storm", Cause: presence.Operator, Now: time.Now().UTC(), For: time.Minute}
+	visit := presence.Visit{
+		Agent:  agent,
+		Client: "storm",
+		Cause:  presence.Operator,
+		Now:    time.Now().UTC(),
+		For:    time.Minute,
+	}
 	arrived, err := s.Company.Store.Arrive(ctx, visit)
 	if err != nil {
 		return workflows.Wake{}, err

@@ -14,7 +14,14 @@ import (
 )
 
 func aClaim(now time.Time) access.Claim {
-	return access.Claim{Scope: "key_1", Name: "order: 66%", Digest: "d", Now: now, Hold: time.Minute, Keep: time.Hour}
+	return access.Claim{
+		Scope:  "key_1",
+		Name:   "order: 66%",
+		Digest: "d",
+		Now:    now,
+		Hold:   time.Minute,
+		Keep:   time.Hour,
+	}
 }
 
 var done = access.Answered{

@@ -56,7 +56,13 @@ func RunStore(t *testing.T, open func(t *testing.T) access.Store) {
 var noon = time.Date(2026, 3, 20, 12, 0, 0, 123456789, time.UTC)
 
 func aKey(n int) access.Key {
-	return access.Key{ID: fmt.Sprint("key_", n), Name: fmt.Sprint("name ", n), Role: access.Client, Hash: access.Hash(fmt.Sprint(n)), Created: noon.Add(time.Duration(n) * time.Second)}
+	return access.Key{
+		ID:      fmt.Sprint("key_", n),
+		Name:    fmt.Sprint("name ", n),
+		Role:    access.Client,
+		Hash:    access.Hash(fmt.Sprint(n)),
+		Created: noon.Add(time.Duration(n) * time.Second),
+	}
 }
 
 func keyComesBack(t *testing.T, s access.Store) {

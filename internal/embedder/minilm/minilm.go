@@ -176,8 +176,14 @@ func newScratch(s Shape, most int) *scratch {
 	rows := (most + 3) / 4 * 4
 	row := func() []float32 { return make([]float32, rows*s.Width) }
 	return &scratch{
-		state: row(), query: row(), key: row(), value: row(), mixed: row(), out: row(),
-		wide: make([]float32, rows*s.Intermediate), scores: make([]float32, rows),
+		state:  row(),
+		query:  row(),
+		key:    row(),
+		value:  row(),
+		mixed:  row(),
+		out:    row(),
+		wide:   make([]float32, rows*s.Intermediate),
+		scores: make([]float32, rows),
 	}
 }
 

@@ -71,7 +71,13 @@ func visitOnce(t *testing.T, ctx context.Context, log fabric.Log, after int64) [
 func record(t *testing.T, a Announcer, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		require.NoError(t, a.Store.PutAgent(t.Context(), dream.Agent{ID: id, Handle: id, Zone: "UTC", Tier: dream.Core, Created: dawn}))
+		require.NoError(t, a.Store.PutAgent(t.Context(), dream.Agent{
+			ID:      id,
+			Handle:  id,
+			Zone:    "UTC",
+			Tier:    dream.Core,
+			Created: dawn,
+		}))
 	}
 }
 

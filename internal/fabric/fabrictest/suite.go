@@ -73,7 +73,14 @@ func comeBack(t *testing.T, a Announcer) {
 	want := pattern("v1")
 	want.At = dawn.Add(123456789 * time.Nanosecond)
 	want.Data = json.RawMessage(`{ "spaced" : "<kept & exact>" }`)
-	bare := event.Event{ID: "v2", Agent: echo, Schema: event.Schema, Subsystem: "psyche", Type: "Bare", At: dawn}
+	bare := event.Event{
+		ID:        "v2",
+		Agent:     echo,
+		Schema:    event.Schema,
+		Subsystem: "psyche",
+		Type:      "Bare",
+		At:        dawn,
+	}
 	r, err := announce(t.Context(), a, want, bare)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, r.LastSeq)

@@ -59,7 +59,11 @@ func Run(t *testing.T, open func(t *testing.T) Stage) {
 // Story is a request that every model has something to say to.
 func Story(model string) inference.Request {
 	return inference.Request{
-		Model: model, MaxTokens: 60, Reasoning: 200, Key: "inferencetest#1", IdleToken: 30 * time.Second,
+		Model:     model,
+		MaxTokens: 60,
+		Reasoning: 200,
+		Key:       "inferencetest#1",
+		IdleToken: 30 * time.Second,
 		Messages: []inference.Message{
 			{Role: "system", Content: "You are falling asleep. Let memories that never met drift beside each other."},
 			{Role: "user", Content: "Memories, in no order:\n" +

@@ -71,7 +71,11 @@ func New(o Options) (*Server, error) {
 	s := &Server{options: o, key: sha256.Sum256([]byte("Bearer " + o.Key))}
 	s.ended, s.end = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler: s.Handler(), MaxHeaderBytes: headerLimit, ReadHeaderTimeout: headerWait, ReadTimeout: bodyWait, IdleTimeout: idleWait,
+		Handler:           s.Handler(),
+		MaxHeaderBytes:    headerLimit,
+		ReadHeaderTimeout: headerWait,
+		ReadTimeout:       bodyWait,
+		IdleTimeout:       idleWait,
 	}
 	return s, nil
 }

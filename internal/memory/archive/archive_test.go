@@ -21,10 +21,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
 )
 
-var small = memorytest.Size{Agents: 2, Items: 12, Events: 6, Attempts: 20, Dim: 3}
+var small = memorytest.Size{
+	Agents:   2,
+	Items:    12,
+	Events:   6,
+	Attempts: 20,
+	Dim:      3,
+}
 
 // tiny has every kind of record all the same.
-var tiny = memorytest.Size{Agents: 1, Items: 4, Events: 2, Attempts: 5, Dim: 2}
+var tiny = memorytest.Size{
+	Agents:   1,
+	Items:    4,
+	Events:   2,
+	Attempts: 5,
+	Dim:      2,
+}
 
 func write(t testing.TB, records []memory.Record) []byte {
 	t.Helper()

@@ -71,7 +71,13 @@ func placeOf(r memory.Record) (place, error) {
 		put(place{stage: minds, agent: e.Agent, part: 5, number: e.Seq})
 	}
 	if n := r.Note; n != nil {
-		put(place{stage: minds, agent: n.Agent, part: 6, name: n.Dream, name2: n.Key})
+		put(place{
+			stage: minds,
+			agent: n.Agent,
+			part:  6,
+			name:  n.Dream,
+			name2: n.Key,
+		})
 	}
 	if r.Attempt != nil {
 		put(place{stage: attempts, repeated: true})

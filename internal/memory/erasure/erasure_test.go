@@ -17,7 +17,14 @@ import (
 const said = "Quorvelant hides the brass key under the third flowerpot of the house"
 
 func head(kind dream.Kind, id string) dream.Head {
-	return dream.Head{ID: id, Agent: "echo", Kind: kind, At: time.Unix(0, 0).UTC(), State: dream.Live, Taint: dream.FromHuman}
+	return dream.Head{
+		ID:    id,
+		Agent: "echo",
+		Kind:  kind,
+		At:    time.Unix(0, 0).UTC(),
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}
 }
 
 func episode(id, text string) *dream.Episode {

@@ -27,7 +27,11 @@ type wording struct {
 
 func newWording() wording {
 	return wording{
-		said: map[uint64]bool{}, own: map[uint64]bool{}, made: map[uint64]bool{}, telling: map[uint64]bool{}, stays: map[uint64]bool{},
+		said:    map[uint64]bool{},
+		own:     map[uint64]bool{},
+		made:    map[uint64]bool{},
+		telling: map[uint64]bool{},
+		stays:   map[uint64]bool{},
 	}
 }
 

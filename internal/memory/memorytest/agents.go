@@ -18,9 +18,16 @@ var agents = []clause{
 
 func agent(id, handle string) dream.Agent {
 	return dream.Agent{
-		ID: id, Handle: handle, Persona: "Echo listens.", Interests: []string{"tides", "glass"}, Zone: "Europe/Berlin",
-		Tier: dream.Hardened, Models: map[dream.Role]string{dream.Observer: "small"}, Caps: dream.DefaultCaps, Created: dawn,
-		Triggers: []dream.Trigger{dream.IdleTrigger, {Name: "nightly", Kind: dream.OnSchedule, Schedule: "mon-fri 03:30"}},
+		ID:        id,
+		Handle:    handle,
+		Persona:   "Echo listens.",
+		Interests: []string{"tides", "glass"},
+		Zone:      "Europe/Berlin",
+		Tier:      dream.Hardened,
+		Models:    map[dream.Role]string{dream.Observer: "small"},
+		Caps:      dream.DefaultCaps,
+		Created:   dawn,
+		Triggers:  []dream.Trigger{dream.IdleTrigger, {Name: "nightly", Kind: dream.OnSchedule, Schedule: "mon-fri 03:30"}},
 	}
 }
 

@@ -47,7 +47,13 @@ func RunArchive(t *testing.T, from, to func(t *testing.T) ArchiveStore) {
 	}
 }
 
-var usual = Size{Agents: 3, Items: 60, Events: 20, Attempts: 80, Dim: 5}
+var usual = Size{
+	Agents:   3,
+	Items:    60,
+	Events:   20,
+	Attempts: 80,
+	Dim:      5,
+}
 
 // keysRequiredMoves hands over what keys do not say by themselves: required although there are none, and the opposite.
 func keysRequiredMoves(t *testing.T, from, to func(*testing.T) ArchiveStore) {
@@ -177,7 +183,13 @@ func sameMind(t *testing.T, agent string, one, other ArchiveStore) {
 	}
 	for _, order := range []memory.Order{memory.MostSalient, memory.HighestScore, memory.SoonestDue} {
 		asks = append(asks, func(s ArchiveStore) (any, error) {
-			return s.Find(ctx, memory.Query{Agent: agent, Order: order, States: states, Limit: 40, SalientFrom: .01})
+			return s.Find(ctx, memory.Query{
+				Agent:       agent,
+				Order:       order,
+				States:      states,
+				Limit:       40,
+				SalientFrom: .01,
+			})
 		})
 	}
 	for _, ask := range asks {

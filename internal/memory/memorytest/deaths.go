@@ -19,7 +19,13 @@ import (
 const fillerAt = "ONEIROS_TEST_FILLS_UNTIL"
 
 // deadly is what the process that is killed fills a store with.
-var deadly = Size{Agents: 2, Items: 700, Events: 100, Attempts: 200, Dim: 16}
+var deadly = Size{
+	Agents:   2,
+	Items:    700,
+	Events:   100,
+	Attempts: 200,
+	Dim:      16,
+}
 
 // FillIfSwitchedOn makes a test's program the process that DieFilling kills. A test's package calls it from an init, with how to open
 // the store that the environment names.

@@ -110,9 +110,17 @@ func (f *fancy) names() []memory.Record {
 	}
 	for n := range f.size.Agents {
 		a := dream.Agent{
-			ID: agentID(n), Handle: fmt.Sprint("handle-", f.size.Agents-n), Persona: f.text(), Interests: f.some(3), Zone: "Europe/Berlin", Tier: dream.Core,
-			Feed: "feed 1", Auto: n%2 == 0, Created: f.at(), Caps: dream.Caps{},
-			Triggers: []dream.Trigger{{Name: "full", Kind: dream.OnEpisodes, Episodes: 1 + n}}[:n%2],
+			ID:        agentID(n),
+			Handle:    fmt.Sprint("handle-", f.size.Agents-n),
+			Persona:   f.text(),
+			Interests: f.some(3),
+			Zone:      "Europe/Berlin",
+			Tier:      dream.Core,
+			Feed:      "feed 1",
+			Auto:      n%2 == 0,
+			Created:   f.at(),
+			Caps:      dream.Caps{},
+			Triggers:  []dream.Trigger{{Name: "full", Kind: dream.OnEpisodes, Episodes: 1 + n}}[:n%2],
 		}
 		records = append(records, memory.Record{Agent: &memory.KeptAgent{ID: a.ID, Handle: a.Handle, Body: jsonOf(a)}})
 	}
@@ -158,25 +166,51 @@ const (
 
 func (f *fancy) mind(agent string) []memory.Record {
 	agentState := memory.KeptCounters{
-		Agent: agent, Seq: int64(2*f.size.Events + 3), Dreams: f.r.Int64N(50), Scrubs: f.r.Int64N(3), Space: ownSpace, Dim: f.size.Dim,
-		Collecting: []memory.KeptSpace{{Space: otherSpace, Dim: f.size.Dim + 1}}, Epoch: 3 + f.r.Int64N(1<<53), Lock: f.at(), Seen: f.at(),
-		Digest: f.some(5),
+		Agent:      agent,
+		Seq:        int64(2*f.size.Events + 3),
+		Dreams:     f.r.Int64N(50),
+		Scrubs:     f.r.Int64N(3),
+		Space:      ownSpace,
+		Dim:        f.size.Dim,
+		Collecting: []memory.KeptSpace{{Space: otherSpace, Dim: f.size.Dim + 1}},
+		Epoch:      3 + f.r.Int64N(1<<53),
+		Lock:       f.at(),
+		Seen:       f.at(),
+		Digest:     f.some(5),
 	}
 	agentState.Told = agentState.Epoch - f.r.Int64N(2)
 	agentState.Wake = &memory.KeptWake{
-		Epoch: agentState.Epoch, Cause: "knock", Client: f.text(), At: f.at(), Dream: "dream/x/0001", Affect: f.pad(), Delta: f.r.Float64(), Digest: f.some(3),
+		Epoch:  agentState.Epoch,
+		Cause:  "knock",
+		Client: f.text(),
+		At:     f.at(),
+		Dream:  "dream/x/0001",
+		Affect: f.pad(),
+		Delta:  f.r.Float64(),
+		Digest: f.some(3),
 	}
 	records := []memory.Record{{Counters: &agentState}}
 	for n := range 3 {
 		since := f.at()
 		records = append(records, memory.Record{Lease: &memory.KeptLease{
-			Agent: agent, Client: fmt.Sprintf("client %d %s", n, f.text()), Cause: "alarm", Since: since, Until: since.Add(time.Hour),
+			Agent:  agent,
+			Client: fmt.Sprintf("client %d %s", n, f.text()),
+			Cause:  "alarm",
+			Since:  since,
+			Until:  since.Add(time.Hour),
 		}})
 	}
 	if f.r.IntN(3) > 0 {
 		left := memory.Foreseen{PAD: f.pad(), Since: f.at()}
 		records = append(records, memory.Record{Slot: &memory.KeptSlot{
-			Agent: agent, Dream: "dream/" + f.text(), Run: "run", Workflow: f.text(), Cluster: f.text(), Since: f.at(), Epoch: agentState.Epoch - 1, Mood: &left,
+			Agent:    agent,
+			Dream:    "dream/" + f.text(),
+			Run:      "run",
+			Workflow: f.text(),
+			Cluster:  f.text(),
+			Since:    f.at(),
+			Epoch:    agentState.Epoch - 1,
+			Mood:     &left,
 		}})
 	}
 	for n := range 4 {
@@ -189,8 +223,15 @@ func (f *fancy) mind(agent string) []memory.Record {
 	records = append(records, f.items(agent)...)
 	for n := range f.size.Events {
 		e := memory.KeptEvent{
-			Agent: agent, Seq: int64(2*n + 1), ID: fmt.Sprintf("%s %d", f.text(), n), Schema: event.Schema, Subsystem: event.Subsystem,
-			Dream: f.text(), Type: "Made.Up", At: f.at(), Data: jsonOf(map[string]any{"x": f.text(), "n": f.r.Float64()}),
+			Agent:     agent,
+			Seq:       int64(2*n + 1),
+			ID:        fmt.Sprintf("%s %d", f.text(), n),
+			Schema:    event.Schema,
+			Subsystem: event.Subsystem,
+			Dream:     f.text(),
+			Type:      "Made.Up",
+			At:        f.at(),
+			Data:      jsonOf(map[string]any{"x": f.text(), "n": f.r.Float64()}),
 		}
 		switch n % 5 {
 		case 3:
@@ -235,7 +276,14 @@ func (f *fancy) items(agent string) []memory.Record {
 }
 
 func (f *fancy) body(agent, id string, kind dream.Kind, number int) memory.Raw {
-	h := dream.Head{ID: id, Agent: agent, Kind: kind, At: f.at(), State: dream.Live, Taint: dream.FromHuman}
+	h := dream.Head{
+		ID:    id,
+		Agent: agent,
+		Kind:  kind,
+		At:    f.at(),
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}
 	if number > 0 {
 		h.State = []dream.State{dream.Live, dream.Superseded, dream.Archived}[f.r.IntN(3)]
 	}
@@ -257,7 +305,14 @@ func (f *fancy) body(agent, id string, kind dream.Kind, number int) memory.Raw {
 	case dream.KindPrediction:
 		return jsonOf(&dream.Prediction{Head: h, Claim: f.text(), Horizon: f.at(), Status: "open"})
 	default:
-		return jsonOf(&dream.Episode{Head: h, Content: f.text(), Salience: f.r.Float64(), Surprise: f.r.Float64(), Affect: f.pad(), Session: f.text()})
+		return jsonOf(&dream.Episode{
+			Head:     h,
+			Content:  f.text(),
+			Salience: f.r.Float64(),
+			Surprise: f.r.Float64(),
+			Affect:   f.pad(),
+			Session:  f.text(),
+		})
 	}
 }
 

@@ -34,7 +34,14 @@ func RunEmbedJobs(t *testing.T, open func(t *testing.T) memory.EmbedQueue) {
 }
 
 func claimed(holder string, at time.Time) memory.EmbedJob {
-	return memory.EmbedJob{Agent: echo, Asked: dawn, Holder: holder, Until: at.Add(time.Minute), Began: at, Total: 9}
+	return memory.EmbedJob{
+		Agent:  echo,
+		Asked:  dawn,
+		Holder: holder,
+		Until:  at.Add(time.Minute),
+		Began:  at,
+		Total:  9,
+	}
 }
 
 func embedJobKept(t *testing.T, s memory.EmbedQueue) {

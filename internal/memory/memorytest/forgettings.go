@@ -54,7 +54,13 @@ func forgetErases(t *testing.T, s memory.Store) {
 func forgetScrubs(t *testing.T, s memory.Store) {
 	made := dreamt("d1", "g")
 	made.Sources, made.NewerID = []string{"a", "secret", "b"}, "secret"
-	foretold := &dream.Prediction{Head: head(dream.KindPrediction, "p"), Claim: "secret", Episodes: []string{"secret"}, Fragment: "secret", Session: "secret"}
+	foretold := &dream.Prediction{
+		Head:     head(dream.KindPrediction, "p"),
+		Claim:    "secret",
+		Episodes: []string{"secret"},
+		Fragment: "secret",
+		Session:  "secret",
+	}
 	foretold.Sources = []string{"secret"}
 	imagined := &dream.Scenario{Head: head(dream.KindScenario, "i"), Parents: []string{"secret", "a"}, Seeds: []string{"secret"}}
 	promoted := hypothesis("h", "a claim", .5)

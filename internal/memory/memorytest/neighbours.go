@@ -36,7 +36,13 @@ func vector(id string, v ...float32) memory.Vector {
 
 func near(t *testing.T, s memory.Store, v []float32, k int, kinds ...dream.Kind) []string {
 	t.Helper()
-	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: v, Limit: k, Filter: memory.Filter{Kinds: kinds}})
+	hits, err := s.Near(t.Context(), memory.Near{
+		Agent:  echo,
+		Space:  space,
+		V:      v,
+		Limit:  k,
+		Filter: memory.Filter{Kinds: kinds},
+	})
 	require.NoError(t, err)
 	out := []string{}
 	for _, h := range hits {
@@ -213,7 +219,13 @@ func bareLists(t *testing.T, s memory.Store) {
 // nearTo lists the nearest to [1, 0] that a filter leaves.
 func nearTo(t *testing.T, s memory.Store, f memory.Filter) []string {
 	t.Helper()
-	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{1, 0}, Limit: 99, Filter: f})
+	hits, err := s.Near(t.Context(), memory.Near{
+		Agent:  echo,
+		Space:  space,
+		V:      []float32{1, 0},
+		Limit:  99,
+		Filter: f,
+	})
 	require.NoError(t, err)
 	out := []string{}
 	for _, h := range hits {
@@ -301,7 +313,11 @@ func nearFollowsOwners(t *testing.T, s memory.Store) {
 	require.NoError(t, err)
 	require.Zero(t, missing)
 	hits, err := s.Near(t.Context(), memory.Near{
-		Agent: echo, Space: "other/1/2", V: []float32{1, 0}, Limit: 9, Filter: memory.Filter{Owners: []string{bob}},
+		Agent:  echo,
+		Space:  "other/1/2",
+		V:      []float32{1, 0},
+		Limit:  9,
+		Filter: memory.Filter{Owners: []string{bob}},
 	})
 	require.NoError(t, err)
 	require.Equal(t, []memory.Hit{{Item: "e", Cosine: 1}}, hits)
@@ -346,7 +362,13 @@ func filteredAgreesWithScan(t *testing.T, s memory.Store) {
 			}
 		}
 		slices.SortFunc(want, func(a, b memory.Hit) int { return cmp.Compare(b.Cosine, a.Cosine) })
-		got, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: sought, Limit: 1000, Filter: filter})
+		got, err := s.Near(t.Context(), memory.Near{
+			Agent:  echo,
+			Space:  space,
+			V:      sought,
+			Limit:  1000,
+			Filter: filter,
+		})
 		require.NoError(t, err)
 		require.Len(t, got, len(want))
 		for i := range got {

@@ -86,7 +86,13 @@ func acceptedIsUndone(t *testing.T, s memory.Store) {
 func proposalComesBack(t *testing.T, s memory.Store) {
 	from, to := mood.PAD{Pleasure: .1}, mood.PAD{Pleasure: .2, Arousal: -.1}
 	p := &dream.Proposal{Head: head(dream.KindProposal, "d1/return/mood"), Does: dream.ProposeMood, From: &from, To: &to}
-	q := &dream.Proposal{Head: head(dream.KindProposal, "d1/nrem/archive/s"), Does: dream.ProposeArchive, Of: "s", Was: 3, Newer: "gist/s"}
+	q := &dream.Proposal{
+		Head:  head(dream.KindProposal, "d1/nrem/archive/s"),
+		Does:  dream.ProposeArchive,
+		Of:    "s",
+		Was:   3,
+		Newer: "gist/s",
+	}
 	p.State, q.State = dream.Proposed, dream.Proposed
 	add(t, s, p, q)
 	require.Equal(t, []dream.Item{p, q}, get(t, s, p.ID, q.ID))

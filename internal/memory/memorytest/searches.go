@@ -133,7 +133,12 @@ func searchIsExact(t *testing.T, s memory.Store) {
 		blend := rank.Blend{Words: .7, Meaning: .3}
 		want := plainSearch(texts, places, sought, place, blend)
 		found, err := s.Search(t.Context(), memory.Search{
-			Agent: echo, Text: strings.Join(sought, " "), Space: space, V: place, Blend: blend, Limit: 10,
+			Agent: echo,
+			Text:  strings.Join(sought, " "),
+			Space: space,
+			V:     place,
+			Blend: blend,
+			Limit: 10,
 		})
 		require.NoError(t, err)
 		require.Len(t, found.Hits, 10)

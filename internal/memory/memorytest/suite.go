@@ -59,7 +59,14 @@ const echo = "agent-echo"
 var dawn = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 
 func head(kind dream.Kind, id string) dream.Head {
-	return dream.Head{ID: id, Agent: echo, Kind: kind, At: dawn, State: dream.Live, Taint: dream.FromHuman}
+	return dream.Head{
+		ID:    id,
+		Agent: echo,
+		Kind:  kind,
+		At:    dawn,
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}
 }
 
 func episode(id, content string) *dream.Episode {

@@ -63,7 +63,13 @@ func TestUndoingGoesBackToTheNewestThatCounts(t *testing.T) {
 func TestReferencesAreNamedAndScrubbed(t *testing.T) {
 	t.Parallel()
 	p := &dream.Prediction{
-		Head:  dream.Head{ID: "p", Kind: dream.KindPrediction, At: time.Unix(0, 0).UTC(), Sources: []string{"a", "b", "a"}, NewerID: "c"},
+		Head: dream.Head{
+			ID:      "p",
+			Kind:    dream.KindPrediction,
+			At:      time.Unix(0, 0).UTC(),
+			Sources: []string{"a", "b", "a"},
+			NewerID: "c",
+		},
 		Claim: "a is not a reference", Episodes: []string{"d", "b"}, Fragment: "f", Session: "a",
 	}
 	body, err := json.Marshal(p)

@@ -43,7 +43,13 @@ func RunWakeBus(t *testing.T, open func(t *testing.T) (here, there presence.Wake
 }
 
 func notice(epoch int64) presence.WakeNotice {
-	return presence.WakeNotice{Agent: echo, Epoch: epoch, Cause: presence.Connect, At: at(time.Duration(epoch)), Raised: at(time.Duration(epoch) + 1)}
+	return presence.WakeNotice{
+		Agent:  echo,
+		Epoch:  epoch,
+		Cause:  presence.Connect,
+		At:     at(time.Duration(epoch)),
+		Raised: at(time.Duration(epoch) + 1),
+	}
 }
 
 // ear keeps what it heard.

@@ -20,7 +20,14 @@ var fences = []clause{
 
 func episode(id string) *dream.Episode {
 	return &dream.Episode{
-		Head:    dream.Head{ID: id, Agent: echo, Kind: dream.KindEpisode, At: dawn, State: dream.Live, Taint: dream.FromHuman},
+		Head: dream.Head{
+			ID:    id,
+			Agent: echo,
+			Kind:  dream.KindEpisode,
+			At:    dawn,
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
 		Content: id, Salience: .5,
 	}
 }

@@ -122,7 +122,13 @@ func fillAgent(t *testing.T, r Removal, a dream.Agent) {
 
 func visitTo(a dream.Agent, at time.Time) presence.Visit {
 	return presence.Visit{
-		Agent: a.ID, Handle: a.Handle, Client: "laptop", Cause: presence.Connect, Now: at, For: time.Minute, Lock: time.Minute,
+		Agent:  a.ID,
+		Handle: a.Handle,
+		Client: "laptop",
+		Cause:  presence.Connect,
+		Now:    at,
+		For:    time.Minute,
+		Lock:   time.Minute,
 	}
 }
 
@@ -132,7 +138,12 @@ func spend(t *testing.T, r Removal, a dream.Agent) {
 	for _, d := range []string{removedDream, ""} {
 		step := a.ID + "/step " + d
 		hold, err := r.Ledger.Reserve(t.Context(), purse.Ask{
-			Step: step, Agent: a.ID, Dream: d, Day: "2026-03-01", Amount: 10, At: dawn,
+			Step:     step,
+			Agent:    a.ID,
+			Dream:    d,
+			Day:      "2026-03-01",
+			Amount:   10,
+			At:       dawn,
 			Accounts: []budget.Account{{Scope: "day:" + a.ID + "/2026-03-01", Limit: 1000}},
 		})
 		require.NoError(t, err)
@@ -159,11 +170,24 @@ func foundBy(t *testing.T, s RemovalStore, agent string) []string {
 }
 
 func agentCalled(id, handle string) dream.Agent {
-	return dream.Agent{ID: id, Handle: handle, Zone: "UTC", Tier: dream.Hardened, Created: dawn}
+	return dream.Agent{
+		ID:      id,
+		Handle:  handle,
+		Zone:    "UTC",
+		Tier:    dream.Hardened,
+		Created: dawn,
+	}
 }
 
 func headOf(kind dream.Kind, id string) dream.Head {
-	return dream.Head{ID: id, Agent: echo, Kind: kind, At: dawn, State: dream.Live, Taint: dream.FromHuman}
+	return dream.Head{
+		ID:    id,
+		Agent: echo,
+		Kind:  kind,
+		At:    dawn,
+		State: dream.Live,
+		Taint: dream.FromHuman,
+	}
 }
 
 func said(id, content string) *dream.Episode {
@@ -238,7 +262,15 @@ func removedLeavesNothing(t *testing.T, r Removal) {
 		if l := record.Counters; l != nil && l.Agent == "echo" { // the handle counts on
 			require.Equal(t, memory.KeptCounters{Agent: "echo", Dreams: 1}, *l)
 		} else if l != nil {
-			want := memory.KeptCounters{Agent: echo, Seq: 1, Dreams: 1, Scrubs: l.Scrubs, Epoch: 1, Told: 1, Removed: true}
+			want := memory.KeptCounters{
+				Agent:   echo,
+				Seq:     1,
+				Dreams:  1,
+				Scrubs:  l.Scrubs,
+				Epoch:   1,
+				Told:    1,
+				Removed: true,
+			}
 			require.Equal(t, want, *l)
 		}
 	}
@@ -385,7 +417,11 @@ func removalKeepsMoney(t *testing.T, r Removal) {
 	require.EqualValues(t, 5, allowed)
 	require.NoError(t, r.Other.PutAgent(t.Context(), removable))
 	_, err = r.Ledger.Reserve(t.Context(), purse.Ask{
-		Step: "later", Agent: echo, Day: "2026-03-01", Amount: 10, At: dawn,
+		Step:     "later",
+		Agent:    echo,
+		Day:      "2026-03-01",
+		Amount:   10,
+		At:       dawn,
 		Accounts: []budget.Account{{Scope: "day:" + echo + "/2026-03-01", Limit: 20}},
 	})
 	over, ok := purse.AsOverCap(err)

@@ -67,7 +67,14 @@ var dawn = time.Date(2003, 3, 1, 6, 0, 0, 0, time.UTC)
 func at(after time.Duration) time.Time { return dawn.Add(after) }
 
 func visit(client string, after time.Duration) presence.Visit {
-	return presence.Visit{Agent: echo, Client: client, Cause: presence.Connect, Now: at(after), For: hold, Lock: lock}
+	return presence.Visit{
+		Agent:  echo,
+		Client: client,
+		Cause:  presence.Connect,
+		Now:    at(after),
+		For:    hold,
+		Lock:   lock,
+	}
 }
 
 func arrive(t *testing.T, s presence.Store, v presence.Visit) presence.Arrival {

@@ -68,7 +68,14 @@ func firstVisitRaises(t *testing.T, s Store) {
 	a := arrive(t, s, visit("web", 0))
 	require.True(t, a.Raised)
 	require.Empty(t, a.Digest)
-	want := presence.Wake{Agent: echo, Epoch: 1, Cause: presence.Connect, Client: "web", At: dawn, Digest: a.Digest}
+	want := presence.Wake{
+		Agent:  echo,
+		Epoch:  1,
+		Cause:  presence.Connect,
+		Client: "web",
+		At:     dawn,
+		Digest: a.Digest,
+	}
 	require.Equal(t, want, a.Wake)
 	require.EqualValues(t, 1, epoch(t, s))
 	require.Equal(t, presence.Status{

@@ -37,8 +37,15 @@ func connectAppliesMood(t *testing.T, s Store) {
 	require.Equal(t, sorrow, affectOf(t, s), "until somebody knocks, nothing moves")
 	w := raise(t, s, visit("web", time.Second))
 	require.Equal(t, presence.Wake{
-		Agent: echo, Epoch: 1, Cause: presence.Connect, Client: "web", At: at(time.Second), Dream: "echo/0001",
-		Affect: joy, Delta: after(sorrow, time.Second).Distance(joy), Digest: []string{"entry"},
+		Agent:  echo,
+		Epoch:  1,
+		Cause:  presence.Connect,
+		Client: "web",
+		At:     at(time.Second),
+		Dream:  "echo/0001",
+		Affect: joy,
+		Delta:  after(sorrow, time.Second).Distance(joy),
+		Digest: []string{"entry"},
 	}, w)
 	a, err := s.Affect(t.Context(), echo)
 	require.NoError(t, err)

@@ -228,5 +228,11 @@ func unreadable(message string) *psyche.Fault {
 }
 
 func lacking(param, message string) *psyche.Fault {
-	return &psyche.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: param, Message: message}
+	return &psyche.Fault{
+		Status:  http.StatusBadRequest,
+		Type:    "invalid_request_error",
+		Code:    "invalid_value",
+		Param:   param,
+		Message: message,
+	}
 }

@@ -97,7 +97,13 @@ func (f *Face) list(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	request := psyche.Listed{Agent: q.text("agent"), Status: dream.Status(q.text("status")), After: q.text("after"), Limit: q.limit(), Archived: q.yes("include_archived")}
+	request := psyche.Listed{
+		Agent:    q.text("agent"),
+		Status:   dream.Status(q.text("status")),
+		After:    q.text("after"),
+		Limit:    q.limit(),
+		Archived: q.yes("include_archived"),
+	}
 	if q.fault != nil {
 		front.Refuse(w, r, q.fault)
 		return

@@ -73,18 +73,53 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 		over(dream.Exhausted)(n)
 		n.Reason, n.Theme, n.Seed, n.Insights, n.Spent = "the cap of the day", "the harbour", 1<<63, []string{"a", "b"}, 1234
 		n.Phases = []dream.Tally{
-			{Phase: dream.Onset, State: "ran", Calls: 3, Spent: 1000, In: 10, Out: 20, Made: 5, Kept: 2, Failed: 1},
-			{Phase: dream.Return, State: "ran", Calls: 1, Spent: 234, In: 1, Cached: 1, Out: 2, Made: 1, Kept: 1},
+			{
+				Phase:  dream.Onset,
+				State:  "ran",
+				Calls:  3,
+				Spent:  1000,
+				In:     10,
+				Out:    20,
+				Made:   5,
+				Kept:   2,
+				Failed: 1,
+			},
+			{
+				Phase:  dream.Return,
+				State:  "ran",
+				Calls:  1,
+				Spent:  234,
+				In:     1,
+				Cached: 1,
+				Out:    2,
+				Made:   1,
+				Kept:   1,
+			},
 		}
 	})
 	d := as[psyche.Dream](t, r.get(operator, "/v1/dreams/dream_iris_0001"), 200)
 	ended := began.Ended.Unix()
 	require.Equal(t, psyche.Dream{
-		ID: "dream_iris_0001", Object: "dream", Dream: "dream/iris/0001", Agent: "iris", Status: dream.StatusCompleted, Outcome: dream.Exhausted,
-		Reason: "the cap of the day", Created: began.At.Unix(), Ended: &ended, Stretches: 1, Insights: 2,
+		ID:        "dream_iris_0001",
+		Object:    "dream",
+		Dream:     "dream/iris/0001",
+		Agent:     "iris",
+		Status:    dream.StatusCompleted,
+		Outcome:   dream.Exhausted,
+		Reason:    "the cap of the day",
+		Created:   began.At.Unix(),
+		Ended:     &ended,
+		Stretches: 1,
+		Insights:  2,
 		Record: &psyche.Record{
-			Theme: "the harbour", Tier: dream.Hardened, Seed: "9223372036854775808", Budget: dream.DefaultCaps.Dream, Spent: 1234, Phases: began.Phases,
-			Usage: psyche.Usage{Input: 11, Cached: 1, Output: 22}, Counters: psyche.Counters{Calls: 4, Failed: 1, Made: 5, Kept: 2},
+			Theme:    "the harbour",
+			Tier:     dream.Hardened,
+			Seed:     "9223372036854775808",
+			Budget:   dream.DefaultCaps.Dream,
+			Spent:    1234,
+			Phases:   began.Phases,
+			Usage:    psyche.Usage{Input: 11, Cached: 1, Output: 22},
+			Counters: psyche.Counters{Calls: 4, Failed: 1, Made: 5, Kept: 2},
 		},
 	}, d)
 	seen := as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200)
@@ -182,7 +217,12 @@ func TestADreamIsBegunWithWhatWasAsked(t *testing.T) {
 	require.Equal(t, "the harbour", d.Record.Theme)
 	amount, seed := budget.Micros(250000), uint64(1<<64-1)
 	require.Equal(t, psyche.DreamRequest{
-		Agent: "iris", Theme: "the harbour", Tier: dream.Core, Budget: &amount, Seed: &seed, Models: map[dream.Role]string{
+		Agent:  "iris",
+		Theme:  "the harbour",
+		Tier:   dream.Core,
+		Budget: &amount,
+		Seed:   &seed,
+		Models: map[dream.Role]string{
 			dream.Generator: "house/large", dream.Observer: "house/small", dream.Replayer: "house/large", dream.Imaginer: "house/large", dream.Integrator: "house/large",
 		},
 	}, r.fixture.requests[0])
@@ -271,7 +311,13 @@ func TestAActivityThatMayNotBeIsRefusedWithItsReason(t *testing.T) {
 	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/redream", `{"from":"rem"}`), 409, "dream_not_over", "", "running")
 	as[psyche.Dream](t, r.post(operator, "/v1/dreams/dream_iris_0003/cancel", ""), 200)
 	require.Empty(t, r.fixture.done())
-	r.fixture.refuse = &psyche.Fault{Status: 409, Type: "invalid_request_error", Code: "agent_awake", Message: "iris is held awake", Retry: 90 * time.Second}
+	r.fixture.refuse = &psyche.Fault{
+		Status:  409,
+		Type:    "invalid_request_error",
+		Code:    "agent_awake",
+		Message: "iris is held awake",
+		Retry:   90 * time.Second,
+	}
 	a := r.post(operator, "/v1/dreams", `{"agent":"iris"}`)
 	refused(t, a, 409, "agent_awake", "", "held awake")
 	require.Equal(t, "90", a.header.Get("Retry-After"))

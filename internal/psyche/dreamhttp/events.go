@@ -252,6 +252,11 @@ func away(err error) error {
 		return err
 	}
 	return &psyche.Fault{
-		Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_away", Message: "the store does not answer; try again", Retry: backoff, Err: err,
+		Status:  http.StatusServiceUnavailable,
+		Type:    "server_error",
+		Code:    "store_away",
+		Message: "the store does not answer; try again",
+		Retry:   backoff,
+		Err:     err,
 	}
 }

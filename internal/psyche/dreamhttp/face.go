@@ -34,7 +34,14 @@ func (f *Face) Routes() []front.Route {
 		return front.Route{Method: http.MethodGet, Path: path, Role: role, Serve: serve}
 	}
 	activity := func(path string, serve http.HandlerFunc) front.Route {
-		return front.Route{Method: http.MethodPost, Path: path, Role: access.Operator, Once: true, Body: largest, Serve: serve}
+		return front.Route{
+			Method: http.MethodPost,
+			Path:   path,
+			Role:   access.Operator,
+			Once:   true,
+			Body:   largest,
+			Serve:  serve,
+		}
 	}
 	return []front.Route{
 		activity("/v1/dreams", f.begin),
@@ -51,15 +58,35 @@ func (f *Face) Routes() []front.Route {
 		read("/v1/dreams/{id}/predictions", access.Operator, f.foretold),
 		read("/v1/dreams/{id}/journal", access.Operator, f.entries),
 		read("/v1/agents/{agent}/memories", access.Client, f.recall),
-		{Method: http.MethodPost, Path: "/v1/agents/{agent}/memories", Role: access.Client, Once: true, Body: largest, Serve: f.add},
-		{Method: http.MethodPost, Path: "/v1/agents/{agent}/memories/forget", Role: access.Owner, Once: true, Body: largestForget, Serve: f.forget},
+		{
+			Method: http.MethodPost,
+			Path:   "/v1/agents/{agent}/memories",
+			Role:   access.Client,
+			Once:   true,
+			Body:   largest,
+			Serve:  f.add,
+		},
+		{
+			Method: http.MethodPost,
+			Path:   "/v1/agents/{agent}/memories/forget",
+			Role:   access.Owner,
+			Once:   true,
+			Body:   largestForget,
+			Serve:  f.forget,
+		},
 		read("/v1/agents/{agent}/memories/archived", access.Operator, f.archived),
 		activity("/v1/agents/{agent}/memories/restore", f.restore),
 		read("/v1/agents/{agent}/owners", access.Owner, f.owners),
 		read("/v1/agents/{agent}/journal", access.Operator, f.journal),
 		read("/v1/agents/{agent}/playbook", access.Operator, f.playbook),
 		read("/v1/agents/{agent}/predictions", access.Operator, f.predictions),
-		{Method: http.MethodGet, Path: "/v1/events", Role: access.Client, Stream: true, Serve: f.events},
+		{
+			Method: http.MethodGet,
+			Path:   "/v1/events",
+			Role:   access.Client,
+			Stream: true,
+			Serve:  f.events,
+		},
 		read("/v1/openapi.json", access.Client, f.describe),
 	}
 }

@@ -100,7 +100,13 @@ func held[T dream.Item](f *Face, r *http.Request, of memory.Query, statuses []st
 }
 
 func public(p psyche.Page[*dream.Journal]) psyche.Page[journal.Public] {
-	result := psyche.Page[journal.Public]{Object: p.Object, Data: make([]journal.Public, len(p.Data)), First: p.First, Last: p.Last, More: p.More}
+	result := psyche.Page[journal.Public]{
+		Object: p.Object,
+		Data:   make([]journal.Public, len(p.Data)),
+		First:  p.First,
+		Last:   p.Last,
+		More:   p.More,
+	}
 	for i, j := range p.Data {
 		result.Data[i] = journal.Told(j)
 	}

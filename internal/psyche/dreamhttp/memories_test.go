@@ -88,7 +88,14 @@ const irisMemories = "/v1/agents/iris/memories"
 func episodeOf(id, text, owner, conversation string, at time.Time) *dream.Episode {
 	h := head(id, dream.KindEpisode, "")
 	h.At, h.Taint = at, dream.FromHuman
-	return &dream.Episode{Head: h, Content: text, Salience: .5, Origin: owner, Session: conversation, Speaker: "user"}
+	return &dream.Episode{
+		Head:     h,
+		Content:  text,
+		Salience: .5,
+		Origin:   owner,
+		Session:  conversation,
+		Speaker:  "user",
+	}
 }
 
 func dreamtItems() []dream.Item {

@@ -87,11 +87,29 @@ func onEachStore(t *testing.T, prove func(t *testing.T, r *rig)) {
 
 func rigOver(t *testing.T, s store, edit ...func(*rig, *front.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, store: s, keys: map[string]string{}, clock: &atomic.Int64{}, faults: make(chan error, 100)}
+	r := &rig{
+		t:      t,
+		store:  s,
+		keys:   map[string]string{},
+		clock:  &atomic.Int64{},
+		faults: make(chan error, 100),
+	}
 	r.clock.Store(dawn.UnixNano())
 	for _, a := range []dream.Agent{
-		{ID: "id-iris", Handle: "iris", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps},
-		{ID: "id-tally", Handle: "tally_0001", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps},
+		{
+			ID:     "id-iris",
+			Handle: "iris",
+			Zone:   "UTC",
+			Tier:   dream.Hardened,
+			Caps:   dream.DefaultCaps,
+		},
+		{
+			ID:     "id-tally",
+			Handle: "tally_0001",
+			Zone:   "UTC",
+			Tier:   dream.Core,
+			Caps:   dream.DefaultCaps,
+		},
 	} {
 		require.NoError(t, s.PutAgent(t.Context(), a))
 	}
@@ -104,7 +122,13 @@ func rigOver(t *testing.T, s store, edit ...func(*rig, *front.Options)) *rig {
 		r.keys[name] = secret
 	}
 	r.fixture = &fixture{store: s, now: r.now}
-	r.face = &dreamhttp.Face{Dreams: &psyche.Dreams{Memory: s, Events: s, Carries: r.fixture, Now: r.now, Digest: journal.DigestMessage}}
+	r.face = &dreamhttp.Face{Dreams: &psyche.Dreams{
+		Memory:  s,
+		Events:  s,
+		Carries: r.fixture,
+		Now:     r.now,
+		Digest:  journal.DigestMessage,
+	}}
 	o := front.Options{Keys: s, Now: r.now, Report: func(err error) { r.faults <- err }}
 	for _, e := range edit {
 		e(r, &o)
@@ -287,8 +311,22 @@ func (b *fixture) Archive(ctx context.Context, id string) error {
 func nightOf(a dream.Agent, n int64, at time.Time) *dream.Record {
 	id := fmt.Sprintf("dream/%s/%04d", a.Handle, n)
 	return &dream.Record{
-		Head: dream.Head{ID: id, Agent: a.ID, Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
-		Run:  "run", Workflow: id, Tier: a.Tier, Seed: 7, AsOf: at, Budget: a.Caps.Dream, Stretches: 1,
+		Head: dream.Head{
+			ID:    id,
+			Agent: a.ID,
+			Kind:  dream.KindRecord,
+			At:    at,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: id,
+		},
+		Run:       "run",
+		Workflow:  id,
+		Tier:      a.Tier,
+		Seed:      7,
+		AsOf:      at,
+		Budget:    a.Caps.Dream,
+		Stretches: 1,
 	}
 }
 
@@ -325,7 +363,15 @@ func (r *rig) announce(events ...event.Event) {
 }
 
 func head(id string, kind dream.Kind, of string) dream.Head {
-	return dream.Head{ID: id, Agent: "id-iris", Kind: kind, At: dawn, State: dream.Live, Taint: dream.FromDream, Dream: of}
+	return dream.Head{
+		ID:    id,
+		Agent: "id-iris",
+		Kind:  kind,
+		At:    dawn,
+		State: dream.Live,
+		Taint: dream.FromDream,
+		Dream: of,
+	}
 }
 
 var errSmall = errors.New("small")

@@ -24,5 +24,11 @@ func validate(t *testing.T, method, path string, a publicError) {
 	t.Helper()
 	d, err := published()
 	require.NoError(t, err)
-	require.NoError(t, d.Holds(described.Answer{Method: method, Path: path, Status: a.status, Header: a.header, Body: a.body}))
+	require.NoError(t, d.Holds(described.Answer{
+		Method: method,
+		Path:   path,
+		Status: a.status,
+		Header: a.header,
+		Body:   a.body,
+	}))
 }

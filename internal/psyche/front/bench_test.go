@@ -30,7 +30,11 @@ func BenchmarkFront(b *testing.B) {
 		keys, secret = append(keys, k), s
 	}
 	s, err := front.New(front.Options{
-		Routes: rooms(), Keys: accesstest.With(keys...), Limits: front.Limits{Rate: 1 << 40}, Log: func(front.Entry) {}, Observe: nil,
+		Routes:  rooms(),
+		Keys:    accesstest.With(keys...),
+		Limits:  front.Limits{Rate: 1 << 40},
+		Log:     func(front.Entry) {},
+		Observe: nil,
 	})
 	require.NoError(b, err)
 	b.ReportAllocs()

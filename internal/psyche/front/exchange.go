@@ -128,8 +128,17 @@ func (x *exchange) end(r *http.Request) {
 		status = http.StatusOK
 	}
 	e := Entry{
-		ID: x.id, At: x.began, Key: x.key, Method: r.Method, Status: status, Bytes: x.bytes, First: x.first, Lasted: lasted,
-		Code: x.code, Err: x.err, Dropped: x.cut || r.Context().Err() != nil,
+		ID:      x.id,
+		At:      x.began,
+		Key:     x.key,
+		Method:  r.Method,
+		Status:  status,
+		Bytes:   x.bytes,
+		First:   x.first,
+		Lasted:  lasted,
+		Code:    x.code,
+		Err:     x.err,
+		Dropped: x.cut || r.Context().Err() != nil,
 	}
 	e.Remote, _, _ = net.SplitHostPort(r.RemoteAddr)
 	if x.route != nil {

@@ -21,7 +21,12 @@ func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	ring, err := s.keys.held(r.Context())
 	if err != nil {
 		return nil, &psyche.Fault{
-			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "keys_unavailable", Message: "the keys cannot be read now; ask again", Retry: soon, Err: err,
+			Status:  http.StatusServiceUnavailable,
+			Type:    serverFault,
+			Code:    "keys_unavailable",
+			Message: "the keys cannot be read now; ask again",
+			Retry:   soon,
+			Err:     err,
 		}
 	}
 	if ring.open {

@@ -279,11 +279,17 @@ func TestAStreamWithoutEndEndsWithItsKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begun, ended := make(chan struct{}), make(chan struct{})
-			h := newServer(t, []front.Route{{Method: "GET", Path: "/events", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-				close(begun)
-				<-r.Context().Done()
-				close(ended)
-			}}}, func(o *front.Options) { o.Limits.Again = time.Millisecond })
+			h := newServer(t, []front.Route{{
+				Method: "GET",
+				Path:   "/events",
+				Role:   access.Client,
+				Stream: true,
+				Serve: func(w http.ResponseWriter, r *http.Request) {
+					close(begun)
+					<-r.Context().Done()
+					close(ended)
+				},
+			}}, func(o *front.Options) { o.Limits.Again = time.Millisecond })
 			var key access.Key
 			secret := h.key(access.Client, func(k *access.Key) {
 				if name == "expired" {
@@ -311,13 +317,19 @@ func TestAStreamWithoutEndEndsWithItsKey(t *testing.T) {
 func TestAStreamWithoutEndOutlivesAStoreThatIsAway(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}), make(chan struct{})
-	h := newServer(t, []front.Route{{Method: "GET", Path: "/events", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-		close(begun)
-		<-end
-		if r.Context().Err() != nil {
-			w.WriteHeader(http.StatusTeapot)
-		}
-	}}}, func(o *front.Options) { o.Limits.Again = time.Millisecond })
+	h := newServer(t, []front.Route{{
+		Method: "GET",
+		Path:   "/events",
+		Role:   access.Client,
+		Stream: true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			close(begun)
+			<-end
+			if r.Context().Err() != nil {
+				w.WriteHeader(http.StatusTeapot)
+			}
+		},
+	}}, func(o *front.Options) { o.Limits.Again = time.Millisecond })
 	secret := h.key(access.Client)
 	done := make(chan int, 1)
 	go func() { done <- h.ask("GET", "/events", "", bearer(secret)...).Code }()

@@ -97,7 +97,11 @@ func (t *streams) enter(key string) (leave func(), err error) {
 	}
 	if t.now >= t.all {
 		return nil, &psyche.Fault{
-			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "overloaded", Message: "the server has as many requests under way as it may; ask again", Retry: soon,
+			Status:  http.StatusServiceUnavailable,
+			Type:    serverFault,
+			Code:    "overloaded",
+			Message: "the server has as many requests under way as it may; ask again",
+			Retry:   soon,
 		}
 	}
 	t.byKey[key]++

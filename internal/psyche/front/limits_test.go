@@ -59,10 +59,16 @@ func TestNotTooMuchIsUnderWayAtOnce(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}, 9), make(chan struct{})
 	h := newServer(t, []front.Route{
-		{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(http.ResponseWriter, *http.Request) {
-			begun <- struct{}{}
-			<-end
-		}},
+		{
+			Method: "GET",
+			Path:   "/stream",
+			Role:   access.Client,
+			Stream: true,
+			Serve: func(http.ResponseWriter, *http.Request) {
+				begun <- struct{}{}
+				<-end
+			},
+		},
 		{Method: "GET", Path: "/quick", Role: access.Client, Serve: say("")},
 	}, func(o *front.Options) { o.Limits.Streams, o.Limits.All = 2, 3 })
 	one, two := bearer(h.key(access.Client)), bearer(h.key(access.Client))
@@ -98,7 +104,13 @@ func (w *watched) Read(p []byte) (int, error) {
 func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, []front.Route{
-		{Method: "POST", Path: "/small", Role: access.Client, Body: 10, Serve: echo},
+		{
+			Method: "POST",
+			Path:   "/small",
+			Role:   access.Client,
+			Body:   10,
+			Serve:  echo,
+		},
 		{Method: "POST", Path: "/usual", Role: access.Client, Serve: echo},
 		{Method: "GET", Path: "/healthz", Open: true, Serve: echo},
 	}, func(o *front.Options) { o.Limits.Body = 100 })
@@ -184,20 +196,26 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 func TestAStreamOutlivesTheTimeForItsBody(t *testing.T) {
 	t.Parallel()
 	const bodyTime = 20 * time.Millisecond
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-		_, err := front.Body(r)
-		require.NoError(t, err)
-		flow := http.NewResponseController(w)
-		for range 5 {
-			select {
-			case <-time.After(2 * bodyTime):
-			case <-r.Context().Done():
-				return
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/stream",
+		Role:   access.Client,
+		Stream: true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			_, err := front.Body(r)
+			require.NoError(t, err)
+			flow := http.NewResponseController(w)
+			for range 5 {
+				select {
+				case <-time.After(2 * bodyTime):
+				case <-r.Context().Done():
+					return
+				}
+				_, _ = io.WriteString(w, "token ")
+				require.NoError(t, flow.Flush())
 			}
-			_, _ = io.WriteString(w, "token ")
-			require.NoError(t, flow.Flush())
-		}
-	}}}, func(o *front.Options) { o.Limits.BodyTime, o.Limits.WriteTime = bodyTime, bodyTime })
+		},
+	}}, func(o *front.Options) { o.Limits.BodyTime, o.Limits.WriteTime = bodyTime, bodyTime })
 	r, err := http.Post("http://"+h.on()+"/stream", "text/plain", strings.NewReader("hello"))
 	require.NoError(t, err)
 	defer r.Body.Close()
@@ -209,15 +227,21 @@ func TestAStreamOutlivesTheTimeForItsBody(t *testing.T) {
 func TestAClientThatTakesNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	over := make(chan error, 1)
-	h := newServer(t, []front.Route{{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
-		chunk := make([]byte, 1<<20)
-		for {
-			if _, err := w.Write(chunk); err != nil {
-				over <- err
-				return
+	h := newServer(t, []front.Route{{
+		Method: "GET",
+		Path:   "/stream",
+		Role:   access.Client,
+		Stream: true,
+		Serve: func(w http.ResponseWriter, _ *http.Request) {
+			chunk := make([]byte, 1<<20)
+			for {
+				if _, err := w.Write(chunk); err != nil {
+					over <- err
+					return
+				}
 			}
-		}
-	}}}, func(o *front.Options) { o.Limits.WriteTime = 50 * time.Millisecond })
+		},
+	}}, func(o *front.Options) { o.Limits.WriteTime = 50 * time.Millisecond })
 	c := dial(t, h.on())
 	_, err := io.WriteString(c, "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	require.NoError(t, err)

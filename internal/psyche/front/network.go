@@ -69,7 +69,11 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 	s.net.ctx, s.net.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	base := s.net.ctx
 	s.net.server = &http.Server{
-		Handler: s, TLSConfig: shell, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		Handler:                      s,
+		TLSConfig:                    shell,
+		ReadHeaderTimeout:            headerTime,
+		IdleTimeout:                  idleTime,
+		MaxHeaderBytes:               headerBytes,
 		DisableGeneralOptionsHandler: true, // it answers OPTIONS * to anybody
 		BaseContext:                  func(net.Listener) context.Context { return base },
 		ErrorLog:                     quiet(),

@@ -49,18 +49,24 @@ func TestWithoutKeysOnlyLoopbackIsListenedOn(t *testing.T) {
 
 // streaming is a route that says tokens until it is told to end, or its client goes.
 func streaming(end <-chan struct{}, left chan<- error) front.Route {
-	return front.Route{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "begun\n")
-		_ = http.NewResponseController(w).Flush()
-		select {
-		case <-end:
-			_, _ = io.WriteString(w, "ended\n")
-			left <- nil
-		case <-r.Context().Done():
-			left <- context.Cause(r.Context())
-			front.Refuse(w, r, r.Context().Err())
-		}
-	}}
+	return front.Route{
+		Method: "GET",
+		Path:   "/stream",
+		Role:   access.Client,
+		Stream: true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "begun\n")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-end:
+				_, _ = io.WriteString(w, "ended\n")
+				left <- nil
+			case <-r.Context().Done():
+				left <- context.Cause(r.Context())
+				front.Refuse(w, r, r.Context().Err())
+			}
+		},
+	}
 }
 
 // begin opens a stream and answers once it has begun.
@@ -117,12 +123,18 @@ func TestAStreamThatDoesNotEndIsCutAfterItsGrace(t *testing.T) {
 
 func TestWhoWouldNeverEndIsToldThatTheServerLeaves(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, []front.Route{{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "begun\n")
-		_ = http.NewResponseController(w).Flush()
-		<-front.Leaving(r.Context())
-		_, _ = io.WriteString(w, "goodbye\n")
-	}}})
+	h := newServer(t, []front.Route{{
+		Method: "GET",
+		Path:   "/stream",
+		Role:   access.Client,
+		Stream: true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "begun\n")
+			_ = http.NewResponseController(w).Flush()
+			<-front.Leaving(r.Context())
+			_, _ = io.WriteString(w, "goodbye\n")
+		},
+	}})
 	b, _ := begin(t, h.on())
 	require.NoError(t, h.Shutdown(context.Background()))
 	line, err := b.ReadString('\n')

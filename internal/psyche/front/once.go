@@ -32,7 +32,13 @@ func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error
 	answer, err := s.o.Keys.Claim(r.Context(), c)
 	switch {
 	case errors.Is(err, access.ErrBusy):
-		return &psyche.Fault{Status: http.StatusConflict, Type: invalid, Code: "idempotency_in_progress", Message: "the same request is under way; ask again", Retry: soon}
+		return &psyche.Fault{
+			Status:  http.StatusConflict,
+			Type:    invalid,
+			Code:    "idempotency_in_progress",
+			Message: "the same request is under way; ask again",
+			Retry:   soon,
+		}
 	case errors.Is(err, access.ErrLost):
 		x.Header().Set("X-Should-Retry", "false") // libraries repeat a 409 by themselves, to no end
 		return &psyche.Fault{
@@ -45,7 +51,12 @@ func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error
 		return err
 	case err != nil:
 		return &psyche.Fault{
-			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "store_unavailable", Message: "whether this was done already cannot be read now; ask again", Retry: soon, Err: err,
+			Status:  http.StatusServiceUnavailable,
+			Type:    serverFault,
+			Code:    "store_unavailable",
+			Message: "whether this was done already cannot be read now; ask again",
+			Retry:   soon,
+			Err:     err,
 		}
 	case answer != nil:
 		repeat(x, answer)
@@ -75,7 +86,13 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 	fmt.Fprintf(sum, "%s %q\n", caller.Key.Role, caller.Key.Agents)
 	sum.Write(body)
 	return access.Claim{
-		Scope: caller.Key.ClaimScope(), Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Lease, Keep: s.o.Limits.Keep, Most: s.o.Limits.Answers,
+		Scope:  caller.Key.ClaimScope(),
+		Name:   name,
+		Digest: hex.EncodeToString(sum.Sum(nil)),
+		Now:    s.o.Now().UTC(),
+		Hold:   s.o.Limits.Lease,
+		Keep:   s.o.Limits.Keep,
+		Most:   s.o.Limits.Answers,
 	}, nil
 }
 

@@ -29,13 +29,19 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
 	h := newServer(t, []front.Route{
-		{Method: "POST", Path: "/do/{id}", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-			body, err := front.Body(r)
-			require.NoError(t, err)
-			w.Header().Set("Content-Type", "text/plain")
-			w.WriteHeader(http.StatusCreated)
-			fmt.Fprintf(w, "%s %d", body, times.Add(1))
-		}},
+		{
+			Method: "POST",
+			Path:   "/do/{id}",
+			Role:   access.Client,
+			Once:   true,
+			Serve: func(w http.ResponseWriter, r *http.Request) {
+				body, err := front.Body(r)
+				require.NoError(t, err)
+				w.Header().Set("Content-Type", "text/plain")
+				w.WriteHeader(http.StatusCreated)
+				fmt.Fprintf(w, "%s %d", body, times.Add(1))
+			},
+		},
 		{Method: "POST", Path: "/freely", Role: access.Client, Serve: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, times.Add(1)) }},
 	})
 	one, two := h.key(access.Client), h.key(access.Client)
@@ -70,9 +76,15 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 // Two users of one key who say the same under the same name are two requests, wherever the client names its user.
 func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, "the secret of "+r.Header.Get("X-Oneiros-User"))
-	}}})
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "the secret of "+r.Header.Get("X-Oneiros-User"))
+		},
+	}})
 	key := bearer(h.key(access.Client))
 	ask := func(more ...string) *httptest.ResponseRecorder {
 		return h.ask("POST", "/do", "what is my secret?", once("good-morning", append(key, more...)...)...)
@@ -100,7 +112,13 @@ func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
 // A rotated key repeats the request that its predecessor began; a key of less reach, of the same principal, is told nothing of it.
 func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: say("done")}})
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Serve:  say("done"),
+	}})
 	old := h.key(access.Operator, func(k *access.Key) { k.Principal = "anna" })
 	rotated := h.key(access.Operator, func(k *access.Key) { k.Principal = "anna" })
 	lesser := h.key(access.Client, func(k *access.Key) { k.Principal = "anna" })
@@ -117,12 +135,19 @@ func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
 func TestWhoeverHearsItAgainIsToldWhereItIsAndWhoseItWas(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{false, true} {
-		h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: stream, Serve: func(w http.ResponseWriter, _ *http.Request) {
-			for name, value := range map[string]string{"Location": "/v1/dreams/1", "X-Oneiros-Agent": "iris", "X-Upstream-Request-Id": "7", "Retry-After": "1", "Cache-Control": "no-cache"} {
-				w.Header().Set(name, value)
-			}
-			w.WriteHeader(http.StatusCreated)
-		}}})
+		h := newServer(t, []front.Route{{
+			Method: "POST",
+			Path:   "/do",
+			Role:   access.Client,
+			Once:   true,
+			Stream: stream,
+			Serve: func(w http.ResponseWriter, _ *http.Request) {
+				for name, value := range map[string]string{"Location": "/v1/dreams/1", "X-Oneiros-Agent": "iris", "X-Upstream-Request-Id": "7", "Retry-After": "1", "Cache-Control": "no-cache"} {
+					w.Header().Set(name, value)
+				}
+				w.WriteHeader(http.StatusCreated)
+			},
+		}})
 		require.Empty(t, h.ask("POST", "/do", "", once("a")...).Header().Get("Idempotent-Replayed"))
 		again := h.ask("POST", "/do", "", once("a")...).Header()
 		require.Equal(t, "true", again.Get("Idempotent-Replayed"))
@@ -143,7 +168,13 @@ func (mute) Answer(context.Context, access.Claim, *access.Answered) error { retu
 func TestWhatADeadProcessHadBegunIsNotDoneAgainAndItsTwinIsToldSo(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
-	routes := []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, times.Add(1)) }}}
+	routes := []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Serve:  func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, times.Add(1)) },
+	}}
 	h := newServer(t, routes)
 	dead := newServer(t, routes, func(o *front.Options) { o.Keys = mute{h.book} })
 	require.Equal(t, "1", dead.ask("POST", "/do", "", once("a")...).Body.String())
@@ -177,14 +208,20 @@ func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
 			t.Parallel()
 			h := newServer(t, nil)
 			var times atomic.Int64
-			away := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-				if times.Add(1) > 1 {
-					fmt.Fprint(w, "again")
-					return
-				}
-				h.book.Fail(errors.New("away"))
-				test.serve(w, r)
-			}}}, func(o *front.Options) { o.Keys, o.Now, o.Limits.Lease = h.book, h.clock.Now, 3*time.Millisecond })
+			away := newServer(t, []front.Route{{
+				Method: "POST",
+				Path:   "/do",
+				Role:   access.Client,
+				Once:   true,
+				Serve: func(w http.ResponseWriter, r *http.Request) {
+					if times.Add(1) > 1 {
+						fmt.Fprint(w, "again")
+						return
+					}
+					h.book.Fail(errors.New("away"))
+					test.serve(w, r)
+				},
+			}}, func(o *front.Options) { o.Keys, o.Now, o.Limits.Lease = h.book, h.clock.Now, 3*time.Millisecond })
 			away.ask("POST", "/do", "", once("a")...)
 			h.clock.pass(time.Minute)
 			h.book.Fail(nil)
@@ -196,11 +233,17 @@ func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
 func TestARequestThatLastsIsSaidToLive(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}), make(chan struct{})
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
-		close(begun)
-		<-end
-		fmt.Fprint(w, "done")
-	}}}, func(o *front.Options) { o.Limits.Lease = 3 * time.Millisecond })
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Serve: func(w http.ResponseWriter, _ *http.Request) {
+			close(begun)
+			<-end
+			fmt.Fprint(w, "done")
+		},
+	}}, func(o *front.Options) { o.Limits.Lease = 3 * time.Millisecond })
 	first := make(chan string, 1)
 	go func() { first <- h.ask("POST", "/do", "", once("a")...).Body.String() }()
 	<-begun
@@ -219,11 +262,17 @@ func TestOfThirtyTwoAtOnceOneIsDone(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
 	end := make(chan struct{})
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
-		times.Add(1)
-		<-end
-		fmt.Fprint(w, "done")
-	}}})
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Serve: func(w http.ResponseWriter, _ *http.Request) {
+			times.Add(1)
+			<-end
+			fmt.Fprint(w, "done")
+		},
+	}})
 	codes := make(chan int, 32)
 	var all sync.WaitGroup
 	for range 32 {
@@ -242,18 +291,24 @@ func TestOfThirtyTwoAtOnceOneIsDone(t *testing.T) {
 func TestWhatFailedOnOurSideIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	n := 0
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-		switch n++; n {
-		case 1:
-			front.Refuse(w, r, errors.New("the disk is full"))
-		case 2:
-			panic("of the moon")
-		case 3:
-			http.Error(w, "no such thing", http.StatusNotFound)
-		default:
-			t.Error("what the client did wrong is wrong again")
-		}
-	}}})
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			switch n++; n {
+			case 1:
+				front.Refuse(w, r, errors.New("the disk is full"))
+			case 2:
+				panic("of the moon")
+			case 3:
+				http.Error(w, "no such thing", http.StatusNotFound)
+			default:
+				t.Error("what the client did wrong is wrong again")
+			}
+		},
+	}})
 	require.Equal(t, 500, h.ask("POST", "/do", "", once("a")...).Code)
 	require.Equal(t, 500, h.ask("POST", "/do", "", once("a")...).Code)
 	for range 2 {
@@ -267,13 +322,19 @@ func TestARefusalThatPassesIsNotKept(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 402, 403, 408, 409, 425, 429, 503} {
 		n := 0
-		h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-			if n++; n == 1 {
-				front.Refuse(w, r, &psyche.Fault{Status: status, Code: "not_now", Message: "not now", Retry: time.Second})
-				return
-			}
-			fmt.Fprint(w, n)
-		}}})
+		h := newServer(t, []front.Route{{
+			Method: "POST",
+			Path:   "/do",
+			Role:   access.Client,
+			Once:   true,
+			Serve: func(w http.ResponseWriter, r *http.Request) {
+				if n++; n == 1 {
+					front.Refuse(w, r, &psyche.Fault{Status: status, Code: "not_now", Message: "not now", Retry: time.Second})
+					return
+				}
+				fmt.Fprint(w, n)
+			},
+		}})
 		first := h.ask("POST", "/do", "", once("a")...)
 		require.Equal(t, status, first.Code)
 		require.Equal(t, "1", first.Header().Get("Retry-After"))
@@ -287,25 +348,38 @@ func TestARefusalThatPassesIsNotKept(t *testing.T) {
 
 func TestAClaimedRequestEndsWithItsHold(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-		<-r.Context().Done()
-		front.Refuse(w, r, r.Context().Err())
-	}}}, func(o *front.Options) { o.Limits.Hold = time.Millisecond })
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			front.Refuse(w, r, r.Context().Err())
+		},
+	}}, func(o *front.Options) { o.Limits.Hold = time.Millisecond })
 	refused(t, h.ask("POST", "/do", "", once("a")...), 504, "timeout")
 }
 
 func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
 	t.Parallel()
 	begun, removed, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "one ")
-		_ = http.NewResponseController(w).Flush()
-		close(begun)
-		<-removed
-		_, err := io.WriteString(w, "two")
-		done <- errors.Join(err, r.Context().Err())
-	}}})
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Stream: true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "one ")
+			_ = http.NewResponseController(w).Flush()
+			close(begun)
+			<-removed
+			_, err := io.WriteString(w, "two")
+			done <- errors.Join(err, r.Context().Err())
+		},
+	}})
 	at := "http://" + h.on() + "/do"
 	ctx, leave := context.WithCancel(t.Context())
 	q, err := http.NewRequestWithContext(ctx, "POST", at, nil)
@@ -327,12 +401,19 @@ func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
 func TestAnAnswerThatIsTooLargeIsNotRepeatedAndNotDoneAgain(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
-		times.Add(1)
-		for range 5 {
-			_, _ = w.Write(make([]byte, 1<<20))
-		}
-	}}})
+	h := newServer(t, []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Stream: true,
+		Serve: func(w http.ResponseWriter, _ *http.Request) {
+			times.Add(1)
+			for range 5 {
+				_, _ = w.Write(make([]byte, 1<<20))
+			}
+		},
+	}})
 	require.Equal(t, 5<<20, h.ask("POST", "/do", "", once("a")...).Body.Len())
 	w := h.ask("POST", "/do", "", once("a")...)
 	require.Equal(t, 409, w.Code)

@@ -126,11 +126,23 @@ func Body(r *http.Request) ([]byte, error) {
 	case f != nil:
 		return nil, f
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &psyche.Fault{Status: http.StatusRequestTimeout, Type: invalid, Code: "body_too_slow", Message: "the body did not come in time", Err: err}
+		return nil, &psyche.Fault{
+			Status:  http.StatusRequestTimeout,
+			Type:    invalid,
+			Code:    "body_too_slow",
+			Message: "the body did not come in time",
+			Err:     err,
+		}
 	case r.Context().Err() != nil:
 		return nil, faultOf(r.Context(), r.Context().Err())
 	}
-	return nil, &psyche.Fault{Status: http.StatusBadRequest, Type: invalid, Code: "body_unreadable", Message: "the body broke off before its end", Err: err}
+	return nil, &psyche.Fault{
+		Status:  http.StatusBadRequest,
+		Type:    invalid,
+		Code:    "body_unreadable",
+		Message: "the body broke off before its end",
+		Err:     err,
+	}
 }
 
 // faultOf says any error in words of HTTP.
@@ -148,13 +160,38 @@ func faultOf(ctx context.Context, err error) *psyche.Fault {
 	leaving := errors.Is(context.Cause(ctx), errLeaving)
 	switch {
 	case leaving || errors.Is(err, errLeaving):
-		return &psyche.Fault{Status: http.StatusServiceUnavailable, Type: serverFault, Code: "shutting_down", Message: "the server is shutting down; ask again", Retry: soon, Err: err}
+		return &psyche.Fault{
+			Status:  http.StatusServiceUnavailable,
+			Type:    serverFault,
+			Code:    "shutting_down",
+			Message: "the server is shutting down; ask again",
+			Retry:   soon,
+			Err:     err,
+		}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &psyche.Fault{Status: http.StatusGatewayTimeout, Type: serverFault, Code: "timeout", Message: "the answer did not come in time", Err: err}
+		return &psyche.Fault{
+			Status:  http.StatusGatewayTimeout,
+			Type:    serverFault,
+			Code:    "timeout",
+			Message: "the answer did not come in time",
+			Err:     err,
+		}
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return &psyche.Fault{Status: statusGone, Type: invalid, Code: "client_gone", Message: "the client has gone", Err: err}
+		return &psyche.Fault{
+			Status:  statusGone,
+			Type:    invalid,
+			Code:    "client_gone",
+			Message: "the client has gone",
+			Err:     err,
+		}
 	}
-	return &psyche.Fault{Status: http.StatusInternalServerError, Type: serverFault, Code: "internal_error", Message: internalAdvice, Err: err}
+	return &psyche.Fault{
+		Status:  http.StatusInternalServerError,
+		Type:    serverFault,
+		Code:    "internal_error",
+		Message: internalAdvice,
+		Err:     err,
+	}
 }
 
 func tooLarge(limit int64) *psyche.Fault {

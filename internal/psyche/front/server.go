@@ -103,8 +103,13 @@ func New(o Options) (*Server, error) {
 		o.Report = func(error) {}
 	}
 	s := &Server{
-		o: o, mux: http.NewServeMux(), hosts: hostname.Allow(o.Hosts...), origins: map[string]bool{}, leaving: make(chan struct{}),
-		keys: &keyring{store: o.Keys, now: o.Now, report: o.Report}, rates: rates{now: o.Now, byKey: map[string]*limiter{}},
+		o:       o,
+		mux:     http.NewServeMux(),
+		hosts:   hostname.Allow(o.Hosts...),
+		origins: map[string]bool{},
+		leaving: make(chan struct{}),
+		keys:    &keyring{store: o.Keys, now: o.Now, report: o.Report},
+		rates:   rates{now: o.Now, byKey: map[string]*limiter{}},
 		streams: streams{byKey: map[string]int{}, each: o.Limits.Streams, all: o.Limits.All},
 	}
 	for _, origin := range o.Origins {
@@ -212,7 +217,13 @@ func (s *Server) caught(x *exchange, r *http.Request, answer any) {
 
 // receive begins an exchange.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{ResponseWriter: w, control: http.NewResponseController(w), server: s, began: s.o.Now(), two: r.ProtoMajor >= 2}
+	x := &exchange{
+		ResponseWriter: w,
+		control:        http.NewResponseController(w),
+		server:         s,
+		began:          s.o.Now(),
+		two:            r.ProtoMajor >= 2,
+	}
 	x.id = r.Header.Get("X-Request-Id")
 	if !saneID(x.id) {
 		x.id = "req_" + strings.ToLower(rand.Text())

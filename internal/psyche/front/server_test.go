@@ -26,10 +26,22 @@ func rooms() []front.Route {
 	return []front.Route{
 		{Method: "GET", Path: "/healthz", Open: true, Serve: say("well")},
 		{Method: "GET", Path: "/v1/models", Role: access.Client, Serve: say("models")},
-		{Method: "POST", Path: "/v1/chat/completions", Role: access.Client, Stream: true, Serve: echo},
+		{
+			Method: "POST",
+			Path:   "/v1/chat/completions",
+			Role:   access.Client,
+			Stream: true,
+			Serve:  echo,
+		},
 		{Method: "GET", Path: "/v1/dreams/{id}", Role: access.Operator, Serve: func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.PathValue("id")) }},
 		{Method: "DELETE", Path: "/v1/dreams/{id}", Role: access.Owner, Serve: say("gone")},
-		{Method: "GET", Path: "/v1/dreams/{id}/events", Role: access.Operator, Stream: true, Serve: say("events")},
+		{
+			Method: "GET",
+			Path:   "/v1/dreams/{id}/events",
+			Role:   access.Operator,
+			Stream: true,
+			Serve:  say("events"),
+		},
 		{Path: "/mcp", Role: access.Client, Stream: true, Serve: say("mcp")},
 	}
 }
@@ -197,7 +209,15 @@ func TestWhatAFaceSaysOfAFaultIsSaid(t *testing.T) {
 		require.Equal(t, w.Header().Get("X-Request-Id"), front.RequestID(r.Context()))
 		front.Refuse(w, r, fault)
 	}}})
-	fault = fmt.Errorf("wrapped: %w", &psyche.Fault{Status: 429, Type: "rate_limit_error", Code: "too_dear", Param: "model", Message: "it is spent", Retry: 1500 * time.Millisecond, Err: secretText})
+	fault = fmt.Errorf("wrapped: %w", &psyche.Fault{
+		Status:  429,
+		Type:    "rate_limit_error",
+		Code:    "too_dear",
+		Param:   "model",
+		Message: "it is spent",
+		Retry:   1500 * time.Millisecond,
+		Err:     secretText,
+	})
 	w := h.ask("POST", "/do", "")
 	refused(t, w, 429, "too_dear")
 	require.Equal(t, "2", w.Header().Get("Retry-After"))

@@ -113,7 +113,11 @@ func (d *toolset) nights() {
 		},
 		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in listing) (nights, error) {
 			page, err := d.dreams.List(ctx, c, psyche.Listed{
-				Agent: in.Agent, Status: dream.Status(in.Status), Limit: in.Limit, After: in.After, Archived: in.Archived,
+				Agent:    in.Agent,
+				Status:   dream.Status(in.Status),
+				Limit:    in.Limit,
+				After:    in.After,
+				Archived: in.Archived,
 			})
 			out := nights{Dreams: []night{}, More: page.More}
 			for _, n := range page.Data {
@@ -220,8 +224,14 @@ func phasesOf(n psyche.Dream) (phases []string) {
 
 func dreamt(n psyche.Dream) night {
 	out := night{
-		ID: n.ID, Agent: n.Agent, Status: string(n.Status), Outcome: string(n.Outcome), Reason: n.Reason,
-		Created: time.Unix(n.Created, 0).UTC().Format(time.RFC3339), Insights: n.Insights, Phases: phasesOf(n),
+		ID:       n.ID,
+		Agent:    n.Agent,
+		Status:   string(n.Status),
+		Outcome:  string(n.Outcome),
+		Reason:   n.Reason,
+		Created:  time.Unix(n.Created, 0).UTC().Format(time.RFC3339),
+		Insights: n.Insights,
+		Phases:   phasesOf(n),
 	}
 	if n.Ended != nil {
 		out.Ended = time.Unix(*n.Ended, 0).UTC().Format(time.RFC3339)

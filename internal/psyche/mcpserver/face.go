@@ -101,7 +101,15 @@ func New(being Being, dreams Dreams, o Options) *Face {
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}
-	return &Face{being: being, dreams: dreams, options: o, hosts: hostname.Allow(o.Hosts...), shapes: mcp.NewSchemaCache(), servers: map[whose]*mcp.Server{}, used: map[string]time.Time{}}
+	return &Face{
+		being:   being,
+		dreams:  dreams,
+		options: o,
+		hosts:   hostname.Allow(o.Hosts...),
+		shapes:  mcp.NewSchemaCache(),
+		servers: map[whose]*mcp.Server{},
+		used:    map[string]time.Time{},
+	}
 }
 
 // Close ends every session. Messages that come after it find no server.
@@ -162,7 +170,16 @@ func (f *Face) build(role access.Role, only *psyche.Caller) *mcp.Server {
 
 // toolset offers what a role may use at a server.
 func (f *Face) toolset(s *mcp.Server, role access.Role, only *psyche.Caller) *toolset {
-	d := &toolset{being: f.being, dreams: f.dreams, look: f.options.Look, server: s, role: role, only: only, report: f.options.Report, takes: map[string]*jsonschema.Schema{}}
+	d := &toolset{
+		being:  f.being,
+		dreams: f.dreams,
+		look:   f.options.Look,
+		server: s,
+		role:   role,
+		only:   only,
+		report: f.options.Report,
+		takes:  map[string]*jsonschema.Schema{},
+	}
 	d.talk()
 	d.memories()
 	d.feelings()

@@ -86,7 +86,14 @@ func (d *toolset) feelings() {
 }
 
 func felt(e psyche.Emotion) emotion {
-	out := emotion{Word: e.Word, Valence: e.Valence, Arousal: e.Arousal, Dominance: e.Dominance, Intensity: e.Intensity, Cause: e.Cause}
+	out := emotion{
+		Word:      e.Word,
+		Valence:   e.Valence,
+		Arousal:   e.Arousal,
+		Dominance: e.Dominance,
+		Intensity: e.Intensity,
+		Cause:     e.Cause,
+	}
 	if !e.Since.IsZero() {
 		out.Since = e.Since.UTC().Format(time.RFC3339)
 	}

@@ -8,7 +8,13 @@ import (
 // reads are the hints of a tool that changes nothing.
 func reads(title string) *mcp.ToolAnnotations {
 	no := false
-	return &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
+	return &mcp.ToolAnnotations{
+		Title:           title,
+		ReadOnlyHint:    true,
+		IdempotentHint:  true,
+		DestructiveHint: &no,
+		OpenWorldHint:   &no,
+	}
 }
 
 // changes are the hints of a tool that adds or moves something and destroys nothing. An open one reaches a model provider.

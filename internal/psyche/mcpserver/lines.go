@@ -62,8 +62,15 @@ var errLong = errors.New("the line is too long")
 
 func newLines(in io.Reader, out io.Writer, most int, drain time.Duration, leave <-chan struct{}) *lines {
 	return &lines{
-		in: bufio.NewReader(in), out: out, most: most, drain: drain, leave: leave,
-		heard: make(chan inputLine), closed: make(chan struct{}), open: map[jsonrpc.ID]call{}, answered: make(chan struct{}, 1),
+		in:       bufio.NewReader(in),
+		out:      out,
+		most:     most,
+		drain:    drain,
+		leave:    leave,
+		heard:    make(chan inputLine),
+		closed:   make(chan struct{}),
+		open:     map[jsonrpc.ID]call{},
+		answered: make(chan struct{}, 1),
 	}
 }
 

@@ -47,7 +47,11 @@ func (d *toolset) resources() {
 	}
 	for _, p := range d.pages() {
 		d.server.AddResourceTemplate(&mcp.ResourceTemplate{
-			Name: p.name, Title: p.title, Description: p.tells, MIMEType: markdown, URITemplate: scheme + "{agent}/" + p.name,
+			Name:        p.name,
+			Title:       p.title,
+			Description: p.tells,
+			MIMEType:    markdown,
+			URITemplate: scheme + "{agent}/" + p.name,
 		}, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			agent, name, ok := addressed(req.Params.URI)
 			c := callerOf(ctx)

@@ -102,8 +102,16 @@ func (d *toolset) status() {
 
 func stood(s psyche.Status) status {
 	out := status{
-		Agent: s.Agent, State: s.State, Leases: s.Leases, Emotion: felt(s.Emotion), Memories: s.Memories, Own: own(s.Own),
-		Dreams: s.Dreams, Dream: s.Dream, Outcome: s.Outcome, Digest: shown(s.Digest),
+		Agent:    s.Agent,
+		State:    s.State,
+		Leases:   s.Leases,
+		Emotion:  felt(s.Emotion),
+		Memories: s.Memories,
+		Own:      own(s.Own),
+		Dreams:   s.Dreams,
+		Dream:    s.Dream,
+		Outcome:  s.Outcome,
+		Digest:   shown(s.Digest),
 	}
 	if !s.Until.IsZero() {
 		out.Until = s.Until.UTC().Format(time.RFC3339)

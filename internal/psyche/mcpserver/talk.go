@@ -56,8 +56,15 @@ func (d *toolset) talk() {
 				return reply{}, err
 			}
 			return reply{
-				Agent: report.Agent, Conversation: report.Conversation, Reply: text, Model: report.Model,
-				Recalled: report.Recalled, Skipped: report.Skipped, WordsOnly: report.ByWords, Woke: report.Woke, Degraded: report.Degraded,
+				Agent:        report.Agent,
+				Conversation: report.Conversation,
+				Reply:        text,
+				Model:        report.Model,
+				Recalled:     report.Recalled,
+				Skipped:      report.Skipped,
+				WordsOnly:    report.ByWords,
+				Woke:         report.Woke,
+				Degraded:     report.Degraded,
 			}, nil
 		},
 		text: func(r reply) string { return r.Reply },

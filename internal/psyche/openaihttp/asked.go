@@ -51,7 +51,11 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 
 func wrong(param, format string, args ...any) error {
 	return &psyche.Fault{
-		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, args...),
+		Status:  http.StatusBadRequest,
+		Type:    "invalid_request_error",
+		Code:    "invalid_value",
+		Param:   param,
+		Message: fmt.Sprintf(format, args...),
 	}
 }
 

@@ -34,16 +34,47 @@ type Passed struct {
 // Routes of the face. Nothing below /v1/models wakes anybody.
 func (f *Face) Routes() []front.Route {
 	return []front.Route{
-		{Method: http.MethodPost, Path: "/v1/chat/completions", Role: access.Client, Once: true, Stream: true, Serve: f.chat},
-		{Method: http.MethodPost, Path: "/v1/embeddings", Role: access.Client, Stream: true, Serve: f.embeddings},
+		{
+			Method: http.MethodPost,
+			Path:   "/v1/chat/completions",
+			Role:   access.Client,
+			Once:   true,
+			Stream: true,
+			Serve:  f.chat,
+		},
+		{
+			Method: http.MethodPost,
+			Path:   "/v1/embeddings",
+			Role:   access.Client,
+			Stream: true,
+			Serve:  f.embeddings,
+		},
 		{Method: http.MethodGet, Path: "/v1/models", Role: access.Client, Serve: f.models},
 		{Method: http.MethodGet, Path: "/v1/models/{id}", Role: access.Client, Serve: f.model},
 		{Method: http.MethodGet, Path: "/v1/models/agent/{id}", Role: access.Client, Serve: f.model},
 		{Method: http.MethodGet, Path: "/v1/agents/{agent}/status", Role: access.Client, Serve: f.status},
 		{Method: http.MethodGet, Path: "/v1/agents/{agent}/emotion", Role: access.Client, Serve: f.emotion},
-		{Method: http.MethodPost, Path: "/v1/agents/{agent}/emotion", Role: access.Client, Once: true, Serve: f.feel},
-		{Method: http.MethodPost, Path: "/v1/agents/{agent}/session", Role: access.Client, Once: true, Serve: f.open},
-		{Method: http.MethodGet, Path: "/v1/agents/{agent}/session", Role: access.Client, Stream: true, Serve: f.hold},
+		{
+			Method: http.MethodPost,
+			Path:   "/v1/agents/{agent}/emotion",
+			Role:   access.Client,
+			Once:   true,
+			Serve:  f.feel,
+		},
+		{
+			Method: http.MethodPost,
+			Path:   "/v1/agents/{agent}/session",
+			Role:   access.Client,
+			Once:   true,
+			Serve:  f.open,
+		},
+		{
+			Method: http.MethodGet,
+			Path:   "/v1/agents/{agent}/session",
+			Role:   access.Client,
+			Stream: true,
+			Serve:  f.hold,
+		},
 		{Method: http.MethodDelete, Path: "/v1/agents/{agent}/session", Role: access.Client, Serve: f.leave},
 	}
 }

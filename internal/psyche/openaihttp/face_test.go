@@ -82,9 +82,15 @@ func open(t *testing.T) *testServer {
 		agents: []dream.Agent{{ID: "a2", Handle: "iris", Created: time.Unix(1700000000, 0)}, {ID: "a1", Handle: "echo"}},
 	}}
 	h.answers(http.StatusOK, "application/json", `{"ok":true}`)
-	face := &openaihttp.Face{Talk: h.being, Mind: h.being, Now: time.Now, Hold: 30 * time.Millisecond, Note: func(string) func(openaihttp.Passed) {
-		return func(p openaihttp.Passed) { h.passed <- p }
-	}}
+	face := &openaihttp.Face{
+		Talk: h.being,
+		Mind: h.being,
+		Now:  time.Now,
+		Hold: 30 * time.Millisecond,
+		Note: func(string) func(openaihttp.Passed) {
+			return func(p openaihttp.Passed) { h.passed <- p }
+		},
+	}
 	server, err := front.New(front.Options{Routes: face.Routes(), Keys: nobody{}, Keyless: true, Limits: front.Limits{Body: 64 << 10}})
 	require.NoError(t, err)
 	s := httptest.NewServer(server)
@@ -97,7 +103,14 @@ func (h *testServer) answers(status int, kind, body string) {
 	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
 		return &psyche.Reply{
 			Status: status, Header: http.Header{"Content-Type": {kind}, "X-Ratelimit-Remaining": {"7"}, "Set-Cookie": {"theirs=1"}, "Alt-Svc": {"h3"}, "X-Oneiros-Agent": {"forged"}},
-			Body: io.NopCloser(strings.NewReader(body)), Report: psyche.TurnReport{Agent: "iris", Conversation: "c1", Epoch: 4, Woke: true, Recalled: 2, Degraded: "the store\nis away"},
+			Body: io.NopCloser(strings.NewReader(body)), Report: psyche.TurnReport{
+				Agent:        "iris",
+				Conversation: "c1",
+				Epoch:        4,
+				Woke:         true,
+				Recalled:     2,
+				Degraded:     "the store\nis away",
+			},
 		}, nil
 	}
 }

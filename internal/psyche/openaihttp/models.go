@@ -89,7 +89,11 @@ func (f *Face) unknown(ctx context.Context, c *psyche.Caller, name string, err e
 		there += "."
 	}
 	return &psyche.Fault{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found", Param: "model", Err: err,
+		Status:  http.StatusNotFound,
+		Type:    "invalid_request_error",
+		Code:    "model_not_found",
+		Param:   "model",
+		Err:     err,
 		Message: fmt.Sprintf("There is no agent %q. %s", clipped(name), there),
 	}
 }

@@ -31,7 +31,14 @@ func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string, ask fu
 		front.Refuse(w, r, err)
 		return
 	}
-	p := &passage{w: w, control: http.NewResponseController(w), now: f.Now, began: f.Now(), over: f.note(path), passed: Passed{Path: path}}
+	p := &passage{
+		w:       w,
+		control: http.NewResponseController(w),
+		now:     f.Now,
+		began:   f.Now(),
+		over:    f.note(path),
+		passed:  Passed{Path: path},
+	}
 	defer p.end(r)
 	reply, err := ask(r.Context(), t)
 	if err != nil {

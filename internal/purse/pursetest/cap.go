@@ -43,7 +43,12 @@ func spend(ctx context.Context, l purse.Ledger, spender int, counted *atomic.Int
 	amount := budget.Micros(firstAsk)
 	for round := range rounds {
 		h, err := l.Reserve(ctx, purse.Ask{
-			Step: fmt.Sprintf("spender %d round %d", spender, round), Agent: "echo", Dream: fmt.Sprint("d", spender), Day: "2026-03-01", Amount: amount, At: noon,
+			Step:     fmt.Sprintf("spender %d round %d", spender, round),
+			Agent:    "echo",
+			Dream:    fmt.Sprint("d", spender),
+			Day:      "2026-03-01",
+			Amount:   amount,
+			At:       noon,
 			Accounts: []budget.Account{{Scope: "wide", Limit: budget.Unlimited}, {Scope: "tight", Limit: tightCap}},
 		})
 		if _, over := purse.AsOverCap(err); over {

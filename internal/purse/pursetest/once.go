@@ -30,7 +30,13 @@ func BuysOnce(ctx context.Context, handles ...purse.Ledger) error {
 func buy(ctx context.Context, l purse.Ledger, buyer int) error {
 	for n := range steps {
 		name := fmt.Sprint("wanted ", n)
-		h, err := l.Reserve(ctx, purse.Ask{Step: name, Agent: "echo", Dream: "wanted", Amount: 1, At: noon})
+		h, err := l.Reserve(ctx, purse.Ask{
+			Step:   name,
+			Agent:  "echo",
+			Dream:  "wanted",
+			Amount: 1,
+			At:     noon,
+		})
 		if errors.Is(err, purse.ErrAnswered) {
 			if _, kept, err := l.Answer(ctx, name); err != nil || !kept {
 				return fmt.Errorf("%s is called answered and no answer is kept (%w)", name, err)

@@ -48,7 +48,16 @@ func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
 
 // ask is a wish of one dream under the accounts named, each limited to 100.
 func ask(step string, amount budget.Micros, scopes ...string) purse.Ask {
-	a := purse.Ask{Step: step, Agent: "echo", Dream: "d1", Phase: "onset", Model: "m", Day: "2026-03-01", Amount: amount, At: noon}
+	a := purse.Ask{
+		Step:   step,
+		Agent:  "echo",
+		Dream:  "d1",
+		Phase:  "onset",
+		Model:  "m",
+		Day:    "2026-03-01",
+		Amount: amount,
+		At:     noon,
+	}
 	for _, scope := range scopes {
 		a.Accounts = append(a.Accounts, budget.Account{Scope: scope, Limit: 100})
 	}
@@ -296,8 +305,24 @@ func rowsTell(t *testing.T, l purse.Ledger) {
 	second := ask("s1", 9, "dream")
 	second.Phase, second.Model, second.Agent, second.Day, second.Dream = "rem", "other", "vega", "2026-03-02", "d2"
 	reserve(t, l, second)
-	want := purse.Row{Ask: request, Attempt: 1, Reserved: 20, Counted: 5, State: purse.Settled, Tokens: bill.Tokens, Finish: "stop", Ended: noon.Add(time.Minute), Latest: 1}
-	open := purse.Row{Ask: second, Attempt: 2, Reserved: 9, Counted: 9, State: purse.Open}
+	want := purse.Row{
+		Ask:      request,
+		Attempt:  1,
+		Reserved: 20,
+		Counted:  5,
+		State:    purse.Settled,
+		Tokens:   bill.Tokens,
+		Finish:   "stop",
+		Ended:    noon.Add(time.Minute),
+		Latest:   1,
+	}
+	open := purse.Row{
+		Ask:      second,
+		Attempt:  2,
+		Reserved: 9,
+		Counted:  9,
+		State:    purse.Open,
+	}
 	require.Equal(t, []purse.Row{want, open}, rows(t, l, purse.Query{}))
 	require.Equal(t, []purse.Row{want}, rows(t, l, purse.Query{Limit: 1}))
 	for _, q := range []purse.Query{{Agent: "vega"}, {Dream: "d2"}, {Phase: "rem"}, {Model: "other"}, {Day: "2026-03-02"}, {States: []purse.State{purse.Open, purse.Lost}}} {

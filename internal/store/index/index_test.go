@@ -167,7 +167,14 @@ func TestManyEntriesAtOnceMakeTheSameIndexAsOneByOne(t *testing.T) {
 	fill(t, together, v, entries...)
 	require.Equal(t, apart.Len(), together.Len())
 	for range 50 {
-		q := memory.Search{Agent: "a", Text: say(4), Space: space, V: randomVector(r), Blend: rank.Blend{Words: .7, Meaning: .3}, Limit: 30}
+		q := memory.Search{
+			Agent: "a",
+			Text:  say(4),
+			Space: space,
+			V:     randomVector(r),
+			Blend: rank.Blend{Words: .7, Meaning: .3},
+			Limit: 30,
+		}
 		want, same := apart.Search(q)
 		require.True(t, same)
 		got, same := together.Search(q)

@@ -28,7 +28,13 @@ func main() {
 			faults = append(faults, provider.Fault(name))
 		}
 	}
-	s, err := provider.Start(provider.Options{Addr: *addr, Seed: *seed, First: *first, Each: *each, Plan: provider.Seeded(*seed, *share, faults...)})
+	s, err := provider.Start(provider.Options{
+		Addr:  *addr,
+		Seed:  *seed,
+		First: *first,
+		Each:  *each,
+		Plan:  provider.Seeded(*seed, *share, faults...),
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

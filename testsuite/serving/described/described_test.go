@@ -30,7 +30,13 @@ func answered(method, path string, status int, kind, body string) described.Answ
 	if kind != "" {
 		h.Set("Content-Type", kind)
 	}
-	return described.Answer{Method: method, Path: path, Status: status, Header: h, Body: []byte(body)}
+	return described.Answer{
+		Method: method,
+		Path:   path,
+		Status: status,
+		Header: h,
+		Body:   []byte(body),
+	}
 }
 
 func TestAnAnswerThatIsAsDescribedHolds(t *testing.T) {

@@ -66,7 +66,13 @@ func (b *Being) ask(method string, c psyche.Caller, agent string, need access.Ro
 		}
 	}
 	if !c.Key.Role.Includes(need) {
-		return &psyche.Fault{Status: http.StatusForbidden, Type: "permission_error", Code: "role_missing", Message: "that needs a key of role " + string(need), Err: errors.New(Secret)}
+		return &psyche.Fault{
+			Status:  http.StatusForbidden,
+			Type:    "permission_error",
+			Code:    "role_missing",
+			Message: "that needs a key of role " + string(need),
+			Err:     errors.New(Secret),
+		}
 	}
 	return nil
 }
@@ -108,7 +114,13 @@ func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, m
 			token(word)
 		}
 	}
-	return reply, psyche.TurnReport{Agent: agent, Conversation: conversation, Epoch: 1, Model: "echo", Skipped: "nothing"}, nil
+	return reply, psyche.TurnReport{
+		Agent:        agent,
+		Conversation: conversation,
+		Epoch:        1,
+		Model:        "echo",
+		Skipped:      "nothing",
+	}, nil
 }
 
 // Recall answers the memories that hold the query.
@@ -126,8 +138,15 @@ func (b *Being) Recall(_ context.Context, c psyche.Caller, agent string, r psych
 	}
 	if r.Dreamt {
 		found = append(found, psyche.Memory{
-			ID: "dream/iris/0001/onset/1.1", Kind: dream.KindFragment, At: time.Unix(0, 0), Content: "A dream of " + r.Query, Taint: dream.FromDream,
-			Score: .5, Dreamt: true, Dream: "dream/iris/0001", Label: psyche.DreamtLabel,
+			ID:      "dream/iris/0001/onset/1.1",
+			Kind:    dream.KindFragment,
+			At:      time.Unix(0, 0),
+			Content: "A dream of " + r.Query,
+			Taint:   dream.FromDream,
+			Score:   .5,
+			Dreamt:  true,
+			Dream:   "dream/iris/0001",
+			Label:   psyche.DreamtLabel,
 		})
 	}
 	return found, nil
@@ -175,7 +194,12 @@ func (b *Being) Remember(_ context.Context, c psyche.Caller, agent, content stri
 	}
 	id := fmt.Sprintf("episode/%d", len(b.memories[whose])+1)
 	b.memories[whose] = append(b.memories[whose], psyche.Memory{
-		ID: id, Kind: dream.KindEpisode, At: time.Unix(0, 0), Content: content, Taint: dream.FromTool, Score: importance,
+		ID:      id,
+		Kind:    dream.KindEpisode,
+		At:      time.Unix(0, 0),
+		Content: content,
+		Taint:   dream.FromTool,
+		Score:   importance,
 	})
 	return id, nil
 }
@@ -204,7 +228,12 @@ func (b *Being) Feel(_ context.Context, c psyche.Caller, agent, event string, in
 		b.feelings = map[string]psyche.Emotion{}
 	}
 	b.feelings[agent] = psyche.Emotion{
-		PAD: mood.PAD{Pleasure: intensity}, Valence: intensity, Intensity: intensity, Word: "glad", Since: time.Unix(0, 0), Cause: event,
+		PAD:       mood.PAD{Pleasure: intensity},
+		Valence:   intensity,
+		Intensity: intensity,
+		Word:      "glad",
+		Since:     time.Unix(0, 0),
+		Cause:     event,
 	}
 	return b.feelings[agent], nil
 }
@@ -227,7 +256,14 @@ func (b *Being) Journal(_ context.Context, c psyche.Caller, agent string, _ int)
 		return nil, err
 	}
 	return []*dream.Journal{{
-		Head:    dream.Head{ID: "journal/1", Agent: agent, Kind: dream.KindJournal, At: time.Unix(0, 0), Taint: dream.FromDream, Dream: "dream/" + agent + "/0001"},
+		Head: dream.Head{
+			ID:    "journal/1",
+			Agent: agent,
+			Kind:  dream.KindJournal,
+			At:    time.Unix(0, 0),
+			Taint: dream.FromDream,
+			Dream: "dream/" + agent + "/0001",
+		},
 		Content: "I walked through " + Secret + ".", Significance: .7,
 	}}, nil
 }

@@ -34,7 +34,13 @@ func (d *Dreams) Begin(_ context.Context, c psyche.Caller, w psyche.DreamRequest
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	id := fmt.Sprintf("dream_%s_%04d", w.Agent, len(d.all)+1)
-	n := psyche.Dream{ID: id, Agent: w.Agent, Status: dream.StatusRunning, Record: &psyche.Record{Theme: w.Theme}, Reason: Secret}
+	n := psyche.Dream{
+		ID:     id,
+		Agent:  w.Agent,
+		Status: dream.StatusRunning,
+		Record: &psyche.Record{Theme: w.Theme},
+		Reason: Secret,
+	}
 	if w.Budget != nil {
 		n.Record.Budget = *w.Budget
 	}
