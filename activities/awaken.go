@@ -55,7 +55,8 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	var answer surfaced
 	done := Done{}
 	if spec.Tier == dream.Hardened {
-		if _, done, err = a.askFor(ctx, c, &answer); err != nil || done.End != EndDone {
+		_, done, err = a.askFor(ctx, c, &answer)
+		if err != nil || done.End != EndDone {
 			return StepResult{Done: done}, toApplicationError(err)
 		}
 	}

@@ -146,7 +146,8 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 		bed := r.dreamRun()
 		fails := 2
 		bed.Memory = &ambush{Store: r.store, drop: func() error {
-			if fails--; fails >= 0 {
+			fails--
+			if fails >= 0 {
 				return errors.New("the disk stumbles")
 			}
 			return nil

@@ -87,7 +87,8 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded, Chosen: f.Status == dream.FragmentSelected})
 		predictions = append(predictions, fragmentPrediction(spec, f, verdict))
 	}
-	if predictions, err = o.sift(r.Stretch, spec, predictions, &w); err != nil {
+	predictions, err = o.sift(r.Stretch, spec, predictions, &w)
+	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
 	w.Add = append(w.Add, predictions...)

@@ -227,7 +227,8 @@ type embedding struct {
 }
 
 func (e *embedding) EmbedJob(context.Context, string) (memory.EmbedJob, error) {
-	if e.looks++; e.looks == e.until {
+	e.looks++
+	if e.looks == e.until {
 		e.done()
 	}
 	if e.looks >= e.until {

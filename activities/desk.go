@@ -53,7 +53,8 @@ func (p Ports) spec(ctx context.Context, s Stretch) (Spec, error) {
 	}
 	p.cache.fresh(s.Dream, forgets)
 	var existing *Spec
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.spec }); existing != nil {
+	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.spec })
+	if existing != nil {
 		return *existing, nil
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, specNote)
@@ -79,7 +80,8 @@ func (p Ports) forgettings(ctx context.Context, agent string) (int64, error) {
 func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error) {
 	var existing *prompt.Self
 	var theme string
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing, theme = v.self, v.theme }); existing != nil {
+	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing, theme = v.self, v.theme })
+	if existing != nil {
 		return *existing, theme, nil
 	}
 	agent, err := p.Memory.Agent(ctx, s.Agent)
@@ -174,7 +176,8 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 	}
 	d, err := p.ended(ctx, r.Model, err)
 	if d.End == EndWoken || d.End == EndCut {
-		if d.Cut = cut; cut == nil { // it ended before the model was asked
+		d.Cut = cut
+		if cut == nil { // it ended before the model was asked
 			d.Cut = p.cut(ctx, c.stretch, c, paid, began)
 		}
 	}

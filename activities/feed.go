@@ -84,7 +84,8 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 		return PullResult{Fault: fmt.Sprintf("it says %d things that its rules look at; %d at most: let the path end nearer, or name metrics in the rules",
 			len(result.Readings), alarm.MostReadings)}, nil
 	}
-	if result.More = len(result.Rest) - mostRest; result.More > 0 {
+	result.More = len(result.Rest) - mostRest
+	if result.More > 0 {
 		result.Rest = result.Rest[:mostRest]
 	}
 	result.More = max(0, result.More)

@@ -124,16 +124,19 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 		Selected: len(pieces),
 		Shown:    len(shuffled),
 	}}
-	if g.Result.Bare, err = o.bare(ctx, spec, shuffled); err != nil {
+	g.Result.Bare, err = o.bare(ctx, spec, shuffled)
+	if err != nil {
 		return GatherResult{}, toApplicationError(err)
 	}
 	for _, p := range shuffled {
 		g.Shown = append(g.Shown, shown{Ref: p.Ref, Item: p.Item})
 	}
-	if body, err = json.Marshal(g); err != nil {
+	body, err = json.Marshal(g)
+	if err != nil {
 		return GatherResult{}, fmt.Errorf("note what was gathered: %w", err)
 	}
-	if body, err = o.Memory.PutNote(ctx, r.Agent, r.fence(), gatherNote(r.Cycle), body); err != nil {
+	body, err = o.Memory.PutNote(ctx, r.Agent, r.fence(), gatherNote(r.Cycle), body)
+	if err != nil {
 		return GatherResult{}, toApplicationError(err)
 	}
 	return readGathering(r, body) // what another attempt noted first holds
@@ -189,7 +192,8 @@ func (o *Onset) window(order Spec) int {
 // They are kept at hand and must not be changed.
 func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 	var existing []dream.Item
-	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.chosen }); existing != nil {
+	p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.chosen })
+	if existing != nil {
 		return existing, nil
 	}
 	k, until := o.Knobs, o.AsOf.Add(1)
@@ -242,7 +246,8 @@ func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 // again reads memories that a dream has chosen, from the store where they are not at hand. They must not be changed.
 func (p Ports) again(ctx context.Context, s Stretch, ids []string) ([]dream.Item, error) {
 	var existing []dream.Item
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.those(ids) }); existing != nil {
+	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.those(ids) })
+	if existing != nil {
 		return existing, nil
 	}
 	return p.Memory.Get(ctx, s.Agent, ids...)
@@ -263,7 +268,8 @@ var measurable = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindP
 // remember reads a gathering back as the lines of a prompt, with the item behind each line.
 func (o *Onset) remember(ctx context.Context, s Stretch, cycle int) ([]prompt.Line, []string, error) {
 	var existing *remembered
-	if o.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.shown[cycle] }); existing != nil {
+	o.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.shown[cycle] })
+	if existing != nil {
 		return existing.lines, existing.behind, nil
 	}
 	body, err := o.Memory.Note(ctx, s.Agent, s.Dream, gatherNote(cycle))

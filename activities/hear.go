@@ -71,7 +71,8 @@ func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dr
 		}
 		at += 1 + len(parts[i])
 		h.ear.Marker = hypnagogia.Fires(h.vector.V, held, space)
-		if h.near, f.Sources, err = o.near(ctx, c.spec, h.vector, f.Sources); err != nil {
+		h.near, f.Sources, err = o.near(ctx, c.spec, h.vector, f.Sources)
+		if err != nil {
 			return nil, Done{}, err
 		}
 		all[i] = h
@@ -107,7 +108,8 @@ func (o *Onset) ears(ctx context.Context, r StepRequest, spec Spec, fragments []
 		case !w.Space.Known():
 			base[i].Blind = blindSpace
 		default:
-			if parts[i] = hypnagogia.Neighbours(f.Content); len(parts[i]) == 0 {
+			parts[i] = hypnagogia.Neighbours(f.Content)
+			if len(parts[i]) == 0 {
 				base[i].Blind = blindShort
 			}
 		}

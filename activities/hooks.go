@@ -313,7 +313,8 @@ func (f *Frontier) ask(
 		if ctx.Err() != nil { // woken, or the worker stops: nobody was silent
 			return nil, context.Cause(ctx)
 		}
-		if body, err = json.Marshal(answers); err == nil {
+		body, err = json.Marshal(answers)
+		if err == nil {
 			body, err = f.Memory.PutNote(ctx, s.Agent, s.fence(), note, body)
 		}
 	}

@@ -40,7 +40,8 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 	}
 	from := make([]*dream.Scenario, want)
 	for i, id := range r.Scenarios {
-		if from[i], err = memory.One[*dream.Scenario](ctx, m.Memory, r.Agent, id); err != nil {
+		from[i], err = memory.One[*dream.Scenario](ctx, m.Memory, r.Agent, id)
+		if err != nil {
 			return StepResult{}, toApplicationError(err)
 		}
 	}
@@ -55,7 +56,8 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 		return m.imagine(ctx, r.StepRequest, spec, s, prompt.Merge(g))
 	}
 	g.Weakest, g.Said = weakest(from[0].Worth), from[0].Said
-	if g.Claim, err = m.claimOf(ctx, r.Stretch, from[0].ID); err != nil {
+	g.Claim, err = m.claimOf(ctx, r.Stretch, from[0].ID)
+	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
 	return m.imagine(ctx, r.StepRequest, spec, s, prompt.Refine(g))

@@ -75,7 +75,8 @@ func (m *Imagination) settle(ctx context.Context, stretch Stretch, all []*dream.
 func decide(all []*dream.Scenario, keep int) {
 	for i, fate := range hypnagogia.SearchOf(all).Fates(keep) {
 		s := all[i]
-		if s.Kept = fate.Kept; s.Kept {
+		s.Kept = fate.Kept
+		if s.Kept {
 			s.Reason = ""
 			continue
 		}

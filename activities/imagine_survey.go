@@ -97,7 +97,8 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string
 		hypnagogia.PriceOfWeighing: {role: dream.Observer, text: prompt.Weigh(prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Known: existing}), tokens: weighTokens(o.Knobs, most)},
 	} {
 		c.spec = o
-		if prices[name], err = m.worst(c); err != nil {
+		prices[name], err = m.worst(c)
+		if err != nil {
 			return nil, err
 		}
 	}

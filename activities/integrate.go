@@ -94,10 +94,12 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		w.Events = append(w.Events, g.event(r.Stretch, fmt.Sprintf("integration/%d", i+1),
 			event.HypothesisStaged{Hypothesis: item.ID, Confidence: item.Confidence}))
 	}
-	if items, err = g.sift(r.Stretch, spec, items, &w); err != nil { // what is barred promotes nothing
+	items, err = g.sift(r.Stretch, spec, items, &w)
+	if err != nil { // what is barred promotes nothing
 		return StepResult{}, toApplicationError(err)
 	}
-	if w.Change, err = g.promoted(ctx, r.Agent, items); err != nil {
+	w.Change, err = g.promoted(ctx, r.Agent, items)
+	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
 	g.rest(r.Stretch, resting, staged+len(items)-spec.Knobs.MaxStaged, &w)
@@ -152,7 +154,8 @@ func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (pr
 	if err != nil {
 		return prompt.Consolidating{}, nil, fmt.Errorf("read what the night has made: %w", err)
 	}
-	if items, err = p.mayWeave(ctx, r.Stretch, items); err != nil {
+	items, err = p.mayWeave(ctx, r.Stretch, items)
+	if err != nil {
 		return prompt.Consolidating{}, nil, err
 	}
 	self, _, err := p.self(ctx, r.Stretch)

@@ -74,7 +74,8 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 	}
 	done := Done{}
 	if spec.Judges {
-		if _, done, err = n.askFor(ctx, c, &answer); err != nil || done.End != EndDone {
+		_, done, err = n.askFor(ctx, c, &answer)
+		if err != nil || done.End != EndDone {
 			return StepResult{Done: done}, toApplicationError(err)
 		}
 	}
@@ -109,7 +110,8 @@ func (n *Replay) fading(ctx context.Context, o Spec, s Stretch, volatility float
 					return nil, err
 				}
 				use := useOf(e).With(at)
-				if e.Uses, e.Used = use.Count, use.Last; n.due(o, e, volatility).After(soon) {
+				e.Uses, e.Used = use.Count, use.Last
+				if n.due(o, e, volatility).After(soon) {
 					continue
 				}
 			}

@@ -126,7 +126,8 @@ func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, tempera
 	got.text = ""
 	found := readIdeas(answer.Text, order.Knobs.Partials)
 	if len(found) == 0 {
-		if answer, err = bought(ctx, p.Guard.Ledger, c.key()+repairing); err != nil {
+		answer, err = bought(ctx, p.Guard.Ledger, c.key()+repairing)
+		if err != nil {
 			return partial{}, err
 		}
 		found = readIdeas(answer.Text, order.Knobs.Partials)

@@ -101,7 +101,8 @@ const rules = 12
 // playbook reads the entries that an agent acts by, surest first, as lines p1, p2, …. They stay as they are while a dream lasts.
 func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 	var existing *[]prompt.Line
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.rules }); existing != nil {
+	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.rules })
+	if existing != nil {
 		return *existing, nil
 	}
 	o, err := p.spec(ctx, s)

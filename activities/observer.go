@@ -33,7 +33,8 @@ const calibrating = 64
 func (p Ports) watch(ctx context.Context, o Spec, s Stretch) (watching, []hypnagogia.Placed, error) {
 	var existing *watching
 	var held []hypnagogia.Placed
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing, held = v.watch, v.markers }); existing != nil {
+	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing, held = v.watch, v.markers })
+	if existing != nil {
 		return *existing, held, nil
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, observerNote)
@@ -51,7 +52,8 @@ func (p Ports) watch(ctx context.Context, o Spec, s Stretch) (watching, []hypnag
 	if err != nil {
 		return w, nil, fmt.Errorf("read the markers of %s: %w", s.Agent, err)
 	}
-	if held, err = p.placed(ctx, s.Agent, memory.As[*dream.Marker](items)); err != nil {
+	held, err = p.placed(ctx, s.Agent, memory.As[*dream.Marker](items))
+	if err != nil {
 		return w, nil, err
 	}
 	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.watch, v.markers = &w, held })
@@ -94,10 +96,12 @@ func (p Ports) look(ctx context.Context, o Spec) (watching, error) {
 	if spec.Judges {
 		w.Judge = spec.Name
 	}
-	if w.Bias, err = ObserverBias(ctx, p.Memory, o, w.Judge); err != nil {
+	w.Bias, err = ObserverBias(ctx, p.Memory, o, w.Judge)
+	if err != nil {
 		return w, err
 	}
-	if w.Space, err = p.calibration(ctx, o); err != nil {
+	w.Space, err = p.calibration(ctx, o)
+	if err != nil {
 		return w, err
 	}
 	items, err := p.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest, Until: o.AsOf.Add(1)})
@@ -176,7 +180,8 @@ func (p Ports) calibration(ctx context.Context, o Spec) (hypnagogia.Calibration,
 func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, error) {
 	var t hypnagogia.Tongue
 	found := false
-	if o.cache.read(ctx, r.Dream, func(v *cachedRun) { t, found = v.tongues[r.Source] }); found {
+	o.cache.read(ctx, r.Dream, func(v *cachedRun) { t, found = v.tongues[r.Source] })
+	if found {
 		return t, nil
 	}
 	lines, _, err := o.remember(ctx, r.Stretch, r.Source)

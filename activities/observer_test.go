@@ -89,7 +89,10 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 		require.Equal(t, i < 3, made.Sense != nil, "who says nothing tells nothing of how deep it is")
 	}
 	id := func(turn int) string { return fmt.Sprintf("%s/onset/1.%d", s.Dream, turn) }
-	first, second, third, silent := r.thought(id(1)), r.thought(id(2)), r.thought(id(3)), r.thought(id(4))
+	first := r.thought(id(1))
+	second := r.thought(id(2))
+	third := r.thought(id(3))
+	silent := r.thought(id(4))
 	require.Equal(t, dream.FragmentDiscarded, silent.Status)
 	require.Equal(t, "nothing was said", silent.Reason)
 	for f, reason := range map[*dream.Fragment]string{first: "a ledger", third: "a pier"} {

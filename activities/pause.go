@@ -59,7 +59,8 @@ func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, erro
 	if err != nil {
 		return result, toApplicationError(err)
 	}
-	if result.Left, err = b.remaining(ctx, spec); err != nil {
+	result.Left, err = b.remaining(ctx, spec)
+	if err != nil {
 		return result, toApplicationError(err)
 	}
 	last, err := b.roused(ctx, r, spec.Holds, &result)
@@ -86,7 +87,8 @@ func (b *DreamRun) putDown(ctx context.Context, r PauseRequest, j judgedSnapshot
 	var beside sync.WaitGroup
 	if len(j.keys) > 0 { // without a key all of the dream's notes would go
 		beside.Go(func() {
-			if erased = b.Memory.DropNotes(ctx, r.Agent, r.Dream, j.keys...); erased != nil {
+			erased = b.Memory.DropNotes(ctx, r.Agent, r.Dream, j.keys...)
+			if erased != nil {
 				erased = fmt.Errorf("erase what was judged of %s: %w", r.Dream, erased)
 			}
 		})
@@ -115,7 +117,8 @@ func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds, res
 			return presence.Wake{}, err
 		}
 		result.Wake = roused.Wake
-		if status, err = b.Presence.Status(ctx, r.Agent, b.now(r.Stretch)); err != nil {
+		status, err = b.Presence.Status(ctx, r.Agent, b.now(r.Stretch))
+		if err != nil {
 			return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
 		}
 	}
@@ -168,7 +171,8 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 		return err
 	}
 	if moved {
-		if record.Connected, err = b.felt(ctx, r, o, record, last); err != nil {
+		record.Connected, err = b.felt(ctx, r, o, record, last)
+		if err != nil {
 			return err
 		}
 	}

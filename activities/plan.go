@@ -77,7 +77,8 @@ func (b *DreamRun) against(ctx context.Context, r PlanRequest, result *PlanResul
 		return true, nil
 	}
 	if r.Resume == nil && status.Seen.After(result.Active) { // who came while an alarm held it awake told its life nothing
-		if result.Active = status.Seen; result.Active.Add(r.IdleTimeout).After(r.Now) {
+		result.Active = status.Seen
+		if result.Active.Add(r.IdleTimeout).After(r.Now) {
 			return true, nil
 		}
 	}

@@ -17,7 +17,8 @@ const poolNote = "pool"
 // pool are the episodes that replay and recombination draw from: those an onset chooses from. They must not be changed.
 func (p Ports) pool(ctx context.Context, o Spec, s Stretch) ([]*dream.Episode, error) {
 	var existing []*dream.Episode
-	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.episodes }); existing != nil {
+	p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.episodes })
+	if existing != nil {
 		return existing, nil
 	}
 	ids, err := p.frozen(ctx, s, poolNote, func() ([]string, error) {
@@ -41,10 +42,12 @@ func (p Ports) frozen(ctx context.Context, s Stretch, key string, choose func() 
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, key)
 	if errors.Is(err, memory.ErrNotFound) {
 		var ids []string
-		if ids, err = choose(); err != nil {
+		ids, err = choose()
+		if err != nil {
 			return nil, err
 		}
-		if body, err = json.Marshal(ids); err != nil {
+		body, err = json.Marshal(ids)
+		if err != nil {
 			return nil, fmt.Errorf("note %s: %w", key, err)
 		}
 		body, err = p.Memory.PutNote(ctx, s.Agent, s.fence(), key, body)

@@ -56,7 +56,8 @@ func (p Ports) before(ctx context.Context, o Spec, s Stretch) error {
 		}
 		place := slices.Index(found, q.ID) + 1
 		note.Found, note.Places = append(note.Found, place > 0), append(note.Places, place)
-		if found, err = p.alone(ctx, s.Agent, q); err != nil {
+		found, err = p.alone(ctx, s.Agent, q)
+		if err != nil {
 			return err
 		}
 		note.Alone = append(note.Alone, slices.Index(found, q.ID)+1)
@@ -151,11 +152,13 @@ func (p Ports) after(ctx context.Context, s Stretch) (*probe.Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found, err = p.alone(ctx, s.Agent, q); err != nil {
+		found, err = p.alone(ctx, s.Agent, q)
+		if err != nil {
 			return nil, err
 		}
 		r.Behind = r.Behind || behind(placeIn(note.Alone, i), q.ID, found, fresh)
-		if r.Before = note.Found[i]; known {
+		r.Before = note.Found[i]
+		if known {
 			results = append(results, r)
 		}
 	}
@@ -213,7 +216,8 @@ func (p Ports) compared(
 			r.After = true
 			r.Behind = behind(before, at, found, fresh)
 		}
-		if at = h.NewerID; at == "" || h.State == dream.Live {
+		at = h.NewerID
+		if at == "" || h.State == dream.Live {
 			break
 		}
 	}
@@ -260,7 +264,8 @@ func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Rec
 	if err != nil {
 		return record, e, nil, err
 	}
-	if record, err = memory.One[*dream.Record](ctx, b.Memory, s.Agent, s.Dream); err != nil {
+	record, err = memory.One[*dream.Record](ctx, b.Memory, s.Agent, s.Dream)
+	if err != nil {
 		return record, e, nil, err
 	}
 	record.Recall, record.After, record.AfterAt = recall, record.Before, record.BeforeAt

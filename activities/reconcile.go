@@ -207,7 +207,8 @@ func (b *DreamRun) closeLeft(ctx context.Context, agent, id string) (bool, error
 		return false, err
 	}
 	s := Stretch{Agent: agent, Dream: id, Run: record.Run}
-	if _, err = b.close(ctx, s, record, Ending{Outcome: record.Outcome, Reason: record.Reason, Tallies: record.Phases}); err != nil {
+	_, err = b.close(ctx, s, record, Ending{Outcome: record.Outcome, Reason: record.Reason, Tallies: record.Phases})
+	if err != nil {
 		return false, err
 	}
 	return true, b.forget(ctx, id)

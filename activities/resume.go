@@ -23,7 +23,8 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *
 	if record.Outcome == dream.Dreaming && record.Stretches >= r.Stretch {
 		return result, nil
 	}
-	if result.Reason, err = b.stale(ctx, r.Spec, record); err != nil {
+	result.Reason, err = b.stale(ctx, r.Spec, record)
+	if err != nil {
 		return BeginResult{}, toApplicationError(err)
 	}
 	if result.Reason == "" && !r.Spec.Free && left <= 0 {

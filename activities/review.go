@@ -149,7 +149,8 @@ func (p Ports) made(ctx context.Context, s Stretch, ids ...string) ([]dream.Item
 	for _, id := range ids {
 		item, ok := existing[id]
 		if !ok {
-			if item, err = p.draft(ctx, s, id); err != nil {
+			item, err = p.draft(ctx, s, id)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -167,7 +167,8 @@ func (d *deciding) one(ctx context.Context, item dream.Item) error {
 	if f, ok := item.(*dream.Fragment); ok {
 		return d.fragment(f)
 	}
-	if h.State = dream.Live; !d.Accepted {
+	h.State = dream.Live
+	if !d.Accepted {
 		h.State = dream.Archived
 	}
 	switch i := item.(type) {
@@ -288,7 +289,8 @@ func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
 		if f.Hypothesis != h.ID {
 			continue
 		}
-		if f.Status, f.Hypothesis = dream.FragmentSelected, ""; f.Scenario != "" {
+		f.Status, f.Hypothesis = dream.FragmentSelected, ""
+		if f.Scenario != "" {
 			f.Status = dream.FragmentDeveloped
 		}
 		d.w.Change = append(d.w.Change, f)

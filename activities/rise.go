@@ -150,7 +150,8 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 	ends := record.Outcome == dream.Dreaming || record.Resumable()
 	var undone []event.Event
 	if ends {
-		if record, e, undone, err = b.undoIfWorse(ctx, s, record, e); err != nil {
+		record, e, undone, err = b.undoIfWorse(ctx, s, record, e)
+		if err != nil {
 			return FinishResult{}, err
 		}
 	}
@@ -170,7 +171,8 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 		}
 	}
 	record.Connected, record.Open = 0, false // nothing is to be applied any more
-	if record.Depth, err = b.went(ctx, s.Agent, s.Dream); err != nil {
+	record.Depth, err = b.went(ctx, s.Agent, s.Dream)
+	if err != nil {
 		return FinishResult{}, err
 	}
 	record.Spent, record.Phases = 0, finalTallies(e, rows, record.Ended)
@@ -191,7 +193,8 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 		record.Reason = fmt.Sprintf("%s, %d nights in a row now", record.Reason, alarm.Nights)
 	}
 	w := memory.Write{Late: true, Add: unjudged, Change: []dream.Item{record}, Events: append(events, ended...)}
-	if err = b.write(ctx, s, w); errors.Is(err, memory.ErrFenced) {
+	err = b.write(ctx, s, w)
+	if errors.Is(err, memory.ErrFenced) {
 		err = b.closeUnfenced(ctx, s, w, rows, events)
 	}
 	if err != nil {

@@ -47,7 +47,8 @@ type remembered struct {
 func (v *cachedRun) those(ids []string) []dream.Item {
 	items := make([]dream.Item, len(ids))
 	for i, id := range ids {
-		if items[i] = v.met[id]; items[i] == nil {
+		items[i] = v.met[id]
+		if items[i] == nil {
 			return nil
 		}
 	}
@@ -82,7 +83,8 @@ func (s *runCache) volume(dreamID string) *cachedRun {
 	if !ok {
 		v = emptyVolume()
 		s.dreams[dreamID] = v
-		if s.order = append(s.order, dreamID); len(s.order) > shelved {
+		s.order = append(s.order, dreamID)
+		if len(s.order) > shelved {
 			delete(s.dreams, s.order[0])
 			s.order = s.order[1:]
 		}

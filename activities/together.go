@@ -89,7 +89,8 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []judge
 	why := ""
 	var cost *budget.Micros
 	if spec.Judges && len(all) > 0 {
-		if c.text, c.behind, err = o.thoughts(ctx, r, all); err != nil {
+		c.text, c.behind, err = o.thoughts(ctx, r, all)
+		if err != nil {
 			return Done{}, err
 		}
 		c.temperature = r.Temperature
@@ -98,7 +99,8 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []judge
 			return done, err
 		}
 		share := (paid.Cost + budget.Micros(len(all)) - 1) / budget.Micros(len(all))
-		if cost, why = &share, "the judge left it out, or a score of it"; done.End == EndUnreadable {
+		cost, why = &share, "the judge left it out, or a score of it"
+		if done.End == EndUnreadable {
 			why = unanswered(done)
 		}
 		for _, one := range answer.Verdicts {

@@ -103,7 +103,8 @@ func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadia
 			l.Since = max(0, now.Sub(ended))
 		}
 	}
-	if l.Episodes, err = n.fresh(ctx, agent, last); err != nil {
+	l.Episodes, err = n.fresh(ctx, agent, last)
+	if err != nil {
 		return l, err
 	}
 	items, err := n.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.SoundedEpisodes})
@@ -123,7 +124,8 @@ func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadia
 	outcomes := prediction.Until(all, now)
 	l.Volatility = hypnagogia.Sound(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.SoundedResiduals)), surprises).Change
 	recent := prediction.Recent(prediction.After(outcomes, since), circadian.RecentResiduals)
-	if l.Residuals = len(recent); l.Residuals == 0 {
+	l.Residuals = len(recent)
+	if l.Residuals == 0 {
 		return l, nil
 	}
 	novel, unplaced, err := n.Novel(ctx, agent, recent, now)

@@ -66,7 +66,8 @@ func (b *DreamRun) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) 
 		all.Novel = all.Residuals
 		if r.Eager.Early(circadian.UrgencyOf(all)) {
 			needs.Place, needs.Why = b.placing(ctx, r)
-			if lived, err = needs.Lived(ctx, r.Agent, r.Now); err != nil {
+			lived, err = needs.Lived(ctx, r.Agent, r.Now)
+			if err != nil {
 				return result, toApplicationError(err)
 			}
 		}

@@ -64,7 +64,8 @@ func (l *Listener) Listen(ctx context.Context) (int, error) {
 			continue
 		}
 		n, err := l.listen(ctx, a)
-		if passed += n; err != nil {
+		passed += n
+		if err != nil {
 			faults = append(faults, fmt.Errorf("triggers of %s: %w", a.Handle, err))
 		}
 	}
@@ -156,7 +157,8 @@ func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[str
 	after := head
 	if head == 0 {
 		var err error
-		if after, err = l.begin(ctx, a.ID, since); err != nil {
+		after, err = l.begin(ctx, a.ID, since)
+		if err != nil {
 			return nil, 0, err
 		}
 	}

@@ -103,7 +103,8 @@ func (c *Config) fill(v *viper.Viper, from origin) error {
 		value := fallback
 		source := from.of(k)
 		if raw := v.Get(k.Key); source != fromDefault {
-			if value, err = k.read(raw); err != nil {
+			value, err = k.read(raw)
+			if err != nil {
 				faults = append(faults, fmt.Errorf("%s: %w", strings.TrimPrefix(source, "file "), err))
 				value = fallback
 			}

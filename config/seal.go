@@ -34,7 +34,8 @@ func (c Config) SealKeys() (lines, place string, err error) {
 	switch s := c.Seal; {
 	case s.KeysEnv != "":
 		place = "seal.keys_env " + s.KeysEnv
-		if lines = c.env[s.KeysEnv]; strings.TrimSpace(lines) == "" {
+		lines = c.env[s.KeysEnv]
+		if strings.TrimSpace(lines) == "" {
 			return "", place, fmt.Errorf("seal.keys_env names %s, which is not set", s.KeysEnv)
 		}
 	case s.KeysFile != "":
@@ -43,7 +44,8 @@ func (c Config) SealKeys() (lines, place string, err error) {
 		if err != nil {
 			return "", place, fmt.Errorf("seal.keys_file: %w", err)
 		}
-		if lines = string(body); strings.TrimSpace(lines) == "" {
+		lines = string(body)
+		if strings.TrimSpace(lines) == "" {
 			return "", place, fmt.Errorf("seal.keys_file %s is empty; oneiros codec new-key prints a line for it", s.KeysFile)
 		}
 	}

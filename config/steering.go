@@ -60,7 +60,8 @@ func (r *reader) checkSteering(profile string, s inference.Steers) {
 		if err != nil {
 			return // the profile itself is a fault
 		}
-		if reserved = kind.Reserved(); len(s.Fields) == 0 && s.Alias == "" && len(kind.Steer) == 0 {
+		reserved = kind.Reserved()
+		if len(s.Fields) == 0 && s.Alias == "" && len(kind.Steer) == 0 {
 			r.fault("%s says neither by which fields of a request nor by which alias the server is told; add fields or alias", r.at)
 		}
 	}

@@ -107,20 +107,23 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 		o.Free = o.Free && *spec.Price == (budget.Price{})
 	}
 	o.Hooks = s.Options.Hooks
-	if o.Review = agent.Review; o.Review == "" {
+	o.Review = agent.Review
+	if o.Review == "" {
 		o.Review = s.Options.Review
 	}
 	o.ResumeTTL, o.Stretches, o.Thresholds = s.Options.ResumeTTL, activities.MostStretches, s.Options.Thresholds
 	settings := s.Options.Settings
 	o.Holds = &activities.Holds{Alarm: settings.AlarmHold, Client: settings.ClientTimeout, Lock: settings.WakeLock}
-	if o.Behaviour, err = s.behaviour(ctx, agent, o); err != nil {
+	o.Behaviour, err = s.behaviour(ctx, agent, o)
+	if err != nil {
 		return draft{}, err
 	}
 	if o.Knobs.Depth == dream.DepthAdaptive {
 		o.Depth = &activities.DepthRule{Prior: hypnagogia.Prior(o.Knobs.Cycles)}
 	}
 	o.Knobs = hypnagogia.Bounded(o.Knobs, o.Behaviour)
-	if o.Observer, err = s.observer(ctx, o, d.specs[dream.Observer]); err != nil {
+	o.Observer, err = s.observer(ctx, o, d.specs[dream.Observer])
+	if err != nil {
 		return draft{}, err
 	}
 	if o.Tier == dream.Hardened { // S4, Layer 3

@@ -75,7 +75,8 @@ func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w wo
 	from = context.WithoutCancel(from)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.begin(); r.open.Err() != nil {
+	r.begin()
+	if r.open.Err() != nil {
 		return
 	}
 	key := keyOf(agent)
@@ -227,7 +228,8 @@ func (r *recorder) later(from context.Context, do func(context.Context) error) {
 	from = context.WithoutCancel(from)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.begin(); r.open.Err() != nil {
+	r.begin()
+	if r.open.Err() != nil {
 		return
 	}
 	r.background(from, do)

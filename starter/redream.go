@@ -123,7 +123,8 @@ func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, erro
 	if r.Review == "" {
 		r.Review = dream.ReviewAuto
 	}
-	if r.Gather, err = activities.WouldGather(ctx, s.Memory, s.Catalog, o); err != nil {
+	r.Gather, err = activities.WouldGather(ctx, s.Memory, s.Catalog, o)
+	if err != nil {
 		return r, err
 	}
 	if o.Depth != nil {

@@ -42,7 +42,8 @@ func (r *riser) QueryWorkflow(context.Context, string, string, string, ...any) (
 	if r.dream == "" {
 		return nil, serviceerror.NewNotFound("no such workflow")
 	}
-	if r.asked++; r.hears >= 0 && r.asked > r.hears {
+	r.asked++
+	if r.hears >= 0 && r.asked > r.hears {
 		return encodedState{agentState: workflows.AgentState{State: workflows.Sleeping}}, nil
 	}
 	return encodedState{agentState: workflows.AgentState{State: workflows.Dreaming, Dream: &workflows.Begun{Dream: r.dream}}}, nil

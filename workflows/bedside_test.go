@@ -41,7 +41,8 @@ func newBedside(t *testing.T) *bedside {
 		b.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
 	activityName("Bed.LieDown", func(context.Context, activities.BeginRequest) (activities.BeginResult, error) {
-		if b.lies++; b.lie != nil {
+		b.lies++
+		if b.lie != nil {
 			b.lie()
 		}
 		return activities.BeginResult{Remaining: 1 << 40, Epoch: int64(b.lies - 1)}, nil
@@ -181,7 +182,8 @@ func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
 	b := newBedside(t)
 	failing := 7
 	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
-		if failing--; failing >= 0 {
+		failing--
+		if failing >= 0 {
 			return activities.StepResult{}, temporal.NewApplicationError("no answer within 3s", activities.FailStore)
 		}
 		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil

@@ -16,7 +16,8 @@ import (
 
 // begin starts the dream as a child that outlives this run. A dream that was interrupted gives way to it.
 func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, error) {
-	if a.catchUp(ctx); a.state.State == Dreaming {
+	a.catchUp(ctx)
+	if a.state.State == Dreaming {
 		return Begun{}, a.alreadyDreaming()
 	}
 	if a.state.State != Sleeping {
@@ -40,7 +41,8 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 	}), DreamType, spec)
 	var execution workflow.Execution
 	if err := child.GetChildWorkflowExecution().Get(ctx, &execution); err != nil {
-		if a.state.Dream = nil; a.state.State == Dreaming {
+		a.state.Dream = nil
+		if a.state.State == Dreaming {
 			a.state.State = Sleeping
 		}
 		a.changed = true
@@ -48,7 +50,8 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 		return Begun{}, fmt.Errorf("begin %s: %w", spec.Dream, err)
 	}
 	a.state.Dreams++
-	if a.changed = true; a.state.Dream != nil && a.state.Dream.Dream == spec.Dream { // unless it is over already
+	a.changed = true
+	if a.state.Dream != nil && a.state.Dream.Dream == spec.Dream { // unless it is over already
 		a.dream, a.state.Dream.Run = child, execution.RunID
 	}
 	return Begun{Dream: spec.Dream, Workflow: spec.Dream, Run: execution.RunID}, nil
@@ -99,7 +102,8 @@ func (a *agentRun) goOn(ctx workflow.Context) (Begun, error) {
 	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &begun, nil, true
 	if err := workflow.SignalExternalWorkflow(ctx, broken.Workflow, broken.Run, SignalResume, true).Get(ctx, nil); err != nil {
 		if a.state.Dream != nil && a.state.Dream.Dream == broken.Dream {
-			if a.state.Dream = nil; a.state.State == Dreaming {
+			a.state.Dream = nil
+			if a.state.State == Dreaming {
 				a.state.State = Sleeping
 			}
 		}
@@ -120,7 +124,8 @@ func (a *agentRun) dreamByItself(ctx workflow.Context) {
 		Jitter: circadian.Jitter(a.request.Agent, a.state.Dreams, a.state.Settings.Jitter),
 	}
 	if f := a.calling(request.Now); f != nil {
-		if request.IdleTimeout = a.state.Settings.quiet(); f.Kind == dream.OnRequest {
+		request.IdleTimeout = a.state.Settings.quiet()
+		if f.Kind == dream.OnRequest {
 			request.IdleTimeout, request.Windows, request.Quiet = 0, nil, nil
 		}
 	}
@@ -128,7 +133,8 @@ func (a *agentRun) dreamByItself(ctx workflow.Context) {
 		request.Resume = &activities.Stretch{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
 	}
 	err := workflow.ExecuteLocalActivity(shortly(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
-	if a.removed = plan.Removed; a.removed {
+	a.removed = plan.Removed
+	if a.removed {
 		return
 	}
 	if plan.Active.After(a.state.LastActive) {

@@ -27,7 +27,8 @@ func (n *dreamRun) descend(ctx workflow.Context, lain activities.BeginResult) er
 	reason := skipReason(n.spec, lain)
 	if reason == "" {
 		var err error
-		if reason, err = n.vetoed(ctx, lain.Remaining); err != nil {
+		reason, err = n.vetoed(ctx, lain.Remaining)
+		if err != nil {
 			return err
 		}
 	}
@@ -75,7 +76,8 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 		if err := p.mayDescend(ctx, cycle); err != nil {
 			return err
 		}
-		if captured, err = p.dali(ctx, way, cycle, captured); err != nil {
+		captured, err = p.dali(ctx, way, cycle, captured)
+		if err != nil {
 			return err
 		}
 		if err := n.watchClock(ctx); err != nil {
@@ -188,7 +190,8 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	}
 	before := len(n.fragments)
 	kept, err := p.judge(ctx, cycle, caught, partialTemperature, judgeTemperature, stop)
-	if stop = worse(stop, err); !gravest(stop) && !errors.Is(stop, errAlarmed) {
+	stop = worse(stop, err)
+	if !gravest(stop) && !errors.Is(stop, errAlarmed) {
 		stop = worse(stop, p.review(ctx, cycle, before))
 	}
 	if gravest(stop) || errors.Is(stop, errAlarmed) {

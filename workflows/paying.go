@@ -58,7 +58,8 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 				cuts = append(cuts, *r.Cut)
 			}
 			if errors.Is(err, errWoken) || errors.Is(err, errAway) {
-				if again = append(again, i); errors.Is(err, errAway) {
+				again = append(again, i)
+				if errors.Is(err, errAway) {
 					removed++
 				}
 				continue

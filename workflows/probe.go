@@ -150,7 +150,8 @@ func (p *probe) heardBack(ctx workflow.Context) {
 	}
 	switch {
 	case err != nil:
-		if p.state.InARow++; p.state.InARow == 1 {
+		p.state.InARow++
+		if p.state.InARow == 1 {
 			workflow.GetLogger(ctx).Warn("a feed cannot be read", "feed", p.name, "reason", cut(plain(err), longestFailure))
 		}
 		p.failed(ctx, err)

@@ -37,7 +37,8 @@ func (p *phase) search(ctx workflow.Context) error {
 		}
 		before := len(s.ids)
 		s.Round++
-		if stop = p.grow(ctx, s, plan.Moves); len(s.ids) > before && !gravest(stop) {
+		stop = p.grow(ctx, s, plan.Moves)
+		if len(s.ids) > before && !gravest(stop) {
 			stop = worse(stop, p.weigh(ctx, s, before))
 		}
 		p.made = len(s.ids)

@@ -29,7 +29,8 @@ func (n *dreamRun) sit(ctx workflow.Context, number int, epoch int64) {
 	n.stretch.number, n.stretch.Epoch, n.stretch.over = number, epoch, false
 	n.stretch.calls, n.stretch.cut = workflow.WithCancel(ctx)
 	early := n.stretch.wake // it came while the dream lay down
-	if n.stretch.wake = nil; early != nil {
+	n.stretch.wake = nil
+	if early != nil {
 		n.woken(*early)
 	}
 }
@@ -54,7 +55,8 @@ func (n *dreamRun) hear(ctx workflow.Context) {
 				received = c.ReceiveAsync(&w)
 				w.Cause = presence.Alarm
 			})
-			if s.Select(ctx); !received {
+			s.Select(ctx)
+			if !received {
 				continue
 			}
 			n.woken(w)

@@ -28,7 +28,8 @@ func TestWhatComesWhileAAgentStateTakesInItsLastSignalsIsNotLost(t *testing.T) {
 		return activities.GreetResult{}, nil
 	}, activity.RegisterOptions{Name: "Bed.Greet"})
 	env.RegisterActivityWithOptions(func(_ context.Context, r activities.RouseRequest) (activities.Wake, error) {
-		if epoch++; epoch == 2 {
+		epoch++
+		if epoch == 2 {
 			env.SignalWorkflow(SignalSettings, Settings{MinGap: 7 * time.Hour})
 		}
 		r.Wake.Epoch = epoch

@@ -423,7 +423,8 @@ func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
 			h := newWorld(t)
 			var plans []time.Time
 			h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
-				if plans = append(plans, r.Now); r.Now.Sub(plans[0]) < 10*time.Minute {
+				plans = append(plans, r.Now)
+				if r.Now.Sub(plans[0]) < 10*time.Minute {
 					if c.broken != nil {
 						return activities.PlanResult{}, c.broken
 					}
@@ -432,7 +433,8 @@ func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
 				return activities.PlanResult{Spec: testSpec("dream/echo/0001")}, nil
 			})
 			s := by(full)
-			if s.TryAgain = c.again; c.kind == "" {
+			s.TryAgain = c.again
+			if c.kind == "" {
 				s.Triggers = nil
 			} else {
 				h.env.RegisterDelayedCallback(func() {

@@ -75,7 +75,8 @@ func (d *app) archiveStands(ctx context.Context, h *deployment, a *archive.Archi
 			other = append(other, agent.Handle)
 			continue
 		}
-		if waits += s.Behind(); s.Late(time.Now(), a.Every) {
+		waits += s.Behind()
+		if s.Late(time.Now(), a.Every) {
 			late = append(late, fmt.Sprintf("%s (%d since %s)", agent.Handle, s.Behind(), s.Waits.UTC().Format("2006-01-02 15:04 MST")))
 		}
 	}

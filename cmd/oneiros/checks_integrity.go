@@ -47,7 +47,8 @@ func verified(ctx context.Context, s store) (found memory.Integrity, err error) 
 	if v, ok := s.(memory.Verifier); ok {
 		within, cancel := context.WithTimeout(ctx, integrityWithin)
 		defer cancel()
-		if found, err = v.Verify(within); err != nil || len(found.Faults) > 0 {
+		found, err = v.Verify(within)
+		if err != nil || len(found.Faults) > 0 {
 			return found, err
 		}
 	}

@@ -72,7 +72,8 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 	var err error
 	if *a == nil {
 		var bucket archive.Bucket
-		if bucket, err = archive.Open(ctx, e.deployment.config.Archive.URL); err == nil {
+		bucket, err = archive.Open(ctx, e.deployment.config.Archive.URL)
+		if err == nil {
 			*a = &archive.Archive{Log: e.deployment.store, Bucket: bucket, Now: time.Now}
 		}
 	}

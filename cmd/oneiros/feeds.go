@@ -81,7 +81,8 @@ func makeToken(path string) error {
 	}
 	defer func() { _ = os.Remove(draft.Name()) }()
 	_, err = fmt.Fprintln(draft, rand.Text())
-	if err = errors.Join(err, draft.Close()); err != nil {
+	err = errors.Join(err, draft.Close())
+	if err != nil {
 		return err
 	}
 	return os.Link(draft.Name(), path)

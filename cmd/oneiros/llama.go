@@ -42,7 +42,8 @@ func (d *app) handOver() error {
 		err = errNoEngine
 	}
 	if err == nil {
-		if err = syscall.Exec(path, d.args, d.env); err != nil {
+		err = syscall.Exec(path, d.args, d.env)
+		if err != nil {
 			err = fmt.Errorf("hand over to %s: %w", path, err)
 		}
 	}

@@ -137,7 +137,8 @@ type lazy struct {
 func (l *lazy) open() (*llama.Provider, error) {
 	l.once.Do(func() {
 		var e *llama.Engine
-		if e, l.fail = llama.Open(l.options); l.fail == nil {
+		e, l.fail = llama.Open(l.options)
+		if l.fail == nil {
 			l.model = &llama.Provider{Name: l.name, Engine: e, Catalog: l.catalog}
 			return
 		}

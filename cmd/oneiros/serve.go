@@ -127,7 +127,8 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 		return errors.Join(fmt.Errorf("listen to the bell: %w", err), s.close())
 	}
 	s.hush = hush
-	if s.server, err = front.New(e.doorway(s)); err != nil {
+	s.server, err = front.New(e.doorway(s))
+	if err != nil {
 		return errors.Join(err, s.close())
 	}
 	at, err := s.server.Listen(ctx, c.Listen)

@@ -37,7 +37,8 @@ func (h *deployment) warm(ctx context.Context) {
 	room := mostWarmed
 	for _, l := range agentStates {
 		n, err := h.store.Count(ctx, memory.Query{Agent: l.agent.ID})
-		if room -= n; err != nil || room < 0 {
+		room -= n
+		if err != nil || room < 0 {
 			return
 		}
 		began := time.Now()

@@ -216,7 +216,8 @@ func (l *list) String() string { return strings.Join(*l, ",") }
 
 func (l *list) Set(value string) error {
 	for name := range strings.SplitSeq(value, ",") {
-		if name = strings.TrimSpace(name); name == "" {
+		name = strings.TrimSpace(name)
+		if name == "" {
 			return errors.New("a namespace needs a name")
 		}
 		*l = append(*l, name)

@@ -50,21 +50,26 @@ func start(o options) (_ *server, err error) {
 		}
 	}()
 	if o.db != "" {
-		if o.db, err = filepath.Abs(o.db); err != nil {
+		o.db, err = filepath.Abs(o.db)
+		if err != nil {
 			return nil, fmt.Errorf("find --db %s: %w", o.db, err)
 		}
-		if s.lock, err = claim(o.db); err != nil {
+		s.lock, err = claim(o.db)
+		if err != nil {
 			return nil, err
 		}
-		if err = prepare(o.db); err != nil {
+		err = prepare(o.db)
+		if err != nil {
 			return nil, err
 		}
 	}
-	if o.port, err = freePort("--port", o.listen, o.port); err != nil {
+	o.port, err = freePort("--port", o.listen, o.port)
+	if err != nil {
 		return nil, err
 	}
 	cfg, hosts := configuration(o)
-	if err = createNamespaces(cfg, o); err != nil {
+	err = createNamespaces(cfg, o)
+	if err != nil {
 		return nil, err
 	}
 	logger := log.NewZapLogger(log.BuildZapLogger(log.Config{Level: o.logLevel}))
@@ -79,12 +84,14 @@ func start(o options) (_ *server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the Temporal server: %w", err)
 	}
-	if err = inner.Start(); err != nil {
+	err = inner.Start()
+	if err != nil {
 		return nil, fmt.Errorf("start the Temporal server: %w", err)
 	}
 	s.inner = inner
 	s.address = hostPort(reachable(o.listen), o.port)
-	if err = settle(s.address, o.namespaces, attributes(o)); err != nil {
+	err = settle(s.address, o.namespaces, attributes(o))
+	if err != nil {
 		return nil, err
 	}
 	s.ui, err = openScreen(o, s.address)

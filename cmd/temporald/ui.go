@@ -68,7 +68,8 @@ func newPages(o options, address string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if assets, err = fs.Sub(assets, "local"); err != nil {
+	assets, err = fs.Sub(assets, "local")
+	if err != nil {
 		return nil, err
 	}
 	e := echo.New()

@@ -123,7 +123,8 @@ func rose(up []string, before map[string]time.Time, at time.Time) map[string]tim
 			rose = make(map[string]time.Time, len(up))
 		}
 		since, was := before[key]
-		if rose[key] = since; !was {
+		rose[key] = since
+		if !was {
 			rose[key] = at
 		}
 	}

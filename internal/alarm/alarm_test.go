@@ -36,7 +36,8 @@ func told(rules []dream.Rule, readings ...dream.Reading) []string {
 		for _, before := range w.Readings {
 			now = latest(now, before.At)
 		}
-		if w, fired = w.Hear(rules, []dream.Reading{r}, now); len(fired) > 0 {
+		w, fired = w.Hear(rules, []dream.Reading{r}, now)
+		if len(fired) > 0 {
 			for _, f := range fired {
 				texts = append(texts, f.String())
 			}

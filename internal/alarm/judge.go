@@ -22,7 +22,8 @@ func Judge(rules []dream.Rule, w Watch, now time.Time) (up []string, fired []Fir
 			if !is {
 				continue
 			}
-			if up = append(up, key); !w.isUp(key) {
+			up = append(up, key)
+			if !w.isUp(key) {
 				news.Rule, news.Kind, news.Metric = rule.Name, rule.Kind, metric
 				fired = append(fired, news)
 			}

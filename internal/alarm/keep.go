@@ -64,7 +64,8 @@ func watched(readings []dream.Reading, rules []dream.Rule) []string {
 	var found []string
 	for _, r := range slices.Backward(readings) {
 		if looksAt(rules, r.Metric) && !slices.Contains(found, r.Metric) {
-			if found = append(found, r.Metric); len(found) == mostMetric {
+			found = append(found, r.Metric)
+			if len(found) == mostMetric {
 				break
 			}
 		}

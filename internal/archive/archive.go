@@ -101,7 +101,8 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 			}
 			break // the agent was removed and made anew: its numbers go on, and no event has come yet
 		}
-		if p, err = a.put(ctx, agent, events, done); err != nil {
+		p, err = a.put(ctx, agent, events, done)
+		if err != nil {
 			return err
 		}
 	}
@@ -224,7 +225,8 @@ func ends(ctx context.Context, b Bucket, name string) (first, last event.Event, 
 		return first, last, err
 	}
 	rows := bytes.Split(bytes.TrimSpace(body), []byte("\n"))
-	if err = json.Unmarshal(rows[0], &first); err == nil {
+	err = json.Unmarshal(rows[0], &first)
+	if err == nil {
 		err = json.Unmarshal(rows[len(rows)-1], &last)
 	}
 	if err == nil && last.Seq-first.Seq != int64(len(rows)-1) {

@@ -73,7 +73,8 @@ func (f *Folder) place(name string, body []byte, give func(draft, path string) e
 	if err == nil {
 		err = draft.Sync()
 	}
-	if err = errors.Join(err, draft.Close()); err != nil {
+	err = errors.Join(err, draft.Close())
+	if err != nil {
 		return err
 	}
 	if err := give(draft.Name(), path); err != nil {

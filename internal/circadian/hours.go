@@ -60,7 +60,8 @@ func SplitHours(line string) []string {
 		if held != "" {
 			part = held + "," + part
 		}
-		if held = part; strings.Contains(part, ":") {
+		held = part
+		if strings.Contains(part, ":") {
 			entries, held = append(entries, part), ""
 		}
 	}
@@ -84,7 +85,8 @@ func parseEntry(entry string) ([]span, error) {
 	on := [7]bool{true, true, true, true, true, true, true}
 	if len(fields) == 2 {
 		var fault string
-		if on, fault = parseDays(fields[0]); fault != "" {
+		on, fault = parseDays(fields[0])
+		if fault != "" {
 			return nil, wrong(fault)
 		}
 	}
@@ -120,7 +122,8 @@ func parseDays(text string) (on [7]bool, fault string) {
 			return on, fmt.Sprintf("%q is no day and no range of days; days are %s", part, strings.Join(days, ", "))
 		}
 		for d := a; ; d = (d + 1) % len(days) {
-			if on[d] = true; d == b {
+			on[d] = true
+			if d == b {
 				break
 			}
 		}

@@ -98,7 +98,8 @@ func parseCron(words []string) (Schedule, error) {
 	var sets [5]uint64
 	for i, f := range fields {
 		var err error
-		if sets[i], err = f.parse(words[i]); err != nil {
+		sets[i], err = f.parse(words[i])
+		if err != nil {
 			return Schedule{}, err
 		}
 	}
@@ -120,7 +121,8 @@ func (f field) parse(text string) (set uint64, err error) {
 		span, stepText, stepped := strings.Cut(part, "/")
 		step := 1
 		if stepped {
-			if step, err = strconv.Atoi(stepText); err != nil || step < 1 || step > f.high {
+			step, err = strconv.Atoi(stepText)
+			if err != nil || step < 1 || step > f.high {
 				return 0, fmt.Errorf("the %s %q steps by %q, which is no number from 1 to %d", f.name, part, stepText, f.high)
 			}
 		}
@@ -135,7 +137,8 @@ func (f field) parse(text string) (set uint64, err error) {
 			}
 			var firstOK, lastOK bool
 			low, firstOK = f.value(first)
-			if lastOK = !ranged && stepped; !lastOK {
+			lastOK = !ranged && stepped
+			if !lastOK {
 				high, lastOK = f.value(last)
 			}
 			if !firstOK || !lastOK || low > high {

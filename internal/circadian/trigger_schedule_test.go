@@ -63,7 +63,8 @@ func TestASchedulesNextIsAlwaysLaterAndNeverLeavesADayOut(t *testing.T) {
 				next := s.Next(at, zone)
 				require.True(t, next.After(at), "%s %s", name, text)
 				require.LessOrEqual(t, next.Sub(at), 26*time.Hour, "%s %s after %s", name, text, at)
-				if at = next; at.After(end) {
+				at = next
+				if at.After(end) {
 					break
 				}
 			}

@@ -78,7 +78,8 @@ func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
 
 // applyFeed names the feed whose alarms wake it; a blank name is none.
 func (f *agentFlags) applyFeed(a *dream.Agent) error {
-	if a.Feed = strings.TrimSpace(f.feed); a.Feed == "" {
+	a.Feed = strings.TrimSpace(f.feed)
+	if a.Feed == "" {
 		return nil
 	}
 	return alarm.ValidateName(a.Feed)
@@ -100,7 +101,8 @@ func (f *agentFlags) applyVitality(a *dream.Agent) error {
 
 // applyReview sets what becomes of what its dreams leave behind; a blank one leaves it to the configuration.
 func (f *agentFlags) applyReview(a *dream.Agent) error {
-	if a.Review = dream.Review(strings.TrimSpace(f.review)); !a.Review.Valid() {
+	a.Review = dream.Review(strings.TrimSpace(f.review))
+	if !a.Review.Valid() {
 		return fmt.Errorf("%q must be one of %s", f.review, listed(dream.Reviews))
 	}
 	return nil
@@ -132,7 +134,8 @@ func (f *agentFlags) applyModels(a *dream.Agent) error {
 func nonBlank(list []string) []string {
 	var kept []string
 	for _, s := range list {
-		if s = strings.TrimSpace(s); s != "" {
+		s = strings.TrimSpace(s)
+		if s != "" {
 			kept = append(kept, s)
 		}
 	}

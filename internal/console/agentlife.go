@@ -70,7 +70,8 @@ const agentStateWithin = 1500 * time.Millisecond
 func (app *App) agentStateOf(ctx context.Context, h *Deployment, a dream.Agent) (agentView, error) {
 	l := agentView{knobs: h.Knobs}
 	var err error
-	if l.Status, err = app.status(ctx, h, a); err != nil {
+	l.Status, err = app.status(ctx, h, a)
+	if err != nil {
 		return l, err
 	}
 	if n, err := app.resumable(ctx, h, a); err != nil {

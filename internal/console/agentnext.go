@@ -43,7 +43,8 @@ func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentV
 	if err != nil {
 		return next, fmt.Errorf("urgency of %s: %w", a.Handle, err)
 	}
-	if o.urgency, o.fresh, next.Urgency = &urgency, fresh, &urgency; s.Eager != nil && s.Eager.Idle > 0 {
+	o.urgency, o.fresh, next.Urgency = &urgency, fresh, &urgency
+	if s.Eager != nil && s.Eager.Idle > 0 {
 		next.Threshold = s.Eager.Threshold(urgency)
 	}
 	o.rhythm = circadian.Rhythm{
@@ -63,7 +64,8 @@ func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentV
 	if l.State == workflows.Dreaming || at.IsZero() {
 		return next, nil
 	}
-	if at = at.UTC(); at.Before(earliest) {
+	at = at.UTC()
+	if at.Before(earliest) {
 		at = earliest.UTC()
 	}
 	next.At, next.By = &at, by

@@ -67,7 +67,8 @@ func (app *App) agentsList() *cobra.Command {
 func (app *App) agentLine(cmd *cobra.Command, h *Deployment, a dream.Agent) (agentLine, error) {
 	l := agentLine{Agent: a}
 	var err error
-	if l.Episodes, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}}); err != nil {
+	l.Episodes, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}})
+	if err != nil {
 		return l, err
 	}
 	nights, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})

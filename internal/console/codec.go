@@ -121,7 +121,8 @@ a --host: a web page that makes a name of its own point here is refused.`,
 			}
 			s := payload.Server{Keys: keys, Origins: origins}
 			if token != "" {
-				if s.Token = strings.TrimSpace(app.Codec.Getenv(token)); s.Token == "" {
+				s.Token = strings.TrimSpace(app.Codec.Getenv(token))
+				if s.Token == "" {
 					return exit(Usage, "--token-env names %s, which is not set", token)
 				}
 			}

@@ -80,12 +80,14 @@ func (app *App) depthOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (depth
 		d.Behaviour = l.Behaviour
 	}
 	k := hypnagogia.Bounded(h.Knobs, d.Behaviour)
-	if d.cycles = k.Cycles; a.Tier == dream.Core {
+	d.cycles = k.Cycles
+	if a.Tier == dream.Core {
 		d.cycles = 0
 	}
 	prior := hypnagogia.Prior(h.Knobs.Cycles)
 	var err error
-	if d.Fathomed, err = activities.Fathom(cmd.Context(), h.Store, a.ID, now, prior, 0, d.Behaviour, d.cycles); err != nil {
+	d.Fathomed, err = activities.Fathom(cmd.Context(), h.Store, a.ID, now, prior, 0, d.Behaviour, d.cycles)
+	if err != nil {
 		return d, err
 	}
 	p := d.Learning.Policy

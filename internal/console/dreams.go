@@ -129,7 +129,8 @@ func reportOf(ctx context.Context, h *Deployment, a dream.Agent, record *dream.R
 	r.Hypotheses = memory.As[*dream.Hypothesis](items)
 	r.Gists = memory.As[*dream.Gist](items)
 	r.Playbook = memory.As[*dream.Playbook](items)
-	if r.Archived, err = archivedBy(ctx, h, record); err != nil {
+	r.Archived, err = archivedBy(ctx, h, record)
+	if err != nil {
 		return r, err
 	}
 	surfaced, err := h.Store.Get(ctx, a.ID, record.Insights...)

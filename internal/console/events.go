@@ -49,7 +49,8 @@ that is away is waited for, and nothing is left out.`,
 
 func (app *App) reportEvents(cmd *cobra.Command, request eventsQuery) error {
 	var err error
-	if request.types, err = typesMeant(request.types); err != nil {
+	request.types, err = typesMeant(request.types)
+	if err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("from") && request.from < 1 {
@@ -120,7 +121,8 @@ func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, requ
 		return err
 	}
 	if request.from > 0 {
-		if after = app.eventsFrom(a, request, after); after < 0 {
+		after = app.eventsFrom(a, request, after)
+		if after < 0 {
 			return nil
 		}
 	}
@@ -128,7 +130,8 @@ func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, requ
 	for {
 		back := wait.away
 		events, err := h.Events.Events(ctx, a.ID, after, page)
-		if err = wait.outlast(ctx, err); err != nil {
+		err = wait.outlast(ctx, err)
+		if err != nil {
 			return err
 		}
 		if back && !wait.away {

@@ -38,7 +38,8 @@ func (app *App) followAll(ctx context.Context, h *Deployment, after map[string]i
 			}
 			return t.print(e)
 		})
-		if err = wait.outlast(ctx, err); err != nil {
+		err = wait.outlast(ctx, err)
+		if err != nil {
 			return err
 		}
 		if err := pauseFor(ctx, lookEvery); err != nil {

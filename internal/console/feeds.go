@@ -76,7 +76,10 @@ func (l feedLine) source() string {
 }
 
 func (app *App) feedAdd() *cobra.Command {
-	f, rules, quiet, replace := dream.Feed{}, []string{}, []string{}, false
+	f := dream.Feed{}
+	rules := []string{}
+	quiet := []string{}
+	replace := false
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a feed and its rules", Args: cobra.ExactArgs(1),
 		Long: `Add keeps a feed and starts its probe. With --url it is asked for a JSON document; without, readings are
@@ -149,7 +152,8 @@ func presetHelp() string {
 func (app *App) putFeed(ctx context.Context, h *Deployment, f dream.Feed) error {
 	err := app.probing(ctx, h, func(feeds Feeds) error { return feeds.Put(ctx, f) })
 	if errors.Is(err, ErrNobody) {
-		if err = h.Feeds.PutFeed(ctx, f); err == nil {
+		err = h.Feeds.PutFeed(ctx, f)
+		if err == nil {
 			app.note("No Temporal server runs: its probe begins with the next worker (oneiros up%s).", h.option())
 		}
 	}
@@ -192,7 +196,8 @@ func (app *App) feedRemove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err = app.probing(ctx, h, func(feeds Feeds) error { return feeds.Drop(ctx, f.Name) }); errors.Is(err, ErrNobody) {
+			err = app.probing(ctx, h, func(feeds Feeds) error { return feeds.Drop(ctx, f.Name) })
+			if errors.Is(err, ErrNobody) {
 				err = h.Feeds.DropFeed(ctx, f.Name) // its probe looks when it next runs, and ends
 			}
 			switch {

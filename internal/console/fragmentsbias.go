@@ -70,7 +70,8 @@ func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasTe
 		}
 	}
 	var err error
-	if result.Bias, err = activities.ObserverBias(cmd.Context(), h.Store, activities.Spec{Agent: a.ID, AsOf: app.Now()}, result.Judge); err != nil {
+	result.Bias, err = activities.ObserverBias(cmd.Context(), h.Store, activities.Spec{Agent: a.ID, AsOf: app.Now()}, result.Judge)
+	if err != nil {
 		return result, err
 	}
 	result.Markers, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindMarker}})

@@ -273,7 +273,8 @@ func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 				}}})
 				require.NoError(t, err)
 			}
-			if d.windows = c.windows; c.agentState != nil {
+			d.windows = c.windows
+			if c.agentState != nil {
 				c.agentState.Settings = workflows.Settings{
 					Auto:        true,
 					IdleTimeout: 30 * time.Minute,

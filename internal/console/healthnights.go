@@ -85,7 +85,8 @@ func (e *examination) outcomes(_ context.Context, a dream.Agent, records []*drea
 		if n.State != dream.Live || n.Unsettled() {
 			continue
 		}
-		if count[n.Outcome]++; count[n.Outcome] == 1 {
+		count[n.Outcome]++
+		if count[n.Outcome] == 1 {
 			kinds = append(kinds, n.Outcome)
 		}
 		switch n.Outcome {
@@ -233,7 +234,8 @@ func (e *examination) recall(_ context.Context, a dream.Agent, records []*dream.
 	for _, n := range records {
 		switch n.Outcome {
 		case dream.Undone:
-			if undone++; counting && undone >= failedAlarm {
+			undone++
+			if counting && undone >= failedAlarm {
 				l.State = Wrong
 			}
 		case dream.Completed, dream.Exhausted, dream.Empty:

@@ -162,7 +162,8 @@ func (e *examination) spent(ctx context.Context, a dream.Agent, records []*dream
 			booked += r.Counted
 		}
 		over++
-		if reported += n.Spent; booked != n.Spent {
+		reported += n.Spent
+		if booked != n.Spent {
 			differ = append(differ, fmt.Sprintf("%s reports %s and the ledger has %s", n.ID, n.Spent, booked))
 		}
 	}

@@ -97,7 +97,11 @@ func (k publicKey) day() string {
 }
 
 func (app *App) keysAdd() *cobra.Command {
-	role, agents, rate, day, expires := string(access.Client), []string{}, 0, "", time.Duration(0)
+	role := string(access.Client)
+	agents := []string{}
+	rate := 0
+	day := ""
+	expires := time.Duration(0)
 	principal := ""
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a key; its secret is shown once", Args: cobra.ExactArgs(1),

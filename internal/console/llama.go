@@ -129,17 +129,20 @@ the model: NAME+VECTOR. docs/steering.md says more.`,
 				return err
 			}
 			var err error
-			if s.Vectors, err = vectorFiles(vectors); err != nil {
+			s.Vectors, err = vectorFiles(vectors)
+			if err != nil {
 				return err
 			}
-			if s.From, s.To, err = layerSpan(layers); err != nil {
+			s.From, s.To, err = layerSpan(layers)
+			if err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("alpha") {
 				s.Alpha = &alpha
 			}
 			if key != "" {
-				if s.Key = strings.TrimSpace(app.Llama.Getenv(key)); s.Key == "" {
+				s.Key = strings.TrimSpace(app.Llama.Getenv(key))
+				if s.Key == "" {
 					return exit(Usage, "--key-env names %s, which is not set", key)
 				}
 			}
@@ -198,7 +201,8 @@ func layerSpan(text string) (from, to int, err error) {
 	}
 	first, last, span := strings.Cut(text, "-")
 	from, err = strconv.Atoi(first)
-	if to = from; err == nil && span {
+	to = from
+	if err == nil && span {
 		to, err = strconv.Atoi(last)
 	}
 	if err != nil || from < 1 || to < from {

@@ -76,10 +76,12 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 		return q, exit(Usage, "--order %s is unknown; orders are %s", f.order, listed(orders[1:]))
 	}
 	var err error
-	if q.Since, err = readTime(f.since, a.Zone, now); err != nil {
+	q.Since, err = readTime(f.since, a.Zone, now)
+	if err != nil {
 		return q, exit(Usage, "--since: %w", err)
 	}
-	if q.Until, err = readTime(f.until, a.Zone, now); err != nil {
+	q.Until, err = readTime(f.until, a.Zone, now)
+	if err != nil {
 		return q, exit(Usage, "--until: %w", err)
 	}
 	if f.limit < 0 {

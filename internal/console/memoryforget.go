@@ -64,7 +64,8 @@ Beyond its reach are copies: backups, exports, and what a provider keeps of the 
 		if err != nil {
 			return err
 		}
-		if f.IDs, _, err = named(cmd.Context(), h, a, args); err != nil {
+		f.IDs, _, err = named(cmd.Context(), h, a, args)
+		if err != nil {
 			return err
 		}
 		if err := app.selects(&f, a); err != nil {
@@ -86,10 +87,12 @@ func (app *App) selects(f *forgetFlags, a dream.Agent) error {
 	}
 	now := app.Now()
 	var err error
-	if f.Since, err = readTime(f.since, a.Zone, now); err != nil {
+	f.Since, err = readTime(f.since, a.Zone, now)
+	if err != nil {
 		return exit(Usage, "--since: %w", err)
 	}
-	if f.Until, err = readTime(f.until, a.Zone, now); err != nil {
+	f.Until, err = readTime(f.until, a.Zone, now)
+	if err != nil {
 		return exit(Usage, "--until: %w", err)
 	}
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
@@ -109,7 +112,8 @@ func (app *App) selects(f *forgetFlags, a dream.Agent) error {
 		f.Texts = append(f.Texts, text)
 	}
 	if f.Owner != "" {
-		if f.Owner, err = psyche.SelectedOwner(f.Owner); err != nil {
+		f.Owner, err = psyche.SelectedOwner(f.Owner)
+		if err != nil {
 			return exit(Usage, "--owner: %w", err)
 		}
 	}
@@ -217,7 +221,8 @@ func erasureTable(p erasure.Plan, a dream.Agent) *table {
 func (app *App) forget(ctx context.Context, h *Deployment, a dream.Agent, f forgetFlags, plan erasure.Plan) error {
 	public := psyche.TellPlan(plan)
 	if f.dry {
-		if public.DryRun = true; app.json {
+		public.DryRun = true
+		if app.json {
 			return app.answer(public)
 		}
 		erasureTable(plan, a).draw(app.Out, app.Width, app.bold)

@@ -107,7 +107,8 @@ func TestAnImportWhoseEmbedderFailsKeepsItsMemoriesAndIsFinishedLater(t *testing
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 	calls := 0
 	d.embed = func(ctx context.Context, a dream.Agent, model string, texts []string) ([][]float32, string, error) {
-		if calls++; calls == 2 {
+		calls++
+		if calls == 2 {
 			return nil, "", errors.New("it hung up")
 		}
 		return letters(ctx, a, model, texts)

@@ -173,7 +173,8 @@ func owners(from, to string) (giver, receiver psyche.Owner, err error) {
 		if each.text == "" {
 			return giver, receiver, exit(Usage, "%s is missing: a principal, or principal/user; oneiros memory owners lists who there is", each.flag)
 		}
-		if *each.into, err = psyche.ParseOwner(each.text); err != nil {
+		*each.into, err = psyche.ParseOwner(each.text)
+		if err != nil {
 			return giver, receiver, exit(Usage, "%s: %w", each.flag, err)
 		}
 	}

@@ -32,7 +32,8 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		ids, listed := args, len(args) == 0 && of == ""
 		switch {
 		case len(args) > 0:
-			if ids, _, err = named(cmd.Context(), h, a, args); err != nil {
+			ids, _, err = named(cmd.Context(), h, a, args)
+			if err != nil {
 				return err
 			}
 		default:
@@ -44,7 +45,8 @@ archived instead. What was undone comes back by dreaming again, and what was for
 				}
 				from = record.ID
 			}
-			if ids, err = restoring.Faded(cmd.Context(), a.ID, from); err != nil {
+			ids, err = restoring.Faded(cmd.Context(), a.ID, from)
+			if err != nil {
 				return err
 			}
 		}

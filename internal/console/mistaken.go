@@ -118,7 +118,8 @@ func (app *App) complaint(err error) string {
 		if i > 0 {
 			indent = "  "
 		}
-		if lines[i] = indent + line; app.Terminal && app.Width > 0 {
+		lines[i] = indent + line
+		if app.Terminal && app.Width > 0 {
 			lines[i] = wrap(line, app.Width, indent)
 		}
 	}

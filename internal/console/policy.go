@@ -119,7 +119,8 @@ func (app *App) policyCheck() *cobra.Command {
 		}
 		texts := args
 		if *file != "" {
-			if texts, err = app.linesOf(*file); err != nil {
+			texts, err = app.linesOf(*file)
+			if err != nil {
 				return err
 			}
 		}

@@ -102,7 +102,8 @@ true: one that is true already fires only after it was false. oneiros feed show 
 		if err != nil {
 			return err
 		}
-		if p, err = app.reckoning(h).Watch(cmd.Context(), a, p.ID, w); err != nil {
+		p, err = app.reckoning(h).Watch(cmd.Context(), a, p.ID, w)
+		if err != nil {
 			return unfit(cmd.Context(), h, a, err)
 		}
 		if app.json {
@@ -155,10 +156,12 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 			return err
 		}
 		f.Claim, f.By = args[0], seer(tool)
-		if f.Horizon, err = app.dueTime(due, a.Zone); err != nil {
+		f.Horizon, err = app.dueTime(due, a.Zone)
+		if err != nil {
 			return err
 		}
-		if f.Watch, err = flags.watch(a); err != nil {
+		f.Watch, err = flags.watch(a)
+		if err != nil {
 			return err
 		}
 		p, fresh, err := app.reckoning(h).Foretell(cmd.Context(), a, f)

@@ -61,7 +61,8 @@ func parseRule(text string) (dream.Rule, error) {
 			return wrong("%w", err)
 		}
 	}
-	if name = strings.TrimSpace(name); name != "" {
+	name = strings.TrimSpace(name)
+	if name != "" {
 		rule.Name = name
 	}
 	return rule, nil
@@ -106,12 +107,14 @@ func fill(rule *dream.Rule, what, word string) (err error) {
 	case "WORD":
 		rule.State = word
 	case "WINDOW":
-		if rule.Window, err = time.ParseDuration(word); err != nil {
+		rule.Window, err = time.ParseDuration(word)
+		if err != nil {
 			return fmt.Errorf("window %q must be a duration, as in 10m or 1h", word)
 		}
 	default:
 		share, percent := strings.CutSuffix(word, "%")
-		if rule.Number, err = strconv.ParseFloat(share, 64); err != nil || percent && what != "SHARE" {
+		rule.Number, err = strconv.ParseFloat(share, 64)
+		if err != nil || percent && what != "SHARE" {
 			return fmt.Errorf("%s %q must be a number", strings.ToLower(what), word)
 		}
 		if percent {

@@ -131,7 +131,8 @@ func (app *App) goesOn(ctx context.Context, h *Deployment, a dream.Agent, n *dre
 	}
 	interrupted := app.public(n)
 	l := agentView{Known: "temporal", State: agentState.State, AgentState: &agentState, Interrupted: &interrupted}
-	if l.Status, err = app.status(ctx, h, a); err != nil {
+	l.Status, err = app.status(ctx, h, a)
+	if err != nil {
 		return "", err
 	}
 	next, err := app.next(ctx, h, a, l)

@@ -69,10 +69,12 @@ in each layer, as a GGUF file that llama.cpp, repeng and EasySteer read: directi
 				return exit(Usage, "--out %s is there already; add --force to write over it", out)
 			}
 			var err error
-			if l.From, l.To, err = layerSpan(layers); err != nil {
+			l.From, l.To, err = layerSpan(layers)
+			if err != nil {
 				return err
 			}
-			if l.Pairs, err = pairsOf(file); err != nil {
+			l.Pairs, err = pairsOf(file)
+			if err != nil {
 				return err
 			}
 			began := app.Now()
@@ -122,7 +124,8 @@ func writeWhole(path string, raw []byte) error {
 		return fmt.Errorf("write the vector: %w", err)
 	}
 	_, err = f.Write(raw)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
@@ -160,10 +163,12 @@ measures the answers. On one core a model of a billion weights needs about three
 				return err
 			}
 			var err error
-			if t.Alphas, err = strengths(alphas); err != nil {
+			t.Alphas, err = strengths(alphas)
+			if err != nil {
 				return err
 			}
-			if t.From, t.To, err = layerSpan(layers); err != nil {
+			t.From, t.To, err = layerSpan(layers)
+			if err != nil {
 				return err
 			}
 			all := steering.Prompts()

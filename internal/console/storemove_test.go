@@ -111,7 +111,8 @@ type restless struct {
 }
 
 func (r *restless) Export(ctx context.Context) memory.Records {
-	if r.read++; r.read == 2 {
+	r.read++
+	if r.read == 2 {
 		if _, err := r.Store.NextDream(ctx, "echo"); err != nil {
 			return memory.Failed(err)
 		}

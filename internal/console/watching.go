@@ -68,7 +68,8 @@ func (app *App) follow(ctx context.Context, h *Deployment, a dream.Agent, engine
 			if err := v.print(e); err != nil {
 				return err
 			}
-			if ended, err = app.over(ctx, h, e, ended); err != nil {
+			ended, err = app.over(ctx, h, e, ended)
+			if err != nil {
 				return err
 			}
 		}

@@ -125,7 +125,8 @@ func (v *view) below() string {
 	}
 	rows := screen.Gauge(v.stage, v.beat, v.style)
 	beside := v.style
-	if beside.Width -= screen.GaugeWidth + 2; beside.Width < narrowLine {
+	beside.Width -= screen.GaugeWidth + 2
+	if beside.Width < narrowLine {
 		return trimmed(rows) + "\n" + v.last
 	}
 	first := gaugeRows - len(v.recent)

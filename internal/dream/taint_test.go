@@ -10,7 +10,11 @@ import (
 
 func TestALabelIsTheLeastTrustedOfThoseItWasMadeFrom(t *testing.T) {
 	t.Parallel()
-	human, agent, tool, web, dreamt := dream.FromHuman, dream.FromAgent, dream.FromTool, dream.FromWeb, dream.FromDream
+	human := dream.FromHuman
+	agent := dream.FromAgent
+	tool := dream.FromTool
+	web := dream.FromWeb
+	dreamt := dream.FromDream
 	for _, c := range []struct {
 		taints []dream.Taint
 		want   dream.Taint

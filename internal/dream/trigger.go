@@ -63,11 +63,13 @@ func (t Trigger) Validate() error {
 	switch t.Kind {
 	case OnIdle:
 	case OnSchedule:
-		if bare.Schedule = t.Schedule; t.Schedule == "" {
+		bare.Schedule = t.Schedule
+		if t.Schedule == "" {
 			fault("schedule is empty; write it like \"mon-fri 03:30\" or \"30 3 * * 1-5\"")
 		}
 	case OnEpisodes:
-		if bare.Episodes = t.Episodes; t.Episodes < 1 || t.Episodes > 100_000 {
+		bare.Episodes = t.Episodes
+		if t.Episodes < 1 || t.Episodes > 100_000 {
 			fault("episodes is %d; it must lie between 1 and 100000", t.Episodes)
 		}
 	case OnEvent:

@@ -43,7 +43,8 @@ func (s *Sweep) Once(ctx context.Context, f func(event.Event) error) error {
 	}
 	for _, agent := range slices.Sorted(maps.Keys(s.After)) {
 		if head := heads[agent]; head < s.After[agent] {
-			if s.After[agent] = head; s.Lost != nil {
+			s.After[agent] = head
+			if s.Lost != nil {
 				s.Lost(agent, head)
 			}
 		}

@@ -86,7 +86,8 @@ func expression(path string) (x jp.Expr, err error) {
 			x, err = nil, fmt.Errorf("path %q cannot be read; it must be like $.data[0].price", path)
 		}
 	}()
-	if x, err = jp.ParseString(path); err != nil {
+	x, err = jp.ParseString(path)
+	if err != nil {
 		return nil, fmt.Errorf("path %q cannot be read: %w; it must be like $.data[0].price", path, err)
 	}
 	return x, nil
@@ -99,7 +100,8 @@ func follow(x jp.Expr, root any) (found []any, err error) {
 			found, err = nil, errors.New("it cannot be followed in this document")
 		}
 	}()
-	if found = x.Get(root); len(found) == 0 {
+	found = x.Get(root)
+	if len(found) == 0 {
 		return nil, errors.New("it leads to nothing")
 	}
 	return found, nil
@@ -138,7 +140,8 @@ func members(object map[string]any) ([]dream.Reading, error) {
 	var readings []dream.Reading
 	for name, value := range object {
 		if r, ok := scalar(value); ok {
-			if r.Metric = name; alarm.Sane(r) == nil {
+			r.Metric = name
+			if alarm.Sane(r) == nil {
 				readings = append(readings, r)
 			}
 		}
@@ -168,7 +171,8 @@ func named(object map[string]any) (r dream.Reading, ok bool, err error) {
 		return r, false, nil
 	}
 	if at, is := object["at"].(string); is {
-		if r.At, err = time.Parse(time.RFC3339, at); err != nil {
+		r.At, err = time.Parse(time.RFC3339, at)
+		if err != nil {
 			return r, false, fmt.Errorf("the time of a reading must be like %s", time.RFC3339)
 		}
 	}

@@ -53,7 +53,8 @@ func withoutSpecificClauses(sentence string) string {
 	if end == "" {
 		end = "."
 	}
-	if rest = closed(rest + end); len(Specifics(rest)) > 0 {
+	rest = closed(rest + end)
+	if len(Specifics(rest)) > 0 {
 		return ""
 	}
 	return rest

@@ -28,7 +28,11 @@ func Regime(surprises []float64) float64 {
 		sum += v - mean - changeTolerance
 		least = min(least, sum)
 		if sum-least > changeThreshold {
-			found, n, sum, least, mean = i, 0, 0, 0, 0
+			found = i
+			n = 0
+			sum = 0
+			least = 0
+			mean = 0
 		}
 	}
 	if found < 0 {

@@ -31,7 +31,8 @@ func Neighbours(text string) []string {
 	if len(parts) < 2 {
 		fields := strings.Fields(text)
 		n := min(mostParts, len(fields)/leastPart)
-		if parts = nil; n < 2 {
+		parts = nil
+		if n < 2 {
 			return nil
 		}
 		for i := range n {

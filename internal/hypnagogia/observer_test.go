@@ -33,7 +33,10 @@ func TestTheCompositeRisesWithEachPart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		share := rapid.Float64Range(0, 1)
-		n, v, c, more := share.Draw(r, "n"), share.Draw(r, "r"), share.Draw(r, "c"), share.Draw(r, "more")
+		n := share.Draw(r, "n")
+		v := share.Draw(r, "r")
+		c := share.Draw(r, "c")
+		more := share.Draw(r, "more")
 		base := hypnagogia.Composite(n, v, c)
 		require.GreaterOrEqual(r, base, 0.0)
 		require.LessOrEqual(r, base, 1.0)

@@ -117,7 +117,8 @@ func StageOf(depth float64) dream.Stage {
 func (p Policy) Aim(s Sounding, chance float64, behaviour dream.Behaviour, cycles int) dream.Depth {
 	bound := Bounds(behaviour)
 	d := dream.Depth{Depth: p.Depth(s, chance), Surprise: s.Surprise, Change: s.Change, Chance: chance}
-	if d.Stage = StageOf(d.Depth); deeper(d.Stage, bound.Deepest) {
+	d.Stage = StageOf(d.Depth)
+	if deeper(d.Stage, bound.Deepest) {
 		d.Stage = bound.Deepest
 	}
 	if !bound.Allowed {
@@ -127,7 +128,8 @@ func (p Policy) Aim(s Sounding, chance float64, behaviour dream.Behaviour, cycle
 	if bound.CyclesMost > 0 {
 		d.Cycles = min(d.Cycles, bound.CyclesMost)
 	}
-	if d.Cycles = min(d.Cycles, cycles); d.Cycles < 1 && d.Stage == dream.Peak {
+	d.Cycles = min(d.Cycles, cycles)
+	if d.Cycles < 1 && d.Stage == dream.Peak {
 		d.Stage = dream.Transitional
 	}
 	return d

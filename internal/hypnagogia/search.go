@@ -102,7 +102,8 @@ func (s Search) Next(r Reach, m Means) Plan {
 		p.Stop = StopNoGain
 	default:
 		moves := s.moves(r)
-		if p.Moves, p.Dear = affordable(moves, m); len(moves) == 0 {
+		p.Moves, p.Dear = affordable(moves, m)
+		if len(moves) == 0 {
 			p.Stop = StopSpent
 		} else if len(p.Moves) == 0 {
 			p.Stop = StopMoney
@@ -118,7 +119,8 @@ func affordable(moves []Move, m Means) ([]Move, int) {
 	}
 	left := m.Left - m.Prices[PriceOfWeighing]
 	for i, move := range moves {
-		if left -= m.Prices[string(move.Op)]; left < 0 {
+		left -= m.Prices[string(move.Op)]
+		if left < 0 {
 			return moves[:i], len(moves) - i
 		}
 	}

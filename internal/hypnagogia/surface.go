@@ -105,7 +105,10 @@ func isFigure(token string) bool {
 // runs of consonants; an acronym, a plural of one, or a name such as H1 or v4 is a word.
 func isWord(token string) bool {
 	core := strings.TrimFunc(token, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) })
-	letters, vowels, run, repeat := 0, 0, 0, 0
+	letters := 0
+	vowels := 0
+	run := 0
+	repeat := 0
 	var last rune
 	for _, r := range strings.ToLower(core) {
 		repeat++

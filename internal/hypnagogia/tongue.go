@@ -97,7 +97,8 @@ func plainWords(text string) []string {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && r != '\'' && r != '’'
 	}) {
 		before, after, joined := strings.Cut(strings.ReplaceAll(w, "’", "'"), "'")
-		if w = before; joined && utf8.RuneCountInString(after) > utf8.RuneCountInString(before) {
+		w = before
+		if joined && utf8.RuneCountInString(after) > utf8.RuneCountInString(before) {
 			w = strings.ReplaceAll(after, "'", "")
 		}
 		if strings.IndexFunc(w, unicode.IsLetter) >= 0 {

@@ -52,7 +52,8 @@ func Weigh(text string, near Near, answer *dream.Scores, e Ear) dream.Verdict {
 	if e.Meaning != nil {
 		p.Measured.Coherence *= e.Meaning.Share
 	}
-	if p.LogProb, p.Likely = e.LogProb, 1; e.LogProb != nil {
+	p.LogProb, p.Likely = e.LogProb, 1
+	if e.LogProb != nil {
 		p.Likely = stretch(*e.LogProb, unlikely, likelyEnough)
 		p.Measured.Coherence *= p.Likely
 	}

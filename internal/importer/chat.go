@@ -208,7 +208,8 @@ func speakerOf(role, name string) string {
 }
 
 func about(title string) string {
-	if title = flat(clean(title)); title == "" {
+	title = flat(clean(title))
+	if title == "" {
 		return ""
 	}
 	return "about " + quoted(clip(title, 80))

@@ -152,7 +152,8 @@ func timeLine(line string, heading bool) (clock time.Duration, rest string, ok b
 		if !heading || !strings.Contains(line, ":") {
 			return 0, "", false
 		}
-		if m = headedTime.FindStringSubmatch(line); m == nil {
+		m = headedTime.FindStringSubmatch(line)
+		if m == nil {
 			return 0, "", false
 		}
 	}

@@ -83,7 +83,8 @@ func (e *elements) collect(c byte) ([]byte, error) {
 			}
 		}
 		var err error
-		if c, err = e.read(); err != nil {
+		c, err = e.read()
+		if err != nil {
 			if errors.Is(err, io.EOF) {
 				return e.buf, errCut
 			}

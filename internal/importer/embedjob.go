@@ -201,7 +201,8 @@ func (c *embedClaim) run(ctx context.Context, agent dream.Agent, e Embedder, pro
 			break
 		}
 		var ended bool
-		if ended, err = c.end(ctx); ended || err != nil {
+		ended, err = c.end(ctx)
+		if ended || err != nil {
 			break
 		}
 	}

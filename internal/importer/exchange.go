@@ -31,7 +31,8 @@ type exchanger struct {
 
 // take adds a turn. Turns without words are dropped.
 func (x *exchanger) take(t turn) error {
-	if t.text = clean(t.text); t.text == "" {
+	t.text = clean(t.text)
+	if t.text == "" {
 		return nil
 	}
 	t.speaker = flat(clean(t.speaker))

@@ -115,7 +115,8 @@ func (g *gauge) unlike() float64 {
 	}
 	slot := g.n % window
 	for _, h := range g.window[slot] {
-		if g.recent[h]--; g.recent[h] <= 0 {
+		g.recent[h]--
+		if g.recent[h] <= 0 {
 			delete(g.recent, h)
 		}
 	}

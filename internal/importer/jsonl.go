@@ -137,7 +137,8 @@ func (s *source) episodeLine(raw []byte, number int) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.ep.Surprise, d.surprise, err = portion("surprise", in.Surprise); err != nil {
+	d.ep.Surprise, d.surprise, err = portion("surprise", in.Surprise)
+	if err != nil {
 		return nil, err
 	}
 	if in.Affect != nil {

@@ -58,7 +58,8 @@ func (l *lines) each(to *sink, do func(line []byte) error) error {
 		case err != nil:
 			return err
 		}
-		if text = bytes.TrimSpace(text); len(text) == 0 {
+		text = bytes.TrimSpace(text)
+		if len(text) == 0 {
 			continue
 		}
 		if err := do(text); err != nil {

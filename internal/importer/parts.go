@@ -64,7 +64,8 @@ func scalar(values ...json.RawMessage) string {
 		switch {
 		case len(raw) == 0:
 		case json.Unmarshal(raw, &text) == nil:
-			if text = flat(clean(text)); text != "" {
+			text = flat(clean(text))
+			if text != "" {
 				return text
 			}
 		case json.Unmarshal(raw, &number) == nil && number != "":

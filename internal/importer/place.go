@@ -41,7 +41,8 @@ func place(ctx context.Context, embed Embed, items []dream.Item) ([]memory.Vecto
 func textsOf(items []dream.Item) []string {
 	texts := make([]string, len(items))
 	for i, item := range items {
-		if texts[i] = item.Text(); strings.TrimSpace(texts[i]) == "" {
+		texts[i] = item.Text()
+		if strings.TrimSpace(texts[i]) == "" {
 			texts[i] = string(item.Header().Kind) // an embedder cannot place silence
 		}
 	}

@@ -56,7 +56,8 @@ func Pending(ctx context.Context, store memory.Store, agent string) (pending, of
 	if err != nil {
 		return 0, 0, err
 	}
-	if of, err = store.Count(ctx, memory.Query{Agent: agent, Kinds: embedded}); err != nil || of == 0 {
+	of, err = store.Count(ctx, memory.Query{Agent: agent, Kinds: embedded})
+	if err != nil || of == 0 {
 		return 0, 0, err
 	}
 	bare, err := store.Bare(ctx, agent, space, embedded, 1)

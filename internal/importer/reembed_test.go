@@ -96,7 +96,8 @@ func TestAMoveGoesOnWhereItWasInterruptedAndPlacesNothingTwice(t *testing.T) {
 	for calls := 1; ; calls++ {
 		left, e := 1, embedder(l)
 		e.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) {
-			if left--; left < 0 {
+			left--
+			if left < 0 {
 				return nil, "", down
 			}
 			return l.embed(ctx, texts)

@@ -37,7 +37,8 @@ func (j *job) read(f File, to *sink) (err error) {
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return fmt.Errorf("read %s: %w", f.Name, err)
 		}
-		if format, err = Detect(f.Name, head); err != nil {
+		format, err = Detect(f.Name, head)
+		if err != nil {
 			return err
 		}
 	}

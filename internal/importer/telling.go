@@ -47,7 +47,8 @@ func (d *draft) contextOf(before *draft, zone *time.Location) string {
 	case d.said != nil:
 		out += " The conversation had just begun."
 	}
-	if out = strings.TrimSpace(out); out == "" {
+	out = strings.TrimSpace(out)
+	if out == "" {
 		out = sentence("a moment noted down in " + d.ep.Origin)
 	}
 	return out

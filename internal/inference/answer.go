@@ -39,7 +39,8 @@ func ReadJSON(text string, into any) error {
 		return problem
 	}
 	body := unfenced(text)
-	if problem = readInside(body, target); problem == nil || body == text {
+	problem = readInside(body, target)
+	if problem == nil || body == text {
 		return problem
 	}
 	if readInside(text, target) == nil {
@@ -62,7 +63,8 @@ func readInside(body string, target reflect.Value) error {
 		clean, err := s.value(0)
 		broken := err != nil && !errors.Is(err, errCutOff)
 		if !broken {
-			if err = accept(clean, target); err == nil {
+			err = accept(clean, target)
+			if err == nil {
 				return nil
 			}
 			err = fmt.Errorf("%w, near %s", err, excerpt(body, at))
@@ -71,7 +73,8 @@ func readInside(body string, target reflect.Value) error {
 		if broken && !begun(body[at:]) {
 			continue
 		}
-		if problem = err; broken {
+		problem = err
+		if broken {
 			break
 		}
 	}

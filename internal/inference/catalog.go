@@ -80,7 +80,8 @@ func (s Spec) Fit(embeds bool) error {
 func NamedBy(space string) string {
 	name, _, found := cutLast(space, "/")
 	if rest, builtIn := strings.CutPrefix(name, "builtin-"); found && builtIn {
-		if name, _, found = cutLast(rest, "/"); found {
+		name, _, found = cutLast(rest, "/")
+		if found {
 			return "builtin/" + name
 		}
 	}

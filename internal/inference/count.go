@@ -62,7 +62,8 @@ func tangled(text string) bool {
 		if kind != before {
 			run, before = 0, kind
 		}
-		if run++; run > longestRun {
+		run++
+		if run > longestRun {
 			return true
 		}
 	}

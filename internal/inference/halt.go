@@ -19,7 +19,8 @@ func Halt(spec Spec, text string, tokens int) string {
 	ends := []int{0} // of words; the first is no word at all
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
-		if at += size; unicode.IsSpace(r) && at-size > ends[len(ends)-1] {
+		at += size
+		if unicode.IsSpace(r) && at-size > ends[len(ends)-1] {
 			ends = append(ends, at-size)
 		}
 	}

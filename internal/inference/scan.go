@@ -149,7 +149,8 @@ func (s *scanner) quoted() ([]byte, error) {
 		r, n := s.peek()
 		switch {
 		case r == '\\':
-			if s.at++; s.at < len(s.text) {
+			s.at++
+			if s.at < len(s.text) {
 				_, n = s.peek()
 				s.at += n
 			}

@@ -57,7 +57,8 @@ func Background(entries []*dream.Journal) string {
 	for _, j := range entries {
 		b.WriteByte('\n')
 		for line := range strings.FieldsFuncSeq(j.Content, breaks) {
-			if line = strings.TrimSpace(line); line != "" {
+			line = strings.TrimSpace(line)
+			if line != "" {
 				b.WriteString("> " + line + "\n")
 			}
 		}

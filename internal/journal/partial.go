@@ -53,7 +53,8 @@ func Drawn(text string, lines []string) int {
 	}
 	seen := map[string]bool{}
 	for _, line := range lines {
-		if line = strings.TrimSpace(line); seen[line] {
+		line = strings.TrimSpace(line)
+		if seen[line] {
 			continue
 		}
 		shared := 0

@@ -82,7 +82,8 @@ func TestLibrariesThatCannotBeAreToldInASentence(t *testing.T) {
 	for _, name := range []string{"libllama.so", "libggml.so", "libggml-base.so"} {
 		require.NoError(t, os.WriteFile(filepath.Join(empty, name), []byte("this is no library"), 0o600))
 	}
-	if library.Lock(); library.dir == "" { // another test may have loaded the real ones
+	library.Lock()
+	if library.dir == "" { // another test may have loaded the real ones
 		defer refused(empty, "cannot be used", empty, Tested)
 	}
 	library.Unlock()

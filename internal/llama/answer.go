@@ -104,7 +104,8 @@ func (e *Engine) prepare(a Ask) (job, error) {
 		return j, err
 	}
 	if a.Schema != nil {
-		if j.form, err = readForm(a.Schema.JSON); err != nil {
+		j.form, err = readForm(a.Schema.JSON)
+		if err != nil {
 			return j, bad("schema %q: %v", a.Schema.Name, err)
 		}
 	}
@@ -113,7 +114,8 @@ func (e *Engine) prepare(a Ask) (job, error) {
 		return j, bad("%v", err)
 	}
 	j.prompt = e.tokens(text)
-	if j.room = min(a.MaxTokens, e.shape.Context-len(j.prompt)); len(j.prompt) == 0 || j.room <= 0 {
+	j.room = min(a.MaxTokens, e.shape.Context-len(j.prompt))
+	if len(j.prompt) == 0 || j.room <= 0 {
 		return j, bad("the prompt has %d tokens and the model's context %d; shorten what is shown, or give the model more context", len(j.prompt), e.shape.Context)
 	}
 	if j.form != nil && j.form.shortest > j.room {

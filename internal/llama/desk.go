@@ -49,7 +49,8 @@ func (e *Engine) newContext() (*llamaContext, error) {
 		return nil, fmt.Errorf("make a context of %d tokens for %s: %s", e.shape.Context, e.options.Model, reason(err))
 	}
 	d := &llamaContext{engine: e, ctx: ctx}
-	if d.memory, err = yl.GetMemory(ctx); err != nil || d.memory == 0 {
+	d.memory, err = yl.GetMemory(ctx)
+	if err != nil || d.memory == 0 {
 		return nil, errors.Join(fmt.Errorf("model %s has no memory of what it read; take one that goes on with a text", e.options.Model), yl.Free(ctx))
 	}
 	yl.SetAbortCallback(ctx, d.stop.Load)

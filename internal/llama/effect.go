@@ -45,7 +45,8 @@ func (e *Engine) Effect(ctx context.Context, t Trial) ([]steering.Row, error) {
 					return rows, fmt.Errorf("at alpha %g, %q, seed %d: %w", alpha, prompt, seed, err)
 				}
 				texts = append(texts, text)
-				if done++; t.Progress != nil {
+				done++
+				if t.Progress != nil {
 					t.Progress(done, all)
 				}
 			}

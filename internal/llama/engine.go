@@ -80,7 +80,8 @@ func Open(o Options) (*Engine, error) {
 	}
 	vectors := map[string]steering.Vector{}
 	for name, path := range o.Vectors {
-		if vectors[name], err = Vector(path); err != nil {
+		vectors[name], err = Vector(path)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +91,8 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{options: o, node: node, vectors: vectors, closing: make(chan struct{})}
 	said.clear()
-	if e.model, err = yl.ModelLoadFromFile(o.Model, yl.ModelDefaultParams()); err != nil {
+	e.model, err = yl.ModelLoadFromFile(o.Model, yl.ModelDefaultParams())
+	if err != nil {
 		return nil, fmt.Errorf("llama.cpp cannot load the model %s: %s", o.Model, reason(err))
 	}
 	if err := e.look(head); err != nil {

@@ -134,7 +134,8 @@ func TestAConnectIsHeardInTheMiddleOfThePrompt(t *testing.T) {
 	release := d.watch(ctx, 0, e.closing)
 	chunks := 0
 	_, _, err = d.read(prompt, func() bool {
-		if chunks++; chunks == 1 {
+		chunks++
+		if chunks == 1 {
 			close(began)
 		}
 		return true

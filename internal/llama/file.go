@@ -25,7 +25,8 @@ func inspect(path string) (steering.File, error) {
 	if !info.Mode().IsRegular() {
 		return head, fmt.Errorf("model %s is no file; name the .gguf file itself", path)
 	}
-	if head, err = steering.ReadFile(f, info.Size()); err != nil {
+	head, err = steering.ReadFile(f, info.Size())
+	if err != nil {
 		return head, fmt.Errorf("model %s cannot be used: %w; fetch the file again, in GGUF form and whole", path, err)
 	}
 	kind := head.Text["general.architecture"]

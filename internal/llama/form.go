@@ -81,7 +81,8 @@ func readForm(schema json.RawMessage) (*form, error) {
 }
 
 func formOf(schema json.RawMessage, root rawForm, depth int, left *int) (*form, error) {
-	if *left--; *left < 0 {
+	*left--
+	if *left < 0 {
 		return nil, fmt.Errorf("it has more than %d parts, with those that it points at", mostForms)
 	}
 	var r rawForm
@@ -121,7 +122,8 @@ func formOf(schema json.RawMessage, root rawForm, depth int, left *int) (*form, 
 			items = json.RawMessage(`{"type":"string"}`)
 		}
 		var err error
-		if f.item, err = follow(items); err != nil {
+		f.item, err = follow(items)
+		if err != nil {
 			return nil, err
 		}
 		if f.most < f.least {

@@ -58,7 +58,8 @@ func (e *Engine) Reader() (*Reader, error) {
 	p.NCtx, p.NBatch, p.NUbatch, p.CbEval = window, window, window, eye.code
 	said.clear()
 	r := &Reader{engine: e}
-	if r.ctx, err = yl.InitFromModel(e.model, p); err == nil {
+	r.ctx, err = yl.InitFromModel(e.model, p)
+	if err == nil {
 		r.memory, err = yl.GetMemory(r.ctx)
 	}
 	if err != nil {

@@ -61,7 +61,8 @@ func (l *log) last() string {
 	defer l.Unlock()
 	var out []string
 	for _, line := range l.lines[max(0, len(l.lines)-2):] {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
+		line = strings.Join(strings.Fields(line), " ")
+		if line != "" {
 			out = append(out, line)
 		}
 	}

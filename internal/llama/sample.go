@@ -122,7 +122,8 @@ func (t taste) nucleus(pool []odd) []odd {
 	slices.SortStableFunc(pool, func(a, b odd) int { return compare(b.log, a.log) })
 	var sum float64
 	for i, c := range pool {
-		if sum += math.Exp(c.log); sum >= t.topP {
+		sum += math.Exp(c.log)
+		if sum >= t.topP {
 			pool = pool[:i+1]
 			break
 		}

@@ -52,7 +52,8 @@ func (d *llamaContext) speak(ctx context.Context, j job, v *voice, raw []float32
 		}
 		d.sign()
 		var err error
-		if raw, err = d.next(yl.Token(token)); err != nil {
+		raw, err = d.next(yl.Token(token))
+		if err != nil {
 			return inference.Cut, made, err
 		}
 	}

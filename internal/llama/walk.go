@@ -101,7 +101,8 @@ func (fr *frame) takeObject(b byte, w *walk) (took, again bool) {
 	if p.given[fr.in] != b {
 		return false, false
 	}
-	if fr.in++; fr.at == len(fr.f.parts)-1 && fr.in == len(p.given) {
+	fr.in++
+	if fr.at == len(fr.f.parts)-1 && fr.in == len(p.given) {
 		w.pop()
 	}
 	return true, false

@@ -42,7 +42,8 @@ func (fr *frame) takeEscape(b byte) bool {
 	if len(fr.text) > 1 && !hex || len(fr.text) == 2 && (b == 'd' || b == 'D') { // no half of a pair
 		return false
 	}
-	if fr.text = append(fr.text, b); len(fr.text) == 6 {
+	fr.text = append(fr.text, b)
+	if len(fr.text) == 6 {
 		fr.text, fr.in = nil, fr.in+1
 	}
 	return true

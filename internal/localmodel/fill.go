@@ -153,7 +153,8 @@ func last(pieces []string) string {
 func clip(pieces []string, most int) []string {
 	n := 0
 	for i, p := range pieces {
-		if n += utf8.RuneCountInString(p); n > most {
+		n += utf8.RuneCountInString(p)
+		if n > most {
 			if i == 0 && most > 0 {
 				return []string{string([]rune(p)[:most])}
 			}

@@ -212,7 +212,8 @@ func TestACutKeepsWhatWasRead(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	n := 0
 	a, err := localmodel.New().Generate(ctx, request(1, .1, 5, asking()), func(string) bool {
-		if n++; n == 4 {
+		n++
+		if n == 4 {
 			cancel(why)
 		}
 		return true

@@ -64,7 +64,8 @@ func phrase(ws []word, i int) int {
 			}
 			return j
 		}
-		if j++; ws[j-1].mark != "" {
+		j++
+		if ws[j-1].mark != "" {
 			break
 		}
 	}

@@ -80,7 +80,8 @@ func read(prompt string) *memory {
 			take(found[1], found[2])
 			continue
 		}
-		if row = strings.TrimSpace(row); row == "" {
+		row = strings.TrimSpace(row)
+		if row == "" {
 			continue
 		}
 		others = append(others, row)
@@ -177,7 +178,8 @@ func (m *memory) listen(row string) {
 	}
 	if found := hinting.FindStringSubmatch(row); found != nil {
 		for _, w := range strings.Fields(strings.ToLower(found[1] + " " + found[2])) {
-			if w = strings.Trim(w, ".,;:!?'\"()"); w != "" && !hollow[w] {
+			w = strings.Trim(w, ".,;:!?'\"()")
+			if w != "" && !hollow[w] {
 				m.hints[stem(w)] = true
 			}
 		}

@@ -57,7 +57,8 @@ func readMiniLM(dir string) (*minilm.Model, error) {
 	}
 	var contents [3][]byte
 	for i, path := range paths {
-		if contents[i], err = os.ReadFile(path); err != nil {
+		contents[i], err = os.ReadFile(path)
+		if err != nil {
 			return nil, fmt.Errorf("embedder.minilm_dir: %w", err)
 		}
 	}

@@ -11,7 +11,8 @@ func (w *writer) credit(from int, x word) {
 		w.used[from] = 0
 	}
 	if x.root != "" {
-		if w.used[from]++; w.used[from] == 1 {
+		w.used[from]++
+		if w.used[from] == 1 {
 			w.order = append(w.order, from)
 		}
 	}

@@ -25,7 +25,8 @@ func Distribution(logits []float64, T, minP, topP float64) []float64 {
 		return p
 	}
 	for i, l := range logits {
-		if p[i] = math.Exp((l - logits[best]) / T); p[i] < minP {
+		p[i] = math.Exp((l - logits[best]) / T)
+		if p[i] < minP {
 			p[i] = 0
 		}
 	}
@@ -46,7 +47,8 @@ func Sample(logits []float64, T, minP, topP float64, r *rand.Rand) int {
 			continue
 		}
 		last = i
-		if at -= share; at < 0 {
+		at -= share
+		if at < 0 {
 			break
 		}
 	}

@@ -24,7 +24,8 @@ func Derived(ctx context.Context, s Store, agent string, ids ...string) ([]dream
 			continue
 		}
 		t := past.Text{ID: h.ID, Dream: h.Dream}
-		if t.Origins, err = originsOf(ctx, s, agent, item); err != nil {
+		t.Origins, err = originsOf(ctx, s, agent, item)
+		if err != nil {
 			return nil, err
 		}
 		texts = append(texts, t)

@@ -87,7 +87,10 @@ func TestAMoodSettlesSteadilyAndNeverPastItsBaseline(t *testing.T) {
 		more := time.Duration(rapid.Int64Range(0, int64(24*time.Hour)).Draw(r, "more"))
 		before, after := mood.Settled(m, base, soon), mood.Settled(m, base, soon+more)
 		for i := range 3 {
-			from, a, b, to := axes(m)[i], axes(before)[i], axes(after)[i], axes(base)[i]
+			from := axes(m)[i]
+			a := axes(before)[i]
+			b := axes(after)[i]
+			to := axes(base)[i]
 			require.LessOrEqual(r, math.Abs(a-to), math.Abs(from-to)+1e-12)
 			require.LessOrEqual(r, math.Abs(b-to), math.Abs(a-to)+1e-12)
 			require.GreaterOrEqual(r, (a-to)*(from-to), 0.0, "never past it")

@@ -89,7 +89,8 @@ func (e *events) pop() ([]byte, bool) {
 
 // complete asks whether the data are a JSON value, and soon stops asking: the question costs as much as the data are long.
 func (e *events) complete() bool {
-	if e.tries++; e.tries > maxTries {
+	e.tries++
+	if e.tries > maxTries {
 		return false
 	}
 	return json.Valid(e.data)

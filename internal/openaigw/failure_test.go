@@ -147,7 +147,8 @@ func TestABrokenConnectionIsNotTriedAgain(t *testing.T) {
 					break
 				}
 				_, _ = io.Copy(io.Discard, r.Body)
-				if requests.Add(1); requests.Load() > 1 {
+				requests.Add(1)
+				if requests.Load() > 1 {
 					break // hang up without a word
 				}
 				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(short), short)

@@ -101,7 +101,8 @@ func New(o Options) (*Gateway, error) {
 	if g.now == nil {
 		g.now = time.Now
 	}
-	if g.transport = o.Transport; g.transport == nil {
+	g.transport = o.Transport
+	if g.transport == nil {
 		g.transport = newTransport(o.Proxy)
 	}
 	return g, nil

@@ -93,7 +93,8 @@ func TestAnEndedContextKeepsWholePieces(t *testing.T) {
 	ctx, wake := context.WithCancelCause(t.Context())
 	n := 0
 	a, err := g.Generate(ctx, request("p/script"), func(string) bool {
-		if n++; n == 5 {
+		n++
+		if n == 5 {
 			wake(connect)
 		}
 		return true

@@ -81,7 +81,8 @@ func (g *Gateway) whose(status int) func([]byte) []byte {
 	return func(body []byte) []byte {
 		text, _ := words(body)
 		message := fmt.Sprintf("provider %q refused this server, and not the key that you sent (HTTP %d); whoever runs this server gives it another key or model", g.name, status)
-		if text = g.clean(text); text != "" {
+		text = g.clean(text)
+		if text != "" {
 			message += ". It says: " + text
 		}
 		var whole, fault map[string]json.RawMessage

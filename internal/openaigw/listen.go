@@ -99,7 +99,8 @@ func (l *listener) read(body io.Reader) error {
 	total, isPlain, found := int64(0), false, false
 	for {
 		n, err := body.Read(chunk[:])
-		if total += int64(n); total > l.g.bodyLimit {
+		total += int64(n)
+		if total > l.g.bodyLimit {
 			return l.malformed(fmt.Errorf("it is longer than %d bytes", l.g.bodyLimit))
 		}
 		read := chunk[:n]

@@ -72,7 +72,8 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 	}
 	fields[limit] = encode(limitOf(spec, r))
 	var err error
-	if request.Model, w.steered, err = g.steer(spec, r.Steering, fields); err != nil {
+	request.Model, w.steered, err = g.steer(spec, r.Steering, fields)
+	if err != nil {
 		return written{}, err
 	}
 	body, err := json.Marshal(request)

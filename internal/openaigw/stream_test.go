@@ -265,7 +265,8 @@ func TestAContextThatEndsAfterTheAnswerChangesNothing(t *testing.T) {
 	r.MaxTokens = 20
 	n := 0
 	a, err := g.Generate(ctx, r, func(string) bool {
-		if n++; n == r.MaxTokens {
+		n++
+		if n == r.MaxTokens {
 			time.AfterFunc(20*time.Millisecond, cancel)
 		}
 		return true

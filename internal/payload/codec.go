@@ -53,7 +53,8 @@ func (c codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	sealed := make([]*commonpb.Payload, len(plain))
 	for i, p := range plain {
 		var err error
-		if sealed[i], err = c.keys.seal(p); err != nil {
+		sealed[i], err = c.keys.seal(p)
+		if err != nil {
 			return plain, err
 		}
 	}
@@ -69,7 +70,8 @@ func (c codec) Decode(sealed []*commonpb.Payload) ([]*commonpb.Payload, error) {
 			continue
 		}
 		var err error
-		if plain[i], err = c.keys.open(p); err != nil {
+		plain[i], err = c.keys.open(p)
+		if err != nil {
 			return sealed, err
 		}
 	}

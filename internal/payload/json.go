@@ -30,7 +30,8 @@ func OpenJSON(keys Keys, in io.Reader, out io.Writer) (int, error) {
 			return opened, fmt.Errorf("read the JSON to open: %w", err)
 		}
 		document, n, err := openWithin(keys, document)
-		if opened += n; err != nil {
+		opened += n
+		if err != nil {
 			return opened, err
 		}
 		write := json.NewEncoder(out)
@@ -48,7 +49,8 @@ func openWithin(keys Keys, value any) (any, int, error) {
 	case []any:
 		for i := range v {
 			inner, n, err := openWithin(keys, v[i])
-			if v[i], opened = inner, opened+n; err != nil {
+			v[i], opened = inner, opened+n
+			if err != nil {
 				return v, opened, err
 			}
 		}
@@ -59,7 +61,8 @@ func openWithin(keys Keys, value any) (any, int, error) {
 		}
 		for name := range v {
 			inner, n, err := openWithin(keys, v[name])
-			if v[name], opened = inner, opened+n; err != nil {
+			v[name], opened = inner, opened+n
+			if err != nil {
 				return v, opened, err
 			}
 		}
@@ -90,7 +93,8 @@ func openOne(keys Keys, sealed *commonpb.Payload) (any, error) {
 	}
 	body := plain.GetData()
 	if string(plain.GetMetadata()[converter.MetadataEncoding]) != converter.MetadataEncodingJSON {
-		if body, err = protojson.Marshal(plain); err != nil {
+		body, err = protojson.Marshal(plain)
+		if err != nil {
 			return nil, fmt.Errorf("write an opened payload: %w", err)
 		}
 	}

@@ -50,7 +50,8 @@ func Parse(text string) (Keys, error) {
 		if err != nil {
 			return Keys{}, fmt.Errorf("line %d: %w", i+1, err)
 		}
-		if keys.boxes[id], err = cipher.NewGCMWithRandomNonce(block); err != nil {
+		keys.boxes[id], err = cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
 			return Keys{}, fmt.Errorf("line %d: %w", i+1, err)
 		}
 		material[string(raw)] = id
@@ -69,7 +70,8 @@ func readLine(fields []string) (id string, raw []byte, err error) {
 	if len(fields) != 2 {
 		return "", nil, fmt.Errorf("it holds %d words and should hold two, a key id and the base64 of 32 bytes", len(fields))
 	}
-	if id = fields[0]; !validID(id) {
+	id = fields[0]
+	if !validID(id) {
 		return "", nil, fmt.Errorf("the first word is no key id; an id is 1 to %d of the letters a-z, A-Z, digits, dot, dash and underscore", longestID)
 	}
 	raw, err = base64.StdEncoding.Strict().DecodeString(fields[1])

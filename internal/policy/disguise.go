@@ -25,7 +25,8 @@ func unleet(text string) string {
 				next = append(next, guess+string(c))
 			}
 		}
-		if guesses = next; len(guesses) > 16 {
+		guesses = next
+		if len(guesses) > 16 {
 			return ""
 		}
 	}

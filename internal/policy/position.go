@@ -159,7 +159,8 @@ func (r *reading) wholly(c Cap, s span, place, act bool) []finding {
 			}
 			continue
 		}
-		if n = alls.at(r.in, i); n == 0 || !r.together(i, n, s, place, act) {
+		n = alls.at(r.in, i)
+		if n == 0 || !r.together(i, n, s, place, act) {
 			continue
 		}
 		return []finding{{rule: c.Name, what: "all of it in one place is above " + format(c.Most, Share), from: i, to: min(s.to, i+n+3)}}

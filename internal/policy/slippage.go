@@ -24,7 +24,8 @@ func (r *reading) slippage(c Cap, s span) []finding {
 	}
 	weak := at < 0
 	if weak {
-		if at, n = slips.in(r.in, s.from, s.to); at < 0 || !market.has(r.in, s.from, s.to) && !hasAsset(r.in, s.from, s.to) {
+		at, n = slips.in(r.in, s.from, s.to)
+		if at < 0 || !market.has(r.in, s.from, s.to) && !hasAsset(r.in, s.from, s.to) {
 			return nil
 		}
 	}

@@ -150,7 +150,11 @@ func parts(run []letter) []part {
 // whole makes one token of a run.
 func whole(run []letter) part {
 	var text, plain strings.Builder
-	upper, lowerCase, other, ascii, digits := 0, 0, 0, 0, 0
+	upper := 0
+	lowerCase := 0
+	other := 0
+	ascii := 0
+	digits := 0
 	for _, l := range run {
 		if l.r == '\'' && !isDigit(run[0].r) {
 			continue

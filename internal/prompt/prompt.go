@@ -118,7 +118,8 @@ const longestScraps = 24
 func spurred(o Onset, s Spur) map[string]any {
 	var scraps []string
 	for _, line := range strings.Split(s.Scraps, "\n") {
-		if line = strings.TrimLeft(line, "-*•· \t0123456789.)"); strings.TrimSpace(line) != "" && len(scraps) < longestScraps {
+		line = strings.TrimLeft(line, "-*•· \t0123456789.)")
+		if strings.TrimSpace(line) != "" && len(scraps) < longestScraps {
 			scraps = append(scraps, line)
 		}
 	}

@@ -195,7 +195,8 @@ func quotation(text string) string {
 			return r
 		}, line)
 		line = unmarked.Replace(line)
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.TrimSpace(line)
+		if line != "" {
 			b.WriteString("> " + line + "\n")
 		}
 	}
@@ -209,7 +210,8 @@ func clipped(text string, most int) string {
 	}
 	n := 0
 	for i := range text {
-		if n++; n > most {
+		n++
+		if n > most {
 			return text[:i] + "…"
 		}
 	}

@@ -35,7 +35,8 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 		return nil, 0, errors.New("no array of messages")
 	}
 	t := &turn{being: &Being{o: Options{}.filled()}, body: b, spec: spec}
-	if t.ceiling, err = b.ceiling(t.limits()); err != nil {
+	t.ceiling, err = b.ceiling(t.limits())
+	if err != nil {
 		return nil, 0, err
 	}
 	w, changes := t.worst()

@@ -63,7 +63,8 @@ func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text 
 	switch {
 	case dreamID != "":
 		var n *dream.Record
-		if s.Agent, n, err = d.record(ctx, c, need, dreamID); err == nil {
+		s.Agent, n, err = d.record(ctx, c, need, dreamID)
+		if err == nil {
 			s.Dream = n.ID
 		}
 		if err == nil && agent != "" && agent != s.Agent.Handle && agent != s.Agent.ID {
@@ -73,7 +74,8 @@ func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text 
 		s.Agent, err = d.agent(ctx, c, need, agent)
 	default:
 		var all []dream.Agent
-		if all, err = d.reached(ctx, c, ""); err == nil && len(all) != 1 {
+		all, err = d.reached(ctx, c, "")
+		if err == nil && len(all) != 1 {
 			err = illAsked("agent", "agent is missing; this key reaches %d agents, and each counts its events from 1 on", len(all))
 		} else if err == nil {
 			s.Agent, err = all[0], demand(c, need)

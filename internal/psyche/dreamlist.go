@@ -54,7 +54,8 @@ func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], err
 	var from *dream.Record
 	var whose dream.Agent
 	if l.After != "" {
-		if whose, from, err = d.record(ctx, c, access.Client, l.After); missing(err) {
+		whose, from, err = d.record(ctx, c, access.Client, l.After)
+		if missing(err) {
 			err = illAsked("after", "after is %q, which is no dream that this key reaches; it is the last_id of the page before, such as dream_iris_0042", l.After)
 		}
 		if err != nil {

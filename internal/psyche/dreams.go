@@ -186,7 +186,8 @@ func (d *Dreams) soFar(ctx context.Context, n *dream.Record) ([]dream.Tally, bud
 		}
 		for _, e := range events {
 			var spent event.Spent
-			if after = e.Seq; e.Dream == n.ID && e.Type == spent.EventType() && json.Unmarshal(e.Data, &spent) == nil {
+			after = e.Seq
+			if e.Dream == n.ID && e.Type == spent.EventType() && json.Unmarshal(e.Data, &spent) == nil {
 				newest[spent.Tally.Phase] = spent.Tally
 			}
 		}

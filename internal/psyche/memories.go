@@ -149,7 +149,8 @@ func (b *Being) Forget(ctx context.Context, c Caller, agent string, f Forgetting
 		return Erasure{}, stored("look for what is to be forgotten", err)
 	}
 	result := TellPlan(plan)
-	if result.DryRun = f.DryRun; f.DryRun {
+	result.DryRun = f.DryRun
+	if f.DryRun {
 		return result, nil
 	}
 	// A client that hangs up leaves no half behind: what was begun is finished.
@@ -215,7 +216,8 @@ func (b *Being) Add(ctx context.Context, c Caller, agent string, s Adding) (Adde
 	}
 	speaker, owner := c, ofCaller(c)
 	if s.Owner != "" {
-		if owner, err = ParseOwner(s.Owner); err != nil {
+		owner, err = ParseOwner(s.Owner)
+		if err != nil {
 			return AddedMemory{}, illAsked("owner", "%v", err)
 		}
 		owner.Every = false // a principal alone is what was said without naming a user
@@ -369,7 +371,8 @@ func (b *Being) Restore(ctx context.Context, c Caller, agent, dreamID string, id
 		return Restored{}, illAsked("ids", "ids names %d memories; one request takes at most %d", len(ids), mostForgotten)
 	}
 	if dreamID != "" {
-		if _, ids, err = b.archived(ctx, c, agent, dreamID); err != nil {
+		_, ids, err = b.archived(ctx, c, agent, dreamID)
+		if err != nil {
 			return Restored{}, err
 		}
 	} else if b.Restoring == nil {

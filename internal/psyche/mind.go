@@ -125,7 +125,8 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 		return Status{}, err
 	}
 	s := Status{Agent: a.Handle, Memories: map[string]int{}, Digest: []Memory{}}
-	if s.Emotion, err = b.emotion(ctx, a); err != nil {
+	s.Emotion, err = b.emotion(ctx, a)
+	if err != nil {
 		return Status{}, err
 	}
 	status, err := b.Dreams.Status(ctx, a.ID)
@@ -138,7 +139,8 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	}
 	_, dreaming := slots[a.ID]
 	state := status.State(dreaming, b.now())
-	if s.State = string(state); state == circadian.Awake {
+	s.State = string(state)
+	if state == circadian.Awake {
 		s.Until = status.Until()
 	}
 	s.Leases = len(status.Leases)
@@ -181,7 +183,8 @@ func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status)
 	if all {
 		recalls := b.counts.of(a.ID).counts()
 		s.Recall = &recalls
-		if s.Embedding, err = b.embedding(ctx, a.ID); err != nil {
+		s.Embedding, err = b.embedding(ctx, a.ID)
+		if err != nil {
 			return stored("ask what is being embedded", err)
 		}
 	}

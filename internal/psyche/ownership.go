@@ -203,7 +203,8 @@ func Give(ctx context.Context, s memory.Store, agent string, from, to Owner, dry
 			return nil
 		}
 		counts[o]++
-		if batch = append(batch, e.ID); len(batch) == pageOfEpisodes {
+		batch = append(batch, e.ID)
+		if len(batch) == pageOfEpisodes {
 			return flush()
 		}
 		return nil
@@ -256,7 +257,8 @@ func give(ctx context.Context, s memory.Store, agent string, from, to Owner, ids
 		if len(w.Change) == 0 {
 			return nil
 		}
-		if _, err = s.Commit(ctx, w); err == nil {
+		_, err = s.Commit(ctx, w)
+		if err == nil {
 			return nil
 		}
 		if !errors.Is(err, memory.ErrStale) && !errors.Is(err, memory.ErrForgotten) || try == triesToGive {
@@ -280,7 +282,8 @@ func renote(ctx context.Context, s memory.Store, agent string, given []Given) er
 			return fmt.Errorf("note who talked: %w", err)
 		}
 	}
-	if left, err = Owners(ctx, s, agent); err != nil {
+	left, err = Owners(ctx, s, agent)
+	if err != nil {
 		return err
 	}
 	for _, g := range given {

@@ -88,7 +88,8 @@ func (s *scanner) text() error {
 		for at < len(s.b) && plain[s.b[at]] {
 			at++
 		}
-		if s.at = at; at == len(s.b) {
+		s.at = at
+		if at == len(s.b) {
 			break
 		}
 		switch c := s.b[at]; {
@@ -98,12 +99,14 @@ func (s *scanner) text() error {
 		case c < ' ':
 			return s.fault("a character that a string may hold")
 		case c == '\\':
-			if s.at++; s.at >= len(s.b) {
+			s.at++
+			if s.at >= len(s.b) {
 				return s.fault("the rest of an escape")
 			}
 			if s.b[s.at] == 'u' {
 				for range 4 {
-					if s.at++; s.at >= len(s.b) || !hexadecimal(s.b[s.at]) {
+					s.at++
+					if s.at >= len(s.b) || !hexadecimal(s.b[s.at]) {
 						return s.fault("a hexadecimal digit")
 					}
 				}
@@ -143,7 +146,8 @@ func (s *scanner) number() error {
 		}
 	}
 	if s.at < len(s.b) && (s.b[s.at] == 'e' || s.b[s.at] == 'E') {
-		if s.at++; s.at < len(s.b) && (s.b[s.at] == '+' || s.b[s.at] == '-') {
+		s.at++
+		if s.at < len(s.b) && (s.b[s.at] == '+' || s.b[s.at] == '-') {
 			s.at++
 		}
 		return s.digits()
@@ -188,7 +192,8 @@ func (s *scanner) object(each func(key span) error) error {
 func (s *scanner) array(each func() error) error { return s.list(']', "a value or ]", each) }
 
 func (s *scanner) list(end byte, want string, each func() error) error {
-	if s.depth++; s.depth > deepest {
+	s.depth++
+	if s.depth > deepest {
 		return fmt.Errorf("byte %d: values lie more than %d deep", s.at, deepest)
 	}
 	s.at++
@@ -198,7 +203,8 @@ func (s *scanner) list(end byte, want string, each func() error) error {
 		return nil
 	}
 	for {
-		if s.space(); s.at >= len(s.b) {
+		s.space()
+		if s.at >= len(s.b) {
 			return s.fault(want)
 		}
 		if err := each(); err != nil {
@@ -219,7 +225,8 @@ func (s *scanner) list(end byte, want string, each func() error) error {
 
 // end says what follows the one value that a body is.
 func (s *scanner) end() error {
-	if s.peek(); s.at < len(s.b) {
+	s.peek()
+	if s.at < len(s.b) {
 		return s.fault("nothing more")
 	}
 	return nil

@@ -104,7 +104,8 @@ func tellsUsage(data []byte) bool {
 
 func (s *sieve) take(p []byte) int {
 	n := copy(p, s.out)
-	if s.out = s.out[n:]; len(s.out) == 0 {
+	s.out = s.out[n:]
+	if len(s.out) == 0 {
 		s.out = nil
 	}
 	return n

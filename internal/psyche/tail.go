@@ -56,7 +56,8 @@ func (t *tail) untold() bool {
 
 func (t *tail) take(p []byte) int {
 	n := copy(p, t.out)
-	if t.out = t.out[n:]; len(t.out) == 0 {
+	t.out = t.out[n:]
+	if len(t.out) == 0 {
 		t.out = nil
 	}
 	return n

@@ -23,7 +23,8 @@ func (b *Being) Chat(ctx context.Context, t Turn) (*Reply, error) {
 
 func (b *Being) chat(ctx context.Context, t *turn) (*Reply, error) {
 	var err error
-	if apart(func() { err = t.begin(ctx) }); err != nil {
+	apart(func() { err = t.begin(ctx) })
+	if err != nil {
 		return nil, err
 	}
 	reply, err := t.run(ctx)
@@ -74,22 +75,27 @@ func apart(do func()) {
 func (t *turn) begin(ctx context.Context) error {
 	b := t.being
 	var err error
-	if t.agent, err = b.reach(ctx, t.Caller, t.Agent, access.Client); err != nil {
+	t.agent, err = b.reach(ctx, t.Caller, t.Agent, access.Client)
+	if err != nil {
 		return err
 	}
-	if t.body, err = readBody(t.Body); err != nil {
+	t.body, err = readBody(t.Body)
+	if err != nil {
 		return unreadable(err)
 	}
 	if !t.body.chat {
 		return wrong("invalid_type", "messages", "The body has no array of messages.")
 	}
-	if t.spec, err = b.talker(ctx, &t.agent); err != nil {
+	t.spec, err = b.talker(ctx, &t.agent)
+	if err != nil {
 		return err
 	}
-	if t.ceiling, err = t.body.ceiling(t.limits()); err != nil {
+	t.ceiling, err = t.body.ceiling(t.limits())
+	if err != nil {
 		return err
 	}
-	if t.visit, t.woken, err = b.arrive(ctx, t.agent.ID, t.client()); err != nil {
+	t.visit, t.woken, err = b.arrive(ctx, t.agent.ID, t.client())
+	if err != nil {
 		return err
 	}
 	t.on, t.from = b.switched(&t.agent, t.Switches), context.WithoutCancel(ctx)

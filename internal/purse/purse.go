@@ -74,7 +74,8 @@ func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, tok
 	bill := bill(spec, r, hold, answer, callErr)
 	paid.Cost = bill.Amount
 	if callErr == nil {
-		if bill.Answer, err = json.Marshal(paid); err != nil {
+		bill.Answer, err = json.Marshal(paid)
+		if err != nil {
 			return paid, fmt.Errorf("keep answer of %s: %w", c.Step, err)
 		}
 	}
@@ -122,7 +123,8 @@ func (p *Guard) Embed(ctx context.Context, c Charge, model string, texts []strin
 	answer := inference.Answer{Finish: inference.Stopped, Tokens: vectors.Tokens, UsageFrom: vectors.UsageFrom}
 	bill := bill(spec, r, hold, answer, callErr)
 	if callErr == nil {
-		if bill.Answer, err = json.Marshal(vectors); err != nil {
+		bill.Answer, err = json.Marshal(vectors)
+		if err != nil {
 			return vectors, fmt.Errorf("keep vectors of %s: %w", c.Step, err)
 		}
 	}

@@ -105,7 +105,8 @@ func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 	hits := rank.Calibration{Near: calibration.Unrelated, Sure: calibration.Related}.Supported(found.Hits)
 	span, timed := timeOf(q)
 	if timed && len(hits) == 0 { // "What did I do yesterday?" holds no word of what was done
-		if hits, err = lived(ctx, store, s, span); err != nil {
+		hits, err = lived(ctx, store, s, span)
+		if err != nil {
 			return Answer{}, err
 		}
 	}

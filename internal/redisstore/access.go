@@ -214,7 +214,10 @@ func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error 
 func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) error {
 	err := c.Validate()
 	if err == nil {
-		status, kind, body, header := "", "", []byte{}, []byte{}
+		status := ""
+		kind := ""
+		body := []byte{}
+		header := []byte{}
 		if a != nil {
 			status, kind, body = strconv.Itoa(a.Status), a.Type, append(body, a.Body...)
 			if len(a.Header) > 0 {

@@ -72,7 +72,8 @@ func (r *reader) asks(rows []map[string]string) error {
 			names = append(names, name)
 		}
 	}
-	if names = distinct(names); len(names) == 0 {
+	names = distinct(names)
+	if len(names) == 0 {
 		return nil
 	}
 	kept, err := r.tx.HMGet(r.ctx, r.Store.book("asks"), names...).Result()

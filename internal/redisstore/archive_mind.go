@@ -48,15 +48,18 @@ func (r *reader) counters(agent string) (memory.KeptCounters, error) {
 		if values[name] == "" {
 			continue
 		}
-		if *n, err = strconv.ParseInt(values[name], 10, 64); err != nil {
+		*n, err = strconv.ParseInt(values[name], 10, 64)
+		if err != nil {
 			return k, fmt.Errorf("its life's %s: %w", name, err)
 		}
 	}
 	k.Space, k.Dim, k.Removed = values["space"], int(dim), values["removed"] != ""
-	if k.Lock, err = parseDate(values["lock"]); err != nil {
+	k.Lock, err = parseDate(values["lock"])
+	if err != nil {
 		return k, err
 	}
-	if k.Seen, err = parseDate(values["seen"]); err != nil {
+	k.Seen, err = parseDate(values["seen"])
+	if err != nil {
 		return k, err
 	}
 	if values["digest"] != "" {
@@ -134,11 +137,13 @@ func (r *reader) slot(agent string) error {
 		Cluster:  h["cluster"],
 	}
 	if h["epoch"] != "" {
-		if k.Epoch, err = strconv.ParseInt(h["epoch"], 10, 64); err != nil {
+		k.Epoch, err = strconv.ParseInt(h["epoch"], 10, 64)
+		if err != nil {
 			return err
 		}
 	}
-	if k.Since, err = parseDate(h["since"]); err != nil {
+	k.Since, err = parseDate(h["since"])
+	if err != nil {
 		return err
 	}
 	if h["mood"] != "" {

@@ -82,7 +82,8 @@ func (s *Store) export(ctx context.Context, put func(memory.Record) error) error
 			return fmt.Errorf("agent %q: %w", agent, err)
 		}
 	}
-	if c, err = s.census(ctx); err != nil { // the ledger is read last, and as it is then
+	c, err = s.census(ctx)
+	if err != nil { // the ledger is read last, and as it is then
 		return err
 	}
 	if err := s.part(ctx, put, func(r *reader) error { return r.book(c) }); err != nil {

@@ -182,7 +182,8 @@ func (s *Store) follow(ctx context.Context, line *redis.PubSub) {
 		message, err := line.ReceiveTimeout(ctx, quiet)
 		if err != nil {
 			var slow interface{ Timeout() bool }
-			if silent++; silent > 1 || !errors.As(err, &slow) || !slow.Timeout() || line.Ping(ctx) != nil {
+			silent++
+			if silent > 1 || !errors.As(err, &slow) || !slow.Timeout() || line.Ping(ctx) != nil {
 				return
 			}
 			continue

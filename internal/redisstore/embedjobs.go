@@ -65,7 +65,8 @@ func (s *Store) changeEmbedJob(ctx context.Context, agent string, change func(me
 		}
 		var body []byte
 		if after != nil {
-			if body, err = json.Marshal(after); err != nil {
+			body, err = json.Marshal(after)
+			if err != nil {
 				return false, err
 			}
 		}

@@ -146,12 +146,14 @@ func (s *Store) headsOf(ctx context.Context, agents []string, heads map[string]i
 			}
 			return nil
 		})
-		if err = absent(err); err != nil {
+		err = absent(err)
+		if err != nil {
 			return err
 		}
 		for i, agent := range agents {
 			n, err := counters[i].Int64()
-			if err = absent(err); err != nil {
+			err = absent(err)
+			if err != nil {
 				return err
 			}
 			if n > 0 {

@@ -107,7 +107,8 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 		gone:  map[string]bool{},
 		words: e.Words,
 	}
-	if p.Version, err = s.counter(ctx, agent, "pulse"); err != nil {
+	p.Version, err = s.counter(ctx, agent, "pulse")
+	if err != nil {
 		return done, false, err
 	}
 	scrub := distinct(slices.Clone(e.Scrub))
@@ -121,14 +122,16 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 	if err := s.betray(ctx, &p, scrub); err != nil {
 		return done, false, err
 	}
-	if done.Scrubbed, err = s.scrub(ctx, &p, scrub); err != nil {
+	done.Scrubbed, err = s.scrub(ctx, &p, scrub)
+	if err != nil {
 		return done, false, err
 	}
 	args, err := s.of(ctx, eraseScript, agent, p, append(p.blobs, p.noteBlobs...)...)
 	if err != nil || text(args, 0) == "torn" {
 		return memory.Erased{}, err == nil, err
 	}
-	if err = refusal(args); err == nil && len(args) > 1 {
+	err = refusal(args)
+	if err == nil && len(args) > 1 {
 		done.Items, err = strconv.Atoi(text(args, 1))
 	}
 	return done, false, err
@@ -303,7 +306,8 @@ func (p *erasePlan) putBack(r row, newest, scrub bool) (words bool, err error) {
 	}
 	before := r.marks.Text
 	if scrub {
-		if body, words, err = p.words.Scrub(r.kind, []byte(r.body)); err != nil {
+		body, words, err = p.words.Scrub(r.kind, []byte(r.body))
+		if err != nil {
 			return false, err
 		}
 	}

@@ -173,7 +173,8 @@ func readKept(id, kept string, marked bool) (row, error) {
 		return fault("places")
 	}
 	var err error
-	if r.number, err = strconv.Atoi(number); err != nil {
+	r.number, err = strconv.Atoi(number)
+	if err != nil {
 		return fault("revision")
 	}
 	r.places = rest[:placeBytes]

@@ -49,7 +49,8 @@ func asking(a query) (kept []byte, name string, err error) {
 	if a.Dream != "" {
 		a.Step, a.Model, a.At = "", "", ""
 	}
-	if kept, err = json.Marshal(a); err != nil || a.Dream == "" {
+	kept, err = json.Marshal(a)
+	if err != nil || a.Dream == "" {
 		return kept, "", err
 	}
 	sum := sha256.Sum256(kept)

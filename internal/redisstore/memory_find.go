@@ -113,7 +113,8 @@ func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memo
 	items := make([]dream.Item, 0, len(rows))
 	for _, kept := range rows {
 		kept, _ := kept.(string)
-		if items, err = appendItem(items, "an item", kept); err != nil {
+		items, err = appendItem(items, "an item", kept)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -194,7 +195,8 @@ func (s *Store) Revisions(ctx context.Context, agent, id string) ([]memory.Revis
 	for i := 0; err == nil && i < len(histories[0]); i++ {
 		r := histories[0][i]
 		revision := memory.Revision{Number: r.number, Cause: r.marks.Cause}
-		if revision.At, err = parseDate(r.marks.Changed); err == nil {
+		revision.At, err = parseDate(r.marks.Changed)
+		if err == nil {
 			revision.Item, err = r.item()
 		}
 		out = append(out, revision)
@@ -224,7 +226,8 @@ func (s *Store) histories(ctx context.Context, agent string, ids []string) ([][]
 			kept, _ := args[i].([]any)
 			history := make([]row, len(kept))
 			for j := range kept {
-				if history[j], err = readKept(some[i], text(kept, j), true); err != nil {
+				history[j], err = readKept(some[i], text(kept, j), true)
+				if err != nil {
 					return nil, err
 				}
 			}

@@ -216,7 +216,12 @@ func (h *historian) derived(t *testing.T) map[string][]string {
 
 func (h *historian) orders(r row, bare bool, add func(name, member string)) {
 	p, pair := r.places, string(r.kind)+":"+string(r.marks.State)
-	newest, oldest, salient, score, due, tail := p[:12], p[12:24], p[24:32], p[32:40], p[40:52], p[52:]+r.id
+	newest := p[:12]
+	oldest := p[12:24]
+	salient := p[24:32]
+	score := p[32:40]
+	due := p[40:52]
+	tail := p[52:] + r.id
 	add("by:newest:"+pair, newest+tail)
 	add("by:oldest:"+pair, oldest+tail)
 	if r.kind == dream.KindEpisode {

@@ -159,7 +159,8 @@ func (p *readPlan) bound(q memory.Query) {
 // next is the smallest key above b; nil when there is none.
 func next(b []byte) []byte {
 	for i := len(b) - 1; i >= 0; i-- {
-		if b[i]++; b[i] != 0 {
+		b[i]++
+		if b[i] != 0 {
 			return b
 		}
 	}

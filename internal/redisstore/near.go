@@ -229,7 +229,8 @@ func (s *Store) feed(ctx context.Context, agent string) error {
 		if err != nil {
 			return fmt.Errorf("feed the items of an older deployment: %w", err)
 		}
-		if cursor = text(args, 0); cursor == "0" {
+		cursor = text(args, 0)
+		if cursor == "0" {
 			s.mind.fed.Store(agent, true)
 			return nil
 		}

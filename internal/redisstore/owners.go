@@ -16,7 +16,8 @@ func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error
 	for {
 		args, err := s.of(ctx, ownersScript, agent, struct{}{})
 		if err == nil && whole(args, 0) == 0 {
-			if err = s.tally(ctx, agent); err == nil {
+			err = s.tally(ctx, agent)
+			if err == nil {
 				continue
 			}
 		}
@@ -38,7 +39,8 @@ func (s *Store) tally(ctx context.Context, agent string) error {
 		if err != nil {
 			return fmt.Errorf("count the items of an older deployment: %w", err)
 		}
-		if cursor = text(args, 0); cursor == "0" {
+		cursor = text(args, 0)
+		if cursor == "0" {
 			return nil
 		}
 	}

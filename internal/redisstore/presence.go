@@ -199,10 +199,12 @@ func readStatus(texts []string, now time.Time) (presence.Status, error) {
 		return st, err
 	}
 	st.Epoch, st.Recorded = n[0], n[1]
-	if st.Lock, err = parseDate(texts[2]); err != nil {
+	st.Lock, err = parseDate(texts[2])
+	if err != nil {
 		return st, err
 	}
-	if st.Seen, err = parseDate(texts[3]); err != nil {
+	st.Seen, err = parseDate(texts[3])
+	if err != nil {
 		return st, err
 	}
 	if texts[4] != "" {

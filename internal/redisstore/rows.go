@@ -88,7 +88,8 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 				return out, nil
 			}
 		}
-		if from, err = strconv.ParseInt(page[0], 10, 64); err != nil || from == 0 {
+		from, err = strconv.ParseInt(page[0], 10, 64)
+		if err != nil || from == 0 {
 			return out, wrap(err, "rows of the ledger")
 		}
 	}
@@ -144,7 +145,8 @@ func readRow(fields []string) (purse.Row, error) {
 			return r, err
 		}
 	}
-	if r.Ended, err = parseDate(fields[7]); err != nil || fields[8] == "" {
+	r.Ended, err = parseDate(fields[7])
+	if err != nil || fields[8] == "" {
 		return r, err
 	}
 	r.Latest, err = strconv.Atoi(fields[8])

@@ -63,7 +63,8 @@ func readSlot(args []any) (memory.Slot, error) {
 	var slot memory.Slot
 	slot.Dream, slot.Run, slot.Workflow, slot.Cluster = text(args, 1), text(args, 2), text(args, 4), text(args, 5)
 	var err error
-	if slot.Epoch, err = strconv.ParseInt(text(args, 3), 10, 64); err != nil {
+	slot.Epoch, err = strconv.ParseInt(text(args, 3), 10, 64)
+	if err != nil {
 		return memory.Slot{}, fmt.Errorf("the slot's epoch: %w", err)
 	}
 	slot.Since, err = parseDate(text(args, 6))

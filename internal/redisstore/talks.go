@@ -28,7 +28,8 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 			Seconds int64  `json:"seconds"`
 		}{talk, int64(memory.TalkFor / time.Second)}
 		var args []any
-		if args, err = s.of(ctx, putBackgroundScript, agent, plan, body); err == nil {
+		args, err = s.of(ctx, putBackgroundScript, agent, plan, body)
+		if err == nil {
 			err = refusal(args)
 		}
 	}

@@ -26,10 +26,12 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	var agents, handles, keys, hashes *redis.MapStringStringCmd
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var err error
-		if info, err = s.client.Info(ctx, "persistence").Result(); err != nil {
+		info, err = s.client.Info(ctx, "persistence").Result()
+		if err != nil {
 			return err
 		}
-		if mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result(); absent(err) != nil {
+		mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
+		if absent(err) != nil {
 			return err
 		}
 		_, err = s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {

@@ -113,7 +113,8 @@ func (d tx) addPlaces(agent, after, last string, items []memory.KeptItem) error 
 				return err
 			}
 			var err error
-			if v.V, err = kept.plain(); err != nil {
+			v.V, err = kept.plain()
+			if err != nil {
 				return fmt.Errorf("vector of %s: %w", id, err)
 			}
 			for items[place].ID < id {

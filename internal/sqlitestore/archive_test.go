@@ -73,7 +73,8 @@ func TestAnImportEndsWithItsContext(t *testing.T) {
 	n := 0
 	_, err := s.Import(ctx, func(yield func(memory.Record, error) bool) {
 		for _, r := range memorytest.Deployment(2, memorytest.Size{Agents: 1, Items: 9, Dim: 2}) {
-			if n++; n == 5 {
+			n++
+			if n == 5 {
 				stop()
 			}
 			if !yield(r, nil) {

@@ -34,7 +34,7 @@ func listenUntilKilled(ctx context.Context, path string) error {
 		return err
 	}
 	faults := make(chan error)
-	if _, err = s.Listen(func(r presence.WakeNotice) {
+	_, err = s.Listen(func(r presence.WakeNotice) {
 		if r.Local {
 			return
 		}
@@ -47,7 +47,8 @@ func listenUntilKilled(ctx context.Context, path string) error {
 		if err != nil {
 			faults <- err
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	fmt.Println("listening")

@@ -78,10 +78,12 @@ func scanRow(scan func(...any) error) (purse.Row, error) {
 	if err != nil {
 		return r, fmt.Errorf("accounts of %s: %w", r.Step, err)
 	}
-	if r.At, err = parseDate(at); err != nil {
+	r.At, err = parseDate(at)
+	if err != nil {
 		return r, err
 	}
-	if r.Ended, err = parseDate(ended); err != nil {
+	r.Ended, err = parseDate(ended)
+	if err != nil {
 		return r, err
 	}
 	return r, errors.Join(json.Unmarshal(accounts, &r.Accounts), json.Unmarshal(tokens, &r.Tokens))

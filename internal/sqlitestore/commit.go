@@ -60,10 +60,12 @@ func prepareWrite(w memory.Write) (prepared, error) {
 		return p, err
 	}
 	var err error
-	if p.add, err = rows(w.Agent, w.Add); err != nil {
+	p.add, err = rows(w.Agent, w.Add)
+	if err != nil {
 		return p, err
 	}
-	if p.change, err = rows(w.Agent, w.Change); err != nil {
+	p.change, err = rows(w.Agent, w.Change)
+	if err != nil {
 		return p, err
 	}
 	for _, v := range w.Vectors {

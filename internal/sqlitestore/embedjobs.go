@@ -21,7 +21,8 @@ func (s *Store) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Tim
 		if err != nil && !errors.Is(err, memory.ErrNotFound) {
 			return err
 		}
-		if kept, err = j.After(before, now); err != nil {
+		kept, err = j.After(before, now)
+		if err != nil {
 			return err
 		}
 		body, err := json.Marshal(kept)

@@ -159,7 +159,8 @@ func (d tx) all(batch []*queuedWrite) error {
 		if _, err := d.exec("SAVEPOINT errand"); err != nil {
 			return err
 		}
-		if e.err = e.attempt(d); e.err != nil {
+		e.err = e.attempt(d)
+		if e.err != nil {
 			if _, err := d.exec("ROLLBACK TO errand"); err != nil {
 				return errors.Join(e.err, err)
 			}

@@ -81,7 +81,8 @@ func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 		}
 	}
 	if e.Words != nil {
-		if done.Scrubbed, err = d.scrubWords(agent, e); err != nil {
+		done.Scrubbed, err = d.scrubWords(agent, e)
+		if err != nil {
 			return done, err
 		}
 	}

@@ -112,7 +112,8 @@ func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
 		if err != nil {
 			return err
 		}
-		if missing, err = d.missing(agent, l.space, space); err != nil || missing > 0 {
+		missing, err = d.missing(agent, l.space, space)
+		if err != nil || missing > 0 {
 			return err
 		}
 		return d.move(agent, l, space)
@@ -138,7 +139,8 @@ func (d tx) move(agent string, l agentCounters, space string) error {
 		if err != nil {
 			return err
 		}
-		if l.space, l.dim = space, dim; dim == 0 { // nothing lies anywhere
+		l.space, l.dim = space, dim
+		if dim == 0 { // nothing lies anywhere
 			l.space = ""
 		}
 		l.scrubs++

@@ -48,7 +48,8 @@ func (d tx) dropAgent(agent string, now time.Time) (memory.Dropped, error) {
 	if err != nil {
 		return dropped, err
 	}
-	if dropped, err = d.countAgent(agent); err != nil {
+	dropped, err = d.countAgent(agent)
+	if err != nil {
 		return dropped, err
 	}
 	if err := d.eraseSaid(); err != nil {

@@ -116,10 +116,12 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	write, read := addresses(s.name, s.set.busy)
 	var err error
-	if s.writeDB, err = sql.Open("sqlite", write); err != nil {
+	s.writeDB, err = sql.Open("sqlite", write)
+	if err != nil {
 		return err
 	}
-	if s.readDB, err = sql.Open("sqlite", read); err != nil {
+	s.readDB, err = sql.Open("sqlite", read)
+	if err != nil {
 		return err
 	}
 	l, err := newConn(ctx, s.writeDB)

@@ -70,7 +70,8 @@ func (d tx) found(agent string, l *agentCounters, v memory.Vector) error {
 	if err != nil {
 		return err
 	}
-	if l.space, l.dim = v.Space, dim; dim == 0 { // nothing lies there
+	l.space, l.dim = v.Space, dim
+	if dim == 0 { // nothing lies there
 		l.dim = int64(len(v.V))
 		return nil
 	}

@@ -110,7 +110,8 @@ func (s *source) file() (File, error) {
 	if err != nil {
 		return f, err
 	}
-	if f.Version = int(version); version < 2 || version > 3 {
+	f.Version = int(version)
+	if version < 2 || version > 3 {
 		return f, fmt.Errorf("it is GGUF of version %d; versions 2 and 3 are read", version)
 	}
 	tensors, err := s.count("tensors", mostTensors)
@@ -236,7 +237,8 @@ func (s *source) skip(n int64) error {
 func (s *source) tensor() (Tensor, error) {
 	var t Tensor
 	var err error
-	if t.Name, err = s.text(); err != nil {
+	t.Name, err = s.text()
+	if err != nil {
 		return t, err
 	}
 	dims, err := s.u32()
@@ -253,7 +255,8 @@ func (s *source) tensor() (Tensor, error) {
 		}
 		t.Dims = append(t.Dims, int64(d))
 	}
-	if t.Type, err = s.u32(); err != nil {
+	t.Type, err = s.u32()
+	if err != nil {
 		return t, err
 	}
 	offset, err := s.u64()

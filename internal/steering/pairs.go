@@ -42,7 +42,8 @@ func Pairs() []Pair {
 func Prompts() []string {
 	var out []string
 	for line := range strings.Lines(string(ownPrompts)) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+		line = strings.TrimSpace(line)
+		if line != "" && line[0] != '#' {
 			out = append(out, line)
 		}
 	}

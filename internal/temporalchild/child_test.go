@@ -78,7 +78,8 @@ func played(m *testing.M) int {
 	if err != nil {
 		panic(err)
 	}
-	if parts, err = os.MkdirTemp("", "parts"); err != nil {
+	parts, err = os.MkdirTemp("", "parts")
+	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(parts)

@@ -183,7 +183,8 @@ func ago(groups []string, now time.Time) (Span, bool) {
 	n, ok := spelled[groups[1]]
 	if !ok {
 		var err error
-		if n, err = strconv.Atoi(groups[1]); err != nil {
+		n, err = strconv.Atoi(groups[1])
+		if err != nil {
 			return Span{}, false
 		}
 	}

@@ -161,7 +161,8 @@ func passages(text string, kept []span) []string {
 	var out []string
 	size := 0
 	for _, k := range kept {
-		if k = trimmed(text, k); k.from < k.to && hasWord(text[k.from:k.to]) {
+		k = trimmed(text, k)
+		if k.from < k.to && hasWord(text[k.from:k.to]) {
 			out = append(out, text[k.from:k.to])
 			size += k.to - k.from
 		}

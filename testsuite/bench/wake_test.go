@@ -477,7 +477,8 @@ func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
 	if !woken.Raised && !w.degraded {
 		return w, fmt.Errorf("%s was awake already", r.agents[i].Handle)
 	}
-	if _, err = r.company.Starter.Recorded(ctx, woken.Agent, woken.Epoch); err == nil {
+	_, err = r.company.Starter.Recorded(ctx, woken.Agent, woken.Epoch)
+	if err == nil {
 		w.d = since(began)
 	} else if ctx.Err() == nil {
 		return w, err
@@ -535,7 +536,8 @@ func (r *bedroom) report(b *testing.B, taken []wake) {
 				times = append(times, v)
 			}
 		}
-		if slices.Sort(times); len(times) == 0 {
+		slices.Sort(times)
+		if len(times) == 0 {
 			continue
 		}
 		b.ReportMetric(times[len(times)/2], m.name+"-p50-ms")

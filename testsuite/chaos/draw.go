@@ -88,7 +88,8 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	s.Options.Models = map[dream.Role]string{}
 	model := []string{"script", "script", "script-object", "script-prompt", "strict", "thinker"}[dice.IntN(6)]
 	for role, name := range p.company.Starter.Options.Models {
-		if s.Options.Models[role] = name; role != dream.Embedder {
+		s.Options.Models[role] = name
+		if role != dream.Embedder {
 			s.Options.Models[role] = "scripted/" + model
 		}
 	}

@@ -79,7 +79,8 @@ func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agen
 		}
 		e.Dreams = append(e.Dreams, d)
 	}
-	if e.Events[agent.ID], err = c.Store.Events(ctx, agent.ID, 0, 0); err != nil {
+	e.Events[agent.ID], err = c.Store.Events(ctx, agent.ID, 0, 0)
+	if err != nil {
 		return err
 	}
 	return e.fragments(ctx, c, agent)
@@ -119,20 +120,24 @@ func look(ctx context.Context, c *stage.Company, record *dream.Record) (Dream, e
 func (e *Evidence) money(ctx context.Context, c *stage.Company) error {
 	var err error
 	ledger := c.Store.Ledger()
-	if e.Rows, err = ledger.Rows(ctx, purse.Query{}); err != nil {
+	e.Rows, err = ledger.Rows(ctx, purse.Query{})
+	if err != nil {
 		return err
 	}
 	if err := e.answers(ctx, c); err != nil {
 		return err
 	}
-	if e.Slots, err = c.Store.Slots(ctx); err != nil {
+	e.Slots, err = c.Store.Slots(ctx)
+	if err != nil {
 		return err
 	}
-	if e.Open, err = ledger.OpenDreams(ctx); err != nil {
+	e.Open, err = ledger.OpenDreams(ctx)
+	if err != nil {
 		return err
 	}
 	for _, scope := range e.scopes() {
-		if e.Balances[scope], err = ledger.Balance(ctx, scope); err != nil {
+		e.Balances[scope], err = ledger.Balance(ctx, scope)
+		if err != nil {
 			return err
 		}
 	}
@@ -140,7 +145,8 @@ func (e *Evidence) money(ctx context.Context, c *stage.Company) error {
 		if !d.Begun {
 			continue
 		}
-		if e.Allowances[d.Spec.Agent+"/"+d.Spec.Day], err = ledger.Allowance(ctx, d.Spec.Agent, d.Spec.Day); err != nil {
+		e.Allowances[d.Spec.Agent+"/"+d.Spec.Day], err = ledger.Allowance(ctx, d.Spec.Agent, d.Spec.Day)
+		if err != nil {
 			return err
 		}
 	}

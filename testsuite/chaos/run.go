@@ -91,11 +91,13 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 	if r.Edit != nil {
 		r.Edit(&play)
 	}
-	if p.company, err = stage.Open(ctx, play, server.Dial(t)); err != nil {
+	p.company, err = stage.Open(ctx, play, server.Dial(t))
+	if err != nil {
 		return Evidence{}, Figures{}, err
 	}
 	defer p.company.Close()
-	if p.crew, err = Muster(play, r.Workers); err != nil {
+	p.crew, err = Muster(play, r.Workers)
+	if err != nil {
 		return Evidence{}, Figures{}, err
 	}
 	defer p.crew.End()

@@ -58,7 +58,8 @@ func (e *Evidence) Wakes(ctx context.Context, c *stage.Company) (Wakes, error) {
 				w.Entries[j.ID] = j
 			}
 		}
-		if w.Status[agent], err = c.Store.Status(ctx, agent, time.Now()); err != nil {
+		w.Status[agent], err = c.Store.Status(ctx, agent, time.Now())
+		if err != nil {
 			return w, err
 		}
 	}

@@ -74,7 +74,8 @@ func (a answer) speak(tokens int) string {
 			if b.Len() > 0 {
 				word = " " + word
 			}
-			if n += int(count(word)); n > tokens {
+			n += int(count(word))
+			if n > tokens {
 				break
 			}
 			b.WriteString(word)

@@ -124,7 +124,8 @@ var scratch string
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		var err error
-		if scratch, err = os.MkdirTemp("", "oneiros-docs-*"); err != nil {
+		scratch, err = os.MkdirTemp("", "oneiros-docs-*")
+		if err != nil {
 			panic(err)
 		}
 		defer os.RemoveAll(scratch)

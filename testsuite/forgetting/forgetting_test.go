@@ -373,7 +373,8 @@ func (h *deployment) revise() {
 			e.Salience = 1 - e.Salience
 			h.commit(e)
 		case !hidden:
-			if open++; open%3 != 0 {
+			open++
+			if open%3 != 0 {
 				break
 			}
 			e.Content += " You told me: " + h.gone[once%len(h.gone)]

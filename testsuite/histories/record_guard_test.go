@@ -125,7 +125,8 @@ func tempted() func(provider.Request) string {
 		defer mu.Unlock()
 		switch request.Schema {
 		case "":
-			if thoughts++; thoughts%2 == 0 {
+			thoughts++
+			if thoughts%2 == 0 {
 				return temptation
 			}
 		case "breaches":

@@ -200,7 +200,8 @@ func echoes(q question) []string {
 	seen := map[string]bool{}
 	for _, text := range sources {
 		for _, word := range letters.FindAllString(text, -1) {
-			if word = strings.ToLower(word); !seen[word] && !dull[word] && len(out) < 200 {
+			word = strings.ToLower(word)
+			if !seen[word] && !dull[word] && len(out) < 200 {
 				seen[word] = true
 				out = append(out, word)
 			}

@@ -31,7 +31,8 @@ func (v voice) fill(schema json.RawMessage, room int) string {
 			if err != nil {
 				return "{}"
 			}
-			if text = string(raw); room <= 0 || len(Pieces(text)) <= room {
+			text = string(raw)
+			if room <= 0 || len(Pieces(text)) <= room {
 				return text
 			}
 		}

@@ -94,7 +94,8 @@ func (t *Billing) Book() Book {
 func (t *Billing) Repeated() []string {
 	seen, out := map[string]int{}, []string(nil)
 	for _, c := range t.Calls() {
-		if seen[c.Key]++; c.Key != "" && seen[c.Key] == 2 {
+		seen[c.Key]++
+		if c.Key != "" && seen[c.Key] == 2 {
 			out = append(out, c.Key)
 		}
 	}

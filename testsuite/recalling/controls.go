@@ -33,12 +33,14 @@ func without(body []byte, dialogue string, drop func(turn string) bool) ([]byte,
 				}
 			}
 			var err error
-			if talk[key], err = json.Marshal(kept); err != nil {
+			talk[key], err = json.Marshal(kept)
+			if err != nil {
 				return nil, err
 			}
 		}
 		var err error
-		if d["conversation"], err = json.Marshal(talk); err != nil {
+		d["conversation"], err = json.Marshal(talk)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -55,7 +55,8 @@ func Load(
 		return nil, err
 	}
 	if drop != nil {
-		if body, err = without(body, d.Name, drop); err != nil {
+		body, err = without(body, d.Name, drop)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -82,7 +82,8 @@ func embedBy(embedder string) recalling.Embedder {
 			key := embedder + "\x00" + text
 			existing, ok := places.Load(key)
 			if !ok {
-				if existing, err = m.Embed(ctx, embedder, []string{text}, ""); err != nil {
+				existing, err = m.Embed(ctx, embedder, []string{text}, "")
+				if err != nil {
 					return nil, "", err
 				}
 				places.Store(key, existing)

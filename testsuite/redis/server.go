@@ -117,11 +117,13 @@ func (s *Server) launch() error {
 	for range attempts {
 		port := s.plan.port
 		if port == 0 {
-			if port, err = freePort(); err != nil {
+			port, err = freePort()
+			if err != nil {
 				return err
 			}
 		}
-		if err = s.try(file, port); err == nil {
+		err = s.try(file, port)
+		if err == nil {
 			s.plan.port = port
 			return nil
 		}

@@ -407,13 +407,15 @@ func (i *inspector) spoiled() {
 		refused := 0
 		for field, kept := range fields {
 			for _, other := range []json.RawMessage{nil, json.RawMessage(`{"spoiled":[true]}`), json.RawMessage(`[{"spoiled":true}]`)} {
-				if fields[field] = other; other == nil {
+				fields[field] = other
+				if other == nil {
 					delete(fields, field)
 				}
 				body, err := json.Marshal(fields)
 				require.NoError(i, err)
 				worse := a
-				if worse.Body = body; i.doc.Holds(worse) != nil {
+				worse.Body = body
+				if i.doc.Holds(worse) != nil {
 					refused++
 				}
 			}

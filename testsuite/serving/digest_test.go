@@ -59,7 +59,8 @@ func (s sleeper) lists(what string) (items []map[string]any) {
 		}
 		require.NoError(s, json.Unmarshal([]byte(s.as("owner", "GET", "/v1/dreams/dream_"+s.handle+"_0001/"+what+"?limit=100"+after, "")), &page))
 		items = append(items, page.Data...)
-		if after = "&after=" + page.Last; !page.More {
+		after = "&after=" + page.Last
+		if !page.More {
 			return items
 		}
 	}

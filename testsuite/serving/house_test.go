@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(func() int {
 		var err error
-		if scratch, err = os.MkdirTemp("", "oneiros-serving-*"); err != nil {
+		scratch, err = os.MkdirTemp("", "oneiros-serving-*")
+		if err != nil {
 			panic(err)
 		}
 		defer os.RemoveAll(scratch)

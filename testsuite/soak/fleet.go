@@ -107,7 +107,8 @@ func (f *Fleet) Start(place int) error {
 		_ = cmd.Wait() // how it ended is what whoever ended it knows
 		close(r.ended)
 	}()
-	if r.Base, err = r.serves(); err != nil {
+	r.Base, err = r.serves()
+	if err != nil {
 		return err
 	}
 	f.mu.Lock()

@@ -77,7 +77,8 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 	}
 	records := memory.As[*dream.Record](items)
 	if over {
-		if e.Nights[agent.ID], err = week.Story(records, events); err != nil {
+		e.Nights[agent.ID], err = week.Story(records, events)
+		if err != nil {
 			return fmt.Errorf("the nights of %s: %w", agent.Handle, err)
 		}
 		return nil
@@ -155,7 +156,8 @@ func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence,
 		e.Clients = append(e.Clients, fmt.Sprintf("guest-%02d", i))
 	}
 	var err error
-	if e.Leases, err = w.Leases(); err != nil {
+	e.Leases, err = w.Leases()
+	if err != nil {
 		return e, chaos.Evidence{}, err
 	}
 	books, err := chaos.Gather(ctx, s.Company, s.Provider.Billing)

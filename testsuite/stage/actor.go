@@ -88,7 +88,8 @@ func Send(play Play) (*Actor, error) {
 	a := &Actor{child: exec.Command(self)}
 	a.child.Env = append(os.Environ(), cue+"="+string(body))
 	a.child.Stderr = &a.said
-	if a.hold, err = a.child.StdinPipe(); err != nil {
+	a.hold, err = a.child.StdinPipe()
+	if err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
 	out, err := a.child.StdoutPipe()

@@ -236,7 +236,8 @@ func (s *Server) launch(port string) error {
 	}
 	args = append(args, s.plan.extra...)
 	for range attempts {
-		if err = s.try(file, args); err == nil || !s.said.has("address already in use") {
+		err = s.try(file, args)
+		if err == nil || !s.said.has("address already in use") {
 			return err
 		}
 	}

@@ -95,12 +95,14 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 		Settings: workflows.Settings{WakeLock: lock, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
 	}
 	play.Redis, play.Prefix = r.Redis, r.Prefix
-	if d.company, err = stage.Open(ctx, play, server.Dial(t)); err != nil {
+	d.company, err = stage.Open(ctx, play, server.Dial(t))
+	if err != nil {
 		return chaos.Evidence{}, chaos.Wakes{}, d.tally, err
 	}
 	defer d.company.Close()
 	defer d.company.Starter.Close()
-	if d.crew, err = chaos.Muster(play, r.Workers); err != nil {
+	d.crew, err = chaos.Muster(play, r.Workers)
+	if err != nil {
 		return chaos.Evidence{}, chaos.Wakes{}, d.tally, err
 	}
 	defer d.crew.End()

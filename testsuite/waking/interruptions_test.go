@@ -63,7 +63,10 @@ func interrupt(t *testing.T, run waking.Interruptions) {
 	require.NoError(t, w.Audit())
 	t.Logf("%d entries in journals of %d wakes; %d fragments caught, %d let go, %d calls cut; %d attempts, till %s",
 		len(w.Entries), w.Total, caught.Captured, caught.Discarded, caught.Cuts, len(e.Rows), e.Book.Total)
-	phases, light, forced, partials := map[dream.Phase]int{}, 0, 0, 0
+	phases := map[dream.Phase]int{}
+	light := 0
+	forced := 0
+	partials := 0
 	for _, d := range w.Dreams {
 		for _, wake := range d.Wakes {
 			phases[wake.Phase]++

@@ -45,7 +45,8 @@ type stretch struct{ from, to time.Time }
 // hire makes the lane's agent, with money for as many dreams as there are.
 func (l *lane) hire(ctx context.Context, i int) error {
 	var err error
-	if l.agent, err = l.company.Hire(ctx, i%2, fmt.Sprintf("woken-%d", i)); err != nil {
+	l.agent, err = l.company.Hire(ctx, i%2, fmt.Sprintf("woken-%d", i))
+	if err != nil {
 		return err
 	}
 	l.agent.Caps = dream.Caps{Dream: 1 << 40, Day: 1 << 45, Month: 1 << 50}

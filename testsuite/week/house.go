@@ -46,7 +46,8 @@ func Build(ctx context.Context, play stage.Play, c client.Client) (*Deployment, 
 	}
 	h.Provider = upstream
 	play.Provider, play.Model, play.Knobs, play.Forgets, play.ResumeTTL = upstream.URL, "script", knobs(), true, TTL
-	if h.Company, err = stage.Open(ctx, play, c); err != nil {
+	h.Company, err = stage.Open(ctx, play, c)
+	if err != nil {
 		upstream.Close()
 		return nil, err
 	}

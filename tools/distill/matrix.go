@@ -79,7 +79,8 @@ func eigenvectors(a [][]float64) [][]float64 {
 		off, all := 0.0, 0.0
 		for i := range n {
 			for j := range n {
-				if all += a[i][j] * a[i][j]; i != j {
+				all += a[i][j] * a[i][j]
+				if i != j {
 					off += a[i][j] * a[i][j]
 				}
 			}

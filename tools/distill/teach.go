@@ -18,7 +18,8 @@ import (
 func load(dir string) (*minilm.Model, error) {
 	read := func(names ...string) (data []byte, err error) {
 		for _, name := range names {
-			if data, err = os.ReadFile(filepath.Join(dir, name)); err == nil {
+			data, err = os.ReadFile(filepath.Join(dir, name))
+			if err == nil {
 				return data, nil
 			}
 		}
@@ -26,13 +27,16 @@ func load(dir string) (*minilm.Model, error) {
 	}
 	var f minilm.Files
 	var err error
-	if f.Config, err = read("config.json"); err != nil {
+	f.Config, err = read("config.json")
+	if err != nil {
 		return nil, err
 	}
-	if f.Tokenizer, err = read("tokenizer.json"); err != nil {
+	f.Tokenizer, err = read("tokenizer.json")
+	if err != nil {
 		return nil, err
 	}
-	if f.Weights, err = read("model.safetensors", "model.fp16.safetensors"); err != nil {
+	f.Weights, err = read("model.safetensors", "model.fp16.safetensors")
+	if err != nil {
 		return nil, err
 	}
 	return minilm.Load(f)

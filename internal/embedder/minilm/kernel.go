@@ -23,7 +23,10 @@ func linear(y, x, weights, bias []float32, rows, in int) {
 	for from := 0; from < out; from += block {
 		to := min(out, from+block)
 		for t := 0; t < rows; t += 4 {
-			x0, x1, x2, x3 := x[t*in:(t+1)*in], x[(t+1)*in:(t+2)*in], x[(t+2)*in:(t+3)*in], x[(t+3)*in:(t+4)*in]
+			x0 := x[t*in : (t+1)*in]
+			x1 := x[(t+1)*in : (t+2)*in]
+			x2 := x[(t+2)*in : (t+3)*in]
+			x3 := x[(t+3)*in : (t+4)*in]
 			for o := from; o < to; o++ {
 				dot4(weights[o*in:(o+1)*in], x0, x1, x2, x3, &sums)
 				y[t*out+o] = sums[0] + bias[o]

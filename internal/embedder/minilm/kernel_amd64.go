@@ -17,6 +17,9 @@ func dot4(w, x0, x1, x2, x3 []float32, out *[4]float32) {
 		dot4Portable(w, x0, x1, x2, x3, out)
 		return
 	}
-	_, _, _, _ = x0[n-1], x1[n-1], x2[n-1], x3[n-1]
+	_ = x0[n-1]
+	_ = x1[n-1]
+	_ = x2[n-1]
+	_ = x3[n-1]
 	dot4AVX(&w[0], &x0[0], &x1[0], &x2[0], &x3[0], n, out)
 }

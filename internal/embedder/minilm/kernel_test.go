@@ -18,7 +18,11 @@ func TestTheWideKernelComputesWhatThePortableOneDoes(t *testing.T) {
 		return out
 	}
 	for _, n := range []int{0, 1, 7, 8, 16, 31, 32, 384, 1536} {
-		w, a, b, c, d := row(n), row(n), row(n), row(n), row(n)
+		w := row(n)
+		a := row(n)
+		b := row(n)
+		c := row(n)
+		d := row(n)
 		var got, want [4]float32
 		dot4(w, a, b, c, d, &got)
 		dot4Portable(w, a, b, c, d, &want)

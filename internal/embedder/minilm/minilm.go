@@ -75,17 +75,21 @@ func Load(f Files) (*Model, error) {
 
 func (m *Model) read(t *tensors) (err error) {
 	s := m.shape
-	if m.words, m.wordWidth, err = t.find("embeddings.word_embeddings.weight", s.Vocabulary, s.Width); err != nil {
+	m.words, m.wordWidth, err = t.find("embeddings.word_embeddings.weight", s.Vocabulary, s.Width)
+	if err != nil {
 		return err
 	}
-	if m.positions, err = t.floats("embeddings.position_embeddings.weight", s.Positions, s.Width); err != nil {
+	m.positions, err = t.floats("embeddings.position_embeddings.weight", s.Positions, s.Width)
+	if err != nil {
 		return err
 	}
-	if m.segment, err = t.floats("embeddings.token_type_embeddings.weight", 2, s.Width); err != nil {
+	m.segment, err = t.floats("embeddings.token_type_embeddings.weight", 2, s.Width)
+	if err != nil {
 		return err
 	}
 	m.segment = m.segment[:s.Width]
-	if m.norm, err = t.normal("embeddings.LayerNorm", s.Width); err != nil {
+	m.norm, err = t.normal("embeddings.LayerNorm", s.Width)
+	if err != nil {
 		return err
 	}
 	m.layers = make([]layer, s.Layers)
@@ -103,17 +107,21 @@ func (m *Model) read(t *tensors) (err error) {
 			{&l.widen, "intermediate.dense", s.Intermediate, s.Width},
 			{&l.narrow, "output.dense", s.Width, s.Intermediate},
 		} {
-			if d.to.weight, err = t.floats(at+d.name+".weight", d.out, d.in); err != nil {
+			d.to.weight, err = t.floats(at+d.name+".weight", d.out, d.in)
+			if err != nil {
 				return err
 			}
-			if d.to.bias, err = t.floats(at+d.name+".bias", d.out); err != nil {
+			d.to.bias, err = t.floats(at+d.name+".bias", d.out)
+			if err != nil {
 				return err
 			}
 		}
-		if l.attendedNorm, err = t.normal(at+"attention.output.LayerNorm", s.Width); err != nil {
+		l.attendedNorm, err = t.normal(at+"attention.output.LayerNorm", s.Width)
+		if err != nil {
 			return err
 		}
-		if l.outNorm, err = t.normal(at+"output.LayerNorm", s.Width); err != nil {
+		l.outNorm, err = t.normal(at+"output.LayerNorm", s.Width)
+		if err != nil {
 			return err
 		}
 	}
@@ -121,7 +129,8 @@ func (m *Model) read(t *tensors) (err error) {
 }
 
 func (t *tensors) normal(name string, width int) (n normal, err error) {
-	if n.weight, err = t.floats(name+".weight", width); err != nil {
+	n.weight, err = t.floats(name+".weight", width)
+	if err != nil {
 		return n, err
 	}
 	n.bias, err = t.floats(name+".bias", width)

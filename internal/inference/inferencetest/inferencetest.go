@@ -127,7 +127,8 @@ func cutKeepsPieces(t *testing.T, s Stage) {
 	defer wake(nil)
 	var pieces []string
 	a, err := s.Model.Generate(ctx, Story(s.Spec.Name), func(p string) bool {
-		if pieces = append(pieces, p); len(pieces) == 4 {
+		pieces = append(pieces, p)
+		if len(pieces) == 4 {
 			wake(connect)
 		}
 		return true

@@ -150,7 +150,8 @@ func TestAStreamComesInPiecesWithItsUsageLast(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.Nil(t, used, "the usage is the last")
-		if used = chunk.Usage; used != nil {
+		used = chunk.Usage
+		if used != nil {
 			require.Empty(t, chunk.Choices)
 			continue
 		}
@@ -353,7 +354,8 @@ func TestWhoeverIsBeingAnsweredIsHeardOut(t *testing.T) {
 			text := ""
 			for err == nil {
 				var chunk openai.ChatCompletionStreamResponse
-				if chunk, err = stream.Recv(); err == nil {
+				chunk, err = stream.Recv()
+				if err == nil {
 					text += chunk.Choices[0].Delta.Content
 				}
 			}

@@ -81,7 +81,8 @@ func Read(r io.Reader) memory.Records {
 		for err == nil {
 			var record memory.Record
 			var ended bool
-			if record, ended, err = p.next(); ended {
+			record, ended, err = p.next()
+			if ended {
 				return
 			}
 			if err == nil && !yield(record, nil) {

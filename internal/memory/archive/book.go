@@ -44,7 +44,8 @@ func (b *book) check(r memory.Record) error {
 }
 
 func (b *book) attempt(a memory.KeptAttempt) error {
-	if b.steps[a.Step]++; a.Attempt != b.steps[a.Step] {
+	b.steps[a.Step]++
+	if a.Attempt != b.steps[a.Step] {
 		return fmt.Errorf("attempt %d of step %q comes in place %d", a.Attempt, a.Step, b.steps[a.Step])
 	}
 	if a.Reserved < 0 || a.Counted < 0 {

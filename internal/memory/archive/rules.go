@@ -140,7 +140,8 @@ func (m *mind) record(r memory.Record) error {
 		return errors.Join(named("slot", s.Agent, s.Dream, s.Run, s.Workflow, s.Cluster), utc(s.Since))
 	case r.Affect != nil:
 		a := r.Affect
-		if m.affects++; a.Number != m.affects {
+		m.affects++
+		if a.Number != m.affects {
 			return fmt.Errorf("affect %d comes in place %d", a.Number, m.affects)
 		}
 		return named("affect", a.Agent, a.Cause, a.Affect.Cause)

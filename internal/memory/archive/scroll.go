@@ -78,7 +78,8 @@ func Through(records memory.Records, t *Tally) memory.Records {
 			}
 		}
 		var err error
-		if *t, err = s.end(); err != nil {
+		*t, err = s.end()
+		if err != nil {
 			yield(memory.Record{}, err)
 		}
 	}

@@ -103,7 +103,8 @@ func Find(entries []Entry, request Request) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if p.Scrub, err = w.copies(s); err != nil {
+	p.Scrub, err = w.copies(s)
+	if err != nil {
 		return Plan{}, err
 	}
 	for id := range w.why {
@@ -124,7 +125,8 @@ func Again(entries []Entry, before Plan) (p Plan, more bool, err error) {
 		w.ids[id] = true
 	}
 	w.descend()
-	if p.Scrub, err = w.copies(before.Scrubber); err != nil {
+	p.Scrub, err = w.copies(before.Scrubber)
+	if err != nil {
 		return p, false, err
 	}
 	p.Erase, p.Scrubber, p.Dreams, p.gone = w.erased(), before.Scrubber, w.unsettled(), w.ids

@@ -62,10 +62,12 @@ func (s *Scrubber) Scrub(kind dream.Kind, body []byte) (scrubbed []byte, changed
 	if !w.changed {
 		return nil, false, nil
 	}
-	if plain, err = json.Marshal(rewritten); err != nil {
+	plain, err = json.Marshal(rewritten)
+	if err != nil {
 		return nil, false, err
 	}
-	if item, err = dream.Decode(kind, plain); err != nil {
+	item, err = dream.Decode(kind, plain)
+	if err != nil {
 		return nil, false, err
 	}
 	scrubbed, err = json.Marshal(item)

@@ -367,7 +367,8 @@ func exportEnds(t *testing.T, from, _ func(*testing.T) ArchiveStore) {
 		n := 0
 		for _, err := range s.Export(t.Context()) {
 			require.NoError(t, err)
-			if n++; n > 7 {
+			n++
+			if n > 7 {
 				break
 			}
 		}

@@ -228,7 +228,8 @@ func bothMove(t *testing.T, one, other memory.Store) {
 					hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{1, 0, 0}, Limit: 1})
 					if errors.Is(err, memory.ErrSpace) {
 						<-moved
-						if hits, err = s.Near(t.Context(), memory.Near{Agent: echo, Space: elsewhere, V: []float32{1, 0, 0}, Limit: 1}); err == nil && hits[0].Item != "e39" {
+						hits, err = s.Near(t.Context(), memory.Near{Agent: echo, Space: elsewhere, V: []float32{1, 0, 0}, Limit: 1})
+						if err == nil && hits[0].Item != "e39" {
 							err = fmt.Errorf("after the move %s is nearest", hits[0].Item)
 						}
 						return err

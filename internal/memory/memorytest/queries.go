@@ -43,7 +43,10 @@ func countedByOwner(t *testing.T, s memory.Store) {
 		e.Origin = ann
 		all = append(all, e)
 	}
-	answer, archived, own, read := episode("said", "x"), episode("archived", "x"), episode("own", "x"), episode("read", "x")
+	answer := episode("said", "x")
+	archived := episode("archived", "x")
+	own := episode("own", "x")
+	read := episode("read", "x")
 	answer.Origin, archived.Origin, read.Origin = bob, bob, "diary.md:7"
 	archived.State = dream.Archived
 	commit(t, s, memory.Write{Add: append(all, answer, archived, own, read)})

@@ -24,7 +24,8 @@ func Origins(item dream.Item) ([]string, error) {
 	for _, name := range after {
 		delete(fields, name)
 	}
-	if body, err = json.Marshal(fields); err != nil {
+	body, err = json.Marshal(fields)
+	if err != nil {
 		return nil, fmt.Errorf("read what %s was made from: %w", item.Header().ID, err)
 	}
 	return Named(body)

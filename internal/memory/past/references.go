@@ -52,7 +52,8 @@ func Scrub(kind dream.Kind, body []byte, removed map[string]bool) (scrubbed []by
 		if whole := replaced(fields[name]); len(whole) > 0 { // their words go as well
 			kept := slices.DeleteFunc(slices.Clone(whole), func(r dream.Replaced) bool { return removed[r.ID] })
 			if len(kept) < len(whole) {
-				if fields[name], err = json.Marshal(kept); err != nil {
+				fields[name], err = json.Marshal(kept)
+				if err != nil {
 					return nil, false, err
 				}
 				changed = true
@@ -63,7 +64,8 @@ func Scrub(kind dream.Kind, body []byte, removed map[string]bool) (scrubbed []by
 		kept := slices.DeleteFunc(slices.Clone(list), func(id string) bool { return removed[id] })
 		switch {
 		case len(kept) < len(list):
-			if fields[name], err = json.Marshal(kept); err != nil {
+			fields[name], err = json.Marshal(kept)
+			if err != nil {
 				return nil, false, err
 			}
 			changed = true
@@ -79,7 +81,8 @@ func Scrub(kind dream.Kind, body []byte, removed map[string]bool) (scrubbed []by
 	if err != nil {
 		return nil, false, err
 	}
-	if item, err = dream.Decode(kind, rest); err != nil {
+	item, err = dream.Decode(kind, rest)
+	if err != nil {
 		return nil, false, err
 	}
 	scrubbed, err = json.Marshal(item)

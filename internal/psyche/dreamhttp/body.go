@@ -48,7 +48,8 @@ func readRequest(r *http.Request, beside ...field) (psyche.DreamRequest, error) 
 	if instructions != "" && theme != "" && instructions != theme {
 		return w, lacking("theme", "theme and instructions are two names of one thing; keep one")
 	}
-	if w.Theme = instructions; theme != "" {
+	w.Theme = instructions
+	if theme != "" {
 		w.Theme = theme
 	}
 	if strings.ContainsFunc(w.Theme, unprintable) {
@@ -162,7 +163,8 @@ func membersOf(body []byte) (map[string]json.RawMessage, error) {
 	for err == nil && reader.More() {
 		var name json.Token
 		var value json.RawMessage
-		if name, err = reader.Token(); err == nil {
+		name, err = reader.Token()
+		if err == nil {
 			err = reader.Decode(&value)
 		}
 		word, _ := name.(string)

@@ -359,7 +359,8 @@ func TestItemsOfADreamAreWalkedPageByPageAndAreTheStores(t *testing.T) {
 		for after := ""; ; {
 			p := as[psyche.Page[*dream.Fragment]](t, r.get(operator, "/v1/dreams/dream_iris_0001/fragments?limit=2"+after), 200)
 			found = append(found, p.Data...)
-			if after = "&after=" + p.Last; !p.More {
+			after = "&after=" + p.Last
+			if !p.More {
 				break
 			}
 		}

@@ -77,7 +77,8 @@ func (f *Face) follow(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	if q.fault != nil {
 		return nil, q.fault
 	}
-	if s.sight, err = f.Dreams.See(r.Context(), front.CallerOf(r.Context()), q.text("agent"), q.text("dream"), text); err != nil {
+	s.sight, err = f.Dreams.See(r.Context(), front.CallerOf(r.Context()), q.text("agent"), q.text("dream"), text)
+	if err != nil {
 		return nil, err
 	}
 	if last := r.Header.Get("Last-Event-ID"); last != "" { // it is what the reader has; after is where it began
@@ -107,7 +108,8 @@ func (s *stream) run(ctx context.Context) error {
 		more, err := s.send(ctx)
 		if err == nil && !more {
 			var ended bool
-			if ended, err = s.over(ctx); ended {
+			ended, err = s.over(ctx)
+			if ended {
 				return nil
 			}
 			if err == nil {

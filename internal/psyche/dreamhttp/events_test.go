@@ -67,7 +67,8 @@ func (l *listener) next() (readEvent, error) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch name {
 		case "id":
-			if h.id, err = strconv.ParseInt(value, 10, 64); err != nil {
+			h.id, err = strconv.ParseInt(value, 10, 64)
+			if err != nil {
 				return h, err
 			}
 		case "event":

@@ -41,7 +41,8 @@ func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	}
 	key, ok := ring.find(secret)
 	if !ok {
-		if key, ok = s.keys.lookAgain(r.Context(), secret); !ok {
+		key, ok = s.keys.lookAgain(r.Context(), secret)
+		if !ok {
 			return nil, wrongKey("no key has this secret")
 		}
 	}

@@ -110,7 +110,8 @@ func (t *streams) enter(key string) (leave func(), err error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.now--
-		if t.byKey[key]--; t.byKey[key] == 0 {
+		t.byKey[key]--
+		if t.byKey[key] == 0 {
 			delete(t.byKey, key)
 		}
 	}, nil

@@ -51,7 +51,8 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 	}
 	var shell *tls.Config
 	if s.o.TLS.Cert != "" || s.o.TLS.Key != "" {
-		if shell, err = s.o.TLS.config(s.o.Report); err != nil {
+		shell, err = s.o.TLS.config(s.o.Report)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -328,7 +328,8 @@ func TestARefusalThatPassesIsNotKept(t *testing.T) {
 			Role:   access.Client,
 			Once:   true,
 			Serve: func(w http.ResponseWriter, r *http.Request) {
-				if n++; n == 1 {
+				n++
+				if n == 1 {
 					front.Refuse(w, r, &psyche.Fault{Status: status, Code: "not_now", Message: "not now", Retry: time.Second})
 					return
 				}

@@ -207,7 +207,8 @@ func (d *toolset) follow(ctx context.Context, c psyche.Caller, req *mcp.CallTool
 		case <-look.C:
 		}
 		var err error
-		if n, err = d.dreams.Dream(ctx, c, n.ID); err != nil {
+		n, err = d.dreams.Dream(ctx, c, n.ID)
+		if err != nil {
 			return n, err
 		}
 	}

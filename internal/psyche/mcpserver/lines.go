@@ -98,7 +98,8 @@ func (s *lines) line() ([]byte, error) {
 	long := false
 	for {
 		piece, err := s.in.ReadSlice('\n')
-		if long = long || len(all)+len(piece) > s.most+1; !long {
+		long = long || len(all)+len(piece) > s.most+1
+		if !long {
 			all = append(all, piece...)
 		}
 		switch {

@@ -87,7 +87,10 @@ const usualHold = time.Minute
 // hold is a session that lasts as long as its stream: it opens one, tells of it in an event, renews it while the client stays,
 // and ends it when the client goes.
 func (f *Face) hold(w http.ResponseWriter, r *http.Request) {
-	ctx, c, agent, ttl := r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), f.Hold
+	ctx := r.Context()
+	c := front.CallerOf(r.Context())
+	agent := r.PathValue("agent")
+	ttl := f.Hold
 	if ttl <= 0 {
 		ttl = usualHold
 	}

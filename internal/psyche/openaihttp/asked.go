@@ -24,14 +24,17 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 		return t, err
 	}
 	t.Body = body
-	if t.Agent, err = agentOf(r, answer); err != nil {
+	t.Agent, err = agentOf(r, answer)
+	if err != nil {
 		return t, err
 	}
-	if t.Conversation, err = front.NameFrom(r.Header, front.ConversationHeaders); err != nil {
+	t.Conversation, err = front.NameFrom(r.Header, front.ConversationHeaders)
+	if err != nil {
 		return t, err
 	}
 	t.Group = answer.PromptCacheKey
-	if t.Caller, err = front.NamedCaller(r); err != nil {
+	t.Caller, err = front.NamedCaller(r)
+	if err != nil {
 		return t, err
 	}
 	for _, field := range []struct{ name, value string }{{"user", answer.User}, {"safety_identifier", answer.SafetyIdentifier}} {
@@ -42,7 +45,8 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 			t.Caller.User = field.value
 		}
 	}
-	if t.Switches, err = switches(r.Header); err != nil {
+	t.Switches, err = switches(r.Header)
+	if err != nil {
 		return t, err
 	}
 	t.Header = r.Header

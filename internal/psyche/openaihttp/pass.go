@@ -173,7 +173,8 @@ func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
 				p.gone = true
 				return
 			}
-			if last[0] = last[1]; n > 1 {
+			last[0] = last[1]
+			if n > 1 {
 				last[0] = buffer[n-2]
 			}
 			last[1] = buffer[n-1]

@@ -72,18 +72,21 @@ func members(body []byte, each func(name string, value []byte) error) error {
 			at = blank(body, at+1)
 		}
 		key := at
-		if at = ending(body, at); at < 0 || body[key] != '"' {
+		at = ending(body, at)
+		if at < 0 || body[key] != '"' {
 			return broken(key)
 		}
 		name, ok := literal(body[key:at])
 		if !ok && json.Unmarshal(body[key:at], &name) != nil {
 			return broken(key)
 		}
-		if at = blank(body, at); at == len(body) || body[at] != ':' {
+		at = blank(body, at)
+		if at == len(body) || body[at] != ':' {
 			return broken(at)
 		}
 		value := blank(body, at+1)
-		if at = ending(body, value); at < 0 {
+		at = ending(body, value)
+		if at < 0 {
 			return broken(value)
 		}
 		if err := each(name, body[value:at]); err != nil {
@@ -127,7 +130,8 @@ func ending(b []byte, at int) int {
 	for at < len(b) {
 		switch b[at] {
 		case '"':
-			if at = quoted(b, at); at < 0 {
+			at = quoted(b, at)
+			if at < 0 {
 				return -1
 			}
 			if depth == 0 {
@@ -140,7 +144,8 @@ func ending(b []byte, at int) int {
 			if depth == 0 {
 				return plain(b, began, at)
 			}
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return at + 1
 			}
 		case ',', ' ', '\n', '\r', '\t':

@@ -39,7 +39,8 @@ func read(capture string) []line {
 				r.s = row[:at]
 				l = append(l, r)
 			}
-			if row = row[at:]; row == "" {
+			row = row[at:]
+			if row == "" {
 				break
 			}
 			code, rest, ok := strings.Cut(row[2:], "m")

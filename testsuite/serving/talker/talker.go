@@ -145,7 +145,8 @@ func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
 // answer decides what is said: a tool is called as long as its result is not there.
 func (t *Talker) answer(a Request) (text, tool, arguments string) {
 	if t.o.Call != nil && len(a.Tools) > 0 && a.Last().Role != "tool" {
-		if tool, arguments = t.o.Call(a.Tools); tool != "" {
+		tool, arguments = t.o.Call(a.Tools)
+		if tool != "" {
 			return "", tool, arguments
 		}
 	}
