@@ -30,13 +30,15 @@ func DayAccounts(agent dream.Agent, day string, fleet budget.Micros) []budget.Ac
 }
 
 // DreamAccounts are the caps that a dream's order must name: its own and those of its day.
-func DreamAccounts(dreamID string, amount budget.Micros, agent dream.Agent, day string, fleet budget.Micros) []budget.Account {
+func DreamAccounts(dreamID string, amount budget.Micros, agent dream.Agent, day string,
+	fleet budget.Micros,
+) []budget.Account {
 	return append([]budget.Account{{Scope: DreamScope(dreamID), Limit: amount}}, DayAccounts(agent, day, fleet)...)
 }
 
 // Within says where an order goes beyond what its agent may spend: every order can be written by hand and handed to any
-// Temporal client, so the caps are those of the agent's record and of the deployment, not those that the order states. An
-// order may be stricter than its agent, never laxer.
+// Temporal client, so the caps are those of the agent's record and of the deployment, not those that the order states.
+// An order may be stricter than its agent, never laxer.
 func (o Spec) Within(agent dream.Agent, fleet budget.Micros, catalog inference.Catalog) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -55,7 +57,8 @@ func (o Spec) Within(agent dream.Agent, fleet budget.Micros, catalog inference.C
 	if o.DayLimit > agent.Caps.Day {
 		fault("day_limit is %s; a day of the agent may cost %s", o.DayLimit, agent.Caps.Day)
 	}
-	faults = append(faults, o.accounted(DreamAccounts(o.Dream, min(o.Budget, agent.Caps.Dream), agent, o.Day, fleet))...)
+	faults = append(faults,
+		o.accounted(DreamAccounts(o.Dream, min(o.Budget, agent.Caps.Dream), agent, o.Day, fleet))...)
 	return errors.Join(append(faults, o.free(catalog))...)
 }
 
@@ -75,7 +78,8 @@ func (o Spec) accounted(wanted []budget.Account) []error {
 		case !ok:
 			faults = append(faults, fmt.Errorf("account %s is missing; its limit is %s", a.Scope, a.Limit))
 		case limit > a.Limit:
-			faults = append(faults, fmt.Errorf("account %s has the limit %s; at most %s is right", a.Scope, limit, a.Limit))
+			faults = append(faults,
+				fmt.Errorf("account %s has the limit %s; at most %s is right", a.Scope, limit, a.Limit))
 		}
 	}
 	return faults

@@ -12,16 +12,16 @@ import (
 const (
 	// beat is how often a paid deed tells Temporal that it lives; the heartbeat timeout is in workflows/options.go.
 	beat = 3 * time.Second
-	// grace is how long a call goes on after a beat that found no server: with the wait for that beat it makes the heartbeat
-	// timeout, after which another worker may have the deed.
+	// grace is how long a call goes on after a beat that found no server: with the wait for that beat it makes the
+	// heartbeat timeout, after which another worker may have the deed.
 	grace = 2 * beat
 )
 
 // attended keeps a paid deed in touch with Temporal: it beats by the clock, never by tokens, and ends the call when the
-// workflow asks for it or the worker stops. A server that is out of reach for a moment ends nothing: the call is paid for,
-// and its answer will be found. The returned function must be called when the call is over. Beats do not travel under the
-// call's context: one that the end of the call broke off would count as a server out of reach, and cancel what the deed
-// does next.
+// workflow asks for it or the worker stops. A server that is out of reach for a moment ends nothing: the call is paid
+// for, and its answer will be found. The returned function must be called when the call is over. Beats do not travel
+// under the call's context: one that the end of the call broke off would count as a server out of reach, and cancel
+// what the deed does next.
 func attended(ctx context.Context) (context.Context, func()) {
 	if !activity.IsActivity(ctx) {
 		return ctx, func() {}

@@ -86,7 +86,9 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 }
 
 // entry is a journal entry, its significance counted over the distinct lived memories it goes back to.
-func (a *Awakening) entry(ctx context.Context, o Spec, r ConsolidateRequest, n int, text string, sources []string) (*dream.Journal, error) {
+func (a *Awakening) entry(ctx context.Context, o Spec, r ConsolidateRequest, n int, text string,
+	sources []string,
+) (*dream.Journal, error) {
 	roots := map[string]bool{}
 	if err := a.roots(ctx, r.Stretch, sources, 4, roots); err != nil {
 		return nil, err
@@ -96,7 +98,8 @@ func (a *Awakening) entry(ctx context.Context, o Spec, r ConsolidateRequest, n i
 	}
 	return &dream.Journal{
 		Head:    head(o, dream.Return, dream.KindJournal, fmt.Sprintf("%d", n), sources),
-		Content: text, Significance: journal.Significance(text, len(roots), r.Tone), Affect: r.Tone, Topics: journal.Topics(text, 3),
+		Content: text, Significance: journal.Significance(text, len(roots), r.Tone), Affect: r.Tone,
+		Topics: journal.Topics(text, 3),
 	}, nil
 }
 

@@ -13,8 +13,8 @@ import (
 type Executions interface {
 	// Running is false when the run has closed or was never known.
 	Running(ctx context.Context, workflow, run string) (bool, error)
-	// Here names the cluster and namespace that it looks at; empty when that is not known. Of workflows that run elsewhere it
-	// knows nothing.
+	// Here names the cluster and namespace that it looks at; empty when that is not known. Of workflows that run
+	// elsewhere it knows nothing.
 	Here() string
 }
 

@@ -58,7 +58,8 @@ func build(t *testing.T) *fixture {
 	}
 	require.NoError(t, store.PutAgent(ctx, h.agent))
 	table := inference.Table{
-		paidModel: {Name: paidModel, Price: &budget.Price{In: 1, Out: 2}}, freeModel: {Name: freeModel, Price: &budget.Price{}},
+		paidModel: {Name: paidModel, Price: &budget.Price{In: 1, Out: 2}},
+		freeModel: {Name: freeModel, Price: &budget.Price{}},
 	}
 	now := func() time.Time { return h.now }
 	h.dreamRun = &activities.DreamRun{
@@ -184,8 +185,10 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 		}
 	}
 	for reason, change := range map[string]func(*activities.Spec){
-		"account dream:dream/echo/0001 is missing":             func(o *activities.Spec) { o.Accounts = nil },
-		"account month:a1/2026-10 is missing":                  func(o *activities.Spec) { o.Accounts = append(o.Accounts[:2], o.Accounts[3:]...) },
+		"account dream:dream/echo/0001 is missing": func(o *activities.Spec) { o.Accounts = nil },
+		"account month:a1/2026-10 is missing": func(o *activities.Spec) {
+			o.Accounts = append(o.Accounts[:2], o.Accounts[3:]...)
+		},
 		"account day:a1/2026-10-20 has the limit $0.000401":    account("day:a1/2026-10-20", 401),
 		"account month:a1/2026-10 has the limit unlimited":     account("month:a1/2026-10", budget.Unlimited),
 		"account fleet:2026-10-20 has the limit $1.000001":     account("fleet:2026-10-20", budget.Dollar+1),
@@ -195,9 +198,13 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 		},
 		"budget is $0.000301; one dream of the agent may cost $0.0003": func(o *activities.Spec) { o.Budget = 301 },
 		"day_limit is unlimited": func(o *activities.Spec) { o.DayLimit = budget.Unlimited },
-		`day is "2027-01-01", and as_of falls on 2026-10-20 in Asia/Tokyo`:  func(o *activities.Spec) { o.Day = "2027-01-01" },
-		"it calls itself free, and its generator, house/paid, is not":       func(o *activities.Spec) { o.Free = true },
-		"it calls itself free, and the price of its generator is not known": func(o *activities.Spec) { o.Free, o.Models[dream.Generator] = true, "who/knows" },
+		`day is "2027-01-01", and as_of falls on 2026-10-20 in Asia/Tokyo`: func(o *activities.Spec) {
+			o.Day = "2027-01-01"
+		},
+		"it calls itself free, and its generator, house/paid, is not": func(o *activities.Spec) { o.Free = true },
+		"it calls itself free, and the price of its generator is not known": func(o *activities.Spec) {
+			o.Free, o.Models[dream.Generator] = true, "who/knows"
+		},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +218,8 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 			n := h.night(o.Dream)
 			require.Equal(t, dream.Aborted, n.Outcome)
 			require.Equal(t, lain.Reason, n.Reason)
-			require.Equal(t, []string{event.DreamAborted{}.EventType(), event.DreamEnded{}.EventType()}, h.count(o.Dream))
+			require.Equal(t, []string{event.DreamAborted{}.EventType(), event.DreamEnded{}.EventType()},
+				h.count(o.Dream))
 			taken, err := h.store.Ledger().Allowance(h.ctx, h.agent.ID, o.Day)
 			require.NoError(t, err)
 			require.Zero(t, taken)
@@ -240,17 +248,18 @@ func TestAnAgentIsPlannedForWhenItHasLivedNothingForLongEnough(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	live := func(id string, at time.Time) {
-		_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: "import", Add: []dream.Item{&dream.Episode{
-			Head: dream.Head{
-				ID:    id,
-				Agent: h.agent.ID,
-				Kind:  dream.KindEpisode,
-				At:    at,
-				State: dream.Live,
-				Taint: dream.FromHuman,
-			},
-			Content: "something happened",
-		}}})
+		_, err := h.store.Commit(h.ctx,
+			memory.Write{Agent: h.agent.ID, Cause: "import", Add: []dream.Item{&dream.Episode{
+				Head: dream.Head{
+					ID:    id,
+					Agent: h.agent.ID,
+					Kind:  dream.KindEpisode,
+					At:    at,
+					State: dream.Live,
+					Taint: dream.FromHuman,
+				},
+				Content: "something happened",
+			}}})
 		require.NoError(t, err)
 	}
 	plan := func() activities.PlanResult {

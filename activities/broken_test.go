@@ -71,7 +71,8 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	o := r.spec(1, tonight)
-	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Record("", dream.Affect{}, tonight)}})
+	_, err := r.store.Commit(ctx,
+		memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Record("", dream.Affect{}, tonight)}})
 	require.NoError(t, err)
 	bed := r.dreamRun()
 	woken := false
@@ -101,14 +102,17 @@ type onSeat struct {
 	inflight *InflightRegistry
 }
 
-func (s *seat) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (s *seat) InterceptActivity(_ context.Context,
+	next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
 	on := &onSeat{inflight: s.inflight}
 	on.Next = next
 	return on
 }
 
 func (s *onSeat) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	return s.inflight.Rouse(ctx, in.Args[0], func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
+	return s.inflight.Rouse(ctx, in.Args[0],
+		func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }
 
 func TestANoticeThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testing.T) {
@@ -185,7 +189,8 @@ func TestASettingThatCannotBeReadIsNotTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	agent.Zone = "Middle/Earth"
 	require.NoError(t, r.store.PutAgent(context.Background(), agent))
-	_, err = r.dreamRun().Plan(context.Background(), PlanRequest{Agent: "a", Now: tonight, Quiet: []string{"22:00-23:00"}})
+	_, err = r.dreamRun().Plan(context.Background(),
+		PlanRequest{Agent: "a", Now: tonight, Quiet: []string{"22:00-23:00"}})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.True(t, app.NonRetryable())
@@ -214,7 +219,8 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.begin(o)
-	text := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) + "slowly."
+	text := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) +
+		"slowly."
 	c := call{
 		spec:    o,
 		phase:   dream.Onset,

@@ -40,8 +40,8 @@ func flagsOf(c *policy.Cage, texts ...string) []dream.Flag {
 	return flags
 }
 
-// tag marks a fragment that the observer has judged with what the policy says of it. It stays where a person can see it and is
-// never developed. One that was discarded is developed by nobody: it is not looked at.
+// tag marks a fragment that the observer has judged with what the policy says of it. It stays where a person can see it
+// and is never developed. One that was discarded is developed by nobody: it is not looked at.
 func (p Ports) tag(ctx context.Context, s Stretch, f *dream.Fragment, w *memory.Write) error {
 	if f.Status == dream.FragmentDiscarded {
 		return nil
@@ -76,8 +76,8 @@ func (p Ports) flag(s Stretch, f *dream.Fragment, flags []dream.Flag, w *memory.
 	}
 }
 
-// mayDevelop says whether a fragment may be developed: nobody has barred it, and the policy of this dream does not either. That
-// is asked anew, because a fragment may come from a dream that had another.
+// mayDevelop says whether a fragment may be developed: nobody has barred it, and the policy of this dream does not
+// either. That is asked anew, because a fragment may come from a dream that had another.
 func mayDevelop(o Spec, f *dream.Fragment) (bool, error) {
 	if _, barred := f.Barred(); barred || unheld(o, f) {
 		return false, nil
@@ -119,9 +119,9 @@ func (p Ports) maySurface(ctx context.Context, s Stretch, text string) (bool, er
 	return len(c.Check(text)) == 0, err
 }
 
-// sift keeps what the policy bars out of what a step made: it is archived with its flags, so that a person can read it, and
-// neither kept nor staged nor surfaced. What rests on it goes with it: the prediction of a scenario, the promotion of a
-// fragment, the announcement. It answers what remains.
+// sift keeps what the policy bars out of what a step made: it is archived with its flags, so that a person can read it,
+// and neither kept nor staged nor surfaced. What rests on it goes with it: the prediction of a scenario, the promotion
+// of a fragment, the announcement. It answers what remains.
 func (p Ports) sift(s Stretch, o Spec, items []dream.Item, w *memory.Write) ([]dream.Item, error) {
 	c, err := cage(o)
 	if err != nil || c == nil {
@@ -150,10 +150,12 @@ func (p Ports) sift(s Stretch, o Spec, items []dream.Item, w *memory.Write) ([]d
 	if len(barred) == 0 {
 		return items, nil
 	}
-	w.Events = slices.DeleteFunc(w.Events, func(e event.Event) bool { return e.Type != event.OutputBarred{}.EventType() && tells(e, barred) })
+	w.Events = slices.DeleteFunc(w.Events,
+		func(e event.Event) bool { return e.Type != event.OutputBarred{}.EventType() && tells(e, barred) })
 	w.Change = slices.DeleteFunc(w.Change, func(item dream.Item) bool {
 		f, ok := item.(*dream.Fragment)
-		return ok && barred[f.Hypothesis] || barred[item.Header().NewerID] // what would have taken its place does not count
+		// what would have taken its place does not count
+		return ok && barred[f.Hypothesis] || barred[item.Header().NewerID]
 	})
 	return kept, nil
 }

@@ -36,12 +36,14 @@ func (r *rig) breaks(schema string) {
 
 func (r *rig) seeds(t *testing.T, s Stretch, all []*dream.Fragment) []string {
 	t.Helper()
-	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(), SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: idsOf(all)})
+	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(),
+		SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: idsOf(all)})
 	require.NoError(t, err)
 	return survey.Seeds
 }
 
-// A lucid capture that fails after the observer was asked about the rules in words has paid for that answer: what it bars is barred.
+// A lucid capture that fails after the observer was asked about the rules in words has paid for that answer: what it
+// bars is barred.
 func TestWhatTheRulesInWordsBarStaysBarredWhenTheCaptureFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -76,10 +78,17 @@ func TestFragmentsThatNobodyCouldAskAboutAreUnclear(t *testing.T) {
 		rules.Unclear = way
 		_, s, all := r.caged(rules, plain)
 		r.breaks("breaches")
-		_, err := (&Onset{Ports: r.ports}).Hold(context.Background(), CaptureRequest{StepRequest: step(s, .5), Fragments: idsOf(all)})
+		_, err := (&Onset{Ports: r.ports}).Hold(context.Background(),
+			CaptureRequest{StepRequest: step(s, .5), Fragments: idsOf(all)})
 		require.NoError(t, err)
 		f := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))[0]
-		require.Equal(t, []dream.Flag{{By: "policy/unclear", Reason: "not judged by the rules in words: nobody answered", Bars: way == policy.Bar}}, f.Flags)
+		require.Equal(t,
+			[]dream.Flag{
+				{
+					By: "policy/unclear", Reason: "not judged by the rules in words: nobody answered",
+					Bars: way == policy.Bar,
+				},
+			}, f.Flags)
 		require.Equal(t, way == policy.Flag, len(r.seeds(t, s, all)) == 1)
 	}
 }
@@ -92,7 +101,8 @@ func TestUnderAStrictPolicyNothingIsDevelopedThatNobodyWasAskedAbout(t *testing.
 	rules.Unclear = policy.Bar
 	o, s, all := r.caged(rules, plain)
 	require.Empty(t, r.seeds(t, s, all))
-	_, behind, err := r.ports.material(context.Background(), ConsolidateRequest{StepRequest: step(s, .4), Items: idsOf(all)}, 3)
+	_, behind, err := r.ports.material(context.Background(),
+		ConsolidateRequest{StepRequest: step(s, .4), Items: idsOf(all)}, 3)
 	require.NoError(t, err)
 	require.Empty(t, behind)
 

@@ -19,7 +19,10 @@ import (
 func forbidding() *policy.Rules {
 	return &policy.Rules{
 		Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}}, Guards: policy.Guards(),
-		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person."}, {Name: "calm", Text: "Nothing rash."}},
+		Sentences: []policy.Sentence{
+			{Name: "kind", Text: "Nothing that would shame a person."},
+			{Name: "calm", Text: "Nothing rash."},
+		},
 	}
 }
 
@@ -33,8 +36,10 @@ func (r *rig) caged(rules *policy.Rules, texts ...string) (Spec, Stretch, []*dre
 	var all []judgedThought
 	for i, text := range texts {
 		all = append(all, judgedThought{f: &dream.Fragment{
-			Head: head(o, dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil), Content: text, Cycle: 1, Stage: dream.Peak,
-			Status: dream.FragmentRaw, Confidence: .15, Verdict: dream.Verdict{Judge: "p/w", Composite: .9 - float64(i)/100},
+			Head: head(o, dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil), Content: text, Cycle: 1,
+			Stage:  dream.Peak,
+			Status: dream.FragmentRaw, Confidence: .15,
+			Verdict: dream.Verdict{Judge: "p/w", Composite: .9 - float64(i)/100},
 		}})
 	}
 	onset := &Onset{Ports: r.ports}
@@ -67,12 +72,14 @@ func TestAFragmentThatBreaksThePolicyIsTaggedAndNobodyHearsItsWords(t *testing.T
 	r := newRig(t)
 	_, _, all := r.caged(forbidding(), rash, plain)
 	f := byText(all)
-	require.Equal(t, []dream.Flag{{By: "policy/leverage", Reason: `10x is above 3x: "10x leverage"`, Bars: true}}, f[rash].Flags)
+	require.Equal(t, []dream.Flag{{By: "policy/leverage", Reason: `10x is above 3x: "10x leverage"`, Bars: true}},
+		f[rash].Flags)
 	require.Equal(t, dream.FragmentRaw, f[rash].Status)
 	require.Empty(t, f[plain].Flags)
 	events := r.events("FragmentFlagged")
 	require.Len(t, events, 1)
-	require.JSONEq(t, fmt.Sprintf(`{"fragment_id":%q,"by":"policy/leverage","bars":true}`, f[rash].ID), string(events[0].Data))
+	require.JSONEq(t, fmt.Sprintf(`{"fragment_id":%q,"by":"policy/leverage","bars":true}`, f[rash].ID),
+		string(events[0].Data))
 }
 
 func TestAnOrderWithoutAPolicyBarsNothing(t *testing.T) {
@@ -103,7 +110,8 @@ func captureAll(t *testing.T, r *rig, s Stretch, all []*dream.Fragment) StepResu
 
 const ratedBoth = `{"ratings":[{"ref":"f1","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."},{"ref":"f2","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."}]}`
 
-// One call asks about every fragment that is not barred already; what the observer says breaks a rule is barred with its reason.
+// One call asks about every fragment that is not barred already; what the observer says breaks a rule is barred with
+// its reason.
 func TestTheObserverJudgesByTheRulesInWords(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -112,7 +120,8 @@ func TestTheObserverJudgesByTheRulesInWords(t *testing.T) {
 	r.model.say["ratings"] = ratedBoth
 	for range 2 { // a deed may be done twice
 		result := captureAll(t, r, s, all)
-		require.Equal(t, []bool{false, true, false}, []bool{result.Made[0].Chosen, result.Made[1].Chosen, result.Made[2].Chosen})
+		require.Equal(t, []bool{false, true, false},
+			[]bool{result.Made[0].Chosen, result.Made[1].Chosen, result.Made[2].Chosen})
 		require.True(t, result.Made[2].Kept, "it is tagged, not dropped")
 	}
 	f := byText(memory.As[*dream.Fragment](r.find(s, dream.KindFragment)))
@@ -155,9 +164,12 @@ func TestWhatTheObserverCannotJudgeIsFlagged(t *testing.T) {
 		blind     bool
 		poor      bool
 	}{
-		"nonsense":               {says: "the keeper smiled", why: "the answer could not be read"},
-		"left out":               {says: `{"breaches":[]}`, why: "the answer left it out"},
-		"a rule that is none":    {says: `{"breaches":[{"ref":"f1","breaks":["s9"],"reason":"x"}]}`, why: "the answer names a rule that there is not"},
+		"nonsense": {says: "the keeper smiled", why: "the answer could not be read"},
+		"left out": {says: `{"breaches":[]}`, why: "the answer left it out"},
+		"a rule that is none": {
+			says: `{"breaches":[{"ref":"f1","breaks":["s9"],"reason":"x"}]}`,
+			why:  "the answer names a rule that there is not",
+		},
 		"no money":               {poor: true, why: "there was no money left to ask"},
 		"a model that is no use": {blind: true, why: "what p/w answers as a judge means nothing"},
 	} {
@@ -182,7 +194,13 @@ func TestWhatTheObserverCannotJudgeIsFlagged(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, result.Made, 1)
 				f := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))[0]
-				require.Equal(t, []dream.Flag{{By: "policy/unclear", Reason: "not judged by the rules in words: " + c.why, Bars: unclear == policy.Bar}}, f.Flags)
+				require.Equal(t,
+					[]dream.Flag{
+						{
+							By: "policy/unclear", Reason: "not judged by the rules in words: " + c.why,
+							Bars: unclear == policy.Bar,
+						},
+					}, f.Flags)
 				_, barred := f.Barred()
 				require.Equal(t, unclear == policy.Bar, barred)
 				require.Equal(t, unclear != policy.Bar, result.Made[0].Chosen, "only what is barred is not developed")
@@ -191,7 +209,8 @@ func TestWhatTheObserverCannotJudgeIsFlagged(t *testing.T) {
 	}
 }
 
-// What later phases write is held against the policy as well: it is archived with its flags, and neither kept nor staged nor surfaced.
+// What later phases write is held against the policy as well: it is archived with its flags, and neither kept nor
+// staged nor surfaced.
 func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -200,27 +219,35 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 	rem, ctx := &Imagination{Ports: r.ports}, context.Background()
 
 	branch := func(turn int, content, claim string) StepResult {
-		r.model.say["scenario"] = fmt.Sprintf(`{"premise":"Night.","content":%q,"claim":%q,"criterion":"It is seen.","days":3,"confidence":0.3,"trace":""}`, content, claim)
+		r.model.say["scenario"] = fmt.Sprintf(
+			`{"premise":"Night.","content":%q,"claim":%q,"criterion":"It is seen.","days":3,"confidence":0.3,"trace":""}`,
+			content, claim)
 		request := BranchRequest{StepRequest: step(s, 1), Fragment: all[0].ID}
 		request.Cycle, request.Turn = 1, turn
 		result, err := rem.Branch(ctx, request)
 		require.NoError(t, err)
 		return result
 	}
-	require.Empty(t, branch(1, "We go long ETH at 20x leverage and win.", "Leverage wins.").Made, "the search never hears of it")
+	require.Empty(t, branch(1, "We go long ETH at 20x leverage and win.", "Leverage wins.").Made,
+		"the search never hears of it")
 	kept := branch(2, "The boats come home.", "Hide the seed phrase in the song.")
 	require.Len(t, kept.Made, 1)
 
 	integration := &Integration{Ports: r.ports}
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Borrow and lever ETH sixfold.","first_step":"Ask.","confidence":0.5,"sources":["r1"]},{"claim":"Boats return at dusk.","first_step":"Turn off the alarm.","confidence":0.5,"sources":["r1"]},{"claim":"Boats return at dawn.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
-	staged, err := integration.Consolidate(ctx, ConsolidateRequest{StepRequest: step(s, .4), Items: []string{kept.Made[0].ID, all[0].ID}})
+	staged, err := integration.Consolidate(ctx,
+		ConsolidateRequest{StepRequest: step(s, .4), Items: []string{kept.Made[0].ID, all[0].ID}})
 	require.NoError(t, err)
 	require.Len(t, staged.Made, 1)
 	require.Len(t, r.events("HypothesisStaged"), 1, "what was not staged is not announced as staged")
 
-	long := strings.Repeat(" The harbour remembers every boat that left it and every lamp that called them home again in the fog.", 3)
-	r.model.say["insights"] = fmt.Sprintf(`{"insights":[{"insight":%q,"sources":["r1"]},{"insight":%q,"sources":["r1"]}]}`, "Route our coins through Tornado Cash."+long, "The boats come home."+long)
-	surfaced, err := (&Awakening{Ports: r.ports}).Surface(ctx, ConsolidateRequest{StepRequest: step(s, .6), Items: []string{kept.Made[0].ID, all[0].ID}})
+	long := strings.Repeat(
+		" The harbour remembers every boat that left it and every lamp that called them home again in the fog.", 3)
+	r.model.say["insights"] = fmt.Sprintf(
+		`{"insights":[{"insight":%q,"sources":["r1"]},{"insight":%q,"sources":["r1"]}]}`,
+		"Route our coins through Tornado Cash."+long, "The boats come home."+long)
+	surfaced, err := (&Awakening{Ports: r.ports}).Surface(ctx,
+		ConsolidateRequest{StepRequest: step(s, .6), Items: []string{kept.Made[0].ID, all[0].ID}})
 	require.NoError(t, err)
 	for _, m := range surfaced.Made {
 		entry, err := memory.One[*dream.Journal](ctx, r.store, "a", m.ID)
@@ -245,7 +272,8 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 		barred[item.Header().Kind] = append(barred[item.Header().Kind], item.Header().ID)
 	}
 	require.Len(t, barred[dream.KindScenario], 1)
-	require.Len(t, barred[dream.KindPrediction], 1, "that of the scenario that was kept; the other went with its scenario")
+	require.Len(t, barred[dream.KindPrediction], 1,
+		"that of the scenario that was kept; the other went with its scenario")
 	require.Len(t, barred[dream.KindHypothesis], 2)
 	events := r.events("OutputBarred")
 	require.GreaterOrEqual(t, len(events), 4)
@@ -254,24 +282,32 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 		require.NotContains(t, string(e.Data), "leverage and win")
 	}
 	f := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))[0]
-	require.NotContains(t, barred[dream.KindHypothesis], f.Hypothesis, "a claim that was not staged promotes no fragment")
+	require.NotContains(t, barred[dream.KindHypothesis], f.Hypothesis,
+		"a claim that was not staged promotes no fragment")
 }
 
-// A fragment of another dream is held against this one's policy too; what was barred by anybody is not shown to later phases.
+// A fragment of another dream is held against this one's policy too; what was barred by anybody is not shown to later
+// phases.
 func TestLaterPhasesRestOnNothingThatIsBarred(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(6)
 	o, s, all := r.caged(forbidding(), rash, plain)
-	strange := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "9.1", nil), Content: "Disable the stop-loss.", Status: dream.FragmentSelected}
+	strange := &dream.Fragment{
+		Head:    head(o, dream.Onset, dream.KindFragment, "9.1", nil),
+		Content: "Disable the stop-loss.", Status: dream.FragmentSelected,
+	}
 	strange.ID = "dream/a/0000/onset/1.1"
-	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{strange}})
+	_, err := r.store.Commit(context.Background(),
+		memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{strange}})
 	require.NoError(t, err)
 	ids := []string{all[0].ID, all[1].ID, strange.ID}
-	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(), SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: ids})
+	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(),
+		SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: ids})
 	require.NoError(t, err)
 	require.Equal(t, []string{byText(all)[plain].ID}, survey.Seeds)
-	view, behind, err := r.ports.material(context.Background(), ConsolidateRequest{StepRequest: step(s, .4), Items: ids}, 3)
+	view, behind, err := r.ports.material(context.Background(),
+		ConsolidateRequest{StepRequest: step(s, .4), Items: ids}, 3)
 	require.NoError(t, err)
 	require.Equal(t, []string{byText(all)[plain].ID}, behind)
 	require.Len(t, view.Lines, 1)

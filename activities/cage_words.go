@@ -31,8 +31,9 @@ const breachTokens = 40
 // CageTokens is the most that the answer about so many fragments may take.
 func CageTokens(k dream.Knobs, fragments int) int { return k.ObserverTokens + breachTokens*fragments }
 
-// uncaged takes the barred fragments out of a lucid capture: they stay as they were caught, with their flags, are rated by
-// nobody and foretell nothing. Before that the observer is asked about the rules in words, once for all fragments of the night.
+// uncaged takes the barred fragments out of a lucid capture: they stay as they were caught, with their flags, are rated
+// by nobody and foretell nothing. Before that the observer is asked about the rules in words, once for all fragments of
+// the night.
 func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, spec Spec, all []*dream.Fragment, w *memory.Write) (
 	free []*dream.Fragment, made []Made, done Done, err error,
 ) {
@@ -45,7 +46,9 @@ func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, spec Spec, all []
 }
 
 // hold gives fragments the flags of the rules in words, and tells the free ones from the barred, which are written.
-func (o *Onset) hold(r CaptureRequest, spec Spec, all []*dream.Fragment, flags map[string][]dream.Flag, w *memory.Write) (free []*dream.Fragment, made []Made) {
+func (o *Onset) hold(r CaptureRequest, spec Spec, all []*dream.Fragment, flags map[string][]dream.Flag,
+	w *memory.Write,
+) (free []*dream.Fragment, made []Made) {
 	for _, f := range all {
 		if spec.Policy != nil && !barredOtherwise(f, spec.Policy) {
 			f.HeldTo = spec.Policy.Words()
@@ -63,8 +66,9 @@ func (o *Onset) hold(r CaptureRequest, spec Spec, all []*dream.Fragment, flags m
 	return free, made
 }
 
-// Hold asks about the rules in words for fragments that no lucid capture has asked about: an alarm ended their onset, or the
-// capture failed. What it bought before is not bought again; when nobody answers, each is unclear. Nothing is rated.
+// Hold asks about the rules in words for fragments that no lucid capture has asked about: an alarm ended their onset,
+// or the capture failed. What it bought before is not bought again; when nobody answers, each is unclear. Nothing is
+// rated.
 func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -116,10 +120,12 @@ func inOrder(ids []string, made []Made) []Made {
 	return made
 }
 
-// breaking asks the observer which fragments break the rules in words, and answers the flags of each. A fragment that is barred
-// already is not shown. Where there is no judge, no money, or no sense in the answer, each is flagged as unclear: to be looked at,
-// or barred, as the policy says.
-func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Spec, all []*dream.Fragment) (map[string][]dream.Flag, Done, error) {
+// breaking asks the observer which fragments break the rules in words, and answers the flags of each. A fragment that
+// is barred already is not shown. Where there is no judge, no money, or no sense in the answer, each is flagged as
+// unclear: to be looked at, or barred, as the policy says.
+func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Spec,
+	all []*dream.Fragment,
+) (map[string][]dream.Flag, Done, error) {
 	flags := map[string][]dream.Flag{}
 	if order.Policy == nil || len(order.Policy.Sentences) == 0 {
 		return flags, Done{}, nil
@@ -151,7 +157,9 @@ func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Spec, all 
 	return flags, Done{}, nil
 }
 
-func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, spec Spec, shown []*dream.Fragment) (breaches, Done, error) {
+func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, spec Spec,
+	shown []*dream.Fragment,
+) (breaches, Done, error) {
 	var answer breaches
 	self, _, err := o.self(ctx, r.Stretch)
 	if err != nil {
@@ -172,8 +180,12 @@ func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, spec Spec, sh
 		temperature: spec.Knobs.ObserverTemperature,
 		behind:      idsOf(shown),
 		seed:        seedOf(spec, dream.Onset, 98, 0),
-		text:        prompt.Cage(prompt.Caging{Self: self, Fragments: prompt.Lines("f", textsOf(shown)...), Rules: prompt.Lines("s", rules...)}),
-		tokens:      CageTokens(spec.Knobs, len(shown)),
+		text: prompt.Cage(
+			prompt.Caging{
+				Self: self, Fragments: prompt.Lines("f", textsOf(shown)...),
+				Rules: prompt.Lines("s", rules...),
+			}),
+		tokens: CageTokens(spec.Knobs, len(shown)),
 	}
 	_, done, err := o.askFor(ctx, c, &answer)
 	return answer, done, err
@@ -215,11 +227,14 @@ func unclear(p *policy.Rules, all []*dream.Fragment, why string) map[string][]dr
 }
 
 func unclearFlag(p *policy.Rules, why string) dream.Flag {
-	return dream.Flag{By: byPolicy + policy.RuleUnclear, Reason: "not judged by the rules in words: " + why, Bars: p.Unclear == policy.Bar}
+	return dream.Flag{
+		By: byPolicy + policy.RuleUnclear, Reason: "not judged by the rules in words: " + why,
+		Bars: p.Unclear == policy.Bar,
+	}
 }
 
-// barredOtherwise says whether a fragment is barred by anything but the rules in words: what these have said before, in a deed that
-// is done again, must not change what is asked.
+// barredOtherwise says whether a fragment is barred by anything but the rules in words: what these have said before, in
+// a deed that is done again, must not change what is asked.
 func barredOtherwise(f *dream.Fragment, p *policy.Rules) bool {
 	return slices.ContainsFunc(f.Flags, func(flag dream.Flag) bool {
 		inWords := flag.By == byPolicy+policy.RuleUnclear ||

@@ -45,8 +45,9 @@ const (
 	discard = "discard"
 )
 
-// Capture rates every kept fragment promote, stage or discard (H7) and writes down what each predicts (E2). A model whose
-// ratings mean nothing is not asked, and one there is no money for cannot be: then the best third is promoted by the observer's composite, and nothing discarded.
+// Capture rates every kept fragment promote, stage or discard (H7) and writes down what each predicts (E2). A model
+// whose ratings mean nothing is not asked, and one there is no money for cannot be: then the best third is promoted by
+// the observer's composite, and nothing discarded.
 func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -79,12 +80,19 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		case discard:
 			f.Status, f.Reason = dream.FragmentDiscarded, dream.LucidDiscard+verdict.Reason
 			w.Events = append(w.Events, o.event(r.Stretch, "capture/"+strings.TrimPrefix(f.ID, r.Dream+"/"),
-				event.FragmentDiscarded{Fragment: f.ID, Reason: "discarded at lucid capture", Composite: f.Verdict.Composite}))
+				event.FragmentDiscarded{
+					Fragment: f.ID, Reason: "discarded at lucid capture",
+					Composite: f.Verdict.Composite,
+				}))
 		default:
 			f.Reason = verdict.Reason
 		}
 		w.Change = append(w.Change, f)
-		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded, Chosen: f.Status == dream.FragmentSelected})
+		made = append(made,
+			Made{
+				ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded,
+				Chosen: f.Status == dream.FragmentSelected,
+			})
 		predictions = append(predictions, fragmentPrediction(spec, f, verdict))
 	}
 	predictions, err = o.sift(r.Stretch, spec, predictions, &w)
@@ -96,7 +104,8 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 }
 
 func fragmentPrediction(o Spec, f *dream.Fragment, r rating) *dream.Prediction {
-	p := foretell(o, dream.Onset, strings.TrimPrefix(f.ID, o.Dream+"/onset/")+"/p", "", r.Criterion, r.Days, f.Confidence, f.Reason, f.Sources)
+	p := foretell(o, dream.Onset, strings.TrimPrefix(f.ID, o.Dream+"/onset/")+"/p", "", r.Criterion, r.Days,
+		f.Confidence, f.Reason, f.Sources)
 	p.Fragment = f.ID // its claim is the fragment's text: memory.ReadClaims
 	return p
 }
@@ -105,12 +114,16 @@ func fragmentPrediction(o Spec, f *dream.Fragment, r rating) *dream.Prediction {
 const untold = 14
 
 // foretell makes a complete prediction, confidence held in the range of its phase.
-func foretell(o Spec, phase dream.Phase, step, claim, criterion string, days int, confidence float64, trace string, episodes []string) *dream.Prediction {
+func foretell(o Spec, phase dream.Phase, step, claim, criterion string, days int, confidence float64, trace string,
+	episodes []string,
+) *dream.Prediction {
 	if days < 1 || days > 365 {
 		days = untold
 	}
 	if strings.TrimSpace(criterion) == "" {
-		criterion = fmt.Sprintf("Within %d days something happens that this describes; a person or a rule says so. Otherwise it was wrong.", days)
+		criterion = fmt.Sprintf(
+			"Within %d days something happens that this describes; a person or a rule says so. Otherwise it was wrong.",
+			days)
 	}
 	return &dream.Prediction{
 		Head:       head(o, phase, dream.KindPrediction, step, episodes),
@@ -127,7 +140,9 @@ func foretell(o Spec, phase dream.Phase, step, claim, criterion string, days int
 }
 
 // rate answers one rating per fragment, in order.
-func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec, fragments []*dream.Fragment) ([]rating, Done, error) {
+func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec,
+	fragments []*dream.Fragment,
+) ([]rating, Done, error) {
 	measured := rateByComposite(fragments)
 	spec, err := o.Catalog.Lookup(order.Models[dream.Observer])
 	if err != nil || !spec.Judges || order.Tier == dream.Core {
@@ -166,11 +181,13 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec, fragment
 		return measured, Done{}, nil // a phase leaves aside what an unreadable step made, and these ratings stand
 	}
 	if err != nil || done.End != EndDone {
-		return measured, done, err // out of money the composite decides: every fragment is rated and foretells something
+		// out of money the composite decides: every fragment is rated and foretells something
+		return measured, done, err
 	}
 	for i, line := range lines {
 		for _, said := range answer.Ratings {
-			if trimRef(said.Ref) == line.Ref && (said.Rating == promote || said.Rating == stage || said.Rating == discard) {
+			if trimRef(said.Ref) == line.Ref &&
+				(said.Rating == promote || said.Rating == stage || said.Rating == discard) {
 				said.by = spec.Name
 				measured[i] = said
 			}
@@ -195,7 +212,10 @@ func rateByComposite(fragments []*dream.Fragment) []rating {
 	best := (len(fragments) + 2) / 3
 	rated := make([]rating, len(fragments))
 	for rank, i := range order {
-		rated[i] = rating{by: byComposite, Rating: stage, Reason: fmt.Sprintf("rank %d of %d by composite", rank+1, len(fragments))}
+		rated[i] = rating{
+			by: byComposite, Rating: stage,
+			Reason: fmt.Sprintf("rank %d of %d by composite", rank+1, len(fragments)),
+		}
 		if rank < best {
 			rated[i].Rating = promote
 		}

@@ -94,10 +94,12 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 	return tallies, toApplicationError(c.write(ctx, r.Stretch, w))
 }
 
-// moves are the announcements of a cycle that went too deep: the way there stands before its Dali interrupt, the way back after it.
+// moves are the announcements of a cycle that went too deep: the way there stands before its Dali interrupt, the way
+// back after it.
 func (c *Chronicle) moves(s Stretch, m Mark) (there, back []event.Event) {
 	for i, d := range m.Moves {
-		e := c.event(s, fmt.Sprintf("%s/%s/move-%d", m.Phase, m.Name, i+1), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
+		e := c.event(s, fmt.Sprintf("%s/%s/move-%d", m.Phase, m.Name, i+1),
+			event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
 		if d.To == dream.TooDeep {
 			there = append(there, e)
 		} else {

@@ -12,14 +12,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime has a dream refused months ahead of the clock, and another end there.
+// TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime has a dream refused months ahead of the clock, and another end
+// there.
 func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	ahead := night.AddDate(0, 5, 0)
 	lie := func(id string) activities.BeginResult {
 		h.running[id] = true
-		lain, err := h.dreamRun.LieDown(h.ctx, activities.BeginRequest{Spec: h.spec(id), Workflow: id, Run: "run of " + id, Now: ahead})
+		lain, err := h.dreamRun.LieDown(h.ctx,
+			activities.BeginRequest{Spec: h.spec(id), Workflow: id, Run: "run of " + id, Now: ahead})
 		require.NoError(t, err)
 		return lain
 	}
@@ -28,7 +30,8 @@ func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
 	require.Equal(t, ahead, h.night("dream/echo/0002").Ended)
 	later := ahead.Add(time.Minute)
 	s := activities.Stretch{Agent: h.agent.ID, Dream: "dream/echo/0001", Run: "run of dream/echo/0001", Now: later}
-	_, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{Stretch: s, Ending: activities.Ending{Outcome: dream.Empty}})
+	_, err := h.dreamRun.Rise(h.ctx,
+		activities.FinishRequest{Stretch: s, Ending: activities.Ending{Outcome: dream.Empty}})
 	require.NoError(t, err)
 	require.Equal(t, later, h.night("dream/echo/0001").Ended)
 	events, err := h.store.Events(h.ctx, h.agent.ID, 0, 0)
@@ -39,7 +42,8 @@ func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
 	}
 	ended := event.DreamEnded{}.EventType()
 	require.Equal(t, map[string]time.Time{
-		"dream/echo/0001 " + event.DreamStarted{}.EventType(): ahead, "dream/echo/0001 " + ended: later, "dream/echo/0002 " + ended: ahead,
+		"dream/echo/0001 " + event.DreamStarted{}.EventType(): ahead, "dream/echo/0001 " + ended: later,
+		"dream/echo/0002 " + ended: ahead,
 	}, at)
 }
 
@@ -47,7 +51,8 @@ func TestHoursOpenWithTheJitterUnlessTheyCloseAgainByThen(t *testing.T) {
 	t.Parallel()
 	h := build(t) // it is 08:00 in Tokyo
 	plan := func(windows string, jitter time.Duration) time.Time {
-		planned, err := h.dreamRun.Plan(h.ctx, activities.PlanRequest{Agent: h.agent.ID, Now: night, Windows: []string{windows}, Jitter: jitter})
+		planned, err := h.dreamRun.Plan(h.ctx,
+			activities.PlanRequest{Agent: h.agent.ID, Now: night, Windows: []string{windows}, Jitter: jitter})
 		require.NoError(t, err)
 		require.Contains(t, planned.Reason, "quiet hours until Tue 22:00")
 		return planned.NotBefore
@@ -71,7 +76,8 @@ func TestAVisitThatItsAgentStateDidNotHearOfCountsAsActivity(t *testing.T) {
 	_, err := h.store.Arrive(h.ctx, visit)
 	require.NoError(t, err)
 	for now, idle := range map[time.Time]bool{night: false, night.Add(10 * time.Minute): true} {
-		planned, err := h.dreamRun.Plan(h.ctx, activities.PlanRequest{Agent: h.agent.ID, Now: now, IdleTimeout: 30 * time.Minute})
+		planned, err := h.dreamRun.Plan(h.ctx,
+			activities.PlanRequest{Agent: h.agent.ID, Now: now, IdleTimeout: 30 * time.Minute})
 		require.NoError(t, err)
 		require.True(t, planned.Active.Equal(seen))
 		require.Empty(t, planned.Reason)

@@ -10,19 +10,24 @@ import (
 
 // yields are what each phase counts as made. Return makes nothing: what comes back was kept before.
 var yields = map[dream.Phase][]dream.Kind{
-	dream.Onset: {dream.KindFragment}, dream.NREM: {dream.KindPrediction, dream.KindGist}, dream.REM: {dream.KindScenario},
+	dream.Onset: {dream.KindFragment}, dream.NREM: {dream.KindPrediction, dream.KindGist},
+	dream.REM:         {dream.KindScenario},
 	dream.Integration: {dream.KindHypothesis},
 }
 
-// counted gives phases that were broken off what the store holds of them: their workflow counts at the end of a cycle or of a
-// phase, and what was kept since would be missing from the record. more is about to be written.
+// counted gives phases that were broken off what the store holds of them: their workflow counts at the end of a cycle
+// or of a phase, and what was kept since would be missing from the record. more is about to be written.
 func (b *DreamRun) counted(ctx context.Context, s Stretch, tallies []dream.Tally, more []dream.Item) error {
 	for i, t := range tallies {
 		kinds := yields[t.Phase]
 		if t.State != stillRunning && t.State != brokenOff || len(kinds) == 0 {
 			continue
 		}
-		items, err := b.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: kinds, States: []dream.State{dream.Live, dream.Proposed}})
+		items, err := b.Memory.Find(ctx,
+			memory.Query{
+				Agent: s.Agent, Dream: s.Dream, Kinds: kinds,
+				States: []dream.State{dream.Live, dream.Proposed},
+			})
 		if err != nil {
 			return fmt.Errorf("count what %s of %s has kept: %w", t.Phase, s.Dream, err)
 		}

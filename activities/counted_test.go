@@ -14,7 +14,10 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 	t.Parallel()
 	for name, tallies := range map[string][]dream.Tally{
 		"told by its workflow": {{Phase: dream.Onset, State: "running", Cycles: 0}},
-		"of a later phase":     {{Phase: dream.Onset, State: "ran", Made: 3, Kept: 2}, {Phase: dream.REM, State: "running"}},
+		"of a later phase": {
+			{Phase: dream.Onset, State: "ran", Made: 3, Kept: 2},
+			{Phase: dream.REM, State: "running"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,14 +36,27 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 				}
 			}
 			_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: s.Dream, Add: []dream.Item{
-				&dream.Fragment{Head: head(dream.Onset, dream.KindFragment, "f1"), Content: "rope", Status: dream.FragmentRaw},
-				&dream.Fragment{Head: head(dream.Onset, dream.KindFragment, "f2"), Content: "tide", Status: dream.FragmentSelected},
-				&dream.Fragment{Head: head(dream.Onset, dream.KindFragment, "f3"), Content: "salt", Status: dream.FragmentDiscarded},
+				&dream.Fragment{
+					Head: head(dream.Onset, dream.KindFragment, "f1"), Content: "rope",
+					Status: dream.FragmentRaw,
+				},
+				&dream.Fragment{
+					Head: head(dream.Onset, dream.KindFragment, "f2"), Content: "tide",
+					Status: dream.FragmentSelected,
+				},
+				&dream.Fragment{
+					Head: head(dream.Onset, dream.KindFragment, "f3"), Content: "salt",
+					Status: dream.FragmentDiscarded,
+				},
 				&dream.Scenario{Head: head(dream.REM, dream.KindScenario, "s1"), Content: "a storm", Kept: true},
 				&dream.Scenario{Head: head(dream.REM, dream.KindScenario, "s2"), Content: "a calm"},
 			}})
 			require.NoError(t, err)
-			_, err = r.dreamRun().Rise(ctx, FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Canceled, Reason: "somebody cancelled it", Tallies: tallies}})
+			_, err = r.dreamRun().Rise(ctx,
+				FinishRequest{
+					Stretch: s,
+					Ending:  Ending{Outcome: dream.Canceled, Reason: "somebody cancelled it", Tallies: tallies},
+				})
 			require.NoError(t, err)
 			record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
 			require.NoError(t, err)

@@ -36,7 +36,8 @@ func TestWhatAnUnreadableAnswerSaidStaysOutOfTheHistory(t *testing.T) {
 func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []inference.Kind{
-		inference.BadRequest, inference.Unauthorized, inference.NoMoney, inference.RateLimited, inference.Unavailable, inference.Broken, inference.Malformed,
+		inference.BadRequest, inference.Unauthorized, inference.NoMoney, inference.RateLimited, inference.Unavailable,
+		inference.Broken, inference.Malformed,
 	} {
 		err := toApplicationError(&inference.Failure{Kind: kind, Status: 418, Message: "cannot serve " + secret})
 		require.NotContains(t, err.Error(), secret)
@@ -46,10 +47,16 @@ func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
 	nobody := &callFailed{"house/any", &inference.Failure{Kind: inference.Unavailable, Message: "dial tcp " + secret}}
 	require.ErrorContains(t, toApplicationError(nobody), "house/any: unavailable: nobody answers there")
 	require.NotContains(t, toApplicationError(nobody).Error(), secret)
-	strange := &inference.Failure{Kind: inference.BadRequest, Status: 404, Message: "The model " + secret + " does not exist"}
-	require.ErrorContains(t, toApplicationError(strange), "bad_request (HTTP 404): the provider does not know this model")
+	strange := &inference.Failure{
+		Kind: inference.BadRequest, Status: 404,
+		Message: "The model " + secret + " does not exist",
+	}
+	require.ErrorContains(t, toApplicationError(strange),
+		"bad_request (HTTP 404): the provider does not know this model")
 	require.NotContains(t, toApplicationError(strange).Error(), secret)
-	require.ErrorContains(t, toApplicationError(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}), "model x has no price")
+	require.ErrorContains(t,
+		toApplicationError(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}),
+		"model x has no price")
 }
 
 func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
@@ -59,8 +66,10 @@ func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
 	o := r.spec(1, tonight)
 	s := r.begin(o)
 	f := r.fragment(o, s)
-	r.model.say["ratings"] = `{"ratings":[{"ref":"f1","rating":"discard","reason":"` + secret + ` only repeats","criterion":"x","days":3,"first_step":"y"}]}`
-	result, err := (&Onset{r.ports}).Capture(context.Background(), CaptureRequest{StepRequest: step(s, .5), Fragments: []string{f.ID}})
+	r.model.say["ratings"] = `{"ratings":[{"ref":"f1","rating":"discard","reason":"` + secret +
+		` only repeats","criterion":"x","days":3,"first_step":"y"}]}`
+	result, err := (&Onset{r.ports}).Capture(context.Background(),
+		CaptureRequest{StepRequest: step(s, .5), Fragments: []string{f.ID}})
 	require.NoError(t, err)
 	require.Len(t, result.Made, 1)
 	require.False(t, result.Made[0].Kept, "what lucid capture discards is not kept")
@@ -76,7 +85,10 @@ func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
 
 func (r *rig) fragment(o Spec, s Stretch) *dream.Fragment {
 	r.t.Helper()
-	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "a gull counts the days", Status: dream.FragmentRaw}
+	f := &dream.Fragment{
+		Head:    head(o, dream.Onset, dream.KindFragment, "1.1", nil),
+		Content: "a gull counts the days", Status: dream.FragmentRaw,
+	}
 	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
 	return f
 }
@@ -90,7 +102,8 @@ func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"]}]}`
 	var result StepResult
-	for limit := budget.Micros(1000); len(r.model.requests) == 0; limit += 10 { // the least that pays for the call and nothing else
+	// the least that pays for the call and nothing else
+	for limit := budget.Micros(1000); len(r.model.requests) == 0; limit += 10 {
 		request := step(s, 1.2)
 		request.Limit = limit
 		result, err = (&Onset{r.ports}).Induce(context.Background(), request)
@@ -155,7 +168,8 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 		Content: "zebra FUTURE orchard",
 	}
 	require.NoError(t, r.ports.write(ctx, before, memory.Write{Add: []dream.Item{gist, later}, Vectors: []memory.Vector{
-		{Item: gist.ID, Space: space, V: vectorOf(gist.Content)}, {Item: "later", Space: space, V: vectorOf(later.Content)},
+		{Item: gist.ID, Space: space, V: vectorOf(gist.Content)},
+		{Item: "later", Space: space, V: vectorOf(later.Content)},
 	}}))
 	r.finish(before)
 	s := r.begin(r.spec(2, tonight.Add(time.Hour)))
@@ -197,15 +211,21 @@ func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
 			Taint: dream.FromHuman,
 		}, Content: text}
 	}
-	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("b", -2, "beta"), episode("c", -1, "gamma")}})
+	_, err := r.store.Commit(ctx,
+		memory.Write{
+			Agent: "a", Cause: "import",
+			Add: []dream.Item{episode("b", -2, "beta"), episode("c", -1, "gamma")},
+		})
 	require.NoError(t, err)
 	o := r.spec(1, tonight)
 	s := r.begin(o)
 	bare, err := r.store.Bare(ctx, "a", "", measurable, batch)
 	require.NoError(t, err)
-	_, _, err = r.ports.place(ctx, call{spec: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare) // and the process dies
+	// and the process dies
+	_, _, err = r.ports.place(ctx, call{spec: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare)
 	require.NoError(t, err)
-	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("z", -3, "alpha")}})
+	_, err = r.store.Commit(ctx,
+		memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("z", -3, "alpha")}})
 	require.NoError(t, err)
 	request := step(s, 0)
 	request.Turn = 1
@@ -347,7 +367,8 @@ func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
 	_, err = (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(aborted, .7)})
 	require.NoError(t, err)
 	for range 2 { // done twice it changes nothing
-		_, err = r.dreamRun().Rise(ctx, FinishRequest{Stretch: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
+		_, err = r.dreamRun().Rise(ctx,
+			FinishRequest{Stretch: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
 		require.NoError(t, err)
 		require.Equal(t, balance.Spent, taken(), "an aborted dream gives back all of it")
 	}
@@ -361,9 +382,18 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 		check   func(v dream.Verdict) bool
 		because string
 	}{
-		{strings.Repeat("the half story in the half story ", 6), func(v dream.Verdict) bool { return v.Coherence < .5 }, "a loop"},
-		{"on day 1 the harbour was quiet and number 7 gull sat there", func(v dream.Verdict) bool { return v.Novelty < .2 }, "a copy"},
-		{"a lamp counts the tide and keeps the change for winter", func(v dream.Verdict) bool { return v.Coherence == 1 }, "plain speech"},
+		{
+			strings.Repeat("the half story in the half story ", 6),
+			func(v dream.Verdict) bool { return v.Coherence < .5 }, "a loop",
+		},
+		{
+			"on day 1 the harbour was quiet and number 7 gull sat there",
+			func(v dream.Verdict) bool { return v.Novelty < .2 }, "a copy",
+		},
+		{
+			"a lamp counts the tide and keeps the change for winter",
+			func(v dream.Verdict) bool { return v.Coherence == 1 }, "plain speech",
+		},
 	} {
 		r := newRig(t)
 		r.live(10)
@@ -419,7 +449,8 @@ func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
 	for i, outcome := range outcomes {
 		o := r.spec(i+1, tonight.Add(time.Duration(i)*time.Hour))
 		s := r.begin(o)
-		_, err := r.dreamRun().Rise(ctx, FinishRequest{Stretch: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
+		_, err := r.dreamRun().Rise(ctx,
+			FinishRequest{Stretch: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
 		require.NoError(t, err)
 	}
 	events, err := r.store.Events(ctx, "a", 0, 100)

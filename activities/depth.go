@@ -29,9 +29,15 @@ type Fathomed struct {
 const learnedNights = 365
 
 // Fathom reads what is known of an agent at a time and applies the policy to it. Chance is what the dice add.
-func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Time, prior hypnagogia.Policy, chance float64, behaviour dream.Behaviour, cycles int) (Fathomed, error) {
+func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Time, prior hypnagogia.Policy,
+	chance float64, behaviour dream.Behaviour, cycles int,
+) (Fathomed, error) {
 	until := asOf.Add(1)
-	lived, err := store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.SoundedEpisodes, Until: until})
+	lived, err := store.Find(ctx,
+		memory.Query{
+			Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.SoundedEpisodes,
+			Until: until,
+		})
 	if err != nil {
 		return Fathomed{}, fmt.Errorf("sound the surprise of episodes: %w", err)
 	}
@@ -50,7 +56,8 @@ func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Tim
 		return Fathomed{}, err
 	}
 	f := Fathomed{
-		Sounding: hypnagogia.Sound(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.SoundedResiduals)), surprises),
+		Sounding: hypnagogia.Sound(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.SoundedResiduals)),
+			surprises),
 		Learning: hypnagogia.Learn(prior, hypnagogia.Scored(nights, judged(outcomes))),
 	}
 	f.Aim = f.Learning.Policy.Aim(f.Sounding, chance, behaviour, cycles)
@@ -59,11 +66,14 @@ func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Tim
 }
 
 // dreamt are the nights before that went to a chosen depth, oldest first. Without outcomes none of them can be scored.
-func dreamt(ctx context.Context, store memory.Store, agent string, until time.Time, outcomes int) ([]hypnagogia.Dreamt, error) {
+func dreamt(ctx context.Context, store memory.Store, agent string, until time.Time,
+	outcomes int,
+) ([]hypnagogia.Dreamt, error) {
 	if outcomes == 0 {
 		return nil, nil
 	}
-	items, err := store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: learnedNights, Until: until})
+	items, err := store.Find(ctx,
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: learnedNights, Until: until})
 	if err != nil {
 		return nil, fmt.Errorf("read how deep the nights before went: %w", err)
 	}

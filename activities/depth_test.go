@@ -120,7 +120,8 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 	for i := range n {
 		at := tonight.AddDate(0, 0, 2*(i-n))
 		surprise := .2 + .5*dice.Float64()
-		d := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: surprise}, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
+		d := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: surprise}, hypnagogia.Chance*(2*dice.Float64()-1),
+			"", 3)
 		w.Add = append(w.Add, &dream.Record{
 			Head: dream.Head{
 				ID:    fmt.Sprintf("dream/a/past-%04d", i),
@@ -130,7 +131,8 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 				State: dream.Live,
 				Taint: dream.FromDream,
 			},
-			AsOf: at, Outcome: dream.Completed, Depth: &d, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: d.Cycles}},
+			AsOf: at, Outcome: dream.Completed, Depth: &d,
+			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: d.Cycles}},
 		})
 		for k := range scoredPredictions {
 			away := time.Duration(k) * time.Minute
@@ -164,7 +166,8 @@ func TestAPolicyIsLearnedFromWhatCameOfNights(t *testing.T) {
 			s := hypnagogia.Sounding{Surprise: .5}
 			require.Less(t, f.Learning.Policy.Depth(s, 0), hypnagogia.Prior(3).Depth(s, 0))
 		}
-		before, err := Fathom(context.Background(), r.store, "a", tonight.AddDate(0, 0, -60), hypnagogia.Prior(3), 0, "", 3)
+		before, err := Fathom(context.Background(), r.store, "a", tonight.AddDate(0, 0, -60), hypnagogia.Prior(3), 0,
+			"", 3)
 		require.NoError(t, err)
 		require.Less(t, before.Learning.Outcomes, c.nights, "nothing from after the night's now")
 	}
@@ -193,7 +196,11 @@ func (r *rig) follow() *feed {
 	f := &feed{}
 	for i := range 15 {
 		n := float64(100 + i)
-		f.readings = append(f.readings, dream.Reading{At: tonight.Add(-time.Duration(i) * time.Minute), Metric: fmt.Sprintf("berth-%02d", i), Number: &n})
+		f.readings = append(f.readings,
+			dream.Reading{
+				At: tonight.Add(-time.Duration(i) * time.Minute), Metric: fmt.Sprintf("berth-%02d", i),
+				Number: &n,
+			})
 	}
 	f.readings = append(f.readings,
 		dream.Reading{At: tonight.Add(time.Hour), Metric: "tomorrow", State: "open"},
@@ -315,7 +322,10 @@ func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
 			Temperature: 1.5,
 			TooDeep:     hypnagogia.LostIncoherent,
 		},
-		Moves: []Deeper{{From: dream.Peak, To: dream.TooDeep, Temperature: 1.5}, {From: dream.TooDeep, To: dream.Peak, Temperature: 1.286}},
+		Moves: []Deeper{
+			{From: dream.Peak, To: dream.TooDeep, Temperature: 1.5},
+			{From: dream.TooDeep, To: dream.Peak, Temperature: 1.286},
+		},
 	}}}
 	for range 2 {
 		_, err := (&Chronicle{r.ports}).Mark(ctx, mark)

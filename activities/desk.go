@@ -135,8 +135,11 @@ func (c call) charge(step string) purse.Charge {
 func (c call) request() inference.Request {
 	k := c.spec.Knobs
 	r := inference.Request{
-		Model:     c.spec.Models[c.role],
-		Messages:  []inference.Message{{Role: "system", Content: c.text.System}, {Role: "user", Content: c.text.User()}},
+		Model: c.spec.Models[c.role],
+		Messages: []inference.Message{
+			{Role: "system", Content: c.text.System},
+			{Role: "user", Content: c.text.User()},
+		},
 		Sampling:  inference.Sampling{Temperature: &c.temperature, Seed: &c.seed},
 		MaxTokens: c.tokens, Reasoning: k.ReasoningTokens, IdleToken: k.IdleToken,
 		LogProbs: c.logProbs,
@@ -220,7 +223,10 @@ func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (
 	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.spec.Agent) }
 	vectors, err := p.Guard.Embed(ctx, charge, c.spec.Models[dream.Embedder], texts)
 	if err == nil && len(vectors.V) != len(texts) {
-		err = &inference.Failure{Kind: inference.Malformed, Billed: true, Message: fmt.Sprintf("%d vectors for %d texts", len(vectors.V), len(texts))}
+		err = &inference.Failure{
+			Kind: inference.Malformed, Billed: true,
+			Message: fmt.Sprintf("%d vectors for %d texts", len(vectors.V), len(texts)),
+		}
 	}
 	if err == nil {
 		return vectors, Done{}, nil
@@ -256,7 +262,8 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 
 // write is what a deed adds to the store, fenced by its sitting.
 func (p Ports) write(ctx context.Context, s Stretch, w memory.Write) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing) // what was paid for is kept, though nobody waits
+	// what was paid for is kept, though nobody waits
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
 	defer cancel()
 	w, err := p.held(ctx, s, w)
 	if err != nil {
@@ -270,7 +277,8 @@ func (p Ports) write(ctx context.Context, s Stretch, w memory.Write) error {
 	return nil
 }
 
-// now is the later of the clock and the time that the workflow asked at, which runs ahead where a server skips idle time.
+// now is the later of the clock and the time that the workflow asked at, which runs ahead where a server skips idle
+// time.
 func (p Ports) now(s Stretch) time.Time {
 	if now := p.Now(); now.After(s.Now) {
 		return now

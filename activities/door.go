@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Wake asks an agent, or one dream, to wake up. Whoever raised the epoch names it; with the zero Wake, which a person may
-// send with any tool, the epoch is raised where it arrives.
+// Wake asks an agent, or one dream, to wake up. Whoever raised the epoch names it; with the zero Wake, which a person
+// may send with any tool, the epoch is raised where it arrives.
 type Wake struct {
 	Epoch   int64          `json:"epoch,omitempty"`
 	Cause   presence.Cause `json:"cause,omitempty"`   // operator when empty; alarm for a signal of that name
@@ -19,8 +19,10 @@ type Wake struct {
 	At      time.Time      `json:"at,omitzero"`       // when the visit was received
 	Raised  time.Time      `json:"raised,omitzero"`   // when its epoch was durable
 	Trigger string         `json:"trigger,omitempty"` // of an alarm: "feed/rule"
-	Hold    time.Duration  `json:"hold,omitempty"`    // how long an agent that nobody visits stays awake for it; 0: a minute
-	Told    string         `json:"told,omitempty"`    // the dream that whoever raised the epoch tells himself, beside the agent's life
+	// how long an agent that nobody visits stays awake for it; 0: a minute
+	Hold time.Duration `json:"hold,omitempty"`
+	// the dream that whoever raised the epoch tells himself, beside the agent's life
+	Told string `json:"told,omitempty"`
 }
 
 // alarmed begins the name of the client that an alarm comes as.
@@ -65,11 +67,12 @@ type RouseRequest struct {
 // RouseResult is the wake with the epoch that holds now.
 type RouseResult struct {
 	Wake
-	Joined bool `json:"joined,omitempty"` // a knock that raised no epoch, as an alarm or an operator held the sleeper awake
+	// a knock that raised no epoch, as an alarm or an operator held the sleeper awake
+	Joined bool `json:"joined,omitempty"`
 }
 
-// Rouse raises the epoch of an agent and rings the bell, for a wake that reached its workflow by another tool than ours. It
-// answers the wake with the epoch that holds now.
+// Rouse raises the epoch of an agent and rings the bell, for a wake that reached its workflow by another tool than
+// ours. It answers the wake with the epoch that holds now.
 func (b *DreamRun) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
 	now := b.now(Stretch{Now: r.Now})
 	visit := r.Wake.visit(r.Agent, now)
@@ -79,11 +82,13 @@ func (b *DreamRun) Rouse(ctx context.Context, r RouseRequest) (RouseResult, erro
 		return RouseResult{Wake: r.Wake}, toApplicationError(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
 	}
 	w := r.Wake
-	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Stretch{Now: r.Now})
+	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At,
+		b.now(Stretch{Now: r.Now})
 	if arrival.Raised && !arrival.Notified {
 		b.notify(ctx, r.Agent, w)
 	}
-	joined := visit.Cause == presence.Connect && !arrival.Raised && arrival.Cause != presence.Connect && arrival.Dream == ""
+	joined := visit.Cause == presence.Connect && !arrival.Raised && arrival.Cause != presence.Connect &&
+		arrival.Dream == ""
 	return RouseResult{Wake: w, Joined: joined}, nil
 }
 
@@ -117,7 +122,8 @@ type GreetResult struct {
 	Epoch  int64 `json:"epoch,omitempty"` // the agent's newest, when the one that was told is above it
 }
 
-// Greet announces that the agent is awake and notes that its life knows. Of a forged epoch it notes the newest that is true.
+// Greet announces that the agent is awake and notes that its life knows. Of a forged epoch it notes the newest that is
+// true.
 func (b *DreamRun) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
 	newest, err := b.Presence.Epoch(ctx, r.Agent)
 	if err != nil {
@@ -128,8 +134,11 @@ func (b *DreamRun) Greet(ctx context.Context, r GreetRequest) (GreetResult, erro
 		r.Epoch, result = newest, GreetResult{Forged: true, Epoch: newest}
 	}
 	if !r.Asleep {
-		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Stretch{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
-		if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}, Late: true}); err != nil { // somebody waits
+		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Stretch{Now: r.Now}),
+			event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
+		// somebody waits
+		if _, err := b.Memory.Commit(ctx,
+			memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}, Late: true}); err != nil {
 			return result, toApplicationError(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
 		}
 	}

@@ -37,7 +37,8 @@ func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
 	visit("ivo", presence.Connect, 20*time.Second)
 	visit("mara", presence.Connect, 30*time.Second)
 	found := look(40*time.Second, true)
-	require.Equal(t, Wake{Epoch: 1, Cause: presence.Connect, Client: "ivo", At: tonight.Add(20 * time.Second)}, found.Visit, "the last that came")
+	require.Equal(t, Wake{Epoch: 1, Cause: presence.Connect, Client: "ivo", At: tonight.Add(20 * time.Second)},
+		found.Visit, "the last that came")
 	require.Equal(t, tonight.Add(90*time.Second), found.Until)
 	require.Empty(t, look(2*time.Minute, true).Visit)
 	var asleep event.AgentAsleep
@@ -52,7 +53,8 @@ func TestOnlyAConnectThatRaisesNothingOverASleeperJoins(t *testing.T) {
 	r.ports.Now = func() time.Time { return tonight }
 	ctx := context.Background()
 	rouse := func(cause presence.Cause, client string) RouseResult {
-		roused, err := r.dreamRun().Rouse(ctx, RouseRequest{Agent: "a", Wake: Wake{Cause: cause, Client: client}, Now: tonight})
+		roused, err := r.dreamRun().Rouse(ctx,
+			RouseRequest{Agent: "a", Wake: Wake{Cause: cause, Client: client}, Now: tonight})
 		require.NoError(t, err)
 		require.Equal(t, int64(1), roused.Epoch)
 		return roused

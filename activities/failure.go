@@ -30,7 +30,8 @@ var (
 	ErrSettings = errors.New("this setting cannot be read")
 )
 
-// toApplicationError turns a deed's error into what Temporal should know: the type, whether to try again, and the provider's own delay.
+// toApplicationError turns a deed's error into what Temporal should know: the type, whether to try again, and the
+// provider's own delay.
 func toApplicationError(err error) error {
 	if err == nil {
 		return nil

@@ -22,8 +22,8 @@ type Fetcher interface {
 	Fetch(ctx context.Context, f dream.Feed) ([]dream.Reading, error)
 }
 
-// Alarms wakes an agent because of a trigger, "feed/rule", or calls it where one of its own triggers waits for the rule. Waking one
-// that is awake changes little, so it may be done again.
+// Alarms wakes an agent because of a trigger, "feed/rule", or calls it where one of its own triggers waits for the
+// rule. Waking one that is awake changes little, so it may be done again.
 type Alarms interface {
 	Callers
 	Alarm(ctx context.Context, agentID, trigger string) error
@@ -43,8 +43,8 @@ type PullRequest struct {
 	Rules []dream.Rule `json:"rules"`
 }
 
-// PullResult is what a feed said of the metrics that rules look at. What is the feed's own fault is a result and no error, so
-// that a feed which is broken for a week does not fill the log with it.
+// PullResult is what a feed said of the metrics that rules look at. What is the feed's own fault is a result and no
+// error, so that a feed which is broken for a week does not fill the log with it.
 type PullResult struct {
 	Readings []dream.Reading `json:"readings,omitempty"`
 	Rest     []dream.Reading `json:"rest,omitempty"`  // that no rule looks at, the first of them
@@ -81,8 +81,11 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	answer = alarm.Named(answer, r.Rules)
 	result := PullResult{Readings: alarm.Watched(answer, r.Rules), Rest: alarm.Unwatched(answer, r.Rules)}
 	if len(result.Readings) > alarm.MostReadings {
-		return PullResult{Fault: fmt.Sprintf("it says %d things that its rules look at; %d at most: let the path end nearer, or name metrics in the rules",
-			len(result.Readings), alarm.MostReadings)}, nil
+		return PullResult{
+			Fault: fmt.Sprintf(
+				"it says %d things that its rules look at; %d at most: let the path end nearer, or name metrics in the rules",
+				len(result.Readings), alarm.MostReadings),
+		}, nil
 	}
 	result.More = len(result.Rest) - mostRest
 	if result.More > 0 {
@@ -126,9 +129,9 @@ type SoundResult struct {
 // ringing is how many agents are woken at once.
 const ringing = 16
 
-// Sound wakes every agent that follows the feed, unless the rule is quiet, and writes into its log that the alarm was raised;
-// the predictions that watch the rule are resolved by it. One agent that cannot be woken keeps no other from waking; the deed
-// then fails, and done again it announces nothing twice.
+// Sound wakes every agent that follows the feed, unless the rule is quiet, and writes into its log that the alarm was
+// raised; the predictions that watch the rule are resolved by it. One agent that cannot be woken keeps no other from
+// waking; the deed then fails, and done again it announces nothing twice.
 func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
 	if f.Alarms == nil && !r.Quiet {
 		return SoundResult{}, errors.New("this worker raises no alarms; start one that does")
@@ -167,14 +170,18 @@ func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
 	all.Wait()
 	if len(faults) > 0 {
 		if r.Quiet {
-			return result, fmt.Errorf("rule %s/%s: %d agents were not told; the first: %s", r.Feed, r.Rule, len(faults), faults[0])
+			return result,
+				fmt.Errorf("rule %s/%s: %d agents were not told; the first: %s", r.Feed, r.Rule, len(faults), faults[0])
 		}
-		return result, fmt.Errorf("alarm %s/%s: %d agents were woken and %d were not; the first: %s", r.Feed, r.Rule, result.Agents, len(faults), faults[0])
+		return result,
+			fmt.Errorf("alarm %s/%s: %d agents were woken and %d were not; the first: %s", r.Feed, r.Rule,
+				result.Agents, len(faults), faults[0])
 	}
 	return result, nil
 }
 
-// reach wakes one agent unless the rule is quiet, and tells its predictions, which hear of it even if the agent cannot be woken.
+// reach wakes one agent unless the rule is quiet, and tells its predictions, which hear of it even if the agent cannot
+// be woken.
 func (f *Feed) reach(ctx context.Context, agent dream.Agent, r SoundRequest) (resolved int, err error) {
 	if !r.Quiet {
 		err = f.rouse(ctx, agent, r)

@@ -145,7 +145,8 @@ func TestAnAlarmWakesWhoeverFollowsTheFeedAndIsAnnouncedOnce(t *testing.T) {
 	}
 	request := activities.SoundRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: night}
 	_, err := probe(h, m).Sound(h.ctx, request)
-	require.ErrorContains(t, err, "alarm chain/price: 2 agents were woken and 1 were not; the first: wake echo3: no worker answered")
+	require.ErrorContains(t, err,
+		"alarm chain/price: 2 agents were woken and 1 were not; the first: wake echo3: no worker answered")
 	m.deaf = ""
 	result, err := probe(h, m).Sound(h.ctx, request)
 	require.NoError(t, err)
@@ -188,7 +189,11 @@ func TestAQuietRuleWakesNobodyAndResolvesWhatWatchesIt(t *testing.T) {
 			Watch:      &dream.Watch{Feed: "chain", Rule: rule, Means: dream.PredictionRight},
 		}
 	}
-	_, err := h.store.Commit(h.ctx, memory.Write{Agent: "a1", Cause: "operator", Add: []dream.Item{foretold("p1", "price"), foretold("p2", "price"), foretold("p3", "gate")}})
+	_, err := h.store.Commit(h.ctx,
+		memory.Write{
+			Agent: "a1", Cause: "operator",
+			Add: []dream.Item{foretold("p1", "price"), foretold("p2", "price"), foretold("p3", "gate")},
+		})
 	require.NoError(t, err)
 	status := func(id string) string {
 		p, err := memory.One[*dream.Prediction](h.ctx, h.store, "a1", id)

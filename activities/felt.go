@@ -9,9 +9,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by how
-// much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether it moved.
-func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, record *dream.Record, last presence.Wake) (moved, found bool, err error) {
+// shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by
+// how much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether
+// it moved.
+func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, record *dream.Record,
+	last presence.Wake,
+) (moved, found bool, err error) {
 	if last.Epoch == r.Epoch+1 {
 		return last.Dream == r.Dream && last.Delta > 0, true, nil
 	}
@@ -23,9 +26,11 @@ func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, record *dream.Re
 	return affect.Cause == r.Dream && !affect.Same(began), false, nil
 }
 
-// felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in the
-// lucid capture after the last cycle, whose fragments the mood goes by, there is none.
-func (b *DreamRun) felt(ctx context.Context, r PauseRequest, o Spec, record *dream.Record, last presence.Wake) (int, error) {
+// felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in
+// the lucid capture after the last cycle, whose fragments the mood goes by, there is none.
+func (b *DreamRun) felt(ctx context.Context, r PauseRequest, o Spec, record *dream.Record,
+	last presence.Wake,
+) (int, error) {
 	if r.Phase != dream.Onset {
 		return max(record.Connected, r.Cycle+1), nil
 	}

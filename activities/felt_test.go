@@ -16,7 +16,8 @@ import (
 
 func (r *rig) affect(p float64) {
 	r.t.Helper()
-	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "talk", Affect: &dream.Affect{PAD: mood.PAD{Pleasure: p}, Cause: "talk"}})
+	_, err := r.store.Commit(context.Background(),
+		memory.Write{Agent: "a", Cause: "talk", Affect: &dream.Affect{PAD: mood.PAD{Pleasure: p}, Cause: "talk"}})
 	require.NoError(r.t, err)
 }
 
@@ -57,7 +58,10 @@ func (r *rig) keeps(o Spec, s Stretch, cycle int, pleasure float64) string {
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{lived}})
 	require.NoError(r.t, err)
-	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, 1), []string{lived.ID}), Content: "kept", Cycle: cycle, Status: dream.FragmentRaw}
+	f := &dream.Fragment{
+		Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, 1), []string{lived.ID}),
+		Content: "kept", Cycle: cycle, Status: dream.FragmentRaw,
+	}
 	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
 	return f.ID
 }

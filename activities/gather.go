@@ -17,8 +17,9 @@ import (
 // GatherRequest asks for the memories of an onset cycle.
 type GatherRequest struct {
 	Stretch
-	Cycle  int       `json:"cycle"`
-	Since  *mood.PAD `json:"since,omitempty"`  // affect of the last gathering; gathered anew only when it moved by > .15
+	Cycle int `json:"cycle"`
+	// affect of the last gathering; gathered anew only when it moved by > .15
+	Since  *mood.PAD `json:"since,omitempty"`
 	Deeper *Deeper   `json:"deeper,omitempty"` // announced on the way into the cycle
 }
 
@@ -33,7 +34,8 @@ type GatherResult struct {
 	Same     bool      `json:"same"` // affect has not moved: the last gathering stands
 
 	Behaviour dream.Behaviour `json:"behaviour,omitempty"` // how the agent does now, when its dream is bounded by it
-	Depth     *dream.Depth    `json:"depth,omitempty"`     // how deep the onset goes, told with the first gathering; nil: to the peak
+	// how deep the onset goes, told with the first gathering; nil: to the peak
+	Depth *dream.Depth `json:"depth,omitempty"`
 }
 
 // shown is a piece as the note keeps it: enough to find the text again.
@@ -70,7 +72,8 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 
 func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherResult, error) {
 	if d := r.Deeper; d != nil {
-		e := o.event(r.Stretch, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
+		e := o.event(r.Stretch, "onset/depth-"+string(d.To),
+			event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
 		if err := o.write(ctx, r.Stretch, memory.Write{Events: []event.Event{e}}); err != nil {
 			return GatherResult{}, toApplicationError(err)
 		}
@@ -116,7 +119,8 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 		return GatherResult{}, toApplicationError(err)
 	}
 	fitting := hypnagogia.Fit(ranked, o.window(spec)-outside(world))
-	shuffled := hypnagogia.Shuffle(fitting, spec.Knobs.Shuffle, hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
+	shuffled := hypnagogia.Shuffle(fitting, spec.Knobs.Shuffle,
+		hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
 	g := gathering{Result: GatherResult{
 		Cycle:    r.Cycle,
 		Bias:     feels.Bias(),
@@ -151,7 +155,8 @@ func readGathering(r GatherRequest, body []byte) (GatherResult, error) {
 	return g.Result, nil
 }
 
-// sameSpace refuses a dream whose embedder is not the one that the agent's vectors come from: nothing could be measured.
+// sameSpace refuses a dream whose embedder is not the one that the agent's vectors come from: nothing could be
+// measured.
 func (p Ports) sameSpace(ctx context.Context, order Spec) error {
 	space, err := p.Memory.Space(ctx, order.Agent)
 	if err != nil || space == "" {
@@ -162,7 +167,8 @@ func (p Ports) sameSpace(ctx context.Context, order Spec) error {
 		return err
 	}
 	if !spec.Makes(space) {
-		return fmt.Errorf("the vectors of %s are of %s and the embedder is %s; run oneiros memory embed --agent %s first: %w",
+		return fmt.Errorf(
+			"the vectors of %s are of %s and the embedder is %s; run oneiros memory embed --agent %s first: %w",
 			order.Handle, space, spec.Name, order.Handle, memory.ErrSpace)
 	}
 	return nil
@@ -188,8 +194,8 @@ func (o *Onset) window(order Spec) int {
 	return max(500, min(most, bytesPerToken*(spec.Context-out-besideMemories)))
 }
 
-// choose selects by S4: the newest, the salient, and those about to fade, each once, nothing from after the night's now.
-// They are kept at hand and must not be changed.
+// choose selects by S4: the newest, the salient, and those about to fade, each once, nothing from after the night's
+// now. They are kept at hand and must not be changed.
 func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 	var existing []dream.Item
 	p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.chosen })
@@ -258,7 +264,8 @@ func (o *Onset) bare(ctx context.Context, spec Spec, pieces []hypnagogia.Piece) 
 	if err != nil {
 		return 0, err
 	}
-	bare, err := o.Memory.Bare(ctx, spec.Agent, space, measurable, spec.Knobs.Recent+spec.Knobs.Salient+spec.Knobs.Decaying)
+	bare, err := o.Memory.Bare(ctx, spec.Agent, space, measurable,
+		spec.Knobs.Recent+spec.Knobs.Salient+spec.Knobs.Decaying)
 	return len(bare), err
 }
 

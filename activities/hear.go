@@ -8,7 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// judgedThought is a thought as the observer has it: placed, with what is near to it and what can be told of it without asking anybody.
+// judgedThought is a thought as the observer has it: placed, with what is near to it and what can be told of it without
+// asking anybody.
 type judgedThought struct {
 	f      *dream.Fragment
 	vector memory.Vector
@@ -16,7 +17,8 @@ type judgedThought struct {
 	ear    hypnagogia.Ear
 }
 
-// weigh is the verdict on a thought, measured or by what a judge said. Orders of before the observer had parts keep its old law.
+// weigh is the verdict on a thought, measured or by what a judge said. Orders of before the observer had parts keep its
+// old law.
 func (h judgedThought) weigh(spec Spec, answer *dream.Scores) dream.Verdict {
 	if spec.Observer != nil {
 		return hypnagogia.Weigh(h.f.Content, h.near, answer, h.ear)
@@ -45,7 +47,9 @@ const (
 )
 
 // hear places thoughts, and the parts of each beside it, in one call, and looks up what lies near them.
-func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dream.Fragment) ([]judgedThought, Done, error) {
+func (o *Onset) hear(ctx context.Context, r StepRequest, c call,
+	fragments []*dream.Fragment,
+) ([]judgedThought, Done, error) {
 	if len(fragments) == 0 {
 		return nil, Done{}, nil
 	}

@@ -45,7 +45,8 @@ const (
 	SilentRefuse = "refuse"
 )
 
-// The bounds of a hook's time. A wake waits for no hook: it cuts the question, which is asked again when the dream goes on.
+// The bounds of a hook's time. A wake waits for no hook: it cuts the question, which is asked again when the dream goes
+// on.
 const (
 	ShortestHook = 100 * time.Millisecond
 	LongestHook  = 8 * time.Second
@@ -75,16 +76,20 @@ func (r HookRule) Validate() error {
 		}
 	}
 	if r.Timeout < ShortestHook || r.Timeout > LongestHook {
-		faults = append(faults, fmt.Errorf("hook %s has a timeout of %s; it must lie between %s and %s", r.Name, r.Timeout, ShortestHook, LongestHook))
+		faults = append(faults,
+			fmt.Errorf("hook %s has a timeout of %s; it must lie between %s and %s", r.Name, r.Timeout, ShortestHook,
+				LongestHook))
 	}
 	if r.Silent != SilentAllow && r.Silent != SilentRefuse {
-		faults = append(faults, fmt.Errorf("hook %s says %q when silent; say %s or %s", r.Name, r.Silent, SilentAllow, SilentRefuse))
+		faults = append(faults,
+			fmt.Errorf("hook %s says %q when silent; say %s or %s", r.Name, r.Silent, SilentAllow, SilentRefuse))
 	}
 	return errors.Join(faults...)
 }
 
-// Hook is somebody who is asked at the borders of a dream. What it is shown is a copy: it can answer, and change nothing.
-// It must be safe for concurrent use and should heed its context, which ends with its timeout or when the agent is woken.
+// Hook is somebody who is asked at the borders of a dream. What it is shown is a copy: it can answer, and change
+// nothing. It must be safe for concurrent use and should heed its context, which ends with its timeout or when the
+// agent is woken.
 type Hook interface {
 	// Entry may veto the onset by giving a reason; "" lets it run.
 	Entry(ctx context.Context, e HookEntry) (veto string, err error)
@@ -109,31 +114,32 @@ type EntryRequest struct {
 	Gathered  GatherResult  `json:"gathered"`
 }
 
-// Enter asks every hook of the entry. Done.Scope names the one that vetoed and Done.Reason why; both empty, the onset runs.
-// The first answer is noted and holds, however often the deed is done.
+// Enter asks every hook of the entry. Done.Scope names the one that vetoed and Done.Reason why; both empty, the onset
+// runs. The first answer is noted and holds, however often the deed is done.
 func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error) {
 	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	answers, err := f.ask(ctx, r.Stretch, spec, AtEntry, "hooks/entry", func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
-		veto, err := h.Entry(ctx, HookEntry{
-			Agent:     spec.Handle,
-			Dream:     spec.Dream,
-			Tier:      spec.Tier,
-			AsOf:      spec.AsOf,
-			Budget:    spec.Budget,
-			Onset:     r.Onset,
-			Remaining: r.Remaining,
-			Behaviour: spec.Behaviour,
-			Depths:    depthTable(),
-			Cycles:    r.Cycles,
-			Affect:    r.Gathered.Affect,
-			Bias:      r.Gathered.Bias,
-			Memories:  r.Gathered.Shown,
+	answers, err := f.ask(ctx, r.Stretch, spec, AtEntry, "hooks/entry",
+		func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
+			veto, err := h.Entry(ctx, HookEntry{
+				Agent:     spec.Handle,
+				Dream:     spec.Dream,
+				Tier:      spec.Tier,
+				AsOf:      spec.AsOf,
+				Budget:    spec.Budget,
+				Onset:     r.Onset,
+				Remaining: r.Remaining,
+				Behaviour: spec.Behaviour,
+				Depths:    depthTable(),
+				Cycles:    r.Cycles,
+				Affect:    r.Gathered.Affect,
+				Bias:      r.Gathered.Bias,
+				Memories:  r.Gathered.Shown,
+			})
+			return answered{Veto: veto}, err
 		})
-		return answered{Veto: veto}, err
-	})
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
@@ -146,14 +152,19 @@ func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error
 			result.Scope, result.Reason = a.Hook, a.Veto
 		}
 	}
-	return result, toApplicationError(f.write(ctx, r.Stretch, memory.Write{Events: f.silences(r.Stretch, AtEntry, "entry", answers)}))
+	return result,
+		toApplicationError(
+			f.write(ctx, r.Stretch, memory.Write{Events: f.silences(r.Stretch, AtEntry, "entry", answers)}))
 }
 
 func depthTable() map[dream.Behaviour]dream.DepthBound {
 	table := map[dream.Behaviour]dream.DepthBound{}
 	for _, b := range dream.Behaviours {
 		row := hypnagogia.Bounds(b)
-		table[b] = dream.DepthBound{CyclesLeast: row.CyclesLeast, CyclesMost: row.CyclesMost, Wall: row.Onset, Allowed: row.Allowed}
+		table[b] = dream.DepthBound{
+			CyclesLeast: row.CyclesLeast, CyclesMost: row.CyclesMost, Wall: row.Onset,
+			Allowed: row.Allowed,
+		}
 	}
 	return table
 }
@@ -165,8 +176,8 @@ type ReviewRequest struct {
 	Fragments []string `json:"fragments"`
 }
 
-// Review shows the kept fragments of a cycle to every hook of the capture and holds those they are concerned about: they are
-// flagged, announced and never developed, and stay where a person can see them. Nothing is dropped.
+// Review shows the kept fragments of a cycle to every hook of the capture and holds those they are concerned about:
+// they are flagged, announced and never developed, and stay where a person can see them. Nothing is dropped.
 func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, error) {
 	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
@@ -178,10 +189,15 @@ func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, err
 	}
 	fragments := memory.As[*dream.Fragment](items)
 	border := fmt.Sprintf("hooks/capture-%d", r.Cycle)
-	answers, err := f.ask(ctx, r.Stretch, spec, AtCapture, border, func(ctx context.Context, h Hook, rule HookRule) (answered, error) {
-		concerns, err := h.Capture(ctx, HookCapture{Agent: spec.Handle, Dream: spec.Dream, Cycle: r.Cycle, Fragments: captured(fragments, rule.Text)})
-		return answered{Concerns: concerns, Fault: astray(concerns, r.Fragments)}, err
-	})
+	answers, err := f.ask(ctx, r.Stretch, spec, AtCapture, border,
+		func(ctx context.Context, h Hook, rule HookRule) (answered, error) {
+			concerns, err := h.Capture(ctx,
+				HookCapture{
+					Agent: spec.Handle, Dream: spec.Dream, Cycle: r.Cycle,
+					Fragments: captured(fragments, rule.Text),
+				})
+			return answered{Concerns: concerns, Fault: astray(concerns, r.Fragments)}, err
+		})
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
@@ -305,7 +321,8 @@ func rulesAt(rules []HookRule, at Border) []HookRule {
 
 // ask asks the hooks of a border once: what they said is noted, and a deed that is done again reads it.
 func (f *Frontier) ask(
-	ctx context.Context, s Stretch, o Spec, at Border, note string, how func(context.Context, Hook, HookRule) (answered, error),
+	ctx context.Context, s Stretch, o Spec, at Border, note string,
+	how func(context.Context, Hook, HookRule) (answered, error),
 ) ([]answered, error) {
 	body, err := f.Memory.Note(ctx, s.Agent, s.Dream, note)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -329,7 +346,9 @@ func (f *Frontier) ask(
 }
 
 // every asks hooks side by side, each within its own time, and answers in their order.
-func (f *Frontier) every(ctx context.Context, rules []HookRule, how func(context.Context, Hook, HookRule) (answered, error)) []answered {
+func (f *Frontier) every(ctx context.Context, rules []HookRule,
+	how func(context.Context, Hook, HookRule) (answered, error),
+) []answered {
 	answers := make([]answered, len(rules))
 	var asking sync.WaitGroup
 	for i, rule := range rules {
@@ -341,18 +360,21 @@ func (f *Frontier) every(ctx context.Context, rules []HookRule, how func(context
 	asking.Wait()
 	for _, a := range answers {
 		if a.Fault != "" && ctx.Err() == nil && activity.IsActivity(ctx) { // the event tells no words of others
-			activity.GetLogger(ctx).Warn("a hook gave no answer", "hook", a.Hook, "reason", a.Fault, "instead", a.Silent)
+			activity.GetLogger(ctx).Warn("a hook gave no answer", "hook", a.Hook, "reason", a.Fault, "instead",
+				a.Silent)
 		}
 	}
 	return answers
 }
 
-// noting is the time of a deed that is kept from its hooks, so that what they said, or that they were silent, can be written: a
-// deed whose own time ran out would be done again, and its hooks' defaults would never stand.
+// noting is the time of a deed that is kept from its hooks, so that what they said, or that they were silent, can be
+// written: a deed whose own time ran out would be done again, and its hooks' defaults would never stand.
 const noting = 500 * time.Millisecond
 
 // one asks a hook and goes on when its time is over, whether it heeds that or not.
-func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Context, Hook, HookRule) (answered, error)) answered {
+func (f *Frontier) one(ctx context.Context, rule HookRule,
+	how func(context.Context, Hook, HookRule) (answered, error),
+) answered {
 	hook, found := f.Hooks[rule.Name]
 	if !found {
 		return answered{Fault: "no hook of this name is fitted in the worker"}
@@ -389,7 +411,9 @@ func (f *Frontier) silences(s Stretch, at Border, activityName string, answers [
 	var events []event.Event
 	for _, a := range answers {
 		if a.Fault != "" {
-			events = append(events, f.event(s, activityName+"/"+a.Hook, event.HookSilent{Hook: a.Hook, Border: string(at), Default: a.Silent}))
+			events = append(events,
+				f.event(s, activityName+"/"+a.Hook,
+					event.HookSilent{Hook: a.Hook, Border: string(at), Default: a.Silent}))
 		}
 	}
 	return events

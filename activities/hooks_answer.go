@@ -52,7 +52,8 @@ func (a answered) worded() answered {
 	return a
 }
 
-// astray tells of concerns about fragments that the hook was not shown: nobody can hold those, so its default answers for them.
+// astray tells of concerns about fragments that the hook was not shown: nobody can hold those, so its default answers
+// for them.
 func astray(concerns []Concern, shown []string) string {
 	for _, c := range concerns {
 		if !slices.Contains(shown, c.Fragment) {

@@ -87,7 +87,8 @@ func (r *rig) silences() []event.HookSilent {
 func TestAHookOfTheEntryMayVetoAndIsShownWhatItMayNotChange(t *testing.T) {
 	t.Parallel()
 	w := &warden{veto: "the day has been long"}
-	r, f, s := guarded(t, Hooks{"night-watch": w, "other": &warden{}}, ruleOf("other", SilentAllow), ruleOf("night-watch", SilentAllow))
+	r, f, s := guarded(t, Hooks{"night-watch": w, "other": &warden{}}, ruleOf("other", SilentAllow),
+		ruleOf("night-watch", SilentAllow))
 	for range 2 { // done again it asks nobody again
 		result, err := f.Enter(context.Background(), EntryRequest{
 			Stretch:   s,
@@ -115,10 +116,14 @@ func TestASilentHookIsAnsweredForByItsDefaultAndAnnounced(t *testing.T) {
 		silent string
 		vetoes bool
 	}{
-		"hangs, allows":    {Hooks{"h": &warden{hangs: true}}, SilentAllow, false},
-		"hangs, refuses":   {Hooks{"h": &warden{hangs: true}}, SilentRefuse, true},
-		"panics, refuses":  {Hooks{"h": &warden{panics: true}}, SilentRefuse, true},
-		"fails, allows":    {Hooks{"h": &warden{err: errors.New("no")}, "unasked": &warden{veto: "x"}}, SilentAllow, false},
+		"hangs, allows":   {Hooks{"h": &warden{hangs: true}}, SilentAllow, false},
+		"hangs, refuses":  {Hooks{"h": &warden{hangs: true}}, SilentRefuse, true},
+		"panics, refuses": {Hooks{"h": &warden{panics: true}}, SilentRefuse, true},
+		"fails, allows": {
+			Hooks{"h": &warden{err: errors.New("no")}, "unasked": &warden{veto: "x"}},
+			SilentAllow,
+			false,
+		},
 		"unknown, refuses": {Hooks{}, SilentRefuse, true},
 		"answers":          {Hooks{"h": &warden{}}, SilentRefuse, false},
 	} {
@@ -163,7 +168,10 @@ func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
 	rule.Text = true
 	r, f, s := guarded(t, Hooks{"reader": reader, "blind": blind}, rule, ruleOf("blind", SilentAllow))
 	caught := r.caught(s, "a lantern is a slow clock", "burn the ledger")
-	reader.concerns = []Concern{{Fragment: caught[1], Reason: "it speaks of fire"}, {Fragment: "dream/b/0001/onset/1.1", Reason: "somebody else's"}}
+	reader.concerns = []Concern{
+		{Fragment: caught[1], Reason: "it speaks of fire"},
+		{Fragment: "dream/b/0001/onset/1.1", Reason: "somebody else's"},
+	}
 	for range 2 {
 		result, err := f.Review(context.Background(), ReviewRequest{Stretch: s, Cycle: 1, Fragments: caught})
 		require.NoError(t, err)
@@ -197,7 +205,8 @@ func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
 	require.Equal(t, 1, count)
 }
 
-// Nothing that a hook says may be lost in silence. A word about a fragment that it was not shown is one nobody can follow.
+// Nothing that a hook says may be lost in silence. A word about a fragment that it was not shown is one nobody can
+// follow.
 func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []string{SilentAllow, SilentRefuse} {
@@ -206,10 +215,14 @@ func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
 			w := &warden{}
 			r, f, s := guarded(t, Hooks{"h": w}, ruleOf("h", silent))
 			caught := r.caught(s, "a lantern is a slow clock", "burn the ledger")
-			w.concerns = []Concern{{Fragment: caught[1], Reason: "it speaks of fire"}, {Fragment: "onset/1.1", Reason: "so does this"}}
+			w.concerns = []Concern{
+				{Fragment: caught[1], Reason: "it speaks of fire"},
+				{Fragment: "onset/1.1", Reason: "so does this"},
+			}
 			result, err := f.Review(t.Context(), ReviewRequest{Stretch: s, Cycle: 1, Fragments: caught})
 			require.NoError(t, err)
-			require.Equal(t, silent == SilentAllow, result.Made[0].Kept, "its default answers for what nobody could follow")
+			require.Equal(t, silent == SilentAllow, result.Made[0].Kept,
+				"its default answers for what nobody could follow")
 			require.False(t, result.Made[1].Kept, "what could be followed holds")
 			require.Equal(t, []event.HookSilent{{Hook: "h", Border: "capture", Default: silent}}, r.silences())
 			held := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
@@ -247,11 +260,13 @@ func longReason(word string) string { return strings.Repeat(word, 1000) }
 func TestAnExitIsToldWhatTheDreamCameTo(t *testing.T) {
 	t.Parallel()
 	w := &warden{}
-	r, f, s := guarded(t, Hooks{"audit": w, "away": &warden{hangs: true}}, ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow))
+	r, f, s := guarded(t, Hooks{"audit": w, "away": &warden{hangs: true}}, ruleOf("audit", SilentAllow),
+		ruleOf("away", SilentAllow))
 	r.caught(s, "one", "two")
 	r.finish(s)
 	err := f.Leave(context.Background(), ExitRequest{
-		Stretch: s, Ending: Ending{Outcome: dream.Completed}, Cost: FinishResult{Spent: 1234}, Rules: []HookRule{ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow)},
+		Stretch: s, Ending: Ending{Outcome: dream.Completed}, Cost: FinishResult{Spent: 1234},
+		Rules:  []HookRule{ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow)},
 		Handle: "a", Budget: 5000,
 	})
 	require.NoError(t, err)
@@ -263,7 +278,8 @@ func TestAnExitIsToldWhatTheDreamCameTo(t *testing.T) {
 
 func TestAWokenDreamTakesNoSilenceForAnAnswer(t *testing.T) {
 	t.Parallel()
-	r, f, s := guarded(t, Hooks{"h": &warden{hangs: true}}, HookRule{Name: "h", At: Borders, Timeout: LongestHook, Silent: SilentRefuse})
+	r, f, s := guarded(t, Hooks{"h": &warden{hangs: true}},
+		HookRule{Name: "h", At: Borders, Timeout: LongestHook, Silent: SilentRefuse})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(&Woken{})
 	_, err := f.Enter(ctx, EntryRequest{Stretch: s})
@@ -279,7 +295,8 @@ func TestAHookRuleSaysWhatIsWrongWithIt(t *testing.T) {
 	require.ErrorContains(t, err, `the borders are [entry capture exit]`)
 	require.ErrorContains(t, err, `it must lie between 100ms and 8s`)
 	require.ErrorContains(t, err, `say allow or refuse`)
-	require.ErrorContains(t, HookRule{Name: "a", Timeout: time.Second, Silent: SilentAllow}.Validate(), "asked at no border")
+	require.ErrorContains(t, HookRule{Name: "a", Timeout: time.Second, Silent: SilentAllow}.Validate(),
+		"asked at no border")
 }
 
 // A call may be given less time than a hook: then the hook's silence is noted before the deed's own time is over.

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// Imagination does the deeds of REM. In the request of one, Cycle is the round of the search and Turn the scenario's place
-// in it, both from 1; without a round scenarios are imagined side by side, weighed once and kept then.
+// Imagination does the deeds of REM. In the request of one, Cycle is the round of the search and Turn the scenario's
+// place in it, both from 1; without a round scenarios are imagined side by side, weighed once and kept then.
 type Imagination struct{ Ports }
 
 // BranchRequest asks for one scenario.
@@ -76,17 +76,22 @@ func (m *Imagination) view(ctx context.Context, s Stretch) (prompt.Imagining, er
 
 // setOut draws the what-if of a branch: parts of two or three episodes put together, or one that went otherwise. Where
 // memory cannot give the one it gives the other; where it can give neither there is none.
-func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dream.Scenario, view *prompt.Imagining) error {
+func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dream.Scenario,
+	view *prompt.Imagining,
+) error {
 	episodes, err := m.pool(ctx, o, r.Stretch)
 	if err != nil {
 		return err
 	}
-	turned, reported := hypnagogia.Turn(episodes, o.Knobs.ReplayAlpha, hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "turn"))
+	turned, reported := hypnagogia.Turn(episodes, o.Knobs.ReplayAlpha,
+		hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "turn"))
 	drawn := hypnagogia.Recombine(episodes, 1, hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "recombine"))
-	otherwise := r.Cycle > 0 && reported && (hypnagogia.WhatIfOf(r.Turn) == hypnagogia.Counterfactual || len(drawn) == 0)
+	otherwise := r.Cycle > 0 && reported &&
+		(hypnagogia.WhatIfOf(r.Turn) == hypnagogia.Counterfactual || len(drawn) == 0)
 	switch {
 	case otherwise:
-		view.Context, view.Action, view.Outcome, view.Turned = turned.Context, turned.Action, turned.Outcome, turned.Part
+		view.Context, view.Action, view.Outcome, view.Turned = turned.Context, turned.Action, turned.Outcome,
+			turned.Part
 		s.Counterfactual, s.Sources = true, append(s.Sources, turned.Source)
 	case len(drawn) > 0:
 		one := drawn[0]
@@ -97,7 +102,9 @@ func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dr
 }
 
 // imagine buys one scenario and keeps it, with the prediction it makes.
-func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *dream.Scenario, text prompt.Text) (StepResult, error) {
+func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *dream.Scenario,
+	text prompt.Text,
+) (StepResult, error) {
 	c := call{
 		spec:        spec,
 		phase:       dream.REM,
@@ -125,9 +132,11 @@ func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *
 	s.Content, s.Premise, s.Round, s.Turn = answer.Content, answer.Premise, r.Cycle, r.Turn
 	items := []dream.Item{s}
 	if claim := strings.TrimSpace(answer.Claim); claim != "" {
-		p := foretell(spec, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days, answer.Confidence, answer.Trace, s.Sources)
+		p := foretell(spec, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days,
+			answer.Confidence, answer.Trace, s.Sources)
 		lived := map[string]bool{}
-		if err := m.roots(ctx, r.Stretch, s.Sources, 2, lived); err != nil { // a scenario has the sources of those it grew from
+		// a scenario has the sources of those it grew from
+		if err := m.roots(ctx, r.Stretch, s.Sources, 2, lived); err != nil {
 			return StepResult{}, toApplicationError(err)
 		}
 		p.Scenario, p.Episodes = s.ID, slices.Sorted(maps.Keys(lived))

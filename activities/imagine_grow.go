@@ -32,7 +32,8 @@ var errGrow = errors.New("wrong number of scenarios")
 
 func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operation, want int) (StepResult, error) {
 	if len(r.Scenarios) != want {
-		return StepResult{}, toApplicationError(fmt.Errorf("%s %d scenarios: %w: it takes %d", op, len(r.Scenarios), errGrow, want))
+		return StepResult{},
+			toApplicationError(fmt.Errorf("%s %d scenarios: %w: it takes %d", op, len(r.Scenarios), errGrow, want))
 	}
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {

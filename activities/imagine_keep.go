@@ -21,8 +21,8 @@ type KeepRequest struct {
 	Why       string   `json:"why,omitempty"` // the search went no further
 }
 
-// Keep ends a search: the best scenarios are kept, of every other it is written down why not, and the fragments that the
-// kept ones develop are marked. It costs nothing, and answers all of them, best first.
+// Keep ends a search: the best scenarios are kept, of every other it is written down why not, and the fragments that
+// the kept ones develop are marked. It costs nothing, and answers all of them, best first.
 func (m *Imagination) Keep(ctx context.Context, r KeepRequest) (StepResult, error) {
 	items, err := m.Memory.Get(ctx, r.Agent, r.Scenarios...)
 	if err != nil {
@@ -44,14 +44,15 @@ func (m *Imagination) settle(ctx context.Context, stretch Stretch, all []*dream.
 	developed := map[string]bool{}
 	for _, s := range ranked(all) {
 		w.Change = append(w.Change, s)
-		w.Events = append(w.Events, m.event(stretch, strings.TrimPrefix(s.ID, stretch.Dream+"/"), event.ScenarioImagined{
-			Scenario:  s.ID,
-			Score:     s.Score,
-			Kept:      s.Kept,
-			Synthetic: s.Synthetic,
-			Operation: s.Operation,
-			Parents:   s.Parents,
-		}))
+		w.Events = append(w.Events,
+			m.event(stretch, strings.TrimPrefix(s.ID, stretch.Dream+"/"), event.ScenarioImagined{
+				Scenario:  s.ID,
+				Score:     s.Score,
+				Kept:      s.Kept,
+				Synthetic: s.Synthetic,
+				Operation: s.Operation,
+				Parents:   s.Parents,
+			}))
 		made = append(made, Made{ID: s.ID, Score: s.Score, Kept: s.Kept})
 		if !s.Kept {
 			continue
@@ -89,7 +90,8 @@ func decide(all []*dream.Scenario, keep int) {
 			s.Reason = "it is worth nothing"
 		case hypnagogia.WhyLeft:
 			own, other := toldApart(s.Score, all[fate.By].Score)
-			s.Reason = fmt.Sprintf("left: it scored %s, and %s that it came from %s", own, numbered(all[fate.By]), other)
+			s.Reason = fmt.Sprintf("left: it scored %s, and %s that it came from %s", own, numbered(all[fate.By]),
+				other)
 		case hypnagogia.WhyGrown:
 			s.Reason = fmt.Sprintf("%s grew out of it and stands in its place", numbered(all[fate.By]))
 		case hypnagogia.WhyRank:

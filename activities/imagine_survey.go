@@ -91,10 +91,14 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string
 	}
 	prices := map[string]budget.Micros{}
 	for name, c := range map[string]call{
-		string(dream.Branch):       {role: dream.Imaginer, text: prompt.Imagine(view), tokens: o.Knobs.AnswerTokens},
-		string(dream.Refine):       {role: dream.Imaginer, text: prompt.Refine(refined), tokens: o.Knobs.AnswerTokens},
-		string(dream.Merge):        {role: dream.Imaginer, text: prompt.Merge(merged), tokens: o.Knobs.AnswerTokens},
-		hypnagogia.PriceOfWeighing: {role: dream.Observer, text: prompt.Weigh(prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Known: existing}), tokens: weighTokens(o.Knobs, most)},
+		string(dream.Branch): {role: dream.Imaginer, text: prompt.Imagine(view), tokens: o.Knobs.AnswerTokens},
+		string(dream.Refine): {role: dream.Imaginer, text: prompt.Refine(refined), tokens: o.Knobs.AnswerTokens},
+		string(dream.Merge):  {role: dream.Imaginer, text: prompt.Merge(merged), tokens: o.Knobs.AnswerTokens},
+		hypnagogia.PriceOfWeighing: {
+			role:   dream.Observer,
+			text:   prompt.Weigh(prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Known: existing}),
+			tokens: weighTokens(o.Knobs, most),
+		},
 	} {
 		c.spec = o
 		prices[name], err = m.worst(c)

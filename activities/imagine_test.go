@@ -27,14 +27,17 @@ func imagining(t *testing.T) (*rig, Spec, Stretch, *Imagination) {
 }
 
 func (r *rig) tells(content string) {
-	r.model.say["scenario"] = fmt.Sprintf(`{"premise":"suppose","content":%q,"claim":"the tide is late","criterion":"a clock","days":3,"confidence":0.9,"trace":"t"}`, content)
+	r.model.say["scenario"] = fmt.Sprintf(
+		`{"premise":"suppose","content":%q,"claim":"the tide is late","criterion":"a clock","days":3,"confidence":0.9,"trace":"t"}`,
+		content)
 }
 
 // weighs has the judge answer these parts for s1, s2, …; all three parts the same.
 func (r *rig) weighs(parts ...float64) {
 	var lines []string
 	for i, p := range parts {
-		lines = append(lines, fmt.Sprintf(`{"ref":"[s%d]","novelty":%v,"plausible":%v,"matters":%v,"reason":"because"}`, i+1, p, p, p))
+		lines = append(lines,
+			fmt.Sprintf(`{"ref":"[s%d]","novelty":%v,"plausible":%v,"matters":%v,"reason":"because"}`, i+1, p, p, p))
 	}
 	r.model.say["scores"] = `{"scores":[` + strings.Join(lines, ",") + `]}`
 }
@@ -113,11 +116,16 @@ func TestABarredFragmentIsNeverDeveloped(t *testing.T) {
 	r, o, s, m := imagining(t)
 	ctx := context.Background()
 	free, barred := r.fragment(o, s), &dream.Fragment{
-		Head: head(o, dream.Onset, dream.KindFragment, "1.2", nil), Content: "BARRED lever the whole purse", Status: dream.FragmentSelected,
-		Flags: []dream.Flag{{By: "policy/leverage", Reason: "no leverage", Bars: true}, {By: "hook/x", Reason: "look"}},
+		Head: head(o, dream.Onset, dream.KindFragment, "1.2", nil), Content: "BARRED lever the whole purse",
+		Status: dream.FragmentSelected,
+		Flags: []dream.Flag{
+			{By: "policy/leverage", Reason: "no leverage", Bars: true},
+			{By: "hook/x", Reason: "look"},
+		},
 	}
 	require.NoError(t, r.ports.write(ctx, s, memory.Write{Add: []dream.Item{barred}}))
-	survey, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: []string{barred.ID, free.ID, "gone"}})
+	survey, err := m.Survey(ctx,
+		SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: []string{barred.ID, free.ID, "gone"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{free.ID}, survey.Seeds)
 	r.tells("a scenario")
@@ -153,7 +161,10 @@ func TestAScenarioGrownFromOthersRestsOnWhatTheyRestOn(t *testing.T) {
 	refined, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 3), Scenarios: []string{a}})
 	require.NoError(t, err)
 	question := r.model.requests[len(r.model.requests)-1].Messages[1].Content
-	for _, shown := range []string{"the lamp floats away", "the tide is late", "whether it could be true", "no lamp floats"} {
+	for _, shown := range []string{
+		"the lamp floats away", "the tide is late", "whether it could be true",
+		"no lamp floats",
+	} {
 		require.Contains(t, question, shown)
 	}
 	one := r.scenario(refined.Made[0].ID)
@@ -193,7 +204,11 @@ func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) 
 	r.weighs(.6, .5) // the third is left out
 	result, err := m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 1})
 	require.NoError(t, err)
-	require.Equal(t, []Made{{ID: made[0], Score: r.scenario(made[0]).Score, Kept: true}, {ID: made[1], Score: r.scenario(made[1]).Score}}, result.Made)
+	require.Equal(t,
+		[]Made{
+			{ID: made[0], Score: r.scenario(made[0]).Score, Kept: true},
+			{ID: made[1], Score: r.scenario(made[1]).Score},
+		}, result.Made)
 	require.InDelta(t, .6, result.Made[0].Score, 1e-9)
 	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(made[1]).Reason)
 	require.Equal(t, "nobody weighed it: who weighed the others left it out", r.scenario(made[2]).Reason)
@@ -267,7 +282,8 @@ func TestWhatTheMoneyDoesNotReachToWeighKeepsThatReason(t *testing.T) {
 	require.NoError(t, err)
 	poor := round(s, 2, 0)
 	poor.Limit = 1
-	result, err := m.Weigh(ctx, WeighRequest{StepRequest: poor, Scenarios: []string{second.Made[0].ID}, Beside: made, Keep: 2})
+	result, err := m.Weigh(ctx,
+		WeighRequest{StepRequest: poor, Scenarios: []string{second.Made[0].ID}, Beside: made, Keep: 2})
 	require.NoError(t, err)
 	require.Equal(t, EndCap, result.End)
 	require.Empty(t, result.Made)
@@ -349,8 +365,10 @@ func TestAnOrderFromBeforeTheSearchIsDreamtAsItWas(t *testing.T) {
 	require.NoError(t, err)
 	one := r.scenario(first.Made[0].ID)
 	require.True(t, one.Counterfactual && one.Synthetic, "as the first release told it")
-	r.model.say["scores"] = `{"scores":[{"ref":"s1","score":0.3,"reason":"dull"},{"ref":"s2","score":0.8,"reason":"odd"}]}` // as it was answered then
-	result, err := m.Weigh(ctx, WeighRequest{StepRequest: step(s, .3), Scenarios: []string{first.Made[0].ID, second.Made[0].ID}, Keep: 1})
+	// as it was answered then
+	r.model.say["scores"] = `{"scores":[{"ref":"s1","score":0.3,"reason":"dull"},{"ref":"s2","score":0.8,"reason":"odd"}]}`
+	result, err := m.Weigh(ctx,
+		WeighRequest{StepRequest: step(s, .3), Scenarios: []string{first.Made[0].ID, second.Made[0].ID}, Keep: 1})
 	require.NoError(t, err)
 	require.Equal(t, second.Made[0].ID, result.Made[0].ID)
 	require.InDelta(t, .8, result.Made[0].Score, 1e-9)

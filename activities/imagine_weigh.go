@@ -13,9 +13,10 @@ import (
 // WeighRequest asks to score scenarios.
 type WeighRequest struct {
 	StepRequest
-	Scenarios []string `json:"scenarios"`        // to be scored, in the order they were made
-	Beside    []string `json:"beside,omitempty"` // every other one of the search, in the order made: they are scored already
-	Keep      int      `json:"keep"`
+	Scenarios []string `json:"scenarios"` // to be scored, in the order they were made
+	// every other one of the search, in the order made: they are scored already
+	Beside []string `json:"beside,omitempty"`
+	Keep   int      `json:"keep"`
 }
 
 type scores struct {
@@ -109,7 +110,9 @@ func inherits(s, from *dream.Scenario) bool {
 const shownKnown = 4
 
 // score fills in the scores: the model's, or, where its numbers mean nothing, what is measured.
-func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec, existing, fresh []*dream.Scenario) (Done, error) {
+func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec,
+	existing, fresh []*dream.Scenario,
+) (Done, error) {
 	c := call{
 		spec:        order,
 		phase:       dream.REM,
@@ -150,7 +153,8 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec, exi
 			}
 			if said.Novelty != nil && said.Plausible != nil && said.Matters != nil {
 				weighed(fresh[i], dream.Worth{
-					Novelty: clamp(*said.Novelty), Plausible: clamp(*said.Plausible), Matters: clamp(*said.Matters), Judge: spec.Name,
+					Novelty: clamp(*said.Novelty), Plausible: clamp(*said.Plausible), Matters: clamp(*said.Matters),
+					Judge: spec.Name,
 				}, said.Reason)
 			}
 		}
@@ -180,7 +184,11 @@ func measures(existing, fresh []*dream.Scenario) []prompt.Weighed {
 		if s.Worth != nil && !shown[s.ID] && len(out) < shownKnown {
 			shown[s.ID] = true
 			line := prompt.Line{Ref: fmt.Sprintf("w%d", len(out)+1), Text: s.Content}
-			out = append(out, prompt.Weighed{Line: line, Novelty: s.Worth.Novelty, Plausible: s.Worth.Plausible, Matters: s.Worth.Matters})
+			out = append(out,
+				prompt.Weighed{
+					Line: line, Novelty: s.Worth.Novelty, Plausible: s.Worth.Plausible,
+					Matters: s.Worth.Matters,
+				})
 		}
 	}
 	for _, before := range existing {
@@ -196,8 +204,8 @@ func measures(existing, fresh []*dream.Scenario) []prompt.Weighed {
 	return out
 }
 
-// measure scores scenarios with the embedder alone: new as what is far from all that is known, plausible as what reads like
-// speech, mattering as what lies near to what it came from.
+// measure scores scenarios with the embedder alone: new as what is far from all that is known, plausible as what reads
+// like speech, mattering as what lies near to what it came from.
 func (m *Imagination) measure(ctx context.Context, c call, fresh []*dream.Scenario) (Done, error) {
 	items := make([]dream.Item, len(fresh))
 	for i, s := range fresh {
@@ -213,7 +221,9 @@ func (m *Imagination) measure(ctx context.Context, c call, fresh []*dream.Scenar
 			return Done{}, err
 		}
 		v := hypnagogia.Judge(s.Content, near)
-		weighed(s, dream.Worth{Novelty: v.Novelty, Plausible: v.Coherence, Matters: v.Relevance, Judge: hypnagogia.Measured}, "")
+		weighed(s,
+			dream.Worth{Novelty: v.Novelty, Plausible: v.Coherence, Matters: v.Relevance, Judge: hypnagogia.Measured},
+			"")
 	}
 	return Done{}, nil
 }

@@ -53,7 +53,8 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	}
 	room := min(most, spec.Knobs.MaxStaged-staged+len(resting))
 	if room <= 0 {
-		reason := fmt.Sprintf("%d hypotheses are staged already, no more than %d may be, and none has waited %d days without any outcome",
+		reason := fmt.Sprintf(
+			"%d hypotheses are staged already, no more than %d may be, and none has waited %d days without any outcome",
 			staged, spec.Knobs.MaxStaged, int(prediction.StagedAtLeast.Hours()/24))
 		return StepResult{Done: Done{Unasked: true, Reason: reason}}, nil
 	}
@@ -87,8 +88,10 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 			continue
 		}
 		item := &dream.Hypothesis{
-			Head:  head(spec, dream.Integration, dream.KindHypothesis, fmt.Sprintf("%d", i+1), sourcesOf(h.Sources, view.Lines, behind)),
-			Claim: h.Claim, FirstStep: h.FirstStep, Confidence: prediction.Stage(h.Confidence), Status: dream.HypothesisStaged,
+			Head: head(spec, dream.Integration, dream.KindHypothesis, fmt.Sprintf("%d", i+1),
+				sourcesOf(h.Sources, view.Lines, behind)),
+			Claim: h.Claim, FirstStep: h.FirstStep, Confidence: prediction.Stage(h.Confidence),
+			Status: dream.HypothesisStaged,
 		}
 		items = append(items, item)
 		w.Events = append(w.Events, g.event(r.Stretch, fmt.Sprintf("integration/%d", i+1),
@@ -106,14 +109,15 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	return g.keep(ctx, r.Stretch, c, done, items, w)
 }
 
-// mayRest are the staged hypotheses that may give way tonight, the first to go first. A dream whose makings wait for a person
-// puts nothing aside.
+// mayRest are the staged hypotheses that may give way tonight, the first to go first. A dream whose makings wait for a
+// person puts nothing aside.
 func (g *Integration) mayRest(ctx context.Context, o Spec) ([]*dream.Hypothesis, error) {
 	if o.Review.Holds() {
 		return nil, nil
 	}
 	items, err := g.Memory.Find(ctx, memory.Query{
-		Agent: o.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, Until: o.AsOf,
+		Agent: o.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
+		Until: o.AsOf,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find which hypotheses may give way: %w", err)
@@ -126,15 +130,18 @@ func (g *Integration) rest(s Stretch, resting []*dream.Hypothesis, surplus int, 
 	for _, h := range resting[:max(0, min(surplus, len(resting)))] {
 		h.State, h.Status = dream.Archived, dream.HypothesisRested
 		w.Change = append(w.Change, h)
-		w.Events = append(w.Events, g.event(s, "integration/rested/"+h.ID, event.ItemArchived{Item: h.ID, Kind: h.Kind, Reason: event.Unfounded}))
+		w.Events = append(w.Events,
+			g.event(s, "integration/rested/"+h.ID,
+				event.ItemArchived{Item: h.ID, Kind: h.Kind, Reason: event.Unfounded}))
 	}
 }
 
-// stagedBefore counts the hypotheses that are staged, or wait to be, but for the dream's own: a deed that is done again has the
-// room that it had.
+// stagedBefore counts the hypotheses that are staged, or wait to be, but for the dream's own: a deed that is done again
+// has the room that it had.
 func (g *Integration) stagedBefore(ctx context.Context, s Stretch) (int, error) {
 	q := memory.Query{
-		Agent: s.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, States: []dream.State{dream.Live, dream.Proposed},
+		Agent: s.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
+		States: []dream.State{dream.Live, dream.Proposed},
 	}
 	all, err := g.Memory.Count(ctx, q)
 	if err != nil {
@@ -171,7 +178,8 @@ func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (pr
 	for i, item := range items {
 		texts[i], behind[i] = item.Text(), item.Header().ID
 	}
-	return prompt.Consolidating{Self: self, Lines: prompt.Lines("r", texts...), Playbook: existing, Most: room}, behind, nil
+	return prompt.Consolidating{Self: self, Lines: prompt.Lines("r", texts...), Playbook: existing, Most: room},
+		behind, nil
 }
 
 // promoted marks the fragments that hypotheses rest on, directly or through a scenario.

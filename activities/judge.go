@@ -15,7 +15,9 @@ import (
 )
 
 // judgeMeasured stores fragments with the verdict of the embedder alone, which costs no call to a judge.
-func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragments []*dream.Fragment) (StepResult, error) {
+func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call,
+	fragments []*dream.Fragment,
+) (StepResult, error) {
 	received, done, err := o.hear(ctx, r, c, fragments)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
@@ -90,7 +92,9 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 }
 
 // caught makes a fragment of what one turn of a cycle said.
-func (o *Onset) caught(ctx context.Context, spec Spec, r StepRequest, turn int, drift float64) (*dream.Fragment, *float64, error) {
+func (o *Onset) caught(ctx context.Context, spec Spec, r StepRequest, turn int,
+	drift float64,
+) (*dream.Fragment, *float64, error) {
 	answer, err := o.partial(ctx, spec, r.Cycle, turn, drift)
 	if err != nil {
 		return nil, nil, err
@@ -142,7 +146,9 @@ func (o *Onset) judged(ctx context.Context, r StepRequest, all []judgedThought) 
 }
 
 // verdict asks the judge about one thought. What it does not answer is measured.
-func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h judgedThought) (dream.Verdict, string, Done, error) {
+func (o *Onset) verdict(ctx context.Context, r StepRequest, c call,
+	h judgedThought,
+) (dream.Verdict, string, Done, error) {
 	spec, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
 	if err != nil || !spec.Judges {
 		return h.weigh(c.spec, nil), "", Done{}, err
@@ -188,9 +194,11 @@ func unanswered(done Done) string {
 	return "the judge left out a score"
 }
 
-// said puts a verdict together from what a judge answered; without an answer it is measured, and why is told. cost is what the
-// call cost for this thought.
-func (h judgedThought) said(spec Spec, judge string, scores *dream.Scores, reason, why, way string, together int, cost *budget.Micros) dream.Verdict {
+// said puts a verdict together from what a judge answered; without an answer it is measured, and why is told. cost is
+// what the call cost for this thought.
+func (h judgedThought) said(spec Spec, judge string, scores *dream.Scores, reason, why, way string, together int,
+	cost *budget.Micros,
+) dream.Verdict {
 	v := h.weigh(spec, scores)
 	if scores != nil {
 		v.Judge = judge
@@ -236,7 +244,8 @@ func (o *Onset) decide(spec Spec, f *dream.Fragment, v dream.Verdict) {
 func (o *Onset) verdictEvent(s Stretch, f *dream.Fragment) event.Event {
 	activityName := strings.TrimPrefix(f.ID, s.Dream+"/")
 	if f.Status == dream.FragmentDiscarded {
-		return o.event(s, activityName, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
+		return o.event(s, activityName,
+			event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
 	}
 	return o.event(s, activityName, event.FragmentCaptured{
 		Fragment:  f.ID,

@@ -21,9 +21,9 @@ type gists struct {
 	} `json:"gists"`
 }
 
-// LastLook lets knowledge that no person and no agent said give up its gist before it fades. The gist takes its place: the
-// entry is archived in the write that keeps the gist, under the gist's id. An entry that gave none, or only its own words,
-// stays. A gist that still carries numbers, dates or addresses is cut down until it does not.
+// LastLook lets knowledge that no person and no agent said give up its gist before it fades. The gist takes its place:
+// the entry is archived in the write that keeps the gist, under the gist's id. An entry that gave none, or only its own
+// words, stays. A gist that still carries numbers, dates or addresses is cut down until it does not.
 func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error) {
 	order, err := n.spec(ctx, r.Stretch)
 	if err != nil {
@@ -89,8 +89,8 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 // fadingNote freezes what is looked at tonight, out of the fadingPool live entries that are due soonest.
 const fadingNote, fadingPool = "fading", 10_000
 
-// fading are the entries nearest to their demurrage threshold that may fade and have no gist yet, at the rate of forgetting
-// that the volatility of the night's episodes sets. The choice is frozen in a note.
+// fading are the entries nearest to their demurrage threshold that may fade and have no gist yet, at the rate of
+// forgetting that the volatility of the night's episodes sets. The choice is frozen in a note.
 func (n *Replay) fading(ctx context.Context, o Spec, s Stretch, volatility float64) ([]*dream.Semantic, error) {
 	ids, err := n.frozen(ctx, s, fadingNote, func() ([]string, error) {
 		all, err := n.entries(ctx, o)
@@ -100,7 +100,8 @@ func (n *Replay) fading(ctx context.Context, o Spec, s Stretch, volatility float
 		var ids []string
 		for _, e := range all {
 			soon := o.AsOf.Add(o.Knobs.HalfLife / 4)
-			if len(ids) == o.Knobs.LastLookEntries || forgetting.Protected(e.Taint) || n.due(o, e, volatility).After(soon) {
+			if len(ids) == o.Knobs.LastLookEntries || forgetting.Protected(e.Taint) ||
+				n.due(o, e, volatility).After(soon) {
 				continue
 			}
 			if at, err := n.mentioned(ctx, o, e); err != nil {
@@ -189,7 +190,9 @@ func gistsBySource(answer gists, lines []prompt.Line, texts []string, requested 
 }
 
 // distil makes the gists of entries, and lets each take the place of its entry.
-func (n *Replay) distil(ctx context.Context, o Spec, s Stretch, entries []*dream.Semantic, texts []string) ([]dream.Item, memory.Write, error) {
+func (n *Replay) distil(ctx context.Context, o Spec, s Stretch, entries []*dream.Semantic,
+	texts []string,
+) ([]dream.Item, memory.Write, error) {
 	var items []dream.Item
 	w := memory.Write{}
 	names, err := n.namesOfPeople(ctx, o.Agent)
@@ -219,7 +222,8 @@ func (n *Replay) distil(ctx context.Context, o Spec, s Stretch, entries []*dream
 		w.Change = append(w.Change, e)
 		w.Events = append(w.Events,
 			n.event(s, fmt.Sprintf("nrem/gist-%d", i+1), event.GistExtracted{Gist: g.ID, Source: e.ID}),
-			n.event(s, "nrem/faded/"+e.ID, event.ItemArchived{Item: e.ID, Kind: dream.KindSemantic, Newer: g.ID, Reason: event.Faded}))
+			n.event(s, "nrem/faded/"+e.ID,
+				event.ItemArchived{Item: e.ID, Kind: dream.KindSemantic, Newer: g.ID, Reason: event.Faded}))
 	}
 	return items, w, nil
 }
@@ -246,12 +250,13 @@ func (n *Replay) namesOfPeople(ctx context.Context, agent string) (map[string]bo
 	return names, nil
 }
 
-// speaksOfOthers says whether what was given as the gist of an entry is rather about something that a person or an agent said: asked
-// by the words of the gist, recall finds that before the entry. A model that floods, contradicts or quotes wrongly gets no gist in;
-// where a person has said the same as the entry, the entry stays beside it.
+// speaksOfOthers says whether what was given as the gist of an entry is rather about something that a person or an
+// agent said: asked by the words of the gist, recall finds that before the entry. A model that floods, contradicts or
+// quotes wrongly gets no gist in; where a person has said the same as the entry, the entry stays beside it.
 func (n *Replay) speaksOfOthers(ctx context.Context, o Spec, e *dream.Semantic, gist string) (bool, error) {
 	a, err := recall.Find(ctx, n.Memory, recall.Question{
-		Agent: o.Agent, Text: gist, Limit: nearestOfGist, Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.NoneDreamt},
+		Agent: o.Agent, Text: gist, Limit: nearestOfGist,
+		Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.NoneDreamt},
 	})
 	if err != nil {
 		return false, fmt.Errorf("look what the gist of %s speaks of: %w", e.ID, err)

@@ -51,7 +51,8 @@ func (r *rig) looks(night int) StepResult {
 func (r *rig) archived() int {
 	r.t.Helper()
 	ctx := context.Background()
-	items, err := r.store.Find(ctx, memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, States: []dream.State{dream.Archived}})
+	items, err := r.store.Find(ctx,
+		memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, States: []dream.State{dream.Archived}})
 	require.NoError(r.t, err)
 	for _, e := range memory.As[*dream.Semantic](items) {
 		gist, err := memory.One[*dream.Gist](ctx, r.store, "a", e.NewerID)
@@ -110,7 +111,9 @@ func TestALastLookThatGivesNoGistArchivesNothing(t *testing.T) {
 			r.knows(3, dream.FromWeb)
 			r.model.say["gists"] = text
 			if text == "" {
-				r.gistsOf("the keeper of the lighthouse likes soup and also a", "The keeper of the lighthouse likes soup, and also b.", "the keeper of the lighthouse likes soup and also c")
+				r.gistsOf("the keeper of the lighthouse likes soup and also a",
+					"The keeper of the lighthouse likes soup, and also b.",
+					"the keeper of the lighthouse likes soup and also c")
 			}
 			require.Empty(t, r.looks(1).Made)
 			require.Zero(t, r.archived())

@@ -48,7 +48,8 @@ func (b *DreamRun) LieDown(ctx context.Context, r BeginRequest) (BeginResult, er
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == FailWoken { // between taking the slot and writing the beginning
 		reason := r.Spec.Handle + " was woken before the dream lay down"
-		return BeginResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Spec, r.seat(), dream.Canceled, reason)
+		return BeginResult{Refused: dream.Canceled, Reason: reason, Awake: true},
+			b.refuse(ctx, r.Spec, r.seat(), dream.Canceled, reason)
 	}
 	return result, err
 }
@@ -76,7 +77,8 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 		if r.Stretch > 1 {
 			return BeginResult{Refused: dream.Canceled, Reason: reason, Awake: true}, nil
 		}
-		return BeginResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
+		return BeginResult{Refused: dream.Canceled, Reason: reason, Awake: true},
+			b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
 	}
 	if errors.Is(err, memory.ErrTaken) {
 		reason := fmt.Sprintf("%s is already dreaming %s%s", o.Handle, held.Dream, b.where(held.Cluster))
@@ -108,7 +110,8 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 			return BeginResult{}, toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 		}
 		if faults != "" {
-			return BeginResult{Refused: dream.Aborted, Reason: faults}, b.refuse(ctx, o, r.seat(), dream.Aborted, faults)
+			return BeginResult{Refused: dream.Aborted, Reason: faults},
+				b.refuse(ctx, o, r.seat(), dream.Aborted, faults)
 		}
 	}
 	body, err := json.Marshal(o)
@@ -121,7 +124,8 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	if !o.Free {
 		err = b.Guard.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
 		if over, ok := purse.AsOverCap(err); ok {
-			return BeginResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
+			return BeginResult{Refused: dream.Exhausted, Reason: over.Error()},
+				b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
 		}
 		if err != nil {
 			return BeginResult{}, toApplicationError(err)
@@ -156,19 +160,22 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	return BeginResult{Remaining: left, Epoch: s.Epoch}, toApplicationError(err)
 }
 
-// lain says whether the sitting that is to begin is over already. A worker that stood still for so long that another did this in its
-// place would begin it once more, and nobody would dream it.
+// lain says whether the sitting that is to begin is over already. A worker that stood still for so long that another
+// did this in its place would begin it once more, and nobody would dream it.
 func lain(record *dream.Record, r BeginRequest) bool {
 	n := max(1, r.Stretch)
 	return record.Run == r.Run && (record.Stretches > n || record.Stretches == n && record.Outcome == dream.Interrupted)
 }
 
 func late(r BeginRequest) BeginResult {
-	return BeginResult{Refused: dream.Interrupted, Reason: fmt.Sprintf("sitting %d of %s is over already", max(1, r.Stretch), r.Spec.Dream)}
+	return BeginResult{
+		Refused: dream.Interrupted,
+		Reason:  fmt.Sprintf("sitting %d of %s is over already", max(1, r.Stretch), r.Spec.Dream),
+	}
 }
 
-// open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a plan
-// which comes to nothing leaves nothing behind. A record that exists stays as it is.
+// open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a
+// plan which comes to nothing leaves nothing behind. A record that exists stays as it is.
 func (b *DreamRun) open(ctx context.Context, o Spec, now time.Time) error {
 	affect, err := b.Memory.Affect(ctx, o.Agent)
 	if err != nil {
@@ -176,16 +183,20 @@ func (b *DreamRun) open(ctx context.Context, o Spec, now time.Time) error {
 	}
 	record := o.Record("", affect, now)
 	record.Cluster = b.Executions.Here()
-	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{record}}); err != nil {
+	if _, err := b.Memory.Commit(ctx,
+		memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{record}}); err != nil {
 		return fmt.Errorf("open the record of %s: %w", o.Dream, err)
 	}
 	return nil
 }
 
-// takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open. Of a
-// dream on another cluster nobody here can say whether it has: its slot is its own.
+// takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open.
+// Of a dream on another cluster nobody here can say whether it has: its slot is its own.
 func (b *DreamRun) takeSlot(ctx context.Context, s Stretch, workflow string) (memory.Slot, error) {
-	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Executions.Here(), Since: b.now(s)}
+	want := memory.Slot{
+		Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow,
+		Cluster: b.Executions.Here(), Since: b.now(s),
+	}
 	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
 	if !errors.Is(err, memory.ErrTaken) || b.elsewhere(held.Cluster) {
 		return held, err

@@ -16,9 +16,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// verbalise makes all partials of a cycle in one call, with the probability that the model gives each. Of a model that takes
-// no heat at all a call goes before it, whose stream is closed in the middle of its scraps.
-func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text prompt.Onset, behind []string) (StepResult, error) {
+// verbalise makes all partials of a cycle in one call, with the probability that the model gives each. Of a model that
+// takes no heat at all a call goes before it, whose stream is closed in the middle of its scraps.
+func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text prompt.Onset,
+	behind []string,
+) (StepResult, error) {
 	scenes, sources, err := o.scenes(ctx, spec, r)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
@@ -40,14 +42,16 @@ func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text pr
 		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature),
 	}
 	if spec.Loosening[dream.Generator] == dream.TwoPhase {
-		c.text, c.tokens, c.seed = prompt.Diverge(text, spur), hypnagogia.ScrapTokens(spec.Knobs), seedOf(spec, dream.Onset, r.Cycle, diverging)
+		c.text, c.tokens, c.seed = prompt.Diverge(text, spur), hypnagogia.ScrapTokens(spec.Knobs),
+			seedOf(spec, dream.Onset, r.Cycle, diverging)
 		paid, done, err := o.ask(ctx, c)
 		if err != nil || done.End != EndDone {
 			return StepResult{Done: done}, toApplicationError(err)
 		}
 		spur = prompt.Spur{Scraps: paid.Text, Count: spur.Count}
 	}
-	c.step, c.text, c.tokens, c.seed = ideasStep(r.Cycle), prompt.Ideas(text, spur), hypnagogia.IdeaTokens(spec.Knobs), seedOf(spec, dream.Onset, r.Cycle, 0)
+	c.step, c.text, c.tokens, c.seed = ideasStep(r.Cycle), prompt.Ideas(text, spur),
+		hypnagogia.IdeaTokens(spec.Knobs), seedOf(spec, dream.Onset, r.Cycle, 0)
 	paid, done, err := o.ask(ctx, c)
 	if err == nil && done.End == EndDone && len(readIdeas(paid.Text, spec.Knobs.Partials)) == 0 {
 		again := c.request() // a cycle has one such call where it had four partials: it may try twice
@@ -85,7 +89,8 @@ func (o *Onset) scenes(ctx context.Context, spec Spec, r StepRequest) ([]prompt.
 	}
 	var scenes []prompt.Scene
 	var sources []string
-	for _, made := range hypnagogia.Recombine(episodes, scenesShown, hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, r.Turn, "recombine")) {
+	for _, made := range hypnagogia.Recombine(episodes, scenesShown,
+		hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, r.Turn, "recombine")) {
 		scenes = append(scenes, prompt.Scene{Context: made.Context, Action: made.Action, Outcome: made.Outcome})
 		sources = append(sources, made.Sources...)
 	}
@@ -99,8 +104,8 @@ type partial struct {
 	logProb  *float64 // mean of the call's visible tokens; nil when the model does not tell
 }
 
-// partial reads what a turn of a cycle said out of the ledger: a partial of its own, or one idea of the cycle's only call,
-// halted at the same number of visible tokens. heat is what the workflow asked for.
+// partial reads what a turn of a cycle said out of the ledger: a partial of its own, or one idea of the cycle's only
+// call, halted at the same number of visible tokens. heat is what the workflow asked for.
 func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, temperature float64) (partial, error) {
 	way := order.Loosening[dream.Generator]
 	c := call{
@@ -118,7 +123,10 @@ func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, tempera
 	if err != nil {
 		return partial{}, err
 	}
-	got := partial{text: strings.TrimSpace(answer.Text), settings: settings(c, answer.Effective), logProb: answer.LogProb}
+	got := partial{
+		text: strings.TrimSpace(answer.Text), settings: settings(c, answer.Effective),
+		logProb: answer.LogProb,
+	}
 	got.settings.Steering = answer.Steered
 	if !hypnagogia.Verbal(way) {
 		return got, nil
@@ -137,7 +145,8 @@ func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, tempera
 		if err != nil {
 			return got, err
 		}
-		got.text, got.settings.Probability = inference.Halt(spec, found[turn-1].Text, order.Knobs.PartialTokens), found[turn-1].Probability
+		got.text, got.settings.Probability = inference.Halt(spec, found[turn-1].Text, order.Knobs.PartialTokens),
+			found[turn-1].Probability
 	}
 	return got, nil
 }
@@ -153,13 +162,15 @@ type spoken struct {
 	text        string
 }
 
-// spokenIn are the partials in the answer of a step of the onset: one, all those of a cycle, or none when it was no such step.
+// spokenIn are the partials in the answer of a step of the onset: one, all those of a cycle, or none when it was no
+// such step.
 func (p Ports) spokenIn(ctx context.Context, s Stretch, step, answer string) ([]spoken, error) {
 	var cycle, turn int
 	if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err == nil {
 		return []spoken{{cycle, turn, answer}}, nil
 	}
-	if _, err := fmt.Sscanf(step, "%d/ideas", &cycle); err != nil || strings.TrimSuffix(step, repairing) != ideasStep(cycle) {
+	if _, err := fmt.Sscanf(step, "%d/ideas", &cycle); err != nil ||
+		strings.TrimSuffix(step, repairing) != ideasStep(cycle) {
 		return nil, nil
 	}
 	order, err := p.spec(ctx, s)
@@ -182,8 +193,8 @@ type idea struct {
 	Probability *float64 `json:"probability"`
 }
 
-// readIdeas reads an answer of several ideas, each once: the JSON that was asked for, also when its end is missing, else its
-// lines, for models that cannot be held to JSON. What it reads depends on the answer alone.
+// readIdeas reads an answer of several ideas, each once: the JSON that was asked for, also when its end is missing,
+// else its lines, for models that cannot be held to JSON. What it reads depends on the answer alone.
 func readIdeas(answer string, most int) []idea {
 	var listed struct {
 		Ideas []idea `json:"ideas"`
@@ -214,7 +225,8 @@ func readIdeas(answer string, most int) []idea {
 
 var (
 	listMark    = regexp.MustCompile(`^\s*(?:[-*•·]|\(?\d{1,2}[.):])\s*`)
-	probability = regexp.MustCompile(`(?i)[\[(]?\b(?:p|prob|probability|likelihood)\b\s*(?:[:=≈]|is|of)?\s*(0?\.\d+|0|1(?:\.0+)?)\s*[\])]?[.,;]?`)
+	probability = regexp.MustCompile(
+		`(?i)[\[(]?\b(?:p|prob|probability|likelihood)\b\s*(?:[:=≈]|is|of)?\s*(0?\.\d+|0|1(?:\.0+)?)\s*[\])]?[.,;]?`)
 )
 
 // shortestIdea is how many words make a line more than a heading.

@@ -51,7 +51,11 @@ func TestOneVerbalisedCallGivesThePartialsOfACycle(t *testing.T) {
 	for turn, want := range []struct {
 		text        string
 		probability *float64
-	}{{"a gull keeps the ledger of the tide", known(.04)}, {"the winter is folded into a letter", nil}, {"somebody rows the lighthouse home", known(.01)}} {
+	}{
+		{"a gull keeps the ledger of the tide", known(.04)},
+		{"the winter is folded into a letter", nil},
+		{"somebody rows the lighthouse home", known(.01)},
+	} {
 		request.Turn, request.Temperature = turn+1, .4
 		judged, err := (&Onset{r.ports}).Judge(ctx, request)
 		require.NoError(t, err)
@@ -92,14 +96,16 @@ func TestATwoPhaseCycleDivergesFirstAndMakesIdeasOfTheScraps(t *testing.T) {
 	require.Contains(t, narrow.Messages[1].Content, "- [d2] the tide's invoice\n- [d3] a lamp that is al")
 	require.Equal(t, wide.Messages[0], narrow.Messages[0])
 	shown, _, _ := strings.Cut(wide.Messages[1].Content, "Words that drift by")
-	require.True(t, strings.HasPrefix(narrow.Messages[1].Content, strings.TrimRight(shown, "\n")), "both share their prefix, so that the provider's cache hits")
+	require.True(t, strings.HasPrefix(narrow.Messages[1].Content, strings.TrimRight(shown, "\n")),
+		"both share their prefix, so that the provider's cache hits")
 }
 
 func TestEveryIdeaIsHaltedLikeAPartial(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o, s := r.loosened(dream.Verbalised)
-	r.model.say["ideas"] = `{"ideas":[{"text":"` + strings.Repeat("the lamp burns under water ", 40) + `","probability":0.05}]}`
+	r.model.say["ideas"] = `{"ideas":[{"text":"` + strings.Repeat("the lamp burns under water ", 40) +
+		`","probability":0.05}]}`
 	request := step(s, 1.5)
 	request.Cycle, request.Turn = 1, 1
 	_, err := (&Onset{r.ports}).Partial(context.Background(), request)
@@ -108,7 +114,8 @@ func TestEveryIdeaIsHaltedLikeAPartial(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(got.text), 4*o.Knobs.PartialTokens)
 	require.Greater(t, len(got.text), 3*o.Knobs.PartialTokens)
-	require.True(t, strings.HasPrefix(strings.Repeat("the lamp burns under water ", 40), got.text+" "), "between two words")
+	require.True(t, strings.HasPrefix(strings.Repeat("the lamp burns under water ", 40), got.text+" "),
+		"between two words")
 }
 
 func TestAnAnswerWithoutAnyIdeaIsAskedForOnceMore(t *testing.T) {
@@ -193,16 +200,28 @@ func TestIdeasAreReadHoweverTheModelWritesThem(t *testing.T) {
 		answer string
 		want   []idea
 	}{
-		"as asked":        {`{"ideas":[{"text":"a","probability":0.1}]}`, []idea{{"a", p(.1)}}},
-		"fenced":          {"```json\n{\"ideas\":[{\"text\":\"a\",\"probability\":0}]}\n```", []idea{{"a", p(0)}}},
-		"a bare list":     {`[{"text":"a"},{"text":" b "}]`, []idea{{"a", nil}, {"b", nil}}},
-		"cut off":         {`{"ideas":[{"text":"the gull counts","probability":0.1},{"text":"the winter is fol`, []idea{{"the gull counts", p(.1)}}},
-		"none is one":     {`{"ideas":[{"text":"a","probability":-1},{"text":"b","probability":50}]}`, []idea{{"a", nil}, {"b", nil}}},
-		"blank":           {`{"ideas":[{"text":" "},{"text":"b"}]}`, []idea{{"b", nil}}},
-		"more than asked": {`{"ideas":[{"text":"a"},{"text":"b"},{"text":"c"},{"text":"d"},{"text":"e"}]}`, []idea{{"a", nil}, {"b", nil}, {"c", nil}, {"d", nil}}},
-		"lines":           {"Here you go:\n1. The gull counts the days. (p = 0.04)\n2) The winter folds itself up, probability: .02\n- only two words\n", []idea{{"The gull counts the days.", p(.04)}, {"The winter folds itself up,", p(.02)}}},
-		"nothing":         {"", nil},
-		"a refusal":       {"I cannot.", nil},
+		"as asked":    {`{"ideas":[{"text":"a","probability":0.1}]}`, []idea{{"a", p(.1)}}},
+		"fenced":      {"```json\n{\"ideas\":[{\"text\":\"a\",\"probability\":0}]}\n```", []idea{{"a", p(0)}}},
+		"a bare list": {`[{"text":"a"},{"text":" b "}]`, []idea{{"a", nil}, {"b", nil}}},
+		"cut off": {
+			`{"ideas":[{"text":"the gull counts","probability":0.1},{"text":"the winter is fol`,
+			[]idea{{"the gull counts", p(.1)}},
+		},
+		"none is one": {
+			`{"ideas":[{"text":"a","probability":-1},{"text":"b","probability":50}]}`,
+			[]idea{{"a", nil}, {"b", nil}},
+		},
+		"blank": {`{"ideas":[{"text":" "},{"text":"b"}]}`, []idea{{"b", nil}}},
+		"more than asked": {
+			`{"ideas":[{"text":"a"},{"text":"b"},{"text":"c"},{"text":"d"},{"text":"e"}]}`,
+			[]idea{{"a", nil}, {"b", nil}, {"c", nil}, {"d", nil}},
+		},
+		"lines": {
+			"Here you go:\n1. The gull counts the days. (p = 0.04)\n2) The winter folds itself up, probability: .02\n- only two words\n",
+			[]idea{{"The gull counts the days.", p(.04)}, {"The winter folds itself up,", p(.02)}},
+		},
+		"nothing":   {"", nil},
+		"a refusal": {"I cannot.", nil},
 	} {
 		require.Equal(t, c.want, readIdeas(c.answer, 4), name)
 	}

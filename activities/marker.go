@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// learn lets the strong moments among the memories of a night teach somatic markers. It buys nothing: episodes that have no
-// place yet teach another time. Done twice it changes nothing.
+// learn lets the strong moments among the memories of a night teach somatic markers. It buys nothing: episodes that
+// have no place yet teach another time. Done twice it changes nothing.
 func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
 	if o.Observer == nil || o.Review.Holds() { // a marker would count for every dream to come
 		return nil
@@ -79,7 +79,8 @@ func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
 
 // markers are the live markers of an agent with their places.
 func (p Ports) markers(ctx context.Context, agent string) ([]hypnagogia.Placed, error) {
-	items, err := p.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest})
+	items, err := p.Memory.Find(ctx,
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest})
 	if err != nil {
 		return nil, fmt.Errorf("find the markers of %s: %w", agent, err)
 	}

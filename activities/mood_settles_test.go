@@ -50,7 +50,8 @@ func TestADreamReadsTheMoodAsItHasSettledAndRefreshesNothing(t *testing.T) {
 	affect, err := r.store.Affect(context.Background(), "a")
 	require.NoError(t, err)
 	later := tonight.Add(9 * time.Hour)
-	require.InDelta(t, 0, left(9*time.Hour).Distance(affect.At(later)), 1e-9, "three nights have read it and kept it alive for none")
+	require.InDelta(t, 0, left(9*time.Hour).Distance(affect.At(later)), 1e-9,
+		"three nights have read it and kept it alive for none")
 }
 
 func TestWhatIsGatheredGoesByTheMoodOfThatTime(t *testing.T) {

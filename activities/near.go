@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// near measures a text against memory and playbook, as they were at the night's now (decision 3). Sources that the text names are
-// kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt.
+// near measures a text against memory and playbook, as they were at the night's now (decision 3). Sources that the text
+// names are kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt.
 func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
 	n := hypnagogia.Near{PlaybookEmpty: true}
 	existing, cosines, err := p.nearest(ctx, o, v, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
@@ -54,8 +54,11 @@ const (
 	mostNeighbours = 512
 )
 
-// nearest are the items nearest to a text that were known at the night's now, the nearest first, with their cosines by id.
-func (p Ports) nearest(ctx context.Context, o Spec, v memory.Vector, kinds ...dream.Kind) ([]dream.Item, map[string]float64, error) {
+// nearest are the items nearest to a text that were known at the night's now, the nearest first, with their cosines by
+// id.
+func (p Ports) nearest(ctx context.Context, o Spec, v memory.Vector,
+	kinds ...dream.Kind,
+) ([]dream.Item, map[string]float64, error) {
 	for most := neighbours; ; most *= neighbours {
 		hits, err := p.Memory.Near(ctx, memory.Near{
 			Agent:  o.Agent,
@@ -98,7 +101,8 @@ func (p Ports) texts(ctx context.Context, agent string, ids []string) ([]string,
 // rules is how many playbook entries a prompt shows.
 const rules = 12
 
-// playbook reads the entries that an agent acts by, surest first, as lines p1, p2, …. They stay as they are while a dream lasts.
+// playbook reads the entries that an agent acts by, surest first, as lines p1, p2, …. They stay as they are while a
+// dream lasts.
 func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 	var existing *[]prompt.Line
 	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.rules })

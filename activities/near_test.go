@@ -11,7 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// What was lived after the night's now is not known in it, neither to a dream of the past nor to one that goes on the next day.
+// What was lived after the night's now is not known in it, neither to a dream of the past nor to one that goes on the
+// next day.
 func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -43,7 +44,10 @@ func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
 				Taint: dream.FromHuman,
 			}, Content: thought},
 		},
-		Vectors: []memory.Vector{{Item: "later", Space: space, V: vectorOf(thought)}, {Item: "rule", Space: space, V: vectorOf(thought)}},
+		Vectors: []memory.Vector{
+			{Item: "later", Space: space, V: vectorOf(thought)},
+			{Item: "rule", Space: space, V: vectorOf(thought)},
+		},
 	})
 	require.NoError(t, err)
 	after, _, err := r.ports.near(ctx, o, v, nil)

@@ -21,7 +21,8 @@ type statedFact struct{ id, text string }
 // A life is told to, corrected and asked to forget by one person.
 const owner = dream.TalkOrigin + "laptop/anna"
 
-// simulatedAgent is one agent's life: what happens to it, one thing after the other, on a real store and with real activities.
+// simulatedAgent is one agent's life: what happens to it, one thing after the other, on a real store and with real
+// activities.
 type simulatedAgent struct {
 	*rig
 	at     time.Time
@@ -125,7 +126,8 @@ func (l *simulatedAgent) record() {
 	l.nights = append(l.nights, s.Dream)
 }
 
-// oldArchive is the rule of before, the negative control: what has faded below the threshold is archived, gist or no gist.
+// oldArchive is the rule of before, the negative control: what has faded below the threshold is archived, gist or no
+// gist.
 func (l *simulatedAgent) oldArchive(s Stretch, o Spec) {
 	replay := &Replay{l.ports}
 	all, err := replay.entries(context.Background(), o)
@@ -140,7 +142,8 @@ func (l *simulatedAgent) oldArchive(s Stretch, o Spec) {
 	require.NoError(l.t, l.ports.write(context.Background(), s, w))
 }
 
-// lost is the first fact that recall does not answer first when it is asked for by its own words, as a talk of its owner asks.
+// lost is the first fact that recall does not answer first when it is asked for by its own words, as a talk of its
+// owner asks.
 func (l *simulatedAgent) lost() string {
 	for _, f := range l.facts {
 		answer, err := recall.Find(context.Background(), l.store, recall.Question{
@@ -199,7 +202,8 @@ func survives(t *testing.T, draw *rapid.T, old bool) string {
 func TestNoSequenceOfEventsLosesWhatPeopleSaid(t *testing.T) {
 	t.Parallel()
 	for seed := range 30 {
-		require.Empty(t, rapid.Custom(func(draw *rapid.T) string { return survives(t, draw, false) }).Example(seed), "seed %d", seed)
+		require.Empty(t, rapid.Custom(func(draw *rapid.T) string { return survives(t, draw, false) }).Example(seed),
+			"seed %d", seed)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// watching is what the observer of a night goes by beside the texts: how its embedder's space lies, what its outcomes say of it, and
-// which markers it may feel. It is frozen when the first thought is judged.
+// watching is what the observer of a night goes by beside the texts: how its embedder's space lies, what its outcomes
+// say of it, and which markers it may feel. It is frozen when the first thought is judged.
 type watching struct {
 	Judge   string                 `json:"judge"`
 	Space   hypnagogia.Calibration `json:"space"`
@@ -67,15 +67,16 @@ func (p Ports) beginWatch(ctx context.Context, o Spec, s Stretch) ([]byte, error
 		return nil, err
 	}
 	if len(w.Bias.Alarms) > 0 {
-		e := event.New(fmt.Sprintf("observer/%s/%d", w.Judge, w.Bias.Blocks), s.Agent, s.Dream, p.now(s), event.ObserverDrifted{
-			Judge:     w.Judge,
-			Outcomes:  w.Bias.Outcomes,
-			Factor:    w.Bias.Factor,
-			Requested: w.Bias.Requested,
-			Drift:     w.Bias.Drift,
-			Validated: w.Bias.Validated,
-			Alarms:    w.Bias.Alarms,
-		})
+		e := event.New(fmt.Sprintf("observer/%s/%d", w.Judge, w.Bias.Blocks), s.Agent, s.Dream, p.now(s),
+			event.ObserverDrifted{
+				Judge:     w.Judge,
+				Outcomes:  w.Bias.Outcomes,
+				Factor:    w.Bias.Factor,
+				Requested: w.Bias.Requested,
+				Drift:     w.Bias.Drift,
+				Validated: w.Bias.Validated,
+				Alarms:    w.Bias.Alarms,
+			})
 		if err := p.write(ctx, s, memory.Write{Events: []event.Event{e}}); err != nil {
 			return nil, err
 		}
@@ -104,7 +105,8 @@ func (p Ports) look(ctx context.Context, o Spec) (watching, error) {
 	if err != nil {
 		return w, err
 	}
-	items, err := p.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest, Until: o.AsOf.Add(1)})
+	items, err := p.Memory.Find(ctx,
+		memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest, Until: o.AsOf.Add(1)})
 	if err != nil {
 		return w, fmt.Errorf("find the markers of %s: %w", o.Agent, err)
 	}
@@ -112,13 +114,15 @@ func (p Ports) look(ctx context.Context, o Spec) (watching, error) {
 	return w, nil
 }
 
-// ObserverBias is what the outcomes of an agent's fragments say of a judge, as far as they were known at the order's now.
+// ObserverBias is what the outcomes of an agent's fragments say of a judge, as far as they were known at the order's
+// now.
 func ObserverBias(ctx context.Context, store memory.Store, o Spec, judge string) (hypnagogia.Bias, error) {
 	all, err := Outcomes(ctx, store, o.Agent)
 	if err != nil {
 		return hypnagogia.Bias{}, err
 	}
-	all = slices.DeleteFunc(prediction.Until(all, o.AsOf), func(out prediction.Outcome) bool { return out.Fragment == "" })
+	all = slices.DeleteFunc(prediction.Until(all, o.AsOf),
+		func(out prediction.Outcome) bool { return out.Fragment == "" })
 	ids := make([]string, len(all))
 	for i, out := range all {
 		ids[i] = out.Fragment
@@ -161,7 +165,8 @@ func (p Ports) calibration(ctx context.Context, o Spec) (hypnagogia.Calibration,
 	if err != nil || space == "" {
 		return hypnagogia.Calibration{}, err
 	}
-	items, err := p.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: calibrating, Until: o.AsOf.Add(1)})
+	items, err := p.Memory.Find(ctx,
+		memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: calibrating, Until: o.AsOf.Add(1)})
 	if err != nil {
 		return hypnagogia.Calibration{}, fmt.Errorf("calibrate the space of %s: %w", o.Agent, err)
 	}

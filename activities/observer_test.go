@@ -65,7 +65,8 @@ func (r *rig) events(kind string) []event.Event {
 }
 
 var thoughts = []string{
-	"the gull keeps a ledger of every quiet day and nobody has ever asked to read it", "a number sits in the harbour until the water is ready to count it",
+	"the gull keeps a ledger of every quiet day and nobody has ever asked to read it",
+	"a number sits in the harbour until the water is ready to count it",
 	"what if the pier was only ever waiting for the gull to leave it alone", "",
 }
 
@@ -113,7 +114,8 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 			paid += row.Counted
 		}
 	}
-	require.InDelta(t, float64(paid), float64(*first.Verdict.Parts.Cost+*second.Verdict.Parts.Cost+*third.Verdict.Parts.Cost), 2)
+	require.InDelta(t, float64(paid),
+		float64(*first.Verdict.Parts.Cost+*second.Verdict.Parts.Cost+*third.Verdict.Parts.Cost), 2)
 
 	// Done again, nothing is bought and nothing changes.
 	requests = len(r.model.requests)
@@ -197,17 +199,18 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	r := newRig(t)
 	r.live(12)
 	storm := func(id, text string, affect mood.PAD, outcome string) {
-		_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{&dream.Episode{
-			Head: dream.Head{
-				ID:    id,
-				Agent: "a",
-				Kind:  dream.KindEpisode,
-				At:    tonight.Add(-time.Hour),
-				State: dream.Live,
-				Taint: dream.FromHuman,
-			},
-			Content: text, Outcome: outcome, Affect: affect, Salience: .9,
-		}}, Vectors: []memory.Vector{{Item: id, Space: space, V: vectorOf(text)}}})
+		_, err := r.store.Commit(context.Background(),
+			memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{&dream.Episode{
+				Head: dream.Head{
+					ID:    id,
+					Agent: "a",
+					Kind:  dream.KindEpisode,
+					At:    tonight.Add(-time.Hour),
+					State: dream.Live,
+					Taint: dream.FromHuman,
+				},
+				Content: text, Outcome: outcome, Affect: affect, Salience: .9,
+			}}, Vectors: []memory.Vector{{Item: id, Space: space, V: vectorOf(text)}}})
 		require.NoError(t, err)
 	}
 	bad := mood.PAD{Pleasure: -.7, Arousal: .6}
@@ -228,7 +231,8 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 
 	affect, err := r.store.Affect(context.Background(), "a")
 	require.NoError(t, err)
-	request := r.drift(s, "mast broke mast storm", "the gull keeps a ledger of every quiet day and nobody has ever asked to read it")
+	request := r.drift(s, "mast broke mast storm",
+		"the gull keeps a ledger of every quiet day and nobody has ever asked to read it")
 	r.model.say["verdicts"] = `{"verdicts":[{"ref":"t1","novelty":0.8,"relevance":0.4,"coherence":0.9},{"ref":"t2","novelty":0.8,"relevance":0.4,"coherence":0.9}]}`
 	_, err = (&Onset{r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
@@ -260,17 +264,18 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 func TestWhatHasNoPlaceTeachesNothingYet(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{&dream.Episode{
-		Head: dream.Head{
-			ID:    "e",
-			Agent: "a",
-			Kind:  dream.KindEpisode,
-			At:    tonight.Add(-time.Hour),
-			State: dream.Live,
-			Taint: dream.FromHuman,
-		},
-		Content: "the mast broke", Outcome: "it broke", Affect: mood.PAD{Pleasure: -1}, Salience: .9,
-	}}})
+	_, err := r.store.Commit(context.Background(),
+		memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{&dream.Episode{
+			Head: dream.Head{
+				ID:    "e",
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    tonight.Add(-time.Hour),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
+			Content: "the mast broke", Outcome: "it broke", Affect: mood.PAD{Pleasure: -1}, Salience: .9,
+		}}})
 	require.NoError(t, err)
 	s := r.begin(r.watched(1, dream.BySingle))
 	require.Empty(t, r.find(s, dream.KindMarker))
@@ -297,7 +302,8 @@ func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 				State: dream.Live,
 				Taint: dream.FromDream,
 			},
-			Content: "x", Status: dream.FragmentSelected, Verdict: dream.Verdict{Judge: judge, Composite: .9, Parts: &dream.Parts{Whole: whole}},
+			Content: "x", Status: dream.FragmentSelected,
+			Verdict: dream.Verdict{Judge: judge, Composite: .9, Parts: &dream.Parts{Whole: whole}},
 		}
 		w.Add = append(w.Add, f, &dream.Prediction{
 			Head: dream.Head{

@@ -33,7 +33,8 @@ type StepRequest struct {
 
 	Phase dream.Phase `json:"phase,omitempty"` // that memories are embedded in; empty: the onset
 
-	Stage dream.Stage `json:"stage,omitempty"` // the depth it is asked at; empty: by its heat, and of a partial the peak
+	// the depth it is asked at; empty: by its heat, and of a partial the peak
+	Stage dream.Stage `json:"stage,omitempty"`
 }
 
 // StepResult is what a paid step made.
@@ -41,7 +42,8 @@ type StepResult struct {
 	Done
 	Made []Made `json:"made,omitempty"`
 
-	Waiting bool `json:"waiting,omitempty"` // nothing was asked for: another process embeds what is needed first, and goes on with it
+	// nothing was asked for: another process embeds what is needed first, and goes on with it
+	Waiting bool `json:"waiting,omitempty"`
 
 	Ideas int `json:"ideas,omitempty"` // of a call that gave several partials: how many, as turns 1, 2, … of its cycle
 }
@@ -51,9 +53,9 @@ func fragmentStep(cycle, turn int) string { return fmt.Sprintf("%d.%d", cycle, t
 // batch is how many texts one embedding call carries.
 const batch = 64
 
-// Place gives vectors to memories that have none, so that distances can be measured: against a memory of which half is not
-// embedded everything would seem new. One call, at most a batch. Where another process embeds them in the background, it
-// waits for that, a while at a time.
+// Place gives vectors to memories that have none, so that distances can be measured: against a memory of which half is
+// not embedded everything would seem new. One call, at most a batch. Where another process embeds them in the
+// background, it waits for that, a while at a time.
 func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -81,7 +83,8 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, toApplicationError(err)
 	}
-	return StepResult{Made: make([]Made, len(vectors))}, toApplicationError(o.write(ctx, r.Stretch, memory.Write{Vectors: vectors}))
+	return StepResult{Made: make([]Made, len(vectors))},
+		toApplicationError(o.write(ctx, r.Stretch, memory.Write{Vectors: vectors}))
 }
 
 // How long one activity waits for the background at most, and how often it looks.
@@ -90,8 +93,8 @@ const (
 	embeddingLook     = 200 * time.Millisecond
 )
 
-// awaitEmbedding waits until no other process embeds the agent's memories; waits says that one still does, or that the dream
-// was woken or canceled meanwhile.
+// awaitEmbedding waits until no other process embeds the agent's memories; waits says that one still does, or that the
+// dream was woken or canceled meanwhile.
 func (p Ports) awaitEmbedding(ctx context.Context, o Spec) (result StepResult, waits bool, err error) {
 	if p.Jobs == nil {
 		return StepResult{}, false, nil
@@ -183,7 +186,8 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		set := settings(c, paid.Effective)
 		set.Probability, set.Steering = stated(f.Probability), paid.Steered
 		fragments = append(fragments, &dream.Fragment{
-			Head:    head(spec, dream.Onset, dream.KindFragment, fragmentStep(0, i+1), sourcesOf(f.Sources, text.Lines, behind)),
+			Head: head(spec, dream.Onset, dream.KindFragment, fragmentStep(0, i+1),
+				sourcesOf(f.Sources, text.Lines, behind)),
 			Content: f.Text, Tone: r.Tone, Stage: cmp.Or(r.Stage, hypnagogia.StageAt(r.Temperature)), Settings: set,
 		})
 	}
@@ -264,7 +268,8 @@ func seedOf(o Spec, phase dream.Phase, cycle, step int) int64 {
 
 func settings(c call, effective string) dream.Settings {
 	s := dream.Settings{
-		Model: c.spec.Models[c.role], Temperature: &c.temperature, Effective: effective, Loosening: c.spec.Loosening[c.role],
+		Model: c.spec.Models[c.role], Temperature: &c.temperature, Effective: effective,
+		Loosening: c.spec.Loosening[c.role],
 	}
 	if c.minP {
 		s.MinP = &c.spec.Knobs.MinP

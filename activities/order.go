@@ -23,28 +23,35 @@ const SpecVersion = 1
 // Spec is everything a dream needs to know, frozen before it begins (decision 6). It holds no text of memories or
 // themes: those stay in the store.
 type Spec struct {
-	Version    int                   `json:"version"`
-	Dream      string                `json:"dream"` // also the workflow id: "dream/echo/0042"
-	Agent      string                `json:"agent"`
-	Handle     string                `json:"handle"`
-	Tier       dream.Tier            `json:"tier"`
-	Seed       uint64                `json:"seed"`
-	AsOf       time.Time             `json:"as_of"`  // the night's now; memories after it are not seen
-	Day        string                `json:"day"`    // the day that pays, YYYY-MM-DD in the agent's zone
-	Models     map[dream.Role]string `json:"models"` // every role resolved
-	Knobs      dream.Knobs           `json:"knobs"`
-	Budget     budget.Micros         `json:"budget"`               // hard cap of this dream
-	Accounts   []budget.Account      `json:"accounts"`             // every cap above the phase's: dream, day, month, fleet
-	DayLimit   budget.Micros         `json:"day_limit"`            // of the agent's allowance
-	Free       bool                  `json:"free"`                 // every model states a price of zero
-	Searchable bool                  `json:"searchable"`           // the cluster has our search attributes
-	Owner      string                `json:"owner,omitempty"`      // workflow to tell when the dream has ended
-	Alone      bool                  `json:"alone,omitempty"`      // it begins by itself: its record is opened when it lies down
-	Behaviour  dream.Behaviour       `json:"behaviour,omitempty"`  // how the agent was doing when it began; empty bounds nothing
-	Thresholds *circadian.Thresholds `json:"thresholds,omitempty"` // of vitality, where each behavioural phase begins; nil: circadian.DefaultThresholds
-	ResumeTTL  time.Duration         `json:"resume_ttl,omitempty"` // how long after an interruption it may go on; 0: it ends with the first
-	Stretches  int                   `json:"sittings,omitempty"`   // how often it may lie down; 0: as often as it is woken
-	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down; nil: always to the peak
+	Version int                   `json:"version"`
+	Dream   string                `json:"dream"` // also the workflow id: "dream/echo/0042"
+	Agent   string                `json:"agent"`
+	Handle  string                `json:"handle"`
+	Tier    dream.Tier            `json:"tier"`
+	Seed    uint64                `json:"seed"`
+	AsOf    time.Time             `json:"as_of"`  // the night's now; memories after it are not seen
+	Day     string                `json:"day"`    // the day that pays, YYYY-MM-DD in the agent's zone
+	Models  map[dream.Role]string `json:"models"` // every role resolved
+	Knobs   dream.Knobs           `json:"knobs"`
+	Budget  budget.Micros         `json:"budget"` // hard cap of this dream
+	// every cap above the phase's: dream, day, month, fleet
+	Accounts   []budget.Account `json:"accounts"`
+	DayLimit   budget.Micros    `json:"day_limit"`       // of the agent's allowance
+	Free       bool             `json:"free"`            // every model states a price of zero
+	Searchable bool             `json:"searchable"`      // the cluster has our search attributes
+	Owner      string           `json:"owner,omitempty"` // workflow to tell when the dream has ended
+	// it begins by itself: its record is opened when it lies down
+	Alone bool `json:"alone,omitempty"`
+	// how the agent was doing when it began; empty bounds nothing
+	Behaviour dream.Behaviour `json:"behaviour,omitempty"`
+	// of vitality, where each behavioural phase begins; nil: circadian.DefaultThresholds
+	Thresholds *circadian.Thresholds `json:"thresholds,omitempty"`
+	// how long after an interruption it may go on; 0: it ends with the first
+	ResumeTTL time.Duration `json:"resume_ttl,omitempty"`
+	// how often it may lie down; 0: as often as it is woken
+	Stretches int `json:"sittings,omitempty"`
+	// how its depth is chosen when it lies down; nil: always to the peak
+	Depth *DepthRule `json:"depth,omitempty"`
 
 	Holds *Holds `json:"holds,omitempty"` // how long a wake that names no time keeps the agent awake; nil: a minute
 
@@ -52,16 +59,21 @@ type Spec struct {
 
 	Steering *inference.Steering `json:"steering,omitempty"` // of the onset's ideas; nil: none
 
-	Review   dream.Review   `json:"review,omitempty"`   // what becomes of what it would leave behind; empty: it counts at once
-	Redreams *dream.Redream `json:"redreams,omitempty"` // the dream whose earlier phases it takes over; nil: it dreams all of them
+	// what becomes of what it would leave behind; empty: it counts at once
+	Review dream.Review `json:"review,omitempty"`
+	// the dream whose earlier phases it takes over; nil: it dreams all of them
+	Redreams *dream.Redream `json:"redreams,omitempty"`
 
-	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams; none: heat and min-p
+	// the way of each role that dreams; none: heat and min-p
+	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"`
 
 	Curriculum *Curriculum `json:"curriculum,omitempty"` // what NREM replays first; nil: everything by surprise alone
 
 	Policy *policy.Rules `json:"policy,omitempty"` // what it may not develop; nil: nothing is barred
 
-	Observer *hypnagogia.Bill `json:"observer,omitempty"` // whether fragments are judged singly or together, and why; nil: the observer of before, singly, without markers and bias
+	// whether fragments are judged singly or together, and why; nil: the observer of before, singly, without markers
+	// and bias
+	Observer *hypnagogia.Bill `json:"observer,omitempty"`
 }
 
 // Holds are the times for which a wake keeps the agent awake when the wake reached the dream itself and names none.
@@ -210,8 +222,8 @@ func (s Stretch) fence() memory.Fence {
 // End is a way for a paid deed to end that is no error.
 type End string
 
-// The ends. EndCap names its cap in Done.Scope; EndCut means that the activity was cancelled, EndWoken that the agent was
-// woken. What a call had said by then is kept until it is judged (Done.Cut).
+// The ends. EndCap names its cap in Done.Scope; EndCut means that the activity was cancelled, EndWoken that the agent
+// was woken. What a call had said by then is kept until it is judged (Done.Cut).
 const (
 	EndDone       End = ""
 	EndCap        End = "cap"

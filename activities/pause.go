@@ -43,8 +43,8 @@ type PauseResult struct {
 	Tallies []dream.Tally `json:"tallies,omitempty"` // of the phases, by the ledger
 }
 
-// Pause books a sitting that was woken: it judges what the interrupted calls had said, keeps it in the journal or erases
-// it, notes how the wake went, and frees the slot. Done twice it changes nothing.
+// Pause books a sitting that was woken: it judges what the interrupted calls had said, keeps it in the journal or
+// erases it, notes how the wake went, and frees the slot. Done twice it changes nothing.
 func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	result := PauseResult{Wake: r.Wake}
 	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)
@@ -71,7 +71,8 @@ func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, erro
 	if err != nil {
 		return result, toApplicationError(err)
 	}
-	if record.Outcome == dream.Interrupted && record.Stretches == r.Number { // by a worker that died before it had erased them
+	// by a worker that died before it had erased them
+	if record.Outcome == dream.Interrupted && record.Stretches == r.Number {
 		result.Until, result.Spent, result.Tallies = record.Until, record.Spent, record.Phases
 		return result, toApplicationError(b.putDown(ctx, r, judged))
 	}
@@ -81,7 +82,8 @@ func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, erro
 	return result, toApplicationError(b.putDown(ctx, r, judged))
 }
 
-// putDown erases what has been judged and frees the slot, side by side: somebody waits, and a store may do both at once.
+// putDown erases what has been judged and frees the slot, side by side: somebody waits, and a store may do both at
+// once.
 func (b *DreamRun) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) error {
 	var erased error
 	var beside sync.WaitGroup
@@ -99,7 +101,9 @@ func (b *DreamRun) putDown(ctx context.Context, r PauseRequest, j judgedSnapshot
 }
 
 // roused finds what woke the agent, and wakes it when nobody has: then a plain signal reached the dream itself.
-func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds, result *PauseResult) (presence.Wake, error) {
+func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds,
+	result *PauseResult,
+) (presence.Wake, error) {
 	status, err := b.Presence.Status(ctx, r.Agent, b.now(r.Stretch))
 	if err != nil {
 		return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
@@ -141,7 +145,9 @@ func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds, res
 }
 
 // book writes the record, the events and the journal entry of an interrupted sitting, in one step.
-func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Record, o Spec, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
+func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Record, o Spec, result *PauseResult,
+	last presence.Wake, j judgedSnapshots,
+) error {
 	now := b.now(r.Stretch)
 	rows, err := b.Guard.Ledger.Rows(ctx, purse.Query{Dream: r.Dream})
 	if err != nil {
@@ -161,7 +167,8 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 	if o.ResumeTTL > 0 && r.TTL > 0 && (o.Free || result.Left > 0) {
 		result.Until = now.Add(o.ResumeTTL)
 	}
-	record.Outcome, record.Ended, record.Until, record.Stretches = dream.Interrupted, now.UTC(), result.Until.UTC(), r.Number
+	record.Outcome, record.Ended, record.Until, record.Stretches = dream.Interrupted, now.UTC(), result.Until.UTC(),
+		r.Number
 	record.Reason = becauseOf(result.Wake)
 	if last.Dream == r.Dream {
 		record.After, record.AfterAt = last.Affect, last.At.UTC()
@@ -240,8 +247,8 @@ func becauseOf(w Wake) string {
 	}
 }
 
-// times are the four phases of the wake, as far as clocks were read: the visit and its epoch by whoever knocked, the cut
-// and its safety by the deeds, the rest here.
+// times are the four phases of the wake, as far as clocks were read: the visit and its epoch by whoever knocked, the
+// cut and its safety by the deeds, the rest here.
 func (r PauseRequest) times(w Wake, now time.Time) dream.WakeTimes {
 	t := dream.WakeTimes{Light: r.Light, Forced: r.Forced}
 	at, raised := w.At, w.Raised

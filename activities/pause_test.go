@@ -18,7 +18,8 @@ import (
 )
 
 // telling is a partial that scores .2 for its length and .2 for its end; drawn and affect add to it.
-var telling = strings.Repeat("the tide went out over glass and nobody was there to count it, ", 4) + "so the keeper slept."
+var telling = strings.Repeat("the tide went out over glass and nobody was there to count it, ", 4) +
+	"so the keeper slept."
 
 // woken lays a dream down, lets a call be cut with these words, and wakes the agent.
 func (r *rig) woken(n int, ttl time.Duration, words ...string) (Stretch, PauseRequest) {
@@ -153,7 +154,8 @@ func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
 	require.Len(t, status.Leases, 1)
 }
 
-// A signal to the dream itself raises the epoch when the dream is put down, and holds as long as one to the agent would.
+// A signal to the dream itself raises the epoch when the dream is put down, and holds as long as one to the agent
+// would.
 func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 	t.Parallel()
 	holds := &Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Minute}
@@ -163,11 +165,15 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 		lease time.Duration
 		lock  time.Duration
 	}{
-		"an alarm":                   {Wake{Cause: presence.Alarm}, holds, 7 * time.Minute, 9 * time.Minute},
-		"a client":                   {Wake{Cause: presence.Connect}, holds, 3 * time.Minute, 9 * time.Minute},
-		"an operator":                {Wake{}, holds, time.Minute, 9 * time.Minute},
-		"an alarm that names a time": {Wake{Cause: presence.Alarm, Hold: time.Second}, holds, time.Second, 9 * time.Minute},
-		"an order without holds":     {Wake{Cause: presence.Alarm}, nil, time.Minute, 0},
+		"an alarm":    {Wake{Cause: presence.Alarm}, holds, 7 * time.Minute, 9 * time.Minute},
+		"a client":    {Wake{Cause: presence.Connect}, holds, 3 * time.Minute, 9 * time.Minute},
+		"an operator": {Wake{}, holds, time.Minute, 9 * time.Minute},
+		"an alarm that names a time": {
+			Wake{Cause: presence.Alarm, Hold: time.Second},
+			holds, time.Second,
+			9 * time.Minute,
+		},
+		"an order without holds": {Wake{Cause: presence.Alarm}, nil, time.Minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -332,15 +338,33 @@ func TestTheFourPhasesOfAWake(t *testing.T) {
 		cuts []Cut
 		want [4]int
 	}{
-		{"all clocks", Wake{At: at(0), Raised: at(1)}, []Cut{{Stopped: at(3), Saved: at(6)}, {Stopped: at(4), Saved: at(5)}}, [4]int{1, 3, 2, 4}},
-		{"the bell came before the word", Wake{}, []Cut{{At: at(0), Raised: at(2), Stopped: at(3), Saved: at(4)}}, [4]int{2, 1, 1, 6}},
+		{
+			"all clocks",
+			Wake{At: at(0), Raised: at(1)},
+			[]Cut{{Stopped: at(3), Saved: at(6)}, {Stopped: at(4), Saved: at(5)}},
+			[4]int{1, 3, 2, 4},
+		},
+		{
+			"the bell came before the word",
+			Wake{},
+			[]Cut{{At: at(0), Raised: at(2), Stopped: at(3), Saved: at(4)}},
+			[4]int{2, 1, 1, 6},
+		},
 		{"light", Wake{At: at(0), Raised: at(1)}, nil, [4]int{1, 0, 0, 9}},
-		{"another host's clock runs ahead", Wake{At: at(0), Raised: at(8)}, []Cut{{Stopped: at(3), Saved: at(5)}}, [4]int{8, 0, 2, 5}},
+		{
+			"another host's clock runs ahead",
+			Wake{At: at(0), Raised: at(8)},
+			[]Cut{{Stopped: at(3), Saved: at(5)}},
+			[4]int{8, 0, 2, 5},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			times := PauseRequest{Cuts: c.cuts}.times(c.wake, at(10))
-			got := [4]int{int(times.Receipt.Milliseconds()), int(times.Stop.Milliseconds()), int(times.Preserve.Milliseconds()), int(times.Switch.Milliseconds())}
+			got := [4]int{
+				int(times.Receipt.Milliseconds()), int(times.Stop.Milliseconds()),
+				int(times.Preserve.Milliseconds()), int(times.Switch.Milliseconds()),
+			}
 			require.Equal(t, c.want, got)
 		})
 	}
@@ -362,12 +386,19 @@ func TestAConnectLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 		State: dream.Live,
 		Taint: dream.FromHuman,
 	}, Content: "joy", Affect: mood.PAD{Pleasure: 1}}
-	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", []string{"joy"}), Content: "joyful", Status: dream.FragmentRaw}
+	f := &dream.Fragment{
+		Head: head(o, dream.Onset, dream.KindFragment, "1.1", []string{"joy"}), Content: "joyful",
+		Status: dream.FragmentRaw,
+	}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{joy}})
 	require.NoError(t, err)
 	require.NoError(t, r.ports.write(ctx, s, memory.Write{Add: []dream.Item{f}}))
 	chronicle := Chronicle{r.ports}
-	_, err = chronicle.Mark(ctx, MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{Phase: dream.Onset, Name: "cycle-1", State: stillRunning, Dali: &Dali{Cycle: 1}}}})
+	_, err = chronicle.Mark(ctx,
+		MarkRequest{
+			Stretch: s, Now: tonight,
+			Marks: []Mark{{Phase: dream.Onset, Name: "cycle-1", State: stillRunning, Dali: &Dali{Cycle: 1}}},
+		})
 	require.NoError(t, err)
 	arrival, err := r.store.Arrive(ctx, presence.Visit{
 		Agent:  "a",

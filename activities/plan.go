@@ -17,34 +17,40 @@ type PlanRequest struct {
 	Now         time.Time     `json:"now"`
 	IdleTimeout time.Duration `json:"idle_timeout"`
 
-	Resume  *Stretch `json:"resume,omitempty"`  // go on with this interrupted dream instead of planning one
-	Windows []string `json:"windows,omitempty"` // when dreams by themselves may begin, in the agent's zone; none: always
-	Quiet   []string `json:"quiet,omitempty"`   // and when never
+	Resume *Stretch `json:"resume,omitempty"` // go on with this interrupted dream instead of planning one
+	// when dreams by themselves may begin, in the agent's zone; none: always
+	Windows []string `json:"windows,omitempty"`
+	Quiet   []string `json:"quiet,omitempty"` // and when never
 
-	Jitter time.Duration `json:"jitter,omitempty"` // after the hours open, so that not every agent of a zone begins at once
+	// after the hours open, so that not every agent of a zone begins at once
+	Jitter time.Duration `json:"jitter,omitempty"`
 }
 
-// PlanResult is an order, or why there is none. With neither order nor reason the agent is not idle: it lived something.
+// PlanResult is an order, or why there is none. With neither order nor reason the agent is not idle: it lived
+// something.
 type PlanResult struct {
-	Spec   Spec      `json:"order"`
-	Reason string    `json:"reason,omitempty"` // not empty: do not dream now
-	Active time.Time `json:"active"`           // when the newest thing that the agent remembers was lived, or somebody was seen; zero for nothing
+	Spec   Spec   `json:"order"`
+	Reason string `json:"reason,omitempty"` // not empty: do not dream now
+	// when the newest thing that the agent remembers was lived, or somebody was seen; zero for nothing
+	Active time.Time `json:"active"`
 
-	Awake     time.Time `json:"awake,omitzero"`      // somebody holds the agent awake until then, and nobody told its life
+	// somebody holds the agent awake until then, and nobody told its life
+	Awake     time.Time `json:"awake,omitzero"`
 	NotBefore time.Time `json:"not_before,omitzero"` // the hours are quiet until then
 	Resume    bool      `json:"resume,omitempty"`    // go on with the interrupted dream
 	Removed   bool      `json:"removed,omitempty"`   // the agent was removed, and its workflow has nothing left to do
 }
 
-// Plan freezes an order for a dream that starts by itself, when the agent is idle by what it remembers, too: whoever brings
-// memories in need not say so. It writes nothing, so that it may be done twice: the record is
-// opened when the dream lies down.
+// Plan freezes an order for a dream that starts by itself, when the agent is idle by what it remembers, too: whoever
+// brings memories in need not say so. It writes nothing, so that it may be done twice: the record is opened when the
+// dream lies down.
 func (b *DreamRun) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
 	_, err := b.Memory.Agent(ctx, r.Agent)
 	if errors.Is(err, memory.ErrRemoved) {
 		return PlanResult{Removed: true}, nil
 	}
-	newest, err := b.Memory.Find(ctx, memory.Query{Agent: r.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Until: r.Now, Limit: 1})
+	newest, err := b.Memory.Find(ctx,
+		memory.Query{Agent: r.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Until: r.Now, Limit: 1})
 	if err != nil {
 		return PlanResult{}, toApplicationError(err)
 	}
@@ -76,7 +82,8 @@ func (b *DreamRun) against(ctx context.Context, r PlanRequest, result *PlanResul
 		result.Awake = status.Until()
 		return true, nil
 	}
-	if r.Resume == nil && status.Seen.After(result.Active) { // who came while an alarm held it awake told its life nothing
+	// who came while an alarm held it awake told its life nothing
+	if r.Resume == nil && status.Seen.After(result.Active) {
 		result.Active = status.Seen
 		if result.Active.Add(r.IdleTimeout).After(r.Now) {
 			return true, nil

@@ -80,7 +80,8 @@ func (p Ports) draw(ctx context.Context, o Spec, s Stretch, purpose string, n in
 	for i, e := range all {
 		weights[i] = e.Surprise
 	}
-	drawn := hypnagogia.Sample(weights, min(n, len(all)), o.Knobs.ReplayAlpha, hypnagogia.Dice(o.Seed, dream.NREM, 0, 0, purpose))
+	drawn := hypnagogia.Sample(weights, min(n, len(all)), o.Knobs.ReplayAlpha,
+		hypnagogia.Dice(o.Seed, dream.NREM, 0, 0, purpose))
 	episodes := make([]*dream.Episode, len(drawn))
 	for i, at := range drawn {
 		episodes[i] = all[at]

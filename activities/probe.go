@@ -16,23 +16,24 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
-// Notes of the probe: what was asked when the night began and what was found, and what was decided when it ended. The second
-// is written before a night is undone, so that an end that is done twice decides once.
+// Notes of the probe: what was asked when the night began and what was found, and what was decided when it ended. The
+// second is written before a night is undone, so that an end that is done twice decides once.
 const (
 	probeNote   = "probe/asked"
 	verdictNote = "probe/verdict"
 )
 
-// mostProbed bounds what questions are made of: the newest so many memories. With 10,000 the probe takes .7 s of one core before
-// a night and .15 s after it.
+// mostProbed bounds what questions are made of: the newest so many memories. With 10,000 the probe takes .7 s of one
+// core before a night and .15 s after it.
 const mostProbed = 20_000
 
 // probed is the note of the probe before the night.
 type probed struct {
 	Questions []probe.Question `json:"questions"`
 	Found     []bool           `json:"found"`
-	Places    []int            `json:"places,omitempty"` // among the answers, from 1; 0: it was not found; none in notes of older builds
-	Alone     []int            `json:"alone,omitempty"`  // likewise, asked by the text's own word; 0 where it has none
+	// among the answers, from 1; 0: it was not found; none in notes of older builds
+	Places []int `json:"places,omitempty"`
+	Alone  []int `json:"alone,omitempty"` // likewise, asked by the text's own word; 0 where it has none
 }
 
 // before asks an agent's memory what it should know, when the night begins, and keeps what it found.
@@ -187,17 +188,19 @@ func placeIn(places []int, i int) int {
 	return 0
 }
 
-// behind says whether a text that stood at the place before stands lower, or nowhere, and something fresh stands above it.
+// behind says whether a text that stood at the place before stands lower, or nowhere, and something fresh stands above
+// it.
 func behind(before int, id string, found []string, fresh map[string]bool) bool {
 	at := slices.Index(found, id)
 	if at < 0 {
 		at = len(found)
 	}
-	return before > 0 && at >= before && slices.ContainsFunc(found[:at], func(other string) bool { return fresh[other] })
+	return before > 0 && at >= before &&
+		slices.ContainsFunc(found[:at], func(other string) bool { return fresh[other] })
 }
 
-// compared says what became of the text that a question was made of, which stood at the place before. It is not known any more when
-// it was forgotten.
+// compared says what became of the text that a question was made of, which stood at the place before. It is not known
+// any more when it was forgotten.
 func (p Ports) compared(
 	ctx context.Context, s Stretch, id string, before int, found []string, fresh map[string]bool,
 ) (r probe.Result, known bool, err error) {
@@ -233,9 +236,11 @@ func (p Ports) compared(
 	return r, known, nil
 }
 
-// undoIfWorse probes the memory again, and undoes the night when it has made recall worse. It answers how the night ends then,
-// and what it is to announce; what was spent stays spent. Done twice it decides once.
-func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Record, e Ending) (*dream.Record, Ending, []event.Event, error) {
+// undoIfWorse probes the memory again, and undoes the night when it has made recall worse. It answers how the night
+// ends then, and what it is to announce; what was spent stays spent. Done twice it decides once.
+func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Record,
+	e Ending,
+) (*dream.Record, Ending, []event.Event, error) {
 	v, err := b.after(ctx, s)
 	if err != nil || v == nil {
 		return record, e, nil, err
@@ -257,7 +262,8 @@ func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Rec
 	if err != nil {
 		return record, e, nil, fmt.Errorf("note why %s is undone: %w", s.Dream, err)
 	}
-	if _, err := b.Memory.PutNote(ctx, s.Agent, s.fence(), verdictNote, body); err != nil && !errors.Is(err, memory.ErrFenced) {
+	if _, err := b.Memory.PutNote(ctx, s.Agent, s.fence(), verdictNote, body); err != nil &&
+		!errors.Is(err, memory.ErrFenced) {
 		return record, e, nil, err
 	}
 	undone, err := b.Memory.Undo(ctx, s.Agent, s.Dream)
@@ -270,8 +276,9 @@ func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Rec
 	}
 	record.Recall, record.After, record.AfterAt = recall, record.Before, record.BeforeAt
 	e.Outcome, e.Kept = dream.Undone, 0
-	e.Reason = fmt.Sprintf("it made recall worse: of %d of the agent's own memories, %d were found before and %d after it; %d were lost by it, %d came behind what it made, "+
-		"%d gained, and %d may be lost", v.Requested, v.Before, v.After, v.Lost, v.Behind, v.Gained, v.Margin)
+	e.Reason = fmt.Sprintf(
+		"it made recall worse: of %d of the agent's own memories, %d were found before and %d after it; %d were lost by it, %d came behind what it made, "+
+			"%d gained, and %d may be lost", v.Requested, v.Before, v.After, v.Lost, v.Behind, v.Gained, v.Margin)
 	result := event.NightUndone{
 		Requested: v.Requested,
 		Before:    v.Before,

@@ -29,7 +29,8 @@ func (r *rig) says(n int) []string {
 				State: dream.Live,
 				Taint: dream.FromHuman,
 			},
-			Content: fmt.Sprintf("My cousin person%[1]s is allergic to stuff%[1]s and lives in town%[1]s", letters(i)), Salience: .5,
+			Content: fmt.Sprintf("My cousin person%[1]s is allergic to stuff%[1]s and lives in town%[1]s",
+				letters(i)), Salience: .5,
 		}
 		ids = append(ids, e.ID)
 		w.Add = append(w.Add, e)
@@ -56,7 +57,8 @@ func (r *rig) archives(s Stretch, ids ...string) {
 
 func (r *rig) ends(s Stretch) FinishResult {
 	r.t.Helper()
-	result, err := r.dreamRun().Rise(context.Background(), FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed, Kept: 3}})
+	result, err := r.dreamRun().Rise(context.Background(),
+		FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed, Kept: 3}})
 	require.NoError(r.t, err)
 	return result
 }
@@ -83,13 +85,17 @@ func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
 		o := r.spec(1, tonight)
 		o.Seed = seed
 		s := r.begin(o)
-		fragment := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "kept", Status: dream.FragmentRaw}
+		fragment := &dream.Fragment{
+			Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "kept",
+			Status: dream.FragmentRaw,
+		}
 		require.NoError(t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{fragment}}))
 		r.archives(s, facts[:3]...)
 		for range 2 { // done twice, it decides once
 			result := r.ends(s)
 			require.Equal(t, dream.Undone, result.Outcome)
-			require.Contains(t, result.Reason, "it made recall worse: of 40 of the agent's own memories, 40 were found before and 37 after it")
+			require.Contains(t, result.Reason,
+				"it made recall worse: of 40 of the agent's own memories, 40 were found before and 37 after it")
 		}
 		require.Equal(t, 40, r.liveFacts(), "every fact is back")
 		record := r.recordOf(s)
@@ -180,18 +186,26 @@ func (r *rig) knowsHarbours(n int) {
 			State: dream.Live,
 			Taint: dream.FromWeb,
 		}
-		content := fmt.Sprintf("The pilot of Harbour%[1]s trusts Buoy%[1]s and Beacon%[1]s more than Chart%[1]s or Lamp%[1]s", letters(i))
-		w.Add = append(w.Add, &dream.Semantic{Head: h, Content: content, Strength: .5, Due: tonight.Add(time.Duration(i-100) * time.Hour)})
+		content := fmt.Sprintf(
+			"The pilot of Harbour%[1]s trusts Buoy%[1]s and Beacon%[1]s more than Chart%[1]s or Lamp%[1]s", letters(i))
+		w.Add = append(w.Add,
+			&dream.Semantic{
+				Head: h, Content: content, Strength: .5,
+				Due: tonight.Add(time.Duration(i-100) * time.Hour),
+			})
 	}
 	_, err := r.store.Commit(context.Background(), w)
 	require.NoError(r.t, err)
 }
 
-// floods has the model contradict what a few people said, again and again; behind the words of an entry, which pass for its gist.
+// floods has the model contradict what a few people said, again and again; behind the words of an entry, which pass for
+// its gist.
 func (r *rig) floods(n int, behind bool) {
 	var flood []string
 	for i := range n {
-		text := fmt.Sprintf("My cousin person%[1]s is not allergic to stuff%[1]s and lives in town%[1]s: person%[1]s, stuff%[1]s, town%[1]s", letters(i%5))
+		text := fmt.Sprintf(
+			"My cousin person%[1]s is not allergic to stuff%[1]s and lives in town%[1]s: person%[1]s, stuff%[1]s, town%[1]s",
+			letters(i%5))
 		if behind {
 			text = fmt.Sprintf("Harbour%[1]s, Buoy%[1]s, Beacon%[1]s, Chart%[1]s, Lamp%[1]s: %[2]s", letters(i), text)
 		}
@@ -252,17 +266,18 @@ func TestAGistThatSpeaksOfWhatAPersonSaidIsNotWritten(t *testing.T) {
 	r = newRig(t)
 	r.says(30)
 	r.knowsHarbours(1)
-	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Episode{
-		Head: dream.Head{
-			ID:    "bruna",
-			Agent: "a",
-			Kind:  dream.KindEpisode,
-			At:    tonight,
-			State: dream.Live,
-			Taint: dream.FromHuman,
-		},
-		Content: "My neighbour Bruna trusts nobody", Salience: .5,
-	}}})
+	_, err := r.store.Commit(context.Background(),
+		memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Episode{
+			Head: dream.Head{
+				ID:    "bruna",
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    tonight,
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
+			Content: "My neighbour Bruna trusts nobody", Salience: .5,
+		}}})
 	require.NoError(t, err)
 	r.gistsOf("The pilot Bruna trusts Buoyaa, Beaconaa and Lampaa more than Chartaa")
 	require.Empty(t, r.looks(1).Made, "it brings in the name of somebody else's memory")

@@ -8,15 +8,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// An activity reads memories, waits for a model, and writes what follows from them. When something of the agent was forgotten in
-// between, what it would write may repeat that. So each activity of a dream carries as of which forgetting it reads: the store
-// refuses its writes when that is no longer the last one, no call is made, and nothing it read is kept at hand. It is done again, and
-// reads what there is now.
+// An activity reads memories, waits for a model, and writes what follows from them. When something of the agent was
+// forgotten in between, what it would write may repeat that. So each activity of a dream carries as of which forgetting
+// it reads: the store refuses its writes when that is no longer the last one, no call is made, and nothing it read is
+// kept at hand. It is done again, and reads what there is now.
 
 type readingKey struct{}
 
-// Reading notes, before an activity of a dream reads anything, how often something of the agent was forgotten. Where the store
-// does not say, everything that the activity writes is refused, so that it is tried again.
+// Reading notes, before an activity of a dream reads anything, how often something of the agent was forgotten. Where
+// the store does not say, everything that the activity writes is refused, so that it is tried again.
 func Reading(ctx context.Context, store memory.Store, request any) context.Context {
 	seated, ok := request.(Seated)
 	if !ok {
@@ -65,7 +65,9 @@ func (s readingStore) Commit(ctx context.Context, w memory.Write) (memory.Receip
 }
 
 // PutNote keeps a note with the reading of its activity.
-func (s readingStore) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
+func (s readingStore) PutNote(ctx context.Context, agent string, f memory.Fence, key string,
+	value []byte,
+) ([]byte, error) {
 	if !f.Read.Known {
 		f.Read = readingOf(ctx)
 	}

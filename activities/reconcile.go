@@ -11,14 +11,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// leftBehind is how old a night without an outcome must be before it can count as left behind. Whoever opens a record asks
-// for its workflow at once and withdraws the record when nobody answers within 20 s (starter.Begin); five minutes leave
-// room for hosts whose clocks differ, and for a person who starts by hand what was frozen.
+// leftBehind is how old a night without an outcome must be before it can count as left behind. Whoever opens a record
+// asks for its workflow at once and withdraws the record when nobody answers within 20 s (starter.Begin); five minutes
+// leave room for hosts whose clocks differ, and for a person who starts by hand what was frozen.
 const leftBehind = 5 * time.Minute
 
 // Reconcile closes what dreams left open whose workflows do not run: their slots, their nights without an outcome, and
-// their reservations. What runs on another cluster is left to that one. It answers how many dreams it put in order; what it
-// cannot put in order keeps nobody else waiting.
+// their reservations. What runs on another cluster is left to that one. It answers how many dreams it put in order;
+// what it cannot put in order keeps nobody else waiting.
 func (b *DreamRun) Reconcile(ctx context.Context) (int, error) {
 	slots, err := b.Memory.Slots(ctx)
 	if err != nil {
@@ -68,11 +68,14 @@ func (b *DreamRun) where(cluster string) string {
 	if !b.elsewhere(cluster) {
 		return ""
 	}
-	return fmt.Sprintf(" on another Temporal cluster, %s, which cannot be asked from here; if that one is gone for good, abandon the dream", cluster)
+	return fmt.Sprintf(
+		" on another Temporal cluster, %s, which cannot be asked from here; if that one is gone for good, abandon the dream",
+		cluster)
 }
 
-// Abandon closes a dream whatever its cluster would say, by the word of a person who knows that the cluster is gone. Should
-// its workflow live all the same, the store refuses what it writes. memory.ErrNotFound when the dream does not go on.
+// Abandon closes a dream whatever its cluster would say, by the word of a person who knows that the cluster is gone.
+// Should its workflow live all the same, the store refuses what it writes. memory.ErrNotFound when the dream does not
+// go on.
 func (b *DreamRun) Abandon(ctx context.Context, agent, dreamID string) error {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, agent, dreamID)
 	if err != nil {
@@ -120,9 +123,9 @@ func (b *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) err
 	return err
 }
 
-// closeOpen closes the nights whose books are open and that hold no slot: their beginning broke off before they lay down, or
-// their end before it was written, which is after the slot is free when a knock has ended them for good. Nights that were
-// undone are looked at too: undoing a dream does not end it.
+// closeOpen closes the nights whose books are open and that hold no slot: their beginning broke off before they lay
+// down, or their end before it was written, which is after the slot is free when a knock has ended them for good.
+// Nights that were undone are looked at too: undoing a dream does not end it.
 func (b *DreamRun) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int, error) {
 	agents, err := b.Memory.Agents(ctx)
 	if err != nil {
@@ -172,7 +175,8 @@ func (b *DreamRun) closeRecord(ctx context.Context, record *dream.Record) (bool,
 	return true, b.forget(ctx, record.ID)
 }
 
-// closeLeftovers counts as spent what a deed reserved after its dream was closed, and died with: the slot is gone by then.
+// closeLeftovers counts as spent what a deed reserved after its dream was closed, and died with: the slot is gone by
+// then.
 func (b *DreamRun) closeLeftovers(ctx context.Context) (int, error) {
 	open, err := b.Guard.Ledger.OpenDreams(ctx)
 	if err != nil {

@@ -219,12 +219,17 @@ func (h *fixture) buy(o activities.Spec, step, text string, cost budget.Micros) 
 	require.NoError(h.t, err)
 	answer, err := json.Marshal(purse.Paid{Answer: inference.Answer{Text: text}, Attempt: hold.Attempt, Cost: cost})
 	require.NoError(h.t, err)
-	require.NoError(h.t, ledger.Settle(h.ctx, hold, purse.Bill{State: purse.Settled, Amount: cost, Answer: answer, At: h.now}))
+	require.NoError(h.t,
+		ledger.Settle(h.ctx, hold, purse.Bill{State: purse.Settled, Amount: cost, Answer: answer, At: h.now}))
 }
 
 func (h *fixture) fragments(o activities.Spec) []string {
 	h.t.Helper()
-	found, err := h.store.Find(h.ctx, memory.Query{Agent: o.Agent, Dream: o.Dream, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.HighestScore})
+	found, err := h.store.Find(h.ctx,
+		memory.Query{
+			Agent: o.Agent, Dream: o.Dream, Kinds: []dream.Kind{dream.KindFragment},
+			Order: memory.HighestScore,
+		})
 	require.NoError(h.t, err)
 	var texts []string
 	for _, f := range memory.As[*dream.Fragment](found) {
@@ -250,7 +255,11 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 	h.buy(o, "1/partial-2", "late", 7) // by a deed that outlived its workflow
 	ending := activities.Ending{Outcome: dream.Completed, Kept: 1}
 	for range 2 {
-		risen, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: ending})
+		risen, err := h.dreamRun.Rise(h.ctx,
+			activities.FinishRequest{
+				Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"},
+				Ending:  ending,
+			})
 		require.NoError(t, err)
 		require.Equal(t, budget.Micros(17), risen.Spent)
 		require.Equal(t, []string{"before", "late"}, h.fragments(o))
@@ -270,7 +279,8 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 		"risen": func(h *fixture, o activities.Spec) {
 			for range 2 {
 				_, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{
-					Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
+					Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"},
+					Ending:  activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
 				})
 				require.NoError(h.t, err)
 			}
@@ -315,7 +325,8 @@ func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
 	require.Empty(t, h.begin(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "going on", 10)
 	_, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{
-		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "twin"}, Ending: activities.Ending{Outcome: dream.Aborted, Reason: "it failed"},
+		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "twin"},
+		Ending:  activities.Ending{Outcome: dream.Aborted, Reason: "it failed"},
 	})
 	require.NoError(t, err)
 	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
@@ -344,8 +355,9 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 	next.Budget, next.Accounts[0].Limit = 50, 50
 	lain := h.begin(next, "r2")
 	require.Equal(t, dream.Canceled, lain.Refused)
-	require.Equal(t, "echo is already dreaming dream/echo/0001 on another Temporal cluster, default/one, which cannot be asked from here; "+
-		"if that one is gone for good, abandon the dream", lain.Reason)
+	require.Equal(t,
+		"echo is already dreaming dream/echo/0001 on another Temporal cluster, default/one, which cannot be asked from here; "+
+			"if that one is gone for good, abandon the dream", lain.Reason)
 	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
 
 	h.buy(o, "1/partial-1", "a thought", 10)

@@ -52,8 +52,9 @@ func (b *DreamRun) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverRes
 // ErrNoRedream says that a dream cannot be dreamt anew from a phase.
 var ErrNoRedream = errors.New("cannot be dreamt anew")
 
-// Taken are the items that a dream which goes on from another takes over. What that one took over itself is looked for where it
-// was made. ErrNoRedream when a dream on the way still goes on or was undone, memory.ErrNotFound when there is none.
+// Taken are the items that a dream which goes on from another takes over. What that one took over itself is looked for
+// where it was made. ErrNoRedream when a dream on the way still goes on or was undone, memory.ErrNotFound when there is
+// none.
 func Taken(ctx context.Context, store memory.Store, agent string, from dream.Redream) ([]dream.Item, error) {
 	var taken []dream.Item
 	for _, phase := range dream.Phases {
@@ -84,11 +85,16 @@ func dreamtIn(ctx context.Context, store memory.Store, agent, id string, phase d
 			return nil, fmt.Errorf("%s was woken and may go on: it %w until it is over", id, ErrNoRedream)
 		}
 		if !record.Redreams.Taken(phase) {
-			items, err := store.Find(ctx, memory.Query{Agent: agent, Dream: id, States: []dream.State{dream.Live, dream.Proposed}, Order: memory.Oldest})
+			items, err := store.Find(ctx,
+				memory.Query{
+					Agent: agent, Dream: id, States: []dream.State{dream.Live, dream.Proposed},
+					Order: memory.Oldest,
+				})
 			if err != nil {
 				return nil, fmt.Errorf("read what %s has made: %w", id, err)
 			}
-			return slices.DeleteFunc(items, func(item dream.Item) bool { return item.Header().Phase != phase || !goesOn(item) }), nil
+			return slices.DeleteFunc(items,
+				func(item dream.Item) bool { return item.Header().Phase != phase || !goesOn(item) }), nil
 		}
 		id = record.Redreams.Dream
 	}
@@ -114,7 +120,8 @@ func goesOn(item dream.Item) bool {
 func Sorted(items []dream.Item) TakeOverResult {
 	var t TakeOverResult
 	fragments := memory.As[*dream.Fragment](items)
-	slices.SortStableFunc(fragments, func(a, b *dream.Fragment) int { return cmp.Or(cmp.Compare(a.Cycle, b.Cycle), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(fragments,
+		func(a, b *dream.Fragment) int { return cmp.Or(cmp.Compare(a.Cycle, b.Cycle), cmp.Compare(a.ID, b.ID)) })
 	for _, f := range fragments {
 		_, barred := f.Barred()
 		made := Made{ID: f.ID, Score: f.Verdict.Composite, Kept: true, Chosen: !barred && chosen(f)}

@@ -23,23 +23,27 @@ func (b *DreamRun) beyond(ctx context.Context, o Spec) (string, error) {
 	return "", nil
 }
 
-// over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt it.
-// One that was withdrawn while it lay down leaves nothing behind.
+// over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt
+// it. One that was withdrawn while it lay down leaves nothing behind.
 func (b *DreamRun) over(ctx context.Context, record *dream.Record, run string) (BeginResult, error) {
 	fence := memory.Fence{Dream: record.ID, Run: run}
 	if record.Run != "" {
-		result := BeginResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", record.ID, record.Outcome)}
+		result := BeginResult{
+			Refused: dream.Canceled,
+			Reason:  fmt.Sprintf("%s has been dreamt: %s", record.ID, record.Outcome),
+		}
 		return result, toApplicationError(b.Memory.FreeSlot(ctx, record.Agent, fence))
 	}
 	err := errors.Join(
-		b.Guard.Ledger.GiveBack(ctx, record.ID), b.Memory.DropNotes(ctx, record.Agent, record.ID), b.Memory.FreeSlot(ctx, record.Agent, fence),
+		b.Guard.Ledger.GiveBack(ctx, record.ID), b.Memory.DropNotes(ctx, record.Agent, record.ID),
+		b.Memory.FreeSlot(ctx, record.Agent, fence),
 	)
 	return BeginResult{Refused: record.Outcome, Reason: record.Reason}, toApplicationError(err)
 }
 
 // refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
-// without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was started
-// under the same id.
+// without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was
+// started under the same id.
 func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.Outcome, reason string) error {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
@@ -51,7 +55,8 @@ func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.
 		if outcome == dream.Aborted {
 			events = append([]event.Event{b.event(s, "refused/"+s.Run, event.DreamAborted{Reason: reason})}, events...)
 		}
-		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{record}, Events: events})
+		_, err = b.Memory.Commit(ctx,
+			memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{record}, Events: events})
 		err = errors.Join(err, b.Guard.Ledger.GiveBack(ctx, o.Dream), b.Memory.DropNotes(ctx, o.Agent, o.Dream))
 	}
 	return toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))

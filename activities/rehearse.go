@@ -37,7 +37,8 @@ func WouldGather(ctx context.Context, store memory.Store, catalog inference.Cata
 	}
 	fitting := hypnagogia.Fit(hypnagogia.Rank(pieces, affect.At(o.AsOf), o.AsOf), onset.window(o))
 	g := Gathering{
-		Episodes: len(memory.As[*dream.Episode](items)), Knowledge: len(memory.As[*dream.Semantic](items)), Pieces: len(pieces), Shown: len(fitting),
+		Episodes: len(memory.As[*dream.Episode](items)), Knowledge: len(memory.As[*dream.Semantic](items)),
+		Pieces: len(pieces), Shown: len(fitting),
 		Bias: affect.At(o.AsOf).Bias(),
 	}
 	g.Bare, err = onset.bare(ctx, o, fitting)

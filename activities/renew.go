@@ -10,15 +10,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// mentions is the cosine from which on an episode mentions a piece of knowledge: that from which on two texts are about the same
-// thing, as it was measured for the embedder.
+// mentions is the cosine from which on an episode mentions a piece of knowledge: that from which on two texts are about
+// the same thing, as it was measured for the embedder.
 func (n *Replay) mentions(ctx context.Context, o Spec) float64 {
 	existing, _ := n.Guard.Calibration(ctx, o.Models[dream.Embedder])
 	return existing.Related
 }
 
-// renew takes what was used since the last night into the knowledge that was. Done twice it counts once. A dream whose makings
-// wait for a person leaves the uses to the next.
+// renew takes what was used since the last night into the knowledge that was. Done twice it counts once. A dream whose
+// makings wait for a person leaves the uses to the next.
 func (n *Replay) renew(ctx context.Context, o Spec, s Stretch) error {
 	if o.Review.Holds() {
 		return nil
@@ -63,8 +63,8 @@ func (n *Replay) renew(ctx context.Context, o Spec, s Stretch) error {
 
 func useOf(e *dream.Semantic) forgetting.Use { return forgetting.Use{Count: e.Uses, Last: e.Used} }
 
-// mentioned is the newest time at which an episode mentioned a piece of knowledge after it was told and last used; zero when none
-// has. What it was derived from mentions nothing new.
+// mentioned is the newest time at which an episode mentioned a piece of knowledge after it was told and last used; zero
+// when none has. What it was derived from mentions nothing new.
 func (n *Replay) mentioned(ctx context.Context, o Spec, e *dream.Semantic) (time.Time, error) {
 	var newest time.Time
 	at, err := n.Memory.Space(ctx, o.Agent)

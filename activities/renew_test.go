@@ -65,7 +65,10 @@ func TestWhatIsMentionedKeepsItsStrength(t *testing.T) {
 		Content: text, Salience: .5,
 	}
 	w := memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{e}}
-	w.Vectors = []memory.Vector{{Item: e.ID, Space: space, V: vectorOf(text)}, {Item: "k00", Space: space, V: vectorOf(text)}}
+	w.Vectors = []memory.Vector{
+		{Item: e.ID, Space: space, V: vectorOf(text)},
+		{Item: "k00", Space: space, V: vectorOf(text)},
+	}
 	_, err := r.store.Commit(ctx, w)
 	require.NoError(t, err)
 	r.looks(1)
@@ -84,7 +87,8 @@ func TestWhatAPersonRestoredIsLetBe(t *testing.T) {
 	r.gistsOf("somebody by the sea likes warm soup")
 	r.looks(1)
 	require.Equal(t, dream.Archived, r.entry("k00").State)
-	_, err := Restoring{r.store, func() time.Time { return tonight.Add(time.Hour) }}.Restore(context.Background(), "a", "k00")
+	_, err := Restoring{r.store, func() time.Time { return tonight.Add(time.Hour) }}.Restore(context.Background(),
+		"a", "k00")
 	require.NoError(t, err)
 	r.looks(2)
 	require.Equal(t, dream.Live, r.entry("k00").State)

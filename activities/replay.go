@@ -91,7 +91,8 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 		if strings.TrimSpace(p.Claim) == "" {
 			continue
 		}
-		item := foretell(spec, dream.NREM, fmt.Sprintf("%s/%d", r.direction(), i+1), p.Claim, p.Criterion, p.Days, p.Confidence, p.Trace, sources)
+		item := foretell(spec, dream.NREM, fmt.Sprintf("%s/%d", r.direction(), i+1), p.Claim, p.Criterion, p.Days,
+			p.Confidence, p.Trace, sources)
 		found = append(found, item)
 		w.Events = append(w.Events, n.event(r.Stretch, fmt.Sprintf("nrem/%s/%d", r.direction(), i+1),
 			event.PatternFound{Prediction: item.ID, Confidence: item.Confidence, Direction: r.direction()}))
@@ -101,7 +102,9 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 
 // keep writes what a step made. What distances are measured against gets its place in the embedder's space; the rest
 // needs none, and costs none.
-func (p Ports) keep(ctx context.Context, s Stretch, c call, request Done, items []dream.Item, w memory.Write) (StepResult, error) {
+func (p Ports) keep(ctx context.Context, s Stretch, c call, request Done, items []dream.Item,
+	w memory.Write,
+) (StepResult, error) {
 	items, err := p.sift(s, c.spec, items, &w)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
@@ -116,10 +119,14 @@ func (p Ports) keep(ctx context.Context, s Stretch, c call, request Done, items 
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	w.Add, w.Vectors = append(w.Add, items...), vectors // over a cap, or cut, the items are kept all the same, without their place
+	// over a cap, or cut, the items are kept all the same, without their place
+	w.Add, w.Vectors = append(w.Add, items...), vectors
 	made := make([]Made, len(items))
 	for i, item := range items {
-		made[i] = Made{ID: item.Header().ID, Score: item.Marks().Score, Kept: c.spec.Review != dream.JournalOnly || item.Header().Kind == dream.KindJournal}
+		made[i] = Made{
+			ID: item.Header().ID, Score: item.Marks().Score,
+			Kept: c.spec.Review != dream.JournalOnly || item.Header().Kind == dream.KindJournal,
+		}
 	}
 	done.Reused = request.Reused
 	return StepResult{Done: done, Made: made}, toApplicationError(p.write(ctx, s, w))

@@ -38,8 +38,8 @@ type Resolved struct {
 const tries = 5
 
 // Resolve writes a verdict, moves the hypotheses that rest on the prediction and announces both, in one transaction. A
-// verdict without a time is of now. memory.ErrNotFound, and prediction.ErrResolved when another verdict stands and this one
-// does not say Again; the revisions keep both.
+// verdict without a time is of now. memory.ErrNotFound, and prediction.ErrResolved when another verdict stands and this
+// one does not say Again; the revisions keep both.
 func (k Reckoning) Resolve(ctx context.Context, agent, id string, v prediction.Verdict) (Resolved, error) {
 	if v.At.IsZero() {
 		v.At = k.Now()
@@ -113,10 +113,13 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 	return Resolved{Prediction: p, Changed: true, Moved: moved}, nil
 }
 
-// moved are the hypotheses that rest on a prediction, moved by what became of it. What it had moved before may be refuted or
-// promoted by now.
+// moved are the hypotheses that rest on a prediction, moved by what became of it. What it had moved before may be
+// refuted or promoted by now.
 func (k Reckoning) moved(ctx context.Context, p *dream.Prediction, before bool) ([]*dream.Hypothesis, error) {
-	q := memory.Query{Agent: p.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, Order: memory.Oldest}
+	q := memory.Query{
+		Agent: p.Agent, Kinds: []dream.Kind{dream.KindHypothesis},
+		Statuses: []string{dream.HypothesisStaged}, Order: memory.Oldest,
+	}
 	if before {
 		q.Statuses, q.States = nil, []dream.State{dream.Live, dream.Archived}
 	}
@@ -144,7 +147,8 @@ func causeOf(v prediction.Verdict) string {
 // Outcomes are the outcomes of an agent's predictions, the one resolved first in front.
 func Outcomes(ctx context.Context, s memory.Store, agent string) ([]prediction.Outcome, error) {
 	items, err := s.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindPrediction}, Statuses: []string{dream.PredictionRight, dream.PredictionWrong},
+		Agent: agent, Kinds: []dream.Kind{dream.KindPrediction},
+		Statuses: []string{dream.PredictionRight, dream.PredictionWrong},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the outcomes of predictions: %w", err)

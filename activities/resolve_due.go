@@ -29,8 +29,8 @@ func (k Reckoning) Fired(ctx context.Context, agent, feed, rule, what string, at
 	return resolved, errors.Join(faults...)
 }
 
-// Lapse resolves every prediction of every agent whose horizon has passed, and answers how many. What it cannot resolve keeps
-// nobody else waiting.
+// Lapse resolves every prediction of every agent whose horizon has passed, and answers how many. What it cannot resolve
+// keeps nobody else waiting.
 func (k Reckoning) Lapse(ctx context.Context) (int, error) {
 	agents, err := k.Memory.Agents(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ type Hearing interface {
 	Heard(ctx context.Context, feed string) (time.Time, error)
 }
 
-// silent says that a feed has said nothing for as long as it was watched; empty when it has, when nobody can tell, and of a rule
-// about silence. A feed that fell silent later is not found out.
+// silent says that a feed has said nothing for as long as it was watched; empty when it has, when nobody can tell, and
+// of a rule about silence. A feed that fell silent later is not found out.
 func (k Reckoning) silent(ctx context.Context, p *dream.Prediction) (string, error) {
 	world, tells := k.World.(Hearing)
 	if !tells {
@@ -127,7 +127,8 @@ func (k Reckoning) silent(ctx context.Context, p *dream.Prediction) (string, err
 	if err != nil {
 		return "", fmt.Errorf("read feed %s: %w", p.Watch.Feed, err)
 	}
-	if slices.ContainsFunc(feed.Rules, func(r dream.Rule) bool { return r.Name == p.Watch.Rule && r.Kind == dream.Stale }) {
+	if slices.ContainsFunc(feed.Rules,
+		func(r dream.Rule) bool { return r.Name == p.Watch.Rule && r.Kind == dream.Stale }) {
 		return "", nil
 	}
 	received, err := world.Heard(ctx, feed.Name)

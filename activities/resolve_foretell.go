@@ -27,8 +27,8 @@ type Foretelling struct {
 }
 
 // Foretell keeps a prediction that was made awake. Told twice, it is kept once: false says that it was known.
-// memory.ErrNotFound when an episode, the feed or the rule to watch does not exist; ErrUnheard when the agent does not follow
-// that feed.
+// memory.ErrNotFound when an episode, the feed or the rule to watch does not exist; ErrUnheard when the agent does not
+// follow that feed.
 func (k Reckoning) Foretell(ctx context.Context, agent dream.Agent, f Foretelling) (*dream.Prediction, bool, error) {
 	now := k.Now().UTC()
 	p := &dream.Prediction{
@@ -69,7 +69,8 @@ func (k Reckoning) Foretell(ctx context.Context, agent dream.Agent, f Foretellin
 		p.Watch = f.Watch
 		p.Watch.Since = now
 	}
-	kept, err := k.Memory.Commit(ctx, memory.Write{Agent: agent.ID, Cause: causeOf(prediction.Verdict{By: f.By}), Add: []dream.Item{p}})
+	kept, err := k.Memory.Commit(ctx,
+		memory.Write{Agent: agent.ID, Cause: causeOf(prediction.Verdict{By: f.By}), Add: []dream.Item{p}})
 	if err != nil {
 		return nil, false, fmt.Errorf("keep the prediction: %w", err)
 	}
@@ -81,12 +82,15 @@ func (k Reckoning) Foretell(ctx context.Context, agent dream.Agent, f Foretellin
 
 // foretoldID derives an id from what was foretold, by whom and by when.
 func foretoldID(p *dream.Prediction) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{p.Agent, p.Session, p.Claim, p.Criterion, p.Horizon.Format(time.RFC3339)}, "\x00")))
+	sum := sha256.Sum256(
+		[]byte(
+			strings.Join([]string{p.Agent, p.Session, p.Claim, p.Criterion, p.Horizon.Format(time.RFC3339)}, "\x00")))
 	return "pr_" + hex.EncodeToString(sum[:8])
 }
 
-// Watch lets a rule over the agent's feed resolve an open prediction from now on; nil lets none. memory.ErrNotFound when the
-// prediction, the feed or the rule does not exist, ErrUnheard when the agent does not follow the feed, prediction.ErrResolved.
+// Watch lets a rule over the agent's feed resolve an open prediction from now on; nil lets none. memory.ErrNotFound
+// when the prediction, the feed or the rule does not exist, ErrUnheard when the agent does not follow the feed,
+// prediction.ErrResolved.
 func (k Reckoning) Watch(ctx context.Context, agent dream.Agent, id string, w *dream.Watch) (*dream.Prediction, error) {
 	if w != nil {
 		if err := k.fit(ctx, agent, *w); err != nil {
@@ -130,7 +134,8 @@ func (k Reckoning) watch(ctx context.Context, agent, id string, w *dream.Watch) 
 	if w != nil {
 		p.Watch = &dream.Watch{Feed: w.Feed, Rule: w.Rule, Means: w.Means, Since: now}
 	}
-	if _, err := k.Memory.Commit(ctx, memory.Write{Agent: agent, Cause: "operator", Change: []dream.Item{p}}); err != nil {
+	if _, err := k.Memory.Commit(ctx,
+		memory.Write{Agent: agent, Cause: "operator", Change: []dream.Item{p}}); err != nil {
 		return p, fmt.Errorf("watch %s: %w", p.ID, err)
 	}
 	return p, nil

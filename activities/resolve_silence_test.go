@@ -28,7 +28,8 @@ func TestAWatchOverAFeedThatSaidNothingIsVoid(t *testing.T) {
 		ctx := l.Context()
 		set := l.now
 		for _, id := range []string{"/p1", "/p2"} {
-			_, err := l.Watch(ctx, l.agent, nightly+id, &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
+			_, err := l.Watch(ctx, l.agent, nightly+id,
+				&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 			require.NoError(l, err)
 		}
 		received := &ear{err: errors.New("no worker answers")}
@@ -55,10 +56,12 @@ func TestAWatchOverAFeedThatWasHeardOrIsAboutSilenceLapses(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		require.NoError(l, l.store.PutFeed(ctx, dream.Feed{Name: "harbour", Rules: []dream.Rule{
-			{Name: "quay", Metric: "price", Kind: dream.Above, Number: 5}, {Name: "mute", Kind: dream.Stale, Window: 100 * 24 * time.Hour},
+			{Name: "quay", Metric: "price", Kind: dream.Above, Number: 5},
+			{Name: "mute", Kind: dream.Stale, Window: 100 * 24 * time.Hour},
 		}}))
 		for id, rule := range map[string]string{"/p1": "quay", "/p2": "mute"} {
-			_, err := l.Watch(ctx, l.agent, nightly+id, &dream.Watch{Feed: "harbour", Rule: rule, Means: dream.PredictionRight})
+			_, err := l.Watch(ctx, l.agent, nightly+id,
+				&dream.Watch{Feed: "harbour", Rule: rule, Means: dream.PredictionRight})
 			require.NoError(l, err)
 		}
 		received := &ear{at: l.now.Add(time.Minute)}
@@ -75,7 +78,8 @@ func TestAWatchOverAFeedThatWasHeardOrIsAboutSilenceLapses(t *testing.T) {
 func TestAWatchOverAFeedThatNobodyListensToIsVoid(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
-		_, err := l.Watch(ctx, l.agent, nightly+"/p1", &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
+		_, err := l.Watch(ctx, l.agent, nightly+"/p1",
+			&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 		require.NoError(l, err)
 		l.World = &ear{err: memory.ErrNotFound}
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)

@@ -30,8 +30,8 @@ type keeper interface {
 	fabric.Log
 }
 
-// ledger is a reckoning over a store, with an agent that follows the feed harbour, and a night of two predictions and two
-// hypotheses.
+// ledger is a reckoning over a store, with an agent that follows the feed harbour, and a night of two predictions and
+// two hypotheses.
 type ledger struct {
 	*testing.T
 	store keeper
@@ -62,7 +62,10 @@ func onBoth(t *testing.T, test func(l *ledger)) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := &ledger{T: t, store: open(t), now: night.Add(time.Hour), agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "UTC", Feed: "harbour"}}
+			l := &ledger{
+				T: t, store: open(t), now: night.Add(time.Hour),
+				agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "UTC", Feed: "harbour"},
+			}
 			l.Reckoning = activities.Reckoning{Memory: l.store, Feeds: l.store, Now: func() time.Time { return l.now }}
 			require.NoError(t, l.store.PutAgent(t.Context(), l.agent))
 			require.NoError(t, l.store.PutFeed(t.Context(), dream.Feed{Name: "harbour", Rules: []dream.Rule{{
@@ -108,7 +111,10 @@ func (l *ledger) dreamt() {
 		}
 	}
 	staged := func(id string, sources ...string) *dream.Hypothesis {
-		return &dream.Hypothesis{Head: head(dream.KindHypothesis, id, sources...), Claim: "claim " + id, Confidence: .2, Status: dream.HypothesisStaged}
+		return &dream.Hypothesis{
+			Head: head(dream.KindHypothesis, id, sources...), Claim: "claim " + id,
+			Confidence: .2, Status: dream.HypothesisStaged,
+		}
 	}
 	_, err := l.store.Commit(l.Context(), memory.Write{Agent: "a1", Cause: nightly, Add: []dream.Item{
 		foretold("p1", ""), foretold("p2", nightly+"/f2"),
@@ -170,7 +176,8 @@ func TestAVerdictMovesWhatRestsOnItAndIsAnnouncedInOneStep(t *testing.T) {
 		require.True(l, done.Changed)
 		require.Len(l, done.Moved, 2)
 		p := l.prediction(nightly + "/p1")
-		require.Equal(l, "correct person seen from the pier", strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
+		require.Equal(l, "correct person seen from the pier",
+			strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
 		require.InDelta(l, .7, *p.Residual, 1e-12)
 		require.True(l, p.ResolvedAt.Equal(l.now))
 		require.InDeltaSlice(l, []float64{.3, .3, .2}, l.confidences(), 1e-9)
@@ -191,7 +198,8 @@ func TestAVerdictMovesWhatRestsOnItAndIsAnnouncedInOneStep(t *testing.T) {
 
 		_, err = l.Resolve(l.Context(), "a1", nightly+"/p9", says(dream.PredictionRight))
 		require.ErrorIs(l, err, memory.ErrNotFound)
-		_, err = l.Resolve(l.Context(), "a1", nightly+"/p2", prediction.Verdict{Status: dream.PredictionRight, By: nightly})
+		_, err = l.Resolve(l.Context(), "a1", nightly+"/p2",
+			prediction.Verdict{Status: dream.PredictionRight, By: nightly})
 		require.ErrorContains(l, err, "it must be person", "no dream resolves anything")
 	})
 }
@@ -204,7 +212,8 @@ func TestAVerdictTurnedRoundTakesItsStepBackAndBothAreKept(t *testing.T) {
 		_, err = l.Resolve(l.Context(), "a1", nightly+"/p1", turned)
 		require.NoError(l, err)
 		require.InDeltaSlice(l, []float64{.15, .15, .2}, l.confidences(), 1e-9)
-		require.Equal(l, []string{nightly + ": open", "operator: correct", "tool/bot: incorrect"}, l.causes(nightly+"/p1"))
+		require.Equal(l, []string{nightly + ": open", "operator: correct", "tool/bot: incorrect"},
+			l.causes(nightly+"/p1"))
 		require.Len(l, l.announced(), 6)
 		require.Contains(l, l.announced()[3], `"by":"tool/bot","again":true`)
 		outcomes, err := activities.Outcomes(l.Context(), l.store, "a1")
@@ -250,12 +259,14 @@ func TestARuleResolvesWhatWatchesItAndNothingElse(t *testing.T) {
 		require.NoError(l, err)
 		require.Zero(l, n, "nobody watched it then")
 		for want := range 2 {
-			n, err = l.Fired(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(time.Second)) // a clock that is ahead of ours
+			// a clock that is ahead of ours
+			n, err = l.Fired(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(time.Second))
 			require.NoError(l, err)
 			require.Equal(l, 1-want, n)
 		}
 		p := l.prediction(nightly + "/p1")
-		require.Equal(l, "incorrect rule/harbour/quay the rule fired at 2026-10-20T00:00:01Z (quay of price: 6)", strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
+		require.Equal(l, "incorrect rule/harbour/quay the rule fired at 2026-10-20T00:00:01Z (quay of price: 6)",
+			strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
 		require.Equal(l, dream.PredictionOpen, l.prediction(nightly+"/p2").Status)
 		require.InDeltaSlice(l, []float64{.15, .15, .2}, l.confidences(), 1e-9)
 		_, err = l.Watch(ctx, l.agent, nightly+"/p1", w)
@@ -272,8 +283,16 @@ func TestOnlyWhatCanBeHeardIsWatched(t *testing.T) {
 			says string
 		}{
 			{dream.Watch{Feed: "harbour", Rule: "quay", Means: "maybe"}, nil, `it must mean correct or incorrect`},
-			{dream.Watch{Feed: "pier", Rule: "quay", Means: dream.PredictionRight}, memory.ErrNotFound, "there is no feed pier"},
-			{dream.Watch{Feed: "harbour", Rule: "gate", Means: dream.PredictionRight}, memory.ErrNotFound, "feed harbour has no rule gate"},
+			{
+				dream.Watch{Feed: "pier", Rule: "quay", Means: dream.PredictionRight},
+				memory.ErrNotFound,
+				"there is no feed pier",
+			},
+			{
+				dream.Watch{Feed: "harbour", Rule: "gate", Means: dream.PredictionRight},
+				memory.ErrNotFound,
+				"feed harbour has no rule gate",
+			},
 		} {
 			_, err := l.Watch(ctx, l.agent, nightly+"/p1", &c.w)
 			require.ErrorContains(l, err, c.says)
@@ -303,7 +322,8 @@ func TestOnlyWhatCanBeHeardIsWatched(t *testing.T) {
 func TestAHorizonThatPassesResolvesTheOppositeOrNothing(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
-		_, err := l.Watch(ctx, l.agent, nightly+"/p1", &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionWrong})
+		_, err := l.Watch(ctx, l.agent, nightly+"/p1",
+			&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionWrong})
 		require.NoError(l, err)
 		lapse := func(want int) {
 			l.Helper()
@@ -322,7 +342,8 @@ func TestAHorizonThatPassesResolvesTheOppositeOrNothing(t *testing.T) {
 		l.now = l.now.Add(prediction.Grace)
 		lapse(1)
 		p := l.prediction(nightly + "/p1")
-		require.Equal(l, "correct horizon the rule harbour/quay did not fire before its horizon", strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
+		require.Equal(l, "correct horizon the rule harbour/quay did not fire before its horizon",
+			strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
 		require.InDeltaSlice(l, []float64{.3, .3, .2}, l.confidences(), 1e-9, "what is void moves nothing")
 		require.Equal(l, []string{nightly + ": open", "operator: open", "horizon: correct"}, l.causes(nightly+"/p1"))
 	})
@@ -332,7 +353,8 @@ func TestAHorizonWithNobodyListeningSaysNothing(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		for _, id := range []string{"p1", "p2"} {
-			_, err := l.Watch(ctx, l.agent, nightly+"/"+id, &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
+			_, err := l.Watch(ctx, l.agent, nightly+"/"+id,
+				&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 			require.NoError(l, err)
 		}
 		require.NoError(l, l.store.DropFeed(ctx, "harbour"))
@@ -363,7 +385,8 @@ func TestWhatAPersonOrAToolForetellsIsKeptOnce(t *testing.T) {
 		p, fresh, err := l.Foretell(ctx, l.agent, f)
 		require.NoError(l, err)
 		require.True(l, fresh)
-		require.Equal(l, []string{dream.Analytical, "The quay price passes 5.", "tool/bot", "tool", ""}, []string{p.Source, p.Claim, p.Session, string(p.Taint), p.Dream})
+		require.Equal(l, []string{dream.Analytical, "The quay price passes 5.", "tool/bot", "tool", ""},
+			[]string{p.Source, p.Claim, p.Session, string(p.Taint), p.Dream})
 		again, fresh, err := l.Foretell(ctx, l.agent, f)
 		require.NoError(l, err)
 		require.False(l, fresh)
@@ -377,7 +400,8 @@ func TestWhatAPersonOrAToolForetellsIsKeptOnce(t *testing.T) {
 		_, _, err = l.Foretell(ctx, l.agent, f)
 		require.ErrorIs(l, err, memory.ErrNotFound)
 		_, _, err = l.Foretell(ctx, l.agent, activities.Foretelling{By: dream.ByPerson, Confidence: 2})
-		require.ErrorContains(l, err, "the claim is empty; it must say what is foretold\nthe criterion is empty; it must say what would show it true or false\nthe confidence is 2;")
+		require.ErrorContains(l, err,
+			"the claim is empty; it must say what is foretold\nthe criterion is empty; it must say what would show it true or false\nthe confidence is 2;")
 	})
 }
 
@@ -424,7 +448,8 @@ func TestOneAgentThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
 		require.ErrorContains(l, err, "read the open predictions of a0: the disk is full")
 		require.Equal(l, 2, n)
 		l.Memory = crowded{l.store}
-		_, err = l.Resolve(ctx, "a1", nightly+"/p1", prediction.Verdict{Status: dream.PredictionRight, By: dream.ByPerson, Again: true})
+		_, err = l.Resolve(ctx, "a1", nightly+"/p1",
+			prediction.Verdict{Status: dream.PredictionRight, By: dream.ByPerson, Again: true})
 		require.ErrorIs(l, err, memory.ErrStale, "it is not tried for ever")
 	})
 }
@@ -440,7 +465,10 @@ func TestNobodyButTheReckoningResolves(t *testing.T) {
 		}
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for _, word := range []string{"prediction.Resolve", "dream.PredictionRight", "dream.PredictionWrong", "ResolvedAt", "Reckon("} {
+		for _, word := range []string{
+			"prediction.Resolve", "dream.PredictionRight", "dream.PredictionWrong",
+			"ResolvedAt", "Reckon(",
+		} {
 			if path == "feed.go" && word == "Reckon(" {
 				continue // what a feed says is told there
 			}
@@ -478,7 +506,8 @@ func TestWhatIsAnsweredOfAFragmentsPredictionHoldsItsClaim(t *testing.T) {
 		}
 		_, err := l.store.Commit(l.Context(), memory.Write{Agent: "a1", Cause: nightly, Add: []dream.Item{fragment, p}})
 		require.NoError(l, err)
-		watched, err := l.Watch(l.Context(), l.agent, p.ID, &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
+		watched, err := l.Watch(l.Context(), l.agent, p.ID,
+			&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 		require.NoError(l, err)
 		require.Equal(l, fragment.Content, watched.Claim)
 		for range 2 { // the second time nothing changes

@@ -25,8 +25,8 @@ var ErrNotArchived = errors.New("was not archived by a dream")
 // restored is the cause of what Restore writes.
 const restored = "restore"
 
-// Faded lists the ids of what dreams have archived although they did not make it, by the dream that did; of one dream when it
-// is named.
+// Faded lists the ids of what dreams have archived although they did not make it, by the dream that did; of one dream
+// when it is named.
 func (k Restoring) Faded(ctx context.Context, agent, dreamID string) ([]string, error) {
 	q := memory.Query{Agent: agent, States: []dream.State{dream.Archived}, Order: memory.Oldest}
 	items, err := k.Memory.Find(ctx, q)
@@ -92,8 +92,8 @@ func causesOfRevisions(history []memory.Revision) []string {
 	return causes
 }
 
-// Restore makes these items count again, all or none, each as a new revision. What took the place of one is archived, so that
-// no two say the same. memory.ErrNotFound, ErrNotArchived.
+// Restore makes these items count again, all or none, each as a new revision. What took the place of one is archived,
+// so that no two say the same. memory.ErrNotFound, ErrNotArchived.
 func (k Restoring) Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
 	var items []dream.Item
 	err := again(func() (err error) {
@@ -126,7 +126,8 @@ func (k Restoring) restore(ctx context.Context, agent string, ids []string) ([]d
 		}
 		items, w.Change = append(items, item), append(w.Change, item)
 		result := event.ItemRestored{Item: id, Kind: h.Kind, By: dream.ByPerson}
-		w.Events = append(w.Events, event.New(fmt.Sprintf("restore/%s/%d", id, h.Revision), agent, by, k.Now().UTC(), result))
+		w.Events = append(w.Events,
+			event.New(fmt.Sprintf("restore/%s/%d", id, h.Revision), agent, by, k.Now().UTC(), result))
 		if stood, err := memory.One[*dream.Gist](ctx, k.Memory, agent, newer); err == nil && stood.State == dream.Live {
 			stood.State, stood.NewerID = dream.Archived, id
 			w.Change = append(w.Change, stood)

@@ -106,7 +106,8 @@ func (r *rig) stages(n int, since time.Time, confidence float64) {
 	w := memory.Write{Agent: "a", Cause: o.Dream}
 	for i := range n {
 		h := head(o, dream.Integration, dream.KindHypothesis, string(rune('a'+i)), nil)
-		w.Add = append(w.Add, &dream.Hypothesis{Head: h, Claim: "claim " + h.ID, Confidence: confidence, Status: dream.HypothesisStaged})
+		w.Add = append(w.Add,
+			&dream.Hypothesis{Head: h, Claim: "claim " + h.ID, Confidence: confidence, Status: dream.HypothesisStaged})
 	}
 	_, err := r.store.Commit(context.Background(), w)
 	require.NoError(r.t, err)
@@ -136,7 +137,10 @@ func TestAFullStagingTurnsOverAndSaysSo(t *testing.T) {
 		}
 		var result event.ItemArchived
 		require.Equal(t, c.rested, r.count("ItemArchived", &result))
-		q := memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}}
+		q := memory.Query{
+			Agent: "a", Kinds: []dream.Kind{dream.KindHypothesis},
+			Statuses: []string{dream.HypothesisStaged},
+		}
 		staged, err := r.store.Count(ctx, q)
 		require.NoError(t, err)
 		require.Equal(t, 10, staged)

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// goOn lies down again for a later sitting of an interrupted dream. When the agent's mood is another than the wake left, the
-// dream begins from that: what the agent lived through since is not taken back when it settles, and what the knock applied
-// is not applied again. When it is the same, the dream goes on as if nobody had come.
+// goOn lies down again for a later sitting of an interrupted dream. When the agent's mood is another than the wake
+// left, the dream begins from that: what the agent lived through since is not taken back when it settles, and what the
+// knock applied is not applied again. When it is the same, the dream goes on as if nobody had come.
 func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *dream.Record) (BeginResult, error) {
 	left, err := b.remaining(ctx, r.Spec)
 	if err != nil {
@@ -38,14 +38,18 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *
 	if err != nil {
 		return BeginResult{}, toApplicationError(err)
 	}
-	record.Outcome, record.Reason, record.Ended, record.Until, record.Stretches = dream.Dreaming, "", time.Time{}, time.Time{}, r.Stretch
+	record.Outcome, record.Reason, record.Ended, record.Until, record.Stretches = dream.Dreaming, "", time.Time{},
+		time.Time{}, r.Stretch
 	if !affect.Same(record.Woke()) { // somebody has moved it since the wake
 		record.Affect(affect, affect.Since)
 		record.Felt, record.Connected = max(record.Felt, record.Connected), 0
 	}
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{record},
-		Events: []event.Event{b.event(s, fmt.Sprintf("sitting-%d/%s", r.Stretch, s.Run), event.DreamResumed{Stretch: r.Stretch, Phase: r.Phase, Left: left})},
+		Events: []event.Event{
+			b.event(s, fmt.Sprintf("sitting-%d/%s", r.Stretch, s.Run),
+				event.DreamResumed{Stretch: r.Stretch, Phase: r.Phase, Left: left}),
+		},
 	})
 	if errors.Is(err, memory.ErrWoken) { // between the slot and this write
 		result.Refused, result.Awake, result.Reason = dream.Canceled, true, r.Spec.Handle+" was woken again"
@@ -54,8 +58,8 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *
 	return result, toApplicationError(err)
 }
 
-// stale says why a dream that was put down may not go on: it has ended meanwhile, was undone, or could measure nothing any
-// more, because its agent's memory has moved to another embedder. Empty when it may.
+// stale says why a dream that was put down may not go on: it has ended meanwhile, was undone, or could measure nothing
+// any more, because its agent's memory has moved to another embedder. Empty when it may.
 func (b *DreamRun) stale(ctx context.Context, o Spec, record *dream.Record) (string, error) {
 	switch {
 	case record.Outcome == dream.Dreaming:

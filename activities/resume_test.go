@@ -130,7 +130,8 @@ func TestWhatWasInterruptedForGoodIsNotReadAgainEachTime(t *testing.T) {
 	ctx := context.Background()
 	o, s := r.waits()
 	require.Equal(t, dream.RecordWaits, r.nightOf(s).Marks().Status)
-	_, err := r.dreamRun().Rise(ctx, FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
+	_, err := r.dreamRun().Rise(ctx,
+		FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
 	require.NoError(t, err)
 	require.Equal(t, string(dream.Interrupted), r.nightOf(s).Marks().Status)
 	bed, seen := r.dreamRun(), &counting{Store: r.store}
@@ -146,7 +147,10 @@ func TestAMemoryThatMovedToAnotherEmbedderEndsTheDreamThatWaits(t *testing.T) {
 	r.live(2)
 	ctx := context.Background()
 	o, s := r.waits()
-	vectors := []memory.Vector{{Item: "e0", Space: "q/f/8", V: vectorOf("e0")}, {Item: "e1", Space: "q/f/8", V: vectorOf("e1")}}
+	vectors := []memory.Vector{
+		{Item: "e0", Space: "q/f/8", V: vectorOf("e0")},
+		{Item: "e1", Space: "q/f/8", V: vectorOf("e1")},
+	}
 	require.NoError(t, r.store.Collect(ctx, "a", vectors))
 	missing, err := r.store.Move(ctx, "a", "q/f/8")
 	require.NoError(t, err)

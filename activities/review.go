@@ -17,10 +17,11 @@ import (
 // draftNote begins the keys of what a dream that writes only its journal has made and needs until it is over.
 const draftNote = "draft/"
 
-// held makes of a write what the dream's order lets it be (Order.Review), and leaves alone what other dreams have on record. A
-// dream whose notes are gone is over: what is written of it then is its record.
+// held makes of a write what the dream's order lets it be (Order.Review), and leaves alone what other dreams have on
+// record. A dream whose notes are gone is over: what is written of it then is its record.
 func (p Ports) held(ctx context.Context, s Stretch, w memory.Write) (memory.Write, error) {
-	w.Change = slices.DeleteFunc(slices.Clone(w.Change), func(item dream.Item) bool { return ofAnother(s, item.Header()) })
+	w.Change = slices.DeleteFunc(slices.Clone(w.Change),
+		func(item dream.Item) bool { return ofAnother(s, item.Header()) })
 	if !outlives(s, w) {
 		return w, nil
 	}
@@ -38,7 +39,8 @@ func (p Ports) held(ctx context.Context, s Stretch, w memory.Write) (memory.Writ
 	return p.proposed(spec, s, w), nil
 }
 
-// ofAnother says whether an item is on the record of another dream, which stays as it is when a dream goes on from that.
+// ofAnother says whether an item is on the record of another dream, which stays as it is when a dream goes on from
+// that.
 func ofAnother(s Stretch, h *dream.Head) bool {
 	return h.Dream != "" && h.Dream != s.Dream && !h.Kind.Outlives()
 }
@@ -58,16 +60,20 @@ func (p Ports) proposed(o Spec, s Stretch, w memory.Write) memory.Write {
 		h := item.Header()
 		if h.Dream == s.Dream {
 			w.Change = append(w.Change, item)
-		} else if h.Kind == dream.KindSemantic && h.State == dream.Archived { // the one change that dreams make of what is not their own
+		} else if h.Kind == dream.KindSemantic &&
+			h.State == dream.Archived { // the one change that dreams make of what is not their own
 			w.Add = append(w.Add, archiving(o, h))
 		}
 	}
 	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.ItemArchived{})
 	for _, item := range w.Add {
 		h := item.Header()
-		if h.State == dream.Live && (h.Kind.Outlives() || h.Kind == dream.KindProposal) { // what the policy bars is archived already
+		// what the policy bars is archived already
+		if h.State == dream.Live && (h.Kind.Outlives() || h.Kind == dream.KindProposal) {
 			h.State = dream.Proposed
-			w.Events = append(w.Events, p.event(s, "review/"+strings.TrimPrefix(h.ID, s.Dream+"/"), event.ReviewAsked{Item: h.ID, Kind: h.Kind}))
+			w.Events = append(w.Events,
+				p.event(s, "review/"+strings.TrimPrefix(h.ID, s.Dream+"/"),
+					event.ReviewAsked{Item: h.ID, Kind: h.Kind}))
 		}
 	}
 	return w
@@ -97,7 +103,8 @@ func (p Ports) drafted(ctx context.Context, s Stretch, w memory.Write) (memory.W
 	w.Add = nil
 	for _, item := range all {
 		h := item.Header()
-		if !h.Kind.Outlives() || h.Kind == dream.KindJournal || h.State != dream.Live { // what the policy bars stays on record
+		// what the policy bars stays on record
+		if !h.Kind.Outlives() || h.Kind == dream.KindJournal || h.State != dream.Live {
 			w.Add = append(w.Add, item)
 			continue
 		}
@@ -118,7 +125,8 @@ func (p Ports) drafted(ctx context.Context, s Stretch, w memory.Write) (memory.W
 		return item.Header().Dream != s.Dream || ok && removed[f.Hypothesis]
 	})
 	w.Vectors = slices.DeleteFunc(slices.Clone(w.Vectors), func(v memory.Vector) bool { return removed[v.Item] })
-	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.PatternFound{}, event.GistExtracted{}, event.ItemArchived{})
+	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.PatternFound{}, event.GistExtracted{},
+		event.ItemArchived{})
 	return w, nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Reviewing is a person's part in what dreams leave behind. It holds no fence: what it writes is written awake, under the name of
-// the dream, so that undoing the dream takes it back.
+// Reviewing is a person's part in what dreams leave behind. It holds no fence: what it writes is written awake, under
+// the name of the dream, so that undoing the dream takes it back.
 type Reviewing struct {
 	Memory    memory.Store
 	Now       func() time.Time
@@ -37,14 +37,16 @@ var ErrProposed = errors.New("waits for a review")
 
 // Waiting is everything of an agent that waits, oldest first: what dreams proposed, then fragments that are held.
 func (k Reviewing) Waiting(ctx context.Context, agent string) ([]dream.Item, error) {
-	waiting, err := k.Memory.Find(ctx, memory.Query{Agent: agent, States: []dream.State{dream.Proposed}, Order: memory.Oldest})
+	waiting, err := k.Memory.Find(ctx,
+		memory.Query{Agent: agent, States: []dream.State{dream.Proposed}, Order: memory.Oldest})
 	if err != nil {
 		return nil, fmt.Errorf("read what waits for a review: %w", err)
 	}
 	if err := memory.ReadClaims(ctx, k.Memory, agent, waiting); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(waiting, func(a, b dream.Item) int { return strings.Compare(a.Header().Dream, b.Header().Dream) })
+	slices.SortStableFunc(waiting,
+		func(a, b dream.Item) int { return strings.Compare(a.Header().Dream, b.Header().Dream) })
 	fragments, err := k.Memory.Find(ctx, memory.Query{
 		Agent: agent, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.Oldest,
 		Statuses: []string{dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted},
@@ -186,7 +188,8 @@ func (d *deciding) one(ctx context.Context, item dream.Item) error {
 		}
 	case *dream.Hypothesis:
 		if d.Accepted {
-			d.announce(strings.TrimPrefix(h.ID, d.Dream+"/"), event.HypothesisStaged{Hypothesis: h.ID, Confidence: i.Confidence})
+			d.announce(strings.TrimPrefix(h.ID, d.Dream+"/"),
+				event.HypothesisStaged{Hypothesis: h.ID, Confidence: i.Confidence})
 			return nil
 		}
 		return d.demote(ctx, i)
@@ -205,7 +208,8 @@ func verdictOf(accepted bool) string {
 func (d *deciding) fragment(f *dream.Fragment) error {
 	if !d.Accepted {
 		f.Status, f.Reason = dream.FragmentDiscarded, "rejected at review"
-		d.announce("review/"+f.ID, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
+		d.announce("review/"+f.ID,
+			event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
 		return nil
 	}
 	if flag, barred := ByPolicy(f); barred {
@@ -247,7 +251,8 @@ func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
 		return nil // it is archived already
 	}
 	if e.Revision != p.Was {
-		return fmt.Errorf("%s would be archived by %s, and %w; reject that, a later dream looks at it again", p.Of, p.ID, ErrChanged)
+		return fmt.Errorf("%s would be archived by %s, and %w; reject that, a later dream looks at it again", p.Of,
+			p.ID, ErrChanged)
 	}
 	stands, err := d.stands(ctx, p.Newer)
 	if err != nil || !stands { // nothing would stand in its place
@@ -255,7 +260,8 @@ func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
 	}
 	e.State, e.NewerID = dream.Archived, p.Newer
 	d.w.Change = append(d.w.Change, e)
-	d.announce(fmt.Sprintf("review/%s/%d", p.ID, p.Revision), event.ItemArchived{Item: e.ID, Kind: e.Kind, Newer: e.NewerID, Reason: event.Faded})
+	d.announce(fmt.Sprintf("review/%s/%d", p.ID, p.Revision),
+		event.ItemArchived{Item: e.ID, Kind: e.Kind, Newer: e.NewerID, Reason: event.Faded})
 	return nil
 }
 
@@ -280,7 +286,8 @@ func shifted(now, from, to mood.PAD) mood.PAD {
 // demote takes back from fragments that a hypothesis was made of them.
 func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
 	items, err := d.Memory.Find(ctx, memory.Query{
-		Agent: d.agent, Dream: d.Dream, Kinds: []dream.Kind{dream.KindFragment}, Statuses: []string{dream.FragmentPromoted},
+		Agent: d.agent, Dream: d.Dream, Kinds: []dream.Kind{dream.KindFragment},
+		Statuses: []string{dream.FragmentPromoted},
 	})
 	if err != nil {
 		return fmt.Errorf("read what %s was made of: %w", h.ID, err)
@@ -298,8 +305,8 @@ func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
 	return nil
 }
 
-// room refuses more staged hypotheses than there may be at once. Whoever accepts another one meanwhile changes what waits:
-// it is written along as it was read, so that of two decisions that count at once one has to count again.
+// room refuses more staged hypotheses than there may be at once. Whoever accepts another one meanwhile changes what
+// waits: it is written along as it was read, so that of two decisions that count at once one has to count again.
 func (d *deciding) room(ctx context.Context) error {
 	accepted := 0
 	for _, item := range d.known {
@@ -310,7 +317,10 @@ func (d *deciding) room(ctx context.Context) error {
 	if accepted == 0 || d.MaxStaged <= 0 {
 		return nil
 	}
-	q := memory.Query{Agent: d.agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}}
+	q := memory.Query{
+		Agent: d.agent, Kinds: []dream.Kind{dream.KindHypothesis},
+		Statuses: []string{dream.HypothesisStaged},
+	}
 	waiting := q
 	waiting.States = []dream.State{dream.Proposed}
 	others, err := d.Memory.Find(ctx, waiting)

@@ -28,18 +28,26 @@ func (l *ledger) proposes(id string) string {
 		}
 	}
 	record := &dream.Record{Head: part(id, dream.KindRecord, dream.Live, id), AsOf: l.now, Outcome: dream.Completed}
-	h := &dream.Hypothesis{Head: part(id+"/integration/1", dream.KindHypothesis, dream.Proposed, id), Claim: "It calms.", Confidence: .2, Status: dream.HypothesisStaged}
+	h := &dream.Hypothesis{
+		Head:  part(id+"/integration/1", dream.KindHypothesis, dream.Proposed, id),
+		Claim: "It calms.", Confidence: .2, Status: dream.HypothesisStaged,
+	}
 	_, err := l.store.Commit(l.Context(), memory.Write{Agent: l.agent.ID, Cause: id, Add: []dream.Item{record, h}})
 	require.NoError(l, err)
 	return h.ID
 }
 
-// Persons may decide at once: of one thing one decision stands and the others are told so, and never is more staged than may be.
+// Persons may decide at once: of one thing one decision stands and the others are told so, and never is more staged
+// than may be.
 func TestDecisionsAtOnceNeitherContradictNorStageTooMuch(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		const nights, room = 6, 2
 		k := activities.Reviewing{Memory: l.store, Now: l.Now, MaxStaged: room}
-		staged, err := l.store.Find(l.Context(), memory.Query{Agent: l.agent.ID, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}})
+		staged, err := l.store.Find(l.Context(),
+			memory.Query{
+				Agent: l.agent.ID, Kinds: []dream.Kind{dream.KindHypothesis},
+				Statuses: []string{dream.HypothesisStaged},
+			})
 		require.NoError(l, err)
 		k.MaxStaged = len(staged) + room
 		var deciding sync.WaitGroup
@@ -59,7 +67,11 @@ func TestDecisionsAtOnceNeitherContradictNorStageTooMuch(t *testing.T) {
 			}
 		}
 		require.Equal(l, room, stood, "%v", errs)
-		left, err := l.store.Find(l.Context(), memory.Query{Agent: l.agent.ID, Kinds: []dream.Kind{dream.KindHypothesis}, States: []dream.State{dream.Proposed}})
+		left, err := l.store.Find(l.Context(),
+			memory.Query{
+				Agent: l.agent.ID, Kinds: []dream.Kind{dream.KindHypothesis},
+				States: []dream.State{dream.Proposed},
+			})
 		require.NoError(l, err)
 		require.Len(l, left, nights-room)
 		for _, h := range left {

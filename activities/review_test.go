@@ -15,13 +15,19 @@ import (
 
 // yield is a write with one of everything that a deed can leave behind.
 func yield(r *rig, o Spec, s Stretch) memory.Write {
-	h := &dream.Hypothesis{Head: head(o, dream.Integration, dream.KindHypothesis, "1", nil), Claim: "It calms.", Status: dream.HypothesisStaged}
+	h := &dream.Hypothesis{
+		Head: head(o, dream.Integration, dream.KindHypothesis, "1", nil), Claim: "It calms.",
+		Status: dream.HypothesisStaged,
+	}
 	barred := &dream.Gist{Head: head(o, dream.NREM, dream.KindGist, "barred", nil), Content: "Borrow all."}
 	barred.State = dream.Archived // as the policy leaves it
 	return memory.Write{
 		Add: []dream.Item{
 			h, barred, &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1", nil), Content: "A rope."},
-			&dream.Journal{Head: head(o, dream.Return, dream.KindJournal, "1", nil), Content: "I dreamt of rope.", Significance: .5},
+			&dream.Journal{
+				Head: head(o, dream.Return, dream.KindJournal, "1", nil), Content: "I dreamt of rope.",
+				Significance: .5,
+			},
 		},
 		Affect: &dream.Affect{PAD: mood.PAD{Arousal: 1}, Since: tonight, Cause: o.Dream},
 		Waking: &memory.Waking{Mood: &mood.PAD{Arousal: 1}, Digest: []string{o.Dream + "/return/1"}},
@@ -80,7 +86,8 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 			require.Equal(t, !way.Holds(), len(arrival.Digest) == 1, "what a client is told")
 			affect, err := r.store.Affect(ctx, "a")
 			require.NoError(t, err)
-			require.Equal(t, !way.Holds(), affect.PAD == mood.PAD{Arousal: 1}, "a knock moves the mood only where the dream may")
+			require.Equal(t, !way.Holds(), affect.PAD == mood.PAD{Arousal: 1},
+				"a knock moves the mood only where the dream may")
 			r.finish(s)
 			notes, err := r.store.Notes(ctx, "a", o.Dream, draftNote)
 			require.NoError(t, err)

@@ -198,7 +198,8 @@ func (r *rig) begin(o Spec) Stretch {
 
 func (r *rig) finish(s Stretch) {
 	r.t.Helper()
-	_, err := r.dreamRun().Rise(context.Background(), FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed}})
+	_, err := r.dreamRun().Rise(context.Background(),
+		FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed}})
 	require.NoError(r.t, err)
 }
 
@@ -238,7 +239,8 @@ func step(s Stretch, temperature float64) StepRequest {
 
 func (r *rig) find(s Stretch, kind dream.Kind) []dream.Item {
 	r.t.Helper()
-	items, err := r.store.Find(context.Background(), memory.Query{Agent: "a", Dream: s.Dream, Kinds: []dream.Kind{kind}})
+	items, err := r.store.Find(context.Background(),
+		memory.Query{Agent: "a", Dream: s.Dream, Kinds: []dream.Kind{kind}})
 	require.NoError(r.t, err)
 	return items
 }

@@ -37,19 +37,22 @@ type FinishResult struct {
 	Lost    int           `json:"lost"` // attempts whose end nobody knows; they count in full
 	Tallies []dream.Tally `json:"tallies,omitempty"`
 	Outcome dream.Outcome `json:"outcome,omitempty"` // when it is another than was asked for: the night was undone
-	Reason  string        `json:"reason,omitempty"`  // as the record has it, which knows the nights before; empty: it ended otherwise
+	// as the record has it, which knows the nights before; empty: it ended otherwise
+	Reason string `json:"reason,omitempty"`
 }
 
-// Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
-// A run that is not the one which lay down closes nothing: the books are the other's.
+// Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes
+// nothing. A run that is not the one which lay down closes nothing: the books are the other's.
 func (b *DreamRun) Rise(ctx context.Context, r FinishRequest) (FinishResult, error) {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
 		return FinishResult{}, toApplicationError(err)
 	}
-	held := memory.Fence{Dream: r.Dream, Run: r.Run} // of any sitting: it may have begun one whose lying down was never answered
+	// of any sitting: it may have begun one whose lying down was never answered
+	held := memory.Fence{Dream: r.Dream, Run: r.Run}
 	if record.Run != "" && record.Run != r.Run {
-		return FinishResult{Spent: record.Spent, Tallies: record.Phases}, toApplicationError(b.Memory.FreeSlot(ctx, r.Agent, held))
+		return FinishResult{Spent: record.Spent, Tallies: record.Phases},
+			toApplicationError(b.Memory.FreeSlot(ctx, r.Agent, held))
 	}
 	result, err := b.close(ctx, r.Stretch, record, r.Ending)
 	if err != nil {
@@ -86,14 +89,15 @@ func (p Ports) emptyAlarm(ctx context.Context, s Stretch) int {
 	return dream.DefaultEmptyAlarm
 }
 
-// nothingAgain counts the empty nights up to and with this one; 0 when this one was not empty. Nights that were refused,
-// cancelled or aborted say nothing either way.
+// nothingAgain counts the empty nights up to and with this one; 0 when this one was not empty. Nights that were
+// refused, cancelled or aborted say nothing either way.
 func (b *DreamRun) nothingAgain(ctx context.Context, record *dream.Record) (event.NothingAgain, error) {
 	alarm := event.NothingAgain{}
 	if record.Outcome != dream.Empty {
 		return alarm, nil
 	}
-	items, err := b.Memory.Find(ctx, memory.Query{Agent: record.Agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: 50})
+	items, err := b.Memory.Find(ctx,
+		memory.Query{Agent: record.Agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: 50})
 	if err != nil {
 		return alarm, fmt.Errorf("look at the nights before %s: %w", record.ID, err)
 	}
@@ -110,8 +114,8 @@ func (b *DreamRun) nothingAgain(ctx context.Context, record *dream.Record) (even
 	return alarm, nil
 }
 
-// settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back all
-// of it. What was spent counts against the hard caps either way.
+// settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back
+// all of it. What was spent counts against the hard caps either way.
 func (b *DreamRun) settleAllowance(ctx context.Context, record *dream.Record, e Ending, rows []purse.Row) error {
 	ledger := b.Guard.Ledger
 	if err := ledger.GiveBack(ctx, record.ID); err != nil {
@@ -182,9 +186,14 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 	for _, row := range rows {
 		record.Spent += row.Counted
 	}
-	ended := append(undone, b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: record.Spent, Kept: e.Kept}))
+	ended := append(undone,
+		b.event(s, "end/"+s.Run,
+			event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: record.Spent, Kept: e.Kept}))
 	if e.Outcome == dream.Aborted {
-		ended = append([]event.Event{b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason})}, ended...)
+		ended = append(
+			[]event.Event{
+				b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason}),
+			}, ended...)
 	}
 	if alarm, err := b.nothingAgain(ctx, record); err != nil {
 		return FinishResult{}, err
@@ -215,7 +224,9 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 
 // closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.
 // Whoever took it over has closed the record; then only what has been bought since is added, and what it cost.
-func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []purse.Row, events []event.Event) error {
+func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []purse.Row,
+	events []event.Event,
+) error {
 	w, err := b.held(ctx, s, w)
 	if err != nil {
 		return err
@@ -241,9 +252,11 @@ func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write,
 	return nil
 }
 
-// unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
-// that every answer that was bought can be found.
-func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record, rows []purse.Row) ([]dream.Item, []event.Event, error) {
+// unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer,
+// so that every answer that was bought can be found.
+func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record,
+	rows []purse.Row,
+) ([]dream.Item, []event.Event, error) {
 	o := Spec{Dream: record.ID, Agent: record.Agent, AsOf: record.AsOf}
 	var found []dream.Item
 	var events []event.Event
@@ -277,7 +290,9 @@ func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record
 				continue
 			}
 			found = append(found, f)
-			events = append(events, b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
+			events = append(events,
+				b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"),
+					event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
 		}
 	}
 	return found, events, nil

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// InflightRegistry knows the paid deeds that run in this process and stops those of an agent that is woken. The order is law
-// (decision 16): a deed registers first and reads the epoch second, a visit raises the epoch first and rings second, so that
-// a wake reaches every deed by one way or the other.
+// InflightRegistry knows the paid deeds that run in this process and stops those of an agent that is woken. The order
+// is law (decision 16): a deed registers first and reads the epoch second, a visit raises the epoch first and rings
+// second, so that a wake reaches every deed by one way or the other.
 type InflightRegistry struct {
 	epochs presence.Store
 
@@ -43,8 +43,8 @@ func (d *running) stop(why error) {
 	}
 }
 
-// also lets a ring stop the call itself, without waiting for whoever watches over the deed. What has been stopped already
-// stops at once.
+// also lets a ring stop the call itself, without waiting for whoever watches over the deed. What has been stopped
+// already stops at once.
 func also(ctx context.Context, stop context.CancelCauseFunc) {
 	d, ok := ctx.Value(runningKey{}).(*running)
 	if !ok {
@@ -58,7 +58,8 @@ func also(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// Rings from other processes are checked by so many at once, and kept in a queue of this length; more are lost, as a bell may.
+// Rings from other processes are checked by so many at once, and kept in a queue of this length; more are lost, as a
+// bell may.
 const (
 	checkers = 4
 	queued   = 4096
@@ -67,7 +68,10 @@ const (
 
 // NewInflightRegistry makes a rouser over the store of epochs. Close it.
 func NewInflightRegistry(epochs presence.Store) *InflightRegistry {
-	r := &InflightRegistry{epochs: epochs, activities: map[string]map[*running]struct{}{}, doubts: make(chan presence.WakeNotice, queued), done: make(chan struct{})}
+	r := &InflightRegistry{
+		epochs: epochs, activities: map[string]map[*running]struct{}{},
+		doubts: make(chan presence.WakeNotice, queued), done: make(chan struct{}),
+	}
 	for range checkers {
 		r.gone.Go(r.check)
 	}
@@ -80,8 +84,8 @@ func (r *InflightRegistry) Close() {
 	r.gone.Wait()
 }
 
-// Hear takes a ring of the bell. One of this process is believed; others may be forged, late or repeated, so the store is
-// asked first, and only when a deed runs that it would stop.
+// Hear takes a ring of the bell. One of this process is believed; others may be forged, late or repeated, so the store
+// is asked first, and only when a deed runs that it would stop.
 func (r *InflightRegistry) Hear(notice presence.WakeNotice) {
 	switch {
 	case notice.Local:
@@ -154,7 +158,8 @@ func (r *InflightRegistry) Seat(ctx context.Context, s Stretch) (seated context.
 		r.mu.Unlock()
 		stop(nil)
 	}
-	if epoch, err := r.epochs.Epoch(ctx, s.Agent); err == nil && epoch > s.Epoch { // a store that does not answer stops the deed itself
+	// a store that does not answer stops the deed itself
+	if epoch, err := r.epochs.Epoch(ctx, s.Agent); err == nil && epoch > s.Epoch {
 		d.stop(&Woken{Notice: presence.WakeNotice{Agent: s.Agent, Epoch: epoch}, Heard: time.Now()})
 	}
 	return seated, release
@@ -189,9 +194,9 @@ func wokenBy(ctx context.Context) (*Woken, bool) {
 // Seated is what every request of a deed of a sitting answers.
 type Seated interface{ Seat() Stretch }
 
-// Rouse runs a paid deed under the rouser: do is not called when its sitting is woken already, and whatever a ring broke off
-// (a call, a read) or the store refused because the sitting was woken is the end of the deed and not its failure. Deeds
-// inside a workflow task are left alone: the store refuses what they write.
+// Rouse runs a paid deed under the rouser: do is not called when its sitting is woken already, and whatever a ring
+// broke off (a call, a read) or the store refused because the sitting was woken is the end of the deed and not its
+// failure. Deeds inside a workflow task are left alone: the store refuses what they write.
 func (r *InflightRegistry) Rouse(ctx context.Context, request any, do func(context.Context) (any, error)) (any, error) {
 	seated, ok := request.(Seated)
 	if !ok || !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {

@@ -31,13 +31,24 @@ func (r *rig) nightsBefore(nights, used, staged int) []hypnagogia.Fragments {
 				Dream: id,
 			}
 		}
-		add := []dream.Item{&dream.Record{Head: head(dream.KindRecord, ""), Outcome: dream.Completed, Ended: at.Add(time.Minute), Tier: dream.Hardened}}
+		add := []dream.Item{
+			&dream.Record{
+				Head: head(dream.KindRecord, ""), Outcome: dream.Completed, Ended: at.Add(time.Minute),
+				Tier: dream.Hardened,
+			},
+		}
 		var fragments []*dream.Fragment
 		var scenarios []*dream.Scenario
 		for i := range 8 {
-			f := &dream.Fragment{Head: head(dream.KindFragment, fmt.Sprintf("/onset/1.%d", i)), Content: "a thought of another night", Status: dream.FragmentRaw}
+			f := &dream.Fragment{
+				Head:    head(dream.KindFragment, fmt.Sprintf("/onset/1.%d", i)),
+				Content: "a thought of another night", Status: dream.FragmentRaw,
+			}
 			if i < used {
-				s := &dream.Scenario{Head: head(dream.KindScenario, fmt.Sprintf("/rem/%d", i)), Content: "a scenario of another night", Kept: true, Seeds: []string{f.ID}}
+				s := &dream.Scenario{
+					Head:    head(dream.KindScenario, fmt.Sprintf("/rem/%d", i)),
+					Content: "a scenario of another night", Kept: true, Seeds: []string{f.ID},
+				}
 				f.Status, f.Scenario = dream.FragmentDeveloped, s.ID
 				add, scenarios = append(add, s), append(scenarios, s)
 			}
@@ -53,7 +64,8 @@ func (r *rig) nightsBefore(nights, used, staged int) []hypnagogia.Fragments {
 	return counted
 }
 
-// chosen plays lucid capture, REM and the staging of a night over six fragments that are always the same, and tells what was chosen.
+// chosen plays lucid capture, REM and the staging of a night over six fragments that are always the same, and tells
+// what was chosen.
 func (r *rig) chosen() string {
 	ctx, text := context.Background(), ""
 	tell := func(what string, made []Made) {
@@ -67,8 +79,9 @@ func (r *rig) chosen() string {
 	w := memory.Write{}
 	for i := range 6 {
 		f := &dream.Fragment{
-			Head: head(o, dream.Onset, dream.KindFragment, fmt.Sprintf("1.%d", i), nil), Content: fmt.Sprintf("thought number %d of the night", i),
-			Status: dream.FragmentRaw, Confidence: .15, Verdict: dream.Verdict{Composite: float64(6-i) / 10},
+			Head:    head(o, dream.Onset, dream.KindFragment, fmt.Sprintf("1.%d", i), nil),
+			Content: fmt.Sprintf("thought number %d of the night", i),
+			Status:  dream.FragmentRaw, Confidence: .15, Verdict: dream.Verdict{Composite: float64(6-i) / 10},
 		}
 		ids, w.Add = append(ids, f.ID), append(w.Add, f)
 	}
@@ -105,8 +118,8 @@ func (r *rig) chosen() string {
 	return text
 }
 
-// TestNothingIsSelectedOrStagedToReachAShare dreams the same night after thirty in which nothing was used, and after thirty in
-// which everything was: both shares stand in alarm, at either end, and the same is chosen.
+// TestNothingIsSelectedOrStagedToReachAShare dreams the same night after thirty in which nothing was used, and after
+// thirty in which everything was: both shares stand in alarm, at either end, and the same is chosen.
 func TestNothingIsSelectedOrStagedToReachAShare(t *testing.T) {
 	t.Parallel()
 	tellAfter := func(used, staged int) (string, hypnagogia.Share, hypnagogia.Share) {
@@ -116,11 +129,14 @@ func TestNothingIsSelectedOrStagedToReachAShare(t *testing.T) {
 		return r.chosen(), first, second
 	}
 	little, used, staged := tellAfter(0, 0)
-	require.Equal(t, []hypnagogia.State{hypnagogia.Alarmed, hypnagogia.Unknown}, []hypnagogia.State{used.State, staged.State})
+	require.Equal(t, []hypnagogia.State{hypnagogia.Alarmed, hypnagogia.Unknown},
+		[]hypnagogia.State{used.State, staged.State})
 	some, used, staged := tellAfter(3, 0)
-	require.Equal(t, []hypnagogia.State{hypnagogia.Healthy, hypnagogia.Alarmed}, []hypnagogia.State{used.State, staged.State})
+	require.Equal(t, []hypnagogia.State{hypnagogia.Healthy, hypnagogia.Alarmed},
+		[]hypnagogia.State{used.State, staged.State})
 	much, used, staged := tellAfter(8, 8)
-	require.Equal(t, []hypnagogia.State{hypnagogia.Alarmed, hypnagogia.Alarmed}, []hypnagogia.State{used.State, staged.State})
+	require.Equal(t, []hypnagogia.State{hypnagogia.Alarmed, hypnagogia.Alarmed},
+		[]hypnagogia.State{used.State, staged.State})
 	require.Contains(t, little, "staged dream/a/0001/integration/1")
 	require.Equal(t, little, some)
 	require.Equal(t, little, much)

@@ -13,8 +13,8 @@ import (
 // shelved is how many dreams a process keeps at hand: more than it dreams at once, at about 300 KiB each.
 const shelved = 64
 
-// runCache keeps at hand what never changes while a dream lasts, so that each of its deeds does not read it again. It may
-// forget at any time.
+// runCache keeps at hand what never changes while a dream lasts, so that each of its deeds does not read it again. It
+// may forget at any time.
 type runCache struct {
 	mu     sync.Mutex
 	dreams map[string]*cachedRun
@@ -57,8 +57,8 @@ func (v *cachedRun) those(ids []string) []dream.Item {
 
 func newRunCache() *runCache { return &runCache{dreams: map[string]*cachedRun{}} }
 
-// read looks at a dream's volume. The function must not keep it. An activity that reads as of another forgetting than the volume
-// finds nothing at hand.
+// read looks at a dream's volume. The function must not keep it. An activity that reads as of another forgetting than
+// the volume finds nothing at hand.
 func (s *runCache) read(ctx context.Context, dreamID string, look func(v *cachedRun)) {
 	if s == nil {
 		look(&cachedRun{})

@@ -33,7 +33,8 @@ func TestAShelfHoldsOnlyDreamsThatMayStillGoOn(t *testing.T) {
 	(*runCache)(nil).drop("nothing is kept")
 }
 
-// An activity that began to read before a forgetting neither finds nor leaves anything at hand for those that began after it.
+// An activity that began to read before a forgetting neither finds nor leaves anything at hand for those that began
+// after it.
 func TestWhatWasReadBeforeAForgettingIsNotAtHandAfterIt(t *testing.T) {
 	t.Parallel()
 	s := newRunCache()

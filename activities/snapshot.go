@@ -78,7 +78,8 @@ func (p Ports) cut(ctx context.Context, s Stretch, c call, paid purse.Paid, bega
 	if err != nil {
 		how.Snapshot = ""
 		if activity.IsActivity(ctx) {
-			activity.GetLogger(ctx).Warn("what an interrupted call had said could not be kept", "step", c.key(), "error", err)
+			activity.GetLogger(ctx).Warn("what an interrupted call had said could not be kept", "step", c.key(),
+				"error", err)
 		}
 	}
 	return how
@@ -117,7 +118,8 @@ func (p Ports) weigh(ctx context.Context, s Stretch, number int, now time.Time) 
 	for key, body := range notes {
 		j.keys = append(j.keys, key)
 		var shot snapshot
-		if json.Unmarshal(body, &shot) != nil || s.Epoch > 0 && shot.Epoch != s.Epoch { // left behind by a sitting that did not wait
+		// left behind by a sitting that did not wait
+		if json.Unmarshal(body, &shot) != nil || s.Epoch > 0 && shot.Epoch != s.Epoch {
 			continue
 		}
 		j.partials++

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 )
 
-// The built-in embedder sees words, not meaning: to it too soup is farthest away. What it cannot see, the small words tell.
+// The built-in embedder sees words, not meaning: to it too soup is farthest away. What it cannot see, the small words
+// tell.
 func TestSoupScoresLowWithTheBuiltInEmbedderToo(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("../internal/hypnagogia/testdata/soup.jsonl")
@@ -48,8 +49,10 @@ func TestSoupScoresLowWithTheBuiltInEmbedderToo(t *testing.T) {
 			kept[one.Kind]++
 		}
 	}
-	t.Logf("mean distance: soup %.2f, coherent %.2f; above the floor: soup %.0f of %.0f, coherent %.0f of %.0f, 1.5 with min-p %.0f of %.0f, 1.3 without %.0f of %.0f",
-		far["soup"]/all["soup"], far["coherent"]/all["coherent"], kept["soup"], all["soup"], kept["coherent"], all["coherent"], kept["hot-minp"], all["hot-minp"], kept["heat-1.3"], all["heat-1.3"])
+	t.Logf(
+		"mean distance: soup %.2f, coherent %.2f; above the floor: soup %.0f of %.0f, coherent %.0f of %.0f, 1.5 with min-p %.0f of %.0f, 1.3 without %.0f of %.0f",
+		far["soup"]/all["soup"], far["coherent"]/all["coherent"], kept["soup"], all["soup"], kept["coherent"],
+		all["coherent"], kept["hot-minp"], all["hot-minp"], kept["heat-1.3"], all["heat-1.3"])
 	require.Greater(t, far["soup"]/all["soup"], far["coherent"]/all["coherent"])
 	require.LessOrEqual(t, kept["soup"], .05*all["soup"])
 	require.GreaterOrEqual(t, kept["coherent"], .8*all["coherent"])

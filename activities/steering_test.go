@@ -35,7 +35,8 @@ func TestIdeasOfTheOnsetAreSteeredAndNothingElse(t *testing.T) {
 	ideas := len(r.model.requests)
 
 	require.NotEmpty(t, induced.Made)
-	_, err = onset.Capture(context.Background(), CaptureRequest{StepRequest: step(s, .5), Fragments: []string{induced.Made[0].ID}})
+	_, err = onset.Capture(context.Background(),
+		CaptureRequest{StepRequest: step(s, .5), Fragments: []string{induced.Made[0].ID}})
 	require.NoError(t, err)
 	_, err = (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// finalTallies are the phases as they stand when the dream ends, by the ledger: the one it ended in, which closed no books
-// of its own, and all of them when the workflow could not tell them.
+// finalTallies are the phases as they stand when the dream ends, by the ledger: the one it ended in, which closed no
+// books of its own, and all of them when the workflow could not tell them.
 func finalTallies(e Ending, rows []purse.Row, now time.Time) []dream.Tally {
 	tallies := append([]dream.Tally(nil), e.Tallies...)
 	if len(tallies) == 0 {

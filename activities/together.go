@@ -30,8 +30,8 @@ func togetherTokens(k dream.Knobs, thoughts int) int {
 	return thoughts * (k.ObserverTokens + besideVerdict)
 }
 
-// JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each. A thought that the
-// answer leaves out or garbles is measured with the embedder, and its verdict says so; the others stand.
+// JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each. A thought that
+// the answer leaves out or garbles is measured with the embedder, and its verdict says so; the others stand.
 func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -52,7 +52,8 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 		}
 		caught = append(caught, f)
 	}
-	c := o.judging(spec, r.StepRequest, fmt.Sprintf("%d/judge-all", r.Cycle), 120, togetherTokens(spec.Knobs, len(caught)))
+	c := o.judging(spec, r.StepRequest, fmt.Sprintf("%d/judge-all", r.Cycle), 120,
+		togetherTokens(spec.Knobs, len(caught)))
 	all, done, err := o.hear(ctx, r.StepRequest, c, caught)
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, toApplicationError(err)

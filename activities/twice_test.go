@@ -22,7 +22,8 @@ func TestConsolidatingTwiceStagesAndTellsTheSame(t *testing.T) {
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Boats return at dusk.","first_step":"Look.","confidence":0.5,"sources":["r1"]},{"claim":"Gulls know it.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
 	var told [][]Made
 	for range 2 {
-		result, err := (&Integration{Ports: r.ports}).Consolidate(context.Background(), ConsolidateRequest{StepRequest: step(s, .4), Items: []string{f.ID}})
+		result, err := (&Integration{Ports: r.ports}).Consolidate(context.Background(),
+			ConsolidateRequest{StepRequest: step(s, .4), Items: []string{f.ID}})
 		require.NoError(t, err)
 		require.Empty(t, result.Reason)
 		told = append(told, result.Made)
@@ -33,7 +34,8 @@ func TestConsolidatingTwiceStagesAndTellsTheSame(t *testing.T) {
 	require.Len(t, r.model.requests, 1)
 }
 
-// Ratings that nobody can read are no ratings: the best third is chosen by the composite, and the dream goes on with it.
+// Ratings that nobody can read are no ratings: the best third is chosen by the composite, and the dream goes on with
+// it.
 func TestACaptureWhoseAnswerCannotBeReadChoosesByTheComposite(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -41,7 +43,8 @@ func TestACaptureWhoseAnswerCannotBeReadChoosesByTheComposite(t *testing.T) {
 	r.model.say["ratings"] = "the boats came home"
 	result := captureAll(t, r, s, all)
 	require.Equal(t, []bool{true, false}, []bool{result.Made[0].Chosen, result.Made[1].Chosen})
-	require.Equal(t, EndDone, result.End, "what a phase is told of an answer that could not be read is not what was made of it")
+	require.Equal(t, EndDone, result.End,
+		"what a phase is told of an answer that could not be read is not what was made of it")
 }
 
 // What the policy bars promotes nothing; what stands beside it does.
@@ -50,7 +53,8 @@ func TestAFragmentIsPromotedByTheClaimThatWasStaged(t *testing.T) {
 	r := newRig(t)
 	_, s, all := r.caged(forbidding(), plain)
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Borrow and lever ETH sixfold.","first_step":"Ask.","confidence":0.5,"sources":["r1"]},{"claim":"Boats return at dawn.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
-	result, err := (&Integration{Ports: r.ports}).Consolidate(context.Background(), ConsolidateRequest{StepRequest: step(s, .4), Items: idsOf(all)})
+	result, err := (&Integration{Ports: r.ports}).Consolidate(context.Background(),
+		ConsolidateRequest{StepRequest: step(s, .4), Items: idsOf(all)})
 	require.NoError(t, err)
 	require.Len(t, result.Made, 1)
 	f, err := memory.One[*dream.Fragment](context.Background(), r.store, "a", all[0].ID)

@@ -55,7 +55,8 @@ func (n Needs) lastDream(ctx context.Context, agent string) (lastDream, error) {
 // everLived counts all that an agent ever lived and still has, in whatever state.
 func everLived(ctx context.Context, store memory.Store, agent string) (int, error) {
 	n, err := store.Count(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
+		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode},
+		States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count the episodes of %s: %w", agent, err)
@@ -63,11 +64,12 @@ func everLived(ctx context.Context, store memory.Store, agent string) (int, erro
 	return n, nil
 }
 
-// fresh counts the episodes that no dream could have seen: those brought since, whenever they were lived. Of a night of before
-// nights counted, those lived since.
+// fresh counts the episodes that no dream could have seen: those brought since, whenever they were lived. Of a night of
+// before nights counted, those lived since.
 func (n Needs) fresh(ctx context.Context, agent string, last lastDream) (int, error) {
 	if last.record != nil && last.record.Episodes == nil {
-		count, err := n.Memory.Count(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Since: last.record.AsOf})
+		count, err := n.Memory.Count(ctx,
+			memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Since: last.record.AsOf})
 		if err != nil {
 			return 0, fmt.Errorf("count the new episodes of %s: %w", agent, err)
 		}
@@ -107,7 +109,8 @@ func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadia
 	if err != nil {
 		return l, err
 	}
-	items, err := n.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.SoundedEpisodes})
+	items, err := n.Memory.Find(ctx,
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.SoundedEpisodes})
 	if err != nil {
 		return l, fmt.Errorf("read the newest episodes of %s: %w", agent, err)
 	}
@@ -122,7 +125,8 @@ func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadia
 		return l, err
 	}
 	outcomes := prediction.Until(all, now)
-	l.Volatility = hypnagogia.Sound(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.SoundedResiduals)), surprises).Change
+	l.Volatility = hypnagogia.Sound(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.SoundedResiduals)),
+		surprises).Change
 	recent := prediction.Recent(prediction.After(outcomes, since), circadian.RecentResiduals)
 	l.Residuals = len(recent)
 	if l.Residuals == 0 {
@@ -151,9 +155,11 @@ func felt(episodes []*dream.Episode) float64 {
 	return sum / mass
 }
 
-// Novel says of each outcome whether what was claimed is unlike every episode and insight in memory: its cosine to the nearest
-// of them lies below .3, as the agent's own space has it. unplaced is why nobody could say.
-func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Outcome, now time.Time) (novel []bool, unplaced string, err error) {
+// Novel says of each outcome whether what was claimed is unlike every episode and insight in memory: its cosine to the
+// nearest of them lies below .3, as the agent's own space has it. unplaced is why nobody could say.
+func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Outcome,
+	now time.Time,
+) (novel []bool, unplaced string, err error) {
 	space, err := n.Memory.Space(ctx, agent)
 	if err != nil {
 		return nil, "", fmt.Errorf("read the space of %s: %w", agent, err)

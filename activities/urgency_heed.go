@@ -50,8 +50,8 @@ type HeedResult struct {
 	Early        bool               `json:"early,omitempty"` // it need not be idle for any longer
 }
 
-// Heed looks at the clock of the agent's zone, and at its memory. It buys at most the places of claims that were never placed,
-// and only where dreams by themselves may spend.
+// Heed looks at the clock of the agent's zone, and at its memory. It buys at most the places of claims that were never
+// placed, and only where dreams by themselves may spend.
 func (b *DreamRun) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) {
 	result := HeedResult{Appointments: Appointments(r.Schedules, r.Zone, r.Now)}
 	if r.Eager == nil {
@@ -102,8 +102,8 @@ type Embedders interface {
 	Embedder(ctx context.Context, agent dream.Agent) (model, why string)
 }
 
-// placeWithin bounds how long a look at an idle agent waits for an embedder: half of what the whole look may take, since the
-// agent's schedules wait with it.
+// placeWithin bounds how long a look at an idle agent waits for an embedder: half of what the whole look may take,
+// since the agent's schedules wait with it.
 const placeWithin = 2 * time.Second
 
 // goesWithout is why nothing was placed, of a look that goes on without.
@@ -134,7 +134,8 @@ func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (Placing, string)
 		defer cancel()
 		sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
 		v, err := b.Guard.Embed(ctx, purse.Charge{
-			Step: "urgency/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "urgency", Day: day,
+			Step: "urgency/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "urgency",
+			Day:      day,
 			Accounts: DayAccounts(agent, day, b.Planner.FleetDay()),
 		}, model, texts)
 		switch { // urgency is an estimate: over a cap, or with a provider away, it goes without

@@ -24,9 +24,9 @@ type Callers interface {
 	Call(ctx context.Context, agent dream.Agent, f Fire) error
 }
 
-// Listener notices what nobody tells an agent's life: memories that were brought, and events in its log. Whether something
-// calls is read from the store each time, so that a listener which dies misses nothing; what it remembers only spares words, and
-// is forgotten within the hour.
+// Listener notices what nobody tells an agent's life: memories that were brought, and events in its log. Whether
+// something calls is read from the store each time, so that a listener which dies misses nothing; what it remembers
+// only spares words, and is forgotten within the hour.
 type Listener struct {
 	Memory memory.Store
 	Events fabric.Log
@@ -40,12 +40,12 @@ type Listener struct {
 	since map[string]time.Time // by agent, since when it remembers
 }
 
-// forgetAfter is how long a listener remembers whom it told what. A life that was terminated, or did not know the trigger yet, has
-// not heard it; one that has knows it by its key.
+// forgetAfter is how long a listener remembers whom it told what. A life that was terminated, or did not know the
+// trigger yet, has not heard it; one that has knows it by its key.
 const forgetAfter = time.Hour
 
-// Listen looks at every agent that dreams by itself once, and answers how many calls it passed on. One that cannot be read or
-// told keeps no other waiting.
+// Listen looks at every agent that dreams by itself once, and answers how many calls it passed on. One that cannot be
+// read or told keeps no other waiting.
 func (l *Listener) Listen(ctx context.Context) (int, error) {
 	agents, err := l.Memory.Agents(ctx)
 	if err != nil {
@@ -120,7 +120,9 @@ func (l *Listener) forget(agent string) {
 }
 
 // fires are the calls of an agent's triggers since its last dream, at most one of each.
-func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs, last lastDream) (fires []Fire, head int64, err error) {
+func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs,
+	last lastDream,
+) (fires []Fire, head int64, err error) {
 	events := map[string]dream.Trigger{}
 	for _, t := range a.Triggered() {
 		switch {
@@ -131,8 +133,10 @@ func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs, last l
 			}
 			if n >= t.Episodes {
 				fires = append(fires, Fire{
-					Trigger: t.Name, Kind: t.Kind, At: l.Now().UTC(), Key: "after " + last.newest + " " + strconv.Itoa(t.Episodes),
-					Why: fmt.Sprintf("%d new episodes since the last dream, and %d were to be waited for", n, t.Episodes),
+					Trigger: t.Name, Kind: t.Kind, At: l.Now().UTC(),
+					Key: "after " + last.newest + " " + strconv.Itoa(t.Episodes),
+					Why: fmt.Sprintf("%d new episodes since the last dream, and %d were to be waited for", n,
+						t.Episodes),
 				})
 			}
 		case t.Kind == dream.OnEvent && t.Event != "":
@@ -147,7 +151,9 @@ func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs, last l
 }
 
 // happened are the newest matching events since the last dream that were not looked at yet.
-func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[string]dream.Trigger, last lastDream) ([]Fire, int64, error) {
+func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[string]dream.Trigger,
+	last lastDream,
+) ([]Fire, int64, error) {
 	since := a.Created
 	if last.record != nil {
 		since = last.record.AsOf

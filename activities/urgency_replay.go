@@ -24,7 +24,8 @@ type Curriculum struct {
 // Validate names what is wrong.
 func (c Curriculum) Validate() error {
 	if !(c.Large > 0 && c.Large <= 1) || !(c.Share >= 0 && c.Share <= 1) {
-		return fmt.Errorf("curriculum is large %v, share %v; both must lie between 0 and 1, and large above 0", c.Large, c.Share)
+		return fmt.Errorf("curriculum is large %v, share %v; both must lie between 0 and 1, and large above 0",
+			c.Large, c.Share)
 	}
 	return nil
 }
@@ -35,8 +36,8 @@ var DefaultCurriculum = Curriculum{Large: circadian.LargeResidual, Share: .5}
 // lessonNote freezes which episodes a night replays first.
 const lessonNote = "lesson"
 
-// queue is what is replayed in one direction: first the episodes behind residuals that are large and novel, the largest in
-// front, then those drawn by surprise. An order without a curriculum draws all of them.
+// queue is what is replayed in one direction: first the episodes behind residuals that are large and novel, the largest
+// in front, then those drawn by surprise. An order without a curriculum draws all of them.
 func (n *Replay) queue(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.Episode, Done, error) {
 	if o.Curriculum == nil {
 		episodes, err := n.draw(ctx, o, r.Stretch, r.direction(), o.Knobs.ReplayEpisodes)
@@ -60,13 +61,15 @@ func (n *Replay) queue(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.E
 	}
 	queue := slices.Clone(first)
 	left := min(o.Knobs.ReplayEpisodes-len(first), len(rest))
-	for _, at := range hypnagogia.Sample(weights, left, o.Knobs.ReplayAlpha, hypnagogia.Dice(o.Seed, dream.NREM, 0, 0, r.direction())) {
+	for _, at := range hypnagogia.Sample(weights, left, o.Knobs.ReplayAlpha,
+		hypnagogia.Dice(o.Seed, dream.NREM, 0, 0, r.direction())) {
 		queue = append(queue, rest[at])
 	}
 	return queue, Done{}, nil
 }
 
-// lesson are the episodes behind the residuals since the last dream that are large and novel. They are chosen once in a night.
+// lesson are the episodes behind the residuals since the last dream that are large and novel. They are chosen once in a
+// night.
 func (n *Replay) lesson(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.Episode, Done, error) {
 	var done Done
 	ids, err := n.frozen(ctx, r.Stretch, lessonNote, func() (ids []string, err error) {
@@ -97,7 +100,8 @@ func (n *Replay) pressing(ctx context.Context, o Spec, r ReplayRequest) ([]strin
 	if err != nil {
 		return nil, Done{}, err
 	}
-	large := slices.DeleteFunc(outcomes, func(out prediction.Outcome) bool { return math.Abs(out.Residual()) < o.Curriculum.Large })
+	large := slices.DeleteFunc(outcomes,
+		func(out prediction.Outcome) bool { return math.Abs(out.Residual()) < o.Curriculum.Large })
 	if len(large) == 0 {
 		return nil, Done{}, nil
 	}
@@ -133,7 +137,8 @@ func (n *Replay) pressing(ctx context.Context, o Spec, r ReplayRequest) ([]strin
 
 // since are the newest outcomes that no dream before this one has seen.
 func (n *Replay) since(ctx context.Context, o Spec) ([]prediction.Outcome, error) {
-	items, err := n.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: lookback})
+	items, err := n.Memory.Find(ctx,
+		memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: lookback})
 	if err != nil {
 		return nil, fmt.Errorf("read the nights before: %w", err)
 	}

@@ -52,7 +52,8 @@ func (r *rig) resolved(id, claim string, confidence float64, status string, at t
 	require.NoError(r.t, err)
 	reckoning := Reckon(r.ports)
 	reckoning.Now = func() time.Time { return at }
-	_, err = reckoning.Resolve(context.Background(), "a", id, prediction.Verdict{Status: status, By: dream.ByPerson, At: at})
+	_, err = reckoning.Resolve(context.Background(), "a", id,
+		prediction.Verdict{Status: status, By: dream.ByPerson, At: at})
 	require.NoError(r.t, err)
 }
 
@@ -106,8 +107,10 @@ func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	later := record.Ended.Add(12 * time.Hour)
-	r.resolved("seen", "on day 3 the harbour was quiet and number 21 gull sat there", .2, dream.PredictionRight, tonight.Add(-time.Hour))
-	r.resolved("plain", "on day 3 the harbour was quiet and number 21 gull sat there", .8, dream.PredictionWrong, later.Add(-time.Hour))
+	r.resolved("seen", "on day 3 the harbour was quiet and number 21 gull sat there", .2, dream.PredictionRight,
+		tonight.Add(-time.Hour))
+	r.resolved("plain", "on day 3 the harbour was quiet and number 21 gull sat there", .8, dream.PredictionWrong,
+		later.Add(-time.Hour))
 	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, later.Add(-2*time.Hour))
 	lived, err = needs.Lived(t.Context(), "a", later)
 	require.NoError(t, err)
@@ -137,7 +140,11 @@ func TestTheUrgencyOfAnIdleAgentSpendsOnlyWhereItMatters(t *testing.T) {
 		return b.Spent
 	}
 	ask := func(urgent float64) HeedResult {
-		got, err := bed.Heed(t.Context(), HeedRequest{Agent: "a", Now: tonight, Eager: &circadian.Eager{Idle: time.Minute, Urgent: urgent, Uncertain: urgent}})
+		got, err := bed.Heed(t.Context(),
+			HeedRequest{
+				Agent: "a", Now: tonight,
+				Eager: &circadian.Eager{Idle: time.Minute, Urgent: urgent, Uncertain: urgent},
+			})
 		require.NoError(t, err)
 		require.NotNil(t, got.Urgency)
 		return got
@@ -169,7 +176,8 @@ func (slowEmbedder) Embed(ctx context.Context, _ string, _ []string, _ string) (
 	return inference.Vectors{}, ctx.Err()
 }
 
-// The look at an idle agent keeps its schedules too: an embedder that does not answer holds them up for a moment, not for good.
+// The look at an idle agent keeps its schedules too: an embedder that does not answer holds them up for a moment, not
+// for good.
 func TestAnEmbedderThatDoesNotAnswerKeepsNobodyFromTheTriggers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -181,7 +189,8 @@ func TestAnEmbedderThatDoesNotAnswerKeepsNobodyFromTheTriggers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got, err := bed.Heed(ctx, HeedRequest{
-		Agent: "a", Now: tonight, Schedules: []dream.Trigger{{Name: "b", Schedule: "03:30"}}, Eager: &circadian.Eager{Idle: time.Minute, Urgent: .3, Uncertain: .3},
+		Agent: "a", Now: tonight, Schedules: []dream.Trigger{{Name: "b", Schedule: "03:30"}},
+		Eager: &circadian.Eager{Idle: time.Minute, Urgent: .3, Uncertain: .3},
 	})
 	require.NoError(t, err)
 	require.NoError(t, ctx.Err(), "it did not wait for whoever asked to give up")
@@ -195,7 +204,8 @@ func TestAScheduleThatCannotBeReadIsToldAndKeepsNoOther(t *testing.T) {
 	got := Appointments([]dream.Trigger{{Name: "a", Schedule: "25:00"}, {Name: "b", Schedule: "03:30"}}, "UTC", tonight)
 	require.Contains(t, got[0].Fault, `schedule "25:00"`)
 	require.Equal(t, time.Date(2026, 10, 20, 3, 30, 0, 0, time.UTC), got[1].At)
-	require.Contains(t, Appointments([]dream.Trigger{{Name: "b", Schedule: "03:30"}}, "Moon/Base", tonight)[0].Fault, "Moon/Base")
+	require.Contains(t, Appointments([]dream.Trigger{{Name: "b", Schedule: "03:30"}}, "Moon/Base", tonight)[0].Fault,
+		"Moon/Base")
 }
 
 // hearer remembers the calls.
@@ -267,8 +277,8 @@ func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
 	listen(listener())
 }
 
-// A life that did not know the trigger yet, or was terminated since, has not heard of what is told once: it is told again, and one
-// that has heard knows it by its key.
+// A life that did not know the trigger yet, or was terminated since, has not heard of what is told once: it is told
+// again, and one that has heard knows it by its key.
 func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -276,7 +286,8 @@ func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
 	require.NoError(t, err)
 	agent.Auto, agent.Created = true, tonight.AddDate(0, -1, 0)
 	agent.Triggers = []dream.Trigger{
-		{Name: "full", Kind: dream.OnEpisodes, Episodes: 10}, {Name: "wrong", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: .5},
+		{Name: "full", Kind: dream.OnEpisodes, Episodes: 10},
+		{Name: "wrong", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: .5},
 	}
 	require.NoError(t, r.store.PutAgent(t.Context(), agent))
 	r.live(12)
@@ -327,7 +338,9 @@ func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 		event.New("dreamt", "a", "dream/a/0001", tonight.Add(2*time.Minute), event.AlarmRaised{Feed: "f", Rule: "r"}),
 	}}
 	for i := range 1300 {
-		w.Events = append(w.Events, event.New(fmt.Sprintf("asleep-%d", i), "a", "", tonight.Add(time.Duration(i+3)*time.Minute), event.AgentAsleep{}))
+		w.Events = append(w.Events,
+			event.New(fmt.Sprintf("asleep-%d", i), "a", "", tonight.Add(time.Duration(i+3)*time.Minute),
+				event.AgentAsleep{}))
 	}
 	_, err = r.store.Commit(t.Context(), w)
 	require.NoError(t, err)
@@ -339,8 +352,8 @@ func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 	require.Equal(t, "alarm", received.calls[0].Key)
 }
 
-// What a worker is fitted with can do all that its activities ask for: the compiler refuses one that could not, where a type
-// assertion would end feed triggers, or the placing of an idle agent's memories, without a word.
+// What a worker is fitted with can do all that its activities ask for: the compiler refuses one that could not, where a
+// type assertion would end feed triggers, or the placing of an idle agent's memories, without a word.
 func TestThePortsOfAWorkerNameEverythingTheyCarry(t *testing.T) {
 	t.Parallel()
 	require.True(t, reflect.TypeFor[Alarms]().Implements(reflect.TypeFor[Callers]()))
@@ -352,7 +365,8 @@ func TestARuleOverTheFeedCallsWhoeverHasATriggerForIt(t *testing.T) {
 	r := newRig(t)
 	agent, err := r.store.Agent(t.Context(), "a")
 	require.NoError(t, err)
-	agent.Feed, agent.Triggers = "quay", []dream.Trigger{{Name: "calm", Kind: dream.OnEvent, Feed: "quay", Rule: "calm"}}
+	agent.Feed, agent.Triggers = "quay",
+		[]dream.Trigger{{Name: "calm", Kind: dream.OnEvent, Feed: "quay", Rule: "calm"}}
 	received := &hearer{}
 	ports := r.ports
 	ports.Feeds = r.store
@@ -380,7 +394,8 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	r.resolved("large", "zebra zebra zebra", .9, dream.PredictionWrong, at, "e3", "e4")
 	r.resolved("larger", "quagga quagga", .95, dream.PredictionWrong, at, "e9")
 	r.resolved("small", "okapi okapi okapi", .2, dream.PredictionWrong, at, "e5")
-	r.resolved("known", "on day 3 the harbour was quiet and number 21 gull sat there", .9, dream.PredictionWrong, at, "e6")
+	r.resolved("known", "on day 3 the harbour was quiet and number 21 gull sat there", .9, dream.PredictionWrong, at,
+		"e6")
 	spec := r.spec(1, tonight)
 	plain := r.spec(2, tonight)
 	curriculum := DefaultCurriculum
@@ -389,7 +404,8 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	s := r.begin(spec)
 	replay := &Replay{Ports: r.ports}
 	queue := func(o Spec, back bool) []string {
-		episodes, done, err := replay.queue(t.Context(), o, ReplayRequest{StepRequest: step(Stretch{Agent: "a", Dream: o.Dream, Run: "run"}, .7), Backward: back})
+		episodes, done, err := replay.queue(t.Context(), o,
+			ReplayRequest{StepRequest: step(Stretch{Agent: "a", Dream: o.Dream, Run: "run"}, .7), Backward: back})
 		require.NoError(t, err)
 		require.False(t, done.Interrupted())
 		return idsOf(episodes)
@@ -404,7 +420,8 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	r.finish(s)
 
 	r.begin(plain)
-	drawn, err := replay.draw(t.Context(), plain, Stretch{Agent: "a", Dream: plain.Dream, Run: "run"}, "forward", plain.Knobs.ReplayEpisodes)
+	drawn, err := replay.draw(t.Context(), plain, Stretch{Agent: "a", Dream: plain.Dream, Run: "run"}, "forward",
+		plain.Knobs.ReplayEpisodes)
 	require.NoError(t, err)
 	require.Equal(t, idsOf(drawn), queue(plain, false), "an order of before draws by surprise alone")
 	narrow := plain

@@ -30,7 +30,8 @@ func (p Ports) behaviour(ctx context.Context, o Spec) (dream.Behaviour, error) {
 		if err != nil {
 			return "", fmt.Errorf("read account %s: %w", account.Scope, err)
 		}
-		caps = append(caps, circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
+		caps = append(caps,
+			circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
 	}
 	bounds := circadian.DefaultThresholds
 	if o.Thresholds != nil {
@@ -71,10 +72,13 @@ func (p Ports) left(ctx context.Context, o Spec, kept []*dream.Fragment, record 
 	return record.Before.Toward(dreamt, o.Knobs.MoodShift), err
 }
 
-// tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood. Fragments
-// that a knock has made the agent feel, and that are in the waking mood since, are left out: their shift is applied once
-//.
-func (p Ports) tone(ctx context.Context, agent string, fragments []*dream.Fragment, record *dream.Record) (mood.PAD, error) {
+// tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood.
+// Fragments that a knock has made the agent feel, and that are in the waking mood since, are left out: their shift is
+// applied once
+// .
+func (p Ports) tone(ctx context.Context, agent string, fragments []*dream.Fragment,
+	record *dream.Record,
+) (mood.PAD, error) {
 	waking := record.Before
 	var sum mood.PAD
 	n := 0.0

@@ -21,7 +21,8 @@ type World interface {
 	Latest(ctx context.Context, feed string) ([]dream.Reading, error)
 }
 
-// What of the world a dream takes along when it lies down; ours. Twelve readings make whole numbers of every share of the gate.
+// What of the world a dream takes along when it lies down; ours. Twelve readings make whole numbers of every share of
+// the gate.
 const (
 	worldMost   = 12
 	worldWithin = 24 * time.Hour // older is no news
@@ -32,8 +33,8 @@ const (
 // worldNote freezes what the agent's feed said when the dream lay down.
 const worldNote = "world"
 
-// listen takes down what the agent's feed says when the dream lies down, newest first. A feed that does not answer has said
-// nothing: a dream goes without, as it does at its peak.
+// listen takes down what the agent's feed says when the dream lies down, newest first. A feed that does not answer has
+// said nothing: a dream goes without, as it does at its peak.
 func (o *Onset) listen(ctx context.Context, spec Spec, s Stretch) error {
 	if spec.Depth == nil || o.World == nil {
 		return nil

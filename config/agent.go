@@ -34,7 +34,8 @@ type Agent struct {
 	Private bool   `json:"private"` // nothing of dreams is told to any client
 	Shared  bool   `json:"shared"`  // dreams are told to every client, whoever else's talks they may quote
 
-	Review dream.Review `json:"review"` // what becomes of what dreams leave behind, of agents that have no way of their own
+	// what becomes of what dreams leave behind, of agents that have no way of their own
+	Review dream.Review `json:"review"`
 
 	Vitality circadian.Thresholds `json:"vitality"`
 }
@@ -49,7 +50,8 @@ func (a Agent) Eager() circadian.Eager {
 	return circadian.Eager{Idle: a.UrgentIdle, Urgent: a.Urgent, Uncertain: a.UrgentUncertain}
 }
 
-// settle holds what nobody set within what somebody did: agents that idle for ten seconds are not to wait five minutes more.
+// settle holds what nobody set within what somebody did: agents that idle for ten seconds are not to wait five minutes
+// more.
 func (c *Config) settle() {
 	a := &c.Agent
 	c.unlessSet("agent.jitter", &a.Jitter, (a.IdleTimeout / 6).Truncate(time.Second))
@@ -73,17 +75,22 @@ func (a Agent) validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if a.WakeLock > a.ClientTimeout {
-		fault("agent.wake_lock is %s and agent.client_timeout is %s; the lock must not outlast the visit", spanText(a.WakeLock), spanText(a.ClientTimeout))
+		fault("agent.wake_lock is %s and agent.client_timeout is %s; the lock must not outlast the visit",
+			spanText(a.WakeLock), spanText(a.ClientTimeout))
 	}
 	if a.AlarmHold < a.WakeLock {
-		fault("agent.alarm_hold is %s and agent.wake_lock is %s; an alarm must hold for as long as the lock", spanText(a.AlarmHold), spanText(a.WakeLock))
+		fault("agent.alarm_hold is %s and agent.wake_lock is %s; an alarm must hold for as long as the lock",
+			spanText(a.AlarmHold), spanText(a.WakeLock))
 	}
 	if a.ResumeTTL > 0 && a.ResumeAfter >= a.ResumeTTL {
-		fault("agent.resume_after is %s and agent.resume_ttl is %s; a dream must be let go on before its time runs out, or set resume_ttl to 0s to end it when it is woken",
+		fault(
+			"agent.resume_after is %s and agent.resume_ttl is %s; a dream must be let go on before its time runs out, or set resume_ttl to 0s to end it when it is woken",
 			spanText(a.ResumeAfter), spanText(a.ResumeTTL))
 	}
 	if a.UrgentIdle > a.IdleTimeout {
-		fault("agent.urgent_idle is %s and agent.idle_timeout is %s; an urgent agent must not wait for longer than another", spanText(a.UrgentIdle), spanText(a.IdleTimeout))
+		fault(
+			"agent.urgent_idle is %s and agent.idle_timeout is %s; an urgent agent must not wait for longer than another",
+			spanText(a.UrgentIdle), spanText(a.IdleTimeout))
 	}
 	if err := a.Eager().Validate(); err != nil {
 		fault("agent: %w", err)
@@ -124,7 +131,9 @@ func (f Feed) validate() error {
 	}
 	host, port, err := net.SplitHostPort(f.Listen)
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
-		return fmt.Errorf("feed.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7412, or empty", shown(f.Listen))
+		return fmt.Errorf(
+			"feed.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7412, or empty",
+			shown(f.Listen))
 	}
 	return nil
 }

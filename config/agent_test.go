@@ -47,7 +47,8 @@ agent:
   vitality: {thriving: 0.6, declining: 0}
 feed: {listen: ""}
 `
-	c, err := load(t, "oneiros.yaml", file, []string{"ONEIROS_AGENT_CLIENT_TIMEOUT=90s"}, []string{"--set", "agent.wake_lock=10s"})
+	c, err := load(t, "oneiros.yaml", file, []string{"ONEIROS_AGENT_CLIENT_TIMEOUT=90s"},
+		[]string{"--set", "agent.wake_lock=10s"})
 	require.NoError(t, err)
 	windows, quiet := c.Agent.Hours()
 	require.Equal(t, []string{"sat,sun 00:00-10:00", "mon-fri 22:00-07:00"}, windows)
@@ -104,7 +105,8 @@ func TestAAgentStateThatContradictsItselfIsRefused(t *testing.T) {
 		_, err := load(t, "", "", nil, []string{"--set", set})
 		require.ErrorContains(t, err, want, set)
 	}
-	_, err := load(t, "", "", nil, []string{"--set", "agent.windows=fri 22:00-23:00", "--set", "agent.quiet=20:00-06:00"})
+	_, err := load(t, "", "", nil,
+		[]string{"--set", "agent.windows=fri 22:00-23:00", "--set", "agent.quiet=20:00-06:00"})
 	require.ErrorContains(t, err, "the quiet hours cover every window, so no dream could ever begin by itself")
 	for _, fine := range []string{"feed.listen=:7412", "feed.listen=[::1]:7412", "feed.listen=127.0.0.1:0"} {
 		_, err := load(t, "", "", nil, []string{"--set", fine})

@@ -20,11 +20,15 @@ func (c Config) Spec(name string) (inference.Spec, error) {
 		return inference.Spec{}, fmt.Errorf("model %q must be provider/model, such as builtin/associative", name)
 	}
 	if provider == BuiltIn {
-		return inference.Spec{}, fmt.Errorf("there is no built-in model %q; there are %s", name, strings.Join(c.builtIns(), " and "))
+		return inference.Spec{},
+			fmt.Errorf("there is no built-in model %q; there are %s", name, strings.Join(c.builtIns(), " and "))
 	}
 	p, ok := c.Providers[provider]
 	if !ok {
-		return inference.Spec{}, fmt.Errorf("model %q belongs to provider %q, which is not configured; add providers.%s with profile and base_url", name, provider, provider)
+		return inference.Spec{},
+			fmt.Errorf(
+				"model %q belongs to provider %q, which is not configured; add providers.%s with profile and base_url",
+				name, provider, provider)
 	}
 	answer := inference.Override{Local: p.Local}
 	for _, m := range p.Models {

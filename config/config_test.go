@@ -95,9 +95,13 @@ func TestLaterPlacesWinOverEarlierOnes(t *testing.T) {
 
 func TestTOMLSaysTheSameAsYAML(t *testing.T) {
 	t.Parallel()
-	yaml, err := load(t, "oneiros.yaml", "dream:\n  cycles: 1\n  shares: {onset: 5, nrem: 40, rem: 35, integration: 10, return: 10}\nagent: {auto: true}\n", nil, nil)
+	yaml, err := load(t, "oneiros.yaml",
+		"dream:\n  cycles: 1\n  shares: {onset: 5, nrem: 40, rem: 35, integration: 10, return: 10}\nagent: {auto: true}\n",
+		nil, nil)
 	require.NoError(t, err)
-	toml, err := load(t, "oneiros.toml", "[dream]\ncycles = 1\n[dream.shares]\nonset = 5\nnrem = 40\nrem = 35\nintegration = 10\nreturn = 10\n[agent]\nauto = true\n", nil, nil)
+	toml, err := load(t, "oneiros.toml",
+		"[dream]\ncycles = 1\n[dream.shares]\nonset = 5\nnrem = 40\nrem = 35\nintegration = 10\nreturn = 10\n[agent]\nauto = true\n",
+		nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, yaml.Dream, toml.Dream)
 	require.Equal(t, yaml.Agent, toml.Agent)
@@ -149,7 +153,8 @@ func TestTheUsersConfigurationDirectoryIsSearched(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "oneiros"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(home, "oneiros", "oneiros.toml"), []byte("[dream]\ncycles = 2\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(filepath.Join(home, "oneiros", "oneiros.toml"), []byte("[dream]\ncycles = 2\n"), 0o600))
 	c, err := load(t, "", "", []string{"XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=/var/lib", "HOME=/home/somebody"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, c.Dream.Cycles)
@@ -186,10 +191,15 @@ func TestACertificateThatIsNotCheckedIsAWarning(t *testing.T) {
 
 func TestUnknownSetIsAFault(t *testing.T) {
 	t.Parallel()
-	_, err := load(t, "", "", nil, []string{"--set", "dream.cylces=3", "--set", "nothing", "--set", "policy.forbidden.acme=acme", "--set", "hooks=x"})
+	_, err := load(t, "", "", nil,
+		[]string{
+			"--set", "dream.cylces=3", "--set", "nothing", "--set", "policy.forbidden.acme=acme", "--set",
+			"hooks=x",
+		})
 	require.ErrorContains(t, err, "--set: dream.cylces is no setting; did you mean dream.cycles?")
 	require.ErrorContains(t, err, "must be key=value")
-	require.ErrorContains(t, err, "--set: policy.forbidden.acme belongs to the section policy.forbidden, which stands in a file")
+	require.ErrorContains(t, err,
+		"--set: policy.forbidden.acme belongs to the section policy.forbidden, which stands in a file")
 	require.ErrorContains(t, err, "--set: hooks belongs to the section hooks")
 }
 

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Names with the prefix that are no knobs: the file to read, the Temporal server to start, the demo's own switches, the key of oneiros mcp.
+// Names with the prefix that are no knobs: the file to read, the Temporal server to start, the demo's own switches, the
+// key of oneiros mcp.
 var otherNames = []string{"ONEIROS_CONFIG", "ONEIROS_TEMPORALD", "ONEIROS_KEY"}
 
 func environment(list []string) map[string]string {
@@ -48,7 +49,9 @@ func readEnv(env map[string]string) (saying, []string) {
 		case ok:
 			answer.values[key], answer.names[key] = env[name], name
 		case strings.HasPrefix(name, "ONEIROS_") && !contains(otherNames, name):
-			warnings = append(warnings, fmt.Sprintf("environment variable %s is no setting and was ignored%s", name, nearestHint(name, existing)))
+			warnings = append(warnings,
+				fmt.Sprintf("environment variable %s is no setting and was ignored%s", name,
+					nearestHint(name, existing)))
 		}
 	}
 	return answer, warnings

@@ -59,13 +59,15 @@ func (a Archive) validate() error {
 	case err != nil || scheme != "file" && scheme != "s3":
 		return errors.New("archive.url is no address of an archive; " + right)
 	case u.User != nil:
-		return errors.New("archive.url holds a key; leave it out: it comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine")
+		return errors.New(
+			"archive.url holds a key; leave it out: it comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine")
 	case scheme == "file" && (u.Host != "" || u.Path == ""), scheme == "s3" && u.Host == "":
 		return errors.New("archive.url names no place; " + right)
 	}
 	for name := range u.Query() {
 		if scheme != "s3" || name != "region" && name != "endpoint" {
-			return fmt.Errorf("archive.url sets %s; an address of s3:// may set region and endpoint, others nothing", shown(name))
+			return fmt.Errorf("archive.url sets %s; an address of s3:// may set region and endpoint, others nothing",
+				shown(name))
 		}
 	}
 	return nil
@@ -77,7 +79,9 @@ func (m Metrics) validate() error {
 	}
 	host, port, err := net.SplitHostPort(m.Listen)
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
-		return fmt.Errorf("metrics.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7413, or empty", shown(m.Listen))
+		return fmt.Errorf(
+			"metrics.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7413, or empty",
+			shown(m.Listen))
 	}
 	return nil
 }

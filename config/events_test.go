@@ -37,8 +37,10 @@ func TestAnAddressOfEventsThatCannotBeIsNamed(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret@", set)
 	}
 	for _, fine := range []string{
-		"archive.url=/var/lib/archive", "archive.url=archive", "archive.url=file:///var/lib/archive", "archive.url=s3://nights",
-		"archive.url=s3://nights/team?region=eu-central-1&endpoint=http://127.0.0.1:9000", "metrics.listen=:7413", "metrics.listen=127.0.0.1:0",
+		"archive.url=/var/lib/archive", "archive.url=archive", "archive.url=file:///var/lib/archive",
+		"archive.url=s3://nights",
+		"archive.url=s3://nights/team?region=eu-central-1&endpoint=http://127.0.0.1:9000", "metrics.listen=:7413",
+		"metrics.listen=127.0.0.1:0",
 	} {
 		_, err := load(t, "", "", nil, []string{"--set", fine})
 		require.NoError(t, err, fine)

@@ -131,10 +131,13 @@ func unknownKeys(path string, file map[string]any) error {
 				walk(key, inner)
 			case sections[key]:
 				if in[name] != nil {
-					faults = append(faults, fmt.Errorf("%s: %s is %s; it must be a section", path, key, shown(in[name])))
+					faults = append(faults,
+						fmt.Errorf("%s: %s is %s; it must be a section", path, key, shown(in[name])))
 				}
 			case key == "temporal.api_key":
-				faults = append(faults, fmt.Errorf("%s: %s: a key does not belong in a file; name it by api_key_env or api_key_file", path, key))
+				faults = append(faults,
+					fmt.Errorf("%s: %s: a key does not belong in a file; name it by api_key_env or api_key_file",
+						path, key))
 			default:
 				faults = append(faults, fmt.Errorf("%s: %s is no setting%s", path, key, nearestHint(key, knownKeys())))
 			}

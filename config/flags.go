@@ -62,7 +62,8 @@ func bind(v *viper.Viper, flags *pflag.FlagSet) (map[string]bool, error) {
 		case !ok:
 			faults = append(faults, fmt.Errorf("--set %s must be key=value, such as dream.cycles=2", shown(line)))
 		case sectionOf(key) != "":
-			faults = append(faults, fmt.Errorf("--set: %s belongs to the section %s, which stands in a file", key, sectionOf(key)))
+			faults = append(faults,
+				fmt.Errorf("--set: %s belongs to the section %s, which stands in a file", key, sectionOf(key)))
 		case !contains(knownKeys()[1:], key):
 			faults = append(faults, fmt.Errorf("--set: %s is no setting%s", key, nearestHint(key, knownKeys())))
 		default:

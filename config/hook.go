@@ -27,7 +27,8 @@ type Hook struct {
 // Settings of a hook, in the order of the reference.
 var hookKeys = []string{"url", "secret_env", "secret_file", "at", "timeout", "silent", "text"}
 
-// usualHook is how long a hook has: a service on the same host answers in milliseconds, one across the world in a second.
+// usualHook is how long a hook has: a service on the same host answers in milliseconds, one across the world in a
+// second.
 const usualHook = 2 * time.Second
 
 // shortSecret is the least length of a secret, in bytes: half of what HMAC-SHA256 makes of it.
@@ -87,7 +88,8 @@ func readHook(name string, raw any) (Hook, error) {
 	at := "hooks." + name
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		return Hook{}, fmt.Errorf("%s is %s; it must be a section with url and secret_env or secret_file", at, shown(raw))
+		return Hook{},
+			fmt.Errorf("%s is %s; it must be a section with url and secret_env or secret_file", at, shown(raw))
 	}
 	r := reader{at: at, fields: fields}
 	if !hookName.MatchString(name) {
@@ -156,7 +158,9 @@ func (r *reader) checkHook(name string, h Hook) {
 	case h.SecretEnv != "" && h.SecretFile != "":
 		r.fault("%s names its secret twice, by secret_env and by secret_file; keep one", r.at)
 	case h.SecretEnv == "" && h.SecretFile == "":
-		r.fault("%s names no secret; its questions are signed, so say where the secret lies by secret_env or secret_file", r.at)
+		r.fault(
+			"%s names no secret; its questions are signed, so say where the secret lies by secret_env or secret_file",
+			r.at)
 	}
 	rule := Config{Hooks: map[string]Hook{name: h}}.HookRules()[0]
 	for _, fault := range faultsOf(rule.Validate()) {

@@ -79,7 +79,12 @@ hooks:
 // The path of a hook's address may be its secret; what is shown of the configuration names only who is asked.
 func TestTheAddressOfAHookIsShownWithoutItsPath(t *testing.T) {
 	t.Parallel()
-	c := config.Config{Hooks: map[string]config.Hook{"guard": {URL: "https://guard.example:8443/services/hush?key=hush"}, "plain": {URL: "https://guard.example/"}}}
+	c := config.Config{
+		Hooks: map[string]config.Hook{
+			"guard": {URL: "https://guard.example:8443/services/hush?key=hush"},
+			"plain": {URL: "https://guard.example/"},
+		},
+	}
 	shown := map[string]string{}
 	for _, s := range c.Redacted() {
 		shown[s.Key] = s.Value

@@ -29,7 +29,8 @@ func (r *reader) engine(profile string) Engine {
 	if profile != InProcess {
 		for _, key := range engineKeys {
 			if _, ok := r.fields[key]; ok {
-				r.fault("%s.%s is for the profile %s, whose model runs in this process; %s is a server", r.at, key, InProcess, profile)
+				r.fault("%s.%s is for the profile %s, whose model runs in this process; %s is a server", r.at, key,
+					InProcess, profile)
 			}
 		}
 		return e

@@ -61,11 +61,13 @@ func TestLimitsOfTheTableAreThoseOfTheDream(t *testing.T) {
 					value = fmt.Sprintf("%.0f", limit.at*1e9)
 				}
 				name := strings.TrimPrefix(k.Key, "dream.")
-				if err := json.Unmarshal([]byte(fmt.Sprintf(`{%q: %s}`, name, wholeText(k, value))), &knobs); err != nil {
+				if err := json.Unmarshal([]byte(fmt.Sprintf(`{%q: %s}`, name, wholeText(k, value))),
+					&knobs); err != nil {
 					continue // a negative count is no count at all
 				}
 				err := knobs.Validate()
-				named := err != nil && (strings.Contains(err.Error(), name+" is") || strings.Contains(err.Error(), name+" (")) &&
+				named := err != nil &&
+					(strings.Contains(err.Error(), name+" is") || strings.Contains(err.Error(), name+" (")) &&
 					strings.Contains(err.Error(), "must lie between")
 				require.Equal(t, !limit.valid, named, "%s = %s: %v", k.Key, value, err)
 			}

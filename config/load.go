@@ -25,7 +25,8 @@ type Options struct {
 	BuiltIn []inference.Spec // the models that need no provider
 }
 
-// Load reads defaults, then the file, then the environment, then the flags; later ones win. The error joins every fault.
+// Load reads defaults, then the file, then the environment, then the flags; later ones win. The error joins every
+// fault.
 func Load(o Options) (Config, error) {
 	env := environment(o.Env)
 	c := Config{env: env, builtIn: o.BuiltIn}
@@ -79,19 +80,23 @@ func (c *Config) unverified() []string {
 	var warnings []string
 	if u, err := url.Parse(c.Store.URL); err == nil && u.Scheme == "rediss" {
 		if skips, err := strconv.ParseBool(u.Query().Get("skip_verify")); err == nil && skips {
-			warnings = append(warnings, "store.url says skip_verify: the certificate of the Redis server is not checked, and anybody in between can "+
-				"read and change memories; leave it out, and let the system trust the server's authority instead")
+			warnings = append(warnings,
+				"store.url says skip_verify: the certificate of the Redis server is not checked, and anybody in between can "+
+					"read and change memories; leave it out, and let the system trust the server's authority instead")
 		}
 	}
 	const variable = "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION"
 	if skips, err := strconv.ParseBool(c.env[variable]); err == nil && skips && c.Temporal.Address == "" {
-		warnings = append(warnings, variable+" is set: the certificate of the Temporal server is not checked, and anybody in between can read and change "+
-			"what it is told")
+		warnings = append(warnings,
+			variable+
+				" is set: the certificate of the Temporal server is not checked, and anybody in between can read and change "+
+				"what it is told")
 	}
 	return warnings
 }
 
-// fill reads every knob of the table. A knob that cannot be read keeps its default, so that the others are still checked.
+// fill reads every knob of the table. A knob that cannot be read keeps its default, so that the others are still
+// checked.
 func (c *Config) fill(v *viper.Viper, from origin) error {
 	var faults []error
 	values := map[string]any{}
@@ -110,7 +115,8 @@ func (c *Config) fill(v *viper.Viper, from origin) error {
 			}
 		}
 		values[k.Key] = value
-		c.settings = append(c.settings, Setting{Key: k.Key, Value: text(value), Default: text(fallback), Source: source})
+		c.settings = append(c.settings,
+			Setting{Key: k.Key, Value: text(value), Default: text(fallback), Source: source})
 	}
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: c, TagName: "json", ErrorUnused: true})
 	if err == nil {

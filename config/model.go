@@ -16,7 +16,9 @@ func (r *reader) models(profile string) []Model {
 	}
 	list, ok := raw.([]any)
 	if !ok {
-		r.fault("%s.models must be a list, each with a name: names of models hold dots and capitals, which keys cannot", r.at)
+		r.fault(
+			"%s.models must be a list, each with a name: names of models hold dots and capitals, which keys cannot",
+			r.at)
 		return nil
 	}
 	var models []Model
@@ -54,7 +56,8 @@ func readModel(at, profile string, raw any) (Model, error) {
 	m.MaxTemperature = pick[float64](&r, "max_heat", Number)
 	m.MinP, m.TopP = pick[bool](&r, "min_p", YesNo), pick[bool](&r, "top_p", YesNo)
 	m.Seed, m.Stop = pick[bool](&r, "seed", YesNo), pick[bool](&r, "stop", YesNo)
-	m.Reasoning, m.Embeds, m.Judges = pick[bool](&r, "reasoning", YesNo), pick[bool](&r, "embeds", YesNo), pick[bool](&r, "judges", YesNo)
+	m.Reasoning, m.Embeds, m.Judges = pick[bool](&r, "reasoning", YesNo), pick[bool](&r, "embeds", YesNo),
+		pick[bool](&r, "judges", YesNo)
 	m.LogProbs = pick[bool](&r, "log_probs", YesNo)
 	if n := pick[int64](&r, "context", Whole); n != nil {
 		tokens := int(*n)
@@ -73,7 +76,9 @@ func (r *reader) price() *budget.Price {
 	}
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		r.fault(`%s.price is %s; it must say dollars per million tokens, such as {in: "0.15", cached_in: "0.075", out: "0.60"}`, r.at, shown(raw))
+		r.fault(
+			`%s.price is %s; it must say dollars per million tokens, such as {in: "0.15", cached_in: "0.075", out: "0.60"}`,
+			r.at, shown(raw))
 		return nil
 	}
 	inner := reader{at: r.at + ".price", fields: fields}

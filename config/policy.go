@@ -79,7 +79,8 @@ func (p Policy) validate() error {
 		faults = append(faults, under("policy.agents."+handle, p.Agents[handle].Validate()))
 	}
 	if names := listed(p.Guards); len(names) > 1 && (contains(names, noGuards) || contains(names, allGuards)) {
-		faults = append(faults, fmt.Errorf("policy.guards is %s; it must be all, none, or names of guards", shown(p.Guards)))
+		faults = append(faults,
+			fmt.Errorf("policy.guards is %s; it must be all, none, or names of guards", shown(p.Guards)))
 	}
 	return errors.Join(faults...)
 }
@@ -108,7 +109,10 @@ var policySections = []string{"caps", "forbidden", "rules", "worth", "agents"}
 var (
 	capKeys     = []string{"most", "unit", "words"}
 	patternKeys = []string{"match", "spare"}
-	agentKeys   = []string{"assets", "leverage", "position", "amount", "slippage", "guards", "unclear", "caps", "forbidden", "rules", "worth"}
+	agentKeys   = []string{
+		"assets", "leverage", "position", "amount", "slippage", "guards", "unclear", "caps",
+		"forbidden", "rules", "worth",
+	}
 )
 
 // readPolicy reads the sections of the policy.
@@ -216,7 +220,9 @@ func (r *reader) cap(name string, raw any) (policy.Cap, bool) {
 	at := r.at + ".caps." + name
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		r.fault("%s is %s; it must be a section with most, unit and words, such as {most: 80, unit: gwei, words: gas}", at, shown(raw))
+		r.fault(
+			"%s is %s; it must be a section with most, unit and words, such as {most: 80, unit: gwei, words: gas}",
+			at, shown(raw))
 		return policy.Cap{}, false
 	}
 	inner := reader{at: at, fields: fields}
@@ -267,7 +273,8 @@ func (r *reader) pattern(name string, raw any) (policy.Pattern, bool) {
 }
 
 // policyVariable reads the rules of one's own out of the environment: ONEIROS_POLICY_FORBIDDEN_NO_ACME is
-// policy.forbidden.no_acme, ONEIROS_POLICY_RULES_KIND is policy.rules.kind, ONEIROS_POLICY_CAPS_GAS_MOST is policy.caps.gas.most.
+// policy.forbidden.no_acme, ONEIROS_POLICY_RULES_KIND is policy.rules.kind, ONEIROS_POLICY_CAPS_GAS_MOST is
+// policy.caps.gas.most.
 func policyVariable(name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, "ONEIROS_POLICY_")
 	if !ok {
@@ -292,7 +299,9 @@ func policyVariable(name string) (string, bool) {
 func (p Policy) settings(add func(key, value, fallback string)) {
 	tell := func(at string, r policy.Rules) {
 		for _, c := range r.Caps {
-			add(at+"caps."+c.Name, strings.TrimSpace(fmt.Sprintf("at most %s %s: %s", plain(c.Most), c.Unit, strings.Join(c.Words, ", "))), "")
+			add(at+"caps."+c.Name,
+				strings.TrimSpace(
+					fmt.Sprintf("at most %s %s: %s", plain(c.Most), c.Unit, strings.Join(c.Words, ", "))), "")
 		}
 		for _, f := range r.Forbidden {
 			add(at+"forbidden."+f.Name, f.Match, "")

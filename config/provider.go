@@ -88,10 +88,13 @@ func (m Model) override(local bool) inference.Override {
 }
 
 // Settings of a provider, in the order of the reference.
-var providerKeys = append([]string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models", "pass_headers", "steering"}, engineKeys...)
+var providerKeys = append(
+	[]string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models", "pass_headers", "steering"},
+	engineKeys...)
 
 var modelKeys = []string{
-	"name", "wire", "price", "context", "tokenizer", "max_heat", "min_p", "top_p", "seed", "stop", "json", "reasoning", "embeds", "judges", "log_probs",
+	"name", "wire", "price", "context", "tokenizer", "max_heat", "min_p", "top_p", "seed", "stop", "json",
+	"reasoning", "embeds", "judges", "log_probs",
 	"steering",
 }
 
@@ -123,12 +126,15 @@ func readProvider(at string, raw any) (Provider, error) {
 	}
 	r := reader{at: at, fields: fields}
 	if _, literal := fields["api_key"]; literal {
-		r.fault("%s.api_key: a key does not belong in a file; put it into an environment variable or a file of its own and name that by api_key_env or api_key_file", at)
+		r.fault(
+			"%s.api_key: a key does not belong in a file; put it into an environment variable or a file of its own and name that by api_key_env or api_key_file",
+			at)
 	}
 	r.onlyKnown(append([]string{"api_key"}, providerKeys...))
 	p := Provider{
-		Profile: r.text("profile"), BaseURL: r.text("base_url"), KeyEnv: r.text("api_key_env"), KeyFile: r.text("api_key_file"),
-		Local: r.yesNo("local"), PassHeaders: r.text("pass_headers"),
+		Profile: r.text("profile"), BaseURL: r.text("base_url"), KeyEnv: r.text("api_key_env"),
+		KeyFile: r.text("api_key_file"),
+		Local:   r.yesNo("local"), PassHeaders: r.text("pass_headers"),
 	}
 	p.Models = r.models(p.Profile)
 	p.Steering, p.Engine = r.steering(p.Profile), r.engine(p.Profile)
@@ -186,10 +192,15 @@ func (r *reader) check(p Provider) {
 	}
 	for _, name := range Listed(p.PassHeaders) {
 		switch {
-		case strings.ContainsAny(name, ":;\"'()/[]{}<>=@?\\") || strings.IndexFunc(name, func(c rune) bool { return c <= ' ' || c > '~' }) >= 0:
-			r.fault("%s.pass_headers names %s, which is no name of a header; names go with commas between, such as \"X-Team, X-Tenant\"", r.at, shown(name))
+		case strings.ContainsAny(name, ":;\"'()/[]{}<>=@?\\") ||
+			strings.IndexFunc(name, func(c rune) bool { return c <= ' ' || c > '~' }) >= 0:
+			r.fault(
+				"%s.pass_headers names %s, which is no name of a header; names go with commas between, such as \"X-Team, X-Tenant\"",
+				r.at, shown(name))
 		case inference.HeaderStaysHere(name):
-			r.fault("%s.pass_headers names %s, which is never passed on: it says who somebody is, or belongs to a connection or a gateway", r.at, shown(name))
+			r.fault(
+				"%s.pass_headers names %s, which is never passed on: it says who somebody is, or belongs to a connection or a gateway",
+				r.at, shown(name))
 		}
 	}
 	if p.BaseURL == "" {

@@ -37,7 +37,8 @@ roles:
 
 func TestProvidersBecomeACatalogue(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, "oneiros.yaml", threeProviders, []string{"MY_KEY=sk-very-secret", "ONEIROS_PROVIDERS_HOUSE_BASE_URL=http://10.0.0.1:9/v1"}, nil)
+	c, err := load(t, "oneiros.yaml", threeProviders,
+		[]string{"MY_KEY=sk-very-secret", "ONEIROS_PROVIDERS_HOUSE_BASE_URL=http://10.0.0.1:9/v1"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "http://10.0.0.1:9/v1", c.Providers["house"].ProviderURL())
 	require.Equal(t, "https://api.openai.com/v1", c.Providers["openai"].ProviderURL())
@@ -54,7 +55,8 @@ func TestProvidersBecomeACatalogue(t *testing.T) {
 	require.Equal(t, 2048, tiny.Context)
 	require.True(t, tiny.MinP)
 	require.Equal(t, "plain.model-Q4", table["house/plain.model-Q4"].Wire)
-	require.Equal(t, "whatever-is-loaded", table["house/whatever-is-loaded"].Wire, "a role names it, so it is in the catalogue")
+	require.Equal(t, "whatever-is-loaded", table["house/whatever-is-loaded"].Wire,
+		"a role names it, so it is in the catalogue")
 	require.Equal(t, budget.Micros(400_000), table["openai/gpt-4.1-mini"].Price.In, "prices of hosted models are known")
 
 	key, err := c.Key("openai")
@@ -65,7 +67,8 @@ func TestProvidersBecomeACatalogue(t *testing.T) {
 
 func TestAKeyInAFileIsRefusedWithHowToSayItRight(t *testing.T) {
 	t.Parallel()
-	_, err := load(t, "oneiros.yaml", "providers: {openai: {profile: openai, api_key: sk-very-secret}}\ntemporal: {api_key: also-secret}\n", nil, nil)
+	_, err := load(t, "oneiros.yaml",
+		"providers: {openai: {profile: openai, api_key: sk-very-secret}}\ntemporal: {api_key: also-secret}\n", nil, nil)
 	require.ErrorContains(t, err, "api_key_env or api_key_file")
 	require.NotContains(t, err.Error(), "secret\"")
 	require.NotContains(t, err.Error(), "sk-very")
@@ -92,21 +95,28 @@ func TestAKeyMayLieInAFileOfItsOwn(t *testing.T) {
 
 func TestAPaidRoleWithoutAPriceIsRefusedWithTheLineToAdd(t *testing.T) {
 	t.Parallel()
-	_, err := load(t, "oneiros.yaml", "providers: {openai: {profile: openai}}\nroles: {generator: openai/brand-new, embedder: builtin/associative}\n", nil, nil)
-	require.ErrorContains(t, err, `roles.generator: model "openai/brand-new" has no price; add it under providers.openai.models: {name: brand-new, price:`)
-	require.ErrorContains(t, err, `roles.embedder: "builtin/associative" is the wrong sort of model: it writes, and the role needs an embedder, such as builtin/static`)
+	_, err := load(t, "oneiros.yaml",
+		"providers: {openai: {profile: openai}}\nroles: {generator: openai/brand-new, embedder: builtin/associative}\n",
+		nil, nil)
+	require.ErrorContains(t, err,
+		`roles.generator: model "openai/brand-new" has no price; add it under providers.openai.models: {name: brand-new, price:`)
+	require.ErrorContains(t, err,
+		`roles.embedder: "builtin/associative" is the wrong sort of model: it writes, and the role needs an embedder, such as builtin/static`)
 }
 
 func TestAModelThatIsNoEmbedderIsRefusedWithTheLineToAdd(t *testing.T) {
 	t.Parallel()
-	const vllm = `providers: {house: {profile: vllm, base_url: "http://h/v1", local: true, models: [%s]}}` + "\nroles: {embedder: house/my-vectors}\n"
+	const vllm = `providers: {house: {profile: vllm, base_url: "http://h/v1", local: true, models: [%s]}}` +
+		"\nroles: {embedder: house/my-vectors}\n"
 	_, err := load(t, "oneiros.yaml", fmt.Sprintf(vllm, "my-vectors"), nil, nil)
-	require.ErrorContains(t, err, `it is not known as an embedder; if it is one, add under providers.house.models: {name: my-vectors, embeds: true}`)
+	require.ErrorContains(t, err,
+		`it is not known as an embedder; if it is one, add under providers.house.models: {name: my-vectors, embeds: true}`)
 	_, err = load(t, "oneiros.yaml", fmt.Sprintf(vllm, "{name: my-vectors, embeds: true}"), nil, nil)
 	require.NoError(t, err)
 	_, err = load(t, "oneiros.yaml", "roles: {embedder: builtin/minilm}\n", nil, nil)
 	require.ErrorContains(t, err, "set embedder.minilm_dir to their folder")
-	_, err = load(t, "oneiros.yaml", "roles: {embedder: builtin/minilm}\nembedder: {minilm_dir: /models/minilm}\n", nil, nil)
+	_, err = load(t, "oneiros.yaml", "roles: {embedder: builtin/minilm}\nembedder: {minilm_dir: /models/minilm}\n",
+		nil, nil)
 	require.NoError(t, err)
 }
 
@@ -149,7 +159,8 @@ func TestAFoundKeyIsUsedOnlyByConsent(t *testing.T) {
 	c, err := load(t, "", "", env, nil)
 	require.NoError(t, err)
 	require.Empty(t, c.Providers)
-	c, err = load(t, "", "", env, []string{"--set", "consent.environment_key=true", "--set", "consent.local_ollama=true"})
+	c, err = load(t, "", "", env,
+		[]string{"--set", "consent.environment_key=true", "--set", "consent.local_ollama=true"})
 	require.NoError(t, err)
 	require.Equal(t, "http://proxy.example/v1", c.Providers["openai"].ProviderURL())
 	require.Equal(t, "http://127.0.0.1:11434/v1", c.Providers["ollama"].ProviderURL())

@@ -21,7 +21,8 @@ func Reference() string {
 		}
 		if name != section {
 			section = name
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| knob | default | unit, limits | reason |\n|---|---|---|---|\n", section, about[section])
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| knob | default | unit, limits | reason |\n|---|---|---|---|\n",
+				section, about[section])
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Key, defaultText(k), limitsText(k), cell(reasonText(k)))
 	}
@@ -97,12 +98,14 @@ This page is generated from the table in ` + "`config/`" + ` by ` + "`go generat
 Oneiros needs no configuration. What it is told is read once, at the start, each later place winning over the earlier:
 
 1. the defaults below;
-2. a file: ` + "`--config FILE`, else `ONEIROS_CONFIG`, else `oneiros.yaml`, `oneiros.yml` or `oneiros.toml`" + ` in the working
+2. a file: ` + "`--config FILE`, else `ONEIROS_CONFIG`, else `oneiros.yaml`, `oneiros.yml` or `oneiros.toml`" +
+	` in the working
    directory, else the same names in ` + "`$XDG_CONFIG_HOME/oneiros` (`~/.config/oneiros`)" + `;
 3. the environment: ` + "`ONEIROS_` and the knob in capitals, dots as underscores: `ONEIROS_DREAM_CYCLES=2`" + `;
 4. flags: the few named below, and ` + "`--set dream.cycles=2`" + ` for any knob.
 
-` + "`oneiros config check`" + ` names everything that is wrong at once; ` + "`oneiros config show`" + ` says what holds and which place said it.
+` + "`oneiros config check`" + ` names everything that is wrong at once; ` + "`oneiros config show`" +
+	` says what holds and which place said it.
 Amounts of money are dollars ("0.50"); durations carry their unit (90s, 30m, 12h, 7d).
 `
 
@@ -142,15 +145,20 @@ roles:
 | ` + "`base_url`" + ` | the address that ends in /v1; openai, openrouter, venice and ollama have one of their own |
 | ` + "`api_key_env`, `api_key_file`" + ` | where the key lies; neither for servers that want none |
 | ` + "`local`" + ` | true: every model of this provider costs nothing |
-| ` + "`model_file`, `lib_dir`, `vectors`, `threads`, `parallel`" + ` | of the profile llama: a model that the worker runs itself; see steering.md |
-| ` + "`pass_headers`" + ` | headers of clients that this provider sees beside the usual ones (docs/serving.md), such as "X-Team, X-Tenant"; headers that say who somebody is never go |
+| ` + "`model_file`, `lib_dir`, `vectors`, `threads`, `parallel`" +
+	` | of the profile llama: a model that the worker runs itself; see steering.md |
+| ` + "`pass_headers`" +
+	` | headers of clients that this provider sees beside the usual ones (docs/serving.md), such as "X-Team, X-Tenant"; headers that say who somebody is never go |
 | ` + "`steering`" + ` | how its models are steered; a model's section may have one of its own; see steering.md |
 | ` + "`models`" + ` | what is known better here than in the built-in data: a name alone, or a section |
 
-A model's section takes ` + "`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_heat` (0: temperature is refused), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds`, `log_probs` (it tells how likely each token was) and `judges`" + `
+A model's section takes ` +
+	"`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_heat` (0: temperature is refused), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds`, `log_probs` (it tells how likely each token was) and `judges`" +
+	`
 (false: its scores mean nothing, measure with the embedder instead). A model that is neither local nor priced is refused, with the line to add.
 
-The environment reaches providers too: ` + "`ONEIROS_PROVIDERS_HOUSE_BASE_URL`" + ` is providers.house.base_url. Models are for files only.
+The environment reaches providers too: ` + "`ONEIROS_PROVIDERS_HOUSE_BASE_URL`" +
+	` is providers.house.base_url. Models are for files only.
 
 ## rules of the policy
 
@@ -173,7 +181,9 @@ policy:
     echo: {leverage: 2}          # added for one agent; it can only make the rules stricter
 ` + "```" + `
 
-The environment reaches them too: ` + "`ONEIROS_POLICY_FORBIDDEN_NO_ACME`, `ONEIROS_POLICY_RULES_KIND`, `ONEIROS_POLICY_CAPS_GAS_MOST`, `ONEIROS_POLICY_WORTH_LINK`" + `.
+The environment reaches them too: ` +
+	"`ONEIROS_POLICY_FORBIDDEN_NO_ACME`, `ONEIROS_POLICY_RULES_KIND`, `ONEIROS_POLICY_CAPS_GAS_MOST`, `ONEIROS_POLICY_WORTH_LINK`" +
+	`.
 
 ## hooks
 
@@ -192,8 +202,10 @@ hooks:
 
 ## Temporal's own environment
 
-While ` + "`temporal.address`" + ` is empty, the standard Temporal client environment is honoured: ` + "`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS`" + `
-and its relatives, ` + "`TEMPORAL_CONFIG_FILE` and `TEMPORAL_PROFILE`" + `, and the TOML file they share with the ` + "`temporal`" + ` command.
+While ` + "`temporal.address`" + ` is empty, the standard Temporal client environment is honoured: ` +
+	"`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS`" + `
+and its relatives, ` + "`TEMPORAL_CONFIG_FILE` and `TEMPORAL_PROFILE`" + `, and the TOML file they share with the ` +
+	"`temporal`" + ` command.
 
 ## Other variables
 
@@ -201,7 +213,9 @@ and its relatives, ` + "`TEMPORAL_CONFIG_FILE` and `TEMPORAL_PROFILE`" + `, and 
 |---|---|
 | ` + "`ONEIROS_CONFIG`" + ` | the configuration file to read |
 | ` + "`ONEIROS_TEMPORALD`" + ` | the server that ` + "`oneiros up`" + ` starts when no cluster is configured |
-| ` + "`ONEIROS_KEY`" + ` | the key that ` + "`oneiros mcp`" + ` speaks with (mcp.md); unset: as whoever comes without a key |
-| ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" + ` | where traces go, with the other variables of OpenTelemetry's exporter (serving.md); unset: none are made |
+| ` + "`ONEIROS_KEY`" + ` | the key that ` + "`oneiros mcp`" +
+	` speaks with (mcp.md); unset: as whoever comes without a key |
+| ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" +
+	` | where traces go, with the other variables of OpenTelemetry's exporter (serving.md); unset: none are made |
 | ` + "`NO_COLOR`" + ` | set to anything: no colour |
 `

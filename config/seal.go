@@ -28,8 +28,8 @@ func (c Config) SealFile() string {
 	return c.home(c.Seal.KeysFile)
 }
 
-// SealKeys fetches the lines of the sealing keys and says which place they came from; "" when the configuration names none.
-// The caller parses them with internal/payload and hands them to nothing else.
+// SealKeys fetches the lines of the sealing keys and says which place they came from; "" when the configuration names
+// none. The caller parses them with internal/payload and hands them to nothing else.
 func (c Config) SealKeys() (lines, place string, err error) {
 	switch s := c.Seal; {
 	case s.KeysEnv != "":
@@ -46,7 +46,8 @@ func (c Config) SealKeys() (lines, place string, err error) {
 		}
 		lines = string(body)
 		if strings.TrimSpace(lines) == "" {
-			return "", place, fmt.Errorf("seal.keys_file %s is empty; oneiros codec new-key prints a line for it", s.KeysFile)
+			return "", place,
+				fmt.Errorf("seal.keys_file %s is empty; oneiros codec new-key prints a line for it", s.KeysFile)
 		}
 	}
 	return lines, place, nil

@@ -104,7 +104,8 @@ func (c Config) Redacted() []Setting {
 				value += " (steered: " + steeringText(m.Steering) + ")"
 			}
 			if m.Price != nil {
-				value += fmt.Sprintf(" (in %s, cached %s, out %s per million tokens)", m.Price.In, m.Price.CachedIn, m.Price.Out)
+				value += fmt.Sprintf(" (in %s, cached %s, out %s per million tokens)", m.Price.In, m.Price.CachedIn,
+					m.Price.Out)
 			}
 			add(at+"models", value, "")
 		}

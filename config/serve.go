@@ -321,7 +321,9 @@ func (s Serve) validate() error {
 	if s.Listen != "" {
 		host, port, err := net.SplitHostPort(s.Listen)
 		if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
-			fault("serve.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7680, or empty", shown(s.Listen))
+			fault(
+				"serve.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7680, or empty",
+				shown(s.Listen))
 		}
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
@@ -333,21 +335,28 @@ func (s Serve) validate() error {
 		}
 	}
 	for _, origin := range Listed(s.Origins) {
-		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" || u.User != nil {
+		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+			u.Path != "" || u.User != nil {
 			fault("serve.origins names %s; an origin is such as https://app.example, without a path", shown(origin))
 		}
 	}
 	for _, field := range Listed(s.AllowFields) {
 		if _, listed := inference.FieldBeyondTokens(field); !listed {
-			fault("serve.allow_fields names %s, which is passed on in any case or is no field of the list in docs/money.md%s", shown(field), nearestHint(field, beyondTokens()))
+			fault(
+				"serve.allow_fields names %s, which is passed on in any case or is no field of the list in docs/money.md%s",
+				shown(field), nearestHint(field, beyondTokens()))
 		}
 	}
 	for _, list := range []struct{ name, handles string }{
-		{"recall_except", s.RecallExcept}, {"store_except", s.StoreExcept}, {"affect_except", s.AffectExcept}, {"digest_except", s.DigestExcept},
+		{"recall_except", s.RecallExcept},
+		{"store_except", s.StoreExcept},
+		{"affect_except", s.AffectExcept},
+		{"digest_except", s.DigestExcept},
 	} {
 		for _, handle := range Listed(list.handles) {
 			if !dream.IsHandle(handle) {
-				fault("serve.%s names %s, which no agent can be called; handles go with commas between", list.name, shown(handle))
+				fault("serve.%s names %s, which no agent can be called; handles go with commas between", list.name,
+					shown(handle))
 			}
 		}
 	}
@@ -372,9 +381,11 @@ func (c Config) validTalk() error {
 	case err != nil:
 		return fmt.Errorf("serve.model: %w", err)
 	case spec.Embeds:
-		return fmt.Errorf("serve.model: %q is the wrong sort of model; it must be a model that writes, not an embedder", spec.Name)
+		return fmt.Errorf(
+			"serve.model: %q is the wrong sort of model; it must be a model that writes, not an embedder", spec.Name)
 	case spec.Price == nil:
-		return fmt.Errorf("serve.model: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
+		return fmt.Errorf(
+			"serve.model: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
 			spec.Name, spec.Provider, spec.Wire)
 	}
 	return nil

@@ -11,7 +11,8 @@ import (
 func TestTheServerIsReachableFromThisMachineAloneUnlessSomebodySaysMore(t *testing.T) {
 	t.Parallel()
 	for listen, alone := range map[string]bool{
-		"127.0.0.1:7680": true, "localhost:7680": true, "[::1]:0": true, "0.0.0.0:7680": false, ":7680": false, "dreams.example:443": false, "10.0.0.4:80": false,
+		"127.0.0.1:7680": true, "localhost:7680": true, "[::1]:0": true, "0.0.0.0:7680": false, ":7680": false,
+		"dreams.example:443": false, "10.0.0.4:80": false,
 	} {
 		require.Equal(t, alone, config.Serve{Listen: listen}.Loopback(), listen)
 	}
@@ -30,7 +31,8 @@ func TestEveryFaultOfTheServerIsNamedAtOnce(t *testing.T) {
 	}})
 	require.Error(t, err)
 	for _, part := range []string{
-		`serve.listen is "7680"; it must be an address`, "serve.tls_cert and serve.tls_key go together", `serve.hosts names "https://dreams.example"`,
+		`serve.listen is "7680"; it must be an address`, "serve.tls_cert and serve.tls_key go together",
+		`serve.hosts names "https://dreams.example"`,
 		`serve.origins names "app.example"`, `serve.origins names "https://a.example/path"`, "serve.model",
 		`serve.store_except names "Iris"`, `serve.allow_fields names "service_teir"`, "did you mean service_tier?",
 	} {
@@ -41,6 +43,8 @@ func TestEveryFaultOfTheServerIsNamedAtOnce(t *testing.T) {
 func TestSingleAgentsAreOtherwiseThanTheRest(t *testing.T) {
 	t.Parallel()
 	s := config.Serve{RecallExcept: "echo,iris", StoreExcept: "iris", DigestExcept: "vega"}
-	require.Equal(t, map[string]config.Except{"echo": {Recall: true}, "iris": {Recall: true, Store: true}, "vega": {Digest: true}}, s.Excepted())
+	require.Equal(t,
+		map[string]config.Except{"echo": {Recall: true}, "iris": {Recall: true, Store: true}, "vega": {Digest: true}},
+		s.Excepted())
 	require.Empty(t, config.Serve{}.Excepted())
 }

@@ -32,7 +32,10 @@ func (r *reader) steering(profile string) *inference.Steers {
 	}
 	in := reader{at: at, fields: fields}
 	in.onlyKnown(steeringKeys)
-	s := &inference.Steers{Vector: in.text("vector"), Alias: in.text("alias"), Alpha: pick[float64](&in, "alpha", Number)}
+	s := &inference.Steers{
+		Vector: in.text("vector"), Alias: in.text("alias"),
+		Alpha: pick[float64](&in, "alpha", Number),
+	}
 	if n := pick[int64](&in, "depth", Whole); n != nil {
 		s.Depth = int(*n)
 	}
@@ -62,7 +65,9 @@ func (r *reader) checkSteering(profile string, s inference.Steers) {
 		}
 		reserved = kind.Reserved()
 		if len(s.Fields) == 0 && s.Alias == "" && len(kind.Steer) == 0 {
-			r.fault("%s says neither by which fields of a request nor by which alias the server is told; add fields or alias", r.at)
+			r.fault(
+				"%s says neither by which fields of a request nor by which alias the server is told; add fields or alias",
+				r.at)
 		}
 	}
 	if err := s.Validate(reserved...); err != nil {
@@ -84,7 +89,8 @@ func (r *reader) layers(s *inference.Steers) {
 		to, err = strconv.Atoi(strings.TrimSpace(last))
 	}
 	if err != nil || from < 1 || to < from {
-		r.fault("%s.layers is %s; it must be one layer such as 11, or the first and the last such as 6-18", r.at, shown(raw))
+		r.fault("%s.layers is %s; it must be one layer such as 11, or the first and the last such as 6-18", r.at,
+			shown(raw))
 		return
 	}
 	s.From, s.To = from, to

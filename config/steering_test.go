@@ -80,7 +80,8 @@ func TestAModelIsSteeredAsItSaysOrAsItsProvider(t *testing.T) {
 	require.True(t, here.MinP && here.LogProbs)
 	require.Equal(t, "providers.here", c.InProcess())
 	require.Equal(t, config.Engine{
-		Model: "/home/ada/models/tiny.gguf", Lib: "/opt/llama", Threads: 2, Vectors: map[string]string{"creativity": "/home/ada/models/v.gguf"},
+		Model: "/home/ada/models/tiny.gguf", Lib: "/opt/llama", Threads: 2,
+		Vectors: map[string]string{"creativity": "/home/ada/models/v.gguf"},
 	}, c.Home(c.Providers["here"].Engine))
 	require.Contains(t, c.String(), "providers.here.model_file: ~/models/tiny.gguf")
 	require.Contains(t, c.String(), "providers.router.models: tiny (steered: muse at 11-11 as tiny-muse)")

@@ -25,8 +25,8 @@ func (c Config) StorePath() string {
 	return filepath.Join(c.DataDir, "oneiros.db")
 }
 
-// StorePassword fetches the password for store.url from where the configuration says it lies; "" when it names no place.
-// The caller hands it to the store and to nothing else.
+// StorePassword fetches the password for store.url from where the configuration says it lies; "" when it names no
+// place. The caller hands it to the store and to nothing else.
 func (c Config) StorePassword() (string, error) {
 	return c.held("store.password", "password", c.Store.PasswordEnv, c.Store.PasswordFile)
 }
@@ -65,13 +65,15 @@ func (s Store) validate() error {
 	}
 	if s.URL == "" {
 		if s.PasswordEnv != "" || s.PasswordFile != "" || s.TrustServer {
-			fault("store.url is empty, yet a password or trust is set for it; set the address, such as redis://127.0.0.1:6379/0")
+			fault(
+				"store.url is empty, yet a password or trust is set for it; set the address, such as redis://127.0.0.1:6379/0")
 		}
 		return errors.Join(faults...)
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil || !reachable(u) {
-		fault("store.url is no address of a Redis server; it must be like redis://127.0.0.1:6379/0, rediss://user@host:6379/0 or unix:///run/redis.sock")
+		fault(
+			"store.url is no address of a Redis server; it must be like redis://127.0.0.1:6379/0, rediss://user@host:6379/0 or unix:///run/redis.sock")
 		return errors.Join(faults...)
 	}
 	if _, holds := u.User.Password(); holds || u.Query().Has("password") {

@@ -12,7 +12,10 @@ func TestAStoresPasswordLiesElsewhere(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "password")
 	require.NoError(t, os.WriteFile(file, []byte("tr0ubador\n"), 0o600))
-	for _, c := range []struct{ place, value string }{{"store.password_file", file}, {"store.password_env", "REDIS_PASSWORD"}} {
+	for _, c := range []struct{ place, value string }{
+		{"store.password_file", file},
+		{"store.password_env", "REDIS_PASSWORD"},
+	} {
 		config, err := load(t, "", "", []string{"REDIS_PASSWORD=tr0ubador"},
 			[]string{"--set", "store.url=rediss://dreams@redis.example:6379/2", "--set", c.place + "=" + c.value})
 		require.NoError(t, err)
@@ -22,7 +25,8 @@ func TestAStoresPasswordLiesElsewhere(t *testing.T) {
 		require.NotContains(t, config.String(), "tr0ubador")
 		require.False(t, config.Store.TrustServer)
 	}
-	config, err := load(t, "", "", nil, []string{"--set", "store.url=unix:///run/redis.sock", "--set", "store.trust_server=true"})
+	config, err := load(t, "", "", nil,
+		[]string{"--set", "store.url=unix:///run/redis.sock", "--set", "store.trust_server=true"})
 	require.NoError(t, err)
 	require.True(t, config.Store.TrustServer)
 	password, err := config.StorePassword()
@@ -58,7 +62,10 @@ func TestAStoreThatCannotBeMeantIsRefusedAndItsPasswordNotRepeated(t *testing.T)
 		"or unix:///run/redis.sock":                       {"store.url=redis://host/dreams"},
 		"store.url is no address":                         {"store.url=redis:///0"},
 		"store.url is empty, yet a password or trust is":  {"store.trust_server=true", "store.password_env=TR"},
-		"store names its password twice":                  {"store.url=redis://host", "store.password_env=A", "store.password_file=b"},
+		"store names its password twice": {
+			"store.url=redis://host", "store.password_env=A",
+			"store.password_file=b",
+		},
 	} {
 		var args []string
 		for _, set := range sets {

@@ -13,7 +13,11 @@ func Knobs() []Knob {
 
 var table = sync.OnceValue(func() []Knob {
 	var all []Knob
-	for _, part := range [][]Knob{placeKnobs(), storeKnobs(), temporalKnobs(), sealKnobs(), workerKnobs(), serveKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), feedKnobs(), policyKnobs(), eventKnobs(), logKnobs(), consentKnobs(), dreamKnobs()} {
+	for _, part := range [][]Knob{
+		placeKnobs(), storeKnobs(), temporalKnobs(), sealKnobs(), workerKnobs(),
+		serveKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), feedKnobs(), policyKnobs(), eventKnobs(), logKnobs(),
+		consentKnobs(), dreamKnobs(),
+	} {
 		all = append(all, part...)
 	}
 	return all
@@ -260,9 +264,18 @@ func logKnobs() []Knob {
 
 func consentKnobs() []Knob {
 	return []Knob{
-		{Key: "consent.environment_key", Sort: YesNo, Default: false, Reason: "Use OPENAI_API_KEY and OPENAI_BASE_URL found in the environment as provider \"openai\". A key that merely lies about is never used (Z13)."},
-		{Key: "consent.local_ollama", Sort: YesNo, Default: false, Reason: "Use an Ollama on this machine as provider \"ollama\" (OLLAMA_HOST, else 127.0.0.1:11434). It costs nothing but this machine's time."},
-		{Key: "consent.auto_paid", Sort: YesNo, Default: false, Reason: "Dreams that nobody asked for may spend money, within every cap (Z13). Off: they begin only where every model costs nothing."},
+		{
+			Key: "consent.environment_key", Sort: YesNo, Default: false,
+			Reason: "Use OPENAI_API_KEY and OPENAI_BASE_URL found in the environment as provider \"openai\". A key that merely lies about is never used (Z13).",
+		},
+		{
+			Key: "consent.local_ollama", Sort: YesNo, Default: false,
+			Reason: "Use an Ollama on this machine as provider \"ollama\" (OLLAMA_HOST, else 127.0.0.1:11434). It costs nothing but this machine's time.",
+		},
+		{
+			Key: "consent.auto_paid", Sort: YesNo, Default: false,
+			Reason: "Dreams that nobody asked for may spend money, within every cap (Z13). Off: they begin only where every model costs nothing.",
+		},
 		{
 			Key:     "consent.confirm_above",
 			Sort:    Dollars,

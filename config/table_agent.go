@@ -7,12 +7,16 @@ import (
 )
 
 func agentKnobs() []Knob {
-	return append(append(append(append(dreamingRows(), urgencyRows()...), wakingRows()...), tellingRows()...), vitalityRows()...)
+	return append(append(append(append(dreamingRows(), urgencyRows()...), wakingRows()...), tellingRows()...),
+		vitalityRows()...)
 }
 
 func dreamingRows() []Knob {
 	return []Knob{
-		{Key: "agent.auto", Sort: YesNo, Default: false, Reason: "New agents dream by themselves when idle. Off until somebody switches it on, because it may spend money (Z13)."},
+		{
+			Key: "agent.auto", Sort: YesNo, Default: false,
+			Reason: "New agents dream by themselves when idle. Off until somebody switches it on, because it may spend money (Z13).",
+		},
 		{
 			Key:     "agent.idle_timeout",
 			Sort:    Span,
@@ -129,8 +133,9 @@ func tellingRows() []Knob {
 			Reason: "Tell clients of dreams although the agent remembers talks of others. A dream reads the talks of all, so that what it says may quote any of them: unless set, a key of role client hears of dreams only while every talk that the agent remembers is its own and its user's. For agents whose users have no secrets from each other.",
 		},
 		{
-			Key: "agent.review", Sort: Choice, Default: string(dream.ReviewAuto), Choices: []string{string(dream.ReviewAuto), string(dream.ReviewAsk), string(dream.JournalOnly)},
-			Reason: "What becomes of what the dreams of an agent leave behind, unless the agent has a way of its own. auto: it counts at once, as low confidence (H18). review: nothing counts until a person accepts it (oneiros review). journal-only: a dream writes its journal and its record and nothing else. See review.md.",
+			Key: "agent.review", Sort: Choice, Default: string(dream.ReviewAuto),
+			Choices: []string{string(dream.ReviewAuto), string(dream.ReviewAsk), string(dream.JournalOnly)},
+			Reason:  "What becomes of what the dreams of an agent leave behind, unless the agent has a way of its own. auto: it counts at once, as low confidence (H18). review: nothing counts until a person accepts it (oneiros review). journal-only: a dream writes its journal and its record and nothing else. See review.md.",
 		},
 	}
 }

@@ -51,7 +51,10 @@ func flatten(prefix string, nested, flat map[string]any) {
 
 func onsetRows() []Knob {
 	return []Knob{
-		{Key: "onset_enabled", Sort: YesNo, Reason: "Every dream begins with an onset (S4); without it the dream goes straight to NREM and the share goes there too."},
+		{
+			Key: "onset_enabled", Sort: YesNo,
+			Reason: "Every dream begins with an onset (S4); without it the dream goes straight to NREM and the share goes there too.",
+		},
 		{
 			Key:    "budget_fraction",
 			Sort:   Number,
@@ -135,7 +138,10 @@ func onsetRows() []Knob {
 			Unit:   "strength",
 			Reason: "S4: 1.5, of a vector of length 1 at one layer. Over many layers at once far less is borne: give such an entry an alpha of its own (docs/steering.md). 0 steers nothing.",
 		},
-		{Key: "loosening", Sort: Choice, Choices: []string{"auto", "heat", "heat+min_p", "verbalised", "two_phase"}, Reason: "auto: by what the generator takes, see models.md (Z6). The others force one way on every model, to compare them."},
+		{
+			Key: "loosening", Sort: Choice, Choices: []string{"auto", "heat", "heat+min_p", "verbalised", "two_phase"},
+			Reason: "auto: by what the generator takes, see models.md (Z6). The others force one way on every model, to compare them.",
+		},
 		{
 			Key:    "observer_heat",
 			Sort:   Number,
@@ -173,8 +179,14 @@ func onsetRows() []Knob {
 			Unit:   "temperature",
 			Reason: "S4: lucid capture rates at 0.5.",
 		},
-		{Key: "judging", Sort: Choice, Choices: []string{dream.JudgingAuto, dream.BySingle, dream.ByTogether}, Reason: "auto: the partials of a cycle are judged in one call where that saves a tenth of the price, else each in a call of its own (observer.md)."},
-		{Key: "depth", Sort: Choice, Choices: []string{dream.DepthAdaptive, dream.DepthFixed}, Reason: "adaptive: surprise and a change of regime choose how deep the onset goes (S4, H3; see depth.md). fixed: always to the peak, with all the cycles."},
+		{
+			Key: "judging", Sort: Choice, Choices: []string{dream.JudgingAuto, dream.BySingle, dream.ByTogether},
+			Reason: "auto: the partials of a cycle are judged in one call where that saves a tenth of the price, else each in a call of its own (observer.md).",
+		},
+		{
+			Key: "depth", Sort: Choice, Choices: []string{dream.DepthAdaptive, dream.DepthFixed},
+			Reason: "adaptive: surprise and a change of regime choose how deep the onset goes (S4, H3; see depth.md). fixed: always to the peak, with all the cycles.",
+		},
 	}
 }
 

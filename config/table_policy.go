@@ -46,8 +46,9 @@ func policyKnobs() []Knob {
 			Reason: "The built-in rules that hold: all, none, or names with commas between (secrets, alarms, approvals, mixers, limits). All unless somebody says otherwise: giving away secrets, silencing alarms, approvals without limit, hiding where money came from and lifting one's own limits harm whoever runs an agent, whatever it is for.",
 		},
 		{
-			Key: "policy.unclear", Sort: Choice, Default: string(policy.Flag), Choices: []string{string(policy.Flag), string(policy.Bar)},
-			Reason: "What becomes of a fragment that the observer could not judge by the rules in words. flag: it is marked to be looked at, and developed, since a model that cannot judge would otherwise leave every night empty, and nothing that a dream makes is acted on. bar: it is not developed.",
+			Key: "policy.unclear", Sort: Choice, Default: string(policy.Flag),
+			Choices: []string{string(policy.Flag), string(policy.Bar)},
+			Reason:  "What becomes of a fragment that the observer could not judge by the rules in words. flag: it is marked to be looked at, and developed, since a model that cannot judge would otherwise leave every night empty, and nothing that a dream makes is acted on. bar: it is not developed.",
 		},
 	}
 }

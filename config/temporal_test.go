@@ -21,7 +21,11 @@ func TestWithoutAnAddressNoClusterIsKnown(t *testing.T) {
 func TestTheStandardEnvironmentIsHonouredWhenNoAddressIsConfigured(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "temporal.toml")
-	require.NoError(t, os.WriteFile(path, []byte("[profile.default]\naddress = \"a.example:7233\"\n[profile.night]\naddress = \"b.example:7233\"\nnamespace = \"nights\"\napi_key = \"secret\"\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(path,
+			[]byte(
+				"[profile.default]\naddress = \"a.example:7233\"\n[profile.night]\naddress = \"b.example:7233\"\nnamespace = \"nights\"\napi_key = \"secret\"\n"),
+			0o600))
 	env := []string{"TEMPORAL_CONFIG_FILE=" + path}
 
 	c, err := load(t, "", "", env, []string{"--profile", "night"})
@@ -69,7 +73,11 @@ func TestCertificatesThatCannotBeReadAreNamed(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	c, err := load(t, "", "", nil, []string{"--address", "d:1", "--set", "temporal.tls.ca_file=" + empty, "--set", "temporal.tls.cert_file=x", "--set", "temporal.tls.key_file=y"})
+	c, err := load(t, "", "", nil,
+		[]string{
+			"--address", "d:1", "--set", "temporal.tls.ca_file=" + empty, "--set", "temporal.tls.cert_file=x",
+			"--set", "temporal.tls.key_file=y",
+		})
 	require.NoError(t, err)
 	_, err = c.Cluster()
 	require.ErrorContains(t, err, "holds no certificate in PEM form")

@@ -10,7 +10,9 @@ import (
 
 // Validate joins every fault in the relations between knobs. Limits of single knobs are checked as they are read.
 func (c Config) Validate() error {
-	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), c.Feed.validate(), c.Policy.validate(), c.Archive.validate(), c.Metrics.validate(), c.Temporal.validate(), c.Seal.validate(), c.Serve.validate(), c.validTalk(), c.validRoles())
+	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), c.Feed.validate(),
+		c.Policy.validate(), c.Archive.validate(), c.Metrics.validate(), c.Temporal.validate(), c.Seal.validate(),
+		c.Serve.validate(), c.validTalk(), c.validRoles())
 }
 
 func (c Config) validDream() error {
@@ -31,7 +33,9 @@ func (m Money) validate() error {
 	var faults []error
 	order := func(low, high string, a, b budget.Micros) {
 		if a > b {
-			faults = append(faults, fmt.Errorf("money.%s is %s and money.%s is %s; the longer cap must not be the smaller one", low, a, high, b))
+			faults = append(faults,
+				fmt.Errorf("money.%s is %s and money.%s is %s; the longer cap must not be the smaller one", low, a,
+					high, b))
 		}
 	}
 	order("dream", "day", m.Dream, m.Day)
@@ -53,7 +57,8 @@ func (t Temporal) validate() error {
 		fault("temporal.task_queue is empty; workers and starters need a name to meet at, such as oneiros")
 	}
 	if t.Address == "" && (t.KeyEnv != "" || t.KeyFile != "" || t.TLS != (TLS{})) {
-		fault("temporal.address is empty, yet a key or TLS is set for it; set the address, or use the standard Temporal client environment for all of them")
+		fault(
+			"temporal.address is empty, yet a key or TLS is set for it; set the address, or use the standard Temporal client environment for all of them")
 	}
 	if t.Address != "" && t.Profile != "" {
 		fault("temporal.address and temporal.profile are both set; a profile has an address of its own, so keep one")
@@ -80,7 +85,10 @@ func (c Config) validRoles() error {
 				"roles.%s: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
 				role, spec.Name, spec.Provider, spec.Wire))
 		case spec.Name == miniLM && c.Embedder.MiniLMDir == "":
-			faults = append(faults, fmt.Errorf("roles.%s: %s needs the files of all-MiniLM-L6-v2; set embedder.minilm_dir to their folder (docs/models.md says where to get them)", role, miniLM))
+			faults = append(faults,
+				fmt.Errorf(
+					"roles.%s: %s needs the files of all-MiniLM-L6-v2; set embedder.minilm_dir to their folder (docs/models.md says where to get them)",
+					role, miniLM))
 		}
 	}
 	return errors.Join(faults...)

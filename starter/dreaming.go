@@ -40,7 +40,9 @@ func (d dreaming) Begin(ctx context.Context, w psyche.DreamRequest) (string, err
 func (d dreaming) Redream(ctx context.Context, w psyche.Again) (string, error) {
 	request := requestOf(w.DreamRequest)
 	if !slices.Contains(dream.Redreamt, w.From) {
-		return "", amiss("from", "from is %q; it must be nrem, rem, integration or return: an onset anew is another dream", w.From)
+		return "",
+			amiss("from", "from is %q; it must be nrem, rem, integration or return: an onset anew is another dream",
+				w.From)
 	}
 	agent, err := d.look(ctx, request)
 	if err != nil {
@@ -107,7 +109,8 @@ func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error)
 	} else if b != nil && *b > agent.Caps.Dream {
 		return agent, &psyche.Fault{
 			Status: http.StatusPaymentRequired, Type: "invalid_request_error", Code: "over_cap", Param: "budget_micros",
-			Message: fmt.Sprintf("budget_micros is %d (%s), and one dream of %s may cost %d (%s); ask for less, or let the owner raise the cap",
+			Message: fmt.Sprintf(
+				"budget_micros is %d (%s), and one dream of %s may cost %d (%s); ask for less, or let the owner raise the cap",
 				int64(*b), *b, agent.Handle, int64(agent.Caps.Dream), agent.Caps.Dream),
 		}
 	}
@@ -118,9 +121,14 @@ func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error)
 		spec, err := d.Starter.Catalog.Lookup(w.Models[role])
 		switch {
 		case err != nil || spec.Price == nil:
-			return agent, amiss("model", "the deployment has no model %q with a price; leave it out to take the agent's own", w.Models[role])
+			return agent,
+				amiss("model", "the deployment has no model %q with a price; leave it out to take the agent's own",
+					w.Models[role])
 		case spec.Embeds != (role == dream.Embedder):
-			return agent, amiss("model", "model %q is of the wrong sort for the role %s: embedding models embed, the others generate", w.Models[role], role)
+			return agent,
+				amiss("model",
+					"model %q is of the wrong sort for the role %s: embedding models embed, the others generate",
+					w.Models[role], role)
 		}
 	}
 	return agent, nil
@@ -142,7 +150,9 @@ func (d dreaming) affordable(ctx context.Context, drafted draft) error {
 		scope, _, _ := strings.Cut(c.Scope, ":")
 		return &psyche.Fault{
 			Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "cap_reached",
-			Message: fmt.Sprintf("nothing is left under the cap of the %s, %s, and this dream would be paid for; no dream begins", scope, c.Limit),
+			Message: fmt.Sprintf(
+				"nothing is left under the cap of the %s, %s, and this dream would be paid for; no dream begins",
+				scope, c.Limit),
 		}
 	}
 	return nil
@@ -167,7 +177,8 @@ func (d dreaming) asleep(ctx context.Context, agent dream.Agent) error {
 	} else if n > 1 {
 		by = fmt.Sprintf("%d clients", n)
 	}
-	f := refused("agent_awake", ErrAwake, "%s is held awake by %s until %s if nobody comes again; no dream begins before", agent.Handle, by,
+	f := refused("agent_awake", ErrAwake,
+		"%s is held awake by %s until %s if nobody comes again; no dream begins before", agent.Handle, by,
 		status.Until().UTC().Format(time.RFC3339))
 	f.Retry = status.Until().Sub(now)
 	return f
@@ -177,7 +188,9 @@ func (d dreaming) asleep(ctx context.Context, agent dream.Agent) error {
 func (d dreaming) Cancel(ctx context.Context, dreamID string) error {
 	err := d.Starter.Cancel(ctx, dreamID)
 	if errors.Is(err, memory.ErrNotFound) {
-		return refused("dream_not_running", err, "dream %s is not carried on by this deployment's Temporal; a dream that has just ended is told so soon", psyche.PublicID(dreamID))
+		return refused("dream_not_running", err,
+			"dream %s is not carried on by this deployment's Temporal; a dream that has just ended is told so soon",
+			psyche.PublicID(dreamID))
 	}
 	return d.untold(ctx, dream.Agent{}, err)
 }
@@ -214,12 +227,15 @@ func (d dreaming) Archive(ctx context.Context, dreamID string) error {
 		case !record.Shelved.IsZero():
 			return nil
 		case !record.Status(now).Over():
-			return refused("dream_not_over", nil, "dream %s is %s; cancel it first, or wait until it is over", psyche.PublicID(dreamID), record.Status(now))
+			return refused("dream_not_over", nil, "dream %s is %s; cancel it first, or wait until it is over",
+				psyche.PublicID(dreamID), record.Status(now))
 		case record.Unsettled():
-			return refused("dream_not_over", nil, "the books of dream %s are not closed yet; try again in a minute", psyche.PublicID(dreamID))
+			return refused("dream_not_over", nil, "the books of dream %s are not closed yet; try again in a minute",
+				psyche.PublicID(dreamID))
 		}
 		record.Shelved = now.UTC()
-		_, err = d.Starter.Memory.Commit(ctx, memory.Write{Agent: agent.ID, Cause: dreamID, Change: []dream.Item{record}})
+		_, err = d.Starter.Memory.Commit(ctx,
+			memory.Write{Agent: agent.ID, Cause: dreamID, Change: []dream.Item{record}})
 		if !errors.Is(err, memory.ErrStale) {
 			return undrafted(ctx, err)
 		}
@@ -248,7 +264,8 @@ func (d dreaming) untold(ctx context.Context, agent dream.Agent, err error) erro
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrDreaming):
-		return refused("already_dreaming", err, "%s is dreaming already; wait for that dream, or cancel it", agent.Handle)
+		return refused("already_dreaming", err, "%s is dreaming already; wait for that dream, or cancel it",
+			agent.Handle)
 	case errors.Is(err, ErrAwake):
 		return refused("agent_awake", err, "%s is held awake; no dream begins before everybody has left", agent.Handle)
 	case errors.Is(err, ErrUnreachable):

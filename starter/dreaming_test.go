@@ -60,21 +60,39 @@ func TestARequestThatIsWrongIsRefusedByTheNameOfItsFieldBeforeAnythingIsWritten(
 	}{
 		{psyche.DreamRequest{Agent: "nobody"}, 404, "agent_not_found", "agent", "nobody"},
 		{psyche.DreamRequest{Agent: "echo", Tier: "deep"}, 400, "invalid_value", "tier", "core or hardened"},
-		{psyche.DreamRequest{Agent: "echo", Theme: strings.Repeat("x", 501)}, 400, "invalid_value", "theme", "at most 500"},
+		{
+			psyche.DreamRequest{Agent: "echo", Theme: strings.Repeat("x", 501)},
+			400, "invalid_value", "theme",
+			"at most 500",
+		},
 		{psyche.DreamRequest{Agent: "echo", Budget: &below}, 400, "invalid_value", "budget_micros", "negative"},
 		{psyche.DreamRequest{Agent: "echo", Budget: &over}, 402, "over_cap", "budget_micros", "$0.50"},
-		{psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{"dreamer": thinker}}, 400, "invalid_value", "models", `"dreamer"; roles are generator, observer, replay`},
-		{psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/none"}}, 400, "invalid_value", "model", "house/none"},
-		{psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: embedder}}, 400, "invalid_value", "model", "wrong sort"},
+		{
+			psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{"dreamer": thinker}},
+			400, "invalid_value",
+			"models", `"dreamer"; roles are generator, observer, replay`,
+		},
+		{
+			psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/none"}},
+			400,
+			"invalid_value", "model", "house/none",
+		},
+		{
+			psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: embedder}},
+			400,
+			"invalid_value", "model", "wrong sort",
+		},
 	} {
 		_, err := d.Begin(t.Context(), c.request)
 		f := faulted(t, err, c.status, c.code)
 		require.Equal(t, c.param, f.Param)
 		require.Contains(t, f.Message, c.hint)
-		_, err = d.Redream(t.Context(), psyche.Again{DreamRequest: c.request, Dream: "dream/echo/0001", From: dream.REM})
+		_, err = d.Redream(t.Context(),
+			psyche.Again{DreamRequest: c.request, Dream: "dream/echo/0001", From: dream.REM})
 		faulted(t, err, c.status, c.code)
 	}
-	_, err := d.Redream(t.Context(), psyche.Again{DreamRequest: psyche.DreamRequest{Agent: "echo"}, Dream: "dream/echo/0001", From: dream.Onset})
+	_, err := d.Redream(t.Context(),
+		psyche.Again{DreamRequest: psyche.DreamRequest{Agent: "echo"}, Dream: "dream/echo/0001", From: dream.Onset})
 	require.Equal(t, "from", faulted(t, err, 400, "invalid_value").Param)
 	require.Empty(t, nights(t, s, agent))
 }
@@ -86,7 +104,8 @@ func TestARequestMayNameModelsBeforeThoseOfTheAgent(t *testing.T) {
 	table["house/other"] = inference.Spec{Name: "house/other", Price: &budget.Price{}}
 	agent.Models = map[dream.Role]string{dream.Observer: thinker}
 	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
-	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/other"}})
+	spec, err := s.Freeze(t.Context(),
+		DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/other"}})
 	require.NoError(t, err)
 	require.Equal(t, "house/other", spec.Models[dream.Observer])
 	require.Equal(t, thinker, spec.Models[dream.Generator])
@@ -137,7 +156,8 @@ func TestADreamIsArchivedWhenItIsOverAndItsBooksAreClosed(t *testing.T) {
 	change := func(edit func(*dream.Record)) {
 		n := nights(t, s, agent)[0]
 		edit(n)
-		_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: spec.Dream, Change: []dream.Item{n}})
+		_, err := s.Memory.Commit(t.Context(),
+			memory.Write{Agent: agent.ID, Cause: spec.Dream, Change: []dream.Item{n}})
 		require.NoError(t, err)
 	}
 	change(func(n *dream.Record) { n.Outcome, n.Until = dream.Interrupted, tonight.Add(-time.Second) })
@@ -194,7 +214,10 @@ func TestTheIdsOfTheWireAreThoseOfTheWorkflows(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"", "dream", "dream_iris", "dream_iris_1", "dream_iris_00x1", "dream//0001", "dream/Iris/0001", "dream/iris/0001/onset", "other/iris/0001", "dream__0001"} {
+	for _, name := range []string{
+		"", "dream", "dream_iris", "dream_iris_1", "dream_iris_00x1", "dream//0001",
+		"dream/Iris/0001", "dream/iris/0001/onset", "other/iris/0001", "dream__0001",
+	} {
 		_, _, ok := psyche.DreamID(name)
 		require.False(t, ok, name)
 	}

@@ -71,7 +71,8 @@ func estimate(d draft) Estimate {
 	}
 	plan := budget.Split(o.Budget, o.Knobs.Shares)
 	caps := map[dream.Phase]budget.Micros{
-		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,
+		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration,
+		dream.Return: plan.Return,
 	}
 	for _, phase := range dream.Phases {
 		if o.Redreams.Taken(phase) {
@@ -88,7 +89,9 @@ func estimate(d draft) Estimate {
 				out += int64(o.Knobs.ReasoningTokens)
 			}
 			p.Calls += c.times
-			p.Expected += budget.Micros(c.times) * spec.Price.Cost(budget.Tokens{In: int64(c.characters / 4), Out: int64(c.tokens * 2 / 3)})
+			p.Expected +=
+				budget.Micros(c.times) *
+					spec.Price.Cost(budget.Tokens{In: int64(c.characters / 4), Out: int64(c.tokens * 2 / 3)})
 			p.Worst += budget.Micros(c.times) * spec.Price.Worst(int64(c.characters), out)
 		}
 		p.Expected, p.Worst = min(p.Expected, p.Cap), min(p.Worst, p.Cap)
@@ -100,14 +103,17 @@ func estimate(d draft) Estimate {
 	return e
 }
 
-// judgingCalls are the observer's part: a call for each partial, or one a cycle, and each with the place of what it judges. An
-// observer whose numbers mean nothing is not asked: then the places alone measure.
+// judgingCalls are the observer's part: a call for each partial, or one a cycle, and each with the place of what it
+// judges. An observer whose numbers mean nothing is not asked: then the places alone measure.
 func judgingCalls(o activities.Spec, partials int, judges bool) []plannedCall {
 	k := o.Knobs
 	request := plannedCall{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, partials}
 	shown := otherLine
 	if o.Observer != nil && o.Observer.Way == dream.ByTogether {
-		request = plannedCall{dream.Observer, promptOverhead + 4*k.Partials*otherLine, k.Partials * k.ObserverTokens, k.Cycles}
+		request = plannedCall{
+			dream.Observer, promptOverhead + 4*k.Partials*otherLine, k.Partials * k.ObserverTokens,
+			k.Cycles,
+		}
 		shown = k.Partials * otherLine
 	}
 	placed := placing(shown, request.times)
@@ -131,8 +137,8 @@ func cageCalls(o activities.Spec, fragments int, judges bool) []plannedCall {
 	return []plannedCall{{dream.Observer, shown, activities.CageTokens(o.Knobs, fragments), 1}}
 }
 
-// plannedCalls lists the paid calls of a phase; judges says whether the observer's numbers mean something. Memories that have no
-// place yet are placed beside, 64 a call.
+// plannedCalls lists the paid calls of a phase; judges says whether the observer's numbers mean something. Memories
+// that have no place yet are placed beside, 64 a call.
 func plannedCalls(o activities.Spec, phase dream.Phase, judges bool) []plannedCall {
 	if o.Tier == dream.Core && phase != dream.Onset {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// PutFeed keeps a feed and gives its probe the new rules; a feed without a probe gets one. What is wrong with the feed is
-// told before anything is kept.
+// PutFeed keeps a feed and gives its probe the new rules; a feed without a probe gets one. What is wrong with the feed
+// is told before anything is kept.
 func (s *Starter) PutFeed(ctx context.Context, f dream.Feed) error {
 	if err := alarm.ValidateFeed(f); err != nil {
 		return err

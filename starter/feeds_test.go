@@ -16,7 +16,8 @@ func TestAWrongFeedIsNotKeptAndAWrongReadingNotPushed(t *testing.T) {
 	s, _ := build(t)
 	s.Feeds = s.Memory.(memory.Feeds)
 	ctx := t.Context()
-	require.ErrorContains(t, s.PutFeed(ctx, dream.Feed{Name: "chain", Rules: []dream.Rule{{Name: "r"}}}), `rule "r": kind "" is unknown`)
+	require.ErrorContains(t, s.PutFeed(ctx, dream.Feed{Name: "chain", Rules: []dream.Rule{{Name: "r"}}}),
+		`rule "r": kind "" is unknown`)
 	_, err := s.Feeds.Feed(ctx, "chain")
 	require.ErrorIs(t, err, memory.ErrNotFound)
 	require.ErrorIs(t, s.DropFeed(ctx, "chain"), memory.ErrNotFound)
@@ -25,7 +26,8 @@ func TestAWrongFeedIsNotKeptAndAWrongReadingNotPushed(t *testing.T) {
 	require.NoError(t, s.Feeds.PutFeed(ctx, dream.Feed{Name: "chain"}))
 	require.ErrorContains(t, s.Push(ctx, "chain", nil), "there are 0 readings; 1 to 64 at once")
 	require.ErrorContains(t, s.Push(ctx, "chain", make([]dream.Reading, alarm.MostReadings+1)), "there are 65 readings")
-	require.ErrorContains(t, s.Push(ctx, "chain", []dream.Reading{{Metric: "eth"}}), `the reading of "eth" has neither a number nor a state`)
+	require.ErrorContains(t, s.Push(ctx, "chain", []dream.Reading{{Metric: "eth"}}),
+		`the reading of "eth" has neither a number nor a state`)
 	for at, want := range map[time.Time]string{
 		s.Now().Add(-25 * time.Hour):  "which is too long ago: at may be up to 24h0m0s before now",
 		s.Now().Add(61 * time.Second): "which has not come yet: at may be up to 1m0s after now",
@@ -48,5 +50,6 @@ func TestAProbeIsToldNothingOfTheURL(t *testing.T) {
 	})
 	require.Equal(t, time.Minute, request.Every)
 	require.Equal(t, rules, request.Rules)
-	require.Zero(t, feedSettings(dream.Feed{Name: "chain", Every: time.Minute}).Every, "a feed without a url is only pushed")
+	require.Zero(t, feedSettings(dream.Feed{Name: "chain", Every: time.Minute}).Every,
+		"a feed without a url is only pushed")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// perToken is how many characters of a prompt make a token, about; shownRules how many playbook entries a judge is shown, and
-// nearest how many memories stand beside each thought.
+// perToken is how many characters of a prompt make a token, about; shownRules how many playbook entries a judge is
+// shown, and nearest how many memories stand beside each thought.
 const (
 	perToken   = 4
 	shownRules = 12
@@ -21,14 +21,16 @@ const (
 
 // observer is how the fragments of a dream are judged: by the deployment's wish, else by what each way would cost.
 func (s *Starter) observer(ctx context.Context, o activities.Spec, spec inference.Spec) (*hypnagogia.Bill, error) {
-	rules, err := s.Memory.Count(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Until: o.AsOf.Add(1)})
+	rules, err := s.Memory.Count(ctx,
+		memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Until: o.AsOf.Add(1)})
 	if err != nil {
 		return nil, fmt.Errorf("count the playbook of %s: %w", o.Handle, err)
 	}
 	k := o.Knobs
 	j := hypnagogia.Judging{
 		Fragments: k.Partials, Base: int64(promptOverhead+min(rules, shownRules)*otherLine) / perToken,
-		Each: int64(k.PartialTokens + nearest*otherLine/perToken), Answer: int64(k.ObserverTokens), Window: spec.Context,
+		Each: int64(k.PartialTokens + nearest*otherLine/perToken), Answer: int64(k.ObserverTokens),
+		Window: spec.Context,
 	}
 	if spec.Reasoning {
 		j.Thinking = int64(k.ReasoningTokens)

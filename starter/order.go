@@ -47,12 +47,15 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 		return draft{}, fmt.Errorf("agent %q: %w", w.Agent, err)
 	}
 	if len([]rune(w.Theme)) > dream.LongestTheme {
-		return draft{}, fmt.Errorf("theme has %d characters; at most %d are kept", len([]rune(w.Theme)), dream.LongestTheme)
+		return draft{},
+			fmt.Errorf("theme has %d characters; at most %d are kept", len([]rune(w.Theme)), dream.LongestTheme)
 	}
 	d := draft{agent: agent, theme: w.Theme, specs: map[dream.Role]inference.Spec{}}
 	zone, err := time.LoadLocation(agent.Zone)
 	if err != nil {
-		return draft{}, fmt.Errorf("agent %s: zone %q is not an IANA time zone: %w: %w", agent.Handle, agent.Zone, activities.ErrSettings, err)
+		return draft{},
+			fmt.Errorf("agent %s: zone %q is not an IANA time zone: %w: %w", agent.Handle, agent.Zone,
+				activities.ErrSettings, err)
 	}
 	asOf := w.AsOf
 	if asOf.IsZero() {
@@ -77,7 +80,9 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	}
 	if w.Budget != nil {
 		if *w.Budget > agent.Caps.Dream {
-			return draft{}, fmt.Errorf("budget %s is above the cap of one dream of %s (%s); raise the cap first", *w.Budget, agent.Handle, agent.Caps.Dream)
+			return draft{},
+				fmt.Errorf("budget %s is above the cap of one dream of %s (%s); raise the cap first", *w.Budget,
+					agent.Handle, agent.Caps.Dream)
 		}
 		o.Budget = *w.Budget
 	}
@@ -97,8 +102,11 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 			return draft{}, fmt.Errorf("model of the role %s: %w", role, err)
 		}
 		if spec.Price == nil {
-			return draft{}, fmt.Errorf("model of the role %s: %w", role, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
-				"model %q has no price; state one under providers.%s.models (0 for a local model)", model, spec.Provider)})
+			return draft{},
+				fmt.Errorf("model of the role %s: %w", role,
+					&inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
+						"model %q has no price; state one under providers.%s.models (0 for a local model)", model,
+						spec.Provider)})
 		}
 		if err := spec.Fit(role == dream.Embedder); err != nil {
 			return draft{}, fmt.Errorf("model of the role %s: %w", role, err)
@@ -132,7 +140,9 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	o.Policy = s.Options.PolicyOf(agent.Handle)
 	curriculum := activities.DefaultCurriculum
 	o.Curriculum = &curriculum
-	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way}
+	o.Loosening = map[dream.Role]dream.Loosening{
+		dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way,
+	}
 	d.spec = o
 	return d, nil
 }
@@ -142,7 +152,11 @@ func Loosen(wanted dream.Loosening, spec inference.Spec) hypnagogia.Loosened {
 	if wanted != "" && wanted != dream.Auto {
 		return hypnagogia.Loosened{Way: wanted, Why: "dream.loosening wants it so"}
 	}
-	return hypnagogia.Loosen(hypnagogia.Takes{MaxTemperature: spec.MaxTemperature, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges})
+	return hypnagogia.Loosen(
+		hypnagogia.Takes{
+			MaxTemperature: spec.MaxTemperature, MinP: spec.MinP, Reasoning: spec.Reasoning,
+			Judges: spec.Judges,
+		})
 }
 
 // behaviour is how the agent does. One whose models are free and whose vitality nobody set has nothing to run out of:
@@ -157,7 +171,8 @@ func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities
 		if err != nil {
 			return "", fmt.Errorf("read account %s: %w", account.Scope, err)
 		}
-		caps = append(caps, circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
+		caps = append(caps,
+			circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
 	}
 	bounds := circadian.DefaultThresholds
 	if o.Thresholds != nil {
@@ -181,7 +196,8 @@ func (s *Starter) number(ctx context.Context, d draft) (activities.Spec, error) 
 	return o, nil
 }
 
-// freeze numbers a draft and opens the record of the night. A number whose record exists was taken by hand: the next one is.
+// freeze numbers a draft and opens the record of the night. A number whose record exists was taken by hand: the next
+// one is.
 func (s *Starter) freeze(ctx context.Context, d draft) (activities.Spec, error) {
 	affect, err := s.Memory.Affect(ctx, d.spec.Agent)
 	if err != nil {

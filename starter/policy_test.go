@@ -21,11 +21,16 @@ func TestTheRulesOfAnAgentAreTheDeploymentsAndItsOwn(t *testing.T) {
 	require.Nil(t, Options{Policy: &policy.Rules{}}.PolicyOf("echo"), "one that takes them out has nothing")
 
 	o := Options{
-		Policy:      &policy.Rules{Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}}},
-		AgentPolicy: map[string]policy.Rules{"echo": {Caps: []policy.Cap{{Name: policy.Leverage, Most: 2}, {Name: policy.Slippage, Most: .5}}}, "nova": {Caps: []policy.Cap{{Name: policy.Leverage, Most: 9}}}},
+		Policy: &policy.Rules{Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}}},
+		AgentPolicy: map[string]policy.Rules{
+			"echo": {Caps: []policy.Cap{{Name: policy.Leverage, Most: 2}, {Name: policy.Slippage, Most: .5}}},
+			"nova": {Caps: []policy.Cap{{Name: policy.Leverage, Most: 9}}},
+		},
 	}
-	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 2}, {Name: policy.Slippage, Most: .5}}, o.PolicyOf("echo").Caps)
-	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 3}}, o.PolicyOf("nova").Caps, "what is added can only make stricter")
+	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 2}, {Name: policy.Slippage, Most: .5}},
+		o.PolicyOf("echo").Caps)
+	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 3}}, o.PolicyOf("nova").Caps,
+		"what is added can only make stricter")
 	require.Equal(t, float64(3), o.Policy.Caps[0].Most, "the deployment's stay as they are")
 }
 
@@ -43,8 +48,8 @@ func TestTheEstimateCountsTheCallAboutTheRulesInWords(t *testing.T) {
 	}
 }
 
-// What a dream may not develop is frozen with its order. What the deployment says later is for later dreams, and what is
-// added for an agent binds that agent, the stricter of each rule.
+// What a dream may not develop is frozen with its order. What the deployment says later is for later dreams, and what
+// is added for an agent binds that agent, the stricter of each rule.
 func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
@@ -60,7 +65,8 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 		Assets: []string{"BTC", "ETH"}, Guards: policy.Guards(), Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}},
 	}
 	s.Options.AgentPolicy = map[string]policy.Rules{"echo": {
-		Assets: []string{"ETH", "DOGE"}, Caps: []policy.Cap{{Name: policy.Leverage, Most: 2}}, Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}},
+		Assets: []string{"ETH", "DOGE"}, Caps: []policy.Cap{{Name: policy.Leverage, Most: 2}},
+		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}},
 	}}
 	freeze := func(agent string) *policy.Rules {
 		spec, err := s.Freeze(t.Context(), DreamRequest{Agent: agent})
@@ -86,7 +92,8 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	require.NoError(t, err)
 	beside, err := s.Freeze(t.Context(), DreamRequest{Agent: "nova"})
 	require.NoError(t, err)
-	s.Options.Policy.Assets[1], s.Options.Policy.Caps[0].Most, s.Options.AgentPolicy["echo"].Sentences[0].Text = "DOGE", 99, "Anything."
+	s.Options.Policy.Assets[1], s.Options.Policy.Caps[0].Most, s.Options.AgentPolicy["echo"].Sentences[0].Text =
+		"DOGE", 99, "Anything."
 	s.Options.Policy, s.Options.AgentPolicy = &policy.Rules{}, nil
 	require.Equal(t, echo, spec.Policy, "an order that is made stays as it is")
 	require.Equal(t, other, beside.Policy)
@@ -102,7 +109,8 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	require.Equal(t, policy.Guards(), planned.Policy.Guards, "a dream by itself is under the policy as well")
 }
 
-// The estimate and the rehearsal of an agent know of its own rules, those in words with what it costs to ask about them.
+// The estimate and the rehearsal of an agent know of its own rules, those in words with what it costs to ask about
+// them.
 func TestTheEstimateOfAnAgentKnowsOfItsOwnRules(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
@@ -117,7 +125,10 @@ func TestTheEstimateOfAnAgentKnowsOfItsOwnRules(t *testing.T) {
 		s.Options.AgentPolicy = nil
 		plain, err := s.Estimate(t.Context(), DreamRequest{Agent: "echo", Tier: tier})
 		require.NoError(t, err)
-		s.Options.AgentPolicy = map[string]policy.Rules{"echo": {Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}}}, "nova": {Assets: []string{"BTC"}}}
+		s.Options.AgentPolicy = map[string]policy.Rules{
+			"echo": {Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}}},
+			"nova": {Assets: []string{"BTC"}},
+		}
 		ruled, err := s.Estimate(t.Context(), DreamRequest{Agent: "echo", Tier: tier})
 		require.NoError(t, err)
 		require.Equal(t, plain.Calls+1, ruled.Calls, tier)

@@ -21,7 +21,9 @@ func (s *Starter) Resolve(ctx context.Context, agent, id string, v prediction.Ve
 
 // Foretell keeps an analytical prediction of a person or a tool; false: it was known. memory.ErrNotFound, and
 // activities.ErrUnheard when the agent does not follow the feed that is to be watched.
-func (s *Starter) Foretell(ctx context.Context, agent string, f activities.Foretelling) (*dream.Prediction, bool, error) {
+func (s *Starter) Foretell(ctx context.Context, agent string,
+	f activities.Foretelling,
+) (*dream.Prediction, bool, error) {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
 		return nil, false, fmt.Errorf("foretell: %w", err)

@@ -22,7 +22,9 @@ func TestAProgramForetellsWatchesAndResolvesByHandleOrId(t *testing.T) {
 	agent := agents[0]
 	agent.Feed = "chain"
 	require.NoError(t, s.Memory.PutAgent(ctx, agent))
-	require.NoError(t, s.Feeds.PutFeed(ctx, dream.Feed{Name: "chain", Rules: []dream.Rule{{Name: "high", Kind: dream.Above, Number: 5, Quiet: true}}}))
+	require.NoError(t,
+		s.Feeds.PutFeed(ctx,
+			dream.Feed{Name: "chain", Rules: []dream.Rule{{Name: "high", Kind: dream.Above, Number: 5, Quiet: true}}}))
 	f := activities.Foretelling{
 		Claim:      "It passes 5.",
 		Criterion:  "The feed says so.",
@@ -36,7 +38,8 @@ func TestAProgramForetellsWatchesAndResolvesByHandleOrId(t *testing.T) {
 	p, err = s.Watch(ctx, agent.ID, p.ID, &dream.Watch{Feed: "chain", Rule: "high", Means: dream.PredictionRight})
 	require.NoError(t, err)
 	require.Equal(t, "high", p.Watch.Rule)
-	done, err := s.Resolve(ctx, agent.Handle, p.ID, prediction.Verdict{Status: dream.PredictionWrong, By: dream.ByPerson})
+	done, err := s.Resolve(ctx, agent.Handle, p.ID,
+		prediction.Verdict{Status: dream.PredictionWrong, By: dream.ByPerson})
 	require.NoError(t, err)
 	require.True(t, done.Changed)
 	scores, err := s.Scores(ctx, agent.Handle)

@@ -37,7 +37,8 @@ func (n notArchived) Unwrap() []error { return []error{n.error, psyche.ErrNotArc
 
 type beings struct{ *Starter }
 
-// What a client may know of a wake that was not whole. The causes name stores and addresses, which are not its business.
+// What a client may know of a wake that was not whole. The causes name stores and addresses, which are not its
+// business.
 const (
 	noStore   = "the store does not answer: the wake is recorded when it is back"
 	noWakeBus = "other processes could not be told at once"

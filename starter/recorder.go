@@ -12,9 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// recorder tells agents' lives of wakes: one Update at a time for each agent, the newest wake only, until it has arrived. An
-// agent's life takes ten Updates at once and two thousand in a run (decision 16), and every wake of an agent that is awake is
-// the same wake.
+// recorder tells agents' lives of wakes: one Update at a time for each agent, the newest wake only, until it has
+// arrived. An agent's life takes ten Updates at once and two thousand in a run (decision 16), and every wake of an
+// agent that is awake is the same wake.
 type recorder struct {
 	mu     sync.Mutex
 	agents map[string]*untold
@@ -69,8 +69,8 @@ func (r *recorder) begin() {
 	}
 }
 
-// add takes a wake to be recorded; it does not wait. Whoever knocks again, while the store is away, before its knock was told has
-// come once: told a second time it might wake an agent that it had left by then.
+// add takes a wake to be recorded; it does not wait. Whoever knocks again, while the store is away, before its knock
+// was told has come once: told a second time it might wake an agent that it had left by then.
 func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w workflows.Wake) {
 	from = context.WithoutCancel(from)
 	r.mu.Lock()
@@ -82,7 +82,8 @@ func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w wo
 	key := keyOf(agent)
 	if waiting, ok := r.agents[key]; ok {
 		waiting.come(w)
-		again := w.Epoch == 0 && waiting.wake.Epoch == 0 && w.Client == waiting.wake.Client && w.Cause == waiting.wake.Cause
+		again := w.Epoch == 0 && waiting.wake.Epoch == 0 && w.Client == waiting.wake.Client &&
+			w.Cause == waiting.wake.Cause
 		if !again && (w.Epoch == 0 || w.Epoch > waiting.wake.Epoch) {
 			waiting.wake, waiting.from = w, from
 		}
@@ -137,7 +138,9 @@ func (r *recorder) signal(s *Starter, agent dream.Agent) {
 	}
 }
 
-func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
+func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent,
+	w workflows.Wake,
+) (workflows.Awoken, error) {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
@@ -194,8 +197,8 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 	return true
 }
 
-// left lets a visitor depart once more when its wake has been told: until then it had no lease, and the one that its wake takes
-// would outlast the visit. Of an empty name every visitor departs that is there.
+// left lets a visitor depart once more when its wake has been told: until then it had no lease, and the one that its
+// wake takes would outlast the visit. Of an empty name every visitor departs that is there.
 func (r *recorder) left(a dream.Agent, client string, depart func(context.Context, string) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -212,7 +215,8 @@ func (r *recorder) left(a dream.Agent, client string, depart func(context.Contex
 	}
 }
 
-// stays takes back what a visitor owed that left, and has come again: the store has let it in, and its lease is its own.
+// stays takes back what a visitor owed that left, and has come again: the store has let it in, and its lease is its
+// own.
 func (r *recorder) stays(a dream.Agent, client string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,7 +227,8 @@ func (r *recorder) stays(a dream.Agent, client string) {
 	}
 }
 
-// later does something small in the background, again until it is done, the recorder is closed or it has waited for long.
+// later does something small in the background, again until it is done, the recorder is closed or it has waited for
+// long.
 func (r *recorder) later(from context.Context, do func(context.Context) error) {
 	from = context.WithoutCancel(from)
 	r.mu.Lock()
@@ -269,11 +274,13 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 			result, waiting = r.told[stranger], r.agents[stranger]
 		}
 		r.mu.Unlock()
-		if result.epoch >= epoch && (epoch > 0 || waiting == nil && result.epoch > 0) { // a wake without one is over with what is told
+		// a wake without one is over with what is told
+		if result.epoch >= epoch && (epoch > 0 || waiting == nil && result.epoch > 0) {
 			return result.awoken, nil
 		}
 		if waiting == nil {
-			return workflows.Awoken{}, fmt.Errorf("wake %d of agent %s was not asked for here: %w", epoch, agent, memory.ErrNotFound)
+			return workflows.Awoken{},
+				fmt.Errorf("wake %d of agent %s was not asked for here: %w", epoch, agent, memory.ErrNotFound)
 		}
 		select {
 		case <-waiting.done:

@@ -29,7 +29,9 @@ type hearer struct {
 
 func newHearer() *hearer { return &hearer{came: make(chan struct{}, 64), hold: make(chan struct{})} }
 
-func (h *hearer) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (h *hearer) UpdateWorkflow(ctx context.Context,
+	o client.UpdateWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
 	h.mu.Lock()
 	w := o.Args[0].(workflows.Wake)
 	h.heard, h.by = append(h.heard, w), append(h.by, ctx.Value(knocker{}))

@@ -21,8 +21,9 @@ type Again struct {
 	From  dream.Phase
 }
 
-// Redream begins a dream that takes over what the earlier phases of another have made, by name, and dreams the others anew, paid
-// anew. That dream and its items stay as they are. activities.ErrNoRedream when there is nothing to go on with.
+// Redream begins a dream that takes over what the earlier phases of another have made, by name, and dreams the others
+// anew, paid anew. That dream and its items stay as they are. activities.ErrNoRedream when there is nothing to go on
+// with.
 func (s *Starter) Redream(ctx context.Context, w Again) (workflows.Begun, error) {
 	d, err := s.redraft(ctx, w)
 	if err != nil {
@@ -59,7 +60,9 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 		w.Theme = record.Theme
 	}
 	if w.Tier == dream.Core && w.From != dream.Return {
-		return draft{}, fmt.Errorf("%s is of the core tier, which has no %s: it %w from there; wish for the hardened tier", w.Dream, w.From, activities.ErrNoRedream)
+		return draft{},
+			fmt.Errorf("%s is of the core tier, which has no %s: it %w from there; wish for the hardened tier",
+				w.Dream, w.From, activities.ErrNoRedream)
 	}
 	from := dream.Redream{Dream: w.Dream, From: w.From}
 	taken, err := activities.Taken(ctx, s.Memory, agent.ID, from)
@@ -67,7 +70,9 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 		return draft{}, err
 	}
 	if activities.Sorted(taken).Empty() {
-		return draft{}, fmt.Errorf("%s kept nothing before its %s to go on with: it %w from there; begin a dream instead", w.Dream, w.From, activities.ErrNoRedream)
+		return draft{},
+			fmt.Errorf("%s kept nothing before its %s to go on with: it %w from there; begin a dream instead",
+				w.Dream, w.From, activities.ErrNoRedream)
 	}
 	d, err := s.draft(ctx, w.DreamRequest)
 	if err != nil {
@@ -87,7 +92,8 @@ type CapLeft struct {
 	Left  budget.Micros `json:"left_micros"`
 }
 
-// Rehearsal is a dream that is not dreamt: what it would gather, how deep it would go, who would be asked and what it would cost.
+// Rehearsal is a dream that is not dreamt: what it would gather, how deep it would go, who would be asked and what it
+// would cost.
 type Rehearsal struct {
 	Estimate  Estimate              `json:"estimate"`
 	Seed      uint64                `json:"seed"`

@@ -9,14 +9,15 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// A dream's books are closed a few steps of the server before its agent's life has heard that it is over. Whoever begins the next
-// one in between waits for that instead of being refused.
+// A dream's books are closed a few steps of the server before its agent's life has heard that it is over. Whoever
+// begins the next one in between waits for that instead of being refused.
 const (
 	hearsWithin = 3 * time.Second
 	hearsEvery  = 20 * time.Millisecond
 )
 
-// risen waits until an agent whose newest dream is over by its record has risen from it: its slot is free, and its life has heard.
+// risen waits until an agent whose newest dream is over by its record has risen from it: its slot is free, and its life
+// has heard.
 func (s *Starter) risen(ctx context.Context, agent dream.Agent) error {
 	soon, cancel := context.WithTimeout(ctx, hearsWithin)
 	defer cancel()

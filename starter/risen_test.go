@@ -16,7 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// riser is a Temporal client of one life, which hears that its dream is over when it was asked so often where it stands.
+// riser is a Temporal client of one life, which hears that its dream is over when it was asked so often where it
+// stands.
 type riser struct {
 	client.Client
 	dream string
@@ -46,10 +47,14 @@ func (r *riser) QueryWorkflow(context.Context, string, string, string, ...any) (
 	if r.hears >= 0 && r.asked > r.hears {
 		return encodedState{agentState: workflows.AgentState{State: workflows.Sleeping}}, nil
 	}
-	return encodedState{agentState: workflows.AgentState{State: workflows.Dreaming, Dream: &workflows.Begun{Dream: r.dream}}}, nil
+	return encodedState{
+		agentState: workflows.AgentState{State: workflows.Dreaming, Dream: &workflows.Begun{Dream: r.dream}},
+	}, nil
 }
 
-func (r *riser) NewWithStartWorkflowOperation(client.StartWorkflowOptions, any, ...any) client.WithStartWorkflowOperation {
+func (r *riser) NewWithStartWorkflowOperation(client.StartWorkflowOptions, any,
+	...any,
+) client.WithStartWorkflowOperation {
 	return nil
 }
 
@@ -63,7 +68,9 @@ func (b began) Get(_ context.Context, into any) error {
 	return nil
 }
 
-func (r *riser) UpdateWithStartWorkflow(_ context.Context, o client.UpdateWithStartWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (r *riser) UpdateWithStartWorkflow(_ context.Context,
+	o client.UpdateWithStartWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dream != "" && (r.hears < 0 || r.asked <= r.hears) {
@@ -87,8 +94,8 @@ func dreamt(t *testing.T, s *Starter, agent dream.Agent, over bool) string {
 	return spec.Dream
 }
 
-// A dream that is over by its record is told to its agent's life a moment later: whoever begins the next one, from the command line
-// or over HTTP, is not refused for that.
+// A dream that is over by its record is told to its agent's life a moment later: whoever begins the next one, from the
+// command line or over HTTP, is not refused for that.
 func TestWhoeverBeginsWhileTheLastDreamGetsUpWaitsForThat(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)

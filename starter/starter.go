@@ -92,8 +92,9 @@ var (
 // answerWithin bounds how long Begin waits for the agent's life to answer.
 const answerWithin = 20 * time.Second
 
-// Begin starts a dream of the agent, and the agent's life if it has none yet. ErrDreaming when it dreams already, and not only
-// rises from a dream that is over: that is waited for, up to 3 s. ErrUnreachable when nobody answers within 20 s after that.
+// Begin starts a dream of the agent, and the agent's life if it has none yet. ErrDreaming when it dreams already, and
+// not only rises from a dream that is over: that is waited for, up to 3 s. ErrUnreachable when nobody answers within 20
+// s after that.
 func (s *Starter) Begin(ctx context.Context, w DreamRequest) (workflows.Begun, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
@@ -110,8 +111,9 @@ func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
 		return workflows.Begun{}, err
 	} else if held, ok := slots[d.agent.ID]; ok {
 		if held.Cluster != "" && held.Cluster != s.Options.Cluster {
-			return workflows.Begun{}, fmt.Errorf("%s: %w %s on another Temporal cluster, %s; if that one is gone for good, abandon the dream",
-				d.agent.Handle, ErrDreaming, held.Dream, held.Cluster)
+			return workflows.Begun{},
+				fmt.Errorf("%s: %w %s on another Temporal cluster, %s; if that one is gone for good, abandon the dream",
+					d.agent.Handle, ErrDreaming, held.Dream, held.Cluster)
 		}
 		if running, err := s.Executions().Running(ctx, held.Workflow, held.Run); err == nil && running {
 			return workflows.Begun{}, fmt.Errorf("%s: %w %s", d.agent.Handle, ErrDreaming, held.Dream)
@@ -128,8 +130,8 @@ func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
 	return begun, nil
 }
 
-// Freeze makes the order of a dream without beginning it, for a caller that starts the workflow by hand, under the id of
-// the dream. It opens the record of the night; when no such workflow runs five minutes later, the record is closed.
+// Freeze makes the order of a dream without beginning it, for a caller that starts the workflow by hand, under the id
+// of the dream. It opens the record of the night; when no such workflow runs five minutes later, the record is closed.
 func (s *Starter) Freeze(ctx context.Context, w DreamRequest) (activities.Spec, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
@@ -146,7 +148,8 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, spec activities.S
 	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: s.agentState(agent),
 		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateID: spec.Dream, UpdateName: workflows.UpdateDream, Args: []any{spec}, WaitForStage: client.WorkflowUpdateStageCompleted,
+			UpdateID: spec.Dream, UpdateName: workflows.UpdateDream, Args: []any{spec},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
 	})
 	if err == nil {
@@ -161,7 +164,8 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, spec activities.S
 	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
 		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
 	case ctx.Err() != nil, unanswered(err):
-		return begun, fmt.Errorf("begin %s: %w within %s; is a worker running?", spec.Dream, ErrUnreachable, answerWithin)
+		return begun,
+			fmt.Errorf("begin %s: %w within %s; is a worker running?", spec.Dream, ErrUnreachable, answerWithin)
 	}
 	return begun, fmt.Errorf("begin %s: %w", spec.Dream, sealed(err))
 }
@@ -169,7 +173,8 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, spec activities.S
 // sealed says of an answer that could not be opened what is missing: the SDK shows only that it is encoded.
 func sealed(err error) error {
 	if err != nil && strings.Contains(err.Error(), "Encoded failure") {
-		return fmt.Errorf("the answer is sealed with a key that this process does not have (seal.keys_file, seal.keys_env): %w", err)
+		return fmt.Errorf(
+			"the answer is sealed with a key that this process does not have (seal.keys_file, seal.keys_env): %w", err)
 	}
 	return err
 }
@@ -182,10 +187,11 @@ func unanswered(err error) bool {
 
 func (s *Starter) agentState(agent dream.Agent) client.WithStartWorkflowOperation {
 	return s.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: workflows.AgentID(agent.Handle), TaskQueue: s.queue(), WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowTaskTimeout: workflows.TaskTimeout,
-		StaticSummary:       "the life of " + agent.Handle,
-		Memo:                workflows.AgentMemo(agent),
+		ID: workflows.AgentID(agent.Handle), TaskQueue: s.queue(),
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowTaskTimeout:      workflows.TaskTimeout,
+		StaticSummary:            "the life of " + agent.Handle,
+		Memo:                     workflows.AgentMemo(agent),
 	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: s.settings(agent)})
 }
 
@@ -205,7 +211,8 @@ func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause erro
 		if err != nil || record.Run != "" || record.Outcome != dream.Dreaming {
 			return err
 		}
-		record.Outcome, record.Reason, record.Ended = dream.Canceled, "it was never begun: "+cause.Error(), s.Now().UTC()
+		record.Outcome, record.Reason, record.Ended = dream.Canceled, "it was never begun: "+cause.Error(),
+			s.Now().UTC()
 		_, err = s.Memory.Commit(ctx, memory.Write{Agent: spec.Agent, Cause: spec.Dream, Change: []dream.Item{record}})
 		if !errors.Is(err, memory.ErrStale) { // it lay down since it was read
 			return err
@@ -213,7 +220,8 @@ func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause erro
 	}
 }
 
-// tryAgain is how long after a plan that failed, because the store or Temporal was away, a dream by itself is planned again.
+// tryAgain is how long after a plan that failed, because the store or Temporal was away, a dream by itself is planned
+// again.
 const tryAgain = time.Minute
 
 // settings are the deployment's, and what the agent's record adds to them.
@@ -280,8 +288,8 @@ func (s *Starter) Progress(ctx context.Context, dreamID string) (workflows.Progr
 	return p, value.Get(&p)
 }
 
-// Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner. It writes nothing, but
-// that the number of a plan which comes to nothing is not given again.
+// Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner. It writes nothing,
+// but that the number of a plan which comes to nothing is not given again.
 func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activities.Spec, string, error) {
 	w := DreamRequest{Agent: agent}
 	if now.After(s.Now()) { // a server that skips idle time is ahead of our clock
@@ -295,7 +303,8 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activi
 		return activities.Spec{}, err.Error(), nil
 	}
 	if !d.spec.Free && !s.Options.AutoPaid {
-		return activities.Spec{}, "its models cost money, and automatic dreaming on a paid provider is switched off", nil
+		return activities.Spec{}, "its models cost money, and automatic dreaming on a paid provider is switched off",
+			nil
 	}
 	spec, err := s.number(ctx, d)
 	spec.Alone = true

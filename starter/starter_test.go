@@ -44,7 +44,8 @@ func build(t *testing.T) (*Starter, dream.Agent) {
 	return &Starter{
 		Memory: store, Now: func() time.Time { return tonight },
 		Catalog: inference.Table{
-			thinker: {Name: thinker, Price: &budget.Price{}}, embedder: {Name: embedder, Embeds: true, Price: &budget.Price{}},
+			thinker:  {Name: thinker, Price: &budget.Price{}},
+			embedder: {Name: embedder, Embeds: true, Price: &budget.Price{}},
 		},
 		Options: Options{Models: models, Knobs: dream.DefaultKnobs(), FleetDay: budget.Unlimited},
 	}, agent
@@ -52,7 +53,8 @@ func build(t *testing.T) (*Starter, dream.Agent) {
 
 func nights(t *testing.T, s *Starter, agent dream.Agent) []*dream.Record {
 	t.Helper()
-	items, err := s.Memory.Find(context.Background(), memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
+	items, err := s.Memory.Find(context.Background(),
+		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
 	require.NoError(t, err)
 	return memory.As[*dream.Record](items)
 }
@@ -91,16 +93,17 @@ func TestAStoreThatIsAwaySpeaksAgainstNoDream(t *testing.T) {
 func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	_, err := s.Memory.Commit(context.Background(), memory.Write{Agent: agent.ID, Cause: "hand", Add: []dream.Item{&dream.Record{
-		Head: dream.Head{
-			ID:    "dream/echo/0001",
-			Agent: agent.ID,
-			Kind:  dream.KindRecord,
-			At:    tonight,
-			State: dream.Live,
-			Taint: dream.FromDream,
-		},
-	}}})
+	_, err := s.Memory.Commit(context.Background(),
+		memory.Write{Agent: agent.ID, Cause: "hand", Add: []dream.Item{&dream.Record{
+			Head: dream.Head{
+				ID:    "dream/echo/0001",
+				Agent: agent.ID,
+				Kind:  dream.KindRecord,
+				At:    tonight,
+				State: dream.Live,
+				Taint: dream.FromDream,
+			},
+		}}})
 	require.NoError(t, err)
 	spec, err := s.Freeze(context.Background(), DreamRequest{Agent: "echo", Theme: "rope"})
 	require.NoError(t, err)
@@ -114,10 +117,14 @@ func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
 func TestADreamKnowsHowLongAWakeHolds(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
-	s.Options.Settings = workflows.Settings{AlarmHold: 7 * time.Minute, ClientTimeout: 3 * time.Minute, WakeLock: 9 * time.Second}
+	s.Options.Settings = workflows.Settings{
+		AlarmHold: 7 * time.Minute, ClientTimeout: 3 * time.Minute,
+		WakeLock: 9 * time.Second,
+	}
 	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
-	require.Equal(t, &activities.Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Second}, spec.Holds)
+	require.Equal(t, &activities.Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Second},
+		spec.Holds)
 }
 
 // racing is a store in which the dream lies down between the reading of its night and the writing of its withdrawal.
@@ -172,7 +179,10 @@ func TestADreamOnAnotherClusterIsNamedBeforeAnythingIsFrozen(t *testing.T) {
 	ctx := context.Background()
 	s, agent := build(t)
 	s.Options.Cluster = "default/two"
-	held := memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r1"}, Workflow: "dream/echo/0001", Cluster: "default/one", Since: tonight}
+	held := memory.Slot{
+		Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r1"}, Workflow: "dream/echo/0001",
+		Cluster: "default/one", Since: tonight,
+	}
 	_, err := s.Memory.TakeSlot(ctx, agent.ID, held, memory.Fence{})
 	require.NoError(t, err)
 	_, err = s.Begin(ctx, DreamRequest{Agent: "echo"})

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Call tells an agent's life that a trigger calls for a dream; one without a life gets it. The call waits there, whoever dies,
-// until the agent may dream.
+// Call tells an agent's life that a trigger calls for a dream; one without a life gets it. The call waits there,
+// whoever dies, until the agent may dream.
 func (s *Starter) Call(ctx context.Context, agent dream.Agent, f activities.Fire) error {
 	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
@@ -48,8 +48,8 @@ func (s *Starter) Embedder(ctx context.Context, agent dream.Agent) (model, why s
 	return spec.Name, ""
 }
 
-// embedderIn is the embedder that an agent's dreams measure with: its own or the usual one, or, until its memory was embedded anew,
-// that of the space its memories lie in.
+// embedderIn is the embedder that an agent's dreams measure with: its own or the usual one, or, until its memory was
+// embedded anew, that of the space its memories lie in.
 func (s *Starter) embedderIn(ctx context.Context, agent dream.Agent) (inference.Spec, error) {
 	space, err := s.Memory.Space(ctx, agent.ID)
 	if err != nil {

@@ -12,14 +12,15 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Joined says whether a knock of this cause came to a sleeper whom only an alarm or an operator held awake. It raised no epoch,
-// so it is no wake that is told; the agent's life has it asleep until it is Visited.
+// Joined says whether a knock of this cause came to a sleeper whom only an alarm or an operator held awake. It raised
+// no epoch, so it is no wake that is told; the agent's life has it asleep until it is Visited.
 func (w Woken) Joined(cause presence.Cause) bool {
-	return !w.Raised && w.Epoch > 0 && w.Dream == "" && w.Cause != presence.Connect && (cause == presence.Connect || cause == "")
+	return !w.Raised && w.Epoch > 0 && w.Dream == "" && w.Cause != presence.Connect &&
+		(cause == presence.Connect || cause == "")
 }
 
-// Visited tells an agent's life that somebody came whom the store had awake already. The life looks who is there, so it may be
-// told late, or twice.
+// Visited tells an agent's life that somebody came whom the store had awake already. The life looks who is there, so it
+// may be told late, or twice.
 func (s *Starter) Visited(ctx context.Context, handle string) error {
 	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalVisited, nil)
 	var notFound *serviceerror.NotFound
@@ -29,8 +30,8 @@ func (s *Starter) Visited(ctx context.Context, handle string) error {
 	return fmt.Errorf("tell the life of %s that somebody came: %w", handle, err)
 }
 
-// join tells the life of an agent in the background, once for each epoch, that somebody came: from then on it is awake until
-// nobody holds it.
+// join tells the life of an agent in the background, once for each epoch, that somebody came: from then on it is awake
+// until nobody holds it.
 func (s *Starter) join(ctx context.Context, agent dream.Agent, epoch int64) {
 	if s.Client == nil {
 		return

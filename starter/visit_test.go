@@ -72,7 +72,8 @@ func TestAConnectThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing
 	for range 3 {
 		require.True(t, wake("mara", presence.Connect).Joined(presence.Connect))
 	}
-	require.Eventually(t, func() bool { return agentState.heard() == 2 }, time.Minute, time.Millisecond, "told once for each epoch")
+	require.Eventually(t, func() bool { return agentState.heard() == 2 }, time.Minute, time.Millisecond,
+		"told once for each epoch")
 	s.Close()
 	require.Equal(t, 2, agentState.heard())
 }
@@ -85,7 +86,10 @@ func TestAAgentStateIsToldWhenTheLongestClientLeavesThoughOthersStay(t *testing.
 	agentState := &signalled{agentState: "agent/echo"}
 	s.Client = agentState
 	ctx := context.Background()
-	for client, stays := range map[string]time.Duration{"session": time.Hour, "request": time.Minute, "other": time.Minute} {
+	for client, stays := range map[string]time.Duration{
+		"session": time.Hour, "request": time.Minute,
+		"other": time.Minute,
+	} {
 		_, err := s.Presence.Arrive(ctx, presence.Visit{
 			Agent:  agent.ID,
 			Client: client,
@@ -182,7 +186,9 @@ func (l *letting) SignalWorkflow(ctx context.Context, workflow, run, name string
 	return l.agentState.SignalWorkflow(ctx, workflow, run, name, arg)
 }
 
-func (l *letting) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+func (l *letting) UpdateWorkflow(ctx context.Context,
+	o client.UpdateWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
 	handle, err := l.hearer.UpdateWorkflow(ctx, o)
 	if err != nil {
 		return nil, err

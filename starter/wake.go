@@ -42,10 +42,10 @@ const (
 	noticeWithin = 200 * time.Millisecond
 )
 
-// Wake wakes an agent and returns as soon as the caller may go on: the raised epoch is durable, and the affect and digest
-// that the client will see are fixed. The bell has been rung by then; the agent's workflow records the wake in the
-// background (see Recorded). Where Temporal does not answer nothing waits for it. Where the store does not answer either,
-// the agent's dreams in this process are stopped all the same, and the wake says what is missing.
+// Wake wakes an agent and returns as soon as the caller may go on: the raised epoch is durable, and the affect and
+// digest that the client will see are fixed. The bell has been rung by then; the agent's workflow records the wake in
+// the background (see Recorded). Where Temporal does not answer nothing waits for it. Where the store does not answer
+// either, the agent's dreams in this process are stopped all the same, and the wake says what is missing.
 func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	began := s.Now()
 	if k.Client == "" {
@@ -94,9 +94,9 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	return w, nil
 }
 
-// arrive finds who is meant, and lets the visitor in. Whoever was woken keeps its handle for good (memory.ErrDreamt), so that
-// one this process has woken before needs no looking up: the store refuses a visit to an agent of that name that is gone. The agent
-// is answered as far as it is known, beside any error.
+// arrive finds who is meant, and lets the visitor in. Whoever was woken keeps its handle for good (memory.ErrDreamt),
+// so that one this process has woken before needs no looking up: the store refuses a visit to an agent of that name
+// that is gone. The agent is answered as far as it is known, beside any error.
 func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (dream.Agent, presence.Arrival, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
@@ -132,7 +132,8 @@ func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (drea
 
 // Alarm wakes an agent because of a trigger, "feed/rule"; it is the worker's activities.Alarms.
 func (s *Starter) Alarm(ctx context.Context, agentID, trigger string) error {
-	w, err := s.Wake(ctx, Connection{Agent: agentID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger})
+	w, err := s.Wake(ctx,
+		Connection{Agent: agentID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger})
 	if err == nil && w.Degraded != "" {
 		err = errors.New(w.Degraded)
 	}
@@ -161,9 +162,11 @@ func (s *Starter) holds(k Connection) time.Duration {
 	return time.Minute
 }
 
-// blind answers a knock whose store did not: the deeds of this process stop, the workflow is told, and it raises the epoch
-// when the store is back. Of an agent that this process never met only the handle is known.
-func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, began time.Time, cause error) (Woken, error) {
+// blind answers a knock whose store did not: the deeds of this process stop, the workflow is told, and it raises the
+// epoch when the store is back. Of an agent that this process never met only the handle is known.
+func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, began time.Time,
+	cause error,
+) (Woken, error) {
 	if agent.ID != "" {
 		_ = s.notify(context.WithoutCancel(ctx), presence.WakeNotice{
 			Agent:  agent.ID,
@@ -181,14 +184,17 @@ func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, be
 		Hold:    s.holds(k),
 	})
 	w := Woken{ // nobody knows how the agent feels
-		Wake:     presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
-		Degraded: "the store does not answer (" + cause.Error() + "): nothing is recorded yet, and this process tells the agent's life for as long as it lives", Took: s.Now().Sub(began), agent: agent,
+		Wake: presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
+		Degraded: "the store does not answer (" + cause.Error() +
+			"): nothing is recorded yet, and this process tells the agent's life for as long as it lives",
+		Took: s.Now().Sub(began), agent: agent,
 	}
 	return w, ctx.Err()
 }
 
-// Recorded waits until the agent's workflow has recorded the wake of an epoch: the dream is put down, the agent awake. Epoch 0 is
-// that of a wake which the store did not take; an agent that it could not tell then either is asked for by its handle.
+// Recorded waits until the agent's workflow has recorded the wake of an epoch: the dream is put down, the agent awake.
+// Epoch 0 is that of a wake which the store did not take; an agent that it could not tell then either is asked for by
+// its handle.
 func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (workflows.Awoken, error) {
 	return s.recording.wait(ctx, agentID, epoch)
 }
@@ -200,12 +206,14 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 		s.recording.gone.Go(func() { s.reportDream(ctx, w) })
 	}
 	o := client.UpdateWorkflowOptions{
-		WorkflowID: workflows.AgentID(agent.Handle), UpdateName: workflows.UpdateWake, Args: []any{w}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: workflows.AgentID(agent.Handle), UpdateName: workflows.UpdateWake, Args: []any{w},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
 	if w.Epoch > 0 {
 		o.UpdateID = fmt.Sprintf("wake-%d", w.Epoch)
 	}
-	handle, err := s.Client.UpdateWorkflow(ctx, o) // most agents have a life, and starting one costs two steps of the server
+	// most agents have a life, and starting one costs two steps of the server
+	handle, err := s.Client.UpdateWorkflow(ctx, o)
 	var notFound *serviceerror.NotFound
 	if errors.As(err, &notFound) {
 		newest, readErr := s.Memory.Agent(ctx, agent.ID)
@@ -215,7 +223,8 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 		if readErr == nil {
 			agent = newest // its life begins with what its record says now
 		}
-		handle, err = s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.agentState(agent), UpdateOptions: o})
+		handle, err = s.Client.UpdateWithStartWorkflow(ctx,
+			client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.agentState(agent), UpdateOptions: o})
 	}
 	if err == nil {
 		err = handle.Get(ctx, &awoken)
@@ -226,16 +235,17 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	return awoken, nil
 }
 
-// reportDream tells a dream of the wake that interrupts it, beside the agent's life, which would come to do so two steps of the
-// server later. Once the wake is recorded it is of no use, and what does not arrive the agent's life tells after all.
+// reportDream tells a dream of the wake that interrupts it, beside the agent's life, which would come to do so two
+// steps of the server later. Once the wake is recorded it is of no use, and what does not arrive the agent's life tells
+// after all.
 func (s *Starter) reportDream(ctx context.Context, w workflows.Wake) {
 	id := w.Told
 	w.Told = ""
 	_ = s.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, w)
 }
 
-// Leave ends a client's lease, and tells the agent's life to look when it was the last one, or the one that would have lasted
-// longest: the life waits for as long as it had heard of.
+// Leave ends a client's lease, and tells the agent's life to look when it was the last one, or the one that would have
+// lasted longest: the life waits for as long as it had heard of.
 func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil { // a wake that is not told yet is left all the same, when the store is back
@@ -286,8 +296,8 @@ func (s *Starter) Sleep(ctx context.Context, agent string) error {
 	return s.lookAgain(ctx, a)
 }
 
-// lookAgain tells a life that somebody left. Where that takes longer it goes on in the background; a life that cannot be told
-// at all finds out by itself, as it looks every two minutes.
+// lookAgain tells a life that somebody left. Where that takes longer it goes on in the background; a life that cannot
+// be told at all finds out by itself, as it looks every two minutes.
 func (s *Starter) lookAgain(ctx context.Context, a dream.Agent) error {
 	if s.Client == nil {
 		return nil
@@ -328,7 +338,8 @@ func (s *Starter) AgentState(ctx context.Context, handle string) (workflows.Agen
 	var l workflows.AgentState
 	value, err := s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryAgentState)
 	var refused *serviceerror.QueryFailed
-	for again := 0; errors.As(err, &refused) && again < 2; again++ { // by a worker that has just taken it over, with an Update half told
+	// by a worker that has just taken it over, with an Update half told
+	for again := 0; errors.As(err, &refused) && again < 2; again++ {
 		value, err = s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryAgentState)
 	}
 	if err != nil {
@@ -337,7 +348,8 @@ func (s *Starter) AgentState(ctx context.Context, handle string) (workflows.Agen
 	return l, value.Get(&l)
 }
 
-// Resume lets the agent's interrupted dream go on. ErrNothing when none waits, ErrAwake and ErrDreaming when it may not now.
+// Resume lets the agent's interrupted dream go on. ErrNothing when none waits, ErrAwake and ErrDreaming when it may not
+// now.
 func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, error) {
 	var begun workflows.Begun
 	a, err := s.Memory.Agent(ctx, agent)
@@ -347,7 +359,8 @@ func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, er
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: workflows.AgentID(a.Handle), UpdateName: workflows.UpdateResume, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: workflows.AgentID(a.Handle), UpdateName: workflows.UpdateResume,
+		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err == nil {
 		err = handle.Get(ctx, &begun)
@@ -364,7 +377,9 @@ func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, er
 	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
 		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
 	case ctx.Err() != nil, unanswered(err):
-		return begun, fmt.Errorf("resume the dream of %s: %w within %s; is a worker running?", a.Handle, ErrUnreachable, answerWithin)
+		return begun,
+			fmt.Errorf("resume the dream of %s: %w within %s; is a worker running?", a.Handle, ErrUnreachable,
+				answerWithin)
 	}
 	return begun, fmt.Errorf("resume the dream of %s: %w", a.Handle, sealed(err))
 }

@@ -21,7 +21,8 @@ func (s *Starter) Heard(ctx context.Context, feed string) (time.Time, error) {
 	return state.Heard, err
 }
 
-// Latest answers the newest reading of each metric that a feed's probe still knows, for the dreams of agents that follow it.
+// Latest answers the newest reading of each metric that a feed's probe still knows, for the dreams of agents that
+// follow it.
 func (s *Starter) Latest(ctx context.Context, feed string) ([]dream.Reading, error) {
 	state, err := s.FeedState(ctx, feed)
 	if err != nil {

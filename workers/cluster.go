@@ -63,7 +63,8 @@ func Look(ctx context.Context, c client.Client, namespace string) (Cluster, erro
 		return found, fmt.Errorf("ask the Temporal server for its version: %w", err)
 	}
 	found.Server = info.GetServerVersion()
-	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	described, err := c.WorkflowService().DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	if err != nil {
 		return found, fmt.Errorf("describe namespace %q: %w", namespace, err)
 	}
@@ -71,7 +72,8 @@ func Look(ctx context.Context, c client.Client, namespace string) (Cluster, erro
 	if id := described.GetNamespaceInfo().GetId(); id != "" {
 		found.ID = namespace + "/" + id
 	}
-	existing, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	existing, err := c.OperatorService().ListSearchAttributes(ctx,
+		&operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if denied(err) {
 		found.Unlisted = err.Error()
 		return found, nil
@@ -98,7 +100,8 @@ func (c *Cluster) compare(existing map[string]enumspb.IndexedValueType) {
 		case !ok:
 			c.Missing = append(c.Missing, want)
 		case kind.String() != want.Type:
-			c.Wrong = append(c.Wrong, fmt.Sprintf("its search attribute %s is of type %s and should be %s", want.Name, kind, want.Type))
+			c.Wrong = append(c.Wrong,
+				fmt.Sprintf("its search attribute %s is of type %s and should be %s", want.Name, kind, want.Type))
 		}
 	}
 	c.Searchable = len(c.Missing)+len(c.Wrong) == 0

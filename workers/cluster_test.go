@@ -30,7 +30,9 @@ type operator struct {
 	answer func() (*operatorservice.ListSearchAttributesResponse, error)
 }
 
-func (o operator) ListSearchAttributes(context.Context, *operatorservice.ListSearchAttributesRequest, ...grpc.CallOption) (*operatorservice.ListSearchAttributesResponse, error) {
+func (o operator) ListSearchAttributes(context.Context, *operatorservice.ListSearchAttributesRequest,
+	...grpc.CallOption,
+) (*operatorservice.ListSearchAttributesResponse, error) {
 	return o.answer()
 }
 
@@ -48,8 +50,12 @@ func TestAClusterThatDoesNotTellItsSearchAttributesDreamsWithoutThem(t *testing.
 	c, namespace := dial(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for _, refusal := range []error{serviceerror.NewPermissionDenied("request unauthorized", ""), serviceerror.NewUnimplemented("no such method")} {
-		found, err := Look(ctx, barred{c, func() (*operatorservice.ListSearchAttributesResponse, error) { return nil, refusal }}, namespace)
+	for _, refusal := range []error{
+		serviceerror.NewPermissionDenied("request unauthorized", ""),
+		serviceerror.NewUnimplemented("no such method"),
+	} {
+		found, err := Look(ctx,
+			barred{c, func() (*operatorservice.ListSearchAttributesResponse, error) { return nil, refusal }}, namespace)
 		require.NoError(t, err)
 		require.False(t, found.Searchable)
 		require.Equal(t, "it does not tell its search attributes ("+refusal.Error()+")", found.Unsearchable())
@@ -87,7 +93,8 @@ func TestAnAttributeOfAnotherTypeIsToldApartFromOneThatIsMissing(t *testing.T) {
 	found.compare(existing)
 	require.False(t, found.Searchable)
 	require.Empty(t, found.Missing)
-	require.Equal(t, "its search attribute OneirosSpendMicros is of type Keyword and should be Int", found.Unsearchable())
+	require.Equal(t, "its search attribute OneirosSpendMicros is of type Keyword and should be Int",
+		found.Unsearchable())
 
 	existing["OneirosSpendMicros"] = enumspb.INDEXED_VALUE_TYPE_INT
 	found = Cluster{}

@@ -17,7 +17,9 @@ type rousing struct {
 }
 
 // InterceptActivity puts the rouser around each deed.
-func (r *rousing) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (r *rousing) InterceptActivity(_ context.Context,
+	next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
 	i := &seating{inflight: r.inflight, memory: r.memory}
 	i.Next = next
 	return i
@@ -36,5 +38,6 @@ func (s *seating) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		request = in.Args[0]
 	}
 	ctx = activities.Reading(ctx, s.memory, request)
-	return s.inflight.Rouse(ctx, request, func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
+	return s.inflight.Rouse(ctx, request,
+		func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }

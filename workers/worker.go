@@ -17,11 +17,13 @@ import (
 
 // Options bound what one process takes on.
 type Options struct {
-	TaskQueue   string        // empty: workflows.TaskQueue
-	Activities  int           // paid calls at once; 0: 32
-	StickyCache int           // workflows kept in memory; 0: 500, which is the agents awake or dreaming of a small fleet
+	TaskQueue  string // empty: workflows.TaskQueue
+	Activities int    // paid calls at once; 0: 32
+	// workflows kept in memory; 0: 500, which is the agents awake or dreaming of a small fleet
+	StickyCache int
 	StopTimeout time.Duration // how long a stopping worker may finish its deeds; 0: 20 s
-	Deaf        bool          // it does not listen to the bell: a wake reaches its deeds by Temporal's cancellation alone, for comparison
+	// it does not listen to the bell: a wake reaches its deeds by Temporal's cancellation alone, for comparison
+	Deaf bool
 
 	Fetch  activities.Fetcher // pulls feeds; nil: it cannot, and says so
 	Alarms activities.Alarms  // wakes the agents whose feed raised an alarm
@@ -60,7 +62,9 @@ type Worker struct {
 }
 
 // New builds a worker; the caller starts and stops it. The sticky cache is the process's: the first worker sets it.
-func New(c client.Client, p activities.Ports, agentStates activities.Executions, planner activities.Planner, o Options) *Worker {
+func New(c client.Client, p activities.Ports, agentStates activities.Executions, planner activities.Planner,
+	o Options,
+) *Worker {
 	o = o.filled()
 	worker.SetStickyWorkflowCacheSize(o.StickyCache)
 	w := &Worker{inflight: activities.NewInflightRegistry(p.Presence), wakeBus: p.WakeBus}
@@ -75,7 +79,9 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 		MaxHeartbeatThrottleInterval:       beatAtMost,
 		WorkerStopTimeout:                  o.StopTimeout,
 		DisableRegistrationAliasing:        true,
-		Interceptors:                       []interceptor.WorkerInterceptor{&rousing{inflight: w.inflight, memory: p.Memory}},
+		Interceptors: []interceptor.WorkerInterceptor{
+			&rousing{inflight: w.inflight, memory: p.Memory},
+		},
 	})
 	workflows.Register(w)
 	workflows.RegisterActivities(w, p, agentStates, planner)

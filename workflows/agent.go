@@ -15,8 +15,8 @@ type AgentRequest struct {
 	Carried  *AgentState `json:"carried,omitempty"` // set by continue-as-new only
 }
 
-// Agent is one agent's life: it begins dreams, one at a time, knows when they have ended, wakes and falls asleep (O2). It
-// completes only when a plan finds that the agent was removed; whoever removes an agent terminates it before that.
+// Agent is one agent's life: it begins dreams, one at a time, knows when they have ended, wakes and falls asleep (O2).
+// It completes only when a plan finds that the agent was removed; whoever removes an agent terminates it before that.
 func Agent(ctx workflow.Context, r AgentRequest) error {
 	a := new(agentRun)
 	if err := a.setup(ctx, r); err != nil {
@@ -45,7 +45,8 @@ type agentRun struct {
 
 func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 	if r.Agent == "" || r.Handle == "" {
-		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("agent %q and handle %q must not be empty", r.Agent, r.Handle), "BadRequest", nil)
+		return temporal.NewNonRetryableApplicationError(
+			fmt.Sprintf("agent %q and handle %q must not be empty", r.Agent, r.Handle), "BadRequest", nil)
 	}
 	a.request = r
 	a.state = AgentState{State: Sleeping, LastActive: workflow.Now(ctx), Settings: r.Settings}
@@ -62,7 +63,8 @@ func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 	a.resume = workflow.GetSignalChannel(ctx, SignalResume)
 	a.visited = workflow.GetSignalChannel(ctx, SignalVisited)
 	a.calls = workflow.GetSignalChannel(ctx, SignalTrigger)
-	if err := workflow.SetQueryHandler(ctx, QueryAgentState, func() (AgentState, error) { return a.state, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, QueryAgentState,
+		func() (AgentState, error) { return a.state, nil }); err != nil {
 		return err
 	}
 	for _, each := range []struct {
@@ -71,7 +73,8 @@ func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 		options workflow.UpdateHandlerOptions
 	}{
 		{UpdateDream, a.asked, workflow.UpdateHandlerOptions{
-			Validator: a.mayBegin, Description: "begin the dream of this order; refused while another runs, or while the agent is awake",
+			Validator:   a.mayBegin,
+			Description: "begin the dream of this order; refused while another runs, or while the agent is awake",
 		}},
 		{UpdateWake, a.woken, workflow.UpdateHandlerOptions{Description: "wake up; answers when the agent is awake"}},
 		{UpdateResume, a.resumed, workflow.UpdateHandlerOptions{
@@ -107,8 +110,8 @@ func (a *agentRun) run(ctx workflow.Context) error {
 	}
 }
 
-// through takes in what has come, and says whether the run may end. Taking in may have to wait, and more may come meanwhile:
-// whatever is unread when a run ends is lost.
+// through takes in what has come, and says whether the run may end. Taking in may have to wait, and more may come
+// meanwhile: whatever is unread when a run ends is lost.
 func (a *agentRun) through(ctx workflow.Context) bool {
 	a.arrived(ctx)
 	for a.called() && ctx.Err() == nil {
@@ -128,7 +131,8 @@ func (a *agentRun) wait(ctx workflow.Context) {
 	}
 	a.changed = false
 	notified := func() bool { return timer != nil && timer.IsReady() }
-	if workflow.Await(ctx, func() bool { return notified() || a.dreamt() || a.changed || a.missing || a.called() }) != nil {
+	if workflow.Await(ctx, func() bool { return notified() || a.dreamt() || a.changed || a.missing || a.called() }) !=
+		nil {
 		return
 	}
 	a.catchUp(ctx)
@@ -141,7 +145,10 @@ func (a *agentRun) wait(ctx workflow.Context) {
 
 // called says whether a signal waits to be read.
 func (a *agentRun) called() bool {
-	for _, c := range []workflow.ReceiveChannel{a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume, a.visited, a.calls} {
+	for _, c := range []workflow.ReceiveChannel{
+		a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume,
+		a.visited, a.calls,
+	} {
 		if c.Len() > 0 {
 			return true
 		}

@@ -93,7 +93,9 @@ func TestAAgentStateDreamsOneDreamAtATime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var first, second, third error
-	w.env.RegisterDelayedCallback(func() { w.ask(testSpec("dream/echo/0001"), func(r, f error) { first = orElse(r, f) }) }, time.Minute)
+	w.env.RegisterDelayedCallback(func() {
+		w.ask(testSpec("dream/echo/0001"), func(r, f error) { first = orElse(r, f) })
+	}, time.Minute)
 	w.env.RegisterDelayedCallback(func() {
 		require.Equal(t, Dreaming, w.agentState(t).State)
 		w.ask(testSpec("dream/echo/0002"), func(r, f error) { second = orElse(r, f) })
@@ -134,12 +136,19 @@ func TestAnIdleAgentDreamsByItselfAndKeepsItsGap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	start := w.env.Now()
-	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(SignalActive, start.Add(20*time.Minute)) }, 20*time.Minute)
+	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(SignalActive, start.Add(20*time.Minute)) },
+		20*time.Minute)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 9*time.Hour)
-	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour}})
+	w.env.ExecuteWorkflow(Agent,
+		AgentRequest{
+			Agent: "a1", Handle: "echo",
+			Settings: Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour},
+		})
 	require.Len(t, w.planned, 2)
-	require.WithinDuration(t, start.Add(50*time.Minute), w.planned[0], time.Second, "thirty idle minutes after the activity")
-	require.WithinDuration(t, start.Add(7*time.Hour+50*time.Minute), w.planned[1], time.Second, "six hours after the first dream ended")
+	require.WithinDuration(t, start.Add(50*time.Minute), w.planned[0], time.Second,
+		"thirty idle minutes after the activity")
+	require.WithinDuration(t, start.Add(7*time.Hour+50*time.Minute), w.planned[1], time.Second,
+		"six hours after the first dream ended")
 }
 
 func TestAnAgentThatLivedSomethingIsNotIdleThoughNobodySaidSo(t *testing.T) {
@@ -151,7 +160,11 @@ func TestAnAgentThatLivedSomethingIsNotIdleThoughNobodySaidSo(t *testing.T) {
 	w.env.RegisterDelayedCallback(func() { before = w.agentState(t) }, 54*time.Minute)
 	w.env.RegisterDelayedCallback(func() { after = w.agentState(t) }, 56*time.Minute)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 2*time.Hour)
-	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour}})
+	w.env.ExecuteWorkflow(Agent,
+		AgentRequest{
+			Agent: "a1", Handle: "echo",
+			Settings: Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour},
+		})
 	require.Len(t, w.planned, 2, "the store is asked again only when the agent has been idle for long enough")
 	require.WithinDuration(t, start.Add(55*time.Minute), w.planned[1], time.Second)
 	require.Equal(t, Sleeping, before.State)
@@ -166,7 +179,11 @@ func TestAskingForADreamIsAUseOfTheAgent(t *testing.T) {
 	start := w.env.Now()
 	w.env.RegisterDelayedCallback(func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, 25*time.Minute)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 4*time.Hour)
-	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: 3 * time.Hour, MinGap: time.Minute}})
+	w.env.ExecuteWorkflow(Agent,
+		AgentRequest{
+			Agent: "a1", Handle: "echo",
+			Settings: Settings{Auto: true, IdleTimeout: 3 * time.Hour, MinGap: time.Minute},
+		})
 	require.Len(t, w.planned, 1)
 	require.WithinDuration(t, start.Add(3*time.Hour+25*time.Minute), w.planned[0], time.Second)
 }
@@ -177,7 +194,11 @@ func TestAPlannerMayRefuseAndIsAskedAgainAGapLater(t *testing.T) {
 	w.refuse = "its models cost money"
 	var seen AgentState
 	w.env.RegisterDelayedCallback(func() { seen = w.agentState(t); w.env.CancelWorkflow() }, 4*time.Hour)
-	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 2 * time.Hour}})
+	w.env.ExecuteWorkflow(Agent,
+		AgentRequest{
+			Agent: "a1", Handle: "echo",
+			Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 2 * time.Hour},
+		})
 	require.Empty(t, w.dreamt)
 	require.Equal(t, w.refuse, seen.LastReason)
 	require.Len(t, w.planned, 2)
@@ -247,7 +268,10 @@ func TestAAgentStateContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			carried := AgentState{State: Dreaming, Dream: &Begun{Dream: "dream/echo/0001", Workflow: "dream/echo/0001", Run: "r"}, Dreams: 1}
+			carried := AgentState{
+				State: Dreaming,
+				Dream: &Begun{Dream: "dream/echo/0001", Workflow: "dream/echo/0001", Run: "r"}, Dreams: 1,
+			}
 			w.env.RegisterDelayedCallback(func() { c.apply(w) }, 10*time.Minute)
 			var before, after AgentState
 			w.env.RegisterDelayedCallback(func() { before = w.agentState(t) }, 9*time.Minute)
@@ -278,7 +302,11 @@ func TestAShorterGapReachesAnAgentThatHasDreamt(t *testing.T) {
 		w.env.SignalWorkflow(SignalSettings, Settings{Auto: true, IdleTimeout: time.Minute, MinGap: time.Minute})
 	}, 4*time.Hour)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 5*time.Hour)
-	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 24 * time.Hour}})
+	w.env.ExecuteWorkflow(Agent,
+		AgentRequest{
+			Agent: "a1", Handle: "echo",
+			Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 24 * time.Hour},
+		})
 	require.Len(t, w.planned, 2)
 }
 
@@ -287,13 +315,17 @@ func TestNewSettingsEndTheQuietHoursOfTheFormerOnes(t *testing.T) {
 	w := newWorld(t)
 	start := w.env.Now().UTC()
 	var request []activities.PlanRequest
-	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
-		request = append(request, r)
-		if len(r.Quiet) > 0 {
-			return activities.PlanResult{Reason: "these are quiet hours until Tue 08:00", NotBefore: start.Add(10 * time.Hour)}, nil
-		}
-		return activities.PlanResult{Spec: testSpec("dream/echo/0001")}, nil
-	})
+	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).
+		Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+			request = append(request, r)
+			if len(r.Quiet) > 0 {
+				return activities.PlanResult{
+					Reason:    "these are quiet hours until Tue 08:00",
+					NotBefore: start.Add(10 * time.Hour),
+				}, nil
+			}
+			return activities.PlanResult{Spec: testSpec("dream/echo/0001")}, nil
+		})
 	settings := Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: time.Minute, Quiet: []string{"22:00-08:00"}}
 	var before, after AgentState
 	w.env.RegisterDelayedCallback(func() { before = w.agentState(t) }, time.Hour)

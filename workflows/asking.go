@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
-// mayBegin refuses a dream that must not begin; nothing of it is recorded. News of an end that has come and was not read
-// yet is left for begin to read: a validator changes nothing.
+// mayBegin refuses a dream that must not begin; nothing of it is recorded. News of an end that has come and was not
+// read yet is left for begin to read: a validator changes nothing.
 func (a *agentRun) mayBegin(_ workflow.Context, spec activities.Spec) error {
 	if a.state.State == Dreaming && !a.dreamt() && a.ended.Len() == 0 {
 		return a.alreadyDreaming()

@@ -16,7 +16,10 @@ func (n *dreamRun) awaken(ctx workflow.Context, _ activities.BeginResult) error 
 	}
 	if len(items) > 0 {
 		r, err := p.one(ctx, ask{"surface insights", "Awakening.Surface", func() any {
-			return activities.ConsolidateRequest{StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.ReturnTemperature), Items: items}
+			return activities.ConsolidateRequest{
+				StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.ReturnTemperature),
+				Items:       items,
+			}
 		}})
 		if gravest(err) {
 			return err

@@ -120,7 +120,8 @@ func TestAPlainWakeThatComesWhileTheDreamLiesDownStopsIt(t *testing.T) {
 		}
 	}
 	for i := range 2 {
-		b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, time.Duration(i+1)*10*time.Minute)
+		b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) },
+			time.Duration(i+1)*10*time.Minute)
 	}
 	require.Equal(t, dream.Completed, b.dream(t).Outcome)
 	require.Len(t, b.pauses, 2, "the first lying down, and that of the next sitting")
@@ -137,7 +138,8 @@ func TestADreamThatIsWokenInItsLastStretchEndsAndSaysSo(t *testing.T) {
 			}
 		}
 		for i := range 5 {
-			b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, time.Duration(i+1)*10*time.Minute)
+			b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) },
+				time.Duration(i+1)*10*time.Minute)
 		}
 		o := testSpec("dream/echo/0001")
 		o.ResumeTTL, o.Stretches = time.Hour, stretches
@@ -150,7 +152,8 @@ func TestADreamThatIsWokenInItsLastStretchEndsAndSaysSo(t *testing.T) {
 			continue
 		}
 		require.Equal(t, dream.Interrupted, ending.Outcome)
-		require.Equal(t, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", stretches), ending.Reason)
+		require.Equal(t, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", stretches),
+			ending.Reason)
 		require.Zero(t, b.pauses[pauses-1].TTL)
 		require.Equal(t, stretches, b.lies)
 		value, err := b.env.QueryWorkflow(QueryProgress)
@@ -181,13 +184,15 @@ func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := newBedside(t)
 	failing := 7
-	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
-		failing--
-		if failing >= 0 {
-			return activities.StepResult{}, temporal.NewApplicationError("no answer within 3s", activities.FailStore)
-		}
-		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
-	})
+	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).
+		Return(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+			failing--
+			if failing >= 0 {
+				return activities.StepResult{},
+					temporal.NewApplicationError("no answer within 3s", activities.FailStore)
+			}
+			return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
+		})
 	ending := b.dream(t)
 	require.Equal(t, dream.Completed, ending.Outcome, ending.Reason)
 	require.Empty(t, ending.Reason)
@@ -197,9 +202,13 @@ func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
 // The record knows the nights before, and the workflow does not: both say the same.
 func TestADreamSaysOfItsEndWhatItsRecordSays(t *testing.T) {
 	t.Parallel()
-	for recorded, want := range map[string]string{"nothing, 3 nights in a row now": "nothing, 3 nights in a row now", "": ""} {
+	for recorded, want := range map[string]string{
+		"nothing, 3 nights in a row now": "nothing, 3 nights in a row now",
+		"":                               "",
+	} {
 		b := newBedside(t)
-		b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(activities.FinishResult{Reason: recorded}, nil)
+		b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(activities.FinishResult{Reason: recorded},
+			nil)
 		o := testSpec("dream/echo/0001")
 		b.env.ExecuteWorkflow(Dream, o)
 		var result Result
@@ -211,7 +220,8 @@ func TestADreamSaysOfItsEndWhatItsRecordSays(t *testing.T) {
 func TestAStoreThatStaysAwayEndsTheDreamAtItsWall(t *testing.T) {
 	t.Parallel()
 	b := newBedside(t)
-	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, temporal.NewApplicationError("away", activities.FailStore))
+	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{},
+		temporal.NewApplicationError("away", activities.FailStore))
 	ending := b.dream(t)
 	require.Equal(t, dream.Exhausted, ending.Outcome)
 	require.Contains(t, ending.Reason, "may last 2h0m0s")
@@ -223,7 +233,8 @@ func TestAWakeThatTheStretchHasOutlivedIsAnsweredAtOnce(t *testing.T) {
 	b.cause = presence.Connect
 	b.wokenOnce()
 	b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, 30*time.Second)
-	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, nil).After(3 * time.Hour)
+	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, nil).After(
+		3 * time.Hour)
 	var answered time.Time
 	var told Awoken
 	sent := b.env.Now().Add(time.Minute)
@@ -242,7 +253,8 @@ func TestAWakeThatTheStretchHasOutlivedIsAnsweredAtOnce(t *testing.T) {
 	require.Len(t, b.pauses, 1)
 }
 
-// Two people ask while a dream waits: one dream begins, the other asker is refused, and a knock in between is no dream's.
+// Two people ask while a dream waits: one dream begins, the other asker is refused, and a knock in between is no
+// dream's.
 func TestOneOfTwoWhoAskWhileADreamWaitsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
@@ -270,7 +282,8 @@ func TestTheEndOfADreamThatGaveWayIsNotTheEndOfTheNextOne(t *testing.T) {
 	w.gives = true
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
-	w.at(10*time.Minute, func() { w.ask(testSpec("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) }) })
+	w.at(10*time.Minute,
+		func() { w.ask(testSpec("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) }) })
 	var l AgentState
 	w.at(11*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
@@ -296,19 +309,22 @@ func TestAAgentStateThatCannotPlanHearsAWake(t *testing.T) {
 func TestADreamWhoseClosingFailsStillSaysWhatItSpent(t *testing.T) {
 	t.Parallel()
 	b := newBedside(t)
-	b.env.OnActivity("Chronicle.Mark", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
-		tallies := make([]dream.Tally, len(r.Marks))
-		for i, m := range r.Marks {
-			tallies[i] = dream.Tally{Phase: m.Phase}
-			if m.Phase == dream.Onset {
-				tallies[i].Spent = 1234
+	b.env.OnActivity("Chronicle.Mark", mock.Anything, mock.Anything).
+		Return(func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
+			tallies := make([]dream.Tally, len(r.Marks))
+			for i, m := range r.Marks {
+				tallies[i] = dream.Tally{Phase: m.Phase}
+				if m.Phase == dream.Onset {
+					tallies[i].Spent = 1234
+				}
 			}
-		}
-		return tallies, nil
-	})
-	b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(func(context.Context, activities.FinishRequest) (activities.FinishResult, error) {
-		return activities.FinishResult{}, temporal.NewNonRetryableApplicationError("another holds the slot", activities.FailFenced, nil)
-	})
+			return tallies, nil
+		})
+	b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).
+		Return(func(context.Context, activities.FinishRequest) (activities.FinishResult, error) {
+			return activities.FinishResult{},
+				temporal.NewNonRetryableApplicationError("another holds the slot", activities.FailFenced, nil)
+		})
 	b.env.ExecuteWorkflow(Dream, testSpec("dream/echo/0001"))
 	var result Result
 	require.NoError(t, b.env.GetWorkflowResult(&result))

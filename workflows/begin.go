@@ -24,7 +24,8 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 		return Begun{}, a.heldAwake()
 	}
 	broken := a.state.Broken
-	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &Begun{Dream: spec.Dream, Workflow: spec.Dream}, nil, true
+	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming,
+		&Begun{Dream: spec.Dream, Workflow: spec.Dream}, nil, true
 	a.dream = nil // whatever it was, it is not this one
 	unanswered := a.answered(workflow.Now(ctx))
 	if broken != nil {
@@ -57,8 +58,8 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 	return Begun{Dream: spec.Dream, Workflow: spec.Dream, Run: execution.RunID}, nil
 }
 
-// send tells a dream something and does not wait for it to arrive; the run does not end before it has. One that has ended
-// meanwhile needs no telling.
+// send tells a dream something and does not wait for it to arrive; the run does not end before it has. One that has
+// ended meanwhile needs no telling.
 func (a *agentRun) send(ctx workflow.Context, to Begun, signal string, arg any) {
 	a.sent = append(a.sent, workflow.SignalExternalWorkflow(ctx, to.Workflow, to.Run, signal, arg))
 }
@@ -81,7 +82,8 @@ func (a *agentRun) mayResume(workflow.Context) error {
 	case a.state.State == Waking || a.state.State == Awake:
 		return a.heldAwake()
 	case a.state.Broken == nil && a.ended.Len() == 0:
-		return temporal.NewNonRetryableApplicationError(a.request.Handle+" has no interrupted dream that could go on", NothingToResume, nil)
+		return temporal.NewNonRetryableApplicationError(a.request.Handle+" has no interrupted dream that could go on",
+			NothingToResume, nil)
 	}
 	return nil
 }
@@ -100,7 +102,8 @@ func (a *agentRun) goOn(ctx workflow.Context) (Begun, error) {
 	broken := *a.state.Broken
 	begun := broken.Begun
 	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &begun, nil, true
-	if err := workflow.SignalExternalWorkflow(ctx, broken.Workflow, broken.Run, SignalResume, true).Get(ctx, nil); err != nil {
+	if err := workflow.SignalExternalWorkflow(ctx, broken.Workflow, broken.Run, SignalResume, true).Get(ctx,
+		nil); err != nil {
 		if a.state.Dream != nil && a.state.Dream.Dream == broken.Dream {
 			a.state.Dream = nil
 			if a.state.State == Dreaming {
@@ -114,8 +117,8 @@ func (a *agentRun) goOn(ctx workflow.Context) (Begun, error) {
 }
 
 // dreamByItself begins a dream that nobody asked for, or goes on with the interrupted one, unless the store remembers
-// something lived since the agent fell idle: then idleness counts from there. What else speaks against it is kept, and the
-// next look is one gap away.
+// something lived since the agent fell idle: then idleness counts from there. What else speaks against it is kept, and
+// the next look is one gap away.
 func (a *agentRun) dreamByItself(ctx workflow.Context) {
 	var plan activities.PlanResult
 	request := activities.PlanRequest{
@@ -169,12 +172,13 @@ func (a *agentRun) dreamByItself(ctx workflow.Context) {
 	}
 }
 
-// tried is the time from which the gap after a vain plan counts: so long ago, when the plan failed for want of the store or a
-// server, that it is made again soon. What an interrupted dream and a person wait for is short as it is.
+// tried is the time from which the gap after a vain plan counts: so long ago, when the plan failed for want of the
+// store or a server, that it is made again soon. What an interrupted dream and a person wait for is short as it is.
 func (a *agentRun) tried(now time.Time, err error) time.Time {
 	s, p := a.state.Settings, a.state.Triggering.Pending
 	var app *temporal.ApplicationError
-	if err == nil || s.TryAgain <= 0 || s.TryAgain >= s.MinGap || a.state.Broken != nil || p != nil && p.Kind == dream.OnRequest ||
+	if err == nil || s.TryAgain <= 0 || s.TryAgain >= s.MinGap || a.state.Broken != nil ||
+		p != nil && p.Kind == dream.OnRequest ||
 		errors.As(err, &app) && app.NonRetryable() {
 		return now
 	}
@@ -191,9 +195,11 @@ func (a *agentRun) show(ctx workflow.Context) {
 	case a.state.State == Awake:
 		text += " since " + a.state.Since.UTC().Format("2006-01-02 15:04:05 MST")
 	case a.state.Broken != nil:
-		text += "; " + a.state.Broken.Dream + " was interrupted and may go on until " + a.state.Broken.Until.UTC().Format("2006-01-02 15:04 MST")
+		text += "; " + a.state.Broken.Dream + " was interrupted and may go on until " +
+			a.state.Broken.Until.UTC().Format("2006-01-02 15:04 MST")
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s; %d dreams and %d wakes so far. %s", text, a.state.Dreams, a.state.Wakes, a.state.LastReason))
+	workflow.SetCurrentDetails(ctx,
+		fmt.Sprintf("%s; %d dreams and %d wakes so far. %s", text, a.state.Dreams, a.state.Wakes, a.state.LastReason))
 }
 
 // find writes the search attributes of the agent when its state has changed; waking is too short to be searched for.
@@ -201,7 +207,8 @@ func (a *agentRun) find(ctx workflow.Context) {
 	if !a.state.Settings.Searchable || a.found == a.state.State || a.state.State == Waking {
 		return
 	}
-	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrAgent.ValueSet(a.request.Handle), AttrAgentState.ValueSet(a.state.State)); err != nil {
+	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrAgent.ValueSet(a.request.Handle),
+		AttrAgentState.ValueSet(a.state.State)); err != nil {
 		workflow.GetLogger(ctx).Warn("search attributes were refused", "error", err)
 	}
 	a.found = a.state.State

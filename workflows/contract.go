@@ -138,18 +138,23 @@ type Settings struct {
 	Searchable  bool          `json:"searchable"`
 
 	ClientTimeout time.Duration `json:"client_timeout,omitempty"` // how long one request keeps an agent awake
-	WakeLock      time.Duration `json:"wake_lock,omitempty"`      // after any client activity no dream begins for so long
-	AlarmHold     time.Duration `json:"alarm_hold,omitempty"`     // how long an alarm keeps an agent awake that nobody visits
-	ResumeAfter   time.Duration `json:"resume_after,omitempty"`   // quiet time before an interrupted dream goes on
-	Jitter        time.Duration `json:"jitter,omitempty"`         // dreams by themselves begin up to so much later, each agent its own
-	Windows       []string      `json:"windows,omitempty"`        // dreams by themselves begin only then: "22:00-07:00", the agent's zone; none: always
-	Quiet         []string      `json:"quiet,omitempty"`          // and never then
+	// after any client activity no dream begins for so long
+	WakeLock time.Duration `json:"wake_lock,omitempty"`
+	// how long an alarm keeps an agent awake that nobody visits
+	AlarmHold   time.Duration `json:"alarm_hold,omitempty"`
+	ResumeAfter time.Duration `json:"resume_after,omitempty"` // quiet time before an interrupted dream goes on
+	// dreams by themselves begin up to so much later, each agent its own
+	Jitter time.Duration `json:"jitter,omitempty"`
+	// dreams by themselves begin only then: "22:00-07:00", the agent's zone; none: always
+	Windows []string `json:"windows,omitempty"`
+	Quiet   []string `json:"quiet,omitempty"` // and never then
 
 	Triggers []dream.Trigger  `json:"triggers,omitzero"` // the agent's own; nil: idleness alone
 	Zone     string           `json:"zone,omitempty"`    // the agent's, for its schedules; empty: UTC
 	Eager    *circadian.Eager `json:"eager,omitempty"`   // when an urgent agent need not idle for as long; nil: never
 
-	TryAgain time.Duration `json:"try_again,omitempty"` // after a plan that failed, such as when the store was away; 0: after MinGap
+	// after a plan that failed, such as when the store was away; 0: after MinGap
+	TryAgain time.Duration `json:"try_again,omitempty"`
 }
 
 // Register lists every workflow; it serves worker, replayer and test environment alike.
@@ -160,9 +165,12 @@ func Register(r worker.WorkflowRegistry) {
 }
 
 // RegisterActivities lists every activity under its name on the wire: "Onset.Partial", "Bed.Rise".
-func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, agentStates activities.Executions, planner activities.Planner) {
+func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, agentStates activities.Executions,
+	planner activities.Planner,
+) {
 	p = activities.Shelve(p)
-	r.RegisterActivityWithOptions(&activities.DreamRun{Ports: p, Executions: agentStates, Planner: planner}, prefixed("Bed."))
+	r.RegisterActivityWithOptions(&activities.DreamRun{Ports: p, Executions: agentStates, Planner: planner},
+		prefixed("Bed."))
 	r.RegisterActivityWithOptions(&activities.Chronicle{Ports: p}, prefixed("Chronicle."))
 	r.RegisterActivityWithOptions(&activities.Onset{Ports: p}, prefixed("Onset."))
 	r.RegisterActivityWithOptions(&activities.Replay{Ports: p}, prefixed("Replay."))

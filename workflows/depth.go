@@ -41,8 +41,8 @@ func (n *dreamRun) cycles() int {
 	return n.descent.aim.Cycles
 }
 
-// inductionTemperature is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it. Where
-// nothing chooses the depth it may be hotter than that, and no colder.
+// inductionTemperature is the knob's, held within the stage that the induction is dreamt at: transitional, or the
+// target above it. Where nothing chooses the depth it may be hotter than that, and no colder.
 func (n *dreamRun) inductionTemperature() float64 {
 	k := n.spec.Knobs
 	if n.descent.aim == nil {
@@ -57,10 +57,12 @@ func (n *dreamRun) inductionTemperature() float64 {
 // temperatures are those of a cycle: each that went too deep makes the ones after it cooler.
 func (n *dreamRun) temperatures(cycle int, captured bool) (partial, judge []float64) {
 	k := n.spec.Knobs
-	return hypnagogia.TemperaturesAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials, k.Partials, k, captured)
+	return hypnagogia.TemperaturesAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials,
+		k.Partials, k, captured)
 }
 
-// stageAsked is the stage that a step of the onset is asked at; empty for orders without a depth rule, whose deeds know it by themselves.
+// stageAsked is the stage that a step of the onset is asked at; empty for orders without a depth rule, whose deeds know
+// it by themselves.
 func (p *phase) stageAsked() dream.Stage {
 	if p.n.descent.aim == nil || p.name != dream.Onset {
 		return ""
@@ -75,8 +77,8 @@ func (n *dreamRun) sound(ctx workflow.Context) {
 	}
 }
 
-// surface judges whether a cycle went too deep (S4, HoriStage), and answers the moves there and back, and why. The way back is
-// to the stage that it came from, at the heat of the next cycle.
+// surface judges whether a cycle went too deep (S4, HoriStage), and answers the moves there and back, and why. The way
+// back is to the stage that it came from, at the heat of the next cycle.
 func (p *phase) surface(cycle int, temperature float64, captured bool) ([]activities.Deeper, string) {
 	n := p.n
 	why := hypnagogia.Collapsed(n.descent.senses)
@@ -88,7 +90,10 @@ func (p *phase) surface(cycle int, temperature float64, captured bool) ([]activi
 	n.state.Collapses = n.descent.collapses
 	next, _ := n.temperatures(cycle+1, captured)
 	stage := n.state.Stage
-	return []activities.Deeper{{From: stage, To: dream.TooDeep, Temperature: temperature}, {From: dream.TooDeep, To: stage, Temperature: next[0]}}, why
+	return []activities.Deeper{
+		{From: stage, To: dream.TooDeep, Temperature: temperature},
+		{From: dream.TooDeep, To: stage, Temperature: next[0]},
+	}, why
 }
 
 // summary is what the live summary says of the depth.

@@ -261,9 +261,13 @@ func TestADreamWhosePartialsAllFailedSaysWhy(t *testing.T) {
 	}{
 		{"an answer that its deed explains", "no idea was in it", unreadable("no idea was in it")},
 		{"an answer that nobody explains", "the answer could not be read", unreadable("")},
-		{"a failure without a message", activities.FailMissing, func(context.Context, activities.StepRequest) (activities.StepResult, error) {
-			return activities.StepResult{}, temporal.NewNonRetryableApplicationError("", activities.FailMissing, nil)
-		}},
+		{
+			"a failure without a message", activities.FailMissing,
+			func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+				return activities.StepResult{},
+					temporal.NewNonRetryableApplicationError("", activities.FailMissing, nil)
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -76,7 +76,8 @@ func (n *dreamRun) setup(ctx workflow.Context, spec activities.Spec) error {
 	n.began = workflow.Now(ctx)
 	n.state = Progress{Dream: spec.Dream}
 	n.ended = map[dream.Phase]string{}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return n.state, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, QueryProgress,
+		func() (Progress, error) { return n.state, nil }); err != nil {
 		return err
 	}
 	n.hear(ctx)
@@ -125,7 +126,10 @@ func (n *dreamRun) begin(ctx workflow.Context, number int) (activities.BeginResu
 // watchClock ends a dream that outlasts its wall; the time between its sittings does not count.
 func (n *dreamRun) watchClock(ctx workflow.Context) error {
 	if lasted := workflow.Now(ctx).Sub(n.began) - n.away; lasted > n.spec.Knobs.DreamWall {
-		return &verdict{dream.Exhausted, fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), n.spec.Knobs.DreamWall)}
+		return &verdict{
+			dream.Exhausted,
+			fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), n.spec.Knobs.DreamWall),
+		}
 	}
 	return nil
 }
@@ -167,7 +171,8 @@ func (n *dreamRun) nothing() (dream.Outcome, string) {
 		switch {
 		case n.spec.Tier != dream.Core || n.spec.Redreams != nil || t.Phase != dream.Onset || t.State != "skipped":
 		case t.Reason == hypnagogia.SkipBudget:
-			return dream.Exhausted, "too little of the budget remained for the onset, and the core tier does nothing else"
+			return dream.Exhausted,
+				"too little of the budget remained for the onset, and the core tier does nothing else"
 		default:
 			return dream.Empty, fmt.Sprintf("the onset was skipped (%s), and the core tier does nothing else", t.Reason)
 		}
@@ -212,9 +217,11 @@ func (n *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
 	}
 	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
 	var risen activities.FinishResult
-	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.FinishRequest{Stretch: n.seat(free), Ending: ending}).Get(free, &risen)
+	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise",
+		activities.FinishRequest{Stretch: n.seat(free), Ending: ending}).Get(free, &risen)
 	if err != nil {
-		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.spec.Dream, "error", err)
+		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.spec.Dream,
+			"error", err)
 	}
 	if err == nil { // otherwise what the phases have announced is the best that is known
 		n.state.Spent = risen.Spent
@@ -229,7 +236,8 @@ func (n *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
 		outcome, n.state.Outcome = risen.Outcome, risen.Outcome
 		ending.Outcome, ending.Reason = risen.Outcome, risen.Reason
 	}
-	n.find(free, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(n.state.Spent)))
+	n.find(free, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(outcome)),
+		AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(n.state.Spent)))
 	n.show(free)
 	n.report(free, Ended{Dream: n.spec.Dream, Outcome: outcome, Epoch: n.state.Epoch})
 	n.leftTo(free, ending, risen)
@@ -239,7 +247,8 @@ func (n *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
 // refused ends a dream that never began; LieDown has closed its record already.
 func (n *dreamRun) refused(ctx workflow.Context, lain activities.BeginResult) (Result, error) {
 	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
-	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
+	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(lain.Refused)),
+		AttrPhase.ValueSet("ended"))
 	n.show(ctx)
 	n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: lain.Refused})
 	return n.result(), nil
@@ -283,5 +292,6 @@ func skipReason(o activities.Spec, lain activities.BeginResult) string {
 
 // SkipReason is why the onset of an order is skipped when so much remains under every cap; empty: it is not.
 func SkipReason(o activities.Spec, remaining budget.Micros) string {
-	return hypnagogia.Enter(o.Knobs.OnsetEnabled, hypnagogia.Bounds(o.Behaviour).Allowed, remaining, o.Budget, o.Knobs.BudgetFraction, o.Free)
+	return hypnagogia.Enter(o.Knobs.OnsetEnabled, hypnagogia.Bounds(o.Behaviour).Allowed, remaining, o.Budget,
+		o.Knobs.BudgetFraction, o.Free)
 }

@@ -35,8 +35,8 @@ type FeedRequest struct {
 	Carried  *FeedState   `json:"carried,omitempty"` // set by continue-as-new only
 }
 
-// FeedSettings are what a probe needs to know of its feed, frozen when they are sent. The URL is not among them: it may hold
-// a secret, and the deed that asks reads it from the store.
+// FeedSettings are what a probe needs to know of its feed, frozen when they are sent. The URL is not among them: it may
+// hold a secret, and the deed that asks reads it from the store.
 type FeedSettings struct {
 	Every time.Duration `json:"every,omitempty"` // how often it is asked; 0: it is only pushed
 	Rules []dream.Rule  `json:"rules,omitempty"`
@@ -45,7 +45,9 @@ type FeedSettings struct {
 func (s FeedSettings) validate() error {
 	var faults []error
 	if s.Every != 0 && (s.Every < alarm.Soonest || s.Every > alarm.Slowest) {
-		faults = append(faults, fmt.Errorf("every is %s; it must be %s to %s, or 0 for a feed that is only pushed", s.Every, alarm.Soonest, alarm.Slowest))
+		faults = append(faults,
+			fmt.Errorf("every is %s; it must be %s to %s, or 0 for a feed that is only pushed", s.Every,
+				alarm.Soonest, alarm.Slowest))
 	}
 	if len(s.Rules) > alarm.MostRules {
 		faults = append(faults, fmt.Errorf("there are %d rules; %d at most", len(s.Rules), alarm.MostRules))
@@ -87,8 +89,8 @@ type Sounding struct {
 	Quiet  bool           `json:"quiet,omitempty"`
 }
 
-// Feed is the one probe of a feed: it asks when it is time, hears what is pushed, and sounds an alarm when a rule becomes
-// true. It ends when the store has the feed no more.
+// Feed is the one probe of a feed: it asks when it is time, hears what is pushed, and sounds an alarm when a rule
+// becomes true. It ends when the store has the feed no more.
 func Feed(ctx workflow.Context, r FeedRequest) error {
 	p := new(probe)
 	if err := p.setup(ctx, r); err != nil {
@@ -116,7 +118,8 @@ func (p *probe) show(ctx workflow.Context) {
 	}
 	alarms := fmt.Sprintf("%d alarms", s.Alarms)
 	if s.Last != nil {
-		alarms += fmt.Sprintf(", the last at %s: %s (%d agents)", s.Last.At.UTC().Format(time.RFC3339), s.Last.What, s.Last.Agents)
+		alarms += fmt.Sprintf(", the last at %s: %s (%d agents)", s.Last.At.UTC().Format(time.RFC3339), s.Last.What,
+			s.Last.Agents)
 	}
 	texts = append(texts, alarms)
 	if s.Hints > 0 {
@@ -126,7 +129,8 @@ func (p *probe) show(ctx workflow.Context) {
 		texts = append(texts, fmt.Sprintf("%d readings that no rule takes", s.Untaken.Readings))
 	}
 	if s.Failures > 0 {
-		texts = append(texts, fmt.Sprintf("%d failures, the last at %s: %s", s.Failures, s.Failed.UTC().Format(time.RFC3339), s.Failure))
+		texts = append(texts,
+			fmt.Sprintf("%d failures, the last at %s: %s", s.Failures, s.Failed.UTC().Format(time.RFC3339), s.Failure))
 	}
 	if s.InARow > 0 {
 		texts = append(texts, fmt.Sprintf("%d in a row", s.InARow))
@@ -144,15 +148,19 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// patience is how long an alarm is sounded that does not reach everybody. Whoever cannot be woken by then is told by the next.
+// patience is how long an alarm is sounded that does not reach everybody. Whoever cannot be woken by then is told by
+// the next.
 const patience = 10 * time.Minute
 
-// asking is the shape of a deed that asks a feed, at most twice: soon over, and tried once more when our own store failed,
-// because the next time to ask is near.
+// asking is the shape of a deed that asks a feed, at most twice: soon over, and tried once more when our own store
+// failed, because the next time to ask is near.
 func asking(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: time.Minute, Summary: summary,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 2, NonRetryableErrorTypes: finally},
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, MaximumAttempts: 2,
+			NonRetryableErrorTypes: finally,
+		},
 	})
 }
 
@@ -161,7 +169,8 @@ func sounding(ctx workflow.Context, within time.Duration, summary string) workfl
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: max(time.Second, within), Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, NonRetryableErrorTypes: finally,
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
+			NonRetryableErrorTypes: finally,
 		},
 	})
 }

@@ -45,7 +45,9 @@ func newTicker(t *testing.T) *ticker {
 		}
 		return activities.PullResult{Readings: []dream.Reading{{Number: &price}}}, nil
 	}, activity.RegisterOptions{Name: "Feed.Pull"})
-	k.env.RegisterActivityWithOptions(func(_ context.Context, r activities.SoundRequest) (activities.SoundResult, error) {
+	k.env.RegisterActivityWithOptions(func(_ context.Context,
+		r activities.SoundRequest,
+	) (activities.SoundResult, error) {
 		k.sounded = append(k.sounded, r)
 		if k.deaf > 0 {
 			k.deaf--
@@ -149,7 +151,11 @@ func TestAFailingFeedIsAskedNoMoreOftenAndItsSilenceIsAnAlarm(t *testing.T) {
 	var seen, after FeedState
 	k.at(10*time.Minute+30*time.Second, func() { seen = k.state(t); k.fault = "" })
 	k.at(20*time.Minute, func() { after = k.state(t); k.env.CancelWorkflow() })
-	k.run(FeedSettings{Every: time.Minute, Rules: []dream.Rule{{Name: "quiet", Kind: dream.Stale, Window: 5 * time.Minute}}})
+	k.run(
+		FeedSettings{
+			Every: time.Minute,
+			Rules: []dream.Rule{{Name: "quiet", Kind: dream.Stale, Window: 5 * time.Minute}},
+		})
 	require.Equal(t, 11, seen.Failures)
 	require.Equal(t, 11, seen.InARow)
 	require.Contains(t, seen.Failure, "host answered 503")
@@ -215,21 +221,25 @@ func TestWhatNoRuleTakesIsNamedAndWhatIsOfAnotherTimeIsRefused(t *testing.T) {
 	lvel := dream.Reading{Metric: "lvel", Number: &nine}
 	k.at(time.Second, func() {
 		k.env.SignalWorkflow(SignalReading, []dream.Reading{
-			lvel, {Metric: "level", Number: &nine, At: start.Add(-25 * time.Hour)}, {Metric: "level", Number: &nine, At: start.Add(time.Hour)},
+			lvel,
+			{Metric: "level", Number: &nine, At: start.Add(-25 * time.Hour)},
+			{Metric: "level", Number: &nine, At: start.Add(time.Hour)},
 		})
 	})
 	var seen, after, under FeedState
 	k.at(2*time.Second, func() { seen = k.state(t); k.push(9) })
 	k.at(3*time.Second, func() {
 		after = k.state(t)
-		k.env.SignalWorkflow(SignalFeedSettings, FeedSettings{Rules: []dream.Rule{{Name: "high", Metric: "lvel", Kind: dream.Above, Number: 4}}})
+		k.env.SignalWorkflow(SignalFeedSettings,
+			FeedSettings{Rules: []dream.Rule{{Name: "high", Metric: "lvel", Kind: dream.Above, Number: 4}}})
 	})
 	k.at(4*time.Second, func() { under = k.state(t); k.env.CancelWorkflow() })
 	k.run(FeedSettings{Rules: level})
 	require.Zero(t, seen.Readings)
 	require.Equal(t, 1, seen.Untaken.Readings)
 	require.Equal(t, "lvel", seen.Untaken.Metrics[0].Metric)
-	require.WithinDuration(t, start.Add(time.Second), seen.Untaken.Metrics[0].At, time.Second, "without a time it is of now")
+	require.WithinDuration(t, start.Add(time.Second), seen.Untaken.Metrics[0].At, time.Second,
+		"without a time it is of now")
 	require.Equal(t, 2, seen.Refused)
 	require.Contains(t, seen.Refusal, "has not come yet")
 	require.Empty(t, seen.Watch.Took, "high has heard nothing yet")

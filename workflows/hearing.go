@@ -55,9 +55,11 @@ func (a *agentRun) drain(ctx workflow.Context) {
 	}
 }
 
-// reopenHours forgets until when the former settings closed the hours, so that a dream that is due is planned by the new ones.
+// reopenHours forgets until when the former settings closed the hours, so that a dream that is due is planned by the
+// new ones.
 func (a *agentRun) reopenHours(ctx workflow.Context) {
-	if a.state.NotBefore.IsZero() || workflow.GetVersion(ctx, HoursFollowSettings, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	if a.state.NotBefore.IsZero() ||
+		workflow.GetVersion(ctx, HoursFollowSettings, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
 	a.state.NotBefore, a.state.LastReason = time.Time{}, ""

@@ -39,7 +39,8 @@ func (n *dreamRun) vetoed(ctx workflow.Context, remaining budget.Micros) (string
 	return hypnagogia.SkipVeto + " of the hook " + r.Scope + ": " + r.Reason, nil
 }
 
-// review shows what a cycle kept to the hooks of the capture; the induction is cycle 0. Those they hold are never developed.
+// review shows what a cycle kept to the hooks of the capture; the induction is cycle 0. Those they hold are never
+// developed.
 func (p *phase) review(ctx workflow.Context, cycle, before int) error {
 	fresh := p.n.fragments[before:]
 	if len(fresh) == 0 || !p.n.guarded(activities.AtCapture) {
@@ -60,7 +61,8 @@ func (n *dreamRun) leftTo(ctx workflow.Context, ending activities.Ending, cost a
 		return
 	}
 	result := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		ScheduleToCloseTimeout: 2 * time.Minute, StartToCloseTimeout: activities.LongestHook + 5*time.Second, Summary: "hooks at the exit",
+		ScheduleToCloseTimeout: 2 * time.Minute, StartToCloseTimeout: activities.LongestHook + 5*time.Second,
+		Summary:     "hooks at the exit",
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3},
 	})
 	err := workflow.ExecuteLocalActivity(result, "Frontier.Leave", activities.ExitRequest{

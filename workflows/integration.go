@@ -18,7 +18,10 @@ func (n *dreamRun) integrate(ctx workflow.Context, _ activities.BeginResult) err
 	}
 	if items := ids(n.scenarios, n.patterns, n.selected); len(items) > 0 {
 		r, err := p.one(ctx, ask{"consolidate", "Integration.Consolidate", func() any {
-			return activities.ConsolidateRequest{StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.IntegrateTemperature), Items: items}
+			return activities.ConsolidateRequest{
+				StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.IntegrateTemperature),
+				Items:       items,
+			}
 		}})
 		if gravest(err) {
 			return err

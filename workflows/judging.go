@@ -11,7 +11,9 @@ import (
 )
 
 // judge lets the observer judge the partials that came back.
-func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, temperatures []float64, stop error) (int, error) {
+func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, temperatures []float64,
+	stop error,
+) (int, error) {
 	if gravest(stop) || errors.Is(stop, errAlarmed) {
 		return 0, nil
 	}
@@ -41,7 +43,10 @@ func (p *phase) together(ctx workflow.Context, cycle int, caught []int, drift, t
 	for at, i := range caught {
 		turns[at] = activities.Turn{Turn: i + 1, Drift: drift[i]}
 	}
-	return ask{fmt.Sprintf("observer, cycle %d, %d partials together", cycle, len(caught)), "Onset.JudgeTogether", func() any {
-		return activities.TogetherRequest{StepRequest: p.step(ctx, cycle, 0, temperatures[caught[0]]), Turns: turns}
-	}}
+	return ask{
+		fmt.Sprintf("observer, cycle %d, %d partials together", cycle, len(caught)), "Onset.JudgeTogether",
+		func() any {
+			return activities.TogetherRequest{StepRequest: p.step(ctx, cycle, 0, temperatures[caught[0]]), Turns: turns}
+		},
+	}
 }

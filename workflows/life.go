@@ -47,7 +47,8 @@ const (
 )
 
 const (
-	// look is how often a life asks whether its dream still runs, in case a terminated dream could not say that it ended.
+	// look is how often a life asks whether its dream still runs, in case a terminated dream could not say that it
+	// ended.
 	look = 2 * time.Minute
 	// hard is how long an agent may take to wake at most; then it is awake, whatever its dream does.
 	hard = time.Second

@@ -13,7 +13,8 @@ func TestADreamsMemoSaysWhatItIs(t *testing.T) {
 	plain := testSpec("dream/echo/0042")
 	plain.Budget, plain.Seed = 500_000, 1<<63+1
 	want := map[string]any{
-		"agent": "echo", "number": "0042", "tier": "core", "cap": "$0.50", "as_of": "2026-10-19T22:00:00Z", "day": "2026-10-19",
+		"agent": "echo", "number": "0042", "tier": "core", "cap": "$0.50", "as_of": "2026-10-19T22:00:00Z",
+		"day":  "2026-10-19",
 		"seed": "9223372036854775809", "model": "m", "begun": "asked for",
 	}
 	require.Equal(t, want, DreamMemo(plain))

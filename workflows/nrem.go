@@ -42,7 +42,8 @@ func (p *phase) replay(ctx workflow.Context) error {
 	if n.spec.Review == dream.JournalOnly { // a gist that nobody keeps is not paid for
 		return nil
 	}
-	r, err := p.one(ctx, ask{"last look", "Replay.LastLook", func() any { return p.step(ctx, 0, 0, k.LastLookTemperature) }})
+	r, err := p.one(ctx,
+		ask{"last look", "Replay.LastLook", func() any { return p.step(ctx, 0, 0, k.LastLookTemperature) }})
 	p.made += len(r.Made)
 	p.kept += len(r.Made)
 	n.gists = r.Made

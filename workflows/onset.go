@@ -13,7 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// descend is the onset: induction, Dali cycles, lucid capture (Layer 1). It is skipped by H2; its share then goes to NREM.
+// descend is the onset: induction, Dali cycles, lucid capture (Layer 1). It is skipped by H2; its share then goes to
+// NREM.
 func (n *dreamRun) descend(ctx workflow.Context, lain activities.BeginResult) error {
 	if err := n.gather(ctx, 0, nil); err != nil {
 		return err
@@ -63,7 +64,11 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 		return err
 	}
 	temperature := n.inductionTemperature()
-	r, err := p.one(ctx, ask{fmt.Sprintf("induction, T %.2f", temperature), "Onset.Induce", func() any { return p.step(ctx, 0, 0, temperature) }})
+	r, err := p.one(ctx,
+		ask{
+			fmt.Sprintf("induction, T %.2f", temperature), "Onset.Induce",
+			func() any { return p.step(ctx, 0, 0, temperature) },
+		})
 	if err != nil {
 		return err
 	}
@@ -94,12 +99,13 @@ func (p *phase) mayDescend(ctx workflow.Context, cycle int) error {
 	if p.n.spec.Behaviour == "" || wall <= 0 || cycle == 1 || lasted <= wall {
 		return nil
 	}
-	p.stopped = fmt.Sprintf("it lasted %s, and %s of an agent that is %s may last %s", lasted.Round(time.Second), p.name, p.n.spec.Behaviour, wall)
+	p.stopped = fmt.Sprintf("it lasted %s, and %s of an agent that is %s may last %s", lasted.Round(time.Second),
+		p.name, p.n.spec.Behaviour, wall)
 	return errSpent
 }
 
-// place gives vectors to memories that have none, a batch a call. What another process embeds meanwhile is waited for as long
-// as the dream may last.
+// place gives vectors to memories that have none, a batch a call. What another process embeds meanwhile is waited for
+// as long as the dream may last.
 func (p *phase) place(ctx workflow.Context) error {
 	for turn := 1; p.n.gathered.Bare > 0 && turn <= p.n.gathered.Bare; {
 		r, err := p.one(ctx, ask{"placing memories", "Onset.Place", func() any {
@@ -181,12 +187,19 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 		if hypnagogia.Verbal(loosening) {
 			summary = fmt.Sprintf("Dali %d of %d, %d partials, %s", cycle, n.cycles(), k.Partials, loosening)
 		}
-		drifting[i] = ask{summary, "Onset.Partial", func() any { return p.step(ctx, cycle, i+1, partialTemperature[i]) }}
+		drifting[i] = ask{
+			summary, "Onset.Partial",
+			func() any { return p.step(ctx, cycle, i+1, partialTemperature[i]) },
+		}
 	}
 	drifted, stop := p.pay(ctx, drifting...)
 	caught, partialTemperature := caughtOf(drifted, partialTemperature)
 	if len(caught) == 0 && stop == nil {
-		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed: %s", k.Partials, cycle, p.fault)}
+		return false,
+			&verdict{
+				dream.Aborted,
+				fmt.Sprintf("all %d partials of Dali cycle %d failed: %s", k.Partials, cycle, p.fault),
+			}
 	}
 	before := len(n.fragments)
 	kept, err := p.judge(ctx, cycle, caught, partialTemperature, judgeTemperature, stop)
@@ -212,8 +225,8 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	return kept > 0, stop
 }
 
-// caughtOf are the partials that came, counted from 0, and the heat that each was asked for with: one a deed, or all that
-// the only deed of a cycle gave.
+// caughtOf are the partials that came, counted from 0, and the heat that each was asked for with: one a deed, or all
+// that the only deed of a cycle gave.
 func caughtOf(drifted []answer, temperatures []float64) (caught []int, temperature []float64) {
 	for i, a := range drifted {
 		if a.came && a.Ideas == 0 {
@@ -270,7 +283,10 @@ func (p *phase) rate(ctx workflow.Context) (bool, error) {
 		return false, nil
 	}
 	r, err := p.one(ctx, ask{"lucid capture", "Onset.Capture", func() any {
-		return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.CaptureTemperature), Fragments: ids(n.fragments)}
+		return activities.CaptureRequest{
+			StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.CaptureTemperature),
+			Fragments:   ids(n.fragments),
+		}
 	}})
 	if gravest(err) || len(r.Made) == 0 {
 		return false, err

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// owed shows the hooks of the capture what an alarm kept from them: whatever ends an onset, nothing is developed that they
-// might have held.
+// owed shows the hooks of the capture what an alarm kept from them: whatever ends an onset, nothing is developed that
+// they might have held.
 func (p *phase) owed(ctx workflow.Context) error {
 	return despite(func() error { return p.review(ctx, p.n.state.Cycle, p.n.shown) })
 }
@@ -22,7 +22,10 @@ func (p *phase) hold(ctx workflow.Context) error {
 	}
 	return despite(func() error {
 		_, err := p.one(ctx, ask{"rules in words", "Onset.Hold", func() any {
-			return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.CaptureTemperature), Fragments: ids(n.fragments)}
+			return activities.CaptureRequest{
+				StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.CaptureTemperature),
+				Fragments:   ids(n.fragments),
+			}
 		}})
 		return err
 	})

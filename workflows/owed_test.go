@@ -15,8 +15,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// onGuard is a bedside whose dream has hooks at the capture and a rule in words, and writes down the deeds that concern them.
-func onGuard(t *testing.T, review func(n int) (activities.StepResult, error), capture func() (activities.StepResult, error)) (*bedside, []string) {
+// onGuard is a bedside whose dream has hooks at the capture and a rule in words, and writes down the deeds that concern
+// them.
+func onGuard(t *testing.T, review func(n int) (activities.StepResult, error),
+	capture func() (activities.StepResult, error),
+) (*bedside, []string) {
 	t.Helper()
 	b := newBedside(t)
 	b.cause = presence.Alarm
@@ -44,7 +47,12 @@ func onGuard(t *testing.T, review func(n int) (activities.StepResult, error), ca
 	})
 	o := testSpec("dream/echo/0001")
 	o.ResumeTTL = time.Hour
-	o.Hooks = []activities.HookRule{{Name: "guard", At: []activities.Border{activities.AtCapture}, Timeout: time.Second, Silent: activities.SilentRefuse}}
+	o.Hooks = []activities.HookRule{
+		{
+			Name: "guard", At: []activities.Border{activities.AtCapture}, Timeout: time.Second,
+			Silent: activities.SilentRefuse,
+		},
+	}
 	o.Policy = &policy.Rules{Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person."}}}
 	b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, 10*time.Minute)
 	b.env.ExecuteWorkflow(Dream, o)

@@ -16,8 +16,8 @@ import (
 // errAlarmed says that an alarm ended the onset: the dream, when it goes on, goes on with NREM.
 var errAlarmed = errors.New("an alarm ended the onset")
 
-// pause books a sitting that was woken, tells the agent's life, and waits for the word to go on, for its time to run out, or
-// for a cancellation. It returns nil when the dream lies down again.
+// pause books a sitting that was woken, tells the agent's life, and waits for the word to go on, for its time to run
+// out, or for a cancellation. It returns nil when the dream lies down again.
 func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, forced bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -45,7 +45,8 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 		request.Wake = *n.stretch.wake
 	}
 	var paused activities.PauseResult
-	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "book the sitting"), "Bed.Pause", request).Get(ctx, &paused); err != nil {
+	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "book the sitting"), "Bed.Pause", request).Get(ctx,
+		&paused); err != nil {
 		return err
 	}
 	n.stretch.over, n.stretch.wake = true, nil
@@ -62,9 +63,11 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 		n.state.Tallies = paused.Tallies
 	}
 	n.breaks = append(n.breaks, stood)
-	n.state.Outcome, n.state.Until, n.state.Epoch, n.state.Spent = dream.Interrupted, paused.Until, paused.Wake.Epoch, paused.Spent
+	n.state.Outcome, n.state.Until, n.state.Epoch, n.state.Spent = dream.Interrupted, paused.Until, paused.Wake.Epoch,
+		paused.Spent
 	n.state.Reason = string(paused.Wake.Cause)
-	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)), AttrSpend.ValueSet(int64(paused.Spent)))
+	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)),
+		AttrSpend.ValueSet(int64(paused.Spent)))
 	n.show(ctx)
 	n.report(ctx, Ended{
 		Dream:   n.spec.Dream,
@@ -78,7 +81,10 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 		case n.spec.ResumeTTL <= 0:
 			return &verdict{dream.Interrupted, "it may not be resumed"}
 		case last:
-			return &verdict{dream.Interrupted, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.spec.Stretches)}
+			return &verdict{
+				dream.Interrupted,
+				fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.spec.Stretches),
+			}
 		}
 		return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
 	}
@@ -101,9 +107,11 @@ func (n *dreamRun) resume(ctx workflow.Context, until time.Time) error {
 	words, ends := workflow.GetSignalChannel(ctx, SignalResume), workflow.GetSignalChannel(ctx, SignalRelease)
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
-	timer := workflow.NewTimerWithOptions(timed, until.Sub(workflow.Now(ctx)), workflow.TimerOptions{Summary: "it may be resumed until then"})
+	timer := workflow.NewTimerWithOptions(timed, until.Sub(workflow.Now(ctx)),
+		workflow.TimerOptions{Summary: "it may be resumed until then"})
 	for {
-		if err := workflow.Await(ctx, func() bool { return words.Len() > 0 || ends.Len() > 0 || timer.IsReady() }); err != nil {
+		if err := workflow.Await(ctx,
+			func() bool { return words.Len() > 0 || ends.Len() > 0 || timer.IsReady() }); err != nil {
 			return err
 		}
 		var why string

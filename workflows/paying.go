@@ -23,8 +23,8 @@ type answer struct {
 	came bool // it was made and did not fail
 }
 
-// pay makes paid deeds side by side and answers in their order. Those that a wake cut are made again in the next sitting,
-// by the same step and dice. The error is the graver of what stops the phase or the dream.
+// pay makes paid deeds side by side and answers in their order. Those that a wake cut are made again in the next
+// sitting, by the same step and dice. The error is the graver of what stops the phase or the dream.
 func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 	answers := make([]answer, len(asks))
 	open := make([]int, len(asks))
@@ -41,7 +41,8 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		}
 		futures := make([]workflow.Future, len(open))
 		for at, i := range open {
-			futures[at] = workflow.ExecuteActivity(paidCall(p.n.stretch.calls, p.n.spec.Knobs, asks[i].summary), asks[i].activityName, asks[i].request())
+			futures[at] = workflow.ExecuteActivity(paidCall(p.n.stretch.calls, p.n.spec.Knobs, asks[i].summary),
+				asks[i].activityName, asks[i].request())
 		}
 		all := p.n.await(ctx, futures)
 		var again []int
@@ -85,7 +86,8 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 	return answers, stop
 }
 
-// A store that is away is waited for: so long at first, twice as long each time, so long at most, within the dream's wall.
+// A store that is away is waited for: so long at first, twice as long each time, so long at most, within the dream's
+// wall.
 const (
 	awayFirst = 5 * time.Second
 	awayMost  = time.Minute
@@ -137,8 +139,8 @@ func (n *dreamRun) await(ctx workflow.Context, futures []workflow.Future) bool {
 	if back() {
 		return true
 	}
-	// A deed that tells of the wake was reached by the bell, and so were the others: only the wake itself, which cuts the
-	// calls when it is heard, or the end of the time makes a request of it.
+	// A deed that tells of the wake was reached by the bell, and so were the others: only the wake itself, which cuts
+	// the calls when it is heard, or the end of the time makes a request of it.
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timed, cooperative, workflow.TimerOptions{Summary: "cooperative stop"})

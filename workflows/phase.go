@@ -34,7 +34,9 @@ type phase struct {
 }
 
 // enter opens a phase and announces it, together with the end of the one before.
-func (n *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open activities.Mark) (*phase, error) {
+func (n *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros,
+	open activities.Mark,
+) (*phase, error) {
 	p := &phase{
 		n:     n,
 		name:  name,
@@ -170,7 +172,8 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 			return r, errWoken
 		}
 		if away(err) {
-			workflow.GetLogger(ctx).Warn("a deed could not be done now; it is asked for again", "phase", p.name, "error", err)
+			workflow.GetLogger(ctx).Warn("a deed could not be done now; it is asked for again", "phase", p.name,
+				"error", err)
 			return r, errAway
 		}
 		return r, p.failedCall(ctx, err)

@@ -13,10 +13,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// placed runs do in a phase of a dream whose memory has two items without a vector. Onset.Place answers what answer says for
-// each call, counted from 1.
+// placed runs do in a phase of a dream whose memory has two items without a vector. Onset.Place answers what answer
+// says for each call, counted from 1.
 func placed(
-	t *testing.T, name dream.Phase, answer func(call int) activities.StepResult, do func(p *phase, ctx workflow.Context) error,
+	t *testing.T, name dream.Phase, answer func(call int) activities.StepResult,
+	do func(p *phase, ctx workflow.Context) error,
 ) (requests []activities.StepRequest, err error) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite

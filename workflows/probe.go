@@ -29,7 +29,8 @@ type probe struct {
 
 func (p *probe) setup(ctx workflow.Context, r FeedRequest) error {
 	if err := r.Settings.validate(); err != nil || r.Feed == "" {
-		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("feed %q: its settings: %v", r.Feed, err), "BadRequest", nil)
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("feed %q: its settings: %v", r.Feed, err),
+			"BadRequest", nil)
 	}
 	p.name, p.sounds = r.Feed, map[string]workflow.Future{}
 	p.state = FeedState{Settings: r.Settings, Watch: alarm.Watch{Since: workflow.Now(ctx)}}
@@ -58,7 +59,8 @@ func (p *probe) run(ctx workflow.Context) error {
 			if p.pull != nil {
 				p.state.RequestedAt = time.Time{} // what it answers is lost with this run: ask again
 			}
-			return workflow.NewContinueAsNewError(ctx, FeedType, FeedRequest{Feed: p.name, Settings: p.state.Settings, Carried: &p.state})
+			return workflow.NewContinueAsNewError(ctx, FeedType,
+				FeedRequest{Feed: p.name, Settings: p.state.Settings, Carried: &p.state})
 		}
 	}
 }
@@ -73,7 +75,8 @@ func (p *probe) begin(ctx workflow.Context) {
 	}
 	for _, s := range p.state.Sounding {
 		if p.sounds[s.id()] == nil {
-			p.sounds[s.id()] = workflow.ExecuteActivity(sounding(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), "Feed.Sound",
+			p.sounds[s.id()] = workflow.ExecuteActivity(
+				sounding(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), "Feed.Sound",
 				activities.SoundRequest{
 					Feed:  p.name,
 					Rule:  s.Rule,
@@ -88,8 +91,8 @@ func (p *probe) begin(ctx workflow.Context) {
 
 func (s Sounding) id() string { return s.Rule + " " + s.At.UTC().Format(time.RFC3339Nano) }
 
-// wait sleeps until something comes: a signal, an answer, or the next time to ask or to notice a silence. The timer is kept
-// when what it is for moves away: it then rings too early, once.
+// wait sleeps until something comes: a signal, an answer, or the next time to ask or to notice a silence. The timer is
+// kept when what it is for moves away: it then rings too early, once.
 func (p *probe) wait(ctx workflow.Context) error {
 	next, ok := p.next()
 	if p.timer != nil && (!ok || next.Before(p.due)) {
@@ -99,10 +102,12 @@ func (p *probe) wait(ctx workflow.Context) error {
 	if ok && p.timer == nil {
 		timed, quit := workflow.WithCancel(ctx)
 		p.due, p.quit = next, quit
-		p.timer = workflow.NewTimerWithOptions(timed, max(time.Millisecond, next.Sub(workflow.Now(ctx))), workflow.TimerOptions{Summary: "look at " + p.name})
+		p.timer = workflow.NewTimerWithOptions(timed, max(time.Millisecond, next.Sub(workflow.Now(ctx))),
+			workflow.TimerOptions{Summary: "look at " + p.name})
 	}
 	err := workflow.Await(ctx, func() bool {
-		return p.notified() || p.answered() || p.sounded() || p.reading.Len() > 0 || p.settings.Len() > 0 || p.stop.Len() > 0
+		return p.notified() || p.answered() || p.sounded() || p.reading.Len() > 0 || p.settings.Len() > 0 ||
+			p.stop.Len() > 0
 	})
 	if err == nil && p.notified() {
 		p.timer = nil
@@ -152,7 +157,8 @@ func (p *probe) heardBack(ctx workflow.Context) {
 	case err != nil:
 		p.state.InARow++
 		if p.state.InARow == 1 {
-			workflow.GetLogger(ctx).Warn("a feed cannot be read", "feed", p.name, "reason", cut(plain(err), longestFailure))
+			workflow.GetLogger(ctx).Warn("a feed cannot be read", "feed", p.name, "reason",
+				cut(plain(err), longestFailure))
 		}
 		p.failed(ctx, err)
 	case answer.Gone:
@@ -221,8 +227,8 @@ func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
 	p.state.Settings, p.state.Untaken = settings, p.state.Untaken.Under(settings.Rules)
 }
 
-// hear judges readings that are not older than oldest (0: of any age), and the time that has passed, and queues the alarms of
-// it: one a rule.
+// hear judges readings that are not older than oldest (0: of any age), and the time that has passed, and queues the
+// alarms of it: one a rule.
 func (p *probe) hear(ctx workflow.Context, fresh []dream.Reading, oldest time.Duration) {
 	now := workflow.Now(ctx)
 	var fired []alarm.Fired
@@ -280,7 +286,8 @@ func (p *probe) admitted(fresh []dream.Reading, oldest time.Duration, now time.T
 func (p *probe) gone(ctx workflow.Context) bool {
 	p.stopping = false
 	var now activities.ReadResult
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "is the feed still there"), "Feed.Read", activities.ReadRequest{Feed: p.name}).Get(ctx, &now)
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "is the feed still there"), "Feed.Read",
+		activities.ReadRequest{Feed: p.name}).Get(ctx, &now)
 	switch {
 	case err != nil:
 		p.failed(ctx, err)

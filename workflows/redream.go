@@ -14,11 +14,13 @@ func (n *dreamRun) takeOver(ctx workflow.Context) error {
 		return nil
 	}
 	var t activities.TakeOverResult
-	err := n.quick(ctx, "take over "+from.Dream, "Bed.TakeOver", func() any { return activities.TakeOverRequest{Stretch: n.seat(ctx)} }, &t)
+	err := n.quick(ctx, "take over "+from.Dream, "Bed.TakeOver",
+		func() any { return activities.TakeOverRequest{Stretch: n.seat(ctx)} }, &t)
 	if err != nil {
 		return err
 	}
-	n.fragments, n.selected, n.patterns, n.scenarios, n.staged = t.Fragments, t.Selected, t.Patterns, t.Scenarios, t.Staged
+	n.fragments, n.selected, n.patterns, n.scenarios, n.staged = t.Fragments, t.Selected, t.Patterns, t.Scenarios,
+		t.Staged
 	n.taken = len(n.fragments) + len(n.patterns) + len(n.scenarios) + len(n.staged)
 	if n.spec.Review == dream.JournalOnly {
 		n.taken = len(n.fragments) + len(n.scenarios)

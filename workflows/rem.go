@@ -33,9 +33,11 @@ func (n *dreamRun) imagine(ctx workflow.Context, _ activities.BeginResult) error
 	return p.leave()
 }
 
-// placeUnlessTheOnsetDid embeds memories before scenarios are measured against them, in a dream whose onset was skipped.
+// placeUnlessTheOnsetDid embeds memories before scenarios are measured against them, in a dream whose onset was
+// skipped.
 func (p *phase) placeUnlessTheOnsetDid(ctx workflow.Context) error {
-	skipped := slices.ContainsFunc(p.n.state.Tallies, func(t dream.Tally) bool { return t.Phase == dream.Onset && t.State == "skipped" })
+	skipped := slices.ContainsFunc(p.n.state.Tallies,
+		func(t dream.Tally) bool { return t.Phase == dream.Onset && t.State == "skipped" })
 	if !skipped || p.n.gathered.Bare == 0 {
 		return nil
 	}
@@ -65,7 +67,10 @@ func (p *phase) imagine(ctx workflow.Context) error {
 		return stop
 	}
 	r, err := p.one(ctx, ask{"weigh scenarios", "Imagination.Weigh", func() any {
-		return activities.WeighRequest{StepRequest: p.step(ctx, 0, 0, k.ScoreTemperature), Scenarios: ids(imagined), Keep: k.Keep}
+		return activities.WeighRequest{
+			StepRequest: p.step(ctx, 0, 0, k.ScoreTemperature), Scenarios: ids(imagined),
+			Keep: k.Keep,
+		}
 	}})
 	n.scenarios = keptOf(r.Made)
 	p.kept = len(n.scenarios)

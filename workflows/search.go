@@ -19,8 +19,8 @@ type search struct {
 	turn  int // scenarios asked for, those that failed included: no two steps share one
 }
 
-// search imagines in rounds. Before each the law is told the graph so far, what is left and what a call costs, and says what
-// to make; what was made is weighed. However it ends, the best of what was weighed is kept.
+// search imagines in rounds. Before each the law is told the graph so far, what is left and what a call costs, and says
+// what to make; what was made is weighed. However it ends, the best of what was weighed is kept.
 func (p *phase) search(ctx workflow.Context) error {
 	n, k := p.n, p.n.spec.Knobs
 	s := &search{}
@@ -58,7 +58,8 @@ func (p *phase) search(ctx workflow.Context) error {
 	return worse(stop, err)
 }
 
-// spentDream says whether a dream ends because a cap above its phase was reached: it may still put in order what it has.
+// spentDream says whether a dream ends because a cap above its phase was reached: it may still put in order what it
+// has.
 func spentDream(err error) bool {
 	var v *verdict
 	return errors.As(err, &v) && v.outcome == dream.Exhausted
@@ -97,7 +98,8 @@ func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move) e
 	for i, a := range grown {
 		for _, made := range a.Made {
 			s.ids = append(s.ids, made.ID)
-			s.Thoughts = append(s.Thoughts, hypnagogia.Thought{Op: moves[i].Op, Round: s.Round, Parents: moves[i].Parents, Seed: moves[i].Seed})
+			s.Thoughts = append(s.Thoughts,
+				hypnagogia.Thought{Op: moves[i].Op, Round: s.Round, Parents: moves[i].Parents, Seed: moves[i].Seed})
 		}
 	}
 	return stop
@@ -111,24 +113,36 @@ func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.
 		of[i] = s.ids[parent]
 	}
 	if move.Op == dream.Branch {
-		return ask{fmt.Sprintf("round %d: scenario %d, T %.2f", round, turn, temperature), "Imagination.Branch", func() any {
-			return activities.BranchRequest{StepRequest: p.step(ctx, round, turn, temperature), Fragment: nth(s.seeds, move.Seed)}
-		}}
+		return ask{
+			fmt.Sprintf("round %d: scenario %d, T %.2f", round, turn, temperature), "Imagination.Branch",
+			func() any {
+				return activities.BranchRequest{
+					StepRequest: p.step(ctx, round, turn, temperature),
+					Fragment:    nth(s.seeds, move.Seed),
+				}
+			},
+		}
 	}
 	activityName := "Imagination.Refine"
 	if move.Op == dream.Merge {
 		activityName = "Imagination.Merge"
 	}
-	return ask{fmt.Sprintf("round %d: scenario %d, %s, T %.2f", round, turn, move.Op, temperature), activityName, func() any {
-		return activities.GrowRequest{StepRequest: p.step(ctx, round, turn, temperature), Scenarios: of}
-	}}
+	return ask{
+		fmt.Sprintf("round %d: scenario %d, %s, T %.2f", round, turn, move.Op, temperature), activityName,
+		func() any {
+			return activities.GrowRequest{StepRequest: p.step(ctx, round, turn, temperature), Scenarios: of}
+		},
+	}
 }
 
 // weigh scores what a round has made, from a place on.
 func (p *phase) weigh(ctx workflow.Context, s *search, from int) error {
 	k := p.n.spec.Knobs
 	r, err := p.one(ctx, ask{fmt.Sprintf("round %d: weigh", s.Round), "Imagination.Weigh", func() any {
-		return activities.WeighRequest{StepRequest: p.step(ctx, s.Round, 0, k.ScoreTemperature), Scenarios: s.ids[from:], Beside: s.ids[:from], Keep: k.Keep}
+		return activities.WeighRequest{
+			StepRequest: p.step(ctx, s.Round, 0, k.ScoreTemperature),
+			Scenarios:   s.ids[from:], Beside: s.ids[:from], Keep: k.Keep,
+		}
 	}})
 	for _, made := range r.Made {
 		for at := from; at < len(s.ids); at++ {

@@ -18,10 +18,11 @@ import (
 
 // rehearsal plays REM alone, with deeds that answer as they are told to.
 type rehearsal struct {
-	scores  map[string]float64 // of the scenarios by their turn, such as "4"; one that has none is left out by who weighs
-	fails   map[string]bool    // deeds by step, such as "merge-4", that come to nothing
-	capped  map[string]bool    // deeds that meet the cap of the phase
-	left    []budget.Micros    // before each round; unlimited past the last
+	// of the scenarios by their turn, such as "4"; one that has none is left out by who weighs
+	scores  map[string]float64
+	fails   map[string]bool // deeds by step, such as "merge-4", that come to nothing
+	capped  map[string]bool // deeds that meet the cap of the phase
+	left    []budget.Micros // before each round; unlimited past the last
 	prices  map[string]budget.Micros
 	barred  string   // a fragment that may not be developed
 	asked   []string // the deeds, in the order they were asked for
@@ -45,7 +46,8 @@ func (r *rehearsal) step(activityName string, s activities.StepRequest, of ...st
 		if r.above {
 			scope = activities.DreamScope("d")
 		}
-		return activities.StepResult{Done: activities.Done{End: activities.EndCap, Scope: scope, Reason: "the cap"}}, nil
+		return activities.StepResult{Done: activities.Done{End: activities.EndCap, Scope: scope, Reason: "the cap"}},
+			nil
 	case r.fails[name]:
 		return activities.StepResult{Done: activities.Done{End: activities.EndUnreadable}}, nil
 	}
@@ -140,7 +142,8 @@ func TestASearchMergesRefinesAndTurnsBack(t *testing.T) {
 	sideBySide(t, r.asked,
 		[]string{"1:branch-1 f3", "1:branch-2 f1", "1:branch-3 f2"}, []string{"1:weigh-1 1 2 3"},
 		[]string{"2:merge-4 1 2", "2:refine-5 1"}, []string{"2:weigh-2 4 5"},
-		[]string{"3:merge-6 4 3", "3:refine-7 4"}, []string{"3:weigh-3 6 7"}, // 5 scored below 1: it is left, and 3 taken up
+		// 5 scored below 1: it is left, and 3 taken up
+		[]string{"3:merge-6 4 3", "3:refine-7 4"}, []string{"3:weigh-3 6 7"},
 	)
 	require.Equal(t, []string{"1", "2", "3", "4", "5", "6", "7"}, r.kept)
 	require.Equal(t, []activities.Made{{ID: "1", Kept: true}}, n.scenarios)
@@ -178,7 +181,10 @@ func TestASearchEndsWithWhatItHasWhenAnotherRoundMightCostTooMuch(t *testing.T) 
 func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
 	t.Parallel()
 	for _, seen := range []string{"refine-5", "weigh-2"} {
-		r := &rehearsal{scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7}, capped: map[string]bool{seen: true}}
+		r := &rehearsal{
+			scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7},
+			capped: map[string]bool{seen: true},
+		}
 		r.play(t, knobs(3, 2, 4), nil, nil)
 		require.Equal(t, "the cap", r.settled.stopped, seen)
 		require.Contains(t, r.asked, "2:merge-4 1 2")
@@ -187,9 +193,13 @@ func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
 			require.NotContains(t, activityName, "3:", "no third round")
 		}
 	}
-	dreams := &rehearsal{above: true, scores: map[string]float64{"1": .6, "2": .5, "3": .4}, capped: map[string]bool{"merge-4": true, "refine-5": true}}
+	dreams := &rehearsal{
+		above: true, scores: map[string]float64{"1": .6, "2": .5, "3": .4},
+		capped: map[string]bool{"merge-4": true, "refine-5": true},
+	}
 	require.Len(t, dreams.play(t, knobs(3, 2, 4), nil, nil).scenarios, 1)
-	require.Equal(t, []string{"1", "2", "3"}, dreams.kept, "a dream whose own cap is met keeps what was weighed as well")
+	require.Equal(t, []string{"1", "2", "3"}, dreams.kept,
+		"a dream whose own cap is met keeps what was weighed as well")
 	require.Equal(t, "the cap", dreams.why)
 	require.True(t, spentDream(dreams.ended))
 	r := &rehearsal{capped: map[string]bool{"branch-1": true, "branch-2": true, "branch-3": true}}
@@ -202,7 +212,8 @@ func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
 func TestACallThatComesToNothingIsMadeAgainUnderANumberOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := &rehearsal{
-		scores: map[string]float64{"1": .6, "3": .4, "6": .7, "7": .7}, fails: map[string]bool{"branch-2": true, "merge-4": true, "refine-5": true},
+		scores: map[string]float64{"1": .6, "3": .4, "6": .7, "7": .7},
+		fails:  map[string]bool{"branch-2": true, "merge-4": true, "refine-5": true},
 	}
 	r.play(t, knobs(3, 2, 3), nil, nil)
 	sideBySide(t, r.asked,

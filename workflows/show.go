@@ -21,7 +21,8 @@ func (n *dreamRun) show(ctx workflow.Context) {
 	b = fmt.Appendf(b, "\n\n```\n%s\n```\n\n", screen.Timeline(n.state.Tallies, screen.Style{Width: 100}, n.breaks...))
 	b = fmt.Appendf(b, "| phase | state | calls | made | kept | spent | cap |\n|---|---|---|---|---|---|---|\n")
 	for _, t := range n.state.Tallies {
-		b = fmt.Appendf(b, "| %s | %s | %d | %d | %d | %s | %s |\n", t.Phase, t.State, t.Calls, t.Made, t.Kept, t.Spent, t.Cap)
+		b = fmt.Appendf(b, "| %s | %s | %d | %d | %d | %s | %s |\n", t.Phase, t.State, t.Calls, t.Made, t.Kept,
+			t.Spent, t.Cap)
 	}
 	if n.state.Outcome != "" {
 		b = fmt.Appendf(b, "\n**%s** %s", n.state.Outcome, n.state.Reason)

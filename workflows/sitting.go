@@ -64,8 +64,8 @@ func (n *dreamRun) hear(ctx workflow.Context) {
 	})
 }
 
-// woken stops the sitting, or the one that is about to begin. It is false for a wake that the sitting has outlived, and for
-// one of a dream that waits: nobody dreams then.
+// woken stops the sitting, or the one that is about to begin. It is false for a wake that the sitting has outlived, and
+// for one of a dream that waits: nobody dreams then.
 func (n *dreamRun) woken(w Wake) bool {
 	switch {
 	case n.stretch.lying || n.stretch.cut == nil:
@@ -82,17 +82,22 @@ func (n *dreamRun) woken(w Wake) bool {
 	return true
 }
 
-// asked answers an Update of that name: it returns when the sitting is booked, or at once when there is nothing to stop.
+// asked answers an Update of that name: it returns when the sitting is booked, or at once when there is nothing to
+// stop.
 func (n *dreamRun) asked(ctx workflow.Context, w Wake) (Awoken, error) {
 	if n.woken(w) {
 		err := workflow.Await(ctx, func() bool {
-			return !n.stretch.lying && n.stretch.cut != nil && (n.stretch.over || n.stretch.wake == nil) || n.state.Outcome != dream.Dreaming
+			return !n.stretch.lying && n.stretch.cut != nil && (n.stretch.over || n.stretch.wake == nil) ||
+				n.state.Outcome != dream.Dreaming
 		})
 		if err != nil {
 			return Awoken{}, err
 		}
 	}
-	awoken := Awoken{Epoch: max(n.state.Epoch, n.stretch.Epoch), State: Awake, Dream: n.spec.Dream, Until: n.state.Until}
+	awoken := Awoken{
+		Epoch: max(n.state.Epoch, n.stretch.Epoch), State: Awake, Dream: n.spec.Dream,
+		Until: n.state.Until,
+	}
 	if n.state.Outcome == dream.Dreaming {
 		awoken.State = Dreaming
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// TestWhatComesWhileAAgentStateTakesInItsLastSignalsIsNotLost has a wake come after a run has read its signals, and settings while that
-// wake waits for the store: they are unread when the run could go on as new.
+// TestWhatComesWhileAAgentStateTakesInItsLastSignalsIsNotLost has a wake come after a run has read its signals, and
+// settings while that wake waits for the store: they are unread when the run could go on as new.
 func TestWhatComesWhileAAgentStateTakesInItsLastSignalsIsNotLost(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

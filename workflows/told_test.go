@@ -9,7 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Whoever raised the epoch has told the dream, too: the agent's life waits for what it says, and tells it after a while.
+// Whoever raised the epoch has told the dream, too: the agent's life waits for what it says, and tells it after a
+// while.
 func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 	t.Parallel()
 	for name, result := range map[string]struct {

@@ -12,19 +12,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Triggering is what a life knows of its triggers. It crosses continue-as-new, so that a schedule which was missed calls once
-// and a call that came in the midst of a dream is not lost.
+// Triggering is what a life knows of its triggers. It crosses continue-as-new, so that a schedule which was missed
+// calls once and a call that came in the midst of a dream is not lost.
 type Triggering struct {
-	Pending      *activities.Fire         `json:"pending,omitempty"`      // the call that waits
-	Behind       []activities.Fire        `json:"behind,omitempty"`       // the other triggers' that the same dream will answer: one takes its place when it is dropped
+	Pending *activities.Fire `json:"pending,omitempty"` // the call that waits
+	// the other triggers' that the same dream will answer: one takes its place when it is dropped
+	Behind       []activities.Fire        `json:"behind,omitempty"`
 	Appointments []activities.Appointment `json:"appointments,omitempty"` // the next call of each schedule
-	Of           string                   `json:"of,omitempty"`           // the schedules and the zone that they were made for
-	Heard        map[string]string        `json:"heard,omitempty"`        // by trigger, what called last
-	Last         *activities.Fire         `json:"last,omitempty"`         // the call that the last dream answered
-	Began        time.Time                `json:"began,omitzero"`         // when the last dream began
-	Looked       time.Time                `json:"looked,omitzero"`        // when the urgency was looked at last
-	Urgency      *circadian.Urgency       `json:"urgency,omitempty"`      // as it was then
-	Again        time.Time                `json:"again,omitzero"`         // the store was away: not before then
+	// the schedules and the zone that they were made for
+	Of      string             `json:"of,omitempty"`
+	Heard   map[string]string  `json:"heard,omitempty"`   // by trigger, what called last
+	Last    *activities.Fire   `json:"last,omitempty"`    // the call that the last dream answered
+	Began   time.Time          `json:"began,omitzero"`    // when the last dream began
+	Looked  time.Time          `json:"looked,omitzero"`   // when the urgency was looked at last
+	Urgency *circadian.Urgency `json:"urgency,omitempty"` // as it was then
+	Again   time.Time          `json:"again,omitzero"`    // the store was away: not before then
 }
 
 // heedAgain is how long a life waits before it looks at its triggers again, when the store was away.
@@ -35,7 +37,8 @@ func (s Settings) heeding() bool { return s.Triggers != nil || s.Eager != nil }
 
 // idles says whether idleness alone makes it dream.
 func (s Settings) idles() bool {
-	return s.Triggers == nil || slices.ContainsFunc(s.Triggers, func(t dream.Trigger) bool { return t.Kind == dream.OnIdle })
+	return s.Triggers == nil ||
+		slices.ContainsFunc(s.Triggers, func(t dream.Trigger) bool { return t.Kind == dream.OnIdle })
 }
 
 func (s Settings) schedules() []dream.Trigger {
@@ -55,8 +58,8 @@ func (s Settings) scheduled() string {
 	return strings.Join(words, "\n")
 }
 
-// keeps says whether a trigger's appointment still holds, although others may have come or gone: its schedule and the zone are
-// those that it was made for.
+// keeps says whether a trigger's appointment still holds, although others may have come or gone: its schedule and the
+// zone are those that it was made for.
 func (s Settings) keeps(of, trigger string) bool {
 	words := strings.Split(of, "\n")
 	if words[0] != s.Zone {
@@ -99,7 +102,8 @@ func (a *agentRun) past() circadian.Past {
 // calledAt is when the dream that a call waits for may begin. An urgency is forgotten when the agent was used since.
 func (a *agentRun) calledAt() (time.Time, bool) {
 	f := a.state.Triggering.Pending
-	if f == nil || f.Kind != dream.OnRequest && !a.state.Settings.Auto || f.Kind == activities.OnUrgency && a.state.LastActive.After(f.At) {
+	if f == nil || f.Kind != dream.OnRequest && !a.state.Settings.Auto ||
+		f.Kind == activities.OnUrgency && a.state.LastActive.After(f.At) {
 		return time.Time{}, false
 	}
 	r := a.rhythm()
@@ -110,8 +114,8 @@ func (a *agentRun) calledAt() (time.Time, bool) {
 	return r.Called(c, a.past()), true
 }
 
-// heedAt is when to look at the triggers next: at once when the schedules have changed, else at the next appointment and when
-// an idle agent may be urgent.
+// heedAt is when to look at the triggers next: at once when the schedules have changed, else at the next appointment
+// and when an idle agent may be urgent.
 func (a *agentRun) heedAt(now time.Time) (time.Time, bool) {
 	s, t := a.state.Settings, a.state.Triggering
 	if !s.heeding() || !s.Auto {
@@ -148,8 +152,8 @@ func (a *agentRun) lookAt() (time.Time, bool) {
 	return at, a.state.Triggering.Looked.Before(at)
 }
 
-// heed looks at the triggers when it is time: an appointment that has come calls, however many were missed, and an idle agent
-// that is urgent calls for itself.
+// heed looks at the triggers when it is time: an appointment that has come calls, however many were missed, and an idle
+// agent that is urgent calls for itself.
 func (a *agentRun) heed(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	at, ok := a.heedAt(now)
@@ -163,7 +167,8 @@ func (a *agentRun) heed(ctx workflow.Context) {
 		request.Eager = s.Eager
 	}
 	var found activities.HeedResult
-	if err := workflow.ExecuteLocalActivity(shortly(ctx, "look at the triggers"), "Bed.Heed", request).Get(ctx, &found); err != nil {
+	if err := workflow.ExecuteLocalActivity(shortly(ctx, "look at the triggers"), "Bed.Heed", request).Get(ctx,
+		&found); err != nil {
 		a.state.Triggering.Again = now.Add(heedAgain)
 		return
 	}
@@ -178,11 +183,16 @@ func (a *agentRun) heed(ctx workflow.Context) {
 		t.Looked, t.Urgency = now, found.Urgency
 	}
 	if found.Early {
-		a.call(activities.Fire{Trigger: string(activities.OnUrgency), Kind: activities.OnUrgency, At: now, Why: "it is urgent"})
+		a.call(
+			activities.Fire{
+				Trigger: string(activities.OnUrgency), Kind: activities.OnUrgency, At: now,
+				Why: "it is urgent",
+			})
 	}
 }
 
-// call takes in one call. Of several the first waits in front, since one dream answers them all; a person's goes before.
+// call takes in one call. Of several the first waits in front, since one dream answers them all; a person's goes
+// before.
 func (a *agentRun) call(f activities.Fire) {
 	t := &a.state.Triggering
 	switch {
@@ -191,7 +201,8 @@ func (a *agentRun) call(f activities.Fire) {
 		return
 	case f.Kind == dream.OnRequest:
 		a.state.NotBefore = time.Time{} // hours are not asked for it
-	case f.Kind != activities.OnUrgency && !slices.ContainsFunc(a.state.Settings.Triggers, func(own dream.Trigger) bool { return own.Name == f.Trigger }):
+	case f.Kind != activities.OnUrgency &&
+		!slices.ContainsFunc(a.state.Settings.Triggers, func(own dream.Trigger) bool { return own.Name == f.Trigger }):
 		return // it was dropped meanwhile
 	case f.Key != "" && t.Heard[f.Trigger] == f.Key, f.At.Before(t.Began):
 		return
@@ -231,8 +242,8 @@ func (t *Triggering) drop(removed func(activities.Fire) bool) {
 	}
 }
 
-// answered notes that a dream begins: whatever called for one has it. What it answers takes that back, for a dream that could
-// not begin after all.
+// answered notes that a dream begins: whatever called for one has it. What it answers takes that back, for a dream that
+// could not begin after all.
 func (a *agentRun) answered(now time.Time) (unanswered func()) {
 	t := &a.state.Triggering
 	before := *t
@@ -266,7 +277,8 @@ func (a *agentRun) forget() {
 		own[each.Name] = true
 	}
 	t.drop(func(f activities.Fire) bool { return !own[f.Trigger] })
-	if !a.state.Settings.Auto { // what is missed while it may not dream by itself is not made up for; what still holds then is told again
+	// what is missed while it may not dream by itself is not made up for; what still holds then is told again
+	if !a.state.Settings.Auto {
 		t.Appointments, t.Of, t.Heard = nil, "", nil
 		t.drop(func(f activities.Fire) bool { return f.Kind != dream.OnRequest })
 	}

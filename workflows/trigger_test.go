@@ -44,14 +44,15 @@ func newHeeded(t *testing.T) *heeded {
 		}
 		return result, nil
 	}, activity.RegisterOptions{Name: "Bed.Heed"})
-	h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
-		h.plans = append(h.plans, r)
-		if h.awake.After(r.Now) {
-			return activities.PlanResult{Awake: h.awake}, nil
-		}
-		o := testSpec("dream/echo/" + string(rune('a'+len(h.plans)-1)))
-		return activities.PlanResult{Spec: o, Reason: h.refuse}, nil
-	})
+	h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).
+		Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+			h.plans = append(h.plans, r)
+			if h.awake.After(r.Now) {
+				return activities.PlanResult{Awake: h.awake}, nil
+			}
+			o := testSpec("dream/echo/" + string(rune('a'+len(h.plans)-1)))
+			return activities.PlanResult{Spec: o, Reason: h.refuse}, nil
+		})
 	return h
 }
 
@@ -119,10 +120,12 @@ func TestACallInTheMidstOfATalkIsKeptUntilItIsQuiet(t *testing.T) {
 	h := newHeeded(t)
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
 	start := h.env.Now()
-	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, start.Add(30*time.Minute)) }, 30*time.Minute)
+	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, start.Add(30*time.Minute)) },
+		30*time.Minute)
 	h.signal(31*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
 	h.signal(32*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"}) // told twice
-	h.signal(33*time.Minute, activities.Fire{Trigger: "gone", Kind: dream.OnEvent, Key: "2"})    // of no trigger of its own
+	// of no trigger of its own
+	h.signal(33*time.Minute, activities.Fire{Trigger: "gone", Kind: dream.OnEvent, Key: "2"})
 	var waits, after AgentState
 	h.env.RegisterDelayedCallback(func() { waits = h.world.agentState(t) }, 35*time.Minute)
 	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, 45*time.Minute)
@@ -150,7 +153,9 @@ func TestACallOfBeforeTheDreamIsAnsweredByIt(t *testing.T) {
 	h := newHeeded(t)
 	start := h.env.Now()
 	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, time.Hour)
-	h.signal(70*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "1", At: start.Add(30 * time.Minute)}) // late
+	// late
+	h.signal(70*time.Minute,
+		activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "1", At: start.Add(30 * time.Minute)})
 	h.signal(80*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "2"})
 	var before, after AgentState
 	h.env.RegisterDelayedCallback(func() { before = h.world.agentState(t) }, 75*time.Minute)
@@ -186,7 +191,8 @@ func TestAnUrgencyIsForgottenWhenTheAgentIsUsed(t *testing.T) {
 	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, 20*time.Minute)
 	h.live(2, Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour, Eager: &circadian.DefaultEager})
 	require.WithinDuration(t, start.Add(10*time.Minute), h.plans[0].Now, 2*time.Second)
-	require.WithinDuration(t, start.Add(70*time.Minute), h.plans[1].Now, 2*time.Second, "looked at again a gap after the vain try")
+	require.WithinDuration(t, start.Add(70*time.Minute), h.plans[1].Now, 2*time.Second,
+		"looked at again a gap after the vain try")
 }
 
 func TestAPersonsCallWaitsForNothingButSleep(t *testing.T) {
@@ -198,7 +204,8 @@ func TestAPersonsCallWaitsForNothingButSleep(t *testing.T) {
 	s := Settings{IdleTimeout: time.Hour, MinGap: 6 * time.Hour, Windows: []string{"03:00-04:00"}}
 	h.live(12, s)
 	require.Len(t, h.plans, 1, "it does not dream by itself")
-	require.WithinDuration(t, start.Add(61*time.Minute), h.plans[0].Now, 2*time.Second, "as soon as the dream has ended")
+	require.WithinDuration(t, start.Add(61*time.Minute), h.plans[0].Now, 2*time.Second,
+		"as soon as the dream has ended")
 	require.Empty(t, h.plans[0].Windows)
 	require.Zero(t, h.plans[0].IdleTimeout)
 }
@@ -221,7 +228,9 @@ func TestACallIsDroppedWithItsTriggerOrByHand(t *testing.T) {
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
 	for name, drop := range map[string]func(h *heeded){
 		"its trigger": func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by()) },
-		"by hand":     func(h *heeded) { h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Drop: true}) },
+		"by hand": func(h *heeded) {
+			h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Drop: true})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -242,8 +251,10 @@ func TestACallThatIsDroppedTakesNoOtherWithIt(t *testing.T) {
 	torn := dream.Trigger{Name: "torn", Kind: dream.OnEvent, Event: "AlarmRaised"}
 	for name, drop := range map[string]func(h *heeded){
 		"with its trigger": func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by(torn)) },
-		"by hand":          func(h *heeded) { h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Drop: true}) },
-		"the other one":    func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by(full)) },
+		"by hand": func(h *heeded) {
+			h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Drop: true})
+		},
+		"the other one": func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by(full)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -272,19 +283,22 @@ func TestAPersonsCallThatIsRefusedTakesNoOtherWithIt(t *testing.T) {
 	require.Len(t, h.dreamt, 1)
 }
 
-// A dream that could not begin has answered nobody: neither who waited, nor who is told late of what had happened before.
+// A dream that could not begin has answered nobody: neither who waited, nor who is told late of what had happened
+// before.
 func TestADreamThatCannotBeginAnswersNoCall(t *testing.T) {
 	t.Parallel()
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
 	torn := dream.Trigger{Name: "torn", Kind: dream.OnEvent, Event: "AlarmRaised"}
 	late := dream.Trigger{Name: "late", Kind: dream.OnEvent, Event: "AgentAsleep"}
 	h := newHeeded(t)
-	h.env.OnWorkflow(DreamType, mock.Anything, mock.Anything).Return(Result{}, testsuite.ErrMockStartChildWorkflowFailed).Once()
+	h.env.OnWorkflow(DreamType, mock.Anything, mock.Anything).Return(Result{},
+		testsuite.ErrMockStartChildWorkflowFailed).Once()
 	h.env.OnWorkflow(DreamType, mock.Anything, mock.Anything).Return(Result{Outcome: dream.Completed}, nil)
 	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
 	h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
 	h.signal(3*time.Minute, activities.Fire{Trigger: "torn", Kind: dream.OnEvent, Key: "2"})
-	h.signal(20*time.Minute, activities.Fire{Trigger: "late", Kind: dream.OnEvent, Key: "3", At: h.env.Now().Add(10 * time.Minute)})
+	h.signal(20*time.Minute,
+		activities.Fire{Trigger: "late", Kind: dream.OnEvent, Key: "3", At: h.env.Now().Add(10 * time.Minute)})
 	var between, after AgentState
 	h.env.RegisterDelayedCallback(func() { between = h.world.agentState(t) }, 30*time.Minute)
 	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, 11*time.Hour)
@@ -317,8 +331,10 @@ func TestAScheduleThatWaitsIsNotLostWhenAnotherChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHeeded(t) // 22:00 UTC, and 03:30 in Berlin is 01:30
-			h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, 3*time.Hour)
-			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, c.then) }, 3*time.Hour+45*time.Minute)
+			h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) },
+				3*time.Hour)
+			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, c.then) },
+				3*time.Hour+45*time.Minute)
 			h.live(36, by(nightly))
 			require.NotEmpty(t, h.plans)
 			require.WithinDuration(t, c.at, h.plans[0].Now, 2*time.Second)
@@ -382,7 +398,8 @@ func TestTriggersCrossContinueAsNew(t *testing.T) {
 	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, time.Minute)
 	h.env.RegisterDelayedCallback(func() {
 		h.env.SetContinueAsNewSuggested(true)
-		h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: h.env.Now(), Key: "1"})
+		h.env.SignalWorkflow(SignalTrigger,
+			activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: h.env.Now(), Key: "1"})
 	}, 3*time.Minute)
 	h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: by(full, nightly)})
 	var again *workflow.ContinueAsNewError
@@ -412,39 +429,51 @@ func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
 		plans  int
 		begins time.Duration // after the first plan
 	}{
-		"by idleness":        {again: time.Minute, begins: 11 * time.Minute},
-		"by a trigger":       {again: time.Minute, kind: dream.OnEpisodes, begins: 11 * time.Minute},
-		"by a person":        {again: time.Minute, kind: dream.OnRequest, begins: 11 * time.Minute},
-		"a life of before":   {begins: 2 * time.Hour},
-		"what no time mends": {again: time.Minute, broken: temporal.NewNonRetryableApplicationError("no such zone", activities.FailRefused, nil), begins: 2 * time.Hour},
+		"by idleness":      {again: time.Minute, begins: 11 * time.Minute},
+		"by a trigger":     {again: time.Minute, kind: dream.OnEpisodes, begins: 11 * time.Minute},
+		"by a person":      {again: time.Minute, kind: dream.OnRequest, begins: 11 * time.Minute},
+		"a life of before": {begins: 2 * time.Hour},
+		"what no time mends": {
+			again:  time.Minute,
+			broken: temporal.NewNonRetryableApplicationError("no such zone", activities.FailRefused, nil),
+			begins: 2 * time.Hour,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newWorld(t)
 			var plans []time.Time
-			h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
-				plans = append(plans, r.Now)
-				if r.Now.Sub(plans[0]) < 10*time.Minute {
-					if c.broken != nil {
-						return activities.PlanResult{}, c.broken
+			h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).
+				Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+					plans = append(plans, r.Now)
+					if r.Now.Sub(plans[0]) < 10*time.Minute {
+						if c.broken != nil {
+							return activities.PlanResult{}, c.broken
+						}
+						return activities.PlanResult{}, context.DeadlineExceeded
 					}
-					return activities.PlanResult{}, context.DeadlineExceeded
-				}
-				return activities.PlanResult{Spec: testSpec("dream/echo/0001")}, nil
-			})
+					return activities.PlanResult{Spec: testSpec("dream/echo/0001")}, nil
+				})
 			s := by(full)
 			s.TryAgain = c.again
 			if c.kind == "" {
 				s.Triggers = nil
 			} else {
 				h.env.RegisterDelayedCallback(func() {
-					h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: map[dream.TriggerKind]string{dream.OnEpisodes: "full", dream.OnRequest: "manual"}[c.kind], Kind: c.kind, At: h.env.Now(), Key: "1"})
+					h.env.SignalWorkflow(SignalTrigger,
+						activities.Fire{
+							Trigger: map[dream.TriggerKind]string{
+								dream.OnEpisodes: "full",
+								dream.OnRequest:  "manual",
+							}[c.kind], Kind: c.kind, At: h.env.Now(), Key: "1",
+						})
 				}, 20*time.Minute)
 			}
 			h.env.RegisterDelayedCallback(h.env.CancelWorkflow, 2*time.Hour+55*time.Minute)
 			h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: s})
 			require.Len(t, h.dreamt, 1)
-			last := slices.MaxFunc(plans, time.Time.Compare).Sub(plans[0]) // a try that had been given up may be heard of late
+			// a try that had been given up may be heard of late
+			last := slices.MaxFunc(plans, time.Time.Compare).Sub(plans[0])
 			require.InDelta(t, c.begins.Minutes(), last.Minutes(), 1.5)
 			require.Less(t, len(plans), 100, "each plan is tried a few times")
 		})

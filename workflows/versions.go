@@ -3,12 +3,13 @@ package workflows
 // Changes of workflow logic, newest last. Each is a change id for workflow.GetVersion with its reason; an old history
 // stays in the replay suite until its last run is gone.
 const (
-	// HoursFollowSettings is of an agent that gets new settings while quiet hours keep it from dreaming: from version 1 on the
-	// time until which they last is forgotten, and a dream that is due is planned at once instead of at that time.
+	// HoursFollowSettings is of an agent that gets new settings while quiet hours keep it from dreaming: from version 1
+	// on the time until which they last is forgotten, and a dream that is due is planned at once instead of at that
+	// time.
 	HoursFollowSettings = "hours-follow-settings"
 
-	// EmbedBeforeREM is of a dream whose onset is skipped: from version 1 on it embeds what has no vector before REM measures
-	// scenarios against it.
+	// EmbedBeforeREM is of a dream whose onset is skipped: from version 1 on it embeds what has no vector before REM
+	// measures scenarios against it.
 	EmbedBeforeREM = "embed-before-rem"
 )
 

@@ -72,11 +72,12 @@ func (a *agentRun) told(ctx workflow.Context, w Wake) {
 	}
 }
 
-// wake carries out one wake. One without an epoch raises it first; one of an epoch that is recorded already changes nothing:
-// it is a duplicate, or late, or forged.
+// wake carries out one wake. One without an epoch raises it first; one of an epoch that is recorded already changes
+// nothing: it is a duplicate, or late, or forged.
 func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 	if w.Epoch < 0 {
-		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("epoch is %d; it must not be negative", w.Epoch), "BadWake", nil)
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("epoch is %d; it must not be negative", w.Epoch),
+			"BadWake", nil)
 	}
 	if w.Hold <= 0 && w.Cause == presence.Alarm {
 		w.Hold = a.state.Settings.AlarmHold
@@ -86,9 +87,13 @@ func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 	}
 	joined := false
 	if w.Epoch == 0 {
-		request := activities.RouseRequest{Agent: a.request.Agent, Wake: w, Now: workflow.Now(ctx), Lock: a.state.Settings.WakeLock}
+		request := activities.RouseRequest{
+			Agent: a.request.Agent, Wake: w, Now: workflow.Now(ctx),
+			Lock: a.state.Settings.WakeLock,
+		}
 		var roused activities.RouseResult
-		if err := workflow.ExecuteLocalActivity(shortly(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx, &roused); err != nil {
+		if err := workflow.ExecuteLocalActivity(shortly(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx,
+			&roused); err != nil {
 			return err
 		}
 		w, joined = roused.Wake, roused.Joined
@@ -120,7 +125,8 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	case presence.Connect:
 	}
 	a.changed = true
-	a.state.Until = now.Add(max(time.Second, a.state.Settings.WakeLock)) // then the store tells how long; whoever came may have left
+	// then the store tells how long; whoever came may have left
+	a.state.Until = now.Add(max(time.Second, a.state.Settings.WakeLock))
 	state, err := circadian.Step(circadian.State(a.state.State), event)
 	if err != nil || string(state) == a.state.State {
 		return
@@ -138,7 +144,8 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	}
 }
 
-// heardOf is how long a dream that others have told of a wake may take to be put down, before the agent's life tells it too.
+// heardOf is how long a dream that others have told of a wake may take to be put down, before the agent's life tells it
+// too.
 const heardOf = 250 * time.Millisecond
 
 // untold says whether the life has yet to tell its dream of a wake, because others do.
@@ -183,8 +190,8 @@ func (a *agentRun) ready(ctx workflow.Context) {
 	}
 }
 
-// settle does what the state asks for now: a waking agent whose dream is put down, or does not answer, is awake; an awake one
-// that nobody holds any more sleeps.
+// settle does what the state asks for now: a waking agent whose dream is put down, or does not answer, is awake; an
+// awake one that nobody holds any more sleeps.
 func (a *agentRun) settle(ctx workflow.Context, notified bool) {
 	now := workflow.Now(ctx)
 	a.pass(ctx, now)
@@ -204,14 +211,17 @@ func (a *agentRun) settle(ctx workflow.Context, notified bool) {
 	}
 }
 
-// TraceKey is under what a workflow's context holds its place in a trace, for whoever fits an interceptor that traces: what a life does
-// for a wake goes on in the trace of whoever knocked, and not in that of whoever the life began with.
+// TraceKey is under what a workflow's context holds its place in a trace, for whoever fits an interceptor that traces:
+// what a life does for a wake goes on in the trace of whoever knocked, and not in that of whoever the life began with.
 type TraceKey struct{}
 
-// greet announces that the agent is awake, and notes that its wake is recorded; one that found it asleep and left it so, as
-// an alarm does, is only noted. Nobody waits for it.
+// greet announces that the agent is awake, and notes that its wake is recorded; one that found it asleep and left it
+// so, as an alarm does, is only noted. Nobody waits for it.
 func (a *agentRun) greet(ctx workflow.Context, now time.Time) {
-	request := activities.GreetRequest{Agent: a.request.Agent, Epoch: a.state.Epoch, Now: now, Asleep: a.state.State != Awake}
+	request := activities.GreetRequest{
+		Agent: a.request.Agent, Epoch: a.state.Epoch, Now: now,
+		Asleep: a.state.State != Awake,
+	}
 	if a.state.Wake != nil {
 		request.Cause = string(a.state.Wake.Cause)
 	}
@@ -222,8 +232,10 @@ func (a *agentRun) greet(ctx workflow.Context, now time.Time) {
 		ctx, a.traced = workflow.WithValue(ctx, TraceKey{}, a.traced), nil
 	}
 	var greeted activities.GreetResult
-	if err := workflow.ExecuteLocalActivity(shortly(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx, &greeted); err != nil {
-		workflow.GetLogger(ctx).Warn("the wake could not be announced; whoever finds it untold tells again", "error", err)
+	if err := workflow.ExecuteLocalActivity(shortly(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx,
+		&greeted); err != nil {
+		workflow.GetLogger(ctx).Warn("the wake could not be announced; whoever finds it untold tells again", "error",
+			err)
 		return
 	}
 	a.state.Greeted = request.Epoch
@@ -241,7 +253,8 @@ func (a *agentRun) lookAround(ctx workflow.Context, now time.Time) {
 		a.lookAtDream(ctx)
 	}
 	var found activities.LookResult
-	err := workflow.ExecuteLocalActivity(shortly(ctx, "who is connected"), "Bed.Look", activities.LookRequest{Agent: a.request.Agent, Now: now}).Get(ctx, &found)
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "who is connected"), "Bed.Look",
+		activities.LookRequest{Agent: a.request.Agent, Now: now}).Get(ctx, &found)
 	if err != nil {
 		a.state.Until = now.Add(a.visits())
 		return

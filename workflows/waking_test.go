@@ -48,7 +48,8 @@ func newTown(t *testing.T) *town {
 		}
 		return activities.PlanResult{Spec: testSpec("dream/echo/alone")}, nil
 	})
-	activityName("Bed.Running", func(context.Context, activities.RunningRequest) (bool, error) { return w.running, nil })
+	activityName("Bed.Running",
+		func(context.Context, activities.RunningRequest) (bool, error) { return w.running, nil })
 	activityName("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.RouseResult, error) {
 		w.rousedFor = r.Wake.Hold
 		if w.held != "" {
@@ -87,7 +88,8 @@ func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error)
 		began := workflow.Now(ctx)
 		timed, cancel := workflow.WithCancel(ctx)
 		timer := workflow.NewTimer(timed, left)
-		if err := workflow.Await(ctx, func() bool { return timer.IsReady() || wakes.Len() > 0 && !w.deaf }); err != nil {
+		if err := workflow.Await(ctx,
+			func() bool { return timer.IsReady() || wakes.Len() > 0 && !w.deaf }); err != nil {
 			cancel()
 			return Result{}, err
 		}
@@ -97,9 +99,14 @@ func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error)
 			break
 		}
 		left -= workflow.Now(ctx).Sub(began)
-		reportEnd(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour), Epoch: wake.Epoch})
+		reportEnd(ctx, spec,
+			Ended{
+				Dream: spec.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour),
+				Epoch: wake.Epoch,
+			})
 		lets := workflow.GetSignalChannel(ctx, SignalRelease)
-		ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour, func() bool { return words.Len() > 0 || w.gives && lets.Len() > 0 })
+		ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour,
+			func() bool { return words.Len() > 0 || w.gives && lets.Len() > 0 })
 		if err != nil || !ok || words.Len() == 0 {
 			reportEnd(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted})
 			return Result{Dream: spec.Dream, Outcome: dream.Interrupted}, err
@@ -139,7 +146,8 @@ func TestAConnectWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
 	var refused error
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
-		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
+		w.connect(Wake{Epoch: 1, Cause: presence.Connect},
+			func(a Awoken, err error) { woken = a; require.NoError(t, err) })
 	})
 	w.at(2*time.Minute, func() {
 		during = w.agentState(t)
@@ -164,7 +172,8 @@ func TestAWokenDreamWaitsAndGoesOnByItself(t *testing.T) {
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(11*time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now()
-		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
+		w.connect(Wake{Epoch: 1, Cause: presence.Connect},
+			func(a Awoken, err error) { woken = a; require.NoError(t, err) })
 	})
 	w.at(15*time.Minute, func() { waiting = w.agentState(t) })
 	w.at(18*time.Minute, func() { again = w.agentState(t) })
@@ -237,7 +246,8 @@ func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
 func TestWakesThatAreNotNewChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.at(time.Minute, func() { w.epoch = 7; w.connect(Wake{Epoch: 7, Cause: presence.Connect}, func(Awoken, error) {}) })
+	w.at(time.Minute,
+		func() { w.epoch = 7; w.connect(Wake{Epoch: 7, Cause: presence.Connect}, func(Awoken, error) {}) })
 	w.at(10*time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	var state string
 	w.at(20*time.Minute, func() { // a duplicate, one that is late, and a forged one

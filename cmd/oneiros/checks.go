@@ -41,14 +41,19 @@ func (d *app) checks(context.Context) []console.Check {
 	}
 	var names []string
 	if _, err := d.config(); err == nil {
-		_ = d.lend(d.told) // the program that can run models looks at them better; when there is none, that is what is found
+		// the program that can run models looks at them better; when there is none, that is what is found
+		_ = d.lend(d.told)
 		for name := range d.told.Providers {
 			names = append(names, name)
 		}
 	}
 	sort.Strings(names)
 	for _, name := range names {
-		list = append(list, console.Check{Name: name, Look: func(ctx context.Context) console.Finding { return d.checkProvider(ctx, name) }})
+		list = append(list,
+			console.Check{
+				Name: name,
+				Look: func(ctx context.Context) console.Finding { return d.checkProvider(ctx, name) },
+			})
 	}
 	return list
 }
@@ -69,7 +74,8 @@ func (d *app) checkConfig(context.Context) console.Finding {
 	c, err := d.config()
 	switch {
 	case err != nil:
-		return ill("Correct what oneiros config check names; docs/configuration.md says what each knob takes.", "%s", strings.ReplaceAll(d.fault.Error(), "\n", "; "))
+		return ill("Correct what oneiros config check names; docs/configuration.md says what each knob takes.", "%s",
+			strings.ReplaceAll(d.fault.Error(), "\n", "; "))
 	case len(c.Warnings) > 0:
 		return warn("Unset or correct them.", "%s", strings.Join(c.Warnings, "; "))
 	case c.File == "":
@@ -82,7 +88,8 @@ func (d *app) checkConfig(context.Context) console.Finding {
 func (d *app) checkClock(context.Context) console.Finding {
 	now := time.Now()
 	if now.Year() < 2025 || now.Year() > 2100 {
-		return ill("Set the clock; caps by day and month, TLS and every memory's time follow it.", "the clock says %s", now.Format(time.RFC3339))
+		return ill("Set the clock; caps by day and month, TLS and every memory's time follow it.",
+			"the clock says %s", now.Format(time.RFC3339))
 	}
 	return well("%s, zone %s", now.Format("2006-01-02 15:04:05 MST"), machineZone(d.getenv("TZ")))
 }
@@ -144,7 +151,8 @@ func (d *app) checkStore(ctx context.Context) console.Finding {
 		return ill("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name, err)
 	}
 	if err := bookable(ctx, h.store.ledger); err != nil {
-		return ill("Check its owner and rights and the disk's free space.", "%s cannot be written: %v", h.store.name, err)
+		return ill("Check its owner and rights and the disk's free space.", "%s cannot be written: %v", h.store.name,
+			err)
 	}
 	nights := 0
 	for _, a := range agents {
@@ -236,19 +244,24 @@ func (d *app) checkProvider(ctx context.Context, name string) console.Finding {
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return ill("Check that it runs and that base_url ends in /v1.", "%s does not answer: %v", p.ProviderURL(), cause(err))
+		return ill("Check that it runs and that base_url ends in /v1.", "%s does not answer: %v", p.ProviderURL(),
+			cause(err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	switch {
 	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
-		return ill("Check the key that api_key_env or api_key_file names.", "%s refuses the key (HTTP %d)", p.ProviderURL(), answer.StatusCode)
+		return ill("Check the key that api_key_env or api_key_file names.", "%s refuses the key (HTTP %d)",
+			p.ProviderURL(), answer.StatusCode)
 	case answer.StatusCode == http.StatusNotFound:
-		return warn("It may still serve; if dreams fail, check that base_url ends in /v1.", "%s answers, without a list of models", p.ProviderURL())
+		return warn("It may still serve; if dreams fail, check that base_url ends in /v1.",
+			"%s answers, without a list of models", p.ProviderURL())
 	case answer.StatusCode >= 400:
-		return warn("Look again later; the provider's status page may know more.", "%s answers HTTP %d", p.ProviderURL(), answer.StatusCode)
+		return warn("Look again later; the provider's status page may know more.", "%s answers HTTP %d",
+			p.ProviderURL(), answer.StatusCode)
 	}
 	if missing := d.unlisted(name, answer.Body); len(missing) > 0 {
-		return warn("Correct roles, or the wire name of the model under providers; a call to a model that it does not know fails.",
+		return warn(
+			"Correct roles, or the wire name of the model under providers; a call to a model that it does not know fails.",
 			"%s answers, and its list of models lacks %s", p.ProviderURL(), strings.Join(missing, ", "))
 	}
 	return well("%s answers", p.ProviderURL())

@@ -18,8 +18,8 @@ import (
 // archiveWithin bounds how long the archive is asked where it stands.
 const archiveWithin = 10 * time.Second
 
-// checkArchive holds the archive against the log. Nothing is written: a folder that does not exist belongs to the worker who
-// will make it.
+// checkArchive holds the archive against the log. Nothing is written: a folder that does not exist belongs to the
+// worker who will make it.
 func (d *app) checkArchive(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
 		return warn("Correct the configuration first.", "not looked at")
@@ -49,7 +49,9 @@ func (d *app) checkArchive(ctx context.Context) console.Finding {
 // archiveStands looks for agents whose archive is of another log, or waits for longer than a worker lets it.
 func (d *app) archiveStands(ctx context.Context, h *deployment, a *archive.Archive) console.Finding {
 	away := func(err error) console.Finding {
-		return ill("See that it can be reached and that its keys are right; docs/events.md says where they come from.", "%s: %v", a.Bucket.Where(), err)
+		return ill(
+			"See that it can be reached and that its keys are right; docs/events.md says where they come from.",
+			"%s: %v", a.Bucket.Where(), err)
 	}
 	agents, err := h.store.Agents(ctx)
 	if err != nil {
@@ -77,16 +79,22 @@ func (d *app) archiveStands(ctx context.Context, h *deployment, a *archive.Archi
 		}
 		waits += s.Behind()
 		if s.Late(time.Now(), a.Every) {
-			late = append(late, fmt.Sprintf("%s (%d since %s)", agent.Handle, s.Behind(), s.Waits.UTC().Format("2006-01-02 15:04 MST")))
+			late = append(late,
+				fmt.Sprintf("%s (%d since %s)", agent.Handle, s.Behind(), s.Waits.UTC().Format("2006-01-02 15:04 MST")))
 		}
 	}
 	switch {
 	case len(other) > 0:
-		return ill("Give this store an archive.url of its own, or move the old archive away.", "%s holds other events than the store of %s, and nothing more is archived of them", a.Bucket.Where(), strings.Join(other, ", "))
+		return ill("Give this store an archive.url of its own, or move the old archive away.",
+			"%s holds other events than the store of %s, and nothing more is archived of them", a.Bucket.Where(),
+			strings.Join(other, ", "))
 	case len(late) > 0:
-		return warn("See that a worker runs (oneiros up), and what its log says of the archive.", "%s: events wait longer than the %s of archive.every: %s", a.Bucket.Where(), d.told.Archive.Every, strings.Join(late, ", "))
+		return warn("See that a worker runs (oneiros up), and what its log says of the archive.",
+			"%s: events wait longer than the %s of archive.every: %s", a.Bucket.Where(), d.told.Archive.Every,
+			strings.Join(late, ", "))
 	}
-	return well("%s, every %s: agents %d, events waiting %d", a.Bucket.Where(), d.told.Archive.Every, len(agents), waits)
+	return well("%s, every %s: agents %d, events waiting %d", a.Bucket.Where(), d.told.Archive.Every, len(agents),
+		waits)
 }
 
 // writable says why nothing can be written to a folder, or to the one in which it would be made.

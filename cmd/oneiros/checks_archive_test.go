@@ -56,7 +56,8 @@ func TestTheDoctorLooksAtTheArchive(t *testing.T) {
 	announce("old", time.Hour)
 	look(console.Warning, "events wait longer than the 5m0s of archive.every: echo (1 since ")
 
-	require.NoError(t, a.Bucket.Replace(t.Context(), "position/echo.json", []byte(`{"seq":2,"event":"of another store"}`)))
+	require.NoError(t,
+		a.Bucket.Replace(t.Context(), "position/echo.json", []byte(`{"seq":2,"event":"of another store"}`)))
 	look(console.Ill, "holds other events than the store of echo")
 
 	require.NoError(t, os.RemoveAll(folder))

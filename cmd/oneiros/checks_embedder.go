@@ -16,8 +16,8 @@ import (
 // measuredText is what the doctor has placed: as long as a question usually is.
 const measuredText = "What did we say about the harbour last week?"
 
-// checkEmbedder measures how long the usual embedder takes for one text, beside the time that recall may take, and names the
-// agents whose memory lies with another one. A paid embedder is not asked: the doctor spends nothing.
+// checkEmbedder measures how long the usual embedder takes for one text, beside the time that recall may take, and
+// names the agents whose memory lies with another one. A paid embedder is not asked: the doctor spends nothing.
 func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 	c, err := d.config()
 	if err != nil {
@@ -42,20 +42,26 @@ func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 		text += "; not measured, since a call costs money"
 	}
 	if behind := d.behindEmbedder(ctx, spec); len(behind) > 0 {
-		return warn("Change over with oneiros memory embed --agent "+behind[0]+"; until then the embedder of its space goes on serving it.",
+		return warn(
+			"Change over with oneiros memory embed --agent "+behind[0]+
+				"; until then the embedder of its space goes on serving it.",
 			"%s; the memory of %s lies in another space", text, strings.Join(behind, ", "))
 	}
 	if pending := d.unembedded(ctx); len(pending) > 0 {
-		return warn("They are found by their words until then. oneiros up goes on with it, as does oneiros memory embed --agent NAME.",
+		return warn(
+			"They are found by their words until then. oneiros up goes on with it, as does oneiros memory embed --agent NAME.",
 			"%s; %s", text, strings.Join(pending, "; "))
 	}
 	if late {
-		return warn("Raise serve.recall_budget above it, or choose a faster embedder: until then most turns recall by words alone.", "%s", text)
+		return warn(
+			"Raise serve.recall_budget above it, or choose a faster embedder: until then most turns recall by words alone.",
+			"%s", text)
 	}
 	return well("%s", text)
 }
 
-// recallWithin is how long a turn waits for its memories with an embedder: what is configured, or what follows the embedder.
+// recallWithin is how long a turn waits for its memories with an embedder: what is configured, or what follows the
+// embedder.
 func recallWithin(configured time.Duration, spec inference.Spec) time.Duration {
 	switch {
 	case configured > 0:
@@ -104,7 +110,8 @@ func (d *app) unembedded(ctx context.Context) []string {
 	return pending
 }
 
-// behindEmbedder names the agents without an embedder of their own whose memory lies in another space than the usual one's.
+// behindEmbedder names the agents without an embedder of their own whose memory lies in another space than the usual
+// one's.
 func (d *app) behindEmbedder(ctx context.Context, usual inference.Spec) []string {
 	h, err := build(ctx, d.told, d.told.StorePath())
 	if err != nil {

@@ -49,10 +49,12 @@ func TestTheDoctorMeasuresTheEmbedder(t *testing.T) {
 			farEmbedder(url, "0"), console.Well, " for one text; recall budget 1s", "",
 		},
 		"one that is slower than recall may be": {
-			farEmbedder(url, "0") + "serve:\n  recall_budget: 1us\n", console.Warning, " for one text; recall budget 1µs", "Raise serve.recall_budget above it",
+			farEmbedder(url, "0") + "serve:\n  recall_budget: 1us\n", console.Warning,
+			" for one text; recall budget 1µs", "Raise serve.recall_budget above it",
 		},
 		"one that costs money": {
-			farEmbedder(url, "0.02"), console.Well, "house/vectors; recall budget 1s; not measured, since a call costs money", "",
+			farEmbedder(url, "0.02"), console.Well,
+			"house/vectors; recall budget 1s; not measured, since a call costs money", "",
 		},
 		"one that does not answer": {
 			farEmbedder("http://127.0.0.1:1", "0"), console.Ill, "house/vectors does not answer:", "docs/models.md",
@@ -75,7 +77,8 @@ func TestTheDoctorNamesAgentsWhoseMemoryLiesElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	at := time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
 	for _, handle := range []string{"echo", "iris"} {
-		require.NoError(t, store.PutAgent(t.Context(), dream.Agent{ID: handle, Handle: handle, Zone: "UTC", Tier: dream.Core}))
+		require.NoError(t,
+			store.PutAgent(t.Context(), dream.Agent{ID: handle, Handle: handle, Zone: "UTC", Tier: dream.Core}))
 	}
 	answer := &dream.Episode{
 		Head: dream.Head{

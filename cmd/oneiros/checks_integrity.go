@@ -15,8 +15,8 @@ import (
 // integrityWithin bounds each of the two parts of the look at the store: at its file or server, and at what it keeps.
 const integrityWithin = 10 * time.Second
 
-// checkIntegrity looks whether the store is whole: what its kind can damage, and then everything that it keeps, read once as
-// an export reads it, with the sums of the ledger added up again. Large stores are not read to their end.
+// checkIntegrity looks whether the store is whole: what its kind can damage, and then everything that it keeps, read
+// once as an export reads it, with the sums of the ledger added up again. Large stores are not read to their end.
 func (d *app) checkIntegrity(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
 		return warn("Correct the configuration first.", "not looked at")
@@ -31,13 +31,16 @@ func (d *app) checkIntegrity(ctx context.Context) console.Finding {
 	if err != nil {
 		return ill("Mend the store first.", "%s cannot be looked at: %v", h.store.name, err)
 	}
-	text := fmt.Sprintf("looked at %s, in %s", strings.Join(found.Checked, ", "), time.Since(begun).Round(time.Millisecond))
+	text := fmt.Sprintf("looked at %s, in %s", strings.Join(found.Checked, ", "),
+		time.Since(begun).Round(time.Millisecond))
 	if len(found.Skipped) > 0 {
 		text += "; not at " + strings.Join(found.Skipped, "; ")
 	}
 	if len(found.Faults) > 0 {
-		return ill("End every worker and server, keep a copy of the store as it is, and restore the last good one: an archive with oneiros store import into an "+
-			"empty store, or a copy of the file or of Redis's own. docs/storage.md says how.", "broken: %s; %s", strings.Join(found.Faults, "; "), text)
+		return ill(
+			"End every worker and server, keep a copy of the store as it is, and restore the last good one: an archive with oneiros store import into an "+
+				"empty store, or a copy of the file or of Redis's own. docs/storage.md says how.", "broken: %s; %s",
+			strings.Join(found.Faults, "; "), text)
 	}
 	return well("%s", text)
 }
@@ -65,7 +68,9 @@ func verified(ctx context.Context, s store) (found memory.Integrity, err error) 
 	case errors.Is(err, memory.ErrTorn):
 		found.Skipped = append(found.Skipped, "what it keeps, because others wrote to it meanwhile")
 	case within.Err() != nil:
-		found.Skipped = append(found.Skipped, fmt.Sprintf("all that it keeps, which takes longer than %s; oneiros store export reads it to its end", integrityWithin))
+		found.Skipped = append(found.Skipped,
+			fmt.Sprintf("all that it keeps, which takes longer than %s; oneiros store export reads it to its end",
+				integrityWithin))
 	default:
 		found.Faults = append(found.Faults, err.Error())
 	}

@@ -63,7 +63,8 @@ func TestTheDoctorFindsAFileWithDamagedPages(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	require.NoError(t, err)
 	var page, size int64
-	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'items'").Scan(&page))
+	require.NoError(t,
+		db.QueryRowContext(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'items'").Scan(&page))
 	require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA page_size").Scan(&size))
 	require.NoError(t, db.Close())
 	f, err := os.OpenFile(h.data("oneiros.db"), os.O_RDWR, 0)

@@ -23,7 +23,9 @@ func (d *app) checkSeal(context.Context) console.Finding {
 	keys, place, err := sealingKeys(d.told)
 	switch loose := exposed(d.told); {
 	case err != nil:
-		return ill("Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is. Without the keys nothing that is sealed can be read.", "%v", err)
+		return ill(
+			"Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is. Without the keys nothing that is sealed can be read.",
+			"%v", err)
 	case place == "":
 		return well("no keys are configured, so histories are not sealed")
 	case loose != "":
@@ -33,20 +35,24 @@ func (d *app) checkSeal(context.Context) console.Finding {
 	}
 }
 
-// exposed says that others than its owner may use the file of the sealing keys; empty when they may not, or there is none.
+// exposed says that others than its owner may use the file of the sealing keys; empty when they may not, or there is
+// none.
 func exposed(c config.Config) string {
 	path := c.SealFile()
 	info, err := os.Stat(path)
 	if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the sealing keys in %s may be used by others than their owner: its mode is %04o, and 0600 is right", path, info.Mode().Perm())
+	return fmt.Sprintf(
+		"the sealing keys in %s may be used by others than their owner: its mode is %04o, and 0600 is right", path,
+		info.Mode().Perm())
 }
 
 // mostModels bounds what is read of a provider's list of models, in bytes.
 const mostModels = 8 << 20
 
-// unlisted names the models of our roles that a provider's list lacks. A list that cannot be read, or is empty, lacks none.
+// unlisted names the models of our roles that a provider's list lacks. A list that cannot be read, or is empty, lacks
+// none.
 func (d *app) unlisted(provider string, body io.Reader) []string {
 	var list struct {
 		Data []struct {
@@ -67,11 +73,13 @@ func (d *app) unlisted(provider string, body io.Reader) []string {
 	var missing []string
 	for _, role := range dream.Roles {
 		spec, err := d.told.Lookup(d.told.Roles.Models()[role])
-		if err != nil || spec.Provider != provider || spec.Embeds && profile == "openrouter" { // which lists those elsewhere
+		// which lists those elsewhere
+		if err != nil || spec.Provider != provider || spec.Embeds && profile == "openrouter" {
 			continue
 		}
 		wire := strings.TrimPrefix(spec.Wire, "models/")
-		if !existing[wire] && !existing[wire+":latest"] && !slices.Contains(missing, spec.Wire) { // as Ollama writes them
+		// as Ollama writes them
+		if !existing[wire] && !existing[wire+":latest"] && !slices.Contains(missing, spec.Wire) {
 			missing = append(missing, spec.Wire)
 		}
 	}
@@ -103,7 +111,8 @@ func (d *app) checkFeeds(ctx context.Context) console.Finding {
 	ctx, cancel := context.WithTimeout(ctx, feedsWithin)
 	defer cancel()
 	if err := e.dial(ctx); err != nil {
-		return warn("Nothing watches a feed until oneiros up runs.", "%d kept; their probes cannot be asked: no Temporal server answers", len(all))
+		return warn("Nothing watches a feed until oneiros up runs.",
+			"%d kept; their probes cannot be asked: no Temporal server answers", len(all))
 	}
 	var failing, silent []string
 	for _, f := range all {
@@ -117,9 +126,14 @@ func (d *app) checkFeeds(ctx context.Context) console.Finding {
 	}
 	switch {
 	case len(failing) > 0:
-		return warn("oneiros feed show NAME tells more; check the address and the path.", "the last pulls failed of %s", strings.Join(failing, ", "))
+		return warn("oneiros feed show NAME tells more; check the address and the path.",
+			"the last pulls failed of %s", strings.Join(failing, ", "))
 	case len(silent) > 0:
-		return warn("See that a worker runs (oneiros up).", "%s not answer: %s", map[bool]string{true: "one probe does", false: fmt.Sprintf("%d probes do", len(silent))}[len(silent) == 1], strings.Join(silent, ", "))
+		return warn("See that a worker runs (oneiros up).", "%s not answer: %s",
+			map[bool]string{
+				true:  "one probe does",
+				false: fmt.Sprintf("%d probes do", len(silent)),
+			}[len(silent) == 1], strings.Join(silent, ", "))
 	}
 	return well("%d, and the last pulls of those that are pulled succeeded", len(all))
 }

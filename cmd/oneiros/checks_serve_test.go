@@ -81,7 +81,10 @@ func certificate(t *testing.T, until time.Duration) (cert, key string) {
 	t.Helper()
 	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(until)}
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour),
+		NotAfter: time.Now().Add(until),
+	}
 	made, err := x509.CreateCertificate(rand.Reader, form, form, secret.Public(), secret)
 	require.NoError(t, err)
 	shut, err := x509.MarshalPKCS8PrivateKey(secret)

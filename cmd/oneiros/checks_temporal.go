@@ -29,7 +29,9 @@ func (d *app) checkTemporal(ctx context.Context) console.Finding {
 	e := newEngine(&deployment{config: d.told})
 	defer func() { _ = e.Stop() }()
 	if err := e.dial(ctx); err != nil {
-		return ill("Check the address, the network and the credentials; the temporal command's `operator cluster health` asks the same.", "%v", err)
+		return ill(
+			"Check the address, the network and the credentials; the temporal command's `operator cluster health` asks the same.",
+			"%v", err)
 	}
 	found, err := workers.Look(ctx, e.client, clusterNamespace(cluster))
 	if err != nil {
@@ -39,7 +41,8 @@ func (d *app) checkTemporal(ctx context.Context) console.Finding {
 	var missing, advice []string
 	if !found.WorkerCommands {
 		missing = append(missing, "no worker commands")
-		advice = append(advice, "Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster; without them a cancelled call ends a heartbeat later.")
+		advice = append(advice,
+			"Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster; without them a cancelled call ends a heartbeat later.")
 	}
 	if !found.Searchable {
 		missing = append(missing, found.Unsearchable())

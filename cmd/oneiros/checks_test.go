@@ -37,9 +37,12 @@ func TestAModelThatItsProviderDoesNotListIsToldOf(t *testing.T) {
 		`no list at all`:                                           "",
 		`{"data":[{"id":"vectors"},{"id":"` + strings.Repeat("x", 99) + `"}]}`: "lacks small",
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(list)) }))
-		d := appOf(t, "providers:\n  house:\n    base_url: "+server.URL+"/v1\n    profile: generic\n    models:\n      - {name: small, price: {in: 0, out: 0}}\n      - {name: vectors, price: {in: 0, out: 0}, embeds: true}\n"+
-			"roles:\n  generator: house/small\n  embedder: house/vectors\n")
+		server := httptest.NewServer(
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(list)) }))
+		d := appOf(t,
+			"providers:\n  house:\n    base_url: "+server.URL+
+				"/v1\n    profile: generic\n    models:\n      - {name: small, price: {in: 0, out: 0}}\n      - {name: vectors, price: {in: 0, out: 0}, embeds: true}\n"+
+				"roles:\n  generator: house/small\n  embedder: house/vectors\n")
 		found := d.checkProvider(t.Context(), "house")
 		if want == "" {
 			require.Equal(t, console.Well, found.State, found.Found)
@@ -58,7 +61,10 @@ func TestSealingKeysAreLookedAtThoughNoServerRuns(t *testing.T) {
 	require.Equal(t, console.Ill, d.checkSeal(t.Context()).State, "there is none")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	require.Contains(t, d.checkSeal(t.Context()).Found, "is empty")
-	require.NoError(t, os.WriteFile(file, []byte("2026-11 "+base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789ABCDEF"))+"\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(file,
+			[]byte("2026-11 "+base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789ABCDEF"))+"\n"),
+			0o600))
 	require.Equal(t, console.Well, d.checkSeal(t.Context()).State, d.checkSeal(t.Context()).Found)
 	require.NoError(t, os.Chmod(file, 0o644))
 	found := d.checkSeal(t.Context())

@@ -29,7 +29,10 @@ const temporalFile = "temporal.db"
 func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) error {
 	c := e.deployment.config
 	if c.Temporal.Child == "never" {
-		return &console.Exit{Code: console.Usage, Err: errors.New("no Temporal cluster is configured, and temporal.child is never; set temporal.address")}
+		return &console.Exit{
+			Code: console.Usage,
+			Err:  errors.New("no Temporal cluster is configured, and temporal.child is never; set temporal.address"),
+		}
 	}
 	binary, err := temporalchild.Find(d.getenv("ONEIROS_TEMPORALD"), self(), lookPath)
 	if err != nil {

@@ -50,9 +50,11 @@ func (a *authority) sign(name, file string) (*x509.Certificate, *ecdsa.PrivateKe
 	require.NoError(a, err)
 	now := time.Now()
 	made := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		DNSNames: []string{name}, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames:    []string{name}, BasicConstraintsValid: true,
 	}
 	parent, signer := a.cert, a.key
 	if parent == nil {
@@ -65,7 +67,10 @@ func (a *authority) sign(name, file string) (*x509.Certificate, *ecdsa.PrivateKe
 	require.NoError(a, err)
 	body, err := x509.MarshalECPrivateKey(key)
 	require.NoError(a, err)
-	for suffix, block := range map[string]*pem.Block{".crt": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "EC PRIVATE KEY", Bytes: body}} {
+	for suffix, block := range map[string]*pem.Block{
+		".crt": {Type: "CERTIFICATE", Bytes: der},
+		".key": {Type: "EC PRIVATE KEY", Bytes: body},
+	} {
 		require.NoError(a, os.WriteFile(a.file(file+suffix), pem.EncodeToMemory(block), 0o600))
 	}
 	return made, key
@@ -144,13 +149,17 @@ func TestAClusterBehindMutualTLSIsReachedByProfile(t *testing.T) {
 	ours.sign("oneiros", "client")
 	strange.sign("oneiros", "client")
 	section := func(name string, a *authority, ca string) string {
-		return fmt.Sprintf("[profile.%s]\naddress = %q\nnamespace = \"nights\"\n[profile.%s.tls]\nserver_ca_cert_path = %q\nclient_cert_path = %q\nclient_key_path = %q\nserver_name = \"temporal.example\"\n\n",
+		return fmt.Sprintf(
+			"[profile.%s]\naddress = %q\nnamespace = \"nights\"\n[profile.%s.tls]\nserver_ca_cert_path = %q\nclient_cert_path = %q\nclient_key_path = %q\nserver_name = \"temporal.example\"\n\n",
 			name, address, name, ca, a.file("client.crt"), a.file("client.key"))
 	}
-	h.profile(section("night", ours, ours.file("ca.crt")) + section("stranger", strange, ours.file("ca.crt")) + section("duped", ours, strange.file("ca.crt")))
+	h.profile(
+		section("night", ours, ours.file("ca.crt")) + section("stranger", strange, ours.file("ca.crt")) +
+			section("duped", ours, strange.file("ca.crt")))
 
 	found := flat(h.must("doctor", "--profile", "night"))
-	require.Contains(t, found, "+ temporal "+address+", namespace nights (from the standard Temporal client environment)")
+	require.Contains(t, found,
+		"+ temporal "+address+", namespace nights (from the standard Temporal client environment)")
 	require.Contains(t, found, "worker commands on, search attributes there")
 	h.must("agents", "add", "echo", "--persona", "A companion.")
 	h.must("memory", "import", sampleFile(t))
@@ -159,7 +168,8 @@ func TestAClusterBehindMutualTLSIsReachedByProfile(t *testing.T) {
 	require.Contains(t, h.must("dream", "--watch"), "echo dreamt", "a whole night over mutual TLS")
 
 	for name, says := range map[string]string{
-		"stranger": "its TLS says: remote error: tls: certificate required", // ours is of none of its authorities, so Go shows none
+		// ours is of none of its authorities, so Go shows none
+		"stranger": "its TLS says: remote error: tls: certificate required",
 		"duped":    "certificate signed by unknown authority",
 	} {
 		_, beside, code := h.run("worker", "--profile", name)
@@ -178,8 +188,10 @@ func TestOurOwnTLSKnobsReachTheSameCluster(t *testing.T) {
 	server := temporal.Start(t)
 	ours := newAuthority(t, "our authority")
 	ours.sign("oneiros", "client")
-	h.env = append(h.env, "ONEIROS_TEMPORAL_ADDRESS="+ours.guard(server.Address), "ONEIROS_TEMPORAL_TLS_CA_FILE="+ours.file("ca.crt"),
-		"ONEIROS_TEMPORAL_TLS_CERT_FILE="+ours.file("client.crt"), "ONEIROS_TEMPORAL_TLS_KEY_FILE="+ours.file("client.key"),
+	h.env = append(h.env, "ONEIROS_TEMPORAL_ADDRESS="+ours.guard(server.Address),
+		"ONEIROS_TEMPORAL_TLS_CA_FILE="+ours.file("ca.crt"),
+		"ONEIROS_TEMPORAL_TLS_CERT_FILE="+ours.file("client.crt"),
+		"ONEIROS_TEMPORAL_TLS_KEY_FILE="+ours.file("client.key"),
 		"ONEIROS_TEMPORAL_TLS_SERVER_NAME=temporal.example")
 	require.Contains(t, flat(h.must("doctor")), "namespace default (from temporal.address)")
 }
@@ -192,7 +204,8 @@ func TestAClusterThatNobodyPreparedIsExplainedAndDreamsAllTheSame(t *testing.T) 
 	found := flat(h.must("doctor"))
 	require.Contains(t, found, "! temporal")
 	require.Contains(t, found, "no worker commands")
-	require.Contains(t, found, "Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster")
+	require.Contains(t, found,
+		"Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster")
 	require.Contains(t, found, "it lacks the search attributes OneirosAgent, OneirosPhase")
 	require.Contains(t, found, "temporal operator search-attribute create --name OneirosAgent --type Keyword")
 

@@ -50,8 +50,8 @@ func asUsage(err error) error {
 	return &console.Exit{Code: console.Usage, Err: err}
 }
 
-// seal sets the converters of a client, and with it of its workers. Without keys they seal nothing, and name the key that
-// a sealed payload wants.
+// seal sets the converters of a client, and with it of its workers. Without keys they seal nothing, and name the key
+// that a sealed payload wants.
 func seal(o *client.Options, c config.Config) error {
 	keys, _, err := sealingKeys(c)
 	if err != nil {

@@ -24,7 +24,9 @@ var lookPath = exec.LookPath
 
 // demo builds a house apart in its own folder: sample lives, the built-in model only, and nothing of the configuration
 // but how a dream is shaped.
-func (d *app) demo(ctx context.Context, dir string, tell func(string, ...any)) (*console.Deployment, console.Engine, error) {
+func (d *app) demo(ctx context.Context, dir string,
+	tell func(string, ...any),
+) (*console.Deployment, console.Engine, error) {
 	c, err := d.config()
 	if err != nil {
 		return nil, nil, err
@@ -32,7 +34,8 @@ func (d *app) demo(ctx context.Context, dir string, tell func(string, ...any)) (
 	if dir == "" {
 		dir = filepath.Join(c.DataDir, "demo")
 	}
-	plain, err := config.Load(config.Options{File: "", Dir: dir, Env: []string{"ONEIROS_DATA_DIR=" + dir}, BuiltIn: localmodel.Specs()})
+	plain, err := config.Load(
+		config.Options{File: "", Dir: dir, Env: []string{"ONEIROS_DATA_DIR=" + dir}, BuiltIn: localmodel.Specs()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,7 +44,8 @@ func (d *app) demo(ctx context.Context, dir string, tell func(string, ...any)) (
 	if err != nil {
 		return nil, nil, err
 	}
-	tell("This is the demo: the built-in model, for trying things out, over a sample life. No key, no account, no cost.")
+	tell(
+		"This is the demo: the built-in model, for trying things out, over a sample life. No key, no account, no cost.")
 	tell("It lives in %s.", dir)
 	night, err := h.settle(ctx)
 	if err != nil {
@@ -68,11 +72,15 @@ func (h *deployment) settle(ctx context.Context) (time.Time, error) {
 				return last, err
 			}
 		}
-		file := importer.File{Name: a.Handle + ".jsonl", Size: int64(len(agentState.Memories)), Open: func() (io.ReadCloser, error) {
-			return io.NopCloser(bytes.NewReader(agentState.Memories)), nil
-		}}
+		file := importer.File{
+			Name: a.Handle + ".jsonl", Size: int64(len(agentState.Memories)),
+			Open: func() (io.ReadCloser, error) {
+				return io.NopCloser(bytes.NewReader(agentState.Memories)), nil
+			},
+		}
 		report, err := importer.Import(ctx, h.store, a, []importer.File{file}, importer.Options{
-			Format: importer.JSONL, Strict: true, HalfLife: h.config.Dream.HalfLife, FadeBelow: h.config.Dream.FadeBelow,
+			Format: importer.JSONL, Strict: true, HalfLife: h.config.Dream.HalfLife,
+			FadeBelow: h.config.Dream.FadeBelow,
 			Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
 				return h.embed(ctx, a, "", texts)
 			},

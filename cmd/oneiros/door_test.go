@@ -48,7 +48,13 @@ func newHome(t *testing.T) *home {
 		t.Skip("no temporald is built; make build builds one")
 	}
 	dir := t.TempDir()
-	return &home{T: t, dir: dir, env: []string{"DOOR=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server, "ONEIROS_SERVE_LISTEN=127.0.0.1:0"}}
+	return &home{
+		T: t, dir: dir,
+		env: []string{
+			"DOOR=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server,
+			"ONEIROS_SERVE_LISTEN=127.0.0.1:0",
+		},
+	}
 }
 
 func (h *home) data(names ...string) string {
@@ -122,7 +128,8 @@ func (h *home) up() *serving {
 			_ = cmd.Wait()
 		}
 	})
-	require.Eventually(h, func() bool { return strings.Contains(answer.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s", answer)
+	require.Eventually(h, func() bool { return strings.Contains(answer.String(), "Running.") }, 2*time.Minute,
+		50*time.Millisecond, "%s", answer)
 	return s
 }
 
@@ -208,7 +215,8 @@ func TestADreamGoesOnAfterEverythingWasKilled(t *testing.T) {
 	h.must("dream", "--set", "dream.cycles=20")
 	require.NoError(t, up.Process.Kill())
 	_ = up.Wait()
-	require.Eventually(t, gone(server.PID), time.Minute, 50*time.Millisecond, "the server leaves when its owner is killed")
+	require.Eventually(t, gone(server.PID), time.Minute, 50*time.Millisecond,
+		"the server leaves when its owner is killed")
 
 	again := h.up()
 	out := h.must("watch")
@@ -230,7 +238,8 @@ func TestADreamBringsWhatItNeedsAndLeavingOffIsNoLoss(t *testing.T) {
 	answer := &safe{}
 	cmd.Stdout, cmd.Stderr = answer, answer
 	require.NoError(t, cmd.Start())
-	require.Eventually(t, func() bool { return strings.Contains(answer.String(), "Dali 1") }, 2*time.Minute, 20*time.Millisecond, "%s", answer)
+	require.Eventually(t, func() bool { return strings.Contains(answer.String(), "Dali 1") }, 2*time.Minute,
+		20*time.Millisecond, "%s", answer)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
 	require.Contains(t, answer.String(), "dream/echo/0001 is not over and goes on wherever a worker runs")
@@ -246,9 +255,15 @@ func TestWhatIsWrongIsSaidWithItsExitCode(t *testing.T) {
 		code int
 		says string
 	}{
-		"dream":                                      {console.NotFound, "there is no agent yet"},
-		"config check --set dream.cycles=99":         {console.Usage, "dream.cycles is 99; it must be between 0 and 20"},
-		"agents list --set roles.generator=x/y":      {console.Usage, `belongs to provider "x", which is not configured`},
+		"dream": {console.NotFound, "there is no agent yet"},
+		"config check --set dream.cycles=99": {
+			console.Usage,
+			"dream.cycles is 99; it must be between 0 and 20",
+		},
+		"agents list --set roles.generator=x/y": {
+			console.Usage,
+			`belongs to provider "x", which is not configured`,
+		},
 		"worker":                                     {console.Unreachable, "no Temporal server is configured"},
 		"worker --address 127.0.0.1:1":               {console.Unreachable, "reach Temporal at 127.0.0.1:1"},
 		"up --set temporal.child=never":              {console.Usage, "temporal.child is never"},

@@ -39,7 +39,8 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	require.Equal(t, spent, server.Billing.Total(), "a search of the catalogue and the store costs nothing")
 
 	beside = ""
-	for share := budget.Micros(1); !strings.Contains(beside, "goes on from there"); share++ { // until a day can pay for some of it
+	// until a day can pay for some of it
+	for share := budget.Micros(1); !strings.Contains(beside, "goes on from there"); share++ {
 		h.must("agents", "edit", "echo", "--cap-dream", "0", "--cap-day", (spent + share*result.Worst/24).String()[1:])
 		_, beside, code = h.run("memory", "embed", "--yes")
 		require.Equal(t, console.Refused, code, beside)

@@ -148,7 +148,10 @@ func (d *app) work(ctx context.Context, h *console.Deployment) (console.Engine, 
 	e.listens = true
 	if err := e.dial(ctx); err != nil {
 		if errors.Is(err, console.ErrNobody) {
-			err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w, with a worker; a worker alone needs temporal.address", err)}
+			err = &console.Exit{
+				Code: console.Unreachable,
+				Err:  fmt.Errorf("%w, with a worker; a worker alone needs temporal.address", err),
+			}
 		}
 		return nil, err
 	}
@@ -178,16 +181,22 @@ func (d *app) up(ctx context.Context, h *console.Deployment, tell func(string, .
 	up, err := d.raise(ctx, e, tell)
 	if err == nil {
 		err = e.welcome(ctx, tell)
-		if err == nil && e.unserved != "" && e.beside == 0 { // beside another up of this data folder, that one answers clients
-			err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%s: stop what listens there, or set serve.listen to another "+
-				"address, as in --set serve.listen=127.0.0.1:7681; empty, and no client is answered", e.unserved)}
+		// beside another up of this data folder, that one answers clients
+		if err == nil && e.unserved != "" && e.beside == 0 {
+			err = &console.Exit{
+				Code: console.Unreachable,
+				Err: fmt.Errorf("%s: stop what listens there, or set serve.listen to another "+
+					"address, as in --set serve.listen=127.0.0.1:7681; empty, and no client is answered", e.unserved),
+			}
 		}
 		if err != nil {
 			return nil, errors.Join(err, e.Stop())
 		}
 	}
 	if err == nil && e.beside > 0 {
-		tell("Process %d runs the Temporal server of this data_dir already: this one is only another worker beside it.", e.beside)
+		tell(
+			"Process %d runs the Temporal server of this data_dir already: this one is only another worker beside it.",
+			e.beside)
 	}
 	return up, err
 }
@@ -244,7 +253,9 @@ func (e *engine) options() (client.Options, error) {
 		return client.Options{}, &console.Exit{Code: console.Usage, Err: err}
 	}
 	if cluster.Known {
-		e.place("temporal", fmt.Sprintf("%s, namespace %s (from %s)", cluster.Options.HostPort, cluster.Options.Namespace, cluster.Source))
+		e.place("temporal",
+			fmt.Sprintf("%s, namespace %s (from %s)", cluster.Options.HostPort, cluster.Options.Namespace,
+				cluster.Source))
 		return cluster.Options, nil
 	}
 	record, alive, err := temporalchild.Look(e.deployment.config.DataDir)

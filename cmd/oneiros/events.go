@@ -24,8 +24,8 @@ func (h *deployment) lookable() func() (*archive.Archive, error) {
 	}
 }
 
-// How long a pass of the archiver may take at most, and the last one, when the process ends. What a pass leaves the next one
-// takes up.
+// How long a pass of the archiver may take at most, and the last one, when the process ends. What a pass leaves the
+// next one takes up.
 const (
 	passWithin = 10 * time.Minute
 	lastWithin = 5 * time.Second
@@ -99,8 +99,8 @@ func (e *engine) measure(ctx context.Context) error {
 	return nil
 }
 
-// announces says where events are archived, and answers GET /metrics where it is configured. Where the port is another's, most often another worker's of this host, this
-// one does without: each counts all there is.
+// announces says where events are archived, and answers GET /metrics where it is configured. Where the port is
+// another's, most often another worker's of this host, this one does without: each counts all there is.
 func (e *engine) announces(ctx context.Context) error {
 	if kept := e.deployment.config.Archive; kept.URL != "" {
 		if bucket, err := archive.Reach(kept.URL); err == nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// What `oneiros up` announces is followed by another process, archived although up is killed in the midst of it, and told to
-// Prometheus.
+// What `oneiros up` announces is followed by another process, archived although up is killed in the midst of it, and
+// told to Prometheus.
 func TestEventsAreFollowedArchivedAndCounted(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -75,7 +75,8 @@ func TestEventsAreFollowedArchivedAndCounted(t *testing.T) {
 		require.NoError(t, err)
 		got.Write(body)
 	}
-	require.Equal(t, want.String(), got.String(), "each event once, byte for byte, the last pass at the end of up included")
+	require.Equal(t, want.String(), got.String(),
+		"each event once, byte for byte, the last pass at the end of up included")
 	var status struct {
 		Agents []struct{ Head, Seq, Behind int64 }
 	}

@@ -95,8 +95,8 @@ const (
 	headBytes   = 16 << 10
 )
 
-// listen takes readings that are pushed. Where the port is another's, most often another worker's of this host, this one
-// does without.
+// listen takes readings that are pushed. Where the port is another's, most often another worker's of this host, this
+// one does without.
 func (e *engine) listen(ctx context.Context) error {
 	at := e.deployment.config.Feed.Listen
 	if at == "" {
@@ -106,7 +106,11 @@ func (e *engine) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler, err := feedhttp.NewHandler(feedhttp.Options{Push: e.starter, Alarm: e.starter, Token: token, Log: plainLogger(e.deployment.config.Log, os.Stderr)})
+	handler, err := feedhttp.NewHandler(
+		feedhttp.Options{
+			Push: e.starter, Alarm: e.starter, Token: token,
+			Log: plainLogger(e.deployment.config.Log, os.Stderr),
+		})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

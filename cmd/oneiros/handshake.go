@@ -15,8 +15,9 @@ import (
 // handshakeWithin bounds the look at a handshake that failed.
 const handshakeWithin = 3 * time.Second
 
-// refused says what a server had against our TLS, after it could not be reached. A server tells a client certificate that it
-// does not accept only after the handshake, when gRPC is already writing, and what is then reported is a broken pipe.
+// refused says what a server had against our TLS, after it could not be reached. A server tells a client certificate
+// that it does not accept only after the handshake, when gRPC is already writing, and what is then reported is a broken
+// pipe.
 func refused(ctx context.Context, o client.Options) string {
 	if o.ConnectionOptions.TLS == nil {
 		return ""

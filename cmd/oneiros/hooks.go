@@ -12,7 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/governor"
 )
 
-// hooks are the hooks that this process can ask. Without its secret a hook is not fitted, and its silence answers for it.
+// hooks are the hooks that this process can ask. Without its secret a hook is not fitted, and its silence answers for
+// it.
 func hooks(c config.Config) (activities.Hooks, error) {
 	fitted := activities.Hooks{}
 	var faults []error
@@ -49,7 +50,11 @@ func (d *app) hooks() console.HooksCommand {
 			rules := c.HookRules()
 			at := slices.IndexFunc(rules, func(r activities.HookRule) bool { return r.Name == name })
 			if at < 0 {
-				return nil, activities.HookRule{}, &console.Exit{Code: console.Usage, Err: fmt.Errorf("hook %q is not configured; oneiros hooks list prints those that are", name)}
+				return nil, activities.HookRule{},
+					&console.Exit{
+						Code: console.Usage,
+						Err:  fmt.Errorf("hook %q is not configured; oneiros hooks list prints those that are", name),
+					}
 			}
 			secret, err := c.HookSecret(name)
 			if err != nil {

@@ -180,8 +180,8 @@ func holder() string {
 	return fmt.Sprintf("%s/%d/%s", name, os.Getpid(), strings.ToLower(rand.Text()[:6]))
 }
 
-// background names the other process of this data folder that embeds in the background; false for the embedders that take
-// microseconds a text.
+// background names the other process of this data folder that embeds in the background; false for the embedders that
+// take microseconds a text.
 func (h *deployment) background(spec inference.Spec) (int, bool) {
 	if spec.BuiltIn && spec.Name != localmodel.MiniLM {
 		return 0, false
@@ -231,9 +231,11 @@ func (h *deployment) embedder(ctx context.Context, agent dream.Agent, named stri
 	return inference.EmbedderIn(h.config, agent.Models[dream.Embedder], h.roles[dream.Embedder], space)
 }
 
-// embed places texts in an agent's space. The built-in embedder is called straight, since it cannot cost anything; every
-// other call passes the purse under the agent's caps.
-func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string, texts []string) ([][]float32, string, error) {
+// embed places texts in an agent's space. The built-in embedder is called straight, since it cannot cost anything;
+// every other call passes the purse under the agent's caps.
+func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
+	texts []string,
+) ([][]float32, string, error) {
 	spec, err := h.embedder(ctx, agent, model)
 	if err != nil {
 		return nil, "", err

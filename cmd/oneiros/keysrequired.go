@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 )
 
-// keysRequiredFile stands in the data folder once the deployment has had a key, so that a store that was lost, replaced or
-// emptied lets nobody in.
+// keysRequiredFile stands in the data folder once the deployment has had a key, so that a store that was lost, replaced
+// or emptied lets nobody in.
 const keysRequiredFile = "keys-required"
 
 const keysRequiredText = "This deployment has had a key, so that every request to its server needs one, also when the store is lost.\n" +
@@ -43,7 +43,8 @@ func (m *markedKeys) PutKey(ctx context.Context, k access.Key) error {
 	return nil
 }
 
-// KeysRequired says whether the store or the data folder requires keys. What the store says first is marked in the folder.
+// KeysRequired says whether the store or the data folder requires keys. What the store says first is marked in the
+// folder.
 func (m *markedKeys) KeysRequired(ctx context.Context) (bool, error) {
 	required, err := m.Store.KeysRequired(ctx)
 	if err != nil {

@@ -11,12 +11,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// withEngine is the program that is built with llama.cpp's bindings. This one may be built without them, so that it is one
-// static file that runs where no C library is; it then hands over to the other, which stands beside it.
+// withEngine is the program that is built with llama.cpp's bindings. This one may be built without them, so that it is
+// one static file that runs where no C library is; it then hands over to the other, which stands beside it.
 const withEngine = "oneiros-llama"
 
 // errNoEngine says how to get the other.
-var errNoEngine = fmt.Errorf("this oneiros was built without llama.cpp's bindings, and no %s stands beside it or on the path; build that with make llama, or with CGO_ENABLED=0 go build -tags llama -o bin/%s ./cmd/oneiros", withEngine, withEngine)
+var errNoEngine = fmt.Errorf(
+	"this oneiros was built without llama.cpp's bindings, and no %s stands beside it or on the path; build that with make llama, or with CGO_ENABLED=0 go build -tags llama -o bin/%s ./cmd/oneiros",
+	withEngine, withEngine)
 
 // findEngine finds the program that has the bindings.
 func findEngine(self string, look func(string) (string, error)) (string, error) {
@@ -34,8 +36,8 @@ func findEngine(self string, look func(string) (string, error)) (string, error) 
 	return path, nil
 }
 
-// handOver becomes the program that has the bindings, with the same words and the same environment. It returns only when
-// there is none.
+// handOver becomes the program that has the bindings, with the same words and the same environment. It returns only
+// when there is none.
 func (d *app) handOver() error {
 	path, err := findEngine(self(), lookPath)
 	if err == nil && len(d.args) == 0 {

@@ -76,11 +76,13 @@ func learn(ctx context.Context, l console.Lesson) (result console.Learned, err e
 		l.From, l.To = 1, e.Shape().Layers-2
 	}
 	result.About = about(e)
-	result.Vector, result.Layers, err = e.Learn(ctx, l.Pairs, l.From, l.To, func(done int) { l.Progress(done, len(l.Pairs)) })
+	result.Vector, result.Layers, err = e.Learn(ctx, l.Pairs, l.From, l.To,
+		func(done int) { l.Progress(done, len(l.Pairs)) })
 	return result, err
 }
 
-// effect measures a vector. Its distances are taken with a model of the catalogue; asking one that costs is the user's affair.
+// effect measures a vector. Its distances are taken with a model of the catalogue; asking one that costs is the user's
+// affair.
 func (d *app) effect(ctx context.Context, t console.Trial) (result console.Tried, err error) {
 	c, err := d.config()
 	if err != nil {

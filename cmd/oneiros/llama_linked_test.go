@@ -17,13 +17,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// TestARealModelIsServedSteeredAndStopped plays it all on a real model: a vector is learned, the model is served with it, a
-// client of somebody else's asks it, and a signal ends it.
+// TestARealModelIsServedSteeredAndStopped plays it all on a real model: a vector is learned, the model is served with
+// it, a client of somebody else's asks it, and a signal ends it.
 func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 	t.Parallel()
 	model, lib := os.Getenv("ONEIROS_LLAMA_MODEL"), os.Getenv("ONEIROS_LLAMA_LIB")
 	if model == "" || lib == "" {
-		t.Skip("set ONEIROS_LLAMA_MODEL to a GGUF file and ONEIROS_LLAMA_LIB to the folder of llama.cpp's libraries to run this (docs/steering.md)")
+		t.Skip(
+			"set ONEIROS_LLAMA_MODEL to a GGUF file and ONEIROS_LLAMA_LIB to the folder of llama.cpp's libraries to run this (docs/steering.md)")
 	}
 	env := []string{"ONEIROS_LLAMA_MODEL=" + model, "ONEIROS_LLAMA_LIB=" + lib}
 	dir := t.TempDir()
@@ -31,7 +32,9 @@ func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 	pairs := filepath.Join(dir, "pairs.txt")
 	text := ""
 	for _, word := range []string{"rain", "bread", "iron", "snow"} {
-		text += "? What is " + word + "?\n+ " + word + " is a door that the clouds forgot to close behind them.\n- " + word + " is a common thing with known causes and known uses.\n"
+		text +=
+			"? What is " + word + "?\n+ " + word + " is a door that the clouds forgot to close behind them.\n- " +
+				word + " is a common thing with known causes and known uses.\n"
 	}
 	require.NoError(t, os.WriteFile(pairs, []byte(text), 0o600))
 	told, code := say(t, env, "steering", "train", "--pairs", pairs, "--layers", "9-12", "--threads", "1", "-o", vector)
@@ -40,7 +43,8 @@ func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 	told, code = say(t, env, "steering", "train", "-o", vector)
 	require.Equal(t, console.Usage, code)
 	require.Contains(t, told, "add --force")
-	told, code = say(t, env, "steering", "check", "--vector", vector, "--alphas", "2", "--prompts", "1", "--seeds", "1", "--tokens", "8", "--threads", "1", "--json")
+	told, code = say(t, env, "steering", "check", "--vector", vector, "--alphas", "2", "--prompts", "1", "--seeds",
+		"1", "--tokens", "8", "--threads", "1", "--json")
 	require.Equal(t, console.OK, code, told)
 	var tried console.Tried
 	require.NoError(t, json.Unmarshal([]byte(told), &tried))
@@ -49,7 +53,8 @@ func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 
 	self, err := os.Executable()
 	require.NoError(t, err)
-	server := exec.Command(self, "llama", "--name", "tiny", "--vector", "v="+vector, "--listen", "127.0.0.1:0", "--threads", "1", "--json")
+	server := exec.Command(self, "llama", "--name", "tiny", "--vector", "v="+vector, "--listen", "127.0.0.1:0",
+		"--threads", "1", "--json")
 	server.Env = append([]string{"DOOR=1", "HOME=" + dir}, env...)
 	server.Stderr = os.Stderr
 	out, err := server.StdoutPipe()

@@ -35,7 +35,8 @@ func TestTheProgramWithTheEngineIsFoundBesideThisOne(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, withEngine), found)
 }
 
-// TestTheUsualProgramLoadsNoLibrary keeps it one static file: what loads libraries is linked only where the tag asks for it.
+// TestTheUsualProgramLoadsNoLibrary keeps it one static file: what loads libraries is linked only where the tag asks
+// for it.
 func TestTheUsualProgramLoadsNoLibrary(t *testing.T) {
 	t.Parallel()
 	info, ok := debug.ReadBuildInfo()
@@ -60,7 +61,9 @@ func say(t *testing.T, env []string, args ...string) (string, int) {
 func TestAModelThatCannotBeServedIsAFaultOfUse(t *testing.T) {
 	t.Parallel()
 	for _, command := range [][]string{
-		{"llama"}, {"steering", "train", "-o", filepath.Join(t.TempDir(), "v.gguf")}, {"steering", "check", "--vector", "v.gguf"},
+		{"llama"},
+		{"steering", "train", "-o", filepath.Join(t.TempDir(), "v.gguf")},
+		{"steering", "check", "--vector", "v.gguf"},
 	} {
 		text, code := say(t, nil, command...)
 		require.Equal(t, console.Usage, code, text)

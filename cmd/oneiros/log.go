@@ -21,7 +21,10 @@ func logger(l config.Log, to io.Writer) tlog.Logger {
 
 // plainLogger is the same for parts that are not Temporal's.
 func plainLogger(l config.Log, to io.Writer) *slog.Logger {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	levels := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
+		"error": slog.LevelError,
+	}
 	o := &slog.HandlerOptions{Level: levels[l.Level]}
 	var handler slog.Handler = slog.NewTextHandler(to, o)
 	if l.Format == "json" {
@@ -30,8 +33,8 @@ func plainLogger(l config.Log, to io.Writer) *slog.Logger {
 	return slog.New(calm{handler, new(output)})
 }
 
-// calm leaves out deeds that ended because somebody cancelled them: the SDK calls them errors, and they are not. Of what
-// cannot be opened for want of a sealing key it passes on one line now and then, and no stack.
+// calm leaves out deeds that ended because somebody cancelled them: the SDK calls them errors, and they are not. Of
+// what cannot be opened for want of a sealing key it passes on one line now and then, and no stack.
 type calm struct {
 	slog.Handler
 	output *output

@@ -78,7 +78,8 @@ func (d *app) app() *console.App {
 		},
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
-		app.Width, app.Colour = screenWidth(d.getenv("COLUMNS")), d.getenv("NO_COLOR") == "" && d.getenv("TERM") != "dumb"
+		app.Width, app.Colour = screenWidth(d.getenv("COLUMNS")), d.getenv("NO_COLOR") == "" &&
+			d.getenv("TERM") != "dumb"
 		app.Terminal = d.getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdin.Fd()))
 	}
 	return app

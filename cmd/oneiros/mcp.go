@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
 )
 
-// speak answers a client of MCP over a pair of streams. It stands where serve does, but without a cluster, too: talk and memory
-// need none, and dreams are not offered then.
+// speak answers a client of MCP over a pair of streams. It stands where serve does, but without a cluster, too: talk
+// and memory need none, and dreams are not offered then.
 func (d *app) speak(ctx context.Context, h *console.Deployment, s console.Speech) (err error) {
 	own, err := d.behind(h)
 	if err != nil {
@@ -57,11 +57,12 @@ func (d *app) speak(ctx context.Context, h *console.Deployment, s console.Speech
 	return face.ServeStream(ctx, caller, s.In, s.Out)
 }
 
-// keyVariable is the environment variable that holds the secret of the key that a client over standard input speaks with.
+// keyVariable is the environment variable that holds the secret of the key that a client over standard input speaks
+// with.
 const keyVariable = "ONEIROS_KEY"
 
-// speaker is who a client over standard input speaks as. Who can open the store needs no key; a key in the environment makes the
-// client the same as over HTTP, with the key's role and day.
+// speaker is who a client over standard input speaks as. Who can open the store needs no key; a key in the environment
+// makes the client the same as over HTTP, with the key's role and day.
 func (h *deployment) speaker(ctx context.Context, s console.Speech, secret string) (psyche.Caller, error) {
 	usage := func(format string, args ...any) (psyche.Caller, error) {
 		return psyche.Caller{}, &console.Exit{Code: console.Usage, Err: fmt.Errorf(format, args...)}
@@ -84,14 +85,16 @@ func (h *deployment) speaker(ctx context.Context, s console.Speech, secret strin
 		case !keys[at].Reaches(s.Agent.Handle):
 			return usage("the key %s in %s is not for the agent %s", keys[at].ID, keyVariable, s.Agent.Handle)
 		case s.Principal != "" && s.Principal != keys[at].PrincipalName():
-			return usage("--principal is %s, but the key in %s speaks as %s; leave one of them out", s.Principal, keyVariable, keys[at].PrincipalName())
+			return usage("--principal is %s, but the key in %s speaks as %s; leave one of them out", s.Principal,
+				keyVariable, keys[at].PrincipalName())
 		case s.Role != "" && !keys[at].Role.Includes(s.Role):
 			return usage("--role is %s, but the key in %s is of role %s", s.Role, keyVariable, keys[at].Role)
 		}
 		key = keys[at]
 		key.Role = cmp.Or(s.Role, key.Role)
 	} else if s.Principal == "" && len(keys) > 0 {
-		fmt.Fprintf(os.Stderr, "Clients over HTTP have keys, and do not find what is said here as %s; --principal or %s makes this client one of them.\n",
+		fmt.Fprintf(os.Stderr,
+			"Clients over HTTP have keys, and do not find what is said here as %s; --principal or %s makes this client one of them.\n",
 			access.Local, keyVariable)
 	}
 	key.Agents = []string{s.Agent.Handle}

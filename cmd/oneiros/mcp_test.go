@@ -64,10 +64,12 @@ func TestAClientThatStartsItsServersItselfTalksToOneAgentWithoutACluster(t *test
 	kept := h.uses(client, "store_memory", map[string]any{"content": "The boat in the north harbour is green."})
 	found := h.uses(client, "recall_memory", map[string]any{"query": "boat in the harbour"})
 	require.Equal(t, kept["id"], found["memories"].([]any)[0].(map[string]any)["id"])
-	require.Equal(t, "sleeping", h.uses(client, "status", nil)["state"], "whoever is connected and asks for memory wakes nobody")
+	require.Equal(t, "sleeping", h.uses(client, "status", nil)["state"],
+		"whoever is connected and asks for memory wakes nobody")
 	require.NotEmpty(t, h.uses(client, "chat", map[string]any{"message": "What colour is the boat?"})["reply"])
 	require.Equal(t, "awake", h.uses(client, "status", nil)["state"])
-	result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "status", Arguments: map[string]any{"agent": "noor"}})
+	result, err := client.CallTool(t.Context(),
+		&mcp.CallToolParams{Name: "status", Arguments: map[string]any{"agent": "noor"}})
 	require.NoError(t, err)
 	require.True(t, result.IsError, "it reaches one agent")
 	require.Empty(t, leave())
@@ -84,7 +86,9 @@ func TestAClientOverStandardInputSpeaksAsThePrincipalOfAKey(t *testing.T) {
 	h := newHome(t)
 	h.must("agents", "add", "iris", "--persona", "A companion.")
 	var key struct{ ID, Secret string }
-	require.NoError(t, json.Unmarshal([]byte(h.must("keys", "add", "laptop", "--principal", "anna", "--agent", "iris", "--json")), &key))
+	require.NoError(t,
+		json.Unmarshal([]byte(h.must("keys", "add", "laptop", "--principal", "anna", "--agent", "iris", "--json")),
+			&key))
 	store := map[string]any{"content": "The boat in the north harbour is green."}
 	recall := map[string]any{"query": "boat in the harbour"}
 	finds := func(s *mcp.ClientSession) int {
@@ -130,7 +134,8 @@ func TestAScriptThatPipesItsQuestionsInIsAnsweredEach(t *testing.T) {
 	h := newHome(t)
 	h.must("agents", "add", "iris", "--persona", "A companion.")
 	cmd := h.command("mcp", "--agent", "iris")
-	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+	cmd.Stdin = strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 what is this?
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"chat","arguments":{"message":"What colour is the boat?"}}}`)
@@ -147,13 +152,17 @@ func TestAnOwnerOverStandardInputHasADreamDreamtAndReadsItsJournal(t *testing.T)
 	h.must("agents", "add", "iris", "--persona", "A companion.")
 	up := h.up()
 	phases := make(chan string, 1000)
-	owner, leave := h.speaks(&mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-		if r.Params.ProgressToken == "dreams_start" {
-			phases <- r.Params.Message
-		}
-	}}, "--agent", "iris")
+	owner, leave := h.speaks(
+		&mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+				if r.Params.ProgressToken == "dreams_start" {
+					phases <- r.Params.Message
+				}
+			},
+		}, "--agent", "iris")
 	for _, text := range []string{
-		"The boat in the north harbour is green and leaks at the stern.", "Mara mended the vane of the mill before the storm.",
+		"The boat in the north harbour is green and leaks at the stern.",
+		"Mara mended the vane of the mill before the storm.",
 		"The lighthouse keeper counts ships by their sound.", "Bees came to the orchard when the clover flowered.",
 	} {
 		h.uses(owner, "store_memory", map[string]any{"content": text, "importance": .8})

@@ -105,7 +105,9 @@ func elsewhere(c config.Config, p console.StorePlace) (config.Config, error) {
 }
 
 // deposit opens a store to be handed over or filled.
-func deposit(ctx context.Context, c config.Config, open keeping, options ...redisstore.Option) (console.Deposit, error) {
+func deposit(ctx context.Context, c config.Config, open keeping,
+	options ...redisstore.Option,
+) (console.Deposit, error) {
 	if c.Store.URL != "" {
 		return depositOnRedis(ctx, c, options...)
 	}
@@ -137,7 +139,10 @@ func depositOnRedis(ctx context.Context, c config.Config, options ...redisstore.
 	if err != nil {
 		return console.Deposit{}, errors.New("store.url cannot be read")
 	}
-	d := console.Deposit{Name: u.Redacted(), Use: []string{"store.url: " + u.Redacted()}, Remove: "the keys that begin with oneiros: on " + u.Redacted()}
+	d := console.Deposit{
+		Name: u.Redacted(), Use: []string{"store.url: " + u.Redacted()},
+		Remove: "the keys that begin with oneiros: on " + u.Redacted(),
+	}
 	if c.Store.PasswordEnv != "" {
 		d.Use = append(d.Use, "store.password_env: "+c.Store.PasswordEnv)
 	}

@@ -51,7 +51,10 @@ func (n nights) again(w console.Again) starter.Again {
 func (n nights) Redream(ctx context.Context, w console.Again) (string, error) {
 	begun, err := n.starter.Redream(ctx, n.again(w))
 	if errors.Is(err, starter.ErrUnreachable) {
-		err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err)}
+		err = &console.Exit{
+			Code: console.Unreachable,
+			Err:  fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err),
+		}
 	}
 	return begun.Dream, asOwn(err)
 }
@@ -60,7 +63,10 @@ func (n nights) Redream(ctx context.Context, w console.Again) (string, error) {
 func (n nights) Begin(ctx context.Context, w console.DreamRequest) (string, error) {
 	begun, err := n.starter.Begin(ctx, n.request(w))
 	if errors.Is(err, starter.ErrUnreachable) {
-		err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err)}
+		err = &console.Exit{
+			Code: console.Unreachable,
+			Err:  fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err),
+		}
 	}
 	return begun.Dream, asOwn(err)
 }
@@ -93,7 +99,8 @@ func (n nights) Cancel(ctx context.Context, dreamID string) error {
 	return err
 }
 
-// Settle tells the agent's life what its record adds to the settings. One that neither lives nor dreams by itself needs none.
+// Settle tells the agent's life what its record adds to the settings. One that neither lives nor dreams by itself needs
+// none.
 func (n nights) Settle(ctx context.Context, a dream.Agent) error {
 	if !a.Auto {
 		agentStates, err := n.starter.Executions().Running(ctx, workflows.AgentID(a.Handle), "")
@@ -118,7 +125,10 @@ func (n nights) Resume(ctx context.Context, agent, dreamID string) error {
 	case errors.Is(err, starter.ErrUnreachable):
 		return &console.Exit{Code: console.Unreachable, Err: err}
 	case err == nil && begun.Dream != dreamID:
-		return &console.Exit{Code: console.NotFound, Err: fmt.Errorf("%s waits no longer; %s goes on", dreamID, begun.Dream)}
+		return &console.Exit{
+			Code: console.NotFound,
+			Err:  fmt.Errorf("%s waits no longer; %s goes on", dreamID, begun.Dream),
+		}
 	}
 	return asOwn(err)
 }
@@ -128,8 +138,8 @@ func (n nights) Running(ctx context.Context, dreamID string) (bool, error) {
 	return n.starter.Executions().Running(ctx, dreamID, "")
 }
 
-// active tells an agent's life that the agent is used, where there is a cluster. A machine without one loses nothing: the
-// life asks the store before it dreams by itself.
+// active tells an agent's life that the agent is used, where there is a cluster. A machine without one loses nothing:
+// the life asks the store before it dreams by itself.
 func (d *app) active(ctx context.Context, h *console.Deployment, handle string) {
 	own, err := d.behind(h)
 	if err != nil {

@@ -95,12 +95,14 @@ func TestPlacingMemoriesInAPaidSpaceCountsAgainstTheDay(t *testing.T) {
 	require.Contains(t, out, "scripted/vectors")
 	require.Positive(t, server.Billing.Total())
 
-	h.must("agents", "add", "poor", "--persona", "Poor.", "--model", "embedder=scripted/vectors", "--cap-dream", "0", "--cap-day", "0")
+	h.must("agents", "add", "poor", "--persona", "Poor.", "--model", "embedder=scripted/vectors", "--cap-dream", "0",
+		"--cap-day", "0")
 	_, beside, code := h.run("memory", "import", sampleFile(t), "--agent", "poor")
 	require.Equal(t, console.Refused, code, beside)
 	require.Contains(t, beside, "cap day:poor/")
 	_, beside, code = h.run("agents", "edit", "poor", "--model", "observer=scripted/absent")
-	require.Equal(t, console.OK, code, "%s: any model of a configured provider may be named; it is refused when it has no price", beside)
+	require.Equal(t, console.OK, code,
+		"%s: any model of a configured provider may be named; it is refused when it has no price", beside)
 	_, beside, code = h.run("dream", "--agent", "poor", "--estimate")
 	require.Equal(t, console.Refused, code, beside)
 	require.Contains(t, beside, "no price")

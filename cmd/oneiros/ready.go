@@ -39,8 +39,8 @@ type readiness struct {
 	ready  bool
 }
 
-// serve answers 200 when clients can talk, 503 when not. Talk needs the store and a provider; without Temporal it goes on, and
-// nobody dreams.
+// serve answers 200 when clients can talk, 503 when not. Talk needs the store and a provider; without Temporal it goes
+// on, and nobody dreams.
 func (r *readiness) serve(w http.ResponseWriter, q *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

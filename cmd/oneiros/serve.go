@@ -42,7 +42,11 @@ func (d *app) serve(ctx context.Context, h *console.Deployment, tell func(string
 		return nil, err
 	}
 	if own.config.Serve.Listen == "" {
-		return nil, &console.Exit{Code: console.Usage, Err: errors.New("serve.listen is empty; set it to an address such as 127.0.0.1:7680")}
+		return nil,
+			&console.Exit{
+				Code: console.Usage,
+				Err:  errors.New("serve.listen is empty; set it to an address such as 127.0.0.1:7680"),
+			}
 	}
 	if own.wants != nil { // a server must be able to call every model
 		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
@@ -66,12 +70,15 @@ func (d *app) serve(ctx context.Context, h *console.Deployment, tell func(string
 	return e, nil
 }
 
-// dialLater connects as dial does. Talk waits for no Temporal: a cluster that does not answer now is told of what it missed
-// once it does.
+// dialLater connects as dial does. Talk waits for no Temporal: a cluster that does not answer now is told of what it
+// missed once it does.
 func (e *engine) dialLater(ctx context.Context, tell func(string, ...any)) error {
 	o, err := e.options()
 	if errors.Is(err, console.ErrNobody) {
-		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w, with a server for clients; a server alone needs temporal.address", err)}
+		return &console.Exit{
+			Code: console.Unreachable,
+			Err:  fmt.Errorf("%w, with a server for clients; a server alone needs temporal.address", err),
+		}
 	}
 	if err != nil {
 		return err
@@ -102,8 +109,8 @@ func (e *engine) retell(ctx context.Context) {
 	e.starter.Record(ctx)
 }
 
-// welcome answers clients at serve.listen. Where the port is another's, most often another process's of this host, this one does
-// without, and says so.
+// welcome answers clients at serve.listen. Where the port is another's, most often another process's of this host, this
+// one does without, and says so.
 func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 	c := e.deployment.config.Serve
 	if c.Listen == "" {
@@ -181,21 +188,26 @@ func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
 		return fmt.Errorf("read the keys: %w", err)
 	}
 	if len(keys) == 0 && required {
-		e.deployment.log.Warn("every client is refused: this deployment needs a key for every request and its store has none; restore the store, " +
-			"or make a key with oneiros keys add NAME; oneiros keys open lets requests of this machine in without a key again")
+		e.deployment.log.Warn(
+			"every client is refused: this deployment needs a key for every request and its store has none; restore the store, " +
+				"or make a key with oneiros keys add NAME; oneiros keys open lets requests of this machine in without a key again")
 	}
 	if len(keys) == 0 && !required && c.Keys == config.KeysRequired {
-		e.deployment.log.Warn("every client is refused: serve.keys is required and there is no key yet; make one with oneiros keys add NAME")
+		e.deployment.log.Warn(
+			"every client is refused: serve.keys is required and there is no key yet; make one with oneiros keys add NAME")
 	}
 	if c.Loopback() {
 		return nil
 	}
 	if len(keys) == 0 && !required {
 		return &console.Exit{Code: console.Usage, Err: fmt.Errorf(
-			"serve.listen is %s, which other machines reach, and there is no key yet; make one with oneiros keys add NAME, or set serve.listen to 127.0.0.1:7680", c.Listen)}
+			"serve.listen is %s, which other machines reach, and there is no key yet; make one with oneiros keys add NAME, or set serve.listen to 127.0.0.1:7680",
+			c.Listen)}
 	}
 	if c.TLSCert == "" {
-		tell("Warning: serve.listen is %s without serve.tls_cert: keys and talk go over the network as plain text, unless a gate before it speaks TLS.", c.Listen)
+		tell(
+			"Warning: serve.listen is %s without serve.tls_cert: keys and talk go over the network as plain text, unless a gate before it speaks TLS.",
+			c.Listen)
 	}
 	return nil
 }
@@ -212,8 +224,10 @@ func (e *engine) doorway(s *apiServer) front.Options {
 	}
 	asleep := &dreamhttp.Face{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	o := front.Options{
-		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.deployment.tracing),
-		Keys:   e.deployment.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
+		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...),
+			e.deployment.tracing),
+		Keys: e.deployment.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts),
+		Origins: config.Listed(c.Origins),
 		Limits: front.Limits{
 			Rate:      c.Rate,
 			Day:       keyDay(c.KeyDay),
@@ -228,15 +242,16 @@ func (e *engine) doorway(s *apiServer) front.Options {
 	return o
 }
 
-// entered writes a line of the access log. What a provider said of a failure may quote what it was sent, so that only its kind
-// is told.
+// entered writes a line of the access log. What a provider said of a failure may quote what it was sent, so that only
+// its kind is told.
 func (e *engine) entered(l front.Entry) {
 	level := slog.LevelInfo
 	if l.Status >= 500 {
 		level = slog.LevelWarn
 	}
 	fields := []any{
-		"id", l.ID, "key", l.Key, "remote", l.Remote, "method", l.Method, "route", l.Route, "status", l.Status, "bytes", l.Bytes,
+		"id", l.ID, "key", l.Key, "remote", l.Remote, "method", l.Method, "route", l.Route, "status", l.Status,
+		"bytes", l.Bytes,
 		"first", l.First, "lasted", l.Lasted,
 	}
 	if l.Code != "" {

@@ -52,8 +52,11 @@ func keep(ctx context.Context, c config.Config, path string) (kept, error) {
 	}
 	k, err := keepFile(ctx, c, path, sqlitestore.Existing())
 	if errors.Is(err, sqlitestore.ErrAbsent) {
-		return k, fmt.Errorf("%w, and the data folder %s is that of a deployment (%s is there): restore the file from a copy, correct store.path or "+
-			"store.url, or begin without the old memories, ledger and keys: oneiros store new", err, c.DataDir, strings.Join(found, ", "))
+		return k,
+			fmt.Errorf(
+				"%w, and the data folder %s is that of a deployment (%s is there): restore the file from a copy, correct store.path or "+
+					"store.url, or begin without the old memories, ledger and keys: oneiros store new", err, c.DataDir,
+				strings.Join(found, ", "))
 	}
 	return k, err
 }
@@ -124,7 +127,11 @@ func keepOnRedis(ctx context.Context, c config.Config, options ...redisstore.Opt
 	}
 	s, err := redisstore.Open(ctx, u.String(), options...)
 	if errors.Is(err, redisstore.ErrCredentials) {
-		return kept{}, asUsage(fmt.Errorf("%w; store.url names the user, store.password_env or store.password_file where its password lies", err))
+		return kept{},
+			asUsage(
+				fmt.Errorf(
+					"%w; store.url names the user, store.password_env or store.password_file where its password lies",
+					err))
 	}
 	if err != nil {
 		return kept{}, inKnobs(err)

@@ -54,7 +54,14 @@ func TestAStoreThatWasLostIsNotBegunAnewUnasked(t *testing.T) {
 			h.must("store", "export", backup)
 			h.loseStore()
 			lose(h)
-			for _, command := range [][]string{{"agents", "list"}, {"up"}, {"serve"}, {"keys", "add", "laptop"}, {"store", "info"}, {"store", "export", "x"}} {
+			for _, command := range [][]string{
+				{"agents", "list"},
+				{"up"},
+				{"serve"},
+				{"keys", "add", "laptop"},
+				{"store", "info"},
+				{"store", "export", "x"},
+			} {
 				out, beside, code := h.run(command...)
 				require.NotEqual(t, console.OK, code, "%v: %s", command, out)
 				for _, says := range []string{"missing or empty", "restore the file from a copy", "oneiros store new"} {

@@ -20,11 +20,13 @@ func (e *engine) hire(ctx context.Context) error {
 	ports := e.deployment.ports()
 	ports.World = e.starter
 	e.worker = workers.New(e.client, ports, e.starter.Executions(), e.starter, workers.Options{
-		TaskQueue: c.Temporal.TaskQueue, Activities: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
-		Fetch: feedhttp.NewClient("oneiros/"+version, 0), Alarms: e.starter,
+		TaskQueue: c.Temporal.TaskQueue, Activities: c.Worker.Concurrent, StickyCache: c.Worker.Cache,
+		StopTimeout: c.Worker.StopWithin,
+		Fetch:       feedhttp.NewClient("oneiros/"+version, 0), Alarms: e.starter,
 	})
 	if e.unsearchable != "" {
-		e.log.Warn("dreams cannot be searched on this cluster; oneiros doctor says what to do", "reason", e.unsearchable)
+		e.log.Warn("dreams cannot be searched on this cluster; oneiros doctor says what to do", "reason",
+			e.unsearchable)
 	}
 	if err := e.worker.Start(); err != nil {
 		e.worker = nil
@@ -48,7 +50,8 @@ func (e *engine) hire(ctx context.Context) error {
 // tendEvery is how often the books of dead dreams are closed and new agents are given their lives.
 const tendEvery = time.Minute
 
-// tend closes the books of dreams that died without doing so, and tells the lives of agents whether they dream by themselves.
+// tend closes the books of dreams that died without doing so, and tells the lives of agents whether they dream by
+// themselves.
 func (e *engine) tend(ctx context.Context) {
 	defer close(e.tending)
 	ctx, cancel := context.WithCancel(ctx)
@@ -65,10 +68,15 @@ func (e *engine) tend(ctx context.Context) {
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
 	probed := map[string]string{} // by feed, what its probe was told
-	values := map[string]string{} // by agent, what its record adds to the settings: its life has heard the rest of them too
-	listener := &activities.Listener{Memory: e.deployment.store, Events: e.deployment.store, Calls: e.starter, Now: time.Now}
+	// by agent, what its record adds to the settings: its life has heard the rest of them too
+	values := map[string]string{}
+	listener := &activities.Listener{
+		Memory: e.deployment.store, Events: e.deployment.store, Calls: e.starter,
+		Now: time.Now,
+	}
 	for {
-		if _, err := workers.Reconcile(ctx, e.deployment.ports(), e.starter.Executions()); err != nil && ctx.Err() == nil {
+		if _, err := workers.Reconcile(ctx, e.deployment.ports(), e.starter.Executions()); err != nil &&
+			ctx.Err() == nil {
 			e.log.Warn("the books of ended dreams could not be closed", "error", err)
 		}
 		if _, err := workers.Lapse(ctx, e.deployment.ports()); err != nil && ctx.Err() == nil {
@@ -85,7 +93,8 @@ func (e *engine) tend(ctx context.Context) {
 			}
 			if err := e.enliven(ctx, a); err != nil {
 				if ctx.Err() == nil {
-					e.log.Warn("the life of an agent could not be told whether it dreams by itself", "agent", a.Handle, "error", err)
+					e.log.Warn("the life of an agent could not be told whether it dreams by itself", "agent",
+						a.Handle, "error", err)
 				}
 				continue
 			}
@@ -102,8 +111,8 @@ func (e *engine) tend(ctx context.Context) {
 	}
 }
 
-// settled says whether an agent's life has heard what holds now. The life of one that dreams by itself is looked for again:
-// it may have been terminated.
+// settled says whether an agent's life has heard what holds now. The life of one that dreams by itself is looked for
+// again: it may have been terminated.
 func settled(ctx context.Context, agentStates activities.Executions, a dream.Agent, values map[string]string) bool {
 	if values[a.ID] != adds(a) {
 		return false

@@ -28,7 +28,8 @@ func TestTheAgentStateOfAnAgentThatDreamsByItselfIsLookedForAgain(t *testing.T) 
 	values := map[string]string{"1": adds(auto), "2": adds(plain)}
 	agentStates := census{runs: map[string]bool{"agent/echo": true}}
 	require.True(t, settled(t.Context(), agentStates, auto, values))
-	require.True(t, settled(t.Context(), census{away: errors.New("Temporal is away")}, auto, values), "what is not known is left alone")
+	require.True(t, settled(t.Context(), census{away: errors.New("Temporal is away")}, auto, values),
+		"what is not known is left alone")
 	require.False(t, settled(t.Context(), census{}, auto, values), "it was terminated")
 	require.True(t, settled(t.Context(), census{}, plain, values), "one that does not dream by itself needs none")
 	plain.Auto = true

@@ -14,13 +14,17 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// traceTemporal lets spans go on through Temporal: from a request by way of the workflow that it starts or tells to the deeds
-// that call a provider.
+// traceTemporal lets spans go on through Temporal: from a request by way of the workflow that it starts or tells to the
+// deeds that call a provider.
 func traceTemporal(o *client.Options, t *telemetry.Tracing) error {
 	if t == nil {
 		return nil
 	}
-	through, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{Tracer: t.Tracer, SpanStarter: telemetry.Reticent, SpanContextKey: workflows.TraceKey{}})
+	through, err := opentelemetry.NewTracingInterceptor(
+		opentelemetry.TracerOptions{
+			Tracer: t.Tracer, SpanStarter: telemetry.Reticent,
+			SpanContextKey: workflows.TraceKey{},
+		})
 	if err != nil {
 		return fmt.Errorf("trace through Temporal: %w", err)
 	}
@@ -29,7 +33,11 @@ func traceTemporal(o *client.Options, t *telemetry.Tracing) error {
 }
 
 // repeated are headers of an answer that a span repeats. Names that clients choose are not among them.
-var repeated = map[string]string{"X-Oneiros-Agent": "gen_ai.agent.name", "X-Oneiros-Recalled": "oneiros.recalled", "X-Oneiros-Recall-Skipped": "oneiros.recall_skipped", "X-Oneiros-Recall-Words-Only": "oneiros.recall_words_only", "X-Oneiros-Woke": "oneiros.woke"}
+var repeated = map[string]string{
+	"X-Oneiros-Agent": "gen_ai.agent.name", "X-Oneiros-Recalled": "oneiros.recalled",
+	"X-Oneiros-Recall-Skipped": "oneiros.recall_skipped", "X-Oneiros-Recall-Words-Only": "oneiros.recall_words_only",
+	"X-Oneiros-Woke": "oneiros.woke",
+}
 
 // traced makes a span of every request that a route serves.
 func traced(routes []front.Route, t *telemetry.Tracing) []front.Route {
@@ -42,7 +50,10 @@ func traced(routes []front.Route, t *telemetry.Tracing) []front.Route {
 		out[i].Serve = func(w http.ResponseWriter, r *http.Request) {
 			ctx, over := t.Arrived(r.Context(), r.Method, route.Path, r.Header)
 			route.Serve(w, r.WithContext(ctx))
-			more := []attribute.KeyValue{attribute.String("oneiros.key", front.CallerOf(ctx).Key.ID), attribute.String("oneiros.request", front.RequestID(ctx))}
+			more := []attribute.KeyValue{
+				attribute.String("oneiros.key", front.CallerOf(ctx).Key.ID),
+				attribute.String("oneiros.request", front.RequestID(ctx)),
+			}
 			for header, name := range repeated {
 				if value := w.Header().Get(header); value != "" {
 					more = append(more, attribute.String(name, value))

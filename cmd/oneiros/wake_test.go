@@ -45,13 +45,16 @@ func slowly(t *testing.T, file string) (*home, *provider.Server) {
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	file = strings.ReplaceAll(paidFile, "    api_key_env: SCRIPTED_KEY\n", "") + file
-	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "oneiros.yaml"), []byte(strings.ReplaceAll(file, "%URL%", server.URL)), 0o600))
+	require.NoError(t,
+		os.WriteFile(filepath.Join(h.dir, "oneiros.yaml"), []byte(strings.ReplaceAll(file, "%URL%", server.URL)),
+			0o600))
 	h.must("agents", "add", "echo", "--persona", "A companion.")
 	h.must("memory", "import", sampleFile(t))
 	return h, server
 }
 
-// TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn is a wake as a person sees it: three processes, one store.
+// TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn is a wake as a person sees it: three processes, one
+// store.
 func TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]func(*testing.T) string{
@@ -146,7 +149,8 @@ func TestAPushedReadingRaisesAnAlarmThatEndsTheOnset(t *testing.T) {
 	token, err := os.ReadFile(h.data("feed.token"))
 	require.NoError(t, err)
 	push := func(token, body string) int {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, app[1]+"/v1/feeds/harbour/readings", strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, app[1]+"/v1/feeds/harbour/readings",
+			strings.NewReader(body))
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+token)
 		answer, err := http.DefaultClient.Do(r)
@@ -159,7 +163,8 @@ func TestAPushedReadingRaisesAnAlarmThatEndsTheOnset(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, push("guessed-at-random", `{"metric":"level","number":9}`))
 	h.must("feed", "push", "harbour", "level=3")
 	require.Equal(t, http.StatusAccepted, push(strings.TrimSpace(string(token)), `{"metric":"level","number":9}`))
-	require.Eventually(t, func() bool { return strings.Contains(h.must("dreams", "list"), "interrupted, waits") }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(h.must("dreams", "list"), "interrupted, waits") },
+		time.Minute, 100*time.Millisecond)
 	require.Contains(t, h.must("dreams", "list"), "an alarm: harbour/above-level")
 	require.Contains(t, h.must("feed", "show", "harbour"), "level")
 	shown := h.must("agents", "show", "echo")

@@ -61,7 +61,8 @@ func (w *waker) Wake(ctx context.Context, k console.Connection) (console.Woken, 
 	w.joined = woken.Joined(k.Cause)
 	result := console.Woken{Wake: woken.Wake, Raised: woken.Raised, Degraded: woken.Degraded, Took: woken.Took}
 	if w.nobody != nil && woken.Raised {
-		result.Degraded = sentences(result.Degraded, "No Temporal server runs: the wake is recorded by the next worker that does.")
+		result.Degraded = sentences(result.Degraded,
+			"No Temporal server runs: the wake is recorded by the next worker that does.")
 	}
 	return result, nil
 }
@@ -129,7 +130,8 @@ func (w *waker) toldBy(ctx context.Context, agent string, epoch int64) workflows
 
 // Leave ends one client's lease.
 func (w *waker) Leave(ctx context.Context, agent, client string) error {
-	return w.gone(ctx, agent, w.engine.starter.Leave(ctx, agent, client), func(l presence.Lease) bool { return l.Client == client })
+	return w.gone(ctx, agent, w.engine.starter.Leave(ctx, agent, client),
+		func(l presence.Lease) bool { return l.Client == client })
 }
 
 // Sleep ends every lease and the wake lock.

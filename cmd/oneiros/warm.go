@@ -12,8 +12,9 @@ import (
 // mostWarmed bounds how many memories are read into the index when a server starts. They take some 500 MB at most.
 const mostWarmed = 250_000
 
-// warm reads the agents' memories into the index, so that no first question has to wait for it: those that lived last first, as
-// many as mostWarmed allows. Until an agent's is read, its turns go on without their memories when their time is over.
+// warm reads the agents' memories into the index, so that no first question has to wait for it: those that lived last
+// first, as many as mostWarmed allows. Until an agent's is read, its turns go on without their memories when their time
+// is over.
 func (h *deployment) warm(ctx context.Context) {
 	agents, err := h.store.Agents(ctx)
 	if err != nil {
@@ -48,6 +49,7 @@ func (h *deployment) warm(ctx context.Context) {
 			}
 			return
 		}
-		h.log.Debug("an agent's memories are read ahead", "agent", l.agent.Handle, "memories", n, "took", time.Since(began))
+		h.log.Debug("an agent's memories are read ahead", "agent", l.agent.Handle, "memories", n, "took",
+			time.Since(began))
 	}
 }

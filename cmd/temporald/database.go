@@ -74,8 +74,9 @@ func prepare(file string) error {
 		return fmt.Errorf("build the schema of server %s: %w", headers.ServerVersion, err)
 	}
 	if faults := differences(found, wanted); len(faults) > 0 {
-		return fmt.Errorf("%s was written by another version of the Temporal server than %s (%s): open it with the temporald "+
-			"that wrote it, or move it away to begin anew; memories and the ledger lie in another file and stay",
+		return fmt.Errorf(
+			"%s was written by another version of the Temporal server than %s (%s): open it with the temporald "+
+				"that wrote it, or move it away to begin anew; memories and the ledger lie in another file and stay",
 			file, headers.ServerVersion, strings.Join(faults, ", "))
 	}
 	return nil
@@ -98,7 +99,8 @@ func schemaOf(dsn string, write bool) (map[string]string, error) {
 			return nil, err
 		}
 	}
-	rows, err := tx.Query(`SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'schema_%' AND name NOT LIKE 'sqlite_%'`)
+	rows, err := tx.Query(
+		`SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'schema_%' AND name NOT LIKE 'sqlite_%'`)
 	if err != nil {
 		return nil, err
 	}

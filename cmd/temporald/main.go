@@ -82,14 +82,19 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1", "`address` to listen on; other than loopback needs --allow-remote")
 	f.IntVar(&o.port, "port", 0, "gRPC `port`; 0 takes a free one")
 	f.IntVar(&o.uiPort, "ui-port", 0, "UI `port`; 0 takes a free one, -1 serves no UI")
-	f.Var(&o.namespaces, "namespace", "`name` of a namespace to keep ready; may be repeated or comma-separated (default \"default\")")
+	f.Var(&o.namespaces, "namespace",
+		"`name` of a namespace to keep ready; may be repeated or comma-separated (default \"default\")")
 	f.DurationVar(&o.retention, "retention", 7*24*time.Hour, "how long a new namespace keeps closed workflows")
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error; the log goes to stderr")
-	f.BoolVar(&o.allowRemote, "allow-remote", false, "let --listen name an address other machines can reach; there is no login")
+	f.BoolVar(&o.allowRemote, "allow-remote", false,
+		"let --listen name an address other machines can reach; there is no login")
 	f.BoolVar(&o.timeSkip, "time-skipping", false, "let a test ask the server to skip idle time")
-	f.BoolVar(&o.noSearch, "without-search-attributes", false, "register none of ours in a new namespace, as on a cluster that nobody prepared")
-	f.BoolVar(&o.noCommands, "without-worker-commands", false, "leave worker commands off, as Temporal does unless told")
-	f.IntVar(&o.suggest, "suggest-continue-after", 0, "suggest continue-as-new to workflows after so many `events`; 0 leaves it to Temporal (4096)")
+	f.BoolVar(&o.noSearch, "without-search-attributes", false,
+		"register none of ours in a new namespace, as on a cluster that nobody prepared")
+	f.BoolVar(&o.noCommands, "without-worker-commands", false,
+		"leave worker commands off, as Temporal does unless told")
+	f.IntVar(&o.suggest, "suggest-continue-after", 0,
+		"suggest continue-as-new to workflows after so many `events`; 0 leaves it to Temporal (4096)")
 	f.IntVar(&o.parent, "parent-pid", 0, "stop when the process with this `pid` is gone")
 	f.BoolVar(&showVersion, "version", false, "print the version and leave")
 	if err := f.Parse(args); err != nil {
@@ -135,7 +140,8 @@ func (o *options) check(rest []string) error {
 		faults = append(faults, fmt.Errorf("--ui-port %d is outside -1 to 65535", o.uiPort))
 	}
 	if o.retention < 24*time.Hour {
-		faults = append(faults, fmt.Errorf("--retention %s is shorter than the 24h that Temporal allows at least", o.retention))
+		faults = append(faults,
+			fmt.Errorf("--retention %s is shorter than the 24h that Temporal allows at least", o.retention))
 	}
 	if o.suggest < 0 {
 		faults = append(faults, fmt.Errorf("--suggest-continue-after %d must not be negative", o.suggest))

@@ -145,7 +145,8 @@ func TestKilledAndStartedAgainOnItsFileItGoesOnWithTheSameWorkflow(t *testing.T)
 
 	polling, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	task, err := frontend.PollWorkflowTaskQueue(polling, &workflowservice.PollWorkflowTaskQueueRequest{Namespace: "default", TaskQueue: queue})
+	task, err := frontend.PollWorkflowTaskQueue(polling,
+		&workflowservice.PollWorkflowTaskQueueRequest{Namespace: "default", TaskQueue: queue})
 	require.NoError(t, err)
 	require.Equal(t, began.GetRunId(), task.GetWorkflowExecution().GetRunId(), "its next task is handed out")
 	require.Len(t, knownAttributes(t, second, "default"), len(searchAttributes))
@@ -156,7 +157,8 @@ func TestReadyMeansNamespacesSearchAttributesAndPushedCancellationAreThere(t *te
 	p := launch(t, "temporald", "--memory", "--namespace", "one,two", "--namespace", "three")
 	frontend := workflowservice.NewWorkflowServiceClient(dial(t, p))
 	for _, namespace := range []string{"one", "two", "three"} {
-		told, err := frontend.DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+		told, err := frontend.DescribeNamespace(t.Context(),
+			&workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 		require.NoError(t, err)
 		require.True(t, told.GetNamespaceInfo().GetCapabilities().GetWorkerCommands())
 		known := knownAttributes(t, p, namespace)
@@ -174,7 +176,8 @@ func TestNamespaceMadeElsewhereGetsOurSearchAttributes(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "temporal.db")
 	require.NoError(t, prepare(file))
-	bare, err := sqliteschema.NewNamespaceConfig(clusterName, "default", false, map[string]enumspb.IndexedValueType{"Theirs": enumspb.INDEXED_VALUE_TYPE_KEYWORD})
+	bare, err := sqliteschema.NewNamespaceConfig(clusterName, "default", false,
+		map[string]enumspb.IndexedValueType{"Theirs": enumspb.INDEXED_VALUE_TYPE_KEYWORD})
 	require.NoError(t, err)
 	require.NoError(t, sqliteschema.CreateNamespaces(&config.SQL{
 		PluginName: sqliteplugin.PluginName, DatabaseName: file, ConnectAttributes: map[string]string{"mode": "rwc"},
@@ -187,8 +190,10 @@ func TestNamespaceMadeElsewhereGetsOurSearchAttributes(t *testing.T) {
 
 func TestAServerThatNobodyPreparedLacksWhatAForeignClusterLacks(t *testing.T) {
 	t.Parallel()
-	p := launch(t, "temporald", "--memory", "--ui-port", "-1", "--without-search-attributes", "--without-worker-commands")
-	told, err := workflowservice.NewWorkflowServiceClient(dial(t, p)).DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: "default"})
+	p := launch(t, "temporald", "--memory", "--ui-port", "-1", "--without-search-attributes",
+		"--without-worker-commands")
+	told, err := workflowservice.NewWorkflowServiceClient(dial(t, p)).DescribeNamespace(t.Context(),
+		&workflowservice.DescribeNamespaceRequest{Namespace: "default"})
 	require.NoError(t, err)
 	require.False(t, told.GetNamespaceInfo().GetCapabilities().GetWorkerCommands())
 	require.Empty(t, knownAttributes(t, p, "default"))
@@ -261,7 +266,8 @@ func TestFileIsWrittenAheadSoThatAPowerCutLosesNoCommit(t *testing.T) {
 func TestUIAnswersToLoopbackNamesOnly(t *testing.T) {
 	t.Parallel()
 	p := launch(t, "temporald", "--memory")
-	for host, status := range map[string]int{"localhost:1234": 200, "127.0.0.1": 200, "[::1]:80": 200, "evil.example": 403, "evil.example:80": 403} {
+	for host, status := range map[string]int{"localhost:1234": 200, "127.0.0.1": 200, "[::1]:80": 200,
+		"evil.example": 403, "evil.example:80": 403} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.UI+"/api/v1/namespaces", nil)
 		require.NoError(t, err)
 		request.Host = host
@@ -283,8 +289,10 @@ func TestPortInUseIsToldByName(t *testing.T) {
 
 func TestFlagsAreCheckedAllAtOnce(t *testing.T) {
 	t.Parallel()
-	said := refused(t, "--memory", "--db", "x", "--listen", "0.0.0.0", "--port", "70000", "--ui-port", "-2", "--retention", "1h", "--log-level", "loud", "stray")
-	for _, fault := range []string{"exclude each other", "--allow-remote", "--port 70000", "--ui-port -2", "--retention 1h", `--log-level "loud"`, `"stray"`} {
+	said := refused(t, "--memory", "--db", "x", "--listen", "0.0.0.0", "--port", "70000", "--ui-port", "-2",
+		"--retention", "1h", "--log-level", "loud", "stray")
+	for _, fault := range []string{"exclude each other", "--allow-remote", "--port 70000", "--ui-port -2",
+		"--retention 1h", `--log-level "loud"`, `"stray"`} {
 		require.Contains(t, said, fault)
 	}
 	o, err := parse([]string{"--listen", "localhost"}, io.Discard)

@@ -115,7 +115,8 @@ func (s *server) stop() error {
 
 // configuration is one cluster of one shard: only the frontend listens where the flags say, the rest on loopback.
 func configuration(o options) (*config.Config, map[primitives.ServiceName]static.Hosts) {
-	store := config.SQL{PluginName: sqliteplugin.PluginName, DatabaseName: o.db, ConnectAttributes: map[string]string{"mode": "rwc"}}
+	store := config.SQL{PluginName: sqliteplugin.PluginName, DatabaseName: o.db,
+		ConnectAttributes: map[string]string{"mode": "rwc"}}
 	if o.db == "" {
 		store.DatabaseName = "oneiros"
 		store.ConnectAttributes = map[string]string{"mode": "memory", "cache": "shared"}
@@ -126,7 +127,9 @@ func configuration(o options) (*config.Config, map[primitives.ServiceName]static
 	}
 	frontend := hostPort(reachable(o.listen), o.port)
 	cfg := &config.Config{
-		Global: config.Global{Membership: config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: loopback}},
+		Global: config.Global{
+			Membership: config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: loopback},
+		},
 		Persistence: config.Persistence{
 			DefaultStore:     sqliteplugin.PluginName,
 			VisibilityStore:  sqliteplugin.PluginName,
@@ -156,7 +159,8 @@ func configuration(o options) (*config.Config, map[primitives.ServiceName]static
 		},
 	}
 	hosts := map[primitives.ServiceName]static.Hosts{primitives.FrontendService: static.SingleLocalHost(frontend)}
-	for _, name := range []primitives.ServiceName{primitives.HistoryService, primitives.MatchingService, primitives.WorkerService} {
+	for _, name := range []primitives.ServiceName{primitives.HistoryService, primitives.MatchingService,
+		primitives.WorkerService} {
 		port := freeport.MustGetFreePort()
 		cfg.Services[string(name)] = config.Service{RPC: config.RPC{GRPCPort: port, BindOnLocalHost: true}}
 		hosts[name] = static.SingleLocalHost(hostPort(loopback, port))
@@ -209,7 +213,8 @@ func settle(address string, namespaces []string, attributes map[string]enumspb.I
 	return nil
 }
 
-func settled(ctx context.Context, conn *grpc.ClientConn, namespace string, attributes map[string]enumspb.IndexedValueType) error {
+func settled(ctx context.Context, conn *grpc.ClientConn, namespace string,
+	attributes map[string]enumspb.IndexedValueType) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := workflowservice.NewWorkflowServiceClient(conn).ListOpenWorkflowExecutions(ctx,
@@ -230,7 +235,8 @@ func settled(ctx context.Context, conn *grpc.ClientConn, namespace string, attri
 	if len(missing) == 0 {
 		return nil
 	}
-	if _, err := operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing}); err != nil {
+	if _, err := operator.AddSearchAttributes(ctx,
+		&operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing}); err != nil {
 		return fmt.Errorf("add the search attributes: %w", err)
 	}
 	return fmt.Errorf("%d search attributes were just added", len(missing))

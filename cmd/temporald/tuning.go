@@ -60,7 +60,8 @@ func tuning(o options) dynamicconfig.StaticClient {
 
 		dynamicconfig.WorkflowTimeSkippingEnabled.Key(): o.timeSkip,
 	}
-	if o.timeSkip { // the second run that goes on as new takes itself for a second too young, waits, and skips months of that wait
+	// the second run that goes on as new takes itself for a second too young, waits, and skips months of that wait
+	if o.timeSkip {
 		config[dynamicconfig.WorkflowIdReuseMinimalInterval.Key()] = time.Duration(0)
 	}
 	if o.suggest > 0 {

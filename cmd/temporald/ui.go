@@ -40,7 +40,9 @@ func openScreen(o options, address string) (*screen, error) {
 	}
 	listener, err := net.Listen("tcp", hostPort(o.listen, o.uiPort))
 	if err != nil {
-		return nil, fmt.Errorf("--ui-port %d cannot be had on %s, name another, 0 for a free one or -1 for no UI: %w", o.uiPort, o.listen, err)
+		return nil,
+			fmt.Errorf("--ui-port %d cannot be had on %s, name another, 0 for a free one or -1 for no UI: %w",
+				o.uiPort, o.listen, err)
 	}
 	s.address = hostPort(reachable(o.listen), listener.Addr().(*net.TCPAddr).Port)
 	s.http = &http.Server{Handler: pages, ReadHeaderTimeout: 5 * time.Second}
@@ -79,7 +81,8 @@ func newPages(o options, address string) (http.Handler, error) {
 	e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure(), csrf.EnsureTokenCookie(false),
 		middleware.CSRFWithConfig(csrf.MiddlewareConfig(provider, false)))
 	route.SetHealthRoute(e)
-	if err := route.SetAPIRoutes(e, provider, []api.Middleware{headers.WithForwardHeaders([]string{"Caller-Type"})}); err != nil {
+	if err := route.SetAPIRoutes(e, provider,
+		[]api.Middleware{headers.WithForwardHeaders([]string{"Caller-Type"})}); err != nil {
 		return nil, err
 	}
 	route.SetUIRoutes(e, "", assets)

@@ -43,8 +43,8 @@ type Key struct {
 	Agents []string `json:"agents,omitempty"` // handles; empty: every agent
 	Hash   string   `json:"hash"`             // SHA-256 of the secret, in hex
 
-	// Principal names who speaks with the key, lastingly: several keys may speak as one. Empty: the key is a principal of
-	// its own, named by its ID. Local: whoever came without a key speaks as the same.
+	// Principal names who speaks with the key, lastingly: several keys may speak as one. Empty: the key is a principal
+	// of its own, named by its ID. Local: whoever came without a key speaks as the same.
 	Principal string `json:"principal,omitempty"`
 
 	Created time.Time `json:"created"`
@@ -55,7 +55,8 @@ type Key struct {
 	Day  *budget.Micros `json:"day,omitempty"`  // what it may cost a day; nil: the deployment's
 }
 
-// Local is the principal of requests without a key, which only a server without keys and programs of this machine may send.
+// Local is the principal of requests without a key, which only a server without keys and programs of this machine may
+// send.
 const Local = "local"
 
 // scopeOfLocal is where answers to requests of Local are kept; no other principal may be called so.
@@ -63,10 +64,12 @@ const scopeOfLocal = "loopback"
 
 var principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
 
-// ValidPrincipal says what is wrong with the name of a principal. It must not hold a slash, which ends it in the owner of a talk.
+// ValidPrincipal says what is wrong with the name of a principal. It must not hold a slash, which ends it in the owner
+// of a talk.
 func ValidPrincipal(name string) error {
 	if !principalName.MatchString(name) || name == scopeOfLocal {
-		return fmt.Errorf("principal %q must be 1 to 64 of A-Z, a-z, 0-9 and _ . @ + -, begin with a letter or a digit, and not be %q",
+		return fmt.Errorf(
+			"principal %q must be 1 to 64 of A-Z, a-z, 0-9 and _ . @ + -, begin with a letter or a digit, and not be %q",
 			name, scopeOfLocal)
 	}
 	return nil
@@ -100,8 +103,8 @@ func (k Key) ClaimScope() string {
 	return scopeOfLocal
 }
 
-// Rotated is a new key, and its secret, that speaks as the same principal with the same role, agents and limits. A key that
-// expires is followed by one that lives as long as it was to live.
+// Rotated is a new key, and its secret, that speaks as the same principal with the same role, agents and limits. A key
+// that expires is followed by one that lives as long as it was to live.
 func (k Key) Rotated(now time.Time) (Key, string) {
 	next, secret := New(k.Name, k.Role, slices.Clone(k.Agents), now)
 	next.Principal, next.Rate = k.PrincipalName(), k.Rate
@@ -147,8 +150,9 @@ func (k Key) Reaches(handle string) bool {
 	return len(k.Agents) == 0 || slices.Contains(k.Agents, handle)
 }
 
-// Account is the scope under which a ledger counts what the key costs on a day of UTC. All keys of a principal share one, so
-// that a rotated or a second key gives nobody a second cap. The scope of a key without a named principal is that of its ID.
+// Account is the scope under which a ledger counts what the key costs on a day of UTC. All keys of a principal share
+// one, so that a rotated or a second key gives nobody a second cap. The scope of a key without a named principal is
+// that of its ID.
 func (k Key) Account(now time.Time) string {
 	return "key:" + k.PrincipalName() + "/" + now.UTC().Format(time.DateOnly)
 }
@@ -160,7 +164,8 @@ func (k Key) Validate() error {
 	if k.ID == "" {
 		fault("id is empty")
 	}
-	if k.Name == "" || len(k.Name) > 64 || strings.ContainsFunc(k.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if k.Name == "" || len(k.Name) > 64 ||
+		strings.ContainsFunc(k.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		fault("name %q must be 1 to 64 printable characters", k.Name)
 	}
 	if !slices.Contains(ranks, k.Role) {
@@ -198,9 +203,10 @@ func (k Key) UTC() Key {
 
 // Claim is a request that may come twice and must be done once. Scope and Name make it unique.
 type Claim struct {
-	Scope  string        // whose: a key's id, or the session's
-	Name   string        // the Idempotency-Key, 1 to 255 bytes
-	Digest string        // of method, path, body and the headers that say whose it is: the same name for another request is refused
+	Scope string // whose: a key's id, or the session's
+	Name  string // the Idempotency-Key, 1 to 255 bytes
+	// of method, path, body and the headers that say whose it is: the same name for another request is refused
+	Digest string
 	Now    time.Time     // UTC
 	Hold   time.Duration // how long a claim blocks its twin unless it is renewed: whoever does it lives as long as that
 	Keep   time.Duration // how long its answer is kept; and, of one that was never answered, that it was begun
@@ -211,11 +217,13 @@ type Claim struct {
 func (c Claim) Validate() error {
 	switch {
 	case c.Scope == "" || c.Name == "" || len(c.Name) > 255 || !utf8.ValidString(c.Scope+c.Name):
-		return fmt.Errorf("a claim needs a scope and a name of 1 to 255 bytes of UTF-8; these are %q and %q", c.Scope, c.Name)
+		return fmt.Errorf("a claim needs a scope and a name of 1 to 255 bytes of UTF-8; these are %q and %q", c.Scope,
+			c.Name)
 	case c.Digest == "" || c.Now.IsZero():
 		return errors.New("a claim needs the digest of its request and the time")
 	case c.Hold <= 0 || c.Keep <= 0:
-		return fmt.Errorf("a claim blocks its twin for %v and its answer is kept for %v; both must be above zero", c.Hold, c.Keep)
+		return fmt.Errorf("a claim blocks its twin for %v and its answer is kept for %v; both must be above zero",
+			c.Hold, c.Keep)
 	}
 	return nil
 }
@@ -229,17 +237,25 @@ type Answered struct {
 	Header map[string][]string `json:"header,omitempty"` // what else is told to whoever hears it again
 }
 
-// Erased stands for every answer that was kept when an owner had memories erased, because it may quote them. The requests stay
-// done.
+// Erased stands for every answer that was kept when an owner had memories erased, because it may quote them. The
+// requests stay done.
 func Erased() Answered {
-	return Answered{Status: 410, Type: "application/json", Body: []byte(`{"error":{"message":"the request was done; its answer was erased with memories that it may have quoted",` +
-		`"type":"invalid_request_error","param":null,"code":"idempotent_answer_erased"}}`)}
+	return Answered{
+		Status: 410, Type: "application/json",
+		Body: []byte(
+			`{"error":{"message":"the request was done; its answer was erased with memories that it may have quoted",` +
+				`"type":"invalid_request_error","param":null,"code":"idempotent_answer_erased"}}`),
+	}
 }
 
 // Dropped stands for an answer that made room for newer ones of its scope. The request stays done.
 func Dropped() Answered {
-	return Answered{Status: 410, Type: "application/json", Body: []byte(`{"error":{"message":"the request was done; its answer made room for newer ones of the same principal",` +
-		`"type":"invalid_request_error","param":null,"code":"idempotent_answer_dropped"}}`)}
+	return Answered{
+		Status: 410, Type: "application/json",
+		Body: []byte(
+			`{"error":{"message":"the request was done; its answer made room for newer ones of the same principal",` +
+				`"type":"invalid_request_error","param":null,"code":"idempotent_answer_dropped"}}`),
+	}
 }
 
 // The failures that callers branch on.
@@ -251,28 +267,29 @@ var (
 	ErrLiveKey = errors.New("a key is live")
 )
 
-// Store keeps keys and answers. Each method is one atomic, durable step, safe across processes. It is kept by the same store
-// as memory, and whenever that erases memories (memory.Store.Forget) each answer that is kept becomes Erased.
+// Store keeps keys and answers. Each method is one atomic, durable step, safe across processes. It is kept by the same
+// store as memory, and whenever that erases memories (memory.Store.Forget) each answer that is kept becomes Erased.
 type Store interface {
 	// PutKey creates a key, or replaces the one with its id. memory.ErrTaken when another id has the hash.
 	PutKey(ctx context.Context, k Key) error
 	// Keys lists all, revoked and expired ones too, by creation, then id.
 	Keys(ctx context.Context) ([]Key, error)
-	// KeysRequired says whether every request needs a key. It does from the first PutKey on, in the same step, until AllowKeyless,
-	// whatever becomes of the keys themselves.
+	// KeysRequired says whether every request needs a key. It does from the first PutKey on, in the same step, until
+	// AllowKeyless, whatever becomes of the keys themselves.
 	KeysRequired(ctx context.Context) (bool, error)
-	// AllowKeyless lets requests without a key in again, until the next PutKey. ErrLiveKey when a key is live at now. Keys stay
-	// listed.
+	// AllowKeyless lets requests without a key in again, until the next PutKey. ErrLiveKey when a key is live at now.
+	// Keys stay listed.
 	AllowKeyless(ctx context.Context, now time.Time) error
-	// Claim takes a request to be done: nil when it is the caller's to do, what was answered when it is done, ErrBusy while
-	// another does it, ErrLost when its Hold is over and nobody answered, ErrOther when the name stands for another digest. Claims
-	// whose Keep is over are as if they had never been, and are removed in passing.
+	// Claim takes a request to be done: nil when it is the caller's to do, what was answered when it is done, ErrBusy
+	// while another does it, ErrLost when its Hold is over and nobody answered, ErrOther when the name stands for
+	// another digest. Claims whose Keep is over are as if they had never been, and are removed in passing.
 	Claim(ctx context.Context, c Claim) (*Answered, error)
-	// Renew lets a claim that is not answered block its twin for its Hold from now on, also one whose Hold was over. One that is
-	// answered, or given up, stays so, and one whose Keep is over is gone.
+	// Renew lets a claim that is not answered block its twin for its Hold from now on, also one whose Hold was over.
+	// One that is answered, or given up, stays so, and one whose Keep is over is gone.
 	Renew(ctx context.Context, c Claim, now time.Time) error
-	// Answer keeps what was said to a claimed request, from Now for Keep; nil gives the claim up, so that it may be done again.
-	// The first answer stays. One that comes after its Hold is kept as long as the name stands for nothing else; a claim that
-	// another holds by then is not given up. Of more than Most answers of the scope the oldest become Dropped in the same step.
+	// Answer keeps what was said to a claimed request, from Now for Keep; nil gives the claim up, so that it may be
+	// done again. The first answer stays. One that comes after its Hold is kept as long as the name stands for nothing
+	// else; a claim that another holds by then is not given up. Of more than Most answers of the scope the oldest
+	// become Dropped in the same step.
 	Answer(ctx context.Context, c Claim, a *Answered) error
 }

@@ -21,9 +21,21 @@ func TestAPrincipalNamesTalkAccountAndClaims(t *testing.T) {
 	}{
 		"a request without a key":   {access.Key{}, "", "local", "key:local/2026-03-20", "loopback"},
 		"a key without a principal": {access.Key{ID: "key_a"}, "key_a", "key_a", "key:key_a/2026-03-20", "key_a"},
-		"a key of a principal":      {access.Key{ID: "key_a", Principal: "anna"}, "anna", "anna", "key:anna/2026-03-20", "anna"},
-		"a rotated key":             {access.Key{ID: "key_b", Principal: "key_a"}, "key_a", "key_a", "key:key_a/2026-03-20", "key_a"},
-		"a key of the local one":    {access.Key{ID: "key_a", Principal: access.Local}, "", "local", "key:local/2026-03-20", "loopback"},
+		"a key of a principal": {
+			access.Key{ID: "key_a", Principal: "anna"},
+			"anna", "anna",
+			"key:anna/2026-03-20", "anna",
+		},
+		"a rotated key": {
+			access.Key{ID: "key_b", Principal: "key_a"},
+			"key_a", "key_a",
+			"key:key_a/2026-03-20", "key_a",
+		},
+		"a key of the local one": {
+			access.Key{ID: "key_a", Principal: access.Local},
+			"", "local",
+			"key:local/2026-03-20", "loopback",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +60,8 @@ func TestARotatedKeyIsTheSameInAllButItsSecret(t *testing.T) {
 	require.Equal(t, old.Account(later), next.Account(later), "both pay from one account")
 	require.NotSame(t, old.Day, next.Day)
 	want := old
-	want.ID, want.Hash, want.Created, want.Principal, want.Expires = next.ID, next.Hash, later, old.ID, later.AddDate(0, 0, 90)
+	want.ID, want.Hash, want.Created, want.Principal, want.Expires = next.ID, next.Hash, later, old.ID,
+		later.AddDate(0, 0, 90)
 	require.Equal(t, want, next)
 	require.NoError(t, next.Validate())
 	again, _ := next.Rotated(later)
@@ -57,7 +70,10 @@ func TestARotatedKeyIsTheSameInAllButItsSecret(t *testing.T) {
 
 func TestThePrincipalsThatMayBeNamed(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{"anna", "local", "anna@example.org", "key_abcdefghijkl", "A-1_b.c+d", strings.Repeat("a", 64)} {
+	for _, good := range []string{
+		"anna", "local", "anna@example.org", "key_abcdefghijkl", "A-1_b.c+d",
+		strings.Repeat("a", 64),
+	} {
 		require.NoError(t, access.ValidPrincipal(good), good)
 	}
 	for _, bad := range []string{"", "a/b", "/", "a b", ".a", "-a", "é", "a\n", "loopback", strings.Repeat("a", 65)} {

@@ -9,8 +9,9 @@ import (
 
 // Limits of a reading's time.
 const (
-	OldEnough = 24 * time.Hour // a pushed reading may be so old, or as old as the longest window, whatever its rules are
-	Ahead     = time.Minute    // by which the clock of whoever reads may be ahead of ours; such a reading is of now
+	// a pushed reading may be so old, or as old as the longest window, whatever its rules are
+	OldEnough = 24 * time.Hour
+	Ahead     = time.Minute // by which the clock of whoever reads may be ahead of ours; such a reading is of now
 )
 
 // Untimely is why a reading's time cannot be right.
@@ -28,8 +29,8 @@ func Oldest(rules []dream.Rule) time.Duration {
 	return oldest
 }
 
-// Timely says what is wrong with a reading's time, an Untimely. A reading without one is of now. Oldest 0: it may be of any
-// age, as what a feed that is asked says holds until it says something else.
+// Timely says what is wrong with a reading's time, an Untimely. A reading without one is of now. Oldest 0: it may be of
+// any age, as what a feed that is asked says holds until it says something else.
 func Timely(r dream.Reading, oldest time.Duration, now time.Time) error {
 	if r.At.IsZero() {
 		return nil
@@ -40,9 +41,15 @@ func Timely(r dream.Reading, oldest time.Duration, now time.Time) error {
 	}
 	switch age := now.Sub(r.At); {
 	case oldest > 0 && age > oldest:
-		return Untimely(fmt.Sprintf("%s has at %s, which is too long ago: at may be up to %s before now (%s), or left out for now", what, at, oldest, now.UTC().Format(time.RFC3339)))
+		return Untimely(
+			fmt.Sprintf(
+				"%s has at %s, which is too long ago: at may be up to %s before now (%s), or left out for now", what,
+				at, oldest, now.UTC().Format(time.RFC3339)))
 	case age < -Ahead:
-		return Untimely(fmt.Sprintf("%s has at %s, which has not come yet: at may be up to %s after now (%s), or left out for now", what, at, Ahead, now.UTC().Format(time.RFC3339)))
+		return Untimely(
+			fmt.Sprintf(
+				"%s has at %s, which has not come yet: at may be up to %s after now (%s), or left out for now", what,
+				at, Ahead, now.UTC().Format(time.RFC3339)))
 	}
 	return nil
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Watch is what is remembered of one feed between its readings: little, and all of it can be written as JSON. Since is when
-// the watch began, for a feed that has not said anything yet. Up holds the rules that are true now.
+// Watch is what is remembered of one feed between its readings: little, and all of it can be written as JSON. Since is
+// when the watch began, for a feed that has not said anything yet. Up holds the rules that are true now.
 type Watch struct {
 	Since    time.Time            `json:"since"`
 	Readings []dream.Reading      `json:"readings,omitempty"` // by time, oldest first; bounded by Keep
 	Up       []string             `json:"up,omitempty"`       // by Key, sorted
 	Rose     map[string]time.Time `json:"rose,omitempty"`     // by Key: since when those are up
-	Took     map[string]time.Time `json:"took,omitempty"`     // by the rule's name: of the newest reading that it could judge; none: it never heard any
+	// by the rule's name: of the newest reading that it could judge; none: it never heard any
+	Took map[string]time.Time `json:"took,omitempty"`
 }
 
 // Fired is a rule that has become true.
@@ -54,10 +55,10 @@ func (f Fired) String() string {
 }
 
 // Hear takes in what a feed has said by now and answers the watch after it, with what has fired, in order. A rule that
-// stays true fires once; it fires again after it was false. Readings may come late: they count in the windows of changes,
-// but only a reading that is the newest of its metric is judged by itself, so that a fault which is over raises nothing.
-// Readings without a time, or with one that has not come yet, are of now; what Sane refuses is left out. A bare value has the
-// name that Named gives it.
+// stays true fires once; it fires again after it was false. Readings may come late: they count in the windows of
+// changes, but only a reading that is the newest of its metric is judged by itself, so that a fault which is over
+// raises nothing. Readings without a time, or with one that has not come yet, are of now; what Sane refuses is left
+// out. A bare value has the name that Named gives it.
 func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (Watch, []Fired) {
 	next := Watch{Since: w.Since, Up: w.Up, Rose: w.Rose}
 	for _, r := range w.Readings {
@@ -79,7 +80,8 @@ func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (W
 	for _, group := range sane.groups() {
 		var newest []dream.Reading
 		for _, r := range group {
-			if slices.ContainsFunc(next.Readings, func(o dream.Reading) bool { return o.Metric == r.Metric && o.At.After(r.At) }) {
+			if slices.ContainsFunc(next.Readings,
+				func(o dream.Reading) bool { return o.Metric == r.Metric && o.At.After(r.At) }) {
 				next.Readings = insert(next.Readings, r)
 				continue
 			}
@@ -172,7 +174,8 @@ func (s series) groups() []series {
 	var groups []series
 	for _, r := range s {
 		end := len(groups) - 1
-		if end < 0 || !groups[end][0].At.Equal(r.At) || slices.ContainsFunc(groups[end], func(o dream.Reading) bool { return o.Metric == r.Metric }) {
+		if end < 0 || !groups[end][0].At.Equal(r.At) ||
+			slices.ContainsFunc(groups[end], func(o dream.Reading) bool { return o.Metric == r.Metric }) {
 			groups = append(groups, series{r})
 			continue
 		}
@@ -217,7 +220,8 @@ func Sane(r dream.Reading) error {
 	case len(r.Metric) > LongestWord:
 		return fmt.Errorf("the metric %q is %d bytes long; %d at most", brief(r.Metric), len(r.Metric), LongestWord)
 	case len(r.State) > LongestWord:
-		return fmt.Errorf("the state of %q is %d bytes long; %d at most: a state is a word", brief(r.Metric), len(r.State), LongestWord)
+		return fmt.Errorf("the state of %q is %d bytes long; %d at most: a state is a word", brief(r.Metric),
+			len(r.State), LongestWord)
 	}
 	return nil
 }

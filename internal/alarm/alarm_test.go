@@ -57,29 +57,93 @@ func TestTheSourcesThreeAlarmsFireAsTheySay(t *testing.T) {
 		{"five per cent up", "price", []dream.Reading{at(0, 100), at(1, 105)}, []string{"price: 100 to 105"}},
 		{"less than five per cent", "price", []dream.Reading{at(0, 100), at(1, 104.9), at(2, 100)}, nil},
 		{"six per cent down", "price", []dream.Reading{at(0, 100), at(1, 94)}, []string{"price: 100 to 94"}},
-		{"a slide in steps inside the window", "price", []dream.Reading{at(0, 100), at(5, 98), at(10, 96), at(14, 94)}, []string{"price: 100 to 94"}},
-		{"a slide that is slower than the window", "price", []dream.Reading{at(0, 100), at(10, 98), at(20, 96), at(30, 94), at(40, 92)}, nil},
-		{"it stays moved and fires once", "price", []dream.Reading{at(0, 100), at(1, 106), at(2, 106), at(3, 107)}, []string{"price: 100 to 106"}},
-		{"a second move after the first has passed", "price", []dream.Reading{at(0, 100), at(1, 106), at(20, 106), at(21, 113)}, []string{"price: 100 to 106", "price: 106 to 113"}},
-		{"a feed that speaks daily", "price", []dream.Reading{at(0, 100), at(1440, 106), at(2880, 113)}, []string{"price: 100 to 106", "price: 106 to 113"}},
-		{"a move while it was out of reach", "price", []dream.Reading{at(0, 100), at(60, 80)}, []string{"price: 100 to 80"}},
-		{"a dip that is over", "price", []dream.Reading{at(0, 100), at(1, 94), at(2, 100)}, []string{"price: 100 to 94"}},
+		{
+			"a slide in steps inside the window", "price",
+			[]dream.Reading{at(0, 100), at(5, 98), at(10, 96), at(14, 94)},
+			[]string{"price: 100 to 94"},
+		},
+		{
+			"a slide that is slower than the window", "price",
+			[]dream.Reading{at(0, 100), at(10, 98), at(20, 96), at(30, 94), at(40, 92)},
+			nil,
+		},
+		{
+			"it stays moved and fires once", "price",
+			[]dream.Reading{at(0, 100), at(1, 106), at(2, 106), at(3, 107)},
+			[]string{"price: 100 to 106"},
+		},
+		{
+			"a second move after the first has passed", "price",
+			[]dream.Reading{at(0, 100), at(1, 106), at(20, 106), at(21, 113)},
+			[]string{"price: 100 to 106", "price: 106 to 113"},
+		},
+		{
+			"a feed that speaks daily", "price",
+			[]dream.Reading{at(0, 100), at(1440, 106), at(2880, 113)},
+			[]string{"price: 100 to 106", "price: 106 to 113"},
+		},
+		{
+			"a move while it was out of reach", "price",
+			[]dream.Reading{at(0, 100), at(60, 80)},
+			[]string{"price: 100 to 80"},
+		},
+		{
+			"a dip that is over", "price",
+			[]dream.Reading{at(0, 100), at(1, 94), at(2, 100)},
+			[]string{"price: 100 to 94"},
+		},
 		{"from zero there is no share", "price", []dream.Reading{at(0, 0), at(1, 5)}, nil},
 		{"to zero there is", "price", []dream.Reading{at(0, 5), at(1, 0)}, []string{"price: 5 to 0"}},
-		{"below zero the share is of the size", "price", []dream.Reading{at(0, -100), at(1, -94)}, []string{"price: -100 to -94"}},
-		{"no number at all", "price", []dream.Reading{at(0, 100), at(1, nan), at(2, inf), at(3, -inf), at(4, 101)}, nil},
-		{"the farthest that numbers go", "price", []dream.Reading{at(0, -math.MaxFloat64), at(1, math.MaxFloat64)}, []string{"price: -1.79769e+308 to 1.79769e+308"}},
+		{
+			"below zero the share is of the size", "price",
+			[]dream.Reading{at(0, -100), at(1, -94)},
+			[]string{"price: -100 to -94"},
+		},
+		{
+			"no number at all", "price",
+			[]dream.Reading{at(0, 100), at(1, nan), at(2, inf), at(3, -inf), at(4, 101)},
+			nil,
+		},
+		{
+			"the farthest that numbers go", "price",
+			[]dream.Reading{at(0, -math.MaxFloat64), at(1, math.MaxFloat64)},
+			[]string{"price: -1.79769e+308 to 1.79769e+308"},
+		},
 		{"one reading alone", "price", []dream.Reading{at(0, 100)}, nil},
-		{"a late reading shows the move", "price", []dream.Reading{at(5, 100), at(4, 90)}, []string{"price: 90 to 100"}},
-		{"a late reading is what the window began with", "price", []dream.Reading{at(30, 100), at(31, 100), at(2, 50)}, []string{"price: 50 to 100"}},
+		{
+			"a late reading shows the move", "price",
+			[]dream.Reading{at(5, 100), at(4, 90)},
+			[]string{"price: 90 to 100"},
+		},
+		{
+			"a late reading is what the window began with", "price",
+			[]dream.Reading{at(30, 100), at(31, 100), at(2, 50)},
+			[]string{"price: 50 to 100"},
+		},
 		{"a late reading from before the window", "price", []dream.Reading{at(10, 100), at(31, 100), at(2, 50)}, nil},
 
-		{"a fifth of the liquidity", "liquidity", []dream.Reading{at(0, 1e6), at(30, 8e5)}, []string{"liquidity: 1e+06 to 800000"}},
+		{
+			"a fifth of the liquidity", "liquidity",
+			[]dream.Reading{at(0, 1e6), at(30, 8e5)},
+			[]string{"liquidity: 1e+06 to 800000"},
+		},
 		{"a rise of liquidity", "liquidity", []dream.Reading{at(0, 1e6), at(30, 2e6)}, nil},
-		{"a fall after a rise", "liquidity", []dream.Reading{at(0, 1e6), at(30, 2e6), at(40, 1.6e6)}, []string{"liquidity: 2e+06 to 1.6e+06"}},
+		{
+			"a fall after a rise", "liquidity",
+			[]dream.Reading{at(0, 1e6), at(30, 2e6), at(40, 1.6e6)},
+			[]string{"liquidity: 2e+06 to 1.6e+06"},
+		},
 
-		{"paused", "pause", []dream.Reading{says(0, "open"), says(1, "Paused"), says(2, "paused")}, []string{`pause: "Paused"`}},
-		{"paused twice", "pause", []dream.Reading{says(0, "paused"), says(1, "open"), says(2, "paused")}, []string{`pause: "paused"`, `pause: "paused"`}},
+		{
+			"paused", "pause",
+			[]dream.Reading{says(0, "open"), says(1, "Paused"), says(2, "paused")},
+			[]string{`pause: "Paused"`},
+		},
+		{
+			"paused twice", "pause",
+			[]dream.Reading{says(0, "paused"), says(1, "open"), says(2, "paused")},
+			[]string{`pause: "paused"`, `pause: "paused"`},
+		},
 		{"a pause that is over when it is told", "pause", []dream.Reading{says(5, "open"), says(4, "paused")}, nil},
 		{"another word", "pause", []dream.Reading{says(0, "unpaused"), at(1, 0)}, nil},
 	} {
@@ -101,12 +165,42 @@ func TestRulesThatAreNoPresets(t *testing.T) {
 		readings []dream.Reading
 		want     []string
 	}{
-		{"an absolute move", dream.Rule{Name: "r", Kind: dream.RiseFall, Number: 3, Window: time.Hour}, []dream.Reading{at(0, 0), at(1, 2), at(2, -1)}, []string{"r: 2 to -1"}},
-		{"above", dream.Rule{Name: "r", Kind: dream.Above, Number: 90}, []dream.Reading{at(0, 90), at(1, 91), at(2, 92), at(3, 89), at(4, 95)}, []string{"r: 91", "r: 95"}},
-		{"below", dream.Rule{Name: "r", Kind: dream.Below, Number: -5}, []dream.Reading{at(0, -5), at(1, -6)}, []string{"r: -6"}},
-		{"a metric by its name", dream.Rule{Name: "r", Metric: "gas", Kind: dream.Above, Number: 5}, []dream.Reading{of("eth", 0, 9), of("gas", 1, 9)}, []string{"r of gas: 9"}},
-		{"each metric by itself", dream.Rule{Name: "r", Kind: dream.Above, Number: 5}, []dream.Reading{of("eth", 0, 9), of("gas", 1, 9), of("gas", 2, 9)}, []string{"r of eth: 9", "r of gas: 9"}},
-		{"metrics are not compared", dream.Rule{Name: "r", Kind: dream.RelativeMove, Number: .05, Window: time.Hour}, []dream.Reading{of("eth", 0, 9), of("gas", 1, 900)}, nil},
+		{
+			"an absolute move",
+			dream.Rule{Name: "r", Kind: dream.RiseFall, Number: 3, Window: time.Hour},
+			[]dream.Reading{at(0, 0), at(1, 2), at(2, -1)},
+			[]string{"r: 2 to -1"},
+		},
+		{
+			"above",
+			dream.Rule{Name: "r", Kind: dream.Above, Number: 90},
+			[]dream.Reading{at(0, 90), at(1, 91), at(2, 92), at(3, 89), at(4, 95)},
+			[]string{"r: 91", "r: 95"},
+		},
+		{
+			"below",
+			dream.Rule{Name: "r", Kind: dream.Below, Number: -5},
+			[]dream.Reading{at(0, -5), at(1, -6)},
+			[]string{"r: -6"},
+		},
+		{
+			"a metric by its name",
+			dream.Rule{Name: "r", Metric: "gas", Kind: dream.Above, Number: 5},
+			[]dream.Reading{of("eth", 0, 9), of("gas", 1, 9)},
+			[]string{"r of gas: 9"},
+		},
+		{
+			"each metric by itself",
+			dream.Rule{Name: "r", Kind: dream.Above, Number: 5},
+			[]dream.Reading{of("eth", 0, 9), of("gas", 1, 9), of("gas", 2, 9)},
+			[]string{"r of eth: 9", "r of gas: 9"},
+		},
+		{
+			"metrics are not compared",
+			dream.Rule{Name: "r", Kind: dream.RelativeMove, Number: .05, Window: time.Hour},
+			[]dream.Reading{of("eth", 0, 9), of("gas", 1, 900)},
+			nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +257,8 @@ func TestAClockThatJumpsNeitherBlindsNorForgets(t *testing.T) {
 
 func TestARuleThatChangedBeginsAnew(t *testing.T) {
 	t.Parallel()
-	high, low := dream.Rule{Name: "high", Kind: dream.Above, Number: 5}, dream.Rule{Name: "low", Kind: dream.Below, Number: 99}
+	high, low := dream.Rule{Name: "high", Kind: dream.Above, Number: 5},
+		dream.Rule{Name: "low", Kind: dream.Below, Number: 99}
 	before := []dream.Rule{high, low}
 	w, fired := Watch{Since: start}.Hear(before, []dream.Reading{of("a", 0, 9)}, start)
 	require.Len(t, fired, 2)
@@ -181,7 +276,8 @@ func TestAWatchSurvivesJSON(t *testing.T) {
 	price, _ := Preset("price")
 	pause, _ := Preset("pause")
 	rules := []dream.Rule{price, pause}
-	w, _ := Watch{Since: start}.Hear(rules, []dream.Reading{at(0, 100), at(1, 106), says(1, "paused")}, start.Add(time.Minute))
+	w, _ := Watch{Since: start}.Hear(rules, []dream.Reading{at(0, 100), at(1, 106), says(1, "paused")},
+		start.Add(time.Minute))
 	body, err := json.Marshal(w)
 	require.NoError(t, err)
 	var again Watch

@@ -30,8 +30,8 @@ type Frequency struct {
 	Verdict Verdict `json:"verdict"`
 }
 
-// Frequent counts the onsets of the newest dreams of one agent, at most last (0: all), from its events by sequence. An onset
-// ends with exactly one of OnsetCompleted and AlarmAbort; a dream of several sittings may have several.
+// Frequent counts the onsets of the newest dreams of one agent, at most last (0: all), from its events by sequence. An
+// onset ends with exactly one of OnsetCompleted and AlarmAbort; a dream of several sittings may have several.
 func Frequent(events []event.Event, last int) Frequency {
 	completed, aborted := event.OnsetCompleted{}.EventType(), event.AlarmAbort{}.EventType()
 	var f Frequency

@@ -69,7 +69,10 @@ func TestTheAlarmFrequencyIsTheShareOfOnsetsThatAlarmsEnded(t *testing.T) {
 			Share:   .2,
 			Verdict: TooMany,
 		}},
-		{"only the newest count", append(many(30, "a"), "c", "s", "c"), 2, Frequency{Dreams: 2, Onsets: 2, Verdict: Healthy}},
+		{
+			"only the newest count", append(many(30, "a"), "c", "s", "c"), 2,
+			Frequency{Dreams: 2, Onsets: 2, Verdict: Healthy},
+		},
 		{"a dream of two sittings counts both", []string{"a", "ac", "c"}, 2, Frequency{
 			Dreams:  2,
 			Onsets:  3,

@@ -9,10 +9,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Judge says which rules are true of a watch at now, by Key, and which of them were not before. The readings are by time.
-// A rule without a metric looks at each metric by itself. What was said holds until something else is said: a change is
-// measured from every number that held at some time of the window, the one that it began with too, so that neither a feed
-// that speaks rarely nor one that was out of reach hides a move.
+// Judge says which rules are true of a watch at now, by Key, and which of them were not before. The readings are by
+// time. A rule without a metric looks at each metric by itself. What was said holds until something else is said: a
+// change is measured from every number that held at some time of the window, the one that it began with too, so that
+// neither a feed that speaks rarely nor one that was out of reach hides a move.
 func Judge(rules []dream.Rule, w Watch, now time.Time) (up []string, fired []Fired) {
 	answer := sorted(w.Readings)
 	for _, rule := range rules {
@@ -60,7 +60,10 @@ type spoken struct {
 }
 
 func sorted(readings []dream.Reading) spoken {
-	s := spoken{numbers: map[string][]dream.Reading{}, states: map[string][]dream.Reading{}, heard: map[string]time.Time{}}
+	s := spoken{
+		numbers: map[string][]dream.Reading{}, states: map[string][]dream.Reading{},
+		heard: map[string]time.Time{},
+	}
 	for _, r := range readings {
 		if !slices.Contains(s.metrics, r.Metric) {
 			s.metrics = append(s.metrics, r.Metric)
@@ -112,7 +115,8 @@ func (s spoken) judge(rule dream.Rule, metric string, w Watch, now time.Time) (F
 		return answer, n < rule.Number+margin
 	}
 	for _, r := range held(s.numbers[metric], rule.Window, now) { // the farthest move is the one that is told
-		if by := moved(rule.Kind, *r.Number, n); by >= rule.Number && (answer.From == nil || by > moved(rule.Kind, *answer.From, n)) {
+		if by := moved(rule.Kind, *r.Number, n); by >= rule.Number &&
+			(answer.From == nil || by > moved(rule.Kind, *answer.From, n)) {
 			answer.From = r.Number
 		}
 	}

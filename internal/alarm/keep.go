@@ -16,9 +16,9 @@ const (
 	mostMetric = 16   // metrics of a feed: those heard last
 )
 
-// Keep is what rules still need of readings that are by time: the newest number and state of every metric that a rule looks
-// at, and the windows of changes. A window with more than 48 readings is thinned to the extremes of its sixteenths, so that
-// a move of any size inside it is still seen and only its far edge is told to a sixteenth.
+// Keep is what rules still need of readings that are by time: the newest number and state of every metric that a rule
+// looks at, and the windows of changes. A window with more than 48 readings is thinned to the extremes of its
+// sixteenths, so that a move of any size inside it is still seen and only its far edge is told to a sixteenth.
 func Keep(readings []dream.Reading, rules []dream.Rule, now time.Time) []dream.Reading {
 	answer := sorted(readings)
 	must, keep := map[place]bool{}, map[place]bool{}
@@ -31,7 +31,8 @@ func Keep(readings []dream.Reading, rules []dream.Rule, now time.Time) []dream.R
 		}
 		for _, rule := range rules {
 			if changes(rule.Kind) && (rule.Metric == "" || rule.Metric == metric) {
-				for _, r := range thinned(held(answer.numbers[metric], rule.Window, now), max(1, rule.Window/slicesOf)) {
+				for _, r := range thinned(held(answer.numbers[metric], rule.Window, now),
+					max(1, rule.Window/slicesOf)) {
 					keep[placed(r)] = true
 				}
 			}
@@ -99,8 +100,8 @@ func looksAt(rules []dream.Rule, metric string) bool {
 	return slices.ContainsFunc(rules, func(r dream.Rule) bool { return r.Metric == "" || r.Metric == metric })
 }
 
-// thinned are the lowest, the highest and the newest number of each slice of time, when there are many. Slices lie on the
-// clock, not on the window, so that thinning again changes nothing.
+// thinned are the lowest, the highest and the newest number of each slice of time, when there are many. Slices lie on
+// the clock, not on the window, so that thinning again changes nothing.
 func thinned(inside []dream.Reading, width time.Duration) []dream.Reading {
 	if len(inside) <= exactly {
 		return inside
@@ -113,7 +114,8 @@ func thinned(inside []dream.Reading, width time.Duration) []dream.Reading {
 			end = len(inside)
 		}
 		byNumber := func(a, b dream.Reading) int { return cmp.Compare(*a.Number, *b.Number) }
-		kept = append(kept, slices.MinFunc(inside[:end], byNumber), slices.MaxFunc(inside[:end], byNumber), inside[end-1])
+		kept = append(kept, slices.MinFunc(inside[:end], byNumber), slices.MaxFunc(inside[:end], byNumber),
+			inside[end-1])
 		inside = inside[end:]
 	}
 	return kept

@@ -38,7 +38,8 @@ func TestAFullWindowIsThinnedAndStillSeesTheMove(t *testing.T) {
 func TestWhatNoRuleLooksAtIsNotKept(t *testing.T) {
 	t.Parallel()
 	rules := []dream.Rule{{Name: "high", Metric: "gas", Kind: dream.Above, Number: 5}}
-	kept := Keep([]dream.Reading{of("eth", 0, 1), of("gas", 1, 1), of("gas", 2, 2), of("eth", 3, 1)}, rules, start.Add(time.Hour))
+	kept := Keep([]dream.Reading{of("eth", 0, 1), of("gas", 1, 1), of("gas", 2, 2), of("eth", 3, 1)}, rules,
+		start.Add(time.Hour))
 	require.Len(t, kept, 1)
 	require.InDelta(t, 2, *kept[0].Number, 0)
 	require.Empty(t, Keep(kept, nil, start))
@@ -58,7 +59,11 @@ func TestThousandsOfMetricsStayBounded(t *testing.T) {
 	t.Parallel()
 	var rules []dream.Rule
 	for i := range MostRules {
-		rules = append(rules, dream.Rule{Name: fmt.Sprintf("r%d", i), Kind: dream.RelativeMove, Number: .05, Window: time.Duration(i+1) * 17 * time.Minute})
+		rules = append(rules,
+			dream.Rule{
+				Name: fmt.Sprintf("r%d", i), Kind: dream.RelativeMove, Number: .05,
+				Window: time.Duration(i+1) * 17 * time.Minute,
+			})
 	}
 	w := Watch{Since: start}
 	for i := range 80 {

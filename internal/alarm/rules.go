@@ -12,10 +12,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Presets are S4's three alarms, for a rule that says no more than a name and a metric. The price's 5 % is S4's. Its window
-// is ours: longer than any onset, so that a slide over a whole one is seen, and short enough that a market which moves 4 % a
-// day (0.4 % in 15 minutes, by the square root of time) does not reach 5 % by ordinary noise. S4 gives no number for
-// liquidity: a fifth within an hour is what many withdrawals make of a pool and a single trade does not.
+// Presets are S4's three alarms, for a rule that says no more than a name and a metric. The price's 5 % is S4's. Its
+// window is ours: longer than any onset, so that a slide over a whole one is seen, and short enough that a market which
+// moves 4 % a day (0.4 % in 15 minutes, by the square root of time) does not reach 5 % by ordinary noise. S4 gives no
+// number for liquidity: a fifth within an hour is what many withdrawals make of a pool and a single trade does not.
 var presets = []dream.Rule{
 	{Name: "price", Kind: dream.RelativeMove, Number: .05, Window: 15 * time.Minute},
 	{Name: "liquidity", Kind: dream.RelativeDrop, Number: .20, Window: time.Hour},
@@ -35,7 +35,10 @@ func Preset(name string) (dream.Rule, bool) {
 }
 
 // Kinds of rules, in the order of internal/dream.
-var Kinds = []dream.RuleKind{dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below, dream.StateIs, dream.Stale}
+var Kinds = []dream.RuleKind{
+	dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below,
+	dream.StateIs, dream.Stale,
+}
 
 // Limits of a feed.
 const (
@@ -56,7 +59,9 @@ const LongestTrigger = 100
 // ValidateTrigger says what is wrong with what an alarm is told by: a name, or feed/rule.
 func ValidateTrigger(s string) error {
 	if len(s) > LongestTrigger || !trigger.MatchString(s) {
-		return fmt.Errorf("%q must be a name of letters, digits, dots, - and _, or two with a / between, at most %d bytes, such as harbour/drill", brief(s), LongestTrigger)
+		return fmt.Errorf(
+			"%q must be a name of letters, digits, dots, - and _, or two with a / between, at most %d bytes, such as harbour/drill",
+			brief(s), LongestTrigger)
 	}
 	return nil
 }
@@ -64,7 +69,8 @@ func ValidateTrigger(s string) error {
 // ValidateName says what is wrong with the name of a feed.
 func ValidateName(s string) error {
 	if !word.MatchString(s) {
-		return fmt.Errorf("feed name %q must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter, such as harbour", brief(s))
+		return fmt.Errorf(
+			"feed name %q must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter, such as harbour", brief(s))
 	}
 	return nil
 }
@@ -136,7 +142,8 @@ func ValidateFeed(f dream.Feed) error {
 			fault("every is %s; a feed with a url is asked every %s to %s", f.Every, Soonest, Slowest)
 		}
 	} else if f.Path != "" || f.Every != 0 {
-		fault("path %q and every %s belong to a url, and there is none: a feed without one is only pushed", brief(f.Path), f.Every)
+		fault("path %q and every %s belong to a url, and there is none: a feed without one is only pushed",
+			brief(f.Path), f.Every)
 	}
 	if len(f.Rules) > MostRules {
 		fault("there are %d rules; %d at most", len(f.Rules), MostRules)
@@ -152,7 +159,8 @@ func ValidateFeed(f dream.Feed) error {
 		}
 		seen[r.Name] = true
 		if f.URL != "" && (changes(r.Kind) || r.Kind == dream.Stale) && r.Window < 2*f.Every {
-			fault("rule %q: window is %s and the feed is asked every %s; the window must hold two readings", r.Name, r.Window, f.Every)
+			fault("rule %q: window is %s and the feed is asked every %s; the window must hold two readings", r.Name,
+				r.Window, f.Every)
 		}
 	}
 	return errors.Join(faults...)

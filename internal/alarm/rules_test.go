@@ -33,14 +33,26 @@ func TestAWrongRuleIsToldWhatWouldBeRight(t *testing.T) {
 	}{
 		{dream.Rule{Name: "Price!", Kind: dream.Above}, `rule "Price!": name must be 1 to 32 of a-z`},
 		{dream.Rule{Name: "r", Kind: "sideways"}, `kind "sideways" is unknown; kinds are [change relative_change`},
-		{dream.Rule{Name: "r", Kind: dream.RelativeMove, Window: time.Hour}, "number is 0; a relative_change needs how far the number moves, above 0: 0.05 is 5 %"},
-		{dream.Rule{Name: "r", Kind: dream.RelativeDrop, Number: 20, Window: time.Hour}, "number is 20; a drop is a share above 0 and at most 1"},
+		{
+			dream.Rule{Name: "r", Kind: dream.RelativeMove, Window: time.Hour},
+			"number is 0; a relative_change needs how far the number moves, above 0: 0.05 is 5 %",
+		},
+		{
+			dream.Rule{Name: "r", Kind: dream.RelativeDrop, Number: 20, Window: time.Hour},
+			"number is 20; a drop is a share above 0 and at most 1",
+		},
 		{dream.Rule{Name: "r", Kind: dream.RiseFall, Number: math.NaN(), Window: time.Hour}, "number is NaN"},
 		{dream.Rule{Name: "r", Kind: dream.Above, Number: math.Inf(1)}, "it must be finite"},
-		{dream.Rule{Name: "r", Kind: dream.RiseFall, Number: 1}, "window is 0s; a change needs one between 1s and 168h0m0s"},
+		{
+			dream.Rule{Name: "r", Kind: dream.RiseFall, Number: 1},
+			"window is 0s; a change needs one between 1s and 168h0m0s",
+		},
 		{dream.Rule{Name: "r", Kind: dream.Stale, Window: 400 * time.Hour}, "window is 400h0m0s"},
 		{dream.Rule{Name: "r", Kind: dream.StateIs}, `state "" must be a word`},
-		{dream.Rule{Name: "r", Kind: dream.Above, Metric: strings.Repeat("m", 65)}, "metric is 65 bytes long; 64 at most"},
+		{
+			dream.Rule{Name: "r", Kind: dream.Above, Metric: strings.Repeat("m", 65)},
+			"metric is 65 bytes long; 64 at most",
+		},
 	} {
 		require.ErrorContains(t, Validate(c.rule), c.want)
 	}
@@ -61,7 +73,10 @@ func TestAWrongFeedIsToldWhatWouldBeRightAndItsURLIsNotQuoted(t *testing.T) {
 		{func(f *dream.Feed) { f.URL = "https://" }, "url must begin"},
 		{func(f *dream.Feed) { f.Every = 0 }, "every is 0s; a feed with a url is asked every 1s to 24h0m0s"},
 		{func(f *dream.Feed) { f.URL = "" }, `path "" and every 1m0s belong to a url`},
-		{func(f *dream.Feed) { f.Every = time.Hour }, `rule "price": window is 15m0s and the feed is asked every 1h0m0s; the window must hold two readings`},
+		{
+			func(f *dream.Feed) { f.Every = time.Hour },
+			`rule "price": window is 15m0s and the feed is asked every 1h0m0s; the window must hold two readings`,
+		},
 		{func(f *dream.Feed) { f.Rules = []dream.Rule{price, price} }, `two rules are named "price"`},
 		{func(f *dream.Feed) { f.Rules = make([]dream.Rule, 17) }, "there are 17 rules; 16 at most"},
 		{func(f *dream.Feed) { f.Rules = []dream.Rule{{Name: "r"}} }, `rule "r": kind "" is unknown`},

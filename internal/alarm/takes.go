@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Named are readings with the name that a bare value has: where all rules of a feed name one and the same metric, a value
-// without a name is of that one. A rule over the silence of the whole feed does not count: it looks at no value.
+// Named are readings with the name that a bare value has: where all rules of a feed name one and the same metric, a
+// value without a name is of that one. A rule over the silence of the whole feed does not count: it looks at no value.
 func Named(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	metric := ""
 	for _, r := range rules {
@@ -28,8 +28,9 @@ func Named(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	return named
 }
 
-// Takes says whether a reading means anything to rules: one looks at its metric, and it is what that one judges, a number or
-// a word. Silence is no judge of values: a rule over it takes only what is of no other rule's concern, so that it hides no typo.
+// Takes says whether a reading means anything to rules: one looks at its metric, and it is what that one judges, a
+// number or a word. Silence is no judge of values: a rule over it takes only what is of no other rule's concern, so
+// that it hides no typo.
 func Takes(rules []dream.Rule, r dream.Reading) bool {
 	values, looks := false, false
 	for _, rule := range rules {
@@ -42,7 +43,8 @@ func Takes(rules []dream.Rule, r dream.Reading) bool {
 		values, looks = true, looks || rule.Metric == "" || rule.Metric == r.Metric
 	}
 	return slices.ContainsFunc(rules, func(rule dream.Rule) bool {
-		return rule.Kind == dream.Stale && (rule.Metric == "" && !values || rule.Metric != "" && rule.Metric == r.Metric && !looks)
+		return rule.Kind == dream.Stale &&
+			(rule.Metric == "" && !values || rule.Metric != "" && rule.Metric == r.Metric && !looks)
 	})
 }
 
@@ -111,8 +113,8 @@ func (u Untaken) Under(rules []dream.Rule) Untaken {
 	return next
 }
 
-// Unheard tells that rules take none of some readings, and what they would take: "no rule takes lvel; the rules take numbers of level".
-// Empty when there are no such readings.
+// Unheard tells that rules take none of some readings, and what they would take: "no rule takes lvel; the rules take
+// numbers of level". Empty when there are no such readings.
 func Unheard(rules []dream.Rule, strays []dream.Reading) string {
 	if len(strays) == 0 {
 		return ""

@@ -30,13 +30,36 @@ func TestWhatNoRuleTakesIsToldWithWhatTheyWouldTake(t *testing.T) {
 		{"its metric", []dream.Rule{highLevel}, of("level", 0, 9), ""},
 		{"a typo", []dream.Rule{highLevel}, of("lvel", 0, 9), "no rule takes lvel; the rules take numbers of level"},
 		{"a bare value of the only metric", []dream.Rule{highLevel, anySilent}, at(0, 9), ""},
-		{"a bare value of one of two", []dream.Rule{highLevel, shutGate}, at(0, 9), "no rule takes a value without a name; the rules take numbers of level, words of gate"},
-		{"a word for a number", []dream.Rule{highLevel}, term("level", "high"), "no rule takes words of level; the rules take numbers of level"},
+		{
+			"a bare value of one of two",
+			[]dream.Rule{highLevel, shutGate},
+			at(0, 9),
+			"no rule takes a value without a name; the rules take numbers of level, words of gate",
+		},
+		{
+			"a word for a number",
+			[]dream.Rule{highLevel},
+			term("level", "high"),
+			"no rule takes words of level; the rules take numbers of level",
+		},
 		{"any metric", []dream.Rule{anyHigh}, of("lvel", 0, 9), ""},
-		{"silence hides no typo", []dream.Rule{highLevel, anySilent}, of("lvel", 0, 9), "no rule takes lvel; the rules take numbers of level, anything"},
-		{"nor a word for a number", []dream.Rule{highLevel, {Name: "q", Metric: "level", Kind: dream.Stale, Window: time.Hour}}, term("level", "high"), "no rule takes words of level; the rules take numbers of level, anything of level"},
+		{
+			"silence hides no typo",
+			[]dream.Rule{highLevel, anySilent},
+			of("lvel", 0, 9),
+			"no rule takes lvel; the rules take numbers of level, anything",
+		},
+		{
+			"nor a word for a number",
+			[]dream.Rule{highLevel, {Name: "q", Metric: "level", Kind: dream.Stale, Window: time.Hour}},
+			term("level", "high"), "no rule takes words of level; the rules take numbers of level, anything of level",
+		},
 		{"silence alone", []dream.Rule{anySilent}, of("lvel", 0, 9), ""},
-		{"silence of another metric", []dream.Rule{highLevel, {Name: "q", Metric: "pulse", Kind: dream.Stale, Window: time.Hour}}, term("pulse", "on"), ""},
+		{
+			"silence of another metric",
+			[]dream.Rule{highLevel, {Name: "q", Metric: "pulse", Kind: dream.Stale, Window: time.Hour}},
+			term("pulse", "on"), "",
+		},
 		{"no rules", nil, at(0, 9), "no rule takes a value without a name: the feed has no rules"},
 	} {
 		require.Equal(t, c.want, Unheard(c.rules, Strays(c.rules, []dream.Reading{c.said})), c.name)
@@ -75,10 +98,13 @@ func TestAWatchSaysWhichRulesHaveHeardAnythingAndSinceWhenTheyAreUp(t *testing.T
 
 func TestANumberThatTremblesFiresAgainOnlyBehindItsMargin(t *testing.T) {
 	t.Parallel()
-	high, low := dream.Rule{Name: "high", Kind: dream.Above, Number: 4, Margin: .5}, dream.Rule{Name: "low", Kind: dream.Below, Number: 0, Margin: 2}
+	high, low := dream.Rule{Name: "high", Kind: dream.Above, Number: 4, Margin: .5},
+		dream.Rule{Name: "low", Kind: dream.Below, Number: 0, Margin: 2}
 	require.NoError(t, Validate(high))
-	require.Equal(t, []string{"high: 4.1", "high: 5"}, told([]dream.Rule{high}, at(0, 4.1), at(1, 3.9), at(2, 4.1), at(3, 3.5), at(4, 4), at(5, 5)))
-	require.Equal(t, []string{"low: -1", "low: -3"}, told([]dream.Rule{low}, at(0, -1), at(1, 1), at(2, -1), at(3, 2), at(4, -3)))
+	require.Equal(t, []string{"high: 4.1", "high: 5"},
+		told([]dream.Rule{high}, at(0, 4.1), at(1, 3.9), at(2, 4.1), at(3, 3.5), at(4, 4), at(5, 5)))
+	require.Equal(t, []string{"low: -1", "low: -3"},
+		told([]dream.Rule{low}, at(0, -1), at(1, 1), at(2, -1), at(3, 2), at(4, -3)))
 	high.Margin = -1
 	require.ErrorContains(t, Validate(high), "margin is -1; it must be 0 or more")
 	shut := shutGate
@@ -101,7 +127,10 @@ func TestAReadingOfAnotherTimeIsRefusedWithWhatWouldBeRight(t *testing.T) {
 
 func TestATriggerIsANameOrTwo(t *testing.T) {
 	t.Parallel()
-	for text, right := range map[string]bool{"hand": true, "harbour/drill": true, "": false, "a/b/c": false, "a b": false, "/a": false, "a/": false} {
+	for text, right := range map[string]bool{
+		"hand": true, "harbour/drill": true, "": false, "a/b/c": false,
+		"a b": false, "/a": false, "a/": false,
+	} {
 		require.Equal(t, right, ValidateTrigger(text) == nil, text)
 	}
 }

@@ -16,18 +16,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 )
 
-// Bounds of one object. At 1,000 events a busy night is one object, and few enough that whoever lost a race reads it quickly.
+// Bounds of one object. At 1,000 events a busy night is one object, and few enough that whoever lost a race reads it
+// quickly.
 const (
 	objectEvents = 1000
 	objectBytes  = 4 << 20
 )
 
-// ErrOther is a log that is not the one which was archived before: another store was put in its place, or an older copy of it.
-var ErrOther = errors.New("the archive holds other events of this agent than the store; give this store an archive of its own, or move the old one away")
+// ErrOther is a log that is not the one which was archived before: another store was put in its place, or an older copy
+// of it.
+var ErrOther = errors.New(
+	"the archive holds other events of this agent than the store; give this store an archive of its own, or move the old one away")
 
-// Archive writes what a log holds into a bucket. An object is called by the number of its first event, holds the events that
-// follow it without a gap, all of one day (UTC), and is created once and never changed. So the next object begins behind the last,
-// whoever writes it: several archivers, and ones that are killed, leave each event exactly once.
+// Archive writes what a log holds into a bucket. An object is called by the number of its first event, holds the events
+// that follow it without a gap, all of one day (UTC), and is created once and never changed. So the next object begins
+// behind the last, whoever writes it: several archivers, and ones that are killed, leave each event exactly once.
 type Archive struct {
 	Log    fabric.Log
 	Bucket Bucket
@@ -37,8 +40,8 @@ type Archive struct {
 	at map[string]Position // where each agent's archive stands, as far as this process knows
 }
 
-// Position is where the archive of one agent stands. It is written behind the objects, so it never names an event that is not
-// there; it lies apart from them, so that whoever deletes old objects does not make the archive begin again.
+// Position is where the archive of one agent stands. It is written behind the objects, so it never names an event that
+// is not there; it lies apart from them, so that whoever deletes old objects does not make the archive begin again.
 type Position struct {
 	Agent  string    `json:"agent"`
 	Seq    int64     `json:"seq"`    // of the newest event that is archived; 0: none
@@ -50,7 +53,8 @@ type Position struct {
 // Report says what a pass did.
 type Report struct{ Objects, Events int }
 
-// Once archives everything that there is. A fault of one agent's log does not hold up the others; a bucket that is away does.
+// Once archives everything that there is. A fault of one agent's log does not hold up the others; a bucket that is away
+// does.
 func (a *Archive) Once(ctx context.Context) (Report, error) {
 	var done Report
 	heads, err := a.Log.Heads(ctx)
@@ -119,8 +123,8 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 	return nil
 }
 
-// same looks whether the event that the archive ends with is the log's too. Of an agent that was removed and made anew it
-// is not: its log begins behind that event, or is still empty.
+// same looks whether the event that the archive ends with is the log's too. Of an agent that was removed and made anew
+// it is not: its log begins behind that event, or is still empty.
 func (a *Archive) same(ctx context.Context, p Position, head int64) error {
 	if p.Seq == 0 {
 		return nil

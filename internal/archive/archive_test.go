@@ -53,7 +53,8 @@ func record(t *testing.T, s memory.Store, agents ...string) {
 // announce adds n events to an agent's log, one each minute from dusk on.
 func announce(ctx context.Context, s log, agent, writer string, from, n int) error {
 	for i := from; i < from+n; i++ {
-		e := event.New(fmt.Sprintf("%s-%d", writer, i), agent, "", dusk.Add(time.Duration(i)*time.Minute), event.AgentAsleep{Epoch: int64(i)})
+		e := event.New(fmt.Sprintf("%s-%d", writer, i), agent, "", dusk.Add(time.Duration(i)*time.Minute),
+			event.AgentAsleep{Epoch: int64(i)})
 		if _, err := s.Commit(ctx, memory.Write{Agent: agent, Cause: "test", Events: []event.Event{e}}); err != nil {
 			return err
 		}
@@ -110,11 +111,13 @@ func TestAnArchiveIsTheLogByAgentAndDay(t *testing.T) {
 		require.NoError(t, announce(t.Context(), s, "vega", "w", 0, 3))
 		done, err = a.Once(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, archive.Report{Objects: 3, Events: 93}, done, "an hour of the first day and half of one of the next")
+		require.Equal(t, archive.Report{Objects: 3, Events: 93}, done,
+			"an hour of the first day and half of one of the next")
 		names, err := b.Names(t.Context(), "events/")
 		require.NoError(t, err)
 		require.Equal(t, []string{
-			"events/echo/2026-03-12/000000000001.jsonl", "events/echo/2026-03-13/000000000061.jsonl", "events/vega/2026-03-12/000000000001.jsonl",
+			"events/echo/2026-03-12/000000000001.jsonl", "events/echo/2026-03-13/000000000061.jsonl",
+			"events/vega/2026-03-12/000000000001.jsonl",
 		}, names)
 		done, err = a.Once(t.Context())
 		require.NoError(t, err)
@@ -339,7 +342,8 @@ func TestAPositionThatCannotBeReadHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// A store may lose its newest events under a running archiver, such as a Redis that had not written them to its disk yet.
+// A store may lose its newest events under a running archiver, such as a Redis that had not written them to its disk
+// yet.
 func TestALogThatWasPutBackIsNoticedByWhoeverArchivesIt(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]int{"shorter": 3, "longer": 9} {

@@ -1,4 +1,5 @@
-// Package archive keeps every agent's events as JSON lines outside the store, in a folder or an object store, each once.
+// Package archive keeps every agent's events as JSON lines outside the store, in a folder or an object store, each
+// once.
 package archive
 
 import (
@@ -16,10 +17,11 @@ var (
 	ErrMissing = errors.New("does not exist")
 )
 
-// Bucket is where objects are kept: names with slashes, and bodies that are whole or absent, whoever is killed in between.
+// Bucket is where objects are kept: names with slashes, and bodies that are whole or absent, whoever is killed in
+// between.
 type Bucket interface {
-	// Create makes an object that is not there yet. ErrExists, and the object stays as it is: of several that create one name at
-	// once, by whichever processes, one succeeds.
+	// Create makes an object that is not there yet. ErrExists, and the object stays as it is: of several that create
+	// one name at once, by whichever processes, one succeeds.
 	Create(ctx context.Context, name string, body []byte) error
 	// Replace writes an object, whether it was there or not.
 	Replace(ctx context.Context, name string, body []byte) error
@@ -31,10 +33,10 @@ type Bucket interface {
 	Where() string
 }
 
-// Open finds the bucket of an address: a folder (an absolute or relative path, or file:///path), which is made when it is not
-// there, or s3://bucket/prefix?region=R&endpoint=URL for whatever speaks S3. The keys of the latter come from where S3's own
-// tools look: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the role of the machine. One that would lose
-// events when two write to it is refused.
+// Open finds the bucket of an address: a folder (an absolute or relative path, or file:///path), which is made when it
+// is not there, or s3://bucket/prefix?region=R&endpoint=URL for whatever speaks S3. The keys of the latter come from
+// where S3's own tools look: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the role of the machine.
+// One that would lose events when two write to it is refused.
 func Open(ctx context.Context, address string) (Bucket, error) {
 	b, err := Reach(address)
 	if err != nil {
@@ -56,7 +58,9 @@ func Reach(address string) (Bucket, error) {
 	switch scheme {
 	case "file":
 		if u.Host != "" || u.Path == "" {
-			return nil, fmt.Errorf("the archive's address is %q; a folder's must be like file:///var/lib/oneiros/archive", address)
+			return nil,
+				fmt.Errorf("the archive's address is %q; a folder's must be like file:///var/lib/oneiros/archive",
+					address)
 		}
 		return OpenFolder(filepath.FromSlash(u.Path))
 	case "s3":
@@ -79,7 +83,9 @@ func exclusive(ctx context.Context, b Bucket) error {
 	case errors.Is(err, ErrExists):
 		return nil
 	case err == nil:
-		return fmt.Errorf("%s lets an object be written over although it was to be created (it ignores If-None-Match); two workers could lose events there", b.Where())
+		return fmt.Errorf(
+			"%s lets an object be written over although it was to be created (it ignores If-None-Match); two workers could lose events there",
+			b.Where())
 	}
 	return fmt.Errorf("open the archive: %w", err)
 }

@@ -31,8 +31,9 @@ func TestMain(m *testing.M) {
 func addresses(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{
-		"Folder": filepath.Join(t.TempDir(), "archive"), "FolderByURL": "file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "archive")),
-		"S3": newS3(t, false).address(""), "S3UnderAPrefix": newS3(t, false).address("team/one"),
+		"Folder":      filepath.Join(t.TempDir(), "archive"),
+		"FolderByURL": "file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "archive")),
+		"S3":          newS3(t, false).address(""), "S3UnderAPrefix": newS3(t, false).address("team/one"),
 	}
 }
 

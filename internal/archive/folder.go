@@ -23,7 +23,8 @@ type Folder struct{ root string }
 
 var _ Bucket = (*Folder)(nil)
 
-// OpenFolder names the folder, which is made when something is first written, and removes what processes that were killed left.
+// OpenFolder names the folder, which is made when something is first written, and removes what processes that were
+// killed left.
 func OpenFolder(path string) (*Folder, error) {
 	root, err := filepath.Abs(path)
 	if err != nil {
@@ -61,7 +62,8 @@ func (f *Folder) Replace(_ context.Context, name string, body []byte) error {
 // place writes a draft that survives the loss of power, gives it its name, and keeps the name as well.
 func (f *Folder) place(name string, body []byte, give func(draft, path string) error) error {
 	path := f.path(name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.MkdirAll(filepath.Join(f.root, drafts), 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+		os.MkdirAll(filepath.Join(f.root, drafts), 0o700)); err != nil {
 		return err
 	}
 	draft, err := os.CreateTemp(filepath.Join(f.root, drafts), "*")

@@ -19,7 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// When this variable names a bucket, the test binary announces and archives into it, again and again, until it is killed.
+// When this variable names a bucket, the test binary announces and archives into it, again and again, until it is
+// killed.
 const (
 	archiverOf = "ONEIROS_TEST_ARCHIVER_OF"
 	storeOf    = archiverOf + "_STORE"
@@ -90,7 +91,8 @@ func writeInTurn(over, ctx context.Context, s log) error {
 	return nil
 }
 
-// inTurn requires that of every writer, those that were killed too, the events came in the order it announced them, none missing.
+// inTurn requires that of every writer, those that were killed too, the events came in the order it announced them,
+// none missing.
 func inTurn(t *testing.T, s log) {
 	t.Helper()
 	events, err := s.Events(t.Context(), "echo", 0, 0)
@@ -105,8 +107,8 @@ func inTurn(t *testing.T, s log) {
 	require.Greater(t, len(next), 4, "many have written")
 }
 
-// Processes that announce and archive, two at once, are killed with SIGKILL, over and over, while another writes: the log has no
-// gap, and each event is in the archive once.
+// Processes that announce and archive, two at once, are killed with SIGKILL, over and over, while another writes: the
+// log has no gap, and each event is in the archive once.
 func TestProcessesThatAreKilledLeaveEachEventOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -36,10 +36,13 @@ var _ Bucket = (*s3)(nil)
 
 func openS3(u *url.URL) (*s3, error) {
 	if u.User != nil {
-		return nil, errors.New("the archive's address holds a key; leave it out: it comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine")
+		return nil,
+			errors.New(
+				"the archive's address holds a key; leave it out: it comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine")
 	}
 	if u.Host == "" {
-		return nil, errors.New("the archive's address names no bucket; it must be like s3://bucket/prefix?region=eu-central-1")
+		return nil,
+			errors.New("the archive's address names no bucket; it must be like s3://bucket/prefix?region=eu-central-1")
 	}
 	request := u.Query()
 	for name := range request {
@@ -53,12 +56,15 @@ func openS3(u *url.URL) (*s3, error) {
 	}
 	e, err := url.Parse(at)
 	if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" {
-		return nil, fmt.Errorf("the archive's endpoint is %q; it must be like https://s3.example.org or http://127.0.0.1:9000", at)
+		return nil,
+			fmt.Errorf(
+				"the archive's endpoint is %q; it must be like https://s3.example.org or http://127.0.0.1:9000", at)
 	}
 	client, err := minio.New(e.Host, &minio.Options{
 		Secure: e.Scheme == "https", Region: request.Get("region"), MaxRetries: tries,
 		Creds: credentials.NewChainCredentials([]credentials.Provider{
-			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: keysWithin}},
+			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{},
+			&credentials.IAM{Client: &http.Client{Timeout: keysWithin}},
 		}),
 	})
 	if err != nil {
@@ -117,7 +123,8 @@ func (b *s3) Names(ctx context.Context, prefix string) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var names []string
-	for o := range b.client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}) {
+	for o := range b.client.ListObjects(ctx, b.bucket,
+		minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}) {
 		if o.Err != nil {
 			return nil, tried("list", prefix, o.Err)
 		}

@@ -24,24 +24,31 @@ var Floors = []Floor{
 		"internal/mood", "internal/mention", "internal/budget", "internal/dream", "internal/event",
 	}},
 	{Name: "laws", Rooms: []string{
-		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian", "internal/journal", "internal/dormancy",
-		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample", "internal/steering",
+		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian",
+		"internal/journal", "internal/dormancy",
+		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample",
+		"internal/steering",
 		"internal/embedder", "internal/timeword", "internal/utterance",
 		"internal/recall/words", "internal/recall/rank",
 	}},
-	// Leftward, because purse is a port around another: it wraps inference.Model; and store is what all stores share of memory.
+	// Leftward, because purse is a port around another: it wraps inference.Model; and store is what all stores share of
+	// memory.
 	{Name: "ports", Leftward: true, Rooms: []string{
-		"internal/memory", "internal/inference", "internal/purse", "internal/fabric", "internal/presence", "internal/access",
+		"internal/memory", "internal/inference", "internal/purse", "internal/fabric", "internal/presence",
+		"internal/access",
 		"internal/hostname",
 		"internal/store", "internal/recall",
 	}},
 	{Name: "rim", Rooms: []string{
-		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama", "internal/governor",
-		"internal/payload", "internal/telemetry", "internal/archive", "internal/feedhttp", "internal/temporalchild", "internal/hermes/remote", "internal/hermes/tools",
+		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama",
+		"internal/governor",
+		"internal/payload", "internal/telemetry", "internal/archive", "internal/feedhttp", "internal/temporalchild",
+		"internal/hermes/remote", "internal/hermes/tools",
 	}},
 	{Name: "deeds", Rooms: []string{"activities", "internal/importer", "internal/psyche", "internal/hermes/react"}},
 	{Name: "story", Rooms: []string{
-		"workflows", "internal/psyche/openaihttp", "internal/psyche/mcpserver", "internal/psyche/dreamhttp", "internal/psyche/roomhttp",
+		"workflows", "internal/psyche/openaihttp", "internal/psyche/mcpserver", "internal/psyche/dreamhttp",
+		"internal/psyche/roomhttp",
 		"internal/hermes/ui",
 	}},
 	{Name: "hands", Rooms: []string{"workers", "starter", "internal/console"}},
@@ -78,17 +85,23 @@ const (
 		"Truncate Chmod Chown Lchown Chtimes CopyFS StartProcess"
 )
 
-// lent are the libraries a port or a law may hold although it names no vendor, each for its reason. They compute; none of them
-// opens a file or a connection.
+// lent are the libraries a port or a law may hold although it names no vendor, each for its reason. They compute; none
+// of them opens a file or a connection.
 var lent = map[string][]string{
 	"internal/inference": {"github.com/tiktoken-go/tokenizer"}, // tokens are counted before a call is paid for
-	"internal/policy":    {"golang.org/x/text/unicode/norm"},   // no spelling hides a word: tables of Unicode's own forms
+	// no spelling hides a word: tables of Unicode's own forms
+	"internal/policy": {"golang.org/x/text/unicode/norm"},
 
-	"internal/embedder/wordpiece": {"golang.org/x/text/unicode/norm"}, // accents are taken off as the model's own tokenizer does
-	"internal/embedder/minilm":    {"golang.org/x/sys/cpu"},           // whether the processor multiplies eight numbers at once
+	// accents are taken off as the model's own tokenizer does
+	"internal/embedder/wordpiece": {"golang.org/x/text/unicode/norm"},
+	// whether the processor multiplies eight numbers at once
+	"internal/embedder/minilm": {"golang.org/x/sys/cpu"},
 
 	// Boundaries of words, forms of characters, and stems: tables and automata.
-	"internal/recall/words": {"github.com/rivo/uniseg", "golang.org/x/text/unicode/norm", "github.com/blevesearch/snowballstem"},
+	"internal/recall/words": {
+		"github.com/rivo/uniseg", "golang.org/x/text/unicode/norm",
+		"github.com/blevesearch/snowballstem",
+	},
 }
 
 // sharing are the modules of their own that may import ours: they make what the program carries, with its code.
@@ -104,7 +117,10 @@ var bans = []ban{
 	{
 		wall: "purity", rooms: append(words, laws...),
 		imports: func(p string) bool { return under(p, "os", "net", "context", "syscall", "crypto/rand") || vendor(p) },
-		calls:   map[string]names{"time": {set: clock}, "math/rand": {only: true, set: dice}, "math/rand/v2": {only: true, set: dice}},
+		calls: map[string]names{
+			"time": {set: clock}, "math/rand": {only: true, set: dice},
+			"math/rand/v2": {only: true, set: dice},
+		},
 	},
 	{
 		wall: "no hands", rooms: append([]string{"workflows", "activities"}, laws...), through: true,
@@ -115,8 +131,11 @@ var bans = []ban{
 	},
 	{
 		// The healthy ranges of the validation metrics are shown to people; nothing that dreams may know them.
-		wall: "shares are only watched", rooms: []string{"workflows", "activities", "starter", "workers", "internal/policy", "internal/prompt"},
-		calls: map[string]names{Module + "/internal/hypnagogia": {set: "Shares Share CountFragments UsedBand StagedBand ShareWindow"}},
+		wall:  "shares are only watched",
+		rooms: []string{"workflows", "activities", "starter", "workers", "internal/policy", "internal/prompt"},
+		calls: map[string]names{
+			Module + "/internal/hypnagogia": {set: "Shares Share CountFragments UsedBand StagedBand ShareWindow"},
+		},
 	},
 	{
 		wall: "no vendor but Temporal", rooms: []string{"activities", "workflows", "starter", "workers"}, through: true,
@@ -129,7 +148,8 @@ var bans = []ban{
 	{
 		wall: "hermes knows the wire only", rooms: []string{"internal/hermes"}, through: true,
 		imports: func(p string) bool {
-			return under(p, "go.temporal.io", Module+"/internal/psyche", Module+"/internal/memory", Module+"/internal/sqlitestore",
+			return under(p, "go.temporal.io", Module+"/internal/psyche", Module+"/internal/memory",
+				Module+"/internal/sqlitestore",
 				Module+"/internal/redisstore")
 		},
 	},

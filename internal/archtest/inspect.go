@@ -65,7 +65,8 @@ func (h module) faults(s *source) (faults []Fault) {
 	}
 	at, ok := placeOf(s.dir)
 	if !ok {
-		report("a floor for every room", "stands on no floor; give it one in internal/archtest/house.go and docs/ARCHITECTURE.md")
+		report("a floor for every room",
+			"stands on no floor; give it one in internal/archtest/house.go and docs/ARCHITECTURE.md")
 		return faults
 	}
 	for _, from := range s.dots {
@@ -102,8 +103,10 @@ func (h module) stands(at place, from, folder string) (wall, why string) {
 	case to.floor == at.floor && Floors[at.floor].Leftward && to.column < at.column:
 		return "", ""
 	}
-	return "floors", fmt.Sprintf("imports %s; %s (%s) may import only what is below it%s, not %s (%s)", folder, at.room, Floors[at.floor].Name,
-		map[bool]string{true: " or to its left"}[Floors[at.floor].Leftward], to.room, Floors[to.floor].Name)
+	return "floors",
+		fmt.Sprintf("imports %s; %s (%s) may import only what is below it%s, not %s (%s)", folder, at.room,
+			Floors[at.floor].Name,
+			map[bool]string{true: " or to its left"}[Floors[at.floor].Leftward], to.room, Floors[to.floor].Name)
 }
 
 // broken lists what in s, or in what s reaches of ours where the ban says so, the ban forbids; path is the way there.

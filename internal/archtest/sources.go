@@ -37,7 +37,9 @@ func read(tree fs.FS) (map[string]*source, error) {
 		case err != nil:
 			return err
 		case entry.IsDir():
-			if base := path.Base(file); file != "." && (base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")) {
+			if base := path.Base(file); file != "." &&
+				(base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") ||
+					strings.HasPrefix(base, "_")) {
 				return fs.SkipDir
 			}
 			return nil
@@ -80,7 +82,8 @@ func (s *source) add(file string, text []byte) error {
 	test := strings.HasSuffix(file, "_test.go")
 	name := strings.TrimSuffix(parsed.Name.Name, "_test")
 	caption := parsed.Doc.Text()
-	s.caption = s.caption || strings.HasPrefix(caption, "Package "+name+" ") || (name == "main" && strings.HasPrefix(caption, "Command "))
+	s.caption = s.caption || strings.HasPrefix(caption, "Package "+name+" ") ||
+		(name == "main" && strings.HasPrefix(caption, "Command "))
 	if test {
 		return nil
 	}

@@ -77,8 +77,8 @@ type Tokens struct {
 	Reasoning int64 `json:"reasoning,omitempty"`
 }
 
-// Cost rounds up to the next whole micro-dollar, so that sums never fall below the bill. Counts below zero are 0, and what no
-// int64 can hold costs Unlimited: a provider that counts nonsense never makes a call cheaper.
+// Cost rounds up to the next whole micro-dollar, so that sums never fall below the bill. Counts below zero are 0, and
+// what no int64 can hold costs Unlimited: a provider that counts nonsense never makes a call cheaper.
 func (p Price) Cost(t Tokens) Micros {
 	in := max(t.In, 0)
 	cached := max(0, min(t.Cached, in))
@@ -90,7 +90,8 @@ func (p Price) Worst(in, out int64) Micros {
 	return perMillion(product{in, max(p.In, p.CachedIn)}, product{out, p.Out})
 }
 
-// Dearer is the price when a token of the prompt costs so many times the list price. What was cached before costs what it did.
+// Dearer is the price when a token of the prompt costs so many times the list price. What was cached before costs what
+// it did.
 func (p Price) Dearer(times int64) Price {
 	if times > 1 && p.In > 0 {
 		if p.In > Unlimited/Micros(times) {
@@ -160,7 +161,8 @@ func (s Shares) Validate() error {
 		}
 	}
 	if sum := s.Onset + s.NREM + s.REM + s.Integration + s.Return; sum != 100 {
-		faults = append(faults, fmt.Errorf("shares add up to %d %%; onset, nrem, rem, integration and return must make 100", sum))
+		faults = append(faults,
+			fmt.Errorf("shares add up to %d %%; onset, nrem, rem, integration and return must make 100", sum))
 	}
 	return errors.Join(faults...)
 }

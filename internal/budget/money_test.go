@@ -20,13 +20,17 @@ func TestMoneyIsWrittenAndReadAsPeopleDo(t *testing.T) {
 		require.Equal(t, want, m.String())
 	}
 	for text, want := range map[string]budget.Micros{
-		"0.5": 500_000, "$0.50": 500_000, " 2 ": 2_000_000, ".5": 500_000, "1.": 1_000_000, "0": 0, "0.000001": 1, "9999999.999999": 9_999_999_999_999,
+		"0.5": 500_000, "$0.50": 500_000, " 2 ": 2_000_000, ".5": 500_000, "1.": 1_000_000, "0": 0, "0.000001": 1,
+		"9999999.999999": 9_999_999_999_999,
 	} {
 		got, err := budget.ParseMicros(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", " ", "$", ".", "$.", "-1", "+1", "1.2.3", "1,50", "1e3", "0.0000001", "10000000", "two", "$$1", "１"} {
+	for _, text := range []string{
+		"", " ", "$", ".", "$.", "-1", "+1", "1.2.3", "1,50", "1e3", "0.0000001",
+		"10000000", "two", "$$1", "１",
+	} {
 		_, err := budget.ParseMicros(text)
 		require.Error(t, err, "%q", text)
 	}
@@ -87,15 +91,22 @@ func TestNoCostExceedsTheWorst(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		price := rapid.Int64Range(0, 200_000_000)
-		p := budget.Price{In: budget.Micros(price.Draw(r, "in")), CachedIn: budget.Micros(price.Draw(r, "cached")), Out: budget.Micros(price.Draw(r, "out"))}
+		p := budget.Price{
+			In: budget.Micros(price.Draw(r, "in")), CachedIn: budget.Micros(price.Draw(r, "cached")),
+			Out: budget.Micros(price.Draw(r, "out")),
+		}
 		count := rapid.Int64Range(0, 2_000_000)
-		tokens := budget.Tokens{In: count.Draw(r, "t in"), Cached: count.Draw(r, "t cached"), Out: count.Draw(r, "t out")}
+		tokens := budget.Tokens{
+			In: count.Draw(r, "t in"), Cached: count.Draw(r, "t cached"),
+			Out: count.Draw(r, "t out"),
+		}
 		cost := p.Cost(tokens)
 		require.GreaterOrEqual(r, cost, budget.Micros(0))
 		require.LessOrEqual(r, cost, p.Worst(tokens.In, tokens.Out))
 
 		cached := min(tokens.Cached, tokens.In)
-		bill := new(big.Rat).SetFrac64((tokens.In-cached)*int64(p.In)+cached*int64(p.CachedIn)+tokens.Out*int64(p.Out), 1_000_000)
+		bill := new(big.Rat).SetFrac64(
+			(tokens.In-cached)*int64(p.In)+cached*int64(p.CachedIn)+tokens.Out*int64(p.Out), 1_000_000)
 		above := new(big.Rat).Sub(new(big.Rat).SetInt64(int64(cost)), bill)
 		require.False(r, above.Sign() < 0, "below the bill")
 		require.Negative(r, above.Cmp(big.NewRat(1, 1)), "a whole micro-dollar above it")

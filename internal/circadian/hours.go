@@ -28,12 +28,13 @@ func (h Hours) Empty() bool { return len(h.spans) == 0 }
 
 var days = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
-// ParseHours reads entries such as "22:00-07:00", "mon-fri 22:00-07:00" and "sat,sun 00:00-24:00". An entry that crosses
-// midnight ends on the day after the one it names; its last minute is not part of it. The error names every entry that is
-// wrong and what would be right.
+// ParseHours reads entries such as "22:00-07:00", "mon-fri 22:00-07:00" and "sat,sun 00:00-24:00". An entry that
+// crosses midnight ends on the day after the one it names; its last minute is not part of it. The error names every
+// entry that is wrong and what would be right.
 func ParseHours(entries []string) (Hours, error) {
 	if len(entries) > mostHours {
-		return Hours{}, fmt.Errorf("%d entries of hours are too many; %d are enough for any week", len(entries), mostHours)
+		return Hours{},
+			fmt.Errorf("%d entries of hours are too many; %d are enough for any week", len(entries), mostHours)
 	}
 	var spans []span
 	var faults []error
@@ -76,7 +77,9 @@ func parseEntry(entry string) ([]span, error) {
 		if r := []rune(entry); len(r) > 60 {
 			entry = string(r[:57]) + "..."
 		}
-		return fmt.Errorf("hours %q: %s; write them like \"22:00-07:00\", \"mon-fri 22:00-07:00\" or \"sat,sun 00:00-24:00\"", entry, what)
+		return fmt.Errorf(
+			"hours %q: %s; write them like \"22:00-07:00\", \"mon-fri 22:00-07:00\" or \"sat,sun 00:00-24:00\"",
+			entry, what)
 	}
 	fields := strings.Fields(strings.ToLower(entry))
 	if len(fields) == 0 || len(fields) > 2 {

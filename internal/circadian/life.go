@@ -1,7 +1,8 @@
-// Package circadian owns an agent's sleeping, dreaming, waking and awake: which step follows which event, and when the next
-// dream by itself may begin.
+// Package circadian owns an agent's sleeping, dreaming, waking and awake: which step follows which event, and when the
+// next dream by itself may begin.
 //
-// The life of an agent. "stays" is an event that is heard and moves nothing; "no" is one that is refused, with a reason.
+// The life of an agent. "stays" is an event that is heard and moves nothing; "no" is one that is refused, with a
+// reason.
 //
 //	              sleeping   dreaming   waking   awake
 //	idle_timeout  dreaming   no         no       no

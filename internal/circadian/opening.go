@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Open says whether dreams by themselves may begin now: inside the windows, or anywhere when there are none, and never in
-// the quiet hours. next is now when they may, else the first moment when they may, and zero when they never may.
+// Open says whether dreams by themselves may begin now: inside the windows, or anywhere when there are none, and never
+// in the quiet hours. next is now when they may, else the first moment when they may, and zero when they never may.
 //
 // What counts is what the clock on the wall shows in the zone; without a zone, UTC. Where the clock is put forward, the
 // hours it leaps over do not happen; where it is put back, those it shows twice happen twice.
@@ -37,9 +37,11 @@ func Opens(windows, quiet Hours) error {
 	case len(opened(windows, quiet)) > 0:
 		return nil
 	case windows.Empty():
-		return errors.New("the quiet hours fill the whole week, so no dream could ever begin by itself; leave a stretch free")
+		return errors.New(
+			"the quiet hours fill the whole week, so no dream could ever begin by itself; leave a stretch free")
 	}
-	return errors.New("the quiet hours cover every window, so no dream could ever begin by itself; leave a part of a window free")
+	return errors.New(
+		"the quiet hours cover every window, so no dream could ever begin by itself; leave a part of a window free")
 }
 
 // opened is the week's windows without the quiet hours.
@@ -74,7 +76,8 @@ func onWall(at time.Time, zone *time.Location) time.Duration {
 		time.Duration(local.Nanosecond())
 }
 
-// wait is how long a clock that goes evenly takes from that point of the week to the first allowed one; 0 inside a span.
+// wait is how long a clock that goes evenly takes from that point of the week to the first allowed one; 0 inside a
+// span.
 func wait(allowed []span, at time.Duration) time.Duration {
 	for _, s := range allowed {
 		if at < time.Duration(s.to)*time.Minute {

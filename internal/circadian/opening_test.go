@@ -32,21 +32,66 @@ func TestTheClockIsPutForwardAndBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		zone, windows, quiet, now, next string
 	}{
-		"Berlin, the hour that is leapt over": {"Europe/Berlin", "02:00-03:00", "", "2026-03-28T22:00:00Z", "2026-03-30T00:00:00Z"},
-		"Berlin, a window leapt into":         {"Europe/Berlin", "02:30-04:00", "", "2026-03-28T22:00:00Z", "2026-03-29T01:00:00Z"},
-		"Berlin, a window after the leap":     {"Europe/Berlin", "05:00-06:00", "", "2026-03-28T22:00:00Z", "2026-03-29T03:00:00Z"},
-		"Berlin, quiet that ends in the leap": {"Europe/Berlin", "", "22:00-02:30", "2026-03-28T22:00:00Z", "2026-03-29T01:00:00Z"},
-		"Berlin, the hour that comes twice":   {"Europe/Berlin", "02:00-02:30", "", "2026-10-24T22:00:00Z", "2026-10-25T00:00:00Z"},
-		"Berlin, its second time":             {"Europe/Berlin", "02:00-02:30", "", "2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z"},
-		"Berlin, and no third":                {"Europe/Berlin", "02:00-02:30", "", "2026-10-25T01:30:00Z", "2026-10-26T01:00:00Z"},
-		"Berlin, put back out of a window":    {"Europe/Berlin", "03:00-04:00", "", "2026-10-25T00:59:00Z", "2026-10-25T02:00:00Z"},
-		"Berlin, Sundays only":                {"Europe/Berlin", "sun 02:00-03:00", "", "2026-03-28T22:00:00Z", "2026-04-05T00:00:00Z"},
-		"New York, forward":                   {"America/New_York", "02:15-02:45", "", "2026-03-08T06:00:00Z", "2026-03-09T06:15:00Z"},
-		"New York, back":                      {"America/New_York", "01:30-02:00", "", "2026-11-01T06:00:00Z", "2026-11-01T06:30:00Z"},
-		"Lord Howe, forward by half an hour":  {"Australia/Lord_Howe", "02:10-02:40", "", "2026-10-03T15:00:00Z", "2026-10-03T15:30:00Z"},
-		"Lord Howe, back by half an hour":     {"Australia/Lord_Howe", "01:45-01:50", "", "2026-04-04T14:50:00Z", "2026-04-04T15:15:00Z"},
-		"Kolkata, which never changes":        {"Asia/Kolkata", "22:00-07:00", "", "2026-03-29T12:00:00Z", "2026-03-29T16:30:00Z"},
-		"Apia, the Friday that never was":     {"Pacific/Apia", "fri 00:00-24:00", "", "2011-12-30T08:00:00Z", "2012-01-05T10:00:00Z"},
+		"Berlin, the hour that is leapt over": {
+			"Europe/Berlin", "02:00-03:00", "", "2026-03-28T22:00:00Z",
+			"2026-03-30T00:00:00Z",
+		},
+		"Berlin, a window leapt into": {
+			"Europe/Berlin", "02:30-04:00", "", "2026-03-28T22:00:00Z",
+			"2026-03-29T01:00:00Z",
+		},
+		"Berlin, a window after the leap": {
+			"Europe/Berlin", "05:00-06:00", "", "2026-03-28T22:00:00Z",
+			"2026-03-29T03:00:00Z",
+		},
+		"Berlin, quiet that ends in the leap": {
+			"Europe/Berlin", "", "22:00-02:30", "2026-03-28T22:00:00Z",
+			"2026-03-29T01:00:00Z",
+		},
+		"Berlin, the hour that comes twice": {
+			"Europe/Berlin", "02:00-02:30", "", "2026-10-24T22:00:00Z",
+			"2026-10-25T00:00:00Z",
+		},
+		"Berlin, its second time": {
+			"Europe/Berlin", "02:00-02:30", "", "2026-10-25T00:30:00Z",
+			"2026-10-25T01:00:00Z",
+		},
+		"Berlin, and no third": {
+			"Europe/Berlin", "02:00-02:30", "", "2026-10-25T01:30:00Z",
+			"2026-10-26T01:00:00Z",
+		},
+		"Berlin, put back out of a window": {
+			"Europe/Berlin", "03:00-04:00", "", "2026-10-25T00:59:00Z",
+			"2026-10-25T02:00:00Z",
+		},
+		"Berlin, Sundays only": {
+			"Europe/Berlin", "sun 02:00-03:00", "", "2026-03-28T22:00:00Z",
+			"2026-04-05T00:00:00Z",
+		},
+		"New York, forward": {
+			"America/New_York", "02:15-02:45", "", "2026-03-08T06:00:00Z",
+			"2026-03-09T06:15:00Z",
+		},
+		"New York, back": {
+			"America/New_York", "01:30-02:00", "", "2026-11-01T06:00:00Z",
+			"2026-11-01T06:30:00Z",
+		},
+		"Lord Howe, forward by half an hour": {
+			"Australia/Lord_Howe", "02:10-02:40", "", "2026-10-03T15:00:00Z",
+			"2026-10-03T15:30:00Z",
+		},
+		"Lord Howe, back by half an hour": {
+			"Australia/Lord_Howe", "01:45-01:50", "", "2026-04-04T14:50:00Z",
+			"2026-04-04T15:15:00Z",
+		},
+		"Kolkata, which never changes": {
+			"Asia/Kolkata", "22:00-07:00", "", "2026-03-29T12:00:00Z",
+			"2026-03-29T16:30:00Z",
+		},
+		"Apia, the Friday that never was": {
+			"Pacific/Apia", "fri 00:00-24:00", "", "2011-12-30T08:00:00Z",
+			"2012-01-05T10:00:00Z",
+		},
 	} {
 		windows, quiet := hours(t, circadian.SplitHours(c.windows)...), hours(t, circadian.SplitHours(c.quiet)...)
 		open, next := circadian.Open(at(t, c.now), zone(t, c.zone), windows, quiet)
@@ -73,7 +118,8 @@ func clock(t *testing.T, entries []string, local time.Time) bool {
 	t.Helper()
 	now := local.Format("15:04")
 	today := strings.ToLower(local.Format("Mon"))
-	yesterday := strings.ToLower(time.Date(2026, 11, 15+int(local.Weekday())-1, 12, 0, 0, 0, time.UTC).Format("Mon")) // the 15th is a Sunday
+	// the 15th is a Sunday
+	yesterday := strings.ToLower(time.Date(2026, 11, 15+int(local.Weekday())-1, 12, 0, 0, 0, time.UTC).Format("Mon"))
 	for _, entry := range entries {
 		onDays, stretch, ok := strings.Cut(entry, " ")
 		require.True(t, ok)
@@ -111,13 +157,15 @@ func anyEntries(r *rand.Rand, most int) []string {
 			from, to = 60+r.IntN(180), 60+r.IntN(180)
 		}
 		if len(on) > 0 && from != to {
-			entries = append(entries, fmt.Sprintf("%s %02d:%02d-%02d:%02d", strings.Join(on, ","), from/60, from%60, to/60, to%60))
+			entries = append(entries,
+				fmt.Sprintf("%s %02d:%02d-%02d:%02d", strings.Join(on, ","), from/60, from%60, to/60, to%60))
 		}
 	}
 	return entries
 }
 
-// Minute by minute over a fortnight around each change of the clock, backwards: the next opening is the nearest open minute.
+// Minute by minute over a fortnight around each change of the clock, backwards: the next opening is the nearest open
+// minute.
 func TestNextIsTheFirstOpening(t *testing.T) {
 	t.Parallel()
 	const seed, rounds, minutes = 7411, 6, 14 * 24 * 60

@@ -32,9 +32,10 @@ type Next struct {
 
 // Due is the next dream by itself, hours left aside.
 //
-// A new dream is due at the latest of Active+IdleTimeout, Dream+MinGap and Try+MinGap, and the jitter later. An interrupted one
-// goes on ResumeAfter after the last activity or vain try, and the jitter later as far as its time allows. When its time has
-// run out by then, or by now, a new dream is due instead, and not before that time: two are never open at once.
+// A new dream is due at the latest of Active+IdleTimeout, Dream+MinGap and Try+MinGap, and the jitter later. An
+// interrupted one goes on ResumeAfter after the last activity or vain try, and the jitter later as far as its time
+// allows. When its time has run out by then, or by now, a new dream is due instead, and not before that time: two are
+// never open at once.
 func (r Rhythm) Due(now time.Time, p Past) Next {
 	if p.Expires.IsZero() {
 		return Next{At: r.fresh(p)}
@@ -59,9 +60,10 @@ func (r Rhythm) fresh(p Past) time.Time {
 	return due.Add(r.Jitter)
 }
 
-// Begin is the next dream by itself that the hours allow: at or before now when it may begin now. What was due while the
-// hours were closed begins the jitter after they open, so that not every agent of a zone begins at once; or as they open,
-// when they would be closed again by then. An interrupted dream whose time runs out before they open gives way to a new one.
+// Begin is the next dream by itself that the hours allow: at or before now when it may begin now. What was due while
+// the hours were closed begins the jitter after they open, so that not every agent of a zone begins at once; or as they
+// open, when they would be closed again by then. An interrupted dream whose time runs out before they open gives way to
+// a new one.
 func (r Rhythm) Begin(now time.Time, p Past, zone *time.Location, windows, quiet Hours) Next {
 	next := r.Due(now, p)
 	at := r.admit(now, next.At, zone, windows, quiet)
@@ -85,8 +87,8 @@ func (r Rhythm) admit(now, due time.Time, zone *time.Location, windows, quiet Ho
 	return r.Opening(now, zone, windows, quiet)
 }
 
-// Opening is at, when the hours allow it, or else the jitter after they open; as they open, when they would be closed again by
-// then; zero when they never open.
+// Opening is at, when the hours allow it, or else the jitter after they open; as they open, when they would be closed
+// again by then; zero when they never open.
 func (r Rhythm) Opening(at time.Time, zone *time.Location, windows, quiet Hours) time.Time {
 	open, next := Open(at, zone, windows, quiet)
 	if open || next.IsZero() {
@@ -98,8 +100,8 @@ func (r Rhythm) Opening(at time.Time, zone *time.Location, windows, quiet Hours)
 	return next
 }
 
-// Jitter draws how much later an agent's n-th dream begins: the same for the same agent and n on every machine, uniform in
-// [0, most). Without a positive most there is none.
+// Jitter draws how much later an agent's n-th dream begins: the same for the same agent and n on every machine, uniform
+// in [0, most). Without a positive most there is none.
 func Jitter(agent string, n int, most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0

@@ -22,13 +22,28 @@ func TestANewDreamIsDueWhenItHasBeenQuietAndTheGapsHavePassed(t *testing.T) {
 		past circadian.Past
 		want time.Time
 	}{
-		"never dreamt":             {circadian.Past{Active: evening}, evening.Add(30 * time.Minute)},
-		"dreamt long ago":          {circadian.Past{Active: evening, Dream: evening.Add(-24 * time.Hour)}, evening.Add(30 * time.Minute)},
-		"dreamt an hour ago":       {circadian.Past{Active: evening, Dream: evening.Add(-time.Hour)}, evening.Add(5 * time.Hour)},
-		"tried just now":           {circadian.Past{Active: evening, Try: evening}, evening.Add(6 * time.Hour)},
-		"tried after it dreamt":    {circadian.Past{Active: evening, Dream: evening.Add(-2 * time.Hour), Try: evening.Add(-time.Hour)}, evening.Add(5 * time.Hour)},
-		"dreamt after it tried":    {circadian.Past{Active: evening, Dream: evening.Add(-time.Hour), Try: evening.Add(-2 * time.Hour)}, evening.Add(5 * time.Hour)},
-		"the gap ends as it idles": {circadian.Past{Active: evening, Dream: evening.Add(-330 * time.Minute)}, evening.Add(30 * time.Minute)},
+		"never dreamt": {circadian.Past{Active: evening}, evening.Add(30 * time.Minute)},
+		"dreamt long ago": {
+			circadian.Past{Active: evening, Dream: evening.Add(-24 * time.Hour)},
+			evening.Add(30 * time.Minute),
+		},
+		"dreamt an hour ago": {
+			circadian.Past{Active: evening, Dream: evening.Add(-time.Hour)},
+			evening.Add(5 * time.Hour),
+		},
+		"tried just now": {circadian.Past{Active: evening, Try: evening}, evening.Add(6 * time.Hour)},
+		"tried after it dreamt": {
+			circadian.Past{Active: evening, Dream: evening.Add(-2 * time.Hour), Try: evening.Add(-time.Hour)},
+			evening.Add(5 * time.Hour),
+		},
+		"dreamt after it tried": {
+			circadian.Past{Active: evening, Dream: evening.Add(-time.Hour), Try: evening.Add(-2 * time.Hour)},
+			evening.Add(5 * time.Hour),
+		},
+		"the gap ends as it idles": {
+			circadian.Past{Active: evening, Dream: evening.Add(-330 * time.Minute)},
+			evening.Add(30 * time.Minute),
+		},
 	} {
 		require.Equal(t, circadian.Next{At: c.want}, rhythm.Due(evening, c.past), name)
 		late := rhythm
@@ -49,7 +64,10 @@ func TestWithoutJitterTheArithmeticIsTheOldOne(t *testing.T) {
 		return evening.Add(time.Duration(r.Int64N(int64(72 * time.Hour))))
 	}
 	for range 5000 {
-		law := circadian.Rhythm{IdleTimeout: time.Duration(r.Int64N(int64(12 * time.Hour))), MinGap: time.Duration(r.Int64N(int64(24 * time.Hour)))}
+		law := circadian.Rhythm{
+			IdleTimeout: time.Duration(r.Int64N(int64(12 * time.Hour))),
+			MinGap:      time.Duration(r.Int64N(int64(24 * time.Hour))),
+		}
 		past := circadian.Past{Active: moment(), Dream: moment(), Try: moment()}
 		idle := past.Active.Add(law.IdleTimeout)
 		for _, last := range []time.Time{past.Dream, past.Try} {
@@ -58,7 +76,8 @@ func TestWithoutJitterTheArithmeticIsTheOldOne(t *testing.T) {
 			}
 		}
 		require.Equal(t, circadian.Next{At: idle}, law.Due(evening, past), "seed %d: %+v %+v", seed, law, past)
-		require.Equal(t, circadian.Next{At: idle}, law.Begin(evening, past, time.UTC, circadian.Hours{}, circadian.Hours{}))
+		require.Equal(t, circadian.Next{At: idle},
+			law.Begin(evening, past, time.UTC, circadian.Hours{}, circadian.Hours{}))
 	}
 }
 
@@ -71,12 +90,42 @@ func TestAnInterruptedDreamGoesOnUnlessItsTimeHasRunOut(t *testing.T) {
 		jitter time.Duration
 		want   circadian.Next
 	}{
-		"quiet again":            {evening, circadian.Past{Active: evening, Dream: evening, Expires: expires}, 0, circadian.Next{At: evening.Add(5 * time.Minute), Resume: true}},
-		"a vain try counts":      {evening, circadian.Past{Active: evening, Try: evening.Add(time.Hour), Expires: expires}, 0, circadian.Next{At: evening.Add(65 * time.Minute), Resume: true}},
-		"jittered":               {evening, circadian.Past{Active: evening, Expires: expires}, time.Minute, circadian.Next{At: evening.Add(6 * time.Minute), Resume: true}},
-		"no room for the jitter": {evening, circadian.Past{Active: expires.Add(-6 * time.Minute), Expires: expires}, time.Minute, circadian.Next{At: expires.Add(-time.Minute), Resume: true}},
-		"no time left":           {evening, circadian.Past{Active: expires.Add(-5 * time.Minute), Expires: expires}, 0, circadian.Next{At: expires.Add(25 * time.Minute)}},
-		"its time is over":       {expires, circadian.Past{Active: evening, Dream: evening, Expires: expires}, 0, circadian.Next{At: expires}},
+		"quiet again": {
+			evening,
+			circadian.Past{Active: evening, Dream: evening, Expires: expires},
+			0,
+			circadian.Next{At: evening.Add(5 * time.Minute), Resume: true},
+		},
+		"a vain try counts": {
+			evening,
+			circadian.Past{Active: evening, Try: evening.Add(time.Hour), Expires: expires},
+			0,
+			circadian.Next{At: evening.Add(65 * time.Minute), Resume: true},
+		},
+		"jittered": {
+			evening,
+			circadian.Past{Active: evening, Expires: expires},
+			time.Minute,
+			circadian.Next{At: evening.Add(6 * time.Minute), Resume: true},
+		},
+		"no room for the jitter": {
+			evening,
+			circadian.Past{Active: expires.Add(-6 * time.Minute), Expires: expires},
+			time.Minute,
+			circadian.Next{At: expires.Add(-time.Minute), Resume: true},
+		},
+		"no time left": {
+			evening,
+			circadian.Past{Active: expires.Add(-5 * time.Minute), Expires: expires},
+			0,
+			circadian.Next{At: expires.Add(25 * time.Minute)},
+		},
+		"its time is over": {
+			expires,
+			circadian.Past{Active: evening, Dream: evening, Expires: expires},
+			0,
+			circadian.Next{At: expires},
+		},
 	} {
 		law := rhythm
 		law.Jitter = c.jitter
@@ -110,7 +159,8 @@ func TestWhatIsDueWhileTheHoursAreClosedBeginsTheJitterAfterTheyOpen(t *testing.
 		require.Equal(t, want, law.Begin(now, past, time.UTC, windows, none), now)
 	}
 	morning := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) // nobody looked all night
-	require.Equal(t, circadian.Next{At: morning.Add(13*time.Hour + 90*time.Second)}, law.Begin(morning, past, time.UTC, windows, none))
+	require.Equal(t, circadian.Next{At: morning.Add(13*time.Hour + 90*time.Second)},
+		law.Begin(morning, past, time.UTC, windows, none))
 	require.Equal(t, circadian.Next{At: opens}, law.Begin(evening, past, time.UTC, hours(t, "22:00-22:01"), none),
 		"the window is shorter than the jitter")
 	require.Equal(t, circadian.Next{}, law.Begin(evening, past, time.UTC, windows, hours(t, "00:00-24:00")), "never")
@@ -120,9 +170,11 @@ func TestAnInterruptedDreamWaitsForTheHoursAsLongAsItMay(t *testing.T) {
 	t.Parallel()
 	windows, none := hours(t, "22:00-07:00"), circadian.Hours{}
 	past := circadian.Past{Active: evening, Dream: evening, Expires: evening.Add(2 * time.Hour)}
-	require.Equal(t, circadian.Next{At: evening.Add(time.Hour), Resume: true}, rhythm.Begin(evening, past, time.UTC, windows, none))
+	require.Equal(t, circadian.Next{At: evening.Add(time.Hour), Resume: true},
+		rhythm.Begin(evening, past, time.UTC, windows, none))
 	past.Expires = evening.Add(time.Hour)
-	require.Equal(t, circadian.Next{At: evening.Add(6 * time.Hour)}, rhythm.Begin(evening, past, time.UTC, windows, none), "a new one")
+	require.Equal(t, circadian.Next{At: evening.Add(6 * time.Hour)},
+		rhythm.Begin(evening, past, time.UTC, windows, none), "a new one")
 }
 
 func TestJitterIsTheSameOnEveryMachine(t *testing.T) {

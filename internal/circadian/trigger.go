@@ -10,9 +10,9 @@ type Call struct {
 	Jitter time.Duration // as drawn by the function Jitter, so that a fleet that hears one call does not begin at once
 }
 
-// Called is when the dream that a trigger calls for may begin, hours left aside: the jitter after the call, at least Quiet after
-// the last activity, and MinGap after the last dream and the last vain try. A call that comes in the midst of a talk or a
-// dream is kept until then.
+// Called is when the dream that a trigger calls for may begin, hours left aside: the jitter after the call, at least
+// Quiet after the last activity, and MinGap after the last dream and the last vain try. A call that comes in the midst
+// of a talk or a dream is kept until then.
 func (r Rhythm) Called(c Call, p Past) time.Time {
 	if c.Now {
 		if p.Try.After(c.At) { // the store was away
@@ -32,8 +32,8 @@ func (r Rhythm) Called(c Call, p Past) time.Time {
 // askAgain is how long after a vain try a person's call is tried again.
 const askAgain = time.Minute
 
-// Look is when an idle agent's urgency is asked for: as a new dream would be due if a shorter quiet time were enough. It is
-// never later than that dream.
+// Look is when an idle agent's urgency is asked for: as a new dream would be due if a shorter quiet time were enough.
+// It is never later than that dream.
 func (r Rhythm) Look(quiet time.Duration, p Past) time.Time {
 	r.IdleTimeout = min(quiet, r.IdleTimeout)
 	return r.fresh(p)

@@ -11,8 +11,8 @@ import (
 
 // Schedule is when the clock on the wall, in an agent's own zone, calls for a dream. The zero Schedule never does.
 //
-// A time that the clock leaps over when it is put forward happens as it leaps; one that it shows twice when it is put back
-// happens the first time.
+// A time that the clock leaps over when it is put forward happens as it leaps; one that it shows twice when it is put
+// back happens the first time.
 type Schedule struct {
 	minutes              uint64 // bit m: minute m of the hour
 	hours                uint32
@@ -37,9 +37,10 @@ var fields = [5]field{
 	{"weekday", 0, 7, []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
-// ParseSchedule reads "03:30", "mon-fri 03:30", "sat,sun 10:00", and the five fields of cron: minute, hour, day of the month,
-// month, weekday, each a list of numbers or names, ranges and steps, as in "30 3 * * 1-5" and "*/20 22-23 1,15 * *". As cron
-// has it, where both days are restricted either will do. The error says what is wrong and what would be right.
+// ParseSchedule reads "03:30", "mon-fri 03:30", "sat,sun 10:00", and the five fields of cron: minute, hour, day of the
+// month, month, weekday, each a list of numbers or names, ranges and steps, as in "30 3 * * 1-5" and "*/20 22-23 1,15 *
+// *". As cron has it, where both days are restricted either will do. The error says what is wrong and what would be
+// right.
 func ParseSchedule(text string) (Schedule, error) {
 	words := strings.Fields(strings.ToLower(text))
 	var s Schedule
@@ -59,7 +60,10 @@ func ParseSchedule(text string) (Schedule, error) {
 		if r := []rune(text); len(r) > 60 {
 			text = string(r[:57]) + "..."
 		}
-		return Schedule{}, fmt.Errorf("schedule %q: %w; write it like \"03:30\", \"mon-fri 03:30\" or, as cron does, \"30 3 * * 1-5\"", text, err)
+		return Schedule{},
+			fmt.Errorf(
+				"schedule %q: %w; write it like \"03:30\", \"mon-fri 03:30\" or, as cron does, \"30 3 * * 1-5\"",
+				text, err)
 	}
 	return s, nil
 }
@@ -123,7 +127,8 @@ func (f field) parse(text string) (set uint64, err error) {
 		if stepped {
 			step, err = strconv.Atoi(stepText)
 			if err != nil || step < 1 || step > f.high {
-				return 0, fmt.Errorf("the %s %q steps by %q, which is no number from 1 to %d", f.name, part, stepText, f.high)
+				return 0,
+					fmt.Errorf("the %s %q steps by %q, which is no number from 1 to %d", f.name, part, stepText, f.high)
 			}
 		}
 		low, high := f.low, min(f.high, f.low+len(f.names)-1)
@@ -142,7 +147,8 @@ func (f field) parse(text string) (set uint64, err error) {
 				high, lastOK = f.value(last)
 			}
 			if !firstOK || !lastOK || low > high {
-				return 0, fmt.Errorf("the %s %q is none from %d to %d, and no range of them", f.name, part, f.low, f.high)
+				return 0,
+					fmt.Errorf("the %s %q is none from %d to %d, and no range of them", f.name, part, f.low, f.high)
 			}
 		}
 		for v := low; v <= high; v += step {

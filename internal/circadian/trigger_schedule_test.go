@@ -52,7 +52,10 @@ func TestAScheduleIsReadByTheClockOfTheZone(t *testing.T) {
 
 func TestASchedulesNextIsAlwaysLaterAndNeverLeavesADayOut(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "America/Sao_Paulo", "Asia/Kathmandu"} {
+	for _, name := range []string{
+		"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia",
+		"America/Sao_Paulo", "Asia/Kathmandu",
+	} {
 		zone, err := time.LoadLocation(name)
 		require.NoError(t, err)
 		for _, text := range []string{"00:00", "00:30", "01:59", "02:30", "03:00", "23:59"} {
@@ -98,7 +101,10 @@ func TestAScheduleThatIsWrongSaysWhatWouldBeRight(t *testing.T) {
 }
 
 func FuzzSchedule(f *testing.F) {
-	for _, text := range []string{"03:30", "mon-fri 03:30", "*/20 22-23 1,15 * mon", "0 0 29 2 *", "5/25,9 * * jan-mar/2 0-7"} {
+	for _, text := range []string{
+		"03:30", "mon-fri 03:30", "*/20 22-23 1,15 * mon", "0 0 29 2 *",
+		"5/25,9 * * jan-mar/2 0-7",
+	} {
 		f.Add(text, int64(1_790_000_000))
 	}
 	zone, err := time.LoadLocation("America/New_York")

@@ -25,7 +25,12 @@ func TestACalledDreamWaitsForQuietGapAndJitter(t *testing.T) {
 		{"in the midst of a talk: quiet after it", usual, Past{Active: at(0, 30)}, at(0, 40)},
 		{"a dream ended shortly before", usual, Past{Active: at(-9, 0), Dream: at(-2, 0)}, at(4, 0)},
 		{"a vain try shortly before", usual, Past{Active: at(-9, 0), Try: at(-1, 0)}, at(5, 0)},
-		{"a person asks: at once", Call{At: day, Now: true, Quiet: time.Hour, Jitter: time.Hour}, Past{Active: at(0, -1), Dream: at(0, -2)}, day},
+		{
+			"a person asks: at once",
+			Call{At: day, Now: true, Quiet: time.Hour, Jitter: time.Hour},
+			Past{Active: at(0, -1), Dream: at(0, -2)},
+			day,
+		},
 		{"a person asks and the store is away", Call{At: day, Now: true}, Past{Try: at(0, 5)}, at(0, 6)},
 	} {
 		require.Equal(t, c.want, r.Called(c.call, c.past), c.name)
@@ -64,7 +69,10 @@ func TestAThousandAgentsWithOneScheduleBeginSpread(t *testing.T) {
 	require.LessOrEqual(t, most, 12, "in the fullest second")
 	require.Less(t, starts[0], 2*time.Second)
 	require.Greater(t, starts[fleet-1], jitter-2*time.Second)
-	for q, at := range map[int]time.Duration{fleet / 4: 75 * time.Second, fleet / 2: 150 * time.Second, 3 * fleet / 4: 225 * time.Second} {
+	for q, at := range map[int]time.Duration{
+		fleet / 4: 75 * time.Second, fleet / 2: 150 * time.Second,
+		3 * fleet / 4: 225 * time.Second,
+	} {
 		require.InDelta(t, at.Seconds(), starts[q].Seconds(), 15, "quantile %d", q)
 	}
 }

@@ -18,12 +18,13 @@ const (
 
 // What fills a term to 1.
 const (
-	// FullMemory are new episodes since the last dream: as many as the onset's choice looks back. Of more than these the
-	// oldest are past it before any dream has seen them.
+	// FullMemory are new episodes since the last dream: as many as the onset's choice looks back. Of more than these
+	// the oldest are past it before any dream has seen them.
 	FullMemory = 200
 	// FullStaleness is the time since the last dream: one night (Claude Code and OpenClaw consolidate once a day).
 	FullStaleness = 24 * time.Hour
-	// FeltEpisodes are the newest of the new episodes that the affect is a mean over: as many as surprise is sounded by.
+	// FeltEpisodes are the newest of the new episodes that the affect is a mean over: as many as surprise is sounded
+	// by.
 	FeltEpisodes = 50
 	// RecentResiduals are the newest outcomes since the last dream that novelty is a share of: as many as surprise is.
 	RecentResiduals = 20
@@ -31,14 +32,15 @@ const (
 
 // Lived is what urgency is made of. Whoever counts it says nothing of weights.
 type Lived struct {
-	Episodes   int           `json:"episodes"`           // new ones since the last dream
-	Since      time.Duration `json:"since_ns"`           // the end of the last dream
-	Never      bool          `json:"never,omitempty"`    // it has not dreamt yet
-	Affect     float64       `json:"affect"`             // in [0, 1]: mean distance of the newest of them from neutral, by salience
-	Volatility float64       `json:"volatility"`         // in [0, 1]: how fresh a change of regime is
-	Residuals  int           `json:"residuals"`          // predictions resolved since the last dream
-	Novel      int           `json:"novel"`              // of them, unlike everything in memory
-	Unplaced   string        `json:"unplaced,omitempty"` // why nobody could say which are novel
+	Episodes int           `json:"episodes"`        // new ones since the last dream
+	Since    time.Duration `json:"since_ns"`        // the end of the last dream
+	Never    bool          `json:"never,omitempty"` // it has not dreamt yet
+	// in [0, 1]: mean distance of the newest of them from neutral, by salience
+	Affect     float64 `json:"affect"`
+	Volatility float64 `json:"volatility"`         // in [0, 1]: how fresh a change of regime is
+	Residuals  int     `json:"residuals"`          // predictions resolved since the last dream
+	Novel      int     `json:"novel"`              // of them, unlike everything in memory
+	Unplaced   string  `json:"unplaced,omitempty"` // why nobody could say which are novel
 }
 
 // Term is one part of an urgency.
@@ -96,11 +98,12 @@ type Eager struct {
 	Uncertain float64       `json:"uncertain"` // from this one on, while times are uncertain
 }
 
-// DefaultEager are the thresholds of S4's sibling documents: .8, and .6 in uncertain times. Ten minutes outlast the pause in
-// most talks; the plain rule waits thirty.
+// DefaultEager are the thresholds of S4's sibling documents: .8, and .6 in uncertain times. Ten minutes outlast the
+// pause in most talks; the plain rule waits thirty.
 var DefaultEager = Eager{Idle: 10 * time.Minute, Urgent: .8, Uncertain: .6}
 
-// uncertainFrom is the volatility from which times are uncertain: a change of regime no more than ten episodes or outcomes old.
+// uncertainFrom is the volatility from which times are uncertain: a change of regime no more than ten episodes or
+// outcomes old.
 const uncertainFrom = .5
 
 // Threshold is the urgency that lets a dream begin early.
@@ -126,7 +129,9 @@ func (e Eager) Validate() error {
 		}
 	}
 	if len(faults) == 0 && e.Uncertain > e.Urgent {
-		faults = append(faults, fmt.Errorf("urgent_uncertain is %v and urgent is %v; uncertain times must not raise the threshold", e.Uncertain, e.Urgent))
+		faults = append(faults,
+			fmt.Errorf("urgent_uncertain is %v and urgent is %v; uncertain times must not raise the threshold",
+				e.Uncertain, e.Urgent))
 	}
 	return errors.Join(faults...)
 }
@@ -144,8 +149,8 @@ const (
 	sameMeaning = .9 // nobody is new who is nearer than this, whatever the space
 )
 
-// Novel says whether a text is unlike everything in memory, by its cosine to the nearest memory. In a space
-// where strangers lie at a mean m, what .3 is elsewhere lies at m + .3 (1 - m), and no bound lies below what chance reaches.
+// Novel says whether a text is unlike everything in memory, by its cosine to the nearest memory. In a space where
+// strangers lie at a mean m, what .3 is elsewhere lies at m + .3 (1 - m), and no bound lies below what chance reaches.
 func (s Space) Novel(nearest float64) bool { return nearest < s.NovelBelow() }
 
 // NovelBelow is the cosine below which a text is novel in the space.
@@ -156,6 +161,6 @@ func (s Space) NovelBelow() float64 {
 	return math.Min(sameMeaning, math.Max(s.Mean+novelBelow*(1-s.Mean), s.Mean+byChance*s.SD))
 }
 
-// LargeResidual is the size from which a residual is large: reality came out on the side that was held the less likely (ours;
-// S4 gives none).
+// LargeResidual is the size from which a residual is large: reality came out on the side that was held the less likely
+// (ours; S4 gives none).
 const LargeResidual = .5

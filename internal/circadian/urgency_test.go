@@ -25,7 +25,12 @@ func TestUrgencyIsTheFiveTermsOfTheSeed(t *testing.T) {
 		{"the first episode of an agent that never dreamt", Lived{Never: true, Episodes: 1}, .252, [5]float64{.005, 1}},
 		{"a calm day", Lived{Episodes: 20, Since: 12 * time.Hour, Affect: .2}, .195, [5]float64{.1, .5, .2}},
 		{"a full day", Lived{Episodes: 200, Since: 24 * time.Hour}, .55, [5]float64{1, 1}},
-		{"more than a day can hold", Lived{Episodes: 900, Since: 90 * time.Hour, Affect: 3, Volatility: 2}, .9, [5]float64{1, 1, 1, 1}},
+		{
+			"more than a day can hold",
+			Lived{Episodes: 900, Since: 90 * time.Hour, Affect: 3, Volatility: 2},
+			.9,
+			[5]float64{1, 1, 1, 1},
+		},
 		{"half of the residuals are novel", Lived{Residuals: 8, Novel: 4}, .05, [5]float64{0, 0, 0, 0, .5}},
 		{"all of everything", Lived{
 			Episodes:   200,
@@ -35,7 +40,12 @@ func TestUrgencyIsTheFiveTermsOfTheSeed(t *testing.T) {
 			Residuals:  3,
 			Novel:      3,
 		}, 1, [5]float64{1, 1, 1, 1, 1}},
-		{"what is no number counts for nothing", Lived{Affect: math.NaN(), Volatility: math.Inf(-1), Since: -time.Hour}, 0, [5]float64{}},
+		{
+			"what is no number counts for nothing",
+			Lived{Affect: math.NaN(), Volatility: math.Inf(-1), Since: -time.Hour},
+			0,
+			[5]float64{},
+		},
 	} {
 		u := UrgencyOf(c.lived)
 		require.InDelta(t, c.want, u.Value, 1e-9, c.name)

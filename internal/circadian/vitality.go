@@ -83,7 +83,9 @@ func (t Thresholds) Validate() error {
 			faults = append(faults, fmt.Errorf("%s is %v; it must lie between 0 and 1", each.name, each.at))
 			continue
 		case each.at > above:
-			faults = append(faults, fmt.Errorf("%s is %v and %s is %v; a worse phase must not begin above a better one", each.name, each.at, better, above))
+			faults = append(faults,
+				fmt.Errorf("%s is %v and %s is %v; a worse phase must not begin above a better one", each.name,
+					each.at, better, above))
 		}
 		above, better = each.at, each.name
 	}

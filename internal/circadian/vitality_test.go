@@ -20,10 +20,18 @@ func TestVitalityIsTheLeastShareLeft(t *testing.T) {
 		caps []circadian.Cap
 		want float64
 	}{
-		"nothing binds":           {nil, nil, 1},
-		"unlimited":               {nil, []circadian.Cap{{Left: 5, Limit: budget.Unlimited}}, 1},
-		"the day binds":           {nil, []circadian.Cap{{Left: dollar / 2, Limit: 2 * dollar}, {Left: 15 * dollar, Limit: 15 * dollar}}, .25},
-		"the month binds":         {nil, []circadian.Cap{{Left: 2 * dollar, Limit: 2 * dollar}, {Left: 3 * dollar, Limit: 15 * dollar}}, .2},
+		"nothing binds": {nil, nil, 1},
+		"unlimited":     {nil, []circadian.Cap{{Left: 5, Limit: budget.Unlimited}}, 1},
+		"the day binds": {
+			nil,
+			[]circadian.Cap{{Left: dollar / 2, Limit: 2 * dollar}, {Left: 15 * dollar, Limit: 15 * dollar}},
+			.25,
+		},
+		"the month binds": {
+			nil,
+			[]circadian.Cap{{Left: 2 * dollar, Limit: 2 * dollar}, {Left: 3 * dollar, Limit: 15 * dollar}},
+			.2,
+		},
 		"nothing may be spent":    {nil, []circadian.Cap{{Left: 0, Limit: 0}}, 0},
 		"overdrawn":               {nil, []circadian.Cap{{Left: -dollar, Limit: dollar}}, 0},
 		"more left than there is": {nil, []circadian.Cap{{Left: 3 * dollar, Limit: dollar}}, 1},
@@ -39,7 +47,8 @@ func TestAVitalityHasItsBehaviouralPhase(t *testing.T) {
 	t.Parallel()
 	for vitality, want := range map[float64]dream.Behaviour{
 		1: dream.Thriving, .5: dream.Thriving, .499: dream.Stable, .25: dream.Stable, .249: dream.Conservation,
-		.125: dream.Conservation, .124: dream.Declining, .025: dream.Declining, .0249: dream.Terminal, 0: dream.Terminal,
+		.125: dream.Conservation, .124: dream.Declining, .025: dream.Declining, .0249: dream.Terminal,
+		0: dream.Terminal,
 	} {
 		require.Equal(t, want, circadian.BehaviourOf(vitality, circadian.DefaultThresholds), "%v", vitality)
 	}

@@ -29,18 +29,23 @@ func (app *App) addAgentFlags(cmd *cobra.Command) *agentFlags {
 	fs.StringArrayVar(&f.interests, "interest", nil, "a `subject` it cares about (repeat for more)")
 	fs.StringVar(&f.zone, "zone", "", "IANA time `zone`; its day, and its money's day, follow it")
 	fs.StringVar(&f.tier, "tier", "", "core (one call, about $0.001) or hardened (everything)")
-	fs.StringArrayVar(&f.models, "model", nil, "a model of its own for a role, as in observer=house/small; `role=` removes it (repeat for more)")
+	fs.StringArrayVar(&f.models, "model", nil,
+		"a model of its own for a role, as in observer=house/small; `role=` removes it (repeat for more)")
 	fs.StringVar(&f.dream, "cap-dream", "", "hard cap of one dream, in `dollars`")
 	fs.StringVar(&f.day, "cap-day", "", "hard cap of a day, in `dollars`")
 	fs.StringVar(&f.month, "cap-month", "", "hard cap of a month, in `dollars`")
 	fs.StringVar(&f.feed, "feed", "", "`name` of the feed whose alarms wake it; empty: none")
-	fs.StringVar(&f.vitality, "vitality", "", "its vitality, a `share` from 0 to 1, whatever it has spent; caps: what is left under its caps")
-	fs.StringVar(&f.review, "review", "", "what becomes of what its dreams leave behind: auto, review or journal-only; empty: as agent.review says")
+	fs.StringVar(&f.vitality, "vitality", "",
+		"its vitality, a `share` from 0 to 1, whatever it has spent; caps: what is left under its caps")
+	fs.StringVar(&f.review, "review", "",
+		"what becomes of what its dreams leave behind: auto, review or journal-only; empty: as agent.review says")
 	app.completes(cmd, "review", fixed(dream.Reviews))
 	fs.BoolVar(&f.auto, "auto", false, "dream by itself when idle")
 	app.completes(cmd, "feed", app.feedNames)
 	app.completes(cmd, "vitality", fixed([]string{"caps"}))
-	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{string(dream.Core), string(dream.Hardened)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("tier",
+		cobra.FixedCompletions([]string{string(dream.Core), string(dream.Hardened)},
+			cobra.ShellCompDirectiveNoFileComp))
 	return f
 }
 

@@ -126,7 +126,10 @@ func (l *agentView) means(ctx context.Context, h *Deployment, a dream.Agent, now
 		if err != nil {
 			return fmt.Errorf("read what is left of the %s of %s: %w", of, a.Handle, err)
 		}
-		c := capLeft{Of: of, Limit: account.Limit, Used: b.Spent + b.Reserved, Left: max(0, account.Limit-b.Spent-b.Reserved)}
+		c := capLeft{
+			Of: of, Limit: account.Limit, Used: b.Spent + b.Reserved,
+			Left: max(0, account.Limit-b.Spent-b.Reserved),
+		}
 		l.Left = append(l.Left, c)
 		if of != "fleet" {
 			bind = append(bind, circadian.Cap{Left: c.Left, Limit: c.Limit})
@@ -159,7 +162,8 @@ func free(h *Deployment, a dream.Agent) bool {
 	return true
 }
 
-// state is what the store says, as every face of the agent tells it; the agent's workflow is asked for the rest of its life.
+// state is what the store says, as every face of the agent tells it; the agent's workflow is asked for the rest of its
+// life.
 func (app *App) state(ctx context.Context, h *Deployment, a dream.Agent, l *agentView) error {
 	slots, err := h.Store.Slots(ctx)
 	if err != nil {

@@ -23,8 +23,12 @@ func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 	for _, width := range []int{80, 200} {
 		d := newFixture(t).furnish()
 		d.guarded(&porter{agentState: workflows.AgentState{
-			State: "awake", LastActive: now.Add(-time.Minute), LastDream: now.Add(-2 * time.Hour), LastReason: "its models cost money",
-			Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Quiet: []string{"06:00-07:00"}},
+			State: "awake", LastActive: now.Add(-time.Minute), LastDream: now.Add(-2 * time.Hour),
+			LastReason: "its models cost money",
+			Settings: workflows.Settings{
+				IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour,
+				ResumeAfter: 5 * time.Minute, Quiet: []string{"06:00-07:00"},
+			},
 		}})
 		d.interrupt(now.Add(8 * time.Hour))
 		_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "alarm", Events: []event.Event{
@@ -40,8 +44,12 @@ func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		d.hall.now = presence.Status{
-			Epoch: 4, Lock: now.Add(5 * time.Second), Seen: now, Last: &presence.Wake{Epoch: 4, Client: "mara", Cause: presence.Connect, At: now},
-			Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}, {Client: "operator", Cause: presence.Connect, Until: now.AddDate(0, 0, 1)}},
+			Epoch: 4, Lock: now.Add(5 * time.Second), Seen: now,
+			Last: &presence.Wake{Epoch: 4, Client: "mara", Cause: presence.Connect, At: now},
+			Leases: []presence.Lease{
+				{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)},
+				{Client: "operator", Cause: presence.Connect, Until: now.AddDate(0, 0, 1)},
+			},
 		}
 		require.Equal(t, console.OK, d.run(width, "agents", "show", "echo"), d.err.String())
 		d.golden(fmt.Sprintf("agents-show-awake-%d", width))
@@ -80,7 +88,13 @@ func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 func TestAAgentStateAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	d.guarded(&porter{agentState: workflows.AgentState{State: "sleeping", Wake: &workflows.Wake{Hold: time.Minute}, Settings: workflows.Settings{MinGap: time.Hour}}})
+	d.guarded(
+		&porter{
+			agentState: workflows.AgentState{
+				State: "sleeping", Wake: &workflows.Wake{Hold: time.Minute},
+				Settings: workflows.Settings{MinGap: time.Hour},
+			},
+		})
 	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
 	require.NotContains(t, d.out.String(), "0001-01-01")
 	require.NotContains(t, d.out.String(), `"min_gap":`)
@@ -123,10 +137,22 @@ func TestAnAgentIsShownWithTheCyclesThatCanRun(t *testing.T) {
 		tier     dream.Tier
 		want     string
 	}{
-		"fewer than the phase allows": {.9, 2, dream.DepthFixed, dream.Hardened, "thriving: 2 Dali cycles within 1m30s"},
-		"more than the phase allows":  {.9, 9, dream.DepthFixed, dream.Hardened, "thriving: 5 Dali cycles within 1m30s"},
-		"an adaptive depth":           {.3, 3, dream.DepthAdaptive, dream.Hardened, "stable: up to 3 Dali cycles within 1m"},
-		"the core tier":               {.9, 3, dream.DepthFixed, dream.Core, "thriving: one induction and no Dali cycle within 1m30s"},
+		"fewer than the phase allows": {
+			.9, 2, dream.DepthFixed, dream.Hardened,
+			"thriving: 2 Dali cycles within 1m30s",
+		},
+		"more than the phase allows": {
+			.9, 9, dream.DepthFixed, dream.Hardened,
+			"thriving: 5 Dali cycles within 1m30s",
+		},
+		"an adaptive depth": {
+			.3, 3, dream.DepthAdaptive, dream.Hardened,
+			"stable: up to 3 Dali cycles within 1m",
+		},
+		"the core tier": {
+			.9, 3, dream.DepthFixed, dream.Core,
+			"thriving: one induction and no Dali cycle within 1m30s",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

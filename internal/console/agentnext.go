@@ -48,7 +48,8 @@ func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentV
 		next.Threshold = s.Eager.Threshold(urgency)
 	}
 	o.rhythm = circadian.Rhythm{
-		IdleTimeout: s.IdleTimeout, MinGap: s.MinGap, ResumeAfter: s.ResumeAfter, Jitter: circadian.Jitter(a.ID, dreams, s.Jitter),
+		IdleTimeout: s.IdleTimeout, MinGap: s.MinGap, ResumeAfter: s.ResumeAfter,
+		Jitter: circadian.Jitter(a.ID, dreams, s.Jitter),
 	}
 	next.Triggers = o.lines()
 	earliest := o.now
@@ -120,8 +121,8 @@ func (l agentView) against(a dream.Agent, s workflows.Settings, now time.Time) [
 	return reasons
 }
 
-// may tells what the next onset of an agent may do: so many cycles as the knobs say, bounded by its behavioural phase. An adaptive
-// depth takes fewer where the agent was surprised less.
+// may tells what the next onset of an agent may do: so many cycles as the knobs say, bounded by its behavioural phase.
+// An adaptive depth takes fewer where the agent was surprised less.
 func may(b dream.Behaviour, k dream.Knobs, tier dream.Tier) string {
 	bound := hypnagogia.Bounds(b)
 	if !bound.Allowed {

@@ -7,7 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// publicAgentView is an agent's life as --json tells it: times that never were are left out, and durations are milliseconds.
+// publicAgentView is an agent's life as --json tells it: times that never were are left out, and durations are
+// milliseconds.
 type publicAgentView struct {
 	agentView
 	Status     publicStatus    `json:"standing"`
@@ -98,7 +99,10 @@ type publicVisit struct {
 }
 
 func (l agentView) public(h *Deployment) publicAgentView {
-	p := publicAgentView{agentView: l, Status: publicly(l.Status, h.untold()), Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)}}
+	p := publicAgentView{
+		agentView: l, Status: publicly(l.Status, h.untold()),
+		Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)},
+	}
 	if w := l.AgentState; w != nil {
 		p.AgentState = &temporalsWords{
 			AgentState: *w,

@@ -29,7 +29,9 @@ func (app *App) putAgent(cmd *cobra.Command, h *Deployment, flags *agentFlags, a
 	}
 	if err := h.Store.PutAgent(cmd.Context(), a); err != nil {
 		if errors.Is(err, memory.ErrDreamt) {
-			return exit(Usage, "agent %s keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it", name)
+			return exit(Usage,
+				"agent %s keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it",
+				name)
 		}
 		return fmt.Errorf("agent %s was not %s: %w", name, did, err)
 	}
@@ -39,7 +41,8 @@ func (app *App) putAgent(cmd *cobra.Command, h *Deployment, flags *agentFlags, a
 	app.say("Agent %s %s.", a.Handle, did)
 	if cmd.Flags().Changed("feed") && a.Feed != "" {
 		if _, err := h.Feeds.Feed(cmd.Context(), a.Feed); errors.Is(err, memory.ErrNotFound) {
-			app.note(`There is no feed %s yet. Add it, for example: oneiros feed add %s --rule "above level 4"%s`, a.Feed, a.Feed, h.option())
+			app.note(`There is no feed %s yet. Add it, for example: oneiros feed add %s --rule "above level 4"%s`,
+				a.Feed, a.Feed, h.option())
 		} else if err != nil {
 			return err
 		}

@@ -58,7 +58,8 @@ func (app *App) agentsList() *cobra.Command {
 			if l.LastDream != nil {
 				last, outcome = when(l.LastDream.At, a.Zone), outcomeOf(l.LastDream)
 			}
-			t.add(a.Handle, string(a.Tier), yesNo(a.Auto), fmt.Sprint(l.Episodes), last, outcome, caps(a.Caps), a.Zone, a.Persona)
+			t.add(a.Handle, string(a.Tier), yesNo(a.Auto), fmt.Sprint(l.Episodes), last, outcome, caps(a.Caps),
+				a.Zone, a.Persona)
 		}
 		return app.rows(list, t, "No agents yet. Add one: oneiros agents add HANDLE --persona \"...\"")
 	}}
@@ -71,7 +72,8 @@ func (app *App) agentLine(cmd *cobra.Command, h *Deployment, a dream.Agent) (age
 	if err != nil {
 		return l, err
 	}
-	nights, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
+	nights, err := h.Store.Find(cmd.Context(),
+		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
 	for _, n := range memory.As[*dream.Record](nights) {
 		l.LastDream = n
 	}
@@ -85,7 +87,8 @@ func (app *App) agentLine(cmd *cobra.Command, h *Deployment, a dream.Agent) (age
 
 func (app *App) agentsShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show HANDLE", Short: "Show one agent: who it is, how it lives, what it remembers and may spend", Args: cobra.ExactArgs(1),
+		Use: "show HANDLE", Short: "Show one agent: who it is, how it lives, what it remembers and may spend",
+		Args: cobra.ExactArgs(1),
 		Long: `Show tells everything about one agent: who it is, what it may spend and what is left of that, whether it
 sleeps, dreams or is awake and who holds it awake, its last wakes with their four phases, how often alarms
 ended an onset, when it dreams by itself again and what speaks against that, and what it remembers.`,
@@ -147,7 +150,9 @@ func (app *App) counts(cmd *cobra.Command, h *Deployment, a dream.Agent) (map[dr
 	return counts, nil
 }
 
-func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int, agentState agentView, embedding string) {
+func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int, agentState agentView,
+	embedding string,
+) {
 	var remembers, models []string
 	for _, kind := range dream.Kinds {
 		if counts[kind] > 0 {
@@ -170,12 +175,17 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 	pairs := []string{
 		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
 		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps) + " (dream / day / month)",
-		"left", agentState.left(), "vitality", agentState.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed, "review", string(l.Review),
-		"life", agentState.state(), "held by", strings.Join(holders(agentState.Status.Leases, app.Now(), l.Zone), ", "), "wake lock", agentState.lock(app.Now(), l.Zone),
-		"interrupted", agentState.interrupted(app.Now(), l.Zone), "next dream", agentState.next(app.Now(), l.Zone), "urgency", urgencyText(agentState.Next), "triggers", triggersText(agentState.Next, l.Agent, app.Now()),
+		"left", agentState.left(), "vitality", agentState.vitality(l.Agent), "models", strings.Join(models, ", "),
+		"feed", l.Feed, "review", string(l.Review),
+		"life", agentState.state(), "held by",
+		strings.Join(holders(agentState.Status.Leases, app.Now(), l.Zone), ", "), "wake lock",
+		agentState.lock(app.Now(), l.Zone),
+		"interrupted", agentState.interrupted(app.Now(), l.Zone), "next dream", agentState.next(app.Now(), l.Zone),
+		"urgency", urgencyText(agentState.Next), "triggers", triggersText(agentState.Next, l.Agent, app.Now()),
 		"alarms", agentState.alarms(),
 		"mood", feeling(affect.PAD) + " (" + affect.Cause + ")",
-		"memory", orDash(strings.Join(remembers, ", ")), "embedding", embedding, "last dream", last, "since", when(l.Created, l.Zone),
+		"memory", orDash(strings.Join(remembers, ", ")), "embedding", embedding, "last dream", last, "since",
+		when(l.Created, l.Zone),
 	}
 	app.fields(app.Out, pairs...)
 	app.lastWakes(agentState, l.Agent)
@@ -191,7 +201,8 @@ func (app *App) agentsAdd() *cobra.Command {
 		}
 		name := strings.TrimPrefix(args[0], "@")
 		if taken, err := h.Store.Agent(cmd.Context(), name); err == nil {
-			return exit(Usage, "the name %q belongs to agent %s already; edit it with oneiros agents edit %s", name, taken.Handle, taken.Handle)
+			return exit(Usage, "the name %q belongs to agent %s already; edit it with oneiros agents edit %s", name,
+				taken.Handle, taken.Handle)
 		} else if !errors.Is(err, memory.ErrNotFound) {
 			return err
 		}
@@ -213,9 +224,13 @@ func (app *App) agentsAdd() *cobra.Command {
 }
 
 func (app *App) agentsEdit() *cobra.Command {
-	cmd := &cobra.Command{Use: "edit HANDLE", Short: "Change an agent; what is not named stays", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeHandles}
+	cmd := &cobra.Command{
+		Use: "edit HANDLE", Short: "Change an agent; what is not named stays",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeHandles,
+	}
 	flags := app.addAgentFlags(cmd)
-	cmd.Flags().StringVar(&flags.handle, "handle", "", "a new `name`, which an agent that has dreamt cannot have; its memory stays")
+	cmd.Flags().StringVar(&flags.handle, "handle", "",
+		"a new `name`, which an agent that has dreamt cannot have; its memory stays")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, err := app.within(cmd.Context())
 		if err != nil {
@@ -232,7 +247,8 @@ func (app *App) agentsEdit() *cobra.Command {
 			}
 		})
 		if changes == 0 {
-			return exit(Usage, "agents edit %s names no change; oneiros agents edit --help lists what can be changed", a.Handle)
+			return exit(Usage, "agents edit %s names no change; oneiros agents edit --help lists what can be changed",
+				a.Handle)
 		}
 		defer app.using(cmd.Context(), h, a.Handle)()
 		return app.putAgent(cmd, h, flags, a, "changed")

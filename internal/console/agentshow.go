@@ -57,7 +57,8 @@ func (l agentView) interrupted(now time.Time, zone string) string {
 	if n == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s); resumable until %s: oneiros dreams resume %s", n.ID, n.Reason, clock(n.Until, now, zone), n.ID)
+	return fmt.Sprintf("%s (%s); resumable until %s: oneiros dreams resume %s", n.ID, n.Reason,
+		clock(n.Until, now, zone), n.ID)
 }
 
 func (l agentView) next(now time.Time, zone string) string {
@@ -83,7 +84,8 @@ func (l agentView) alarms() string {
 		return ""
 	}
 	f := l.Alarms
-	return fmt.Sprintf("%d of %s ended by one, %.0f %%: %s", f.Aborted, plural(f.Onsets, "onset", "onsets"), 100*f.Share, nervous(f))
+	return fmt.Sprintf("%d of %s ended by one, %.0f %%: %s", f.Aborted, plural(f.Onsets, "onset", "onsets"),
+		100*f.Share, nervous(f))
 }
 
 // fewOnsets is how many onsets say nothing of the rules yet: of fewer, one alarm is above S4's limit.
@@ -124,7 +126,8 @@ func (app *App) lastWakes(l agentView, a dream.Agent) {
 		if w.Forced {
 			sleep += ", forced"
 		}
-		t.add(when(w.At, a.Zone), short(w.Dream, a), w.Cause, string(w.Phase), sleep, screen.Millis(w.Receipt), screen.Millis(w.Stop),
+		t.add(when(w.At, a.Zone), short(w.Dream, a), w.Cause, string(w.Phase), sleep, screen.Millis(w.Receipt),
+			screen.Millis(w.Stop),
 			screen.Millis(w.Preserve), screen.Millis(w.Switch), screen.Millis(w.total()))
 	}
 	app.say("")

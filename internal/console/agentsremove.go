@@ -156,7 +156,8 @@ func (app *App) mayRemove(ctx context.Context, h *Deployment, a dream.Agent) err
 		return err
 	}
 	if held, dreams := slots[a.ID]; dreams {
-		return exit(Refused, "agent %s is dreaming %s; wait until it is over, or end it with oneiros dreams cancel %s%s",
+		return exit(Refused,
+			"agent %s is dreaming %s; wait until it is over, or end it with oneiros dreams cancel %s%s",
 			a.Handle, held.Dream, held.Dream, h.option())
 	}
 	status, err := app.status(ctx, h, a)
@@ -164,7 +165,8 @@ func (app *App) mayRemove(ctx context.Context, h *Deployment, a dream.Agent) err
 		return unanswered(err)
 	}
 	if len(status.Leases) > 0 {
-		return exit(Refused, "agent %s is held awake by %s; wait until then, or end that with oneiros sleep -a %s --force%s",
+		return exit(Refused,
+			"agent %s is held awake by %s; wait until then, or end that with oneiros sleep -a %s --force%s",
 			a.Handle, strings.Join(holders(status.Leases, app.Now(), a.Zone), ", "), a.Handle, h.option())
 	}
 	return nil
@@ -250,8 +252,9 @@ func (app *App) reportRemoved(h *Deployment, done Removed, spend keptSpend, keys
 		notes = append(notes, fmt.Sprintf("The store's files may still hold old bytes of it: %s.", done.Traces))
 	}
 	if len(keys) > 0 {
-		notes = append(notes, fmt.Sprintf("The server's %s %s still name it, and would reach a later agent of that handle; "+
-			"oneiros keys revoke ends a key.", oneOrMore(len(keys), "key", "keys"), strings.Join(keys, ", ")))
+		notes = append(notes,
+			fmt.Sprintf("The server's %s %s still name it, and would reach a later agent of that handle; "+
+				"oneiros keys revoke ends a key.", oneOrMore(len(keys), "key", "keys"), strings.Join(keys, ", ")))
 	}
 	if app.json {
 		return app.answer(publicRemoval{

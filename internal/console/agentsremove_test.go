@@ -97,7 +97,8 @@ func TestAnAgentThatDreamsOrIsHeldAwakeIsNotRemoved(t *testing.T) {
 	require.Contains(t, d.err.String(), "oneiros sleep -a echo --force")
 	d.hall.now.Leases = nil
 	f := memory.Fence{Dream: "dream/echo/0007", Run: "r"}
-	_, err := d.store.TakeSlot(t.Context(), "echo", memory.Slot{Fence: f, Workflow: f.Dream, Since: now}, memory.Fence{})
+	_, err := d.store.TakeSlot(t.Context(), "echo", memory.Slot{Fence: f, Workflow: f.Dream, Since: now},
+		memory.Fence{})
 	require.NoError(t, err)
 	require.Equal(t, console.Refused, d.run(0, "agents", "remove", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "agent echo is dreaming dream/echo/0007")

@@ -22,7 +22,8 @@ Exit codes: 0 awake or held, 3 no such agent, 5 the store does not answer, or wi
 	}
 	app.whose(cmd)
 	cmd.Flags().StringVar(&trigger, "trigger", "hand", "what the alarm is told by: a `name`, or feed/rule")
-	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
+	cmd.Flags().BoolVar(&f.wait, "wait", false,
+		"wait until Temporal has recorded it, and tell the four phases of the wake")
 	app.completes(cmd, "trigger", nothing)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := alarm.ValidateTrigger(trigger); err != nil {
@@ -32,7 +33,8 @@ Exit codes: 0 awake or held, 3 no such agent, 5 the store does not answer, or wi
 		if err != nil {
 			return err
 		}
-		return app.connect(cmd.Context(), h, a, Connection{Agent: a.ID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger}, f)
+		return app.connect(cmd.Context(), h, a,
+			Connection{Agent: a.ID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger}, f)
 	}
 	return cmd
 }

@@ -40,16 +40,18 @@ type App struct {
 	Zone          string // the machine's IANA time zone, for new agents
 	Flags         *pflag.FlagSet
 	Configuration func() Configuration
-	Policy        func(handle string) (policy.Rules, error) // the rules of an agent's dreams, or of all when no handle is given
-	Reference     func() string
-	Span          func(string) (time.Duration, error) // reads a duration as the configuration does; nil: time.ParseDuration
-	Open          func(ctx context.Context) (*Deployment, error)
-	Checks        func(ctx context.Context) []Check // for the doctor, in the order to tell them
-	Dream         DreamCommand
-	Codec         CodecCommand
-	Hooks         HooksCommand
-	Stores        StoreCommand
-	Llama         LlamaCommand
+	// the rules of an agent's dreams, or of all when no handle is given
+	Policy    func(handle string) (policy.Rules, error)
+	Reference func() string
+	// reads a duration as the configuration does; nil: time.ParseDuration
+	Span   func(string) (time.Duration, error)
+	Open   func(ctx context.Context) (*Deployment, error)
+	Checks func(ctx context.Context) []Check // for the doctor, in the order to tell them
+	Dream  DreamCommand
+	Codec  CodecCommand
+	Hooks  HooksCommand
+	Stores StoreCommand
+	Llama  LlamaCommand
 
 	open       sync.Once
 	deployment *Deployment
@@ -77,8 +79,8 @@ type Deployment struct {
 	Jobs    memory.EmbedQueue // who embeds which agent's memories
 	Holder  string            // names this process among those that embed
 
-	// Background names another process of this deployment that embeds memories by this embedder in the background; false where
-	// there is none, or the embedder is so quick that a command does it itself.
+	// Background names another process of this deployment that embeds memories by this embedder in the background;
+	// false where there is none, or the embedder is so quick that a command does it itself.
 	Background func(spec inference.Spec) (process int, runs bool)
 
 	Archive func() (*archive.Archive, error) // of events; nil where none is configured
@@ -94,9 +96,10 @@ type Deployment struct {
 	Close func() error
 }
 
-// Embed places texts by an embedder, or, where none is named, by the one that serves the agent. It is paid for like any call; the
-// space of the vectors is named beside them.
-type Embed func(ctx context.Context, agent dream.Agent, embedder string, texts []string) (vectors [][]float32, space string, err error)
+// Embed places texts by an embedder, or, where none is named, by the one that serves the agent. It is paid for like any
+// call; the space of the vectors is named beside them.
+type Embed func(ctx context.Context, agent dream.Agent, embedder string,
+	texts []string) (vectors [][]float32, space string, err error)
 
 // Version says what was built.
 type Version struct {
@@ -142,9 +145,11 @@ Try it without any configuration:  oneiros dream --demo`,
 	}
 	root.PersistentFlags().BoolVar(&app.json, "json", false, "answer in JSON")
 	root.SetFlagErrorFunc(misflagged)
-	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"}, &cobra.Group{ID: deployment, Title: "The house:"})
+	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"},
+		&cobra.Group{ID: deployment, Title: "The house:"})
 	root.AddCommand(
-		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.scenarios(), app.journal(), app.dreams(),
+		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.scenarios(),
+		app.journal(), app.dreams(),
 		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(), app.depth(),
 	)
 	root.AddCommand(app.review(), app.health())

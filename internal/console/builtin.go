@@ -19,12 +19,13 @@ func (app *App) announce(h *Deployment, a dream.Agent) {
 	case all:
 		app.note("%s dreams with the built-in model, for trying things out.", a.Handle)
 	case len(own) > 0:
-		app.note("Some of this dream is of the built-in model, for trying things out: the words of %s.", strings.Join(own, " and "))
+		app.note("Some of this dream is of the built-in model, for trying things out: the words of %s.",
+			strings.Join(own, " and "))
 	}
 }
 
-// builtIn names the roles whose words are the built-in model's, in the order of roles; all when no other model speaks. The
-// embedder says nothing, so it does not count.
+// builtIn names the roles whose words are the built-in model's, in the order of roles; all when no other model speaks.
+// The embedder says nothing, so it does not count.
 func builtIn(h *Deployment, models map[dream.Role]string) (own []string, all bool) {
 	speaking := 0
 	for _, role := range dream.Roles {

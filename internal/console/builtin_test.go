@@ -16,8 +16,14 @@ func TestTheReportSaysWhichRolesTheBuiltInModelHad(t *testing.T) {
 		models      []string
 		said, never string
 	}{
-		{[]string{"generator=builtin/associative", "observer=builtin/associative", "embedder=builtin/lexical"}, "Built-in model, for trying things out: ", ""},
-		{[]string{"generator=house/small", "observer=builtin/associative", "replay=builtin/associative"}, "for trying things out, as observer and replay: ", "out: "},
+		{
+			[]string{"generator=builtin/associative", "observer=builtin/associative", "embedder=builtin/lexical"},
+			"Built-in model, for trying things out: ", "",
+		},
+		{
+			[]string{"generator=house/small", "observer=builtin/associative", "replay=builtin/associative"},
+			"for trying things out, as observer and replay: ", "out: ",
+		},
 		{[]string{"generator=house/small", "embedder=builtin/lexical"}, "", "Built-in"},
 	} {
 		d := newFixture(t).furnish()

@@ -31,8 +31,9 @@ const usualCodec = "127.0.0.1:8081"
 
 func (app *App) codec() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "codec", Short: "Seal what Temporal stores: make keys, open what is sealed, serve the UI", GroupID: deployment,
-		Long: "Codec is about the keys that seal what Temporal stores of a dream, named by seal.keys_file or seal.keys_env.\ndocs/sealing.md says what is sealed, what never is, and how to change keys.",
+		Use: "codec", Short: "Seal what Temporal stores: make keys, open what is sealed, serve the UI",
+		GroupID: deployment,
+		Long:    "Codec is about the keys that seal what Temporal stores of a dream, named by seal.keys_file or seal.keys_env.\ndocs/sealing.md says what is sealed, what never is, and how to change keys.",
 	}
 	cmd.AddCommand(app.codecNewKey(), app.codecServe(), app.codecDecode())
 	return cmd
@@ -72,14 +73,16 @@ and to the first line when all of them have it.`,
 func (app *App) keys() (payload.Keys, string, error) {
 	keys, place, err := app.Codec.Keys()
 	if err == nil && keys.Empty() {
-		err = exit(Usage, "no sealing keys are configured; name them with seal.keys_file or seal.keys_env, and make one with oneiros codec new-key")
+		err = exit(Usage,
+			"no sealing keys are configured; name them with seal.keys_file or seal.keys_env, and make one with oneiros codec new-key")
 	}
 	return keys, place, err
 }
 
 func (app *App) codecDecode() *cobra.Command {
 	return &cobra.Command{
-		Use: "decode [FILE]", Short: "Open every sealed payload in JSON that Temporal's tools printed", Args: cobra.MaximumNArgs(1),
+		Use: "decode [FILE]", Short: "Open every sealed payload in JSON that Temporal's tools printed",
+		Args: cobra.MaximumNArgs(1),
 		Long: `Decode reads JSON from FILE, or from standard input when there is none or it is -, such as a history that
 temporal workflow show --output json printed, opens every sealed payload in it and prints the whole.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -140,8 +143,10 @@ a --host: a web page that makes a name of its own point here is refused.`,
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", usualCodec, "`address` to listen on; port 0 takes a free one")
-	cmd.Flags().StringSliceVar(&origins, "origin", []string{"http://127.0.0.1:8233", "http://localhost:8233"}, "`origin` of the UI whose pages may ask; may be repeated")
-	cmd.Flags().StringSliceVar(&hosts, "host", nil, "`name` under which other machines ask, without a port; may be repeated")
+	cmd.Flags().StringSliceVar(&origins, "origin", []string{"http://127.0.0.1:8233", "http://localhost:8233"},
+		"`origin` of the UI whose pages may ask; may be repeated")
+	cmd.Flags().StringSliceVar(&hosts, "host", nil,
+		"`name` under which other machines ask, without a port; may be repeated")
 	cmd.Flags().StringVar(&token, "token-env", "", "`variable` that holds the bearer token to ask for")
 	return cmd
 }
@@ -163,17 +168,21 @@ func guarded(listen, token string) error {
 		return exit(Usage, "--listen %q should be host:port, such as %s", listen, usualCodec)
 	}
 	if token == "" && !hostname.Loopback(host) {
-		return exit(Usage, "--listen %s can be reached by other machines, and whoever reaches it reads what is sealed: add --token-env, or listen on 127.0.0.1", listen)
+		return exit(Usage,
+			"--listen %s can be reached by other machines, and whoever reaches it reads what is sealed: add --token-env, or listen on 127.0.0.1",
+			listen)
 	}
 	return nil
 }
 
-// codecHosts are the names under which the codec may be asked beside those of loopback. An address that stands for every
-// address of this machine has no name that could be known here, so that --host must name one.
+// codecHosts are the names under which the codec may be asked beside those of loopback. An address that stands for
+// every address of this machine has no name that could be known here, so that --host must name one.
 func codecHosts(listen string, named []string) ([]string, error) {
 	for _, name := range named {
 		if name == "" || strings.ContainsAny(name, "/@ ") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
-			return nil, exit(Usage, "--host %q should be a name or an address without scheme and port, such as codec.internal", name)
+			return nil,
+				exit(Usage,
+					"--host %q should be a name or an address without scheme and port, such as codec.internal", name)
 		}
 	}
 	host, _, err := net.SplitHostPort(listen)
@@ -184,8 +193,10 @@ func codecHosts(listen string, named []string) ([]string, error) {
 		return append(named, host), nil
 	}
 	if len(named) == 0 {
-		return nil, exit(Usage, "--listen %s takes requests under every address of this machine: add --host with the name under which they come, "+
-			"such as --host codec.internal", listen)
+		return nil,
+			exit(Usage,
+				"--listen %s takes requests under every address of this machine: add --host with the name under which they come, "+
+					"such as --host codec.internal", listen)
 	}
 	return named, nil
 }
@@ -200,14 +211,20 @@ func (app *App) serveCodec(ctx context.Context, s payload.Server, listen, place 
 	}
 	address := "http://" + l.Addr().String()
 	if app.json {
-		if err := app.answer(map[string]any{"running": true, "address": address, "keys": s.Keys.IDs(), "origins": s.Origins}); err != nil {
+		if err := app.answer(
+			map[string]any{"running": true, "address": address, "keys": s.Keys.IDs(), "origins": s.Origins}); err !=
+			nil {
 			return errors.Join(err, l.Close())
 		}
 	} else {
-		app.fields(app.Out, "codec", address, "keys", strings.Join(s.Keys.IDs(), ", ")+" (from "+place+")", "pages", strings.Join(s.Origins, ", "))
+		app.fields(app.Out, "codec", address, "keys", strings.Join(s.Keys.IDs(), ", ")+" (from "+place+")", "pages",
+			strings.Join(s.Origins, ", "))
 		app.note("Running. Ctrl-C stops it.")
 	}
-	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, WriteTimeout: time.Minute}
+	server := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute,
+		WriteTimeout: time.Minute,
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {

@@ -24,7 +24,8 @@ func sealed(t *testing.T, keys string) (app *App, out, beside *bytes.Buffer) {
 	t.Helper()
 	out, beside = &bytes.Buffer{}, &bytes.Buffer{}
 	return &App{
-		In: strings.NewReader(""), Out: out, Err: beside, Now: func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) },
+		In: strings.NewReader(""), Out: out, Err: beside,
+		Now: func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) },
 		Codec: CodecCommand{
 			Random: strings.NewReader(strings.Repeat("0123456789abcdef", 8)),
 			Getenv: func(name string) string { return map[string]string{"TOKEN": "sesame", "EMPTY": " "}[name] },
@@ -90,14 +91,34 @@ func TestTheCodecRefusesWhatWouldGiveTheKeysAway(t *testing.T) {
 		{"no keys to open with", "", []string{"decode"}, "no sealing keys are configured"},
 		{"the whole network", oneKey, []string{"serve", "--listen", "0.0.0.0:0"}, "can be reached by other machines"},
 		{"every name of this machine", oneKey, []string{"serve", "--listen", ":0"}, "can be reached by other machines"},
-		{"every address, under no name", oneKey, []string{"serve", "--listen", "0.0.0.0:0", "--token-env", "TOKEN"}, "add --host"},
-		{"every address of IPv6, under no name", oneKey, []string{"serve", "--listen", "[::]:0", "--token-env", "TOKEN"}, "add --host"},
+		{
+			"every address, under no name", oneKey,
+			[]string{"serve", "--listen", "0.0.0.0:0", "--token-env", "TOKEN"},
+			"add --host",
+		},
+		{
+			"every address of IPv6, under no name", oneKey,
+			[]string{"serve", "--listen", "[::]:0", "--token-env", "TOKEN"},
+			"add --host",
+		},
 		{"a host with a port", oneKey, []string{"serve", "--host", "codec.internal:8081"}, "without scheme and port"},
-		{"a host with a scheme", oneKey, []string{"serve", "--host", "https://codec.internal"}, "without scheme and port"},
+		{
+			"a host with a scheme", oneKey,
+			[]string{"serve", "--host", "https://codec.internal"},
+			"without scheme and port",
+		},
 		{"no address", oneKey, []string{"serve", "--listen", "8081"}, "should be host:port"},
 		{"any page", oneKey, []string{"serve", "--origin", "*"}, `--origin "*" should be a scheme and a host`},
-		{"a page, not an origin", oneKey, []string{"serve", "--origin", "http://127.0.0.1:8233/"}, "should be a scheme and a host"},
-		{"a token that is not set", oneKey, []string{"serve", "--token-env", "EMPTY"}, "--token-env names EMPTY, which is not set"},
+		{
+			"a page, not an origin", oneKey,
+			[]string{"serve", "--origin", "http://127.0.0.1:8233/"},
+			"should be a scheme and a host",
+		},
+		{
+			"a token that is not set", oneKey,
+			[]string{"serve", "--token-env", "EMPTY"},
+			"--token-env names EMPTY, which is not set",
+		},
 		{"no such file", oneKey, []string{"decode", "/no/such/file"}, "open the JSON"},
 	}
 	for _, c := range cases {
@@ -119,7 +140,8 @@ func TestTheCodecServesUntilItIsTextToStop(t *testing.T) {
 	app.Out = write
 	code := make(chan int, 1)
 	go func() {
-		code <- Run(ctx, app, []string{"codec", "serve", "--listen", "127.0.0.1:0", "--token-env", "TOKEN", "--host", "codec.internal"})
+		code <- Run(ctx, app,
+			[]string{"codec", "serve", "--listen", "127.0.0.1:0", "--token-env", "TOKEN", "--host", "codec.internal"})
 	}()
 	first := make([]byte, 512)
 	n, err := read.Read(first)
@@ -128,7 +150,8 @@ func TestTheCodecServesUntilItIsTextToStop(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, read) }()
 
 	ask := func(token, host string) int {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/decode", strings.NewReader(`{"payloads":[]}`))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/decode",
+			strings.NewReader(`{"payloads":[]}`))
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Host = host
@@ -140,7 +163,8 @@ func TestTheCodecServesUntilItIsTextToStop(t *testing.T) {
 	require.Equal(t, http.StatusOK, ask("sesame", ""))
 	require.Equal(t, http.StatusOK, ask("sesame", "localhost:8081"))
 	require.Equal(t, http.StatusOK, ask("sesame", "codec.internal"))
-	require.Equal(t, http.StatusForbidden, ask("sesame", "evil.example:8081"), "a page that made its own name point here")
+	require.Equal(t, http.StatusForbidden, ask("sesame", "evil.example:8081"),
+		"a page that made its own name point here")
 	require.Equal(t, http.StatusUnauthorized, ask("sesam", ""))
 	stop()
 	require.Equal(t, OK, <-code)

@@ -18,7 +18,9 @@ import (
 func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo", "--persona", "A companion.", "--interest", "tides", "--cap-dream", "0.10", "--model", "observer=house/small"), d.err.String())
+	require.Equal(t, console.OK,
+		d.run(80, "agents", "add", "echo", "--persona", "A companion.", "--interest", "tides", "--cap-dream", "0.10",
+			"--model", "observer=house/small"), d.err.String())
 	a, err := d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)
 	require.Equal(t, "Europe/Berlin", a.Zone, "the machine's own zone")
@@ -47,8 +49,11 @@ func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	_, err = d.store.NextDream(t.Context(), a.ID)
 	require.NoError(t, err)
 	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "murmur", "--handle", "echo"))
-	require.Equal(t, "oneiros: agent murmur keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it\nSee oneiros agents edit --help.\n", d.err.String())
-	require.Equal(t, console.OK, d.run(80, "agents", "edit", "murmur", "--handle", "murmur", "--persona", "Murmur."), d.err.String())
+	require.Equal(t,
+		"oneiros: agent murmur keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it\nSee oneiros agents edit --help.\n",
+		d.err.String())
+	require.Equal(t, console.OK, d.run(80, "agents", "edit", "murmur", "--handle", "murmur", "--persona", "Murmur."),
+		d.err.String())
 }
 
 func TestWrongCommandLinesExitWithTwoAndOneClearSentence(t *testing.T) {
@@ -90,17 +95,23 @@ func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	for line, length := range map[string]int{
-		"agents list": 2, "memory list -a echo": 9, "memory search -a echo rope -n 4": 4, "predictions list -a echo": 1, "fragments list -a echo": 2,
+		"agents list": 2, "memory list -a echo": 9, "memory search -a echo rope -n 4": 4,
+		"predictions list -a echo": 1, "fragments list -a echo": 2,
 		"journal -a echo": 1, "dreams list -a echo": 1, "dreams list -a tally": 0, "memory show e-0001 --revisions": 1,
 	} {
-		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line, d.err.String())
+		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
+			d.err.String())
 		var list []any
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &list), line)
 		require.Len(t, list, length, line)
 		require.Empty(t, d.err.String(), line)
 	}
-	for _, line := range []string{"agents show echo", "memory show e-0001", "dreams show 1 -a echo", "spend", "config show", "config check", "playbook export -a echo", "version"} {
-		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line, d.err.String())
+	for _, line := range []string{
+		"agents show echo", "memory show e-0001", "dreams show 1 -a echo", "spend",
+		"config show", "config check", "playbook export -a echo", "version",
+	} {
+		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
+			d.err.String())
 		var object map[string]any
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &object), line)
 	}
@@ -109,7 +120,10 @@ func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
 func TestADreamIsNamedByIdByNumberOrAsTheLast(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	for _, line := range []string{"dreams show dream/echo/0001", "dreams show 1 -a echo", "dreams show last -a echo", "dreams show #1"} {
+	for _, line := range []string{
+		"dreams show dream/echo/0001", "dreams show 1 -a echo", "dreams show last -a echo",
+		"dreams show #1",
+	} {
 		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
 		require.Contains(t, d.out.String(), "A rope remembers every knot", line)
 	}
@@ -133,7 +147,8 @@ type erased struct {
 
 func (d *fixture) forget(args ...string) erased {
 	d.Helper()
-	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "forget", "-a", "echo", "--json"}, args...)...), d.err.String())
+	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "forget", "-a", "echo", "--json"}, args...)...),
+		d.err.String())
 	var e erased
 	require.NoError(d, json.Unmarshal(d.out.Bytes(), &e))
 	return e
@@ -149,7 +164,8 @@ func TestForgettingAsksAndErasesForGood(t *testing.T) {
 	require.Equal(t, console.OK, d.run(80, "memory", "show", "e-0002"), "nothing was erased")
 	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
 	require.Contains(t, d.out.String(), "forgotten for good.\n")
-	require.Contains(t, d.out.String(), "nothing leads there any more. To erase that too:\noneiros memory forget -a echo ")
+	require.Contains(t, d.out.String(),
+		"nothing leads there any more. To erase that too:\noneiros memory forget -a echo ")
 	require.Regexp(t, `(?m)^oneiros memory forget -a echo .* --config 'my own.yaml'$`, d.out.String())
 	require.Equal(t, console.NotFound, d.run(80, "memory", "show", "e-0002"))
 	again := d.forget("e-0002", "--yes")
@@ -188,7 +204,8 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 	next := owned("next", "", "s2", "Then it rained.")
 	next.Context, next.Derived = "Anna had just said: “Quorvelant keeps the brass key at home”", []string{"context"}
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{
-		owned("a1", "talk/k1/anna", "s1", "Quorvelant keeps the brass key at home"), owned("a2", "talk/k2/anna", "s2", "I like Wednesdays"),
+		owned("a1", "talk/k1/anna", "s1", "Quorvelant keeps the brass key at home"),
+		owned("a2", "talk/k2/anna", "s2", "I like Wednesdays"),
 		owned("b1", "talk/k1/ben", "s1", "I swim in winter"), next,
 	}})
 	require.NoError(t, err)
@@ -209,7 +226,8 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 	byText := d.forget("--text", "Quorvelant keeps the brass key", "--dry-run")
 	require.Equal(t, []string{"a1"}, ids(byText), "nothing is left of it without")
 	require.Len(t, byText.Scrub, 1)
-	require.Equal(t, console.OK, d.run(80, "memory", "forget", "-a", "echo", "--user", "nobody"), "there is nothing to ask")
+	require.Equal(t, console.OK, d.run(80, "memory", "forget", "-a", "echo", "--user", "nobody"),
+		"there is nothing to ask")
 	require.Contains(t, d.err.String(), "echo has nothing that fits.")
 	done := d.forget("--user", "anna", "--yes")
 	require.Equal(t, 2, done.Forgotten)
@@ -225,7 +243,8 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 		{"is not before --until", []string{"--since", "2026-01-02", "--until", "2026-01-01"}},
 		{"neither --derived nor --text", []string{"a1", "--only", "--derived"}},
 	} {
-		require.Equal(t, console.Usage, d.run(80, append([]string{"memory", "forget", "-a", "echo"}, c.args...)...), c.args)
+		require.Equal(t, console.Usage, d.run(80, append([]string{"memory", "forget", "-a", "echo"}, c.args...)...),
+			c.args)
 		require.Contains(t, d.err.String(), c.says)
 	}
 }
@@ -270,7 +289,8 @@ func TestADreamThatWaitsIsNotUndone(t *testing.T) {
 	fresh, err := memory.One[*dream.Record](d.Context(), d.store, "echo", n.ID)
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, fresh.State)
-	require.Equal(t, console.OK, d.run(200, "memory", "list", "-a", "echo", "-k", "night", "--status", dream.RecordWaits), d.err.String())
+	require.Equal(t, console.OK,
+		d.run(200, "memory", "list", "-a", "echo", "-k", "night", "--status", dream.RecordWaits), d.err.String())
 	require.Contains(t, d.out.String(), "waiting")
 }
 
@@ -312,7 +332,11 @@ func TestABadLineIsTextAndTheRestGoesInUnlessStrict(t *testing.T) {
 	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 	path := filepath.Join(t.TempDir(), "m.jsonl")
-	require.NoError(t, os.WriteFile(path, []byte("{\"kind\":\"episode\",\"content\":\"The tide turned.\",\"at\":\"2026-11-01T10:00:00Z\"}\n{broken\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(path,
+			[]byte(
+				"{\"kind\":\"episode\",\"content\":\"The tide turned.\",\"at\":\"2026-11-01T10:00:00Z\"}\n{broken\n"),
+			0o600))
 	require.Equal(t, console.Failure, d.run(80, "memory", "import", path, "--strict"))
 	require.Contains(t, d.err.String(), "m.jsonl:2")
 	require.Contains(t, d.err.String(), "nothing was written")

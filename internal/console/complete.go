@@ -42,7 +42,11 @@ func (app *App) completeDreams(statuses []string) cobra.CompletionFunc {
 		}
 		cmd.SetContext(existing(cmd))
 		err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
-			found, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: statuses, Limit: dreamsOffered})
+			found, err := h.Store.Find(cmd.Context(),
+				memory.Query{
+					Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: statuses,
+					Limit: dreamsOffered,
+				})
 			for _, item := range found {
 				ids = append(ids, item.Header().ID)
 			}

@@ -27,7 +27,8 @@ func TestAShellIsOfferedDreamsAndClientsAndNoFiles(t *testing.T) {
 		"agents edit echo --vitality ": "caps",
 		"alarm -a echo --trigger ":     "",
 	} {
-		require.Equal(t, console.OK, d.run(0, append([]string{"__complete"}, strings.Split(line, " ")...)...), d.err.String())
+		require.Equal(t, console.OK, d.run(0, append([]string{"__complete"}, strings.Split(line, " ")...)...),
+			d.err.String())
 		require.Equal(t, strings.TrimPrefix(want+"\n:4\n", "\n"), d.out.String(), line)
 	}
 }
@@ -40,12 +41,17 @@ func TestASpanIsTypedAsTheConfigurationWritesIt(t *testing.T) {
 	require.Equal(t, 24*time.Hour, p.connections[0].For)
 	d.asleep(&sleeper{}, 0)
 	for text, want := range map[string]time.Duration{"10m": 10 * time.Minute, "1d": 24 * time.Hour} {
-		require.Equal(t, console.OK, d.run(0, "feed", "add", "tide-"+text, "--url", "https://harbour.example/v1", "--every", text), d.err.String())
+		require.Equal(t, console.OK,
+			d.run(0, "feed", "add", "tide-"+text, "--url", "https://harbour.example/v1", "--every", text),
+			d.err.String())
 		kept, err := d.store.Feed(t.Context(), "tide-"+text)
 		require.NoError(t, err)
 		require.Equal(t, want, kept.Every)
 	}
-	for _, line := range []string{"wake -a echo --for soon", "feed add tide --url https://harbour.example/v1 --every soon"} {
+	for _, line := range []string{
+		"wake -a echo --for soon",
+		"feed add tide --url https://harbour.example/v1 --every soon",
+	} {
 		require.Equal(t, console.Usage, d.run(0, strings.Fields(line)...))
 		require.Contains(t, d.err.String(), `"soon" must be a duration with its unit, such as 90s, 30m, 12h or 7d`)
 	}

@@ -88,7 +88,10 @@ var models = inference.Table{
 		Embeds:   true,
 	},
 	"house/unpriced": {Name: "house/unpriced", Provider: "house", Wire: "unpriced", Embeds: true},
-	"house/small":    {Name: "house/small", Provider: "house", Price: &budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}},
+	"house/small": {
+		Name: "house/small", Provider: "house",
+		Price: &budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000},
+	},
 }
 
 // run executes one command line at a width; 0 is a pipe.
@@ -224,7 +227,8 @@ func (d *fixture) furnish() *fixture {
 	}
 	require.NoError(d, d.store.PutAgent(ctx, echo))
 	tally := echo
-	tally.ID, tally.Handle, tally.Persona, tally.Auto, tally.Tier = "tally", "tally", "Tally watches the chalkboard.", true, dream.Core
+	tally.ID, tally.Handle, tally.Persona, tally.Auto, tally.Tier = "tally", "tally", "Tally watches the chalkboard.",
+		true, dream.Core
 	require.NoError(d, d.store.PutAgent(ctx, tally))
 
 	lived := now.Add(-36 * time.Hour)
@@ -241,8 +245,14 @@ func (d *fixture) furnish() *fixture {
 			Session:  "s-17",
 			Origin:   "diary.md:12",
 		},
-		&dream.Episode{Head: head(dream.KindEpisode, "e-0002", lived.Add(time.Hour), false), Content: "The third verse is still missing.", Salience: .31, Surprise: .1},
-		&dream.Semantic{Head: head(dream.KindSemantic, "s-0001", lived, false), Content: "The tide turns before the wind does.", Strength: .64, Due: now.AddDate(0, 0, 20)},
+		&dream.Episode{
+			Head:    head(dream.KindEpisode, "e-0002", lived.Add(time.Hour), false),
+			Content: "The third verse is still missing.", Salience: .31, Surprise: .1,
+		},
+		&dream.Semantic{
+			Head:    head(dream.KindSemantic, "s-0001", lived, false),
+			Content: "The tide turns before the wind does.", Strength: .64, Due: now.AddDate(0, 0, 20),
+		},
 		&dream.Fragment{
 			Head:    head(dream.KindFragment, dreamID+"/f1", now.Add(-time.Hour), true),
 			Content: "A rope remembers every knot it ever was.",
@@ -288,7 +298,10 @@ func (d *fixture) furnish() *fixture {
 			Confidence: .25,
 			Status:     dream.HypothesisStaged,
 		},
-		&dream.Playbook{Head: head(dream.KindPlaybook, "pb-1", lived, false), Content: "Listen before you speak.", Confidence: .9},
+		&dream.Playbook{
+			Head: head(dream.KindPlaybook, "pb-1", lived, false), Content: "Listen before you speak.",
+			Confidence: .9,
+		},
 		&dream.Journal{
 			Head:         head(dream.KindJournal, dreamID+"/j1", now.Add(-time.Hour), true),
 			Content:      "I dreamt of rope, and of what rope has forgotten.",
@@ -348,8 +361,10 @@ func (d *fixture) furnish() *fixture {
 		Add:     add,
 		Vectors: vectors,
 		Events: []event.Event{
-			event.New("ev-1", "echo", dreamID, now.Add(-2*time.Hour), event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}),
-			event.New("ev-2", "echo", dreamID, now.Add(-time.Hour), event.DreamEnded{Outcome: dream.Completed, Spent: 123_456, Kept: 9}),
+			event.New("ev-1", "echo", dreamID, now.Add(-2*time.Hour),
+				event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}),
+			event.New("ev-2", "echo", dreamID, now.Add(-time.Hour),
+				event.DreamEnded{Outcome: dream.Completed, Spent: 123_456, Kept: 9}),
 		},
 	})
 	require.NoError(d, err)
@@ -377,7 +392,9 @@ func (d *fixture) pay(step, day, phase string, reserve budget.Micros, end purse.
 	})
 	require.NoError(d, err)
 	if end != purse.Open {
-		require.NoError(d, ledger.Settle(d.Context(), hold, purse.Bill{State: end, Amount: amount, Tokens: budget.Tokens{In: 1000, Out: 80}, At: now}))
+		require.NoError(d,
+			ledger.Settle(d.Context(), hold,
+				purse.Bill{State: end, Amount: amount, Tokens: budget.Tokens{In: 1000, Out: 80}, At: now}))
 	}
 }
 
@@ -402,7 +419,8 @@ func TestEveryScreenFitsAndReadsWell(t *testing.T) {
 		{"playbook", "playbook export -a echo"},
 	} {
 		for _, width := range []int{80, 200} {
-			require.Equal(t, console.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line, d.err.String())
+			require.Equal(t, console.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line,
+				d.err.String())
 			d.golden(fmt.Sprintf("%s-%d", screen.name, width))
 			if screen.name == "playbook" {
 				continue // Markdown is not wrapped

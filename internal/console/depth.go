@@ -119,14 +119,17 @@ func parametersOf(p, prior hypnagogia.Policy) []depthParameter {
 	}
 	for _, stage := range []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak} {
 		limit := hypnagogia.Limit{Least: float64(min(1, prior.Cycles.Peak)), Most: float64(prior.Cycles.Peak)}
-		rows = append(rows, row(cyclesOf+string(stage), float64(p.Cycles.At(stage)), float64(prior.Cycles.At(stage)), limit))
+		rows = append(rows,
+			row(cyclesOf+string(stage), float64(p.Cycles.At(stage)), float64(prior.Cycles.At(stage)), limit))
 	}
 	return rows
 }
 
 func (app *App) showDepth(d depthText, a dream.Agent) {
 	if d.Policy == dream.DepthFixed {
-		app.say("Every onset of %s goes to the peak, because dream.depth is fixed. This is what it would be if it were adaptive:", a.Handle)
+		app.say(
+			"Every onset of %s goes to the peak, because dream.depth is fixed. This is what it would be if it were adaptive:",
+			a.Handle)
 	}
 	cycles := plural(d.Aim.Cycles, "Dali cycle", "Dali cycles")
 	if d.Aim.Cycles > 0 {
@@ -139,18 +142,35 @@ func (app *App) showDepth(d depthText, a dream.Agent) {
 		bounds = fmt.Sprintf("%s: %s", d.Behaviour, may(d.Behaviour, d.knobs, d.Tier))
 	}
 	app.fields(app.Out,
-		"target", fmt.Sprintf("%s, depth %s; the dream's dice move it by up to %s: %s", d.Aim.Stage, score(d.Aim.Depth), score(d.Chance), d.between()),
+		"target",
+		fmt.Sprintf("%s, depth %s; the dream's dice move it by up to %s: %s", d.Aim.Stage, score(d.Aim.Depth),
+			score(d.Chance), d.between()),
 		"cycles", cycles, "bounds", bounds, "surprise", d.surprise(), "regime", d.regime(), "policy", d.Learning.Why,
 	)
 	app.say("")
-	terms := &table{columns: []column{{title: "TERM"}, {title: "SENSED", right: true}, {title: "WEIGHT", right: true}, {title: "ADDS", right: true}}}
+	terms := &table{
+		columns: []column{
+			{title: "TERM"},
+			{title: "SENSED", right: true},
+			{title: "WEIGHT", right: true},
+			{title: "ADDS", right: true},
+		},
+	}
 	for _, t := range d.Terms {
 		terms.add(t.Name, score(t.Sensed), score(t.Weight), score(t.Adds))
 	}
 	terms.total = []string{"depth, from 0 to 1", "", "", score(d.Aim.Depth)}
 	terms.draw(app.Out, app.Width, app.bold)
 	app.say("")
-	parameters := &table{columns: []column{{title: "PARAMETER"}, {title: "VALUE", right: true}, {title: "PRIOR", right: true}, {title: "LEAST", right: true}, {title: "MOST", right: true}}}
+	parameters := &table{
+		columns: []column{
+			{title: "PARAMETER"},
+			{title: "VALUE", right: true},
+			{title: "PRIOR", right: true},
+			{title: "LEAST", right: true},
+			{title: "MOST", right: true},
+		},
+	}
 	for _, p := range d.Parameters {
 		write := score
 		if strings.HasPrefix(p.Name, cyclesOf) {
@@ -172,7 +192,8 @@ func (d depthText) between() string {
 func (d depthText) surprise() string {
 	s := d.Sounding
 	episodes := fmt.Sprintf("%s of the newest %s", score(s.OfEpisodes), plural(s.Episodes, "episode", "episodes"))
-	residuals := fmt.Sprintf("%s, the mean residual of the newest %s", score(s.OfPredictions), plural(s.Predictions, "prediction", "predictions"))
+	residuals := fmt.Sprintf("%s, the mean residual of the newest %s", score(s.OfPredictions),
+		plural(s.Predictions, "prediction", "predictions"))
 	switch {
 	case s.Predictions == 0 && s.Episodes == 0:
 		return "nothing is known of it yet"
@@ -189,6 +210,8 @@ func (d depthText) regime() string {
 	if d.Sounding.Change == 0 {
 		return "no change found"
 	}
-	of := cmp.Or(map[bool]string{true: "residuals"}[d.Sounding.ChangeOfPredictions >= d.Sounding.ChangeOfEpisodes], "episodes")
-	return fmt.Sprintf("it has changed for the worse, by the surprise of %s; of 1 when found, %s is left", of, score(d.Sounding.Change))
+	of := cmp.Or(map[bool]string{true: "residuals"}[d.Sounding.ChangeOfPredictions >= d.Sounding.ChangeOfEpisodes],
+		"episodes")
+	return fmt.Sprintf("it has changed for the worse, by the surprise of %s; of 1 when found, %s is left", of,
+		score(d.Sounding.Change))
 }

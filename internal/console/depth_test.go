@@ -14,7 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// lived writes nights that went to a depth, and predictions around each whose residuals shrank the more the shallower it was.
+// lived writes nights that went to a depth, and predictions around each whose residuals shrank the more the shallower
+// it was.
 func (d *fixture) lived(nights int) {
 	d.Helper()
 	w := memory.Write{Agent: "echo", Cause: "import"}
@@ -39,7 +40,8 @@ func (d *fixture) lived(nights int) {
 	dice := hypnagogia.Dice(1, dream.Onset, 0, 0, "lived")
 	for i := range nights {
 		at := now.AddDate(0, 0, 2*(i-nights))
-		aim := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: .2 + .5*dice.Float64()}, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
+		aim := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: .2 + .5*dice.Float64()},
+			hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
 		w.Add = append(w.Add, &dream.Record{
 			Head: dream.Head{
 				ID:    fmt.Sprintf("dream/echo/9%03d", i),
@@ -49,12 +51,14 @@ func (d *fixture) lived(nights int) {
 				State: dream.Live,
 				Taint: dream.FromDream,
 			},
-			AsOf: at, Outcome: dream.Completed, Depth: &aim, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: aim.Cycles}},
+			AsOf: at, Outcome: dream.Completed, Depth: &aim,
+			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: aim.Cycles}},
 		})
 		for k := range 10 {
 			away := time.Duration(k) * time.Minute
 			foretold(fmt.Sprintf("b%d.%d", i, k), at.Add(-10*time.Hour+away), at.Add(-time.Hour), .6)
-			foretold(fmt.Sprintf("a%d.%d", i, k), at.Add(time.Hour+away), at.Add(11*time.Hour), .6-.3*(1-aim.Depth)+.05*dice.NormFloat64())
+			foretold(fmt.Sprintf("a%d.%d", i, k), at.Add(time.Hour+away), at.Add(11*time.Hour),
+				.6-.3*(1-aim.Depth)+.05*dice.NormFloat64())
 		}
 	}
 	_, err := d.store.Commit(d.Context(), w)

@@ -33,7 +33,8 @@ func (d *fixture) fall(announced ...event.Payload) {
 	}
 	w := memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}}
 	for i, p := range announced {
-		w.Events = append(w.Events, event.New(fmt.Sprintf("%s/%d", id, i), "echo", id, now.Add(time.Duration(i)*time.Second), p))
+		w.Events = append(w.Events,
+			event.New(fmt.Sprintf("%s/%d", id, i), "echo", id, now.Add(time.Duration(i)*time.Second), p))
 	}
 	_, err := d.store.Commit(d.Context(), w)
 	require.NoError(d, err)

@@ -40,7 +40,8 @@ it dreams already, 6 the dream ended otherwise.`,
 	fs.StringVar(&f.budget, "budget", "", "hard cap of this dream in `dollars`, at most the agent's own")
 	fs.StringVar(&f.seed, "seed", "", "a `number`: same seed, memory and model, same dream")
 	fs.BoolVar(&f.estimate, "estimate", false, "say what it may cost and stop")
-	fs.BoolVar(&f.dry, "dry-run", false, "tell what it would gather, ask and cost, and stop; nothing is written and no model is asked")
+	fs.BoolVar(&f.dry, "dry-run", false,
+		"tell what it would gather, ask and cost, and stop; nothing is written and no model is asked")
 	fs.BoolVarP(&f.watch, "watch", "w", false, "follow it to its report")
 	fs.BoolVar(&f.demo, "demo", false, "dream over a sample life with the built-in model; needs no configuration")
 	fs.StringVar(&f.dir, "demo-dir", "", "where the demo lives; demo in data_dir when absent (`folder`)")
@@ -79,7 +80,8 @@ it dreams already, 6 the dream ended otherwise.`,
 // affordable refuses a budget above the agent's own cap, before anything is begun.
 func affordable(a dream.Agent, w DreamRequest) error {
 	if w.Budget != nil && *w.Budget > a.Caps.Dream {
-		return exit(Refused, "--budget %s is above the cap of one dream of %s, %s; raise that first with oneiros agents edit %s --cap-dream",
+		return exit(Refused,
+			"--budget %s is above the cap of one dream of %s, %s; raise that first with oneiros agents edit %s --cap-dream",
 			*w.Budget, a.Handle, a.Caps.Dream, a.Handle)
 	}
 	return nil
@@ -107,7 +109,8 @@ func (f *dreamFlags) request() (DreamRequest, error) {
 	if f.seed != "" {
 		seed, err := strconv.ParseUint(f.seed, 0, 64)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("--seed %q must be a whole number from 0 to 18446744073709551615", f.seed))
+			faults = append(faults,
+				fmt.Errorf("--seed %q must be a whole number from 0 to 18446744073709551615", f.seed))
 		}
 		w.Seed = &seed
 	}
@@ -132,7 +135,9 @@ func (app *App) asks(e Estimate, f *dreamFlags) bool {
 }
 
 // agree shows a price and asks where that is wanted.
-func (app *App) agree(ctx context.Context, h *Deployment, w DreamRequest, e Estimate, f *dreamFlags) (done bool, err error) {
+func (app *App) agree(ctx context.Context, h *Deployment, w DreamRequest, e Estimate,
+	f *dreamFlags,
+) (done bool, err error) {
 	if f.estimate {
 		if a, err := findAgent(ctx, h, w.Agent); err == nil {
 			app.announce(h, a)
@@ -148,7 +153,9 @@ func (app *App) agree(ctx context.Context, h *Deployment, w DreamRequest, e Esti
 		}
 		return false, app.confirm(false, "This dream of "+e.Agent+" is paid for")
 	}
-	return false, app.confirm(f.yes, fmt.Sprintf("This dream of %s may cost about %s and never more than %s", e.Agent, e.Expected, e.Cap))
+	return false,
+		app.confirm(f.yes,
+			fmt.Sprintf("This dream of %s may cost about %s and never more than %s", e.Agent, e.Expected, e.Cap))
 }
 
 // mindOpen tells of a dream that was left half-way, before anybody agrees to the price of another.
@@ -159,7 +166,9 @@ func (app *App) mindOpen(ctx context.Context, h *Deployment, handle string) {
 	}
 	open, err := newest(ctx, h, a)
 	if err == nil && (open.Outcome == dream.Dreaming || app.mayGoOn(open)) {
-		app.note("%s is not over: where no oneiros up carries dreams, that one goes on with what is left of its own cap, and no other is begun.", open.ID)
+		app.note(
+			"%s is not over: where no oneiros up carries dreams, that one goes on with what is left of its own cap, and no other is begun.",
+			open.ID)
 	}
 }
 
@@ -181,8 +190,11 @@ func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w Dr
 	return errors.Join(on(ctx, h, a, engine, w, watch), engine.Stop())
 }
 
-// dreamAlone dreams where nothing else carries dreams on: one that was left half-way goes on, and is watched to its end.
-func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w DreamRequest, _ bool) error {
+// dreamAlone dreams where nothing else carries dreams on: one that was left half-way goes on, and is watched to its
+// end.
+func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w DreamRequest,
+	_ bool,
+) error {
 	id, err := underWay(ctx, h, engine, a)
 	if err != nil {
 		return err
@@ -208,7 +220,9 @@ func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, en
 	return app.follow(ctx, h, a, engine, id)
 }
 
-func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w DreamRequest, watch bool) error {
+func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w DreamRequest,
+	watch bool,
+) error {
 	if err := app.mayDream(ctx, h, a); err != nil {
 		return err
 	}
@@ -224,7 +238,8 @@ func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engin
 	id, err := engine.Nights().Begin(ctx, w)
 	if errors.Is(err, ErrDreaming) {
 		if going, _ := underWay(ctx, h, engine, a); going != "" {
-			return fmt.Errorf("%w; watch it with oneiros watch %s%s, or end it with oneiros dreams cancel %s%s", err, going, h.option(), going, h.option())
+			return fmt.Errorf("%w; watch it with oneiros watch %s%s, or end it with oneiros dreams cancel %s%s", err,
+				going, h.option(), going, h.option())
 		}
 	}
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 func (app *App) dreams() *cobra.Command {
 	cmd := &cobra.Command{Use: "dreams", Short: "Every night dreamt", GroupID: nights}
 	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindRecord, short: "List dreams, newest first", order: memory.Newest, nothing: "%s has not dreamt yet.",
-		states: []dream.State{dream.Live, dream.Archived},
+		kind: dream.KindRecord, short: "List dreams, newest first", order: memory.Newest,
+		nothing: "%s has not dreamt yet.",
+		states:  []dream.State{dream.Live, dream.Archived},
 		columns: []column{
 			{title: "DREAM"},
 			{title: "BEGAN"},
@@ -100,9 +101,11 @@ func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, record
 // reportJSON is a report with every list present.
 func (app *App) reportJSON(r screen.DreamReport) map[string]any {
 	return map[string]any{
-		"agent": r.Agent, "night": app.public(&r.Record), "breaks": orEmpty(r.Breaks), "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
+		"agent": r.Agent, "night": app.public(&r.Record), "breaks": orEmpty(r.Breaks),
+		"fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
 		"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
-		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "archived": orEmpty(r.Archived), "built_in": r.BuiltIn, "built_in_roles": orEmpty(r.BuiltInRoles),
+		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "archived": orEmpty(r.Archived),
+		"built_in": r.BuiltIn, "built_in_roles": orEmpty(r.BuiltInRoles),
 	}
 }
 

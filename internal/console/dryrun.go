@@ -10,7 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Rehearsal is a dream that is not dreamt: what it would gather, how deep it would go, who would be asked and what it would cost.
+// Rehearsal is a dream that is not dreamt: what it would gather, how deep it would go, who would be asked and what it
+// would cost.
 type Rehearsal struct {
 	Estimate  Estimate              `json:"estimate"`
 	Seed      uint64                `json:"seed"` // the one wished for, or one that was drawn for this answer alone
@@ -45,8 +46,10 @@ func (app *App) rehearse(ctx context.Context, h *Deployment, a dream.Agent, w Dr
 	app.say("A dry run for %s: nothing is written, and no model is asked.", a.Handle)
 	app.say("")
 	app.fields(app.Out,
-		"tier", string(r.Estimate.Tier), "would gather", gatherWords(r.Gather), "depth", r.depth(), "loosening", r.loosening(),
-		"hooks", orDash(strings.Join(hooksAsked(r.Hooks), "; ")), "policy", orDash(strings.Join(r.Policy, "; ")), "review", reviewWords(r.Review),
+		"tier", string(r.Estimate.Tier), "would gather", gatherWords(r.Gather), "depth", r.depth(), "loosening",
+		r.loosening(),
+		"hooks", orDash(strings.Join(hooksAsked(r.Hooks), "; ")), "policy", orDash(strings.Join(r.Policy, "; ")),
+		"review", reviewWords(r.Review),
 		"stands against it", strings.Join(r.Against, "; "),
 	)
 	app.say("")
@@ -58,7 +61,8 @@ func (app *App) rehearse(ctx context.Context, h *Deployment, a dream.Agent, w Dr
 	return nil
 }
 
-// publicRehearsal is a rehearsal as --json tells it: durations are milliseconds, and what there is none of is an empty list.
+// publicRehearsal is a rehearsal as --json tells it: durations are milliseconds, and what there is none of is an empty
+// list.
 type publicRehearsal struct {
 	Rehearsal
 	Hooks []publicHook `json:"hooks"`
@@ -82,7 +86,8 @@ func (r Rehearsal) public() publicRehearsal {
 // gatherWords counts what the onset would be shown.
 func gatherWords(g activities.Gathering) string {
 	text := fmt.Sprintf("%s and %s of knowledge about to fade, in %s, of which %d fit the window; mood %s",
-		plural(g.Episodes, "episode", "episodes"), plural(g.Knowledge, "entry", "entries"), plural(g.Pieces, "piece", "pieces"), g.Shown, g.Bias)
+		plural(g.Episodes, "episode", "episodes"), plural(g.Knowledge, "entry", "entries"),
+		plural(g.Pieces, "piece", "pieces"), g.Shown, g.Bias)
 	if g.Bare > 0 {
 		text += fmt.Sprintf("; %s would be placed by the embedder first", plural(g.Bare, "memory", "memories"))
 	}
@@ -104,7 +109,8 @@ func (r Rehearsal) depth() string {
 		policy = "a policy learned from " + plural(aim.Outcomes, "night", "nights")
 	}
 	return fmt.Sprintf("to %s, %s, by %s; surprise %s, change of regime %s",
-		strings.ReplaceAll(string(aim.Stage), "_", " "), plural(aim.Cycles, "Dali cycle", "Dali cycles"), policy, score(aim.Surprise), score(aim.Change))
+		strings.ReplaceAll(string(aim.Stage), "_", " "), plural(aim.Cycles, "Dali cycle", "Dali cycles"), policy,
+		score(aim.Surprise), score(aim.Change))
 }
 
 func (r Rehearsal) loosening() string {
@@ -122,7 +128,8 @@ func hooksAsked(rules []activities.HookRule) []string {
 		for j, border := range r.At {
 			at[j] = string(border)
 		}
-		texts[i] = fmt.Sprintf("%s at %s, its silence after %s is %s", r.Name, strings.Join(at, ", "), r.Timeout, r.Silent)
+		texts[i] = fmt.Sprintf("%s at %s, its silence after %s is %s", r.Name, strings.Join(at, ", "), r.Timeout,
+			r.Silent)
 	}
 	return texts
 }
@@ -148,7 +155,8 @@ func (app *App) showCaps(r Rehearsal) {
 		{title: "WORST LEAVES", right: true},
 	}}
 	for _, c := range r.Caps {
-		t.add(c.Scope, limitText(c.Limit), limitText(c.Left), leaves(c, r.Estimate.Expected), leaves(c, r.Estimate.Worst))
+		t.add(c.Scope, limitText(c.Limit), limitText(c.Left), leaves(c, r.Estimate.Expected),
+			leaves(c, r.Estimate.Worst))
 	}
 	t.draw(app.Out, app.Width, app.bold)
 }

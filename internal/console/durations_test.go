@@ -30,10 +30,14 @@ func (q quietHook) Exit(context.Context, activities.HookExit) error { return q.e
 func hooked(t *testing.T, hook activities.Hook) *fixture {
 	t.Helper()
 	d := newFixture(t).furnish()
-	rule := activities.HookRule{Name: "guard", At: activities.Borders, Timeout: 2 * time.Second, Silent: activities.SilentAllow}
+	rule := activities.HookRule{
+		Name: "guard", At: activities.Borders, Timeout: 2 * time.Second,
+		Silent: activities.SilentAllow,
+	}
 	d.hooks = console.HooksCommand{
 		Rules: func() ([]activities.HookRule, map[string]string, error) {
-			return []activities.HookRule{rule}, map[string]string{"guard": "https://guard.example:8443/services/hush?key=hush"}, nil
+			return []activities.HookRule{rule},
+				map[string]string{"guard": "https://guard.example:8443/services/hush?key=hush"}, nil
 		},
 		Fit: func(string) (activities.Hook, activities.HookRule, error) { return hook, rule, nil },
 	}
@@ -43,12 +47,19 @@ func hooked(t *testing.T, hook activities.Hook) *fixture {
 // What --json tells as a number is in milliseconds and says so by its name; nothing is in nanoseconds.
 func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 	t.Parallel()
-	agentState := workflows.AgentState{State: "sleeping", LastActive: now, Settings: workflows.Settings{TryAgain: time.Minute}, Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Lived: circadian.Lived{Since: time.Hour}}}}
+	agentState := workflows.AgentState{
+		State: "sleeping", LastActive: now,
+		Settings:   workflows.Settings{TryAgain: time.Minute},
+		Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Lived: circadian.Lived{Since: time.Hour}}},
+	}
 	for name, c := range map[string]struct {
 		args []string
 		want []string
 	}{
-		"an agent":         {[]string{"agents", "show", "echo"}, []string{`"since_ms": 3600000`, `"try_again_ms": 60000`}},
+		"an agent": {
+			[]string{"agents", "show", "echo"},
+			[]string{`"since_ms": 3600000`, `"try_again_ms": 60000`},
+		},
 		"a feed's rules":   {[]string{"feed", "show", "harbour"}, []string{`"every_ms": 30000`, `"window_ms": 600000`}},
 		"all feeds":        {[]string{"feed", "list"}, []string{`"every_ms": 30000`, `"window_ms": 600000`}},
 		"hooks":            {[]string{"hooks", "list"}, []string{`"timeout_ms": 2000`}},

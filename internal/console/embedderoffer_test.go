@@ -30,7 +30,9 @@ func TestAStartOffersTheChangeToTheUsualEmbedder(t *testing.T) {
 	}
 	require.Contains(t, start("house/vectors", ""), offer)
 	require.NotContains(t, start("house/vectors", ""), "The memory of tally", "it remembers nothing")
-	require.NotContains(t, start("letters/one", ""), "placed by another embedder", "its memory lies where the usual one puts it")
-	require.NotContains(t, start("house/vectors", "letters/one"), "placed by another embedder", "it has an embedder of its own")
+	require.NotContains(t, start("letters/one", ""), "placed by another embedder",
+		"its memory lies where the usual one puts it")
+	require.NotContains(t, start("house/vectors", "letters/one"), "placed by another embedder",
+		"it has an embedder of its own")
 	require.NotContains(t, start("nobody/knows", ""), "placed by another embedder", "other checks tell of that")
 }

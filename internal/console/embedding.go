@@ -37,8 +37,8 @@ type embedOutcome struct {
 	Failure  string `json:"failure,omitempty"`
 }
 
-// embedImported gives imported memories their vectors: in the background where a server of this data folder runs and the
-// embedder is not the quickest, else here, with a bar.
+// embedImported gives imported memories their vectors: in the background where a server of this data folder runs and
+// the embedder is not the quickest, else here, with a bar.
 func (app *App) embedImported(ctx context.Context, h *Deployment, a dream.Agent) (embedOutcome, error) {
 	e := importer.Embedder{
 		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
@@ -63,8 +63,10 @@ func (app *App) embedImported(ctx context.Context, h *Deployment, a dream.Agent)
 		return embedOutcome{State: embedBackground, Embedded: moved.Placed, By: "process " + held.Job.Holder}, nil
 	case err != nil:
 		out := embedOutcome{State: embedStopped, Embedded: moved.Placed, Failure: err.Error()}
-		return out, fmt.Errorf("the memories are stored and found by their words; %s, and not all: %w\na server goes on with it, as does oneiros memory embed --agent %s",
-			plural(moved.Placed, "is embedded", "are embedded"), err, a.Handle)
+		return out,
+			fmt.Errorf(
+				"the memories are stored and found by their words; %s, and not all: %w\na server goes on with it, as does oneiros memory embed --agent %s",
+				plural(moved.Placed, "is embedded", "are embedded"), err, a.Handle)
 	}
 	return embedOutcome{State: embedDone, Embedded: moved.Placed}, nil
 }
@@ -72,7 +74,9 @@ func (app *App) embedImported(ctx context.Context, h *Deployment, a dream.Agent)
 func (app *App) reportEmbedded(a dream.Agent, o embedOutcome) {
 	switch {
 	case o.State == embedBackground:
-		app.say("They are found by their words; %s embeds them in the background. How far it is: oneiros agents show %s", o.By, a.Handle)
+		app.say(
+			"They are found by their words; %s embeds them in the background. How far it is: oneiros agents show %s",
+			o.By, a.Handle)
 	case o.Embedded > 0:
 		app.say("%s embedded.", plural(o.Embedded, "memory is", "memories are"))
 	}

@@ -73,7 +73,8 @@ func (app *App) reportEvents(cmd *cobra.Command, request eventsQuery) error {
 	}
 	if name == "" && len(all) != 1 && !(len(all) == 0 && request.from > 0) {
 		if request.from > 0 {
-			return exit(Usage, "--from counts the events of one agent; say which one with --agent (%s)", strings.Join(handlesOf(all), ", "))
+			return exit(Usage, "--from counts the events of one agent; say which one with --agent (%s)",
+				strings.Join(handlesOf(all), ", "))
 		}
 		return leftOff(cmd.Context(), app.eventsOfAll(cmd.Context(), h, all, request))
 	}
@@ -163,7 +164,9 @@ func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, requ
 }
 
 // newestFirst tells the newest events when nobody said from where, and answers the number of the newest there is.
-func (app *App) newestFirst(ctx context.Context, h *Deployment, a dream.Agent, request eventsQuery, t *teller) (newest int64, err error) {
+func (app *App) newestFirst(ctx context.Context, h *Deployment, a dream.Agent, request eventsQuery,
+	t *teller,
+) (newest int64, err error) {
 	newest, err = newestOf(ctx, h.Events, a.ID)
 	if err != nil || request.from > 0 {
 		return newest, err
@@ -207,7 +210,8 @@ func (app *App) eventsFrom(a dream.Agent, request eventsQuery, newest int64) int
 	case request.follow:
 		app.note("%s has %s; waiting for number %d.", a.Handle, plural(int(newest), "event", "events"), request.from)
 	default:
-		app.note("%s has %s; there is no number %d yet. --follow waits for it.", a.Handle, plural(int(newest), "event", "events"), request.from)
+		app.note("%s has %s; there is no number %d yet. --follow waits for it.", a.Handle,
+			plural(int(newest), "event", "events"), request.from)
 		return -1
 	}
 	return request.from - 1
@@ -245,8 +249,8 @@ func (app *App) eventsOfAll(ctx context.Context, h *Deployment, all []dream.Agen
 	return app.followAll(ctx, h, maps.Clone(after), request, t)
 }
 
-// byTime orders events of several agents by their times, and each agent's as its log has them: one that carries an earlier time than
-// the one before it follows that at once.
+// byTime orders events of several agents by their times, and each agent's as its log has them: one that carries an
+// earlier time than the one before it follows that at once.
 func byTime(events []event.Event) []event.Event {
 	type placed struct {
 		event.Event
@@ -259,7 +263,8 @@ func byTime(events []event.Event) []event.Event {
 		}
 		all[i] = placed{e, last[e.Agent]}
 	}
-	slices.SortStableFunc(all, func(x, y placed) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.Agent, y.Agent)) })
+	slices.SortStableFunc(all,
+		func(x, y placed) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.Agent, y.Agent)) })
 	ordered := make([]event.Event, len(all))
 	for i, p := range all {
 		ordered[i] = p.Event

@@ -51,7 +51,8 @@ func (l *listener) announce(agent, dreamID string, payloads ...event.Payload) {
 	for _, p := range payloads {
 		l.n++
 		e := event.New(fmt.Sprint("e", l.n), "id-"+agent, dreamID, now.Add(time.Duration(l.n)*10*time.Minute), p)
-		_, err := l.store.Commit(context.Background(), memory.Write{Agent: e.Agent, Cause: "test", Events: []event.Event{e}})
+		_, err := l.store.Commit(context.Background(),
+			memory.Write{Agent: e.Agent, Cause: "test", Events: []event.Event{e}})
 		require.NoError(l, err)
 	}
 }
@@ -160,7 +161,8 @@ func TestEventsAreTextInOrder(t *testing.T) {
 		require.Equal(t, console.OK, l.run(width, "events"))
 		l.golden(fmt.Sprintf("events-%d", width))
 	}
-	require.Equal(t, console.OK, l.run(200, "events", "--from", "14", "--type", "FragmentFlagged", "--type", "dreamended,AgentAwake"))
+	require.Equal(t, console.OK,
+		l.run(200, "events", "--from", "14", "--type", "FragmentFlagged", "--type", "dreamended,AgentAwake"))
 	l.golden("events-from-200")
 	require.Equal(t, console.OK, l.run(0, "events", "--last", "2", "--type", "DreamEnded", "--json"))
 	var seqs []int64
@@ -187,14 +189,16 @@ func TestEventsOfAllAgentsAreTextByTheirTime(t *testing.T) {
 	require.Contains(t, l.out.String(), "      8  ")
 }
 
-// Clocks of workers differ, and some events carry the time of their deed: each agent's are told in the order of its log all the same.
+// Clocks of workers differ, and some events carry the time of their deed: each agent's are told in the order of its log
+// all the same.
 func TestEventsOfAllAgentsKeepTheOrderOfEachWhateverTheirTimes(t *testing.T) {
 	t.Parallel()
 	agents := []string{"echo", "nova", "vega"}
 	l := newListener(t, agents...)
 	for i := range 120 {
 		agent := "id-" + agents[i%3]
-		e := event.New(fmt.Sprint("e", i), agent, "", now.Add(time.Duration(i*7919%97)*time.Minute), event.AgentAsleep{Epoch: int64(i)})
+		e := event.New(fmt.Sprint("e", i), agent, "", now.Add(time.Duration(i*7919%97)*time.Minute),
+			event.AgentAsleep{Epoch: int64(i)})
 		_, err := l.store.Commit(t.Context(), memory.Write{Agent: agent, Cause: "test", Events: []event.Event{e}})
 		require.NoError(t, err)
 	}
@@ -215,13 +219,14 @@ func TestEventsOfAllAgentsKeepTheOrderOfEachWhateverTheirTimes(t *testing.T) {
 	}
 }
 
-// A store may come back without its newest events, such as a Redis that had not written them to its disk: what takes their numbers
-// is told too.
+// A store may come back without its newest events, such as a Redis that had not written them to its disk: what takes
+// their numbers is told too.
 func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--agent", "echo"}, nil} {
 		l := newListener(t, "echo", "vega")
-		l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"}, event.AgentAwake{Epoch: 2, Cause: "knock"}, event.AgentAwake{Epoch: 3, Cause: "knock"})
+		l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"}, event.AgentAwake{Epoch: 2, Cause: "knock"},
+			event.AgentAwake{Epoch: 3, Cause: "knock"})
 		put := newListener(t, "echo", "vega")
 		put.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
 		log := &replaced{}
@@ -237,12 +242,14 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 		log.held.Store(&held{put.store})
 		for f.warn.Scan() && !strings.Contains(f.warn.Text(), "lost its newest") {
 		}
-		require.Contains(t, f.warn.Text(), "echo: the store came back with 1 event, and lost its newest: what comes is told from there")
+		require.Contains(t, f.warn.Text(),
+			"echo: the store came back with 1 event, and lost its newest: what comes is told from there")
 		go func() {
 			for f.warn.Scan() { // it comes as it likes
 			}
 		}()
-		put.announce("echo", "", event.AgentAwake{Epoch: 20, Cause: "knock"}, event.AgentAwake{Epoch: 30, Cause: "knock"}, event.AgentAwake{Epoch: 40, Cause: "knock"})
+		put.announce("echo", "", event.AgentAwake{Epoch: 20, Cause: "knock"},
+			event.AgentAwake{Epoch: 30, Cause: "knock"}, event.AgentAwake{Epoch: 40, Cause: "knock"})
 		for _, epoch := range []string{"epoch 20", "epoch 30", "epoch 40"} {
 			require.Contains(t, f.next(), epoch)
 		}
@@ -302,7 +309,10 @@ func TestEventsFromWhereThereAreNone(t *testing.T) {
 		{[]string{"--last", "-1"}, "--last is -1; it must be 0 or more"},
 		{[]string{"--from", "1", "--last", "2"}, "keep one"},
 		{[]string{"--type", "Dreamt"}, `--type is "Dreamt"; oneiros events types names what there is`},
-		{[]string{"--type", "FragmentCapture"}, `--type is "FragmentCapture"; did you mean FragmentCaptured? oneiros events types names what there is`},
+		{
+			[]string{"--type", "FragmentCapture"},
+			`--type is "FragmentCapture"; did you mean FragmentCaptured? oneiros events types names what there is`,
+		},
 		{[]string{"frobnicate"}, "frobnicate"},
 	} {
 		require.Equal(t, console.Usage, l.run(80, append([]string{"events"}, wrong.args...)...), wrong.args)
@@ -311,7 +321,8 @@ func TestEventsFromWhereThereAreNone(t *testing.T) {
 	require.Equal(t, console.NotFound, l.run(80, "events", "--agent", "nobody"))
 	more := newListener(t, "echo", "vega")
 	require.Equal(t, console.Usage, more.run(80, "events", "--from", "1"))
-	require.Contains(t, flat(more.err.String()), "--from counts the events of one agent; say which one with --agent (echo, vega)")
+	require.Contains(t, flat(more.err.String()),
+		"--from counts the events of one agent; say which one with --agent (echo, vega)")
 }
 
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -334,7 +345,8 @@ func TestFollowingBeyondTheEndWaits(t *testing.T) {
 	f := l.follow("--from", "4")
 	require.True(t, f.warn.Scan())
 	require.Contains(t, f.warn.Text(), "echo has 1 event; waiting for number 4.")
-	l.announce("echo", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "knock"}, event.AgentAsleep{Epoch: 2})
+	l.announce("echo", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "knock"},
+		event.AgentAsleep{Epoch: 2})
 	require.Contains(t, f.next(), "      4  ")
 	f.end()
 }
@@ -456,7 +468,8 @@ func TestHealthHoldsTheArchiveAgainstTheLog(t *testing.T) {
 	require.NoError(t, err)
 	announce("b", 2*time.Hour)
 	look("look: events wait longer than archive.every says: echo (1 since 2026-11-20 05:00)")
-	require.NoError(t, bucket.Replace(t.Context(), "position/id-echo.json", []byte(`{"seq":1,"event":"of another store"}`)))
+	require.NoError(t,
+		bucket.Replace(t.Context(), "position/id-echo.json", []byte(`{"seq":1,"event":"of another store"}`)))
 	look("wrong: it holds other events than the store of echo")
 }
 
@@ -480,7 +493,8 @@ func TestWhereTheArchiveStands(t *testing.T) {
 	l.golden("events-archive-0")
 	require.Contains(t, warn.String(), "The archive is "+root)
 	out.Reset()
-	require.Equal(t, console.OK, l.commandLine(t.Context(), &out, &warn, "events", "archive", "--agent", "echo", "--json"))
+	require.Equal(t, console.OK,
+		l.commandLine(t.Context(), &out, &warn, "events", "archive", "--agent", "echo", "--json"))
 	var result struct {
 		Where  string
 		Agents []struct {

@@ -20,7 +20,14 @@ func (app *App) eventTypes() *cobra.Command {
 	return &cobra.Command{
 		Use: "types", Short: "Every type of event, what it announces, when and why", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			t := &table{columns: []column{{title: "TYPE"}, {title: "ANNOUNCES", flex: true}, {title: "WHEN", flex: true, drop: 1}, {title: "LAW", drop: 2}}}
+			t := &table{
+				columns: []column{
+					{title: "TYPE"},
+					{title: "ANNOUNCES", flex: true},
+					{title: "WHEN", flex: true, drop: 1},
+					{title: "LAW", drop: 2},
+				},
+			}
 			list := []textOutput{}
 			for _, e := range event.Catalogue() {
 				list = append(list, textOutput{e.Type(), e.Tells, e.When, e.Law})
@@ -61,7 +68,8 @@ func (app *App) eventsArchive() *cobra.Command {
 			return err
 		}
 		if h.Archive == nil {
-			return exit(Refused, "nothing is archived: archive.url is empty. Set it to a folder or an object store, such as file:///var/lib/oneiros/archive")
+			return exit(Refused,
+				"nothing is archived: archive.url is empty. Set it to a folder or an object store, such as file:///var/lib/oneiros/archive")
 		}
 		a, err := h.Archive()
 		if err != nil {
@@ -100,7 +108,8 @@ func (app *App) archiveStands(cmd *cobra.Command, a *archive.Archive) error {
 		}
 		s.Agent = agent.ID
 		list = append(list, archiveLine{agent.Handle, s, s.Behind()})
-		t.add(agent.Handle, fmt.Sprint(s.Head), fmt.Sprint(s.Seq), fmt.Sprint(s.Behind()), when(s.At, agent.Zone), orDash(s.Object))
+		t.add(agent.Handle, fmt.Sprint(s.Head), fmt.Sprint(s.Seq), fmt.Sprint(s.Behind()), when(s.At, agent.Zone),
+			orDash(s.Object))
 		if s.Fault != "" {
 			ill = agent.Handle + ": " + s.Fault
 		}
@@ -109,7 +118,8 @@ func (app *App) archiveStands(cmd *cobra.Command, a *archive.Archive) error {
 	if err != nil {
 		return err
 	}
-	if err := app.rows(map[string]any{"where": a.Bucket.Where(), "agents": list}, t, "There is no agent yet."); err != nil {
+	if err := app.rows(map[string]any{"where": a.Bucket.Where(), "agents": list}, t,
+		"There is no agent yet."); err != nil {
 		return err
 	}
 	app.note("The archive is %s.", a.Bucket.Where())

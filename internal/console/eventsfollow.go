@@ -21,7 +21,9 @@ const (
 )
 
 // followAll tells what comes of any agent, those that are new as well.
-func (app *App) followAll(ctx context.Context, h *Deployment, after map[string]int64, request eventsQuery, t *teller) error {
+func (app *App) followAll(ctx context.Context, h *Deployment, after map[string]int64, request eventsQuery,
+	t *teller,
+) error {
 	sweep := fabric.Sweep{Log: h.Events, After: after, Lost: func(id string, head int64) {
 		if a, found := t.agents[id]; found {
 			app.lostItsNewest(a, head)
@@ -72,7 +74,8 @@ func (p *patient) outlast(ctx context.Context, err error) error {
 
 // lostItsNewest says that a log ends before what was told of it.
 func (app *App) lostItsNewest(a dream.Agent, head int64) {
-	app.note("%s: the store came back with %s, and lost its newest: what comes is told from there.", a.Handle, plural(int(head), "event", "events"))
+	app.note("%s: the store came back with %s, and lost its newest: what comes is told from there.", a.Handle,
+		plural(int(head), "event", "events"))
 }
 
 func pauseFor(ctx context.Context, d time.Duration) error {

@@ -19,11 +19,13 @@ import (
 
 // The exit codes, which scripts may rely on.
 const (
-	OK          = 0
-	Failure     = 1 // something went wrong
-	Usage       = 2 // the command line or the configuration is wrong
-	NotFound    = 3 // no such agent, item or dream
-	Refused     = 4 // a cap, a missing consent, somebody who holds the agent awake, a dream under way, a verdict that stands, the policy or the review forbids it
+	OK       = 0
+	Failure  = 1 // something went wrong
+	Usage    = 2 // the command line or the configuration is wrong
+	NotFound = 3 // no such agent, item or dream
+	// a cap, a missing consent, somebody who holds the agent awake, a dream under way, a verdict that stands, the
+	// policy or the review forbids it
+	Refused     = 4
 	Unreachable = 5 // Temporal, a provider or the store does not answer
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
 	Unwell      = 7 // oneiros health found something wrong
@@ -34,7 +36,9 @@ var ErrConfiguration = errors.New("the configuration is wrong")
 
 // exitCodes is a topic of the help.
 func exitCodes() *cobra.Command {
-	return &cobra.Command{Use: "exit-codes", Short: "What each exit code means", Long: `Exit codes, which scripts may rely on:
+	return &cobra.Command{
+		Use: "exit-codes", Short: "What each exit code means",
+		Long: `Exit codes, which scripts may rely on:
 
   0  it worked
   1  something went wrong
@@ -48,7 +52,8 @@ func exitCodes() *cobra.Command {
 
 With --json an error is one JSON object on standard error:
 
-  {"code": 3, "error": "..."}`}
+  {"code": 3, "error": "..."}`,
+	}
 }
 
 // Exit is an error that knows its exit code.

@@ -52,7 +52,8 @@ func TestEveryFaultHasItsExitCode(t *testing.T) {
 func TestWhoeverDoesNotAnswerIsUnreachable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
-		memory.ErrAway, context.DeadlineExceeded, console.ErrNobody, serviceerror.NewUnavailable("gone"), serviceerror.NewDeadlineExceeded("late"),
+		memory.ErrAway, context.DeadlineExceeded, console.ErrNobody, serviceerror.NewUnavailable("gone"),
+		serviceerror.NewDeadlineExceeded("late"),
 		&net.OpError{Op: "dial", Err: errors.New("connection refused")},
 	} {
 		require.Equal(t, console.Unreachable, console.Code(fmt.Errorf("agent echo: %w", err)), err.Error())
@@ -78,11 +79,13 @@ func TestIdsAreUnderstoodAsListsWriteThem(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	for _, line := range []string{
-		"fragments show -a echo 0001/f1", "memory show 0001/f1", "memory show 0001/nrem/back…", "dreams show 0001 -a echo", "memory list -a echo --dream 0001",
+		"fragments show -a echo 0001/f1", "memory show 0001/f1", "memory show 0001/nrem/back…",
+		"dreams show 0001 -a echo", "memory list -a echo --dream 0001",
 	} {
 		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
 	}
-	require.Equal(t, console.OK, d.run(80, "memory", "forget", "-a", "echo", "0001/f2", "dream/echo/0001/f2", "--yes"), d.err.String())
+	require.Equal(t, console.OK,
+		d.run(80, "memory", "forget", "-a", "echo", "0001/f2", "dream/echo/0001/f2", "--yes"), d.err.String())
 	require.Contains(t, d.out.String(), "1 memory forgotten")
 	require.Equal(t, console.NotFound, d.run(80, "memory", "show", "dream/echo/0001/f2"))
 }
@@ -92,7 +95,8 @@ func TestANarrowListTellsBeneathWhyADreamDidNotComplete(t *testing.T) {
 	d := newFixture(t).furnish()
 	record, err := memory.One[*dream.Record](context.Background(), d.store, "echo", dreamID)
 	require.NoError(t, err)
-	record.Outcome, record.Reason = dream.Exhausted, "the cap of the dream was reached in nrem, and nothing could be bought after that any more"
+	record.Outcome, record.Reason = dream.Exhausted,
+		"the cap of the dream was reached in nrem, and nothing could be bought after that any more"
 	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(80, "dreams", "list", "-a", "echo"))

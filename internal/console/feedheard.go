@@ -71,7 +71,8 @@ func (app *App) strays(u alarm.Untaken) string {
 	var texts []string
 	rest := u.Readings
 	for _, s := range u.Metrics {
-		texts = append(texts, fmt.Sprintf("%s at %s (%s)", saying(s.Reading), app.stamp(s.At), plural(s.Times, "reading", "readings")))
+		texts = append(texts,
+			fmt.Sprintf("%s at %s (%s)", saying(s.Reading), app.stamp(s.At), plural(s.Times, "reading", "readings")))
 		rest -= s.Times
 	}
 	if rest > 0 {
@@ -80,8 +81,8 @@ func (app *App) strays(u alarm.Untaken) string {
 	return strings.Join(texts, "; ")
 }
 
-// deaf is the warning that what a feed says means nothing to its rules. A pulled document holds much that no rule is meant to
-// take: of that feed only a rule that has heard nothing is told.
+// deaf is the warning that what a feed says means nothing to its rules. A pulled document holds much that no rule is
+// meant to take: of that feed only a rule that has heard nothing is told.
 func (l feedLine) deaf() string {
 	if l.State == nil || len(l.State.Untaken.Metrics) == 0 || l.Host != "" && !l.unheard() {
 		return ""
@@ -101,5 +102,6 @@ func (app *App) refused(s *workflows.FeedState) string {
 	if s.Refused == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, the last at %s: %s", plural(s.Refused, "reading", "readings"), app.stamp(s.Turned), cmp.Or(s.Refusal, "it said nothing, or too much"))
+	return fmt.Sprintf("%s, the last at %s: %s", plural(s.Refused, "reading", "readings"), app.stamp(s.Turned),
+		cmp.Or(s.Refusal, "it said nothing, or too much"))
 }

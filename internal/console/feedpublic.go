@@ -38,7 +38,10 @@ func (l feedLine) public() publicFeed {
 	p := publicFeed{feedLine: l, EveryMS: millis(l.Every), Rules: publicRules(l.Rules)}
 	if l.State != nil {
 		s := l.State.Settings
-		p.State = &publicFeedState{FeedState: *l.State, Settings: publicFeedSettings{millis(s.Every), publicRules(s.Rules)}}
+		p.State = &publicFeedState{
+			FeedState: *l.State,
+			Settings:  publicFeedSettings{millis(s.Every), publicRules(s.Rules)},
+		}
 	}
 	return p
 }

@@ -185,7 +185,8 @@ func (app *App) probing(ctx context.Context, h *Deployment, do func(Feeds) error
 
 func (app *App) feedRemove() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Remove a feed; agents that follow it follow nothing", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeFeeds,
+		Use: "remove NAME", Short: "Remove a feed; agents that follow it follow nothing", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: app.completeFeeds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			h, f, err := app.feedOf(ctx, args[0])
@@ -217,7 +218,8 @@ func (app *App) feedRemove() *cobra.Command {
 
 func (app *App) feedPush() *cobra.Command {
 	return &cobra.Command{
-		Use: "push NAME [METRIC=]VALUE...", Short: "Give a feed readings by hand", Args: cobra.MinimumNArgs(2), ValidArgsFunction: app.completeFeeds,
+		Use: "push NAME [METRIC=]VALUE...", Short: "Give a feed readings by hand", Args: cobra.MinimumNArgs(2),
+		ValidArgsFunction: app.completeFeeds,
 		Long: `Push gives a feed readings of now: numbers, or words, which are states. A value without a metric is of the one that
 all rules of the feed name, if they do. Where no rule takes a reading, a warning says so; it is given all the same, and
 the exit code is 0. For example:
@@ -237,7 +239,8 @@ oneiros feed push harbour price=101.5 gate=closed`,
 			if err != nil {
 				return err
 			}
-			if err := app.probing(cmd.Context(), h, func(feeds Feeds) error { return feeds.Push(cmd.Context(), f.Name, readings) }); err != nil {
+			if err := app.probing(cmd.Context(), h,
+				func(feeds Feeds) error { return feeds.Push(cmd.Context(), f.Name, readings) }); err != nil {
 				return err
 			}
 			values := map[string]any{"feed": f.Name, "readings": len(readings)}

@@ -36,11 +36,23 @@ func (p prober) State(context.Context, string) (workflows.FeedState, error) {
 	price, nine := 106.0, 9.0
 	return workflows.FeedState{
 		Watch: alarm.Watch{
-			Readings: []dream.Reading{{Metric: "price", Number: &nine, At: now.Add(-2 * time.Hour)}, {Metric: "price", Number: &price, At: now.Add(-time.Hour)}, {Metric: "gate", State: "open", At: now.Add(-time.Minute)}},
-			Up:       []string{"price/price"}, Rose: map[string]time.Time{"price/price": now.Add(-time.Hour)},
-			Took: map[string]time.Time{"price": now.Add(-time.Hour), "relative_change-price": now.Add(-time.Hour), "state-gate": now.Add(-time.Minute)},
+			Readings: []dream.Reading{
+				{Metric: "price", Number: &nine, At: now.Add(-2 * time.Hour)},
+				{Metric: "price", Number: &price, At: now.Add(-time.Hour)},
+				{Metric: "gate", State: "open", At: now.Add(-time.Minute)},
+			},
+			Up: []string{"price/price"}, Rose: map[string]time.Time{"price/price": now.Add(-time.Hour)},
+			Took: map[string]time.Time{
+				"price": now.Add(-time.Hour), "relative_change-price": now.Add(-time.Hour),
+				"state-gate": now.Add(-time.Minute),
+			},
 		},
-		Untaken:     alarm.Untaken{Readings: 5, Metrics: []alarm.Stray{{Reading: dream.Reading{Metric: "weather", State: "calm", At: now.Add(-time.Minute)}, Times: 2}}},
+		Untaken: alarm.Untaken{
+			Readings: 5,
+			Metrics: []alarm.Stray{
+				{Reading: dream.Reading{Metric: "weather", State: "calm", At: now.Add(-time.Minute)}, Times: 2},
+			},
+		},
 		Refused:     1,
 		Turned:      now,
 		Refusal:     `the number of "price" is NaN; it must be finite`,
@@ -62,8 +74,12 @@ func TestAFeedIsAddedShownPushedAndRemoved(t *testing.T) {
 	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.OK, d.run(80, "feed", "list"))
 	require.Contains(t, d.err.String(), "No feeds yet.")
-	require.Equal(t, console.OK, d.run(80, "feed", "add", "harbour", "--url", "https://user:secret@harbour.example/v1?key=secret", "--path", "$.data", "--every", "30s",
-		"--rule", "price", "--rule", "relative_change price 5% 10m", "--rule", "crash = relative_drop eth.usd .2 1h", "--rule", "state gate shut"), d.err.String())
+	require.Equal(t, console.OK,
+		d.run(80, "feed", "add", "harbour", "--url", "https://user:secret@harbour.example/v1?key=secret", "--path",
+			"$.data", "--every", "30s",
+			"--rule", "price", "--rule", "relative_change price 5% 10m", "--rule",
+			"crash = relative_drop eth.usd .2 1h",
+			"--rule", "state gate shut"), d.err.String())
 	d.golden("feed-add-80")
 	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk"), d.err.String())
 	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--feed", "harbour"))
@@ -79,7 +95,8 @@ func TestAFeedIsAddedShownPushedAndRemoved(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "feed", "show", "harbour", "--json"))
 	require.NotContains(t, d.out.String(), "secret")
 	require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", "price=101.5", "gate=shut", "7"), d.err.String())
-	require.Contains(t, d.err.String(), "Warning: no rule takes price, gate, a value without a name: the feed has no rules.")
+	require.Contains(t, d.err.String(),
+		"Warning: no rule takes price, gate, a value without a name: the feed has no rules.")
 	require.Len(t, s.pushed, 3)
 	require.InDelta(t, 101.5, *s.pushed[0].Number, 0)
 	require.Equal(t, dream.Reading{Metric: "gate", State: "shut"}, s.pushed[1])
@@ -97,7 +114,8 @@ func TestAPushThatNoRuleTakesIsGivenWithAWarning(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk", "--rule", "above level 4", "--rule", "stale - 6h"))
 	for text, warning := range map[string]string{
 		"level=9": "", "9": "", "level=1e3": "", "level=-.5": "",
-		"lvel=9": "Warning: no rule takes lvel; the rules take numbers of level, anything.", "level=high": "Warning: no rule takes words of level;",
+		"lvel=9":     "Warning: no rule takes lvel; the rules take numbers of level, anything.",
+		"level=high": "Warning: no rule takes words of level;",
 	} {
 		require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", text), text)
 		if warning == "" {
@@ -145,9 +163,12 @@ func TestARuleIsReadAsPeopleWriteIt(t *testing.T) {
 	eth := price
 	eth.Metric = "eth"
 	for text, want := range map[string]dream.Rule{
-		"price":                      price,
-		"price eth":                  eth,
-		"relative_change - 0.05 10m": {Name: "relative_change", Kind: dream.RelativeMove, Number: .05, Window: 10 * time.Minute},
+		"price":     price,
+		"price eth": eth,
+		"relative_change - 0.05 10m": {
+			Name: "relative_change", Kind: dream.RelativeMove, Number: .05,
+			Window: 10 * time.Minute,
+		},
 		"fall = relative_drop ETH 5% 1h": {
 			Name:   "fall",
 			Kind:   dream.RelativeDrop,

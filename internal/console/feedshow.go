@@ -53,7 +53,8 @@ func (l feedLine) rules() []string {
 
 func (app *App) feedShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show a feed, its rules and where its probe stands", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeFeeds,
+		Use: "show NAME", Short: "Show a feed, its rules and where its probe stands", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: app.completeFeeds,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, f, err := app.feedOf(cmd.Context(), args[0])
 			if err != nil {
@@ -97,15 +98,19 @@ func (app *App) showFeed(l feedLine, why string) {
 	if s := l.State; s != nil {
 		failures := ""
 		if s.Failures > 0 {
-			failures = fmt.Sprintf("%d, %d in a row; the last at %s: %s", s.Failures, s.InARow, app.stamp(s.Failed), s.Failure)
+			failures = fmt.Sprintf("%d, %d in a row; the last at %s: %s", s.Failures, s.InARow, app.stamp(s.Failed),
+				s.Failure)
 		}
 		last := ""
 		if s.Last != nil {
-			last = fmt.Sprintf("%s at %s, which reached %s", s.Last.What, app.stamp(s.Last.At), plural(s.Last.Agents, "agent", "agents"))
+			last = fmt.Sprintf("%s at %s, which reached %s", s.Last.What, app.stamp(s.Last.At),
+				plural(s.Last.Agents, "agent", "agents"))
 		}
-		pairs = append(pairs, "heard", fmt.Sprintf("%s, the last at %s", plural(s.Readings, "reading", "readings"), app.stamp(s.Heard)),
+		pairs = append(pairs, "heard",
+			fmt.Sprintf("%s, the last at %s", plural(s.Readings, "reading", "readings"), app.stamp(s.Heard)),
 			"values", app.values(s), "no rule takes", app.strays(s.Untaken), "refused", app.refused(s),
-			"asked", app.stamp(s.RequestedAt), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures", failures, "warning", l.Warning)
+			"asked", app.stamp(s.RequestedAt), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures",
+			failures, "warning", l.Warning)
 	}
 	app.fields(app.Out, pairs...)
 }

@@ -12,8 +12,9 @@ import (
 func (app *App) fragments() *cobra.Command {
 	cmd := &cobra.Command{Use: "fragments", Short: "Thoughts caught at sleep onset, kept and discarded", GroupID: minds}
 	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindFragment, short: "List fragments, newest first", order: memory.Newest, nothing: "%s has caught no fragment yet.",
-		states: []dream.State{dream.Live, dream.Archived},
+		kind: dream.KindFragment, short: "List fragments, newest first", order: memory.Newest,
+		nothing: "%s has caught no fragment yet.",
+		states:  []dream.State{dream.Live, dream.Archived},
 		columns: []column{
 			idColumn(),
 			{title: "WHEN", drop: 2},
@@ -29,11 +30,13 @@ func (app *App) fragments() *cobra.Command {
 		row: func(item dream.Item, a dream.Agent) []string {
 			f := item.(*dream.Fragment)
 			return []string{
-				short(f.ID, a), when(f.At, a.Zone), fmt.Sprint(f.Cycle), f.Status, score(f.Verdict.Composite), score(f.Verdict.Novelty),
+				short(f.ID, a), when(f.At, a.Zone), fmt.Sprint(f.Cycle), f.Status, score(f.Verdict.Composite),
+				score(f.Verdict.Novelty),
 				score(f.Verdict.Relevance), score(f.Verdict.Coherence), f.Content, orDash(f.Reason),
 			}
 		},
-	}), app.show(dream.KindFragment, "Show one fragment whole, with what judged it and what it came from"), app.fragmentsExplain(), app.fragmentsBias())
+	}), app.show(dream.KindFragment, "Show one fragment whole, with what judged it and what it came from"),
+		app.fragmentsExplain(), app.fragmentsBias())
 	return cmd
 }
 
@@ -45,7 +48,8 @@ func (app *App) completeFragments(cmd *cobra.Command, args []string, _ string) (
 	}
 	cmd.SetContext(existing(cmd))
 	err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
-		found, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindFragment}, Limit: dreamsOffered})
+		found, err := h.Store.Find(cmd.Context(),
+			memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindFragment}, Limit: dreamsOffered})
 		for _, item := range found {
 			ids = append(ids, item.Header().ID)
 		}

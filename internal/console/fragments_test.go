@@ -75,7 +75,8 @@ func (d *fixture) caught() *fixture {
 		Judge:            "embedder",
 		Floor:            ptr(.1),
 		Parts: &dream.Parts{
-			Measured: dream.Scores{Novelty: .89, Relevance: .4, Coherence: .01}, Way: dream.ByMeasure, Why: "the judge left it out, or a score of it",
+			Measured: dream.Scores{Novelty: .89, Relevance: .4, Coherence: .01}, Way: dream.ByMeasure,
+			Why: "the judge left it out, or a score of it",
 			Surface: dream.Surface{
 				Wordlike: 1,
 				Fresh:    1,
@@ -163,7 +164,8 @@ func TestAFragmentIsExplainedInWordsAndNumbers(t *testing.T) {
 		{"memory-show-marker", "memory show 0001/marker/5f1e"},
 	} {
 		for _, width := range []int{80, 200} {
-			require.Equal(t, console.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line, d.err.String())
+			require.Equal(t, console.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line,
+				d.err.String())
 			d.golden(fmt.Sprintf("%s-%d", screen.name, width))
 			for _, line := range strings.Split(d.out.String(), "\n") {
 				require.LessOrEqual(t, len([]rune(line)), width, "%s at %d: %q", screen.line, width, line)
@@ -197,7 +199,8 @@ func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 
 	require.Equal(t, console.NotFound, d.run(80, "fragments", "explain", "e-0001"), "an episode is no fragment")
 	require.Equal(t, console.Usage, d.run(80, "fragments", "explain"))
-	require.Equal(t, console.Usage, d.run(80, "fragments", "list", "-a", "echo", "--status", "kept"), "a scenario's status")
+	require.Equal(t, console.Usage, d.run(80, "fragments", "list", "-a", "echo", "--status", "kept"),
+		"a scenario's status")
 }
 
 // 50 outcomes, of which the ten that scored highest came true.
@@ -208,7 +211,8 @@ func TestTheBiasIsTextOnceFiftyOutcomesAreKnown(t *testing.T) {
 	for i := range 52 {
 		id := fmt.Sprintf("onset/9.%d", i)
 		f := &dream.Fragment{
-			Head: head(dream.KindFragment, dreamID+"/"+id, now.Add(-time.Hour), true), Content: id, Status: dream.FragmentSelected,
+			Head: head(dream.KindFragment, dreamID+"/"+id, now.Add(-time.Hour), true), Content: id,
+			Status:  dream.FragmentSelected,
 			Verdict: dream.Verdict{Composite: .2, Judge: "embedder"},
 		}
 		p := &dream.Prediction{

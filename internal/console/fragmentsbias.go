@@ -70,7 +70,8 @@ func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasTe
 		}
 	}
 	var err error
-	result.Bias, err = activities.ObserverBias(cmd.Context(), h.Store, activities.Spec{Agent: a.ID, AsOf: app.Now()}, result.Judge)
+	result.Bias, err = activities.ObserverBias(cmd.Context(), h.Store, activities.Spec{Agent: a.ID, AsOf: app.Now()},
+		result.Judge)
 	if err != nil {
 		return result, err
 	}
@@ -80,16 +81,25 @@ func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasTe
 
 func (app *App) showBias(b biasText) {
 	if b.Blocks == 0 {
-		app.say("The bias of %s as the observer of %s is x 1: it is first looked at after %d outcomes of its fragments, and %d are known.",
+		app.say(
+			"The bias of %s as the observer of %s is x 1: it is first looked at after %d outcomes of its fragments, and %d are known.",
 			b.Judge, b.Agent, b.Every, b.Outcomes)
 	} else {
 		app.say("The verdicts of %s on the fragments of %s are multiplied by %s.", b.Judge, b.Agent, score(b.Factor))
 		app.say("")
 		app.fields(app.Out,
-			"outcomes", fmt.Sprintf("%d, the last %d of them not looked at yet; that is done every %d", b.Outcomes, b.Outcomes-b.Every*b.Blocks, b.Every),
-			"came true", fmt.Sprintf("%d of the %d looked at last; their mean composite %s, of all %s", b.Right, b.Every, score(b.MeanRight), score(b.Mean)),
-			"asks for", fmt.Sprintf("x %s, within x %s and x %s; %s from what held", score(b.Requested), score(b.Least), score(b.Most), score(b.Drift)),
-			"order", fmt.Sprintf("of a right and a wrong one the right one scored higher in %s of pairs (0.50 is chance)", score(b.Ordered)),
+			"outcomes",
+			fmt.Sprintf("%d, the last %d of them not looked at yet; that is done every %d", b.Outcomes,
+				b.Outcomes-b.Every*b.Blocks, b.Every),
+			"came true",
+			fmt.Sprintf("%d of the %d looked at last; their mean composite %s, of all %s", b.Right, b.Every,
+				score(b.MeanRight), score(b.Mean)),
+			"asks for",
+			fmt.Sprintf("x %s, within x %s and x %s; %s from what held", score(b.Requested), score(b.Least),
+				score(b.Most), score(b.Drift)),
+			"order",
+			fmt.Sprintf("of a right and a wrong one the right one scored higher in %s of pairs (0.50 is chance)",
+				score(b.Ordered)),
 			"validated", fmt.Sprintf("%s of them were promoted and came true", score(b.Validated)),
 		)
 		for _, alarm := range b.Alarms {

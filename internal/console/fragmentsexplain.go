@@ -14,7 +14,8 @@ import (
 
 func (app *App) fragmentsExplain() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain ID", Short: "Say why a fragment was kept or dropped, in words and numbers", Args: cobra.ExactArgs(1),
+		Use: "explain ID", Short: "Say why a fragment was kept or dropped, in words and numbers",
+		Args: cobra.ExactArgs(1),
 		Long: "Explain takes a verdict apart: what was measured, what a judge answered, what counted in the end, what the embedder could see,\n" +
 			"which somatic marker fired, how the observer's bias corrected it and what judging cost. Then it tells what became of the\n" +
 			"fragment: flags of the policy and of hooks, its rating at lucid capture, scenarios, hypothesis, and whether it came true.",
@@ -74,7 +75,8 @@ func explained(ctx context.Context, h *Deployment, a dream.Agent, f *dream.Fragm
 		return e, nil
 	}
 	made, err := h.Store.Find(ctx, memory.Query{
-		Agent: a.ID, Dream: f.Dream, Kinds: []dream.Kind{dream.KindScenario, dream.KindPrediction}, Order: memory.Oldest,
+		Agent: a.ID, Dream: f.Dream, Kinds: []dream.Kind{dream.KindScenario, dream.KindPrediction},
+		Order:  memory.Oldest,
 		States: dream.States,
 	})
 	if err != nil {
@@ -109,7 +111,9 @@ func whyKept(f *dream.Fragment) (bool, string) {
 	case f.Status == dream.FragmentDiscarded && !lucid:
 		return false, fmt.Sprintf("dropped: %s (composite %s)", f.Reason, score(v.Composite))
 	case lucid:
-		return true, fmt.Sprintf("kept by the observer, its composite %s is above %s; dropped later, at lucid capture", score(v.Composite), floor)
+		return true,
+			fmt.Sprintf("kept by the observer, its composite %s is above %s; dropped later, at lucid capture",
+				score(v.Composite), floor)
 	}
 	return true, fmt.Sprintf("kept: its composite %s is above %s", score(v.Composite), floor)
 }
@@ -126,7 +130,15 @@ func (app *App) showExplained(w io.Writer, a dream.Agent, e explanation) {
 
 // scoreTable sets what was measured, answered and counted beside each other.
 func (app *App) scoreTable(v dream.Verdict) *table {
-	t := &table{columns: []column{{title: "PART"}, {title: "MEASURED", right: true}, {title: "JUDGED", right: true}, {title: "COUNTS", right: true}, {title: "POWER", right: true}}}
+	t := &table{
+		columns: []column{
+			{title: "PART"},
+			{title: "MEASURED", right: true},
+			{title: "JUDGED", right: true},
+			{title: "COUNTS", right: true},
+			{title: "POWER", right: true},
+		},
+	}
 	measured, judged := []string{"-", "-", "-"}, []string{"-", "-", "-"}
 	three := func(s dream.Scores) []string {
 		return []string{score(s.Novelty), score(s.Relevance), score(s.Coherence)}
@@ -167,12 +179,16 @@ func verdictPairs(v dream.Verdict, marker *dream.Marker, a dream.Agent) []string
 	pairs = append(pairs, "surface", fmt.Sprintf("wordlike %s x fresh %s x bearable %s x joined %s x spoken %s = %s",
 		score(s.Wordlike), score(s.Fresh), score(s.Bearable), score(s.Joined), score(s.Spoken), score(s.Whole)))
 	if m := p.Meaning; m != nil {
-		pairs = append(pairs, "meaning", fmt.Sprintf("its parts lie %s from each other, strangers %s: coherence x %s", score(m.Cosine), score(m.Between), score(m.Share)))
+		pairs = append(pairs, "meaning",
+			fmt.Sprintf("its parts lie %s from each other, strangers %s: coherence x %s", score(m.Cosine),
+				score(m.Between), score(m.Share)))
 	} else {
 		pairs = append(pairs, "meaning", "not seen: "+p.Blind)
 	}
 	if p.LogProb != nil {
-		pairs = append(pairs, "likely", fmt.Sprintf("its model gave its tokens %.2f on average (ln p): coherence x %s", *p.LogProb, score(p.Likely)))
+		pairs = append(pairs, "likely",
+			fmt.Sprintf("its model gave its tokens %.2f on average (ln p): coherence x %s", *p.LogProb,
+				score(p.Likely)))
 	}
 	return append(pairs, "marker", firedText(p.Marker, marker, a), "judge", judgeText(v))
 }
@@ -186,8 +202,10 @@ func firedText(f *dream.Fired, m *dream.Marker, a dream.Agent) string {
 		moments = fmt.Sprintf("%d strong moments", f.Count)
 	}
 	came := map[dream.Valence]string{dream.CameOutWell: "well", dream.CameOutBadly: "badly"}[f.Valence]
-	text := fmt.Sprintf("%s fired: cosine %s of the %s it takes here; %s that came out %s, strength %s; relevance %s + %s",
-		short(f.Marker, a), score(f.Cosine), score(f.Threshold), moments, came, score(f.Strength), score(f.Relevance), score(f.Boost))
+	text := fmt.Sprintf(
+		"%s fired: cosine %s of the %s it takes here; %s that came out %s, strength %s; relevance %s + %s",
+		short(f.Marker, a), score(f.Cosine), score(f.Threshold), moments, came, score(f.Strength), score(f.Relevance),
+		score(f.Boost))
 	if m != nil && len(m.Sources) > 0 {
 		text += "; learned from " + strings.Join(m.Sources[:min(3, len(m.Sources))], ", ")
 	}
@@ -235,16 +253,19 @@ func fatePairs(e explanation, a dream.Agent) []string {
 		pairs = append(pairs, "flag", text)
 	}
 	if r := f.Rating; r != nil {
-		pairs = append(pairs, "capture", strings.TrimSuffix(fmt.Sprintf("%s, by %s: %s", r.Rated, r.By, r.Reason), ": "))
+		pairs = append(pairs, "capture",
+			strings.TrimSuffix(fmt.Sprintf("%s, by %s: %s", r.Rated, r.By, r.Reason), ": "))
 	}
 	for _, s := range e.Scenarios {
 		pairs = append(pairs, "scenario", fmt.Sprintf("%s, %s, score %s", short(s.ID, a), s.Marks().Status, worthOf(s)))
 	}
 	if h := e.Hypothesis; h != nil {
-		pairs = append(pairs, "hypothesis", fmt.Sprintf("%s, %s at %s: %s", short(h.ID, a), h.Status, score(h.Confidence), h.Claim))
+		pairs = append(pairs, "hypothesis",
+			fmt.Sprintf("%s, %s at %s: %s", short(h.ID, a), h.Status, score(h.Confidence), h.Claim))
 	}
 	for _, p := range e.Predictions {
-		pairs = append(pairs, "foretold", fmt.Sprintf("%s, %s, due %s: %s", short(p.ID, a), p.Status, day(p.Horizon, a.Zone), p.Criterion))
+		pairs = append(pairs, "foretold",
+			fmt.Sprintf("%s, %s, due %s: %s", short(p.ID, a), p.Status, day(p.Horizon, a.Zone), p.Criterion))
 	}
 	return append(pairs, "id", f.ID, "dream", f.Dream)
 }

@@ -34,7 +34,8 @@ const notLookedAt = "not looked at: "
 
 func (app *App) health() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "health", Short: "Hold what was planned and told against what there is", GroupID: deployment, Args: cobra.NoArgs,
+		Use: "health", Short: "Hold what was planned and told against what there is", GroupID: deployment,
+		Args: cobra.NoArgs,
 		Long: `Health holds what was planned and told against what there is: nights that were due, empty and failed ones in a row,
 when a night last kept something, what nights said they made against what lies in the store, what they said they spent
 against the ledger, reservations that nobody closes, predictions past their time, what waits for a review, feeds that
@@ -74,7 +75,9 @@ func (app *App) examine(ctx context.Context, cmd *cobra.Command) ([]healthLine, 
 	}
 	e := app.visit(ctx, h)
 	defer e.leave()
-	lines := []healthLine{{Name: "store", State: Fine, Found: "it answers; " + plural(len(agents), "agent", "agents") + " looked at"}}
+	lines := []healthLine{
+		{Name: "store", State: Fine, Found: "it answers; " + plural(len(agents), "agent", "agents") + " looked at"},
+	}
 	lines = append(lines, e.temporal(), e.worker(ctx, agents))
 	more, err := e.reservations(ctx, agents)
 	if err != nil {
@@ -142,7 +145,8 @@ func (app *App) reportHealth(lines []healthLine) error {
 		app.drawHealth(lines)
 	}
 	if wrong > 0 {
-		return exit(Unwell, "%s wrong, %s to look at", plural(wrong, "thing is", "things are"), plural(look, "thing", "things"))
+		return exit(Unwell, "%s wrong, %s to look at", plural(wrong, "thing is", "things are"),
+			plural(look, "thing", "things"))
 	}
 	if look > 0 {
 		app.note("Nothing is wrong, %s to look at.", plural(look, "thing", "things"))

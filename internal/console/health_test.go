@@ -36,8 +36,12 @@ func rehearsed(e console.Estimate) console.Rehearsal {
 			Bare:      3,
 			Bias:      mood.Broad,
 		},
-		Depth:  &activities.Fathomed{Aim: dream.Depth{Stage: dream.Transitional, Cycles: 2, Surprise: .31, Change: .12}},
-		Hooks:  []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: 5 * time.Second, Silent: activities.SilentAllow}},
+		Depth: &activities.Fathomed{
+			Aim: dream.Depth{Stage: dream.Transitional, Cycles: 2, Surprise: .31, Change: .12},
+		},
+		Hooks: []activities.HookRule{
+			{Name: "guard", At: activities.Borders, Timeout: 5 * time.Second, Silent: activities.SilentAllow},
+		},
 		Policy: []string{"cap: leverage", "in words: no-advice"},
 		Caps: []console.Cap{
 			{Scope: "dream", Limit: budget.Dollar / 2, Left: budget.Dollar / 2},
@@ -115,7 +119,8 @@ func (d *fixture) dreamt(number int, at time.Time, outcome dream.Outcome) {
 // health reads the lines of an answer by name.
 func (d *fixture) health(code int, args ...string) map[string]string {
 	d.Helper()
-	require.Equal(d, code, d.run(0, append([]string{"health", "--json"}, args...)...), "%s %s", d.out.String(), d.err.String())
+	require.Equal(d, code, d.run(0, append([]string{"health", "--json"}, args...)...), "%s %s", d.out.String(),
+		d.err.String())
 	var result struct {
 		Lines []struct{ Agent, Name, State, Found string }
 		Wrong int
@@ -157,7 +162,8 @@ func TestHealthFindsWhatWasTextAndIsNotThere(t *testing.T) {
 	lines := d.health(console.Unwell, "-a", "echo")
 	require.Contains(t, lines["record"], "wrong: dream/echo/0001 says that its onset kept 5, and the store has 4")
 	require.Contains(t, lines["money"], "wrong: dream/echo/0001 reports $0.123456 and the ledger has")
-	require.Contains(t, lines["reservations"], "wrong: $0.03 is set aside for 1 dream, which nobody dreams: dream/echo/0001")
+	require.Contains(t, lines["reservations"],
+		"wrong: $0.03 is set aside for 1 dream, which nobody dreams: dream/echo/0001")
 	require.Contains(t, lines["review"], "look: 4 things to be accepted or rejected, 2 held fragments")
 }
 
@@ -169,10 +175,26 @@ func TestEmptyAndFailedNightsInARowAreAnAlarm(t *testing.T) {
 		want     string
 	}{
 		{[]dream.Outcome{dream.Empty, dream.Empty, dream.Completed}, console.OK, "fine: 1 completed, 2 empty"},
-		{[]dream.Outcome{dream.Completed, dream.Empty, dream.Empty}, console.OK, "look: 2 empty, 1 completed; the last 2 kept nothing"},
-		{[]dream.Outcome{dream.Completed, dream.Empty, dream.Empty, dream.Empty}, console.Unwell, "wrong: 3 empty, 1 completed; the last 3 kept nothing, and dream.empty_alarm is 3: nothing was worth keeping"},
-		{[]dream.Outcome{dream.Empty, dream.Empty, dream.Aborted, dream.Empty, dream.Canceled}, console.Unwell, "the last 3 kept nothing"},
-		{[]dream.Outcome{dream.Completed, dream.Aborted}, console.OK, "look: 1 aborted, 1 completed; the last failed: every call of onset failed: HTTP 500"},
+		{
+			[]dream.Outcome{dream.Completed, dream.Empty, dream.Empty},
+			console.OK,
+			"look: 2 empty, 1 completed; the last 2 kept nothing",
+		},
+		{
+			[]dream.Outcome{dream.Completed, dream.Empty, dream.Empty, dream.Empty},
+			console.Unwell,
+			"wrong: 3 empty, 1 completed; the last 3 kept nothing, and dream.empty_alarm is 3: nothing was worth keeping",
+		},
+		{
+			[]dream.Outcome{dream.Empty, dream.Empty, dream.Aborted, dream.Empty, dream.Canceled},
+			console.Unwell,
+			"the last 3 kept nothing",
+		},
+		{
+			[]dream.Outcome{dream.Completed, dream.Aborted},
+			console.OK,
+			"look: 1 aborted, 1 completed; the last failed: every call of onset failed: HTTP 500",
+		},
 		{[]dream.Outcome{dream.Aborted, dream.Aborted}, console.Unwell, "the last 2 failed"},
 		{nil, console.OK, "fine: no night is over yet"},
 	} {
@@ -198,36 +220,48 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 		}, Claim: "It calms.",
 		Status: dream.PredictionOpen, Horizon: now.Add(-time.Hour),
 	}
-	removed := event.New("lost", "echo", "dream/echo/0001", now.Add(-time.Hour), event.HypothesisStaged{Hypothesis: "dream/echo/0001/h"})
-	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{p}, Events: []event.Event{removed}})
+	removed := event.New("lost", "echo", "dream/echo/0001", now.Add(-time.Hour),
+		event.HypothesisStaged{Hypothesis: "dream/echo/0001/h"})
+	_, err = d.store.Commit(t.Context(),
+		memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{p}, Events: []event.Event{removed}})
 	require.NoError(t, err)
 	lines := d.health(console.Unwell)
-	require.Contains(t, lines["nights"], "one was due at 2026-11-19 12:01 and nobody dreamt it: no Temporal server runs")
+	require.Contains(t, lines["nights"],
+		"one was due at 2026-11-19 12:01 and nobody dreamt it: no Temporal server runs")
 	require.Contains(t, lines["predictions"], "look: 1 open, 1 of them past their time")
 	require.Contains(t, lines["feed quay"], "wrong: it is followed, and there is no such feed")
-	require.Contains(t, lines["record"], "wrong: 1 of the 2 things that nights told of are not in the store: dream/echo/0001/h")
+	require.Contains(t, lines["record"],
+		"wrong: 1 of the 2 things that nights told of are not in the store: dream/echo/0001/h")
 	require.Contains(t, lines["temporal"], "look: not looked at")
 
 	d.dreamt(2, now.Add(-time.Hour), dream.Dreaming)
 	require.Contains(t, d.health(console.Unwell)["nights"], "fine")
 	d.asleep(&sleeper{dead: true}, 0)
-	require.Contains(t, d.health(console.Unwell)["nights"], "wrong: recorded as still dreaming, and nobody dreams it: dream/echo/0002")
+	require.Contains(t, d.health(console.Unwell)["nights"],
+		"wrong: recorded as still dreaming, and nobody dreams it: dream/echo/0002")
 }
 
-// A night that was called for and never begun is found, by whatever it was called, and hours that are closed now hide none.
+// A night that was called for and never begun is found, by whatever it was called, and hours that are closed now hide
+// none.
 func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 	t.Parallel()
 	nightly := dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "03:30"}
 	late := dream.Trigger{Name: "late", Kind: dream.OnSchedule, Schedule: "05:30"}
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 2}
-	waiting := &workflows.AgentState{State: "sleeping", LastDream: now.AddDate(0, 0, -1), Triggering: workflows.Triggering{
-		Pending: &activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-9 * time.Hour)},
-	}}
+	waiting := &workflows.AgentState{
+		State: "sleeping", LastDream: now.AddDate(0, 0, -1),
+		Triggering: workflows.Triggering{
+			Pending: &activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-9 * time.Hour)},
+		},
+	}
 	tried := *waiting
 	tried.LastTry, tried.LastReason = now.Add(-5*time.Hour), "the cap of its day is used up"
-	missed := &workflows.AgentState{State: "sleeping", LastDream: now.AddDate(0, 0, -1), Triggering: workflows.Triggering{
-		Appointments: []activities.Appointment{{Trigger: "nightly", At: now.Add(-150 * time.Minute)}},
-	}}
+	missed := &workflows.AgentState{
+		State: "sleeping", LastDream: now.AddDate(0, 0, -1),
+		Triggering: workflows.Triggering{
+			Appointments: []activities.Appointment{{Trigger: "nightly", At: now.Add(-150 * time.Minute)}},
+		},
+	}
 	new := *missed
 	new.Triggering.Appointments = []activities.Appointment{{Trigger: "nightly", At: now.Add(21 * time.Hour)}}
 	for name, c := range map[string]struct { // it is six in the morning, and the last dream ended a day ago
@@ -237,20 +271,61 @@ func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 		agentState *workflows.AgentState
 		want       string
 	}{
-		"idle, no hours":                                 {want: "look: 1 night within a week; one was due at 2026-11-19 12:01 and nobody dreamt it"},
-		"idle, its hours are over":                       {windows: []string{"02:00-05:00"}, want: "look: 1 night within a week; one was due at 2026-11-20 02:0"},
-		"idle, its hours have only begun":                {windows: []string{"05:30-07:00"}, want: "fine: 1 night within a week; the next"},
-		"idle, its hours have not come since":            {windows: []string{"thu 05:00-11:00"}, want: "fine: 1 night within a week; the next"},
-		"only a schedule, whose time has passed":         {triggers: []dream.Trigger{nightly}, want: "look: 1 night within a week; one was due at 2026-11-20 03:3"},
-		"only a schedule, whose time has just passed":    {triggers: []dream.Trigger{late}, want: "fine: 1 night within a week; the next"},
-		"a schedule that has hours to wait for":          {triggers: []dream.Trigger{nightly}, windows: []string{"05:30-07:00"}, want: "fine: 1 night within a week; the next"},
-		"enough has been lived, and nobody noticed":      {triggers: []dream.Trigger{full}, lived: 3, want: "look: 1 night within a week; one was due at "},
-		"not enough has been lived":                      {triggers: []dream.Trigger{full}, lived: 1, want: "fine: 1 night within a week"},
-		"a call waits, and is not answered":              {triggers: []dream.Trigger{full}, agentState: waiting, want: "look: 1 night within a week; one was due at 2026-11-19 21:0"},
-		"a call waits, and was tried in vain":            {triggers: []dream.Trigger{full}, agentState: &tried, want: "fine: 1 night within a week; the next"},
-		"an appointment was missed":                      {triggers: []dream.Trigger{nightly}, agentState: missed, want: "look: 1 night within a week; one was due at 2026-11-20 03:3"},
-		"a schedule of today: its life knows no earlier": {triggers: []dream.Trigger{nightly}, agentState: &new, want: "fine: 1 night within a week; the next"},
-		"no trigger at all":                              {triggers: []dream.Trigger{}, want: "fine: 1 night within a week"},
+		"idle, no hours": {
+			want: "look: 1 night within a week; one was due at 2026-11-19 12:01 and nobody dreamt it",
+		},
+		"idle, its hours are over": {
+			windows: []string{"02:00-05:00"},
+			want:    "look: 1 night within a week; one was due at 2026-11-20 02:0",
+		},
+		"idle, its hours have only begun": {
+			windows: []string{"05:30-07:00"},
+			want:    "fine: 1 night within a week; the next",
+		},
+		"idle, its hours have not come since": {
+			windows: []string{"thu 05:00-11:00"},
+			want:    "fine: 1 night within a week; the next",
+		},
+		"only a schedule, whose time has passed": {
+			triggers: []dream.Trigger{nightly},
+			want:     "look: 1 night within a week; one was due at 2026-11-20 03:3",
+		},
+		"only a schedule, whose time has just passed": {
+			triggers: []dream.Trigger{late},
+			want:     "fine: 1 night within a week; the next",
+		},
+		"a schedule that has hours to wait for": {
+			triggers: []dream.Trigger{nightly},
+			windows:  []string{"05:30-07:00"}, want: "fine: 1 night within a week; the next",
+		},
+		"enough has been lived, and nobody noticed": {
+			triggers: []dream.Trigger{full}, lived: 3,
+			want: "look: 1 night within a week; one was due at ",
+		},
+		"not enough has been lived": {
+			triggers: []dream.Trigger{full}, lived: 1,
+			want: "fine: 1 night within a week",
+		},
+		"a call waits, and is not answered": {
+			triggers: []dream.Trigger{full}, agentState: waiting,
+			want: "look: 1 night within a week; one was due at 2026-11-19 21:0",
+		},
+		"a call waits, and was tried in vain": {
+			triggers: []dream.Trigger{full}, agentState: &tried,
+			want: "fine: 1 night within a week; the next",
+		},
+		"an appointment was missed": {
+			triggers: []dream.Trigger{nightly}, agentState: missed,
+			want: "look: 1 night within a week; one was due at 2026-11-20 03:3",
+		},
+		"a schedule of today: its life knows no earlier": {
+			triggers: []dream.Trigger{nightly}, agentState: &new,
+			want: "fine: 1 night within a week; the next",
+		},
+		"no trigger at all": {
+			triggers: []dream.Trigger{},
+			want:     "fine: 1 night within a week",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -260,17 +335,18 @@ func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 			a.Auto, a.Triggers = true, c.triggers
 			require.NoError(t, d.store.PutAgent(t.Context(), a))
 			for i := range c.lived {
-				_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{&dream.Episode{
-					Head: dream.Head{
-						ID:    fmt.Sprint("e", i),
-						Agent: "echo",
-						Kind:  dream.KindEpisode,
-						At:    now.Add(-3 * time.Hour),
-						State: dream.Live,
-						Taint: dream.FromHuman,
-					},
-					Content: "a day", Salience: .5,
-				}}})
+				_, err := d.store.Commit(t.Context(),
+					memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{&dream.Episode{
+						Head: dream.Head{
+							ID:    fmt.Sprint("e", i),
+							Agent: "echo",
+							Kind:  dream.KindEpisode,
+							At:    now.Add(-3 * time.Hour),
+							State: dream.Live,
+							Taint: dream.FromHuman,
+						},
+						Content: "a day", Salience: .5,
+					}}})
 				require.NoError(t, err)
 			}
 			d.windows = c.windows

@@ -74,7 +74,8 @@ func (e *examination) temporal() healthLine {
 		}
 		return l
 	}
-	l.State, l.Found, l.Advice = Look, notLookedAt+e.away(), "oneiros up starts one; what follows is told from the store."
+	l.State, l.Found, l.Advice = Look, notLookedAt+e.away(),
+		"oneiros up starts one; what follows is told from the store."
 	if !errors.Is(e.why, ErrNobody) {
 		l.State, l.Found, l.Advice = Wrong, e.away(), "oneiros doctor says what to do about it."
 	}
@@ -96,7 +97,9 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 			return l
 		case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNobody):
 		default:
-			l.State, l.Found, l.Advice = Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, agentStateWithin), "oneiros worker, or oneiros up, runs one."
+			l.State, l.Found, l.Advice = Wrong,
+				fmt.Sprintf("nobody answers for %s within %s", a.Handle, agentStateWithin),
+				"oneiros worker, or oneiros up, runs one."
 			return l
 		}
 	}
@@ -139,14 +142,16 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 		}
 	}
 	if len(orphans) > 0 {
-		l.State, l.Found = Wrong, fmt.Sprintf("%s is set aside for %s, which nobody dreams: %s", sum, plural(len(orphans), "dream", "dreams"), strings.Join(orphans, ", "))
+		l.State, l.Found = Wrong,
+			fmt.Sprintf("%s is set aside for %s, which nobody dreams: %s", sum,
+				plural(len(orphans), "dream", "dreams"), strings.Join(orphans, ", "))
 		l.Advice = "A worker books it as spent within a minute (oneiros up); if one runs, oneiros dreams cancel DREAM closes the dream."
 	}
 	return []healthLine{l}, nil
 }
 
-// goesOn says whether a dream is being dreamt, by Temporal where that answers, else by its record; told is false when it belongs
-// to an agent that is not looked at.
+// goesOn says whether a dream is being dreamt, by Temporal where that answers, else by its record; told is false when
+// it belongs to an agent that is not looked at.
 func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id string) (runs, reported bool, err error) {
 	for _, a := range agents {
 		if !strings.HasPrefix(id, dreamsOf(a)) {
@@ -189,7 +194,8 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 	_, err := e.deployment.Feeds.Feed(ctx, name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
-		l.State, l.Found, l.Advice = Wrong, "it is followed, and there is no such feed", "oneiros feed add "+name+" adds it."
+		l.State, l.Found, l.Advice = Wrong, "it is followed, and there is no such feed",
+			"oneiros feed add "+name+" adds it."
 		return l
 	case err != nil:
 		l.State, l.Found = Wrong, "it cannot be read: "+err.Error()
@@ -203,12 +209,14 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 	s, err := e.engine.Feeds().State(ctx, name)
 	switch {
 	case err != nil:
-		l.State, l.Found, l.Advice = Look, "its probe does not answer", "oneiros feed show "+name+" asks again; a worker must run."
+		l.State, l.Found, l.Advice = Look, "its probe does not answer",
+			"oneiros feed show "+name+" asks again; a worker must run."
 	case s.InARow > 0:
 		l.State, l.Found = Wrong, fmt.Sprintf("it failed %s in a row: %s", plural(s.InARow, "time", "times"), s.Failure)
 		l.Advice = "See that its address answers; oneiros feed show " + name + " tells more."
 	case s.Heard.IsZero():
-		l.State, l.Found, l.Advice = Look, "it has never said anything", "Push a reading, or see that its address says what its rules name."
+		l.State, l.Found, l.Advice = Look, "it has never said anything",
+			"Push a reading, or see that its address says what its rules name."
 	case e.now.Sub(s.Heard) > feedSilence:
 		l.State, l.Found = Look, "silent since "+e.app.stamp(s.Heard)
 		l.Advice = "See that whoever pushes still does; its rules cannot fire while it says nothing."

@@ -19,7 +19,8 @@ const failedAlarm = 2
 // recordsOf are the newest, newest first, those that were undone too.
 func (e *examination) recordsOf(ctx context.Context, a dream.Agent) ([]*dream.Record, error) {
 	items, err := e.deployment.Store.Find(ctx, memory.Query{
-		Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived}, Limit: nightsLooked,
+		Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived},
+		Limit: nightsLooked,
 	})
 	return memory.As[*dream.Record](items), err
 }
@@ -43,7 +44,8 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 		}
 	}
 	if len(stuck) > 0 {
-		l.State, l.Found = Wrong, fmt.Sprintf("recorded as still dreaming, and nobody dreams it: %s", strings.Join(stuck, ", "))
+		l.State, l.Found = Wrong,
+			fmt.Sprintf("recorded as still dreaming, and nobody dreams it: %s", strings.Join(stuck, ", "))
 		l.Advice = "A worker closes it within five minutes (oneiros up)."
 		return l, nil
 	}
@@ -59,7 +61,8 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 		if missed.by != "" {
 			by = " by its trigger " + missed.by
 		}
-		l.State, l.Found = Look, fmt.Sprintf("%s; one was due at %s%s and nobody dreamt it", l.Found, when(missed.at, a.Zone), by)
+		l.State, l.Found = Look,
+			fmt.Sprintf("%s; one was due at %s%s and nobody dreamt it", l.Found, when(missed.at, a.Zone), by)
 		if len(agentState.Next.Against) > 0 {
 			l.Found += ": " + strings.Join(agentState.Next.Against, "; ")
 		}
@@ -118,11 +121,16 @@ func (e *examination) outcomes(_ context.Context, a dream.Agent, records []*drea
 	}
 	switch {
 	case failed >= failedAlarm:
-		l.State, l.Found = Wrong, fmt.Sprintf("%s; the last %d failed: %s", l.Found, failed, lastReason(records, dream.Aborted))
-		l.Advice = "oneiros dreams show last -a " + a.Handle + " says which call failed; oneiros doctor looks at the providers."
+		l.State, l.Found = Wrong,
+			fmt.Sprintf("%s; the last %d failed: %s", l.Found, failed, lastReason(records, dream.Aborted))
+		l.Advice = "oneiros dreams show last -a " + a.Handle +
+			" says which call failed; oneiros doctor looks at the providers."
 	case empty >= alarm:
-		l.State, l.Found = Wrong, fmt.Sprintf("%s; the last %d kept nothing, and dream.empty_alarm is %d: %s", l.Found, empty, alarm, lastReason(records, dream.Empty))
-		l.Advice = "See what fragments were dropped for (oneiros fragments list -a " + a.Handle + " --status discarded), and whether there is anything new to dream about."
+		l.State, l.Found = Wrong,
+			fmt.Sprintf("%s; the last %d kept nothing, and dream.empty_alarm is %d: %s", l.Found, empty, alarm,
+				lastReason(records, dream.Empty))
+		l.Advice = "See what fragments were dropped for (oneiros fragments list -a " + a.Handle +
+			" --status discarded), and whether there is anything new to dream about."
 	case empty > 0:
 		l.State, l.Found = Look, fmt.Sprintf("%s; the last %d kept nothing", l.Found, empty)
 		l.Advice = fmt.Sprintf("At %d in a row this is wrong (dream.empty_alarm).", alarm)
@@ -228,7 +236,8 @@ func (e *examination) recall(_ context.Context, a dream.Agent, records []*dream.
 	undone, counting := 0, true
 	for i := len(records) - 1; i >= 0; i-- {
 		if r := records[i].Recall; r != nil {
-			l.Found = fmt.Sprintf("%d of %d of its own memories found before %s, %d after", r.Before, r.Requested, records[i].ID, r.After)
+			l.Found = fmt.Sprintf("%d of %d of its own memories found before %s, %d after", r.Before, r.Requested,
+				records[i].ID, r.After)
 		}
 	}
 	for _, n := range records {
@@ -250,6 +259,7 @@ func (e *examination) recall(_ context.Context, a dream.Agent, records []*dream.
 		l.State = Look
 	}
 	l.Found = fmt.Sprintf("%s made it worse and undone by themselves; %s", plural(undone, "night", "nights"), l.Found)
-	l.Advice = "oneiros events -a " + a.Handle + " --type NightUndone says what was lost; look at the models, and what they were shown."
+	l.Advice = "oneiros events -a " + a.Handle +
+		" --type NightUndone says what was lost; look at the models, and what they were shown."
 	return l, nil
 }

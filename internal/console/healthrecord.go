@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// recorded holds what nights said they made against what lies in the store: by name, as their events told it, and by number, as
-// their records count it. Nothing is told that is not there.
+// recorded holds what nights said they made against what lies in the store: by name, as their events told it, and by
+// number, as their records count it. Nothing is told that is not there.
 func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "record", State: Fine, Found: "no night to hold against the store"}
 	if len(records) == 0 {
@@ -33,23 +33,29 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	if err != nil {
 		return l, err
 	}
-	l.Found = fmt.Sprintf("everything that %s told of lies in the store: %s", plural(len(records), "night", "nights"), plural(len(lines), "thing", "things"))
+	l.Found = fmt.Sprintf("everything that %s told of lies in the store: %s", plural(len(records), "night", "nights"),
+		plural(len(lines), "thing", "things"))
 	if len(missing)+len(short) == 0 {
 		return l, nil
 	}
 	var parts []string
 	if len(missing) > 0 {
-		parts = append(parts, fmt.Sprintf("%d of the %d things that nights told of are not in the store: %s", len(missing), len(lines), some(missing)))
+		parts = append(parts,
+			fmt.Sprintf("%d of the %d things that nights told of are not in the store: %s", len(missing), len(lines),
+				some(missing)))
 	}
 	parts = append(parts, short...)
 	l.Found = strings.Join(parts, "; ")
 	forgotten, err := e.deployment.Store.Forgettings(ctx, a.ID)
 	if forgotten > 0 {
 		l.State = Look
-		l.Advice = fmt.Sprintf("Something of %s was forgotten for good %s since, which takes away what dreams made of it too, where that was asked.", a.Handle, plural(int(forgotten), "time", "times"))
+		l.Advice = fmt.Sprintf(
+			"Something of %s was forgotten for good %s since, which takes away what dreams made of it too, where that was asked.",
+			a.Handle, plural(int(forgotten), "time", "times"))
 		return l, err
 	}
-	l.State, l.Advice = Wrong, "Nothing was ever forgotten here, so this must not happen; restore the store from a copy, and please report it."
+	l.State, l.Advice = Wrong,
+		"Nothing was ever forgotten here, so this must not happen; restore the store from a copy, and please report it."
 	return l, err
 }
 
@@ -63,10 +69,12 @@ func some(ids []string) string {
 
 // naming are the events that tell of a thing, and the field that names it.
 var naming = map[string]string{
-	event.FragmentCaptured{}.EventType(): "fragment_id", event.FragmentDiscarded{}.EventType(): "fragment_id", event.PatternFound{}.EventType(): "prediction_id",
-	event.GistExtracted{}.EventType(): "gist_id", event.ScenarioImagined{}.EventType(): "scenario_id", event.HypothesisStaged{}.EventType(): "hypothesis_id",
-	event.ItemArchived{}.EventType(): "item_id",
-	event.ReviewAsked{}.EventType():  "item_id", event.DreamInterrupted{}.EventType(): "journal",
+	event.FragmentCaptured{}.EventType(): "fragment_id", event.FragmentDiscarded{}.EventType(): "fragment_id",
+	event.PatternFound{}.EventType():  "prediction_id",
+	event.GistExtracted{}.EventType(): "gist_id", event.ScenarioImagined{}.EventType(): "scenario_id",
+	event.HypothesisStaged{}.EventType(): "hypothesis_id",
+	event.ItemArchived{}.EventType():     "item_id",
+	event.ReviewAsked{}.EventType():      "item_id", event.DreamInterrupted{}.EventType(): "journal",
 }
 
 // text are the ids that nights have told of, in their events and in their records.
@@ -120,10 +128,13 @@ func (e *examination) missing(ctx context.Context, a dream.Agent, ids []string) 
 	return removed, nil
 }
 
-// short are the nights whose record counts more kept than the store has. Gists are named by what they were taken from, and belong
-// to the first dream that took them: they are not counted.
+// short are the nights whose record counts more kept than the store has. Gists are named by what they were taken from,
+// and belong to the first dream that took them: they are not counted.
 func (e *examination) short(ctx context.Context, a dream.Agent, records []*dream.Record) ([]string, error) {
-	counted := map[dream.Phase]dream.Kind{dream.Onset: dream.KindFragment, dream.REM: dream.KindScenario, dream.Integration: dream.KindHypothesis}
+	counted := map[dream.Phase]dream.Kind{
+		dream.Onset: dream.KindFragment, dream.REM: dream.KindScenario,
+		dream.Integration: dream.KindHypothesis,
+	}
 	var short []string
 	for _, n := range records {
 		for _, t := range n.Phases {
@@ -131,12 +142,14 @@ func (e *examination) short(ctx context.Context, a dream.Agent, records []*dream
 			if !ok || t.Kept == 0 {
 				continue
 			}
-			there, err := e.deployment.Store.Count(ctx, memory.Query{Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{kind}, States: dream.States})
+			there, err := e.deployment.Store.Count(ctx,
+				memory.Query{Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{kind}, States: dream.States})
 			if err != nil {
 				return nil, err
 			}
 			if there < t.Kept {
-				short = append(short, fmt.Sprintf("%s says that its %s kept %d, and the store has %d", n.ID, t.Phase, t.Kept, there))
+				short = append(short,
+					fmt.Sprintf("%s says that its %s kept %d, and the store has %d", n.ID, t.Phase, t.Kept, there))
 			}
 		}
 	}

@@ -50,7 +50,16 @@ func (app *App) hooksList() *cobra.Command {
 				return err
 			}
 			rows := []hookRow{}
-			t := table{columns: []column{{title: "HOOK"}, {title: "ASKED AT"}, {title: "TIMEOUT"}, {title: "WHEN SILENT"}, {title: "SEES TEXT", drop: 1}, {title: "ADDRESS", flex: true}}}
+			t := table{
+				columns: []column{
+					{title: "HOOK"},
+					{title: "ASKED AT"},
+					{title: "TIMEOUT"},
+					{title: "WHEN SILENT"},
+					{title: "SEES TEXT", drop: 1},
+					{title: "ADDRESS", flex: true},
+				},
+			}
 			for _, r := range rules {
 				at := whereAsked(urls[r.Name])
 				rows = append(rows, hookRow{
@@ -122,7 +131,8 @@ func (app *App) hooksTest() *cobra.Command {
 				return err
 			}
 			if silent > 0 {
-				return fmt.Errorf("%s gave no answer at %d of %d borders; a dream would take that as %q", rule.Name, silent, len(tried), rule.Silent)
+				return fmt.Errorf("%s gave no answer at %d of %d borders; a dream would take that as %q", rule.Name,
+					silent, len(tried), rule.Silent)
 			}
 			return nil
 		},
@@ -149,7 +159,9 @@ func (app *App) printTried(tried []hookTried) error {
 }
 
 // tryHook asks one question about a dream that never was.
-func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule, at activities.Border, now time.Time) hookTried {
+func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule, at activities.Border,
+	now time.Time,
+) hookTried {
 	ctx, cancel := context.WithTimeout(ctx, rule.Timeout)
 	defer cancel()
 	began := time.Now()
@@ -159,7 +171,12 @@ func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule
 	switch at {
 	case activities.AtEntry:
 		row := hypnagogia.Bounds(dream.Stable)
-		depths := map[dream.Behaviour]dream.DepthBound{dream.Stable: {CyclesLeast: row.CyclesLeast, CyclesMost: row.CyclesMost, Wall: row.Onset, Allowed: row.Allowed}}
+		depths := map[dream.Behaviour]dream.DepthBound{
+			dream.Stable: {
+				CyclesLeast: row.CyclesLeast, CyclesMost: row.CyclesMost, Wall: row.Onset,
+				Allowed: row.Allowed,
+			},
+		}
 		tried.Veto, err = hook.Entry(ctx, activities.HookEntry{
 			Agent:  "nobody",
 			Dream:  never,
@@ -181,7 +198,8 @@ func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule
 		if rule.Text {
 			fragment.Text = "This is a question of a test; no agent thought it."
 		}
-		tried.Concerns, err = hook.Capture(ctx, activities.HookCapture{Agent: "nobody", Dream: never, Cycle: 1, Fragments: []activities.Captured{fragment}})
+		tried.Concerns, err = hook.Capture(ctx,
+			activities.HookCapture{Agent: "nobody", Dream: never, Cycle: 1, Fragments: []activities.Captured{fragment}})
 	case activities.AtExit:
 		err = hook.Exit(ctx, activities.HookExit{Agent: "nobody", Dream: never, Outcome: dream.Completed, Stretches: 1})
 	}

@@ -11,45 +11,62 @@ import (
 func (app *App) config() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "What Oneiros was told, and by which place", GroupID: deployment}
 	changed := false
-	show := &cobra.Command{Use: "show", Short: "Show every knob, what holds and which place said it", RunE: func(*cobra.Command, []string) error {
-		c := app.Configuration()
-		t := &table{columns: []column{{title: "KNOB"}, {title: "VALUE", flex: true, least: 12}, {title: "FROM", flex: true, least: 12}, {title: "DEFAULT", flex: true, least: 12, drop: 1}}}
-		list := []Setting{}
-		for _, s := range c.Settings {
-			if !changed || s.Source != "default" {
-				list = append(list, s)
-				t.add(s.Key, orDash(s.Value), s.Source, orDash(s.Default))
+	show := &cobra.Command{
+		Use: "show", Short: "Show every knob, what holds and which place said it",
+		RunE: func(*cobra.Command, []string) error {
+			c := app.Configuration()
+			t := &table{
+				columns: []column{
+					{title: "KNOB"},
+					{title: "VALUE", flex: true, least: 12},
+					{title: "FROM", flex: true, least: 12},
+					{title: "DEFAULT", flex: true, least: 12, drop: 1},
+				},
 			}
-		}
-		c.Settings = list
-		if err := app.rows(c, t, "Everything is at its default."); err != nil {
-			return err
-		}
-		return faults(c)
-	}}
+			list := []Setting{}
+			for _, s := range c.Settings {
+				if !changed || s.Source != "default" {
+					list = append(list, s)
+					t.add(s.Key, orDash(s.Value), s.Source, orDash(s.Default))
+				}
+			}
+			c.Settings = list
+			if err := app.rows(c, t, "Everything is at its default."); err != nil {
+				return err
+			}
+			return faults(c)
+		},
+	}
 	show.Flags().BoolVar(&changed, "changed", false, "only what is not at its default")
-	check := &cobra.Command{Use: "check", Short: "Name everything that is wrong, relations between knobs too", RunE: func(*cobra.Command, []string) error {
-		c := app.Configuration()
-		for _, w := range c.Warnings {
-			app.note("warning: %s", w)
-		}
-		if err := faults(c); err != nil {
-			return err
-		}
-		if app.json {
-			return app.answer(map[string]any{"file": c.File, "warnings": orEmpty(c.Warnings), "faults": []string{}})
-		}
-		if c.File == "" {
-			app.say("No configuration file was found; defaults, environment and flags hold, and nothing is wrong with them.")
+	check := &cobra.Command{
+		Use: "check", Short: "Name everything that is wrong, relations between knobs too",
+		RunE: func(*cobra.Command, []string) error {
+			c := app.Configuration()
+			for _, w := range c.Warnings {
+				app.note("warning: %s", w)
+			}
+			if err := faults(c); err != nil {
+				return err
+			}
+			if app.json {
+				return app.answer(map[string]any{"file": c.File, "warnings": orEmpty(c.Warnings), "faults": []string{}})
+			}
+			if c.File == "" {
+				app.say(
+					"No configuration file was found; defaults, environment and flags hold, and nothing is wrong with them.")
+				return nil
+			}
+			app.say("%s is right.", c.File)
 			return nil
-		}
-		app.say("%s is right.", c.File)
-		return nil
-	}}
-	reference := &cobra.Command{Use: "reference", Short: "Print the reference of every knob, as Markdown", RunE: func(*cobra.Command, []string) error {
-		fmt.Fprint(app.Out, app.Reference())
-		return nil
-	}}
+		},
+	}
+	reference := &cobra.Command{
+		Use: "reference", Short: "Print the reference of every knob, as Markdown",
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprint(app.Out, app.Reference())
+			return nil
+		},
+	}
 	cmd.AddCommand(show, check, reference)
 	return cmd
 }
@@ -58,7 +75,8 @@ func faults(c Configuration) error {
 	if len(c.Faults) == 0 {
 		return nil
 	}
-	return exit(Usage, "the configuration has %s:\n%s", plural(len(c.Faults), "fault", "faults"), strings.Join(c.Faults, "\n"))
+	return exit(Usage, "the configuration has %s:\n%s", plural(len(c.Faults), "fault", "faults"),
+		strings.Join(c.Faults, "\n"))
 }
 
 // Check is one thing the doctor looks at.
@@ -130,16 +148,19 @@ func (app *App) reportFinding(name string, f Finding) {
 }
 
 func (app *App) version() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Say which version this is", GroupID: deployment, RunE: func(*cobra.Command, []string) error {
-		v := app.Version
-		if app.json {
-			return app.answer(v)
-		}
-		line := "oneiros " + v.Oneiros
-		if v.Revision != "" {
-			line += " (" + v.Revision + ")"
-		}
-		app.say("%s, %s, Temporal SDK %s", line, v.Go, orDash(v.SDK))
-		return nil
-	}}
+	return &cobra.Command{
+		Use: "version", Short: "Say which version this is", GroupID: deployment,
+		RunE: func(*cobra.Command, []string) error {
+			v := app.Version
+			if app.json {
+				return app.answer(v)
+			}
+			line := "oneiros " + v.Oneiros
+			if v.Revision != "" {
+				line += " (" + v.Revision + ")"
+			}
+			app.say("%s, %s, Temporal SDK %s", line, v.Go, orDash(v.SDK))
+			return nil
+		},
+	}
 }

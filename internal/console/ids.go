@@ -9,7 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// dreamID reads a dream's name as people give it: its id, or its number alone ("42" of agent echo is "dream/echo/0042").
+// dreamID reads a dream's name as people give it: its id, or its number alone ("42" of agent echo is
+// "dream/echo/0042").
 func dreamID(name string, a dream.Agent) string {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(name, "#"), 10, 64); err == nil && n > 0 {
 		return workflows.DreamID(a.Handle, n)

@@ -21,7 +21,10 @@ func TestAJournalAsJSONTellsItsWakeInMilliseconds(t *testing.T) {
 	}
 	_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{j}})
 	require.NoError(t, err)
-	for _, args := range [][]string{{"journal", "-a", "echo", "--json"}, {"memory", "show", "-a", "echo", id, "--json"}} {
+	for _, args := range [][]string{
+		{"journal", "-a", "echo", "--json"},
+		{"memory", "show", "-a", "echo", id, "--json"},
+	} {
 		require.Equal(t, console.OK, d.run(0, args...), d.err.String())
 		require.Contains(t, d.out.String(), `"receipt_ms": 1.5`)
 		require.Contains(t, d.out.String(), "Half a tide.")

@@ -42,11 +42,13 @@ type publicKey struct {
 	Created time.Time      `json:"created"`
 	Expires time.Time      `json:"expires,omitzero"`
 	Revoked time.Time      `json:"revoked,omitzero"`
-	Rate    int            `json:"rate,omitempty"`         // requests a minute
-	Day     *budget.Micros `json:"day_micros,omitempty"`   // what it may cost a day
-	Today   *budget.Micros `json:"today_micros,omitempty"` // in lists: what it cost on this day of UTC, of its principal, with what is still reserved
-	Secret  string         `json:"secret,omitempty"`       // once, when it is made
-	First   bool           `json:"first,omitempty"`        // once, when it is made: from now on every request needs a key
+	Rate    int            `json:"rate,omitempty"`       // requests a minute
+	Day     *budget.Micros `json:"day_micros,omitempty"` // what it may cost a day
+	// in lists: what it cost on this day of UTC, of its principal, with what is still reserved
+	Today  *budget.Micros `json:"today_micros,omitempty"`
+	Secret string         `json:"secret,omitempty"` // once, when it is made
+	// once, when it is made: from now on every request needs a key
+	First bool `json:"first,omitempty"`
 
 	// In lists: how many live memories agents keep of what its principal said.
 	Memories *int `json:"memories,omitempty"`
@@ -157,8 +159,9 @@ func (app *App) keysAdd() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&role, "role", role, "what it may do: client, operator or owner (`role`)")
 	fs.StringArrayVar(&agents, "agent", nil, "an agent's `handle` that it is for; repeat for more; every agent without")
-	fs.StringVar(&principal, "principal", "", "who speaks with it, as `name`: a principal of its own without; one that has keys already shares its talk,\n"+
-		"limits and day with them; local is whoever comes without a key")
+	fs.StringVar(&principal, "principal", "",
+		"who speaks with it, as `name`: a principal of its own without; one that has keys already shares its talk,\n"+
+			"limits and day with them; local is whoever comes without a key")
 	app.spanVar(fs, &expires, "expires", "after how long it ends, as in 12h or 90d; never without (`duration`)")
 	fs.IntVar(&rate, "rate", 0, "requests a minute; the server's limit without (`number`)")
 	fs.StringVar(&day, "day", "", "what it may cost a day, as in '$2' or 0.50; the server's limit without (`dollars`)")
@@ -182,12 +185,16 @@ func (app *App) showNewKey(k access.Key, secret string, first bool) error {
 	if !p.Expires.IsZero() {
 		expires = when(p.Expires, app.Zone)
 	}
-	app.fields(app.Out, "key", p.ID, "name", p.Name, "role", string(p.Role), "agents", p.reach(), "principal", p.Speaks, "expires", expires, "rate", p.rate(), "a day", p.day(), "secret", secret)
-	app.note("The secret is shown only now, and kept nowhere. Clients send it as their API key: Authorization: Bearer %s…", access.SecretPrefix)
+	app.fields(app.Out, "key", p.ID, "name", p.Name, "role", string(p.Role), "agents", p.reach(), "principal",
+		p.Speaks, "expires", expires, "rate", p.rate(), "a day", p.day(), "secret", secret)
+	app.note(
+		"The secret is shown only now, and kept nowhere. Clients send it as their API key: Authorization: Bearer %s…",
+		access.SecretPrefix)
 	if first {
-		app.note("This is the first key: within a second every request to a server of this deployment needs one, on this machine too. " +
-			"Clients that run without a key (OpenAI clients, MCP clients of /mcp, the dreams API) are refused from then on; oneiros mcp over standard " +
-			"input and output needs none. Make a key for each of them: oneiros keys add NAME (with --principal local it goes on with what was said before). Back to none: oneiros keys revoke ID, then oneiros keys open.")
+		app.note(
+			"This is the first key: within a second every request to a server of this deployment needs one, on this machine too. " +
+				"Clients that run without a key (OpenAI clients, MCP clients of /mcp, the dreams API) are refused from then on; oneiros mcp over standard " +
+				"input and output needs none. Make a key for each of them: oneiros keys add NAME (with --principal local it goes on with what was said before). Back to none: oneiros keys revoke ID, then oneiros keys open.")
 	}
 	return nil
 }
@@ -211,13 +218,16 @@ of one deployment run on several machines, run it on each. A server with serve.k
 				return fmt.Errorf("read whether keys are required: %w", err)
 			}
 			if closed {
-				if err := app.confirm(yes, "Every program on this machine, and whatever forwards to it, will be owner of all agents"); err != nil {
+				if err := app.confirm(yes,
+					"Every program on this machine, and whatever forwards to it, will be owner of all agents"); err !=
+					nil {
 					return err
 				}
 				err = h.Keys.AllowKeyless(cmd.Context(), app.Now().UTC())
 			}
 			if errors.Is(err, access.ErrLiveKey) {
-				return exit(Refused, "a key is live; revoke every live key first: oneiros keys list shows them, oneiros keys revoke ID revokes one")
+				return exit(Refused,
+					"a key is live; revoke every live key first: oneiros keys list shows them, oneiros keys revoke ID revokes one")
 			}
 			if err != nil {
 				return err
@@ -229,7 +239,9 @@ of one deployment run on several machines, run it on each. A server with serve.k
 				app.say("Nothing to do: no key is required.")
 				return nil
 			}
-			app.say("Servers on a loopback address answer without a key within 5 seconds. The next key closes them again: oneiros keys add NAME%s", h.option())
+			app.say(
+				"Servers on a loopback address answer without a key within 5 seconds. The next key closes them again: oneiros keys add NAME%s",
+				h.option())
 			return nil
 		},
 	}
@@ -238,62 +250,71 @@ of one deployment run on several machines, run it on each. A server with serve.k
 }
 
 func (app *App) keysList() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List every key, revoked and expired ones too", Long: `List shows every key, revoked and expired ones too, and what its principal cost today, in UTC, beside what the key may cost a day.`, RunE: func(cmd *cobra.Command, _ []string) error {
-		h, err := app.within(cmd.Context())
-		if err != nil {
-			return err
-		}
-		keys, err := h.Keys.Keys(cmd.Context())
-		if err != nil {
-			return err
-		}
-		list := []publicKey{}
-		t := &table{columns: []column{
-			{title: "KEY"},
-			{title: "NAME", flex: true, least: 10},
-			{title: "ROLE"},
-			{title: "STATE"},
-			{title: "PRINCIPAL", flex: true, least: 12, drop: 2},
-			{title: "AGENTS", flex: true, least: 12},
-			{title: "EXPIRES", drop: 2},
-			{title: "RATE", right: true, drop: 3},
-			{title: "TODAY", right: true, drop: 1},
-			{title: "A DAY", right: true, drop: 1},
-			{title: "MEMORIES", right: true, drop: 3},
-			{title: "MADE", drop: 4},
-		}}
-		kept, err := memoriesByPrincipal(cmd.Context(), h)
-		if err != nil {
-			return err
-		}
-		for _, k := range keys {
-			p := app.publicKey(k)
-			memories := kept[k.PrincipalName()]
-			p.Memories = &memories
-			b, err := h.Ledger.Balance(cmd.Context(), k.Account(app.Now()))
+	return &cobra.Command{
+		Use: "list", Short: "List every key, revoked and expired ones too",
+		Long: `List shows every key, revoked and expired ones too, and what its principal cost today, in UTC, beside what the key may cost a day.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			h, err := app.within(cmd.Context())
 			if err != nil {
-				return fmt.Errorf("read what %s cost today: %w", k.ID, err)
+				return err
 			}
-			today := b.Spent + b.Reserved
-			p.Today = &today
-			list = append(list, p)
-			t.add(p.ID, p.Name, string(p.Role), p.State, p.Speaks, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), today.String(), orDash(p.day()), fmt.Sprint(memories), day(p.Created, app.Zone))
-		}
-		required, err := h.Keys.KeysRequired(cmd.Context())
-		if err != nil {
-			return fmt.Errorf("read whether keys are required: %w", err)
-		}
-		if required && len(keys) == 0 {
-			return app.rows(list, t, "No key is in the store, although every request needs one: servers refuse everybody. Restore the store from a copy, or make a key: "+
-				"oneiros keys add NAME%s", h.option())
-		}
-		return app.rows(list, t, "No keys yet: a server on this machine's own address serves whoever comes from this machine. Make one: oneiros keys add NAME%s", h.option())
-	}}
+			keys, err := h.Keys.Keys(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list := []publicKey{}
+			t := &table{columns: []column{
+				{title: "KEY"},
+				{title: "NAME", flex: true, least: 10},
+				{title: "ROLE"},
+				{title: "STATE"},
+				{title: "PRINCIPAL", flex: true, least: 12, drop: 2},
+				{title: "AGENTS", flex: true, least: 12},
+				{title: "EXPIRES", drop: 2},
+				{title: "RATE", right: true, drop: 3},
+				{title: "TODAY", right: true, drop: 1},
+				{title: "A DAY", right: true, drop: 1},
+				{title: "MEMORIES", right: true, drop: 3},
+				{title: "MADE", drop: 4},
+			}}
+			kept, err := memoriesByPrincipal(cmd.Context(), h)
+			if err != nil {
+				return err
+			}
+			for _, k := range keys {
+				p := app.publicKey(k)
+				memories := kept[k.PrincipalName()]
+				p.Memories = &memories
+				b, err := h.Ledger.Balance(cmd.Context(), k.Account(app.Now()))
+				if err != nil {
+					return fmt.Errorf("read what %s cost today: %w", k.ID, err)
+				}
+				today := b.Spent + b.Reserved
+				p.Today = &today
+				list = append(list, p)
+				t.add(p.ID, p.Name, string(p.Role), p.State, p.Speaks, p.reach(), when(p.Expires, app.Zone),
+					orDash(p.rate()), today.String(), orDash(p.day()), fmt.Sprint(memories), day(p.Created, app.Zone))
+			}
+			required, err := h.Keys.KeysRequired(cmd.Context())
+			if err != nil {
+				return fmt.Errorf("read whether keys are required: %w", err)
+			}
+			if required && len(keys) == 0 {
+				return app.rows(list, t,
+					"No key is in the store, although every request needs one: servers refuse everybody. Restore the store from a copy, or make a key: "+
+						"oneiros keys add NAME%s", h.option())
+			}
+			return app.rows(list, t,
+				"No keys yet: a server on this machine's own address serves whoever comes from this machine. Make one: oneiros keys add NAME%s",
+				h.option())
+		},
+	}
 }
 
 func (app *App) keysRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a key; servers refuse it within 5 seconds", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeKeys,
+		Use: "revoke ID", Short: "Revoke a key; servers refuse it within 5 seconds", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: app.completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := app.within(cmd.Context())
 			if err != nil {

@@ -22,7 +22,9 @@ func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 	require.Contains(t, d.err.String(), "No keys yet")
 	require.Equal(t, console.OK, d.run(80, "keys", "open"))
 	require.Contains(t, d.out.String(), "Nothing to do")
-	require.Equal(t, console.OK, d.run(0, "keys", "add", "laptop", "--agent", "@echo", "--agent", "tally", "--role", "operator", "--expires", "90d", "--rate", "60", "--day", "$2", "--json"), d.err.String())
+	require.Equal(t, console.OK,
+		d.run(0, "keys", "add", "laptop", "--agent", "@echo", "--agent", "tally", "--role", "operator", "--expires",
+			"90d", "--rate", "60", "--day", "$2", "--json"), d.err.String())
 	var made struct {
 		ID, Secret, State string
 		Role              access.Role
@@ -64,7 +66,8 @@ func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, required)
 	require.Equal(t, console.OK, d.run(100, "keys", "add", "again"))
-	require.Contains(t, strings.Join(strings.Fields(d.err.String()), " "), "within a second every request to a server of this deployment needs one")
+	require.Contains(t, strings.Join(strings.Fields(d.err.String()), " "),
+		"within a second every request to a server of this deployment needs one")
 	require.Equal(t, console.OK, d.run(100, "keys", "add", "and-again"))
 	require.NotContains(t, d.err.String(), "This is the first key")
 }
@@ -85,23 +88,27 @@ func TestTheScreensOfKeys(t *testing.T) {
 		{Name: "old", Role: access.Owner, Expires: now.Add(-time.Hour), Day: &nothing},
 		{Name: "lost", Role: access.Client, Agents: []string{"echo"}, Revoked: now.Add(-time.Hour)},
 	} {
-		k.ID, k.Hash, k.Created = fmt.Sprintf("key_abcdefghijk%d", n), access.Hash(fmt.Sprint(n)), now.AddDate(0, 0, n-10)
+		k.ID, k.Hash, k.Created = fmt.Sprintf("key_abcdefghijk%d", n), access.Hash(fmt.Sprint(n)),
+			now.AddDate(0, 0, n-10)
 		require.NoError(t, d.store.PutKey(t.Context(), k))
 	}
 	for n, at := range []time.Time{now, now, now.AddDate(0, 0, -1)} { // one settled, one still open, and yesterday's
 		hold, err := d.store.Ledger().Reserve(t.Context(), purse.Ask{
-			Step:     fmt.Sprint("talk/", n),
-			Agent:    "ag_echo",
-			Phase:    "talk",
-			Model:    "house/small",
-			Day:      "2026-11-20",
-			Amount:   250_000,
-			At:       at,
-			Accounts: []budget.Account{{Scope: access.Key{ID: "key_abcdefghijk1"}.Account(at), Limit: budget.Unlimited}},
+			Step:   fmt.Sprint("talk/", n),
+			Agent:  "ag_echo",
+			Phase:  "talk",
+			Model:  "house/small",
+			Day:    "2026-11-20",
+			Amount: 250_000,
+			At:     at,
+			Accounts: []budget.Account{
+				{Scope: access.Key{ID: "key_abcdefghijk1"}.Account(at), Limit: budget.Unlimited},
+			},
 		})
 		require.NoError(t, err)
 		if n == 0 {
-			require.NoError(t, d.store.Ledger().Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 120_000}))
+			require.NoError(t,
+				d.store.Ledger().Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 120_000}))
 		}
 	}
 	require.Equal(t, console.OK, d.run(0, "keys", "list", "--json"))
@@ -146,7 +153,8 @@ func (d *fixture) keyFrom(args ...string) addedKey {
 func TestARotatedKeySpeaksAsTheSamePrincipal(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	old := d.keyFrom("keys", "add", "laptop", "--agent", "echo", "--role", "operator", "--rate", "60", "--day", "$2", "--expires", "90d")
+	old := d.keyFrom("keys", "add", "laptop", "--agent", "echo", "--role", "operator", "--rate", "60", "--day", "$2",
+		"--expires", "90d")
 	require.Equal(t, old.ID, old.Principal, "without --principal a key is a principal of its own")
 	next := d.keyFrom("keys", "rotate", "laptop", "--grace", "24h")
 	require.NotEqual(t, old.Secret, next.Secret)
@@ -199,7 +207,8 @@ func TestAKeyThatIsWrongIsNotMade(t *testing.T) {
 		"--expires 0s":    "must be above zero",
 		"--expires never": "must be a duration",
 	} {
-		require.Equal(t, console.Usage, d.run(0, append([]string{"keys", "add", "laptop"}, strings.Fields(line)...)...), line)
+		require.Equal(t, console.Usage,
+			d.run(0, append([]string{"keys", "add", "laptop"}, strings.Fields(line)...)...), line)
 		require.Contains(t, d.err.String(), why, line)
 	}
 	require.Equal(t, console.Usage, d.run(0, "keys", "add", "two\nlines"))

@@ -25,7 +25,8 @@ lives as long as the old one was to live.
 A key that was revoked or has expired is not rotated; keys add NAME --principal makes another for the same principal.`,
 		Example: "  oneiros keys rotate laptop\n  oneiros keys rotate key_abcdefghijkl --grace 24h",
 	}
-	app.spanVar(cmd.Flags(), &grace, "grace", "how long the old secret still opens, as in 24h; not at all without (`duration`)")
+	app.spanVar(cmd.Flags(), &grace, "grace",
+		"how long the old secret still opens, as in 24h; not at all without (`duration`)")
 	app.completes(cmd, "grace", nothing)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if grace < 0 {
@@ -52,7 +53,9 @@ A key that was revoked or has expired is not rotated; keys add NAME --principal 
 			return err
 		}
 		if expiring != nil {
-			return fmt.Errorf("the new key is made, but the old one still opens: %w; end it with oneiros keys revoke %s", expiring, old.ID)
+			return fmt.Errorf(
+				"the new key is made, but the old one still opens: %w; end it with oneiros keys revoke %s", expiring,
+				old.ID)
 		}
 		if grace == 0 {
 			app.note("The old key %s has expired; servers refuse it within 5 seconds.", old.ID)
@@ -89,11 +92,14 @@ func (app *App) rotatable(ctx context.Context, h *Deployment, name string) (acce
 		for i, k := range live {
 			ids[i] = k.ID
 		}
-		return access.Key{}, exit(Usage, "%d keys are called %q; name one by its id: %s", len(live), name, strings.Join(ids, ", "))
+		return access.Key{},
+			exit(Usage, "%d keys are called %q; name one by its id: %s", len(live), name, strings.Join(ids, ", "))
 	case len(ended) > 0:
 		k := ended[len(ended)-1]
-		return access.Key{}, exit(Usage, "the key %s (%s) was revoked or has expired; make another for the same principal: oneiros keys add %q --principal %s",
-			k.ID, k.Name, k.Name, k.PrincipalName())
+		return access.Key{},
+			exit(Usage,
+				"the key %s (%s) was revoked or has expired; make another for the same principal: oneiros keys add %q --principal %s",
+				k.ID, k.Name, k.Name, k.PrincipalName())
 	}
 	return access.Key{}, exit(NotFound, "there is no key %q; oneiros keys list tells the names and ids of all", name)
 }
@@ -116,13 +122,15 @@ func speakingAs(ctx context.Context, h *Deployment, principal string) ([]string,
 	return ids, nil
 }
 
-// noteShared says with whom a new key shares what it says: a name that was meant for somebody new must not join in silence.
+// noteShared says with whom a new key shares what it says: a name that was meant for somebody new must not join in
+// silence.
 func (app *App) noteShared(k access.Key, others []string) {
 	switch {
 	case k.Principal == access.Local:
 		app.note("It speaks as %s: what was said without a key is its own, too.", access.Local)
 	case len(others) > 0:
-		app.note("It speaks as %s, as do %s: they find what each other said, and share limits and day.", k.Principal, strings.Join(others, ", "))
+		app.note("It speaks as %s, as do %s: they find what each other said, and share limits and day.", k.Principal,
+			strings.Join(others, ", "))
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
-// LlamaCommand is what runs GGUF models in this process. A program that was built without it answers with how to get one.
+// LlamaCommand is what runs GGUF models in this process. A program that was built without it answers with how to get
+// one.
 type LlamaCommand struct {
 	Getenv func(name string) string
 	Serve  func(ctx context.Context, s LlamaServer, ready func(address, about string)) error
@@ -86,9 +87,12 @@ func llamaFlags(cmd *cobra.Command, m *LlamaModel) {
 	f := cmd.Flags()
 	f.StringVar(&m.Model, "model", "", "GGUF `file` of the model; else $"+llamaModelEnv)
 	f.StringVar(&m.Lib, "lib", "", "`folder` of llama.cpp's shared libraries; else $"+llamaLibEnv)
-	f.StringVar(&m.Template, "template", "", "chat template of llama.cpp by `name`, such as chatml; empty: the model's own")
-	f.IntVar(&m.Context, "context", 0, "`tokens` of prompt and answer; 0: 4096, or what the model was trained on when that is less")
-	f.IntVar(&m.Threads, "threads", 0, "`threads`; 0: one less than there are cores, at most 4. More than are free make it slower by factors")
+	f.StringVar(&m.Template, "template", "",
+		"chat template of llama.cpp by `name`, such as chatml; empty: the model's own")
+	f.IntVar(&m.Context, "context", 0,
+		"`tokens` of prompt and answer; 0: 4096, or what the model was trained on when that is less")
+	f.IntVar(&m.Threads, "threads", 0,
+		"`threads`; 0: one less than there are cores, at most 4. More than are free make it slower by factors")
 }
 
 // placed fills in what the environment says.
@@ -105,7 +109,9 @@ func (app *App) placed(m *LlamaModel) error {
 			*p.into = app.Llama.Getenv(p.env)
 		}
 		if *p.into == "" {
-			return exit(Usage, "%s is not given; it names %s (or set %s); docs/steering.md says where models and libraries come from", p.flag, p.what, p.env)
+			return exit(Usage,
+				"%s is not given; it names %s (or set %s); docs/steering.md says where models and libraries come from",
+				p.flag, p.what, p.env)
 		}
 	}
 	return nil
@@ -117,7 +123,8 @@ func (app *App) llama() *cobra.Command {
 	var layers, key string
 	var alpha float64
 	cmd := &cobra.Command{
-		Use: "llama", Short: "Serve a GGUF model on an OpenAI-compatible endpoint, steered by request", GroupID: deployment,
+		Use: "llama", Short: "Serve a GGUF model on an OpenAI-compatible endpoint, steered by request",
+		GroupID: deployment,
 		Long: `Llama runs a GGUF model in this process, through llama.cpp's shared libraries, and answers the OpenAI wire until Ctrl-C:
 chat completions, streamed or whole, with min_p, seed, stop, logprobs and schemas.
 
@@ -160,10 +167,12 @@ the model: NAME+VECTOR. docs/steering.md says more.`,
 	}
 	llamaFlags(cmd, &s.LlamaModel)
 	f := cmd.Flags()
-	f.StringVar(&s.Listen, "listen", usualLlama, "`address` to listen on; port 0 takes a free one. One that others can reach needs --key-env")
+	f.StringVar(&s.Listen, "listen", usualLlama,
+		"`address` to listen on; port 0 takes a free one. One that others can reach needs --key-env")
 	f.StringVar(&s.Name, "name", "", "`name` of the model on the wire; empty: its file's")
 	f.StringArrayVar(&vectors, "vector", nil, "control vector, `name=file`; may be repeated")
-	f.StringVar(&layers, "layers", "", "`layers` that a request is steered at when it does not say, such as 11 or 6-18; empty: the middle one")
+	f.StringVar(&layers, "layers", "",
+		"`layers` that a request is steered at when it does not say, such as 11 or 6-18; empty: the middle one")
 	f.Float64Var(&alpha, "alpha", 0, "`strength` of a request that does not say; without this flag 1.5")
 	f.IntVar(&s.Parallel, "parallel", 1, "`answers` made at once, each with a context of its own")
 	f.IntVar(&s.Queue, "queue", 0, "`requests` that may wait; 0: 64")
@@ -206,7 +215,8 @@ func layerSpan(text string) (from, to int, err error) {
 		to, err = strconv.Atoi(last)
 	}
 	if err != nil || from < 1 || to < from {
-		return 0, 0, exit(Usage, "--layers %q should be one layer such as 11, or the first and the last such as 6-18", text)
+		return 0, 0,
+			exit(Usage, "--layers %q should be one layer such as 11, or the first and the last such as 6-18", text)
 	}
 	return from, to, nil
 }
@@ -217,7 +227,8 @@ func strengths(text string) ([]float64, error) {
 	for _, word := range strings.Split(text, ",") {
 		alpha, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
 		if err != nil || alpha != alpha || alpha < -100 || alpha > 100 {
-			return nil, exit(Usage, "--alphas %q should be numbers from -100 to 100 between commas, such as 0.5,1,1.5", text)
+			return nil,
+				exit(Usage, "--alphas %q should be numbers from -100 to 100 between commas, such as 0.5,1,1.5", text)
 		}
 		if !slices.Contains(out, alpha) {
 			out = append(out, alpha)

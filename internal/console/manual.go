@@ -100,7 +100,8 @@ func (app *App) usageOf(c *cobra.Command) {
 		}
 	}
 	if c.HasSubCommands() {
-		fmt.Fprintln(w, "\n"+wrap(fmt.Sprintf("%s COMMAND --help tells more of a command.", c.CommandPath()), app.Width, ""))
+		fmt.Fprintln(w,
+			"\n"+wrap(fmt.Sprintf("%s COMMAND --help tells more of a command.", c.CommandPath()), app.Width, ""))
 	}
 }
 
@@ -112,7 +113,8 @@ func (app *App) commandsOf(w io.Writer, c *cobra.Command) {
 	}
 	list := func(title, group string, topics bool) {
 		for _, sub := range c.Commands() {
-			if topics != sub.IsAdditionalHelpTopicCommand() || !topics && (!sub.IsAvailableCommand() && sub.Name() != "help" || sub.GroupID != group) {
+			if topics != sub.IsAdditionalHelpTopicCommand() ||
+				!topics && (!sub.IsAvailableCommand() && sub.Name() != "help" || sub.GroupID != group) {
 				continue
 			}
 			if title != "" {
@@ -158,7 +160,10 @@ func (app *App) flagsOf(w io.Writer, flags *pflag.FlagSet) {
 func flagText(f *pflag.Flag) (takes, text string) {
 	takes, text = pflag.UnquoteUsage(f)
 	if !strings.Contains(f.Usage, "`") {
-		plain := map[string]string{"string": "word", "strings": "words", "int": "number", "uint": "number", "float": "number"}
+		plain := map[string]string{
+			"string": "word", "strings": "words", "int": "number", "uint": "number",
+			"float": "number",
+		}
 		if word, ok := plain[takes]; ok {
 			takes = word
 		}

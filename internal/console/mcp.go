@@ -41,8 +41,10 @@ user where HTTP clients name one.
 Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 	}
 	app.whose(cmd)
-	cmd.Flags().StringVar(&role, "role", "", "what the client may do: `client`, operator or owner; owner without, or what the key in ONEIROS_KEY may")
-	cmd.Flags().StringVar(&principal, "principal", "", "who speaks, as `name` of a principal that has keys; local without, or the key's in ONEIROS_KEY")
+	cmd.Flags().StringVar(&role, "role", "",
+		"what the client may do: `client`, operator or owner; owner without, or what the key in ONEIROS_KEY may")
+	cmd.Flags().StringVar(&principal, "principal", "",
+		"who speaks, as `name` of a principal that has keys; local without, or the key's in ONEIROS_KEY")
 	cmd.Flags().StringVar(&user, "user", "", "which user of the principal speaks, as `name`; none without")
 	app.completes(cmd, "principal", app.principals)
 	app.completes(cmd, "user", nothing)

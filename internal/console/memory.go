@@ -15,7 +15,9 @@ import (
 
 func (app *App) memory() *cobra.Command {
 	cmd := &cobra.Command{Use: "memory", Short: "What an agent remembers", GroupID: minds}
-	cmd.AddCommand(app.memoryAdd(), app.memoryImport(), app.memoryExport(), app.memoryEmbed(), app.memorySearch(), app.memoryList(), app.memoryShow(), app.memoryUndo(), app.memoryRestore(), app.memoryOwners(), app.memoryOwn(), app.memoryForget())
+	cmd.AddCommand(app.memoryAdd(), app.memoryImport(), app.memoryExport(), app.memoryEmbed(), app.memorySearch(),
+		app.memoryList(), app.memoryShow(), app.memoryUndo(), app.memoryRestore(), app.memoryOwners(),
+		app.memoryOwn(), app.memoryForget())
 	return cmd
 }
 
@@ -71,7 +73,10 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 		}
 		q.States = append(q.States, dream.State(s))
 	}
-	orders := []memory.Order{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore, memory.SoonestDue}
+	orders := []memory.Order{
+		"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore,
+		memory.SoonestDue,
+	}
 	if !oneOf(f.order, orders) {
 		return q, exit(Usage, "--order %s is unknown; orders are %s", f.order, listed(orders[1:]))
 	}
@@ -175,13 +180,16 @@ func (app *App) memoryList() *cobra.Command {
 			return err
 		}
 		if len(q.Kinds) == 0 {
-			q.Kinds = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool { return k == dream.KindRecord }) // told by `dreams`
+			// told by `dreams`
+			q.Kinds = slices.DeleteFunc(slices.Clone(dream.Kinds),
+				func(k dream.Kind) bool { return k == dream.KindRecord })
 		}
 		items, err := h.Store.Find(cmd.Context(), q)
 		if err != nil {
 			return err
 		}
-		if err := app.rows(orEmpty(items), itemTable(items, a), "%s", without(cmd, a, "%s remembers nothing yet.")); err != nil {
+		if err := app.rows(orEmpty(items), itemTable(items, a), "%s",
+			without(cmd, a, "%s remembers nothing yet.")); err != nil {
 			return err
 		}
 		return app.more(cmd, h, q, len(items))
@@ -223,7 +231,8 @@ func itemTable(items []dream.Item, a dream.Agent) *table {
 		default:
 			worth = score(marks.Score)
 		}
-		t.add(short(head.ID, a), when(head.At, a.Zone), string(head.Kind), salience, worth, orDash(marks.Status), string(head.Taint), item.Text())
+		t.add(short(head.ID, a), when(head.At, a.Zone), string(head.Kind), salience, worth, orDash(marks.Status),
+			string(head.Taint), item.Text())
 	}
 	return t
 }

@@ -24,8 +24,10 @@ to the server without a key.`,
 		Example: "  oneiros memory add --agent iris \"Anna is allergic to penicillin.\"\n  oneiros memory add --agent iris --owner anna --at 2025-11-20 \"The rent is 900 euros.\"",
 	}
 	app.whose(cmd)
-	cmd.Flags().StringVar(&owner, "owner", access.Local, "whose words they are: a principal or principal/user (`owner`)")
-	cmd.Flags().StringVar(&at, "at", "", "since when it is so: 2026-11-20, 2026-11-20T06:00 or 36h (ago); now when absent (`time`)")
+	cmd.Flags().StringVar(&owner, "owner", access.Local,
+		"whose words they are: a principal or principal/user (`owner`)")
+	cmd.Flags().StringVar(&at, "at", "",
+		"since when it is so: 2026-11-20, 2026-11-20T06:00 or 36h (ago); now when absent (`time`)")
 	app.completes(cmd, "owner", app.principals)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		whose, err := psyche.ParseOwner(owner)
@@ -44,12 +46,14 @@ to the server without a key.`,
 			since = app.Now()
 		}
 		if since.After(app.Now()) {
-			return exit(Usage, "--at is %s, which is in the future; a memory is of the past", since.Format(time.RFC3339))
+			return exit(Usage, "--at is %s, which is in the future; a memory is of the past",
+				since.Format(time.RFC3339))
 		}
 		place := func(ctx context.Context, texts []string) ([][]float32, string, error) {
 			return h.Embed(ctx, a, "", texts)
 		}
-		added, err := psyche.Add(cmd.Context(), h.Store, place, a.ID, psyche.Addition{Owner: whose, Text: args[0], At: since})
+		added, err := psyche.Add(cmd.Context(), h.Store, place, a.ID,
+			psyche.Addition{Owner: whose, Text: args[0], At: since})
 		if err != nil {
 			return fmt.Errorf("add to the memory of %s: %w", a.Handle, err)
 		}

@@ -23,7 +23,8 @@ func TestWhatIsAddedIsAPersonsOwnAndCorrects(t *testing.T) {
 		Replaced []string
 	},
 	) {
-		require.Equal(t, console.OK, d.run(0, append([]string{"memory", "add", "-a", "echo", "--json"}, args...)...), d.err.String())
+		require.Equal(t, console.OK, d.run(0, append([]string{"memory", "add", "-a", "echo", "--json"}, args...)...),
+			d.err.String())
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &added))
 		return added
 	}
@@ -37,12 +38,19 @@ func TestWhatIsAddedIsAPersonsOwnAndCorrects(t *testing.T) {
 	require.True(t, add("The rent is 900 euros.", "--owner", "anna").Known)
 	require.Empty(t, add("The rent is 940 euros.", "--owner", "ben").Replaced, "another owner's stays")
 	require.Equal(t, []string{first.ID}, add("The rent is 940 euros.", "--owner", "anna").Replaced)
-	require.Empty(t, add("The rent is 800 euros.", "--owner", "anna", "--at", "2019-01-02").Replaced, "what was so before replaces nothing")
+	require.Empty(t, add("The rent is 800 euros.", "--owner", "anna", "--at", "2019-01-02").Replaced,
+		"what was so before replaces nothing")
 	local := add("I live alone.")
 	e, err = memory.One[*dream.Episode](t.Context(), d.store, echo.ID, local.ID)
 	require.NoError(t, err)
 	require.Equal(t, dream.TalkOrigin+"/", e.Origin)
-	for _, args := range [][]string{{" "}, {"x", "--owner", ""}, {"x", "--at", "soon"}, {"x", "--at", "2999-01-01"}, {}} {
+	for _, args := range [][]string{
+		{" "},
+		{"x", "--owner", ""},
+		{"x", "--at", "soon"},
+		{"x", "--at", "2999-01-01"},
+		{},
+	} {
 		require.NotEqual(t, console.OK, d.run(0, append([]string{"memory", "add", "-a", "echo"}, args...)...), args)
 	}
 }

@@ -44,7 +44,9 @@ it costs counts against the agent's day.`,
 			return err
 		}
 		if !p.Free && p.Worst > app.Dream.ConfirmAbove() {
-			if err := app.confirm(yes, fmt.Sprintf("Placing %s of %s with %s may cost up to %s", p.memories(), a.Handle, p.Model, p.Worst)); err != nil {
+			if err := app.confirm(yes,
+				fmt.Sprintf("Placing %s of %s with %s may cost up to %s", p.memories(), a.Handle, p.Model,
+					p.Worst)); err != nil {
 				return err
 			}
 		}
@@ -76,7 +78,10 @@ func planPlacing(ctx context.Context, h *Deployment, a dream.Agent) (placing, er
 		return p, usage(fmt.Errorf("embedder of %s: %w", a.Handle, err))
 	}
 	if !spec.Embeds {
-		return p, exit(Usage, "model %s of %s is no embedder; name one with oneiros agents edit %s --model embedder=provider/model", p.Model, a.Handle, a.Handle)
+		return p,
+			exit(Usage,
+				"model %s of %s is no embedder; name one with oneiros agents edit %s --model embedder=provider/model",
+				p.Model, a.Handle, a.Handle)
 	}
 	if spec.Price == nil {
 		return p, exit(Refused, "model %s has no price; state one under providers.%s.models", p.Model, spec.Provider)
@@ -112,7 +117,8 @@ func (app *App) keepsPlace(ctx context.Context, h *Deployment, a dream.Agent, p 
 	if err != nil || waits == nil {
 		return err
 	}
-	return exit(Failure, "dream %s was woken and waits to go on, and could not measure with another embedder; let it go on with oneiros dreams resume %s, or end it with oneiros dreams cancel %s",
+	return exit(Failure,
+		"dream %s was woken and waits to go on, and could not measure with another embedder; let it go on with oneiros dreams resume %s, or end it with oneiros dreams cancel %s",
 		waits.ID, waits.ID, waits.ID)
 }
 
@@ -131,7 +137,8 @@ func (app *App) showPlacing(p placing) error {
 	case p.Memories == 0 && p.To == p.From:
 		app.sayPlaced(p.Agent, p.Model)
 	case p.Memories == 0:
-		app.say("Every memory of %s is placed by %s; what is left is the move from %s to %s, which costs nothing.", p.Agent, p.Model, p.From, p.To)
+		app.say("Every memory of %s is placed by %s; what is left is the move from %s to %s, which costs nothing.",
+			p.Agent, p.Model, p.From, p.To)
 	case p.Free:
 		app.say("%s of %s would be placed by %s, which costs nothing.", p.memories(), p.Agent, p.Model)
 	default:
@@ -155,9 +162,12 @@ func (app *App) embedMemory(ctx context.Context, h *Deployment, a dream.Agent, p
 	case errors.As(err, &held):
 		return exit(Failure, "%w; look again with oneiros agents show %s", held, a.Handle)
 	case errors.Is(err, memory.ErrTaken):
-		return exit(Failure, "%s is dreaming and measures in the old space; everything is placed, so run %s again when it has woken", a.Handle, again)
+		return exit(Failure,
+			"%s is dreaming and measures in the old space; everything is placed, so run %s again when it has woken",
+			a.Handle, again)
 	case err != nil && moved.Placed > 0:
-		return fmt.Errorf("%w\n%s placed and kept; %s goes on from there", err, plural(moved.Placed, "memory is", "memories are"), again)
+		return fmt.Errorf("%w\n%s placed and kept; %s goes on from there", err,
+			plural(moved.Placed, "memory is", "memories are"), again)
 	case err != nil:
 		return err
 	case app.json:
@@ -169,9 +179,11 @@ func (app *App) embedMemory(ctx context.Context, h *Deployment, a dream.Agent, p
 	case moved.Placed == 0 && moved.From == moved.To:
 		app.sayPlaced(a.Handle, p.Model)
 	case moved.From == moved.To || moved.From == "":
-		app.say("%s of %s placed by %s, in space %s.", plural(moved.Placed, "memory", "memories"), a.Handle, p.Model, moved.To)
+		app.say("%s of %s placed by %s, in space %s.", plural(moved.Placed, "memory", "memories"), a.Handle, p.Model,
+			moved.To)
 	default:
-		app.say("%s has moved from space %s to %s: %s placed by %s.", a.Handle, moved.From, moved.To, plural(moved.Placed, "memory", "memories"), p.Model)
+		app.say("%s has moved from space %s to %s: %s placed by %s.", a.Handle, moved.From, moved.To,
+			plural(moved.Placed, "memory", "memories"), p.Model)
 	}
 	return nil
 }
@@ -185,7 +197,8 @@ func embedderOf(ctx context.Context, h *Deployment, a dream.Agent) (inference.Sp
 	return inference.EmbedderIn(h.Catalog, a.Models[dream.Embedder], h.Roles[dream.Embedder], space)
 }
 
-// Behind names the agents without an embedder of their own whose memory lies in another space than the usual embedder's.
+// Behind names the agents without an embedder of their own whose memory lies in another space than the usual
+// embedder's.
 func Behind(ctx context.Context, store memory.Store, usual inference.Spec) ([]string, error) {
 	agents, err := store.Agents(ctx)
 	if err != nil {
@@ -207,8 +220,8 @@ func Behind(ctx context.Context, store memory.Store, usual inference.Spec) ([]st
 	return behind, nil
 }
 
-// offerEmbedder says which agents could change over to the usual embedder, and how. It is only an offer: what cannot be read is
-// left to the checks of the store.
+// offerEmbedder says which agents could change over to the usual embedder, and how. It is only an offer: what cannot be
+// read is left to the checks of the store.
 func (app *App) offerEmbedder(ctx context.Context, h *Deployment, only string) {
 	usual, err := h.Catalog.Lookup(h.Roles[dream.Embedder])
 	if err != nil {
@@ -220,7 +233,8 @@ func (app *App) offerEmbedder(ctx context.Context, h *Deployment, only string) {
 	}
 	for _, handle := range behind {
 		if only == "" || only == handle {
-			app.note("The memory of %s was placed by another embedder than %s, and is still served by that one. To change over: oneiros memory embed --agent %s",
+			app.note(
+				"The memory of %s was placed by another embedder than %s, and is still served by that one. To change over: oneiros memory embed --agent %s",
 				handle, usual.Name, handle)
 		}
 	}
@@ -233,7 +247,9 @@ func (app *App) mindSpace(ctx context.Context, h *Deployment, a dream.Agent) err
 		return err
 	}
 	if spec, err := h.Catalog.Lookup(modelOf(h, a, dream.Embedder)); err == nil && !spec.Makes(space) {
-		app.note("Its memories lie in space %s, which %s does not make. Before it can search or dream again: oneiros memory embed --agent %s", space, spec.Name, a.Handle)
+		app.note(
+			"Its memories lie in space %s, which %s does not make. Before it can search or dream again: oneiros memory embed --agent %s",
+			space, spec.Name, a.Handle)
 	}
 	return nil
 }

@@ -17,10 +17,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// countingEmbedder is a paid embedder that counts its calls; it refuses from call number limit on, when there is a limit.
+// countingEmbedder is a paid embedder that counts its calls; it refuses from call number limit on, when there is a
+// limit.
 type countingEmbedder struct{ calls, limit int }
 
-func (e *countingEmbedder) embed(ctx context.Context, a dream.Agent, _ string, texts []string) ([][]float32, string, error) {
+func (e *countingEmbedder) embed(ctx context.Context, a dream.Agent, _ string,
+	texts []string,
+) ([][]float32, string, error) {
 	if e.limit > 0 && e.calls >= e.limit {
 		return nil, "", &purse.OverCap{Scope: "day:echo/2026-11-20", Limit: 100, Counted: 90, Asks: 20}
 	}
@@ -34,7 +37,8 @@ func moving(t *testing.T) (*fixture, *countingEmbedder) {
 	t.Helper()
 	e := &countingEmbedder{}
 	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
-	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--model", "embedder=house/vectors"), d.err.String())
+	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--model", "embedder=house/vectors"),
+		d.err.String())
 	require.Contains(t, d.err.String(), "Its memories lie in space letters/1/8, which house/vectors does not make.")
 	require.Contains(t, strings.Join(strings.Fields(d.err.String()), " "), "oneiros memory embed --agent echo")
 	d.embed = e.embed
@@ -79,7 +83,9 @@ func TestAChangeOfEmbedderAsksBeforeItCosts(t *testing.T) {
 	require.Contains(t, d.err.String(), "place it anew with oneiros memory embed --agent echo")
 	d.terminal, d.in = true, "yes\n"
 	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo", "--json", "--yes"), d.err.String())
-	require.JSONEq(t, `{"agent":"echo","model":"house/vectors","from":"letters/1/8","to":"house/vectors/8","placed":9}`, d.out.String())
+	require.JSONEq(t,
+		`{"agent":"echo","model":"house/vectors","from":"letters/1/8","to":"house/vectors/8","placed":9}`,
+		d.out.String())
 	require.Equal(t, console.OK, d.run(0, "memory", "search", "-a", "echo", "rope"))
 	require.Contains(t, d.out.String(), "rope")
 }
@@ -89,14 +95,19 @@ func TestAnInterruptedChangeOfEmbedderGoesOn(t *testing.T) {
 	d, e := moving(t)
 	w := memory.Write{Agent: "echo", Cause: "import"}
 	for i := range 120 {
-		w.Add = append(w.Add, &dream.Episode{Head: head(dream.KindEpisode, fmt.Sprintf("more-%03d", i), now, false), Content: fmt.Sprint("Day ", i)})
+		w.Add = append(w.Add,
+			&dream.Episode{
+				Head:    head(dream.KindEpisode, fmt.Sprintf("more-%03d", i), now, false),
+				Content: fmt.Sprint("Day ", i),
+			})
 	}
 	_, err := d.store.Commit(t.Context(), w)
 	require.NoError(t, err)
 	e.limit = 1
 	require.Equal(t, console.Refused, d.run(0, "memory", "embed", "-a", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "cap day:echo/2026-11-20 is $0.0001")
-	require.Contains(t, d.err.String(), "64 memories are placed and kept; oneiros memory embed --agent echo goes on from there")
+	require.Contains(t, d.err.String(),
+		"64 memories are placed and kept; oneiros memory embed --agent echo goes on from there")
 	space, err := d.store.Space(t.Context(), "echo")
 	require.NoError(t, err)
 	require.Equal(t, "letters/1/8", space)
@@ -109,16 +120,21 @@ func TestAnInterruptedChangeOfEmbedderGoesOn(t *testing.T) {
 	require.Contains(t, d.err.String(), "echo is dreaming and measures in the old space; everything is placed")
 	require.NoError(t, d.store.FreeSlot(t.Context(), "echo", stretch.Fence))
 	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo", "--estimate"))
-	require.Equal(t, "Every memory of echo is placed by house/vectors; what is left is the move from letters/1/8 to house/vectors/8, which costs nothing.\n", d.out.String())
+	require.Equal(t,
+		"Every memory of echo is placed by house/vectors; what is left is the move from letters/1/8 to house/vectors/8, which costs nothing.\n",
+		d.out.String())
 	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo"), d.err.String())
-	require.Equal(t, "echo has moved from space letters/1/8 to house/vectors/8: 0 memories placed by house/vectors.\n", d.out.String())
+	require.Equal(t,
+		"echo has moved from space letters/1/8 to house/vectors/8: 0 memories placed by house/vectors.\n",
+		d.out.String())
 	require.Equal(t, 3, e.calls)
 }
 
 func TestAnEmbedderWithoutAPriceAndAModelThatIsNoneAreRefused(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
-	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--model", "embedder=house/unpriced"), d.err.String())
+	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--model", "embedder=house/unpriced"),
+		d.err.String())
 	require.Equal(t, console.Refused, d.run(0, "memory", "embed", "-a", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "model house/unpriced has no price; state one under providers.house.models")
 	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "echo", "--model", "embedder=house/small"))

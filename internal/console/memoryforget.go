@@ -139,7 +139,8 @@ func question(p erasure.Plan, a dream.Agent) string {
 	parts = append(parts, plural(len(by[erasure.Named]), "memory", "memories"))
 	add(by[erasure.Derived], "item made from nothing else", "items made from nothing else")
 	add(by[erasure.Copied], "item that says little but the same", "items that say little but the same")
-	add(by[erasure.Traced], "text that dreams made from it in other words", "texts that dreams made from it in other words")
+	add(by[erasure.Traced], "text that dreams made from it in other words",
+		"texts that dreams made from it in other words")
 	text := fmt.Sprintf("This erases %s of %s for good", listOf(parts), a.Handle)
 	if len(p.Absent) > 0 {
 		text += fmt.Sprintf(", and what is left of %s gone already", plural(len(p.Absent), "memory", "memories"))
@@ -153,7 +154,8 @@ func question(p erasure.Plan, a dream.Agent) string {
 		text += fmt.Sprintf(", and takes copies of the words out of %s (%s)", others, kindsOf(items))
 	}
 	if len(p.Alike) > 0 {
-		text += fmt.Sprintf("; %s a phrase with it and would stay", plural(len(p.Alike), "memory shares", "memories share"))
+		text += fmt.Sprintf("; %s a phrase with it and would stay",
+			plural(len(p.Alike), "memory shares", "memories share"))
 	}
 	if len(p.Left) > 0 {
 		text += fmt.Sprintf("; %s (%s) would stay, and --derived erases these too", madeOf(p), kindsOf(p.Left))
@@ -233,7 +235,8 @@ func (app *App) forget(ctx context.Context, h *Deployment, a dream.Agent, f forg
 		erasureTable(plan, a).draw(app.Err, app.Width, app.bold)
 	}
 	if nothing := len(plan.Erase)+len(plan.Scrub)+len(plan.Absent) == 0; nothing {
-		app.note("%s has nothing that fits.", a.Handle) // an earlier forgetting that was cut off is finished all the same
+		// an earlier forgetting that was cut off is finished all the same
+		app.note("%s has nothing that fits.", a.Handle)
 	} else if err := app.confirm(f.yes, question(plan, a)); err != nil {
 		return err
 	}
@@ -254,7 +257,8 @@ func (app *App) forget(ctx context.Context, h *Deployment, a dream.Agent, f forg
 		for i, item := range plan.Left {
 			shorts[i] = short(item.Header().ID, a)
 		}
-		app.say("%s may say the same, and nothing leads there any more. To erase that too:\noneiros memory forget -a %s %s%s",
+		app.say(
+			"%s may say the same, and nothing leads there any more. To erase that too:\noneiros memory forget -a %s %s%s",
 			madeOf(plan), a.Handle, strings.Join(shorts, " "), h.option())
 	}
 	return nil

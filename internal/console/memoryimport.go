@@ -25,7 +25,8 @@ func (app *App) memoryImport() *cobra.Command {
 	var format, dialogue, date string
 	var strict, bare bool
 	cmd := &cobra.Command{
-		Use: "import FILE...", Short: "Read memories from files: own JSONL, chats, a ChatGPT export, diaries, LoCoMo", Args: cobra.MinimumNArgs(1),
+		Use: "import FILE...", Short: "Read memories from files: own JSONL, chats, a ChatGPT export, diaries, LoCoMo",
+		Args: cobra.MinimumNArgs(1),
 		Long: `Import reads memories from files, - being standard input. The format is found from the file itself:
 
   jsonl    our own, as memory export writes it
@@ -46,9 +47,12 @@ Importing twice adds nothing. A bad line is reported with its number and the res
 import that finds nothing at all, neither new nor known, says what it expected and exits with 1.`,
 	}
 	app.whose(cmd)
-	cmd.Flags().StringVar(&format, "format", "", "jsonl, chat, chatgpt, diary or locomo; found from the file when absent")
-	cmd.Flags().StringVar(&dialogue, "dialogue", "", "of a LoCoMo file, only this dialogue: sample `id` or number from 1")
-	cmd.Flags().StringVar(&date, "date", "", "of records that tell none: a `day` such as 2026-03-05, or file for the file's own time")
+	cmd.Flags().StringVar(&format, "format", "",
+		"jsonl, chat, chatgpt, diary or locomo; found from the file when absent")
+	cmd.Flags().StringVar(&dialogue, "dialogue", "",
+		"of a LoCoMo file, only this dialogue: sample `id` or number from 1")
+	cmd.Flags().StringVar(&date, "date", "",
+		"of records that tell none: a `day` such as 2026-03-05, or file for the file's own time")
 	cmd.Flags().BoolVar(&strict, "strict", false, "write nothing when a single line is bad")
 	cmd.Flags().BoolVar(&bare, "no-vectors", false, "do not embed the memories now; the next dream will")
 	app.completes(cmd, "format", fixed(importer.Formats))
@@ -86,12 +90,15 @@ import that finds nothing at all, neither new nor known, says what it expected a
 			},
 		}
 		if !bare {
-			opts.Storing = func(ctx context.Context) error { return importer.RequestEmbedding(ctx, h.Jobs, a, app.Now()) }
+			opts.Storing = func(ctx context.Context) error {
+				return importer.RequestEmbedding(ctx, h.Jobs, a, app.Now())
+			}
 		}
 		report, err := importer.Import(cmd.Context(), h.Store, a, files, opts)
 		bar.done()
 		if errors.Is(err, importer.ErrUndated) {
-			return exit(Usage, "import: %w; say when it was with --date 2026-03-05, or take the time that the file was last changed, %s, with --date file",
+			return exit(Usage,
+				"import: %w; say when it was with --date 2026-03-05, or take the time that the file was last changed, %s, with --date file",
 				err, files[0].ModTime.In(location(a.Zone)).Format(time.DateOnly))
 		}
 		if bare || err != nil || report.Nothing() {
@@ -125,7 +132,10 @@ func (app *App) dayOf(text string, a dream.Agent) (time.Time, error) {
 	}
 	day, err := time.ParseInLocation(time.DateOnly, text, location(a.Zone))
 	if err != nil || day.After(app.Now()) || day.Year() < 1700 {
-		return day, exit(Usage, "--date is %q; it must be a day from 1700 until today, such as 2026-03-05, or file for the file's own time", text)
+		return day,
+			exit(Usage,
+				"--date is %q; it must be a day from 1700 until today, such as 2026-03-05, or file for the file's own time",
+				text)
 	}
 	noon := day.Add(12 * time.Hour)
 	if noon.After(app.Now()) {
@@ -165,7 +175,8 @@ func (app *App) sources(names []string) ([]importer.File, func(), error) {
 		}
 		if info.IsDir() {
 			drop()
-			return nil, drop, exit(Usage, "import: %s is a folder; name its files, as in %s", name, filepath.Join(name, "*"))
+			return nil, drop,
+				exit(Usage, "import: %s is a folder; name its files, as in %s", name, filepath.Join(name, "*"))
 		}
 		files = append(files, importer.File{
 			Name: name, Size: info.Size(), ModTime: info.ModTime(),
@@ -207,7 +218,8 @@ func (app *App) imported(a dream.Agent, r importer.Report, embedded *embedOutcom
 		return failed
 	}
 	app.say("%s remembers %d new: %s and %s read, %d known already, %s.", a.Handle, r.Added,
-		plural(r.Episodes, "episode", "episodes"), plural(r.Semantics, "piece of knowledge", "pieces of knowledge"), r.Known,
+		plural(r.Episodes, "episode", "episodes"), plural(r.Semantics, "piece of knowledge", "pieces of knowledge"),
+		r.Known,
 		plural(int(r.BadCount), "bad line left out", "bad lines left out"))
 	if !r.First.IsZero() {
 		app.say("They reach from %s to %s.", day(r.First, a.Zone), day(r.Last, a.Zone))
@@ -221,7 +233,8 @@ func nothingIn(a dream.Agent, r importer.Report) error {
 	for _, f := range slices.Compact(slices.Sorted(slices.Values(r.Formats))) {
 		expected = append(expected, fmt.Sprintf("read as %s, it must hold %s", f, f.Expects()))
 	}
-	return exit(Failure, "nothing was imported into the memory of %s: %s, no memory found; %s; with --format it is read as another format (%s)",
+	return exit(Failure,
+		"nothing was imported into the memory of %s: %s, no memory found; %s; with --format it is read as another format (%s)",
 		a.Handle, plural(int(r.BadCount), "bad line", "bad lines"), strings.Join(expected, "; "), importer.Names())
 }
 
@@ -246,7 +259,8 @@ func (app *App) memoryExport() *cobra.Command {
 		}
 		n := 0
 		err = app.into(output, func(w io.Writer) (err error) {
-			n, err = importer.Export(cmd.Context(), h.Store, a, w, importer.ExportOptions{Archived: all, Kinds: q.Kinds})
+			n, err = importer.Export(cmd.Context(), h.Store, a, w,
+				importer.ExportOptions{Archived: all, Kinds: q.Kinds})
 			return err
 		})
 		if err == nil && output != "-" {
@@ -299,7 +313,8 @@ func (m *meter) move(done, total int64) {
 		m.drawn = now
 	}
 	full := int(done * barWidth / total)
-	fmt.Fprintf(m.app.Err, "\r%s %s%s %3d %%", m.what, strings.Repeat("█", full), strings.Repeat("░", barWidth-full), done*100/total)
+	fmt.Fprintf(m.app.Err, "\r%s %s%s %3d %%", m.what, strings.Repeat("█", full), strings.Repeat("░", barWidth-full),
+		done*100/total)
 	m.shown = true
 }
 

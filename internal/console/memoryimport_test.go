@@ -21,8 +21,11 @@ import (
 func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, body, says string }{
-		"all lines are bad":     {"m.jsonl", "{broken\nnoise\n", "m.jsonl:2"},
-		"half a JSON":           {"conversations.json", `[{"title":"Half","mapping":{"a":{"mess`, "conversations.json of a ChatGPT data export"},
+		"all lines are bad": {"m.jsonl", "{broken\nnoise\n", "m.jsonl:2"},
+		"half a JSON": {
+			"conversations.json", `[{"title":"Half","mapping":{"a":{"mess`,
+			"conversations.json of a ChatGPT data export",
+		},
 		"no entries":            {"diary.md", "# 2026-03-05\n\n---\n", "each under its date"},
 		"nothing":               {"empty.txt", "", "each under its date"},
 		"JSON of another kind":  {"other.json", `{"a":1}`, "jsonl, chat, chatgpt, diary or locomo"},
@@ -68,7 +71,8 @@ func TestAnImportOfNothingIsTextInJSONToo(t *testing.T) {
 func many(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "{\"at\":\"2026-01-01T10:00:00Z\",\"content\":\"Note %d: the quince trees by the harbour.\"}\n", i)
+		fmt.Fprintf(&b,
+			"{\"at\":\"2026-01-01T10:00:00Z\",\"content\":\"Note %d: the quince trees by the harbour.\"}\n", i)
 	}
 	return b.String()
 }

@@ -18,7 +18,10 @@ import (
 
 func (app *App) memoryShow() *cobra.Command {
 	var history bool
-	cmd := &cobra.Command{Use: "show ID", Short: "Show one memory whole, with what it was made from", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show one memory whole, with what it was made from",
+		Args: cobra.ExactArgs(1),
+	}
 	app.whose(cmd)
 	cmd.Flags().BoolVar(&history, "revisions", false, "also every state it has been in, and what changed it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -38,7 +41,9 @@ func (app *App) memoryShow() *cobra.Command {
 }
 
 // itemOf finds an item by its id, or by the beginning or end of one, in the named agent's memory or in any.
-func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*Deployment, dream.Agent, dream.Item, error) {
+func (app *App) itemOf(cmd *cobra.Command, id string,
+	kinds ...dream.Kind,
+) (*Deployment, dream.Agent, dream.Item, error) {
 	var deployment *Deployment
 	var owner dream.Agent
 	var item dream.Item
@@ -70,7 +75,8 @@ func (app *App) noItem(cmd *cobra.Command, id string, kinds []dream.Kind) error 
 	what := string(kinds[0])
 	if _, _, other, err := app.itemOf(cmd, id); err == nil {
 		head := other.Header()
-		return exit(NotFound, "%s is no %s but %s; oneiros %s list names them", head.ID, what, oneOfKind(head.Kind), what+"s")
+		return exit(NotFound, "%s is no %s but %s; oneiros %s list names them", head.ID, what, oneOfKind(head.Kind),
+			what+"s")
 	}
 	return exit(NotFound, "there is no %s %q; oneiros %s list names them", what, id, what+"s")
 }
@@ -92,8 +98,8 @@ func oneOfKind(k dream.Kind) string {
 	return "a " + string(k)
 }
 
-// oneItem finds an item by its id, whole or as lists write it (0001/nrem/backward/1), or by a beginning or an end that only
-// one id has; nil when there is none.
+// oneItem finds an item by its id, whole or as lists write it (0001/nrem/backward/1), or by a beginning or an end that
+// only one id has; nil when there is none.
 func oneItem(ctx context.Context, h *Deployment, a dream.Agent, id string, kinds []dream.Kind) (dream.Item, error) {
 	items, err := h.Store.Get(ctx, a.ID, whole(id, a))
 	if err == nil && len(items) == 0 {
@@ -112,9 +118,11 @@ func oneItem(ctx context.Context, h *Deployment, a dream.Agent, id string, kinds
 	all, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: kinds, States: dream.States})
 	var match dream.Item
 	for _, item := range all {
-		if full := item.Header().ID; strings.HasPrefix(full, part) || strings.HasPrefix(full, whole(part, a)) || strings.HasSuffix(full, part) {
+		if full := item.Header().ID; strings.HasPrefix(full, part) || strings.HasPrefix(full, whole(part, a)) ||
+			strings.HasSuffix(full, part) {
 			if match != nil {
-				return nil, exit(Usage, "%q is part of several ids (%s, %s); give more of it", id, match.Header().ID, full)
+				return nil,
+					exit(Usage, "%q is part of several ids (%s, %s); give more of it", id, match.Header().ID, full)
 			}
 			match = item
 		}
@@ -147,13 +155,17 @@ func (app *App) showItem(w io.Writer, a dream.Agent, item dream.Item) error {
 	return nil
 }
 
-// itemFields are the JSON names of all kinds, in the order of showing. Those that are not here are shown by nothing else.
+// itemFields are the JSON names of all kinds, in the order of showing. Those that are not here are shown by nothing
+// else.
 var itemFields = []string{
 	"id", "kind", "at", "state", "newer", "taint", "dream", "phase", "cycle", "stage", "status", "reason", "rating",
 	"context", "action", "outcome", "claim", "first_step", "criterion", "horizon", "premise", "content",
-	"salience", "surprise", "strength", "due", "confidence", "significance", "score", "verdict", "affect", "valence", "count", "tone",
-	"kept", "worth", "said", "operation", "round", "synthetic", "counterfactual", "source", "episodes", "scenario", "fragment", "hypothesis", "parent", "parents", "seeds", "ended", "trace",
-	"watch", "resolved_at", "resolved_by", "evidence", "residual", "confirmed", "contradicted", "session", "speaker", "origin", "topics", "duration", "interrupted",
+	"salience", "surprise", "strength", "due", "confidence", "significance", "score", "verdict", "affect", "valence",
+	"count", "tone",
+	"kept", "worth", "said", "operation", "round", "synthetic", "counterfactual", "source", "episodes", "scenario",
+	"fragment", "hypothesis", "parent", "parents", "seeds", "ended", "trace",
+	"watch", "resolved_at", "resolved_by", "evidence", "residual", "confirmed", "contradicted", "session", "speaker",
+	"origin", "topics", "duration", "interrupted",
 	"sources", "derived", "settings",
 }
 

@@ -47,7 +47,8 @@ only for its owner; what is nobody's talk is the agent's own and is not listed.`
 			{title: "KEYS", flex: true, least: 12, drop: 3},
 		}}
 		for _, o := range list {
-			t.add(o.Principal, orDash(o.User), fmt.Sprint(o.Memories), fmt.Sprint(o.Others), when(o.Newest, app.Zone), orDash(strings.Join(o.Keys, ", ")))
+			t.add(o.Principal, orDash(o.User), fmt.Sprint(o.Memories), fmt.Sprint(o.Others), when(o.Newest, app.Zone),
+				orDash(strings.Join(o.Keys, ", ")))
 		}
 		return app.rows(list, t, "%s keeps no talk of anybody.", a.Handle)
 	}
@@ -153,12 +154,16 @@ that, too.`,
 		if dry {
 			return app.reportGiven(a, planned, true)
 		}
-		if err := app.confirm(yes, fmt.Sprintf("This gives %s that %s said to %s to %s", plural(sum(planned), "memory", "memories"), giver, a.Handle, receiver)); err != nil {
+		if err := app.confirm(yes,
+			fmt.Sprintf("This gives %s that %s said to %s to %s", plural(sum(planned), "memory", "memories"), giver,
+				a.Handle, receiver)); err != nil {
 			return err
 		}
 		given, err := psyche.Give(cmd.Context(), h.Store, a.ID, giver, receiver, false)
 		if err != nil {
-			return fmt.Errorf("give what %s said: %w; part of it may be %s's already, and giving it again takes the rest", giver, err, receiver)
+			return fmt.Errorf(
+				"give what %s said: %w; part of it may be %s's already, and giving it again takes the rest", giver,
+				err, receiver)
 		}
 		return app.reportGiven(a, given, false)
 	}
@@ -171,7 +176,9 @@ func owners(from, to string) (giver, receiver psyche.Owner, err error) {
 		into       *psyche.Owner
 	}{{"--from", from, &giver}, {"--to", to, &receiver}} {
 		if each.text == "" {
-			return giver, receiver, exit(Usage, "%s is missing: a principal, or principal/user; oneiros memory owners lists who there is", each.flag)
+			return giver, receiver,
+				exit(Usage, "%s is missing: a principal, or principal/user; oneiros memory owners lists who there is",
+					each.flag)
 		}
 		*each.into, err = psyche.ParseOwner(each.text)
 		if err != nil {
@@ -205,7 +212,8 @@ func (app *App) nothingOf(ctx context.Context, h *Deployment, a dream.Agent, giv
 	if len(list) > mostOwnersNamed {
 		names = append(names, fmt.Sprintf("and %d more (oneiros memory owners lists them)", len(list)-mostOwnersNamed))
 	}
-	return exit(NotFound, "%s keeps nothing that %s said; it keeps talk of %s", a.Handle, giver, strings.Join(names, ", "))
+	return exit(NotFound, "%s keeps nothing that %s said; it keeps talk of %s", a.Handle, giver,
+		strings.Join(names, ", "))
 }
 
 const mostOwnersNamed = 20

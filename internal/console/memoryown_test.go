@@ -17,7 +17,8 @@ func TestTalkIsListedByOwnerAndGivenToAnother(t *testing.T) {
 	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "memory", "owners", "-a", "tally"), d.err.String())
 	require.Contains(t, d.err.String(), "tally keeps no talk of anybody")
-	require.Equal(t, console.NotFound, d.run(0, "memory", "own", "-a", "tally", "--from", "anna", "--to", "ben", "--yes"))
+	require.Equal(t, console.NotFound,
+		d.run(0, "memory", "own", "-a", "tally", "--from", "anna", "--to", "ben", "--yes"))
 	require.Contains(t, d.err.String(), "nor of anybody else")
 	echo, err := d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)
@@ -53,20 +54,31 @@ func TestTalkIsListedByOwnerAndGivenToAnother(t *testing.T) {
 	}
 	require.Equal(t, "[{key_a  1 0 []} {key_a ann 1 1 []} {local  1 0 []}]", listed())
 
-	require.Equal(t, console.NotFound, d.run(0, "memory", "own", "-a", "echo", "--from", "key_b", "--to", "anna", "--yes"))
+	require.Equal(t, console.NotFound,
+		d.run(0, "memory", "own", "-a", "echo", "--from", "key_b", "--to", "anna", "--yes"))
 	require.Contains(t, d.err.String(), "keeps nothing that key_b said; it keeps talk of key_a/, key_a/ann, local/")
 	require.Equal(t, console.Refused, d.run(0, "memory", "own", "-a", "echo", "--from", "key_a", "--to", "anna"))
 	require.Contains(t, d.err.String(), "This gives 3 memories that key_a said to echo to anna")
-	require.Equal(t, console.OK, d.run(0, "memory", "own", "-a", "echo", "--from", "key_a", "--to", "anna", "--dry-run"))
+	require.Equal(t, console.OK,
+		d.run(0, "memory", "own", "-a", "echo", "--from", "key_a", "--to", "anna", "--dry-run"))
 	require.Contains(t, d.out.String(), "2 memories of key_a/ann would be of anna/ann.")
 	require.Equal(t, "[{key_a  1 0 []} {key_a ann 1 1 []} {local  1 0 []}]", listed())
-	require.Equal(t, console.OK, d.run(0, "memory", "own", "-a", "echo", "--from", "key_a", "--to", "anna", "--json", "--yes"), d.err.String())
-	require.JSONEq(t, `{"agent":"echo","given":[{"from":"key_a/","to":"anna/","memories":1},{"from":"key_a/ann","to":"anna/ann","memories":2}],"memories":3,"dry_run":false}`, d.out.String())
+	require.Equal(t, console.OK,
+		d.run(0, "memory", "own", "-a", "echo", "--from", "key_a", "--to", "anna", "--json", "--yes"), d.err.String())
+	require.JSONEq(t,
+		`{"agent":"echo","given":[{"from":"key_a/","to":"anna/","memories":1},{"from":"key_a/ann","to":"anna/ann","memories":2}],"memories":3,"dry_run":false}`,
+		d.out.String())
 	require.Equal(t, "[{anna  1 0 [phone]} {anna ann 1 1 [phone]} {local  1 0 []}]", listed())
 	require.Equal(t, console.OK, d.run(100, "memory", "owners", "-a", "echo"))
 	require.Contains(t, d.out.String(), "PRINCIPAL")
 
-	for _, wrong := range [][]string{{"--to", "anna"}, {"--from", "anna"}, {"--from", "a b", "--to", "anna"}, {"--from", "anna", "--to", "anna"}} {
-		require.Equal(t, console.Usage, d.run(0, append([]string{"memory", "own", "-a", "echo", "--yes"}, wrong...)...), wrong)
+	for _, wrong := range [][]string{
+		{"--to", "anna"},
+		{"--from", "anna"},
+		{"--from", "a b", "--to", "anna"},
+		{"--from", "anna", "--to", "anna"},
+	} {
+		require.Equal(t, console.Usage,
+			d.run(0, append([]string{"memory", "own", "-a", "echo", "--yes"}, wrong...)...), wrong)
 	}
 }

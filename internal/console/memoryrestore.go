@@ -55,7 +55,8 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		}
 		items, err := restoring.Restore(cmd.Context(), a.ID, ids...)
 		if errors.Is(err, activities.ErrNotArchived) {
-			return exit(Usage, "%v; nothing was restored. oneiros memory restore -a %s lists what there is", err, a.Handle)
+			return exit(Usage, "%v; nothing was restored. oneiros memory restore -a %s lists what there is", err,
+				a.Handle)
 		}
 		if err != nil {
 			return err

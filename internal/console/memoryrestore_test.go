@@ -35,7 +35,8 @@ func (d *fixture) state(id string) dream.State {
 // restorable lists by the command what there is to restore.
 func (d *fixture) restorable(args ...string) (archived, restored []string) {
 	d.Helper()
-	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "restore", "-a", "echo", "--json"}, args...)...), d.err.String())
+	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "restore", "-a", "echo", "--json"}, args...)...),
+		d.err.String())
 	var answer struct{ Archived, Restored []string }
 	require.NoError(d, json.Unmarshal(d.out.Bytes(), &answer))
 	return answer.Archived, answer.Restored

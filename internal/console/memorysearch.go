@@ -98,13 +98,15 @@ func questionEmbed(h *Deployment, a dream.Agent) recall.Embed {
 			return nil, "", fmt.Errorf("place the words in the agent's space: %w", err)
 		}
 		if space != own {
-			return nil, "", fmt.Errorf("the embedder answers in %s and the memory lies in %s: %w", space, own, memory.ErrSpace)
+			return nil, "",
+				fmt.Errorf("the embedder answers in %s and the memory lies in %s: %w", space, own, memory.ErrSpace)
 		}
 		return vectors[0], space, nil
 	}
 }
 
-// calibrationOf is that of the agent's embedder, by the catalogue or as the deployment has measured it; none when nobody knows.
+// calibrationOf is that of the agent's embedder, by the catalogue or as the deployment has measured it; none when
+// nobody knows.
 func calibrationOf(ctx context.Context, h *Deployment, a dream.Agent) inference.Calibration {
 	spec, err := embedderOf(ctx, h, a)
 	if err != nil {
@@ -122,7 +124,15 @@ type found struct {
 }
 
 func (app *App) showFound(a dream.Agent, memories []recall.Memory) error {
-	t := &table{columns: []column{{title: "SCORE", right: true}, idColumn(), {title: "WHEN", drop: 1}, {title: "KIND"}, {title: "TEXT", flex: true}}}
+	t := &table{
+		columns: []column{
+			{title: "SCORE", right: true},
+			idColumn(),
+			{title: "WHEN", drop: 1},
+			{title: "KIND"},
+			{title: "TEXT", flex: true},
+		},
+	}
 	list := []found{}
 	for _, m := range memories {
 		head := m.Item.Header()

@@ -14,7 +14,8 @@ import (
 func (app *App) memoryUndo() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "undo DREAM", Short: "Undo a whole dream: archive what it made, restore what it changed", Args: cobra.ExactArgs(1),
+		Use: "undo DREAM", Short: "Undo a whole dream: archive what it made, restore what it changed",
+		Args: cobra.ExactArgs(1),
 		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent.",
 	}
 	app.whose(cmd)
@@ -25,12 +26,15 @@ func (app *App) memoryUndo() *cobra.Command {
 			return err
 		}
 		if record.Outcome == dream.Dreaming {
-			return exit(Failure, "dream %s is still going on; cancel it first with oneiros dreams cancel %s", record.ID, record.ID)
+			return exit(Failure, "dream %s is still going on; cancel it first with oneiros dreams cancel %s",
+				record.ID, record.ID)
 		}
 		if record.Resumable() {
-			return exit(Failure, "dream %s was woken and waits to go on; end it first with oneiros dreams cancel %s", record.ID, record.ID)
+			return exit(Failure, "dream %s was woken and waits to go on; end it first with oneiros dreams cancel %s",
+				record.ID, record.ID)
 		}
-		if err := app.confirm(yes, fmt.Sprintf("This undoes what dream %s did to the memory of %s", record.ID, a.Handle)); err != nil {
+		if err := app.confirm(yes,
+			fmt.Sprintf("This undoes what dream %s did to the memory of %s", record.ID, a.Handle)); err != nil {
 			return err
 		}
 		undone, err := h.Store.Undo(cmd.Context(), a.ID, record.ID)
@@ -38,9 +42,14 @@ func (app *App) memoryUndo() *cobra.Command {
 			return fmt.Errorf("undo dream %s: %w", record.ID, err)
 		}
 		if app.json {
-			return app.answer(map[string]any{"dream": record.ID, "archived": undone.Archived, "restored": undone.Restored, "kept": orEmpty(undone.Kept)})
+			return app.answer(
+				map[string]any{
+					"dream": record.ID, "archived": undone.Archived, "restored": undone.Restored,
+					"kept": orEmpty(undone.Kept),
+				})
 		}
-		app.say("Dream %s is undone: %s archived, %s restored.", record.ID, plural(undone.Archived, "item", "items"), plural(undone.Restored, "item", "items"))
+		app.say("Dream %s is undone: %s archived, %s restored.", record.ID, plural(undone.Archived, "item", "items"),
+			plural(undone.Restored, "item", "items"))
 		if len(undone.Kept) > 0 {
 			app.say("Left as they are, because something changed them later: %s.", strings.Join(undone.Kept, ", "))
 		}

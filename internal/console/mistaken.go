@@ -27,7 +27,8 @@ func misplaced(c *cobra.Command, args []string) error {
 		return exit(Usage, "%s has no place for %q%s", c.CommandPath(), args[0], hint)
 	}
 	if len(args) < len(wanted) {
-		return exit(Usage, "%s lacks %s; it is used as %q", c.CommandPath(), strings.Join(wanted[len(args):], " and "), used)
+		return exit(Usage, "%s lacks %s; it is used as %q", c.CommandPath(),
+			strings.Join(wanted[len(args):], " and "), used)
 	}
 	return exit(Usage, "%s has no place for %q; it is used as %q", c.CommandPath(), args[len(wanted)], used)
 }
@@ -51,7 +52,10 @@ func misflagged(c *cobra.Command, err error) error {
 		}
 		return exit(Usage, "unknown flag: --%s%s", name, hint)
 	case errors.As(err, &bad):
-		must := map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number, 0 or more", "float64": "a number", "bool": "true or false"}
+		must := map[string]string{
+			"int": "a whole number", "int64": "a whole number",
+			"uint64": "a whole number, 0 or more", "float64": "a number", "bool": "true or false",
+		}
 		if what := must[bad.GetFlag().Value.Type()]; what != "" {
 			return exit(Usage, "--%s is %q; it must be %s", bad.GetFlag().Name, bad.GetValue(), what)
 		}

@@ -37,7 +37,10 @@ func TestAWrongLineIsAnsweredInItsOwnWords(t *testing.T) {
 func TestAnErrorIsJSONEvenWhereTheLineCouldNotBeRead(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	for _, line := range []string{"predictions list --json --colour", "predictions list --colour --json", "predictoins --json"} {
+	for _, line := range []string{
+		"predictions list --json --colour", "predictions list --colour --json",
+		"predictoins --json",
+	} {
 		require.Equal(t, console.Usage, d.run(80, strings.Fields(line)...), line)
 		var result struct {
 			Code  int    `json:"code"`
@@ -56,7 +59,8 @@ func TestAnErrorOnATerminalIsBrokenBetweenWords(t *testing.T) {
 	for _, line := range strings.Split(d.err.String(), "\n") {
 		require.LessOrEqual(t, len(line), 40, line)
 	}
-	require.Contains(t, flat(d.err.String()), "say when it calls with one of --schedule, --episodes, --event and --rule")
+	require.Contains(t, flat(d.err.String()),
+		"say when it calls with one of --schedule, --episodes, --event and --rule")
 }
 
 func TestNothingThatFitsIsNotTextAsNothingAtAll(t *testing.T) {
@@ -93,7 +97,8 @@ func TestAnIdOfAnotherKindIsTextAsThat(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	require.Equal(t, console.NotFound, d.run(0, "fragments", "explain", "0001/nrem/backward/1", "-a", "echo"))
-	require.Contains(t, d.err.String(), dreamID+"/nrem/backward/1 is no fragment but a prediction; oneiros fragments list names them")
+	require.Contains(t, d.err.String(),
+		dreamID+"/nrem/backward/1 is no fragment but a prediction; oneiros fragments list names them")
 	require.Equal(t, console.NotFound, d.run(0, "fragments", "show", "nowhere", "-a", "echo"))
 	require.Contains(t, d.err.String(), `there is no fragment "nowhere"; oneiros fragments list names them`)
 	require.Equal(t, console.NotFound, d.run(0, "review", "show", "nowhere", "-a", "echo"))

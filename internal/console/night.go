@@ -62,7 +62,8 @@ type Dreams interface {
 	Cancel(ctx context.Context, dreamID string) error
 	// Resume lets the agent's interrupted dream go on. ErrAwake when somebody holds the agent awake.
 	Resume(ctx context.Context, agent, dreamID string) error
-	// Settle tells the agent's life what its record adds to the settings: whether it dreams by itself, and its triggers.
+	// Settle tells the agent's life what its record adds to the settings: whether it dreams by itself, and its
+	// triggers.
 	Settle(ctx context.Context, a dream.Agent) error
 	// Call tells the agent's life that a trigger calls for a dream.
 	Call(ctx context.Context, a dream.Agent, f activities.Fire) error
@@ -119,7 +120,8 @@ type DreamCommand struct {
 	Here func(ctx context.Context, h *Deployment, tell func(format string, args ...any)) (Engine, error)
 	// Waker opens the way to whoever sleeps, without waiting for Temporal.
 	Waker func(ctx context.Context, h *Deployment) (Waker, error)
-	// Active tells the agent's life, where one can be reached, that the agent is being used. Nobody hears of its failure.
+	// Active tells the agent's life, where one can be reached, that the agent is being used. Nobody hears of its
+	// failure.
 	Active func(ctx context.Context, h *Deployment, handle string)
 	// Abandon closes a dream on a cluster that is gone. memory.ErrNotFound when the dream does not go on.
 	Abandon func(ctx context.Context, h *Deployment, agent, dreamID string) error
@@ -128,7 +130,8 @@ type DreamCommand struct {
 }
 
 func (app *App) addNights(root *cobra.Command) {
-	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.feed(), app.triggers(), app.up(), app.serveCommand(), app.mcp(), app.worker())
+	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.feed(), app.triggers(),
+		app.up(), app.serveCommand(), app.mcp(), app.worker())
 }
 
 // showEstimate tells the price of a dream before anything is spent.
@@ -137,12 +140,18 @@ func (app *App) showEstimate(e Estimate) error {
 		return app.answer(e)
 	}
 	if e.Free {
-		app.say("A %s dream of %s: about %d calls to %s, which cost nothing. Nothing will be spent.", e.Tier, e.Agent, e.Calls, modelsOf(e))
+		app.say("A %s dream of %s: about %d calls to %s, which cost nothing. Nothing will be spent.", e.Tier, e.Agent,
+			e.Calls, modelsOf(e))
 		return nil
 	}
-	app.say("A %s dream of %s: about %d calls, about %s, never more than %s.", e.Tier, e.Agent, e.Calls, e.Expected, e.Cap)
+	app.say("A %s dream of %s: about %d calls, about %s, never more than %s.", e.Tier, e.Agent, e.Calls, e.Expected,
+		e.Cap)
 	t := &table{columns: []column{
-		{title: "PHASE"}, {title: "CALLS", right: true}, {title: "EXPECTED", right: true}, {title: "AT WORST", right: true}, {title: "CAP", right: true},
+		{title: "PHASE"},
+		{title: "CALLS", right: true},
+		{title: "EXPECTED", right: true},
+		{title: "AT WORST", right: true},
+		{title: "CAP", right: true},
 	}}
 	for _, p := range e.Phases {
 		t.add(string(p.Phase), fmt.Sprint(p.Calls), money(p.Expected), money(p.Worst), p.Cap.String())

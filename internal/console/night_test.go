@@ -90,7 +90,8 @@ func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, er
 	} else {
 		events = append(events, announce(4, event.DreamEnded{Outcome: s.outcome, Kept: 3}))
 	}
-	_, err := s.fixture.store.Commit(ctx, memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{record}, Events: events})
+	_, err := s.fixture.store.Commit(ctx,
+		memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{record}, Events: events})
 	return id, err
 }
 
@@ -155,7 +156,10 @@ func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 				Expected: expected,
 				Worst:    3 * expected,
 				Cap:      budget.Dollar / 2,
-				Models:   map[dream.Role]string{dream.Generator: "builtin/associative", dream.Embedder: "builtin/lexical"},
+				Models: map[dream.Role]string{
+					dream.Generator: "builtin/associative",
+					dream.Embedder:  "builtin/lexical",
+				},
 				Phases: []console.PhaseEstimate{{
 					Phase:    dream.Onset,
 					Calls:    26,
@@ -172,11 +176,14 @@ func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 func TestADreamIsWatchedToItsReportAndItsOutcomeIsTheExitCode(t *testing.T) {
 	t.Parallel()
 	for outcome, code := range map[dream.Outcome]int{
-		dream.Completed: console.OK, dream.Empty: console.Unfinished, dream.Exhausted: console.Unfinished, dream.Aborted: console.Unfinished, dream.Canceled: console.Unfinished,
+		dream.Completed: console.OK, dream.Empty: console.Unfinished, dream.Exhausted: console.Unfinished,
+		dream.Aborted: console.Unfinished, dream.Canceled: console.Unfinished,
 	} {
 		s := &sleeper{outcome: outcome}
 		d := newFixture(t).furnish().asleep(s, 0)
-		require.Equal(t, code, d.run(0, "dream", "-a", "echo", "--watch", "--theme", "rope", "--tier", "core", "--budget", "$0.10", "--seed", "0x10"), d.err.String())
+		require.Equal(t, code,
+			d.run(0, "dream", "-a", "echo", "--watch", "--theme", "rope", "--tier", "core", "--budget", "$0.10",
+				"--seed", "0x10"), d.err.String())
 		require.Contains(t, d.out.String(), "Dali 1")
 		require.Contains(t, d.out.String(), "dream/echo/0002")
 		require.NotContains(t, d.out.String(), "A rope remembers", "the night before is not this one")
@@ -211,7 +218,8 @@ func TestOnATerminalTheTimelineIsRedrawnInPlace(t *testing.T) {
 	require.Contains(t, d.out.String(), "ONSET")
 	require.Contains(t, d.out.String(), "$0.012 / $0.05")
 	require.Contains(t, d.out.String(), "\x1b[4A\x1b[J", "what was drawn is taken off again")
-	require.Equal(t, 1, strings.Count(d.out.String(), "A\x1b[J"), "and only then: every other drawing is written over the last")
+	require.Equal(t, 1, strings.Count(d.out.String(), "A\x1b[J"),
+		"and only then: every other drawing is written over the last")
 	require.Contains(t, flat(d.err.String()), "stopped without an end: its workflow was terminated or timed out")
 }
 
@@ -226,7 +234,8 @@ func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
 		d.in = answer
 		d.run(80, "dream", "-a", "echo")
 		require.Len(t, s.begun, begun, "%q: %s", answer, d.err.String())
-		require.Contains(t, d.err.String(), "This dream of echo is paid for. Go on? [y/N] ", "what it costs stands above")
+		require.Contains(t, d.err.String(), "This dream of echo is paid for. Go on? [y/N] ",
+			"what it costs stands above")
 		s.begun = nil
 	}
 	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo", "--yes", "--json"))
@@ -295,9 +304,10 @@ func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 		record, err := memory.One[*dream.Record](t.Context(), d.store, "echo", id)
 		require.NoError(t, err)
 		record.Outcome = dream.Completed
-		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: id, Change: []dream.Item{record}, Events: []event.Event{
-			event.New("end", "echo", id, now, event.DreamEnded{Outcome: dream.Completed, Kept: 3}),
-		}})
+		_, err = d.store.Commit(t.Context(),
+			memory.Write{Agent: "echo", Cause: id, Change: []dream.Item{record}, Events: []event.Event{
+				event.New("end", "echo", id, now, event.DreamEnded{Outcome: dream.Completed, Kept: 3}),
+			}})
 		require.NoError(t, err)
 	}
 	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
@@ -341,7 +351,8 @@ func TestWhoAgreesToAPriceIsTextOfADreamThatIsNotOver(t *testing.T) {
 	require.NotContains(t, d.err.String(), "is not over")
 	d.fall(descending...)
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
-	require.Contains(t, d.err.String(), "dream/echo/0002 is not over: where no oneiros up carries dreams, that one goes on with what is left of its own cap, and no other is begun.")
+	require.Contains(t, d.err.String(),
+		"dream/echo/0002 is not over: where no oneiros up carries dreams, that one goes on with what is left of its own cap, and no other is begun.")
 	require.Empty(t, s.begun)
 }
 

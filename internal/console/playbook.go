@@ -11,7 +11,10 @@ import (
 )
 
 func (app *App) playbook() *cobra.Command {
-	cmd := &cobra.Command{Use: "playbook", Short: "The heuristics an agent acts by, and the hypotheses that want to join them", GroupID: minds}
+	cmd := &cobra.Command{
+		Use:   "playbook",
+		Short: "The heuristics an agent acts by, and the hypotheses that want to join them", GroupID: minds,
+	}
 	cmd.AddCommand(app.playbookExport())
 	return cmd
 }
@@ -20,7 +23,8 @@ func (app *App) playbookExport() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{Use: "export", Short: "Write the playbook as a readable PLAYBOOK.md"}
 	app.whose(cmd)
-	cmd.Flags().StringVarP(&output, "output", "o", "-", "the `file` to write, such as PLAYBOOK.md; - is standard output")
+	cmd.Flags().StringVarP(&output, "output", "o", "-",
+		"the `file` to write, such as PLAYBOOK.md; - is standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -34,7 +38,8 @@ func (app *App) playbookExport() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		tried, err := find(memory.Query{Kinds: []dream.Kind{dream.KindHypothesis}, States: []dream.State{dream.Live, dream.Archived}})
+		tried, err := find(
+			memory.Query{Kinds: []dream.Kind{dream.KindHypothesis}, States: []dream.State{dream.Live, dream.Archived}})
 		if err != nil {
 			return err
 		}

@@ -44,8 +44,8 @@ func (app *App) policyShow() *cobra.Command {
 	return cmd
 }
 
-// rulesFor are the rules of the agent that a command names, or those of every agent. An agent that has none of its own must be
-// there: a mistyped name would show weaker rules than hold.
+// rulesFor are the rules of the agent that a command names, or those of every agent. An agent that has none of its own
+// must be there: a mistyped name would show weaker rules than hold.
 func (app *App) rulesFor(cmd *cobra.Command) (policy.Rules, error) {
 	handle, _ := cmd.Flags().GetString("agent")
 	rules, err := app.Policy(strings.TrimPrefix(handle, "@"))
@@ -89,7 +89,8 @@ func rulePairs(r policy.Rules) []string {
 		pairs = append(pairs, s.Name, "by the observer: "+s.Text)
 	}
 	if len(r.Sentences) > 0 {
-		pairs = append(pairs, "unclear", map[policy.Unclear]string{policy.Bar: "what the observer cannot judge is barred"}[r.Unclear])
+		pairs = append(pairs, "unclear",
+			map[policy.Unclear]string{policy.Bar: "what the observer cannot judge is barred"}[r.Unclear])
 		if r.Unclear != policy.Bar {
 			pairs[len(pairs)-1] = "what the observer cannot judge is flagged for a look, and developed"
 		}
@@ -180,7 +181,14 @@ func heldAgainst(cage *policy.Cage, texts []string) []heldText {
 // checked tells what bars each text. Nothing is an error but that something is barred.
 func (app *App) checked(rules policy.Rules, all []heldText) error {
 	barred := 0
-	t := &table{columns: []column{{title: "TEXT", right: true, drop: 2}, {title: "RULE"}, {title: "WHAT", flex: true, under: true, least: 24}, {title: "WHERE", flex: true, under: true, least: 24}}}
+	t := &table{
+		columns: []column{
+			{title: "TEXT", right: true, drop: 2},
+			{title: "RULE"},
+			{title: "WHAT", flex: true, under: true, least: 24},
+			{title: "WHERE", flex: true, under: true, least: 24},
+		},
+	}
 	for i, one := range all {
 		if one.Barred {
 			barred++
@@ -196,10 +204,12 @@ func (app *App) checked(rules policy.Rules, all []heldText) error {
 	} else if barred > 0 {
 		t.draw(app.Out, app.Width, app.bold)
 	} else {
-		app.say("Nothing bars %s.", map[bool]string{true: "it", false: plural(len(all), "text", "texts")}[len(all) == 1])
+		app.say("Nothing bars %s.",
+			map[bool]string{true: "it", false: plural(len(all), "text", "texts")}[len(all) == 1])
 	}
 	if n := len(rules.Sentences); n > 0 {
-		app.note("%s in words not asked about; only the observer can judge by %s.", plural(n, "rule", "rules"), map[bool]string{true: "it", false: "them"}[n == 1])
+		app.note("%s in words not asked about; only the observer can judge by %s.", plural(n, "rule", "rules"),
+			map[bool]string{true: "it", false: "them"}[n == 1])
 	}
 	if barred > 0 {
 		return exit(Refused, "the policy bars %s of %d", plural(barred, "text", "texts"), len(all))

@@ -22,8 +22,11 @@ func caged(t *testing.T) *fixture {
 			{Name: policy.Amount, Most: 50_000},
 			{Name: "gas", Most: 80, Unit: "gwei", Words: []string{"gas", "priority fee*"}},
 		},
-		Guards:    policy.Guards(),
-		Forbidden: []policy.Pattern{{Name: "no-acme", Match: `\bacme\b`}, {Name: "no-dares", Match: `dare (him|her)`, Spare: true}},
+		Guards: policy.Guards(),
+		Forbidden: []policy.Pattern{
+			{Name: "no-acme", Match: `\bacme\b`},
+			{Name: "no-dares", Match: `dare (him|her)`, Spare: true},
+		},
 		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person by name."}},
 	}
 	d.rules = map[string]policy.Rules{"": policy.Default(), "echo": strict, "free": {}}
@@ -50,15 +53,18 @@ func TestTheRulesOfADreamAreShown(t *testing.T) {
 func TestATextIsHeldAgainstTheRules(t *testing.T) {
 	t.Parallel()
 	d := caged(t)
-	require.Equal(t, console.Refused, d.run(80, "policy", "check", "-a", "echo", "Long ETH at 10x leverage and pay gas of 200 gwei."))
+	require.Equal(t, console.Refused,
+		d.run(80, "policy", "check", "-a", "echo", "Long ETH at 10x leverage and pay gas of 200 gwei."))
 	d.golden("policy-check-80")
 	require.Equal(t, console.OK, d.run(80, "policy", "check", "-a", "echo", "Count the boats."))
 	require.Equal(t, "Nothing bars it.\n", d.out.String())
 	require.Contains(t, d.err.String(), "1 rule in words not asked about")
-	require.Equal(t, console.OK, d.run(80, "policy", "check", "Long ETH at 10x leverage."), "the guards alone have no opinion on leverage")
+	require.Equal(t, console.OK, d.run(80, "policy", "check", "Long ETH at 10x leverage."),
+		"the guards alone have no opinion on leverage")
 
 	path := filepath.Join(t.TempDir(), "fragments.txt")
-	require.NoError(t, os.WriteFile(path, []byte("Count the boats.\n\nHide the seed phrase in the song.\nCall ＡＣＭＥ.\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(path, []byte("Count the boats.\n\nHide the seed phrase in the song.\nCall ＡＣＭＥ.\n"), 0o600))
 	require.Equal(t, console.Refused, d.run(200, "policy", "check", "-a", "echo", "--file", path))
 	d.golden("policy-check-file-200")
 	d.in = "Turn off the alarm.\n"
@@ -80,7 +86,8 @@ func TestACheckOfNothingIsAWrongUse(t *testing.T) {
 	t.Parallel()
 	d := caged(t)
 	for _, args := range [][]string{{}, {"a", "--file", "b"}, {"--file", "no-such-file"}, {"a", "b"}} {
-		require.Equal(t, console.Usage, d.run(80, append([]string{"policy", "check"}, args...)...), "%v: %s", args, d.err.String())
+		require.Equal(t, console.Usage, d.run(80, append([]string{"policy", "check"}, args...)...), "%v: %s", args,
+			d.err.String())
 	}
 	d.rules["broken"] = policy.Rules{Guards: []policy.Guard{"cats"}}
 	require.Equal(t, console.Usage, d.run(80, "policy", "check", "-a", "broken", "x"))

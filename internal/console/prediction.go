@@ -21,7 +21,8 @@ Persons and tools may foretell as well. Reality resolves them all alike: a perso
 (resolve), a rule over the agent's feed does (watch), or its time runs out. No dream resolves anything.`,
 	}
 	cmd.AddCommand(
-		app.predictionList(), app.show(dream.KindPrediction, "Show one prediction whole"), app.predictionResolve(), app.predictionWatch(),
+		app.predictionList(), app.show(dream.KindPrediction, "Show one prediction whole"), app.predictionResolve(),
+		app.predictionWatch(),
 		app.predictionAdd(), app.predictionScore(),
 	)
 	for _, sub := range cmd.Commands() {
@@ -54,7 +55,8 @@ func (app *App) predictionList() *cobra.Command {
 				watches = p.Watch.Feed + "/" + p.Watch.Rule
 			}
 			return []string{
-				short(p.ID, a), day(p.Horizon, a.Zone), p.Status, score(p.Confidence), orDash(string(p.Phase)), residual(p), p.Source, watches, p.Claim,
+				short(p.ID, a), day(p.Horizon, a.Zone), p.Status, score(p.Confidence), orDash(string(p.Phase)),
+				residual(p), p.Source, watches, p.Claim,
 			}
 		},
 	})
@@ -85,7 +87,8 @@ func (app *App) predictionOf(cmd *cobra.Command, id string) (*Deployment, dream.
 	return h, a, p, nil
 }
 
-// completePredictions completes predictions of some statuses, the soonest due first, or of all; then the words that may follow.
+// completePredictions completes predictions of some statuses, the soonest due first, or of all; then the words that may
+// follow.
 func (app *App) completePredictions(then ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
@@ -97,7 +100,11 @@ func (app *App) completePredictions(then ...string) cobra.CompletionFunc {
 		cmd.SetContext(existing(cmd))
 		var ids []string
 		err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
-			found, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindPrediction}, Order: memory.SoonestDue, Limit: dreamsOffered})
+			found, err := h.Store.Find(cmd.Context(),
+				memory.Query{
+					Agent: a.ID, Kinds: []dream.Kind{dream.KindPrediction}, Order: memory.SoonestDue,
+					Limit: dreamsOffered,
+				})
 			for _, item := range found {
 				ids = append(ids, item.Header().ID)
 			}
@@ -155,13 +162,17 @@ func (w watchFlags) watch(a dream.Agent) (*dream.Watch, error) {
 		w.feed = a.Feed
 	}
 	if w.feed == "" {
-		return nil, exit(Usage, "%s follows no feed; let it follow one with oneiros agents edit %s --feed NAME", a.Handle, a.Handle)
+		return nil,
+			exit(Usage, "%s follows no feed; let it follow one with oneiros agents edit %s --feed NAME", a.Handle,
+				a.Handle)
 	}
 	if w.rule == "" {
 		return nil, exit(Usage, "--rule is missing: name the rule of feed %s that resolves it", w.feed)
 	}
 	if w.means != dream.PredictionRight && w.means != dream.PredictionWrong {
-		return nil, exit(Usage, "--means is %q; it must be %s or %s: what the rule says of the prediction when it fires", w.means, dream.PredictionRight, dream.PredictionWrong)
+		return nil,
+			exit(Usage, "--means is %q; it must be %s or %s: what the rule says of the prediction when it fires",
+				w.means, dream.PredictionRight, dream.PredictionWrong)
 	}
 	return &dream.Watch{Feed: w.feed, Rule: w.rule, Means: w.means}, nil
 }
@@ -185,8 +196,10 @@ func unfit(ctx context.Context, h *Deployment, a dream.Agent, err error) error {
 
 // toolName says what is wrong with the name of a tool.
 func toolName(name string) error {
-	if name != "" && (len(name) > longestRuleName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "") {
-		return exit(Usage, "--tool is %q; a tool's name is made of a-z, 0-9, - and _, %d at most", name, longestRuleName)
+	if name != "" &&
+		(len(name) > longestRuleName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "") {
+		return exit(Usage, "--tool is %q; a tool's name is made of a-z, 0-9, - and _, %d at most", name,
+			longestRuleName)
 	}
 	return nil
 }

@@ -19,7 +19,9 @@ import (
 func watching(t *testing.T) *fixture {
 	t.Helper()
 	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
-	require.Equal(t, console.OK, d.run(0, "feed", "add", "harbour", "--rule", "above price 6", "--quiet-rule", "calm = below wind 3"), d.err.String())
+	require.Equal(t, console.OK,
+		d.run(0, "feed", "add", "harbour", "--rule", "above price 6", "--quiet-rule", "calm = below wind 3"),
+		d.err.String())
 	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--feed", "harbour"), d.err.String())
 	return d
 }
@@ -34,9 +36,11 @@ func (d *fixture) ok(width int, args ...string) {
 func TestAPredictionIsWatchedResolvedAndTurnedRound(t *testing.T) {
 	t.Parallel()
 	d := watching(t)
-	_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{&dream.Hypothesis{
-		Head: head(dream.KindHypothesis, dreamID+"/h2", now.Add(-time.Hour), true), Claim: "She mends what she trusts.", Confidence: .25, Status: dream.HypothesisStaged,
-	}}})
+	_, err := d.store.Commit(t.Context(),
+		memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{&dream.Hypothesis{
+			Head:  head(dream.KindHypothesis, dreamID+"/h2", now.Add(-time.Hour), true),
+			Claim: "She mends what she trusts.", Confidence: .25, Status: dream.HypothesisStaged,
+		}}})
 	require.NoError(t, err)
 	h, err := memory.One[*dream.Hypothesis](t.Context(), d.store, "echo", dreamID+"/h2")
 	require.NoError(t, err)
@@ -55,7 +59,8 @@ func TestAPredictionIsWatchedResolvedAndTurnedRound(t *testing.T) {
 	d.ok(80, "predictions", "resolve", spliced, "correct", "-a", "echo")
 	require.Equal(t, "0001/nrem/backward/1 was correct already; nothing changes.\n", d.out.String())
 	require.Equal(t, console.Refused, d.run(80, "predictions", "resolve", spliced, "incorrect", "-a", "echo"))
-	require.Contains(t, d.err.String(), "was resolved already as correct by person at 2026-11-20T06:00:00Z; --again turns it round, and its revisions keep both")
+	require.Contains(t, d.err.String(),
+		"was resolved already as correct by person at 2026-11-20T06:00:00Z; --again turns it round, and its revisions keep both")
 	require.Equal(t, console.Refused, d.run(80, "predictions", "watch", spliced, "-a", "echo", "--off"))
 	d.ok(0, "predictions", "resolve", spliced, "incorrect", "-a", "echo", "--again", "--tool", "log-reader", "--json")
 	var result struct {
@@ -77,19 +82,25 @@ func TestAPersonForetellsAndIsHeardOnce(t *testing.T) {
 	t.Parallel()
 	d := watching(t)
 	add := []string{
-		"predictions", "add", "The quay price passes 6.", "-a", "echo", "--criterion", "The feed says so.", "--due", "14d", "--confidence", "0.6",
+		"predictions", "add", "The quay price passes 6.", "-a", "echo", "--criterion", "The feed says so.", "--due",
+		"14d", "--confidence", "0.6",
 		"--because", "It has risen all week.", "--from", "e-0001", "--rule", "above-price", "--means", "correct",
 	}
 	d.ok(80, add...)
 	d.golden("predictions-add-80")
 	d.ok(80, add...)
 	require.Contains(t, d.out.String(), "is known already: open, due 2026-12-04 06:00.")
-	for due, want := range map[string]string{"2026-12-04": "2026-12-05T00:00:00Z", "2026-12-04T18:00": "2026-12-04T18:00:00Z", "36h": "2026-11-21T18:00:00Z"} {
-		d.ok(0, "predictions", "add", "Rain by "+due, "-a", "echo", "--criterion", "It rains.", "--due", due, "--confidence", "0.5", "--tool", "barometer", "--json")
+	for due, want := range map[string]string{
+		"2026-12-04":       "2026-12-05T00:00:00Z",
+		"2026-12-04T18:00": "2026-12-04T18:00:00Z", "36h": "2026-11-21T18:00:00Z",
+	} {
+		d.ok(0, "predictions", "add", "Rain by "+due, "-a", "echo", "--criterion", "It rains.", "--due", due,
+			"--confidence", "0.5", "--tool", "barometer", "--json")
 		var p dream.Prediction
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &p))
 		require.Equal(t, want, p.Horizon.Format(time.RFC3339))
-		require.Equal(t, []string{dream.Analytical, "tool/barometer", "tool"}, []string{p.Source, p.Session, string(p.Taint)})
+		require.Equal(t, []string{dream.Analytical, "tool/barometer", "tool"},
+			[]string{p.Source, p.Session, string(p.Taint)})
 	}
 }
 
@@ -102,29 +113,68 @@ func TestWhatIsWrongWithAPredictionIsNamed(t *testing.T) {
 		code int
 		says string
 	}{
-		{"predictions resolve " + spliced + " perhaps -a echo", console.Usage, `the verdict is "perhaps"; it must be correct, incorrect or void`},
-		{"predictions resolve 0001/nrem/9 correct -a echo", console.NotFound, `there is no prediction "0001/nrem/9"; oneiros predictions list names them`},
-		{"predictions resolve e-0001 correct", console.NotFound, "e-0001 is no prediction but an episode; oneiros predictions list names them"},
-		{"predictions resolve " + spliced, console.Usage, "oneiros predictions resolve lacks correct|incorrect|void; it is used as \"oneiros predictions resolve ID correct|incorrect|void\""},
-		{"predictions resolve " + spliced + " void --tool Big!", console.Usage, `--tool is "Big!"; a tool's name is made of a-z, 0-9, - and _`},
+		{
+			"predictions resolve " + spliced + " perhaps -a echo", console.Usage,
+			`the verdict is "perhaps"; it must be correct, incorrect or void`,
+		},
+		{
+			"predictions resolve 0001/nrem/9 correct -a echo", console.NotFound,
+			`there is no prediction "0001/nrem/9"; oneiros predictions list names them`,
+		},
+		{
+			"predictions resolve e-0001 correct", console.NotFound,
+			"e-0001 is no prediction but an episode; oneiros predictions list names them",
+		},
+		{
+			"predictions resolve " + spliced, console.Usage,
+			"oneiros predictions resolve lacks correct|incorrect|void; it is used as \"oneiros predictions resolve ID correct|incorrect|void\"",
+		},
+		{
+			"predictions resolve " + spliced + " void --tool Big!", console.Usage,
+			`--tool is "Big!"; a tool's name is made of a-z, 0-9, - and _`,
+		},
 		{"predictions watch " + spliced, console.Usage, "name the rule and what it means"},
 		{"predictions watch " + spliced + " --off --rule calm", console.Usage, "or --off"},
-		{"predictions watch " + spliced + " -a echo --rule calm", console.Usage, `--means is ""; it must be correct or incorrect`},
-		{"predictions watch " + spliced + " -a echo --means correct", console.Usage, "--rule is missing: name the rule of feed harbour"},
-		{"predictions watch " + spliced + " -a echo --rule gale --means correct", console.NotFound, "feed harbour has no rule gale"},
-		{"predictions watch " + spliced + " -a echo --feed pier --rule gale --means correct", console.NotFound, "there is no feed pier"},
-		{"predictions add X -a tally --rule calm --means correct --criterion c --due 1d --confidence 1", console.Usage, "tally follows no feed; let it follow one"},
-		{"predictions add X -a tally --feed harbour --rule calm --means correct --criterion c --due 1d --confidence 1", console.Usage, "tally does not follow feed harbour"},
+		{
+			"predictions watch " + spliced + " -a echo --rule calm", console.Usage,
+			`--means is ""; it must be correct or incorrect`,
+		},
+		{
+			"predictions watch " + spliced + " -a echo --means correct", console.Usage,
+			"--rule is missing: name the rule of feed harbour",
+		},
+		{
+			"predictions watch " + spliced + " -a echo --rule gale --means correct", console.NotFound,
+			"feed harbour has no rule gale",
+		},
+		{
+			"predictions watch " + spliced + " -a echo --feed pier --rule gale --means correct", console.NotFound,
+			"there is no feed pier",
+		},
+		{
+			"predictions add X -a tally --rule calm --means correct --criterion c --due 1d --confidence 1",
+			console.Usage, "tally follows no feed; let it follow one",
+		},
+		{
+			"predictions add X -a tally --feed harbour --rule calm --means correct --criterion c --due 1d --confidence 1",
+			console.Usage, "tally does not follow feed harbour",
+		},
 		{"predictions add X -a echo", console.Usage, "--criterion is missing"},
 		{"predictions add X -a echo", console.Usage, "--due is missing"},
 		{"predictions add X -a echo", console.Usage, "--confidence is missing"},
 		{whole + " --confidence 60", console.Usage, "the confidence is 60; it must lie between 0 and 1"},
 		{whole + " --confidence sure", console.Usage, "confidence"},
 		{whole + " --due soon", console.Usage, `--due is "soon"; it must be a day such as 2026-12-04,`},
-		{whole + " --due 2020-01-01", console.Usage, "the horizon is 2020-01-02T00:00:00Z; it must be after 2026-11-20T06:00:00Z"},
+		{
+			whole + " --due 2020-01-01", console.Usage,
+			"the horizon is 2020-01-02T00:00:00Z; it must be after 2026-11-20T06:00:00Z",
+		},
 		{whole + " --from e-9", console.NotFound, "e-9: not found"},
 		{"predictions score", console.Usage, "several agents are known"},
-		{"feed add pier --quiet-rule sideways", console.Usage, `--quiet-rule "sideways": "sideways" is neither a preset`},
+		{
+			"feed add pier --quiet-rule sideways", console.Usage,
+			`--quiet-rule "sideways": "sideways" is neither a preset`,
+		},
 	} {
 		require.Equal(t, c.code, d.run(0, strings.Fields(c.line)...), "%s: %s", c.line, d.err.String())
 		require.Contains(t, d.err.String(), c.says, c.line)
@@ -160,7 +210,8 @@ func TestTheScoreHoldsEachPhaseAgainstWhatIsExpected(t *testing.T) {
 			if i < right {
 				status = dream.PredictionRight
 			}
-			_, err := prediction.Resolve(p, prediction.Verdict{Status: status, By: dream.ByPerson, At: now.Add(time.Duration(i) * time.Second)})
+			_, err := prediction.Resolve(p,
+				prediction.Verdict{Status: status, By: dream.ByPerson, At: now.Add(time.Duration(i) * time.Second)})
 			require.NoError(d, err)
 			w.Add = append(w.Add, p)
 		}

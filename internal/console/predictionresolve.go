@@ -36,7 +36,8 @@ The same verdict twice changes nothing. Another one is refused unless --again; t
 	app.completes(cmd, "tool", nothing)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !oneOf(args[1], verdicts) {
-			return exit(Usage, "the verdict is %q; it must be %s, %s or %s", args[1], verdicts[0], verdicts[1], verdicts[2])
+			return exit(Usage, "the verdict is %q; it must be %s, %s or %s", args[1], verdicts[0], verdicts[1],
+				verdicts[2])
 		}
 		if err := errors.Join(toolName(tool), legible("--because", because)); err != nil {
 			return usage(err)
@@ -45,7 +46,8 @@ The same verdict twice changes nothing. Another one is refused unless --again; t
 		if err != nil {
 			return err
 		}
-		done, err := app.reckoning(h).Resolve(cmd.Context(), a.ID, p.ID, prediction.Verdict{Status: args[1], By: seer(tool), Evidence: because, Again: again})
+		done, err := app.reckoning(h).Resolve(cmd.Context(), a.ID, p.ID,
+			prediction.Verdict{Status: args[1], By: seer(tool), Evidence: because, Again: again})
 		switch {
 		case errors.Is(err, prediction.ErrResolved):
 			return exit(Refused, "%w; --again turns it round, and its revisions keep both", err)
@@ -72,7 +74,8 @@ func (app *App) reportResolved(done activities.Resolved, a dream.Agent) {
 	}
 	app.say("%s.", text)
 	for _, moved := range done.Moved {
-		app.say("Hypothesis %s is at confidence %s now (%s).", short(moved.ID, a), score(moved.Confidence), moved.Status)
+		app.say("Hypothesis %s is at confidence %s now (%s).", short(moved.ID, a), score(moved.Confidence),
+			moved.Status)
 	}
 }
 
@@ -80,7 +83,8 @@ func (app *App) predictionWatch() *cobra.Command {
 	var flags watchFlags
 	var off bool
 	cmd := &cobra.Command{
-		Use: "watch ID", Short: "Let a rule over the agent's feed resolve a prediction", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completePredictions(),
+		Use: "watch ID", Short: "Let a rule over the agent's feed resolve a prediction", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: app.completePredictions(),
 		Long: `From now on the rule resolves the prediction when it fires; when the horizon passes and it did not, the prediction is
 the opposite. A prediction that nothing watches becomes void at its horizon.
 
@@ -121,7 +125,8 @@ func (app *App) reportWatch(p *dream.Prediction, a dream.Agent) {
 		return
 	}
 	app.say("When %s/%s fires by %s, %s is %s; if it does not, it is %s.",
-		p.Watch.Feed, p.Watch.Rule, when(p.Horizon, a.Zone), short(p.ID, a), p.Watch.Means, prediction.Opposite(p.Watch.Means))
+		p.Watch.Feed, p.Watch.Rule, when(p.Horizon, a.Zone), short(p.ID, a), p.Watch.Means,
+		prediction.Opposite(p.Watch.Means))
 }
 
 func (app *App) predictionAdd() *cobra.Command {
@@ -129,7 +134,8 @@ func (app *App) predictionAdd() *cobra.Command {
 	var due, tool string
 	f := activities.Foretelling{}
 	cmd := &cobra.Command{
-		Use: "add CLAIM", Short: "Foretell something yourself, or let a tool do so", Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "add CLAIM", Short: "Foretell something yourself, or let a tool do so", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Add keeps an analytical prediction. It is judged as those of dreams are. The same claim with the same criterion, due at the
 same time, is kept once; a span such as 14d is another time each time it is said. For example:
 
@@ -148,7 +154,9 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 		app.completes(cmd, flag, nothing)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(missing(cmd, "criterion", "due", "confidence"), toolName(tool), legible("the claim", args[0]), legible("--criterion", f.Criterion), legible("--because", f.Trace)); err != nil {
+		if err := errors.Join(missing(cmd, "criterion", "due", "confidence"), toolName(tool),
+			legible("the claim", args[0]), legible("--criterion", f.Criterion),
+			legible("--because", f.Trace)); err != nil {
 			return usage(err)
 		}
 		h, a, err := app.agentOf(cmd)
@@ -214,7 +222,10 @@ func (app *App) dueTime(text, zone string) (time.Time, error) {
 	}
 	at, err := readTime(text, zone, app.Now())
 	if err != nil {
-		return at, exit(Usage, "--due is %q; it must be a day such as 2026-12-04, a time such as 2026-12-04T18:00, or a span from now such as 14d", text)
+		return at,
+			exit(Usage,
+				"--due is %q; it must be a day such as 2026-12-04, a time such as 2026-12-04T18:00, or a span from now such as 14d",
+				text)
 	}
 	return at, nil
 }

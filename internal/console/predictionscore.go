@@ -61,6 +61,7 @@ func (t *table) addRecord(who string, r prediction.Record) {
 	if r.Expected > 0 {
 		expected, reading = score(r.Expected), string(r.Read())
 	}
-	t.add(who, strconv.Itoa(r.Outcomes), strconv.Itoa(r.Right), score(r.Accuracy), score(r.Low)+" to "+score(r.High), expected,
+	t.add(who, strconv.Itoa(r.Outcomes), strconv.Itoa(r.Right), score(r.Accuracy), score(r.Low)+" to "+score(r.High),
+		expected,
 		score(r.Confidence), fmt.Sprintf("%.3f", r.Brier), signed(r.Bias), reading)
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// openWithin bounds how long a knock waits for the store to be opened and to name the agent. With as much again for the wake
-// itself, whoever knocks is answered in little more than a second, whatever is broken.
+// openWithin bounds how long a knock waits for the store to be opened and to name the agent. With as much again for the
+// wake itself, whoever knocks is answered in little more than a second, whatever is broken.
 const openWithin = 600 * time.Millisecond
 
 // errLate is why a store that opens too slowly is not waited for.
-var errLate = fmt.Errorf("the store has not opened within %s; nobody was woken or let sleep, try again: %w", openWithin, context.DeadlineExceeded)
+var errLate = fmt.Errorf("the store has not opened within %s; nobody was woken or let sleep, try again: %w",
+	openWithin, context.DeadlineExceeded)
 
 // opened is a house and the agent that a command is about.
 type opened struct {
@@ -25,8 +26,8 @@ type opened struct {
 	err        error
 }
 
-// promptly is agentOf for a command that may not wait for a slow store. One that opens later than that is left behind: the
-// process ends. Every failure to reach the store is one to answer.
+// promptly is agentOf for a command that may not wait for a slow store. One that opens later than that is left behind:
+// the process ends. Every failure to reach the store is one to answer.
 func (app *App) promptly(cmd *cobra.Command) (*Deployment, dream.Agent, error) {
 	ctx, late := context.WithCancelCause(cmd.Context())
 	timer := time.AfterFunc(openWithin, func() { late(errLate) })

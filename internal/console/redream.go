@@ -43,7 +43,9 @@ Exit codes: as those of oneiros dream.`,
 			return err
 		}
 		if !oneOf(from, dream.Redreamt) {
-			return exit(Usage, "--from %q must be nrem, rem, integration or return; an onset anew is another dream (oneiros dream)", from)
+			return exit(Usage,
+				"--from %q must be nrem, rem, integration or return; an onset anew is another dream (oneiros dream)",
+				from)
 		}
 		h, a, record, err := app.recordOf(cmd, args[0])
 		if err != nil {
@@ -90,8 +92,10 @@ func (app *App) redreamOn(ctx context.Context, h *Deployment, a dream.Agent, eng
 		return app.follow(ctx, h, a, engine, id)
 	}
 	if app.json {
-		return app.answer(map[string]string{"dream": id, "agent": a.Handle, "redreams": w.Dream, "from": string(w.From)})
+		return app.answer(
+			map[string]string{"dream": id, "agent": a.Handle, "redreams": w.Dream, "from": string(w.From)})
 	}
-	app.say("Dream %s has begun, anew from %s of %s. Follow it: oneiros watch %s%s", id, w.From, w.Dream, id, h.option())
+	app.say("Dream %s has begun, anew from %s of %s. Follow it: oneiros watch %s%s", id, w.From, w.Dream, id,
+		h.option())
 	return nil
 }

@@ -63,8 +63,10 @@ func proposalText(p *dream.Proposal) string {
 		return "let go of " + p.Of + ", which has faded"
 	}
 	by := func(of func(mood.PAD) float64) float64 { return of(*p.To) - of(*p.From) }
-	return fmt.Sprintf("move the mood by pleasure %s, arousal %s, dominance %s", signed(by(func(m mood.PAD) float64 { return m.Pleasure })),
-		signed(by(func(m mood.PAD) float64 { return m.Arousal })), signed(by(func(m mood.PAD) float64 { return m.Dominance })))
+	return fmt.Sprintf("move the mood by pleasure %s, arousal %s, dominance %s",
+		signed(by(func(m mood.PAD) float64 { return m.Pleasure })),
+		signed(by(func(m mood.PAD) float64 { return m.Arousal })),
+		signed(by(func(m mood.PAD) float64 { return m.Dominance })))
 }
 
 func (app *App) reviewing(h *Deployment) activities.Reviewing {
@@ -87,7 +89,15 @@ func (app *App) reviewList() *cobra.Command {
 			return err
 		}
 		list := []waitingLine{}
-		t := &table{columns: []column{idColumn(), {title: "KIND"}, {title: "DREAM", drop: 2}, {title: "WHY", flex: true, least: 14, drop: 1}, {title: "TEXT", flex: true, under: true, drop: 3}}}
+		t := &table{
+			columns: []column{
+				idColumn(),
+				{title: "KIND"},
+				{title: "DREAM", drop: 2},
+				{title: "WHY", flex: true, least: 14, drop: 1},
+				{title: "TEXT", flex: true, under: true, drop: 3},
+			},
+		}
 		for _, item := range items {
 			l := lineOfWaiting(item)
 			list = append(list, l)
@@ -131,7 +141,10 @@ func lastOf(items []dream.Item) (string, error) {
 }
 
 func (app *App) reviewShow() *cobra.Command {
-	cmd := &cobra.Command{Use: "show ID", Short: "Show one thing that waits whole, and what it was made from", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeWaiting}
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show one thing that waits whole, and what it was made from",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeWaiting,
+	}
 	app.whose(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		_, a, item, err := app.itemOf(cmd, args[0])
@@ -142,7 +155,8 @@ func (app *App) reviewShow() *cobra.Command {
 			return err
 		}
 		if !activities.Waits(item) {
-			return exit(NotFound, "%s %w; oneiros review list names what does", item.Header().ID, activities.ErrNotWaiting)
+			return exit(NotFound, "%s %w; oneiros review list names what does", item.Header().ID,
+				activities.ErrNotWaiting)
 		}
 		if app.json {
 			return app.answer(map[string]any{"waiting": lineOfWaiting(item), "item": publicItem(item)})
@@ -168,11 +182,13 @@ type reviewFlags struct {
 
 func (app *App) reviewDecide(accept bool) *cobra.Command {
 	f := &reviewFlags{}
-	use, short, long := "accept [ID...]", "Let what waits count", `Accept lets things count that a dream made: from now on later dreams and searches see them, insights go into the digest,
+	use, short, long := "accept [ID...]", "Let what waits count",
+		`Accept lets things count that a dream made: from now on later dreams and searches see them, insights go into the digest,
 the mood moves, faded entries are archived. A fragment that a hook holds may be developed from then on, by another
 dream over it (oneiros dreams redream); what the policy bars, no review lifts.`
 	if !accept {
-		use, short, long = "reject [ID...]", "Set aside what waits; it stays readable and never counts", `Reject archives what waits. It stays readable, with the dream that made it, and never counts.`
+		use, short, long = "reject [ID...]", "Set aside what waits; it stays readable and never counts",
+			`Reject archives what waits. It stays readable, with the dream that made it, and never counts.`
 	}
 	cmd := &cobra.Command{
 		Use: use, Short: short, ValidArgsFunction: app.completeWaiting, Args: cobra.ArbitraryArgs,
@@ -185,7 +201,8 @@ Exit codes: 3 for what does not wait, 4 for what may not be decided so.`,
 	}
 	app.whose(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.dream, "dream", "", "everything that waits of this `dream`; last is the newest of which something does")
+	fs.StringVar(&f.dream, "dream", "",
+		"everything that waits of this `dream`; last is the newest of which something does")
 	fs.BoolVar(&f.all, "all", false, "everything that waits")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	app.completes(cmd, "dream", app.waitingDreams)
@@ -213,7 +230,9 @@ Exit codes: 3 for what does not wait, 4 for what may not be decided so.`,
 }
 
 // chosen are the things that a command decides, and those it leaves because the policy bars them.
-func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *reviewFlags, names []string, accept bool) (items, left []dream.Item, err error) {
+func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *reviewFlags, names []string,
+	accept bool,
+) (items, left []dream.Item, err error) {
 	if len(names) > 0 {
 		for _, name := range names {
 			item, err := oneItem(ctx, h, a, name, nil)
@@ -223,7 +242,8 @@ func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *rev
 			if item == nil {
 				return nil, nil, exit(NotFound, "there is no %q; oneiros review list names what waits", name)
 			}
-			if !slices.ContainsFunc(items, func(existing dream.Item) bool { return existing.Header().ID == item.Header().ID }) {
+			if !slices.ContainsFunc(items,
+				func(existing dream.Item) bool { return existing.Header().ID == item.Header().ID }) {
 				items = append(items, item)
 			}
 		}
@@ -241,7 +261,9 @@ func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *rev
 }
 
 // decide decides dream by dream.
-func (app *App) decide(ctx context.Context, h *Deployment, a dream.Agent, f *reviewFlags, items, left []dream.Item, accept bool) error {
+func (app *App) decide(ctx context.Context, h *Deployment, a dream.Agent, f *reviewFlags, items, left []dream.Item,
+	accept bool,
+) error {
 	did, verb := "rejected", "rejects"
 	if accept {
 		did, verb = "accepted", "accepts"
@@ -255,7 +277,9 @@ func (app *App) decide(ctx context.Context, h *Deployment, a dream.Agent, f *rev
 	}
 	dreams, byDream := groupByDream(items)
 	if len(items) > 1 {
-		if err := app.confirm(f.yes, fmt.Sprintf("This %s %s of %s", verb, plural(len(items), "thing", "things"), plural(len(dreams), "dream", "dreams"))); err != nil {
+		if err := app.confirm(f.yes,
+			fmt.Sprintf("This %s %s of %s", verb, plural(len(items), "thing", "things"),
+				plural(len(dreams), "dream", "dreams"))); err != nil {
 			return err
 		}
 	}
@@ -313,7 +337,8 @@ func groupByDream(items []dream.Item) (dreams []string, byDream map[string][]str
 
 // completeWaiting completes the ids of what waits.
 func (app *App) completeWaiting(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return app.waitingNames(cmd, func(item dream.Item) string { return item.Header().ID }), cobra.ShellCompDirectiveNoFileComp
+	return app.waitingNames(cmd, func(item dream.Item) string { return item.Header().ID }),
+		cobra.ShellCompDirectiveNoFileComp
 }
 
 // waitingDreams completes the dreams of which something waits.
@@ -342,7 +367,8 @@ func (app *App) waitingNames(cmd *cobra.Command, name func(dream.Item) string) [
 // refusedByReview says whether an error is one of a decision that may not be made so.
 func refusedByReview(err error) bool {
 	for _, refusal := range []error{
-		activities.ErrGoesOn, activities.ErrPolicy, activities.ErrChanged, activities.ErrFull, activities.ErrProposed, activities.ErrNoRedream,
+		activities.ErrGoesOn, activities.ErrPolicy, activities.ErrChanged, activities.ErrFull, activities.ErrProposed,
+		activities.ErrNoRedream,
 	} {
 		if errors.Is(err, refusal) {
 			return true

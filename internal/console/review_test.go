@@ -26,18 +26,29 @@ func (d *fixture) waiting() *fixture {
 	}
 	held := func(id, by string) *dream.Fragment {
 		return &dream.Fragment{
-			Head: head(dream.KindFragment, dreamID+"/"+id, now.Add(-time.Hour), true), Content: "A harbour that sells its own tide.", Status: dream.FragmentRaw,
+			Head:    head(dream.KindFragment, dreamID+"/"+id, now.Add(-time.Hour), true),
+			Content: "A harbour that sells its own tide.", Status: dream.FragmentRaw,
 			Flags: []dream.Flag{{By: by, Reason: "a person should look", Bars: true}},
 		}
 	}
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{
-		&dream.Semantic{Head: head(dream.KindSemantic, "s-0009", now.AddDate(0, -9, 0), false), Content: "The mole has forty steps.", Strength: .1},
+		&dream.Semantic{
+			Head:    head(dream.KindSemantic, "s-0009", now.AddDate(0, -9, 0), false),
+			Content: "The mole has forty steps.", Strength: .1,
+		},
 	}})
 	require.NoError(d, err)
 	_, err = d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{
 		&dream.Gist{Head: proposed(dream.KindGist, "g"), Content: "What turns first is not what is felt first."},
-		&dream.Hypothesis{Head: proposed(dream.KindHypothesis, "h2"), Claim: "A song is finished when nobody asks for the next verse.", Confidence: .25, Status: dream.HypothesisStaged},
-		&dream.Proposal{Head: proposed(dream.KindProposal, "return/mood"), Does: dream.ProposeMood, From: &mood.PAD{}, To: &mood.PAD{Pleasure: .12, Arousal: -.05}},
+		&dream.Hypothesis{
+			Head:  proposed(dream.KindHypothesis, "h2"),
+			Claim: "A song is finished when nobody asks for the next verse.", Confidence: .25,
+			Status: dream.HypothesisStaged,
+		},
+		&dream.Proposal{
+			Head: proposed(dream.KindProposal, "return/mood"), Does: dream.ProposeMood, From: &mood.PAD{},
+			To: &mood.PAD{Pleasure: .12, Arousal: -.05},
+		},
 		&dream.Proposal{
 			Head:  proposed(dream.KindProposal, "nrem/archive/s-0009"),
 			Does:  dream.ProposeArchive,
@@ -171,7 +182,8 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 		return d.dream.Estimate(ctx, h, w.DreamRequest)
 	}
 	d.ok(0, "dreams", "redream", "last", "-a", "echo", "--from", "rem", "--seed", "9", "--json")
-	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0042","from":"rem","redreams":"dream/echo/0001"}`, d.out.String())
+	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0042","from":"rem","redreams":"dream/echo/0001"}`,
+		d.out.String())
 	require.Equal(t, dreamID, s.again.Dream)
 	require.Equal(t, dream.REM, s.again.From)
 	require.EqualValues(t, 9, *s.again.Seed)

@@ -34,9 +34,20 @@ func (app *App) showRevisions(cmd *cobra.Command, h *Deployment, a dream.Agent, 
 		return err
 	}
 	app.say("")
-	t := &table{columns: []column{{title: "#", right: true}, {title: "WHEN"}, {title: "CAUSE"}, {title: "STATE"}, {title: "STATUS", drop: 1}, {title: "SCORE", right: true, drop: 2}, {title: "TEXT", flex: true}}}
+	t := &table{
+		columns: []column{
+			{title: "#", right: true},
+			{title: "WHEN"},
+			{title: "CAUSE"},
+			{title: "STATE"},
+			{title: "STATUS", drop: 1},
+			{title: "SCORE", right: true, drop: 2},
+			{title: "TEXT", flex: true},
+		},
+	}
 	for _, r := range revisions {
-		t.add(strconv.Itoa(r.Number), when(r.At, a.Zone), short(r.Cause, a), string(r.Item.Header().State), orDash(r.Item.Marks().Status), score(r.Item.Marks().Score), r.Item.Text())
+		t.add(strconv.Itoa(r.Number), when(r.At, a.Zone), short(r.Cause, a), string(r.Item.Header().State),
+			orDash(r.Item.Marks().Status), score(r.Item.Marks().Score), r.Item.Text())
 	}
 	return app.rows(orEmpty(revisions), t, "It has no revisions.")
 }

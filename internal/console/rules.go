@@ -15,11 +15,13 @@ import (
 
 // shapes are what stands after the kind and the metric of a rule.
 var shapes = map[dream.RuleKind][]string{
-	dream.RiseFall: {"NUMBER", "WINDOW"}, dream.RelativeMove: {"SHARE", "WINDOW"}, dream.RelativeDrop: {"SHARE", "WINDOW"},
-	dream.Above: {"NUMBER"}, dream.Below: {"NUMBER"}, dream.StateIs: {"WORD"}, dream.Stale: {"WINDOW"},
+	dream.RiseFall: {"NUMBER", "WINDOW"}, dream.RelativeMove: {"SHARE", "WINDOW"},
+	dream.RelativeDrop: {"SHARE", "WINDOW"},
+	dream.Above:        {"NUMBER"}, dream.Below: {"NUMBER"}, dream.StateIs: {"WORD"}, dream.Stale: {"WINDOW"},
 }
 
-// parseRule reads a rule as people write it: "price", "price eth", "relative_change eth 5% 10m", "crash=relative_drop eth 20% 1h".
+// parseRule reads a rule as people write it: "price", "price eth", "relative_change eth 5% 10m", "crash=relative_drop
+// eth 20% 1h".
 func parseRule(text string) (dream.Rule, error) {
 	wrong := func(format string, args ...any) (dream.Rule, error) {
 		return dream.Rule{}, fmt.Errorf("%q: %w", text, fmt.Errorf(format, args...))
@@ -42,7 +44,8 @@ func parseRule(text string) (dream.Rule, error) {
 	case preset:
 		rule.Metric = metric(words)
 	case !found:
-		return wrong("%q is neither a preset (%s) nor a kind (%s)", words[0], strings.Join(presetNames(), ", "), strings.Join(kindNames(), ", "))
+		return wrong("%q is neither a preset (%s) nor a kind (%s)", words[0], strings.Join(presetNames(), ", "),
+			strings.Join(kindNames(), ", "))
 	case len(words) != 2+len(shape) && (kind == dream.Above || kind == dream.Below):
 		return wrong("it must be %s METRIC NUMBER, or %s METRIC NUMBER rearm NUMBER", kind, kind)
 	case len(words) != 2+len(shape):
@@ -87,7 +90,8 @@ func widen(rule *dream.Rule, rearm string) error {
 		rule.Margin = -rule.Margin
 	}
 	if rule.Margin < 0 {
-		return fmt.Errorf("rearm %s is on the side where the rule is true; it must be where %s %s is not", rearm, rule.Kind, rounded(rule.Number))
+		return fmt.Errorf("rearm %s is on the side where the rule is true; it must be where %s %s is not", rearm,
+			rule.Kind, rounded(rule.Number))
 	}
 	return nil
 }
@@ -212,7 +216,8 @@ func span(d time.Duration) string {
 // numeric is how numbers begin.
 var numeric = regexp.MustCompile(`^[+-]?[.,]?[0-9]`)
 
-// parseReading reads what a feed says: a number, or a word, which is a state; with the name of its metric, when it has several.
+// parseReading reads what a feed says: a number, or a word, which is a state; with the name of its metric, when it has
+// several.
 func parseReading(text string) (dream.Reading, error) {
 	name, value, named := strings.Cut(text, "=")
 	if !named {
@@ -225,7 +230,10 @@ func parseReading(text string) (dream.Reading, error) {
 	case err == nil:
 		r.Number = &number
 	case numeric.MatchString(value):
-		return r, fmt.Errorf("reading %q: %q begins like a number and is none; numbers are like 1.5, -20 or 3e6, and words begin with a letter", text, value)
+		return r,
+			fmt.Errorf(
+				"reading %q: %q begins like a number and is none; numbers are like 1.5, -20 or 3e6, and words begin with a letter",
+				text, value)
 	default:
 		r.State = value
 	}

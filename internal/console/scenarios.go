@@ -15,10 +15,14 @@ import (
 )
 
 func (app *App) scenarios() *cobra.Command {
-	cmd := &cobra.Command{Use: "scenarios", Short: "What dreams imagined in REM, and how one grew out of another", GroupID: minds}
+	cmd := &cobra.Command{
+		Use: "scenarios", Short: "What dreams imagined in REM, and how one grew out of another",
+		GroupID: minds,
+	}
 	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindScenario, short: "List scenarios, newest first", order: memory.Newest, nothing: "%s has imagined no scenario yet.",
-		states: []dream.State{dream.Live, dream.Archived},
+		kind: dream.KindScenario, short: "List scenarios, newest first", order: memory.Newest,
+		nothing: "%s has imagined no scenario yet.",
+		states:  []dream.State{dream.Live, dream.Archived},
 		columns: []column{
 			idColumn(),
 			{title: "WHEN", drop: 2},
@@ -43,7 +47,8 @@ func (app *App) scenarios() *cobra.Command {
 				round = fmt.Sprint(s.Round)
 			}
 			return []string{
-				short(s.ID, a), when(s.At, a.Zone), cmp.Or(made, string(dream.Branch)), round, s.Marks().Status, worthOf(s), novel, plausible, matters,
+				short(s.ID, a), when(s.At, a.Zone), cmp.Or(made, string(dream.Branch)), round, s.Marks().Status,
+				worthOf(s), novel, plausible, matters,
 				s.Content, orDash(s.Reason),
 			}
 		},
@@ -62,7 +67,9 @@ func worthOf(s *dream.Scenario) string {
 func (app *App) scenariosShow() *cobra.Command {
 	var dot bool
 	cmd := &cobra.Command{
-		Use: "show [DREAM|SCENARIO]", Short: "Show the search of a dream as a tree, or one scenario with where it stands", Args: cobra.MaximumNArgs(1),
+		Use:   "show [DREAM|SCENARIO]",
+		Short: "Show the search of a dream as a tree, or one scenario with where it stands",
+		Args:  cobra.MaximumNArgs(1),
 		Long: "Show draws the search of a dream: what was branched, refined and merged, round by round, what was kept and why the rest was not.\n" +
 			"A merger stands beneath the first scenario it was made from, and is named beneath the other. ● is kept, ○ was let go.\n" +
 			"DREAM is an id, a number of the agent's, or last, which is shown when none is named. SCENARIO is an id; it is shown whole, and pointed at in its tree.\n" +
@@ -166,7 +173,8 @@ func (app *App) completeScenarios(cmd *cobra.Command, args []string, part string
 		return ids, directive
 	}
 	err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
-		found, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindScenario}, Limit: dreamsOffered})
+		found, err := h.Store.Find(cmd.Context(),
+			memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindScenario}, Limit: dreamsOffered})
 		for _, item := range found {
 			ids = append(ids, item.Header().ID)
 		}

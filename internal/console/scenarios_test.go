@@ -23,7 +23,9 @@ func (d *fixture) imagine() *fixture {
 		h.Dream, h.Phase = id, phase
 		return h
 	}
-	scenario := func(turn int, op dream.Operation, round int, worth float64, content, reason string, parents ...int) *dream.Scenario {
+	scenario := func(turn int, op dream.Operation, round int, worth float64, content, reason string,
+		parents ...int,
+	) *dream.Scenario {
 		s := &dream.Scenario{
 			Head:      head(dream.KindScenario, fmt.Sprintf("/rem/%d", turn), dream.REM, 0),
 			Operation: op,
@@ -43,9 +45,11 @@ func (d *fixture) imagine() *fixture {
 		}
 		return s
 	}
-	first := scenario(1, dream.Branch, 1, .6, "Mara rows out in the morning instead, and the rope is dry.", "scenario 3 grew out of it and stands in its place")
+	first := scenario(1, dream.Branch, 1, .6, "Mara rows out in the morning instead, and the rope is dry.",
+		"scenario 3 grew out of it and stands in its place")
 	first.Synthetic, first.Premise = true, "What if the rope had been dry?"
-	second := scenario(2, dream.Branch, 1, .5, "The third verse is sung before the light is lit.", "scenario 3 grew out of it and stands in its place")
+	second := scenario(2, dream.Branch, 1, .5, "The third verse is sung before the light is lit.",
+		"scenario 3 grew out of it and stands in its place")
 	second.Seeds, second.Parent, second.Counterfactual = nil, "", true
 	add := []dream.Item{
 		&dream.Record{
@@ -59,11 +63,19 @@ func (d *fixture) imagine() *fixture {
 			Scenario:   id + "/rem/3",
 			Hypothesis: "h",
 		},
-		&dream.Fragment{Head: head(dream.KindFragment, "/onset/1.2", dream.Onset, 0), Content: "The light counts.", Status: dream.FragmentRaw},
-		&dream.Fragment{Head: head(dream.KindFragment, "/onset/1.3", dream.Onset, 0), Content: "Nothing.", Status: dream.FragmentDiscarded, Reason: dream.LucidDiscard + "noise"},
+		&dream.Fragment{
+			Head: head(dream.KindFragment, "/onset/1.2", dream.Onset, 0), Content: "The light counts.",
+			Status: dream.FragmentRaw,
+		},
+		&dream.Fragment{
+			Head: head(dream.KindFragment, "/onset/1.3", dream.Onset, 0), Content: "Nothing.",
+			Status: dream.FragmentDiscarded, Reason: dream.LucidDiscard + "noise",
+		},
 		first, second,
-		scenario(3, dream.Merge, 2, .7, "The verse is sung to the dry rope, and both are tied in the morning.", "", 1, 2),
-		scenario(4, dream.Refine, 2, .3, "Mara rows out at noon.", "left: it scored 0.30, and scenario 1 that it came from 0.60", 1),
+		scenario(3, dream.Merge, 2, .7, "The verse is sung to the dry rope, and both are tied in the morning.", "", 1,
+			2),
+		scenario(4, dream.Refine, 2, .3, "Mara rows out at noon.",
+			"left: it scored 0.30, and scenario 1 that it came from 0.60", 1),
 	}
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: id, Add: add})
 	require.NoError(d, err)
@@ -75,8 +87,9 @@ func TestWhatADreamImaginedIsListedAndShownAsATree(t *testing.T) {
 	d := newFixture(t).furnish().imagine()
 	for _, width := range []int{80, 200} {
 		for name, line := range map[string]string{
-			"scenarios-list": "scenarios list -a echo", "scenarios-show": "scenarios show 2 -a echo", "scenarios-show-one": "scenarios show 0002/rem/3 -a echo",
-			"scenarios-shares": "scenarios shares -a echo",
+			"scenarios-list": "scenarios list -a echo", "scenarios-show": "scenarios show 2 -a echo",
+			"scenarios-show-one": "scenarios show 0002/rem/3 -a echo",
+			"scenarios-shares":   "scenarios shares -a echo",
 		} {
 			require.Equal(t, console.OK, d.run(width, strings.Fields(line)...), "%s: %s", line, d.err.String())
 			for _, drawn := range strings.Split(d.out.String(), "\n") {
@@ -99,7 +112,8 @@ func TestScenariosAreJSONWhenAskedFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().imagine()
 	result := func(line string) map[string]any {
-		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line, d.err.String())
+		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
+			d.err.String())
 		require.Empty(t, d.err.String(), line)
 		var object map[string]any
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &object), line)

@@ -16,10 +16,13 @@ const sharesRead = 365
 
 func (app *App) scenariosShares() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "shares", Short: "How many fragments are imagined further, and how many of those are staged", Args: cobra.NoArgs,
-		Long: fmt.Sprintf("Shares counts over the last %d dreams of an agent that reached REM: which share of the fragments that the observer kept was\n"+
-			"developed into scenarios, and on which share of those a hypothesis was staged. Each has a healthy range and an alarm (S4).\n"+
-			"They are watched and never aimed at: nothing is selected or staged to reach one.", hypnagogia.ShareWindow),
+		Use: "shares", Short: "How many fragments are imagined further, and how many of those are staged",
+		Args: cobra.NoArgs,
+		Long: fmt.Sprintf(
+			"Shares counts over the last %d dreams of an agent that reached REM: which share of the fragments that the observer kept was\n"+
+				"developed into scenarios, and on which share of those a hypothesis was staged. Each has a healthy range and an alarm (S4).\n"+
+				"They are watched and never aimed at: nothing is selected or staged to reach one.",
+			hypnagogia.ShareWindow),
 	}
 	app.whose(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -32,7 +35,10 @@ func (app *App) scenariosShares() *cobra.Command {
 			return err
 		}
 		used, staged := hypnagogia.Shares(nights)
-		values := map[string]any{"agent": a.Handle, "dreams": len(nights), "window": hypnagogia.ShareWindow, "used": used, "staged": staged}
+		values := map[string]any{
+			"agent": a.Handle, "dreams": len(nights), "window": hypnagogia.ShareWindow,
+			"used": used, "staged": staged,
+		}
 		t := &table{columns: []column{
 			{title: "SHARE", flex: true},
 			{title: "VALUE", right: true},
@@ -83,7 +89,8 @@ func shareState(s hypnagogia.State) string {
 
 // fragmentsOf counts the fragments of an agent's newest nights that reached REM, newest first.
 func fragmentsOf(ctx context.Context, h *Deployment, a dream.Agent) ([]hypnagogia.Fragments, error) {
-	items, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Newest, Limit: sharesRead})
+	items, err := h.Store.Find(ctx,
+		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Newest, Limit: sharesRead})
 	if err != nil {
 		return nil, fmt.Errorf("read the nights of %s: %w", a.Handle, err)
 	}
@@ -99,7 +106,8 @@ func fragmentsOf(ctx context.Context, h *Deployment, a dream.Agent) ([]hypnagogi
 		if err != nil {
 			return nil, fmt.Errorf("read what %s made: %w", n.ID, err)
 		}
-		counted = append(counted, hypnagogia.CountFragments(memory.As[*dream.Fragment](made), memory.As[*dream.Scenario](made)))
+		counted = append(counted,
+			hypnagogia.CountFragments(memory.As[*dream.Fragment](made), memory.As[*dream.Scenario](made)))
 	}
 	return counted, nil
 }

@@ -15,7 +15,9 @@ dreams API. Talk needs the store and a provider. Dreams need workers elsewhere: 
 Only this machine is answered until keys are made with oneiros keys add. When told to stop, it lets nobody new in and
 gives answers under way serve.grace to end.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.serve(cmd.Context(), func(ctx context.Context, h *Deployment) (Engine, error) { return app.Dream.Serve(ctx, h, app.note) }, ", once answers under way have ended")
+			return app.serve(cmd.Context(),
+				func(ctx context.Context, h *Deployment) (Engine, error) { return app.Dream.Serve(ctx, h, app.note) },
+				", once answers under way have ended")
 		},
 	}
 }

@@ -47,7 +47,8 @@ func TestATerminalShowsWhereTheDreamWasWoken(t *testing.T) {
 	d.terminal = true
 	require.Equal(t, console.Unreachable, d.run(80, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), "|✶‖- ONSET")
-	require.Contains(t, d.out.String(), "by a knock in onset (deep), resumable to 14:00; 9.4 ms:…\n06:00:00  awake", "what woke it stays while the dream waits")
+	require.Contains(t, d.out.String(), "by a knock in onset (deep), resumable to 14:00; 9.4 ms:…\n06:00:00  awake",
+		"what woke it stays while the dream waits")
 }
 
 func TestADreamThatNobodyMayResumeIsOver(t *testing.T) {
@@ -68,9 +69,12 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "1", "-a", "echo"))
 	require.Contains(t, d.err.String(), "dream "+dreamID+" does not wait to be resumed (completed)")
 	n := d.interrupt(now.Add(time.Hour))
-	d.hall.now = presence.Status{Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}}}
+	d.hall.now = presence.Status{
+		Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}},
+	}
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
-	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo --client mara ends that")
+	require.Contains(t, d.err.String(),
+		"echo is held awake by mara (knock) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo --client mara ends that")
 	d.hall.now = presence.Status{}
 	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "Dream dream/echo/0002 goes on. Follow it: oneiros watch dream/echo/0002")
@@ -94,13 +98,15 @@ func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
 	d := newFixture(t).furnish().asleep(s, 0)
 	d.hall.now = presence.Status{Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
-	require.Contains(t, d.err.String(), "echo is held awake by the wake lock: no dream begins before 06:00:05; oneiros sleep --agent echo ends that")
+	require.Contains(t, d.err.String(),
+		"echo is held awake by the wake lock: no dream begins before 06:00:05; oneiros sleep --agent echo ends that")
 	require.Empty(t, s.begun)
 	d.interrupt(now.Add(time.Hour))
 	s.refuse = fmt.Errorf("echo: %w: mara came first", console.ErrAwake)
 	d.hall.now = presence.Status{}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
-	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was woken and waited to go on: this one takes its place.")
+	require.Contains(t, d.err.String(),
+		"Dream dream/echo/0002 was woken and waited to go on: this one takes its place.")
 }
 
 func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
@@ -119,7 +125,8 @@ func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	require.Empty(t, s.begun)
 }
 
-// Publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its reason.
+// Publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its
+// reason.
 func TestDreamsAreTextWithTheirPublicStatus(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
@@ -162,7 +169,8 @@ func TestAResumedDreamThatGoesOnShowsWhatItHasCostUntilItWasWoken(t *testing.T) 
 	n := d.interrupt(now.Add(time.Hour))
 	fresh, err := memory.One[*dream.Record](t.Context(), d.store, "echo", n.ID)
 	require.NoError(t, err)
-	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Ended, fresh.Stretches, fresh.Spent = dream.Dreaming, "", time.Time{}, time.Time{}, 2, 12_000
+	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Ended, fresh.Stretches, fresh.Spent = dream.Dreaming, "",
+		time.Time{}, time.Time{}, 2, 12_000
 	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}})
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(200, "dreams", "list", "-a", "echo"), d.err.String())
@@ -198,7 +206,8 @@ func TestTheLastDreamToCancelIsTheNewestThatCanBeEnded(t *testing.T) {
 	record("dream/echo/0004", now.Add(-2*time.Minute), func(n *dream.Record) {
 		n.Run, n.Outcome, n.Reason, n.Ended = "", dream.Canceled, "it was never begun: echo is already dreaming", now
 	})
-	record("dream/echo/0005", now.Add(-time.Minute), func(n *dream.Record) { n.Run = "" }) // its order was frozen for a start by hand
+	// its order was frozen for a start by hand
+	record("dream/echo/0005", now.Add(-time.Minute), func(n *dream.Record) { n.Run = "" })
 	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "last", "-a", "echo"), d.err.String())
 	require.Equal(t, []string{"dream/echo/0003"}, s.ended)
 }

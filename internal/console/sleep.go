@@ -29,7 +29,8 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 	app.completes(cmd, "client", app.connected)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("client") && client == "" {
-			return exit(Usage, `--client "" names nobody; leave it out to end the operator's lease, alarms and the lock`)
+			return exit(Usage,
+				`--client "" names nobody; leave it out to end the operator's lease, alarms and the lock`)
 		}
 		h, a, err := app.promptly(cmd)
 		if err != nil {
@@ -68,11 +69,14 @@ func (app *App) leave(ctx context.Context, h *Deployment, a dream.Agent, before 
 			return app.letSleep(ctx, h, a, before, func(w Waker) error { return w.Leave(ctx, a.ID, client) })
 		}
 	}
-	return exit(NotFound, "no client %q holds %s awake; oneiros agents show %s names who does", client, a.Handle, a.Handle)
+	return exit(NotFound, "no client %q holds %s awake; oneiros agents show %s names who does", client, a.Handle,
+		a.Handle)
 }
 
 // letSleep does it and says what holds from now on.
-func (app *App) letSleep(ctx context.Context, h *Deployment, a dream.Agent, before presence.Status, do func(Waker) error) error {
+func (app *App) letSleep(ctx context.Context, h *Deployment, a dream.Agent, before presence.Status,
+	do func(Waker) error,
+) error {
 	if len(before.Leases) > 0 || before.Awake(app.Now()) {
 		w, err := app.waker(ctx, h)
 		if err != nil {
@@ -87,13 +91,15 @@ func (app *App) letSleep(ctx context.Context, h *Deployment, a dream.Agent, befo
 		return unanswered(err)
 	}
 	if app.json {
-		return app.answer(map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "standing": publicly(after, h.untold())})
+		return app.answer(
+			map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "standing": publicly(after, h.untold())})
 	}
 	switch {
 	case len(after.Leases) > 0:
 		app.say("%s stays awake, held by %s.", a.Handle, strings.Join(holders(after.Leases, app.Now(), a.Zone), ", "))
 	case after.Lock.After(app.Now()):
-		app.say("Nobody holds %s awake. The wake lock lasts: no dream begins before %s.", a.Handle, clock(after.Lock, app.Now(), a.Zone))
+		app.say("Nobody holds %s awake. The wake lock lasts: no dream begins before %s.", a.Handle,
+			clock(after.Lock, app.Now(), a.Zone))
 	case !before.Awake(app.Now()):
 		app.say("Nobody held %s awake.", a.Handle)
 	default:
@@ -112,12 +118,13 @@ func (app *App) waiting(ctx context.Context, h *Deployment, a dream.Agent) error
 	if err != nil {
 		return err
 	}
-	app.note("Dream %s was interrupted and goes on %s; at once with oneiros dreams resume %s%s", n.ID, when, n.ID, h.option())
+	app.note("Dream %s was interrupted and goes on %s; at once with oneiros dreams resume %s%s", n.ID, when, n.ID,
+		h.option())
 	return nil
 }
 
-// goesOn says when an interrupted dream goes on if nobody comes: by the agent's life, which draws how much later than its
-// settings say; else by the settings.
+// goesOn says when an interrupted dream goes on if nobody comes: by the agent's life, which draws how much later than
+// its settings say; else by the settings.
 func (app *App) goesOn(ctx context.Context, h *Deployment, a dream.Agent, n *dream.Record) (string, error) {
 	short, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()

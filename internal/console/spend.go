@@ -29,12 +29,13 @@ type spent struct {
 
 	Attempts int           `json:"attempts"`
 	Reserved budget.Micros `json:"reserved_micros"` // calls under way
-	Settled  budget.Micros `json:"settled_micros"`  // what is known to be billed, and cut calls at their full reservation
-	Unknown  budget.Micros `json:"unknown_micros"`  // calls of unknown end, counted in full
-	Total    budget.Micros `json:"total_micros"`
-	In       int64         `json:"tokens_in"`
-	Cached   int64         `json:"tokens_cached"`
-	Out      int64         `json:"tokens_out"`
+	// what is known to be billed, and cut calls at their full reservation
+	Settled budget.Micros `json:"settled_micros"`
+	Unknown budget.Micros `json:"unknown_micros"` // calls of unknown end, counted in full
+	Total   budget.Micros `json:"total_micros"`
+	In      int64         `json:"tokens_in"`
+	Cached  int64         `json:"tokens_cached"`
+	Out     int64         `json:"tokens_out"`
 }
 
 func (s *spent) count(r purse.Row) {
@@ -61,7 +62,8 @@ call at its full reservation; unknown are calls that ended without anybody knowi
 counted in full. The total is never below what a provider bills.`,
 	}
 	app.whose(cmd)
-	cmd.Flags().StringSliceVar(&by, "by", []string{"agent", "day"}, "tell it by agent, day, phase, model, dream, or several of them")
+	cmd.Flags().StringSliceVar(&by, "by", []string{"agent", "day"},
+		"tell it by agent, day, phase, model, dream, or several of them")
 	cmd.Flags().StringVar(&q.Day, "day", "", "only this `day`, YYYY-MM-DD in the agent's zone")
 	cmd.Flags().StringVar(&q.Phase, "phase", "", "only this `phase`")
 	cmd.Flags().StringVar(&q.Model, "model", "", "only this `model`")
@@ -71,7 +73,8 @@ counted in full. The total is never below what a provider bills.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		for _, name := range by {
 			if !oneOf(name, groupings) {
-				return exit(Usage, "--by %s is unknown; it must be one or several of %s", name, strings.Join(groupings, ", "))
+				return exit(Usage, "--by %s is unknown; it must be one or several of %s", name,
+					strings.Join(groupings, ", "))
 			}
 		}
 		if _, err := time.Parse(time.DateOnly, q.Day); err != nil && q.Day != "" {
@@ -127,8 +130,8 @@ func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *purse.Query) (map[s
 	return handles, knownDream(cmd.Context(), h, all, q)
 }
 
-// knownDream makes the dream asked for a whole id, and finds out whether any of these agents dreamt it. The ledger outlives
-// a record that was forgotten.
+// knownDream makes the dream asked for a whole id, and finds out whether any of these agents dreamt it. The ledger
+// outlives a record that was forgotten.
 func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *purse.Query) error {
 	for _, a := range all {
 		id := dreamID(q.Dream, a)
@@ -201,13 +204,16 @@ func (app *App) showSpend(list []spent, by []string) error {
 		t.columns = append(t.columns, column{title: strings.ToUpper(name), flex: i > 0, least: 8})
 	}
 	t.columns = append(t.columns,
-		column{title: "CALLS", right: true, drop: 2}, column{title: "RESERVED", right: true, drop: 1}, column{title: "SETTLED", right: true},
-		column{title: "UNKNOWN", right: true}, column{title: "TOTAL", right: true}, column{title: "TOKENS IN", right: true, drop: 3},
+		column{title: "CALLS", right: true, drop: 2}, column{title: "RESERVED", right: true, drop: 1},
+		column{title: "SETTLED", right: true},
+		column{title: "UNKNOWN", right: true}, column{title: "TOTAL", right: true},
+		column{title: "TOKENS IN", right: true, drop: 3},
 		column{title: "CACHED", right: true, drop: 4}, column{title: "OUT", right: true, drop: 3})
 	var all spent
 	for _, s := range list {
 		t.add(append(s.labels(by), s.figures()...)...)
-		all.Attempts, all.Reserved, all.Settled, all.Unknown = all.Attempts+s.Attempts, all.Reserved+s.Reserved, all.Settled+s.Settled, all.Unknown+s.Unknown
+		all.Attempts, all.Reserved, all.Settled, all.Unknown = all.Attempts+s.Attempts, all.Reserved+s.Reserved,
+			all.Settled+s.Settled, all.Unknown+s.Unknown
 		all.Total, all.In, all.Cached, all.Out = all.Total+s.Total, all.In+s.In, all.Cached+s.Cached, all.Out+s.Out
 	}
 	if len(list) > 1 {

@@ -14,7 +14,8 @@ type publicStatus struct {
 	Lock   time.Time        `json:"lock,omitzero"`
 }
 
-// publicly gives a standing for --json. Where nothing of dreams is told, neither are the ids of what there would be to tell.
+// publicly gives a standing for --json. Where nothing of dreams is told, neither are the ids of what there would be to
+// tell.
 func publicly(s presence.Status, untold bool) publicStatus {
 	if s.Last != nil {
 		last := tellable(*s.Last, untold)

@@ -4,13 +4,20 @@ import "github.com/seed-56a03226/oneiros/internal/dream"
 
 // statuses of the kinds that have any.
 var statuses = map[dream.Kind][]string{
-	dream.KindFragment:   {dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted, dream.FragmentDiscarded},
-	dream.KindScenario:   {"kept", "dropped"},
-	dream.KindHypothesis: {dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted, dream.HypothesisRested},
+	dream.KindFragment: {
+		dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted,
+		dream.FragmentDiscarded,
+	},
+	dream.KindScenario: {"kept", "dropped"},
+	dream.KindHypothesis: {
+		dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted,
+		dream.HypothesisRested,
+	},
 	dream.KindPrediction: {dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid},
 	dream.KindMarker:     {string(dream.CameOutWell), string(dream.CameOutBadly)},
 	dream.KindRecord: {
-		string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted), string(dream.Undone), dream.RecordWaits,
+		string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted),
+		string(dream.Canceled), string(dream.Interrupted), string(dream.Undone), dream.RecordWaits,
 	},
 }
 

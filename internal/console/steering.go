@@ -15,7 +15,8 @@ import (
 
 func (app *App) steering() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "steering", Short: "Make a creativity vector for a GGUF model, and measure what it does", GroupID: deployment,
+		Use: "steering", Short: "Make a creativity vector for a GGUF model, and measure what it does",
+		GroupID: deployment,
 		Long: `Steering adds a direction to what the middle layers of a model put out while it thinks (S4, Layer 3). The direction is
 learned from pairs of answers, one that drifts and one that explains. docs/steering.md says how, and what was measured.`,
 	}
@@ -95,7 +96,8 @@ in each layer, as a GGUF file that llama.cpp, repeng and EasySteer read: directi
 	}
 	llamaFlags(cmd, &l.LlamaModel)
 	cmd.Flags().StringVar(&file, "pairs", "", "`file` of pairs, as oneiros steering pairs prints them; empty: our own")
-	cmd.Flags().StringVar(&layers, "layers", "", "`layers` to learn, such as 6-18; empty: all but the first and the last")
+	cmd.Flags().StringVar(&layers, "layers", "",
+		"`layers` to learn, such as 6-18; empty: all but the first and the last")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`file` to write")
 	cmd.Flags().BoolVar(&force, "force", false, "write over a file that is there")
 	return cmd
@@ -136,16 +138,24 @@ func writeWhole(path string, raw []byte) error {
 
 func (app *App) reportLearned(l Learned, out string, pairs int, took time.Duration) error {
 	if app.json {
-		return app.answer(map[string]any{"model": l.About, "file": out, "pairs": pairs, "width": l.Vector.Dim(), "layers": l.Layers})
+		return app.answer(
+			map[string]any{"model": l.About, "file": out, "pairs": pairs, "width": l.Vector.Dim(), "layers": l.Layers})
 	}
-	t := table{columns: []column{{title: "LAYER", right: true}, {title: "LENGTH", right: true}, {title: "HALVES AGREE", right: true}}}
+	t := table{
+		columns: []column{
+			{title: "LAYER", right: true},
+			{title: "LENGTH", right: true},
+			{title: "HALVES AGREE", right: true},
+		},
+	}
 	for _, layer := range l.Layers {
 		t.add(fmt.Sprint(layer.Layer), fmt.Sprintf("%.3f", layer.Length), fmt.Sprintf("%.2f", layer.Agree))
 	}
 	t.draw(app.Out, app.Width, app.bold)
 	fmt.Fprintln(app.Out)
 	app.say("%s, %d pairs, %s.", l.About, pairs, took.Round(time.Second))
-	app.say("Length is that of the mean difference before it was made 1 long. Halves agree is the cosine between what every other pair says and what the rest say: near 0 the pairs have nothing in common at that layer, and the vector is noise.")
+	app.say(
+		"Length is that of the mean difference before it was made 1 long. Halves agree is the cosine between what every other pair says and what the rest say: near 0 the pairs have nothing in common at that layer, and the vector is noise.")
 	app.say("Written to %s. What it does: oneiros steering check --vector %s", out, out)
 	return nil
 }
@@ -155,7 +165,8 @@ func (app *App) steeringCheck() *cobra.Command {
 	var layers, alphas string
 	var prompts int
 	cmd := &cobra.Command{
-		Use: "check", Short: "Measure what a vector does to answers, on questions that no pair asks", Args: cobra.NoArgs,
+		Use: "check", Short: "Measure what a vector does to answers, on questions that no pair asks",
+		Args: cobra.NoArgs,
 		Long: `Check lets the model answer held-out questions with and without the vector, with the same seeds, at several strengths, and
 measures the answers. On one core a model of a billion weights needs about three minutes for the defaults.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -182,7 +193,8 @@ measures the answers. On one core a model of a billion weights needs about three
 				}
 			}
 			if t.Vector == "" {
-				return exit(Usage, "--vector is not given; it names the vector's GGUF file, as oneiros steering train writes it")
+				return exit(Usage,
+					"--vector is not given; it names the vector's GGUF file, as oneiros steering train writes it")
 			}
 			t.Prompts, t.Progress = all[:prompts], app.progress("answers")
 			tried, err := app.Llama.Effect(cmd.Context(), t)
@@ -202,7 +214,8 @@ measures the answers. On one core a model of a billion weights needs about three
 	f.IntVar(&t.Tokens, "tokens", 40, "`tokens` of an answer, at most")
 	f.Float64Var(&t.Temperature, "temperature", .8, "`temperature` of the answers")
 	f.Float64Var(&t.MinP, "min-p", .1, "min-p of the answers")
-	f.StringVar(&t.Embedder, "embedder", "builtin/lexical", "`model` that measures distance, provider/model; the built-in one counts words")
+	f.StringVar(&t.Embedder, "embedder", "builtin/lexical",
+		"`model` that measures distance, provider/model; the built-in one counts words")
 	return cmd
 }
 
@@ -229,12 +242,14 @@ func (app *App) reportTried(tried Tried, t Trial) error {
 	}}
 	for _, r := range tried.Rows {
 		two := func(v float64) string { return fmt.Sprintf("%.2f", v) }
-		table.add(fmt.Sprintf("%g", r.Alpha), fmt.Sprintf("%.0f", r.Words), two(r.Distinct), two(r.Pairs), two(r.Distance), two(r.Moved), two(r.Surface), two(r.LogProb), two(r.Plain))
+		table.add(fmt.Sprintf("%g", r.Alpha), fmt.Sprintf("%.0f", r.Words), two(r.Distinct), two(r.Pairs),
+			two(r.Distance), two(r.Moved), two(r.Surface), two(r.LogProb), two(r.Plain))
 	}
 	table.draw(app.Out, app.Width, app.bold)
 	fmt.Fprintln(app.Out)
 	app.say("%s, %s, %d questions, %d answers to each, at most %d tokens, temperature %g, min-p %g, distance by %s.",
-		tried.About, spanWords(tried.From, tried.To), len(t.Prompts), t.Seeds, t.Tokens, t.Temperature, t.MinP, tried.Embedder)
+		tried.About, spanWords(tried.From, tried.To), len(t.Prompts), t.Seeds, t.Tokens, t.Temperature, t.MinP,
+		tried.Embedder)
 	for _, paragraph := range readTrial {
 		fmt.Fprintln(app.Out)
 		app.say("%s", paragraph)

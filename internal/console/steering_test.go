@@ -45,8 +45,12 @@ func (b *bench) run(args ...string) int {
 			Learn: func(_ context.Context, l console.Lesson) (console.Learned, error) {
 				b.lesson = l
 				return console.Learned{
-					Vector: steering.Vector{Model: "llama", Layers: map[int][]float32{10: {1, 0}, 11: {0, 1}}}, About: "llama 1B Q4, 22 layers of 2048",
-					Layers: []steering.Layer{{Layer: 10, Length: .807, Agree: .86}, {Layer: 11, Length: .9577, Agree: .875}},
+					Vector: steering.Vector{Model: "llama", Layers: map[int][]float32{10: {1, 0}, 11: {0, 1}}},
+					About:  "llama 1B Q4, 22 layers of 2048",
+					Layers: []steering.Layer{
+						{Layer: 10, Length: .807, Agree: .86},
+						{Layer: 11, Length: .9577, Agree: .875},
+					},
 				}, b.answers
 			},
 			Effect: func(_ context.Context, t console.Trial) (console.Tried, error) {
@@ -110,7 +114,8 @@ func TestAVectorThatWasLearnedIsWrittenWhole(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "v.gguf")
 		require.Equal(t, console.OK, b.run("steering", "train", "-o", out, "--layers", "10-11"), b.out.String())
 		text := strings.Join(strings.Fields(strings.ReplaceAll(b.out.String(), out, "v.gguf")), " ")
-		require.Contains(t, text, "LAYER LENGTH HALVES AGREE 10 0.807 0.86 11 0.958 0.88 llama 1B Q4, 22 layers of 2048, 48 pairs, 28s.")
+		require.Contains(t, text,
+			"LAYER LENGTH HALVES AGREE 10 0.807 0.86 11 0.958 0.88 llama 1B Q4, 22 layers of 2048, 48 pairs, 28s.")
 		require.Contains(t, text, "Written to v.gguf. What it does: oneiros steering check --vector v.gguf")
 		require.Equal(t, []int{10, 11, len(steering.Pairs())}, []int{b.lesson.From, b.lesson.To, len(b.lesson.Pairs)})
 		raw, err := os.ReadFile(out)
@@ -137,15 +142,19 @@ func TestPairsArePrintedAsTheyAreRead(t *testing.T) {
 	require.Equal(t, console.OK, b.run("steering", "pairs"))
 	file := filepath.Join(t.TempDir(), "pairs.txt")
 	require.NoError(t, os.WriteFile(file, b.out.Bytes(), 0o600))
-	require.Equal(t, console.OK, b.run("steering", "train", "--pairs", file, "-o", filepath.Join(t.TempDir(), "v.gguf")), b.out.String())
+	require.Equal(t, console.OK,
+		b.run("steering", "train", "--pairs", file, "-o", filepath.Join(t.TempDir(), "v.gguf")), b.out.String())
 	require.Equal(t, steering.Pairs(), b.lesson.Pairs)
 }
 
 func TestAServerGetsWhatItsFlagsSay(t *testing.T) {
 	t.Parallel()
 	b := &bench{T: t, env: map[string]string{"KEY": " sesame\n"}, width: 80}
-	require.Equal(t, console.OK, b.run("llama", "--model", "/m/tiny+1.gguf", "--lib", "/l", "--vector", "a=x.gguf", "--vector", "b=y.gguf", "--alpha", "0",
-		"--layers", "6-18", "--parallel", "2", "--queue", "9", "--threads", "3", "--context", "512", "--key-env", "KEY", "--template", "chatml"), b.out.String())
+	require.Equal(t, console.OK,
+		b.run("llama", "--model", "/m/tiny+1.gguf", "--lib", "/l", "--vector", "a=x.gguf", "--vector", "b=y.gguf",
+			"--alpha", "0",
+			"--layers", "6-18", "--parallel", "2", "--queue", "9", "--threads", "3", "--context", "512", "--key-env",
+			"KEY", "--template", "chatml"), b.out.String())
 	zero := 0.0
 	require.Equal(t, console.LlamaServer{
 		LlamaModel: console.LlamaModel{
@@ -170,7 +179,8 @@ func TestAServerGetsWhatItsFlagsSay(t *testing.T) {
 	require.Equal(t, console.OK, b.run("llama", "--json"))
 	require.Nil(t, b.served.Alpha)
 	require.Equal(t, "/models/tiny.gguf", b.served.Model)
-	require.JSONEq(t, `{"about":"llama 1B Q4, 22 layers of 2048","address":"127.0.0.1:8089","model":"tiny"}`, b.out.String())
+	require.JSONEq(t, `{"about":"llama 1B Q4, 22 layers of 2048","address":"127.0.0.1:8089","model":"tiny"}`,
+		b.out.String())
 }
 
 func TestWrongWordsAboutModelsNameTheirFlag(t *testing.T) {

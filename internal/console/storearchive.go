@@ -17,7 +17,8 @@ import (
 
 func (app *App) storeExport() *cobra.Command {
 	return &cobra.Command{
-		Use: "export FILE", Short: "Write everything that the configured store keeps to a file", Args: cobra.ExactArgs(1),
+		Use: "export FILE", Short: "Write everything that the configured store keeps to a file",
+		Args: cobra.ExactArgs(1),
 		Long: `Export writes an archive: one record of JSON a line, counted and sealed with a checksum, which store import reads into an empty
 store of either kind. It may be made while workers run: of a SQLite store it is of one moment, of Redis each agent is, and the ledger.
 A file gets its name when it is whole; - is standard output, for a program that encrypts.
@@ -32,7 +33,8 @@ A file gets its name when it is whole; - is standard output, for a program that 
 			defer d.Store.Close()
 			if args[0] == "-" {
 				if app.Terminal || app.json {
-					return exit(Usage, "an archive on standard output is for a program: lead it into one, or name a file")
+					return exit(Usage,
+						"an archive on standard output is for a program: lead it into one, or name a file")
 				}
 				_, err := archive.Write(app.Out, d.Store.Export(cmd.Context()))
 				return err
@@ -43,9 +45,15 @@ A file gets its name when it is whole; - is standard output, for a program that 
 				return err
 			}
 			if app.json {
-				return app.answer(map[string]any{"store": d.Name, "file": args[0], "kept": tally, "seconds": app.Now().Sub(begun).Seconds()})
+				return app.answer(
+					map[string]any{
+						"store": d.Name, "file": args[0], "kept": tally,
+						"seconds": app.Now().Sub(begun).Seconds(),
+					})
 			}
-			app.fields(app.Out, append([]string{"store", d.Name, "file", args[0]}, append(app.keeps(tally), "took", pace(tally, app.Now().Sub(begun)))...)...)
+			app.fields(app.Out,
+				append([]string{"store", d.Name, "file", args[0]},
+					append(app.keeps(tally), "took", pace(tally, app.Now().Sub(begun)))...)...)
 			app.note(plainly)
 			return nil
 		},
@@ -107,7 +115,8 @@ func name(partial, path string) error {
 func (app *App) storeImport() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Fill the configured store, which must be empty, from a file that export wrote", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Fill the configured store, which must be empty, from a file that export wrote",
+		Args: cobra.ExactArgs(1),
 		Long: `Import reads an archive into the configured store, in one step, and reads the store again before it says that it worked. An
 archive that was cut off or altered is refused and leaves nothing, and so does an import that is killed: begin it again. A store that
 keeps anything is refused; so is one that a worker or server uses, unless --force is added. - is standard input.
@@ -140,9 +149,15 @@ Memories in other people's formats come in by memory import.`,
 				return occupied(d, err)
 			}
 			if app.json {
-				return app.answer(map[string]any{"store": d.Name, "file": args[0], "kept": tally, "seconds": app.Now().Sub(begun).Seconds()})
+				return app.answer(
+					map[string]any{
+						"store": d.Name, "file": args[0], "kept": tally,
+						"seconds": app.Now().Sub(begun).Seconds(),
+					})
 			}
-			app.fields(app.Out, append([]string{"store", d.Name, "file", args[0]}, append(app.keeps(tally), "took", pace(tally, app.Now().Sub(begun)))...)...)
+			app.fields(app.Out,
+				append([]string{"store", d.Name, "file", args[0]},
+					append(app.keeps(tally), "took", pace(tally, app.Now().Sub(begun)))...)...)
 			return nil
 		},
 	}

@@ -20,8 +20,9 @@ type StoreCommand struct {
 	Fill  func(ctx context.Context) (Deposit, error)               // the configured one, to be filled
 	There func(ctx context.Context, p StorePlace) (Deposit, error) // another, to be filled
 
-	Absent func(ctx context.Context) (path string, absent bool, err error) // whether the configured file is missing or empty
-	Begin  func(ctx context.Context) error                                 // makes it
+	// whether the configured file is missing or empty
+	Absent func(ctx context.Context) (path string, absent bool, err error)
+	Begin  func(ctx context.Context) error // makes it
 }
 
 // StorePlace names a store that is not the configured one.
@@ -49,8 +50,9 @@ const plainly = "An archive holds everything in plain text: memories, dreams, ve
 
 func (app *App) store() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "store", Short: "Move everything that is kept to another store, or to and from a file", GroupID: deployment,
-		Long: "Store hands over everything that Oneiros keeps: agents, memories with every revision and vector, events, the ledger, who is awake.\ndocs/storage.md says when to use which store, and how to back one up.",
+		Use: "store", Short: "Move everything that is kept to another store, or to and from a file",
+		GroupID: deployment,
+		Long:    "Store hands over everything that Oneiros keeps: agents, memories with every revision and vector, events, the ledger, who is awake.\ndocs/storage.md says when to use which store, and how to back one up.",
 	}
 	cmd.AddCommand(app.storeInfo(), app.storeMove(), app.storeExport(), app.storeImport(), app.storeNew())
 	return cmd
@@ -78,7 +80,8 @@ same, whichever kind they are, and so has an archive of them.`,
 			if app.json {
 				return app.answer(map[string]any{"store": d.Name, "keeps": tally, "in_use": orEmpty(work)})
 			}
-			app.fields(app.Out, append([]string{"store", d.Name}, append(app.keeps(tally), "in use", strings.Join(work, "; "))...)...)
+			app.fields(app.Out,
+				append([]string{"store", d.Name}, append(app.keeps(tally), "in use", strings.Join(work, "; "))...)...)
 			return nil
 		},
 	}
@@ -151,7 +154,8 @@ func (app *App) move(ctx context.Context, from, to Deposit, force bool) error {
 		err = errors.New("somebody has written to it meanwhile")
 	}
 	if err != nil {
-		return fmt.Errorf("%s is filled, but %s cannot be told to be the same: %w; end whatever uses it, remove what was filled (%s), and move again",
+		return fmt.Errorf(
+			"%s is filled, but %s cannot be told to be the same: %w; end whatever uses it, remove what was filled (%s), and move again",
 			to.Name, from.Name, err, to.Remove)
 	}
 	return app.moved(from, to, tally, app.Now().Sub(begun))
@@ -159,14 +163,21 @@ func (app *App) move(ctx context.Context, from, to Deposit, force bool) error {
 
 func (app *App) moved(from, to Deposit, tally memory.Tally, took time.Duration) error {
 	if app.json {
-		return app.answer(map[string]any{"from": from.Name, "to": to.Name, "moved": tally, "seconds": took.Seconds(), "set": to.Use, "remove": from.Remove})
+		return app.answer(
+			map[string]any{
+				"from": from.Name, "to": to.Name, "moved": tally, "seconds": took.Seconds(), "set": to.Use,
+				"remove": from.Remove,
+			})
 	}
-	app.fields(app.Out, append([]string{"from", from.Name, "to", to.Name}, append(app.keeps(tally), "took", pace(tally, took))...)...)
+	app.fields(app.Out,
+		append([]string{"from", from.Name, "to", to.Name}, append(app.keeps(tally), "took", pace(tally, took))...)...)
 	app.note("Both stores were read again and keep the same. Now set:")
 	for _, line := range to.Use {
 		app.note("  %s", line)
 	}
-	app.note("The old store is as it was, and nothing must use it from now on. When the new one has proved itself, remove it: %s.", from.Remove)
+	app.note(
+		"The old store is as it was, and nothing must use it from now on. When the new one has proved itself, remove it: %s.",
+		from.Remove)
 	return nil
 }
 
@@ -184,9 +195,13 @@ func pace(t memory.Tally, took time.Duration) string {
 func (app *App) keeps(t memory.Tally) []string {
 	return []string{
 		"agents", fmt.Sprint(t.Agents),
-		"memories", fmt.Sprintf("%d in %s, %s", t.Items, plural(t.Revisions, "revision", "revisions"), plural(t.Vectors, "vector", "vectors")),
+		"memories",
+		fmt.Sprintf("%d in %s, %s", t.Items, plural(t.Revisions, "revision", "revisions"),
+			plural(t.Vectors, "vector", "vectors")),
 		"events", fmt.Sprint(t.Events),
-		"ledger", fmt.Sprintf("%s, %s", plural(t.Attempts, "attempt", "attempts"), plural(t.Answers, "answer kept", "answers kept")),
+		"ledger",
+		fmt.Sprintf("%s, %s", plural(t.Attempts, "attempt", "attempts"),
+			plural(t.Answers, "answer kept", "answers kept")),
 		"feeds", fmt.Sprint(t.Feeds),
 		"keys", ifAny(t.Keys),
 		"sha256", t.SHA256,

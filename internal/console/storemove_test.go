@@ -27,13 +27,19 @@ func (lent) Close() error { return nil }
 func (d *fixture) depot() {
 	d.Helper()
 	here := func(context.Context) (console.Deposit, error) {
-		return console.Deposit{Store: lent{d.store}, Name: "here.db", Use: []string{"store.path: here.db"}, Remove: "the file here.db"}, nil
+		return console.Deposit{
+			Store: lent{d.store}, Name: "here.db", Use: []string{"store.path: here.db"},
+			Remove: "the file here.db",
+		}, nil
 	}
 	d.stores = console.StoreCommand{
 		Here: here, Fill: here,
 		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
 			s, err := sqlitestore.Open(ctx, p.To)
-			return console.Deposit{Store: s, Name: filepath.Base(p.To), Use: []string{"store.path: " + filepath.Base(p.To)}, Remove: "the file there.db"}, err
+			return console.Deposit{
+				Store: s, Name: filepath.Base(p.To),
+				Use: []string{"store.path: " + filepath.Base(p.To)}, Remove: "the file there.db",
+			}, err
 		},
 	}
 }
@@ -184,5 +190,6 @@ func TestTheHelpSaysThatAnArchiveIsPlainText(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "store", "export", "--help"))
-	require.Contains(t, strings.Join(strings.Fields(d.out.String()), " "), "everything in plain text: memories, dreams, vectors")
+	require.Contains(t, strings.Join(strings.Fields(d.out.String()), " "),
+		"everything in plain text: memories, dreams, vectors")
 }

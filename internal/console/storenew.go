@@ -16,7 +16,9 @@ no store that is there. Keys stay required when there ever was one: oneiros keys
 				return err
 			}
 			if absent {
-				err = app.confirm(yes, path+" begins empty: agents, memories, the ledger and keys are not in it (oneiros store import restores an archive)")
+				err = app.confirm(yes,
+					path+
+						" begins empty: agents, memories, the ledger and keys are not in it (oneiros store import restores an archive)")
 			}
 			if absent && err == nil {
 				err = app.Stores.Begin(cmd.Context())

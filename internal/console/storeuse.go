@@ -28,7 +28,8 @@ func idle(d Deposit, work []string, force bool) error {
 	if len(work) == 0 || force {
 		return nil
 	}
-	return exit(Refused, "%s is in use: %s. End that first, or add --force; what is written meanwhile would be lost", d.Name, strings.Join(work, "; "))
+	return exit(Refused, "%s is in use: %s. End that first, or add --force; what is written meanwhile would be lost",
+		d.Name, strings.Join(work, "; "))
 }
 
 // unheard refuses to fill a store that others listen to. What else may be in it, its import judges.

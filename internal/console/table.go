@@ -171,8 +171,8 @@ func cut(s string, width int) string {
 	return strings.TrimRight(b.String(), " ") + "…"
 }
 
-// idColumn holds ids, which can be copied as they stand; one longer than a screen has room for keeps its beginning, which
-// show understands.
+// idColumn holds ids, which can be copied as they stand; one longer than a screen has room for keeps its beginning,
+// which show understands.
 func idColumn() column { return column{title: "ID", flex: true, least: 30} }
 
 // wrap breaks a text into lines of at most width, each behind the indent.

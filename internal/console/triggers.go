@@ -104,7 +104,8 @@ func (app *App) triggersAdd() *cobra.Command {
 	f := triggerFlags{}
 	replace := false
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Add a trigger to an agent", Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "add NAME", Short: "Add a trigger to an agent", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Add gives an agent a trigger, of which exactly one flag says when it calls. A schedule is a time, with days before it or
 without, or the five fields of cron, by the clock of the agent's own zone. The one named idle needs no flag. For example:
 
@@ -165,7 +166,8 @@ func ruled(ctx context.Context, h *Deployment, t dream.Trigger) error {
 	case err != nil:
 		return fmt.Errorf("read feed %s: %w", t.Feed, err)
 	case !slices.ContainsFunc(feed.Rules, func(r dream.Rule) bool { return r.Name == t.Rule }):
-		return exit(NotFound, "--rule is %q, and feed %s has no such rule; oneiros feed show %s names them", t.Rule, t.Feed, t.Feed)
+		return exit(NotFound, "--rule is %q, and feed %s has no such rule; oneiros feed show %s names them", t.Rule,
+			t.Feed, t.Feed)
 	}
 	return nil
 }
@@ -201,9 +203,14 @@ func (f triggerFlags) trigger(cmd *cobra.Command, name string, a dream.Agent) (d
 	case f.residual != 0 && f.event != event.PredictionResolved{}.EventType():
 		return t, fmt.Errorf("--residual is %v; only --event PredictionResolved has one", f.residual)
 	case t.Event != "" && !slices.Contains(eventTypes(), t.Event):
-		return t, fmt.Errorf("--event is %q; it must be the type of an event that no dream writes: %s", t.Event, strings.Join(eventTypes(), ", "))
+		return t,
+			fmt.Errorf("--event is %q; it must be the type of an event that no dream writes: %s", t.Event,
+				strings.Join(eventTypes(), ", "))
 	case t.Kind == dream.OnEvent && t.Event == "" && a.Feed == "":
-		return t, fmt.Errorf("--rule is %q, and %s follows no feed; let it follow one with oneiros agents edit %s --feed NAME", f.rule, a.Handle, a.Handle)
+		return t,
+			fmt.Errorf(
+				"--rule is %q, and %s follows no feed; let it follow one with oneiros agents edit %s --feed NAME",
+				f.rule, a.Handle, a.Handle)
 	}
 	if t.Kind == dream.OnSchedule {
 		if _, err := circadian.ParseSchedule(t.Schedule); err != nil {
@@ -241,11 +248,13 @@ without any dreams only when asked. Dropping manual forgets what oneiros trigger
 			return err
 		}
 		if args[0] == string(dream.OnRequest) {
-			return app.call(cmd.Context(), h, a, activities.Fire{Trigger: args[0], Kind: dream.OnRequest, Drop: true}, "What %s was asked for is forgotten.")
+			return app.call(cmd.Context(), h, a, activities.Fire{Trigger: args[0], Kind: dream.OnRequest, Drop: true},
+				"What %s was asked for is forgotten.")
 		}
 		at := slices.IndexFunc(a.Triggered(), calledBy(args[0]))
 		if at < 0 {
-			return exit(NotFound, "%s has no trigger %q; oneiros triggers list --agent %s names them", a.Handle, args[0], a.Handle)
+			return exit(NotFound, "%s has no trigger %q; oneiros triggers list --agent %s names them", a.Handle,
+				args[0], a.Handle)
 		}
 		t := a.Triggered()[at]
 		a.Triggers = append([]dream.Trigger{}, slices.DeleteFunc(slices.Clone(a.Triggered()), calledBy(t.Name))...)
@@ -267,8 +276,12 @@ then; oneiros dream needs none. oneiros triggers drop manual forgets it.`,
 		if err != nil {
 			return err
 		}
-		f := activities.Fire{Trigger: string(dream.OnRequest), Kind: dream.OnRequest, At: app.Now().UTC(), Why: "a person asked"}
-		return app.call(cmd.Context(), h, a, f, "%s dreams as soon as it may; oneiros triggers list tells what it waits for.")
+		f := activities.Fire{
+			Trigger: string(dream.OnRequest), Kind: dream.OnRequest, At: app.Now().UTC(),
+			Why: "a person asked",
+		}
+		return app.call(cmd.Context(), h, a, f,
+			"%s dreams as soon as it may; oneiros triggers list tells what it waits for.")
 	}
 	return cmd
 }
@@ -299,7 +312,8 @@ func (app *App) reaching(ctx context.Context, h *Deployment, do func(Dreams) err
 	return errors.Join(do(engine.Nights()), engine.Stop())
 }
 
-// putTriggers keeps an agent's triggers, and tells its life where one can be reached: a worker does so within a minute else.
+// putTriggers keeps an agent's triggers, and tells its life where one can be reached: a worker does so within a minute
+// else.
 func (app *App) putTriggers(ctx context.Context, h *Deployment, a dream.Agent, t dream.Trigger, did string) error {
 	if err := a.Validate(); err != nil {
 		return usage(fmt.Errorf("agent %s: %w", a.Handle, err))

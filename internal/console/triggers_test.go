@@ -76,8 +76,16 @@ func TestWhatIsWrongWithATriggerIsSaidBeforeAnythingIsKept(t *testing.T) {
 		{[]string{"add", "x", "--schedule", "03:30", "--episodes", "5"}, console.Usage, "one of --schedule"},
 		{[]string{"add", "x", "--schedule", "25:00"}, console.Usage, `--schedule: schedule "25:00"`},
 		{[]string{"add", "x", "--episodes", "0"}, console.Usage, "episodes is 0; it must lie between 1 and 100000"},
-		{[]string{"add", "x", "--event", "Moonrise"}, console.Usage, `--event is "Moonrise"; it must be the type of an event that no dream writes`},
-		{[]string{"add", "x", "--event", "AlarmRaised", "--residual", "0.5"}, console.Usage, "only --event PredictionResolved has one"},
+		{
+			[]string{"add", "x", "--event", "Moonrise"},
+			console.Usage,
+			`--event is "Moonrise"; it must be the type of an event that no dream writes`,
+		},
+		{
+			[]string{"add", "x", "--event", "AlarmRaised", "--residual", "0.5"},
+			console.Usage,
+			"only --event PredictionResolved has one",
+		},
 		{[]string{"add", "x", "--event", "PredictionResolved", "--residual", "5"}, console.Usage, "residual is 5"},
 		{[]string{"add", "x", "--rule", "calm"}, console.Usage, "follows no feed"},
 		{[]string{"add", "idle", "--episodes", "5", "--replace"}, console.Usage, `name "idle" is taken`},
@@ -85,7 +93,8 @@ func TestWhatIsWrongWithATriggerIsSaidBeforeAnythingIsKept(t *testing.T) {
 		{[]string{"add", "X y", "--episodes", "5"}, console.Usage, `name "X y" must be`},
 		{[]string{"drop", "gone"}, console.NotFound, `echo has no trigger "gone"`},
 	} {
-		require.Equal(t, c.code, d.run(0, append([]string{"triggers", "--agent", "echo"}, c.args...)...), "%v: %s", c.args, d.err.String())
+		require.Equal(t, c.code, d.run(0, append([]string{"triggers", "--agent", "echo"}, c.args...)...), "%v: %s",
+			c.args, d.err.String())
 		require.Contains(t, d.err.String(), c.says)
 	}
 	echo, err := d.store.Agent(t.Context(), "echo")
@@ -100,10 +109,16 @@ func TestARuleThatATriggerNamesMustBe(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--feed", "quay"), d.err.String())
 	require.Equal(t, console.NotFound, d.run(0, "triggers", "add", "calm", "--agent", "echo", "--rule", "calm"))
 	require.Contains(t, d.err.String(), "there is no feed quay")
-	require.NoError(t, d.store.PutFeed(t.Context(), dream.Feed{Name: "quay", Rules: []dream.Rule{{Name: "calm", Metric: "wind", Kind: dream.Below, Number: 3}}}))
+	require.NoError(t,
+		d.store.PutFeed(t.Context(),
+			dream.Feed{
+				Name:  "quay",
+				Rules: []dream.Rule{{Name: "calm", Metric: "wind", Kind: dream.Below, Number: 3}},
+			}))
 	require.Equal(t, console.NotFound, d.run(0, "triggers", "add", "storm", "--agent", "echo", "--rule", "storm"))
 	require.Contains(t, d.err.String(), "feed quay has no such rule")
-	require.Equal(t, console.OK, d.run(0, "triggers", "add", "calm", "--agent", "echo", "--rule", "quay/calm"), d.err.String())
+	require.Equal(t, console.OK, d.run(0, "triggers", "add", "calm", "--agent", "echo", "--rule", "quay/calm"),
+		d.err.String())
 	require.Equal(t, console.OK, d.run(0, "triggers", "list", "--agent", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "rule quay/calm")
 }
@@ -114,11 +129,13 @@ func TestAPersonAsksForADreamAsSoonAsItMayBe(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "triggers", "fire", "--agent", "echo"), d.err.String())
 	require.Equal(t, console.OK, d.run(0, "triggers", "drop", "manual", "--agent", "echo"), d.err.String())
 	require.Equal(t, []activities.Fire{
-		{Trigger: "manual", Kind: dream.OnRequest, At: now, Why: "a person asked"}, {Trigger: "manual", Kind: dream.OnRequest, Drop: true},
+		{Trigger: "manual", Kind: dream.OnRequest, At: now, Why: "a person asked"},
+		{Trigger: "manual", Kind: dream.OnRequest, Drop: true},
 	}, s.calls)
 	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
 	require.Equal(t, console.Unreachable, d.run(0, "triggers", "fire", "--agent", "echo"))
-	require.Equal(t, console.OK, d.run(0, "triggers", "add", "nightly", "--agent", "echo", "--schedule", "03:30"), d.err.String())
+	require.Equal(t, console.OK, d.run(0, "triggers", "add", "nightly", "--agent", "echo", "--schedule", "03:30"),
+		d.err.String())
 	require.Contains(t, d.err.String(), "it is heard by the next worker")
 }
 
@@ -130,7 +147,11 @@ func TestTheNextDreamIsExplained(t *testing.T) {
 		echo, err := d.store.Agent(t.Context(), "echo")
 		require.NoError(t, err)
 		echo.Auto = true
-		echo.Triggers = []dream.Trigger{dream.IdleTrigger, {Name: "nightly", Kind: dream.OnSchedule, Schedule: "07:15"}, {Name: "full", Kind: dream.OnEpisodes, Episodes: 2}}
+		echo.Triggers = []dream.Trigger{
+			dream.IdleTrigger,
+			{Name: "nightly", Kind: dream.OnSchedule, Schedule: "07:15"},
+			{Name: "full", Kind: dream.OnEpisodes, Episodes: 2},
+		}
 		require.NoError(t, d.store.PutAgent(t.Context(), echo))
 		eager := circadian.DefaultEager
 		d.guarded(&porter{agentState: workflows.AgentState{
@@ -144,7 +165,12 @@ func TestTheNextDreamIsExplained(t *testing.T) {
 				Eager:       &eager,
 				Quiet:       []string{"05:00-06:30"},
 			},
-			Triggering: workflows.Triggering{Pending: &activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-time.Minute), Why: "2 new episodes"}},
+			Triggering: workflows.Triggering{
+				Pending: &activities.Fire{
+					Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-time.Minute),
+					Why: "2 new episodes",
+				},
+			},
 		}})
 		require.Equal(t, console.OK, d.run(width, "agents", "show", "echo"), d.err.String())
 		d.golden(fmt.Sprintf("agents-show-next-%d", width))

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// overdueBy is how long after it was due a night may begin before somebody should look: an hour covers the jitter and the try
-// after a refused one.
+// overdueBy is how long after it was due a night may begin before somebody should look: an hour covers the jitter and
+// the try after a refused one.
 const overdueBy = time.Hour
 
 // missedDream is a dream that was due, its hours and the gap considered, and did not begin. Its zero value is none.
@@ -18,7 +18,8 @@ type missedDream struct {
 	by string // the trigger; empty: idleness, or an interrupted dream that was to go on
 }
 
-// missed is the first night since the last that was due more than overdueBy ago. Whatever the hours are now, they were open then.
+// missed is the first night since the last that was due more than overdueBy ago. Whatever the hours are now, they were
+// open then.
 func (o outlook) missed(auto bool) missedDream {
 	var first missedDream
 	take := func(at time.Time, by string) {

@@ -62,7 +62,8 @@ func (o outlook) called(at time.Time, kind dream.TriggerKind) time.Time {
 // lines are the triggers as they stand, and the one that calls a person's dream.
 func (o outlook) lines() []triggerLine {
 	var lines []triggerLine
-	for _, t := range append(slices.Clone(o.agent.Triggered()), dream.Trigger{Name: string(dream.OnRequest), Kind: dream.OnRequest}) {
+	for _, t := range append(slices.Clone(o.agent.Triggered()),
+		dream.Trigger{Name: string(dream.OnRequest), Kind: dream.OnRequest}) {
 		line := triggerLine{Trigger: t}
 		if p := o.waiting(t.Name); p != nil {
 			due := o.called(p.At, p.Kind).UTC()
@@ -112,7 +113,8 @@ func (o outlook) stands(line *triggerLine) {
 	case dream.OnSchedule:
 		appointment := activities.Appointments([]dream.Trigger{line.Trigger}, o.agent.Zone, o.now)[0]
 		for _, made := range o.known.Appointments {
-			if made.Trigger == line.Name && made.At.Before(o.now) && !made.At.IsZero() && o.settings.Zone == o.agent.Zone {
+			if made.Trigger == line.Name && made.At.Before(o.now) && !made.At.IsZero() &&
+				o.settings.Zone == o.agent.Zone {
 				appointment = made
 				line.Fires = true
 			}
@@ -127,7 +129,8 @@ func (o outlook) stands(line *triggerLine) {
 		}
 	case dream.OnEpisodes:
 		line.Fires = o.fresh >= line.Episodes
-		line.Now = fmt.Sprintf("%s since the last dream, of %d", plural(o.fresh, "new episode", "new episodes"), line.Episodes)
+		line.Now = fmt.Sprintf("%s since the last dream, of %d", plural(o.fresh, "new episode", "new episodes"),
+			line.Episodes)
 	case dream.OnEvent:
 		line.Now = "nothing of the kind waits since the last dream"
 	case dream.OnRequest:
@@ -146,7 +149,8 @@ func (o outlook) first(lines []triggerLine, due circadian.Next, auto bool) (time
 			at, by = when, name
 		}
 	}
-	if p := o.known.Pending; p != nil && (auto || p.Kind == dream.OnRequest) && !(p.Kind == activities.OnUrgency && o.past.Active.After(p.At)) {
+	if p := o.known.Pending; p != nil && (auto || p.Kind == dream.OnRequest) &&
+		!(p.Kind == activities.OnUrgency && o.past.Active.After(p.At)) {
 		take(o.called(p.At, p.Kind), p.Trigger)
 	}
 	if !auto {
@@ -172,7 +176,9 @@ func (o outlook) held() []string {
 		last = o.past.Try
 	}
 	if end := last.Add(o.settings.MinGap); !last.IsZero() && end.After(o.now) {
-		held = append(held, fmt.Sprintf("%s must pass since the last one (agent.min_gap), until %s", span(o.settings.MinGap), clock(end, o.now, o.agent.Zone)))
+		held = append(held,
+			fmt.Sprintf("%s must pass since the last one (agent.min_gap), until %s", span(o.settings.MinGap),
+				clock(end, o.now, o.agent.Zone)))
 	}
 	if open, next := circadian.Open(o.now, location(o.agent.Zone), o.windows, o.quiet); !open {
 		held = append(held, "its hours are closed until "+clock(next, o.now, o.agent.Zone))
@@ -202,7 +208,8 @@ func urgencyText(n nextDream) string {
 	for i, t := range u.Terms {
 		parts[i] = fmt.Sprintf("%s %s x %s", t.Name, score(t.Value), score(t.Weight))
 	}
-	text := fmt.Sprintf("%s of the %s that lets it dream early: %s", score(u.Value), score(n.Threshold), strings.Join(parts, ", "))
+	text := fmt.Sprintf("%s of the %s that lets it dream early: %s", score(u.Value), score(n.Threshold),
+		strings.Join(parts, ", "))
 	if u.Lived.Unplaced != "" {
 		text += "; which residuals are novel is not known: " + u.Lived.Unplaced
 	}

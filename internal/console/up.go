@@ -13,11 +13,15 @@ import (
 
 func (app *App) up() *cobra.Command {
 	return &cobra.Command{
-		Use: "up", Short: "Run everything on this machine: a Temporal server if none is configured, the store, a worker and the server for clients", GroupID: deployment,
+		Use:     "up",
+		Short:   "Run everything on this machine: a Temporal server if none is configured, the store, a worker and the server for clients",
+		GroupID: deployment,
 		Long: `Up runs everything on this machine, until Ctrl-C: the store, a worker, the server that clients talk to and, when no
 Temporal cluster is configured, a Temporal server of its own with its user interface. Dreams under way go on when it is started again.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.serve(cmd.Context(), func(ctx context.Context, h *Deployment) (Engine, error) { return app.Dream.Up(ctx, h, app.note) }, goOn)
+			return app.serve(cmd.Context(),
+				func(ctx context.Context, h *Deployment) (Engine, error) { return app.Dream.Up(ctx, h, app.note) },
+				goOn)
 		},
 	}
 }
@@ -34,7 +38,9 @@ func (app *App) worker() *cobra.Command {
 const goOn = "; dreams under way go on next time"
 
 // serve runs an engine until it is told to stop, or until a part of it ends by itself.
-func (app *App) serve(ctx context.Context, start func(context.Context, *Deployment) (Engine, error), stopped string) error {
+func (app *App) serve(ctx context.Context, start func(context.Context, *Deployment) (Engine, error),
+	stopped string,
+) error {
 	h, err := app.within(ctx)
 	if err != nil {
 		return err
@@ -78,7 +84,8 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 	}
 	app.whose(cmd)
 	cmd.ValidArgsFunction = app.completeDreams([]string{string(dream.Dreaming), dream.RecordWaits})
-	cmd.Flags().BoolVar(&abandon, "abandon", false, "the Temporal cluster of this dream is gone for good: close it without asking it")
+	cmd.Flags().BoolVar(&abandon, "abandon", false,
+		"the Temporal cluster of this dream is gone for good: close it without asking it")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before a dream is abandoned")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, record, err := app.nightToCancel(cmd, args[0])
@@ -86,10 +93,13 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 			return err
 		}
 		if record.Outcome != dream.Dreaming && !record.Resumable() {
-			return exit(NotFound, "dream %s does not go on: it ended %s%s; its report is in oneiros dreams show %s", record.ID, outcomeOf(record), reasonOf(record), record.ID)
+			return exit(NotFound, "dream %s does not go on: it ended %s%s; its report is in oneiros dreams show %s",
+				record.ID, outcomeOf(record), reasonOf(record), record.ID)
 		}
 		if abandon {
-			question := fmt.Sprintf("This closes dream %s without asking the cluster that carries it; should that one still run, the dream can write nothing more", record.ID)
+			question := fmt.Sprintf(
+				"This closes dream %s without asking the cluster that carries it; should that one still run, the dream can write nothing more",
+				record.ID)
 			if err := app.confirm(yes, question); err != nil {
 				return err
 			}
@@ -111,7 +121,8 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 	return cmd
 }
 
-// nightToCancel finds the record of a dream by its name; last is the newest that can still be ended, not one that never began.
+// nightToCancel finds the record of a dream by its name; last is the newest that can still be ended, not one that never
+// began.
 func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dream.Record, error) {
 	if name != "last" {
 		h, _, record, err := app.recordOf(cmd, name)
@@ -122,7 +133,8 @@ func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dr
 		return h, nil, err
 	}
 	items, err := h.Store.Find(cmd.Context(), memory.Query{
-		Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
+		Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord},
+		Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
 	})
 	if err != nil {
 		return h, nil, err
@@ -137,7 +149,9 @@ func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dr
 		}
 	}
 	if pending == nil {
-		return h, nil, exit(NotFound, "no dream of %s goes on or waits to; oneiros dreams list -a %s names them", a.Handle, a.Handle)
+		return h, nil,
+			exit(NotFound, "no dream of %s goes on or waits to; oneiros dreams list -a %s names them", a.Handle,
+				a.Handle)
 	}
 	return h, pending, nil
 }

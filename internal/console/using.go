@@ -9,8 +9,8 @@ import (
 // since the life asks the store before it dreams by itself.
 const grace = 200 * time.Millisecond
 
-// using tells the agent's life that a person uses the agent, beside whatever the command does. What it returns is called
-// when the command is done, and waits no longer than grace.
+// using tells the agent's life that a person uses the agent, beside whatever the command does. What it returns is
+// called when the command is done, and waits no longer than grace.
 func (app *App) using(ctx context.Context, h *Deployment, handle string) func() {
 	if app.Dream.Active == nil {
 		return func() {}

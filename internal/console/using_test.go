@@ -44,7 +44,8 @@ func TestADreamIsAbandonedWithoutAskingTemporal(t *testing.T) {
 		return nil
 	}
 	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
-	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "-a", "echo", "last", "--abandon", "--yes"), d.err.String())
+	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "-a", "echo", "last", "--abandon", "--yes"),
+		d.err.String())
 	require.Equal(t, []string{"echo dream/echo/0002"}, abandoned)
 	require.Contains(t, d.out.String(), "its agent may dream again")
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "cancel", "-a", "echo", "last", "--abandon", "--yes"))

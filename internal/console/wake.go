@@ -43,9 +43,11 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 	}
 	app.whose(cmd)
 	fs := cmd.Flags()
-	app.spanVar(fs, &f.hold, "for", "how long to hold it awake, as in 5m or 2h, at most 30d; agent.client_timeout when absent (`duration`)")
+	app.spanVar(fs, &f.hold, "for",
+		"how long to hold it awake, as in 5m or 2h, at most 30d; agent.client_timeout when absent (`duration`)")
 	fs.StringVar(&f.client, "client", "", "the `name` of the client that knocks; operator when absent")
-	fs.StringVar(&f.digest, "digest", "", "how much to tell of dreams: off, header or message; agent.digest when absent")
+	fs.StringVar(&f.digest, "digest", "",
+		"how much to tell of dreams: off, header or message; agent.digest when absent")
 	fs.BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
 	app.completes(cmd, "digest", fixed(journal.Digests))
 	app.completes(cmd, "client", app.connected)
@@ -66,7 +68,8 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 	return cmd
 }
 
-// How long a knock may hold an agent: what is shorter is over before anybody has looked, and what is longer is a mistake.
+// How long a knock may hold an agent: what is shorter is over before anybody has looked, and what is longer is a
+// mistake.
 const (
 	leastHold = time.Second
 	mostHold  = 30 * 24 * time.Hour
@@ -81,10 +84,13 @@ func (f *wakeFlags) check(hold, named bool) error {
 		faults = append(faults, errors.New(`--client "" names nobody; leave it out to knock as operator`))
 	}
 	if f.digest != "" && !oneOf(f.digest, journal.Digests) {
-		faults = append(faults, fmt.Errorf("--digest %s must be one of %s", f.digest, strings.Join(journal.Digests, ", ")))
+		faults = append(faults,
+			fmt.Errorf("--digest %s must be one of %s", f.digest, strings.Join(journal.Digests, ", ")))
 	}
 	if strings.TrimSpace(f.client) != f.client || len(f.client) > longestName {
-		faults = append(faults, fmt.Errorf("--client %q must be a name of at most %d bytes, without spaces around it", f.client, longestName))
+		faults = append(faults,
+			fmt.Errorf("--client %q must be a name of at most %d bytes, without spaces around it", f.client,
+				longestName))
 	}
 	return usage(errors.Join(faults...))
 }
@@ -104,7 +110,9 @@ func (app *App) connect(ctx context.Context, h *Deployment, a dream.Agent, k Con
 	return errors.Join(app.connectOn(ctx, h, a, w, k, f), w.Stop())
 }
 
-func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w Waker, k Connection, f *wakeFlags) error {
+func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w Waker, k Connection,
+	f *wakeFlags,
+) error {
 	before := app.Now().Sub(app.began)
 	woken, err := w.Wake(ctx, k)
 	if err != nil {
@@ -145,7 +153,8 @@ func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w W
 // glance is how long a knock that was answered, and waits for nothing, gives Temporal to hear of it.
 const glance = 700 * time.Millisecond
 
-// record waits for the record of a wake where that is wanted, and otherwise sees that Temporal has heard of it, if it answers.
+// record waits for the record of a wake where that is wanted, and otherwise sees that Temporal has heard of it, if it
+// answers.
 func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *awake, wait bool) error {
 	if wait {
 		return app.recorded(ctx, h, a, w, result)
@@ -175,7 +184,8 @@ func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Wake
 type awake struct {
 	Agent string `json:"agent"`
 	presence.Wake
-	State    string       `json:"state"`            // awake; sleeping when an alarm or an operator holds a sleeper, without waking it
+	// awake; sleeping when an alarm or an operator holds a sleeper, without waking it
+	State    string       `json:"state"`
 	Sleeps   string       `json:"sleeps,omitempty"` // what that means
 	Raised   bool         `json:"raised"`           // this knock raised the epoch
 	Took     float64      `json:"took_ms"`          // from the command's start until the caller could go on
@@ -188,7 +198,8 @@ type awake struct {
 }
 
 func (app *App) reportAwake(w awake, a dream.Agent) {
-	since := fmt.Sprintf("since %s, epoch %d, woken by %s", clock(w.At, app.Now(), a.Zone), w.Epoch, called(w.Client, w.Cause))
+	since := fmt.Sprintf("since %s, epoch %d, woken by %s", clock(w.At, app.Now(), a.Zone), w.Epoch,
+		called(w.Client, w.Cause))
 	if w.Raised {
 		since += " in " + screen.Millis(w.Took)
 	} else {
@@ -239,7 +250,8 @@ func sleeps(a dream.Agent, s presence.Status, now time.Time) string {
 const wakeWidth = len("interrupted")
 
 func feeling(m mood.PAD) string {
-	return fmt.Sprintf("pleasure %s, arousal %s, dominance %s", signed(m.Pleasure), signed(m.Arousal), signed(m.Dominance))
+	return fmt.Sprintf("pleasure %s, arousal %s, dominance %s", signed(m.Pleasure), signed(m.Arousal),
+		signed(m.Dominance))
 }
 
 // shift tells how a dream moved the mood that it was woken from.
@@ -269,7 +281,9 @@ func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Wa
 		if ctx.Err() != nil {
 			return exit(Failure, "left off waiting; %s, and Temporal records it when it can", is)
 		}
-		return exit(Unreachable, "%s, but Temporal has not recorded it yet: %w; it will when a worker runs (oneiros up%s)", is, err, h.option())
+		return exit(Unreachable,
+			"%s, but Temporal has not recorded it yet: %w; it will when a worker runs (oneiros up%s)", is, err,
+			h.option())
 	}
 	if result.Sleeps != "" {
 		awoken.State = result.State

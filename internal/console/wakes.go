@@ -30,7 +30,8 @@ func interruptionOf(e event.Event) (*interruption, error) {
 
 // text is the four phases of the wake on one line.
 func (i *interruption) text() string {
-	text := fmt.Sprintf("receipt %s, stop %s (%s), preserve %s, switch %s; together %s", screen.Millis(i.Receipt), screen.Millis(i.Stop),
+	text := fmt.Sprintf("receipt %s, stop %s (%s), preserve %s, switch %s; together %s", screen.Millis(i.Receipt),
+		screen.Millis(i.Stop),
 		screen.SleepName(i.Light), screen.Millis(i.Preserve), screen.Millis(i.Switch), screen.Millis(i.total()))
 	if i.Forced {
 		text += "; a call did not stop in time and was left behind"
@@ -44,7 +45,9 @@ func (i *interruption) total() float64 { return i.Receipt + i.Stop + i.Preserve 
 const lookBack = 10_000
 
 // wakesOf finds an agent's newest wakes out of dreams, the newest first: up to limit of those that are wanted.
-func wakesOf(ctx context.Context, h *Deployment, a dream.Agent, wanted func(*interruption) bool, limit int) ([]*interruption, error) {
+func wakesOf(ctx context.Context, h *Deployment, a dream.Agent, wanted func(*interruption) bool,
+	limit int,
+) ([]*interruption, error) {
 	var found []*interruption
 	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (more bool, err error) {
 		if e.Type != (event.DreamInterrupted{}).EventType() {
@@ -83,8 +86,8 @@ func backwards(ctx context.Context, log fabric.Log, agent string, each func(even
 	return nil
 }
 
-// newestOf finds the number of an agent's newest event. Numbers have no gaps, so it doubles until there is none and halves
-// from there.
+// newestOf finds the number of an agent's newest event. Numbers have no gaps, so it doubles until there is none and
+// halves from there.
 func newestOf(ctx context.Context, log fabric.Log, agent string) (int64, error) {
 	exists := func(seq int64) (bool, error) {
 		events, err := log.Events(ctx, agent, seq-1, 1)

@@ -41,7 +41,8 @@ type Waker interface {
 	Sleep(ctx context.Context, agent string) error
 	// AgentState asks the agent's workflow, which a worker must answer. memory.ErrNotFound when the agent has none.
 	AgentState(ctx context.Context, handle string) (workflows.AgentState, error)
-	// Remove removes an agent and ends its workflows, where Temporal answers. ErrDreaming, ErrAwake, memory.ErrNotFound.
+	// Remove removes an agent and ends its workflows, where Temporal answers. ErrDreaming, ErrAwake,
+	// memory.ErrNotFound.
 	Remove(ctx context.Context, name string) (Removed, error)
 	Stop() error
 }
@@ -55,8 +56,8 @@ func (app *App) waker(ctx context.Context, h *Deployment) (Waker, error) {
 	return w, nil
 }
 
-// unanswered marks an error that left a knock without an answer as what it is: the store could not be reached. What knows
-// its exit code keeps it.
+// unanswered marks an error that left a knock without an answer as what it is: the store could not be reached. What
+// knows its exit code keeps it.
 func unanswered(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || Code(err) != Failure {
 		return err
@@ -75,7 +76,8 @@ func (app *App) status(ctx context.Context, h *Deployment, a dream.Agent) (prese
 
 // resumable finds the interrupted dream of an agent that may still go on; nil when there is none.
 func (app *App) resumable(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Record, error) {
-	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: []string{dream.RecordWaits}})
+	found, err := h.Store.Find(ctx,
+		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: []string{dream.RecordWaits}})
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,8 @@ func (p *porter) Wake(_ context.Context, k console.Connection) (console.Woken, e
 }
 
 func (p *porter) Recorded(context.Context, string, int64) (workflows.Awoken, error) {
-	return workflows.Awoken{Epoch: p.wake.Epoch, State: "awake", Dream: p.wake.Dream, Until: now.Add(8 * time.Hour)}, p.missed
+	return workflows.Awoken{Epoch: p.wake.Epoch, State: "awake", Dream: p.wake.Dream, Until: now.Add(8 * time.Hour)},
+		p.missed
 }
 
 func (p *porter) Leave(_ context.Context, _, client string) error {
@@ -127,7 +128,10 @@ func (d *fixture) guarded(p *porter) *fixture {
 // woken is a knock at a dream of echo with two entries to tell of, one of them too slight.
 func (d *fixture) woken() presence.Wake {
 	d.Helper()
-	slight := &dream.Journal{Head: head(dream.KindJournal, dreamID+"/j2", now, true), Content: "Trifles.", Significance: .2}
+	slight := &dream.Journal{
+		Head: head(dream.KindJournal, dreamID+"/j2", now, true), Content: "Trifles.",
+		Significance: .2,
+	}
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{slight}})
 	require.NoError(d, err)
 	return presence.Wake{
@@ -177,33 +181,34 @@ func (d *fixture) interrupt(until time.Time) *dream.Record {
 	tell := func(i int, p event.Payload) event.Event {
 		return event.New(fmt.Sprintf("%s/%d", id, i), "echo", id, now.Add(time.Duration(i)*time.Second-time.Minute), p)
 	}
-	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}, Events: []event.Event{
-		tell(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000}),
-		tell(2, event.Spent{Tally: dream.Tally{
-			Phase:  dream.Onset,
-			State:  "running",
-			Calls:  5,
-			Spent:  12_000,
-			Cap:    50_000,
-			Made:   4,
-			Kept:   3,
-			Cycles: 1,
-		}}),
-		tell(3, event.DreamInterrupted{
-			Cause:    "knock",
-			Epoch:    3,
-			Stretch:  1,
-			Phase:    dream.Onset,
-			Cycle:    1,
-			Receipt:  .62,
-			Stop:     1.1,
-			Preserve: 1.44,
-			Switch:   6.2,
-			Partials: 2,
-			Until:    until,
-		}),
-		event.New("awake/3", "echo", id, now, event.AgentAwake{Epoch: 3, Cause: "knock", Dream: id}),
-	}})
+	_, err := d.store.Commit(d.Context(),
+		memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}, Events: []event.Event{
+			tell(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000}),
+			tell(2, event.Spent{Tally: dream.Tally{
+				Phase:  dream.Onset,
+				State:  "running",
+				Calls:  5,
+				Spent:  12_000,
+				Cap:    50_000,
+				Made:   4,
+				Kept:   3,
+				Cycles: 1,
+			}}),
+			tell(3, event.DreamInterrupted{
+				Cause:    "knock",
+				Epoch:    3,
+				Stretch:  1,
+				Phase:    dream.Onset,
+				Cycle:    1,
+				Receipt:  .62,
+				Stop:     1.1,
+				Preserve: 1.44,
+				Switch:   6.2,
+				Partials: 2,
+				Until:    until,
+			}),
+			event.New("awake/3", "echo", id, now, event.AgentAwake{Epoch: 3, Cause: "knock", Dream: id}),
+		}})
 	require.NoError(d, err)
 	return n
 }
@@ -213,12 +218,16 @@ func (d *fixture) goOn(n *dream.Record) {
 	d.Helper()
 	fresh, err := memory.One[*dream.Record](d.Context(), d.store, "echo", n.ID)
 	require.NoError(d, err)
-	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Stretches, fresh.Ended = dream.Completed, "", time.Time{}, 2, now.Add(time.Minute)
-	_, err = d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}, Events: []event.Event{
-		event.New("asleep", "echo", "", now, event.AgentAsleep{Epoch: 3}),
-		event.New(n.ID+"/again", "echo", n.ID, now, event.DreamResumed{Stretch: 2, Phase: dream.Onset, Left: 488_000}),
-		event.New(n.ID+"/end", "echo", n.ID, now.Add(time.Minute), event.DreamEnded{Outcome: dream.Completed, Kept: 3}),
-	}})
+	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Stretches, fresh.Ended = dream.Completed, "", time.Time{}, 2,
+		now.Add(time.Minute)
+	_, err = d.store.Commit(d.Context(),
+		memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}, Events: []event.Event{
+			event.New("asleep", "echo", "", now, event.AgentAsleep{Epoch: 3}),
+			event.New(n.ID+"/again", "echo", n.ID, now,
+				event.DreamResumed{Stretch: 2, Phase: dream.Onset, Left: 488_000}),
+			event.New(n.ID+"/end", "echo", n.ID, now.Add(time.Minute),
+				event.DreamEnded{Outcome: dream.Completed, Kept: 3}),
+		}})
 	require.NoError(d, err)
 }
 
@@ -230,7 +239,9 @@ func TestAConnectIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 		d.guarded(p)
 		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--for", "5m"), d.err.String())
 		d.golden(fmt.Sprintf("wake-%d", width))
-		require.Equal(t, []console.Connection{{Agent: "echo", Client: "operator", Cause: presence.Connect, For: 5 * time.Minute}}, p.connections)
+		require.Equal(t,
+			[]console.Connection{{Agent: "echo", Client: "operator", Cause: presence.Connect, For: 5 * time.Minute}},
+			p.connections)
 		require.Equal(t, 1, p.stopped)
 	}
 }
@@ -242,12 +253,14 @@ func TestAConnectThatWaitsTellsTheFourPhases(t *testing.T) {
 		d := newFixture(t).furnish()
 		p := &porter{wake: d.woken()}
 		d.guarded(p).interrupt(now.Add(8 * time.Hour))
-		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--client", "mara", "--digest", "header", "--wait"), d.err.String())
+		require.Equal(t, console.OK,
+			d.run(width, "wake", "-a", "echo", "--client", "mara", "--digest", "header", "--wait"), d.err.String())
 		d.golden(fmt.Sprintf("wake-wait-%d", width))
 		require.Equal(t, presence.Connect, p.connections[0].Cause)
 		p.missed = context.DeadlineExceeded
 		require.Equal(t, console.Unreachable, d.run(width, "wake", "-a", "echo", "--wait"))
-		require.Contains(t, d.err.String(), "echo is awake, but Temporal has not recorded it yet: context deadline exceeded; it will when a worker runs (oneiros up)")
+		require.Contains(t, d.err.String(),
+			"echo is awake, but Temporal has not recorded it yet: context deadline exceeded; it will when a worker runs (oneiros up)")
 	}
 }
 
@@ -372,7 +385,8 @@ func TestAStoreThatDoesNotOpenIsNotWaitedFor(t *testing.T) {
 	defer close(d.stuck)
 	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
 		require.Equal(t, console.Unreachable, d.run(0, strings.Fields(line)...), line)
-		require.Contains(t, d.err.String(), "the store has not opened within 600ms; nobody was woken or let sleep, try again")
+		require.Contains(t, d.err.String(),
+			"the store has not opened within 600ms; nobody was woken or let sleep, try again")
 	}
 }
 
@@ -380,9 +394,11 @@ func TestAConnectAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken(), again: true}
-	p.wake.Client, p.wake.Cause, p.wake.At, p.wake.Dream, p.wake.Digest = "mara", presence.Connect, now.Add(-25*time.Hour), "", nil
+	p.wake.Client, p.wake.Cause, p.wake.At, p.wake.Dream, p.wake.Digest = "mara", presence.Connect,
+		now.Add(-25*time.Hour), "", nil
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"), d.err.String())
-	require.Contains(t, d.out.String(), "since 2026-11-19 05:00:00, epoch 3, woken by mara (knock) before this knock, which was\n")
+	require.Contains(t, d.out.String(),
+		"since 2026-11-19 05:00:00, epoch 3, woken by mara (knock) before this knock, which was\n")
 	require.Contains(t, d.out.String(), "nothing; it only slept")
 	require.Contains(t, d.out.String(), "nothing new worth telling")
 }
@@ -396,7 +412,8 @@ func TestWithoutTemporalAConnectIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T
 	require.Contains(t, d.err.String(), "a worker records this wake when it does")
 	p.worse, p.missed = "", context.DeadlineExceeded
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
-	require.Contains(t, d.err.String(), "Temporal does not answer: the wake is recorded by the next worker that reaches it.")
+	require.Contains(t, d.err.String(),
+		"Temporal does not answer: the wake is recorded by the next worker that reaches it.")
 	p.fault = errors.New("the disk is gone")
 	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
 		require.Equal(t, console.Unreachable, d.run(0, strings.Fields(line)...), line)
@@ -436,16 +453,23 @@ func TestAnAlarmIsRaisedByHandAndLeavesTheMood(t *testing.T) {
 	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken()}
 	p.wake.Digest, p.wake.Delta = nil, 0
-	require.Equal(t, console.OK, d.guarded(p).run(80, "alarm", "-a", "echo", "--trigger", "harbour/price"), d.err.String())
+	require.Equal(t, console.OK, d.guarded(p).run(80, "alarm", "-a", "echo", "--trigger", "harbour/price"),
+		d.err.String())
 	d.golden("alarm-80")
-	require.Equal(t, []console.Connection{{Agent: "echo", Client: "alarm/harbour/price", Cause: presence.Alarm, Trigger: "harbour/price"}}, p.connections)
+	require.Equal(t,
+		[]console.Connection{
+			{Agent: "echo", Client: "alarm/harbour/price", Cause: presence.Alarm, Trigger: "harbour/price"},
+		}, p.connections)
 }
 
 func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	p := &porter{}
-	p.agentState = workflows.AgentState{State: "awake", LastActive: now, Settings: workflows.Settings{ResumeAfter: 5 * time.Minute}}
+	p.agentState = workflows.AgentState{
+		State: "awake", LastActive: now,
+		Settings: workflows.Settings{ResumeAfter: 5 * time.Minute},
+	}
 	d.guarded(p).interrupt(now.Add(time.Hour))
 	p.lost = errors.New("away")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
@@ -458,7 +482,11 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	lease := func(client string, cause presence.Cause) presence.Lease {
 		return presence.Lease{Client: client, Cause: cause, Since: now, Until: now.Add(5 * time.Minute)}
 	}
-	d.hall.now = presence.Status{Epoch: 3, Leases: []presence.Lease{lease("mara", presence.Connect), lease("operator", presence.Connect)}, Lock: now.Add(5 * time.Second)}
+	d.hall.now = presence.Status{
+		Epoch:  3,
+		Leases: []presence.Lease{lease("mara", presence.Connect), lease("operator", presence.Connect)},
+		Lock:   now.Add(5 * time.Second),
+	}
 	require.Equal(t, console.Refused, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:05:00; --force ends that too")
 	require.Equal(t, console.NotFound, d.run(0, "sleep", "-a", "echo", "--client", "nobody"))
@@ -466,7 +494,8 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	require.Contains(t, d.out.String(), "echo stays awake, held by operator (knock) until 06:05:00.")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "operator"))
 	require.Contains(t, d.out.String(), "The wake lock lasts: no dream begins before 06:00:05.")
-	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was interrupted and goes on at 06:05:00 or later, if nobody comes until then; at once with oneiros dreams resume dream/echo/0002")
+	require.Contains(t, d.err.String(),
+		"Dream dream/echo/0002 was interrupted and goes on at 06:05:00 or later, if nobody comes until then; at once with oneiros dreams resume dream/echo/0002")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.out.String(), "echo may sleep")
 	d.hall.now.Leases = []presence.Lease{lease("mara", presence.Connect)}

@@ -35,7 +35,8 @@ func (app *App) watch() *cobra.Command {
 		}
 		engine, err := app.Dream.Reach(cmd.Context(), h)
 		if err != nil {
-			return fmt.Errorf("dream %s is on record as going on, but Temporal cannot be asked about it: %w", record.ID, err)
+			return fmt.Errorf("dream %s is on record as going on, but Temporal cannot be asked about it: %w",
+				record.ID, err)
 		}
 		app.announce(h, a)
 		return errors.Join(app.follow(cmd.Context(), h, a, engine, record.ID), engine.Stop())
@@ -88,7 +89,9 @@ func (app *App) follow(ctx context.Context, h *Deployment, a dream.Agent, engine
 }
 
 // await returns when there may be more events; when it was silent for long, it asks whether the dream still lives.
-func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, id string, after int64, v *view) error {
+func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, id string, after int64,
+	v *view,
+) error {
 	patience := app.Patience
 	if patience <= 0 {
 		patience = usualPatience
@@ -159,7 +162,8 @@ func (app *App) over(ctx context.Context, h *Deployment, e event.Event, before b
 // lost says that Temporal is gone from under a dream, and how the dream goes on.
 func (app *App) lost(h *Deployment, id string, err error) error {
 	app.note("Temporal is gone.")
-	return exit(Unreachable, "Temporal is gone: %w.\nWhat %s has dreamt so far is kept, and it goes on when Temporal and a worker run again (%s); then watch it with oneiros watch %s%s",
+	return exit(Unreachable,
+		"Temporal is gone: %w.\nWhat %s has dreamt so far is kept, and it goes on when Temporal and a worker run again (%s); then watch it with oneiros watch %s%s",
 		err, id, app.onward(h), id, h.option())
 }
 
@@ -167,7 +171,8 @@ func (app *App) lost(h *Deployment, id string, err error) error {
 func (app *App) left(ctx context.Context, h *Deployment, id string, err error) error {
 	if ctx.Err() != nil {
 		o := h.option()
-		return exit(Failure, "left off watching; dream %s is not over and goes on wherever a worker runs (%s): watch it with oneiros watch %s%s, end it with oneiros dreams cancel %s%s",
+		return exit(Failure,
+			"left off watching; dream %s is not over and goes on wherever a worker runs (%s): watch it with oneiros watch %s%s, end it with oneiros dreams cancel %s%s",
 			id, app.onward(h), id, o, id, o)
 	}
 	return err

@@ -93,7 +93,8 @@ func (v *view) draw() {
 			tallies = append(tallies, t)
 		}
 	}
-	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.text)...), "\n") + "\n" + v.below() + "\n"
+	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.text)...), "\n") + "\n" + v.below() +
+		"\n"
 	if v.agentState != "" {
 		text += v.agentState + "\n"
 	}
@@ -101,8 +102,8 @@ func (v *view) draw() {
 	v.lines = strings.Count(text, "\n")
 }
 
-// over writes a drawing over the last one, line by line: a terminal that is told to clear all of what it shows may keep that in its
-// scrollback, a copy for each beat.
+// over writes a drawing over the last one, line by line: a terminal that is told to clear all of what it shows may keep
+// that in its scrollback, a copy for each beat.
 func (v *view) over(text string) string {
 	if v.lines == 0 {
 		return text
@@ -117,8 +118,8 @@ const (
 	narrowLine = 40
 )
 
-// below is what stands under the timeline: the latest news, and during an onset the depth gauge, with the news beside it where
-// there is room.
+// below is what stands under the timeline: the latest news, and during an onset the depth gauge, with the news beside
+// it where there is room.
 func (v *view) below() string {
 	if v.stage == "" || v.waits {
 		return v.last

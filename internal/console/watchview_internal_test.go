@@ -9,7 +9,8 @@ import (
 func TestADrawingIsWrittenOverTheLastWithoutClearingTheScreen(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "a\nb\n", (&view{}).over("a\nb\n"), "the first has nothing beneath it")
-	require.Equal(t, "\x1b[3Aa\x1b[K\nb\x1b[K\n\x1b[J", (&view{lines: 3}).over("a\nb\n"), "what is left of the last goes at the end")
+	require.Equal(t, "\x1b[3Aa\x1b[K\nb\x1b[K\n\x1b[J", (&view{lines: 3}).over("a\nb\n"),
+		"what is left of the last goes at the end")
 }
 
 func TestWhatRoundsToNothingHasNoMinus(t *testing.T) {

@@ -46,7 +46,8 @@ func findAgent(ctx context.Context, h *Deployment, name string) (dream.Agent, er
 	case len(all) == 0:
 		return dream.Agent{}, exit(NotFound, "there is no agent yet; add one with oneiros agents add HANDLE")
 	}
-	return dream.Agent{}, exit(Usage, "several agents are known (%s); say which one with --agent", strings.Join(handlesOf(all), ", "))
+	return dream.Agent{},
+		exit(Usage, "several agents are known (%s); say which one with --agent", strings.Join(handlesOf(all), ", "))
 }
 
 func handlesOf(all []dream.Agent) []string {
@@ -59,9 +60,10 @@ func handlesOf(all []dream.Agent) []string {
 
 // completes offers words for a flag in the shell.
 func (app *App) completes(cmd *cobra.Command, flag string, words func(*cobra.Command) []string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return words(c), cobra.ShellCompDirectiveNoFileComp
-	})
+	err := cmd.RegisterFlagCompletionFunc(flag,
+		func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return words(c), cobra.ShellCompDirectiveNoFileComp
+		})
 	if err != nil { // the flag does not exist: a fault of this package, found by its first test
 		panic(err)
 	}

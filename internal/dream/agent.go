@@ -48,8 +48,8 @@ type Affect struct {
 	Cause string    `json:"cause"`
 }
 
-// At is what is left of the affect at a time: moods settle by themselves, and reading one does not refresh it. An affect that
-// says nothing of when it began is taken as it is.
+// At is what is left of the affect at a time: moods settle by themselves, and reading one does not refresh it. An
+// affect that says nothing of when it began is taken as it is.
 func (a Affect) At(now time.Time) mood.PAD {
 	if a.Since.IsZero() {
 		return a.PAD
@@ -89,7 +89,8 @@ func (a Agent) Validate() error {
 	}
 	if a.Zone == "" {
 		fault("zone is empty; use an IANA name such as Europe/Berlin or UTC")
-	} else if _, err := time.LoadLocation(a.Zone); err != nil || a.Zone == "Local" { // "Local" is another zone on every machine
+	} else if _, err := time.LoadLocation(a.Zone); err != nil ||
+		a.Zone == "Local" { // "Local" is another zone on every machine
 		fault("zone %q is not an IANA time zone such as Europe/Berlin", a.Zone)
 	}
 	if a.Caps.Dream < 0 || a.Caps.Day < 0 || a.Caps.Month < 0 {

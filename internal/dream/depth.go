@@ -3,10 +3,12 @@ package dream
 // Ways of choosing the depth of an onset (Knobs.Depth).
 const (
 	DepthAdaptive = "adaptive" // by surprise and regime change
-	DepthFixed    = "fixed"    // always to the peak, as S4's default has it; an order of before the policy says nothing and means this
+	// always to the peak, as S4's default has it; an order of before the policy says nothing and means this
+	DepthFixed = "fixed"
 )
 
-// Depth is how deep a night was to go, and why; Rise writes it into the record of the night, from which the policy learns.
+// Depth is how deep a night was to go, and why; Rise writes it into the record of the night, from which the policy
+// learns.
 type Depth struct {
 	Stage    Stage   `json:"stage"`    // the deepest that the onset descends to
 	Cycles   int     `json:"cycles"`   // Dali cycles there

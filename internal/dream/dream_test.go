@@ -20,10 +20,13 @@ var noon = time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC)
 var nan = math.NaN()
 
 var nouns = map[dream.Kind]dream.Item{
-	dream.KindEpisode: new(dream.Episode), dream.KindSemantic: new(dream.Semantic), dream.KindFragment: new(dream.Fragment),
-	dream.KindScenario: new(dream.Scenario), dream.KindHypothesis: new(dream.Hypothesis), dream.KindGist: new(dream.Gist),
-	dream.KindPlaybook: new(dream.Playbook), dream.KindPrediction: new(dream.Prediction), dream.KindJournal: new(dream.Journal),
-	dream.KindRecord: new(dream.Record), dream.KindMarker: new(dream.Marker),
+	dream.KindEpisode: new(dream.Episode), dream.KindSemantic: new(dream.Semantic),
+	dream.KindFragment: new(dream.Fragment),
+	dream.KindScenario: new(dream.Scenario), dream.KindHypothesis: new(dream.Hypothesis),
+	dream.KindGist:     new(dream.Gist),
+	dream.KindPlaybook: new(dream.Playbook), dream.KindPrediction: new(dream.Prediction),
+	dream.KindJournal: new(dream.Journal),
+	dream.KindRecord:  new(dream.Record), dream.KindMarker: new(dream.Marker),
 	dream.KindProposal: new(dream.Proposal),
 }
 
@@ -93,15 +96,24 @@ func TestMarksAreWhatAStoreSortsBy(t *testing.T) {
 		item dream.Item
 		want dream.Marks
 	}{
-		{&dream.Episode{Salience: .7, Surprise: .2, Session: "s"}, dream.Marks{Salience: .7, Surprise: .2, Session: "s"}},
+		{
+			&dream.Episode{Salience: .7, Surprise: .2, Session: "s"},
+			dream.Marks{Salience: .7, Surprise: .2, Session: "s"},
+		},
 		{&dream.Episode{Origin: "talk/key/ann"}, dream.Marks{Owner: "talk/key/ann"}},
 		{&dream.Episode{Origin: "diary.md:7"}, dream.Marks{}},
 		{&dream.Semantic{Strength: .4, Due: due}, dream.Marks{Score: .4, Due: due}},
-		{&dream.Fragment{Verdict: dream.Verdict{Composite: .3}, Status: dream.FragmentRaw}, dream.Marks{Score: .3, Status: "raw"}},
+		{
+			&dream.Fragment{Verdict: dream.Verdict{Composite: .3}, Status: dream.FragmentRaw},
+			dream.Marks{Score: .3, Status: "raw"},
+		},
 		{&dream.Scenario{Score: .6, Kept: true}, dream.Marks{Score: .6, Status: "kept"}},
 		{&dream.Scenario{Score: .6}, dream.Marks{Score: .6, Status: "dropped"}},
 		{&dream.Hypothesis{Confidence: .25, Status: dream.HypothesisStaged}, dream.Marks{Score: .25, Status: "staged"}},
-		{&dream.Prediction{Confidence: .3, Status: dream.PredictionOpen, Horizon: due, Session: "d"}, dream.Marks{Score: .3, Status: "open", Due: due, Session: "d"}},
+		{
+			&dream.Prediction{Confidence: .3, Status: dream.PredictionOpen, Horizon: due, Session: "d"},
+			dream.Marks{Score: .3, Status: "open", Due: due, Session: "d"},
+		},
 		{&dream.Record{Outcome: dream.Empty}, dream.Marks{Status: "empty"}},
 	} {
 		require.Equal(t, c.want, c.item.Marks())
@@ -114,7 +126,8 @@ func TestTheDefaultsAreTheSeedsFigures(t *testing.T) {
 	k := dream.DefaultKnobs()
 	require.NoError(t, k.Validate())
 	require.Equal(t, []float64{.15, 1.2, 1.5, .4, .95, .1, .4, .10, .15, .5, .7, .7, .6, .8}, []float64{
-		k.BudgetFraction, k.InductionTemperature, k.TemperatureHigh, k.TemperatureLow, k.Cooling, k.MinP, k.ObserverTemperature, k.FragmentFloor,
+		k.BudgetFraction, k.InductionTemperature, k.TemperatureHigh, k.TemperatureLow, k.Cooling, k.MinP,
+		k.ObserverTemperature, k.FragmentFloor,
 		k.FragmentStart, k.CaptureTemperature, k.SalientAbove, k.Shuffle, k.ReplayAlpha, k.LastLookTemperature,
 	})
 	require.Equal(t, []int{3, 4, 80, 60, 200, 50, 20, 10}, []int{
@@ -128,7 +141,10 @@ func TestEveryKnobOutOfRangeIsNamed(t *testing.T) {
 	k := dream.DefaultKnobs()
 	k.Partials, k.PartialTokens, k.FragmentStart, k.MaxStaged = 6, 20, .3, 11
 	err := k.Validate()
-	for _, name := range []string{"partials is 6", "partial_tokens is 20", "fragment_start is 0.3", "max_staged is 11"} {
+	for _, name := range []string{
+		"partials is 6", "partial_tokens is 20", "fragment_start is 0.3",
+		"max_staged is 11",
+	} {
 		require.ErrorContains(t, err, name)
 	}
 }

@@ -13,11 +13,13 @@ type Feed struct {
 
 // Rule is one alarm over a feed.
 type Rule struct {
-	Name   string        `json:"name"`
-	Metric string        `json:"metric,omitempty"` // of the readings; empty: each by itself, which is the feed's only one for most
-	Kind   RuleKind      `json:"kind"`
-	Number float64       `json:"number,omitempty"` // the change or threshold; relative changes as a share: .05 is 5 %
-	Margin float64       `json:"margin,omitempty"` // of above and below: how far back over the threshold the number must come before the rule fires again
+	Name string `json:"name"`
+	// of the readings; empty: each by itself, which is the feed's only one for most
+	Metric string   `json:"metric,omitempty"`
+	Kind   RuleKind `json:"kind"`
+	Number float64  `json:"number,omitempty"` // the change or threshold; relative changes as a share: .05 is 5 %
+	// of above and below: how far back over the threshold the number must come before the rule fires again
+	Margin float64       `json:"margin,omitempty"`
 	Window time.Duration `json:"window,omitempty"` // of a change, and the longest silence of staleness
 	State  string        `json:"state,omitempty"`  // of a state rule
 	Quiet  bool          `json:"quiet,omitempty"`  // it wakes nobody: it only resolves the predictions that watch it

@@ -11,7 +11,8 @@ import (
 
 // Head is what every remembered thing carries.
 type Head struct {
-	ID      string    `json:"id"` // derived: from content for what was lived, from dream, phase and counter for what was dreamt
+	// derived: from content for what was lived, from dream, phase and counter for what was dreamt
+	ID      string    `json:"id"`
 	Agent   string    `json:"agent"`
 	Kind    Kind      `json:"kind"`
 	At      time.Time `json:"at"` // when it happened or was made, UTC
@@ -43,8 +44,8 @@ type Marks struct {
 // TalkOrigin begins the origin of an episode that was said in a talk. The whole origin names who talked.
 const TalkOrigin = "talk/"
 
-// Dreamt says whether a dream made the item or its words. A gist that carries the label of its source says what that said, and
-// stands where it stood.
+// Dreamt says whether a dream made the item or its words. A gist that carries the label of its source says what that
+// said, and stands where it stood.
 func (h *Head) Dreamt() bool {
 	return h.Taint == FromDream || h.Dream != "" && h.Kind != KindGist
 }
@@ -149,9 +150,11 @@ type Fragment struct {
 	Scenario   string   `json:"scenario,omitempty"`
 	Hypothesis string   `json:"hypothesis,omitempty"`
 	Settings   Settings `json:"settings"`
-	Flags      []Flag   `json:"flags,omitempty"`   // what the policy and hooks said of it
-	Rating     *Rating  `json:"rating,omitempty"`  // at lucid capture; nil for one that never got there, or was caught before ratings were kept
-	HeldTo     string   `json:"held_to,omitempty"` // the mark of the rules in words that somebody was asked about; empty: about none
+	Flags      []Flag   `json:"flags,omitempty"` // what the policy and hooks said of it
+	// at lucid capture; nil for one that never got there, or was caught before ratings were kept
+	Rating *Rating `json:"rating,omitempty"`
+	// the mark of the rules in words that somebody was asked about; empty: about none
+	HeldTo string `json:"held_to,omitempty"`
 }
 
 // Rating is what lucid capture made of a fragment.
@@ -193,9 +196,11 @@ type Settings struct {
 	MinP        *float64 `json:"min_p,omitempty"`       // requested
 	Effective   string   `json:"effective,omitempty"`   // what was sent, such as "temperature=1.31 min_p=0.1"
 
-	Loosening   Loosening `json:"loosening,omitempty"`   // the way its model was loosened; empty for those of old orders
+	// the way its model was loosened; empty for those of old orders
+	Loosening   Loosening `json:"loosening,omitempty"`
 	Probability *float64  `json:"probability,omitempty"` // how likely the model called it; nil when it was not asked
-	Steering    string    `json:"steering,omitempty"`    // the vector it was made under, such as "muse x 0.25 at layer 11"
+	// the vector it was made under, such as "muse x 0.25 at layer 11"
+	Steering string `json:"steering,omitempty"`
 }
 
 // Scenario is something imagined in REM from fragments and recombined episodes.
@@ -350,12 +355,13 @@ type Prediction struct {
 	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is void and archived
 }
 
-// Watch is a rule over a feed that resolves a prediction when it fires before the horizon; the horizon passing without it
-// resolves the opposite.
+// Watch is a rule over a feed that resolves a prediction when it fires before the horizon; the horizon passing without
+// it resolves the opposite.
 type Watch struct {
-	Feed  string `json:"feed"`
-	Rule  string `json:"rule"`
-	Means string `json:"means"` // what the rule says of the prediction when it fires: PredictionRight or PredictionWrong
+	Feed string `json:"feed"`
+	Rule string `json:"rule"`
+	// what the rule says of the prediction when it fires: PredictionRight or PredictionWrong
+	Means string `json:"means"`
 
 	Since time.Time `json:"since,omitzero"` // from when on it is watched; what fired before says nothing
 }
@@ -386,14 +392,16 @@ type Journal struct {
 	Duration     time.Duration `json:"duration"`
 	Interrupted  bool          `json:"interrupted"`
 	Topics       []string      `json:"topics,omitempty"`
-	Wake         *WakeTimes    `json:"wake,omitempty"` // how the wake that made this entry went; nil when the dream ended by itself
+	// how the wake that made this entry went; nil when the dream ended by itself
+	Wake *WakeTimes `json:"wake,omitempty"`
 
 	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
 }
 
 // WakeTimes are the four phases of one wake, each measured by the clocks of the processes that did it.
 type WakeTimes struct {
-	Receipt  time.Duration `json:"receipt"`  // from the visit to the durable epoch, affect and digest: the caller may go on
+	// from the visit to the durable epoch, affect and digest: the caller may go on
+	Receipt  time.Duration `json:"receipt"`
 	Stop     time.Duration `json:"stop"`     // from there to the last stream that was cut; 0 in light sleep
 	Preserve time.Duration `json:"preserve"` // from there until what it had said was safe
 	Switch   time.Duration `json:"switch"`   // from there until the dream's context was closed and the slot free

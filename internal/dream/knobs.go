@@ -23,7 +23,8 @@ type Knobs struct {
 	Cooling              float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's
 	MinP                 float64 `json:"min_p"`
 
-	SteerLayer int     `json:"steer_layer,omitempty"` // of 32: where models that are steered are steered, scaled to their depth; 0: 16
+	// of 32: where models that are steered are steered, scaled to their depth; 0: 16
+	SteerLayer int     `json:"steer_layer,omitempty"`
 	SteerAlpha float64 `json:"steer_alpha,omitempty"` // how strongly; 0: not at all
 
 	Loosening Loosening `json:"loosening"` // of every model; Auto or empty: by what each takes
@@ -43,15 +44,16 @@ type Knobs struct {
 	Shuffle         float64 `json:"shuffle"`          // share of the order that is random
 	ShownCharacters int     `json:"shown_characters"` // most characters of memory shown in one prompt
 	// Replay, imagination, integration.
-	ReplayEpisodes       int     `json:"replay_episodes"` // per direction
-	ReplayAlpha          float64 `json:"replay_alpha"`    // exponent of importance sampling (Schaul 2016)
-	ReplayTemperature    float64 `json:"replay_heat"`
-	LastLookTemperature  float64 `json:"last_look_heat"`
-	LastLookEntries      int     `json:"last_look_entries"`
-	Branches             int     `json:"branches"`   // scenarios imagined
-	Keep                 int     `json:"keep"`       // scenarios kept
-	RemRounds            int     `json:"rem_rounds"` // of the search in REM; 0: scenarios are imagined side by side and weighed once
-	RemBeam              int     `json:"rem_beam"`   // scenarios made in each round after the first, at most
+	ReplayEpisodes      int     `json:"replay_episodes"` // per direction
+	ReplayAlpha         float64 `json:"replay_alpha"`    // exponent of importance sampling (Schaul 2016)
+	ReplayTemperature   float64 `json:"replay_heat"`
+	LastLookTemperature float64 `json:"last_look_heat"`
+	LastLookEntries     int     `json:"last_look_entries"`
+	Branches            int     `json:"branches"` // scenarios imagined
+	Keep                int     `json:"keep"`     // scenarios kept
+	// of the search in REM; 0: scenarios are imagined side by side and weighed once
+	RemRounds            int     `json:"rem_rounds"`
+	RemBeam              int     `json:"rem_beam"` // scenarios made in each round after the first, at most
 	RemTemperature       float64 `json:"rem_heat"`
 	ScoreTemperature     float64 `json:"score_heat"`
 	IntegrateTemperature float64 `json:"integrate_heat"`
@@ -59,7 +61,8 @@ type Knobs struct {
 	AnswerTokens         int     `json:"answer_tokens"`    // most tokens of a structured answer
 	ReasoningTokens      int     `json:"reasoning_tokens"` // added for reasoning models, and reserved
 	MaxStaged            int     `json:"max_staged"`       // hypotheses staged at once
-	MoodShift            float64 `json:"mood_shift"`       // share of the way from waking mood to the dream's, in [0, 1]
+	// share of the way from waking mood to the dream's, in [0, 1]
+	MoodShift float64 `json:"mood_shift"`
 	// Forgetting.
 	HalfLife  time.Duration `json:"half_life"` // of a semantic entry's strength, at volatility 0
 	FadeBelow float64       `json:"fade_below"`
@@ -71,7 +74,8 @@ type Knobs struct {
 	DreamWall   time.Duration `json:"dream_wall"`   // wall of one dream
 	// Honesty.
 	EmptyAlarm int `json:"empty_alarm,omitempty"` // so many empty nights in a row raise the alarm; 0 is DefaultEmptyAlarm
-	Probe      int `json:"probe,omitempty"`       // so many memories are asked for before and after the night; 0: none, and it is never undone by itself
+	// so many memories are asked for before and after the night; 0: none, and it is never undone by itself
+	Probe int `json:"probe,omitempty"`
 }
 
 // DefaultEmptyAlarm is how many empty nights in a row raise the alarm: two can be chance.
@@ -155,7 +159,8 @@ func (k Knobs) Validate() error {
 	in("steer_layer", float64(k.SteerLayer), 0, 31)
 	in("steer_alpha", k.SteerAlpha, -10, 10)
 	if k.Loosening != "" && k.Loosening != Auto && !slices.Contains(Loosenings, k.Loosening) {
-		faults = append(faults, fmt.Errorf("loosening is %q; it must be %s or one of %v", k.Loosening, Auto, Loosenings))
+		faults = append(faults,
+			fmt.Errorf("loosening is %q; it must be %s or one of %v", k.Loosening, Auto, Loosenings))
 	}
 	in("observer_heat", k.ObserverTemperature, 0, 2)
 	in("observer_tokens", float64(k.ObserverTokens), 20, 1000)
@@ -194,27 +199,39 @@ func (k Knobs) Validate() error {
 	in("probe", float64(k.Probe), 0, 2000)
 	in("dream_wall (minutes)", k.DreamWall.Minutes(), 1, 24*60)
 	if !slices.Contains([]string{"", JudgingAuto, BySingle, ByTogether}, k.Judging) {
-		faults = append(faults, fmt.Errorf("judging is %q; it must be %s, %s or %s", k.Judging, JudgingAuto, BySingle, ByTogether))
+		faults = append(faults,
+			fmt.Errorf("judging is %q; it must be %s, %s or %s", k.Judging, JudgingAuto, BySingle, ByTogether))
 	}
 	if k.Depth != "" && k.Depth != DepthAdaptive && k.Depth != DepthFixed {
 		faults = append(faults, fmt.Errorf("depth is %q; it must be %s or %s", k.Depth, DepthAdaptive, DepthFixed))
 	}
 	if k.Keep > k.Branches {
-		faults = append(faults, fmt.Errorf("keep is %d and branches is %d; a dream cannot keep more scenarios than it imagines", k.Keep, k.Branches))
+		faults = append(faults,
+			fmt.Errorf("keep is %d and branches is %d; a dream cannot keep more scenarios than it imagines", k.Keep,
+				k.Branches))
 	}
 	if k.RemRounds > 1 && k.RemBeam < 1 {
-		faults = append(faults, fmt.Errorf("rem_rounds is %d and rem_beam is %d; a search of several rounds needs a beam of at least 1", k.RemRounds, k.RemBeam))
+		faults = append(faults,
+			fmt.Errorf("rem_rounds is %d and rem_beam is %d; a search of several rounds needs a beam of at least 1",
+				k.RemRounds, k.RemBeam))
 	}
 	if k.TemperatureLow >= k.TemperatureHigh {
-		faults = append(faults, fmt.Errorf("heat_low is %v and heat_high is %v; the cold end must lie below the hot one", k.TemperatureLow, k.TemperatureHigh))
+		faults = append(faults,
+			fmt.Errorf("heat_low is %v and heat_high is %v; the cold end must lie below the hot one",
+				k.TemperatureLow, k.TemperatureHigh))
 	}
 	if k.IdleToken > k.CallTimeout {
-		faults = append(faults, fmt.Errorf("idle_token is %s and call_timeout is %s; silence cannot outlast the call", k.IdleToken, k.CallTimeout))
+		faults = append(faults,
+			fmt.Errorf("idle_token is %s and call_timeout is %s; silence cannot outlast the call", k.IdleToken,
+				k.CallTimeout))
 	}
 	if err := k.Shares.Validate(); err != nil {
 		faults = append(faults, err)
-	} else if got := float64(k.Shares.Onset+k.Shares.Return) / 100; got-k.BudgetFraction > 1e-9 || k.BudgetFraction-got > 1e-9 {
-		faults = append(faults, fmt.Errorf("shares of onset and return make %v and budget_fraction is %v; they must be equal", got, k.BudgetFraction))
+	} else if got := float64(k.Shares.Onset+k.Shares.Return) / 100; got-k.BudgetFraction > 1e-9 ||
+		k.BudgetFraction-got > 1e-9 {
+		faults = append(faults,
+			fmt.Errorf("shares of onset and return make %v and budget_fraction is %v; they must be equal", got,
+				k.BudgetFraction))
 	}
 	return errors.Join(faults...)
 }

@@ -4,7 +4,8 @@ package dream
 // min-p, as far as the model takes them.
 type Loosening string
 
-// The ways. By heat a Dali cycle is several partials, each a call of its own; the two others make one call of several ideas.
+// The ways. By heat a Dali cycle is several partials, each a call of its own; the two others make one call of several
+// ideas.
 const (
 	ByTemperature     Loosening = "heat"       // without min-p, which caps how hot it may be
 	ByTemperatureMinP Loosening = "heat+min_p" // S4's own

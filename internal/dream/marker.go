@@ -15,9 +15,9 @@ const (
 	CameOutBadly Valence = "bad"
 )
 
-// Marker is a somatic marker: what strong feeling with a known outcome has taught. It holds no
-// words of its own; its place in the embedder's space is the mean of its sources' vectors, so that another embedder takes
-// it along and what is forgotten takes its part away.
+// Marker is a somatic marker: what strong feeling with a known outcome has taught. It holds no words of its own; its
+// place in the embedder's space is the mean of its sources' vectors, so that another embedder takes it along and what
+// is forgotten takes its part away.
 type Marker struct {
 	Head              // Sources are the episodes it was learned from, the first first
 	Affect   mood.PAD `json:"affect"`   // the mean over them
@@ -36,5 +36,6 @@ func (m *Marker) Text() string {
 		times = fmt.Sprintf("%d times", m.Count)
 	}
 	return fmt.Sprintf("a strong feeling (pleasure %+.2f, arousal %+.2f, dominance %+.2f) that came out %s, %s",
-		m.Affect.Pleasure, m.Affect.Arousal, m.Affect.Dominance, map[Valence]string{CameOutWell: "well", CameOutBadly: "badly"}[m.Valence], times)
+		m.Affect.Pleasure, m.Affect.Arousal, m.Affect.Dominance,
+		map[Valence]string{CameOutWell: "well", CameOutBadly: "badly"}[m.Valence], times)
 }

@@ -23,8 +23,8 @@ func (s Status) Over() bool { return s != StatusPending && s != StatusRunning }
 // MayGoOn says whether the dream was interrupted and its time to be resumed has not run out.
 func (n *Record) MayGoOn(now time.Time) bool { return n.Resumable() && n.Until.After(now) }
 
-// Status is the public one: interrupted and resumable is running, aborted is failed, and whatever else ended is completed, its
-// outcome and reason beside it.
+// Status is the public one: interrupted and resumable is running, aborted is failed, and whatever else ended is
+// completed, its outcome and reason beside it.
 func (n *Record) Status(now time.Time) Status {
 	switch {
 	case n.Outcome == Dreaming && n.Run == "":

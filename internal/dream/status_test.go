@@ -28,7 +28,9 @@ func TestEveryStateOfADreamHasAPublicStatus(t *testing.T) {
 		{dream.Record{Outcome: dream.Canceled}, dream.StatusCanceled},
 	} {
 		require.Equal(t, c.want, c.record.Status(now), "%+v", c.record)
-		require.Equal(t, c.want == dream.StatusCompleted || c.want == dream.StatusFailed || c.want == dream.StatusCanceled, c.want.Over())
+		require.Equal(t,
+			c.want == dream.StatusCompleted || c.want == dream.StatusFailed || c.want == dream.StatusCanceled,
+			c.want.Over())
 		require.Contains(t, dream.Statuses, c.want)
 	}
 }

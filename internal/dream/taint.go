@@ -2,10 +2,10 @@ package dream
 
 import "slices"
 
-// trust lists the taints from the most to the least trusted.
-// A person speaks for themselves. The agent's words come from its model, which can be wrong but is the one that was chosen.
-// A tool says what somebody else's program put together, and the web what anybody wrote.
-// A dream is made to be untrue, so that it is the least trusted of all, and recall keeps what carries it apart.
+// trust lists the taints from the most to the least trusted. A person speaks for themselves. The agent's words come
+// from its model, which can be wrong but is the one that was chosen. A tool says what somebody else's program put
+// together, and the web what anybody wrote. A dream is made to be untrue, so that it is the least trusted of all, and
+// recall keeps what carries it apart.
 var trust = []Taint{FromHuman, FromAgent, FromTool, FromWeb, FromDream}
 
 // LeastTrusted is the label of a text that was made from texts with these labels: the least trusted of them.

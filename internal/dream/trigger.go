@@ -49,7 +49,8 @@ func (a Agent) Triggered() []Trigger {
 
 var triggerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
-// Validate names every field that is wrong and what would be right. Whether a schedule can be read is circadian's to say.
+// Validate names every field that is wrong and what would be right. Whether a schedule can be read is circadian's to
+// say.
 func (t Trigger) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -75,7 +76,8 @@ func (t Trigger) Validate() error {
 	case OnEvent:
 		bare.Event, bare.Residual, bare.Feed, bare.Rule = t.Event, t.Residual, t.Feed, t.Rule
 		if (t.Event == "") == (t.Feed == "" || t.Rule == "") || t.Event != "" && t.Feed+t.Rule != "" {
-			fault("event %q, feed %q, rule %q: name the type of an event, or a feed and a rule over it", t.Event, t.Feed, t.Rule)
+			fault("event %q, feed %q, rule %q: name the type of an event, or a feed and a rule over it", t.Event,
+				t.Feed, t.Rule)
 		}
 		if !(t.Residual >= 0 && t.Residual <= 1) {
 			fault("residual is %v; it must lie between 0 and 1", t.Residual)

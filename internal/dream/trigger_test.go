@@ -25,7 +25,10 @@ func TestATriggerNamesWhatItsKindNeedsAndNothingElse(t *testing.T) {
 		says string
 	}{
 		{dream.Trigger{Name: "No", Kind: dream.OnIdle}, `name "No" must be 1 to 32`},
-		{dream.Trigger{Name: "idle", Kind: dream.OnEpisodes, Episodes: 5}, "is taken by a trigger that every agent may have"},
+		{
+			dream.Trigger{Name: "idle", Kind: dream.OnEpisodes, Episodes: 5},
+			"is taken by a trigger that every agent may have",
+		},
 		{dream.Trigger{Name: "manual", Kind: dream.OnRequest}, "needs no trigger"},
 		{dream.Trigger{Name: "night", Kind: dream.OnSchedule}, "schedule is empty"},
 		{dream.Trigger{Name: "full", Kind: dream.OnEpisodes}, "episodes is 0; it must lie between 1 and 100000"},
@@ -37,8 +40,14 @@ func TestATriggerNamesWhatItsKindNeedsAndNothingElse(t *testing.T) {
 			Feed:  "f",
 			Rule:  "r",
 		}, "name the type of an event, or"},
-		{dream.Trigger{Name: "x", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: 2}, "residual is 2; it must lie between 0 and 1"},
-		{dream.Trigger{Name: "x", Kind: dream.OnEpisodes, Episodes: 5, Schedule: "03:00"}, "names what belongs to another kind"},
+		{
+			dream.Trigger{Name: "x", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: 2},
+			"residual is 2; it must lie between 0 and 1",
+		},
+		{
+			dream.Trigger{Name: "x", Kind: dream.OnEpisodes, Episodes: 5, Schedule: "03:00"},
+			"names what belongs to another kind",
+		},
 		{dream.Trigger{Name: "x", Kind: "moon"}, `kind "moon" must be one of [idle schedule episodes event]`},
 	} {
 		require.ErrorContains(t, c.bad.Validate(), c.says)

@@ -44,16 +44,19 @@ type Parts struct {
 	Said     string  `json:"said,omitempty"`     // the judge's own reason
 
 	Surface Surface  `json:"surface"`
-	Meaning *Meaning `json:"meaning,omitempty"`  // nil: the embedder cannot see it, or the text is too short
-	Blind   string   `json:"blind,omitempty"`    // why not
-	LogProb *float64 `json:"log_prob,omitempty"` // mean natural logarithm of its tokens' probabilities; nil where the provider does not tell
-	Likely  float64  `json:"likely"`             // in [0, 1], what coherence was multiplied with for it; 1 where nobody told
+	Meaning *Meaning `json:"meaning,omitempty"` // nil: the embedder cannot see it, or the text is too short
+	Blind   string   `json:"blind,omitempty"`   // why not
+	// mean natural logarithm of its tokens' probabilities; nil where the provider does not tell
+	LogProb *float64 `json:"log_prob,omitempty"`
+	// in [0, 1], what coherence was multiplied with for it; 1 where nobody told
+	Likely float64 `json:"likely"`
 
 	Marker *Fired  `json:"marker,omitempty"` // the somatic marker that fired; nil for none
 	Whole  float64 `json:"whole"`            // the composite before the observer's bias
 	Bias   float64 `json:"bias"`             // what it was multiplied with; 1 until enough outcomes are known
 
-	Cost *budget.Micros `json:"cost_micros,omitempty"` // of the judge's answer, an even share when it was given together; nil when none was bought
+	// of the judge's answer, an even share when it was given together; nil when none was bought
+	Cost *budget.Micros `json:"cost_micros,omitempty"`
 }
 
 // Surface is how much a text looks like somebody speaking: five shares in [0, 1] and their product.

@@ -15,7 +15,8 @@ func (e Entry) Type() string { return e.Payload.EventType() }
 
 // Catalogue is every type of event there is, in the order of a night.
 func Catalogue() []Entry {
-	return slices.Concat(ofTheNight(), ofTheOnset(), ofThePhases(), ofTheReturn(), ofOutcomes(), ofReview(), ofWaking(), ofMemory())
+	return slices.Concat(ofTheNight(), ofTheOnset(), ofThePhases(), ofTheReturn(), ofOutcomes(), ofReview(),
+		ofWaking(), ofMemory())
 }
 
 // Types are the names of the catalogue, in its order.
@@ -30,25 +31,65 @@ func Types() []string {
 func ofTheNight() []Entry {
 	return []Entry{
 		{DreamStarted{}, "a dream begins", "first, once a dream", "H21, Z7"},
-		{Spent{}, "what a phase has done and cost so far", "when a phase opens, after each of its cycles, when it closes or is skipped", "H17, H25"},
-		{DreamAborted{}, "a failure ended the dream; its allowance is given back", "before DreamEnded, at most once", "S4, H22, Z2"},
+		{
+			Spent{},
+			"what a phase has done and cost so far",
+			"when a phase opens, after each of its cycles, when it closes or is skipped", "H17, H25",
+		},
+		{
+			DreamAborted{},
+			"a failure ended the dream; its allowance is given back", "before DreamEnded, at most once",
+			"S4, H22, Z2",
+		},
 		{DreamEnded{}, "how the dream ended, for good", "last, once a dream", "Z7"},
-		{NightUndone{}, "the night made recall worse and was undone", "before DreamEnded, at most once", "docs/memory.md"},
-		{NothingAgain{}, "so many nights in a row have kept nothing", "with an empty night, from the configured number on", "Z7"},
+		{
+			NightUndone{},
+			"the night made recall worse and was undone", "before DreamEnded, at most once",
+			"docs/memory.md",
+		},
+		{
+			NothingAgain{},
+			"so many nights in a row have kept nothing",
+			"with an empty night, from the configured number on", "Z7",
+		},
 	}
 }
 
 func ofTheOnset() []Entry {
 	return []Entry{
-		{OnsetStarted{}, "the descent begins, with its budget and mood", "once an onset; never when it is skipped", "S4, H21"},
+		{
+			OnsetStarted{},
+			"the descent begins, with its budget and mood", "once an onset; never when it is skipped",
+			"S4, H21",
+		},
 		{OnsetSkipped{}, "the dream goes straight to NREM, and why", "instead of OnsetStarted", "H2"},
-		{DepthChanged{}, "a move between Hori stages", "at each move; into too deep and back around a DaliInterrupt", "S4, H3"},
+		{
+			DepthChanged{},
+			"a move between Hori stages", "at each move; into too deep and back around a DaliInterrupt",
+			"S4, H3",
+		},
 		{DaliInterrupt{}, "the thoughts of a cycle were halted and judged", "once a cycle", "S4, H5"},
 		{FragmentCaptured{}, "a fragment was kept", "for each that is kept, when it is judged", "S4, H6"},
-		{FragmentDiscarded{}, "a fragment was set aside, and why", "for each that is not kept, when it is judged", "S4, H6"},
-		{FragmentFlagged{}, "the policy or a hook said something of a fragment", "for each rule or hook that spoke, when it is judged", "H18, H23"},
-		{SomaticMarkerFired{}, "a fragment touched what strong feeling with a known outcome had taught", "with the fragment, at most once for each", "S4, H6"},
-		{HookSilent{}, "a hook gave no answer in time, and what stood for it", "at the border where it was asked", "H23"},
+		{
+			FragmentDiscarded{},
+			"a fragment was set aside, and why", "for each that is not kept, when it is judged",
+			"S4, H6",
+		},
+		{
+			FragmentFlagged{},
+			"the policy or a hook said something of a fragment",
+			"for each rule or hook that spoke, when it is judged", "H18, H23",
+		},
+		{
+			SomaticMarkerFired{},
+			"a fragment touched what strong feeling with a known outcome had taught",
+			"with the fragment, at most once for each", "S4, H6",
+		},
+		{
+			HookSilent{},
+			"a hook gave no answer in time, and what stood for it", "at the border where it was asked",
+			"H23",
+		},
 		{OnsetCompleted{}, "the onset is over", "once an onset, unless AlarmAbort or a wake took its place", "S4, H21"},
 		{AlarmAbort{}, "an alarm ended the onset; what was caught is kept", "instead of OnsetCompleted", "S4, H19"},
 	}
@@ -60,33 +101,65 @@ func ofThePhases() []Entry {
 		{PhaseCompleted{}, "NREM, REM or integration is over", "once a phase that began or was skipped", "H21"},
 		{PatternFound{}, "a pattern was consolidated as a prediction", "in NREM, for each", "H12"},
 		{GistExtracted{}, "a fading memory left its gist behind", "in NREM, for each", "H11"},
-		{ItemArchived{}, "a dream put something aside that counted before it, and what took its place", "for each, in the write that does it", "docs/memory.md"},
+		{
+			ItemArchived{},
+			"a dream put something aside that counted before it, and what took its place",
+			"for each, in the write that does it", "docs/memory.md",
+		},
 		{ScenarioImagined{}, "a scenario was made and weighed", "in REM, for each", "H13"},
 		{HypothesisStaged{}, "a claim was staged for the playbook", "in integration, for each", "H14"},
-		{OutputBarred{}, "the policy bars what a phase wrote: it is archived, not kept", "in NREM, REM, integration and return, for each rule that it breaks", "H18"},
-		{ObserverDrifted{}, "the observer's outcomes lie beyond their limits", "when a dream lies down, once for each 50 outcomes", "H6"},
+		{
+			OutputBarred{},
+			"the policy bars what a phase wrote: it is archived, not kept",
+			"in NREM, REM, integration and return, for each rule that it breaks", "H18",
+		},
+		{
+			ObserverDrifted{},
+			"the observer's outcomes lie beyond their limits",
+			"when a dream lies down, once for each 50 outcomes", "H6",
+		},
 	}
 }
 
 func ofTheReturn() []Entry {
 	return []Entry{
 		{HypnopompicStarted{}, "the return begins", "once a dream that comes that far", "S4, H15"},
-		{HypnopompicCompleted{}, "the return is over, and how far it moved the mood", "once, after HypnopompicStarted", "S4, H15"},
+		{
+			HypnopompicCompleted{},
+			"the return is over, and how far it moved the mood",
+			"once, after HypnopompicStarted", "S4, H15",
+		},
 	}
 }
 
 func ofOutcomes() []Entry {
 	return []Entry{
-		{PredictionResolved{}, "what became of a prediction", "when somebody, a rule or its horizon resolves it; again when that is revised", "E2"},
-		{HypothesisMoved{}, "the outcome of a prediction moved a hypothesis that rests on it", "with PredictionResolved, for each", "H14"},
+		{
+			PredictionResolved{},
+			"what became of a prediction",
+			"when somebody, a rule or its horizon resolves it; again when that is revised", "E2",
+		},
+		{
+			HypothesisMoved{},
+			"the outcome of a prediction moved a hypothesis that rests on it",
+			"with PredictionResolved, for each", "H14",
+		},
 	}
 }
 
 func ofReview() []Entry {
 	return []Entry{
-		{ReviewAsked{}, "something a dream made waits for a person", "for each item, when it is made, where the agent's review asks for it", "Z7, Z8"},
+		{
+			ReviewAsked{},
+			"something a dream made waits for a person",
+			"for each item, when it is made, where the agent's review asks for it", "Z7, Z8",
+		},
 		{ItemRestored{}, "a person made something count again that a dream had archived", "for each", "docs/memory.md"},
-		{ReviewDecided{}, "what a person decided about what waited", "once for all items of a dream that were decided together", "Z7, Z8"},
+		{
+			ReviewDecided{},
+			"what a person decided about what waited",
+			"once for all items of a dream that were decided together", "Z7, Z8",
+		},
 	}
 }
 
@@ -95,13 +168,21 @@ func ofWaking() []Entry {
 		{AgentAwake{}, "the agent is awake, and who woke it", "once an epoch", "W1"},
 		{AgentAsleep{}, "nobody holds the agent awake any more", "once an epoch, after AgentAwake", "W1"},
 		{AlarmRaised{}, "a rule over the agent's feed fired", "once a firing", "H19"},
-		{DreamInterrupted{}, "a sitting was woken, how fast, and until when the dream may go on", "last of a sitting that was woken", "W2, W4"},
+		{
+			DreamInterrupted{},
+			"a sitting was woken, how fast, and until when the dream may go on",
+			"last of a sitting that was woken", "W2, W4",
+		},
 		{DreamResumed{}, "a later sitting of an interrupted dream begins", "first of that sitting", "Z7"},
 	}
 }
 
 func ofMemory() []Entry {
 	return []Entry{
-		{MemoriesEmbedded{}, "every memory of the agent has its vector", "after an import or a change of embedder, when the last one is embedded", "docs/memory.md"},
+		{
+			MemoriesEmbedded{},
+			"every memory of the agent has its vector",
+			"after an import or a change of embedder, when the last one is embedded", "docs/memory.md",
+		},
 	}
 }

@@ -46,8 +46,10 @@ func TestEveryTypeOfTheCatalogueIsToldInFull(t *testing.T) {
 func TestTheCatalogueHasAllThatS4AsksFor(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"OnsetStarted", "DepthChanged", "DaliInterrupt", "FragmentCaptured", "FragmentDiscarded", "OnsetCompleted", "AlarmAbort",
-		"HypnopompicStarted", "HypnopompicCompleted", "DreamAborted", "SomaticMarkerFired", "PhaseStarted", "PhaseCompleted",
+		"OnsetStarted", "DepthChanged", "DaliInterrupt", "FragmentCaptured", "FragmentDiscarded", "OnsetCompleted",
+		"AlarmAbort",
+		"HypnopompicStarted", "HypnopompicCompleted", "DreamAborted", "SomaticMarkerFired", "PhaseStarted",
+		"PhaseCompleted",
 	} {
 		require.Contains(t, event.Types(), name)
 	}
@@ -62,7 +64,9 @@ func sources(t *testing.T, each func(path string, file *ast.File)) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testsuite" || d.Name() == "testdata" || d.Name() == "bin" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 || strings.HasSuffix(d.Name(), "test")):
+		case d.IsDir() &&
+			(d.Name() == "testsuite" || d.Name() == "testdata" || d.Name() == "bin" ||
+				strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 || strings.HasSuffix(d.Name(), "test")):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -79,12 +83,13 @@ func sources(t *testing.T, each func(path string, file *ast.File)) {
 	require.Greater(t, read, 300)
 }
 
-// Whoever writes an event gives New one of the catalogue: nothing else has a type's name, nobody else fills an envelope, and
-// each type is announced somewhere.
+// Whoever writes an event gives New one of the catalogue: nothing else has a type's name, nobody else fills an
+// envelope, and each type is announced somewhere.
 func TestEveryActivityThatAnnouncesAnnouncesOneOfTheCatalogue(t *testing.T) {
 	t.Parallel()
 	declared, announced := map[string]bool{}, map[string]bool{}
-	request := map[ast.Expr]bool{}                                      // the zero values that are only asked for their name
+	// the zero values that are only asked for their name
+	request := map[ast.Expr]bool{}
 	stores := []string{"internal/sqlitestore/", "internal/redisstore/"} // they read back what was announced
 	sources(t, func(path string, file *ast.File) {
 		at := strings.TrimPrefix(path, root+"/")
@@ -104,7 +109,9 @@ func TestEveryActivityThatAnnouncesAnnouncesOneOfTheCatalogue(t *testing.T) {
 					break
 				}
 				if from, ok := of.X.(*ast.Ident); ok && from.Name == "event" {
-					require.False(t, of.Sel.Name == "Event" && !slices.ContainsFunc(stores, func(s string) bool { return strings.HasPrefix(at, s) }),
+					require.False(t,
+						of.Sel.Name == "Event" &&
+							!slices.ContainsFunc(stores, func(s string) bool { return strings.HasPrefix(at, s) }),
 						"%s fills an envelope itself; event.New does", at)
 					announced[of.Sel.Name] = true
 				}
@@ -177,8 +184,8 @@ func sort(t reflect.Type) string {
 	return "integer"
 }
 
-// vanished are the lines that once were published and are no more: a field that is gone, has another type or is no longer
-// always there.
+// vanished are the lines that once were published and are no more: a field that is gone, has another type or is no
+// longer always there.
 func vanished(published, now []string) []string {
 	return slices.DeleteFunc(slices.Clone(published), func(line string) bool { return slices.Contains(now, line) })
 }
@@ -190,7 +197,8 @@ func TestFieldsAreOnlyAdded(t *testing.T) {
 	body, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	published := strings.Split(strings.TrimSpace(string(body)), "\n")
-	require.Empty(t, vanished(published, shape()), "these were published: somebody reads them. What must change gets a new name")
+	require.Empty(t, vanished(published, shape()),
+		"these were published: somebody reads them. What must change gets a new name")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, []byte(strings.Join(shape(), "\n")+"\n"), 0o644))
 		return
@@ -203,6 +211,8 @@ func TestAFieldThatVanishesOrChangesIsFound(t *testing.T) {
 	published := []string{"A.x integer always", "A.y string always", "A.z number sometimes"}
 	require.Empty(t, vanished(published, append(published, "A.new bool sometimes")))
 	require.Equal(t, []string{"A.x integer always"}, vanished(published, published[1:]), "gone")
-	require.Equal(t, []string{"A.y string always"}, vanished(published, []string{published[0], "A.y integer always", published[2]}), "another type")
-	require.Equal(t, []string{"A.x integer always"}, vanished(published, []string{"A.x integer sometimes", published[1], published[2]}), "no longer always there")
+	require.Equal(t, []string{"A.y string always"},
+		vanished(published, []string{published[0], "A.y integer always", published[2]}), "another type")
+	require.Equal(t, []string{"A.x integer always"},
+		vanished(published, []string{"A.x integer sometimes", published[1], published[2]}), "no longer always there")
 }

@@ -91,7 +91,8 @@ type DaliInterrupt struct {
 	Captured    int     `json:"fragments_captured"`
 	Partials    int     `json:"partials"`
 	Temperature float64 `json:"peak_temperature"`
-	TooDeep     string  `json:"too_deep,omitempty"` // why the cycle went too deep: incoherent, repeating or unlikely; empty when it did not
+	// why the cycle went too deep: incoherent, repeating or unlikely; empty when it did not
+	TooDeep string `json:"too_deep,omitempty"`
 }
 
 // FragmentCaptured announces a kept fragment.
@@ -306,7 +307,8 @@ type DreamInterrupted struct {
 	Delta        float64     `json:"pad_delta"`         // the mood shift of a return of zero length
 	Until        time.Time   `json:"resumable_until"`
 
-	DeltaUnknown bool `json:"pad_delta_unknown,omitempty"` // another wake came before this was booked, and hides how far this one moved the mood
+	// another wake came before this was booked, and hides how far this one moved the mood
+	DeltaUnknown bool `json:"pad_delta_unknown,omitempty"`
 }
 
 // DreamResumed opens a later sitting of an interrupted dream.
@@ -342,15 +344,16 @@ type FragmentFlagged struct {
 	Bars     bool   `json:"bars"` // it is never developed
 }
 
-// MemoriesEmbedded announces that every memory of the agent has its vector again, after an import or a change of embedder.
+// MemoriesEmbedded announces that every memory of the agent has its vector again, after an import or a change of
+// embedder.
 type MemoriesEmbedded struct {
 	Space    string `json:"space"`
 	Embedded int    `json:"embedded"` // memories that were embedded for it
 	Took     int64  `json:"took_ms"`  // since the process that finished it had begun
 }
 
-// OutputBarred announces that the policy bars what a phase after the onset wrote: it is archived, and neither kept nor staged nor
-// surfaced.
+// OutputBarred announces that the policy bars what a phase after the onset wrote: it is archived, and neither kept nor
+// staged nor surfaced.
 type OutputBarred struct {
 	Item string     `json:"item_id"`
 	Kind dream.Kind `json:"kind"` // scenario, prediction, hypothesis, gist or journal

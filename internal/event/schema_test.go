@@ -57,7 +57,8 @@ func generated(t *testing.T) []byte {
 	t.Helper()
 	r := reflector(t)
 	d := document{
-		Schema: "https://json-schema.org/draft/2020-12/schema", ID: event.SchemaID, Type: "object", Definitions: map[string]schema{},
+		Schema: "https://json-schema.org/draft/2020-12/schema", ID: event.SchemaID, Type: "object",
+		Definitions: map[string]schema{},
 		Title:       "An event of Oneiros",
 		Description: "The envelope is the same for all; data depend on type. Fields and types are only added: ignore what you do not know.",
 	}
@@ -66,7 +67,8 @@ func generated(t *testing.T) []byte {
 		for name, definition := range s.Definitions {
 			body, err := json.Marshal(definition)
 			require.NoError(t, err)
-			require.True(t, d.Definitions[name] == nil || bytes.Equal(d.Definitions[name], body), "two types are called %s", name)
+			require.True(t, d.Definitions[name] == nil || bytes.Equal(d.Definitions[name], body),
+				"two types are called %s", name)
 			d.Definitions[name] = body
 		}
 		return s
@@ -77,9 +79,11 @@ func generated(t *testing.T) []byte {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(body, &d.Properties))
 	for name, text := range map[string]string{
-		"id": "Made of the deed: one that is done twice announces once.", "seq": "1, 2, 3, … for each agent, without gaps.",
-		"schema": "The version of the schema that the event was written by.", "subsystem": "Who announces; hypnagogia is the dream engine.",
-		"agent": "The id of the agent.", "dream": "The id of the dream, when the event is one of a dream.",
+		"id":        "Made of the deed: one that is done twice announces once.",
+		"seq":       "1, 2, 3, … for each agent, without gaps.",
+		"schema":    "The version of the schema that the event was written by.",
+		"subsystem": "Who announces; hypnagogia is the dream engine.",
+		"agent":     "The id of the agent.", "dream": "The id of the dream, when the event is one of a dream.",
 		"type": "One of the catalogue; later versions may add to it.", "at": "When it happened.",
 		"data": "As the type says. Data that could not be written as JSON are an object with the fault in their place.",
 	} {
@@ -91,13 +95,20 @@ func generated(t *testing.T) []byte {
 		d.Properties[name] = property
 	}
 	d.Required = envelope.Required
-	d.Definitions["Fault"] = schema(`{"type":"object","properties":{"fault":{"type":"string"}},"required":["fault"],"description":"Stands for data that JSON cannot carry, such as a number that is none."}`)
+	d.Definitions["Fault"] = schema(
+		`{"type":"object","properties":{"fault":{"type":"string"}},"required":["fault"],"description":"Stands for data that JSON cannot carry, such as a number that is none."}`)
 	for _, entry := range event.Catalogue() {
 		name := reflect.TypeOf(entry.Payload).Name()
 		take(entry.Payload)
 		d.AllOf = append(d.AllOf, rule{
-			If:   object{map[string]any{"type": map[string]string{"const": entry.Type()}}},
-			Then: object{map[string]any{"data": map[string]any{"anyOf": []map[string]string{{"$ref": "#/$defs/" + name}, {"$ref": "#/$defs/Fault"}}}}},
+			If: object{map[string]any{"type": map[string]string{"const": entry.Type()}}},
+			Then: object{
+				map[string]any{
+					"data": map[string]any{
+						"anyOf": []map[string]string{{"$ref": "#/$defs/" + name}, {"$ref": "#/$defs/Fault"}},
+					},
+				},
+			},
 		})
 	}
 	var made bytes.Buffer

@@ -1,4 +1,5 @@
-// Package feedhttp owns the wire of feeds: it asks a URL for readings, and takes in readings and alarms that are pushed.
+// Package feedhttp owns the wire of feeds: it asks a URL for readings, and takes in readings and alarms that are
+// pushed.
 package feedhttp
 
 import (
@@ -19,9 +20,10 @@ import (
 
 // Limits of one exchange.
 const (
-	Document = 1 << 20         // bytes of an answer, unpacked
-	Patience = 8 * time.Second // for one answer, its redirects included; twice within the deed's own 20 s, so that the reason is ours
-	follows  = 3               // redirects, to the same host only
+	Document = 1 << 20 // bytes of an answer, unpacked
+	// for one answer, its redirects included; twice within the deed's own 20 s, so that the reason is ours
+	Patience = 8 * time.Second
+	follows  = 3 // redirects, to the same host only
 )
 
 // Client asks feeds. It is safe for concurrent use.
@@ -45,12 +47,15 @@ type errRefused string
 
 func (e errRefused) Error() string { return string(e) }
 
-// stay follows redirects to the host that was asked, and never from https to http: what the URL holds is for that host only.
+// stay follows redirects to the host that was asked, and never from https to http: what the URL holds is for that host
+// only.
 func stay(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
 	case !strings.EqualFold(r.URL.Host, first.Host):
-		return errRefused("it redirects to another host, " + hostOf(r.URL) + ", which is not followed; give the address that it moved to")
+		return errRefused(
+			"it redirects to another host, " + hostOf(r.URL) +
+				", which is not followed; give the address that it moved to")
 	case first.Scheme == "https" && r.URL.Scheme != "https":
 		return errRefused("it redirects from https to " + r.URL.Scheme + ", which is not followed")
 	case len(via) > follows:
@@ -77,8 +82,8 @@ func address(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Fetch asks the feed's URL for a JSON document and reads what stands at its path. Readings without a time are of now. Its
-// errors name the host, never the rest of the URL, and quote nothing of the answer.
+// Fetch asks the feed's URL for a JSON document and reads what stands at its path. Readings without a time are of now.
+// Its errors name the host, never the rest of the URL, and quote nothing of the answer.
 func (c *Client) Fetch(ctx context.Context, f dream.Feed) ([]dream.Reading, error) {
 	u, err := address(f.URL)
 	if err != nil {

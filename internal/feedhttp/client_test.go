@@ -38,7 +38,8 @@ func TestAFeedIsAskedWithWhatItsURLHolds(t *testing.T) {
 		request = r.Clone(context.Background())
 		fmt.Fprint(w, `{"data":[{"price":"67000.5"}]}`)
 	})
-	got, err := NewClient("oneiros/test", 0).Fetch(t.Context(), dream.Feed{URL: secretive(t, s.URL), Path: "$.data[0].price"})
+	got, err := NewClient("oneiros/test", 0).Fetch(t.Context(),
+		dream.Feed{URL: secretive(t, s.URL), Path: "$.data[0].price"})
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.InDelta(t, 67000.5, *got[0].Number, 0)
@@ -60,9 +61,19 @@ func TestWhatGoesWrongIsSaidWithoutTheURLAndTheAnswer(t *testing.T) {
 		{"a status", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "secret-answer", http.StatusTooManyRequests)
 		}, "it answered 429 Too Many Requests"},
-		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>secret-answer") }, "its answer is not JSON"},
-		{"a long answer", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat(" ", Document+1)) }, "its answer is longer than 1024 KiB"},
-		{"another place in it", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"secret-answer":1}`) }, `path "$.price": it leads to nothing`},
+		{
+			"no JSON", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>secret-answer") },
+			"its answer is not JSON",
+		},
+		{
+			"a long answer",
+			func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat(" ", Document+1)) },
+			"its answer is longer than 1024 KiB",
+		},
+		{
+			"another place in it", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"secret-answer":1}`) },
+			`path "$.price": it leads to nothing`,
+		},
 		{"a redirect to another host", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL+"/secret-path?"+r.URL.RawQuery, http.StatusFound)
 		}, "it redirects to another host, " + strings.TrimPrefix(elsewhere.URL, "http://")},
@@ -73,8 +84,14 @@ func TestWhatGoesWrongIsSaidWithoutTheURLAndTheAnswer(t *testing.T) {
 			w.Header().Set("Location", "http://%zz/secret-query")
 			w.WriteHeader(http.StatusFound)
 		}, "the exchange broke off"},
-		{"a connection that breaks", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "the exchange broke off"},
-		{"no answer", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "it did not answer in time"},
+		{
+			"a connection that breaks", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"the exchange broke off",
+		},
+		{
+			"no answer", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			"it did not answer in time",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +100,8 @@ func TestWhatGoesWrongIsSaidWithoutTheURLAndTheAnswer(t *testing.T) {
 			if c.name == "no answer" {
 				patience = 20 * time.Millisecond
 			}
-			_, err := NewClient("oneiros/test", patience).Fetch(t.Context(), dream.Feed{URL: secretive(t, s.URL), Path: "$.price"})
+			_, err := NewClient("oneiros/test", patience).Fetch(t.Context(),
+				dream.Feed{URL: secretive(t, s.URL), Path: "$.price"})
 			require.ErrorContains(t, err, strings.TrimPrefix(s.URL, "http://")+": "+c.want)
 			require.NotContains(t, err.Error(), "secret")
 		})

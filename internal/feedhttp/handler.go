@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Pusher gives readings to a feed and tells which of them no rule takes, empty when there are none. memory.ErrNotFound when
-// there is no such feed, alarm.Untimely when the time of a reading cannot be right.
+// Pusher gives readings to a feed and tells which of them no rule takes, empty when there are none. memory.ErrNotFound
+// when there is no such feed, alarm.Untimely when the time of a reading cannot be right.
 type Pusher interface {
 	Give(ctx context.Context, feed string, readings []dream.Reading) (unheard string, err error)
 }
@@ -59,8 +59,8 @@ type handler struct {
 //	POST /v1/agents/{handle}/alarm   nothing, or {"trigger":"desk/price"}; 202
 //	GET  /healthz                    200, without a token
 //
-// Readings that no rule takes are taken in all the same, and the answer has a "warning". Whatever is wrong is answered as
-// {"error":"..."}: 422 when the time of a reading cannot be right, 403 when a browser asks for another site's page.
+// Readings that no rule takes are taken in all the same, and the answer has a "warning". Whatever is wrong is answered
+// as {"error":"..."}: 422 when the time of a reading cannot be right, 403 when a browser asks for another site's page.
 func NewHandler(o Options) (http.Handler, error) {
 	if len(o.Token) < shortest {
 		return nil, fmt.Errorf("the token of the feeds' door is %d bytes long; %d at least", len(o.Token), shortest)
@@ -79,7 +79,8 @@ func NewHandler(o Options) (http.Handler, error) {
 	mux.HandleFunc("/v1/feeds/{name}/readings", only(http.MethodPost, h.bearing(h.readings)))
 	mux.HandleFunc("/v1/agents/{handle}/alarm", only(http.MethodPost, h.bearing(h.alarm)))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusNotFound, "there is nothing here; readings go to /v1/feeds/{name}/readings, alarms to /v1/agents/{handle}/alarm")
+		fail(w, http.StatusNotFound,
+			"there is nothing here; readings go to /v1/feeds/{name}/readings, alarms to /v1/agents/{handle}/alarm")
 	})
 	return mux, nil
 }
@@ -95,20 +96,23 @@ func only(method string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// bearing lets through whoever bears the token, unless it is a browser that asks for a page of another site: nobody who has
-// the token needs that, and a page that got hold of it shall not use it. The comparison takes as long whatever is borne.
+// bearing lets through whoever bears the token, unless it is a browser that asks for a page of another site: nobody who
+// has the token needs that, and a page that got hold of it shall not use it. The comparison takes as long whatever is
+// borne.
 func (h *handler) bearing(next http.HandlerFunc) http.HandlerFunc {
 	sites := http.NewCrossOriginProtection()
 	return func(w http.ResponseWriter, r *http.Request) {
 		if sites.Check(r) != nil {
-			fail(w, http.StatusForbidden, "a browser asks this for a page of another site, which is refused; push from a program, or from a page of this host")
+			fail(w, http.StatusForbidden,
+				"a browser asks this for a page of another site, which is refused; push from a program, or from a page of this host")
 			return
 		}
 		scheme, borne, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		sum := sha256.Sum256([]byte(strings.TrimSpace(borne)))
 		if subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 || !strings.EqualFold(scheme, "bearer") {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			fail(w, http.StatusUnauthorized, "the header Authorization must be: Bearer, and the token of this deployment's feeds")
+			fail(w, http.StatusUnauthorized,
+				"the header Authorization must be: Bearer, and the token of this deployment's feeds")
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), Answered)
@@ -156,7 +160,8 @@ func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
 	}{byHand}
 	if len(strings.TrimSpace(string(body))) > 0 {
 		if err := decode(body, &request, true); err != nil {
-			fail(w, http.StatusBadRequest, fmt.Sprintf(`read the body: %s; it must be empty or like {"trigger":"desk/price"}`, why(err)))
+			fail(w, http.StatusBadRequest,
+				fmt.Sprintf(`read the body: %s; it must be empty or like {"trigger":"desk/price"}`, why(err)))
 			return
 		}
 	}
@@ -174,7 +179,8 @@ func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
 // read takes the body of a request to a feed or an agent of that name; it has answered when it could not.
 func read(w http.ResponseWriter, r *http.Request, to, what string) ([]byte, bool) {
 	if !name.MatchString(to) {
-		fail(w, http.StatusBadRequest, "the name of the "+what+" must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter")
+		fail(w, http.StatusBadRequest,
+			"the name of the "+what+" must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter")
 		return nil, false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, Body))

@@ -63,7 +63,8 @@ func call(t *testing.T, h http.Handler, method, path, auth, body string) *httpte
 func TestReadingsAndAlarmsArePassedOn(t *testing.T) {
 	t.Parallel()
 	d, h, _ := server(t)
-	w := call(t, h, "POST", "/v1/feeds/eth/readings", "Bearer "+token, `[{"metric":"price","number":100},{"state":"paused"}]`)
+	w := call(t, h, "POST", "/v1/feeds/eth/readings", "Bearer "+token,
+		`[{"metric":"price","number":100},{"state":"paused"}]`)
 	require.Equal(t, http.StatusAccepted, w.Code, w.Body)
 	require.JSONEq(t, `{"feed":"eth","readings":2}`, w.Body.String())
 	require.Equal(t, []dream.Reading{n("price", 100), {State: "paused"}}, d.pushed["eth"])
@@ -81,7 +82,10 @@ func TestReadingsAndAlarmsArePassedOn(t *testing.T) {
 func TestWhoeverBearsNoTokenIsTurnedAway(t *testing.T) {
 	t.Parallel()
 	d, h, _ := server(t)
-	for _, auth := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + token, token, "Bearer " + token + "x", "Bearer " + token[1:]} {
+	for _, auth := range []string{
+		"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + token, token,
+		"Bearer " + token + "x", "Bearer " + token[1:],
+	} {
 		for _, path := range []string{"/v1/feeds/eth/readings", "/v1/agents/echo/alarm"} {
 			w := call(t, h, "POST", path, auth, `{"number":1}`)
 			require.Equal(t, http.StatusUnauthorized, w.Code, auth)
@@ -108,10 +112,19 @@ func TestAWrongRequestIsToldWhatWouldBeRight(t *testing.T) {
 		{"POST", "/v1/agents/a%2Fb/alarm", "", http.StatusBadRequest, "the name of the agent must be"},
 		{"POST", "/v1/feeds/eth/readings", "", http.StatusBadRequest, "it is empty"},
 		{"POST", "/v1/feeds/eth/readings", `{"number":`, http.StatusBadRequest, "unexpected EOF"},
-		{"POST", "/v1/feeds/eth/readings", strings.Repeat(" ", Body+1), http.StatusRequestEntityTooLarge, "the body is longer than 64 KiB"},
-		{"POST", "/v1/agents/echo/alarm", `{"trigger":"no spaces"}`, http.StatusBadRequest, `the trigger \"no spaces\" must be a name`},
+		{
+			"POST", "/v1/feeds/eth/readings", strings.Repeat(" ", Body+1), http.StatusRequestEntityTooLarge,
+			"the body is longer than 64 KiB",
+		},
+		{
+			"POST", "/v1/agents/echo/alarm", `{"trigger":"no spaces"}`, http.StatusBadRequest,
+			`the trigger \"no spaces\" must be a name`,
+		},
 		{"POST", "/v1/agents/echo/alarm", `{"trigger":"a/b/c"}`, http.StatusBadRequest, "two with a / between"},
-		{"POST", "/v1/agents/echo/alarm", `{"trigger":"` + strings.Repeat("x", alarm.LongestTrigger+1) + `"}`, http.StatusBadRequest, "at most 100 bytes"},
+		{
+			"POST", "/v1/agents/echo/alarm", `{"trigger":"` + strings.Repeat("x", alarm.LongestTrigger+1) + `"}`,
+			http.StatusBadRequest, "at most 100 bytes",
+		},
 		{"POST", "/v1/agents/echo/alarm", `{"cause":"x"}`, http.StatusBadRequest, "it must be empty or like"},
 	} {
 		w := call(t, h, c.method, c.path, "Bearer "+token, c.body)
@@ -129,8 +142,14 @@ func TestWhatTheDeploymentSaysOfItselfStaysInItsLog(t *testing.T) {
 		want   string
 	}{
 		{fmt.Errorf("push: %w", memory.ErrNotFound), http.StatusNotFound, `{"error":"there is no feed eth"}`},
-		{fmt.Errorf("push: %w", errors.Join(nil, alarm.Untimely("the reading has at 1999"))), http.StatusUnprocessableEntity, `{"error":"the reading has at 1999"}`},
-		{errors.New("open /home/secret/memory.db"), http.StatusServiceUnavailable, `{"error":"feed eth could not be told now; try again"}`},
+		{
+			fmt.Errorf("push: %w", errors.Join(nil, alarm.Untimely("the reading has at 1999"))),
+			http.StatusUnprocessableEntity, `{"error":"the reading has at 1999"}`,
+		},
+		{
+			errors.New("open /home/secret/memory.db"), http.StatusServiceUnavailable,
+			`{"error":"feed eth could not be told now; try again"}`,
+		},
 	} {
 		d.fails = c.fails
 		w := call(t, h, "POST", "/v1/feeds/eth/readings", "Bearer "+token, `{"number":1}`)
@@ -159,7 +178,8 @@ func TestAPageOfAnotherSiteIsRefusedAlthoughItBearsTheToken(t *testing.T) {
 		{"Sec-Fetch-Site", "same-origin"}:       http.StatusAccepted,
 	} {
 		d, h, _ := server(t)
-		r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/feeds/eth/readings", strings.NewReader(`{"number":1}`))
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/feeds/eth/readings",
+			strings.NewReader(`{"number":1}`))
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set(header[0], header[1])
 		w := httptest.NewRecorder()

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Pushed reads the body of a push: one reading, {"metric":"price","number":100}, or an array of them. A reading has a number,
-// a state, or both; its metric and its time may be left out.
+// Pushed reads the body of a push: one reading, {"metric":"price","number":100}, or an array of them. A reading has a
+// number, a state, or both; its metric and its time may be left out.
 func Pushed(body []byte) ([]dream.Reading, error) {
 	var readings []dream.Reading
 	text := strings.TrimLeft(string(body), " \t\r\n")
@@ -24,8 +24,10 @@ func Pushed(body []byte) ([]dream.Reading, error) {
 		readings = []dream.Reading{one}
 	}
 	if err != nil {
-		return nil, fmt.Errorf(`read the body: %s; it must be one reading or an array of them, each like {"metric":"price","number":100} `+
-			`or {"state":"paused"}, with "at" for a time such as 2026-10-19T22:00:00Z`, why(err))
+		return nil,
+			fmt.Errorf(
+				`read the body: %s; it must be one reading or an array of them, each like {"metric":"price","number":100} `+
+					`or {"state":"paused"}, with "at" for a time such as 2026-10-19T22:00:00Z`, why(err))
 	}
 	if len(readings) == 0 || len(readings) > alarm.MostReadings {
 		return nil, fmt.Errorf("there are %d readings; 1 to %d at once", len(readings), alarm.MostReadings)

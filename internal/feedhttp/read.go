@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Read finds the readings of a JSON document. The path is a JSONPath: "$.data[0].price", the dollar may be left out, and
-// none means the whole document. What stands there may be
+// Read finds the readings of a JSON document. The path is a JSONPath: "$.data[0].price", the dollar may be left out,
+// and none means the whole document. What stands there may be
 //
 //   - a number, a word, true or false: one reading without a metric;
 //   - an object with a metric and a number, value or state: one reading;
@@ -51,7 +51,10 @@ func Read(document []byte, path string) ([]dream.Reading, error) {
 		readings = append(readings, some...)
 	}
 	if scalars > 1 {
-		return nil, fmt.Errorf("path %q: it leads to %d numbers or words without names; let it end at one, or at the object that holds them", path, scalars)
+		return nil,
+			fmt.Errorf(
+				"path %q: it leads to %d numbers or words without names; let it end at one, or at the object that holds them",
+				path, scalars)
 	}
 	return readings, nil
 }
@@ -123,7 +126,8 @@ func readingsOf(v any) ([]dream.Reading, error) {
 			object, _ := each.(map[string]any)
 			r, ok, err := named(object)
 			if !ok && err == nil {
-				err = errors.New(`it is no object with a metric and a number or a state; for one element, let the path end with [n]`)
+				err = errors.New(
+					`it is no object with a metric and a number or a state; for one element, let the path end with [n]`)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("element %d of the array: %w", i, err)

@@ -31,13 +31,31 @@ func TestReadingsAreFoundWhereThePathSays(t *testing.T) {
 		{"the document itself", `7`, "", []dream.Reading{n("", 7)}},
 		{"a name with a dash", `{"eth-usd":3}`, "$['eth-usd']", []dream.Reading{n("", 3)}},
 		{"the last one", `[1,2,3]`, "$[-1]", []dream.Reading{n("", 3)}},
-		{"a number in quotes", `{"symbol":"ETH","price":"3120.10"}`, "price", []dream.Reading{quote("", 3120.1, "3120.10")}},
+		{
+			"a number in quotes", `{"symbol":"ETH","price":"3120.10"}`, "price",
+			[]dream.Reading{quote("", 3120.1, "3120.10")},
+		},
 		{"a word", `{"status":"paused"}`, "status", []dream.Reading{{State: "paused"}}},
 		{"a truth", `{"paused":true}`, "paused", []dream.Reading{{State: "true"}}},
-		{"an object by its members", `{"eth":{"usd":3120.1,"change":null,"name":"Ether","of":{}}}`, "eth", []dream.Reading{{Metric: "name", State: "Ether"}, n("usd", 3120.1)}},
-		{"readings that name themselves", `[{"metric":"price","value":"5"},{"metric":"pool","state":"open"},{"metric":"gas","number":3}]`, "", []dream.Reading{quote("price", 5, "5"), {Metric: "pool", State: "open"}, n("gas", 3)}},
-		{"one that names itself and its time", `{"metric":"gas","number":3,"at":"2026-10-19T22:00:00Z"}`, "$", []dream.Reading{{At: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC), Metric: "gas", Number: n("", 3).Number}}},
-		{"a filter", `[{"s":"BTC","metric":"x","value":1},{"s":"ETH","metric":"y","value":2}]`, "$[?(@.s == 'ETH')]", []dream.Reading{n("y", 2)}},
+		{
+			"an object by its members", `{"eth":{"usd":3120.1,"change":null,"name":"Ether","of":{}}}`, "eth",
+			[]dream.Reading{{Metric: "name", State: "Ether"}, n("usd", 3120.1)},
+		},
+		{
+			"readings that name themselves",
+			`[{"metric":"price","value":"5"},{"metric":"pool","state":"open"},{"metric":"gas","number":3}]`, "",
+			[]dream.Reading{quote("price", 5, "5"), {Metric: "pool", State: "open"}, n("gas", 3)},
+		},
+		{
+			"one that names itself and its time", `{"metric":"gas","number":3,"at":"2026-10-19T22:00:00Z"}`, "$",
+			[]dream.Reading{
+				{At: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC), Metric: "gas", Number: n("", 3).Number},
+			},
+		},
+		{
+			"a filter", `[{"s":"BTC","metric":"x","value":1},{"s":"ETH","metric":"y","value":2}]`, "$[?(@.s == 'ETH')]",
+			[]dream.Reading{n("y", 2)},
+		},
 		{"no number but looks like one", `{"v":"0x10"}`, "v", []dream.Reading{{State: "0x10"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,10 +90,12 @@ func TestWhatIsNoReadingIsToldWithItsPath(t *testing.T) {
 func TestAPushIsOneReadingOrAnArrayOfThem(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string][]dream.Reading{
-		`{"metric":"price","number":100}`:          {n("price", 100)},
-		` [{"number":1},{"number":2}] `:            {n("", 1), n("", 2)},
-		`{"state":"paused"}`:                       {{State: "paused"}},
-		`{"number":0,"at":"2026-10-19T22:00:00Z"}`: {{At: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC), Number: n("", 0).Number}},
+		`{"metric":"price","number":100}`: {n("price", 100)},
+		` [{"number":1},{"number":2}] `:   {n("", 1), n("", 2)},
+		`{"state":"paused"}`:              {{State: "paused"}},
+		`{"number":0,"at":"2026-10-19T22:00:00Z"}`: {
+			{At: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC), Number: n("", 0).Number},
+		},
 	} {
 		got, err := Pushed([]byte(body))
 		require.NoError(t, err)
@@ -99,7 +119,10 @@ func TestAPushIsOneReadingOrAnArrayOfThem(t *testing.T) {
 }
 
 func FuzzPushed(f *testing.F) {
-	for _, seed := range []string{`{"metric":"price","number":100}`, `[{"state":"paused"}]`, `[`, `{"at":"2026-10-19T22:00:00Z","number":1e308}`, "null"} {
+	for _, seed := range []string{
+		`{"metric":"price","number":100}`, `[{"state":"paused"}]`, `[`,
+		`{"at":"2026-10-19T22:00:00Z","number":1e308}`, "null",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

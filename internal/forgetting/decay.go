@@ -29,8 +29,8 @@ func Volatility(surprises []float64) float64 {
 	return unit(2 * math.Sqrt(squares/n))
 }
 
-// Strength is what is left of an initial strength after an age. It halves once per half-life at volatility 0 and twice per
-// half-life at volatility 1, where the world has changed most (that it is twice is ours). Age below 0 counts as 0.
+// Strength is what is left of an initial strength after an age. It halves once per half-life at volatility 0 and twice
+// per half-life at volatility 1, where the world has changed most (that it is twice is ours). Age below 0 counts as 0.
 func Strength(initial float64, age, halfLife time.Duration, volatility float64) float64 {
 	initial = unit(initial)
 	if age <= 0 {

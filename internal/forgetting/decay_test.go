@@ -44,7 +44,13 @@ func TestStrengthHalvesPerHalfAgentStateAndFasterInAVolatileWorld(t *testing.T) 
 		volatility float64
 		want       float64
 	}{
-		{0, 0, .8}, {-month, 1, .8}, {month, 0, .4}, {2 * month, 0, .2}, {month, 1, .2}, {month / 2, 1, .4}, {month, .5, .282843},
+		{0, 0, .8},
+		{-month, 1, .8},
+		{month, 0, .4},
+		{2 * month, 0, .2},
+		{month, 1, .2},
+		{month / 2, 1, .4},
+		{month, .5, .282843},
 	} {
 		require.InDelta(t, c.want, forgetting.Strength(.8, c.age, month, c.volatility), 1e-6, "%+v", c)
 	}
@@ -66,11 +72,13 @@ func TestAnEntryIsDueWhenItsStrengthReachesTheThreshold(t *testing.T) {
 func TestWhatIsDueHasFadedExactlyToTheThreshold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		initial, threshold := rapid.Float64Range(.3, 1).Draw(r, "initial"), rapid.Float64Range(.01, .29).Draw(r, "threshold")
+		initial, threshold := rapid.Float64Range(.3, 1).Draw(r, "initial"),
+			rapid.Float64Range(.01, .29).Draw(r, "threshold")
 		halfLife := time.Duration(rapid.Int64Range(int64(time.Hour), int64(3650*24*time.Hour)).Draw(r, "half-life"))
 		volatility := rapid.Float64Range(0, 1).Draw(r, "volatility")
 		due := forgetting.Due(noon, initial, halfLife, volatility, threshold)
 		require.InDelta(r, threshold, forgetting.Strength(initial, due.Sub(noon), halfLife, volatility), 1e-9)
-		require.False(r, forgetting.Due(noon, initial, halfLife, min(1, volatility+.1), threshold).After(due), "volatility hastens")
+		require.False(r, forgetting.Due(noon, initial, halfLife, min(1, volatility+.1), threshold).After(due),
+			"volatility hastens")
 	})
 }

@@ -10,7 +10,8 @@ import (
 const leastWords = 4
 
 // Gist takes out of a text what carries specifics: the clause that does, when the rest of its sentence still says
-// something, otherwise the sentence. It answers false when nothing is left. What it answers has no specifics, and is its own gist.
+// something, otherwise the sentence. It answers false when nothing is left. What it answers has no specifics, and is
+// its own gist.
 func Gist(text string) (string, bool) {
 	var kept []string
 	for _, sentence := range sentences(strings.ToValidUTF8(text, "")) {
@@ -95,9 +96,11 @@ func clauses(sentence string) []string {
 	for i, r := range sentence {
 		size := utf8.RuneLen(r)
 		switch {
-		case strings.ContainsRune(",;:", r) && strings.HasPrefix(sentence[i+size:], " "), strings.ContainsRune("，、；：", r):
+		case strings.ContainsRune(",;:", r) &&
+			strings.HasPrefix(sentence[i+size:], " "), strings.ContainsRune("，、；：", r):
 			cut(i+size, i+size)
-		case strings.ContainsRune("–—-", r) && i > 0 && sentence[i-1] == ' ' && strings.HasPrefix(sentence[i+size:], " "):
+		case strings.ContainsRune("–—-", r) && i > 0 && sentence[i-1] == ' ' &&
+			strings.HasPrefix(sentence[i+size:], " "):
 			cut(i, i+size)
 		case strings.ContainsRune("()[]", r):
 			cut(i, i+size)

@@ -17,14 +17,23 @@ func TestSpecificsAreFound(t *testing.T) {
 		"ETH fell 4.2% to $3,120.50 on 2026-03-12.":     {"4.2%", "$3,120.50", "2026-03-12"},
 		"Meet me on 12 March, or on Friday, or in May.": {"12", "Friday", "in May"},
 		"May I march on?": nil,
-		"The letter of September went to mina.lee+x@post.example.org!":    {"September", "mina.lee+x@post.example.org"},
-		"See (https://a.b/c?d=e#f), www.example.org and vitalik.eth.":     {"https://a.b/c?d=e#f", "www.example.org", "vitalik.eth"},
-		"Router 0xAbCd and 0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef.":   {"0xAbCd", "0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef"},
-		"Hash deadbeefcafebabe and wallet 7vfCXTUXx5WJV5JADk17DUJ4ksgau.": {"deadbeefcafebabe", "7vfCXTUXx5WJV5JADk17DUJ4ksgau"},
-		"Key QwErTyUiOpAsDfGhJkLzXcVbNmQw is lost":                        {"QwErTyUiOpAsDfGhJkLzXcVbNmQw"},
-		"Twenty-one nights, a dozen boats, three days, two friends":       {"Twenty-one", "dozen", "three days"},
-		"٣ قوارب و Ⅳ و ½":                                                 {"٣", "Ⅳ", "½"},
-		"When everyone leaves at once, the door is what matters.":         nil,
+		"The letter of September went to mina.lee+x@post.example.org!": {"September", "mina.lee+x@post.example.org"},
+		"See (https://a.b/c?d=e#f), www.example.org and vitalik.eth.": {
+			"https://a.b/c?d=e#f", "www.example.org",
+			"vitalik.eth",
+		},
+		"Router 0xAbCd and 0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef.": {
+			"0xAbCd",
+			"0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef",
+		},
+		"Hash deadbeefcafebabe and wallet 7vfCXTUXx5WJV5JADk17DUJ4ksgau.": {
+			"deadbeefcafebabe",
+			"7vfCXTUXx5WJV5JADk17DUJ4ksgau",
+		},
+		"Key QwErTyUiOpAsDfGhJkLzXcVbNmQw is lost":                  {"QwErTyUiOpAsDfGhJkLzXcVbNmQw"},
+		"Twenty-one nights, a dozen boats, three days, two friends": {"Twenty-one", "dozen", "three days"},
+		"٣ قوارب و Ⅳ و ½":                                           {"٣", "Ⅳ", "½"},
+		"When everyone leaves at once, the door is what matters.":   nil,
 		"": nil,
 	} {
 		require.Equal(t, want, forgetting.Specifics(text), text)
@@ -49,7 +58,10 @@ func TestAGistKeepsTheShapeAndLeavesTheFigures(t *testing.T) {
 		require.True(t, ok, text)
 		require.Equal(t, want, got)
 	}
-	for _, empty := range []string{"", "  \n", "42", "...", "Pay 0xabc 5 ETH on Friday.", "Fell 3%. Rose 4%.", "After 3 days, the pool recovers."} {
+	for _, empty := range []string{
+		"", "  \n", "42", "...", "Pay 0xabc 5 ETH on Friday.", "Fell 3%. Rose 4%.",
+		"After 3 days, the pool recovers.",
+	} {
 		got, ok := forgetting.Gist(empty)
 		require.False(t, ok, "%q gave %q", empty, got)
 		require.Empty(t, got)
@@ -58,8 +70,10 @@ func TestAGistKeepsTheShapeAndLeavesTheFigures(t *testing.T) {
 
 func FuzzAGistHasNoSpecificsAndIsItsOwnGist(f *testing.F) {
 	for _, seed := range []string{
-		"ETH fell 4.2% to $3,120.50 on 2026-03-12, and the herd ran.", "three. days of rain, (a b c d) in. May we go", "a, b: c; d - e — f ( g ) h",
-		"mail a@b.co, see www.x.org. Quiet pools drain slowly.", "潮水退去以后，市场很安静。价格是3120。", "ten\npercent of, all boats sink anyway", "\xff\xfe 7",
+		"ETH fell 4.2% to $3,120.50 on 2026-03-12, and the herd ran.", "three. days of rain, (a b c d) in. May we go",
+		"a, b: c; d - e — f ( g ) h",
+		"mail a@b.co, see www.x.org. Quiet pools drain slowly.", "潮水退去以后，市场很安静。价格是3120。",
+		"ten\npercent of, all boats sink anyway", "\xff\xfe 7",
 	} {
 		f.Add(seed)
 	}

@@ -6,13 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Names are the words of a text that are written like names: with a capital letter inside a sentence, or with capitals beyond the
-// first letter. In lower case, in order, each once. Scripts without capitals have none. German nouns count too.
+// Names are the words of a text that are written like names: with a capital letter inside a sentence, or with capitals
+// beyond the first letter. In lower case, in order, each once. Scripts without capitals have none. German nouns count
+// too.
 func Names(text string) []string {
 	var names []string
 	seen := map[string]bool{}
 	for _, sentence := range sentences(text) {
-		for i, word := range strings.FieldsFunc(sentence, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+		for i, word := range strings.FieldsFunc(sentence,
+			func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
 			first, size := utf8.DecodeRuneInString(word)
 			inner := strings.ContainsFunc(word[size:], unicode.IsUpper)
 			if len(word) == size || !inner && (i == 0 || !unicode.IsUpper(first)) {
@@ -27,8 +29,8 @@ func Names(text string) []string {
 	return names
 }
 
-// Foreign is the first name of other memories that a gist carries and its source does not; empty when there is none. A gist says less
-// than its source: a name that is not there was put in.
+// Foreign is the first name of other memories that a gist carries and its source does not; empty when there is none. A
+// gist says less than its source: a name that is not there was put in.
 func Foreign(gist, source string, names map[string]bool) string {
 	own := map[string]bool{}
 	for _, word := range wordsOf(source) {

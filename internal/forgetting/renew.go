@@ -2,9 +2,9 @@ package forgetting
 
 import "time"
 
-// How use renews. That each use apart from the last doubles the half-life is the Leitner box, which Settles and Meeder (2016) write
-// as half-life regression; that uses close together count once is the spacing effect (Cepeda and others, 2006). A day apart and
-// five doublings, 32 half-lives at most, are ours.
+// How use renews. That each use apart from the last doubles the half-life is the Leitner box, which Settles and Meeder
+// (2016) write as half-life regression; that uses close together count once is the spacing effect (Cepeda and others,
+// 2006). A day apart and five doublings, 32 half-lives at most, are ours.
 const (
 	apart     = 24 * time.Hour
 	doublings = 5
@@ -27,8 +27,8 @@ func (u Use) With(at time.Time) Use {
 	return u
 }
 
-// Renewed is from when a strength fades that was told at a time, and at which half-life: from the last use on, and the slower the
-// more often it was used.
+// Renewed is from when a strength fades that was told at a time, and at which half-life: from the last use on, and the
+// slower the more often it was used.
 func Renewed(result time.Time, halfLife time.Duration, u Use) (time.Time, time.Duration) {
 	if u.Last.After(result) {
 		result = u.Last

@@ -21,10 +21,18 @@ func TestUseRenewsStrength(t *testing.T) {
 	}{
 		{"never used", nil, 0, month},
 		{"once", []time.Duration{10 * day}, 10 * day, 2 * month},
-		{"twice in one day counts once, and from the later", []time.Duration{10 * day, 10*day + time.Hour}, 10*day + time.Hour, 2 * month},
+		{
+			"twice in one day counts once, and from the later",
+			[]time.Duration{10 * day, 10*day + time.Hour},
+			10*day + time.Hour, 2 * month,
+		},
 		{"a day apart counts twice", []time.Duration{10 * day, 11 * day}, 11 * day, 4 * month},
 		{"told out of order", []time.Duration{11 * day, 10 * day}, 11 * day, 2 * month},
-		{"no more than five times", []time.Duration{day, 2 * day, 3 * day, 4 * day, 5 * day, 6 * day, 7 * day}, 7 * day, 32 * month},
+		{
+			"no more than five times",
+			[]time.Duration{day, 2 * day, 3 * day, 4 * day, 5 * day, 6 * day, 7 * day},
+			7 * day, 32 * month,
+		},
 		{"before it was told", []time.Duration{-day}, 0, 2 * month},
 	} {
 		var u forgetting.Use

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// What ties a sentence to one moment, place or sum (H11: no numbers, dates, addresses). Digits are found by their class,
-// in any script; these are the rest.
+// What ties a sentence to one moment, place or sum (H11: no numbers, dates, addresses). Digits are found by their
+// class, in any script; these are the rest.
 var specific = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(?:https?|ftp|wss?|ipfs)://[^\s<>"()]*[^\s<>"().,;:!?]`),
 	regexp.MustCompile(`(?i)\bwww\.[^\s<>"()]*[^\s<>"().,;:!?]`),
@@ -19,18 +19,22 @@ var specific = []*regexp.Regexp{
 	regexp.MustCompile(`\b(?:January|February|April|June|July|August|September|October|November|December)\b`),
 	regexp.MustCompile(`\b(?:in|of|since|until|by|last|this|next|early|late|mid)[ -](?:March|May)\b`),
 	regexp.MustCompile(`\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b`),
-	regexp.MustCompile(`(?i)\b(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?\b`),
-	regexp.MustCompile(`(?i)\b(?:eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|dozens?|hundreds?|thousands?|millions?|billions?|trillions?)\b`),
-	regexp.MustCompile(`(?i)\b(?:one|two|three|four|five|six|seven|eight|nine|ten)[ -](?:percent|per cent|dollars?|euros?|pounds?|cents?|` +
-		`basis points?|points?|seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|times)\b`),
+	regexp.MustCompile(
+		`(?i)\b(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?\b`),
+	regexp.MustCompile(
+		`(?i)\b(?:eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|dozens?|hundreds?|thousands?|millions?|billions?|trillions?)\b`),
+	regexp.MustCompile(
+		`(?i)\b(?:one|two|three|four|five|six|seven|eight|nine|ten)[ -](?:percent|per cent|dollars?|euros?|pounds?|cents?|` +
+			`basis points?|points?|seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|times)\b`),
 }
 
-// longName is how many characters of letters and figures without a break make a key or an address (base58 and the like).
+// longName is how many characters of letters and figures without a break make a key or an address (base58 and the
+// like).
 const longName = 26
 
-// Specifics finds what a gist may not keep: numbers, dates, e-mail addresses, links, hexadecimal strings and the addresses
-// of wallets and contracts, in the order of the text, each as it stands there. Numbers count in words too, except the small ones
-// that count nothing ("two friends" has none, "two days" has one).
+// Specifics finds what a gist may not keep: numbers, dates, e-mail addresses, links, hexadecimal strings and the
+// addresses of wallets and contracts, in the order of the text, each as it stands there. Numbers count in words too,
+// except the small ones that count nothing ("two friends" has none, "two days" has one).
 func Specifics(text string) []string {
 	var spans [][2]int
 	for _, re := range specific {

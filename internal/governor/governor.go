@@ -21,9 +21,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Headers of a question. The signature is HMAC-SHA256 over "<timestamp>.<body>" under the hook's secret, in hexadecimal after
-// "v1=": whoever receives it checks it with Verify, or with a line of any language. The border stands in the body as well, where it
-// is signed.
+// Headers of a question. The signature is HMAC-SHA256 over "<timestamp>.<body>" under the hook's secret, in hexadecimal
+// after "v1=": whoever receives it checks it with Verify, or with a line of any language. The border stands in the body
+// as well, where it is signed.
 const (
 	TimestampHeader = "Oneiros-Timestamp" // seconds since 1970
 	SignatureHeader = "Oneiros-Signature"
@@ -159,8 +159,9 @@ func sign(secret []byte, stamp string, body []byte) string {
 	return scheme + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify says why a question is not to be believed: it was signed with another secret, altered, is of another border than its
-// header says, or is not of now. Within the tolerance the same question may come twice: dream, border and cycle name it.
+// Verify says why a question is not to be believed: it was signed with another secret, altered, is of another border
+// than its header says, or is not of now. Within the tolerance the same question may come twice: dream, border and
+// cycle name it.
 func Verify(secret []byte, header http.Header, body []byte, now time.Time) error {
 	stamp := header.Get(TimestampHeader)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
@@ -168,7 +169,8 @@ func Verify(secret []byte, header http.Header, body []byte, now time.Time) error
 		return fmt.Errorf("%s is %q; it must be seconds since 1970", TimestampHeader, stamp)
 	}
 	if off := now.Sub(time.Unix(seconds, 0)).Abs(); off > Tolerance {
-		return fmt.Errorf("%s is %s away from now; at most %s is believed", TimestampHeader, off.Round(time.Second), Tolerance)
+		return fmt.Errorf("%s is %s away from now; at most %s is believed", TimestampHeader, off.Round(time.Second),
+			Tolerance)
 	}
 	for _, given := range strings.Split(header.Get(SignatureHeader), ",") {
 		if hmac.Equal([]byte(strings.TrimSpace(given)), []byte(sign(secret, stamp, body))) {

@@ -61,8 +61,11 @@ func TestAnAnswerThatIsNoneIsAFaultWithoutTheAddress(t *testing.T) {
 			w.Header().Set("Location", elsewhere.URL)
 			w.WriteHeader(http.StatusFound)
 		}, "HTTP 302"},
-		"no JSON":  {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "fine by me") }, "not the JSON object"},
-		"too much": {func(w http.ResponseWriter) { _, _ = io.WriteString(w, strings.Repeat(" ", 1<<17)) }, "longer than"},
+		"no JSON": {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "fine by me") }, "not the JSON object"},
+		"too much": {
+			func(w http.ResponseWriter) { _, _ = io.WriteString(w, strings.Repeat(" ", 1<<17)) },
+			"longer than",
+		},
 		"an array": {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "[]") }, "not the JSON object"},
 		"no body":  {func(http.ResponseWriter) {}, ""},
 	} {
@@ -94,8 +97,10 @@ func TestAQuestionOfAnotherSecretTimeOrBodyIsNotBelieved(t *testing.T) {
 	require.NoError(t, governor.Verify(secret, header, body, now.Add(governor.Tolerance)))
 	require.ErrorContains(t, governor.Verify([]byte("another"), header, body, now), "does not fit")
 	require.ErrorContains(t, governor.Verify(secret, header, append(body, ' '), now), "does not fit")
-	require.ErrorContains(t, governor.Verify(secret, header, body, now.Add(governor.Tolerance+time.Second)), "away from now")
-	require.ErrorContains(t, governor.Verify(secret, header, body, now.Add(-governor.Tolerance-time.Second)), "away from now")
+	require.ErrorContains(t, governor.Verify(secret, header, body, now.Add(governor.Tolerance+time.Second)),
+		"away from now")
+	require.ErrorContains(t, governor.Verify(secret, header, body, now.Add(-governor.Tolerance-time.Second)),
+		"away from now")
 	header.Set(governor.TimestampHeader, "noon")
 	require.ErrorContains(t, governor.Verify(secret, header, body, now), `is "noon"`)
 }
@@ -115,7 +120,8 @@ func TestAQuestionOfOneBorderCannotBeSentAgainAsOneOfAnother(t *testing.T) {
 		require.Contains(t, string(body), `"border":"`+border+`"`)
 		require.NoError(t, governor.Verify(secret, header, body, time.Now()))
 		header.Set(governor.BorderHeader, "elsewhere")
-		require.ErrorContains(t, governor.Verify(secret, header, body, time.Now()), `Oneiros-Border is "elsewhere" and the body is of the `+border)
+		require.ErrorContains(t, governor.Verify(secret, header, body, time.Now()),
+			`Oneiros-Border is "elsewhere" and the body is of the `+border)
 	}
 }
 
@@ -138,7 +144,11 @@ func TestDurationsOfAQuestionAreMilliseconds(t *testing.T) {
 	t.Parallel()
 	var body []byte
 	hook := receiver(t, func(_ http.ResponseWriter, _ *http.Request, b []byte) { body = b })
-	request := dream.HookEntry{Depths: map[dream.Behaviour]dream.DepthBound{dream.Stable: {CyclesMost: 3, Wall: 90 * time.Second, Allowed: true}}}
+	request := dream.HookEntry{
+		Depths: map[dream.Behaviour]dream.DepthBound{
+			dream.Stable: {CyclesMost: 3, Wall: 90 * time.Second, Allowed: true},
+		},
+	}
 	_, err := hook.Entry(t.Context(), request)
 	require.NoError(t, err)
 	require.Contains(t, string(body), `{"cycles_least":0,"cycles_most":3,"wall_ms":90000,"allowed":true}`)

@@ -1,5 +1,5 @@
-// Package hostname says which Host headers name a server that only this machine should reach. A web page can make a name of its
-// own point at a loopback address (DNS rebinding); the browser then still sends the page's name as Host.
+// Package hostname says which Host headers name a server that only this machine should reach. A web page can make a
+// name of its own point at a loopback address (DNS rebinding); the browser then still sends the page's name as Host.
 package hostname
 
 import (

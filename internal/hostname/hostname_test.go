@@ -15,8 +15,10 @@ func TestOnlyLoopbackAndTheNamesOfTheSetAreAllowed(t *testing.T) {
 		"localhost": true, "LOCALHOST:8081": true, "localhost.": true, "127.0.0.1:8081": true, "127.8.9.10": true,
 		"[::1]:8081": true, "::1": true, "[::1]": true, "[::ffff:127.0.0.1]:80": true,
 		"codec.internal": true, "CODEC.internal:443": true, "10.0.0.5:8081": true,
-		"": false, ":8081": false, "evil.example": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false,
-		"0.0.0.0": false, "10.0.0.6": false, "2130706433": false, "0x7f.1": false, "127.1": false, "codec.internal.": false,
+		"": false, ":8081": false, "evil.example": false, "localhost.evil.example": false,
+		"127.0.0.1.evil.example": false,
+		"0.0.0.0":                false, "10.0.0.6": false, "2130706433": false, "0x7f.1": false, "127.1": false,
+		"codec.internal.": false,
 	} {
 		require.Equal(t, want, set.Has(host), "%q", host)
 	}

@@ -16,8 +16,8 @@ type Bound struct {
 }
 
 // Bounds is the depth table: three to five cycles within 90 s for the thriving, two or three within 60 s for the
-// stable, one within 30 s to conserve, none below that. Cycles are dreamt at the peak or not at all, so depth is bounded by
-// their number. An unknown or empty phase bounds nothing.
+// stable, one within 30 s to conserve, none below that. Cycles are dreamt at the peak or not at all, so depth is
+// bounded by their number. An unknown or empty phase bounds nothing.
 func Bounds(b dream.Behaviour) Bound {
 	switch b {
 	case dream.Thriving:

@@ -11,8 +11,8 @@ const (
 	MostBias  = 1.25
 )
 
-// Limits beyond which the observer raises an alarm (S4's sibling): fragments that were promoted and came true, as a share of all
-// outcomes, and how far the correction that outcomes ask for lies from the one that held.
+// Limits beyond which the observer raises an alarm (S4's sibling): fragments that were promoted and came true, as a
+// share of all outcomes, and how far the correction that outcomes ask for lies from the one that held.
 const (
 	LeastValidated = .02
 	MostValidated  = .30
@@ -39,7 +39,8 @@ type Bias struct {
 	Requested float64 `json:"asked"`      // the correction they ask for, before its bounds
 	Drift     float64 `json:"drift"`      // its distance from the factor that held
 	Validated float64 `json:"validated"`  // promoted and came true, a share of all
-	Ordered   float64 `json:"ordered"`    // share of pairs of a right and a wrong one in which the right one scored higher; .5 is chance
+	// share of pairs of a right and a wrong one in which the right one scored higher; .5 is chance
+	Ordered float64 `json:"ordered"`
 
 	Alarms []string `json:"alarms,omitempty"`
 }
@@ -47,9 +48,9 @@ type Bias struct {
 // doubt is how many average outcomes are added to the right ones, so that one lucky hit moves little.
 const doubt = 5
 
-// BiasOf looks at outcomes in the order in which they were resolved, block by block. Where those that came true had scored above
-// the average, the observer may trust itself more; where they had scored below, its high marks mean little and it becomes
-// stricter. What is left over waits for its block to fill.
+// BiasOf looks at outcomes in the order in which they were resolved, block by block. Where those that came true had
+// scored above the average, the observer may trust itself more; where they had scored below, its high marks mean little
+// and it becomes stricter. What is left over waits for its block to fill.
 func BiasOf(outcomes []Watched) Bias {
 	b := Bias{Factor: 1, Requested: 1, Ordered: .5, Outcomes: len(outcomes)}
 	for ; len(outcomes) >= BiasEvery; outcomes = outcomes[BiasEvery:] {

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// block is 50 outcomes: so many right ones of one composite, the others of another; promoted says of how many right ones.
+// block is 50 outcomes: so many right ones of one composite, the others of another; promoted says of how many right
+// ones.
 func block(right, promoted int, high, low float64) []hypnagogia.Watched {
 	var all []hypnagogia.Watched
 	for i := range hypnagogia.BiasEvery {
@@ -46,7 +47,11 @@ func TestTheBiasFollowsOutcomesWithinItsBounds(t *testing.T) {
 		{"one in fifty is enough", block(1, 1, .3, .3), 1, 1, 1, 0, .5, nil},
 		{"nothing ever scored", block(10, 5, 0, 0), 1, 1, 1, 0, .5, nil},
 		{"the newest block decides", append(block(10, 5, .6, .2), block(10, 5, .3, .3)...), 2, 1, 1, .25, .5, nil},
-		{"and drift counts from what held", append(block(20, 5, .1, .5), block(10, 5, .6, .2)...), 2, 1.25, 1.761905, .961905, 1, []string{hypnagogia.AlarmDrift}},
+		{
+			"and drift counts from what held", append(block(20, 5, .1, .5), block(10, 5, .6, .2)...), 2, 1.25, 1.761905,
+			.961905, 1,
+			[]string{hypnagogia.AlarmDrift},
+		},
 	} {
 		got := hypnagogia.BiasOf(c.outcomes)
 		require.Equal(t, c.blocks, got.Blocks, c.name)
@@ -88,10 +93,23 @@ func TestFragmentsAreJudgedTogetherWhereThatSavesATenth(t *testing.T) {
 		{"a free one", usual, budget.Price{}, 0, 0, dream.BySingle},
 		{"a lone fragment", with(func(j *hypnagogia.Judging) { j.Fragments = 1 }), dear, 3_780, 3_780, dream.BySingle},
 		{"none", with(func(j *hypnagogia.Judging) { j.Fragments = 0 }), dear, 0, 2_100, dream.BySingle},
-		{"a window too small", with(func(j *hypnagogia.Judging) { j.Window = 1_900 }), dear, 15_120, 8_820, dream.BySingle},
-		{"a window that nobody knows", with(func(j *hypnagogia.Judging) { j.Window = 0 }), dear, 15_120, 8_820, dream.ByTogether},
-		{"answers that dwarf the prompt", with(func(j *hypnagogia.Judging) { j.Base, j.Answer = 20, 900 }), dear, 57_360, 57_180, dream.BySingle},
-		{"a model that thinks first", with(func(j *hypnagogia.Judging) { j.Base, j.Answer, j.Thinking = 20, 900, 2_000 }), dear, 177_360, 87_180, dream.ByTogether},
+		{
+			"a window too small", with(func(j *hypnagogia.Judging) { j.Window = 1_900 }), dear, 15_120, 8_820,
+			dream.BySingle,
+		},
+		{
+			"a window that nobody knows", with(func(j *hypnagogia.Judging) { j.Window = 0 }), dear, 15_120, 8_820,
+			dream.ByTogether,
+		},
+		{
+			"answers that dwarf the prompt", with(func(j *hypnagogia.Judging) { j.Base, j.Answer = 20, 900 }), dear,
+			57_360, 57_180, dream.BySingle,
+		},
+		{
+			"a model that thinks first",
+			with(func(j *hypnagogia.Judging) { j.Base, j.Answer, j.Thinking = 20, 900, 2_000 }), dear, 177_360,
+			87_180, dream.ByTogether,
+		},
 	} {
 		bill := hypnagogia.ChooseJudging(c.judging, c.price)
 		require.Equal(t, c.way, bill.Way, "%s: %+v", c.name, bill)

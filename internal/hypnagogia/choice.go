@@ -20,10 +20,10 @@ const (
 	biasWeight       = .15
 )
 
-// Rank puts what this mood calls first: recency, salience and congruence with the mood, and the mode of its bias on top,
-// by which a threatened mind sees what hurt and an opportune one what pleased. It fills in Recency: the newest time among the
-// pieces is 1, the oldest 0, those between by their place in the order of times, so that a life long past still has its
-// latest day. Times after asOf count as asOf. Ties break by text.
+// Rank puts what this mood calls first: recency, salience and congruence with the mood, and the mode of its bias on
+// top, by which a threatened mind sees what hurt and an opportune one what pleased. It fills in Recency: the newest
+// time among the pieces is 1, the oldest 0, those between by their place in the order of times, so that a life long
+// past still has its latest day. Times after asOf count as asOf. Ties break by text.
 func Rank(pieces []Piece, now mood.PAD, asOf time.Time) []Piece {
 	recency := recencies(pieces, asOf)
 	bias := now.Bias()
@@ -85,8 +85,8 @@ const Margin = 3
 // nearDuplicate is the share of the smaller piece's words that make it the same thought as another one.
 const nearDuplicate = .9
 
-// Fit cuts the pieces to a window of that many characters, in their order: a piece that no longer fits is passed over for
-// smaller ones, and so is one that says nearly the same as a piece already in.
+// Fit cuts the pieces to a window of that many characters, in their order: a piece that no longer fits is passed over
+// for smaller ones, and so is one that says nearly the same as a piece already in.
 func Fit(pieces []Piece, characters int) []Piece {
 	const least = Margin + 1
 	var fitted []Piece
@@ -148,8 +148,9 @@ func alike(a, b []int) bool {
 	return float64(shared) >= nearDuplicate*float64(least)
 }
 
-// Shuffle moves a share of the pieces at random among their own places and leaves the others where they are: enough to break
-// the order of time, not so much that nothing stands beside its own (70 %). Share 0 changes nothing, share 1 shuffles all.
+// Shuffle moves a share of the pieces at random among their own places and leaves the others where they are: enough to
+// break the order of time, not so much that nothing stands beside its own (70 %). Share 0 changes nothing, share 1
+// shuffles all.
 func Shuffle(pieces []Piece, share float64, r *rand.Rand) []Piece {
 	out := slices.Clone(pieces)
 	moved := r.Perm(len(out))[:int(math.Round(unit(share)*float64(len(out))))]

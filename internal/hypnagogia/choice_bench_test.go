@@ -13,9 +13,12 @@ import (
 func BenchmarkChoiceOfAnOnset(b *testing.B) {
 	var agentState []dream.Item
 	for i := range 270 {
-		agentState = append(agentState, episode(fmt.Sprint("ep-", i), fmt.Sprintf("The %d. evening at pool %d, quiet as glass", i, i*7),
-			fmt.Sprintf("I moved %d shares to the other side", i*3), fmt.Sprintf("It cost %d and saved %d", i, i*i),
-			fmt.Sprintf("On evening %d the water stood at %d. Mina asked about boat %d. Nobody answered her for %d minutes.", i, i*5, i*11, i*13)))
+		agentState = append(agentState,
+			episode(fmt.Sprint("ep-", i), fmt.Sprintf("The %d. evening at pool %d, quiet as glass", i, i*7),
+				fmt.Sprintf("I moved %d shares to the other side", i*3), fmt.Sprintf("It cost %d and saved %d", i, i*i),
+				fmt.Sprintf(
+					"On evening %d the water stood at %d. Mina asked about boat %d. Nobody answered her for %d minutes.",
+					i, i*5, i*11, i*13)))
 	}
 	k := dream.DefaultKnobs()
 	for b.Loop() {

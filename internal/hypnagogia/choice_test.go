@@ -39,7 +39,8 @@ func TestRankWeighsRecencySalienceAndCongruence(t *testing.T) {
 		piece("newest, salient, contrary", 4, 1, opposite), // .4 + .3 - .3, after "newest and dull" by text
 	}, calm, noon.AddDate(0, 0, 30))
 	require.Equal(t, []string{
-		"in between and congruent", "newest and dull", "newest, salient, contrary", "old and salient", "old, dull, contrary",
+		"in between and congruent", "newest and dull", "newest, salient, contrary", "old and salient",
+		"old, dull, contrary",
 	}, texts(ranked))
 	require.Equal(t, []float64{.5, 1, 1, 0, 0}, []float64{
 		ranked[0].Recency, ranked[1].Recency, ranked[2].Recency, ranked[3].Recency, ranked[4].Recency,
@@ -62,7 +63,8 @@ func TestTheBiasOfAMoodCallsItsOwnMemories(t *testing.T) {
 func TestTheFutureCountsAsNow(t *testing.T) {
 	t.Parallel()
 	ranked := hypnagogia.Rank([]hypnagogia.Piece{
-		piece("b today", 0, 0, mood.PAD{}), piece("a tomorrow", 1, 0, mood.PAD{}), piece("yesterday", -1, 1, mood.PAD{}),
+		piece("b today", 0, 0, mood.PAD{}), piece("a tomorrow", 1, 0, mood.PAD{}),
+		piece("yesterday", -1, 1, mood.PAD{}),
 	}, mood.PAD{}, noon)
 	require.Equal(t, []string{"a tomorrow", "b today", "yesterday"}, texts(ranked))
 	require.Equal(t, 1.0, ranked[1].Recency)
@@ -74,7 +76,8 @@ func TestRankDoesNotDependOnTheOrderGiven(t *testing.T) {
 		var pieces []hypnagogia.Piece
 		for i := range rapid.IntRange(0, 30).Draw(r, "n") {
 			pieces = append(pieces, piece(fmt.Sprint("text ", i), rapid.IntRange(0, 5).Draw(r, "day"),
-				float64(rapid.IntRange(0, 4).Draw(r, "salience"))/4, mood.PAD{Pleasure: float64(rapid.IntRange(-1, 1).Draw(r, "p"))}))
+				float64(rapid.IntRange(0, 4).Draw(r, "salience"))/4,
+				mood.PAD{Pleasure: float64(rapid.IntRange(-1, 1).Draw(r, "p"))}))
 		}
 		now := mood.PAD{Pleasure: -.5, Arousal: .5}
 		asOf := noon.Add(time.Hour)
@@ -97,7 +100,8 @@ func TestFitFillsTheWindowInOrderWithoutRepeatingItself(t *testing.T) {
 		{Text: "Salt!"},
 		{Text: "Rain fell."},
 	}
-	require.Equal(t, []string{"The pool drained before noon on Friday.", "Salt.", "Rain fell."}, texts(hypnagogia.Fit(pieces, 70)))
+	require.Equal(t, []string{"The pool drained before noon on Friday.", "Salt.", "Rain fell."},
+		texts(hypnagogia.Fit(pieces, 70)))
 	require.Equal(t, []string{"Salt."}, texts(hypnagogia.Fit(pieces, 10)))
 	require.Empty(t, hypnagogia.Fit(pieces, 0))
 	require.Len(t, hypnagogia.Fit(pieces, 10_000), 4)

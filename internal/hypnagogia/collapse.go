@@ -2,9 +2,10 @@ package hypnagogia
 
 // Sense is how much sense one halted thought still made. Where it is not told, the old laws hold: nothing was too deep.
 type Sense struct {
-	Coherence float64  `json:"coherence"`          // the observer's, in [0, 1]
-	Fresh     float64  `json:"fresh"`              // share of pairs of neighbouring words that had not come before
-	LogProb   *float64 `json:"log_prob,omitempty"` // mean natural logarithm of its tokens' probabilities, where the provider tells it
+	Coherence float64 `json:"coherence"` // the observer's, in [0, 1]
+	Fresh     float64 `json:"fresh"`     // share of pairs of neighbouring words that had not come before
+	// mean natural logarithm of its tokens' probabilities, where the provider tells it
+	LogProb *float64 `json:"log_prob,omitempty"`
 }
 
 // Why a thought is lost.
@@ -14,9 +15,9 @@ const (
 	LostUnlikely   = "unlikely"
 )
 
-// The edges of sense; ours. Below a third of coherence the observer saw no sentence hold. Plain speech stays above .9 of fresh pairs and
-// a loop falls below a half at its second turn. A mean of ln(1/100) says that the model itself gave a typical token less than one
-// in a hundred, where its own samples at heat 1 lie near -1.
+// The edges of sense; ours. Below a third of coherence the observer saw no sentence hold. Plain speech stays above .9
+// of fresh pairs and a loop falls below a half at its second turn. A mean of ln(1/100) says that the model itself gave
+// a typical token less than one in a hundred, where its own samples at heat 1 lie near -1.
 const (
 	coherentFrom = .3
 	freshFrom    = .5
@@ -44,8 +45,8 @@ func (s Sense) Lost() string {
 // leastSenses is how many thoughts can say that a cycle went too deep: one bad thought is a bad thought.
 const leastSenses = 2
 
-// Collapsed says why a cycle went too deep (S4, HoriStage: H7-H8), by the commonest fault of its thoughts; empty when it did not. It did
-// when more than half of at least two thoughts are lost.
+// Collapsed says why a cycle went too deep (S4, HoriStage: H7-H8), by the commonest fault of its thoughts; empty when
+// it did not. It did when more than half of at least two thoughts are lost.
 func Collapsed(cycle []Sense) string {
 	lost := map[string]int{}
 	all := 0
@@ -67,5 +68,6 @@ func Collapsed(cycle []Sense) string {
 	return worst
 }
 
-// CollapseCools is by how many cycles of cooling a collapse counts: the one that follows is that much cooler, never below its stage's floor.
+// CollapseCools is by how many cycles of cooling a collapse counts: the one that follows is that much cooler, never
+// below its stage's floor.
 const CollapseCools = 2

@@ -40,7 +40,8 @@ func TestAThoughtIsLostForOneReason(t *testing.T) {
 
 func TestACycleCollapsesWhenMostOfItIsLost(t *testing.T) {
 	t.Parallel()
-	good, mad, loop := hypnagogia.Sense{Coherence: .9, Fresh: 1}, hypnagogia.Sense{Coherence: .1, Fresh: 1}, hypnagogia.Sense{Coherence: .9, Fresh: .2}
+	good, mad, loop := hypnagogia.Sense{Coherence: .9, Fresh: 1}, hypnagogia.Sense{Coherence: .1, Fresh: 1},
+		hypnagogia.Sense{Coherence: .9, Fresh: .2}
 	for _, c := range []struct {
 		cycle []hypnagogia.Sense
 		want  string
@@ -62,7 +63,10 @@ func TestACycleCollapsesWhenMostOfItIsLost(t *testing.T) {
 func TestTheGateClosesOnTheWayDown(t *testing.T) {
 	t.Parallel()
 	world := strings.Split("abcdefghijkl", "")
-	for stage, want := range map[dream.Stage]int{"": 12, dream.Shallow: 8, dream.Transitional: 4, dream.Peak: 0, dream.TooDeep: 0} {
+	for stage, want := range map[dream.Stage]int{
+		"": 12, dream.Shallow: 8, dream.Transitional: 4, dream.Peak: 0,
+		dream.TooDeep: 0,
+	} {
 		let := hypnagogia.Admit(world, hypnagogia.Gate(stage))
 		require.Len(t, let, want, stage)
 		require.Equal(t, world[:want], let)

@@ -24,7 +24,8 @@ func Floor(s dream.Stage) float64 {
 	return shallowFrom
 }
 
-// Ceiling is the hottest that an ideation call of this stage may be: where the next stage begins, and for the peak the knob's.
+// Ceiling is the hottest that an ideation call of this stage may be: where the next stage begins, and for the peak the
+// knob's.
 func Ceiling(s dream.Stage, k dream.Knobs) float64 {
 	switch s {
 	case dream.Shallow:
@@ -56,7 +57,7 @@ func StageAt(temperature float64) dream.Stage {
 }
 
 // Descent lists the stages that an onset goes through, in order: it sets out shallow, the induction is transitional
-//, and Dali cycles are dreamt at the peak. A core onset has none of them.
+// , and Dali cycles are dreamt at the peak. A core onset has none of them.
 func Descent(cycles int, tier dream.Tier) []dream.Stage {
 	if tier == dream.Core || cycles < 1 {
 		return []dream.Stage{dream.Shallow, dream.Transitional}

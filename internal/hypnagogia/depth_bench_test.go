@@ -16,10 +16,18 @@ func BenchmarkAYearIsLearnedFrom(b *testing.B) {
 	var judged []hypnagogia.Judged
 	for i := range 365 {
 		at := day.AddDate(0, 0, i)
-		nights = append(nights, hypnagogia.Dreamt{At: at, Ran: 3, Depth: prior.Aim(hypnagogia.Sounding{Surprise: dice.Float64()}, 0, "", 3)})
+		nights = append(nights,
+			hypnagogia.Dreamt{
+				At: at, Ran: 3,
+				Depth: prior.Aim(hypnagogia.Sounding{Surprise: dice.Float64()}, 0, "", 3),
+			})
 		for k := range 20 {
 			made := at.Add(time.Duration(k) * time.Hour)
-			judged = append(judged, hypnagogia.Judged{Sort: []string{"analytical", "creative/rem"}[k%2], Made: made, At: made.Add(time.Hour), Residual: dice.Float64()})
+			judged = append(judged,
+				hypnagogia.Judged{
+					Sort: []string{"analytical", "creative/rem"}[k%2], Made: made,
+					At: made.Add(time.Hour), Residual: dice.Float64(),
+				})
 		}
 	}
 	for b.Loop() {

@@ -24,7 +24,10 @@ func TestATemperatureHasItsStage(t *testing.T) {
 // Every ideation call is floored at its stage's lower bound.
 func TestAStageHasItsFloor(t *testing.T) {
 	t.Parallel()
-	for stage, want := range map[dream.Stage]float64{dream.Shallow: .8, dream.Transitional: 1.0, dream.Peak: 1.2, dream.TooDeep: 1.2} {
+	for stage, want := range map[dream.Stage]float64{
+		dream.Shallow: .8, dream.Transitional: 1.0, dream.Peak: 1.2,
+		dream.TooDeep: 1.2,
+	} {
 		require.Equal(t, want, hypnagogia.Floor(stage), stage)
 		if stage != dream.TooDeep {
 			require.Equal(t, stage, hypnagogia.StageAt(hypnagogia.Floor(stage)))
@@ -35,7 +38,8 @@ func TestAStageHasItsFloor(t *testing.T) {
 // Core is one induction; H5: cycles are dreamt at the peak.
 func TestTheDescentGoesThroughEveryStageOnItsWay(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak}, hypnagogia.Descent(3, dream.Hardened))
+	require.Equal(t, []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak},
+		hypnagogia.Descent(3, dream.Hardened))
 	require.Equal(t, []dream.Stage{dream.Shallow, dream.Transitional}, hypnagogia.Descent(0, dream.Hardened))
 	require.Equal(t, []dream.Stage{dream.Shallow, dream.Transitional}, hypnagogia.Descent(3, dream.Core))
 }

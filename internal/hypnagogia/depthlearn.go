@@ -21,8 +21,9 @@ type Learning struct {
 	Why      string  `json:"why"`
 }
 
-// The evidence that is asked for before a policy leaves its prior. Depth must explain more of what came of nights than chance would in one of a
-// thousand looks: F of three or four terms over forty nights passes 6.6 that seldom. Cycles are a single term, whose t passes 3.5 about as seldom.
+// The evidence that is asked for before a policy leaves its prior. Depth must explain more of what came of nights than
+// chance would in one of a thousand looks: F of three or four terms over forty nights passes 6.6 that seldom. Cycles
+// are a single term, whose t passes 3.5 about as seldom.
 const (
 	evidenceF = 6.6
 	evidenceT = 3.5
@@ -31,12 +32,13 @@ const (
 // surely is as much evidence as is told: outcomes without any noise would have no end of it.
 const surely = 999
 
-// reluctance is what leaving the prior costs, in residual a unit squared: where outcomes say nothing about a parameter it stays.
+// reluctance is what leaving the prior costs, in residual a unit squared: where outcomes say nothing about a parameter
+// it stays.
 const reluctance = .002
 
-// Learn fits how far residuals shrank after nights to their surprise, their change of regime and their depth, with a curve over depth, and
-// takes the policy whose depths would have shrunk them most, within the limits. It goes only part of the way there, n/(n+50). Without
-// evidence that depth matters at all, the prior stays: noise teaches nothing.
+// Learn fits how far residuals shrank after nights to their surprise, their change of regime and their depth, with a
+// curve over depth, and takes the policy whose depths would have shrunk them most, within the limits. It goes only part
+// of the way there, n/(n+50). Without evidence that depth matters at all, the prior stays: noise teaches nothing.
 func Learn(prior Policy, outcomes []DepthOutcome) Learning {
 	l := Learning{Policy: prior, Prior: prior, Outcomes: len(outcomes), Needed: OutcomesNeeded}
 	if l.Outcomes < OutcomesNeeded {
@@ -49,16 +51,21 @@ func Learn(prior Policy, outcomes []DepthOutcome) Learning {
 	l.Evidence = thousandths(f)
 	if f > evidenceF {
 		best := fit.best(prior, outcomes)
-		move := func(from, to float64, limit Limit) float64 { return limit.Hold(thousandths(from+share*(to-from))) + 0 } // no -0
+		// no -0
+		move := func(from, to float64, limit Limit) float64 { return limit.Hold(thousandths(from+share*(to-from))) + 0 }
 		l.Policy.Intercept = move(prior.Intercept, best.Intercept, InterceptLimit)
 		l.Policy.Surprise = move(prior.Surprise, best.Surprise, SurpriseLimit)
 		l.Policy.Change = move(prior.Change, best.Change, ChangeLimit)
 	}
 	switch l.Learned = l.Policy != prior; {
 	case l.Learned && f > evidenceF:
-		l.Why = fmt.Sprintf("learned from %d nights, %.0f %% of the way from the prior to what would have been best; evidence %.1f of %.1f", l.Outcomes, 100*share, f, evidenceF)
+		l.Why = fmt.Sprintf(
+			"learned from %d nights, %.0f %% of the way from the prior to what would have been best; evidence %.1f of %.1f",
+			l.Outcomes, 100*share, f, evidenceF)
 	case l.Learned:
-		l.Why = fmt.Sprintf("only the cycles are learned, from %d nights; depth itself made no difference (evidence %.1f of %.1f)", l.Outcomes, f, evidenceF)
+		l.Why = fmt.Sprintf(
+			"only the cycles are learned, from %d nights; depth itself made no difference (evidence %.1f of %.1f)",
+			l.Outcomes, f, evidenceF)
 	default:
 		l.Why = fmt.Sprintf("%d nights say nothing against the prior (evidence %.1f of %.1f)", l.Outcomes, f, evidenceF)
 	}
@@ -97,7 +104,8 @@ func (f depthFit) best(prior Policy, outcomes []DepthOutcome) Policy {
 			s, c := o.Depth.Surprise, o.Depth.Change
 			sum += f.worth(s, c, p.Depth(Sounding{Surprise: s, Change: c}, 0))
 		}
-		away := math.Pow(p.Intercept-prior.Intercept, 2) + math.Pow(p.Surprise-prior.Surprise, 2) + math.Pow(p.Change-prior.Change, 2)
+		away := math.Pow(p.Intercept-prior.Intercept, 2) + math.Pow(p.Surprise-prior.Surprise, 2) +
+			math.Pow(p.Change-prior.Change, 2)
 		return sum/float64(len(outcomes)) - reluctance*away
 	}
 	best := prior
@@ -126,8 +134,8 @@ func (f depthFit) best(prior Policy, outcomes []DepthOutcome) Policy {
 	return best
 }
 
-// learnCycles moves the cycles of a stage by one, down or up, when at least fifty nights that were that deep say that fewer or more
-// did better. The peak, which has all that the knobs allow, can only lose one.
+// learnCycles moves the cycles of a stage by one, down or up, when at least fifty nights that were that deep say that
+// fewer or more did better. The peak, which has all that the knobs allow, can only lose one.
 func learnCycles(prior Cycles, outcomes []DepthOutcome) Cycles {
 	learned := prior
 	for _, stage := range []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak} {

@@ -13,7 +13,9 @@ import (
 )
 
 // nights dreams n nights under a policy, with its chance, in a world that says what a depth is worth.
-func nights(dice *rand.Rand, n int, p hypnagogia.Policy, worth func(s, c, d float64) float64, noise float64) []hypnagogia.DepthOutcome {
+func nights(dice *rand.Rand, n int, p hypnagogia.Policy, worth func(s, c, d float64) float64,
+	noise float64,
+) []hypnagogia.DepthOutcome {
 	out := make([]hypnagogia.DepthOutcome, n)
 	for i := range out {
 		s := hypnagogia.Sounding{Surprise: .1 + .6*dice.Float64()}
@@ -21,7 +23,10 @@ func nights(dice *rand.Rand, n int, p hypnagogia.Policy, worth func(s, c, d floa
 			s.Change = dice.Float64()
 		}
 		d := p.Aim(s, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
-		out[i] = hypnagogia.DepthOutcome{Depth: d, Ran: d.Cycles, Shrunk: worth(s.Surprise, s.Change, d.Depth) + noise*dice.NormFloat64()}
+		out[i] = hypnagogia.DepthOutcome{
+			Depth: d, Ran: d.Cycles,
+			Shrunk: worth(s.Surprise, s.Change, d.Depth) + noise*dice.NormFloat64(),
+		}
 	}
 	return out
 }
@@ -47,7 +52,8 @@ func TestThePriorStandsUntilFiftyOutcomes(t *testing.T) {
 		require.Equal(t, n, l.Outcomes)
 		require.Contains(t, l.Why, "of 50 nights can be scored: the prior stands")
 	}
-	require.True(t, hypnagogia.Learn(prior, nights(hypnagogia.Dice(3, "", 0, 0, "few"), 50, prior, planted, .01)).Learned)
+	require.True(t,
+		hypnagogia.Learn(prior, nights(hypnagogia.Dice(3, "", 0, 0, "few"), 50, prior, planted, .01)).Learned)
 }
 
 // A planted relation: the best depth is half of what the prior takes, and whoever misses it pays by the square.
@@ -67,7 +73,8 @@ func TestAPlantedRelationIsLearned(t *testing.T) {
 		require.Less(t, off, before, "seed %d", seed)
 		after += off / worlds
 	}
-	t.Logf("the depth is off by %.3f under the prior and by %.3f in the mean under what was learned from 300 nights", before, after)
+	t.Logf("the depth is off by %.3f under the prior and by %.3f in the mean under what was learned from 300 nights",
+		before, after)
 	require.Less(t, after, before/2)
 }
 
@@ -97,7 +104,8 @@ func TestCyclesAreLearnedByOneAtMost(t *testing.T) {
 		for range 120 {
 			d := prior.Aim(hypnagogia.Sounding{Surprise: .4}, 0, "", 3)
 			ran := 1 + dice.IntN(2)
-			out = append(out, hypnagogia.DepthOutcome{Depth: d, Ran: ran, Shrunk: worth*float64(ran) + .05*dice.NormFloat64()})
+			out = append(out,
+				hypnagogia.DepthOutcome{Depth: d, Ran: ran, Shrunk: worth*float64(ran) + .05*dice.NormFloat64()})
 		}
 		return out
 	}
@@ -140,11 +148,13 @@ func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
 	require.InDelta(t, .4, got[0].Shrunk, 1e-9)
 	require.Equal(t, 2, got[0].Ran)
 
-	judged = append(judged, result("creative/rem", "", h, 3*h, .85), result("creative/rem", "", h, 3*h, .85), result("creative/rem", "", h, 3*h, .85))
+	judged = append(judged, result("creative/rem", "", h, 3*h, .85), result("creative/rem", "", h, 3*h, .85),
+		result("creative/rem", "", h, 3*h, .85))
 	got = hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged)
 	require.InDelta(t, (4*.4+3*(.15-.85))/7, got[0].Shrunk, 1e-9, "each sort with itself, weighed by how much there is")
 
 	night.Ran = 0
 	require.Empty(t, hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged), "an onset without a cycle was no depth")
-	require.Empty(t, hypnagogia.Scored([]hypnagogia.Dreamt{{ID: "n", At: day, Ran: 1}}, judged[:8]), "two on a side say nothing")
+	require.Empty(t, hypnagogia.Scored([]hypnagogia.Dreamt{{ID: "n", At: day, Ran: 1}}, judged[:8]),
+		"two on a side say nothing")
 }

@@ -28,9 +28,10 @@ type Judged struct {
 
 // DepthOutcome is a night and what came of it.
 type DepthOutcome struct {
-	Depth  dream.Depth `json:"depth"`
-	Ran    int         `json:"ran"`
-	Shrunk float64     `json:"shrunk"` // mean size of residuals before the night less that after it, in [-1, 1]; above 0 it became less wrong
+	Depth dream.Depth `json:"depth"`
+	Ran   int         `json:"ran"`
+	// mean size of residuals before the night less that after it, in [-1, 1]; above 0 it became less wrong
+	Shrunk float64 `json:"shrunk"`
 }
 
 // How much is looked at on each side of a night; ours.
@@ -39,10 +40,11 @@ const (
 	scoreLeast  = 3  // of a sort, on each side: of fewer a mean says nothing
 )
 
-// Scored says what came of past nights (H3: by how much later residuals shrink). Before a night counts what was resolved by then; after it, what was
-// made since and is resolved now. What the night itself foretold counts on neither side: it would be paid for its own timidity, because a
-// low confidence that proves wrong is hardly off. For the same reason sorts are compared each with itself, and weighed by how much there is of them.
-// A night with no cycles, and one that has too little on either side, is left out. The order is that of the nights.
+// Scored says what came of past nights (H3: by how much later residuals shrink). Before a night counts what was
+// resolved by then; after it, what was made since and is resolved now. What the night itself foretold counts on neither
+// side: it would be paid for its own timidity, because a low confidence that proves wrong is hardly off. For the same
+// reason sorts are compared each with itself, and weighed by how much there is of them. A night with no cycles, and one
+// that has too little on either side, is left out. The order is that of the nights.
 func Scored(nights []Dreamt, judged []Judged) []DepthOutcome {
 	sorts := map[string][]Judged{}
 	for _, j := range judged {
@@ -52,7 +54,8 @@ func Scored(nights []Dreamt, judged []Judged) []DepthOutcome {
 	}
 	names := slices.Sorted(maps.Keys(sorts))
 	for _, name := range names {
-		slices.SortStableFunc(sorts[name], func(a, b Judged) int { return cmp.Or(a.Made.Compare(b.Made), a.At.Compare(b.At)) })
+		slices.SortStableFunc(sorts[name],
+			func(a, b Judged) int { return cmp.Or(a.Made.Compare(b.Made), a.At.Compare(b.At)) })
 	}
 	var out []DepthOutcome
 	for _, n := range nights {
@@ -74,7 +77,8 @@ func Scored(nights []Dreamt, judged []Judged) []DepthOutcome {
 	return out
 }
 
-// around are the sizes of the residuals nearest to a night on each side, of predictions of one sort in the order in which they were made.
+// around are the sizes of the residuals nearest to a night on each side, of predictions of one sort in the order in
+// which they were made.
 func around(n Dreamt, judged []Judged) (before, after []float64) {
 	since, _ := slices.BinarySearchFunc(judged, n.At, func(j Judged, at time.Time) int {
 		if j.Made.After(at) {

@@ -17,21 +17,23 @@ type Sounding struct {
 	ChangeOfEpisodes    float64 `json:"change_of_episodes"`
 }
 
-// How much of the past is sounded; all ours. A mean of twenty residuals is within .06 of the truth two times in three; episodes'
-// surprise is a rank in most imports and noisier, so more of it is taken.
+// How much of the past is sounded; all ours. A mean of twenty residuals is within .06 of the truth two times in three;
+// episodes' surprise is a rank in most imports and noisier, so more of it is taken.
 const (
 	recentResiduals = 20
 	recentEpisodes  = 50
 )
 
-// SoundedResiduals and SoundedEpisodes are how many of each, oldest first, are worth giving to Sound: what the detector looks at.
+// SoundedResiduals and SoundedEpisodes are how many of each, oldest first, are worth giving to Sound: what the detector
+// looks at.
 const (
 	SoundedResiduals = 60
 	SoundedEpisodes  = 150
 )
 
-// Sound blends what resolved predictions say with what recent episodes say while there are few of those: with n residuals of
-// the twenty wanted, their weight is n/20. Both lists are oldest first; residuals may have either sign. Values that are no numbers are left out.
+// Sound blends what resolved predictions say with what recent episodes say while there are few of those: with n
+// residuals of the twenty wanted, their weight is n/20. Both lists are oldest first; residuals may have either sign.
+// Values that are no numbers are left out.
 func Sound(residuals, surprises []float64) Sounding {
 	sizes, lived := sized(residuals), sized(surprises)
 	s := Sounding{}

@@ -43,7 +43,8 @@ func TestARegimeThatHasChangedFades(t *testing.T) {
 	calm := repeat(.2, 40)
 	require.Zero(t, hypnagogia.Regime(nil))
 	require.Zero(t, hypnagogia.Regime(calm))
-	require.Zero(t, hypnagogia.Regime(append(slices.Clone(calm), repeat(0, 40)...)), "to be surprised less is no change for the worse")
+	require.Zero(t, hypnagogia.Regime(append(slices.Clone(calm), repeat(0, 40)...)),
+		"to be surprised less is no change for the worse")
 	require.Zero(t, hypnagogia.Regime(append(slices.Clone(calm), .9, .9)), "two bad days are no regime")
 	broken := append(slices.Clone(calm), repeat(.8, 7)...)
 	require.Equal(t, 1.0, hypnagogia.Regime(broken))
@@ -51,7 +52,8 @@ func TestARegimeThatHasChangedFades(t *testing.T) {
 	require.Zero(t, hypnagogia.Regime(append(broken, repeat(.8, 20)...)), "what lasts is the new usual")
 }
 
-// series draws n surprises: hits are off by .85 with the chance p and by .15 else; flat ones are uniform around the mean p.
+// series draws n surprises: hits are off by .85 with the chance p and by .15 else; flat ones are uniform around the
+// mean p.
 func series(dice *rand.Rand, n int, p float64, flat bool) []float64 {
 	out := make([]float64, n)
 	for i := range out {

@@ -1,4 +1,5 @@
-// Package hypnagogia owns the laws of the onset: heat, depth, choice of fragments, recombination and the observer's measure.
+// Package hypnagogia owns the laws of the onset: heat, depth, choice of fragments, recombination and the observer's
+// measure.
 package hypnagogia
 
 import (

@@ -16,8 +16,8 @@ const (
 )
 
 // Enter says why the onset is skipped, or "" when it runs (should_enter_hypnagogia): it must be enabled, allowed by the
-// behavioural phase, and more than fraction of the dream's total must remain. The comparison is exact: fraction counts in millionths.
-// When every model is free, money never forbids.
+// behavioural phase, and more than fraction of the dream's total must remain. The comparison is exact: fraction counts
+// in millionths. When every model is free, money never forbids.
 func Enter(enabled, phaseAllows bool, remaining, total budget.Micros, fraction float64, free bool) string {
 	switch {
 	case !enabled:

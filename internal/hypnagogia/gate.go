@@ -2,8 +2,9 @@ package hypnagogia
 
 import "github.com/seed-56a03226/oneiros/internal/dream"
 
-// Gate is the share of external data that is let into the prompts of a stage (S4, ThalamicGate; H20): a third less for every
-// stage down from waking, where it would be all, so that at the peak and below there is none. That it falls in equal steps is ours.
+// Gate is the share of external data that is let into the prompts of a stage (S4, ThalamicGate; H20): a third less for
+// every stage down from waking, where it would be all, so that at the peak and below there is none. That it falls in
+// equal steps is ours.
 func Gate(s dream.Stage) float64 {
 	return max(0, 1-float64(rank(s))/3)
 }

@@ -5,8 +5,9 @@ import "math"
 // ridge keeps the normal equations of features that go together solvable; it is far below what any outcome can tell.
 const ridge = 1e-6
 
-// leastSquares fits y by weights of the features of its row. It answers the weights, what is left of y squared, and how many features
-// there really are: one that is the same in every row adds nothing beside the first, which is the constant, and gets weight 0.
+// leastSquares fits y by weights of the features of its row. It answers the weights, what is left of y squared, and how
+// many features there really are: one that is the same in every row adds nothing beside the first, which is the
+// constant, and gets weight 0.
 func leastSquares(rows [][]float64, y []float64) (weights []float64, rest float64, free int) {
 	if len(rows) == 0 {
 		return nil, 0, 0

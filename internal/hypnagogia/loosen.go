@@ -33,23 +33,38 @@ func Loosen(t Takes) Loosened {
 	hot := t.MaxTemperature >= Floor(dream.Peak)
 	switch {
 	case t.Reasoning:
-		return Loosened{dream.Verbalised, "it thinks before every answer, so that several ideas in one call cost one thinking; the thinking itself is asked to diverge first (arXiv 2512.23601)"}
+		return Loosened{
+			dream.Verbalised,
+			"it thinks before every answer, so that several ideas in one call cost one thinking; the thinking itself is asked to diverge first (arXiv 2512.23601)",
+		}
 	case hot && t.MinP:
-		return Loosened{dream.ByTemperatureMinP, "it takes heat and min-p, which keeps heat readable (arXiv 2407.01082): partials as S4 wants them"}
+		return Loosened{
+			dream.ByTemperatureMinP,
+			"it takes heat and min-p, which keeps heat readable (arXiv 2407.01082): partials as S4 wants them",
+		}
 	case !t.Judges && t.MaxTemperature > 0:
-		return Loosened{dream.ByTemperature, "the probabilities it would state mean nothing, and small models gain little from stating them (arXiv 2510.01171)"}
+		return Loosened{
+			dream.ByTemperature,
+			"the probabilities it would state mean nothing, and small models gain little from stating them (arXiv 2510.01171)",
+		}
 	case t.MaxTemperature >= Floor(dream.Transitional):
-		return Loosened{dream.Verbalised, "heat without min-p costs coherence before it brings anything new (arXiv 2405.00492, 2407.01082); stated probabilities work beside the heat that it takes (arXiv 2510.01171)"}
+		return Loosened{
+			dream.Verbalised,
+			"heat without min-p costs coherence before it brings anything new (arXiv 2405.00492, 2407.01082); stated probabilities work beside the heat that it takes (arXiv 2510.01171)",
+		}
 	default:
-		return Loosened{dream.TwoPhase, "it takes no heat: one call diverges, one makes ideas with stated probability of that (arXiv 2512.23601, 2510.01171)"}
+		return Loosened{
+			dream.TwoPhase,
+			"it takes no heat: one call diverges, one makes ideas with stated probability of that (arXiv 2512.23601, 2510.01171)",
+		}
 	}
 }
 
 // Verbal says whether a way makes several ideas with stated probability in one call.
 func Verbal(l dream.Loosening) bool { return l == dream.Verbalised || l == dream.TwoPhase }
 
-// Asks is how many deeds one Dali cycle of this many partials asks for: each partial its own, or one that gives them all.
-// At least one idea of a cycle must come, whichever deed it comes from.
+// Asks is how many deeds one Dali cycle of this many partials asks for: each partial its own, or one that gives them
+// all. At least one idea of a cycle must come, whichever deed it comes from.
 func Asks(l dream.Loosening, partials int) int {
 	if Verbal(l) {
 		return min(1, partials)
@@ -60,8 +75,8 @@ func Asks(l dream.Loosening, partials int) int {
 // Rare is the probability that every verbalised idea is asked to stay below (the tails, 2510.01171).
 const Rare = .10
 
-// Warmth is the heat that a way really asks for. Without min-p nothing is asked for above the floor of the peak stage, which
-// is the least that Z5 allows there: beyond it a sampler without min-p makes token soup.
+// Warmth is the heat that a way really asks for. Without min-p nothing is asked for above the floor of the peak stage,
+// which is the least that Z5 allows there: beyond it a sampler without min-p makes token soup.
 func Warmth(l dream.Loosening, temperature float64) float64 {
 	if l == "" || l == dream.ByTemperatureMinP {
 		return temperature
@@ -69,8 +84,8 @@ func Warmth(l dream.Loosening, temperature float64) float64 {
 	return math.Min(temperature, Floor(dream.Peak))
 }
 
-// ScrapTokens is how many visible tokens the divergent call of a two-phase cycle may say before its stream is closed: as
-// many as two partials, so that the cycle stays cheaper than the partials it replaces.
+// ScrapTokens is how many visible tokens the divergent call of a two-phase cycle may say before its stream is closed:
+// as many as two partials, so that the cycle stays cheaper than the partials it replaces.
 func ScrapTokens(k dream.Knobs) int { return 2 * k.PartialTokens }
 
 // Beside each idea of a verbalised answer stand its probability and the JSON around it.

@@ -26,11 +26,27 @@ func TestEveryClassOfModelsHasItsWay(t *testing.T) {
 		{"Ollama's /v1, which drops min-p", hypnagogia.Takes{MaxTemperature: 2, Judges: true}, dream.Verbalised},
 		{"a small model on Ollama", hypnagogia.Takes{MaxTemperature: 2}, dream.ByTemperature},
 		{"an unknown small model, capped at 1", hypnagogia.Takes{MaxTemperature: 1}, dream.ByTemperature},
-		{"open weights on vLLM, llama.cpp, SGLang, Venice, OpenRouter", hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true}, dream.ByTemperatureMinP},
-		{"Mistral's open weights there", hypnagogia.Takes{MaxTemperature: 1.5, MinP: true, Judges: true}, dream.ByTemperatureMinP},
+		{
+			"open weights on vLLM, llama.cpp, SGLang, Venice, OpenRouter",
+			hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true},
+			dream.ByTemperatureMinP,
+		},
+		{
+			"Mistral's open weights there",
+			hypnagogia.Takes{MaxTemperature: 1.5, MinP: true, Judges: true},
+			dream.ByTemperatureMinP,
+		},
 		{"the built-in model", hypnagogia.Takes{MaxTemperature: 2, MinP: true}, dream.ByTemperatureMinP},
-		{"open weights that think first", hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true, Reasoning: true}, dream.Verbalised},
-		{"min-p, but no heat to use it at", hypnagogia.Takes{MaxTemperature: 1, MinP: true, Judges: true}, dream.Verbalised},
+		{
+			"open weights that think first",
+			hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true, Reasoning: true},
+			dream.Verbalised,
+		},
+		{
+			"min-p, but no heat to use it at",
+			hypnagogia.Takes{MaxTemperature: 1, MinP: true, Judges: true},
+			dream.Verbalised,
+		},
 		{"a cap below every stage", hypnagogia.Takes{MaxTemperature: .9, Judges: true}, dream.TwoPhase},
 		{"nothing at all", hypnagogia.Takes{}, dream.TwoPhase},
 	} {

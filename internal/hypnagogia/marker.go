@@ -9,15 +9,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// When an episode teaches a somatic marker; ours. Feeling is strong from half of the way out along one axis: three times what
-// counts as a change of affect at all. An outcome is known when the episode tells one, and good or bad where mood itself calls
-// somebody pleased or displeased.
+// When an episode teaches a somatic marker; ours. Feeling is strong from half of the way out along one axis: three
+// times what counts as a change of affect at all. An outcome is known when the episode tells one, and good or bad where
+// mood itself calls somebody pleased or displeased.
 const (
 	StrongFrom  = .5
 	pleasedFrom = .2
 )
 
-// Lesson is what an episode teaches: how strong the feeling was, in [0, 1], and how it came out; false when it teaches nothing.
+// Lesson is what an episode teaches: how strong the feeling was, in [0, 1], and how it came out; false when it teaches
+// nothing.
 func Lesson(e *dream.Episode) (strength float64, came dream.Valence, ok bool) {
 	strength = feltOf(e.Affect)
 	switch {
@@ -33,7 +34,8 @@ func Lesson(e *dream.Episode) (strength float64, came dream.Valence, ok bool) {
 
 func feltOf(m mood.PAD) float64 { return math.Min(1, m.Distance(mood.PAD{})) }
 
-// Standard deviations above strangers; ours. In a normal spread one stranger in 44 reaches the first, one in 741 the second.
+// Standard deviations above strangers; ours. In a normal spread one stranger in 44 reaches the first, one in 741 the
+// second.
 const (
 	fireAt  = 2
 	mergeAt = 3
@@ -54,9 +56,9 @@ type Taught struct {
 	Place   []float32
 }
 
-// LearnMarkers lets episodes teach: one that lies near a marker of the same valence joins it, the nearest first, every other
-// founds one. An episode teaches once. It answers the markers that are new or have changed, in the order in which that happened;
-// those that were given are not touched. A space that is not known teaches nothing.
+// LearnMarkers lets episodes teach: one that lies near a marker of the same valence joins it, the nearest first, every
+// other founds one. An episode teaches once. It answers the markers that are new or have changed, in the order in which
+// that happened; those that were given are not touched. A space that is not known teaches nothing.
 func LearnMarkers(held []Placed, episodes []Taught, c Calibration) []*dream.Marker {
 	near, found := c.Near(mergeAt)
 	if !found {
@@ -147,7 +149,8 @@ func Fires(place []float32, held []Placed, c Calibration) *dream.Fired {
 			Valence:   m.Valence,
 			Count:     m.Count,
 		}
-		if f.Cosine >= threshold && (best == nil || f.Cosine > best.Cosine || f.Cosine == best.Cosine && f.Marker < best.Marker) {
+		if f.Cosine >= threshold &&
+			(best == nil || f.Cosine > best.Cosine || f.Cosine == best.Cosine && f.Marker < best.Marker) {
 			best = &f
 		}
 	}
@@ -157,7 +160,8 @@ func Fires(place []float32, held []Placed, c Calibration) *dream.Fired {
 // MostBoost is the most of the way to full relevance that a marker moves a thought (ours).
 const MostBoost = .25
 
-// Boost is what a marker adds to relevance: half of what its feeling can do where it just fires, all of it where the thought lies on it.
+// Boost is what a marker adds to relevance: half of what its feeling can do where it just fires, all of it where the
+// thought lies on it.
 func Boost(f dream.Fired) float64 {
 	closeness := 1.0
 	if f.Threshold < 1 {

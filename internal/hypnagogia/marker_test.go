@@ -41,7 +41,10 @@ func TestOnlyStrongFeelingWithAKnownOutcomeTeaches(t *testing.T) {
 }
 
 func lesson(id string, affect mood.PAD, place ...float32) hypnagogia.Taught {
-	return hypnagogia.Taught{Episode: &dream.Episode{Head: dream.Head{ID: id}, Outcome: "o", Affect: affect}, Place: place}
+	return hypnagogia.Taught{
+		Episode: &dream.Episode{Head: dream.Head{ID: id}, Outcome: "o", Affect: affect},
+		Place:   place,
+	}
 }
 
 var known = hypnagogia.Calibration{Mean: .1, SD: .1, Pairs: 100} // merged from .4, fired from .3
@@ -49,7 +52,8 @@ var known = hypnagogia.Calibration{Mean: .1, SD: .1, Pairs: 100} // merged from 
 func TestMarkersAreMergedWhenNearAndOfOneValence(t *testing.T) {
 	t.Parallel()
 	episodes := []hypnagogia.Taught{
-		lesson("storm", terror, 1, 0), lesson("squall", terror, .9, .2), lesson("prize", triump, 1, 0), lesson("fire", terror, 0, 1),
+		lesson("storm", terror, 1, 0), lesson("squall", terror, .9, .2), lesson("prize", triump, 1, 0),
+		lesson("fire", terror, 0, 1),
 		lesson("storm", terror, 1, 0),
 		{Episode: episodeWithout("calm"), Place: []float32{1, 0}},
 		lesson("nowhere", terror),
@@ -63,16 +67,23 @@ func TestMarkersAreMergedWhenNearAndOfOneValence(t *testing.T) {
 	require.Equal(t, []string{"prize"}, learned[1].Sources)
 	require.Equal(t, []string{"fire"}, learned[2].Sources)
 
-	// Learning again from the same changes nothing; something new joins what it lies near, and what was given stays as it was.
-	held := []hypnagogia.Placed{{Marker: learned[0], Place: []float32{1, 0}}, {Marker: learned[1], Place: []float32{1, 0}}, {Marker: learned[2], Place: []float32{0, 1}}}
+	// Learning again from the same changes nothing; something new joins what it lies near, and what was given stays as
+	// it was.
+	held := []hypnagogia.Placed{
+		{Marker: learned[0], Place: []float32{1, 0}},
+		{Marker: learned[1], Place: []float32{1, 0}},
+		{Marker: learned[2], Place: []float32{0, 1}},
+	}
 	require.Empty(t, hypnagogia.LearnMarkers(held, episodes, known))
-	joined := hypnagogia.LearnMarkers(held, []hypnagogia.Taught{lesson("gale", mood.PAD{Pleasure: -.3, Arousal: 1}, .95, .05)}, known)
+	joined := hypnagogia.LearnMarkers(held,
+		[]hypnagogia.Taught{lesson("gale", mood.PAD{Pleasure: -.3, Arousal: 1}, .95, .05)}, known)
 	require.Len(t, joined, 1)
 	require.Equal(t, []string{"storm", "squall", "gale"}, joined[0].Sources)
 	require.InDelta(t, -.5, joined[0].Affect.Pleasure, 1e-9)
 	require.InDelta(t, .8, joined[0].Affect.Arousal, 1e-9)
 	require.Equal(t, 2, learned[0].Count)
-	require.Empty(t, hypnagogia.LearnMarkers(nil, episodes, hypnagogia.Calibration{}), "a space that nobody knows teaches nothing")
+	require.Empty(t, hypnagogia.LearnMarkers(nil, episodes, hypnagogia.Calibration{}),
+		"a space that nobody knows teaches nothing")
 }
 
 func episodeWithout(id string) *dream.Episode {
@@ -93,17 +104,28 @@ func TestAnAgentKeepsSoManyMarkers(t *testing.T) {
 func TestTheNearestMarkerFiresWhereItIsNearEnough(t *testing.T) {
 	t.Parallel()
 	held := []hypnagogia.Placed{
-		{Marker: &dream.Marker{Head: dream.Head{ID: "b"}, Strength: .8, Valence: dream.CameOutBadly, Count: 2}, Place: []float32{1, 0, 0}},
-		{Marker: &dream.Marker{Head: dream.Head{ID: "a"}, Strength: .6, Valence: dream.CameOutWell, Count: 1}, Place: []float32{1, 0, 0}},
-		{Marker: &dream.Marker{Head: dream.Head{ID: "c"}, Strength: 1, Valence: dream.CameOutWell, Count: 1}, Place: []float32{0, 1, 0}},
+		{
+			Marker: &dream.Marker{Head: dream.Head{ID: "b"}, Strength: .8, Valence: dream.CameOutBadly, Count: 2},
+			Place:  []float32{1, 0, 0},
+		},
+		{
+			Marker: &dream.Marker{Head: dream.Head{ID: "a"}, Strength: .6, Valence: dream.CameOutWell, Count: 1},
+			Place:  []float32{1, 0, 0},
+		},
+		{
+			Marker: &dream.Marker{Head: dream.Head{ID: "c"}, Strength: 1, Valence: dream.CameOutWell, Count: 1},
+			Place:  []float32{0, 1, 0},
+		},
 		{Marker: &dream.Marker{Head: dream.Head{ID: "forgotten"}, Strength: 1}},
 	}
 	fired := hypnagogia.Fires([]float32{1, .1, 0}, held, known)
 	require.Equal(t, "a", fired.Marker, "ties go by id")
 	require.InDelta(t, .3, fired.Threshold, 1e-9)
 	require.Nil(t, hypnagogia.Fires([]float32{.2, .2, 1}, held, known))
-	require.Nil(t, hypnagogia.Fires([]float32{0, 0, 0}, held, hypnagogia.Calibration{Mean: -.2, SD: .01, Pairs: 45}), "what has no place fires nothing")
-	require.Nil(t, hypnagogia.Fires([]float32{1, 0, 0}, held, hypnagogia.Calibration{}), "a space that nobody knows fires nothing")
+	require.Nil(t, hypnagogia.Fires([]float32{0, 0, 0}, held, hypnagogia.Calibration{Mean: -.2, SD: .01, Pairs: 45}),
+		"what has no place fires nothing")
+	require.Nil(t, hypnagogia.Fires([]float32{1, 0, 0}, held, hypnagogia.Calibration{}),
+		"a space that nobody knows fires nothing")
 	for _, c := range []struct{ cosine, strength, relevance, boost float64 }{
 		{.3, 1, 0, .125},
 		{1, 1, 0, .25},
@@ -113,7 +135,10 @@ func TestTheNearestMarkerFiresWhereItIsNearEnough(t *testing.T) {
 		{1, 1, 1, 0},
 		{1, 0, 0, 0},
 	} {
-		require.InDelta(t, c.boost, hypnagogia.Boost(dream.Fired{Cosine: c.cosine, Threshold: .3, Strength: c.strength, Relevance: c.relevance}), 1e-9, "%+v", c)
+		require.InDelta(t, c.boost,
+			hypnagogia.Boost(
+				dream.Fired{Cosine: c.cosine, Threshold: .3, Strength: c.strength, Relevance: c.relevance}), 1e-9,
+			"%+v", c)
 	}
 }
 
@@ -138,16 +163,19 @@ func TestASpaceIsCalibratedByItsOwnStrangers(t *testing.T) {
 		{hypnagogia.Calibration{Mean: .1459, SD: .0867, Pairs: 190}, 2, .3193}, // all-MiniLM-L6-v2, as measured
 		{hypnagogia.Calibration{Mean: .7858, SD: .0248, Pairs: 190}, 2, .8358}, // gte-small
 		{hypnagogia.Calibration{Mean: .7858, SD: .0248, Pairs: 190}, 3, .8602},
-		{hypnagogia.Calibration{Mean: .8, SD: .2, Pairs: 190}, 3, .98},   // no farther than an echo, which begins a tenth from the same
+		// no farther than an echo, which begins a tenth from the same
+		{hypnagogia.Calibration{Mean: .8, SD: .2, Pairs: 190}, 3, .98},
 		{hypnagogia.Calibration{Mean: .93, SD: .01, Pairs: 190}, 2, .98}, // strangers at .93 are strangers
 		{hypnagogia.Calibration{Mean: .98, SD: .01, Pairs: 190}, 2, .998},
-		{hypnagogia.Calibration{Mean: -.09, SD: .01, Pairs: 45}, 2, .05}, // what has no place lies at 0, and nowhere near
+		// what has no place lies at 0, and nowhere near
+		{hypnagogia.Calibration{Mean: -.09, SD: .01, Pairs: 45}, 2, .05},
 	} {
 		near, ok := given.space.Near(given.deviations)
 		require.True(t, ok)
 		require.InDelta(t, given.near, near, 1e-9)
 	}
-	for _, blind := range []hypnagogia.Calibration{{}, {Mean: 1, Pairs: 45}} { // nobody was placed; everything is the same
+	// nobody was placed; everything is the same
+	for _, blind := range []hypnagogia.Calibration{{}, {Mean: 1, Pairs: 45}} {
 		_, ok := blind.Near(2)
 		require.False(t, ok)
 	}

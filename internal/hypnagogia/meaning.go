@@ -13,8 +13,8 @@ const (
 	mostParts = 4
 )
 
-// Neighbours cuts a text into two to four parts that follow each other, at the ends of sentences where it has some; none when
-// it is too short.
+// Neighbours cuts a text into two to four parts that follow each other, at the ends of sentences where it has some;
+// none when it is too short.
 func Neighbours(text string) []string {
 	var parts []string
 	for _, s := range sentences(flatten(text)) {
@@ -42,9 +42,9 @@ func Neighbours(text string) []string {
 	return parts[:min(len(parts), mostParts)]
 }
 
-// MeaningOf weighs the cosines of neighbouring parts against how near strangers lie in the same space: parts no nearer than
-// strangers halve coherence, parts that are nearer by three tenths of the way to the same leave it whole. It never forbids: a thought
-// may leap, and leaping is what an onset is for.
+// MeaningOf weighs the cosines of neighbouring parts against how near strangers lie in the same space: parts no nearer
+// than strangers halve coherence, parts that are nearer by three tenths of the way to the same leave it whole. It never
+// forbids: a thought may leap, and leaping is what an onset is for.
 func MeaningOf(cosines []float64, between float64) dream.Meaning {
 	if len(cosines) == 0 {
 		return dream.Meaning{Between: between, Share: 1}

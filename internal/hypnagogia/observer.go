@@ -15,14 +15,15 @@ const (
 
 // Composite is novelty^.5 · relevance^.3 · coherence^.2, in [0, 1]; each part is clamped to [0, 1] first.
 func Composite(novelty, relevance, coherence float64) float64 {
-	return math.Pow(unit(novelty), noveltyPower) * math.Pow(unit(relevance), relevancePower) * math.Pow(unit(coherence), coherencePower)
+	return math.Pow(unit(novelty), noveltyPower) * math.Pow(unit(relevance), relevancePower) *
+		math.Pow(unit(coherence), coherencePower)
 }
 
 // Distance is 1 - cosine in [0, 1]: vectors that point apart are no farther than strangers.
 func Distance(cosine float64) float64 { return unit(1 - cosine) }
 
-// Near is how close a text lies to what is known, as cosines: to the nearest playbook entry, to the nearest memory, to the
-// nearest of the pieces it was shown, and to the theme (0 when there is none).
+// Near is how close a text lies to what is known, as cosines: to the nearest playbook entry, to the nearest memory, to
+// the nearest of the pieces it was shown, and to the theme (0 when there is none).
 type Near struct {
 	Playbook, Memory float64
 	PlaybookEmpty    bool
@@ -50,7 +51,10 @@ func Judge(text string, near Near) dream.Verdict {
 }
 
 func distances(near Near) dream.Verdict {
-	v := dream.Verdict{DistancePlaybook: Distance(near.Playbook), DistanceMemory: Distance(near.Memory), PlaybookEmpty: near.PlaybookEmpty}
+	v := dream.Verdict{
+		DistancePlaybook: Distance(near.Playbook), DistanceMemory: Distance(near.Memory),
+		PlaybookEmpty: near.PlaybookEmpty,
+	}
 	if near.PlaybookEmpty {
 		v.DistancePlaybook = 1
 	}

@@ -70,8 +70,16 @@ func TestMeasuredVerdicts(t *testing.T) {
 		{"an echo of a source", plain, hypnagogia.Near{PlaybookEmpty: true, Memory: .95, Source: .95}, false},
 		{"an echo of the playbook", plain, hypnagogia.Near{Playbook: .93, Memory: .4, Source: .4}, false},
 		{"unrelated to everything", plain, hypnagogia.Near{PlaybookEmpty: true}, false},
-		{"related to the theme alone", plain, hypnagogia.Near{PlaybookEmpty: true, Memory: .1, Source: .1, Theme: .4}, true},
-		{"a loop over known things", "the pool the pool the pool the pool the pool", hypnagogia.Near{Playbook: .3, Memory: .5, Source: .5}, false},
+		{
+			"related to the theme alone", plain,
+			hypnagogia.Near{PlaybookEmpty: true, Memory: .1, Source: .1, Theme: .4},
+			true,
+		},
+		{
+			"a loop over known things", "the pool the pool the pool the pool the pool",
+			hypnagogia.Near{Playbook: .3, Memory: .5, Source: .5},
+			false,
+		},
 		{"nothing", " ", hypnagogia.Near{Playbook: .3, Memory: .5, Source: .5}, false},
 	} {
 		v := hypnagogia.Judge(c.text, c.near)

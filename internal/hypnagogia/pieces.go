@@ -27,9 +27,10 @@ type Piece struct {
 // fragment have.
 const longest = 280
 
-// Decompose breaks a memory into pieces. An episode gives its context, action and outcome and the sentences of its content,
-// leaving out what an earlier piece already says in the same words; anything else gives one piece, whole. No piece is blank.
-// What is fading presses to be seen: the salience of a semantic entry is the strength it has lost (near demurrage).
+// Decompose breaks a memory into pieces. An episode gives its context, action and outcome and the sentences of its
+// content, leaving out what an earlier piece already says in the same words; anything else gives one piece, whole. No
+// piece is blank. What is fading presses to be seen: the salience of a semantic entry is the strength it has lost (near
+// demurrage).
 func Decompose(item dream.Item) []Piece {
 	head, marks := item.Header(), item.Marks()
 	blank := Piece{
@@ -104,8 +105,8 @@ func words(text string) []string {
 	})
 }
 
-// sentences cuts a flattened text after each full stop, question or exclamation mark that a space follows, and after the
-// marks that scripts without spaces use.
+// sentences cuts a flattened text after each full stop, question or exclamation mark that a space follows, and after
+// the marks that scripts without spaces use.
 func sentences(text string) []string {
 	var out []string
 	start := 0

@@ -34,7 +34,8 @@ func episode(id, context, action, outcome, content string) *dream.Episode {
 func TestAnEpisodeFallsIntoItsParts(t *testing.T) {
 	t.Parallel()
 	pieces := hypnagogia.Decompose(episode("ep-1",
-		"The pool was  thin.", "I moved half the stake", "", "The pool was thin! I moved half the stake. Dr. Okafor called at 3.5 p.m.? Nobody else did…  "))
+		"The pool was  thin.", "I moved half the stake", "",
+		"The pool was thin! I moved half the stake. Dr. Okafor called at 3.5 p.m.? Nobody else did…  "))
 	var got [][2]string
 	for _, p := range pieces {
 		got = append(got, [2]string{p.Ref, p.Text})
@@ -56,7 +57,8 @@ func TestAnEpisodeFallsIntoItsParts(t *testing.T) {
 
 func TestAFadingEntryIsOnePieceThatPressesToBeSeen(t *testing.T) {
 	t.Parallel()
-	pieces := hypnagogia.Decompose(&dream.Semantic{Head: dream.Head{ID: "se-1", At: noon}, Content: "Tides turn. Pools turn.", Strength: .25})
+	pieces := hypnagogia.Decompose(
+		&dream.Semantic{Head: dream.Head{ID: "se-1", At: noon}, Content: "Tides turn. Pools turn.", Strength: .25})
 	require.Len(t, pieces, 1)
 	require.Equal(t, "se-1#content", pieces[0].Ref)
 	require.Equal(t, "Tides turn. Pools turn.", pieces[0].Text)
@@ -70,7 +72,8 @@ func TestDecomposingLosesNoWordAndLeavesNoBlank(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("abcdefg ABC,;:.!?… 123\n日。")), 0, 900, -1)
 	rapid.Check(t, func(r *rapid.T) {
-		e := episode("e", text.Draw(r, "context"), text.Draw(r, "action"), text.Draw(r, "outcome"), text.Draw(r, "content"))
+		e := episode("e", text.Draw(r, "context"), text.Draw(r, "action"), text.Draw(r, "outcome"),
+			text.Draw(r, "content"))
 		pieces := hypnagogia.Decompose(e)
 		refs := map[string]bool{}
 		var answer strings.Builder
@@ -94,6 +97,7 @@ func TestAMemoryAsLongAsABookGivesAFewPieces(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&book, "Sentence number %d tells of another gull. ", i)
 	}
-	pieces := hypnagogia.Decompose(&dream.Episode{Head: dream.Head{ID: "e"}, Context: "A shelf.", Content: book.String()})
+	pieces := hypnagogia.Decompose(
+		&dream.Episode{Head: dream.Head{ID: "e"}, Context: "A shelf.", Content: book.String()})
 	require.Len(t, pieces, 25)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Policy says how deep an onset goes (adaptive depth modulation): Intercept + Surprise·s + Change·c, held in [0, 1], where a
-// third of that belongs to each stage down to the peak.
+// Policy says how deep an onset goes (adaptive depth modulation): Intercept + Surprise·s + Change·c, held in [0, 1],
+// where a third of that belongs to each stage down to the peak.
 type Policy struct {
 	Intercept float64 `json:"intercept"`
 	Surprise  float64 `json:"surprise"` // per unit of surprise
@@ -48,13 +48,17 @@ func (c Cycles) With(s dream.Stage, n int) Cycles {
 	return c
 }
 
-// Prior is the policy before there is anything to learn from. Its numbers are ours, made from E2: who foretells at S4's confidences
-// and is calibrated is off by .25 in the mean (.15 and .25 right of those at .15 and .25), which must stay shallow; whoever is off
-// by half knows nothing, which must reach the peak. The line through depth .25 at surprise .25 and .75 at .5 does both. A change of
-// regime alone moves a stage and a half. The peak has all the cycles of the knobs (S4: 3), the stages above it a third of them less each.
+// Prior is the policy before there is anything to learn from. Its numbers are ours, made from E2: who foretells at S4's
+// confidences and is calibrated is off by .25 in the mean (.15 and .25 right of those at .15 and .25), which must stay
+// shallow; whoever is off by half knows nothing, which must reach the peak. The line through depth .25 at surprise .25
+// and .75 at .5 does both. A change of regime alone moves a stage and a half. The peak has all the cycles of the knobs
+// (S4: 3), the stages above it a third of them less each.
 func Prior(cycles int) Policy {
 	part := func(thirds int) int { return max(min(cycles, 1), int(math.Round(float64(cycles*thirds)/3))) }
-	return Policy{Intercept: -.25, Surprise: 2, Change: .5, Cycles: Cycles{Shallow: part(1), Transitional: part(2), Peak: cycles}}
+	return Policy{
+		Intercept: -.25, Surprise: 2, Change: .5,
+		Cycles: Cycles{Shallow: part(1), Transitional: part(2), Peak: cycles},
+	}
 }
 
 // Limit is the least and most that a parameter may be learned to be.
@@ -63,15 +67,16 @@ type Limit struct{ Least, Most float64 }
 // Hold keeps a value within.
 func (l Limit) Hold(v float64) float64 { return math.Max(l.Least, math.Min(l.Most, v)) }
 
-// The limits of what is learned; ours. Whatever is learned, surprise deepens and a change of regime never makes shallower: half a
-// point of surprise moves the depth by at least .25 and at most the whole way.
+// The limits of what is learned; ours. Whatever is learned, surprise deepens and a change of regime never makes
+// shallower: half a point of surprise moves the depth by at least .25 and at most the whole way.
 var (
 	InterceptLimit = Limit{-.5, .5}
 	SurpriseLimit  = Limit{.5, 3}
 	ChangeLimit    = Limit{0, 1}
 )
 
-// Chance is how far the dream's dice move the depth, up or down: nearly half a stage. A depth that never varies teaches nothing.
+// Chance is how far the dream's dice move the depth, up or down: nearly half a stage. A depth that never varies teaches
+// nothing.
 const Chance = .15
 
 // Term is one part of a depth: what was sensed, by what it is weighed, and what that adds.
@@ -141,13 +146,19 @@ func (p Policy) Validate() error {
 		name  string
 		value float64
 		limit Limit
-	}{{"intercept", p.Intercept, InterceptLimit}, {"surprise", p.Surprise, SurpriseLimit}, {"change", p.Change, ChangeLimit}} {
+	}{
+		{"intercept", p.Intercept, InterceptLimit},
+		{"surprise", p.Surprise, SurpriseLimit},
+		{"change", p.Change, ChangeLimit},
+	} {
 		if !(c.value >= c.limit.Least && c.value <= c.limit.Most) {
-			return fmt.Errorf("depth policy: %s is %v; it must lie between %v and %v", c.name, c.value, c.limit.Least, c.limit.Most)
+			return fmt.Errorf("depth policy: %s is %v; it must lie between %v and %v", c.name, c.value, c.limit.Least,
+				c.limit.Most)
 		}
 	}
 	if c := p.Cycles; min(c.Shallow, c.Transitional, c.Peak) < 0 {
-		return fmt.Errorf("depth policy: cycles are %d, %d and %d; none may be negative", c.Shallow, c.Transitional, c.Peak)
+		return fmt.Errorf("depth policy: cycles are %d, %d and %d; none may be negative", c.Shallow, c.Transitional,
+			c.Peak)
 	}
 	return nil
 }

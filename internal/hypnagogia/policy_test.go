@@ -78,11 +78,15 @@ func TestEveryDepthIsAllowed(t *testing.T) {
 		knob := rapid.IntRange(0, 20).Draw(r, "cycles")
 		behaviour := rapid.SampledFrom(append([]dream.Behaviour{""}, dream.Behaviours...)).Draw(r, "behaviour")
 		p := hypnagogia.Policy{
-			Intercept: rapid.Float64Range(-.5, .5).Draw(r, "intercept"), Surprise: rapid.Float64Range(.5, 3).Draw(r, "slope"),
-			Change: rapid.Float64Range(0, 1).Draw(r, "change"), Cycles: hypnagogia.Prior(knob).Cycles,
+			Intercept: rapid.Float64Range(-.5, .5).Draw(r, "intercept"),
+			Surprise:  rapid.Float64Range(.5, 3).Draw(r, "slope"),
+			Change:    rapid.Float64Range(0, 1).Draw(r, "change"), Cycles: hypnagogia.Prior(knob).Cycles,
 		}
 		require.NoError(r, p.Validate())
-		s := hypnagogia.Sounding{Surprise: rapid.Float64Range(0, 1).Draw(r, "surprise"), Change: rapid.Float64Range(0, 1).Draw(r, "changed")}
+		s := hypnagogia.Sounding{
+			Surprise: rapid.Float64Range(0, 1).Draw(r, "surprise"),
+			Change:   rapid.Float64Range(0, 1).Draw(r, "changed"),
+		}
 		d := p.Aim(s, rapid.Float64Range(-hypnagogia.Chance, hypnagogia.Chance).Draw(r, "chance"), behaviour, knob)
 		bound := hypnagogia.Bounds(behaviour)
 		require.LessOrEqual(r, d.Cycles, knob)
@@ -126,7 +130,8 @@ peak 2: 1.425 1.374 1.232 1.200 | 0.400 | induction 1.200
 	for _, stage := range []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak} {
 		for _, cycle := range []int{1, 2} {
 			partial, judge := hypnagogia.TemperaturesAt(stage, cycle, 4, 4, k, false)
-			fmt.Fprintf(&got, "%s %d: %.3f %.3f %.3f %.3f | %.3f | induction %.3f\n", stage, cycle, partial[0], partial[1], partial[2], partial[3], judge[3], hypnagogia.InductionTemperature(stage, k))
+			fmt.Fprintf(&got, "%s %d: %.3f %.3f %.3f %.3f | %.3f | induction %.3f\n", stage, cycle, partial[0],
+				partial[1], partial[2], partial[3], judge[3], hypnagogia.InductionTemperature(stage, k))
 			for _, temperature := range partial {
 				require.GreaterOrEqual(t, temperature, hypnagogia.Floor(stage))
 				require.LessOrEqual(t, temperature, hypnagogia.Ceiling(stage, k))

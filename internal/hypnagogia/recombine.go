@@ -7,15 +7,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Recombined is something that never happened: the context of one episode, the action of another, the outcome of a third
-// or of one of the two (non-veridical replay). Sources are the episodes' ids in that order, each once: two or three.
+// Recombined is something that never happened: the context of one episode, the action of another, the outcome of a
+// third or of one of the two (non-veridical replay). Sources are the episodes' ids in that order, each once: two or
+// three.
 type Recombined struct {
 	Context, Action, Outcome string
 	Sources                  []string
 }
 
 // Recombine makes up to n of them, with no field blank, no two alike, and none that really happened. An episode gives
-// only the parts it has; where the episodes cannot give more, the answer is shorter, and empty when fewer than two can take part.
+// only the parts it has; where the episodes cannot give more, the answer is shorter, and empty when fewer than two can
+// take part.
 func Recombine(episodes []*dream.Episode, n int, r *rand.Rand) []Recombined {
 	const triesEach = 16 // small memories soon repeat themselves
 	cast := newCast(episodes)

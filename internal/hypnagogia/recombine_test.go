@@ -16,7 +16,8 @@ func TestARecombinationTakesItsPartsFromDifferentEpisodes(t *testing.T) {
 	t.Parallel()
 	var agentState []*dream.Episode
 	for i := range 6 {
-		agentState = append(agentState, episode(fmt.Sprint(i), fmt.Sprint("context ", i), fmt.Sprint("action ", i), fmt.Sprint("outcome ", i), ""))
+		agentState = append(agentState,
+			episode(fmt.Sprint(i), fmt.Sprint("context ", i), fmt.Sprint("action ", i), fmt.Sprint("outcome ", i), ""))
 	}
 	dreamt := hypnagogia.Recombine(agentState, 40, hypnagogia.Dice(5, dream.REM, 0, 0, "recombine"))
 	require.Len(t, dreamt, 40)
@@ -40,8 +41,10 @@ func TestTooLittleAgentStateCannotBeRecombined(t *testing.T) {
 	dice := hypnagogia.Dice(1, dream.REM, 0, 0, "")
 	require.Empty(t, hypnagogia.Recombine(nil, 3, dice))
 	require.Empty(t, hypnagogia.Recombine([]*dream.Episode{whole, whole, nil}, 3, dice))
-	require.Empty(t, hypnagogia.Recombine([]*dream.Episode{whole, episode("b", " ", "", "o2", "")}, 3, dice), "context and action of the same episode")
-	require.Empty(t, hypnagogia.Recombine([]*dream.Episode{whole, episode("b", "c", "d", "o", "")}, 3, dice), "it really happened")
+	require.Empty(t, hypnagogia.Recombine([]*dream.Episode{whole, episode("b", " ", "", "o2", "")}, 3, dice),
+		"context and action of the same episode")
+	require.Empty(t, hypnagogia.Recombine([]*dream.Episode{whole, episode("b", "c", "d", "o", "")}, 3, dice),
+		"it really happened")
 	require.Len(t, hypnagogia.Recombine([]*dream.Episode{whole, episode("b", "c2", "", "", "")}, 3, dice), 1)
 }
 

@@ -26,8 +26,8 @@ func bare(token string) string {
 	return token
 }
 
-// bearable is the mean of the sentences, weighted by words: 1 for 4 to 45 words, less for one that is shorter or that runs
-// on, but never less than .3. A last sentence without its end is no fault, because partials are halted.
+// bearable is the mean of the sentences, weighted by words: 1 for 4 to 45 words, less for one that is shorter or that
+// runs on, but never less than .3. A last sentence without its end is no fault, because partials are halted.
 func bearable(text string) float64 {
 	sum, all := 0.0, 0
 	for _, sentence := range sentences(flatten(text)) {
@@ -51,13 +51,15 @@ func bearable(text string) float64 {
 // Small English words that open a noun. Another small word right after them is a stumble: "the of", "a and".
 var (
 	openers = setOf("a an the my your our their its every")
-	smalls  = setOf("a an the my your our their its every of to in on at by from with into onto and or but nor if because " +
-		"is are was were be been has have had do does did he she they we you him them me")
+	smalls  = setOf(
+		"a an the my your our their its every of to in on at by from with into onto and or but nor if because " +
+			"is are was were be been has have had do does did he she they we you him them me")
 	joiners = setOf("of from into onto")
 	stumble = setOf("of and or nor but is are was were be been has had do does did")
 )
 
-// joined is the share of neighbouring words that do not stumble. Texts without these words, in other languages for one, never do.
+// joined is the share of neighbouring words that do not stumble. Texts without these words, in other languages for one,
+// never do.
 func joined(tokens []string) float64 {
 	if len(tokens) < 2 {
 		return 1

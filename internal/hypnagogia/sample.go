@@ -8,9 +8,10 @@ import (
 	"slices"
 )
 
-// Sample draws up to n indices without replacement, each draw with probability proportional to weight^alpha among what is
-// left (importance sampling, Schaul 2016). Weights that are negative or not a number count as 0; what weighs nothing is drawn
-// only when nothing else is left, each equally likely, so all-zero weights are a uniform draw. The answer is in drawn order.
+// Sample draws up to n indices without replacement, each draw with probability proportional to weight^alpha among what
+// is left (importance sampling, Schaul 2016). Weights that are negative or not a number count as 0; what weighs nothing
+// is drawn only when nothing else is left, each equally likely, so all-zero weights are a uniform draw. The answer is
+// in drawn order.
 //
 // Each index throws one die u and gets the key ln(u)/weight; the n highest keys in falling order are distributed like n
 // draws one after another (Efraimidis and Spirakis 2006). One pass over the weights, whatever n is.

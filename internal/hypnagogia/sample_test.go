@@ -41,7 +41,8 @@ func TestSurpriseIsDrawnInProportionToItsPower(t *testing.T) {
 func TestNothingSurprisingIsDrawnEvenly(t *testing.T) {
 	t.Parallel()
 	for name, weights := range map[string][]float64{
-		"zero": {0, 0, 0, 0}, "unusable": {math.NaN(), -1, math.Inf(-1), 0}, "alike": {.3, .3, .3, .3}, "infinite": {math.Inf(1), math.Inf(1), math.MaxFloat64, math.Inf(1)},
+		"zero": {0, 0, 0, 0}, "unusable": {math.NaN(), -1, math.Inf(-1), 0}, "alike": {.3, .3, .3, .3},
+		"infinite": {math.Inf(1), math.Inf(1), math.MaxFloat64, math.Inf(1)},
 	} {
 		counts := make([]float64, 4)
 		for seed := range uint64(8000) {
@@ -56,7 +57,8 @@ func TestNothingSurprisingIsDrawnEvenly(t *testing.T) {
 func TestWhatWeighsNothingComesLast(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
-		drawn := hypnagogia.Sample([]float64{0, .1, math.NaN(), .9, -4}, 5, .6, hypnagogia.Dice(seed, dream.NREM, 0, 0, ""))
+		drawn := hypnagogia.Sample([]float64{0, .1, math.NaN(), .9, -4}, 5, .6,
+			hypnagogia.Dice(seed, dream.NREM, 0, 0, ""))
 		require.ElementsMatch(t, []int{1, 3}, drawn[:2])
 	}
 	require.Empty(t, hypnagogia.Sample([]float64{1, 2}, 0, .6, hypnagogia.Dice(1, dream.NREM, 0, 0, "")))

@@ -66,20 +66,22 @@ const (
 type Plan struct {
 	Moves []Move
 	Stop  Stop
-	Left  []int // thoughts of the round before that score below what they came from: they are left, and another is taken up
-	Dear  int   // moves given up because there is no money for them
+	// thoughts of the round before that score below what they came from: they are left, and another is taken up
+	Left []int
+	Dear int // moves given up because there is no money for them
 }
 
-// A round gains when the best thought is better by at least gain; after patience rounds without, a search stops. One round
-// without gain is what it takes to find a wrong way and turn back. Both are ours.
+// A round gains when the best thought is better by at least gain; after patience rounds without, a search stops. One
+// round without gain is what it takes to find a wrong way and turn back. Both are ours.
 const (
 	patience = 2
 	gain     = .01
 )
 
-// Next plans a round: branches first; then the best thoughts that nothing has been tried with yet become one or are refined.
-// A thought that scores below what it came from is left, and what comes next best is taken up in its place; when too little
-// is left of the beam, a seed that was not developed is. The same search, reach and means always give the same plan.
+// Next plans a round: branches first; then the best thoughts that nothing has been tried with yet become one or are
+// refined. A thought that scores below what it came from is left, and what comes next best is taken up in its place;
+// when too little is left of the beam, a seed that was not developed is. The same search, reach and means always give
+// the same plan.
 func (s Search) Next(r Reach, m Means) Plan {
 	p := Plan{Left: s.left()}
 	switch {
@@ -200,7 +202,8 @@ func (s Search) stand() []nodeState {
 func (s Search) front(status []nodeState, beam int) []int {
 	var open []int
 	for _, i := range s.ranked() {
-		if t, at := s.Thoughts[i], status[i]; t.Weighed && t.Score > 0 && !at.left && at.grown < 0 && !at.refined && len(open) < beam {
+		if t, at := s.Thoughts[i], status[i]; t.Weighed && t.Score > 0 && !at.left && at.grown < 0 && !at.refined &&
+			len(open) < beam {
 			open = append(open, i)
 		}
 	}

@@ -85,8 +85,8 @@ func SearchOf(all []*dream.Scenario) Search {
 	return s
 }
 
-// ScenarioWorth is the score of a scenario: the geometric mean of its parts, so that one that is nothing new, cannot be true
-// or would not matter is worth nothing. It is ours.
+// ScenarioWorth is the score of a scenario: the geometric mean of its parts, so that one that is nothing new, cannot be
+// true or would not matter is worth nothing. It is ours.
 func ScenarioWorth(w dream.Worth) float64 {
 	return math.Cbrt(unit(w.Novelty) * unit(w.Plausible) * unit(w.Matters))
 }

@@ -26,7 +26,8 @@ func merge(a, b int) hypnagogia.Move {
 	return hypnagogia.Move{Op: dream.Merge, Parents: []int{a, b}}
 }
 
-// grow makes what a plan asks for, with these scores; a negative one was made and not weighed, and one that is missing failed.
+// grow makes what a plan asks for, with these scores; a negative one was made and not weighed, and one that is missing
+// failed.
 func grow(s hypnagogia.Search, p hypnagogia.Plan, scores ...float64) hypnagogia.Search {
 	s.Round++
 	for i, move := range p.Moves {
@@ -83,11 +84,13 @@ func TestASearchTakesTheNextRoundFromTheGraphSoFar(t *testing.T) {
 			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.2, .5}},
 			{[]hypnagogia.Move{refine(1), refine(2)}, []int{3}, []float64{.1, .1}},
 		}, hypnagogia.StopRounds},
-		"where nothing is left to refine an unused seed is branched": {hypnagogia.Reach{Branches: 1, Beam: 2, Rounds: 4, Seeds: 3}, []round{
-			{[]hypnagogia.Move{branch(0)}, nil, []float64{.5}},
-			{[]hypnagogia.Move{refine(0), branch(1)}, nil, []float64{.1, 0}},
-			{[]hypnagogia.Move{branch(2)}, []int{1}, []float64{0}},
-		}, hypnagogia.StopNoGain},
+		"where nothing is left to refine an unused seed is branched": {
+			hypnagogia.Reach{Branches: 1, Beam: 2, Rounds: 4, Seeds: 3}, []round{
+				{[]hypnagogia.Move{branch(0)}, nil, []float64{.5}},
+				{[]hypnagogia.Move{refine(0), branch(1)}, nil, []float64{.1, 0}},
+				{[]hypnagogia.Move{branch(2)}, []int{1}, []float64{0}},
+			}, hypnagogia.StopNoGain,
+		},
 		"a call that failed is made again": {hypnagogia.Reach{Branches: 2, Beam: 2, Rounds: 4, Seeds: 2}, []round{
 			{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{.5}},
 			{[]hypnagogia.Move{refine(0), branch(1)}, nil, nil},
@@ -99,10 +102,26 @@ func TestASearchTakesTheNextRoundFromTheGraphSoFar(t *testing.T) {
 			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.3, .3}},
 			{[]hypnagogia.Move{refine(1), refine(2)}, []int{4, 5}, []float64{.6, .3}},
 		}, hypnagogia.StopNoGain},
-		"nothing imagined":       {reach, []round{{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, nil}}, hypnagogia.StopEmpty},
-		"nothing worth anything": {hypnagogia.Reach{Branches: 2, Beam: 2, Rounds: 3}, []round{{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{0, 0}}}, hypnagogia.StopSpent},
-		"nobody weighed it":      {reach, []round{{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, []float64{-1, -1}}}, hypnagogia.StopUnweighed},
-		"one round":              {hypnagogia.Reach{Branches: 1, Rounds: 1}, []round{{[]hypnagogia.Move{branch(0)}, nil, []float64{.5}}}, hypnagogia.StopRounds},
+		"nothing imagined": {
+			reach,
+			[]round{{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, nil}},
+			hypnagogia.StopEmpty,
+		},
+		"nothing worth anything": {
+			hypnagogia.Reach{Branches: 2, Beam: 2, Rounds: 3},
+			[]round{{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{0, 0}}},
+			hypnagogia.StopSpent,
+		},
+		"nobody weighed it": {
+			reach,
+			[]round{{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, []float64{-1, -1}}},
+			hypnagogia.StopUnweighed,
+		},
+		"one round": {
+			hypnagogia.Reach{Branches: 1, Rounds: 1},
+			[]round{{[]hypnagogia.Move{branch(0)}, nil, []float64{.5}}},
+			hypnagogia.StopRounds,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,7 +220,10 @@ func TestWhateverTheScoresASearchHoldsItsBounds(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {
 		dice := rand.New(rand.NewPCG(seed, 1))
-		r := hypnagogia.Reach{Branches: 1 + dice.IntN(6), Beam: 1 + dice.IntN(5), Rounds: 1 + dice.IntN(8), Seeds: dice.IntN(8)}
+		r := hypnagogia.Reach{
+			Branches: 1 + dice.IntN(6), Beam: 1 + dice.IntN(5), Rounds: 1 + dice.IntN(8),
+			Seeds: dice.IntN(8),
+		}
 		left := budget.Micros(dice.IntN(400))
 		if seed%3 == 0 {
 			left = budget.Unlimited
@@ -255,7 +277,8 @@ func sound(t *testing.T, s hypnagogia.Search, name string) {
 	rooted := make([]bool, len(s.Thoughts))
 	done := map[string]bool{}
 	for i, thought := range s.Thoughts {
-		require.Len(t, thought.Parents, map[dream.Operation]int{dream.Branch: 0, dream.Refine: 1, dream.Merge: 2}[thought.Op], name)
+		require.Len(t, thought.Parents,
+			map[dream.Operation]int{dream.Branch: 0, dream.Refine: 1, dream.Merge: 2}[thought.Op], name)
 		rooted[i] = thought.Op == dream.Branch
 		for _, parent := range thought.Parents {
 			require.Less(t, parent, i, name)
@@ -341,7 +364,10 @@ func TestARefinementThatSaysTheSameAgainIsARepetition(t *testing.T) {
 	}{
 		{"The lamp floats away with the tide.", "The lamp floats away with the tide.", true},
 		{"the tide. The lamp floats away with", "The lamp floats away with the tide.", true},
-		{"The lamp floats away with the tide, and the harbour learns to read by it.", "The lamp floats away with the tide.", false},
+		{
+			"The lamp floats away with the tide, and the harbour learns to read by it.",
+			"The lamp floats away with the tide.", false,
+		},
 		{"", "", false},
 		{"", "a word", false},
 		{"one two three four five six seven", "one two three four five six seven eight", true},

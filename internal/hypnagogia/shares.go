@@ -65,8 +65,8 @@ var (
 	StagedBand = Band{Low: .05, High: .15, AlarmBelow: .02, AlarmAbove: .30}
 )
 
-// Share is a part of a whole and how it stands. Shares are watched: no law takes one as its argument, so that nothing is ever
-// chosen or staged to reach one.
+// Share is a part of a whole and how it stands. Shares are watched: no law takes one as its argument, so that nothing
+// is ever chosen or staged to reach one.
 type Share struct {
 	Part  int     `json:"part"`
 	Whole int     `json:"whole"`
@@ -75,7 +75,8 @@ type Share struct {
 	Band  Band    `json:"band"`
 }
 
-// Shares are those of fragments used and of used ones staged, over the newest dreams of a window; nights are newest first.
+// Shares are those of fragments used and of used ones staged, over the newest dreams of a window; nights are newest
+// first.
 func Shares(nights []Fragments) (used, staged Share) {
 	var all Fragments
 	for _, f := range nights[:min(len(nights), ShareWindow)] {

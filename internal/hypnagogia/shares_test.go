@@ -28,7 +28,11 @@ func TestSharesAreHealthyBesideTheirRangeOrAlarming(t *testing.T) {
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 10, Staged: 1}}, hypnagogia.Beside, hypnagogia.Healthy, .1},
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 19, Staged: 3}}, hypnagogia.Beside, hypnagogia.Beside, .19},
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 20, Staged: 3}}, hypnagogia.Healthy, hypnagogia.Healthy, .2},
-		{[]hypnagogia.Fragments{{Caught: 60, Used: 30, Staged: 9}, {Caught: 40, Used: 20}}, hypnagogia.Healthy, hypnagogia.Beside, .5},
+		{
+			[]hypnagogia.Fragments{{Caught: 60, Used: 30, Staged: 9}, {Caught: 40, Used: 20}},
+			hypnagogia.Healthy,
+			hypnagogia.Beside, .5,
+		},
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 50, Staged: 1}}, hypnagogia.Healthy, hypnagogia.Beside, .5},
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 51, Staged: 16}}, hypnagogia.Beside, hypnagogia.Alarmed, .51},
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 70, Staged: 21}}, hypnagogia.Beside, hypnagogia.Beside, .7},
@@ -82,8 +86,8 @@ func TestFragmentsAreCountedByWhatBecameOfThem(t *testing.T) {
 	}))
 }
 
-// TestNoOtherLawKnowsOfShares reads this package: what counts shares is named in the file that counts them and nowhere else.
-// That no deed and no workflow names it is a wall of the house (internal/archtest).
+// TestNoOtherLawKnowsOfShares reads this package: what counts shares is named in the file that counts them and nowhere
+// else. That no deed and no workflow names it is a wall of the house (internal/archtest).
 func TestNoOtherLawKnowsOfShares(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")

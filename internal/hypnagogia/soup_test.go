@@ -74,8 +74,9 @@ func kept(composites []float64) float64 {
 	return float64(n) / float64(len(composites))
 }
 
-// The token soup of a real model lies farther from every memory than what it says in its senses, and its pieces look like words:
-// by distance it wins and by the four shares of the surface nothing is seen. With the fifth it loses, whatever the embedder.
+// The token soup of a real model lies farther from every memory than what it says in its senses, and its pieces look
+// like words: by distance it wins and by the four shares of the surface nothing is seen. With the fifth it loses,
+// whatever the embedder.
 func TestRealTokenSoupScoresLowAndDistanceAloneDoesNotWin(t *testing.T) {
 	t.Parallel()
 	tongue, spaces, texts := heard(t)
@@ -92,11 +93,15 @@ func TestRealTokenSoupScoresLowAndDistanceAloneDoesNotWin(t *testing.T) {
 				return out
 			}
 			near := func(s judgedText) hypnagogia.Near {
-				return hypnagogia.Near{PlaybookEmpty: true, Memory: s.Cosines[embedder].Memory, Source: s.Cosines[embedder].Source}
+				return hypnagogia.Near{
+					PlaybookEmpty: true, Memory: s.Cosines[embedder].Memory,
+					Source: s.Cosines[embedder].Source,
+				}
 			}
 			weigh := func(s judgedText) float64 {
 				meaning := hypnagogia.MeaningOf(s.Cosines[embedder].Neighbours, space.Mean)
-				return hypnagogia.Weigh(s.Text, near(s), nil, hypnagogia.Ear{Tongue: tongue, Space: space, Meaning: &meaning}).Composite
+				return hypnagogia.Weigh(s.Text, near(s), nil,
+					hypnagogia.Ear{Tongue: tongue, Space: space, Meaning: &meaning}).Composite
 			}
 			blind := func(s judgedText) float64 {
 				return hypnagogia.Weigh(s.Text, near(s), nil, hypnagogia.Ear{Tongue: tongue, Space: space}).Composite
@@ -116,10 +121,14 @@ func TestRealTokenSoupScoresLowAndDistanceAloneDoesNotWin(t *testing.T) {
 				figures[name] = auc(column("soup", value), column("coherent", value))
 			}
 			soups := len(column("soup", weigh))
-			t.Logf("%s, %v, %d of each: AUC distance %.2f, surface %.2f, spoken %.2f, meaning %.2f, log-probability %.2f, composite before %.2f, without meaning %.2f, now %.2f; "+
-				"above the floor: soup %.0f %% before, %.0f %% now; coherent %.0f %% before, %.0f %% now", embedder, parts, soups,
-				figures["distance"], figures["surface"], figures["spoken"], figures["meaning"], figures["logprob"], figures["before"], figures["blind"], figures["composite"],
-				100*kept(column("soup", before)), 100*kept(column("soup", weigh)), 100*kept(column("coherent", before)), 100*kept(column("coherent", weigh)))
+			t.Logf(
+				"%s, %v, %d of each: AUC distance %.2f, surface %.2f, spoken %.2f, meaning %.2f, log-probability %.2f, composite before %.2f, without meaning %.2f, now %.2f; "+
+					"above the floor: soup %.0f %% before, %.0f %% now; coherent %.0f %% before, %.0f %% now", embedder,
+				parts, soups,
+				figures["distance"], figures["surface"], figures["spoken"], figures["meaning"], figures["logprob"],
+				figures["before"], figures["blind"], figures["composite"],
+				100*kept(column("soup", before)), 100*kept(column("soup", weigh)),
+				100*kept(column("coherent", before)), 100*kept(column("coherent", weigh)))
 			require.Less(t, figures["distance"], .15, "soup is the farthest away")
 			require.Less(t, figures["before"], .4, "and won")
 			require.Greater(t, figures["spoken"], .95)

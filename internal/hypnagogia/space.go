@@ -2,8 +2,8 @@ package hypnagogia
 
 import "math"
 
-// Calibration is how the cosines of memories that have nothing to do with each other lie in an embedder's space. Two embedders
-// never share a threshold: in one, strangers lie at .05, in another at .76 (decision 8).
+// Calibration is how the cosines of memories that have nothing to do with each other lie in an embedder's space. Two
+// embedders never share a threshold: in one, strangers lie at .05, in another at .76 (decision 8).
 type Calibration struct {
 	Mean  float64 `json:"mean"`
 	SD    float64 `json:"sd"`
@@ -13,7 +13,8 @@ type Calibration struct {
 // leastPlaces is how many memories it takes to know a space: 45 pairs.
 const leastPlaces = 10
 
-// Calibrate measures a space by the cosines of all pairs among an agent's own memories, most of which are strangers to each other.
+// Calibrate measures a space by the cosines of all pairs among an agent's own memories, most of which are strangers to
+// each other.
 func Calibrate(places [][]float32) Calibration {
 	if len(places) < leastPlaces {
 		return Calibration{}
@@ -45,12 +46,13 @@ func (c Calibration) level(n Near) Near {
 	return n
 }
 
-// leastNear is how far above the mean of strangers near begins at the least: never so low that chance alone reaches it in a space
-// where everything is alike.
+// leastNear is how far above the mean of strangers near begins at the least: never so low that chance alone reaches it
+// in a space where everything is alike.
 const leastNear = .05
 
-// Near is the cosine that only so many standard deviations above the mean of strangers reach, but no farther than where an echo
-// begins, in the part of the space that is left above them; false when the space is not known, or tells nothing apart.
+// Near is the cosine that only so many standard deviations above the mean of strangers reach, but no farther than where
+// an echo begins, in the part of the space that is left above them; false when the space is not known, or tells nothing
+// apart.
 func (c Calibration) Near(deviations float64) (float64, bool) {
 	from := math.Max(0, c.Mean)
 	if !c.Known() || from >= 1 {

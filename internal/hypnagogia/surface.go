@@ -8,16 +8,16 @@ import (
 )
 
 // Surface says in [0, 1] how much a text looks like somebody speaking, without knowing what it says: the product of
-// four shares, each stretched so that clear noise is exactly 0. Their edges are ours and hold for the table in the test:
-// words that can be words, of one script; pairs of words that do not come round again; sentences of a bearable length;
-// and small words that stand where small words can stand.
+// four shares, each stretched so that clear noise is exactly 0. Their edges are ours and hold for the table in the
+// test: words that can be words, of one script; pairs of words that do not come round again; sentences of a bearable
+// length; and small words that stand where small words can stand.
 func Surface(text string) float64 {
 	return SurfaceOf(text, Tongue{}).Whole
 }
 
-// SurfaceOf is Surface with the fifth share: how far the small words of a language stand where they stand in speech, for a
-// memory whose tongue is heard. Without it the soup that a model makes at temperature 1.6, whose pieces all look like words,
-// passes for speech.
+// SurfaceOf is Surface with the fifth share: how far the small words of a language stand where they stand in speech,
+// for a memory whose tongue is heard. Without it the soup that a model makes at temperature 1.6, whose pieces all look
+// like words, passes for speech.
 func SurfaceOf(text string, t Tongue) dream.Surface {
 	tokens := tokenize(text)
 	if len(tokens) == 0 {
@@ -156,7 +156,8 @@ func scriptOf(r rune) string {
 		return "none"
 	case unicode.Is(unicode.Latin, r):
 		return "latin"
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Khmer, unicode.Lao, unicode.Myanmar):
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Khmer, unicode.Lao,
+		unicode.Myanmar):
 		return "han"
 	case unicode.Is(unicode.Cyrillic, r):
 		return "cyrillic"

@@ -53,7 +53,8 @@ func TestBrokenSpeechLiesBetween(t *testing.T) {
 	runOn := "and then somebody opened another window onto a different street while " + strings.Join(strings.Fields(
 		"seven grey horses walked past without looking up because rain had started early over our quiet valley where old "+
 			"neighbours still argue about prices nobody remembers paying during winters long before any bridge crossed that "+
-			"narrow water between two towns sharing one church bell whose rope had been sold twice already for firewood money"), " ")
+			"narrow water between two towns sharing one church bell whose rope had been sold twice already for firewood money"),
+		" ")
 	for _, text := range []string{twice, runOn, "Salt.", "Salt again."} {
 		got := hypnagogia.Surface(text)
 		require.Greater(t, got, .1, text)

@@ -31,19 +31,21 @@ func Reanneal(current, peak float64) float64 { return math.Max(current, Reheat*p
 
 // Temperatures gives the temperatures of one Dali cycle, counted from 1, rounded to thousandths.
 //
-// The steps of the curve are the cycle's calls in order, partials before observer calls: the first partial stands
-// at the cycle's peak, the last observer call at k.TemperatureLow. Two rules then hold each end in its range.
-// A partial never falls below the floor of the peak stage (Z5), nor, when the cycle before captured something, below
-// Reheat of k.TemperatureHigh. With S4's peak of 1.5 both bounds are 1.2; the second one matters only for hotter peaks.
-// H5 wants the observer at .4, H8 wants it at the cold end of the curve: an observer call follows the curve but is capped at
+// The steps of the curve are the cycle's calls in order, partials before observer calls: the first partial stands at
+// the cycle's peak, the last observer call at k.TemperatureLow. Two rules then hold each end in its range. A partial
+// never falls below the floor of the peak stage (Z5), nor, when the cycle before captured something, below Reheat of
+// k.TemperatureHigh. With S4's peak of 1.5 both bounds are 1.2; the second one matters only for hotter peaks. H5 wants
+// the observer at .4, H8 wants it at the cold end of the curve: an observer call follows the curve but is capped at
 // k.ObserverTemperature, so with the defaults (both .4) every one of them is exactly .4.
 func Temperatures(cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
 	return TemperaturesAt(dream.Peak, cycle, partials, judged, k, captured)
 }
 
-// TemperaturesAt is the same for a cycle that is dreamt at another stage than the peak: its ceiling stands in the place of k.TemperatureHigh,
-// and its floor in that of the peak's.
-func TemperaturesAt(stage dream.Stage, cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
+// TemperaturesAt is the same for a cycle that is dreamt at another stage than the peak: its ceiling stands in the place
+// of k.TemperatureHigh, and its floor in that of the peak's.
+func TemperaturesAt(stage dream.Stage, cycle, partials, judged int, k dream.Knobs,
+	captured bool,
+) (partial, observer []float64) {
 	k.TemperatureHigh = Ceiling(stage, k)
 	peak := CyclePeak(k.TemperatureHigh, k.Cooling, cycle)
 	last := max(partials, 0) + max(judged, 0) - 1

@@ -31,7 +31,8 @@ func TestAnnealingNeverTemperaturesUp(t *testing.T) {
 		for step := 0; step < steps; step++ {
 			now, next := hypnagogia.Anneal(step, steps, high, low), hypnagogia.Anneal(step+1, steps, high, low)
 			require.Greater(r, now, next)
-			require.InDelta(r, high+low, now+hypnagogia.Anneal(steps-step, steps, high, low), 1e-9, "the curve is even about its middle")
+			require.InDelta(r, high+low, now+hypnagogia.Anneal(steps-step, steps, high, low), 1e-9,
+				"the curve is even about its middle")
 		}
 	})
 }
@@ -88,10 +89,13 @@ func TestEveryTemperatureStaysInItsRange(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		k := dream.DefaultKnobs()
-		k.TemperatureHigh, k.TemperatureLow = rapid.Float64Range(1.2, 1.5).Draw(r, "high"), rapid.Float64Range(.3, .5).Draw(r, "low")
-		k.Cooling, k.ObserverTemperature = rapid.Float64Range(.5, 1).Draw(r, "cooling"), rapid.Float64Range(0, 2).Draw(r, "observer")
+		k.TemperatureHigh, k.TemperatureLow = rapid.Float64Range(1.2, 1.5).Draw(r, "high"),
+			rapid.Float64Range(.3, .5).Draw(r, "low")
+		k.Cooling, k.ObserverTemperature = rapid.Float64Range(.5, 1).Draw(r, "cooling"),
+			rapid.Float64Range(0, 2).Draw(r, "observer")
 		partials, judged := rapid.IntRange(0, 5).Draw(r, "partials"), rapid.IntRange(0, 5).Draw(r, "judged")
-		partial, observer := hypnagogia.Temperatures(rapid.IntRange(1, 20).Draw(r, "cycle"), partials, judged, k, rapid.Bool().Draw(r, "captured"))
+		partial, observer := hypnagogia.Temperatures(rapid.IntRange(1, 20).Draw(r, "cycle"), partials, judged, k,
+			rapid.Bool().Draw(r, "captured"))
 		require.Len(r, partial, partials)
 		require.Len(r, observer, judged)
 		for _, temperature := range partial {

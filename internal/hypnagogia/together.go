@@ -25,15 +25,19 @@ type Bill struct {
 	Together budget.Micros `json:"together_micros"` // one call for all, a cycle
 }
 
-// worthwhile is the share of the price that judging together must save; ours. Fragments judged side by side colour each other, and
-// one answer that is lost loses every verdict: a small gain is not worth that.
+// worthwhile is the share of the price that judging together must save; ours. Fragments judged side by side colour each
+// other, and one answer that is lost loses every verdict: a small gain is not worth that.
 const worthwhile = .1
 
-// ChooseJudging weighs one call for all fragments of a cycle against one for each, at the list price and with nothing cached.
+// ChooseJudging weighs one call for all fragments of a cycle against one for each, at the list price and with nothing
+// cached.
 func ChooseJudging(j Judging, price budget.Price) Bill {
 	n := int64(max(j.Fragments, 0))
 	one := price.Cost(budget.Tokens{In: j.Base + j.Each, Out: j.Answer + j.Thinking})
-	b := Bill{Way: dream.BySingle, Single: budget.Micros(n) * one, Together: price.Cost(budget.Tokens{In: j.Base + n*j.Each, Out: n*j.Answer + j.Thinking})}
+	b := Bill{
+		Way: dream.BySingle, Single: budget.Micros(n) * one,
+		Together: price.Cost(budget.Tokens{In: j.Base + n*j.Each, Out: n*j.Answer + j.Thinking}),
+	}
 	room := j.Base + n*j.Each + n*j.Answer + j.Thinking
 	switch saved := b.Single - b.Together; {
 	case n < 2:
@@ -45,7 +49,8 @@ func ChooseJudging(j Judging, price budget.Price) Bill {
 	case float64(saved) < worthwhile*float64(b.Single):
 		b.Why = fmt.Sprintf("together they cost %s instead of %s a cycle: too little is saved", b.Together, b.Single)
 	default:
-		b.Way, b.Why = dream.ByTogether, fmt.Sprintf("together they cost %s instead of %s a cycle", b.Together, b.Single)
+		b.Way, b.Why = dream.ByTogether,
+			fmt.Sprintf("together they cost %s instead of %s a cycle", b.Together, b.Single)
 	}
 	return b
 }

@@ -7,15 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Tongue says whether the language of an agent's memory is one that the observer can hear. Only then is a thought held to the
-// small words of a language; what it cannot hear it does not judge.
+// Tongue says whether the language of an agent's memory is one that the observer can hear. Only then is a thought held
+// to the small words of a language; what it cannot hear it does not judge.
 type Tongue struct {
 	Heard bool
 	own   map[string]bool // the small words of the memory itself
 }
 
-// What it takes to hear a language, all ours: a memory long enough to tell, and a quarter of it small words. In the languages
-// listed here small words make .35 to .65 of plain speech; in the others the memory's own do, once it is long enough to have any.
+// What it takes to hear a language, all ours: a memory long enough to tell, and a quarter of it small words. In the
+// languages listed here small words make .35 to .65 of plain speech; in the others the memory's own do, once it is long
+// enough to have any.
 const (
 	leastHeard  = 60  // words
 	leastOwn    = 300 // words
@@ -62,8 +63,9 @@ func TongueOf(texts []string) Tongue {
 	return t
 }
 
-// Edges of the share of small words, ours: on 54 texts that a model of 1.1 billion parameters made at temperature 1.6 it lay
-// at .02 to .20, on 54 that it made at 1.0 with min-p .1 at .30 to .65. A text of few words is held to it only in part.
+// Edges of the share of small words, ours: on 54 texts that a model of 1.1 billion parameters made at temperature 1.6
+// it lay at .02 to .20, on 54 that it made at 1.0 with min-p .1 at .30 to .65. A text of few words is held to it only
+// in part.
 const (
 	fewSmall    = .16
 	enoughSmall = .28
@@ -110,24 +112,36 @@ func plainWords(text string) []string {
 
 // smallWords of the languages that the observer hears without having to learn them.
 var smallWords = []map[string]bool{
-	setOf("the of and to a in is it that was he she they we you i for on with as at by his her their its my our this be are were had have has " +
-		"not but or from which when there been so if all one would what out up into then who him me them over like after before no do did will " +
-		"can could more some than about while where how only an just also because through between though"),
-	setOf("der die das und in zu den ist nicht von sie es mit dem dass ein eine auf für im ich er wir als auch an so wie war sich aus bei nach " +
-		"noch nur wenn aber oder um wird werden hat haben ihr sein was man über einen einem einer am doch schon da des vom zum zur durch bis"),
-	setOf("le la les de des et un une est en que qui dans pour pas sur ce il elle je nous vous ils au aux du par avec ne se plus comme mais ou " +
-		"son sa ses cette tout à était sont leur on si même sans où y cet elles mon ma mes"),
-	setOf("el la los las de y en que un una es por con para no se del al lo su sus como más pero o este esta yo él ella me le era son ya cuando " +
-		"muy sin sobre entre todo hay fue porque a mi si"),
-	setOf("il lo la i gli le di e che un una è in per con non si del della al dei da sono come più ma o questo questa io lui lei mi ci era anche " +
-		"su tra quando nel alla a dal nella se"),
-	setOf("o a os as de e que um uma é em para com não se do da dos das no na por como mais mas ou este esta eu ele ela me era são já quando " +
-		"muito sem sobre foi ao pela seu sua"),
-	setOf("de het een en van in is dat op te niet met voor ik hij ze we aan er als zijn was maar om ook dan bij uit nog naar over dit die door " +
-		"heeft of wat toen mijn je"),
-	setOf("och i att det som en på är av för med den inte till har de jag han hon vi ett om men var så från vid när nu efter ut sig hade"),
-	setOf("og i at det som en på er av for med den ikke til har de jeg han hun vi et om men var så fra ved når nå nu etter efter ut sig seg hadde havde"),
-	setOf("i w na z nie się że to jest do o a jak po co ale za od dla był była tak już by przez tylko ja on ona my czy"),
-	setOf("и в не на я что с он как это а то но она мы по к у из за от для так же был была было вы все о бы если уже когда или ни его её"),
-	setOf("і в не на я що з він як це а то але вона ми по до у із за від для так же був була було ви все про би якщо вже коли або ні його її та"),
+	setOf(
+		"the of and to a in is it that was he she they we you i for on with as at by his her their its my our this be are were had have has " +
+			"not but or from which when there been so if all one would what out up into then who him me them over like after before no do did will " +
+			"can could more some than about while where how only an just also because through between though"),
+	setOf(
+		"der die das und in zu den ist nicht von sie es mit dem dass ein eine auf für im ich er wir als auch an so wie war sich aus bei nach " +
+			"noch nur wenn aber oder um wird werden hat haben ihr sein was man über einen einem einer am doch schon da des vom zum zur durch bis"),
+	setOf(
+		"le la les de des et un une est en que qui dans pour pas sur ce il elle je nous vous ils au aux du par avec ne se plus comme mais ou " +
+			"son sa ses cette tout à était sont leur on si même sans où y cet elles mon ma mes"),
+	setOf(
+		"el la los las de y en que un una es por con para no se del al lo su sus como más pero o este esta yo él ella me le era son ya cuando " +
+			"muy sin sobre entre todo hay fue porque a mi si"),
+	setOf(
+		"il lo la i gli le di e che un una è in per con non si del della al dei da sono come più ma o questo questa io lui lei mi ci era anche " +
+			"su tra quando nel alla a dal nella se"),
+	setOf(
+		"o a os as de e que um uma é em para com não se do da dos das no na por como mais mas ou este esta eu ele ela me era são já quando " +
+			"muito sem sobre foi ao pela seu sua"),
+	setOf(
+		"de het een en van in is dat op te niet met voor ik hij ze we aan er als zijn was maar om ook dan bij uit nog naar over dit die door " +
+			"heeft of wat toen mijn je"),
+	setOf(
+		"och i att det som en på är av för med den inte till har de jag han hon vi ett om men var så från vid när nu efter ut sig hade"),
+	setOf(
+		"og i at det som en på er av for med den ikke til har de jeg han hun vi et om men var så fra ved når nå nu etter efter ut sig seg hadde havde"),
+	setOf(
+		"i w na z nie się że to jest do o a jak po co ale za od dla był była tak już by przez tylko ja on ona my czy"),
+	setOf(
+		"и в не на я что с он как это а то но она мы по к у из за от для так же был была было вы все о бы если уже когда или ни его её"),
+	setOf(
+		"і в не на я що з він як це а то але вона ми по до у із за від для так же був була було ви все про би якщо вже коли або ні його її та"),
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Ear is what the observer of a night listens with. Its zero value hears no language, no meaning and no marker, and has no bias.
+// Ear is what the observer of a night listens with. Its zero value hears no language, no meaning and no marker, and has
+// no bias.
 type Ear struct {
 	Tongue  Tongue
 	Space   Calibration    // of the embedder's space; where it is not known, cosines are taken as they are
@@ -17,19 +18,19 @@ type Ear struct {
 	Bias    float64        // 0 counts as 1
 }
 
-// Edges of what a model itself holds likely, ours: on 98 texts of a small model at temperature 1.6 the mean logarithm lay at -10.2 to
-// -8.9, on 98 at 1.0 with min-p .1 at -2.4 to -.1, on 17 at 1.5 with min-p .1 at -2.0 to -.3.
+// Edges of what a model itself holds likely, ours: on 98 texts of a small model at temperature 1.6 the mean logarithm
+// lay at -10.2 to -8.9, on 98 at 1.0 with min-p .1 at -2.4 to -.1, on 17 at 1.5 with min-p .1 at -2.0 to -.3.
 const (
 	unlikely     = -6
 	likelyEnough = -4
 )
 
-// understood is the coherence from which a text's novelty counts in full; ours. Below, it counts in proportion: what nobody can
-// understand is not new, it is only far away, and distance alone must not win.
+// understood is the coherence from which a text's novelty counts in full; ours. Below, it counts in proportion: what
+// nobody can understand is not new, it is only far away, and distance alone must not win.
 const understood = .5
 
-// Weigh is the observer's verdict on a text: measured, or put together from what a judge said of it. The composite stays
-// novelty^.5 · relevance^.3 · coherence^.2; its parts are held to what can be measured:
+// Weigh is the observer's verdict on a text: measured, or put together from what a judge said of it. The composite
+// stays novelty^.5 · relevance^.3 · coherence^.2; its parts are held to what can be measured:
 //
 //   - what is measured is measured from where strangers lie in the embedder's space; the stored distances stay as they are;
 //   - coherence is what can be seen of it: surface, meaning, and how likely the model that said it held it; a judge may see more, but not more than that where it is below a half;

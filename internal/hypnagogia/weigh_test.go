@@ -14,9 +14,12 @@ func ptr[T any](v T) *T { return &v }
 
 var (
 	harbour = []string{
-		"The lamp at the point was lit at nine and went out before the ferry came.", "Nobody had the key to the boathouse, so we waited in the rain.",
-		"Mina sang the old harbour song while she mended the net.", "The tide was late and the fog came in with it, and the bell rang twice.",
-		"I found a letter from my grandfather in the tin with the buttons.", "She said that it would have been better if they had never built the pier at all.",
+		"The lamp at the point was lit at nine and went out before the ferry came.",
+		"Nobody had the key to the boathouse, so we waited in the rain.",
+		"Mina sang the old harbour song while she mended the net.",
+		"The tide was late and the fog came in with it, and the bell rang twice.",
+		"I found a letter from my grandfather in the tin with the buttons.",
+		"She said that it would have been better if they had never built the pier at all.",
 	}
 	english = hypnagogia.TongueOf(harbour)
 )
@@ -50,26 +53,86 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 	}{
 		{"measured", plain, usual, nil, hypnagogia.Ear{Tongue: english}, .388889, 1, 1, .623610, ""},
 		{"judged", plain, usual, generous, hypnagogia.Ear{Tongue: english}, .9, .8, .9, .868754, ""},
-		{"a loop, whatever the judge says", loop, usual, generous, hypnagogia.Ear{}, 0, .8, 0, 0, "it cannot be understood"},
-		{"soup that is far from everything, of a tongue that is heard", soup, hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true}, nil, hypnagogia.Ear{Tongue: english}, 0, .36, 0, 0, "it cannot be understood"},
-		{"the same where no tongue is heard", soup, hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true}, nil, hypnagogia.Ear{}, .888889, .36, 1, .693928, ""},
-		{"and judged generously", soup, hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true}, generous, hypnagogia.Ear{Tongue: english}, 0, .8, 0, 0, "it cannot be understood"},
-		{"unlikely to the model that said it", plain, usual, nil, hypnagogia.Ear{LogProb: ptr(-9.5)}, 0, 1, 0, 0, "it cannot be understood"},
+		{
+			"a loop, whatever the judge says", loop, usual, generous,
+			hypnagogia.Ear{},
+			0, .8, 0, 0,
+			"it cannot be understood",
+		},
+		{
+			"soup that is far from everything, of a tongue that is heard", soup,
+			hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true},
+			nil,
+			hypnagogia.Ear{Tongue: english},
+			0,
+			.36, 0, 0, "it cannot be understood",
+		},
+		{
+			"the same where no tongue is heard", soup,
+			hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true},
+			nil,
+			hypnagogia.Ear{},
+			.888889, .36, 1, .693928, "",
+		},
+		{
+			"and judged generously", soup,
+			hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true},
+			generous,
+			hypnagogia.Ear{Tongue: english},
+			0, .8, 0, 0, "it cannot be understood",
+		},
+		{
+			"unlikely to the model that said it", plain, usual, nil,
+			hypnagogia.Ear{LogProb: ptr(-9.5)},
+			0, 1, 0, 0,
+			"it cannot be understood",
+		},
 		{"likely enough", plain, usual, nil, hypnagogia.Ear{LogProb: ptr(-1.2)}, .388889, 1, 1, .623610, ""},
-		{"parts no nearer than strangers halve it", plain, usual, nil, hypnagogia.Ear{Meaning: &dream.Meaning{Share: .5}}, .388889, 1, .5, .542883, ""},
-		{"a quarter understood, half the novelty", plain, usual, nil, hypnagogia.Ear{Meaning: &dream.Meaning{Share: .25}}, .194444, 1, .25, .334184, "it cannot be understood"},
-		{"an echo that a judge finds new", plain, hypnagogia.Near{Memory: .98, Source: .5, PlaybookEmpty: true}, generous, hypnagogia.Ear{}, .04, .8, .9, .183149, "it says nothing new"},
-		{"strangers at .8 are no echo", plain, hypnagogia.Near{Memory: .92, Source: .9, PlaybookEmpty: true}, nil, hypnagogia.Ear{Space: hypnagogia.Calibration{Mean: .8, SD: .03, Pairs: 45}}, .333333, 1, 1, .577350, ""},
-		{"a marker adds to relevance", plain, hypnagogia.Near{Memory: .2, Source: .1, PlaybookEmpty: true}, nil, hypnagogia.Ear{Marker: fired}, .777778, .456, 1, .696815, ""},
+		{
+			"parts no nearer than strangers halve it", plain, usual, nil,
+			hypnagogia.Ear{Meaning: &dream.Meaning{Share: .5}},
+			.388889, 1, .5, .542883, "",
+		},
+		{
+			"a quarter understood, half the novelty", plain, usual, nil,
+			hypnagogia.Ear{Meaning: &dream.Meaning{Share: .25}},
+			.194444, 1, .25, .334184, "it cannot be understood",
+		},
+		{
+			"an echo that a judge finds new", plain,
+			hypnagogia.Near{Memory: .98, Source: .5, PlaybookEmpty: true},
+			generous,
+			hypnagogia.Ear{},
+			.04, .8, .9, .183149, "it says nothing new",
+		},
+		{
+			"strangers at .8 are no echo", plain,
+			hypnagogia.Near{Memory: .92, Source: .9, PlaybookEmpty: true},
+			nil,
+			hypnagogia.Ear{Space: hypnagogia.Calibration{Mean: .8, SD: .03, Pairs: 45}},
+			.333333, 1, 1, .577350, "",
+		},
+		{
+			"a marker adds to relevance", plain,
+			hypnagogia.Near{Memory: .2, Source: .1, PlaybookEmpty: true},
+			nil,
+			hypnagogia.Ear{Marker: fired},
+			.777778, .456, 1, .696815, "",
+		},
 		{"bias multiplies the whole", plain, usual, nil, hypnagogia.Ear{Bias: .8}, .388889, 1, 1, .498888, ""},
-		{"and never beyond one", plain, usual, &dream.Scores{Novelty: 1, Relevance: 1, Coherence: 1}, hypnagogia.Ear{Bias: 1.25}, 1, 1, 1, 1, ""},
+		{
+			"and never beyond one", plain, usual, &dream.Scores{Novelty: 1, Relevance: 1, Coherence: 1},
+			hypnagogia.Ear{Bias: 1.25},
+			1, 1, 1, 1, "",
+		},
 	} {
 		v := hypnagogia.Weigh(c.text, c.near, c.said, c.ear)
 		require.InDelta(t, c.novelty, v.Novelty, 1e-6, c.name)
 		require.InDelta(t, c.rel, v.Relevance, 1e-6, c.name)
 		require.InDelta(t, c.coher, v.Coherence, 1e-6, c.name)
 		require.InDelta(t, c.composite, v.Composite, 1e-6, c.name)
-		require.Equal(t, hypnagogia.Distance(c.near.Memory), v.DistanceMemory, "%s: stored distances are not calibrated (Z3)", c.name)
+		require.Equal(t, hypnagogia.Distance(c.near.Memory), v.DistanceMemory,
+			"%s: stored distances are not calibrated (Z3)", c.name)
 		require.Equal(t, c.said, v.Parts.Judged, c.name)
 		require.InDelta(t, hypnagogia.Composite(v.Novelty, v.Relevance, v.Coherence), v.Parts.Whole, 1e-12, c.name)
 		if c.fault != "" {
@@ -82,17 +145,32 @@ func TestAVerdictStaysWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		share := rapid.Float64Range(-.5, 1.5)
-		near := hypnagogia.Near{Playbook: share.Draw(r, "playbook"), Memory: share.Draw(r, "memory"), Source: share.Draw(r, "source"), Theme: share.Draw(r, "theme")}
-		ear := hypnagogia.Ear{Bias: rapid.Float64Range(.8, 1.25).Draw(r, "bias"), Space: hypnagogia.Calibration{Mean: share.Draw(r, "mean"), Pairs: 45}}
+		near := hypnagogia.Near{
+			Playbook: share.Draw(r, "playbook"), Memory: share.Draw(r, "memory"),
+			Source: share.Draw(r, "source"), Theme: share.Draw(r, "theme"),
+		}
+		ear := hypnagogia.Ear{
+			Bias:  rapid.Float64Range(.8, 1.25).Draw(r, "bias"),
+			Space: hypnagogia.Calibration{Mean: share.Draw(r, "mean"), Pairs: 45},
+		}
 		if rapid.Bool().Draw(r, "fires") {
-			ear.Marker = &dream.Fired{Cosine: share.Draw(r, "cosine"), Threshold: share.Draw(r, "threshold"), Strength: share.Draw(r, "strength")}
+			ear.Marker = &dream.Fired{
+				Cosine: share.Draw(r, "cosine"), Threshold: share.Draw(r, "threshold"),
+				Strength: share.Draw(r, "strength"),
+			}
 		}
 		var answer *dream.Scores
 		if rapid.Bool().Draw(r, "judged") {
-			answer = &dream.Scores{Novelty: share.Draw(r, "novelty"), Relevance: share.Draw(r, "relevance"), Coherence: share.Draw(r, "coherence")}
+			answer = &dream.Scores{
+				Novelty: share.Draw(r, "novelty"), Relevance: share.Draw(r, "relevance"),
+				Coherence: share.Draw(r, "coherence"),
+			}
 		}
 		v := hypnagogia.Weigh(rapid.String().Draw(r, "text"), near, answer, ear)
-		for _, x := range []float64{v.Novelty, v.Relevance, v.Coherence, v.Composite, v.DistanceMemory, v.DistancePlaybook, v.Parts.Whole} {
+		for _, x := range []float64{
+			v.Novelty, v.Relevance, v.Coherence, v.Composite, v.DistanceMemory,
+			v.DistancePlaybook, v.Parts.Whole,
+		} {
 			require.True(r, x >= 0 && x <= 1, "%v", v)
 		}
 		if v.Parts.Marker != nil {
@@ -108,8 +186,10 @@ func TestATongueIsHeardOnlyWhereMemorySpeaksIt(t *testing.T) {
 	require.False(t, hypnagogia.TongueOf(nil).Heard)
 	require.False(t, hypnagogia.TongueOf(harbour[:2]).Heard, "too little to tell")
 	german := []string{
-		"Die Stadt schläft, aber der Markt träumt weiter, und das ist vielleicht ein Zeichen für uns.", "Ich habe den Schlüssel nicht gefunden, weil es dunkel war und wir keine Lampe hatten.",
-		"Sie sagte, dass es noch regnen wird, und dann ging sie mit dem Hund an den Fluss.", "Als wir nach Hause kamen, war das Feuer aus und die Tür stand offen wie im Traum.",
+		"Die Stadt schläft, aber der Markt träumt weiter, und das ist vielleicht ein Zeichen für uns.",
+		"Ich habe den Schlüssel nicht gefunden, weil es dunkel war und wir keine Lampe hatten.",
+		"Sie sagte, dass es noch regnen wird, und dann ging sie mit dem Hund an den Fluss.",
+		"Als wir nach Hause kamen, war das Feuer aus und die Tür stand offen wie im Traum.",
 	}
 	require.True(t, hypnagogia.TongueOf(german).Heard)
 	codes := make([]string, 40)
@@ -120,8 +200,10 @@ func TestATongueIsHeardOnlyWhereMemorySpeaksIt(t *testing.T) {
 
 	// A language that no list knows is heard by its own small words, once there is enough of it.
 	finnish := []string{
-		"Kun tulin kotiin niin ovi oli auki ja valo oli päällä", "Hän sanoi että se ei ole totta ja niin me lähdimme", "Minä en tiedä miksi se on niin ja hän ei kerro",
-		"Vene oli rannassa ja me odotimme kun satoi", "Se oli hyvä yö ja kuu oli niin kirkas että me näimme tien", "Ei ole muuta kuin tämä talo ja tämä järvi ja se on hyvä",
+		"Kun tulin kotiin niin ovi oli auki ja valo oli päällä", "Hän sanoi että se ei ole totta ja niin me lähdimme",
+		"Minä en tiedä miksi se on niin ja hän ei kerro",
+		"Vene oli rannassa ja me odotimme kun satoi", "Se oli hyvä yö ja kuu oli niin kirkas että me näimme tien",
+		"Ei ole muuta kuin tämä talo ja tämä järvi ja se on hyvä",
 	}
 	var long []string
 	for range 8 {
@@ -131,7 +213,8 @@ func TestATongueIsHeardOnlyWhereMemorySpeaksIt(t *testing.T) {
 	require.True(t, tongue.Heard)
 	const thought = "Järvi oli tyyni ja vene ei liikkunut, kun hän sanoi että se on hyvä ja niin oli, ja me olimme hiljaa ja kuu oli tiellä."
 	require.Greater(t, hypnagogia.SurfaceOf(thought, tongue).Spoken, .9)
-	require.Less(t, hypnagogia.SurfaceOf(thought, english).Spoken, .5, "which is why a tongue must be heard in memory first")
+	require.Less(t, hypnagogia.SurfaceOf(thought, english).Spoken, .5,
+		"which is why a tongue must be heard in memory first")
 }
 
 // Plain speech of any listed language keeps what the four shares gave it; short texts are held to it only in part.
@@ -151,10 +234,17 @@ func TestPlainSpeechIsSpokenInAnyListedTongue(t *testing.T) {
 func TestNeighboursAreTwoToFourPartsOfATextThatHasThem(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, hypnagogia.Neighbours("The key lit the tide."))
-	two := hypnagogia.Neighbours("The lamp was lit at nine by the keeper. Salt. Nobody had the key to the boathouse that night.")
-	require.Equal(t, []string{"The lamp was lit at nine by the keeper.", "Salt. Nobody had the key to the boathouse that night."}, two)
+	two := hypnagogia.Neighbours(
+		"The lamp was lit at nine by the keeper. Salt. Nobody had the key to the boathouse that night.")
+	require.Equal(t,
+		[]string{"The lamp was lit at nine by the keeper.", "Salt. Nobody had the key to the boathouse that night."},
+		two)
 	long := "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-	require.Equal(t, []string{"one two three four five six seven eight", "nine ten eleven twelve thirteen fourteen fifteen sixteen"}, hypnagogia.Neighbours(long))
+	require.Equal(t,
+		[]string{
+			"one two three four five six seven eight",
+			"nine ten eleven twelve thirteen fourteen fifteen sixteen",
+		}, hypnagogia.Neighbours(long))
 	require.Len(t, hypnagogia.Neighbours(long+". "+long+". "+long+". "+long+". "+long+". "+long+"."), 4)
 }
 

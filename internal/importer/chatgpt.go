@@ -152,7 +152,8 @@ func (m *gptMessage) taint() dream.Taint {
 	switch {
 	case m.Author.Role != "tool":
 		return taintOf(m.Author.Role)
-	case strings.HasPrefix(m.Content.Type, "tether_"), strings.Contains(m.Author.Name, "web"), strings.Contains(m.Author.Name, "browser"):
+	case strings.HasPrefix(m.Content.Type, "tether_"), strings.Contains(m.Author.Name, "web"),
+		strings.Contains(m.Author.Name, "browser"):
 		return dream.FromWeb
 	default:
 		return dream.FromTool

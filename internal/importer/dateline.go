@@ -29,21 +29,29 @@ var dateForms = []struct {
 	order string // what the groups are
 }{
 	{regexp.MustCompile(`(?i)^` + weekday + `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:T|\b)`), "ymd"},
-	{regexp.MustCompile(`(?i)^` + weekday + `(\d{1,2})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?` + months + `,?\s+(\d{4})\b`), "dmy"},
+	{
+		regexp.MustCompile(`(?i)^` + weekday + `(\d{1,2})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?` + months + `,?\s+(\d{4})\b`),
+		"dmy",
+	},
 	{regexp.MustCompile(`(?i)^` + weekday + months + `\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b`), "mdy"},
 	{regexp.MustCompile(`(?i)^` + weekday + `(\d{1,2})\.(\d{1,2})\.(\d{4})\b`), "dmy"},
 	{regexp.MustCompile(`(?i)^` + weekday + `(\d{1,2})[/-](\d{1,2})[/-](\d{4})\b`), "either"},
-	{regexp.MustCompile(`(?i)^` + weekday + `(\d{1,2})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?` + months + `(?:[\s,:]|$)`), "dm"},
+	{
+		regexp.MustCompile(`(?i)^` + weekday + `(\d{1,2})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?` + months + `(?:[\s,:]|$)`),
+		"dm",
+	},
 	{regexp.MustCompile(`(?i)^` + weekday + months + `\s+(\d{1,2})(?:st|nd|rd|th)?(?:[\s,:]|$)`), "md"},
 }
 
 var (
 	trailingDay = regexp.MustCompile(`(?i)^[,\s]*\(?(?:mon|tues|wednes|thurs|fri|satur|sun)day\)?`)
-	clockTime   = regexp.MustCompile(`(?i)^[T,\s]*(?:at\s+|@\s*)?(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?(?:\.\d+)?\s*([ap]\.?m\.?)?(?:\s*(?:UTC|GMT|[A-Z]{2,4}T|Z)?(?:[+-]\d{1,2}:?\d{0,2})?)?(?:\s|$|[,:|–—-]|\))`)
-	divider     = regexp.MustCompile(`^\s*(?:[:|–—]|-\s|\s-)\s*`)
-	yearAlone   = regexp.MustCompile(`^(\d{4})$`)
-	ruled       = regexp.MustCompile(`^(?:=+|-{3,}|\*{3,}|_{3,})$`)
-	timeAlone   = regexp.MustCompile(`(?i)^(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]\.?m\.?)?(?:$|\s*[:|–—-]\s+|\s+[–—-]\s*)`)
+	clockTime   = regexp.MustCompile(
+		`(?i)^[T,\s]*(?:at\s+|@\s*)?(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?(?:\.\d+)?\s*([ap]\.?m\.?)?(?:\s*(?:UTC|GMT|[A-Z]{2,4}T|Z)?(?:[+-]\d{1,2}:?\d{0,2})?)?(?:\s|$|[,:|–—-]|\))`)
+	divider   = regexp.MustCompile(`^\s*(?:[:|–—]|-\s|\s-)\s*`)
+	yearAlone = regexp.MustCompile(`^(\d{4})$`)
+	ruled     = regexp.MustCompile(`^(?:=+|-{3,}|\*{3,}|_{3,})$`)
+	timeAlone = regexp.MustCompile(
+		`(?i)^(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]\.?m\.?)?(?:$|\s*[:|–—-]\s+|\s+[–—-]\s*)`)
 )
 
 // dateLine reads a line that begins with a date. A line that is no heading must say nothing else, or go on after a

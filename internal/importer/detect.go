@@ -28,7 +28,10 @@ func Detect(name string, head []byte) (Format, error) {
 			return f, nil
 		}
 		if !prose {
-			return "", fmt.Errorf("%s looks like JSON but like no format that is known (%s); with --format it is read as what you name", name, Names())
+			return "",
+				fmt.Errorf(
+					"%s looks like JSON but like no format that is known (%s); with --format it is read as what you name",
+					name, Names())
 		}
 	}
 	if prose {
@@ -40,8 +43,10 @@ func Detect(name string, head []byte) (Format, error) {
 			return Diary, nil
 		}
 	}
-	return "", fmt.Errorf("%s is of no format that is known (%s); a diary has dates on lines of their own, such as ## 2026-03-05, "+
-		"and with --format diary a text without any is read as one too", name, Names())
+	return "",
+		fmt.Errorf(
+			"%s is of no format that is known (%s); a diary has dates on lines of their own, such as ## 2026-03-05, "+
+				"and with --format diary a text without any is read as one too", name, Names())
 }
 
 // detectJSON looks at the keys of the first object.

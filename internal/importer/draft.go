@@ -46,7 +46,8 @@ func (d *draft) id(agent string) string {
 	return contentID("ep_", agent, d.stamp, d.ep.Speaker, d.ep.Content)
 }
 
-// contentID is a prefix and 16 hex digits of the SHA-256 of the parts. Cleaned text holds no NUL, so parts cannot run together.
+// contentID is a prefix and 16 hex digits of the SHA-256 of the parts. Cleaned text holds no NUL, so parts cannot run
+// together.
 func contentID(prefix string, parts ...string) string {
 	sum := sha256.New()
 	for _, part := range parts {

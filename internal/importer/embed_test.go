@@ -75,7 +75,8 @@ func TestTwoEmbeddersAreNeverMixed(t *testing.T) {
 	opts.Embed = (&letters{space: "numbers/1/4"}).embed
 	_, err := importer.Import(context.Background(), s, a, []importer.File{testdata(t, "diary.md")}, opts)
 	require.ErrorIs(t, err, memory.ErrSpace)
-	require.ErrorContains(t, err, "lies in space letters/1/4 and the embedder answers in numbers/1/4; move the memory with oneiros memory embed --agent a:")
+	require.ErrorContains(t, err,
+		"lies in space letters/1/4 and the embedder answers in numbers/1/4; move the memory with oneiros memory embed --agent a:")
 	require.Greater(t, len(episodes(t, s, "a")), 20, "what was imported is kept, and found by its words")
 	spaces, err := s.Spaces(context.Background(), "a")
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// How long a claim on a job lasts unless it is renewed, which is done three times as often, and how often a worker looks for
-// jobs. A process that was killed leaves its job to another one after the first.
+// How long a claim on a job lasts unless it is renewed, which is done three times as often, and how often a worker
+// looks for jobs. A process that was killed leaves its job to another one after the first.
 const (
 	claimFor  = 15 * time.Second
 	lookEvery = 2 * time.Second
@@ -33,8 +33,8 @@ type EmbedStore interface {
 	memory.EmbedQueue
 }
 
-// EmbedWorker embeds agents' memories under a claim in the store, so that of all processes one does the work. Whatever ends it
-// early, what is embedded stays so, and the next one goes on with what has no vector.
+// EmbedWorker embeds agents' memories under a claim in the store, so that of all processes one does the work. Whatever
+// ends it early, what is embedded stays so, and the next one goes on with what has no vector.
 type EmbedWorker struct {
 	Store  EmbedStore
 	Holder string // names this process in the store; no two share one
@@ -109,9 +109,11 @@ func (w *EmbedWorker) Round(ctx context.Context) error {
 		switch {
 		case errors.As(err, &held) || ctx.Err() != nil:
 		case err != nil:
-			w.log().Warn("memories could not be embedded; it is tried again", "agent", agent.Handle, "embedded", moved.Placed, "error", err)
+			w.log().Warn("memories could not be embedded; it is tried again", "agent", agent.Handle, "embedded",
+				moved.Placed, "error", err)
 		default:
-			w.log().Info("all memories are embedded", "agent", agent.Handle, "embedded", moved.Placed, "space", moved.To)
+			w.log().Info("all memories are embedded", "agent", agent.Handle, "embedded", moved.Placed, "space",
+				moved.To)
 		}
 	}
 	return nil
@@ -127,9 +129,11 @@ func (w *EmbedWorker) serve(ctx context.Context, agent dream.Agent) (Moved, erro
 	return w.Embed(ctx, agent, e, nil)
 }
 
-// Embed gives every live memory of an agent that lacks one a vector of the embedder, as Reembed does, and announces the end.
-// *EmbedHeld when another process is at it.
-func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder, progress func(done, total int64)) (Moved, error) {
+// Embed gives every live memory of an agent that lacks one a vector of the embedder, as Reembed does, and announces the
+// end. *EmbedHeld when another process is at it.
+func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder,
+	progress func(done, total int64),
+) (Moved, error) {
 	now := w.Now()
 	before, err := w.Store.EmbedJob(ctx, agent.ID)
 	if err != nil && !errors.Is(err, memory.ErrNotFound) {
@@ -179,7 +183,9 @@ type embedClaim struct {
 }
 
 // run embeds until nothing lacks a vector and nobody has asked for more.
-func (c *embedClaim) run(ctx context.Context, agent dream.Agent, e Embedder, progress func(done, total int64)) (Moved, error) {
+func (c *embedClaim) run(ctx context.Context, agent dream.Agent, e Embedder,
+	progress func(done, total int64),
+) (Moved, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { c.keep(ctx, cancel) })
@@ -287,8 +293,8 @@ func (c *embedClaim) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 // releaseWithin bounds how long the store may take to note that a job was given up.
 const releaseWithin = 2 * time.Second
 
-// release leaves the job to whoever comes next: at once where this process was told to stop, else after a while, with why. A move
-// to another space is left to the person who asked for it.
+// release leaves the job to whoever comes next: at once where this process was told to stop, else after a while, with
+// why. A move to another space is left to the person who asked for it.
 func (c *embedClaim) release(why error, stopped, moving bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
 	defer cancel()
@@ -308,7 +314,8 @@ func (c *embedClaim) release(why error, stopped, moving bool) {
 		c.job.Next = now.Add(min(retryLongest, retryFirst<<min(c.job.Failed-1, 10))).UTC()
 	}
 	if _, err := c.worker.Store.PutEmbedJob(ctx, c.job, now); err != nil {
-		c.worker.log().Warn("a job of embedding could not be given up; it is free when its claim ends", "agent", c.job.Agent, "error", err)
+		c.worker.log().Warn("a job of embedding could not be given up; it is free when its claim ends", "agent",
+			c.job.Agent, "error", err)
 	}
 }
 

@@ -74,7 +74,8 @@ func TestAnImportIsFoundByWordsAtOnceAndEmbeddedAfterwards(t *testing.T) {
 	s := newShop(t)
 	s.imports(300)
 	require.Equal(t, alive(t, s), s.bare(), "nothing was embedded in the foreground")
-	found, err := s.Search(t.Context(), memory.Search{Agent: "a", Text: "quince trees", Blend: rank.Blend{Words: 1}, Limit: 3})
+	found, err := s.Search(t.Context(),
+		memory.Search{Agent: "a", Text: "quince trees", Blend: rank.Blend{Words: 1}, Limit: 3})
 	require.NoError(t, err)
 	require.Len(t, found.Hits, 3)
 

@@ -22,7 +22,9 @@ const exportPage = 1000
 
 // Export writes what the agent remembers as our JSONL, kind by kind, oldest first, and says how many items that were.
 // Import gives back every item as it is, under the same id. Vectors are left out: they are made again on import.
-func Export(ctx context.Context, store memory.Store, agent dream.Agent, w io.Writer, opts ExportOptions) (n int, err error) {
+func Export(ctx context.Context, store memory.Store, agent dream.Agent, w io.Writer,
+	opts ExportOptions,
+) (n int, err error) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)

@@ -97,7 +97,10 @@ func oneOfEach(agent string) []dream.Item {
 			Status:     dream.HypothesisStaged,
 		},
 		&dream.Gist{Head: head("gi_1", dream.KindGist, dream.Live), Content: "g"},
-		&dream.Playbook{Head: head("pb_1", dream.KindPlaybook, dream.Live), Content: "p", Confidence: .7, Hypothesis: "hy_0"},
+		&dream.Playbook{
+			Head: head("pb_1", dream.KindPlaybook, dream.Live), Content: "p", Confidence: .7,
+			Hypothesis: "hy_0",
+		},
 		&dream.Prediction{
 			Head:       head("pr_1", dream.KindPrediction, dream.Live),
 			Source:     dream.Creative,
@@ -174,7 +177,8 @@ func TestAnExportImportedGivesBackEveryItem(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	bring(t, s, a, options(), testdata(t, "locomo.json"), testdata(t, "diary.md"), testdata(t, "own.jsonl"), text("year.jsonl", year(80)))
+	bring(t, s, a, options(), testdata(t, "locomo.json"), testdata(t, "diary.md"), testdata(t, "own.jsonl"),
+		text("year.jsonl", year(80)))
 	_, err := s.Commit(context.Background(), memory.Write{Agent: "a", Add: oneOfEach("a")})
 	require.NoError(t, err)
 	dump, n := export(t, s, a, true)
@@ -251,7 +255,10 @@ func TestThePlaybookReadsAsADocument(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 5, 8, 0, 0, 0, time.UTC)
 	rule := func(state dream.State, confidence float64, text, from string) *dream.Playbook {
-		return &dream.Playbook{Head: dream.Head{ID: "pb", At: at, State: state, Taint: dream.FromHuman}, Content: text, Confidence: confidence, Hypothesis: from}
+		return &dream.Playbook{
+			Head:    dream.Head{ID: "pb", At: at, State: state, Taint: dream.FromHuman},
+			Content: text, Confidence: confidence, Hypothesis: from,
+		}
 	}
 	trial := func(id, status string, confidence float64, claim, step string) *dream.Hypothesis {
 		return &dream.Hypothesis{
@@ -285,7 +292,8 @@ func TestAPlaybookHoldsNothingToClickOn(t *testing.T) {
 		"`https://x.example` stays code":                      "\\``https://x.example`\\` stays code",
 		"At 3:15 it is 5/6, e.g. a_b @ noon":                  "At 3:15 it is 5/6, e.g. a\\_b @ noon",
 	} {
-		written := importer.PlaybookMarkdown([]*dream.Playbook{{Head: dream.Head{State: dream.Live}, Content: text}}, nil)
+		written := importer.PlaybookMarkdown([]*dream.Playbook{{Head: dream.Head{State: dream.Live}, Content: text}},
+			nil)
 		require.Contains(t, written, "- "+want+"  \n")
 	}
 }

@@ -46,7 +46,10 @@ func feel(tokens []word, exclaimed int) mood.PAD {
 		return mood.PAD{}
 	}
 	sum.Arousal += .15 * float64(min(exclaimed, 3)) * weight / (weight + 1)
-	return mood.PAD{Pleasure: bound(sum.Pleasure / (weight + 1)), Arousal: bound(sum.Arousal / (weight + 1)), Dominance: bound(sum.Dominance / (weight + 1))}
+	return mood.PAD{
+		Pleasure: bound(sum.Pleasure / (weight + 1)), Arousal: bound(sum.Arousal / (weight + 1)),
+		Dominance: bound(sum.Dominance / (weight + 1)),
+	}
 }
 
 func bound(v float64) float64 {
@@ -63,6 +66,8 @@ func hashed(list string) map[uint64]bool {
 }
 
 var (
-	negations = hashed("not no never nobody nothing neither nor none without hardly barely cannot can't couldn't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't haven't hasn't hadn't ain't shouldn't dont cant")
-	stresses  = hashed("very so really extremely incredibly totally deeply absolutely truly completely utterly terribly awfully super quite such")
+	negations = hashed(
+		"not no never nobody nothing neither nor none without hardly barely cannot can't couldn't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't haven't hasn't hadn't ain't shouldn't dont cant")
+	stresses = hashed(
+		"very so really extremely incredibly totally deeply absolutely truly completely utterly terribly awfully super quite such")
 )

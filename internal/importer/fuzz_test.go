@@ -44,7 +44,10 @@ func fuzz(f *testing.F, format importer.Format, seeds ...string) {
 		require.NoError(f, err)
 		f.Add(body)
 	}
-	for _, s := range []string{"", "\n", "{", "[", "[]", "{}", "[{}]", "null", `{"a":`, "\xef\xbb\xbf", "\x00", `[{"mapping":{"a":{"parent":"a"}},"current_node":"a"}]`} {
+	for _, s := range []string{
+		"", "\n", "{", "[", "[]", "{}", "[{}]", "null", `{"a":`, "\xef\xbb\xbf", "\x00",
+		`[{"mapping":{"a":{"parent":"a"}},"current_node":"a"}]`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

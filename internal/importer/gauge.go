@@ -85,8 +85,9 @@ func (g *gauge) measure(d *draft) rawMarks {
 		pad = feel(g.tokens, exclamations(g.spoken))
 	}
 	raw := rawMarks{length: float32(len(g.tokens)), surprise: float32(g.unlike())}
-	raw.salience = float32(weighTurning*float64(min(turning, 3)) + weighFeeling*strength(pad) + weighName*float64(min(names, 4)) +
-		weighNumber*float64(min(numbers, 3)) + weighAsking*float64(min(questions, 2)) + weighNew*g.newness(fresh))
+	raw.salience = float32(
+		weighTurning*float64(min(turning, 3)) + weighFeeling*strength(pad) + weighName*float64(min(names, 4)) +
+			weighNumber*float64(min(numbers, 3)) + weighAsking*float64(min(questions, 2)) + weighNew*g.newness(fresh))
 	g.n++
 	return raw
 }

@@ -25,7 +25,8 @@ func bare(row string) (text string, dressed bool) {
 		s, dressed = m[2], true
 	}
 	for _, mark := range []string{"**", "__", "*", "_"} {
-		if len(s) > 2*len(mark) && strings.HasPrefix(s, mark) && strings.HasSuffix(s, mark) && !strings.Contains(s[len(mark):len(s)-len(mark)], mark) {
+		if len(s) > 2*len(mark) && strings.HasPrefix(s, mark) && strings.HasSuffix(s, mark) &&
+			!strings.Contains(s[len(mark):len(s)-len(mark)], mark) {
 			s, dressed = s[len(mark):len(s)-len(mark)], true
 			break
 		}

@@ -17,7 +17,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-var sources = []string{"own.jsonl", "own-bad.jsonl", "chat.jsonl", "chatgpt.json", "diary.md", "diary-windows.txt", "diary-undated.txt", "locomo.json"}
+var sources = []string{
+	"own.jsonl", "own-bad.jsonl", "chat.jsonl", "chatgpt.json", "diary.md", "diary-windows.txt",
+	"diary-undated.txt", "locomo.json",
+}
 
 func TestEveryFormatBecomesTheseMemories(t *testing.T) {
 	t.Parallel()
@@ -28,17 +31,22 @@ func TestEveryFormatBecomesTheseMemories(t *testing.T) {
 			s := store(t, a)
 			report := bring(t, s, a, options(), testdata(t, name))
 			var b strings.Builder
-			fmt.Fprintf(&b, "read %d, added %d, known %d, bad %d, episodes %d, knowledge %d, %s to %s\n", report.Read, report.Added, report.Known,
-				report.BadCount, report.Episodes, report.Semantics, report.First.Format(time.RFC3339Nano), report.Last.Format(time.RFC3339Nano))
+			fmt.Fprintf(&b, "read %d, added %d, known %d, bad %d, episodes %d, knowledge %d, %s to %s\n", report.Read,
+				report.Added, report.Known,
+				report.BadCount, report.Episodes, report.Semantics, report.First.Format(time.RFC3339Nano),
+				report.Last.Format(time.RFC3339Nano))
 			for _, bad := range report.Bad {
 				fmt.Fprintln(&b, bad)
 			}
 			for _, e := range episodes(t, s, "a") {
-				fmt.Fprintf(&b, "\n%s %s %s salience %.4f surprise %.4f affect %v\nspeaker %q session %q origin %s derived %v\ncontent: %s\ncontext: %s\naction:  %s\noutcome: %s\n",
-					e.ID, e.At.Format(time.RFC3339Nano), e.Taint, e.Salience, e.Surprise, e.Affect, e.Speaker, e.Session, e.Origin, e.Derived, e.Content, e.Context, e.Action, e.Outcome)
+				fmt.Fprintf(&b,
+					"\n%s %s %s salience %.4f surprise %.4f affect %v\nspeaker %q session %q origin %s derived %v\ncontent: %s\ncontext: %s\naction:  %s\noutcome: %s\n",
+					e.ID, e.At.Format(time.RFC3339Nano), e.Taint, e.Salience, e.Surprise, e.Affect, e.Speaker,
+					e.Session, e.Origin, e.Derived, e.Content, e.Context, e.Action, e.Outcome)
 			}
 			for _, k := range find[*dream.Semantic](t, s, "a", dream.KindSemantic) {
-				fmt.Fprintf(&b, "\n%s %s strength %.4f due %s sources %v derived %v\n%s\n", k.ID, k.Taint, k.Strength, k.Due.Format(time.RFC3339), k.Sources, k.Derived, k.Content)
+				fmt.Fprintf(&b, "\n%s %s strength %.4f due %s sources %v derived %v\n%s\n", k.ID, k.Taint, k.Strength,
+					k.Due.Format(time.RFC3339), k.Sources, k.Derived, k.Content)
 			}
 			golden(t, filepath.Join("golden", name+".txt"), b.String())
 		})
@@ -95,11 +103,13 @@ func TestEverySelectionListIsFilled(t *testing.T) {
 			s := store(t, a)
 			bring(t, s, a, options(), text("year.jsonl", year(n)))
 			ctx := context.Background()
-			salient, err := s.Count(ctx, memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, SalientFrom: .7})
+			salient, err := s.Count(ctx,
+				memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, SalientFrom: .7})
 			require.NoError(t, err)
 			require.GreaterOrEqual(t, salient, 1)
 			require.LessOrEqual(t, salient, n/10+1)
-			fading, err := s.Find(ctx, memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: 20})
+			fading, err := s.Find(ctx,
+				memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: 20})
 			require.NoError(t, err)
 			if n >= 48 {
 				require.NotEmpty(t, fading)
@@ -135,7 +145,8 @@ func TestABadLineIsToldAndTheRestGoesIn(t *testing.T) {
 	require.EqualValues(t, 12, report.BadCount)
 	require.EqualValues(t, 2, report.Read)
 	require.Equal(t, 2, report.Added)
-	require.Equal(t, importer.BadLine{File: "own-bad.jsonl", Line: 2, Reason: "a line must be a JSON object"}, report.Bad[0])
+	require.Equal(t, importer.BadLine{File: "own-bad.jsonl", Line: 2, Reason: "a line must be a JSON object"},
+		report.Bad[0])
 }
 
 func TestStrictWritesNothingWhenOneLineIsBad(t *testing.T) {
@@ -167,8 +178,10 @@ func TestALineBeyondTheBoundIsBadAndTheNextIsRead(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	long := `{"at":"2026-01-01T00:00:00Z","content":"` + strings.Repeat("x", importer.MaxLine) + `"}`
-	report := bring(t, store(t, a), a, options(), text("long.jsonl", long+"\n"+`{"at":"2026-01-01T00:00:00Z","content":"Short."}`))
-	require.Equal(t, []importer.BadLine{{File: "long.jsonl", Line: 1, Reason: "line is longer than 16 MiB"}}, report.Bad)
+	report := bring(t, store(t, a), a, options(),
+		text("long.jsonl", long+"\n"+`{"at":"2026-01-01T00:00:00Z","content":"Short."}`))
+	require.Equal(t, []importer.BadLine{{File: "long.jsonl", Line: 1, Reason: "line is longer than 16 MiB"}},
+		report.Bad)
 	require.Equal(t, 1, report.Episodes)
 }
 
@@ -176,7 +189,9 @@ func TestDirtyTextIsCleanedAndKept(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	body := "\xef\xbb\xbf" + `{"at":"2026-01-01T00:00:00Z","content":"A\u0000 nul, a ` + "\xff\xfe" + ` byte and\r\na line."}` + "\r\n\x00\x00\r\n"
+	body :=
+		"\xef\xbb\xbf" + `{"at":"2026-01-01T00:00:00Z","content":"A\u0000 nul, a ` + "\xff\xfe" +
+			` byte and\r\na line."}` + "\r\n\x00\x00\r\n"
 	report := bring(t, s, a, options(), text("dirty.jsonl", body))
 	require.EqualValues(t, 1, report.BadCount)
 	require.Equal(t, "A nul, a \ufffd\ufffd byte and\na line.", episodes(t, s, "a")[0].Content)
@@ -191,12 +206,14 @@ func TestTaintFollowsWhoSpoke(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	bring(t, s, a, options(), testdata(t, "chat.jsonl"), testdata(t, "chatgpt.json"), text("lone.jsonl", `{"role":"assistant","content":"I spoke first.","timestamp":1767254400}`))
+	bring(t, s, a, options(), testdata(t, "chat.jsonl"), testdata(t, "chatgpt.json"),
+		text("lone.jsonl", `{"role":"assistant","content":"I spoke first.","timestamp":1767254400}`))
 	got := map[dream.Taint]int{}
 	for _, e := range episodes(t, s, "a") {
 		got[e.Taint]++
 	}
-	require.Equal(t, map[dream.Taint]int{dream.FromHuman: 1, dream.FromTool: 1, dream.FromWeb: 1, dream.FromAgent: 4}, got,
+	require.Equal(t, map[dream.Taint]int{dream.FromHuman: 1, dream.FromTool: 1, dream.FromWeb: 1, dream.FromAgent: 4},
+		got,
 		"an exchange carries the least trusted label of its turns, in the order of dream.LeastTrusted")
 }
 
@@ -210,7 +227,8 @@ func TestOneDialogueCanBeChosen(t *testing.T) {
 	}
 	opts := options()
 	opts.Dialogue = "syn-9"
-	_, err := importer.Import(context.Background(), store(t), someone("a"), []importer.File{testdata(t, "locomo.json")}, opts)
+	_, err := importer.Import(context.Background(), store(t), someone("a"),
+		[]importer.File{testdata(t, "locomo.json")}, opts)
 	require.ErrorContains(t, err, `dialogue "syn-9" is not in the file; it has syn-1, syn-2, also by number 1 to 2`)
 }
 

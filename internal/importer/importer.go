@@ -18,8 +18,8 @@
 //
 // Talk becomes one episode per exchange: what somebody said and what was answered.
 //
-// An import stores items first, so that their words are found at once, and embeds them afterwards. Memories that are here
-// already are embedded anew when their agent gets another embedder.
+// An import stores items first, so that their words are found at once, and embeds them afterwards. Memories that are
+// here already are embedded anew when their agent gets another embedder.
 package importer
 
 import (
@@ -77,17 +77,22 @@ type Embed func(ctx context.Context, texts []string) (vectors [][]float32, space
 
 // Options of an import. The zero value detects the format, writes 500 items at a time and makes no vectors.
 type Options struct {
-	Format    Format                                         // empty: detected file by file
-	Dialogue  string                                         // LoCoMo: sample id or number from 1; empty reads all
-	Date      time.Time                                      // the time of records that tell none, in the place of the file's own
-	FileTime  bool                                           // a diary without any date is taken as of its file's own time; else ErrUndated
-	Strict    bool                                           // one bad record: write nothing
-	Now       time.Time                                      // times more than a day after it are refused; zero is the clock's
-	Embed     Embed                                          // embeds at once what was stored, at most MaxEmbed texts a call; nil: whoever imports sees to it
-	Storing   func(ctx context.Context) error                // called before each write; nil: nothing is
-	Progress  func(done, total int64)                        // bytes of the sources; the last call has done == total
-	BatchSize int                                            // items of one transaction
-	HalfLife  time.Duration                                  // ages the strength of derived knowledge; 30 days when zero
+	Format   Format // empty: detected file by file
+	Dialogue string // LoCoMo: sample id or number from 1; empty reads all
+	// the time of records that tell none, in the place of the file's own
+	Date time.Time
+	// a diary without any date is taken as of its file's own time; else ErrUndated
+	FileTime bool
+	Strict   bool // one bad record: write nothing
+	// times more than a day after it are refused; zero is the clock's
+	Now time.Time
+	// embeds at once what was stored, at most MaxEmbed texts a call; nil: whoever imports sees to it
+	Embed     Embed
+	Storing   func(ctx context.Context) error // called before each write; nil: nothing is
+	Progress  func(done, total int64)         // bytes of the sources; the last call has done == total
+	BatchSize int                             // items of one transaction
+	// ages the strength of derived knowledge; 30 days when zero
+	HalfLife  time.Duration
 	FadeBelow float64                                        // derived knowledge begins above it; .2 when zero
 	Due       func(at time.Time, strength float64) time.Time // when knowledge fades; nil leaves it without a due time
 }

@@ -13,7 +13,8 @@ import (
 
 // prefixes of ids that are made for items without one.
 var prefixes = map[dream.Kind]string{
-	dream.KindSemantic: "se_", dream.KindFragment: "fr_", dream.KindScenario: "sc_", dream.KindHypothesis: "hy_", dream.KindGist: "gi_",
+	dream.KindSemantic: "se_", dream.KindFragment: "fr_", dream.KindScenario: "sc_", dream.KindHypothesis: "hy_",
+	dream.KindGist:     "gi_",
 	dream.KindPlaybook: "pb_", dream.KindPrediction: "pr_", dream.KindJournal: "jo_", dream.KindRecord: "dr_",
 	dream.KindMarker: "ma_", dream.KindProposal: "po_",
 }
@@ -130,7 +131,8 @@ func (s *source) complete(item dream.Item, values map[string]json.RawMessage) er
 func checkMarks(item dream.Item) error {
 	marks := item.Marks()
 	if math.IsNaN(marks.Score) || marks.Score < 0 || marks.Score > 1 {
-		return fmt.Errorf("score is %v; strength, confidence, significance and composite must lie between 0 and 1", marks.Score)
+		return fmt.Errorf("score is %v; strength, confidence, significance and composite must lie between 0 and 1",
+			marks.Score)
 	}
 	switch it := item.(type) {
 	case *dream.Semantic:

@@ -46,7 +46,9 @@ func newJob(ctx context.Context, store memory.Store, agent dream.Agent, files []
 	}
 	zone, err := time.LoadLocation(agent.Zone)
 	if err != nil {
-		return nil, fmt.Errorf("import for %s: zone %q is not an IANA time zone such as Europe/Berlin", agent.Handle, agent.Zone)
+		return nil,
+			fmt.Errorf("import for %s: zone %q is not an IANA time zone such as Europe/Berlin", agent.Handle,
+				agent.Zone)
 	}
 	j := &job{
 		ctx:     ctx,
@@ -176,8 +178,8 @@ func (j *job) derive(lore *knowledge, w *writer) error {
 	return nil
 }
 
-// standIn is the time of an undated record of a file, counted from 0: a second apart, the last at the time that was given or, in a
-// diary, just before its first entry that has a date; else at the file's own time.
+// standIn is the time of an undated record of a file, counted from 0: a second apart, the last at the time that was
+// given or, in a diary, just before its first entry that has a date; else at the file's own time.
 func (j *job) standIn(file, record int) time.Time {
 	end := j.files[file].ModTime.UTC()
 	switch {

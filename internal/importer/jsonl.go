@@ -174,7 +174,9 @@ func portion(field string, v *float64) (float64, bool, error) {
 
 // checkHead refuses labels that nothing else in the house would understand.
 func checkHead(h *dream.Head) error {
-	if h.ID != "" && (len(h.ID) > 128 || strings.ContainsFunc(h.ID, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' })) {
+	if h.ID != "" &&
+		(len(h.ID) > 128 ||
+			strings.ContainsFunc(h.ID, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' })) {
 		return fmt.Errorf("id %q must be 1 to 128 bytes without blanks", clip(h.ID, 60))
 	}
 	if !h.Taint.Known() {
@@ -186,7 +188,8 @@ func checkHead(h *dream.Head) error {
 		return fmt.Errorf("state is %q; it must be live, superseded, archived or proposed", clip(string(h.State), 60))
 	}
 	if h.At.Before(earliest) {
-		return fmt.Errorf("at is %s, which is before %s", h.At.UTC().Format(time.RFC3339), earliest.Format(time.DateOnly))
+		return fmt.Errorf("at is %s, which is before %s", h.At.UTC().Format(time.RFC3339),
+			earliest.Format(time.DateOnly))
 	}
 	return nil
 }

@@ -68,7 +68,10 @@ type knowledge struct {
 }
 
 func newKnowledge(agent string) *knowledge {
-	return &knowledge{agent: agent, topics: map[uint64]*topic{}, statements: map[uint64]*statement{}, speakers: map[string]int{}}
+	return &knowledge{
+		agent: agent, topics: map[uint64]*topic{}, statements: map[uint64]*statement{},
+		speakers: map[string]int{},
+	}
 }
 
 // hear takes in one finished episode. Items of an export are left alone: their knowledge is exported beside them.
@@ -121,8 +124,8 @@ type lore struct {
 	words   string // of a statement: what was said
 }
 
-// entries are the knowledge of the import: half subjects, half statements where both abound, heaviest first. What is only a
-// quotation of one episode is none: the episode is there.
+// entries are the knowledge of the import: half subjects, half statements where both abound, heaviest first. What is
+// only a quotation of one episode is none: the episode is there.
 func (k *knowledge) entries(opts Options) []*dream.Semantic {
 	room := min(mostLore, max(k.episodes/perEpisode, min(k.episodes/2, enough+4)))
 	topics, statements := k.topicLore(), k.statementLore()
@@ -218,7 +221,10 @@ func (k *knowledge) entry(l lore, opts Options) *dream.Semantic {
 		},
 		Content:  l.content,
 		Strength: round(min(1, floor+max(0, .95-floor)*often*age)),
-		Affect:   mood.PAD{Pleasure: bound(t.affect.Pleasure / n), Arousal: bound(t.affect.Arousal / n), Dominance: bound(t.affect.Dominance / n)},
+		Affect: mood.PAD{
+			Pleasure: bound(t.affect.Pleasure / n), Arousal: bound(t.affect.Arousal / n),
+			Dominance: bound(t.affect.Dominance / n),
+		},
 	}
 	if opts.Due != nil {
 		s.Due, s.Derived = opts.Due(s.At, s.Strength).UTC(), append(s.Derived, "due")
@@ -236,7 +242,8 @@ func heaviest(all []lore) []lore {
 	return all
 }
 
-// bygone says whether something has not come up in the last third of the time from its kind's first to the import's end.
+// bygone says whether something has not come up in the last third of the time from its kind's first to the import's
+// end.
 func (k *knowledge) bygone(t *trace, first time.Time) bool {
 	return k.last.Sub(t.last) > k.last.Sub(first)/3 && k.last.Sub(t.last) > 30*24*time.Hour
 }

@@ -71,7 +71,10 @@ func TestDatesAreReadInManyForms(t *testing.T) {
 		require.True(t, ok, line)
 		require.Equal(t, rest, got.rest, line)
 	}
-	for _, line := range []string{"2024-03-05 was a bad day", "5 March 2024 the rain came", "31 February 2024", "2024-13-01", "30/30/2024", "May I go", "1.2", "hello", ""} {
+	for _, line := range []string{
+		"2024-03-05 was a bad day", "5 March 2024 the rain came", "31 February 2024",
+		"2024-13-01", "30/30/2024", "May I go", "1.2", "hello", "",
+	} {
 		_, ok := dateLine(line, false, false)
 		require.False(t, ok, line)
 	}
@@ -108,7 +111,10 @@ func TestTimesAreReadInManyForms(t *testing.T) {
 		require.Equal(t, want, got.at, raw)
 		require.NotEmpty(t, got.stamp)
 	}
-	for _, raw := range []string{`"yesterday"`, `1e300`, `"1e300"`, `99999999999999999999`, `true`, `{}`, `"\ud800"`, `NaN`} {
+	for _, raw := range []string{
+		`"yesterday"`, `1e300`, `"1e300"`, `99999999999999999999`, `true`, `{}`, `"\ud800"`,
+		`NaN`,
+	} {
 		_, err := readTime(json.RawMessage(raw), berlin)
 		require.Error(t, err, raw)
 	}
@@ -142,7 +148,8 @@ func TestCourtesiesGiveWayToSubstance(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "The kiln cracked overnight.", passage("Wow, hey! Thanks. The kiln cracked overnight.", 100))
 	require.Equal(t, "Thanks!", passage("Thanks!", 100))
-	require.Equal(t, "The kiln cracked and the glaze ran down.", gist("Oh no. Really? The kiln cracked and the glaze ran down. Why?", 100))
+	require.Equal(t, "The kiln cracked and the glaze ran down.",
+		gist("Oh no. Really? The kiln cracked and the glaze ran down. Why?", 100))
 }
 
 func TestFeelingIsReadOffWords(t *testing.T) {

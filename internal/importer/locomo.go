@@ -29,7 +29,8 @@ const locomoPace = 30 * time.Second
 
 var locomoSession = regexp.MustCompile(`^session_(\d{1,6})$`)
 
-// readLoCoMo reads the talk only. Questions, answers, summaries and observations of the file are the benchmark's, not memories.
+// readLoCoMo reads the talk only. Questions, answers, summaries and observations of the file are the benchmark's, not
+// memories.
 func readLoCoMo(src *source, to *sink) error {
 	in := elements{in: src.in}
 	var names []string
@@ -58,13 +59,17 @@ func readLoCoMo(src *source, to *sink) error {
 		return src.locomoTalk(&d, sample, to, line)
 	})
 	if err == nil && !found && src.dialogue != "" {
-		err = fmt.Errorf("dialogue %q is not in the file; it has %s, also by number 1 to %d", src.dialogue, strings.Join(names, ", "), len(names))
+		err = fmt.Errorf("dialogue %q is not in the file; it has %s, also by number 1 to %d", src.dialogue,
+			strings.Join(names, ", "), len(names))
 	}
 	return err
 }
 
 func (s *source) locomoTalk(d *locomoDialogue, sample string, to *sink, line int) error {
-	x := &exchanger{src: s, to: to, cast: []string{scalar(d.Conversation["speaker_a"]), scalar(d.Conversation["speaker_b"])}}
+	x := &exchanger{
+		src: s, to: to,
+		cast: []string{scalar(d.Conversation["speaker_a"]), scalar(d.Conversation["speaker_b"])},
+	}
 	if x.cast[0] == "" || x.cast[1] == "" {
 		x.cast = nil
 	}
@@ -136,7 +141,10 @@ func (t locomoTurn) words() string {
 	if caption == "" {
 		return text
 	}
-	for _, opening := range []string{"a photo of ", "a photography of ", "a picture of ", "an image of ", "a close up of "} {
+	for _, opening := range []string{
+		"a photo of ", "a photography of ", "a picture of ", "an image of ",
+		"a close up of ",
+	} {
 		caption = strings.TrimPrefix(caption, opening)
 	}
 	return strings.TrimSpace(text + shownPhoto + caption + ".)")
@@ -148,7 +156,10 @@ func locomoTime(s string, zone *time.Location) (time.Time, bool, error) {
 		return time.Time{}, false, nil
 	}
 	plain := strings.ToLower(strings.ReplaceAll(s, ",", ""))
-	for _, layout := range []string{"3:04 pm on 2 January 2006", "15:04 on 2 January 2006", "3:04 pm on January 2 2006", "2 January 2006", "2006-01-02 15:04", "2006-01-02"} {
+	for _, layout := range []string{
+		"3:04 pm on 2 January 2006", "15:04 on 2 January 2006",
+		"3:04 pm on January 2 2006", "2 January 2006", "2006-01-02 15:04", "2006-01-02",
+	} {
 		if at, err := time.ParseInLocation(layout, plain, zone); err == nil {
 			return at, true, nil
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// embedded are the kinds that have a place in a space. A night has no words of its own, and a marker's place is that of its sources.
+// embedded are the kinds that have a place in a space. A night has no words of its own, and a marker's place is that of
+// its sources.
 var embedded = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool {
 	return k == dream.KindRecord || k == dream.KindMarker || k == dream.KindProposal
 })

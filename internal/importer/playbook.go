@@ -27,10 +27,17 @@ func PlaybookMarkdown(entries []*dream.Playbook, hyps []*dream.Hypothesis) strin
 		case p.Taint != dream.FromHuman && p.Taint != "":
 			from = "from " + string(p.Taint)
 		}
-		rules = append(rules, line{p.Content, p.Confidence, []string{fmt.Sprintf("confidence %.2f", p.Confidence), "since " + day(p.At), from}})
+		rules = append(rules,
+			line{
+				p.Content, p.Confidence,
+				[]string{fmt.Sprintf("confidence %.2f", p.Confidence), "since " + day(p.At), from},
+			})
 	}
 	for _, h := range hyps {
-		l := line{h.Claim, h.Confidence, []string{fmt.Sprintf("confidence %.2f", h.Confidence), day(h.At), "hypothesis " + h.ID}}
+		l := line{
+			h.Claim, h.Confidence,
+			[]string{fmt.Sprintf("confidence %.2f", h.Confidence), day(h.At), "hypothesis " + h.ID},
+		}
 		if h.Dream != "" {
 			l.notes = append(l.notes, "dream "+h.Dream)
 		}
@@ -48,7 +55,8 @@ func PlaybookMarkdown(entries []*dream.Playbook, hyps []*dream.Hypothesis) strin
 		}
 	}
 	var b strings.Builder
-	b.WriteString("# Playbook\n\nWhat this agent acts by, and what it is still trying out. Confidence lies between 0 and 1.\n")
+	b.WriteString(
+		"# Playbook\n\nWhat this agent acts by, and what it is still trying out. Confidence lies between 0 and 1.\n")
 	section(&b, "Acts by", "Nothing yet.", rules)
 	section(&b, "On trial", "Nothing is staged.", staged)
 	section(&b, "Promoted", "", promoted)
@@ -83,8 +91,8 @@ func section(b *strings.Builder, title, empty string, lines []line) {
 	}
 }
 
-// prose is text on one line in which nothing is taken for Markdown. Addresses stand as code: renderers make links of bare ones, and
-// what was dreamt, or said by a stranger, must not become something to click on.
+// prose is text on one line in which nothing is taken for Markdown. Addresses stand as code: renderers make links of
+// bare ones, and what was dreamt, or said by a stranger, must not become something to click on.
 func prose(s string) string {
 	s = flat(clean(s))
 	var b strings.Builder
@@ -103,7 +111,8 @@ func prose(s string) string {
 }
 
 // addresses are what renderers of Markdown make links of by themselves: with a scheme, from www., and of mail.
-var addresses = regexp.MustCompile("(?i)(?:[a-z][a-z0-9+.-]*://|www\\.|(?:mailto|xmpp):)[^\\s`<>]+|[^\\s`<>@]+@[^\\s`<>@]+\\.[^\\s`<>@]+")
+var addresses = regexp.MustCompile(
+	"(?i)(?:[a-z][a-z0-9+.-]*://|www\\.|(?:mailto|xmpp):)[^\\s`<>]+|[^\\s`<>@]+@[^\\s`<>@]+\\.[^\\s`<>@]+")
 
 var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "|", `\|`)
 

@@ -50,7 +50,8 @@ func Survey(ctx context.Context, store memory.Store, agent dream.Agent, e Embedd
 	return u, err
 }
 
-// Pending counts the live memories of an agent that have no vector in its space, and those that have or are to have one.
+// Pending counts the live memories of an agent that have no vector in its space, and those that have or are to have
+// one.
 func Pending(ctx context.Context, store memory.Store, agent string) (pending, of int, err error) {
 	space, err := store.Space(ctx, agent)
 	if err != nil {
@@ -74,10 +75,13 @@ type Moved struct {
 	Placed int    `json:"placed"` // memories placed by this call
 }
 
-// Reembed places every live memory in the embedder's space and then moves the agent there. Until it moves, search and dreams
-// go on in the old space. Whatever ends it early, what is placed stays placed, and the next call goes on from there; Moved then
-// tells what this one did. memory.ErrTaken when all is placed and a dream is still measuring in the old space.
-func Reembed(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder, progress func(done, total int64)) (Moved, error) {
+// Reembed places every live memory in the embedder's space and then moves the agent there. Until it moves, search and
+// dreams go on in the old space. Whatever ends it early, what is placed stays placed, and the next call goes on from
+// there; Moved then tells what this one did. memory.ErrTaken when all is placed and a dream is still measuring in the
+// old space.
+func Reembed(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder,
+	progress func(done, total int64),
+) (Moved, error) {
 	m := mover{store: store, agent: agent, embedder: e, progress: progress}
 	err := m.run(ctx)
 	if err != nil {
@@ -122,7 +126,8 @@ func (m *mover) run(ctx context.Context) error {
 			return err
 		}
 		if m.placed == before {
-			return fmt.Errorf("%d items have a place in %s and cannot be given one in %s: %w", missing, m.from, m.to, memory.ErrSpace)
+			return fmt.Errorf("%d items have a place in %s and cannot be given one in %s: %w", missing, m.from, m.to,
+				memory.ErrSpace)
 		}
 		before = m.placed // somebody remembered more in the meantime
 	}
@@ -157,7 +162,8 @@ func (m *mover) orient(ctx context.Context) error {
 
 // elsewhere refuses a mixture of two embedders.
 func (m *mover) elsewhere(does string) error {
-	return fmt.Errorf("the memory of %s lies in space %s and the embedder %s; move the memory with oneiros memory embed --agent %s: %w",
+	return fmt.Errorf(
+		"the memory of %s lies in space %s and the embedder %s; move the memory with oneiros memory embed --agent %s: %w",
 		m.agent.Handle, m.from, does, m.agent.Handle, memory.ErrSpace)
 }
 

@@ -111,9 +111,11 @@ func (j *job) impossible(at time.Time, undated bool) string {
 	case undated:
 		return ""
 	case at.After(j.opts.Now.Add(farFuture)):
-		return fmt.Sprintf("at is %s, which is after now (%s)", at.UTC().Format(time.RFC3339), j.opts.Now.Format(time.RFC3339))
+		return fmt.Sprintf("at is %s, which is after now (%s)", at.UTC().Format(time.RFC3339),
+			j.opts.Now.Format(time.RFC3339))
 	case at.Before(earliest):
-		return fmt.Sprintf("at is %s, which is before %s", at.UTC().Format(time.RFC3339), earliest.Format(time.DateOnly))
+		return fmt.Sprintf("at is %s, which is before %s", at.UTC().Format(time.RFC3339),
+			earliest.Format(time.DateOnly))
 	}
 	return ""
 }

@@ -79,7 +79,8 @@ func bring(t testing.TB, s memory.Store, a dream.Agent, opts importer.Options, f
 
 func find[T dream.Item](t testing.TB, s memory.Store, agent string, kind dream.Kind) []T {
 	t.Helper()
-	items, err := s.Find(context.Background(), memory.Query{Agent: agent, Kinds: []dream.Kind{kind}, Order: memory.Oldest})
+	items, err := s.Find(context.Background(),
+		memory.Query{Agent: agent, Kinds: []dream.Kind{kind}, Order: memory.Oldest})
 	require.NoError(t, err)
 	return memory.As[T](items)
 }
@@ -129,8 +130,15 @@ func (l *letters) texts() int {
 // year is a life of n small invented episodes.
 func year(n int) string {
 	who := []string{"Ada", "Bruno", "Cleo"}
-	what := []string{"mended the north window", "lost the ledger near Harbour Street", "found 12 letters in the attic", "argued about the winter market", "planted quince trees", "read the tide tables aloud"}
-	how := []string{"It rained all day.", "I want to understand why the clock stopped.", "Nobody expected that!", "The old lighthouse was dark again.", "I used to be afraid of the cellar stairs."}
+	what := []string{
+		"mended the north window", "lost the ledger near Harbour Street",
+		"found 12 letters in the attic", "argued about the winter market", "planted quince trees",
+		"read the tide tables aloud",
+	}
+	how := []string{
+		"It rained all day.", "I want to understand why the clock stopped.", "Nobody expected that!",
+		"The old lighthouse was dark again.", "I used to be afraid of the cellar stairs.",
+	}
 	var b bytes.Buffer
 	step := min(time.Hour, 290*24*time.Hour/time.Duration(n)).Truncate(time.Second)
 	for i := range n {

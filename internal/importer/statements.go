@@ -27,7 +27,8 @@ const (
 func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
 	who, _ := fold(v.speaker)
 	for _, text := range sentences(v.text) {
-		if n := utf8.RuneCountInString(text); n > mostStated || n < 20 || strings.HasSuffix(text, "?") || strings.Contains(text, strings.TrimSpace(shownPhoto)) {
+		if n := utf8.RuneCountInString(text); n > mostStated || n < 20 || strings.HasSuffix(text, "?") ||
+			strings.Contains(text, strings.TrimSpace(shownPhoto)) {
 			continue
 		}
 		text = whole(text)
@@ -74,7 +75,8 @@ func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
 // ofOneself recognises what somebody says of their own life: "I used to …", "my dream is …", "we plan to …".
 func ofOneself(tokens []word) bool {
 	for i := 0; i < len(tokens) && i < 6; i++ {
-		if own[tokens[i].hash] && i+1 < len(tokens) && (lasting[tokens[i+1].hash] || i+2 < len(tokens) && lasting[tokens[i+2].hash]) {
+		if own[tokens[i].hash] && i+1 < len(tokens) &&
+			(lasting[tokens[i+1].hash] || i+2 < len(tokens) && lasting[tokens[i+2].hash]) {
 			return true
 		}
 	}
@@ -85,8 +87,10 @@ var (
 	own     = hashed("i i'm i've i'd we we're we've my our")
 	address = hashed("you your yours yourself you're you've you'd you'll")
 	// Words that lean on what was said before, so that a sentence says less by itself.
-	leaning = hashed("you your yours yourself you're you've you'd you'll it it's its this that these those they them he she him there yeah yes yep also too so thanks")
-	lasting = hashed(`love loved like enjoy hate want wanted need plan planned planning hope believe always never used work worked live lived grew learned
+	leaning = hashed(
+		"you your yours yourself you're you've you'd you'll it it's its this that these those they them he she him there yeah yes yep also too so thanks")
+	lasting = hashed(
+		`love loved like enjoy hate want wanted need plan planned planning hope believe always never used work worked live lived grew learned
 		learning realized realised decided promised started quit lost own keen passionate afraid scared proud dream goal favorite favourite family
 		prefer miss became studying building writing saving trying joined moved met found won bought adopted`)
 )

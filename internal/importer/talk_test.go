@@ -18,7 +18,8 @@ func TestInterleavedConversationsAreKeptApart(t *testing.T) {
 	var b strings.Builder
 	for i, role := range []string{"user", "assistant"} {
 		for _, session := range []string{"bread", "boats"} {
-			fmt.Fprintf(&b, `{"role":%q,"content":"%s speaks of %s.","session":%q,"timestamp":%d}`+"\n", role, role, session, session, 1767254400+i)
+			fmt.Fprintf(&b, `{"role":%q,"content":"%s speaks of %s.","session":%q,"timestamp":%d}`+"\n", role, role,
+				session, session, 1767254400+i)
 		}
 	}
 	bring(t, s, a, options(), text("talk.jsonl", b.String()))
@@ -37,9 +38,13 @@ func TestAnExchangeEndsWhereSomebodyElseSpeaksAgain(t *testing.T) {
 	a := someone("a")
 	s := store(t, a)
 	turn := func(who, what string) string { return fmt.Sprintf(`{"speaker":%q,"dia_id":"D","text":%q}`, who, what) }
-	body := `[{"sample_id":"x","conversation":{"session_1_date_time":"9:00 am on 1 May, 2024","session_1":[` + strings.Join([]string{
-		turn("Ada", "The bell rang."), turn("Ada", "Twice."), turn("Bruno", "I heard it."), turn("Bruno", "From the mill."), turn("Cleo", "Not me."), turn("Ada", "You sleep deeply."), turn("Bruno", "Like a stone."),
-	}, ",") + `]}}]`
+	body :=
+		`[{"sample_id":"x","conversation":{"session_1_date_time":"9:00 am on 1 May, 2024","session_1":[` +
+			strings.Join([]string{
+				turn("Ada", "The bell rang."), turn("Ada", "Twice."), turn("Bruno", "I heard it."),
+				turn("Bruno", "From the mill."), turn("Cleo", "Not me."), turn("Ada", "You sleep deeply."),
+				turn("Bruno", "Like a stone."),
+			}, ",") + `]}}]`
 	bring(t, s, a, options(), text("x.json", body))
 	all := episodes(t, s, "a")
 	require.Len(t, all, 3)
@@ -53,8 +58,9 @@ func TestAnUndatedFileKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	file := text("notes.txt", strings.Repeat("The first page is about the orchard and its keepers, who never slept in spring. ", 9)+"\n\n"+
-		strings.Repeat("The second page is about the ferry and the fog that ate its bell every autumn. ", 9))
+	file := text("notes.txt",
+		strings.Repeat("The first page is about the orchard and its keepers, who never slept in spring. ", 9)+"\n\n"+
+			strings.Repeat("The second page is about the ferry and the fog that ate its bell every autumn. ", 9))
 	bring(t, s, a, options(), file)
 	all := episodes(t, s, "a")
 	require.Len(t, all, 2)
@@ -68,7 +74,8 @@ func TestADiaryWithoutAnyDateIsNotTakenForTodays(t *testing.T) {
 	a := someone("a")
 	s := store(t, a)
 	notes := text("notes.txt", "The keeper greased the vane by torchlight.\n")
-	dated := text("dated.txt", "About this book: it was found in the boathouse.\n\n2025-03-02\n\nFirst day at the station.\n")
+	dated := text("dated.txt",
+		"About this book: it was found in the boathouse.\n\n2025-03-02\n\nFirst day at the station.\n")
 	opts := options()
 	opts.FileTime = false
 	_, err := importer.Import(t.Context(), s, a, []importer.File{dated, notes}, opts)
@@ -88,7 +95,9 @@ func TestWhatStandsBeforeTheFirstDateOfADiaryIsOfJustBefore(t *testing.T) {
 	s := store(t, a)
 	opts := options()
 	opts.FileTime = false
-	bring(t, s, a, opts, text("dated.txt", "About this book: it was found in the boathouse.\n\n2025-03-02\n\nFirst day at the station.\n"))
+	bring(t, s, a, opts,
+		text("dated.txt",
+			"About this book: it was found in the boathouse.\n\n2025-03-02\n\nFirst day at the station.\n"))
 	all := episodes(t, s, "a")
 	require.Len(t, all, 2)
 	require.Contains(t, all[0].Content, "boathouse")

@@ -41,7 +41,10 @@ func (d *draft) contextOf(before *draft, zone *time.Location) string {
 	out := sentence(strings.Join(parts, ", "))
 	switch {
 	case d.before != nil:
-		out += " " + sentence(fmt.Sprintf("just before, %s had %s", name(d.before.speaker), said(d.before.text, beforeRunes, "said", "asked")))
+		out += " " +
+			sentence(
+				fmt.Sprintf("just before, %s had %s", name(d.before.speaker),
+					said(d.before.text, beforeRunes, "said", "asked")))
 	case before != nil:
 		out += " " + sentence("just before: "+quoted(gist(before.ep.Content, beforeRunes)))
 	case d.said != nil:
@@ -102,7 +105,8 @@ func (d *draft) outcomeOf(next *draft) string {
 		return d.replyOf()
 	}
 	if answered(d, next) {
-		return sentence(name(next.ep.Speaker) + " " + said(next.ep.Content, outcomeRunes, "answered", "asked in return"))
+		return sentence(
+			name(next.ep.Speaker) + " " + said(next.ep.Content, outcomeRunes, "answered", "asked in return"))
 	}
 	if lines := sentences(d.ep.Content); len(lines) > 1 {
 		return sentence(whole(clip(lines[len(lines)-1], outcomeRunes)))
@@ -121,11 +125,13 @@ func (d *draft) replyOf() string {
 	case d.after != nil:
 		return sentence("then " + name(d.after.speaker) + " " + said(d.after.text, outcomeRunes, "said", "asked"))
 	default:
-		return sentence("nobody answered, and these words were the last: " + quoted(gist(d.said[len(d.said)-1].text, outcomeRunes)))
+		return sentence(
+			"nobody answered, and these words were the last: " + quoted(gist(d.said[len(d.said)-1].text, outcomeRunes)))
 	}
 }
 
-// sides are the words of the first speaker and those of the one who spoke last, tools left out when somebody else answered.
+// sides are the words of the first speaker and those of the one who spoke last, tools left out when somebody else
+// answered.
 func (d *draft) sides() (opening, reply string) {
 	first, last := d.said[0].speaker, d.said[len(d.said)-1].speaker
 	var a, b []string
@@ -158,7 +164,8 @@ func said(text string, n int, says, asks string) string {
 // parted takes the photo off the end of a turn's words: it was shown, not said.
 func parted(text string) (words, shown string) {
 	if i := strings.LastIndex(text, shownPhoto); i > 0 && strings.HasSuffix(text, ".)") {
-		return strings.TrimRight(text[:i], ". "), " and showed a photo of " + clip(text[i+len(shownPhoto):len(text)-2], 120)
+		return strings.TrimRight(text[:i], ". "),
+			" and showed a photo of " + clip(text[i+len(shownPhoto):len(text)-2], 120)
 	}
 	return text, ""
 }
@@ -212,7 +219,8 @@ func sentence(s string) string {
 
 // company adds a speaker to those who take part. Tools take no part.
 func company(cast []string, t *turn) []string {
-	if t == nil || t.speaker == "" || t.taint == dream.FromTool || t.taint == dream.FromWeb || slices.Contains(cast, t.speaker) {
+	if t == nil || t.speaker == "" || t.taint == dream.FromTool || t.taint == dream.FromWeb ||
+		slices.Contains(cast, t.speaker) {
 		return cast
 	}
 	return append(cast, t.speaker)

@@ -86,7 +86,8 @@ func sentences(s string) []string {
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
 
 var abbreviations = map[string]bool{
-	"mr.": true, "mrs.": true, "ms.": true, "dr.": true, "st.": true, "vs.": true, "e.g.": true, "i.e.": true, "prof.": true, "no.": true, "approx.": true,
+	"mr.": true, "mrs.": true, "ms.": true, "dr.": true, "st.": true, "vs.": true, "e.g.": true, "i.e.": true,
+	"prof.": true, "no.": true, "approx.": true,
 }
 
 func abbreviated(s string) bool {

@@ -40,14 +40,16 @@ func (k *knowledge) hearTopics(ep *dream.Episode, speaker string) {
 		}
 		run := 1
 		if w.capital && !w.initial {
-			for run < 3 && i+run < len(k.tokens) && k.tokens[i+run].capital && subjectWord(&k.tokens[i+run]) && !k.tokens[i+run].initial && k.tokens[i+run].joined {
+			for run < 3 && i+run < len(k.tokens) && k.tokens[i+run].capital && subjectWord(&k.tokens[i+run]) &&
+				!k.tokens[i+run].initial && k.tokens[i+run].joined {
 				run++
 			}
 		}
 		if run > 1 {
 			k.count(ep, who, speaker, k.tokens[i:i+run], before)
 		} else {
-			pair := i+1 < len(k.tokens) && k.tokens[i+1].joined && !k.tokens[i+1].initial && subjectWord(&k.tokens[i+1]) && !k.tokens[i+1].capital
+			pair := i+1 < len(k.tokens) && k.tokens[i+1].joined && !k.tokens[i+1].initial &&
+				subjectWord(&k.tokens[i+1]) && !k.tokens[i+1].capital
 			if t := k.count(ep, who, speaker, k.tokens[i:i+1], before); pair {
 				t.leads++
 			}
@@ -119,7 +121,8 @@ func singularHash(s string) uint64 {
 var (
 	definite, _ = fold("the")
 	indefinite  = hashed("a an")
-	beforeNouns = hashed("a an my your his her its our their another each every of in for with about on at from into by through without during between towards")
+	beforeNouns = hashed(
+		"a an my your his her its our their another each every of in for with about on at from into by through without during between towards")
 )
 
 // topicLore words the subjects that came up often enough: in two episodes at least, in three when the import is large.
@@ -133,7 +136,8 @@ func (k *knowledge) topicLore() []lore {
 	for key, t := range k.topics {
 		named := 2*t.named > t.seen
 		noun := float64(t.nouns) / float64(t.seen)
-		if t.count < least || covered[key] || t.size == 1 && 2*t.leads > t.seen || !named && noun < .4 || named && k.isSpeaker(t.surface) {
+		if t.count < least || covered[key] || t.size == 1 && 2*t.leads > t.seen || !named && noun < .4 ||
+			named && k.isSpeaker(t.surface) {
 			continue
 		}
 		weight := math.Pow(float64(t.count), .8) * (.5 + noun)
@@ -185,8 +189,10 @@ func (k *knowledge) covered() map[uint64]bool {
 func (k *knowledge) isSpeaker(surface string) bool {
 	for speaker := range k.speakers {
 		for _, part := range strings.Fields(speaker) {
-			if strings.EqualFold(part, surface) || len(surface) >= 3 && len(part) > len(surface) && strings.EqualFold(part[:len(surface)], surface) ||
-				len(surface) > 3 && len(part) >= 3 && strings.EqualFold(part[:3], surface[:3]) && len(surface) <= len(part) {
+			if strings.EqualFold(part, surface) ||
+				len(surface) >= 3 && len(part) > len(surface) && strings.EqualFold(part[:len(surface)], surface) ||
+				len(surface) > 3 && len(part) >= 3 && strings.EqualFold(part[:3], surface[:3]) &&
+					len(surface) <= len(part) {
 				return true
 			}
 		}

@@ -25,9 +25,15 @@ func wallClock(at time.Time) moment {
 	return moment{at.UTC(), at.Format("2006-01-02T15:04:05.999999999")}
 }
 
-var zonedLayouts = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05 -0700", time.RFC1123Z, time.RFC1123}
+var zonedLayouts = []string{
+	time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04Z07:00",
+	"2006-01-02 15:04:05 -0700", time.RFC1123Z, time.RFC1123,
+}
 
-var wallLayouts = []string{"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02"}
+var wallLayouts = []string{
+	"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04",
+	"2006-01-02 15:04", "2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02",
+}
 
 // readTime understands what a JSON value says of a time: RFC 3339 and its relatives, a date, or a Unix count in
 // seconds, milliseconds, microseconds or nanoseconds, told apart by size. Times without a zone are in the agent's.
@@ -58,7 +64,9 @@ func readTime(raw json.RawMessage, zone *time.Location) (moment, error) {
 		}
 		return exactly(time.UnixMicro(int64(math.Round(f * 1e6)))), nil
 	}
-	return moment{}, fmt.Errorf("time %q is not readable; use RFC 3339 such as 2026-03-05T14:30:00Z, a date, or Unix seconds", clip(s, 60))
+	return moment{},
+		fmt.Errorf("time %q is not readable; use RFC 3339 such as 2026-03-05T14:30:00Z, a date, or Unix seconds",
+			clip(s, 60))
 }
 
 func unixTime(n int64) moment {

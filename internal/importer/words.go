@@ -93,7 +93,8 @@ func singular(s string) string {
 	switch {
 	case len(s) > 4 && strings.HasSuffix(s, "ies"):
 		return s[:len(s)-3] + "y"
-	case len(s) > 3 && strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && !strings.HasSuffix(s, "us") && !strings.HasSuffix(s, "is"):
+	case len(s) > 3 && strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && !strings.HasSuffix(s, "us") &&
+		!strings.HasSuffix(s, "is"):
 		return s[:len(s)-1]
 	}
 	return s
@@ -108,7 +109,8 @@ func inPlural(what string) bool {
 
 var (
 	irregular = hashed("people children men women feet teeth mice geese wolves police cattle folk")
-	alwaysS   = hashed("news series species lens gas atlas canvas christmas yes maths bias alias chaos cosmos ethos pathos rhinoceros asparagus")
+	alwaysS   = hashed(
+		"news series species lens gas atlas canvas christmas yes maths bias alias chaos cosmos ethos pathos rhinoceros asparagus")
 )
 
 // article is the indefinite one before a word, by its first letter.

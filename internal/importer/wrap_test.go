@@ -14,7 +14,8 @@ func TestAHardWrapIsNoEndOfASentence(t *testing.T) {
 	require.Equal(t, []string{
 		"First day at the weather station.",
 		"The hut below it smells of pencil shavings and wet wool.",
-		"Tomas showed me how to read the old barometer by Dr. Hale: tap the glass once,", // a short line is one of its own
+		// a short line is one of its own
+		"Tomas showed me how to read the old barometer by Dr. Hale: tap the glass once,",
 		"and wait.",
 		"Rain again, and the evening boat and its people", // a longer one may lead on
 	}, sentences(wrapped))
@@ -51,7 +52,10 @@ func TestQuotationMarksAlwaysClose(t *testing.T) {
 
 func TestSubjectsAgreeWithTheirVerb(t *testing.T) {
 	t.Parallel()
-	for what, many := range map[string]bool{"gulls": true, "the children": true, "ferry office": false, "news": false, "glass": false, "bus": false, "rope ladders": true, "physics": false} {
+	for what, many := range map[string]bool{
+		"gulls": true, "the children": true, "ferry office": false, "news": false,
+		"glass": false, "bus": false, "rope ladders": true, "physics": false,
+	} {
 		require.Equal(t, many, inPlural(what), what)
 	}
 	k := newKnowledge("a")

@@ -21,7 +21,8 @@ const (
 // ReadJSON reads the one JSON value that an answer holds into a non-nil pointer. It forgives what models are known to
 // do around a value: code fences, prose before and after it, commas before a closing bracket, typographic quotes
 // instead of straight ones, and an end that was cut off (what is open is closed; the array element or the member that
-// was being written is dropped). Everything else is an error that says what was wrong and where; into is then unchanged.
+// was being written is dropped). Everything else is an error that says what was wrong and where; into is then
+// unchanged.
 func ReadJSON(text string, into any) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
@@ -100,11 +101,13 @@ func accept(clean []byte, target reflect.Value) error {
 			return fmt.Errorf("the answer is a %s where %s is wanted", short(wrong.Value), wrong.Type)
 		}
 		if wrong != nil {
-			return fmt.Errorf("field %s holds a %s where %s is wanted", excerpt(wrong.Field, 0), short(wrong.Value), wrong.Type)
+			return fmt.Errorf("field %s holds a %s where %s is wanted", excerpt(wrong.Field, 0), short(wrong.Value),
+				wrong.Type)
 		}
 		return fmt.Errorf("not JSON: %w", err)
 	}
-	if bytes.Equal(bytes.TrimSpace(clean), []byte("null")) && fresh.Elem().Kind() != reflect.Interface && fresh.Elem().Kind() != reflect.Pointer {
+	if bytes.Equal(bytes.TrimSpace(clean), []byte("null")) && fresh.Elem().Kind() != reflect.Interface &&
+		fresh.Elem().Kind() != reflect.Pointer {
 		return fmt.Errorf("the answer is null where %s is wanted", fresh.Elem().Type())
 	}
 	target.Elem().Set(fresh.Elem())
@@ -160,8 +163,9 @@ func Repair(problem error, bad string) []Message {
 	if strings.TrimSpace(shown) == "" {
 		shown = "(nothing)"
 	}
-	ask := fmt.Sprintf("That could not be read: %v. Give the answer again as one JSON value and nothing else: no prose, no code "+
-		"fence, straight double quotes, every bracket closed. If it was too long, say less.", problem)
+	ask := fmt.Sprintf(
+		"That could not be read: %v. Give the answer again as one JSON value and nothing else: no prose, no code "+
+			"fence, straight double quotes, every bracket closed. If it was too long, say less.", problem)
 	return []Message{{Role: "assistant", Content: shown}, {Role: "user", Content: ask}}
 }
 

@@ -116,7 +116,8 @@ func TestARepairShowsTheBadAnswerAndTheProblem(t *testing.T) {
 
 func FuzzReadJSON(f *testing.F) {
 	for _, seed := range []string{
-		whole, "```json\n" + whole + "\n```", `{"a":1,"b":"hel`, `{“a”: “b”,}`, `[{"t":"x"},{"t":`, `{'a':1}`, "[r1] {\"a\":[1,2,", `{"a":"\u00`, "[[[[[[[[[[",
+		whole, "```json\n" + whole + "\n```", `{"a":1,"b":"hel`, `{“a”: “b”,}`, `[{"t":"x"},{"t":`, `{'a':1}`,
+		"[r1] {\"a\":[1,2,", `{"a":"\u00`, "[[[[[[[[[[",
 		"```", "\xff{\"a\":\"\xff\"}", `{"a":1}{"b":2}`, `"just a string"`, `null`, `{"a":-}`, `{"":{"":[{}]}}`,
 	} {
 		f.Add(seed)

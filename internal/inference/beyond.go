@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// BeyondTokens is a field of a request, or a type of a content part, whose price the tokens of the request do not bound.
+// BeyondTokens is a field of a request, or a type of a content part, whose price the tokens of the request do not
+// bound.
 type BeyondTokens struct {
 	Name string
 	Why  string // what it does, as a clause: "it chooses other models"
@@ -91,7 +92,8 @@ func FieldBeyondTokens(name string) (BeyondTokens, bool) {
 	return f, ok
 }
 
-// FieldKey is a field's name without regard to case, underscores and hyphens: the loosest that readers of JSON compare by.
+// FieldKey is a field's name without regard to case, underscores and hyphens: the loosest that readers of JSON compare
+// by.
 func FieldKey(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' {
@@ -101,8 +103,8 @@ func FieldKey(name string) string {
 	}, FoldField(name))
 }
 
-// FoldField is a field's name without regard to case, as encoding/json compares names: by Unicode's simple folding, so that ſ is s
-// and the Kelvin sign is k. The two Turkish letters that Java takes for i are i as well.
+// FoldField is a field's name without regard to case, as encoding/json compares names: by Unicode's simple folding, so
+// that ſ is s and the Kelvin sign is k. The two Turkish letters that Java takes for i are i as well.
 func FoldField(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == 'ı' || r == 'İ' {

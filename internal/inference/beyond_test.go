@@ -13,8 +13,9 @@ import (
 func TestNamesAreComparedAsTheLoosestReaderDoes(t *testing.T) {
 	t.Parallel()
 	for name, fold := range map[string]string{
-		"model": "model", "Model": "model", "MAX_TOKENS": "max_tokens", "max_tokenſ": "max_tokens", "max_to\u212Aens": "max_tokens",
-		"plugıns": "plugins", "PLUGİNS": "plugins", "é": "É", "": "",
+		"model": "model", "Model": "model", "MAX_TOKENS": "max_tokens", "max_tokenſ": "max_tokens",
+		"max_to\u212Aens": "max_tokens",
+		"plugıns":         "plugins", "PLUGİNS": "plugins", "é": "É", "": "",
 	} {
 		require.Equal(t, fold, inference.FoldField(name), name)
 	}

@@ -19,11 +19,12 @@ var knownData []byte
 
 // entry is one line of the data: a model by its names, a family by a pattern, or a profile.
 type entry struct {
-	Names          []string `json:"names"`
-	Like           string   `json:"like"` // pattern of path.Match
-	Open           bool     `json:"open"` // open weights: the server decides what is accepted
-	Name           string   `json:"name"`
-	Lists          string   `json:"lists"` // of a profile: how it names the makers' models, "bare" or "prefixed"; empty: it has none
+	Names []string `json:"names"`
+	Like  string   `json:"like"` // pattern of path.Match
+	Open  bool     `json:"open"` // open weights: the server decides what is accepted
+	Name  string   `json:"name"`
+	// of a profile: how it names the makers' models, "bare" or "prefixed"; empty: it has none
+	Lists          string   `json:"lists"`
 	About          string   `json:"about"`
 	In             *string  `json:"in"` // dollars per million tokens
 	CachedIn       *string  `json:"cached_in"`

@@ -6,24 +6,27 @@ import (
 	"slices"
 )
 
-// Calibration says what the cosines of an embedder's space mean. Two embedders share no threshold: in one, texts that have nothing
-// to do with each other lie at a cosine of 0, in another at .75. Ordered: Unrelated <= Related <= Novel <= Same.
+// Calibration says what the cosines of an embedder's space mean. Two embedders share no threshold: in one, texts that
+// have nothing to do with each other lie at a cosine of 0, in another at .75. Ordered: Unrelated <= Related <= Novel <=
+// Same.
 type Calibration struct {
 	Unrelated float64 `json:"unrelated"` // below it two texts have nothing to do with each other
 	Related   float64 `json:"related"`   // from it on they are about the same thing
 	Novel     float64 `json:"novel"`     // a text whose nearest is below it says something new
-	// Same: from it on they say the same in the same words. One changed number or name can lie above it too: what must not take a
-	// correction for a repetition compares the words as well.
+	// Same: from it on they say the same in the same words. One changed number or name can lie above it too: what must
+	// not take a correction for a repetition compares the words as well.
 	Same float64 `json:"same"`
 }
 
 // Known says whether the space was calibrated.
 func (c Calibration) Known() bool { return c.Same > c.Unrelated }
 
-// Cautious is used for a space that nobody has measured. Hosted embedders hardly place texts below .2, and few that say the same below .95.
+// Cautious is used for a space that nobody has measured. Hosted embedders hardly place texts below .2, and few that say
+// the same below .95.
 var Cautious = Calibration{Unrelated: .3, Related: .5, Novel: .7, Same: .97}
 
-// Closeness puts a cosine on a scale that all embedders share: 0 for texts that have nothing to do with each other, 1 for the same.
+// Closeness puts a cosine on a scale that all embedders share: 0 for texts that have nothing to do with each other, 1
+// for the same.
 func (c Calibration) Closeness(cosine float64) float64 {
 	if !c.Known() {
 		c = Cautious
@@ -42,7 +45,9 @@ func (c Calibration) Validate() error {
 		case math.IsNaN(each.value) || each.value < -1 || each.value > 1:
 			return fmt.Errorf("calibration: %s is %v; a cosine lies between -1 and 1", each.name, each.value)
 		case each.value < previous:
-			return fmt.Errorf("calibration: %s is %v, below the threshold before it (%v); they rise from unrelated to same", each.name, each.value, previous)
+			return fmt.Errorf(
+				"calibration: %s is %v, below the threshold before it (%v); they rise from unrelated to same",
+				each.name, each.value, previous)
 		}
 		previous = each.value
 	}
@@ -61,8 +66,9 @@ func CalibrationTexts() []string {
 	return out
 }
 
-// Shares of the reference pairs that the thresholds leave out. A memory holds thousands of texts of which hardly one is meant, so
-// that unrelated ones must rarely pass; a duplicate taken for new costs little, a new text taken for a duplicate is lost.
+// Shares of the reference pairs that the thresholds leave out. A memory holds thousands of texts of which hardly one is
+// meant, so that unrelated ones must rarely pass; a duplicate taken for new costs little, a new text taken for a
+// duplicate is lost.
 const (
 	unrelatedBelow = .95 // of the unrelated pairs lie below Unrelated
 	repeatedAbove  = .50 // of the repeated pairs lie below Same
@@ -87,10 +93,13 @@ func Calibrate(vectors [][]float32) (Calibration, error) {
 	}
 	c := Calibration{Unrelated: quantile(unrelated, unrelatedBelow), Same: quantile(repeated, repeatedAbove)}
 	if c.Unrelated >= mostUnrelated {
-		return Calibration{}, fmt.Errorf("calibrate: unrelated texts lie at a cosine of %.3f; such a space tells nothing apart", c.Unrelated)
+		return Calibration{},
+			fmt.Errorf("calibrate: unrelated texts lie at a cosine of %.3f; such a space tells nothing apart",
+				c.Unrelated)
 	}
 	c.Same = min(mostSame, max(c.Same, c.Unrelated))
-	// Texts that mean alike begin where half of the rewordings lie, or, where an embedder cannot see rewordings, a third of the way up.
+	// Texts that mean alike begin where half of the rewordings lie, or, where an embedder cannot see rewordings, a
+	// third of the way up.
 	c.Related = min(c.Same, max(quantile(reworded, .5), c.Unrelated+(c.Same-c.Unrelated)/3))
 	// What a memory lacks is nearer to something than chance is, and not as near as a repetition: halfway between.
 	c.Novel = (c.Related + c.Same) / 2

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// space places the calibration texts so that unrelated ones lie at about low, reworded ones at middle and repeated ones at high: a
-// common direction, one of each reference and one of each text.
+// space places the calibration texts so that unrelated ones lie at about low, reworded ones at middle and repeated ones
+// at high: a common direction, one of each reference and one of each text.
 func space(low, middle, high float64) [][]float32 {
 	n := len(inference.References)
 	var out [][]float32
@@ -42,7 +42,10 @@ func TestASpaceIsCalibratedByItsOwnCosines(t *testing.T) {
 		{"wide", .1, .6, .98, inference.Calibration{Unrelated: .1, Related: .6, Novel: .79, Same: .98}},
 		{"compressed", .75, .88, .98, inference.Calibration{Unrelated: .75, Related: .88, Novel: .93, Same: .98}},
 		{"blind to rewording", .1, .1, .97, inference.Calibration{Unrelated: .1, Related: .39, Novel: .68, Same: .97}},
-		{"repetitions are the same", .2, .5, 1, inference.Calibration{Unrelated: .2, Related: .5, Novel: .745, Same: .99}},
+		{
+			"repetitions are the same", .2, .5, 1,
+			inference.Calibration{Unrelated: .2, Related: .5, Novel: .745, Same: .99},
+		},
 	} {
 		got, err := inference.Calibrate(space(c.low, c.middle, c.high))
 		require.NoError(t, err, c.name)
@@ -64,7 +67,8 @@ func TestASpaceThatTellsNothingApartIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "tells nothing apart")
 	_, err = inference.Calibrate(same[:5])
 	require.ErrorContains(t, err, "5 vectors")
-	require.ErrorContains(t, inference.Calibration{Unrelated: .5, Related: .4, Novel: .6, Same: .9}.Validate(), "related is 0.4")
+	require.ErrorContains(t, inference.Calibration{Unrelated: .5, Related: .4, Novel: .6, Same: .9}.Validate(),
+		"related is 0.4")
 	require.ErrorContains(t, inference.Calibration{Same: 1.5}.Validate(), "same is 1.5")
 	require.ErrorContains(t, inference.Calibration{Unrelated: math.NaN()}.Validate(), "unrelated is NaN")
 	require.NoError(t, inference.Cautious.Validate())
@@ -76,5 +80,6 @@ func TestClosenessIsOneScaleForAllSpaces(t *testing.T) {
 	require.Zero(t, compressed.Closeness(.7))
 	require.InDelta(t, .5, compressed.Closeness(.85), 1e-9)
 	require.InDelta(t, 1.0, compressed.Closeness(.99), 1e-9)
-	require.InDelta(t, inference.Cautious.Closeness(.6), inference.Calibration{}.Closeness(.6), 1e-9, "an unknown space is taken cautiously")
+	require.InDelta(t, inference.Cautious.Closeness(.6), inference.Calibration{}.Closeness(.6), 1e-9,
+		"an unknown space is taken cautiously")
 }

@@ -22,26 +22,29 @@ const (
 
 // Spec is what is known of a model: who serves it, what it costs, what it refuses.
 type Spec struct {
-	Name           string        `json:"name"`                // the catalogue's name: "provider/model"
-	Provider       string        `json:"provider"`            // which Model serves it
-	Wire           string        `json:"wire"`                // the name the provider knows it by
-	Price          *budget.Price `json:"price"`               // nil: unpriced, every call is refused
-	Context        int           `json:"context"`             // tokens of prompt and answer together
-	Guessed        bool          `json:"-"`                   // Context is what such servers often have: nobody stated the model's own
-	Tokenizer      string        `json:"tokenizer,omitempty"` // "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
-	MaxTemperature float64       `json:"max_heat"`            // highest temperature accepted; 0: temperature is refused
-	MinP           bool          `json:"min_p"`
-	TopP           bool          `json:"top_p"`
-	Seed           bool          `json:"seed"`
-	Stop           bool          `json:"stop"`
-	JSON           JSONMode      `json:"json"`
-	Reasoning      bool          `json:"reasoning"`           // thinks before it answers; wants max_completion_tokens
-	Embeds         bool          `json:"embeds"`              // an embedding model
-	Judges         bool          `json:"judges"`              // its scores in JSON mean something; false: measure with the embedder
-	BuiltIn        bool          `json:"built_in"`            // announced on every screen
-	Space          string        `json:"space,omitempty"`     // of its vectors; empty: "<provider>/<wire>/<dimensions>"
-	LogProbs       bool          `json:"log_probs,omitempty"` // tells the log-probability of each token when asked
-	Steers         *Steers       `json:"steers,omitempty"`    // how it is steered; nil: it is not
+	Name     string        `json:"name"`     // the catalogue's name: "provider/model"
+	Provider string        `json:"provider"` // which Model serves it
+	Wire     string        `json:"wire"`     // the name the provider knows it by
+	Price    *budget.Price `json:"price"`    // nil: unpriced, every call is refused
+	Context  int           `json:"context"`  // tokens of prompt and answer together
+	// Context is what such servers often have: nobody stated the model's own
+	Guessed bool `json:"-"`
+	// "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
+	Tokenizer      string   `json:"tokenizer,omitempty"`
+	MaxTemperature float64  `json:"max_heat"` // highest temperature accepted; 0: temperature is refused
+	MinP           bool     `json:"min_p"`
+	TopP           bool     `json:"top_p"`
+	Seed           bool     `json:"seed"`
+	Stop           bool     `json:"stop"`
+	JSON           JSONMode `json:"json"`
+	Reasoning      bool     `json:"reasoning"` // thinks before it answers; wants max_completion_tokens
+	Embeds         bool     `json:"embeds"`    // an embedding model
+	// its scores in JSON mean something; false: measure with the embedder
+	Judges   bool    `json:"judges"`
+	BuiltIn  bool    `json:"built_in"`            // announced on every screen
+	Space    string  `json:"space,omitempty"`     // of its vectors; empty: "<provider>/<wire>/<dimensions>"
+	LogProbs bool    `json:"log_probs,omitempty"` // tells the log-probability of each token when asked
+	Steers   *Steers `json:"steers,omitempty"`    // how it is steered; nil: it is not
 
 	Lexical bool `json:"lexical,omitempty"` // an embedder that compares spellings and knows no meaning
 
@@ -57,26 +60,30 @@ func (s Spec) Makes(space string) bool {
 	return strings.HasPrefix(space, s.Provider+"/"+s.Wire+"/")
 }
 
-// Fit says why a model cannot take a role that embeds, or one that writes, with the line of configuration that would be right.
+// Fit says why a model cannot take a role that embeds, or one that writes, with the line of configuration that would be
+// right.
 func (s Spec) Fit(embeds bool) error {
 	switch {
 	case embeds == s.Embeds:
 		return nil
 	case !embeds:
-		return fmt.Errorf("%q is the wrong sort of model: it is an embedder, and the role needs a model that writes", s.Name)
+		return fmt.Errorf("%q is the wrong sort of model: it is an embedder, and the role needs a model that writes",
+			s.Name)
 	case s.BuiltIn:
-		return fmt.Errorf("%q is the wrong sort of model: it writes, and the role needs an embedder, such as builtin/static", s.Name)
+		return fmt.Errorf(
+			"%q is the wrong sort of model: it writes, and the role needs an embedder, such as builtin/static", s.Name)
 	}
 	price := ""
 	if s.Price == nil {
 		price = `, price: {in: "0.02", out: "0"}`
 	}
-	return fmt.Errorf("%q is the wrong sort of model: it is not known as an embedder; if it is one, add under providers.%s.models: {name: %s, embeds: true%s}",
+	return fmt.Errorf(
+		"%q is the wrong sort of model: it is not known as an embedder; if it is one, add under providers.%s.models: {name: %s, embeds: true%s}",
 		s.Name, s.Provider, strings.TrimPrefix(s.Name, s.Provider+"/"), price)
 }
 
-// NamedBy returns the catalogue's name of the embedder that a space names: a built-in one for "builtin-static/1/256", "house/gte" for
-// "house/gte/384"; empty when it names none.
+// NamedBy returns the catalogue's name of the embedder that a space names: a built-in one for "builtin-static/1/256",
+// "house/gte" for "house/gte/384"; empty when it names none.
 func NamedBy(space string) string {
 	name, _, found := cutLast(space, "/")
 	if rest, builtIn := strings.CutPrefix(name, "builtin-"); found && builtIn {
@@ -98,9 +105,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// EmbedderIn finds the embedder that serves an agent whose vectors lie in space: the one it names itself, if it does; else the
-// deployment's usual one, or, where the agent's vectors are of another space, the one that this space names, until the memory was
-// embedded anew. A change of what is usual thus leaves no agent without a memory.
+// EmbedderIn finds the embedder that serves an agent whose vectors lie in space: the one it names itself, if it does;
+// else the deployment's usual one, or, where the agent's vectors are of another space, the one that this space names,
+// until the memory was embedded anew. A change of what is usual thus leaves no agent without a memory.
 func EmbedderIn(c Catalog, own, usual, space string) (Spec, error) {
 	if own != "" {
 		return c.Lookup(own)
@@ -143,10 +150,15 @@ func (t Table) Lookup(model string) (Spec, error) {
 	if s, ok := t[model]; ok {
 		return s, nil
 	}
-	return Spec{}, &Failure{Kind: Unknown, Message: fmt.Sprintf("model %q is not configured; add it under providers.<name>.models", model)}
+	return Spec{},
+		&Failure{
+			Kind:    Unknown,
+			Message: fmt.Sprintf("model %q is not configured; add it under providers.<name>.models", model),
+		}
 }
 
-// Remembered is a Catalog that looks each model up once, for whoever asks at every request. What it stands on must not change.
+// Remembered is a Catalog that looks each model up once, for whoever asks at every request. What it stands on must not
+// change.
 func Remembered(c Catalog) Catalog { return &remembered{from: c} }
 
 type remembered struct {
@@ -197,7 +209,11 @@ func (s Switchboard) find(model string) (Model, error) {
 	}
 	m, ok := s.Providers[spec.Provider]
 	if !ok {
-		return nil, &Failure{Kind: Unknown, Message: fmt.Sprintf("model %q belongs to provider %q, which is not configured", model, spec.Provider)}
+		return nil,
+			&Failure{
+				Kind:    Unknown,
+				Message: fmt.Sprintf("model %q belongs to provider %q, which is not configured", model, spec.Provider),
+			}
 	}
 	return m, nil
 }

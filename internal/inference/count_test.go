@@ -13,7 +13,9 @@ func TestAKnownTokenizerCountsExactlyAndAddsTheWrapping(t *testing.T) {
 	t.Parallel()
 	spec := inference.Spec{Tokenizer: "o200k_base", JSON: inference.JSONSchema}
 	require.EqualValues(t, 2, inference.CountText(spec, "hello world"))
-	r := inference.Request{Messages: []inference.Message{{Role: "system", Content: "hello world"}, {Role: "user", Content: "hello world"}}}
+	r := inference.Request{
+		Messages: []inference.Message{{Role: "system", Content: "hello world"}, {Role: "user", Content: "hello world"}},
+	}
 	require.EqualValues(t, 16+2*(2+4), inference.CountPrompt(spec, r))
 	spec.Tokenizer = "cl100k_base"
 	require.EqualValues(t, 2, inference.CountText(spec, "hello world"))
@@ -36,7 +38,8 @@ func TestASchemaIsCountedWhereverItTravels(t *testing.T) {
 	bare.Schema = nil
 	for _, mode := range []inference.JSONMode{inference.JSONSchema, inference.JSONObject, inference.JSONPrompt} {
 		spec := inference.Spec{JSON: mode}
-		require.GreaterOrEqual(t, inference.CountPrompt(spec, r)-inference.CountPrompt(spec, bare), int64(len(r.Schema.JSON)), mode)
+		require.GreaterOrEqual(t, inference.CountPrompt(spec, r)-inference.CountPrompt(spec, bare),
+			int64(len(r.Schema.JSON)), mode)
 	}
 }
 
@@ -53,14 +56,18 @@ func TestTextThatWouldKeepATokenizerBusyIsBoundByItsBytes(t *testing.T) {
 func TestACountIsNeverAboveTheBytes(t *testing.T) {
 	t.Parallel()
 	spec := inference.Spec{Tokenizer: "o200k_base"}
-	for _, text := range []string{"", "ETH fell 5.2% — at 03:10 …", "Übung macht den Meister", "𝔸🜁", "{\"a\":[1,2,3]}"} {
+	for _, text := range []string{
+		"", "ETH fell 5.2% — at 03:10 …", "Übung macht den Meister", "𝔸🜁",
+		"{\"a\":[1,2,3]}",
+	} {
 		require.LessOrEqual(t, inference.CountText(spec, text), int64(len(text)), text)
 	}
 }
 
 func BenchmarkCountPrompt(b *testing.B) {
 	spec := inference.Spec{Tokenizer: "o200k_base"}
-	text := strings.Repeat("The lamp in the harbour flickered all evening and nobody came to fix it. ", 165) // 12,000 characters
+	// 12,000 characters
+	text := strings.Repeat("The lamp in the harbour flickered all evening and nobody came to fix it. ", 165)
 	r := inference.Request{Messages: []inference.Message{{Role: "user", Content: text}}}
 	for b.Loop() {
 		inference.CountPrompt(spec, r)

@@ -25,7 +25,8 @@ func TestATextIsHaltedBetweenTwoWordsWhereAStreamWouldHaveBeen(t *testing.T) {
 		{"o200k_base", "one two three four", 3, "one two three"},
 		{"o200k_base", "one  two\nthree four", 2, "one"},
 	} {
-		require.Equal(t, c.want, inference.Halt(inference.Spec{Tokenizer: c.tokenizer}, c.text, c.tokens), "%q at %d", c.text, c.tokens)
+		require.Equal(t, c.want, inference.Halt(inference.Spec{Tokenizer: c.tokenizer}, c.text, c.tokens), "%q at %d",
+			c.text, c.tokens)
 	}
 	for _, spec := range []inference.Spec{{}, {Tokenizer: "o200k_base"}, {Tokenizer: "cl100k_base"}} {
 		halted := inference.Halt(spec, long, 80)

@@ -5,24 +5,29 @@ import (
 	"strings"
 )
 
-// passedHeaders are the headers of a client that every provider sees. Nothing else of them travels: proxies put identity tokens
-// into headers, and gateways are steered by them.
+// passedHeaders are the headers of a client that every provider sees. Nothing else of them travels: proxies put
+// identity tokens into headers, and gateways are steered by them.
 var passedHeaders = []string{
-	"Accept", "Content-Type", "User-Agent", "Traceparent", "Tracestate", "Openai-Beta", "Anthropic-Beta", "Anthropic-Version", "X-Title", "Http-Referer",
+	"Accept", "Content-Type", "User-Agent", "Traceparent", "Tracestate", "Openai-Beta", "Anthropic-Beta",
+	"Anthropic-Version", "X-Title", "Http-Referer",
 }
 
 // PassedHeaders lists them.
 func PassedHeaders() []string { return slices.Clone(passedHeaders) }
 
-// What no configuration passes on: credentials, who somebody is, where a request came from, what belongs to one connection, and
-// what steers a gateway. Names that end in a hyphen stand for all that begin so.
+// What no configuration passes on: credentials, who somebody is, where a request came from, what belongs to one
+// connection, and what steers a gateway. Names that end in a hyphen stand for all that begin so.
 var keptHeaders = []string{
-	"Authorization", "Proxy-", "Cookie", "Set-Cookie", "Cookie2", "Api-Key", "X-Api-Key", "X-Goog-", "X-Access-Token", "X-Csrf-Token",
+	"Authorization", "Proxy-", "Cookie", "Set-Cookie", "Cookie2", "Api-Key", "X-Api-Key", "X-Goog-", "X-Access-Token",
+	"X-Csrf-Token",
 	"Openai-Organization", "Openai-Project", "Idempotency-Key", "X-Idempotency-Key",
-	"Host", "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Content-Encoding",
+	"Host", "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length",
+	"Content-Encoding",
 	"Accept-Encoding", "Expect", "Date", "Via", "Origin", "Referer", "Sec-", "Last-Event-Id", "Baggage",
-	"Forwarded", "X-Forwarded-", "X-Original-", "X-Real-", "X-Client-Ip", "X-Client-Cert", "X-Client-Dn", "X-Cluster-", "X-Envoy-", "True-Client-", "Fastly-", "Fly-",
-	"X-Auth-", "X-Authenticated-", "X-Remote-", "Remote-", "X-User-", "X-Email", "X-Ms-", "X-Amzn-", "X-Amz-", "X-Appengine-", "X-Jwt-", "X-Id-Token",
+	"Forwarded", "X-Forwarded-", "X-Original-", "X-Real-", "X-Client-Ip", "X-Client-Cert", "X-Client-Dn",
+	"X-Cluster-", "X-Envoy-", "True-Client-", "Fastly-", "Fly-",
+	"X-Auth-", "X-Authenticated-", "X-Remote-", "Remote-", "X-User-", "X-Email", "X-Ms-", "X-Amzn-", "X-Amz-",
+	"X-Appengine-", "X-Jwt-", "X-Id-Token",
 	"Cf-", "Tailscale-", "X-Tailscale-", "X-Pomerium-", "X-Authentik-", "X-Vouch-", "X-Webauth-", "X-Openwebui-",
 	"X-Portkey-", "Helicone-", "X-Litellm-", "X-Bf-", "X-Kong-", "X-Tyk-", "Mcp-", "X-Oneiros-",
 }

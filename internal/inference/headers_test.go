@@ -13,9 +13,12 @@ func TestAProviderSeesTheHeadersOfTheListAlone(t *testing.T) {
 	t.Parallel()
 	h := http.Header{}
 	stays := []string{
-		"Authorization", "Cookie", "Host", "X-Forwarded-User", "X-Forwarded-Email", "X-Auth-Request-Access-Token", "Cf-Access-Jwt-Assertion",
-		"Cf-Aig-Authorization", "Tailscale-User-Login", "X-Amzn-Oidc-Data", "X-Portkey-Config", "Helicone-Auth", "X-Litellm-Tags", "X-Oneiros-User",
-		"X-Goog-Iap-Jwt-Assertion", "X-Ms-Client-Principal", "Remote-User", "Proxy-Authorization", "Via", "Forwarded", "Baggage", "Idempotency-Key",
+		"Authorization", "Cookie", "Host", "X-Forwarded-User", "X-Forwarded-Email", "X-Auth-Request-Access-Token",
+		"Cf-Access-Jwt-Assertion",
+		"Cf-Aig-Authorization", "Tailscale-User-Login", "X-Amzn-Oidc-Data", "X-Portkey-Config", "Helicone-Auth",
+		"X-Litellm-Tags", "X-Oneiros-User",
+		"X-Goog-Iap-Jwt-Assertion", "X-Ms-Client-Principal", "Remote-User", "Proxy-Authorization", "Via", "Forwarded",
+		"Baggage", "Idempotency-Key",
 	}
 	for _, name := range stays {
 		h.Set(name, "secret")
@@ -26,7 +29,8 @@ func TestAProviderSeesTheHeadersOfTheListAlone(t *testing.T) {
 		require.False(t, inference.HeaderStaysHere(name), name)
 	}
 	require.ElementsMatch(t, inference.PassedHeaders(), names(inference.Onward(h, nil)))
-	require.ElementsMatch(t, append(inference.PassedHeaders(), "X-Team"), names(inference.Onward(h, append(stays, "x-team"))))
+	require.ElementsMatch(t, append(inference.PassedHeaders(), "X-Team"),
+		names(inference.Onward(h, append(stays, "x-team"))))
 	h.Set("Connection", "close, x-team")
 	require.NotContains(t, names(inference.Onward(h, []string{"X-Team"})), "X-Team")
 	for _, name := range inference.PassedHeaders() {

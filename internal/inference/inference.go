@@ -78,7 +78,8 @@ const (
 // UsageFrom says who counted.
 type UsageFrom string
 
-// The counters. A counted usage is an estimate from what was sent and read; the purse then settles at the full reservation.
+// The counters. A counted usage is an estimate from what was sent and read; the purse then settles at the full
+// reservation.
 const (
 	ByProvider UsageFrom = "provider"
 	ByCount    UsageFrom = "counted"
@@ -95,8 +96,9 @@ type Answer struct {
 	Provider  string        `json:"provider"`  // the provider's id of the answer
 	Model     string        `json:"model"`     // as the provider named it
 
-	LogProb *float64 `json:"log_prob,omitempty"` // mean natural logarithm of the probabilities of the visible tokens; nil when not told
-	Steered string   `json:"steered,omitempty"`  // the steering that was really asked for, rendered by Steering.String
+	// mean natural logarithm of the probabilities of the visible tokens; nil when not told
+	LogProb *float64 `json:"log_prob,omitempty"`
+	Steered string   `json:"steered,omitempty"` // the steering that was really asked for, rendered by Steering.String
 }
 
 // Vectors is what an embedding call gave: one unit vector per text, in order.

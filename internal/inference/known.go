@@ -74,7 +74,8 @@ func Known(profile, model string) (Spec, bool) {
 	s := e.spec()
 	if e.Open {
 		s = p.spec()
-		s.Context, s.MaxTemperature, s.Reasoning, s.Embeds = min(e.Context, p.Context), min(e.MaxTemperature, p.MaxTemperature), e.Reasoning, e.Embeds
+		s.Context, s.MaxTemperature, s.Reasoning, s.Embeds = min(e.Context, p.Context),
+			min(e.MaxTemperature, p.MaxTemperature), e.Reasoning, e.Embeds
 		s.Guessed = p.Context < e.Context
 	}
 	s.MinP, s.LogProbs = s.MinP && p.MinP, s.LogProbs && p.LogProbs

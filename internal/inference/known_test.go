@@ -118,7 +118,8 @@ func TestEveryKnownClassIsLoosenedInItsWay(t *testing.T) {
 	} {
 		s, err := inference.Resolve("p", c.profile, c.model, nil)
 		require.NoError(t, err)
-		got := hypnagogia.Loosen(hypnagogia.Takes{MaxTemperature: s.MaxTemperature, MinP: s.MinP, Reasoning: s.Reasoning, Judges: s.Judges})
+		got := hypnagogia.Loosen(
+			hypnagogia.Takes{MaxTemperature: s.MaxTemperature, MinP: s.MinP, Reasoning: s.Reasoning, Judges: s.Judges})
 		require.Equal(t, c.want, got.Way, "%s on %s", c.model, c.profile)
 	}
 }
@@ -156,7 +157,8 @@ func TestADatedModelThatCostsMoreKeepsItsOwnPrice(t *testing.T) {
 func TestADeploymentOverridesWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	temperature, price := 1.2, budget.Price{In: 7, CachedIn: 7, Out: 9}
-	s, err := inference.Resolve("mine", "openai", "gpt-4o", &inference.Override{MaxTemperature: &temperature, Price: &price})
+	s, err := inference.Resolve("mine", "openai", "gpt-4o",
+		&inference.Override{MaxTemperature: &temperature, Price: &price})
 	require.NoError(t, err)
 	require.Equal(t, "mine/gpt-4o", s.Name)
 	require.Equal(t, "mine", s.Provider)

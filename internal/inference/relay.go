@@ -36,8 +36,8 @@ type RelayObserved struct {
 
 // Relay passes bodies through: bytes in, bytes out, usage observed. It never retries and is safe for concurrent use.
 type Relay interface {
-	// Relay returns every answer of the provider, refusals included, as a response. What no API answered, such as a redirect or a
-	// page of a proxy, is a *Failure of kind Malformed with a Status. Errors are as in Model.Generate: a *Failure, or an error that
-	// wraps context.Cause(ctx). The context must outlive the reading of the body.
+	// Relay returns every answer of the provider, refusals included, as a response. What no API answered, such as a
+	// redirect or a page of a proxy, is a *Failure of kind Malformed with a Status. Errors are as in Model.Generate: a
+	// *Failure, or an error that wraps context.Cause(ctx). The context must outlive the reading of the body.
 	Relay(ctx context.Context, r RelayRequest) (*RelayResponse, error)
 }

@@ -29,7 +29,12 @@ func (s *Relays) find(model string) (Relay, error) {
 	}
 	via, ok := s.Providers[spec.Provider]
 	if !ok {
-		return nil, &Failure{Kind: Unknown, Message: fmt.Sprintf("model %q belongs to provider %q, which passes no bodies on", model, spec.Provider)}
+		return nil,
+			&Failure{
+				Kind: Unknown,
+				Message: fmt.Sprintf("model %q belongs to provider %q, which passes no bodies on", model,
+					spec.Provider),
+			}
 	}
 	return via, nil
 }

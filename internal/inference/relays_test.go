@@ -18,7 +18,10 @@ func (r relayed) Relay(context.Context, inference.RelayRequest) (*inference.Rela
 func TestABodyGoesToTheProviderOfItsModel(t *testing.T) {
 	t.Parallel()
 	s := inference.Relays{
-		Catalog:   inference.Table{"a/x": {Name: "a/x", Provider: "a"}, "bb/x": {Name: "bb/x", Provider: "bb"}, "c/x": {Name: "c/x", Provider: "c"}},
+		Catalog: inference.Table{
+			"a/x": {Name: "a/x", Provider: "a"}, "bb/x": {Name: "bb/x", Provider: "bb"},
+			"c/x": {Name: "c/x", Provider: "c"},
+		},
 		Providers: map[string]inference.Relay{"a": relayed("1"), "bb": relayed("22")},
 	}
 	res, err := s.Relay(t.Context(), inference.RelayRequest{Model: "bb/x"})

@@ -56,7 +56,8 @@ func (s *scanner) object(depth int) ([]byte, error) {
 			return append(out, '}'), nil
 		}
 		if !isQuote(r) {
-			return nil, fmt.Errorf("%q stands where a key in double quotes or a closing brace is wanted, near %s", r, s.near())
+			return nil,
+				fmt.Errorf("%q stands where a key in double quotes or a closing brace is wanted, near %s", r, s.near())
 		}
 		member, err := s.member(depth)
 		if member != nil {

@@ -40,7 +40,9 @@ func (s Steering) Validate() error {
 	case s.Vector == "":
 		return fmt.Errorf("steering names no vector")
 	case s.From < 1 || s.To < s.From:
-		return fmt.Errorf("steering of %q is for layers %d to %d; the first must be at least 1 and not above the last", s.Vector, s.From, s.To)
+		return fmt.Errorf(
+			"steering of %q is for layers %d to %d; the first must be at least 1 and not above the last", s.Vector,
+			s.From, s.To)
 	case math.IsNaN(s.Alpha) || math.Abs(s.Alpha) > 100:
 		return fmt.Errorf("steering of %q has alpha %v; it must lie between -100 and 100", s.Vector, s.Alpha)
 	}
@@ -50,9 +52,10 @@ func (s Steering) Validate() error {
 // Steers is how a model is steered where it is served. Of the two shapes that servers have, Fields is the one and Alias
 // the other; a provider in this process needs neither.
 type Steers struct {
-	Vector string                     `json:"vector"`           // the name by which the provider knows it
-	Depth  int                        `json:"depth,omitempty"`  // layers of the model; 0: 32
-	From   int                        `json:"from,omitempty"`   // first layer; 0: SteerLayer of SteerOf, scaled to the depth
+	Vector string `json:"vector"`          // the name by which the provider knows it
+	Depth  int    `json:"depth,omitempty"` // layers of the model; 0: 32
+	// first layer; 0: SteerLayer of SteerOf, scaled to the depth
+	From   int                        `json:"from,omitempty"`
 	To     int                        `json:"to,omitempty"`     // last layer; 0: the first
 	Alpha  *float64                   `json:"alpha,omitempty"`  // nil: what the deployment asks for
 	Fields map[string]json.RawMessage `json:"fields,omitempty"` // of the request, with the places that Fill fills
@@ -100,9 +103,9 @@ func (s Steering) places() map[string]any {
 	}
 }
 
-// Fill writes a steering into a template of JSON. A text that is only a place, such as "{{alpha}}", becomes the value itself;
-// inside a longer text the value's JSON stands for it, the vector's name without its quotes. So a field that is JSON in a
-// text can be written too.
+// Fill writes a steering into a template of JSON. A text that is only a place, such as "{{alpha}}", becomes the value
+// itself; inside a longer text the value's JSON stands for it, the vector's name without its quotes. So a field that is
+// JSON in a text can be written too.
 func (s Steering) Fill(template json.RawMessage) (json.RawMessage, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(template))

@@ -57,14 +57,20 @@ func TestAnEntryThatCannotSteerSaysWhy(t *testing.T) {
 	t.Parallel()
 	huge := 1e3
 	for want, s := range map[string]inference.Steers{
-		"vector is missing":                {},
-		"no braces":                        {Vector: `a"b`},
-		"depth is -1":                      {Vector: "c", Depth: -1},
-		"layers 6 to 3":                    {Vector: "c", From: 6, To: 3},
-		"end below the depth (22)":         {Vector: "c", Depth: 22, From: 6, To: 22},
-		"alpha is 1000":                    {Vector: "c", Alpha: &huge},
-		"fields.model is written":          {Vector: "c", Fields: map[string]json.RawMessage{"model": json.RawMessage(`"x"`)}},
-		"fields.steer: steering template ": {Vector: "c", Fields: map[string]json.RawMessage{"steer": json.RawMessage(`{`)}},
+		"vector is missing":        {},
+		"no braces":                {Vector: `a"b`},
+		"depth is -1":              {Vector: "c", Depth: -1},
+		"layers 6 to 3":            {Vector: "c", From: 6, To: 3},
+		"end below the depth (22)": {Vector: "c", Depth: 22, From: 6, To: 22},
+		"alpha is 1000":            {Vector: "c", Alpha: &huge},
+		"fields.model is written": {
+			Vector: "c",
+			Fields: map[string]json.RawMessage{"model": json.RawMessage(`"x"`)},
+		},
+		"fields.steer: steering template ": {
+			Vector: "c",
+			Fields: map[string]json.RawMessage{"steer": json.RawMessage(`{`)},
+		},
 	} {
 		require.ErrorContains(t, s.Validate("model"), want)
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Legible is the readable part of a text that was cut off. Of broken JSON it is the longer strings, each a sentence of its
-// own; anything else stays as it is.
+// Legible is the readable part of a text that was cut off. Of broken JSON it is the longer strings, each a sentence of
+// its own; anything else stays as it is.
 func Legible(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {

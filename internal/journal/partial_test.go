@@ -14,7 +14,11 @@ func TestWhatIsLegibleOfATextThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
 		{"prose stays", "  the tide went out over gl", "the tide went out over gl"},
-		{"sentences of broken JSON", `{"fragments":[{"text":"A lighthouse made of rope.","sources":["r1"]},{"text":"The harbour lis`, "A lighthouse made of rope.\nThe harbour lis"},
+		{
+			"sentences of broken JSON",
+			`{"fragments":[{"text":"A lighthouse made of rope.","sources":["r1"]},{"text":"The harbour lis`,
+			"A lighthouse made of rope.\nThe harbour lis",
+		},
 		{"escapes are read", `["a line\nand a \"quoted\" wo`, `a line and a "quoted" wo`},
 		{"keys and references are left out", `{"a":"r1","b":"r2"}`, ""},
 		{"nothing", "", ""},
@@ -33,7 +37,8 @@ func TestATextDrawsOnTheLinesWhoseWordsItTakesUp(t *testing.T) {
 		"The harbour master counted lanterns at midnight.", "The harbour master counted lanterns at midnight.",
 		"Ropes were spliced in the lighthouse.", "Somebody baked bread.", "",
 	}
-	require.Equal(t, 2, journal.Drawn("lanterns hang from the harbour like ropes from a lighthouse", lines), "a line told twice counts once")
+	require.Equal(t, 2, journal.Drawn("lanterns hang from the harbour like ropes from a lighthouse", lines),
+		"a line told twice counts once")
 	require.Equal(t, 0, journal.Drawn("harbour", lines), "one word is chance")
 	require.Equal(t, 0, journal.Drawn("", lines))
 }

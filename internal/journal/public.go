@@ -6,7 +6,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Public is a journal entry as operators are told of it, on the command line and on the wire: how its wake went is in milliseconds.
+// Public is a journal entry as operators are told of it, on the command line and on the wire: how its wake went is in
+// milliseconds.
 type Public struct {
 	*dream.Journal
 	Wake *Times `json:"wake,omitempty"`

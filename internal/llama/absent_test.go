@@ -42,12 +42,13 @@ func TestAModelThatCannotBeIsToldInASentenceThatNamesTheFile(t *testing.T) {
 	require.NoError(t, err)
 	lib := t.TempDir()
 	for want, path := range map[string]string{
-		"no model is named":                    "",
-		"no such file":                         filepath.Join(lib, "absent.gguf"),
-		"is no file; name the .gguf":           lib,
-		"does not begin with the letters GGUF": file(t, "page.gguf", []byte("<!doctype html><p>Sign in to download this model"), 0o600),
-		"the file ends in the middle":          file(t, "cut.gguf", gguf(t)[:200], 0o600),
-		"is a control vector":                  file(t, "vector.gguf", vector, 0o600),
+		"no model is named":          "",
+		"no such file":               filepath.Join(lib, "absent.gguf"),
+		"is no file; name the .gguf": lib,
+		"does not begin with the letters GGUF": file(t, "page.gguf",
+			[]byte("<!doctype html><p>Sign in to download this model"), 0o600),
+		"the file ends in the middle": file(t, "cut.gguf", gguf(t)[:200], 0o600),
+		"is a control vector":         file(t, "vector.gguf", vector, 0o600),
 	} {
 		_, err := Open(Options{Model: path, Lib: lib})
 		require.ErrorContains(t, err, want)

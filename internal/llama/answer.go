@@ -116,10 +116,16 @@ func (e *Engine) prepare(a Ask) (job, error) {
 	j.prompt = e.tokens(text)
 	j.room = min(a.MaxTokens, e.shape.Context-len(j.prompt))
 	if len(j.prompt) == 0 || j.room <= 0 {
-		return j, bad("the prompt has %d tokens and the model's context %d; shorten what is shown, or give the model more context", len(j.prompt), e.shape.Context)
+		return j,
+			bad(
+				"the prompt has %d tokens and the model's context %d; shorten what is shown, or give the model more context",
+				len(j.prompt), e.shape.Context)
 	}
 	if j.form != nil && j.form.shortest > j.room {
-		return j, bad("an answer to the schema %q has at least %d letters, and %d tokens are left for it; raise max_tokens or shorten the prompt", a.Schema.Name, j.form.shortest, j.room)
+		return j,
+			bad(
+				"an answer to the schema %q has at least %d letters, and %d tokens are left for it; raise max_tokens or shorten the prompt",
+				a.Schema.Name, j.form.shortest, j.room)
 	}
 	return j, nil
 }
@@ -142,7 +148,8 @@ func (e *Engine) steers(s *inference.Steering) error {
 		}
 	}
 	first, last := v.Span()
-	return bad("vector %q has no direction from layer %d to %d; it has layers %d to %d of the model's %d", s.Vector, s.From, s.To, first, last, e.shape.Layers)
+	return bad("vector %q has no direction from layer %d to %d; it has layers %d to %d of the model's %d", s.Vector,
+		s.From, s.To, first, last, e.shape.Layers)
 }
 
 func seedOf(s inference.Sampling) (uint64, error) {
@@ -165,7 +172,9 @@ func cut(ctx context.Context, n int) error {
 }
 
 // answer reads the prompt and makes tokens until the answer ends.
-func (d *llamaContext) answer(ctx context.Context, j job, say func(Piece) bool, generation Generation) (Generation, error) {
+func (d *llamaContext) answer(ctx context.Context, j job, say func(Piece) bool,
+	generation Generation,
+) (Generation, error) {
 	v := &voice{stops: j.Stop, say: say, over: func() bool { return ctx.Err() != nil }}
 	alive := func() bool { d.sign(); return ctx.Err() == nil && !d.stop.Load() }
 	err := d.steer(j.Steering)
@@ -190,9 +199,14 @@ func (d *llamaContext) answer(ctx context.Context, j job, say func(Piece) bool, 
 	case ctx.Err() != nil:
 		return generation, cut(ctx, generation.Made)
 	case d.idle.Load():
-		return generation, &inference.Failure{Kind: inference.Broken, Message: fmt.Sprintf("the model was silent for %s", j.Idle), Err: err}
+		return generation,
+			&inference.Failure{
+				Kind: inference.Broken, Message: fmt.Sprintf("the model was silent for %s", j.Idle),
+				Err: err,
+			}
 	case errors.Is(err, errStopped):
-		return generation, &inference.Failure{Kind: inference.Unavailable, Message: "the model is being closed", Err: err}
+		return generation,
+			&inference.Failure{Kind: inference.Unavailable, Message: "the model is being closed", Err: err}
 	}
 	return generation, &inference.Failure{Kind: inference.Broken, Message: err.Error(), Err: err}
 }

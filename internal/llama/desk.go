@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// chunk is how many tokens of a prompt are read at once. Reading always breaks at multiples of it, so that a prompt whose
-// beginning is remembered gives to the last bit what it gives when all of it is read.
+// chunk is how many tokens of a prompt are read at once. Reading always breaks at multiples of it, so that a prompt
+// whose beginning is remembered gives to the last bit what it gives when all of it is read.
 const chunk = 64
 
 // llamaContext is a context: it makes one answer at a time, and remembers the beginning of the last prompt.
@@ -51,7 +51,10 @@ func (e *Engine) newContext() (*llamaContext, error) {
 	d := &llamaContext{engine: e, ctx: ctx}
 	d.memory, err = yl.GetMemory(ctx)
 	if err != nil || d.memory == 0 {
-		return nil, errors.Join(fmt.Errorf("model %s has no memory of what it read; take one that goes on with a text", e.options.Model), yl.Free(ctx))
+		return nil,
+			errors.Join(
+				fmt.Errorf("model %s has no memory of what it read; take one that goes on with a text",
+					e.options.Model), yl.Free(ctx))
 	}
 	yl.SetAbortCallback(ctx, d.stop.Load)
 	return d, nil
@@ -75,7 +78,8 @@ func (d *llamaContext) steer(s *inference.Steering) error {
 	}
 	e := d.engine
 	flat := e.vectors[s.Vector].Flat(e.shape.Layers, s.From, s.To, s.Alpha)
-	if n := yl.SetAdapterCvec(d.ctx, flat, int32(e.shape.Width), int32(s.From), int32(min(s.To, e.shape.Layers-1))); n != 0 {
+	if n := yl.SetAdapterCvec(d.ctx, flat, int32(e.shape.Width), int32(s.From),
+		int32(min(s.To, e.shape.Layers-1))); n != 0 {
 		return fmt.Errorf("llama.cpp refuses the vector %s (%d): %s", s.Vector, n, said.last())
 	}
 	d.steered = true
@@ -95,8 +99,8 @@ func (d *llamaContext) forget() {
 	d.held = nil
 }
 
-// read takes in a prompt and gives what the model puts out after its last token. alive is called after each chunk; false
-// stops there.
+// read takes in a prompt and gives what the model puts out after its last token. alive is called after each chunk;
+// false stops there.
 func (d *llamaContext) read(prompt []yl.Token, alive func() bool) ([]float32, int, error) {
 	existing := 0
 	for existing < len(d.held) && existing < len(prompt)-1 && d.held[existing] == prompt[existing] {
@@ -159,7 +163,9 @@ func (d *llamaContext) output() ([]float32, error) {
 	}
 	for _, x := range raw {
 		if math.IsNaN(float64(x)) {
-			return nil, errors.New("the model puts out what is no number; a vector this strong breaks it, or its file is damaged")
+			return nil,
+				errors.New(
+					"the model puts out what is no number; a vector this strong breaks it, or its file is damaged")
 		}
 	}
 	return raw, nil

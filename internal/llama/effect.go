@@ -64,8 +64,13 @@ func (e *Engine) Effect(ctx context.Context, t Trial) ([]steering.Row, error) {
 }
 
 // tried makes one answer and adds what it is to the row.
-func (e *Engine) tried(ctx context.Context, t Trial, row *steering.Row, alpha float64, prompt string, seed int64) (string, error) {
-	ask := Ask{Messages: []inference.Message{{Role: "user", Content: prompt}}, Sampling: t.Sampling, MaxTokens: t.Tokens}
+func (e *Engine) tried(ctx context.Context, t Trial, row *steering.Row, alpha float64, prompt string,
+	seed int64,
+) (string, error) {
+	ask := Ask{
+		Messages: []inference.Message{{Role: "user", Content: prompt}}, Sampling: t.Sampling,
+		MaxTokens: t.Tokens,
+	}
 	ask.Sampling.Seed = &seed
 	if alpha != 0 {
 		ask.Steering = &inference.Steering{Vector: t.Vector, From: t.From, To: t.To, Alpha: alpha}

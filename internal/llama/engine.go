@@ -23,14 +23,15 @@ const (
 
 // Options describe a model to run.
 type Options struct {
-	Model    string            // the GGUF file
-	Lib      string            // folder of llama.cpp's shared libraries
-	Vectors  map[string]string // control vectors by name: GGUF files
-	Context  int               // tokens of prompt and answer together; 0: 4096, or what the model was trained on when that is less
-	Threads  int               // 0: one less than there are cores, at least 1 and at most 4
-	Parallel int               // answers made at once, each with a context of its own; 0: 1
-	Queue    int               // requests that may wait; 0: 64
-	Template string            // a chat template that llama.cpp knows by name, such as "chatml"; empty: the model's own
+	Model   string            // the GGUF file
+	Lib     string            // folder of llama.cpp's shared libraries
+	Vectors map[string]string // control vectors by name: GGUF files
+	// tokens of prompt and answer together; 0: 4096, or what the model was trained on when that is less
+	Context  int
+	Threads  int    // 0: one less than there are cores, at least 1 and at most 4
+	Parallel int    // answers made at once, each with a context of its own; 0: 1
+	Queue    int    // requests that may wait; 0: 64
+	Template string // a chat template that llama.cpp knows by name, such as "chatml"; empty: the model's own
 }
 
 // Engine is one model in memory. It is safe for concurrent use.
@@ -134,7 +135,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("context is %d; it must be at least 128 tokens, or 0 for what the model takes", o.Context)
 	}
 	return errors.Join(
-		whole("threads", &o.Threads, max(1, min(runtime.NumCPU()-1, mostThreadsOf)), mostThreads), whole("parallel", &o.Parallel, 1, mostParallel),
+		whole("threads", &o.Threads, max(1, min(runtime.NumCPU()-1, mostThreadsOf)), mostThreads),
+		whole("parallel", &o.Parallel, 1, mostParallel),
 		whole("queue", &o.Queue, usualQueue, 1<<16),
 	)
 }
@@ -156,7 +158,9 @@ func (e *Engine) look(head steering.File) error {
 		Trained: int(yl.ModelNCtxTrain(e.model)),
 	}
 	if e.shape.Words <= 0 || e.shape.Layers <= 0 || !yl.ModelHasDecoder(e.model) || yl.ModelHasEncoder(e.model) {
-		return fmt.Errorf("model %s (%s) is no model that goes on with a text; take one that does, such as a llama or a qwen", e.options.Model, e.shape.Architecture)
+		return fmt.Errorf(
+			"model %s (%s) is no model that goes on with a text; take one that does, such as a llama or a qwen",
+			e.options.Model, e.shape.Architecture)
 	}
 	e.shape.Context = e.options.Context
 	if e.shape.Context == 0 {
@@ -190,10 +194,13 @@ func (e *Engine) look(head steering.File) error {
 // fits says why a vector cannot be added to this model.
 func (e *Engine) fits(name string, v steering.Vector) error {
 	if v.Dim() != e.shape.Width {
-		return fmt.Errorf("vector %s is %d wide and the model %s is %d wide; a vector fits only the model it was learned on", name, v.Dim(), e.options.Model, e.shape.Width)
+		return fmt.Errorf(
+			"vector %s is %d wide and the model %s is %d wide; a vector fits only the model it was learned on", name,
+			v.Dim(), e.options.Model, e.shape.Width)
 	}
 	if first, _ := v.Span(); first >= e.shape.Layers {
-		return fmt.Errorf("vector %s begins at layer %d and the model has layers 0 to %d", name, first, e.shape.Layers-1)
+		return fmt.Errorf("vector %s begins at layer %d and the model has layers 0 to %d", name, first,
+			e.shape.Layers-1)
 	}
 	return nil
 }

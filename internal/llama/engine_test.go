@@ -17,7 +17,9 @@ import (
 // story is an ask that repeats itself.
 func story(tokens int) Ask {
 	return Ask{
-		Messages: user("Tell me a long story about a lighthouse, a baker and a clock. " + strings.Repeat("The sea was calm and the bread was late. ", 12)),
+		Messages: user(
+			"Tell me a long story about a lighthouse, a baker and a clock. " +
+				strings.Repeat("The sea was calm and the bread was late. ", 12)),
 		Sampling: inference.Sampling{Temperature: ptr(.9), MinP: ptr(.1), Seed: ptr(int64(7))}, MaxTokens: tokens,
 	}
 }
@@ -98,7 +100,8 @@ func TestASteeredRequestLeavesNothingBehind(t *testing.T) {
 	one := none
 	one.Messages, none.Messages = user("Hi"), user("Hi")
 	one.Steering = bent.Steering
-	require.NotEqual(t, say(t, e, one).LogProb, say(t, e, none).LogProb, "a computation of the same form is not the one before")
+	require.NotEqual(t, say(t, e, one).LogProb, say(t, e, none).LogProb,
+		"a computation of the same form is not the one before")
 }
 
 func TestSteeringThatCannotBeIsRefusedBeforeAnythingIsComputed(t *testing.T) {
@@ -170,7 +173,8 @@ func TestMoreThanMayWaitAreSentAway(t *testing.T) {
 	var once sync.Once
 	var group sync.WaitGroup
 	group.Go(func() {
-		_, _ = e.Answer(ctx, story(500), func(Piece) bool { once.Do(func() { close(working) }); <-ctx.Done(); return true })
+		_, _ = e.Answer(ctx, story(500),
+			func(Piece) bool { once.Do(func() { close(working) }); <-ctx.Done(); return true })
 	})
 	<-working
 	group.Go(func() {
@@ -199,7 +203,8 @@ func TestEachTokenTellsItsOdds(t *testing.T) {
 	a := story(6)
 	a.Top, a.Sampling = 3, inference.Sampling{Temperature: ptr(0.0)}
 	var tokens []Token
-	generation, err := e.Answer(t.Context(), a, func(p Piece) bool { tokens = append(tokens, p.Tokens...); return true })
+	generation, err := e.Answer(t.Context(), a,
+		func(p Piece) bool { tokens = append(tokens, p.Tokens...); return true })
 	require.NoError(t, err)
 	require.Len(t, tokens, 6)
 	var sum float64

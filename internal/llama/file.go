@@ -34,7 +34,8 @@ func inspect(path string) (steering.File, error) {
 	case kind == "":
 		return head, fmt.Errorf("model %s names no architecture; it must be a language model in GGUF form", path)
 	case kind == "controlvector":
-		return head, fmt.Errorf("model %s is a control vector; give it as a vector, and a language model as the model", path)
+		return head,
+			fmt.Errorf("model %s is a control vector; give it as a vector, and a language model as the model", path)
 	case len(head.Tensors) == 0:
 		return head, fmt.Errorf("model %s holds no weights, only words; it must be a language model in GGUF form", path)
 	}

@@ -116,7 +116,10 @@ func formOf(schema json.RawMessage, root rawForm, depth int, left *int) (*form, 
 	case "object":
 		return objectOf(r, follow)
 	case "array":
-		f := &form{kind: anArray, least: or(r.MinItems, 0), most: or(r.MaxItems, max(mostItems, or(r.MinItems, 0))), shortest: 2}
+		f := &form{
+			kind: anArray, least: or(r.MinItems, 0), most: or(r.MaxItems, max(mostItems, or(r.MinItems, 0))),
+			shortest: 2,
+		}
 		items := r.Items
 		if len(items) == 0 {
 			items = json.RawMessage(`{"type":"string"}`)

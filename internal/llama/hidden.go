@@ -18,8 +18,8 @@ import (
 // output is how llama.cpp names what a layer puts out: "l_out-7".
 const output = "l_out-"
 
-// eye is asked by llama.cpp about every value of a computation. There is one for the process, since such callbacks are never
-// given back.
+// eye is asked by llama.cpp about every value of a computation. There is one for the process, since such callbacks are
+// never given back.
 var eye struct {
 	once sync.Once
 	code uintptr
@@ -105,7 +105,10 @@ func (r *Reader) Read(ctx context.Context, messages []inference.Message, answer 
 		same++
 	}
 	if same == len(all) || len(all) > int(yl.NBatch(r.ctx)) {
-		return nil, fmt.Errorf("the text has %d tokens behind its prompt and %d in all; it must have at least one and in all at most %d", len(all)-same, len(all), yl.NBatch(r.ctx))
+		return nil,
+			fmt.Errorf(
+				"the text has %d tokens behind its prompt and %d in all; it must have at least one and in all at most %d",
+				len(all)-same, len(all), yl.NBatch(r.ctx))
 	}
 	l := &look{
 		node:   e.node,
@@ -127,7 +130,9 @@ func (r *Reader) Read(ctx context.Context, messages []inference.Message, answer 
 	case l.fault != nil:
 		return nil, l.fault
 	case len(l.states) == 0:
-		return nil, fmt.Errorf("llama.cpp shows no layers of the architecture %s; a vector for it must be made elsewhere", e.shape.Architecture)
+		return nil,
+			fmt.Errorf("llama.cpp shows no layers of the architecture %s; a vector for it must be made elsewhere",
+				e.shape.Architecture)
 	}
 	return l.states, nil
 }
@@ -157,7 +162,8 @@ func (l *look) take(layer int, tensor uintptr) {
 	want := uint64(l.rows) * uint64(l.width) * 4
 	if got := l.node.bytes(tensor); got != want {
 		if got != uint64(l.width)*4 {
-			l.fault = fmt.Errorf("layer %d puts out %d bytes where %d tokens of %d numbers are %d", layer, got, l.rows, l.width, want)
+			l.fault = fmt.Errorf("layer %d puts out %d bytes where %d tokens of %d numbers are %d", layer, got,
+				l.rows, l.width, want)
 		}
 		return
 	}

@@ -9,12 +9,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
-// Learn makes a vector of the pairs: the model reads both answers of each, and the mean difference of what its layers put out
-// becomes the direction. tell is called after each pair with how many are done.
-func (e *Engine) Learn(ctx context.Context, pairs []steering.Pair, from, to int, tell func(done int)) (v steering.Vector, layers []steering.Layer, err error) {
+// Learn makes a vector of the pairs: the model reads both answers of each, and the mean difference of what its layers
+// put out becomes the direction. tell is called after each pair with how many are done.
+func (e *Engine) Learn(ctx context.Context, pairs []steering.Pair, from, to int,
+	tell func(done int),
+) (v steering.Vector, layers []steering.Layer, err error) {
 	last := e.shape.Layers - 2
 	if from < 1 || to < from || to > last {
-		return v, nil, fmt.Errorf("layers %d to %d were asked for; this model has layers 1 to %d that can be learned", from, to, last)
+		return v, nil,
+			fmt.Errorf("layers %d to %d were asked for; this model has layers 1 to %d that can be learned", from, to,
+				last)
 	}
 	r, err := e.Reader()
 	if err != nil {

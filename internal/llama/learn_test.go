@@ -57,7 +57,8 @@ func TestAVectorLearnedHereBendsTheModelItWasLearnedOn(t *testing.T) {
 	require.Zero(t, rows[0].Moved)
 	require.Positive(t, rows[1].Moved, "the answers are others than without it")
 	require.InDelta(t, rows[0].LogProb, rows[0].Plain, .1, "unsteered, what it says and what it thinks of it are one")
-	require.Less(t, rows[1].Plain, rows[1].LogProb, "the plain model finds steered answers less likely than the steered one does")
+	require.Less(t, rows[1].Plain, rows[1].LogProb,
+		"the plain model finds steered answers less likely than the steered one does")
 	require.NoError(t, e.Close())
 
 	thin, err := steering.Vector{Layers: map[int][]float32{3: {1}}}.Encode()

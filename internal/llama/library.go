@@ -1,7 +1,8 @@
-// Package llama runs models of GGUF files inside this process, through llama.cpp's shared libraries where a user has them.
+// Package llama runs models of GGUF files inside this process, through llama.cpp's shared libraries where a user has
+// them.
 //
-// It is linked only into programs that ask for it: the libraries are loaded with dlopen, which needs the system's loader and
-// libffi, and a fault in them ends the process.
+// It is linked only into programs that ask for it: the libraries are loaded with dlopen, which needs the system's
+// loader and libffi, and a fault in them ends the process.
 package llama
 
 import (
@@ -55,10 +56,14 @@ func load(dir string) (nodes, error) {
 		return nodes{}, err
 	}
 	if library.dir != "" {
-		return nodes{}, fmt.Errorf("llama.cpp is loaded from %s already; a process can hold it once, so %s needs a process of its own", library.dir, dir)
+		return nodes{},
+			fmt.Errorf(
+				"llama.cpp is loaded from %s already; a process can hold it once, so %s needs a process of its own",
+				library.dir, dir)
 	}
 	if err := yl.Load(dir); err != nil {
-		return nodes{}, fmt.Errorf("llama.cpp's libraries in %s cannot be used: %w; take those of %s", dir, short(err), Tested)
+		return nodes{},
+			fmt.Errorf("llama.cpp's libraries in %s cannot be used: %w; take those of %s", dir, short(err), Tested)
 	}
 	if err := sane(dir); err != nil {
 		return nodes{}, err
@@ -73,14 +78,17 @@ func load(dir string) (nodes, error) {
 		return nodes{}, fmt.Errorf("load the processors' code from %s: %w", dir, err)
 	}
 	if yl.GGMLBackendDeviceCount() == 0 {
-		return nodes{}, fmt.Errorf("%s holds no code for this machine's processor: libggml-cpu-*%s are missing there", dir, filepath.Ext(loader.GetLibraryFilename("", "ggml")))
+		return nodes{},
+			fmt.Errorf("%s holds no code for this machine's processor: libggml-cpu-*%s are missing there", dir,
+				filepath.Ext(loader.GetLibraryFilename("", "ggml")))
 	}
 	library.dir, library.node = dir, node
 	return node, nil
 }
 
 func unnamed() error {
-	return fmt.Errorf("no folder of llama.cpp's libraries is named; it must hold %s, such as those of %s", names(), Tested)
+	return fmt.Errorf("no folder of llama.cpp's libraries is named; it must hold %s, such as those of %s", names(),
+		Tested)
 }
 
 func names() string {
@@ -94,7 +102,8 @@ func names() string {
 // present sees that the folder holds what will be opened, and says what stands there instead.
 func present(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s is no folder that can be read; it must hold %s, such as those of %s", dir, names(), Tested)
+		return fmt.Errorf("%s is no folder that can be read; it must hold %s, such as those of %s", dir, names(),
+			Tested)
 	}
 	for _, part := range parts {
 		path := loader.GetLibraryFilename(dir, part)
@@ -109,7 +118,8 @@ func present(dir string) error {
 		base := filepath.Base(path)
 		stem := strings.TrimSuffix(base, filepath.Ext(base))
 		if beside, _ := filepath.Glob(filepath.Join(dir, stem+".*")); len(beside) > 0 {
-			return fmt.Errorf("%s is missing; %s stands beside it: make the link, ln -s %s %s", path, filepath.Base(beside[0]), filepath.Base(beside[0]), path)
+			return fmt.Errorf("%s is missing; %s stands beside it: make the link, ln -s %s %s", path,
+				filepath.Base(beside[0]), filepath.Base(beside[0]), path)
 		}
 		return fmt.Errorf("%s is missing; the folder must hold %s, such as those of %s", path, names(), Tested)
 	}
@@ -120,9 +130,12 @@ func present(dir string) error {
 // parameters otherwise, and what is then read stands where something else was meant.
 func sane(dir string) error {
 	c, m := yl.ContextDefaultParams(), yl.ModelDefaultParams()
-	if c.NCtx != 512 || c.NBatch < 256 || c.NBatch > 1<<16 || c.NSeqMax != 1 || c.RopeScalingType != -1 || c.CbEval != 0 || c.AbortCallback != 0 ||
+	if c.NCtx != 512 || c.NBatch < 256 || c.NBatch > 1<<16 || c.NSeqMax != 1 || c.RopeScalingType != -1 ||
+		c.CbEval != 0 || c.AbortCallback != 0 ||
 		c.Embeddings != 0 || m.VocabOnly != 0 || m.Devices != 0 || m.TensorSplit != nil {
-		return fmt.Errorf("llama.cpp's libraries in %s order their parameters in a way that is not known here; take those of %s", dir, Tested)
+		return fmt.Errorf(
+			"llama.cpp's libraries in %s order their parameters in a way that is not known here; take those of %s",
+			dir, Tested)
 	}
 	return nil
 }
@@ -133,10 +146,15 @@ func lookInside(dir string) (nodes, error) {
 	if err != nil {
 		return n, fmt.Errorf("open ggml-base in %s: %w", dir, short(err))
 	}
-	for name, into := range map[string]any{"ggml_get_name": &n.name, "ggml_nbytes": &n.bytes, "ggml_backend_tensor_get": &n.read} {
+	for name, into := range map[string]any{
+		"ggml_get_name": &n.name, "ggml_nbytes": &n.bytes,
+		"ggml_backend_tensor_get": &n.read,
+	} {
 		at, err := purego.Dlsym(handle, name)
 		if err != nil {
-			return n, fmt.Errorf("llama.cpp's libraries in %s have no %s: %w; take those of %s", dir, name, short(err), Tested)
+			return n,
+				fmt.Errorf("llama.cpp's libraries in %s have no %s: %w; take those of %s", dir, name, short(err),
+					Tested)
 		}
 		purego.RegisterFunc(into, at)
 	}

@@ -18,7 +18,9 @@ type Provider struct {
 var _ inference.Model = (*Provider)(nil)
 
 // Generate answers with the engine. The sampling that the model's entry refuses is left out.
-func (p *Provider) Generate(ctx context.Context, r inference.Request, token func(piece string) bool) (inference.Answer, error) {
+func (p *Provider) Generate(ctx context.Context, r inference.Request,
+	token func(piece string) bool,
+) (inference.Answer, error) {
 	spec, err := p.find(r.Model)
 	if err != nil {
 		return inference.Answer{}, err
@@ -73,7 +75,8 @@ func (p *Provider) Embed(ctx context.Context, model string, texts []string, _ st
 	if ctx.Err() != nil {
 		return inference.Vectors{}, fmt.Errorf("embed %d texts: %w", len(texts), context.Cause(ctx))
 	}
-	return inference.Vectors{}, bad("model %q cannot embed; give the embedder's role to another, such as builtin/lexical", model)
+	return inference.Vectors{},
+		bad("model %q cannot embed; give the embedder's role to another, such as builtin/lexical", model)
 }
 
 func (p *Provider) find(model string) (inference.Spec, error) {
@@ -82,10 +85,18 @@ func (p *Provider) find(model string) (inference.Spec, error) {
 		return spec, err
 	}
 	if spec.Provider != p.Name {
-		return spec, &inference.Failure{Kind: inference.Unknown, Message: fmt.Sprintf("model %q belongs to provider %q, not to %q", model, spec.Provider, p.Name)}
+		return spec,
+			&inference.Failure{
+				Kind:    inference.Unknown,
+				Message: fmt.Sprintf("model %q belongs to provider %q, not to %q", model, spec.Provider, p.Name),
+			}
 	}
 	if spec.Price == nil {
-		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf("model %q has no price; a model in this process costs 0", model)}
+		return spec,
+			&inference.Failure{
+				Kind:    inference.Unpriced,
+				Message: fmt.Sprintf("model %q has no price; a model in this process costs 0", model),
+			}
 	}
 	return spec, nil
 }

@@ -19,6 +19,9 @@ func TestTheEngineKeepsThePromisesOfAModel(t *testing.T) {
 	unpriced.Name, unpriced.Price = "here/unpriced", nil
 	catalog := inference.Table{entry.Name: entry, unpriced.Name: unpriced}
 	inferencetest.Run(t, func(*testing.T) inferencetest.Stage {
-		return inferencetest.Stage{Model: &Provider{Name: "here", Engine: e, Catalog: catalog}, Spec: entry, Unpriced: unpriced.Name}
+		return inferencetest.Stage{
+			Model: &Provider{Name: "here", Engine: e, Catalog: catalog}, Spec: entry,
+			Unpriced: unpriced.Name,
+		}
 	})
 }

@@ -89,7 +89,8 @@ func tail(room int) float64 {
 	return 0
 }
 
-// ending is how many letters the shortest number has that begins so, without those there are; longestNumber when none is.
+// ending is how many letters the shortest number has that begins so, without those there are; longestNumber when none
+// is.
 func (f *form) ending(text []byte) int {
 	level := [][]byte{text}
 	for n := 0; n < 5; n++ {

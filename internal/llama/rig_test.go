@@ -22,7 +22,8 @@ func real(t *testing.T) Options {
 	t.Helper()
 	o := Options{Model: os.Getenv(modelEnv), Lib: os.Getenv(libEnv), Threads: 1, Queue: 256}
 	if o.Model == "" || o.Lib == "" {
-		t.Skipf("set %s to a GGUF file and %s to the folder of llama.cpp's libraries to run this (docs/steering.md)", modelEnv, libEnv)
+		t.Skipf("set %s to a GGUF file and %s to the folder of llama.cpp's libraries to run this (docs/steering.md)",
+			modelEnv, libEnv)
 	}
 	return o
 }

@@ -25,7 +25,11 @@ func tasteOf(s inference.Sampling, seed uint64) (taste, error) {
 		v    *float64
 		high float64
 		into *float64
-	}{{"temperature", s.Temperature, MaxTemperature, &t.temperature}, {"min_p", s.MinP, 1, &t.minP}, {"top_p", s.TopP, 1, &t.topP}} {
+	}{
+		{"temperature", s.Temperature, MaxTemperature, &t.temperature},
+		{"min_p", s.MinP, 1, &t.minP},
+		{"top_p", s.TopP, 1, &t.topP},
+	} {
 		if f.v == nil {
 			continue
 		}
@@ -61,8 +65,8 @@ func logs(raw []float32) []float64 {
 	return out
 }
 
-// choose draws a token that is allowed. Where the dice and the cuts leave none, the likeliest that is allowed is taken; -1 when
-// nothing is.
+// choose draws a token that is allowed. Where the dice and the cuts leave none, the likeliest that is allowed is taken;
+// -1 when nothing is.
 func (t taste) choose(log []float64, allowed func(token int) bool) int {
 	pool := t.pool(log)
 	slices.SortStableFunc(pool, func(a, b odd) int { return compare(b.log, a.log) })

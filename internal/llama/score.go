@@ -10,7 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Score is how likely the model finds an answer to the messages: the mean natural logarithm over the answer's tokens, unsteered.
+// Score is how likely the model finds an answer to the messages: the mean natural logarithm over the answer's tokens,
+// unsteered.
 func (e *Engine) Score(ctx context.Context, messages []inference.Message, answer string) (float64, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -27,7 +28,9 @@ func (e *Engine) Score(ctx context.Context, messages []inference.Message, answer
 		same++
 	}
 	if same == 0 || same == len(all) || len(all) > e.shape.Context {
-		return 0, bad("an answer of %d tokens behind %d cannot be scored; the context holds %d", len(all)-same, same, e.shape.Context)
+		return 0,
+			bad("an answer of %d tokens behind %d cannot be scored; the context holds %d", len(all)-same, same,
+				e.shape.Context)
 	}
 	d, err := e.sit(ctx)
 	if err != nil {

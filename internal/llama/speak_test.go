@@ -28,7 +28,8 @@ func heard(v *voice, tokens ...string) []string {
 func TestPiecesAreWholeLetters(t *testing.T) {
 	t.Parallel()
 	v := &voice{}
-	require.Equal(t, []string{"a", "é", "😀", "b\uFFFD"}, heard(v, "a", "\xc3", "\xa9", "\xf0", "\x9f\x98", "\x80", "b\xc3"))
+	require.Equal(t, []string{"a", "é", "😀", "b\uFFFD"},
+		heard(v, "a", "\xc3", "\xa9", "\xf0", "\x9f\x98", "\x80", "b\xc3"))
 	require.Equal(t, 7, v.tokens)
 	require.InDelta(t, -7, v.sum, 1e-9)
 	require.Equal(t, []string{"\uFFFD"}, heard(&voice{}, "\xff"))

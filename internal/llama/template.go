@@ -23,9 +23,11 @@ type scribe struct {
 func (e *Engine) chooseTemplate() error {
 	e.scribe = scribe{bos: e.mark(yl.VocabBOS(e.vocab)), eos: e.mark(yl.VocabEOS(e.vocab)), named: e.options.Template}
 	text, _ := yl.ModelMetaValStr(e.model, "tokenizer.chat_template")
-	existing := fmt.Sprintf("name one of llama.cpp's, such as chatml (%s)", strings.Join(yl.ChatBuiltinTemplates(), ", "))
+	existing := fmt.Sprintf("name one of llama.cpp's, such as chatml (%s)",
+		strings.Join(yl.ChatBuiltinTemplates(), ", "))
 	if e.scribe.named == "" && text == "" {
-		return fmt.Errorf("model %s says nothing of how a conversation is written: it may be no chat model; %s", e.options.Model, existing)
+		return fmt.Errorf("model %s says nothing of how a conversation is written: it may be no chat model; %s",
+			e.options.Model, existing)
 	}
 	try := []inference.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "Hello."}}
 	if e.scribe.named == "" {
@@ -102,7 +104,8 @@ func (s scribe) render(messages []inference.Message, ask bool) (text string, err
 		list[i] = map[string]any{"role": m.Role, "content": m.Content}
 	}
 	text, err = s.own.Render(map[string]any{
-		"messages": list, "add_generation_prompt": ask, "bos_token": s.bos, "eos_token": s.eos, "enable_thinking": false,
+		"messages": list, "add_generation_prompt": ask, "bos_token": s.bos, "eos_token": s.eos,
+		"enable_thinking": false,
 	})
 	if err == nil && text == "" {
 		err = fmt.Errorf("it makes nothing of %d messages", len(messages))

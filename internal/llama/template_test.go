@@ -37,7 +37,9 @@ func TestAConversationIsWrittenAsTheModelsMakerMeant(t *testing.T) {
 	t.Parallel()
 	text, err := follows(t, zephyr).write(talk, true)
 	require.NoError(t, err)
-	require.Equal(t, "<|system|>\nBe brief.</s>\n<|user|>\nHello.</s>\n<|assistant|>\nHm.</s>\n<|user|>\nWell?</s>\n<|assistant|>\n", text)
+	require.Equal(t,
+		"<|system|>\nBe brief.</s>\n<|user|>\nHello.</s>\n<|assistant|>\nHm.</s>\n<|user|>\nWell?</s>\n<|assistant|>\n",
+		text)
 	closed, err := follows(t, zephyr).write(talk[:2], false)
 	require.NoError(t, err)
 	require.Equal(t, "<|system|>\nBe brief.</s>\n<|user|>\nHello.</s>\n", closed)
@@ -51,8 +53,9 @@ func TestWhereNoSystemIsKnownItSpeaksThroughTheUser(t *testing.T) {
 	s.folds = true
 	text, err := s.write(talk, true)
 	require.NoError(t, err)
-	require.Equal(t, "<s><start_of_turn>user\nBe brief.\n\nHello.<end_of_turn>\n<start_of_turn>model\nHm.<end_of_turn>\n"+
-		"<start_of_turn>user\nWell?<end_of_turn>\n<start_of_turn>model\n", text)
+	require.Equal(t,
+		"<s><start_of_turn>user\nBe brief.\n\nHello.<end_of_turn>\n<start_of_turn>model\nHm.<end_of_turn>\n"+
+			"<start_of_turn>user\nWell?<end_of_turn>\n<start_of_turn>model\n", text)
 	require.Equal(t, []inference.Message{{Role: "user", Content: "Be brief."}}, folded(talk[:1]))
 }
 

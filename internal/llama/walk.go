@@ -7,8 +7,9 @@ type walk struct{ stack []frame }
 
 // frame is where the walk stands inside one value.
 type frame struct {
-	f    *form
-	at   int    // of an object: the part; of an array: 0 before its bracket, 1 behind it, 2 behind an item, 3 behind a comma
+	f *form
+	// of an object: the part; of an array: 0 before its bracket, 1 behind it, 2 behind an item, 3 behind a comma
+	at   int
 	in   int    // of a given part: the letter; of an array: the items begun; of a text: its letters
 	text []byte // of a number and a choice: the letters so far; of a text: a letter or an escape begun
 	open bool   // of a text: its first mark has been read
@@ -57,7 +58,8 @@ func (w *walk) pop() { w.stack = w.stack[:len(w.stack)-1] }
 
 func (w *walk) push(f *form) { w.stack = append(w.stack, frame{f: f}) }
 
-// take gives a letter to a value. again: the value has ended before it, or a value inside has begun; the letter is the other's.
+// take gives a letter to a value. again: the value has ended before it, or a value inside has begun; the letter is the
+// other's.
 func (fr *frame) take(b byte, w *walk) (took, again bool) {
 	switch fr.f.kind {
 	case anObject:

@@ -89,7 +89,8 @@ func TestSchemasThatNothingFitsAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnyWalkEndsInTimeAndIsJSON walks at random, letter by letter, with room for few letters: what is missing never outgrows it.
+// TestAnyWalkEndsInTimeAndIsJSON walks at random, letter by letter, with room for few letters: what is missing never
+// outgrows it.
 func TestAnyWalkEndsInTimeAndIsJSON(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{"fragments":{"type":"array","minItems":1,"maxItems":3,"items":{"type":"object","properties":{` +
@@ -155,7 +156,8 @@ func FuzzAWalkThatEndsHasMadeJSON(f *testing.F) {
 	})
 }
 
-// A small schema whose parts point at others many times over would be a form of millions: whoever sends it is told so at once.
+// A small schema whose parts point at others many times over would be a form of millions: whoever sends it is told so
+// at once.
 func TestASchemaThatUnfoldsWithoutMeasureIsRefused(t *testing.T) {
 	t.Parallel()
 	var defs []string
@@ -164,7 +166,8 @@ func TestASchemaThatUnfoldsWithoutMeasureIsRefused(t *testing.T) {
 		for i := range 60 {
 			properties = append(properties, fmt.Sprintf(`"p%d":{"$ref":"#/$defs/n%d"}`, i, level+1))
 		}
-		defs = append(defs, fmt.Sprintf(`"n%d":{"type":"object","properties":{%s}}`, level, strings.Join(properties, ",")))
+		defs = append(defs,
+			fmt.Sprintf(`"n%d":{"type":"object","properties":{%s}}`, level, strings.Join(properties, ",")))
 	}
 	_, err := readForm([]byte(`{"$ref":"#/$defs/n0","$defs":{` + strings.Join(defs, ",") + `,"n5":{"type":"string"}}}`))
 	require.ErrorContains(t, err, "it has more than 10000 parts")

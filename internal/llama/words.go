@@ -10,11 +10,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// readWords remembers the text of every token, and the texts that would act as marks of the conversation if somebody wrote them.
+// readWords remembers the text of every token, and the texts that would act as marks of the conversation if somebody
+// wrote them.
 func (e *Engine) readWords() {
 	e.words, e.ends = make([][]byte, e.shape.Words), make([]bool, e.shape.Words)
 	buffer := make([]byte, 256)
-	marks := broken("<|", "[INST]", "[/INST]", "<start_of_turn>", "<end_of_turn>") // of families that write them as plain text
+	// of families that write them as plain text
+	marks := broken("<|", "[INST]", "[/INST]", "<start_of_turn>", "<end_of_turn>")
 	for i := range e.words {
 		token := yl.Token(i)
 		e.ends[i] = yl.VocabIsEOG(e.vocab, token)
@@ -52,7 +54,9 @@ func (e *Engine) render(messages []inference.Message, ask bool) (string, error) 
 	}
 	text, err := e.scribe.write(safe, ask)
 	if err != nil {
-		return "", fmt.Errorf("the conversation of %d messages cannot be written by the model's chat template: %w", len(messages), err)
+		return "",
+			fmt.Errorf("the conversation of %d messages cannot be written by the model's chat template: %w",
+				len(messages), err)
 	}
 	return text, nil
 }

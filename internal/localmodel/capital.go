@@ -12,14 +12,18 @@ type capitalised struct {
 }
 
 // substances are nouns that stand without an article; at the start of a sentence they would look like names.
-var substances = set("rain wind fog snow sleep wool salt tin freight volume gas gold silver oil water light work music food money time life love traffic demand revenue silence bread coffee tea dust smoke paint glass paper paperwork hope fear grief treasury stablecoin spot margin leverage inflation sunlight thunder frost ice sand mud iron copper flour sugar sound noise air today dinner lunch breakfast school church")
+var substances = set(
+	"rain wind fog snow sleep wool salt tin freight volume gas gold silver oil water light work music food money time life love traffic demand revenue silence bread coffee tea dust smoke paint glass paper paperwork hope fear grief treasury stablecoin spot margin leverage inflation sunlight thunder frost ice sand mud iron copper flour sugar sound noise air today dinner lunch breakfast school church")
 
 // ordinary says whether a word that is only ever seen at the start of a sentence is no name.
 func ordinary(low string) bool {
 	if substances[low] || baseOf(low) != "" || pastVerbs[low] || participles[low] || nounsInLy[low] || nounsInIng[low] {
 		return true
 	}
-	for _, end := range []string{"ing", "tion", "sion", "ity", "ment", "ness", "ance", "ence", "ship", "ism", "ly", "ed", "s", "teen", "ty"} {
+	for _, end := range []string{
+		"ing", "tion", "sion", "ity", "ment", "ness", "ance", "ence", "ship", "ism", "ly",
+		"ed", "s", "teen", "ty",
+	} {
 		if strings.HasSuffix(low, end) && len(low) > len(end)+1 {
 			return true
 		}
@@ -28,7 +32,8 @@ func ordinary(low string) bool {
 }
 
 // dated words always have a capital.
-var dated = set("monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december")
+var dated = set(
+	"monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december")
 
 func capitals(lines []line) capitalised {
 	c := capitalised{map[string]bool{}, map[string]bool{}}

@@ -25,7 +25,8 @@ func split(ws []word) [][]word {
 			skip = 1
 		case ws[i].low == "the" && i+1 < len(ws) && ws[i+1].low == "way" && clauseAhead(ws, i+2):
 			skip = 2
-		case ws[i].low == "as" && i+1 < len(ws) && (ws[i+1].low == "if" || ws[i+1].low == "though") && clauseAhead(ws, i+2):
+		case ws[i].low == "as" && i+1 < len(ws) && (ws[i+1].low == "if" || ws[i+1].low == "though") &&
+			clauseAhead(ws, i+2):
 			skip = 2
 		case ws[i-1].mark == ",":
 		default:
@@ -64,13 +65,15 @@ func clauseOf(part []word, from int) (clause, bool) {
 	if n := len(ws); n > 2 && ws[n-2].mark == "," && ws[n-1].keep && ws[n-1].tag == noun {
 		ws = ws[:n-1] // somebody was spoken to
 	}
-	if len(ws) > 0 && ws[0].tag == verb && (pastVerbs[ws[0].low] || strings.HasSuffix(ws[0].low, "ed")) && !stands(ws[:min(len(ws), 2)]) && len(ws) >= shortest-1 {
+	if len(ws) > 0 && ws[0].tag == verb && (pastVerbs[ws[0].low] || strings.HasSuffix(ws[0].low, "ed")) &&
+		!stands(ws[:min(len(ws), 2)]) && len(ws) >= shortest-1 {
 		ws = append([]word{{text: "I", low: "i", tag: who, keep: true}}, ws...)
 	}
 	if len(ws) > longest {
 		ws = trimEnd(ws[:longest], true)
 	}
-	if !stands(ws) || ws[len(ws)-1].tag == aux || ws[0].tag == aux || ws[0].tag == when || ws[0].tag == cry || leaning[ws[0].low] {
+	if !stands(ws) || ws[len(ws)-1].tag == aux || ws[0].tag == aux || ws[0].tag == when || ws[0].tag == cry ||
+		leaning[ws[0].low] {
 		return clause{}, false
 	}
 	ws = append([]word(nil), ws...)
@@ -81,7 +84,8 @@ func clauseOf(part []word, from int) (clause, bool) {
 // leaning words need a main clause beside them.
 var leaning = set("like except than as instead despite without unlike")
 
-var hours = set("morning afternoon evening night day week weekend month year monday tuesday wednesday thursday friday saturday sunday dawn noon midnight")
+var hours = set(
+	"morning afternoon evening night day week weekend month year monday tuesday wednesday thursday friday saturday sunday dawn noon midnight")
 
 // trimStart takes off joining words, cries and what only says when.
 func trimStart(ws []word) []word {
@@ -90,7 +94,8 @@ func trimStart(ws []word) []word {
 		case ws[0].tag == and, ws[0].tag == when, ws[0].tag == cry, ws[0].tag == adverb:
 			ws = ws[1:]
 			continue
-		case len(ws) > 4 && hours[ws[1].low] && (ws[0].tag == prep || ws[0].tag == det || ws[0].tag == adj) && (ws[2].tag == who || ws[2].tag == det || ws[1].mark == ","):
+		case len(ws) > 4 && hours[ws[1].low] && (ws[0].tag == prep || ws[0].tag == det || ws[0].tag == adj) &&
+			(ws[2].tag == who || ws[2].tag == det || ws[1].mark == ","):
 			ws = ws[2:]
 			continue
 		}

@@ -23,7 +23,8 @@ func (w *writer) crossings(c clause, last word) []candidate {
 	if (last.tag == det || last.tag == prep) && last.verb && len(out) == 0 {
 		for i, other := range w.mem.clauses {
 			for at, x := range other.words {
-				if x.tag == last.tag && x.verb && x.low != last.low && agrees(last, other.words, at) && w.reachable(c, spot{i, at}) && tagAt(other.words, at-1) == before {
+				if x.tag == last.tag && x.verb && x.low != last.low && agrees(last, other.words, at) &&
+					w.reachable(c, spot{i, at}) && tagAt(other.words, at-1) == before {
 					out = append(out, w.crossing(c, spot{i, at}, crossKind))
 					break
 				}
@@ -74,7 +75,8 @@ func (w *writer) frame(c clause, last word, before tag, p spot) (float64, bool) 
 func (w *writer) reachable(c clause, p spot) bool {
 	other := w.mem.clauses[p.clause]
 	left := len(other.words) - p.at - 1
-	if other.line == c.line || left < 2 || left+1 > w.room || other.words[p.at].mark != "" || !w.allowed(other.line) || !w.sayable(other.words) {
+	if other.line == c.line || left < 2 || left+1 > w.room || other.words[p.at].mark != "" ||
+		!w.allowed(other.line) || !w.sayable(other.words) {
 		return false
 	}
 	if w.mem.clauses[p.clause].words[p.at].tag == prep && !beginsPhrase(other.words[p.at+1].tag) {

@@ -27,7 +27,8 @@ const (
 func Vector(text string) []float32 {
 	features := map[string]float64{}
 	before := ""
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' }) {
 		w = strings.Trim(w, "'")
 		if w == "" {
 			continue

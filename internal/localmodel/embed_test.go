@@ -15,14 +15,30 @@ import (
 func TestParaphrasesThatShareWordsAreNearerThanUnrelatedTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, near, far string }{
-		{"The lamp in the harbour flickered all evening.", "All evening the harbour lamp was flickering.", "Volume returned after the Fed minutes."},
-		{"I closed half the position before Asia opened.", "Half of the position was closed before the Asian open.", "Her father listened to shipping forecasts."},
-		{"Mara could not sleep and counted the light.", "Counting the lights, sleepless Mara lay awake.", "The order book thinned and the spread widened."},
-		{"Traders paid funding for nine days.", "A trader pays the funding every day.", "The old capacitor leaked a brown oil."},
-		{"The missing third verse of the song", "Somebody remembered the third verse that was missing", "Rivets held the bad plank"},
+		{
+			"The lamp in the harbour flickered all evening.", "All evening the harbour lamp was flickering.",
+			"Volume returned after the Fed minutes.",
+		},
+		{
+			"I closed half the position before Asia opened.", "Half of the position was closed before the Asian open.",
+			"Her father listened to shipping forecasts.",
+		},
+		{
+			"Mara could not sleep and counted the light.", "Counting the lights, sleepless Mara lay awake.",
+			"The order book thinned and the spread widened.",
+		},
+		{
+			"Traders paid funding for nine days.", "A trader pays the funding every day.",
+			"The old capacitor leaked a brown oil.",
+		},
+		{
+			"The missing third verse of the song", "Somebody remembered the third verse that was missing",
+			"Rivets held the bad plank",
+		},
 	} {
 		v := localmodel.Vector(c.text)
-		near, far := localmodel.Closeness(v, localmodel.Vector(c.near)), localmodel.Closeness(v, localmodel.Vector(c.far))
+		near, far := localmodel.Closeness(v, localmodel.Vector(c.near)),
+			localmodel.Closeness(v, localmodel.Vector(c.far))
 		require.Greater(t, near, far+.2, "%q: near %.2f, far %.2f", c.text, near, far)
 		require.Less(t, math.Abs(far), .2, c.far)
 	}
@@ -30,7 +46,8 @@ func TestParaphrasesThatShareWordsAreNearerThanUnrelatedTexts(t *testing.T) {
 
 func TestWordsWithoutContentHardlyCount(t *testing.T) {
 	t.Parallel()
-	a, b := localmodel.Vector("it was on the what and of the lamp"), localmodel.Vector("it was on the what and of the ledger")
+	a, b := localmodel.Vector("it was on the what and of the lamp"),
+		localmodel.Vector("it was on the what and of the ledger")
 	require.Less(t, localmodel.Closeness(a, b), .35)
 }
 
@@ -55,6 +72,7 @@ func TestEveryTextHasAUnitVectorOfItsSpace(t *testing.T) {
 
 func BenchmarkVector(b *testing.B) {
 	for b.Loop() {
-		localmodel.Vector("The tide table from the harbour office hangs on the refrigerator and Mara drew a small ring around it.")
+		localmodel.Vector(
+			"The tide table from the harbour office hangs on the refrigerator and Mara drew a small ring around it.")
 	}
 }

@@ -46,7 +46,8 @@ var embedders = []embedder{
 }
 
 // errNoMiniLM says what builtin/minilm needs.
-var errNoMiniLM = errors.New("builtin/minilm needs the files of all-MiniLM-L6-v2 in a folder: set embedder.minilm_dir (docs/models.md says where to get them)")
+var errNoMiniLM = errors.New(
+	"builtin/minilm needs the files of all-MiniLM-L6-v2 in a folder: set embedder.minilm_dir (docs/models.md says where to get them)")
 
 func embedderOf(model string) (embedder, *inference.Failure) {
 	var names []string

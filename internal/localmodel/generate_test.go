@@ -39,7 +39,10 @@ var memories = []string{
 }
 
 func asking(words ...string) string {
-	o := prompt.Onset{Self: prompt.Self{Handle: "echo", Interests: []string{"radios", "the harbour"}}, Lines: prompt.Lines("r", memories...)}
+	o := prompt.Onset{
+		Self:  prompt.Self{Handle: "echo", Interests: []string{"radios", "the harbour"}},
+		Lines: prompt.Lines("r", memories...),
+	}
 	p := prompt.Partial(o, words)
 	return p.System + "\n" + p.User()
 }
@@ -64,7 +67,8 @@ func generate(t *testing.T, r inference.Request) (inference.Answer, []string) {
 	require.EqualValues(t, len(pieces), a.Tokens.Out)
 	require.Equal(t, inference.ByProvider, a.UsageFrom)
 	require.LessOrEqual(t, len(pieces), r.MaxTokens)
-	require.LessOrEqual(t, a.Tokens.In, inference.CountPrompt(localmodel.Specs()[0], r), "a purse that counted the prompt reserved enough")
+	require.LessOrEqual(t, a.Tokens.In, inference.CountPrompt(localmodel.Specs()[0], r),
+		"a purse that counted the prompt reserved enough")
 	return a, pieces
 }
 
@@ -198,7 +202,8 @@ func TestACallerMayHaltAtAnyToken(t *testing.T) {
 	t.Parallel()
 	for at := 1; at < 12; at++ {
 		n := 0
-		a, err := localmodel.New().Generate(context.Background(), request(1, .1, 5, asking()), func(string) bool { n++; return n < at })
+		a, err := localmodel.New().Generate(context.Background(), request(1, .1, 5, asking()),
+			func(string) bool { n++; return n < at })
 		require.NoError(t, err)
 		require.Equal(t, inference.Halted, a.Finish)
 		require.Equal(t, at, a.Visible)
@@ -260,12 +265,16 @@ func TestTheCatalogueSaysWhatTheModelIs(t *testing.T) {
 	}
 	require.Equal(t, []string{localmodel.Associative, localmodel.Static, localmodel.MiniLM, localmodel.Lexical},
 		[]string{specs[0].Name, specs[1].Name, specs[2].Name, specs[3].Name})
-	require.Equal(t, []bool{false, true, true, true}, []bool{specs[0].Embeds, specs[1].Embeds, specs[2].Embeds, specs[3].Embeds})
+	require.Equal(t, []bool{false, true, true, true},
+		[]bool{specs[0].Embeds, specs[1].Embeds, specs[2].Embeds, specs[3].Embeds})
 }
 
 func TestThereIsAnAnswerToAnyPrompt(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "- ", "hello", "- one\n- two", "- 你好世界", "- [r1] 42", "- [r1] Hm?\n- [r2] Yes!", "- [r1] rain", "Tell me a joke about ships."} {
+	for _, text := range []string{
+		"", "- ", "hello", "- one\n- two", "- 你好世界", "- [r1] 42", "- [r1] Hm?\n- [r2] Yes!",
+		"- [r1] rain", "Tell me a joke about ships.",
+	} {
 		a, _ := generate(t, request(1, .1, 1, text))
 		require.NotEmpty(t, a.Text, text)
 	}
@@ -277,7 +286,8 @@ func FuzzGenerate(f *testing.F) {
 	f.Add("- \xff\xfe\n- 世界 ’ ‘ “x” (y)", int64(3), 2.0, 30)
 	f.Add("- I'd said that she said that he said it's\n- A an the", int64(4), .1, 200)
 	f.Fuzz(func(t *testing.T, text string, seed int64, temperature float64, most int) {
-		if math.IsNaN(temperature) || temperature < 0 || temperature > 2 || most < 1 || most > 1000 || len(text) > 20_000 {
+		if math.IsNaN(temperature) || temperature < 0 || temperature > 2 || most < 1 || most > 1000 ||
+			len(text) > 20_000 {
 			t.Skip("no request that a caller could make")
 		}
 		r := request(temperature, .1, seed, text)

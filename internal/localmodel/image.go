@@ -20,7 +20,8 @@ func imagesOf(ws []word, from int) []image {
 		}
 		first, last := ws[i], ws[end-1]
 		rich := 0.0
-		if end+1 < len(ws) && ws[end].tag == prep && last.mark == "" && !(i > 0 && toSomebody[ws[i-1].low]) && linking[ws[end].low] {
+		if end+1 < len(ws) && ws[end].tag == prep && last.mark == "" && !(i > 0 && toSomebody[ws[i-1].low]) &&
+			linking[ws[end].low] {
 			if far := phrase(ws, end+1); far > end+1 && far-i <= 7 {
 				end, rich = far, .3
 			}
@@ -36,7 +37,8 @@ func imagesOf(ws []word, from int) []image {
 // toSomebody verbs take a person and then a subject, which do not belong together.
 var toSomebody = set("told tell tells asked ask asks reminded reminds warned informed")
 
-var linking = set("of in on at with without from under over behind beside between above below near inside outside beyond")
+var linking = set(
+	"of in on at with without from under over behind beside between above below near inside outside beyond")
 
 // phrase gives the end of the noun phrase that begins at i; i itself when there is none.
 func phrase(ws []word, i int) int {
@@ -102,4 +104,5 @@ func newImage(part []word, from int, first word, rich float64) image {
 }
 
 // pointing words need somebody to have spoken before.
-var pointing = set("this that these those another each every some any all its his their whose both either few many several")
+var pointing = set(
+	"this that these those another each every some any all its his their whose both either few many several")

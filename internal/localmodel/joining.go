@@ -177,7 +177,8 @@ func (w *writer) openings() []candidate {
 	}
 	var offers []offered
 	for _, j := range openers {
-		if w.room >= j.need && w.spoken["="+j.words] == 0 && (j.what[0] == clauses && len(starts) > 0 || j.what[0] == echoes && len(w.mem.images) > 3) {
+		if w.room >= j.need && w.spoken["="+j.words] == 0 &&
+			(j.what[0] == clauses && len(starts) > 0 || j.what[0] == echoes && len(w.mem.images) > 3) {
 			offers = append(offers, offer(j, j.base+taste(j.words, w.lastContent())))
 		}
 	}

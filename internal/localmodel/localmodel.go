@@ -78,7 +78,9 @@ func New() *Model { return &Model{} }
 
 // Generate answers from the bulleted lines of the prompt (all of it when there are none). One token is one streamed
 // piece: a word with its space, or a mark of punctuation. Without a seed the prompt is the seed.
-func (m *Model) Generate(ctx context.Context, r inference.Request, token func(piece string) bool) (inference.Answer, error) {
+func (m *Model) Generate(ctx context.Context, r inference.Request,
+	token func(piece string) bool,
+) (inference.Answer, error) {
 	if err := admit(r); err != nil {
 		return inference.Answer{}, err
 	}
@@ -90,7 +92,9 @@ func (m *Model) Generate(ctx context.Context, r inference.Request, token func(pi
 		Provider: fmt.Sprintf("builtin-%016x", uint64(seed)), Tokens: budget.Tokens{In: request},
 	}
 	if request+int64(r.MaxTokens) > window {
-		return inference.Answer{}, badRequest("prompt of %d tokens and max_tokens %d are more than the window of %d", request, r.MaxTokens, window)
+		return inference.Answer{},
+			badRequest("prompt of %d tokens and max_tokens %d are more than the window of %d", request, r.MaxTokens,
+				window)
 	}
 	if ctx.Err() != nil {
 		return cut(ctx, answer)
@@ -125,7 +129,9 @@ func (m *Model) Embed(ctx context.Context, model string, texts []string, _ strin
 }
 
 // compose writes the whole answer ahead of the stream: it takes milliseconds, and stop sequences may span pieces.
-func compose(mem *memory, r inference.Request, temperature settings, dice *rand.Rand) ([]string, inference.Finish, error) {
+func compose(mem *memory, r inference.Request, temperature settings,
+	dice *rand.Rand,
+) ([]string, inference.Finish, error) {
 	var pieces []string
 	finish := inference.Stopped
 	if r.Schema != nil {
@@ -178,7 +184,9 @@ func stopAt(pieces []string, stops []string) []string {
 }
 
 // stream hands out the pieces one by one and stops where it is told.
-func stream(ctx context.Context, a inference.Answer, pieces []string, finish inference.Finish, token func(string) bool) (inference.Answer, error) {
+func stream(ctx context.Context, a inference.Answer, pieces []string, finish inference.Finish,
+	token func(string) bool,
+) (inference.Answer, error) {
 	a.Finish = finish
 	var text strings.Builder
 	note := func() {
@@ -207,7 +215,10 @@ func cut(ctx context.Context, a inference.Answer) (inference.Answer, error) {
 
 func admit(r inference.Request) error {
 	if r.Model != Associative {
-		return &inference.Failure{Kind: inference.Unknown, Message: fmt.Sprintf("the built-in generator is called %q, not %q", Associative, r.Model)}
+		return &inference.Failure{
+			Kind:    inference.Unknown,
+			Message: fmt.Sprintf("the built-in generator is called %q, not %q", Associative, r.Model),
+		}
 	}
 	if r.MaxTokens <= 0 {
 		return badRequest("max_tokens is %d; it must be above 0", r.MaxTokens)
@@ -216,7 +227,11 @@ func admit(r inference.Request) error {
 		name string
 		v    *float64
 		high float64
-	}{{"temperature", r.Sampling.Temperature, maxTemperature}, {"min_p", r.Sampling.MinP, 1}, {"top_p", r.Sampling.TopP, 1}} {
+	}{
+		{"temperature", r.Sampling.Temperature, maxTemperature},
+		{"min_p", r.Sampling.MinP, 1},
+		{"top_p", r.Sampling.TopP, 1},
+	} {
 		if f.v != nil && (math.IsNaN(*f.v) || *f.v < 0 || *f.v > f.high) {
 			return badRequest("%s is %v; it must lie between 0 and %v", f.name, *f.v, f.high)
 		}

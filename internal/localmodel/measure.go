@@ -55,7 +55,8 @@ func (f *filler) measure(name string, sc *scene) float64 {
 		text, _ := f.judged(sc)
 		return unrepeated(text)
 	case strings.Contains(low, "score"), strings.Contains(low, "rating"), strings.Contains(low, "signific"):
-		return math.Pow(f.measure("novelty", sc), .5) * math.Pow(f.relevance(sc), .3) * math.Pow(f.measure("coherence", sc), .2)
+		return math.Pow(f.measure("novelty", sc), .5) * math.Pow(f.relevance(sc), .3) *
+			math.Pow(f.measure("coherence", sc), .2)
 	}
 	if len(sc.order) >= 2 {
 		return f.mem.near(sc.order[0], sc.order[1])

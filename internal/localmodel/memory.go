@@ -53,7 +53,10 @@ var (
 
 // read takes a prompt apart: its bulleted lines, or every line when none is bulleted.
 func read(prompt string) *memory {
-	m := &memory{index: map[string][]spot{}, hints: map[string]bool{}, rows: map[int][]float64{}, articled: map[string]bool{}}
+	m := &memory{
+		index: map[string][]spot{}, hints: map[string]bool{}, rows: map[int][]float64{},
+		articled: map[string]bool{},
+	}
 	group, fresh, found := -1, true, false
 	words := 0
 	take := func(ref, text string) {
@@ -145,7 +148,8 @@ func (m *memory) nearTo(a int) []float64 {
 	}
 	row := make([]float64, len(m.lines))
 	for b := range row {
-		row[b] = min(1, .8*overlap(m.lines[a].stems, m.lines[b].stems)+.2*max(0, Closeness(m.lines[a].vec, m.lines[b].vec)))
+		row[b] = min(1,
+			.8*overlap(m.lines[a].stems, m.lines[b].stems)+.2*max(0, Closeness(m.lines[a].vec, m.lines[b].vec)))
 	}
 	m.rows[a] = row
 	return row
@@ -244,7 +248,8 @@ func (m *memory) shared(a, b int) string {
 	best, weight := "", 0.0
 	for _, s := range m.lines[a].said {
 		for _, w := range s.words {
-			at, ok := slices.BinarySearchFunc(m.lines[b].stems, w.root, func(s stemWeight, root string) int { return strings.Compare(s.root, root) })
+			at, ok := slices.BinarySearchFunc(m.lines[b].stems, w.root,
+				func(s stemWeight, root string) int { return strings.Compare(s.root, root) })
 			if ok && w.root != "" && !vague[w.low] && m.lines[b].stems[at].weight > weight {
 				best, weight = textOf(w), m.lines[b].stems[at].weight
 			}

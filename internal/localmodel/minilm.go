@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/embedder/minilm"
 )
 
-// WithMiniLM is the built-in model with the embedder builtin/minilm, whose files lie in dir. They are read when the first text is
-// placed. The error says what is missing now.
+// WithMiniLM is the built-in model with the embedder builtin/minilm, whose files lie in dir. They are read when the
+// first text is placed. The error says what is missing now.
 func WithMiniLM(dir string) (*Model, error) {
 	read := sync.OnceValues(func() (*minilm.Model, error) { return readMiniLM(dir) })
 	_, err := minilmFiles(dir)
@@ -47,7 +47,10 @@ func firstOf(dir string, names []string) (string, error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("the file %s is missing; the folder must hold config.json, tokenizer.json and model.safetensors or model.fp16.safetensors", names[0])
+	return "",
+		fmt.Errorf(
+			"the file %s is missing; the folder must hold config.json, tokenizer.json and model.safetensors or model.fp16.safetensors",
+			names[0])
 }
 
 func readMiniLM(dir string) (*minilm.Model, error) {
@@ -67,13 +70,16 @@ func readMiniLM(dir string) (*minilm.Model, error) {
 		return nil, fmt.Errorf("embedder.minilm_dir %s: %w", dir, err)
 	}
 	if near := fits(model); near < .999 {
-		return nil, fmt.Errorf("embedder.minilm_dir %s: the files are of another model than all-MiniLM-L6-v2 (a known sentence lies at %.3f of its place); "+
-			"serve another model over the OpenAI wire and configure it as a provider", dir, near)
+		return nil,
+			fmt.Errorf(
+				"embedder.minilm_dir %s: the files are of another model than all-MiniLM-L6-v2 (a known sentence lies at %.3f of its place); "+
+					"serve another model over the OpenAI wire and configure it as a provider", dir, near)
 	}
 	return model, nil
 }
 
-// probe is a sentence, and the first numbers of its vector by all-MiniLM-L6-v2. Vectors of another model must never be taken for its.
+// probe is a sentence, and the first numbers of its vector by all-MiniLM-L6-v2. Vectors of another model must never be
+// taken for its.
 const probe = "A lighthouse keeper counts the ships that pass at night."
 
 var probed = []float32{
@@ -81,7 +87,8 @@ var probed = []float32{
 	-0.0152, 0.0350, -0.0584, 0.0072, -0.0122, -0.0345, 0.0592, -0.0288, 0.0305, -0.0070, -0.0083, -0.0110,
 }
 
-// fits is how alike a model's numbers of the probe and the known ones are: their cosine, over the numbers that are known.
+// fits is how alike a model's numbers of the probe and the known ones are: their cosine, over the numbers that are
+// known.
 func fits(m *minilm.Model) float64 {
 	v, _ := m.Embed(probe)
 	n := min(len(v), len(probed))

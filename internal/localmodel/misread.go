@@ -18,9 +18,11 @@ func misread(err error) *inference.RelayResponse {
 	}
 	field := kind.Field
 	if kind.Type.Kind() == reflect.Struct {
-		return refuse(http.StatusBadRequest, field, fmt.Sprintf("%s holds a %s where there must be an object.", field, kind.Value))
+		return refuse(http.StatusBadRequest, field,
+			fmt.Sprintf("%s holds a %s where there must be an object.", field, kind.Value))
 	}
-	return refuse(http.StatusBadRequest, field, fmt.Sprintf("%s is a %s; it must be a %s.", field, kind.Value, wireKind(kind.Type.Kind())))
+	return refuse(http.StatusBadRequest, field,
+		fmt.Sprintf("%s is a %s; it must be a %s.", field, kind.Value, wireKind(kind.Type.Kind())))
 }
 
 func wireKind(k reflect.Kind) string {

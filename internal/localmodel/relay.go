@@ -20,8 +20,8 @@ var _ inference.Relay = (*Model)(nil)
 // usualAnswer is how many tokens a chat is answered with when nobody says: a few sentences.
 const usualAnswer = 120
 
-// Relay answers chat completions and embeddings as a provider on the OpenAI wire would. An answer is composed whole and then
-// read, in a stream too: composing takes milliseconds.
+// Relay answers chat completions and embeddings as a provider on the OpenAI wire would. An answer is composed whole and
+// then read, in a stream too: composing takes milliseconds.
 func (m *Model) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("ask the built-in model: %w", context.Cause(ctx))
@@ -186,7 +186,10 @@ func (a query) whole(answer inference.Answer) []byte {
 
 func (a query) streamed(answer inference.Answer, pieces []string) []byte {
 	var b bytes.Buffer
-	c := completion{ID: "chatcmpl-" + answer.Provider, Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: Associative}
+	c := completion{
+		ID: "chatcmpl-" + answer.Provider, Object: "chat.completion.chunk", Created: time.Now().Unix(),
+		Model: Associative,
+	}
 	send := func(choices ...choice) {
 		c.Choices = choices
 		b.WriteString("data: ")
@@ -225,9 +228,17 @@ func refuse(status int, param, message string) *inference.RelayResponse {
 	return respond(status, "application/json", written(map[string]any{"error": values}), budget.Tokens{}, 0, "")
 }
 
-func respond(status int, kind string, body []byte, tokens budget.Tokens, pieces int64, finish string) *inference.RelayResponse {
-	r := &reading{rest: body, seen: inference.RelayObserved{Tokens: tokens, UsageFrom: inference.ByProvider, Pieces: pieces, Finish: finish}}
-	return &inference.RelayResponse{Status: status, Header: http.Header{"Content-Type": {kind}}, Body: r, Seen: r.observed}
+func respond(status int, kind string, body []byte, tokens budget.Tokens, pieces int64,
+	finish string,
+) *inference.RelayResponse {
+	r := &reading{
+		rest: body,
+		seen: inference.RelayObserved{Tokens: tokens, UsageFrom: inference.ByProvider, Pieces: pieces, Finish: finish},
+	}
+	return &inference.RelayResponse{
+		Status: status, Header: http.Header{"Content-Type": {kind}}, Body: r,
+		Seen: r.observed,
+	}
 }
 
 // reading is an answer that is read.

@@ -30,7 +30,8 @@ func ask(t testing.TB, path, body string) (*inference.RelayResponse, string) {
 
 func askModel(t testing.TB, model, path, body string) (*inference.RelayResponse, string) {
 	t.Helper()
-	res, err := localmodel.New().Relay(t.Context(), inference.RelayRequest{Method: http.MethodPost, Path: path, Body: []byte(body), Model: model})
+	res, err := localmodel.New().Relay(t.Context(),
+		inference.RelayRequest{Method: http.MethodPost, Path: path, Body: []byte(body), Model: model})
 	require.NoError(t, err)
 	all, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
@@ -122,7 +123,8 @@ func TestTheBuiltInModelStreams(t *testing.T) {
 
 func TestAQuotedMemoryCountsAndItsFrameDoesNot(t *testing.T) {
 	t.Parallel()
-	_, body := ask(t, "/chat/completions", `{"model":"echo","seed":3,"messages":[{"role":"user","content":"[Zanzibar frame words]\n\n(human, 2026-11-20)\n> The lighthouse keeper paints lanterns.\n\n[Zanzibar end.]"},{"role":"user","content":"What does the keeper paint?"}]}`)
+	_, body := ask(t, "/chat/completions",
+		`{"model":"echo","seed":3,"messages":[{"role":"user","content":"[Zanzibar frame words]\n\n(human, 2026-11-20)\n> The lighthouse keeper paints lanterns.\n\n[Zanzibar end.]"},{"role":"user","content":"What does the keeper paint?"}]}`)
 	require.NotContains(t, body, "Zanzibar")
 	require.NotContains(t, body, "2026")
 }
@@ -133,7 +135,10 @@ func TestAFieldOfTheWrongKindIsNamedInTheClientsWords(t *testing.T) {
 		{`{"messages":[5]}`, "messages", "messages holds a number where there must be an object."},
 		{`{"messages":[{"role":5}]}`, "messages.role", "messages.role is a number; it must be a string."},
 		{`{"stream":"yes",` + asks + `}`, "stream", "stream is a string; it must be a bool."},
-		{`{"stream_options":7,` + asks + `}`, "stream_options", "stream_options holds a number where there must be an object."},
+		{
+			`{"stream_options":7,` + asks + `}`, "stream_options",
+			"stream_options holds a number where there must be an object.",
+		},
 		{`{"max_tokens":"a",` + asks + `}`, "max_tokens", "max_tokens is a string; it must be a whole number."},
 		{`{"temperature":"hot",` + asks + `}`, "temperature", "temperature is a string; it must be a number."},
 		{`{"seed":1.5,` + asks + `}`, "seed", "seed is a number 1.5; it must be a whole number."},
@@ -234,12 +239,17 @@ func TestEmbeddingsComeFromTheEmbedderThatIsNamed(t *testing.T) {
 	}
 	res, body := askModel(t, localmodel.Associative, "/embeddings", `{"input":"lighthouse"}`)
 	require.Equal(t, http.StatusBadRequest, res.Status)
-	require.Contains(t, body, `\"builtin/associative\" is no built-in embedder; there are builtin/static, builtin/minilm, builtin/lexical`)
+	require.Contains(t, body,
+		`\"builtin/associative\" is no built-in embedder; there are builtin/static, builtin/minilm, builtin/lexical`)
 }
 
 func TestAnAnswerThatIsNotReadToItsEndIsNotCountedByUsage(t *testing.T) {
 	t.Parallel()
-	res, err := localmodel.New().Relay(t.Context(), inference.RelayRequest{Method: http.MethodPost, Path: "/chat/completions", Body: []byte(`{"stream":true,` + asks + `}`)})
+	res, err := localmodel.New().Relay(t.Context(),
+		inference.RelayRequest{
+			Method: http.MethodPost, Path: "/chat/completions",
+			Body: []byte(`{"stream":true,` + asks + `}`),
+		})
 	require.NoError(t, err)
 	_, err = res.Body.Read(make([]byte, 10))
 	require.NoError(t, err)
@@ -252,7 +262,8 @@ func FuzzRelay(f *testing.F) {
 	f.Add("/chat/completions", `{"stream":true,`+asks+`}`)
 	f.Add("/embeddings", `{"input":"x"}`)
 	f.Fuzz(func(t *testing.T, path, body string) {
-		res, err := localmodel.New().Relay(t.Context(), inference.RelayRequest{Method: http.MethodPost, Path: path, Body: []byte(body)})
+		res, err := localmodel.New().Relay(t.Context(),
+			inference.RelayRequest{Method: http.MethodPost, Path: path, Body: []byte(body)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,8 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 		Dimensions *int            `json:"dimensions"`
 	}
 	if err := json.Unmarshal(r.Body, &a); err != nil {
-		return refuse(http.StatusBadRequest, "", "The body cannot be read as a request for embeddings: "+err.Error()), nil
+		return refuse(http.StatusBadRequest, "", "The body cannot be read as a request for embeddings: "+err.Error()),
+			nil
 	}
 	e, err := embedderOf(cmp.Or(r.Model, Static))
 	if err != nil {
@@ -32,11 +33,14 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 	input, ok := inputs(a.Input)
 	switch {
 	case !ok || len(input) == 0 || len(input) > mostInputs:
-		return refuse(http.StatusBadRequest, "input", fmt.Sprintf("The input must be a text or an array of 1 to %d texts; a built-in embedder reads no tokens.", mostInputs)), nil
+		return refuse(http.StatusBadRequest, "input",
+			fmt.Sprintf("The input must be a text or an array of 1 to %d texts; a built-in embedder reads no tokens.",
+				mostInputs)), nil
 	case a.Format != "" && a.Format != "float" && a.Format != "base64":
 		return refuse(http.StatusBadRequest, "encoding_format", "The encoding_format must be float or base64."), nil
 	case a.Dimensions != nil && *a.Dimensions != e.dimensions:
-		return refuse(http.StatusBadRequest, "dimensions", fmt.Sprintf("The vectors of %s have %d dimensions.", e.name, e.dimensions)), nil
+		return refuse(http.StatusBadRequest, "dimensions",
+			fmt.Sprintf("The vectors of %s have %d dimensions.", e.name, e.dimensions)), nil
 	}
 	v, fault := m.Embed(ctx, e.name, input, "")
 	if fault != nil {
@@ -55,7 +59,8 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 		}
 	}
 	body := written(map[string]any{
-		"object": "list", "data": data, "model": e.name, "usage": map[string]int64{"prompt_tokens": v.Tokens.In, "total_tokens": v.Tokens.In},
+		"object": "list", "data": data, "model": e.name,
+		"usage": map[string]int64{"prompt_tokens": v.Tokens.In, "total_tokens": v.Tokens.In},
 	})
 	return respond(http.StatusOK, "application/json", body, v.Tokens, 0, string(inference.Stopped)), nil
 }

@@ -12,7 +12,8 @@ const (
 	mostText  = 60
 )
 
-var refName = regexp.MustCompile(`(?i)^(sources?|source_ids?|ids?|refs?|references?|memory|memories|fragment|episode|episodes)$`)
+var refName = regexp.MustCompile(
+	`(?i)^(sources?|source_ids?|ids?|refs?|references?|memory|memories|fragment|episode|episodes)$`)
 
 // least is the number of tokens without which a value of the shape cannot be whole.
 func (f *filler) least(name string, s *shape) int {

@@ -27,7 +27,8 @@ func TestTemperatureZeroIsTheHighestLogit(t *testing.T) {
 				best = i
 			}
 		}
-		require.Equal(t, best, localmodel.Sample(logits, 0, r.Float64(), 1-r.Float64(), r), "the first of the highest wins")
+		require.Equal(t, best, localmodel.Sample(logits, 0, r.Float64(), 1-r.Float64(), r),
+			"the first of the highest wins")
 	}
 }
 

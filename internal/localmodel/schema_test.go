@@ -98,11 +98,13 @@ func fits(schema map[string]any, value any, at string) error {
 
 func prompts() []prompt.Text {
 	self := prompt.Self{Handle: "echo", Interests: []string{"the harbour"}}
-	rules := prompt.Lines("p", "When Mara cannot sleep, keep her company first.", "Read the tide table aloud before any plan.")
+	rules := prompt.Lines("p", "When Mara cannot sleep, keep her company first.",
+		"Read the tide table aloud before any plan.")
 	lines := prompt.Lines("r", memories...)
 	return []prompt.Text{
 		prompt.Induce(prompt.Onset{Self: self, Lines: lines, Theme: "the sea"}),
-		prompt.Judge(prompt.Judging{Self: self, Text: memories[1], Near: prompt.Lines("m", memories[2:6]...), Playbook: rules}),
+		prompt.Judge(
+			prompt.Judging{Self: self, Text: memories[1], Near: prompt.Lines("m", memories[2:6]...), Playbook: rules}),
 		prompt.Capture(prompt.Capturing{Self: self, Fragments: prompt.Lines("f", memories[:12]...), Playbook: rules}),
 		prompt.Replay(prompt.Replaying{Self: self, Lines: lines}),
 		prompt.LastLook(self, lines),
@@ -185,7 +187,8 @@ func TestSourcesAreTheMemoriesReallyDrawnOn(t *testing.T) {
 				require.NoError(t, err)
 				own := letters.FindAllString(strings.ToLower(memories[n-1]), -1)
 				texts := letters.FindAllString(strings.ToLower(f.Text), -1)
-				require.True(t, slices.ContainsFunc(own, func(w string) bool { return slices.Contains(texts, w) }), "%s is not in %q", ref, f.Text)
+				require.True(t, slices.ContainsFunc(own, func(w string) bool { return slices.Contains(texts, w) }),
+					"%s is not in %q", ref, f.Text)
 			}
 		}
 	}
@@ -258,7 +261,11 @@ func TestOtherSchemasAreFilledToo(t *testing.T) {
 func TestReferencesIntoDefsAreFollowed(t *testing.T) {
 	t.Parallel()
 	r := request(1, .1, 1, asking())
-	r.Schema = &inference.Schema{Name: "x", JSON: []byte(`{"$defs":{"n":{"type":"integer","minimum":2,"maximum":2}},"type":"object","properties":{"a":{"$ref":"#/$defs/n"},"b":{"anyOf":[{"type":["boolean","null"]},{"type":"null"}]}}}`)}
+	r.Schema = &inference.Schema{
+		Name: "x",
+		JSON: []byte(
+			`{"$defs":{"n":{"type":"integer","minimum":2,"maximum":2}},"type":"object","properties":{"a":{"$ref":"#/$defs/n"},"b":{"anyOf":[{"type":["boolean","null"]},{"type":"null"}]}}}`),
+	}
 	a, _ := generate(t, r)
 	require.Regexp(t, `^{"a":2,"b":(true|false)}$`, a.Text)
 	r.Schema.JSON = []byte(`{"$defs":{"n":{"$ref":"#/$defs/n"}},"$ref":"#/$defs/n"}`)
@@ -289,7 +296,9 @@ func FuzzSchema(f *testing.F) {
 		f.Add(string(p.Schema), 200)
 	}
 	f.Add(`{"type":"array","minItems":3}`, 20)
-	f.Add(`{"type":"object","properties":{"id":{"enum":[1,"r2",null]},"n":{"type":"number","exclusiveMinimum":0,"maximum":0.001}}}`, 20)
+	f.Add(
+		`{"type":"object","properties":{"id":{"enum":[1,"r2",null]},"n":{"type":"number","exclusiveMinimum":0,"maximum":0.001}}}`,
+		20)
 	text := asking()
 	f.Fuzz(func(t *testing.T, schema string, most int) {
 		if most < 1 || most > 2000 || len(schema) > 10_000 {

@@ -95,7 +95,8 @@ func (w *writer) settleImage() {
 // imageScore weighs an image as the next to be said; -Inf when it cannot be.
 func (w *writer) imageScore(i int) float64 {
 	img := w.mem.images[i]
-	if slices.Contains(w.drawn, i) || !w.sayable(img.words) || w.echoing && w.used[img.line] == 0 || !w.echoing && w.barred(img.line) {
+	if slices.Contains(w.drawn, i) || !w.sayable(img.words) || w.echoing && w.used[img.line] == 0 ||
+		!w.echoing && w.barred(img.line) {
 		return math.Inf(-1)
 	}
 	s := 1.6*img.worth + .8*float64(min(w.mem.hinted(img.words), 2))

@@ -13,7 +13,8 @@ type sentence struct {
 }
 
 var (
-	stamp    = regexp.MustCompile(`^(?:\(?\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}[T ]?(?:\d{1,2}:\d{2}(?::\d{2})?Z?)?\)?|\d{1,2}:\d{2})[\s:,–—-]*`)
+	stamp = regexp.MustCompile(
+		`^(?:\(?\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}[T ]?(?:\d{1,2}:\d{2}(?::\d{2})?Z?)?\)?|\d{1,2}:\d{2})[\s:,–—-]*`)
 	label    = regexp.MustCompile(`^[\p{L}][\p{L}\d_.' -]{0,24}:\s+`)
 	aside    = regexp.MustCompile(`\([^()]*\)|\[[^\[\]]*\]|https?://\S+|\S+@\S+\.\S+`)
 	stopMark = regexp.MustCompile(`([.!?…;]+)["'”’)]*(?:\s+|$)|\s+[–—|→-]+\s+|—|:\s+`)

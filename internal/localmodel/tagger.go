@@ -37,7 +37,8 @@ func tagWords(ws []word) {
 }
 
 // telling verbs may take a whole clause without a word between.
-var telling = set("said say says think thinks thought know knows knew believe believed hope hoped guess guessed wish wished felt feel feels realized noticed")
+var telling = set(
+	"said say says think thinks thought know knows knew believe believed hope hoped guess guessed wish wished felt feel feels realized noticed")
 
 func firstGuess(low string) tag {
 	if t, ok := closed[low]; ok {
@@ -101,14 +102,16 @@ func settle(ws []word, i int, seen bool) tag {
 	case w.low == "her" && !named && !(after == det && strings.HasSuffix(ws[i+1].low, "'s")):
 		return whom
 	case w.low == "that":
-		if named && (before == 0 || before == prep || before == verb && after == noun) && (before == 0 || !clauseAhead(ws, i+1)) {
+		if named && (before == 0 || before == prep || before == verb && after == noun) &&
+			(before == 0 || !clauseAhead(ws, i+1)) {
 			return det
 		}
 		if before == 0 {
 			return who
 		}
 		return when
-	case (w.low == "this" || w.low == "these" || w.low == "those" || w.low == "each" || w.low == "both") && !named && after != det:
+	case (w.low == "this" || w.low == "these" || w.low == "those" || w.low == "each" || w.low == "both") && !named &&
+		after != det:
 		return who
 	case w.low == "there" && seen:
 		return adverb

@@ -165,7 +165,9 @@ func (f *filler) gist(w *writer, sc *scene) []string {
 	}
 	switch {
 	case f.has(w, true):
-		return w.write(append(f.opening(w, "what stayed was how", "it stays with me that"), item{slot: clauses}, item{saying, "."})...)
+		return w.write(
+			append(f.opening(w, "what stayed was how", "it stays with me that"), item{slot: clauses},
+				item{saying, "."})...)
 	case f.has(w, false):
 		return w.write(append(say("what stayed was"), item{slot: images}, item{saying, "."})...)
 	}
@@ -182,16 +184,19 @@ func (f *filler) lasting(from int) bool {
 // has says whether the writer may draw a clause, or else an image.
 func (f *filler) has(w *writer, whole bool) bool {
 	if whole {
-		return slices.ContainsFunc(f.mem.clauses, func(c clause) bool { return w.allowed(c.line) && w.sayable(c.words) && len(c.words)+5 <= w.room })
+		return slices.ContainsFunc(f.mem.clauses,
+			func(c clause) bool { return w.allowed(c.line) && w.sayable(c.words) && len(c.words)+5 <= w.room })
 	}
 	return slices.ContainsFunc(f.mem.images, func(c image) bool { return w.allowed(c.line) && w.sayable(c.words) })
 }
 
 func (f *filler) premise(w *writer, _ *scene) []string {
 	if f.dice.Float64() < .5 {
-		return w.write(slices.Concat(say("what if"), []item{{slot: clauses}}, say(", and"), []item{{slot: clauses}}, say("?"))...)
+		return w.write(
+			slices.Concat(say("what if"), []item{{slot: clauses}}, say(", and"), []item{{slot: clauses}}, say("?"))...)
 	}
-	return w.write(slices.Concat(say("suppose"), []item{{slot: clauses}}, say("just as"), []item{{slot: clauses}}, say("."))...)
+	return w.write(
+		slices.Concat(say("suppose"), []item{{slot: clauses}}, say("just as"), []item{{slot: clauses}}, say("."))...)
 }
 
 func (f *filler) pattern(w *writer, _ *scene) []string {
@@ -200,9 +205,12 @@ func (f *filler) pattern(w *writer, _ *scene) []string {
 
 func (f *filler) insight(w *writer, _ *scene) []string {
 	if len(f.mem.clauses) > 1 && f.dice.Float64() < .6 {
-		return w.write(slices.Concat(say("tonight"), []item{{slot: clauses}}, say("the way"), []item{{slot: clauses}}, say("."))...)
+		return w.write(
+			slices.Concat(say("tonight"), []item{{slot: clauses}}, say("the way"), []item{{slot: clauses}},
+				say("."))...)
 	}
-	return w.write(slices.Concat(say("I kept seeing"), []item{{slot: images}}, say("in"), []item{{slot: images}}, say("."))...)
+	return w.write(
+		slices.Concat(say("I kept seeing"), []item{{slot: images}}, say("in"), []item{{slot: images}}, say("."))...)
 }
 
 func (f *filler) title(w *writer, _ *scene) []string { return w.write(item{slot: images}) }

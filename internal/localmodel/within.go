@@ -97,7 +97,9 @@ func (w *writer) withinClause() []candidate {
 		}
 		return out
 	}
-	out := []candidate{{textOf(c.words[w.at.at]), goingOn - w.tired(), func() { w.advance(w.at.clause, w.at.at, true) }}}
+	out := []candidate{
+		{textOf(c.words[w.at.at]), goingOn - w.tired(), func() { w.advance(w.at.clause, w.at.at, true) }},
+	}
 	out = append(out, w.rivalWords()...)
 	if last.mark == "" && w.run >= steady && w.crosses < mostCrossings && w.room > 6 {
 		out = append(out, w.crossings(c, last)...)

@@ -20,15 +20,16 @@ var (
 
 // Movable is a store whose whole content can be handed over, to a file or to another store (issue 3 point 6).
 type Movable interface {
-	// Export tells everything that the store keeps and could not work out again, in the order of Record: stores that keep the
-	// same tell the same. Each agent is told as of one moment, and so is the ledger, which is read last. After an error nothing
-	// follows. ErrTorn.
+	// Export tells everything that the store keeps and could not work out again, in the order of Record: stores that
+	// keep the same tell the same. Each agent is told as of one moment, and so is the ledger, which is read last. After
+	// an error nothing follows. ErrTorn.
 	Export(ctx context.Context) Records
-	// Import fills an empty store (ErrOccupied) with what another has told, in one step: when records end with an error, when
-	// the process dies, or when the filled store would tell anything else than it was given (ErrAltered), it stays empty.
+	// Import fills an empty store (ErrOccupied) with what another has told, in one step: when records end with an
+	// error, when the process dies, or when the filled store would tell anything else than it was given (ErrAltered),
+	// it stays empty.
 	Import(ctx context.Context, records Records) (Tally, error)
-	// Listeners counts the other processes that listen to the store's bell: workers and servers that use it. A process that
-	// only reads, or that was told not to listen, is not seen.
+	// Listeners counts the other processes that listen to the store's bell: workers and servers that use it. A process
+	// that only reads, or that was told not to listen, is not seen.
 	Listeners(ctx context.Context) (int, error)
 }
 
@@ -59,19 +60,21 @@ type Tally struct {
 	Accounts   int `json:"accounts"`
 	Answers    int `json:"answers"`
 	Allowances int `json:"allowances"`
-	// SHA256 is of every byte before the seal. It finds accidents: whoever alters an archive on purpose can write a new one.
+	// SHA256 is of every byte before the seal. It finds accidents: whoever alters an archive on purpose can write a new
+	// one.
 	SHA256 string `json:"sha256"`
 }
 
 // Records is how many there are of all kinds.
 func (t Tally) Records() int {
-	return t.Feeds + t.Agents + t.Keys + t.Access + t.Counters + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
+	return t.Feeds + t.Agents + t.Keys + t.Access + t.Counters + t.Leases + t.Slots + t.Affects + t.Items + t.Events +
+		t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
 }
 
-// Record is one thing that a store keeps; exactly one field is set. They are told in the order of the fields, with what is
-// one agent's, from Life to Note, together and by agent: feeds by name, agents and keys by id, leases by client, affects, events and
-// attempts as they came, items by id, notes by dream and key, accounts by scope, answers by step, allowances by dream.
-// Texts are UTF-8; times are in UTC, and the zero time is left out.
+// Record is one thing that a store keeps; exactly one field is set. They are told in the order of the fields, with what
+// is one agent's, from Life to Note, together and by agent: feeds by name, agents and keys by id, leases by client,
+// affects, events and attempts as they came, items by id, notes by dream and key, accounts by scope, answers by step,
+// allowances by dream. Texts are UTF-8; times are in UTC, and the zero time is left out.
 type Record struct {
 	Feed      *KeptFeed      `json:"feed,omitempty"`
 	Agent     *KeptAgent     `json:"agent,omitempty"`
@@ -110,13 +113,14 @@ type KeptKey struct {
 	Body Raw    `json:"body"`
 }
 
-// KeptAccess says whether every request needs a key. It is told only where the keys do not say it: requests need one although
-// there is none, or need none although there are.
+// KeptAccess says whether every request needs a key. It is told only where the keys do not say it: requests need one
+// although there is none, or need none although there are.
 type KeptAccess struct {
 	KeysRequired bool `json:"keys_required"`
 }
 
-// KeptCounters is what a store counts for an agent, with or without a record of it. A life of which everything is zero is not told.
+// KeptCounters is what a store counts for an agent, with or without a record of it. A life of which everything is zero
+// is not told.
 type KeptCounters struct {
 	Agent      string      `json:"agent"`
 	Seq        int64       `json:"seq,omitempty"`        // of the newest event

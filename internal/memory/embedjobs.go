@@ -33,8 +33,8 @@ func (j EmbedJob) Left(now time.Time) (time.Duration, bool) {
 	return time.Duration(float64(took) / float64(j.Done) * float64(max(0, j.Total-j.Done))), true
 }
 
-// After is what a store keeps when j is put over the job that it has. ErrTaken when another holder's claim on that one lasts
-// at now and j is a claim as well. A request, which names no holder, only notes its time with a claim that lasts.
+// After is what a store keeps when j is put over the job that it has. ErrTaken when another holder's claim on that one
+// lasts at now and j is a claim as well. A request, which names no holder, only notes its time with a claim that lasts.
 func (j EmbedJob) After(kept EmbedJob, now time.Time) (EmbedJob, error) {
 	if kept.Asked.After(j.Asked) {
 		j.Asked = kept.Asked
@@ -49,7 +49,8 @@ func (j EmbedJob) After(kept EmbedJob, now time.Time) (EmbedJob, error) {
 	return kept, fmt.Errorf("the memories of %s are being embedded by %s: %w", kept.Agent, kept.Holder, ErrTaken)
 }
 
-// EmbedQueue keeps who embeds which agent's memories, one job an agent. They are work in progress: an archive does not hold them.
+// EmbedQueue keeps who embeds which agent's memories, one job an agent. They are work in progress: an archive does not
+// hold them.
 type EmbedQueue interface {
 	// PutEmbedJob keeps a job in place of the agent's, as EmbedJob.After says, and answers what is kept. ErrTaken.
 	PutEmbedJob(ctx context.Context, j EmbedJob, now time.Time) (EmbedJob, error)
@@ -57,7 +58,8 @@ type EmbedQueue interface {
 	EmbedJob(ctx context.Context, agent string) (EmbedJob, error)
 	// EmbedJobs lists all, by agent.
 	EmbedJobs(ctx context.Context) ([]EmbedJob, error)
-	// EndEmbedJob removes the agent's job, unless it has another holder than j or was asked for again after j.Asked; false then.
+	// EndEmbedJob removes the agent's job, unless it has another holder than j or was asked for again after j.Asked;
+	// false then.
 	EndEmbedJob(ctx context.Context, j EmbedJob) (bool, error)
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-// Derived finds the texts that dreams made from memories, oldest first: whatever names them as an origin, in any state and in
-// any revision, what was made from that in turn, and what the same dreams wrote without naming anything. What a person wrote
-// is that person's own, and the record of a night is no text of it. Forget takes the ids out of what stays, so that whoever
-// wants these gone asks first.
+// Derived finds the texts that dreams made from memories, oldest first: whatever names them as an origin, in any state
+// and in any revision, what was made from that in turn, and what the same dreams wrote without naming anything. What a
+// person wrote is that person's own, and the record of a night is no text of it. Forget takes the ids out of what
+// stays, so that whoever wants these gone asks first.
 func Derived(ctx context.Context, s Store, agent string, ids ...string) ([]dream.Item, error) {
 	items, err := s.Find(ctx, Query{Agent: agent, States: dream.States, Order: Oldest})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Raw is JSON that somebody else wrote, kept byte for byte. In an archive it is an object where one would write it the same,
-// and a string that holds it otherwise.
+// Raw is JSON that somebody else wrote, kept byte for byte. In an archive it is an object where one would write it the
+// same, and a string that holds it otherwise.
 type Raw []byte
 
 // MarshalJSON writes it in the one way that UnmarshalJSON reads.

@@ -16,27 +16,29 @@ import (
 // The failures that callers branch on. Stores wrap them with what was tried.
 var (
 	ErrNotFound = errors.New("not found")
-	ErrTaken    = errors.New("taken")                   // handle or dreaming slot held by somebody else
-	ErrFenced   = errors.New("fenced")                  // the writer no longer holds the agent's dreaming slot
-	ErrSpace    = errors.New("other space")             // vectors of two embedders may not be mixed
-	ErrDreamt   = errors.New("has dreamt or was woken") // dreams, ledger and the agent's life are named by the handle, which stays from the first dream or wake on
-	ErrStale    = errors.New("stale")                   // the item has changed since it was read; read it again
-	ErrWoken    = errors.New("woken")                   // the agent's epoch has risen since the writer's sitting began
-	ErrAwake    = errors.New("awake")                   // somebody holds the agent awake: no dream may begin
-	ErrAway     = errors.New("away")                    // the store could not be reached, or did not answer in time
+	ErrTaken    = errors.New("taken")       // handle or dreaming slot held by somebody else
+	ErrFenced   = errors.New("fenced")      // the writer no longer holds the agent's dreaming slot
+	ErrSpace    = errors.New("other space") // vectors of two embedders may not be mixed
+	// dreams, ledger and the agent's life are named by the handle, which stays from the first dream or wake on
+	ErrDreamt = errors.New("has dreamt or was woken")
+	ErrStale  = errors.New("stale") // the item has changed since it was read; read it again
+	ErrWoken  = errors.New("woken") // the agent's epoch has risen since the writer's sitting began
+	ErrAwake  = errors.New("awake") // somebody holds the agent awake: no dream may begin
+	ErrAway   = errors.New("away")  // the store could not be reached, or did not answer in time
 
 	// ErrRemoved is of an agent that was removed: nothing is written for it until PutAgent makes it anew.
 	ErrRemoved = fmt.Errorf("removed: %w", ErrNotFound)
 	// ErrRemoving is of an agent whose removal was cut off; DropAgent completes it.
 	ErrRemoving = fmt.Errorf("being removed: %w", ErrNotFound)
 
-	// ErrForgotten is of a write that follows from what was read before something of the agent was forgotten: read it again.
+	// ErrForgotten is of a write that follows from what was read before something of the agent was forgotten: read it
+	// again.
 	ErrForgotten = errors.New("forgotten")
 )
 
-// Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the
-// agent's dreaming slot (ErrFenced) and the agent's epoch is not above Epoch (ErrWoken). The zero Fence is a write made
-// awake: it is refused for its Reading alone. Two fences of one Dream and Run are the same holder, whatever their epochs.
+// Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the agent's
+// dreaming slot (ErrFenced) and the agent's epoch is not above Epoch (ErrWoken). The zero Fence is a write made awake:
+// it is refused for its Reading alone. Two fences of one Dream and Run are the same holder, whatever their epochs.
 type Fence struct {
 	Dream string `json:"dream"`
 	Run   string `json:"run"`
@@ -45,8 +47,9 @@ type Fence struct {
 	Read Reading `json:"-"` // as of when the writer read what it writes of
 }
 
-// Reading is as of which forgetting a writer read the agent's memories. The store refuses a write that follows from an older
-// reading than the agent's last forgetting (ErrForgotten): it may repeat what is gone. The zero Reading is not looked at.
+// Reading is as of which forgetting a writer read the agent's memories. The store refuses a write that follows from an
+// older reading than the agent's last forgetting (ErrForgotten): it may repeat what is gone. The zero Reading is not
+// looked at.
 type Reading struct {
 	Known       bool
 	Forgettings int64 // of the agent before the first memory was read; Store.Forgettings
@@ -61,8 +64,8 @@ func (f Fence) Awake() bool { return f.Same(Fence{}) && f.Epoch == 0 }
 // Same says whether two fences name the same holder.
 func (f Fence) Same(o Fence) bool { return f.Dream == o.Dream && f.Run == o.Run }
 
-// Waking is what a knock would find now: the step that raises the epoch fixes it (presence.Store.Arrive). Mood goes with
-// the slot, the digest waits for the next wake.
+// Waking is what a knock would find now: the step that raises the epoch fixes it (presence.Store.Arrive). Mood goes
+// with the slot, the digest waits for the next wake.
 type Waking struct {
 	Mood   *mood.PAD // the affect that the dream would leave if it were woken now; nil: the waking one stays
 	Since  time.Time // when the mood would be felt so: it settles from then on; zero: from the wake on
@@ -101,21 +104,26 @@ type Vector struct {
 
 // Write is one transaction: everything in it happens, or nothing does.
 type Write struct {
-	Agent   string
-	Fence   Fence
-	Cause   string        // what makes the change: a dream id, "import", "operator"; recorded with every revision; empty means Fence.Dream
-	Add     []dream.Item  // an id that already exists is left as it is and counted as known
-	Change  []dream.Item  // must exist (ErrNotFound); becomes the newest revision, if it was read at the newest (ErrStale) or at none (Revision 0); equal content adds no revision; see Replaces
-	Vectors []Vector      // an item's vector in a space, one space per agent (ErrSpace); the newest wins; the item must exist (ErrNotFound)
+	Agent string
+	Fence Fence
+	// what makes the change: a dream id, "import", "operator"; recorded with every revision; empty means Fence.Dream
+	Cause string
+	Add   []dream.Item // an id that already exists is left as it is and counted as known
+	// must exist (ErrNotFound); becomes the newest revision, if it was read at the newest (ErrStale) or at none
+	// (Revision 0); equal content adds no revision; see Replaces
+	Change []dream.Item
+	// an item's vector in a space, one space per agent (ErrSpace); the newest wins; the item must exist (ErrNotFound)
+	Vectors []Vector
 	Affect  *dream.Affect // sets the agent's affect
 	Events  []event.Event // appended in order; an id already in the agent's log is ignored
 	Waking  *Waking       // replaces the mood that a knock would leave, and adds to the digest
-	Late    bool          // the last words of a sitting that was woken: the epoch is not checked, and Affect and Waking must be nil
+	// the last words of a sitting that was woken: the epoch is not checked, and Affect and Waking must be nil
+	Late bool
 }
 
-// Replaces says whether a change takes the place of the revision before it instead of following it: when both are of the dream
-// that writes and leave the item in the same state. Undo needs only what stood before the dream. Numbers rise all the same, so
-// that the numbers of an item's revisions may leave some out.
+// Replaces says whether a change takes the place of the revision before it instead of following it: when both are of
+// the dream that writes and leave the item in the same state. Undo needs only what stood before the dream. Numbers rise
+// all the same, so that the numbers of an item's revisions may leave some out.
 func (w Write) Replaces(before string, was, becomes dream.State) bool {
 	return w.Fence.Dream != "" && w.CauseOf() == w.Fence.Dream && before == w.Fence.Dream && was == becomes
 }
@@ -231,18 +239,21 @@ type Undone struct {
 	Kept     []string
 }
 
-// Erasure is what is forgotten for good. The items go with their revisions and their vectors of every space, and their ids go
-// out of the references of every other item. A store that keeps the ledger as well drops the answers that are kept for the dreams
-// that made or changed the items, for those whose notes name one as a JSON text, because their prompts showed it, for the dream that
-// holds the agent's slot, and for Dreams; attempts of these that are under way leave none;
-// of those that showed one, late notes go too. Every answer that is kept for a request of the server becomes access.Erased.
-// Nothing of it is left in the store's files: what a store cannot reach its own documentation names.
+// Erasure is what is forgotten for good. The items go with their revisions and their vectors of every space, and their
+// ids go out of the references of every other item. A store that keeps the ledger as well drops the answers that are
+// kept for the dreams that made or changed the items, for those whose notes name one as a JSON text, because their
+// prompts showed it, for the dream that holds the agent's slot, and for Dreams; attempts of these that are under way
+// leave none; of those that showed one, late notes go too. Every answer that is kept for a request of the server
+// becomes access.Erased. Nothing of it is left in the store's files: what a store cannot reach its own documentation
+// names.
 type Erasure struct {
-	IDs    []string // items to erase
-	Scrub  []string // items that stay, and lose what Words takes out of their revisions; one whose text changes loses its vectors
+	IDs []string // items to erase
+	// items that stay, and lose what Words takes out of their revisions; one whose text changes loses its vectors
+	Scrub  []string
 	Words  Words    // nil: nothing is scrubbed. The notes of all dreams of the agent are scrubbed, too
 	Dreams []string // dreams whose kept answers are dropped
-	More   bool     // another part of the same erasure follows: what is done once, such as cutting a log, is left to the last
+	// another part of the same erasure follows: what is done once, such as cutting a log, is left to the last
+	More bool
 }
 
 // Words takes what is forgotten out of texts. It is asked anew when a step is tried again.
@@ -264,7 +275,8 @@ type Erased struct {
 type Dropped struct {
 	Items  map[dream.Kind]int `json:"items"` // of every state
 	Events int                `json:"events"`
-	Traces string             `json:"traces,omitempty"` // why the store's files still hold old bytes of it; empty: they do not
+	// why the store's files still hold old bytes of it; empty: they do not
+	Traces string `json:"traces,omitempty"`
 }
 
 // Sum is how many items there were.
@@ -279,9 +291,9 @@ func (d Dropped) Sum() int {
 // Store remembers. Every method is safe for concurrent use, by several processes of one deployment.
 // Answers are complete copies: changing one changes nothing remembered.
 type Store interface {
-	// PutAgent creates an agent or replaces the one with the same id. ErrTaken when another agent has the handle, ErrDreamt
-	// when the agent would get another handle than the one it has dreamt or was woken under: its life would stay behind under
-	// the old one, and go to whoever is given that next.
+	// PutAgent creates an agent or replaces the one with the same id. ErrTaken when another agent has the handle,
+	// ErrDreamt when the agent would get another handle than the one it has dreamt or was woken under: its life would
+	// stay behind under the old one, and go to whoever is given that next.
 	PutAgent(ctx context.Context, a dream.Agent) error
 	// Agent finds by id or handle. ErrNotFound; ErrRemoved when the agent of that id was removed.
 	Agent(ctx context.Context, idOrHandle string) (dream.Agent, error)
@@ -290,17 +302,17 @@ type Store interface {
 	// DropAgent removes an agent by id with everything that is kept of it. ErrNotFound when there is none, also for a
 	// second removal; ErrTaken while a dream holds its slot; ErrAwake while a client's lease holds it awake at now.
 	//
-	// What it has spent stays: caps count attempts, accounts and allowances by the agent's id. Counters stay as well, so that no
-	// number of a dream, an event, an epoch or an erasure is given twice, not even to a later agent of the same handle: the
-	// ledger knows dreams by handle and number. From the removal on, every method that writes for the agent answers ErrRemoved,
-	// until PutAgent makes it anew; then it begins empty.
+	// What it has spent stays: caps count attempts, accounts and allowances by the agent's id. Counters stay as well,
+	// so that no number of a dream, an event, an epoch or an erasure is given twice, not even to a later agent of the
+	// same handle: the ledger knows dreams by handle and number. From the removal on, every method that writes for the
+	// agent answers ErrRemoved, until PutAgent makes it anew; then it begins empty.
 	//
-	// A process that dies in the midst leaves the agent as it was, or listed and closed to writes (ErrRemoving); the next DropAgent
-	// completes the removal.
+	// A process that dies in the midst leaves the agent as it was, or listed and closed to writes (ErrRemoving); the
+	// next DropAgent completes the removal.
 	DropAgent(ctx context.Context, agent string, now time.Time) (Dropped, error)
 
-	// Commit does a Write. ErrFenced, ErrForgotten, ErrNotFound, ErrSpace, ErrStale. The items keep the Revision they were read at: to change
-	// one again, read it again.
+	// Commit does a Write. ErrFenced, ErrForgotten, ErrNotFound, ErrSpace, ErrStale. The items keep the Revision they
+	// were read at: to change one again, read it again.
 	Commit(ctx context.Context, w Write) (Receipt, error)
 	// Get returns the newest revisions in the order of ids, leaving out what does not exist.
 	Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error)
@@ -309,16 +321,18 @@ type Store interface {
 	Count(ctx context.Context, q Query) (int, error)
 	// Owners counts the agent's live items by Marks.Owner, without those that are the agent's own.
 	Owners(ctx context.Context, agent string) (map[string]int, error)
-	// Revisions returns every revision of an item that is kept, oldest first, each with its cause (Write.Replaces). ErrNotFound.
+	// Revisions returns every revision of an item that is kept, oldest first, each with its cause (Write.Replaces).
+	// ErrNotFound.
 	Revisions(ctx context.Context, agent, id string) ([]Revision, error)
 
-	// Near returns the nearest live items by cosine, exactly, best first; ties by id. ErrSpace when the agent's vectors are of
-	// another space.
+	// Near returns the nearest live items by cosine, exactly, best first; ties by id. ErrSpace when the agent's vectors
+	// are of another space.
 	Near(ctx context.Context, q Near) ([]Hit, error)
-	// Search returns the live items with the best scores, exactly: BM25 of their words over what the filter leaves, blended with
-	// the cosine of their vectors. ErrSpace when V is given and the agent's vectors are of another space.
+	// Search returns the live items with the best scores, exactly: BM25 of their words over what the filter leaves,
+	// blended with the cosine of their vectors. ErrSpace when V is given and the agent's vectors are of another space.
 	Search(ctx context.Context, q Search) (Found, error)
-	// Vectors returns what the store keeps of these items' vectors in the space, in the order of ids, leaving out what has none.
+	// Vectors returns what the store keeps of these items' vectors in the space, in the order of ids, leaving out what
+	// has none.
 	Vectors(ctx context.Context, agent, space string, ids ...string) ([]Vector, error)
 	// Bare returns live items that have no vector in the space, oldest first.
 	Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error)
@@ -327,13 +341,14 @@ type Store interface {
 
 	// Spaces counts the agent's vectors by space: its own, and what is collected of another.
 	Spaces(ctx context.Context, agent string) (map[string]int, error)
-	// Collect keeps vectors of a space that the agent may move to beside those of its own, in which search goes on. The newest
-	// of an item wins, an item whose text changes loses its collected ones, and items that are gone are left out. ErrSpace when
-	// the space is the agent's own, and when its vectors differ in length.
+	// Collect keeps vectors of a space that the agent may move to beside those of its own, in which search goes on. The
+	// newest of an item wins, an item whose text changes loses its collected ones, and items that are gone are left
+	// out. ErrSpace when the space is the agent's own, and when its vectors differ in length.
 	Collect(ctx context.Context, agent string, vectors []Vector) error
-	// Move makes a collected space the agent's own and drops every vector of others, in one step, when every live item that
-	// has a vector in the old space has one in the new. Otherwise it changes nothing and answers how many have none. Moving to
-	// the agent's own space drops what was collected of others. ErrTaken while a dream holds the agent's slot.
+	// Move makes a collected space the agent's own and drops every vector of others, in one step, when every live item
+	// that has a vector in the old space has one in the new. Otherwise it changes nothing and answers how many have
+	// none. Moving to the agent's own space drops what was collected of others. ErrTaken while a dream holds the
+	// agent's slot.
 	Move(ctx context.Context, agent, space string) (missing int, err error)
 
 	// Affect is the agent's; neutral with cause "new" when it was never set.
@@ -342,18 +357,18 @@ type Store interface {
 	// NextDream gives 1, 2, 3, … per agent; a number is never given twice.
 	NextDream(ctx context.Context, agent string) (int64, error)
 	// TakeSlot takes the agent's dreaming slot, or confirms it when the same holder has it already. When another holds
-	// it, that slot is returned with ErrTaken; with steal set to that slot's fence, it is taken over in one step. The slot that
-	// is returned names the agent's epoch when it was taken, whatever was asked. ErrAwake when somebody holds the agent awake at
-	// s.Since and the slot is not confirmed.
+	// it, that slot is returned with ErrTaken; with steal set to that slot's fence, it is taken over in one step. The
+	// slot that is returned names the agent's epoch when it was taken, whatever was asked. ErrAwake when somebody holds
+	// the agent awake at s.Since and the slot is not confirmed.
 	TakeSlot(ctx context.Context, agent string, s Slot, steal Fence) (Slot, error)
-	// FreeSlot frees the slot if this fence holds it; otherwise it does nothing. A fence with an epoch leaves the slot of a later
-	// sitting of its dream, which was taken at a higher one.
+	// FreeSlot frees the slot if this fence holds it; otherwise it does nothing. A fence with an epoch leaves the slot
+	// of a later sitting of its dream, which was taken at a higher one.
 	FreeSlot(ctx context.Context, agent string, f Fence) error
 	// Slots lists every taken slot by agent.
 	Slots(ctx context.Context) (map[string]Slot, error)
 
-	// PutNote keeps working data of a dream under a key, once: a key that exists keeps its first value, which is returned. Keys
-	// that begin with LateNote are kept although the epoch has risen. ErrFenced, ErrForgotten.
+	// PutNote keeps working data of a dream under a key, once: a key that exists keeps its first value, which is
+	// returned. Keys that begin with LateNote are kept although the epoch has risen. ErrFenced, ErrForgotten.
 	PutNote(ctx context.Context, agent string, f Fence, key string, value []byte) ([]byte, error)
 	// Note reads it back. ErrNotFound.
 	Note(ctx context.Context, agent, dreamID, key string) ([]byte, error)
@@ -363,16 +378,17 @@ type Store interface {
 	DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error
 
 	// Undo archives what a dream made and restores what it changed, affect included, as revisions with the cause
-	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too; in
-	// whatever order dreams are undone, an item is as the newest cause that still counts left it.
+	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too;
+	// in whatever order dreams are undone, an item is as the newest cause that still counts left it.
 	Undo(ctx context.Context, agent, dreamID string) (Undone, error)
-	// Erase does an Erasure in one step. An id whose item is gone already is no error: what is left of it goes. An erasure of
-	// nothing still completes what an earlier one left unfinished outside of its transaction.
+	// Erase does an Erasure in one step. An id whose item is gone already is no error: what is left of it goes. An
+	// erasure of nothing still completes what an earlier one left unfinished outside of its transaction.
 	Erase(ctx context.Context, agent string, e Erasure) (Erased, error)
 	// Forget is an Erase of these items alone. It answers how many there were.
 	Forget(ctx context.Context, agent string, ids ...string) (int, error)
 
-	// Forgettings counts how often something of the agent was forgotten: what was read before the last time may be gone.
+	// Forgettings counts how often something of the agent was forgotten: what was read before the last time may be
+	// gone.
 	Forgettings(ctx context.Context, agent string) (int64, error)
 
 	Close() error

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Uses of knowledge are notes made awake, one an item a day: cheap to write beside a turn, and without a revision. The next night
-// takes them into the items and drops them.
+// Uses of knowledge are notes made awake, one an item a day: cheap to write beside a turn, and without a revision. The
+// next night takes them into the items and drops them.
 const useNote = "used/"
 
 // Use is one use of an item.

@@ -12,8 +12,8 @@ type Event struct {
 	From string // the emotion of the literature whose place gives the direction
 }
 
-// impulse is how much of an emotion's place one event adds to a mood: an emotion is where somebody is for a moment, a mood what
-// it leaves behind. Ours.
+// impulse is how much of an emotion's place one event adds to a mood: an emotion is where somebody is for a moment, a
+// mood what it leaves behind. Ours.
 const impulse = .4
 
 // appraise gives an event the direction of an emotion.
@@ -21,9 +21,9 @@ func appraise(name, from string, p, a, d float64) Event {
 	return Event{Name: name, Move: PAD{p * impulse, a * impulse, d * impulse}, From: from}
 }
 
-// Events are what a mood can be told, in a fixed order. Their emotions are the appraisals of Ortony, Clore and Collins (1988) at
-// the places that Gebhard gives them (ALMA, AAMAS 2005, table 2); what that appraisal does not know is taken from Russell and
-// Mehrabian (1977), whose terms were rated by people.
+// Events are what a mood can be told, in a fixed order. Their emotions are the appraisals of Ortony, Clore and Collins
+// (1988) at the places that Gebhard gives them (ALMA, AAMAS 2005, table 2); what that appraisal does not know is taken
+// from Russell and Mehrabian (1977), whose terms were rated by people.
 var Events = []Event{
 	appraise("success", "OCC satisfaction", .30, -.20, .40),
 	appraise("achievement", "OCC pride", .40, .30, .30),

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// How a mood returns to its baseline. Ours: that arousal passes sooner than pleasure follows the durations that Verduyn and
-// others report (2009, 2015); ALMA lets a whole mood return in twenty minutes.
+// How a mood returns to its baseline. Ours: that arousal passes sooner than pleasure follows the durations that Verduyn
+// and others report (2009, 2015); ALMA lets a whole mood return in twenty minutes.
 const (
 	PleasureHalf  = time.Hour
 	ArousalHalf   = 20 * time.Minute
@@ -86,9 +86,11 @@ func (f Feeling) Feel(e Event, intensity float64, now time.Time, baseline PAD) (
 		by = math.Copysign(min(math.Abs(by), max(0, Bound-spent)), by)
 		*v, *drift, *to = within(*v+by), by, math.Abs(by)
 	}
-	move(&f.Pleasure, &f.Drift.Pleasure, e.Move.Pleasure, up.Pleasure, down.Pleasure, &push.Up.Pleasure, &push.Down.Pleasure)
+	move(&f.Pleasure, &f.Drift.Pleasure, e.Move.Pleasure, up.Pleasure, down.Pleasure, &push.Up.Pleasure,
+		&push.Down.Pleasure)
 	move(&f.Arousal, &f.Drift.Arousal, e.Move.Arousal, up.Arousal, down.Arousal, &push.Up.Arousal, &push.Down.Arousal)
-	move(&f.Dominance, &f.Drift.Dominance, e.Move.Dominance, up.Dominance, down.Dominance, &push.Up.Dominance, &push.Down.Dominance)
+	move(&f.Dominance, &f.Drift.Dominance, e.Move.Dominance, up.Dominance, down.Dominance, &push.Up.Dominance,
+		&push.Down.Dominance)
 	f.At, f.Pushes = now, pushed(pushes, push)
 	return f, nil
 }

@@ -172,8 +172,10 @@ func TestWhatGoesTheSameWayHasMomentumAndTheOtherWayHasNone(t *testing.T) {
 func TestAMoodHasAWord(t *testing.T) {
 	t.Parallel()
 	for word, m := range map[string]mood.PAD{
-		mood.Calm: {Pleasure: .1}, "happy": {Pleasure: .8, Arousal: .5, Dominance: .5}, "fearful": {Pleasure: -.6, Arousal: .6, Dominance: -.5},
-		"angry": {Pleasure: -.5, Arousal: .6, Dominance: .2}, "sad": {Pleasure: -.6, Arousal: -.3, Dominance: -.35}, "bored": {Pleasure: -.7, Arousal: -.6, Dominance: -.3},
+		mood.Calm: {Pleasure: .1}, "happy": {Pleasure: .8, Arousal: .5, Dominance: .5},
+		"fearful": {Pleasure: -.6, Arousal: .6, Dominance: -.5},
+		"angry":   {Pleasure: -.5, Arousal: .6, Dominance: .2}, "sad": {Pleasure: -.6, Arousal: -.3, Dominance: -.35},
+		"bored":   {Pleasure: -.7, Arousal: -.6, Dominance: -.3},
 		"curious": {Pleasure: .2, Arousal: .6}, "relaxed": {Pleasure: .7, Arousal: -.5},
 	} {
 		require.Equal(t, word, mood.Word(m))
@@ -185,8 +187,10 @@ func TestAMoodHasAWord(t *testing.T) {
 func TestAMoodIsCalledWhatItPointsAt(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"success": "untroubled", "relief": "leisurely", "joy": "happy", "praise": "happy", "help": "grateful", "curiosity": "curious", "surprise": "surprised",
-		"rest": "relaxed", "failure": "shamed", "threat": "fearful", "injustice": "angry", "loss": "sad", "boredom": "bored", "hope": mood.Calm,
+		"success": "untroubled", "relief": "leisurely", "joy": "happy", "praise": "happy", "help": "grateful",
+		"curiosity": "curious", "surprise": "surprised",
+		"rest": "relaxed", "failure": "shamed", "threat": "fearful", "injustice": "angry", "loss": "sad",
+		"boredom": "bored", "hope": mood.Calm,
 	}
 	for _, e := range mood.Events {
 		if word, ok := want[e.Name]; ok {

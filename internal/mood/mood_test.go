@@ -12,7 +12,10 @@ import (
 
 func anyMood(r *rapid.T, name string) mood.PAD {
 	axis := rapid.Float64Range(-1, 1)
-	return mood.PAD{Pleasure: axis.Draw(r, name+" p"), Arousal: axis.Draw(r, name+" a"), Dominance: axis.Draw(r, name+" d")}
+	return mood.PAD{
+		Pleasure: axis.Draw(r, name+" p"), Arousal: axis.Draw(r, name+" a"),
+		Dominance: axis.Draw(r, name+" d"),
+	}
 }
 
 // S4, FragmentBias; thresholds of H4: arousal > .3 and pleasure < -.2 or > .2.

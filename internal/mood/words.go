@@ -43,8 +43,8 @@ var words = []struct {
 	{"unconcerned", PAD{-.13, -.41, .08}},
 }
 
-// Word is the name of a fixed list that points where a mood does, or Calm. A mood is mostly weaker than what people had in mind
-// when they placed the words.
+// Word is the name of a fixed list that points where a mood does, or Calm. A mood is mostly weaker than what people had
+// in mind when they placed the words.
 func Word(m PAD) string {
 	if m.norm() < even {
 		return Calm

@@ -26,7 +26,8 @@ type embedded struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// Embed asks for one vector per text and gives them in order, of length 1. Space is "<provider>/<wire model>/<dimension>".
+// Embed asks for one vector per text and gives them in order, of length 1. Space is "<provider>/<wire
+// model>/<dimension>".
 func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key string) (inference.Vectors, error) {
 	spec, err := g.known(model)
 	if err != nil {
@@ -38,14 +39,19 @@ func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key s
 	size := 0
 	for i, text := range texts {
 		if text == "" {
-			return inference.Vectors{}, badRequest("text %d of %d is empty; it has no meaning to embed", i+1, len(texts))
+			return inference.Vectors{},
+				badRequest("text %d of %d is empty; it has no meaning to embed", i+1, len(texts))
 		}
 		size += len(text)
 	}
 	if len(texts) == 0 {
 		return inference.Vectors{}, badRequest("there is no text to embed")
 	}
-	body := encode(openai.EmbeddingRequest{Input: texts, Model: openai.EmbeddingModel(spec.Wire), EncodingFormat: openai.EmbeddingEncodingFormatFloat})
+	body := encode(
+		openai.EmbeddingRequest{
+			Input: texts, Model: openai.EmbeddingModel(spec.Wire),
+			EncodingFormat: openai.EmbeddingEncodingFormatFloat,
+		})
 	if ctx.Err() != nil {
 		return inference.Vectors{}, &interrupted{context.Cause(ctx)}
 	}

@@ -36,8 +36,9 @@ func TestVectorsComeAsNumbersOrAsBase64(t *testing.T) {
 	t.Parallel()
 	want := [][]float32{{.6, .8}, {1, 0}}
 	for name, body := range map[string]string{
-		"numbers":      `{"data":[{"index":0,"embedding":[3,4]},{"index":1,"embedding":[2,0]}]}`,
-		"base64":       fmt.Sprintf(`{"data":[{"index":0,"embedding":%q},{"index":1,"embedding":%q}]}`, packed(3, 4), packed(9, 0)),
+		"numbers": `{"data":[{"index":0,"embedding":[3,4]},{"index":1,"embedding":[2,0]}]}`,
+		"base64": fmt.Sprintf(`{"data":[{"index":0,"embedding":%q},{"index":1,"embedding":%q}]}`, packed(3, 4),
+			packed(9, 0)),
 		"out of order": `{"data":[{"index":1,"embedding":[2,0]},{"index":0,"embedding":[3,4]}]}`,
 		"no index":     `{"data":[{"embedding":[3,4]},{"embedding":[2,0]}]}`,
 	} {
@@ -48,7 +49,8 @@ func TestVectorsComeAsNumbersOrAsBase64(t *testing.T) {
 		require.Equal(t, inference.ByCount, v.UsageFrom)
 		require.EqualValues(t, 2, v.Tokens.In)
 	}
-	v, err := embedding(t, `{"data":[{"embedding":[3,4]},{"embedding":[2,0]}],"usage":{"prompt_tokens":5,"total_tokens":5}}`)
+	v, err := embedding(t,
+		`{"data":[{"embedding":[3,4]},{"embedding":[2,0]}],"usage":{"prompt_tokens":5,"total_tokens":5}}`)
 	require.NoError(t, err)
 	require.Equal(t, inference.ByProvider, v.UsageFrom)
 	require.EqualValues(t, 5, v.Tokens.In)
@@ -57,13 +59,14 @@ func TestVectorsComeAsNumbersOrAsBase64(t *testing.T) {
 func TestVectorsThatCannotBeTrustedAreMalformed(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"too few":     `{"data":[{"index":0,"embedding":[1]}]}`,
-		"twice":       `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`,
-		"beyond":      `{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`,
-		"no length":   `{"data":[{"index":0,"embedding":[0,0]},{"index":1,"embedding":[1,0]}]}`,
-		"empty":       `{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[1]}]}`,
-		"uneven":      `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1]}]}`,
-		"infinite":    fmt.Sprintf(`{"data":[{"index":0,"embedding":%q},{"index":1,"embedding":[1]}]}`, packed(float32(math.Inf(1)))),
+		"too few":   `{"data":[{"index":0,"embedding":[1]}]}`,
+		"twice":     `{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`,
+		"beyond":    `{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`,
+		"no length": `{"data":[{"index":0,"embedding":[0,0]},{"index":1,"embedding":[1,0]}]}`,
+		"empty":     `{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[1]}]}`,
+		"uneven":    `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1]}]}`,
+		"infinite": fmt.Sprintf(`{"data":[{"index":0,"embedding":%q},{"index":1,"embedding":[1]}]}`,
+			packed(float32(math.Inf(1)))),
 		"torn base64": `{"data":[{"index":0,"embedding":"AAA="},{"index":1,"embedding":[1]}]}`,
 		"a word":      `{"data":[{"index":0,"embedding":"hello there"},{"index":1,"embedding":[1]}]}`,
 		"no JSON":     `<html>`,

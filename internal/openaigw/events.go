@@ -87,7 +87,8 @@ func (e *events) pop() ([]byte, bool) {
 	}
 }
 
-// complete asks whether the data are a JSON value, and soon stops asking: the question costs as much as the data are long.
+// complete asks whether the data are a JSON value, and soon stops asking: the question costs as much as the data are
+// long.
 func (e *events) complete() bool {
 	e.tries++
 	if e.tries > maxTries {

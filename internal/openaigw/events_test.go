@@ -37,7 +37,8 @@ func cutUp(body []byte, n int) []string {
 
 func TestEventsDoNotDependOnHowTheyArrive(t *testing.T) {
 	t.Parallel()
-	body := []byte(": x\n\ndata: {\"a\":1}\n\ndata:two\r\n\r\nevent: e\ndata: {\ndata: }\n\ndata\n\ndata: {}\ndata: [DONE]")
+	body := []byte(
+		": x\n\ndata: {\"a\":1}\n\ndata:two\r\n\r\nevent: e\ndata: {\ndata: }\n\ndata\n\ndata: {}\ndata: [DONE]")
 	want := []string{`{"a":1}`, "two", "{\n}", "", "{}", "[DONE]"}
 	for n := 1; n <= len(body); n++ {
 		require.Equal(t, want, cutUp(body, n), n)
@@ -78,7 +79,8 @@ func FuzzHeard(f *testing.F) {
 	for _, seed := range []string{
 		`{"choices":[{"message":{"content":"ab"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":-1}}`,
 		"data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"reasoning\":\"b\"}}]}\n\ndata: [DONE]\n\n",
-		"data: {\"error\":{\"message\":null,\"code\":{}}}\n\n", "data: null\n\ndata: []\n\n", "data: {\"usage\":null,\"choices\":[{}]}\n\n",
+		"data: {\"error\":{\"message\":null,\"code\":{}}}\n\n", "data: null\n\ndata: []\n\n",
+		"data: {\"usage\":null,\"choices\":[{}]}\n\n",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -57,7 +57,8 @@ func (g *Gateway) refused(ctx context.Context, res *http.Response) error {
 
 // request puts one together, with the provider's credentials; reached is set as soon as it has a connection.
 func (g *Gateway) request(ctx context.Context, r *inference.RelayRequest, reached *atomic.Bool) (*http.Request, error) {
-	trace := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
+	trace := httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	req, err := http.NewRequestWithContext(trace, r.Method, g.base+r.Path, nil)
 	if err != nil {
 		return nil, badRequest("%s %s cannot be asked for: %s", r.Method, r.Path, g.clean(err.Error()))
@@ -83,8 +84,8 @@ func (g *Gateway) request(ctx context.Context, r *inference.RelayRequest, reache
 	return req, nil
 }
 
-// parcel is a request's body. It lets go of its bytes when they are sent: net/http keeps a request for as long as its answer is
-// read, and a stream may last for long.
+// parcel is a request's body. It lets go of its bytes when they are sent: net/http keeps a request for as long as its
+// answer is read, and a stream may last for long.
 type parcel struct{ rest atomic.Pointer[bytes.Reader] }
 
 func newParcel(b []byte) *parcel {

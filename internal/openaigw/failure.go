@@ -36,7 +36,8 @@ func (g *Gateway) refusal(status int, header http.Header, body []byte) *inferenc
 		f.Kind = inference.Unavailable
 	}
 	if status/100 == 3 {
-		f.Message = g.clean(fmt.Sprintf("the provider moved to %s; set base_url to the new address", header.Get("Location")))
+		f.Message = g.clean(
+			fmt.Sprintf("the provider moved to %s; set base_url to the new address", header.Get("Location")))
 	}
 	if f.Message == "" {
 		f.Message = http.StatusText(status)

@@ -48,7 +48,10 @@ func TestEveryStatusHasItsKind(t *testing.T) {
 		billed  bool
 		delay   time.Duration
 	}{
-		{400, `{"error":{"message":"bad","type":"invalid_request_error","code":null}}`, nil, inference.BadRequest, false, false, 0},
+		{
+			400, `{"error":{"message":"bad","type":"invalid_request_error","code":null}}`, nil, inference.BadRequest,
+			false, false, 0,
+		},
 		{401, "no", nil, inference.Unauthorized, false, false, 0},
 		{402, "no", nil, inference.NoMoney, false, false, 0},
 		{403, "no", nil, inference.Unauthorized, false, false, 0},
@@ -60,9 +63,19 @@ func TestEveryStatusHasItsKind(t *testing.T) {
 		{429, quota, []string{"Retry-After", "1"}, inference.NoMoney, false, false, time.Second},
 		{429, quota, []string{"X-Should-Retry", "true"}, inference.NoMoney, false, false, 0},
 		{429, "", []string{"Retry-After", "7"}, inference.RateLimited, true, false, 7 * time.Second},
-		{429, "", []string{"Retry-After", "Fri, 20 Nov 2026 06:00:30 GMT"}, inference.RateLimited, true, false, 30 * time.Second},
+		{
+			429, "",
+			[]string{"Retry-After", "Fri, 20 Nov 2026 06:00:30 GMT"},
+			inference.RateLimited, true, false,
+			30 * time.Second,
+		},
 		{429, "", []string{"Retry-After", "Fri, 20 Nov 2026 05:00:00 GMT"}, inference.RateLimited, true, false, 0},
-		{429, "", []string{"Retry-After-Ms", "250", "Retry-After", "9"}, inference.RateLimited, true, false, 250 * time.Millisecond},
+		{
+			429, "",
+			[]string{"Retry-After-Ms", "250", "Retry-After", "9"},
+			inference.RateLimited, true, false,
+			250 * time.Millisecond,
+		},
 		{429, "", []string{"Retry-After", "1e30"}, inference.RateLimited, true, false, 24 * time.Hour},
 		{429, "", []string{"Retry-After", "-3"}, inference.RateLimited, true, false, 0},
 		{429, "", []string{"X-Should-Retry", "false"}, inference.BadRequest, false, false, 0},
@@ -101,7 +114,11 @@ func TestNoMessageTellsTheKeyOrIsLong(t *testing.T) {
 		require.NotContains(t, shown, secret)
 		require.NotContains(t, shown, "hidden-header-value")
 	}
-	_, err = openaigw.New(openaigw.Options{Name: "p", APIKey: secret + "\n", BaseURL: "http://u:" + secret + "@host/v1?key=" + secret, Headers: map[string]string{"A": secret + "\x00"}})
+	_, err = openaigw.New(
+		openaigw.Options{
+			Name: "p", APIKey: secret + "\n", BaseURL: "http://u:" + secret + "@host/v1?key=" + secret,
+			Headers: map[string]string{"A": secret + "\x00"},
+		})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), secret)
 	for _, word := range []string{"api_key", "base_url", "catalogue", "header"} {
@@ -115,7 +132,8 @@ func TestNobodyAtTheAppIsNotBilled(t *testing.T) {
 	require.NoError(t, err)
 	address := l.Addr().String()
 	require.NoError(t, l.Close())
-	g, err := openaigw.New(openaigw.Options{Name: "p", BaseURL: "http://" + address + "/v1", Catalog: inference.Table{"p/m": spec()}})
+	g, err := openaigw.New(
+		openaigw.Options{Name: "p", BaseURL: "http://" + address + "/v1", Catalog: inference.Table{"p/m": spec()}})
 	require.NoError(t, err)
 	a, err := g.Generate(t.Context(), request("p/m"), nil)
 	f, ok := inference.AsFailure(err)
@@ -157,7 +175,8 @@ func TestABrokenConnectionIsNotTriedAgain(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { _ = l.Close(); <-done })
-	g, err := openaigw.New(openaigw.Options{Name: "p", BaseURL: "http://" + l.Addr().String(), Catalog: inference.Table{"p/m": spec()}})
+	g, err := openaigw.New(
+		openaigw.Options{Name: "p", BaseURL: "http://" + l.Addr().String(), Catalog: inference.Table{"p/m": spec()}})
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	_, err = g.Generate(t.Context(), request("p/m"), nil)

@@ -1,9 +1,10 @@
 // Package openaigw speaks the OpenAI wire to one provider, and says on it what go-openai cannot.
 //
-// Requests, usage, embeddings and errors are go-openai's types; the exchange is our own, on an http.RoundTripper. The library's
-// request is marshalled and the sampler fields are spliced into its JSON, because its struct loses a temperature of
-// exactly 0 and knows no min_p. Its client is left out: it refuses fields by prefixes of model names where the catalogue
-// must decide, drops the headers that name a delay, and gives io.EOF both for a finished and for a broken stream.
+// Requests, usage, embeddings and errors are go-openai's types; the exchange is our own, on an http.RoundTripper. The
+// library's request is marshalled and the sampler fields are spliced into its JSON, because its struct loses a
+// temperature of exactly 0 and knows no min_p. Its client is left out: it refuses fields by prefixes of model names
+// where the catalogue must decide, drops the headers that name a delay, and gives io.EOF both for a finished and for a
+// broken stream.
 package openaigw
 
 import (
@@ -20,17 +21,20 @@ import (
 
 // Bounds on one exchange.
 const (
-	dialTimeout   = 10 * time.Second
-	idleConn      = 30 * time.Second // below the idle timeouts of common servers: a stale connection fails a call we never repeat
-	idlePerHost   = 64
-	headerLimit   = 64 << 10
-	connBuffer    = 2 << 10  // each of a connection's two: it holds them while a stream waits, and larger reads and writes pass by them
+	dialTimeout = 10 * time.Second
+	// below the idle timeouts of common servers: a stale connection fails a call we never repeat
+	idleConn    = 30 * time.Second
+	idlePerHost = 64
+	headerLimit = 64 << 10
+	// each of a connection's two: it holds them while a stream waits, and larger reads and writes pass by them
+	connBuffer    = 2 << 10
 	errorLimit    = 64 << 10 // read of a refusal's body
 	messageLimit  = 300      // characters of it that are told
 	eventLimit    = 1 << 20  // one event of a stream
 	defaultAnswer = 16 << 20 // one answer
 	defaultUsage  = 2 * time.Second
-	drainWait     = 25 * time.Millisecond // after the last word, for the end of the body, so that the connection is used again
+	// after the last word, for the end of the body, so that the connection is used again
+	drainWait = 25 * time.Millisecond
 )
 
 // Options describe one provider.
@@ -49,7 +53,8 @@ type Options struct {
 	Now       func() time.Time                      // nil for time.Now; reads a Retry-After that is a date
 }
 
-// Gateway is one provider. It is safe for concurrent use, keeps nothing between calls but connections, and never retries.
+// Gateway is one provider. It is safe for concurrent use, keeps nothing between calls but connections, and never
+// retries.
 type Gateway struct {
 	name      string
 	base      string
@@ -150,7 +155,8 @@ func (o Options) validate() error {
 	case err != nil:
 		fault("base_url of provider %s cannot be read; it must look like https://host/v1", o.Name)
 	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-		fault("base_url of provider %s has scheme %q and host %q; it must look like https://host/v1", o.Name, u.Scheme, u.Host)
+		fault("base_url of provider %s has scheme %q and host %q; it must look like https://host/v1", o.Name,
+			u.Scheme, u.Host)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		fault("base_url of provider %s carries credentials, a query or a fragment; give the key apart from it", o.Name)
 	}
@@ -164,7 +170,9 @@ func (o Options) validate() error {
 	}
 	for _, name := range o.Pass {
 		if inference.HeaderStaysHere(name) {
-			fault("header %q of callers is not passed on to provider %s: it says who somebody is, or belongs to a connection or a gateway", name, o.Name)
+			fault(
+				"header %q of callers is not passed on to provider %s: it says who somebody is, or belongs to a connection or a gateway",
+				name, o.Name)
 		}
 	}
 	if err := o.Profile.validate(); err != nil {

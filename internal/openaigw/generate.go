@@ -10,9 +10,12 @@ import (
 )
 
 // Generate streams one answer. Beyond the port: a provider that goes on after MaxTokens pieces (of a reasoning model:
-// MaxTokens + Reasoning pieces of both sorts) is cut off there with Finish Length; IdleToken also bounds the wait for the first token; and the
-// output is never counted below the pieces that were seen, whatever usage the provider reports.
-func (g *Gateway) Generate(ctx context.Context, r inference.Request, token func(piece string) bool) (inference.Answer, error) {
+// MaxTokens + Reasoning pieces of both sorts) is cut off there with Finish Length; IdleToken also bounds the wait for
+// the first token; and the output is never counted below the pieces that were seen, whatever usage the provider
+// reports.
+func (g *Gateway) Generate(ctx context.Context, r inference.Request,
+	token func(piece string) bool,
+) (inference.Answer, error) {
 	spec, err := g.known(r.Model)
 	if err != nil {
 		return inference.Answer{}, err

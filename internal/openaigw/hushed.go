@@ -18,7 +18,8 @@ import (
 // refusalLimit bounds how much of a refusal is passed on.
 const refusalLimit = 64 << 10
 
-// hushed is the body of a refusal without our secrets: some providers quote the key that they refuse, and it is not the caller's.
+// hushed is the body of a refusal without our secrets: some providers quote the key that they refuse, and it is not the
+// caller's.
 type hushed struct {
 	io.Closer
 	from    io.Reader
@@ -35,7 +36,8 @@ func (h *hushed) Read(p []byte) (int, error) {
 		for _, s := range h.secrets {
 			longest = max(longest, len(s))
 		}
-		all, h.err = io.ReadAll(io.LimitReader(h.from, int64(refusalLimit+longest))) // one that the limit cuts is found as well
+		// one that the limit cuts is found as well
+		all, h.err = io.ReadAll(io.LimitReader(h.from, int64(refusalLimit+longest)))
 		for _, s := range h.secrets {
 			all = bytes.ReplaceAll(all, []byte(s), []byte("[secret]"))
 		}
@@ -72,15 +74,17 @@ func unpack(res *http.Response) {
 	}{from, res.Body}
 }
 
-// whose says of a refused key whose it is: a client that reads 401 or 403 takes it for its own. The shape of the error stays,
-// and a body that has none is given one.
+// whose says of a refused key whose it is: a client that reads 401 or 403 takes it for its own. The shape of the error
+// stays, and a body that has none is given one.
 func (g *Gateway) whose(status int) func([]byte) []byte {
 	if status != http.StatusUnauthorized && status != http.StatusForbidden {
 		return nil
 	}
 	return func(body []byte) []byte {
 		text, _ := words(body)
-		message := fmt.Sprintf("provider %q refused this server, and not the key that you sent (HTTP %d); whoever runs this server gives it another key or model", g.name, status)
+		message := fmt.Sprintf(
+			"provider %q refused this server, and not the key that you sent (HTTP %d); whoever runs this server gives it another key or model",
+			g.name, status)
 		text = g.clean(text)
 		if text != "" {
 			message += ". It says: " + text
@@ -90,7 +94,10 @@ func (g *Gateway) whose(status int) func([]byte) []byte {
 			whole = map[string]json.RawMessage{}
 		}
 		if json.Unmarshal(whole["error"], &fault) != nil || fault == nil {
-			fault = map[string]json.RawMessage{"type": json.RawMessage(`"upstream_error"`), "param": json.RawMessage("null"), "code": json.RawMessage(`"upstream_refused"`)}
+			fault = map[string]json.RawMessage{
+				"type":  json.RawMessage(`"upstream_error"`),
+				"param": json.RawMessage("null"), "code": json.RawMessage(`"upstream_refused"`),
+			}
 		}
 		fault["message"], _ = json.Marshal(message)
 		whole["error"], _ = json.Marshal(fault)
@@ -120,7 +127,8 @@ func page(res *http.Response) bool {
 	}
 }
 
-// noAPI is the failure of an answer that no API gave: a redirect, or a page of whatever stands before it. The words are our own.
+// noAPI is the failure of an answer that no API gave: a redirect, or a page of whatever stands before it. The words are
+// our own.
 func (g *Gateway) noAPI(res *http.Response) *inference.Failure {
 	text := ""
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
@@ -136,7 +144,11 @@ func (g *Gateway) noAPI(res *http.Response) *inference.Failure {
 		return nil
 	}
 	return &inference.Failure{
-		Kind: inference.Malformed, Status: res.StatusCode, Billed: res.StatusCode < 400 || res.StatusCode >= 500, RetryAfter: g.delay(res.Header),
-		Message: g.clean(fmt.Sprintf("provider %q answered HTTP %d with %s; its base_url must be the address of an OpenAI-compatible API, such as https://host/v1, with no login and no page before it", g.name, res.StatusCode, text)),
+		Kind: inference.Malformed, Status: res.StatusCode, Billed: res.StatusCode < 400 || res.StatusCode >= 500,
+		RetryAfter: g.delay(res.Header),
+		Message: g.clean(
+			fmt.Sprintf(
+				"provider %q answered HTTP %d with %s; its base_url must be the address of an OpenAI-compatible API, such as https://host/v1, with no login and no page before it",
+				g.name, res.StatusCode, text)),
 	}
 }

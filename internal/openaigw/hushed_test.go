@@ -11,8 +11,10 @@ import (
 
 func FuzzARefusedKeyIsToldInTheShapeOfAnError(f *testing.F) {
 	for _, body := range []string{
-		"", "null", "[]", "{}", "go away", `{"error":null}`, `{"error":[]}`, `{"error":"no"}`, `{"error":{}}`, `{"error":{"message":7,"code":401}}`, `{"error":{"message":"No.","inner":{"a":1}},"id":12345678901234567890}`,
-		`{"error":{"message":"a","message":"b"},"error":{"message":"c"}}`, "{\"error\":{\"message\":\"\xff\"}}", `{"detail":"Not authenticated"`, `{"Error":{"Message":"x"}}`,
+		"", "null", "[]", "{}", "go away", `{"error":null}`, `{"error":[]}`, `{"error":"no"}`, `{"error":{}}`,
+		`{"error":{"message":7,"code":401}}`, `{"error":{"message":"No.","inner":{"a":1}},"id":12345678901234567890}`,
+		`{"error":{"message":"a","message":"b"},"error":{"message":"c"}}`, "{\"error\":{\"message\":\"\xff\"}}",
+		`{"detail":"Not authenticated"`, `{"Error":{"Message":"x"}}`,
 	} {
 		f.Add(body)
 	}
@@ -25,7 +27,9 @@ func FuzzARefusedKeyIsToldInTheShapeOfAnError(f *testing.F) {
 			} `json:"error"`
 		}
 		require.NoError(t, json.Unmarshal(out, &answer), "%q", out)
-		require.True(t, strings.HasPrefix(answer.Error.Message, `provider "p" refused this server, and not the key that you sent`), answer.Error.Message)
+		require.True(t,
+			strings.HasPrefix(answer.Error.Message,
+				`provider "p" refused this server, and not the key that you sent`), answer.Error.Message)
 		require.LessOrEqual(t, len([]rune(answer.Error.Message)), messageLimit+200)
 	})
 }

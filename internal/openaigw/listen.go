@@ -40,7 +40,9 @@ type listener struct {
 	waits    int  // which wait of the tail is running
 }
 
-func (g *Gateway) listen(ctx context.Context, spec inference.Spec, r inference.Request, token func(string) bool) *listener {
+func (g *Gateway) listen(ctx context.Context, spec inference.Spec, r inference.Request,
+	token func(string) bool,
+) *listener {
 	l := &listener{
 		g:       g,
 		caller:  ctx,

@@ -25,21 +25,30 @@ type Profile struct {
 	LogProbs    string                     // whether the log-probability of each token is told
 	NoUsage     bool                       // the server refuses stream_options
 	Extra       map[string]json.RawMessage // sent with every generation, such as a provider's routing fields
-	Steer       map[string]json.RawMessage // templates of the fields that steer, where a model's entry has none of its own
+	// templates of the fields that steer, where a model's entry has none of its own
+	Steer map[string]json.RawMessage
 }
 
 // Profiles of known servers, as their request types were read: OpenAI knows no min_p, and Ollama's /v1 drops it in
 // silence, so neither is sent it; OpenRouter ignores what the chosen host does not support unless told to require it.
 var profiles = map[string]Profile{
-	"":           {},
-	"openai":     {MinP: Never},
-	"ollama":     {MinP: Never, MaxThinking: "max_tokens"},
-	"llamacpp":   {},
-	"vllm":       {},
-	"sglang":     {},
-	"oneiros":    {Steer: map[string]json.RawMessage{"steering": json.RawMessage(`{"vector":"{{vector}}","alpha":"{{alpha}}","layers":"{{span}}"}`)}},
+	"":         {},
+	"openai":   {MinP: Never},
+	"ollama":   {MinP: Never, MaxThinking: "max_tokens"},
+	"llamacpp": {},
+	"vllm":     {},
+	"sglang":   {},
+	"oneiros": {
+		Steer: map[string]json.RawMessage{
+			"steering": json.RawMessage(`{"vector":"{{vector}}","alpha":"{{alpha}}","layers":"{{span}}"}`),
+		},
+	},
 	"openrouter": {Extra: map[string]json.RawMessage{"provider": json.RawMessage(`{"require_parameters":true}`)}},
-	"venice":     {Extra: map[string]json.RawMessage{"venice_parameters": json.RawMessage(`{"include_venice_system_prompt":false}`)}},
+	"venice": {
+		Extra: map[string]json.RawMessage{
+			"venice_parameters": json.RawMessage(`{"include_venice_system_prompt":false}`),
+		},
+	},
 }
 
 // ProfileOf finds the profile of a kind of server; the empty name is any compatible server.
@@ -47,19 +56,25 @@ func ProfileOf(kind string) (Profile, error) {
 	p, ok := profiles[kind]
 	if !ok {
 		existing := slices.Sorted(maps.Keys(profiles))
-		return Profile{}, fmt.Errorf("profile %q is not known; it must be one of %s, or be left out", kind, strings.Join(existing[1:], ", "))
+		return Profile{},
+			fmt.Errorf("profile %q is not known; it must be one of %s, or be left out", kind,
+				strings.Join(existing[1:], ", "))
 	}
 	p.Extra = maps.Clone(p.Extra)
 	return p, nil
 }
 
 // ours are the fields that this room writes itself.
-var ours = []string{"model", "messages", "stream", "stream_options", "response_format", "tools", "tool_choice", "functions", "n"}
+var ours = []string{
+	"model", "messages", "stream", "stream_options", "response_format", "tools", "tool_choice",
+	"functions", "n",
+}
 
 func (p Profile) validate() error {
 	var faults []error
 	n := p.named()
-	taken := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking, n.LogProbs}, ours...)
+	taken := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking, n.LogProbs},
+		ours...)
 	for _, field := range slices.Sorted(maps.Keys(p.Extra)) {
 		if slices.Contains(taken, field) {
 			faults = append(faults, fmt.Errorf("extra field %q is written by the gateway itself; leave it out", field))

@@ -14,8 +14,9 @@ var connectionHeaders = []string{
 	"Transfer-Encoding", "Upgrade", "Content-Length",
 }
 
-// Relay passes a body on. Of the caller's headers those of a list go with it (inference.Onward), and the provider's credentials; a refusal that quotes these comes back without,
-// and says whose they are. What no API answered is a failure (Malformed, with its status).
+// Relay passes a body on. Of the caller's headers those of a list go with it (inference.Onward), and the provider's
+// credentials; a refusal that quotes these comes back without, and says whose they are. What no API answered is a
+// failure (Malformed, with its status).
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	if err := g.relays(&r); err != nil {
 		return nil, err
@@ -64,7 +65,8 @@ func (g *Gateway) relays(r *inference.RelayRequest) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
 		return badRequest("method %q is not relayed; it must be GET or POST", r.Method)
 	}
-	if !strings.HasPrefix(r.Path, "/") || strings.Contains(r.Path, "..") || strings.ContainsAny(r.Path, "#\\") || !printable(r.Path) {
+	if !strings.HasPrefix(r.Path, "/") || strings.Contains(r.Path, "..") || strings.ContainsAny(r.Path, "#\\") ||
+		!printable(r.Path) {
 		return badRequest("path %q is not relayed; it must begin with / and lie below the provider's address", r.Path)
 	}
 	return nil

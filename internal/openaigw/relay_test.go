@@ -34,13 +34,19 @@ func relayed(body string) inference.RelayRequest {
 		Body:   []byte(body),
 		Model:  "p/script",
 		Key:    "turn#1",
-		Header: map[string][]string{"Content-Type": {"application/json"}, "Authorization": {"Bearer the-callers-own"}, "Cookie": {"a=b"}, "X-Session": {"s"}, "Traceparent": {"t"}, "Connection": {"close"}},
+		Header: map[string][]string{
+			"Content-Type": {"application/json"}, "Authorization": {"Bearer the-callers-own"},
+			"Cookie": {"a=b"}, "X-Session": {"s"}, "Traceparent": {"t"}, "Connection": {"close"},
+		},
 	}
 }
 
 func TestARelayAltersNoByteAndOverhearsTheUsage(t *testing.T) {
 	t.Parallel()
-	for name, body := range map[string]string{"stream": talk, "plain": strings.Replace(talk, `"stream":true`, `"stream":false`, 1)} {
+	for name, body := range map[string]string{
+		"stream": talk,
+		"plain":  strings.Replace(talk, `"stream":true`, `"stream":false`, 1),
+	} {
 		direct, _ := stage(t, provider.Options{Seed: 3})
 		res, err := http.Post(direct.URL+"/chat/completions", "application/json", strings.NewReader(body))
 		require.NoError(t, err)
@@ -175,11 +181,17 @@ func TestARelayRefusesWhatHasNoPriceOrNoPlace(t *testing.T) {
 
 func TestARefusalThatQuotesOurKeyComesBackWithoutIt(t *testing.T) {
 	t.Parallel()
-	for _, length := range []int{0, refusals - len(secret)/2 - len(`{"error":{"message":"Incorrect API key provided: `)} { // cut in its midst it is not shown either
+	// cut in its midst it is not shown either
+	for _, length := range []int{
+		0,
+		refusals - len(secret)/2 - len(`{"error":{"message":"Incorrect API key provided: `),
+	} {
 		g := answering(t, spec(), func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = io.WriteString(w, strings.Repeat("x", length)+`{"error":{"message":"Incorrect API key provided: `+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")+`"}}`)
+			_, _ = io.WriteString(w,
+				strings.Repeat("x", length)+`{"error":{"message":"Incorrect API key provided: `+
+					strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")+`"}}`)
 		})
 		r := relayed(talk)
 		r.Model = "p/m"
@@ -191,7 +203,8 @@ func TestARefusalThatQuotesOurKeyComesBackWithoutIt(t *testing.T) {
 		require.NoError(t, res.Body.Close())
 		require.NotContains(t, string(body), secret[:len(secret)/2])
 		if length == 0 {
-			require.JSONEq(t, `{"error":{"message":"`+notYours+`. It says: Incorrect API key provided: [secret]"}}`, string(body))
+			require.JSONEq(t, `{"error":{"message":"`+notYours+`. It says: Incorrect API key provided: [secret]"}}`,
+				string(body))
 		}
 	}
 }
@@ -204,12 +217,33 @@ func TestARefusedKeyIsToldToBeTheServers(t *testing.T) {
 		status           int
 		kind, body, want string
 	}{
-		"the shape stays":   {401, "application/json", `{"error":{"message":"No.","type":"invalid_request_error","param":"x","code":"invalid_api_key"},"request_id":7}`, `{"error":{"message":"` + notYours + `. It says: No.","type":"invalid_request_error","param":"x","code":"invalid_api_key"},"request_id":7}`},
-		"another shape":     {401, "application/json", `{"detail":"Not authenticated"}`, `{"detail":"Not authenticated","error":{"message":"` + notYours + `. It says: {\"detail\":\"Not authenticated\"}","type":"upstream_error","param":null,"code":"upstream_refused"}}`},
-		"no JSON":           {401, "text/plain", "go away", `{"error":{"message":"` + notYours + `. It says: go away","type":"upstream_error","param":null,"code":"upstream_refused"}}`},
-		"an error in words": {403, "application/json", `{"error":"region"}`, `{"error":{"message":"` + strings.Replace(notYours, "401", "403", 1) + `. It says: {\"error\":\"region\"}","type":"upstream_error","param":null,"code":"upstream_refused"}}`},
-		"no words":          {403, "", "", `{"error":{"message":"` + strings.Replace(notYours, "401", "403", 1) + `","type":"upstream_error","param":null,"code":"upstream_refused"}}`},
-		"another refusal":   {400, "application/json", `{"error":{"message":"No."}}`, `{"error":{"message":"No."}}`},
+		"the shape stays": {
+			401, "application/json",
+			`{"error":{"message":"No.","type":"invalid_request_error","param":"x","code":"invalid_api_key"},"request_id":7}`,
+			`{"error":{"message":"` + notYours +
+				`. It says: No.","type":"invalid_request_error","param":"x","code":"invalid_api_key"},"request_id":7}`,
+		},
+		"another shape": {
+			401, "application/json", `{"detail":"Not authenticated"}`,
+			`{"detail":"Not authenticated","error":{"message":"` + notYours +
+				`. It says: {\"detail\":\"Not authenticated\"}","type":"upstream_error","param":null,"code":"upstream_refused"}}`,
+		},
+		"no JSON": {
+			401, "text/plain", "go away",
+			`{"error":{"message":"` + notYours +
+				`. It says: go away","type":"upstream_error","param":null,"code":"upstream_refused"}}`,
+		},
+		"an error in words": {
+			403, "application/json", `{"error":"region"}`,
+			`{"error":{"message":"` + strings.Replace(notYours, "401", "403", 1) +
+				`. It says: {\"error\":\"region\"}","type":"upstream_error","param":null,"code":"upstream_refused"}}`,
+		},
+		"no words": {
+			403, "", "",
+			`{"error":{"message":"` + strings.Replace(notYours, "401", "403", 1) +
+				`","type":"upstream_error","param":null,"code":"upstream_refused"}}`,
+		},
+		"another refusal": {400, "application/json", `{"error":{"message":"No."}}`, `{"error":{"message":"No."}}`},
 	} {
 		for _, key := range []string{secret, ""} {
 			g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
@@ -239,11 +273,17 @@ func TestWhatNoAPIAnsweredIsAFailureThatNamesTheProvider(t *testing.T) {
 		billed   bool
 		says     string
 	}{
-		"a login page":      {200, "text/html; charset=utf-8", "", true, `HTTP 200 with a page (text/html) and no JSON`},
+		"a login page": {
+			200, "text/html; charset=utf-8", "", true,
+			`HTTP 200 with a page (text/html) and no JSON`,
+		},
 		"a proxy's refusal": {403, "text/html", "", false, `HTTP 403 with a page (text/html)`},
 		"a proxy's error":   {502, "Application/XHTML+XML", "", true, `HTTP 502 with a page (application/xhtml+xml)`},
-		"a move":            {301, "text/html", "https://elsewhere.example/v1?token=of-theirs", true, `HTTP 301 with a redirect to https://elsewhere.example, which is not followed`},
-		"a way":             {307, "", "/login", true, `HTTP 307 with a redirect, which is not followed`},
+		"a move": {
+			301, "text/html", "https://elsewhere.example/v1?token=of-theirs", true,
+			`HTTP 301 with a redirect to https://elsewhere.example, which is not followed`,
+		},
+		"a way": {307, "", "/login", true, `HTTP 307 with a redirect, which is not followed`},
 	} {
 		g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", it.kind)
@@ -305,7 +345,8 @@ func TestARelayedBodyIsLetGoOfWhileItsAnswerLasts(t *testing.T) {
 	sent, body := relayedWeakly(t, g)
 	defer body.Close()
 	require.Equal(t, len(talk)+1<<20, <-read)
-	require.Eventually(t, func() bool { runtime.GC(); return sent.Value() == nil }, 10*time.Second, time.Millisecond, "the request's bytes are held by its answer")
+	require.Eventually(t, func() bool { runtime.GC(); return sent.Value() == nil }, 10*time.Second, time.Millisecond,
+		"the request's bytes are held by its answer")
 }
 
 // relayedWeakly relays a body of a megabyte that nobody here holds when it returns.
@@ -381,7 +422,8 @@ func TestTheUsageOfALongStreamIsHeard(t *testing.T) {
 		for range pieces {
 			_, _ = io.WriteString(w, piece)
 		}
-		_, _ = io.WriteString(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":4000}}\n\ndata: [DONE]\n\n")
+		_, _ = io.WriteString(w,
+			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":4000}}\n\ndata: [DONE]\n\n")
 	})
 	r := relayed(talk)
 	r.Model = "p/m"

@@ -32,7 +32,8 @@ func (g *Gateway) remedy(err error, spec inference.Spec, w written) {
 		}
 		model := strings.TrimPrefix(spec.Name, g.name+"/")
 		f.Field = field
-		f.Remedy = fmt.Sprintf("it refuses %s; under providers.%s.models say {name: %q, %s}", field, g.name, model, line)
+		f.Remedy = fmt.Sprintf("it refuses %s; under providers.%s.models say {name: %q, %s}", field, g.name, model,
+			line)
 		return
 	}
 }
@@ -66,8 +67,9 @@ func (g *Gateway) lineAgainst(field, message string) string {
 }
 
 var (
-	unknownField = regexp.MustCompile(`(?i)unsupported|unknown|unrecogni[sz]ed|not permitted|not supported|extra (?:fields?|inputs?)`)
-	tooHot       = regexp.MustCompile(`(?i)(?:between|at most|less than|<=|≤|maximum|up to|range)`)
+	unknownField = regexp.MustCompile(
+		`(?i)unsupported|unknown|unrecogni[sz]ed|not permitted|not supported|extra (?:fields?|inputs?)`)
+	tooHot = regexp.MustCompile(`(?i)(?:between|at most|less than|<=|≤|maximum|up to|range)`)
 )
 
 // cooler adds what to write of a model that takes temperature, but not so much of it.

@@ -35,7 +35,8 @@ func (g *Gateway) known(model string) (inference.Spec, error) {
 	}
 	if spec.Price == nil {
 		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
-			"model %q has no price; add price: {in, cached_in, out} in dollars per million tokens to its entry under providers.%s.models", model, g.name)}
+			"model %q has no price; add price: {in, cached_in, out} in dollars per million tokens to its entry under providers.%s.models",
+			model, g.name)}
 	}
 	return spec, nil
 }
@@ -156,7 +157,8 @@ func check(spec inference.Spec, r inference.Request) error {
 		return badRequest("model %q is an embedding model; it cannot generate", r.Model)
 	}
 	if r.MaxTokens <= 0 || r.Reasoning < 0 {
-		return badRequest("max tokens is %d and reasoning %d; the first must be above 0, the second not below", r.MaxTokens, r.Reasoning)
+		return badRequest("max tokens is %d and reasoning %d; the first must be above 0, the second not below",
+			r.MaxTokens, r.Reasoning)
 	}
 	if len(r.Messages) == 0 {
 		return badRequest("request has no messages; it needs at least one")

@@ -38,7 +38,9 @@ func spec() inference.Spec {
 }
 
 // answering is a gateway to a server that answers everything with handle.
-func answering(t *testing.T, s inference.Spec, handle http.HandlerFunc, more ...func(*openaigw.Options)) *openaigw.Gateway {
+func answering(t *testing.T, s inference.Spec, handle http.HandlerFunc,
+	more ...func(*openaigw.Options),
+) *openaigw.Gateway {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
@@ -53,7 +55,9 @@ func answering(t *testing.T, s inference.Spec, handle http.HandlerFunc, more ...
 }
 
 // sent gives the fields of the body that a request of this model makes, and the answer.
-func sent(t *testing.T, s inference.Spec, r inference.Request, more ...func(*openaigw.Options)) (map[string]any, inference.Answer) {
+func sent(t *testing.T, s inference.Spec, r inference.Request,
+	more ...func(*openaigw.Options),
+) (map[string]any, inference.Answer) {
 	t.Helper()
 	var fields map[string]any
 	g := answering(t, s, func(w http.ResponseWriter, req *http.Request) {
@@ -89,7 +93,10 @@ func TestWhatGoOpenAICannotSayIsSaid(t *testing.T) {
 
 func TestTheCatalogueDecidesAndNotTheModelsName(t *testing.T) {
 	t.Parallel()
-	for _, wire := range []string{"o1-mini", "o3", "o4-mini", "gpt-5-nano", "gpt-3.5-turbo-instruct", "text-davinci-003"} {
+	for _, wire := range []string{
+		"o1-mini", "o3", "o4-mini", "gpt-5-nano", "gpt-3.5-turbo-instruct",
+		"text-davinci-003",
+	} {
 		s := spec()
 		s.Wire = wire
 		r := request("p/m")
@@ -142,7 +149,10 @@ func TestAProfileNamesTheFields(t *testing.T) {
 		check(sent(t, spec(), r, func(o *openaigw.Options) { o.Profile = p }))
 	}
 	f, _ := sent(t, spec(), r, func(o *openaigw.Options) {
-		o.Profile = openaigw.Profile{MinP: "minimum", MaxTokens: "num_predict", NoUsage: true, Extra: map[string]json.RawMessage{"steer": json.RawMessage(`{"alpha":1.5}`)}}
+		o.Profile = openaigw.Profile{
+			MinP: "minimum", MaxTokens: "num_predict", NoUsage: true,
+			Extra: map[string]json.RawMessage{"steer": json.RawMessage(`{"alpha":1.5}`)},
+		}
 	})
 	require.InDelta(t, .1, f["minimum"], 0)
 	require.InDelta(t, 80, f["num_predict"], 0)

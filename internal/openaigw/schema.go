@@ -9,7 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// format holds a model to a schema as far as it can be held; what is missing is asked for in the prompt (Request.Asked).
+// format holds a model to a schema as far as it can be held; what is missing is asked for in the prompt
+// (Request.Asked).
 func format(spec inference.Spec, schema *inference.Schema) *openai.ChatCompletionResponseFormat {
 	if schema == nil {
 		return nil

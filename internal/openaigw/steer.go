@@ -7,9 +7,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// steer makes a request one for the steered model: by another name of the model, by fields of its own, or by both. It gives
-// the name on the wire, and what was really asked for; a model whose entry says nothing of steering is asked as it is.
-func (g *Gateway) steer(spec inference.Spec, s *inference.Steering, fields map[string]json.RawMessage) (wire, steered string, err error) {
+// steer makes a request one for the steered model: by another name of the model, by fields of its own, or by both. It
+// gives the name on the wire, and what was really asked for; a model whose entry says nothing of steering is asked as
+// it is.
+func (g *Gateway) steer(spec inference.Spec, s *inference.Steering,
+	fields map[string]json.RawMessage,
+) (wire, steered string, err error) {
 	if s == nil || spec.Steers == nil {
 		return spec.Wire, "", nil
 	}
@@ -25,7 +28,10 @@ func (g *Gateway) steer(spec inference.Spec, s *inference.Steering, fields map[s
 		templates = g.profile.Steer
 	}
 	if len(templates) == 0 && spec.Steers.Alias == "" {
-		return "", "", badRequest("model %q is steered by the vector %q, and neither fields nor an alias say how; add one under steering", spec.Name, s.Vector)
+		return "", "",
+			badRequest(
+				"model %q is steered by the vector %q, and neither fields nor an alias say how; add one under steering",
+				spec.Name, s.Vector)
 	}
 	for name, template := range templates {
 		filled, err := s.Fill(template)
@@ -33,7 +39,8 @@ func (g *Gateway) steer(spec inference.Spec, s *inference.Steering, fields map[s
 			return "", "", badRequest("steering field %q: %v", name, err)
 		}
 		if slices.Contains(g.profile.Reserved(), name) {
-			return "", "", badRequest("steering field %q is written with every request already; give the field another name", name)
+			return "", "",
+				badRequest("steering field %q is written with every request already; give the field another name", name)
 		}
 		fields[name] = filled
 	}
@@ -43,7 +50,8 @@ func (g *Gateway) steer(spec inference.Spec, s *inference.Steering, fields map[s
 // Reserved are the fields of a request that this kind of server is sent anyway, and that steering cannot use.
 func (p Profile) Reserved() []string {
 	n := p.named()
-	names := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking, n.LogProbs}, ours...)
+	names := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking, n.LogProbs},
+		ours...)
 	for name := range p.Extra {
 		names = append(names, name)
 	}

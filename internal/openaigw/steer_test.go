@@ -25,15 +25,18 @@ func TestSteeringGoesIntoTheFieldsThatTheEntryNames(t *testing.T) {
 		field, template, want string
 	}{
 		"vLLM with a plugin: JSON in a text": {
-			"vllm_xargs", `{"apply_steering_vectors":"[{\"name\":\"{{vector}}\",\"layer_indices\":{{layers}},\"scale\":{{alpha}}}]"}`,
+			"vllm_xargs",
+			`{"apply_steering_vectors":"[{\"name\":\"{{vector}}\",\"layer_indices\":{{layers}},\"scale\":{{alpha}}}]"}`,
 			`{"apply_steering_vectors":"[{\"name\":\"muse\",\"layer_indices\":[6,7,8],\"scale\":0.5}]"}`,
 		},
 		"EasySteer": {
-			"steer_vector_request", `{"steer_vector_name":"{{vector}}","steer_vector_int_id":1,"steer_vector_local_path":"/v/{{vector}}.gguf","scale":"{{alpha}}","target_layers":"{{layers}}","algorithm":"direct"}`,
+			"steer_vector_request",
+			`{"steer_vector_name":"{{vector}}","steer_vector_int_id":1,"steer_vector_local_path":"/v/{{vector}}.gguf","scale":"{{alpha}}","target_layers":"{{layers}}","algorithm":"direct"}`,
 			`{"steer_vector_name":"muse","steer_vector_int_id":1,"steer_vector_local_path":"/v/muse.gguf","scale":0.5,"target_layers":[6,7,8],"algorithm":"direct"}`,
 		},
 	} {
-		entry, r := steered(&inference.Steers{Vector: "muse", Fields: map[string]json.RawMessage{c.field: json.RawMessage(c.template)}})
+		entry, r := steered(
+			&inference.Steers{Vector: "muse", Fields: map[string]json.RawMessage{c.field: json.RawMessage(c.template)}})
 		f, a := sent(t, entry, r)
 		got, err := json.Marshal(f[c.field])
 		require.NoError(t, err)
@@ -75,9 +78,15 @@ func TestAModelThatIsNotSteeredIsAskedAsItIs(t *testing.T) {
 func TestSteeringThatNobodyCanWriteIsRefusedBeforeItIsSent(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]inference.Steers{
-		"neither fields nor an alias":              {Vector: "muse"},
-		`"temperature" is written with every`:      {Vector: "muse", Fields: map[string]json.RawMessage{"temperature": json.RawMessage(`1`)}},
-		`"messages" is written with every request`: {Vector: "muse", Fields: map[string]json.RawMessage{"messages": json.RawMessage(`1`)}},
+		"neither fields nor an alias": {Vector: "muse"},
+		`"temperature" is written with every`: {
+			Vector: "muse",
+			Fields: map[string]json.RawMessage{"temperature": json.RawMessage(`1`)},
+		},
+		`"messages" is written with every request`: {
+			Vector: "muse",
+			Fields: map[string]json.RawMessage{"messages": json.RawMessage(`1`)},
+		},
 		"no JSON": {Vector: "muse", Fields: map[string]json.RawMessage{"steer": json.RawMessage(`{`)}},
 	} {
 		entry, r := steered(&s)

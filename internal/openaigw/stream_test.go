@@ -24,7 +24,9 @@ const (
 )
 
 // under generates once while the provider goes wrong in one way.
-func under(t *testing.T, fault provider.Fault, o provider.Options) (inference.Answer, *inference.Failure, provider.Call) {
+func under(t *testing.T, fault provider.Fault,
+	o provider.Options,
+) (inference.Answer, *inference.Failure, provider.Call) {
 	t.Helper()
 	usage, idle := patience, patience
 	switch fault {
@@ -190,16 +192,19 @@ func TestStreamsOfEveryMannerAreRead(t *testing.T) {
 		return `data: {"choices":[{"delta":{"content":"` + content + `"},"finish_reason":` + finish + "}]}"
 	}
 	for name, body := range map[string]string{
-		"CRLF and comments":            ": waiting\r\n\r\n" + chunk("a", "null") + "\r\n\r\nevent: x\r\nid: 4\r\n" + chunk("b", `"stop"`) + "\r\n\r\ndata: [DONE]\r\n\r\n",
-		"no blank lines":               chunk("a", "null") + "\n" + chunk("b", `"stop"`) + "\ndata: [DONE]\n",
-		"no space after the colon":     strings.ReplaceAll(chunk("a", "null")+"\n\n"+chunk("b", `"stop"`)+"\n\ndata: [DONE]\n\n", "data: ", "data:"),
+		"CRLF and comments": ": waiting\r\n\r\n" + chunk("a", "null") + "\r\n\r\nevent: x\r\nid: 4\r\n" +
+			chunk("b", `"stop"`) + "\r\n\r\ndata: [DONE]\r\n\r\n",
+		"no blank lines": chunk("a", "null") + "\n" + chunk("b", `"stop"`) + "\ndata: [DONE]\n",
+		"no space after the colon": strings.ReplaceAll(
+			chunk("a", "null")+"\n\n"+chunk("b", `"stop"`)+"\n\ndata: [DONE]\n\n", "data: ", "data:"),
 		"no end mark":                  chunk("a", "null") + "\n\n" + chunk("b", `"stop"`) + "\n\n",
 		"no finish reason":             chunk("a", "null") + "\n\n" + chunk("b", "null") + "\n\ndata: [DONE]\n\n",
 		"end mark without its newline": chunk("a", "null") + "\n\n" + chunk("b", "null") + "\n\ndata: [DONE]",
 		"byte order mark":              "\xef\xbb\xbf" + chunk("a", "null") + "\n\n" + chunk("b", `"stop"`) + "\n\n",
 		"one event in several lines":   "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"ab\"},\ndata: \"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
-		"other choices":                chunk("a", "null") + "\n\n" + `data: {"choices":[{"index":1,"delta":{"content":"x"}}]}` + "\n\n" + chunk("b", `"stop"`) + "\n\n",
-		"plain, with white space":      "\n  " + `{"choices":[{"message":{"content":"ab"},"finish_reason":"stop"}]}`,
+		"other choices": chunk("a", "null") + "\n\n" +
+			`data: {"choices":[{"index":1,"delta":{"content":"x"}}]}` + "\n\n" + chunk("b", `"stop"`) + "\n\n",
+		"plain, with white space": "\n  " + `{"choices":[{"message":{"content":"ab"},"finish_reason":"stop"}]}`,
 	} {
 		a, err := saying(t, body)
 		require.NoError(t, err, name)
@@ -214,13 +219,22 @@ func TestStreamsThatAreNoAnswersFail(t *testing.T) {
 		body string
 		kind inference.Kind
 	}{
-		"nothing":               {"", inference.Broken},
-		"only the end":          {"data: [DONE]\n\n", inference.Malformed},
-		"a torn event":          {`data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"choi`, inference.Broken},
-		"a web page":            {"<html>hello</html>", inference.Broken},
-		"an error event":        {`data: {"error":{"message":"overloaded","code":503}}` + "\n\n", inference.Unavailable},
-		"an error in words":     {`data: {"error":{"message":"it went wrong"}}` + "\n\n", inference.Broken},
-		"an empty purse":        {`data: {"error":{"message":"no","code":"insufficient_quota"}}` + "\n\n", inference.NoMoney},
+		"nothing":      {"", inference.Broken},
+		"only the end": {"data: [DONE]\n\n", inference.Malformed},
+		"a torn event": {
+			`data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"choi`,
+			inference.Broken,
+		},
+		"a web page": {"<html>hello</html>", inference.Broken},
+		"an error event": {
+			`data: {"error":{"message":"overloaded","code":503}}` + "\n\n",
+			inference.Unavailable,
+		},
+		"an error in words": {`data: {"error":{"message":"it went wrong"}}` + "\n\n", inference.Broken},
+		"an empty purse": {
+			`data: {"error":{"message":"no","code":"insufficient_quota"}}` + "\n\n",
+			inference.NoMoney,
+		},
 		"a plain error":         {`{"error":{"message":"rate limited","code":429}}`, inference.RateLimited},
 		"an error that is text": {`{"error":"no such thing"}`, inference.Broken},
 		"plain without choice":  {`{"id":"x"}`, inference.Malformed},

@@ -37,12 +37,20 @@ func TestTheMeanIsOfTheVisibleTokensThatWereTold(t *testing.T) {
 		body string
 		want any
 	}{
-		"two tokens":            {chunk(`"content":"a"`, `{"content":[{"logprob":-1}]}`) + chunk(`"content":" b c"`, `{"content":[{"logprob":-2},{"logprob":-3}]}`) + end, -2.0},
-		"thinking is not shown": {chunk(`"reasoning_content":"hm"`, `{"content":[{"logprob":-9}]}`) + chunk(`"content":"a"`, `{"content":[{"logprob":-1}]}`) + end, -1.0},
+		"two tokens": {
+			chunk(`"content":"a"`, `{"content":[{"logprob":-1}]}`) +
+				chunk(`"content":" b c"`, `{"content":[{"logprob":-2},{"logprob":-3}]}`) + end, -2.0,
+		},
+		"thinking is not shown": {
+			chunk(`"reasoning_content":"hm"`, `{"content":[{"logprob":-9}]}`) +
+				chunk(`"content":"a"`, `{"content":[{"logprob":-1}]}`) + end, -1.0,
+		},
 		"cut off by the server": {chunk(`"content":"a"`, `{"content":[{"logprob":-9999},{"logprob":0}]}`) + end, -10.0},
 		"above one":             {chunk(`"content":"a"`, `{"content":[{"logprob":0.5},{"logprob":null}]}`) + end, nil},
-		"of another shape":      {chunk(`"content":"a"`, `{"tokens":["a"],"token_logprobs":[-1]}`) + chunk(`"content":"b"`, `[1]`) + end, nil},
-		"none":                  {chunk(`"content":"a"`, `null`) + end, nil},
+		"of another shape": {
+			chunk(`"content":"a"`, `{"tokens":["a"],"token_logprobs":[-1]}`) + chunk(`"content":"b"`, `[1]`) + end, nil,
+		},
+		"none": {chunk(`"content":"a"`, `null`) + end, nil},
 	} {
 		a, err := saying(t, c.body)
 		require.NoError(t, err, name)
@@ -72,14 +80,18 @@ func TestAPlainAnswerTellsHowSureItWasToo(t *testing.T) {
 func TestARefusedFieldIsNamedWithTheLineOfConfigurationThatLeavesItOut(t *testing.T) {
 	t.Parallel()
 	openAI := func(param, message string) string {
-		return `{"error":{"message":"` + message + `","type":"invalid_request_error","param":` + param + `,"code":"unsupported_value"}}`
+		return `{"error":{"message":"` + message + `","type":"invalid_request_error","param":` + param +
+			`,"code":"unsupported_value"}}`
 	}
 	for _, c := range []struct {
 		status       int
 		body         string
 		field, lines string
 	}{
-		{400, openAI(`"temperature"`, "Unsupported value: 'temperature' does not support 1.3 with this model."), "temperature", `{name: "m", max_heat: 0}`},
+		{
+			400, openAI(`"temperature"`, "Unsupported value: 'temperature' does not support 1.3 with this model."),
+			"temperature", `{name: "m", max_heat: 0}`,
+		},
 		{400, openAI(`null`, "temperature: range: 0..1"), "temperature", `max_heat: 0 or the highest it takes`},
 		{400, openAI(`null`, "`temperature` is deprecated for this model."), "temperature", `max_heat: 0}`},
 		{422, `{"detail":[{"loc":["body","min_p"],"msg":"Extra inputs are not permitted"}]}`, "min_p", "min_p: false"},
@@ -87,8 +99,18 @@ func TestARefusedFieldIsNamedWithTheLineOfConfigurationThatLeavesItOut(t *testin
 		{400, openAI(`null`, "top-p must not be given with temperature"), "temperature", "max_heat"},
 		{400, openAI(`"seed"`, "Unknown parameter: 'seed'."), "seed", "seed: false"},
 		{400, openAI(`null`, "logprobs are not supported with reasoning models"), "logprobs", "log_probs: false"},
-		{400, openAI(`"response_format"`, "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."), "response_format", "json: prompt"},
-		{400, openAI(`"max_tokens"`, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."), "max_tokens", "reasoning: true"},
+		{
+			400,
+			openAI(`"response_format"`,
+				"Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."),
+			"response_format", "json: prompt",
+		},
+		{
+			400,
+			openAI(`"max_tokens"`,
+				"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."),
+			"max_tokens", "reasoning: true",
+		},
 		{400, openAI(`"max_tokens"`, "max_tokens is too large: 90000."), "", ""},
 		{400, openAI(`"frequency_penalty"`, "Unsupported parameter: 'frequency_penalty'"), "", ""}, // was not sent
 		{400, openAI(`null`, "The prompt is bad."), "", ""},

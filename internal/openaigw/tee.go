@@ -16,8 +16,8 @@ import (
 // teeLimit bounds what is remembered of a plain answer in order to find its usage.
 const teeLimit = 4 << 20
 
-// tee hands a body on and overhears its usage. What it cannot read it passes on all the same. The events of a piece are read when
-// the next is waited for: by then the piece is with its reader.
+// tee hands a body on and overhears its usage. What it cannot read it passes on all the same. The events of a piece are
+// read when the next is waited for: by then the piece is with its reader.
 type tee struct {
 	g      *Gateway
 	ctx    context.Context
@@ -96,8 +96,8 @@ type chunk struct {
 	Usage   *openai.Usage     `json:"usage"`
 }
 
-// hear reads an event level by level: read in one go, it would take more stack than all else that a stream does, and no stream
-// gives back what it grew to.
+// hear reads an event level by level: read in one go, it would take more stack than all else that a stream does, and no
+// stream gives back what it grew to.
 func (t *tee) hear(data []byte) {
 	t.chunk = chunk{Choices: t.chunk.Choices[:0]}
 	if json.Unmarshal(data, &t.chunk) != nil {

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What a sealed payload says of itself, in the clear. The data is a random nonce of 12 bytes, the whole payload as it was
-// (its own metadata within), and a tag of 16 bytes; the metadata below is bound to them.
+// What a sealed payload says of itself, in the clear. The data is a random nonce of 12 bytes, the whole payload as it
+// was (its own metadata within), and a tag of 16 bytes; the metadata below is bound to them.
 const (
 	Encoding = "binary/oneiros-aes256gcm" // under converter.MetadataEncoding
 	KeyID    = "oneiros-key-id"
@@ -35,9 +35,13 @@ func (u *Unopened) Error() string {
 	case u.Why != "":
 		return fmt.Sprintf("open a payload sealed with key %q: %s", u.Key, u.Why)
 	case len(u.Have) == 0:
-		return fmt.Sprintf("open a payload sealed with key %q: no sealing keys are configured; name them with seal.keys_file or seal.keys_env", u.Key)
+		return fmt.Sprintf(
+			"open a payload sealed with key %q: no sealing keys are configured; name them with seal.keys_file or seal.keys_env",
+			u.Key)
 	}
-	return fmt.Sprintf("open a payload sealed with key %q: that key is missing; there are %s; add its line to the sealing keys", u.Key, strings.Join(u.Have, ", "))
+	return fmt.Sprintf(
+		"open a payload sealed with key %q: that key is missing; there are %s; add its line to the sealing keys",
+		u.Key, strings.Join(u.Have, ", "))
 }
 
 // Codec is the bare codec, for a codec server: it needs no context and keeps no state.

@@ -18,7 +18,8 @@ import (
 // FuzzOpen gives the opener whatever a broken or hostile cluster may hand back: it opens nothing that it did not seal.
 func FuzzOpen(f *testing.F) {
 	codec := payload.Codec(keys(f, "one", "two"))
-	sealed, err := codec.Encode([]*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`"x"`)}})
+	sealed, err := codec.Encode(
+		[]*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`"x"`)}})
 	require.NoError(f, err)
 	own, err := proto.Marshal(sealed[0])
 	require.NoError(f, err)

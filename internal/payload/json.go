@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// OpenJSON finds every sealed payload in JSON as Temporal's tools print it (a payload, a history, a description), opens it
-// and puts what was sealed in its place: JSON as itself, anything else as a payload. It answers how many there were.
+// OpenJSON finds every sealed payload in JSON as Temporal's tools print it (a payload, a history, a description), opens
+// it and puts what was sealed in its place: JSON as itself, anything else as a payload. It answers how many there were.
 // Several documents, one after the other, are all opened.
 func OpenJSON(keys Keys, in io.Reader, out io.Writer) (int, error) {
 	read := json.NewDecoder(in)

@@ -77,7 +77,10 @@ func TestJSONThatCannotBeOpenedSaysWhy(t *testing.T) {
 	require.NoError(t, err)
 	_, err = payload.OpenJSON(keys(t, "mine"), bytes.NewReader(body), &bytes.Buffer{})
 	require.ErrorContains(t, err, `sealed with key "theirs": that key is missing; there are mine`)
-	for text, want := range map[string]string{"": "there is none", "{": "unexpected EOF", "no json": "invalid character"} {
+	for text, want := range map[string]string{
+		"": "there is none", "{": "unexpected EOF",
+		"no json": "invalid character",
+	} {
 		_, err := payload.OpenJSON(keys(t, "mine"), strings.NewReader(text), &bytes.Buffer{})
 		require.ErrorContains(t, err, want)
 	}

@@ -23,7 +23,8 @@ type Keys struct {
 	boxes map[string]cipher.AEAD
 }
 
-// Parse reads a keys file: one "<key id> <base64 of 32 bytes>" a line, newest first; empty lines and lines that begin with
+// Parse reads a keys file: one "<key id> <base64 of 32 bytes>" a line, newest first; empty lines and lines that begin
+// with
 // # are passed over. Its faults name lines and ids, never a key.
 func Parse(text string) (Keys, error) {
 	keys := Keys{boxes: map[string]cipher.AEAD{}}
@@ -58,7 +59,9 @@ func Parse(text string) (Keys, error) {
 		keys.ids = append(keys.ids, id)
 	}
 	if len(faults) == 0 && len(keys.ids) == 0 {
-		faults = append(faults, errors.New(`there is no key; a line is "<key id> <base64 of 32 bytes>", and oneiros codec new-key prints one`))
+		faults = append(faults,
+			errors.New(
+				`there is no key; a line is "<key id> <base64 of 32 bytes>", and oneiros codec new-key prints one`))
 	}
 	if len(faults) > 0 {
 		return Keys{}, fmt.Errorf("read the sealing keys: %w", errors.Join(faults...))
@@ -68,11 +71,15 @@ func Parse(text string) (Keys, error) {
 
 func readLine(fields []string) (id string, raw []byte, err error) {
 	if len(fields) != 2 {
-		return "", nil, fmt.Errorf("it holds %d words and should hold two, a key id and the base64 of 32 bytes", len(fields))
+		return "", nil,
+			fmt.Errorf("it holds %d words and should hold two, a key id and the base64 of 32 bytes", len(fields))
 	}
 	id = fields[0]
 	if !validID(id) {
-		return "", nil, fmt.Errorf("the first word is no key id; an id is 1 to %d of the letters a-z, A-Z, digits, dot, dash and underscore", longestID)
+		return "", nil,
+			fmt.Errorf(
+				"the first word is no key id; an id is 1 to %d of the letters a-z, A-Z, digits, dot, dash and underscore",
+				longestID)
 	}
 	raw, err = base64.StdEncoding.Strict().DecodeString(fields[1])
 	switch {
@@ -98,7 +105,9 @@ func validID(id string) bool {
 // NewLine makes a key out of random bytes and writes it as a line of the keys file, without the line's end.
 func NewLine(id string, random io.Reader) (string, error) {
 	if !validID(id) {
-		return "", fmt.Errorf("key id %q must be 1 to %d of the letters a-z, A-Z, digits, dot, dash and underscore", id, longestID)
+		return "",
+			fmt.Errorf("key id %q must be 1 to %d of the letters a-z, A-Z, digits, dot, dash and underscore", id,
+				longestID)
 	}
 	raw := make([]byte, keySize)
 	if _, err := io.ReadFull(random, raw); err != nil {

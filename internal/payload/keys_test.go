@@ -35,7 +35,10 @@ func TestEveryFaultOfAKeysFileIsNamedWithoutShowingAKey(t *testing.T) {
 		{"no base64", "one " + secret[:10] + "!" + secret[11:], `line 1: key "one" is not base64`},
 		{"too short", "one " + secret[:24], `key "one" is 18 bytes long and should be 32`},
 		{"no secret", "one " + strings.Repeat("A", 43) + "=", `key "one" is one byte repeated`},
-		{"an id twice", line("one") + "\n" + "one " + strings.Fields(line("two"))[1], `line 2: key id "one" stands twice`},
+		{
+			"an id twice", line("one") + "\n" + "one " + strings.Fields(line("two"))[1],
+			`line 2: key id "one" stands twice`,
+		},
 		{"a key twice", "one " + secret + "\ntwo " + secret, `line 2: key "two" is the same key as "one"`},
 		{"two faults", "a\nb", "line 2: "},
 	}

@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// New gives the converters for a client, a worker or a replayer. The newest key seals, every key opens, and what was never
-// sealed passes as it is, so that a deployment may begin to seal while dreams are under way. Without keys nothing is
-// sealed, and a sealed payload is an error that names the key it wants.
+// New gives the converters for a client, a worker or a replayer. The newest key seals, every key opens, and what was
+// never sealed passes as it is, so that a deployment may begin to seal while dreams are under way. Without keys nothing
+// is sealed, and a sealed payload is an error that names the key it wants.
 func New(keys Keys) (converter.DataConverter, converter.FailureConverter) {
 	data := sealing{DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), Codec(keys))}
 	return data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
@@ -21,8 +21,8 @@ func New(keys Keys) (converter.DataConverter, converter.FailureConverter) {
 }
 
 // sealing is the data converter with one care more. A workflow whose input or result cannot be opened would fail for
-// good, because one worker lacks a key; panicking fails only its task, which Temporal hands out again until a worker has
-// the key (converter.PayloadCodec describes both).
+// good, because one worker lacks a key; panicking fails only its task, which Temporal hands out again until a worker
+// has the key (converter.PayloadCodec describes both).
 type sealing struct {
 	converter.DataConverter
 	story bool // within a workflow

@@ -37,7 +37,8 @@ func keys(t require.TestingT, ids ...string) payload.Keys {
 func payloads(r *rapid.T) *commonpb.Payload {
 	p := &commonpb.Payload{Data: rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(r, "data")}
 	if rapid.Bool().Draw(r, "metadata") {
-		p.Metadata = rapid.MapOfN(rapid.StringN(0, 20, 40), rapid.SliceOfN(rapid.Byte(), 0, 40), 0, 4).Draw(r, "metadata of it")
+		p.Metadata = rapid.MapOfN(rapid.StringN(0, 20, 40), rapid.SliceOfN(rapid.Byte(), 0, 40), 0, 4).Draw(r,
+			"metadata of it")
 	}
 	return p
 }
@@ -65,7 +66,10 @@ func TestWhatIsSealedOpensAsItWas(t *testing.T) {
 func TestEverySealIsDifferentAndShowsNothing(t *testing.T) {
 	t.Parallel()
 	codec := payload.Codec(keys(t, "one"))
-	plain := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`"a lighthouse, again a lighthouse"`)}
+	plain := &commonpb.Payload{
+		Metadata: map[string][]byte{"encoding": []byte("json/plain")},
+		Data:     []byte(`"a lighthouse, again a lighthouse"`),
+	}
 	seen := map[string]bool{}
 	for range 1000 {
 		sealed, err := codec.Encode([]*commonpb.Payload{plain})
@@ -171,7 +175,10 @@ func TestPlainPayloadsPassAsTheyAre(t *testing.T) {
 		nil,
 		{},
 		{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`{"a":1}`)},
-		{Metadata: map[string][]byte{"encoding": []byte("binary/encrypted"), "encryption-key-id": []byte("theirs")}, Data: []byte("x")},
+		{
+			Metadata: map[string][]byte{"encoding": []byte("binary/encrypted"), "encryption-key-id": []byte("theirs")},
+			Data:     []byte("x"),
+		},
 	}
 	opened, err := payload.Codec(keys(t, "one")).Decode(plain)
 	require.NoError(t, err)
@@ -194,7 +201,8 @@ func TestWithoutKeysNothingIsSealedAndASealedPayloadNamesWhatItWants(t *testing.
 	require.NoError(t, err)
 	var value string
 	err = data.FromPayload(sealed, &value)
-	require.EqualError(t, err, `open a payload sealed with key "winter": no sealing keys are configured; name them with seal.keys_file or seal.keys_env`)
+	require.EqualError(t, err,
+		`open a payload sealed with key "winter": no sealing keys are configured; name them with seal.keys_file or seal.keys_env`)
 	require.Equal(t, err.Error(), data.ToString(sealed))
 }
 

@@ -22,7 +22,8 @@ import (
 // replay runs a history as a worker with these keys would.
 func replay(k payload.Keys, history *historypb.History) error {
 	data, failures := payload.New(k)
-	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: data, FailureConverter: failures})
+	replayer, err := worker.NewWorkflowReplayerWithOptions(
+		worker.WorkflowReplayerOptions{DataConverter: data, FailureConverter: failures})
 	if err != nil {
 		return err
 	}
@@ -62,10 +63,12 @@ func TestRecordedHistoriesReplayPlainAndSealed(t *testing.T) {
 			n := sealAll(t, keys(t, "old"), history)
 			require.Positive(t, n)
 			require.LessOrEqual(t, proto.Size(history), plain+n*payload.Overhead)
-			t.Logf("%d bytes plain, %d bytes with %d payloads sealed: %d bytes a payload", plain, proto.Size(history), n, (proto.Size(history)-plain)/n)
+			t.Logf("%d bytes plain, %d bytes with %d payloads sealed: %d bytes a payload", plain, proto.Size(history),
+				n, (proto.Size(history)-plain)/n)
 			require.NoError(t, replay(keys(t, "new", "old"), history), "a history that was sealed with an older key")
 			require.ErrorContains(t, replay(keys(t, "new"), history), `sealed with key "old": that key is missing`)
-			require.ErrorContains(t, replay(payload.Keys{}, history), `sealed with key "old": no sealing keys are configured`)
+			require.ErrorContains(t, replay(payload.Keys{}, history),
+				`sealed with key "old": no sealing keys are configured`)
 		})
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hostname"
 )
 
-// bodyLimit bounds one request to the codec server, in bytes: the largest page of a history that a Temporal server answers
-// (4 MiB of gRPC), grown by base64 and sealing.
+// bodyLimit bounds one request to the codec server, in bytes: the largest page of a history that a Temporal server
+// answers (4 MiB of gRPC), grown by base64 and sealing.
 const bodyLimit = 8 << 20
 
-// Server is a remote codec for Temporal's UI and command line: POST /encode and /decode, as converter.NewRemotePayloadCodec
-// and the UI ask.
+// Server is a remote codec for Temporal's UI and command line: POST /encode and /decode, as
+// converter.NewRemotePayloadCodec and the UI ask.
 type Server struct {
 	Keys    Keys
 	Origins []string // of the pages that may ask, such as http://127.0.0.1:8233; any other page is refused
@@ -34,7 +34,8 @@ func (s Server) Handler() http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if !hosts.Has(r.Host) {
-			message := fmt.Sprintf("this codec server does not answer to the host %q; name it with --host if it should", r.Host)
+			message := fmt.Sprintf(
+				"this codec server does not answer to the host %q; name it with --host if it should", r.Host)
 			http.Error(w, message, http.StatusForbidden)
 			return
 		}

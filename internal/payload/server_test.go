@@ -31,12 +31,13 @@ func TestAnotherProcessSealsAndOpensThroughTheServer(t *testing.T) {
 	server := httptest.NewServer(payload.Server{Keys: k, Origins: []string{page}, Token: "open sesame"}.Handler())
 	defer server.Close()
 	remote := func(token string) converter.DataConverter {
-		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{
-			Endpoint: server.URL + "/default", ModifyRequest: func(r *http.Request) error {
-				r.Header.Set("Authorization", "bearer "+token)
-				return nil
-			},
-		}))
+		return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(),
+			converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{
+				Endpoint: server.URL + "/default", ModifyRequest: func(r *http.Request) error {
+					r.Header.Set("Authorization", "bearer "+token)
+					return nil
+				},
+			}))
 	}
 	own, _ := payload.New(k)
 	sealed, err := own.ToPayload("ours")
@@ -125,6 +126,7 @@ func TestTheServerSaysWhichKeyIsMissing(t *testing.T) {
 	require.NoError(t, err)
 	server := httptest.NewServer(payload.Server{Keys: keys(t, "mine")}.Handler())
 	defer server.Close()
-	_, err = converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: server.URL}).Decode([]*commonpb.Payload{sealed})
+	_, err = converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: server.URL}).Decode(
+		[]*commonpb.Payload{sealed})
 	require.ErrorContains(t, err, `key "theirs": that key is missing`)
 }

@@ -2,11 +2,15 @@ package policy
 
 var (
 	// tickets are nouns of a trade.
-	tickets = lexicon(`order | orders | trade | trades | bid | bids | ask | offer | swap | purchase | transfer | ticket | clip | lump | lumpsum | block | bet | wager | buy | sale | fill | deal | punt | loan | position | stake | investment | deposit | shot | hit | size | payment | check | cheque | kauf | verkauf | achat | compra`)
+	tickets = lexicon(
+		`order | orders | trade | trades | bid | bids | ask | offer | swap | purchase | transfer | ticket | clip | lump | lumpsum | block | bet | wager | buy | sale | fill | deal | punt | loan | position | stake | investment | deposit | shot | hit | size | payment | check | cheque | kauf | verkauf | achat | compra`)
 	// pools are what may hold much without our trading it.
-	pools    = lexicon(`pool | pools | tvl | volume | liquidity | market cap | marketcap | supply | locked | holds | held | holding | reserve of | reserves of | outflow* | inflow* | open interest | turnover | worth of fees | in fees | raised | bridge carried | depth`)
-	subords  = set(`when while if until because since which who where although though unless as whenever after before that`)
-	figures6 = lexicon(`six figure* | seven figure* | eight figure* | six digit* | seven digit* | eight digit* | 6 figure* | 7 figure* | 8 figure*`)
+	pools = lexicon(
+		`pool | pools | tvl | volume | liquidity | market cap | marketcap | supply | locked | holds | held | holding | reserve of | reserves of | outflow* | inflow* | open interest | turnover | worth of fees | in fees | raised | bridge carried | depth`)
+	subords = set(
+		`when while if until because since which who where although though unless as whenever after before that`)
+	figures6 = lexicon(
+		`six figure* | seven figure* | eight figure* | six digit* | seven digit* | eight digit* | 6 figure* | 7 figure* | 8 figure*`)
 )
 
 // amount finds trades above the cap.
@@ -42,25 +46,32 @@ func (r *reading) amount(c Cap, s span, worth map[string]float64) []finding {
 }
 
 // moving are deeds that take an amount out of a pool, or put it there.
-var moving = lexicon(`buy* | sell* | swap* | send* | move* | put* | trade* | bridge | wire* | place* | deposit* | add* | withdraw* | invest* | bid* | lend* | transfer* | spend* | sink* | pour* | order | orders`)
+var moving = lexicon(
+	`buy* | sell* | swap* | send* | move* | put* | trade* | bridge | wire* | place* | deposit* | add* | withdraw* | invest* | bid* | lend* | transfer* | spend* | sink* | pour* | order | orders`)
 
-var observing = lexicon(`is | are | has | have | worth | costs | cost | flows | flow | trades | moves | burns | price* | cap | each day | a day | an hour | daily | leaves | enters | arrives`)
+var observing = lexicon(
+	`is | are | has | have | worth | costs | cost | flows | flow | trades | moves | burns | price* | cap | each day | a day | an hour | daily | leaves | enters | arrives`)
 
-var boundlessSize = lexicon(`unlimited order* | order* without limit | unlimited size | no size limit | any size order | trade of any size | order of any size | orders of any size | whatever size`)
+var boundlessSize = lexicon(
+	`unlimited order* | order* without limit | unlimited size | no size limit | any size order | trade of any size | order of any size | orders of any size | whatever size`)
 
 // untold says whether a number alone is an amount that is traded: buy 250,000 of ETH.
 func (r *reading) untold(q quantity, s span) bool {
 	if q.most() < 1000 || q.from == s.from {
 		return false
 	}
-	verb := deeds.has(r.in, max(s.from, q.from-2), q.from) || tickets.has(r.in, max(s.from, q.from-2), q.from) || bare[r.in[q.from-1].text]
-	if verb && q.to < s.to && oneOf(r.in[q.to], "of", "into", "to", "in", "worth", "for", "on") && hasAsset(r.in, q.to, min(s.to, q.to+5)) {
+	verb := deeds.has(r.in, max(s.from, q.from-2), q.from) || tickets.has(r.in, max(s.from, q.from-2), q.from) ||
+		bare[r.in[q.from-1].text]
+	if verb && q.to < s.to && oneOf(r.in[q.to], "of", "into", "to", "in", "worth", "for", "on") &&
+		hasAsset(r.in, q.to, min(s.to, q.to+5)) {
 		return true
 	}
 	if having.at(r.in, q.from-1) > 0 && (q.to == s.to || r.in[q.to].sort == mark) { // swap 60k
 		return true
 	}
-	price := oneOf(r.in[q.from-1], "for", "with", "of") && (q.to == s.to || r.in[q.to].sort == mark || oneOf(r.in[q.to], "in", "at", "before", "on", "and", "now", "tonight"))
+	price := oneOf(r.in[q.from-1], "for", "with", "of") &&
+		(q.to == s.to || r.in[q.to].sort == mark ||
+			oneOf(r.in[q.to], "in", "at", "before", "on", "and", "now", "tonight"))
 	return price && having.has(r.in, max(s.from, q.from-6), q.from) && hasAsset(r.in, max(s.from, q.from-6), q.from)
 }
 
@@ -73,7 +84,8 @@ func (r *reading) traded(q quantity, s span) bool {
 	for to < s.to && !subords[r.in[to].text] && !oneOf(r.in[to], ":", "(", ")") {
 		to++
 	}
-	if from > s.from && subords[r.in[from-1].text] || subords[r.in[from].text] { // a clause that depends ends with its comma
+	// a clause that depends ends with its comma
+	if from > s.from && subords[r.in[from-1].text] || subords[r.in[from].text] {
 		for i := q.to; i < to; i++ {
 			if r.in[i].text == "," {
 				to = i
@@ -86,8 +98,12 @@ func (r *reading) traded(q quantity, s span) bool {
 	if pools.has(r.in, from, q.from) && !moving.has(r.in, max(from, q.from-3), q.from) {
 		return false
 	}
-	direct := q.to < s.to && (oneOf(r.in[q.to], "into", "in", "on", "of", "worth", "for", "at", "to") && (hasAsset(r.in, q.to, min(s.to, q.to+6)) || venues.has(r.in, q.to, min(s.to, q.to+6))))
-	if crypto := hasAsset(r.in, s.from, s.to); crypto && q.unit == Dollars && !past.has(r.in, s.from, s.to) && !pools.has(r.in, from, to) && !observing.has(r.in, s.from, s.to) {
+	direct := q.to < s.to &&
+		(oneOf(r.in[q.to], "into", "in", "on", "of", "worth", "for", "at", "to") &&
+			(hasAsset(r.in, q.to, min(s.to, q.to+6)) || venues.has(r.in, q.to, min(s.to, q.to+6))))
+	if crypto := hasAsset(r.in, s.from,
+		s.to); crypto && q.unit == Dollars && !past.has(r.in, s.from, s.to) && !pools.has(r.in, from, to) &&
+		!observing.has(r.in, s.from, s.to) {
 		return true // so much money in a sentence about coins, and nothing that says whose
 	}
 	if q.asset != "" && !past.has(r.in, from, to) && !pools.has(r.in, from, to) {

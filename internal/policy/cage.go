@@ -77,14 +77,20 @@ func foldedList(list []string) []string {
 	return out
 }
 
-// Check names every place where a text breaks a rule, in the order of the rules; none when it breaks none. The sentences are
-// not judged here: only a model can.
+// Check names every place where a text breaks a rule, in the order of the rules; none when it breaks none. The
+// sentences are not judged here: only a model can.
 func (c *Cage) Check(text string) []Violation {
 	if c.nothing() || strings.TrimSpace(text) == "" {
 		return nil
 	}
 	if len(text) > MostRead {
-		return []Violation{{Rule: ruleLength, What: fmt.Sprintf("it has %d bytes; what is longer than %d is not read", len(text), MostRead), Where: shorten(text, longestQuote)}}
+		return []Violation{
+			{
+				Rule:  ruleLength,
+				What:  fmt.Sprintf("it has %d bytes; what is longer than %d is not read", len(text), MostRead),
+				Where: shorten(text, longestQuote),
+			},
+		}
 	}
 	r := read(text)
 	var out []Violation
@@ -159,7 +165,11 @@ func (c *Cage) matches(r *reading) []Violation {
 	for _, p := range c.patterns {
 		from, to, ok := p.first(r, folded.String(), at)
 		if ok {
-			out = append(out, Violation{Rule: p.Name, What: "it matches a forbidden pattern", Where: shorten(r.text[from:to], longestQuote)})
+			out = append(out,
+				Violation{
+					Rule: p.Name, What: "it matches a forbidden pattern",
+					Where: shorten(r.text[from:to], longestQuote),
+				})
 		}
 	}
 	return out

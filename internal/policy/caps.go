@@ -77,7 +77,10 @@ func (r *reading) freeCap(c Cap, about *words, unit *words, s span) []finding {
 	var found []finding
 	for _, q := range r.within(s) {
 		fits := q.unit == c.Unit && (q.unit == Multiple || q.unit == Share || q.unit == Dollars)
-		fits = fits || unit != nil && (q.to < len(r.in) && unit.at(r.in, q.to) > 0 || q.from > 0 && endsWith(r.in, q.from, unit) || q.asset != "" && q.asset == canonical(string(c.Unit)))
+		fits = fits ||
+			unit != nil &&
+				(q.to < len(r.in) && unit.at(r.in, q.to) > 0 || q.from > 0 && endsWith(r.in, q.from, unit) ||
+					q.asset != "" && q.asset == canonical(string(c.Unit)))
 		fits = fits || c.Unit == Dollars && r.dollars(q, nil) > 0
 		if !fits || !about.has(r.in, max(s.from, q.from-12), min(s.to, q.to+12)) {
 			continue

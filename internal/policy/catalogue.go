@@ -143,24 +143,30 @@ GME gamestop
 `)
 
 // everyday are the names that are words as well: they are assets in capitals, or where money is spoken of.
-var everyday = set(`dot link near sand sol comp uni one mask ape pepe atom op pol ton meme turbo mog dash gala blur stellar ripple tether tron mana cake sushi rune
+var everyday = set(
+	`dot link near sand sol comp uni one mask ape pepe atom op pol ton meme turbo mog dash gala blur stellar ripple tether tron mana cake sushi rune
 theta hype neo gold silver ens bal cro sats ens ada fil eos near ai sei lido vet ont cvx hype trump squid tesla stellar jup tia inj grt fet meme brett wif sui one cake ust kas`)
 
 // kinds are assets that are named by their kind.
-var kinds = lexicon(`memecoin* | meme coin* | meme token* | altcoin* | alt coin* | shitcoin* | shit coin* | microcap* | micro cap* | presale* | pre sale* | nft | nfts |
+var kinds = lexicon(
+	`memecoin* | meme coin* | meme token* | altcoin* | alt coin* | shitcoin* | shit coin* | microcap* | micro cap* | presale* | pre sale* | nft | nfts |
 new coin* | new token* | unlisted coin* | unlisted token* | unknown token* | unknown coin* | governance token* | penny stock* | dog coin* | frog coin* | fan token* | rug token* | stocks | lottery ticket*`)
 
 // phrased are the names of several words.
 var phrased = map[string]string{
-	"wrapped bitcoin": "WBTC", "wrapped btc": "WBTC", "wrapped ether": "WETH", "wrapped eth": "WETH", "wrapped ethereum": "WETH", "staked ether": "STETH", "staked eth": "STETH",
-	"lido ether": "STETH", "lido staked": "STETH", "shiba inu": "SHIB", "bitcoin cash": "BCH", "bitcoin sv": "BSV", "ethereum classic": "ETC", "dog wif": "WIF", "rocket pool": "RPL", "doge coin": "DOGE",
+	"wrapped bitcoin": "WBTC", "wrapped btc": "WBTC", "wrapped ether": "WETH", "wrapped eth": "WETH",
+	"wrapped ethereum": "WETH", "staked ether": "STETH", "staked eth": "STETH",
+	"lido ether": "STETH", "lido staked": "STETH", "shiba inu": "SHIB", "bitcoin cash": "BCH", "bitcoin sv": "BSV",
+	"ethereum classic": "ETC", "dog wif": "WIF", "rocket pool": "RPL", "doge coin": "DOGE",
 }
 
-// LeastWorth is what one of an asset was worth at the least, in dollars, all through 2024 and 2025, cut down to one figure: with it
-// an amount that is certainly above a cap is known without a price.
+// LeastWorth is what one of an asset was worth at the least, in dollars, all through 2024 and 2025, cut down to one
+// figure: with it an amount that is certainly above a cap is known without a price.
 var LeastWorth = map[string]float64{
-	"USDC": 1, "DAI": 1, "USDT": 1, "USDS": 1, "SDAI": 1, "FRAX": 1, "TUSD": 1, "LUSD": 1, "PYUSD": 1, "USDE": 1, "BUSD": 1, "GUSD": 1,
-	"BTC": 30_000, "WBTC": 30_000, "TBTC": 30_000, "CBBTC": 30_000, "ETH": 1_000, "WETH": 1_000, "STETH": 1_000, "WSTETH": 1_000, "RETH": 1_000, "CBETH": 1_000,
+	"USDC": 1, "DAI": 1, "USDT": 1, "USDS": 1, "SDAI": 1, "FRAX": 1, "TUSD": 1, "LUSD": 1, "PYUSD": 1, "USDE": 1,
+	"BUSD": 1, "GUSD": 1,
+	"BTC": 30_000, "WBTC": 30_000, "TBTC": 30_000, "CBBTC": 30_000, "ETH": 1_000, "WETH": 1_000, "STETH": 1_000,
+	"WSTETH": 1_000, "RETH": 1_000, "CBETH": 1_000,
 }
 
 func catalogue(text string) map[string]asset {
@@ -204,7 +210,8 @@ func assetAt(in []token, i int) (asset, int) {
 	return a, 1
 }
 
-// sure says whether what is named at a token is an asset wherever it stands: a name that is no everyday word, or a ticker.
+// sure says whether what is named at a token is an asset wherever it stands: a name that is no everyday word, or a
+// ticker.
 func (a asset) sure(in []token, i int) bool {
 	return !a.plain || in[i].caps || i > 0 && in[i-1].text == "$"
 }

@@ -6,7 +6,10 @@ import (
 )
 
 // leet are the signs that stand for a letter; 1 stands for two.
-var leet = map[rune]string{'0': "o", '1': "il", '3': "e", '4': "a", '5': "s", '6': "g", '7': "t", '8': "b", '9': "g", '@': "a", '$': "s", '!': "i", '|': "l"}
+var leet = map[rune]string{
+	'0': "o", '1': "il", '3': "e", '4': "a", '5': "s", '6': "g", '7': "t", '8': "b", '9': "g",
+	'@': "a", '$': "s", '!': "i", '|': "l",
+}
 
 // unleet is the watched word that a run of letters and digits stands for; empty for none.
 func unleet(text string) string {
@@ -127,7 +130,8 @@ func spaced(in []token, from int) (end, chars int) {
 		switch {
 		case single(in[end]):
 			end, chars = end+1, chars+1
-		case in[end].sort == mark && strings.Contains(".-_*/~·,+", in[end].text) && end+1 < len(in) && single(in[end+1]):
+		case in[end].sort == mark && strings.Contains(".-_*/~·,+", in[end].text) && end+1 < len(in) &&
+			single(in[end+1]):
 			end, chars = end+2, chars+1
 		default:
 			return end, chars
@@ -195,11 +199,13 @@ func spell(run []token) ([]token, bool) {
 	return out, found
 }
 
-// mend drops the signs that only join words, and puts together words whose parts were joined by signs or set apart by a space.
+// mend drops the signs that only join words, and puts together words whose parts were joined by signs or set apart by a
+// space.
 func mend(in []token) []token {
 	in = unjoin(in)
 	for i := range in { // the month is no verb
-		if i > 0 && in[i].text == "may" && in[i].title && oneOf(in[i-1], "in", "of", "since", "last", "by", "until", "this", "next", "late", "early") {
+		if i > 0 && in[i].text == "may" && in[i].title &&
+			oneOf(in[i-1], "in", "of", "since", "last", "by", "until", "this", "next", "late", "early") {
 			in[i].text, in[i].plain = "maytime", "maytime"
 		}
 	}

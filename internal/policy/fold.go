@@ -17,7 +17,8 @@ type letter struct {
 // MostRead is how many bytes of a text are read; what is longer is barred for it. A fragment has a few hundred.
 const MostRead = 32 << 10
 
-// letters folds a text: full-width, mathematical and circled forms become plain (NFKD), accents and invisible characters go.
+// letters folds a text: full-width, mathematical and circled forms become plain (NFKD), accents and invisible
+// characters go.
 func letters(text string) []letter {
 	out := make([]letter, 0, len(text))
 	for at := 0; at < len(text); {
@@ -73,9 +74,12 @@ func letters(text string) []letter {
 
 // spelled are signs that stand for a number or a word.
 var spelled = map[rune]string{
-	'🔟': "10", '💯': "100", '×': "x", '✕': "x", '✖': "x", '⨯': "x", '╳': "x", '∞': " infinite ", '–': "-", '—': " - ", '‐': "-", '‑': "-",
-	'−': "-", '’': "'", '‘': "'", 'ʼ': "'", '`': "'", '´': "'", '“': "\"", '”': "\"", '„': "\"", '∶': ":", '：': ":", '٪': "%", '٫': ".", '٬': ",",
-	'。': ".", '、': ",", '¢': " cents ", '倍': " x ", '万': "0000", '億': "00000000", '亿': "00000000", '⅒': " 1/10", '‰': " permille ", '‱': " bps ",
+	'🔟': "10", '💯': "100", '×': "x", '✕': "x", '✖': "x", '⨯': "x", '╳': "x", '∞': " infinite ", '–': "-", '—': " - ",
+	'‐': "-", '‑': "-",
+	'−': "-", '’': "'", '‘': "'", 'ʼ': "'", '`': "'", '´': "'", '“': "\"", '”': "\"", '„': "\"", '∶': ":", '：': ":",
+	'٪': "%", '٫': ".", '٬': ",",
+	'。': ".", '、': ",", '¢': " cents ", '倍': " x ", '万': "0000", '億': "00000000", '亿': "00000000", '⅒': " 1/10",
+	'‰': " permille ", '‱': " bps ",
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'Æ': "AE", 'Œ': "OE",
 }
 

@@ -12,17 +12,21 @@ const (
 
 var (
 	// having are verbs whose object is held.
-	having = lexicon(`get | gets | getting | dip a | dip our | toe into | toe in | wrap | back | bring home | try | fancy | love | grow | feed | pay for | pay in | buy | buys | buying | bought | purchas* | acquir* | grab* | sell | sells | selling | sold | swap* | trade | trades | trading | traded | exchang* | convert* | rotat* | move | moves | moving | shift* | send | sends | sending | transfer* |
+	having = lexicon(
+		`get | gets | getting | dip a | dip our | toe into | toe in | wrap | back | bring home | try | fancy | love | grow | feed | pay for | pay in | buy | buys | buying | bought | purchas* | acquir* | grab* | sell | sells | selling | sold | swap* | trade | trades | trading | traded | exchang* | convert* | rotat* | move | moves | moving | shift* | send | sends | sending | transfer* |
 		put | puts | putting | place | places | placing | allocat* | deploy* | invest | invests | investing | invested | deposit* | lend | lends | lending | supply | supplies | supplying | stake | stakes | staking | staked | restak* | hold | holds | holding | held | hodl* |
 		long | longing | short | shorting | pour* | sink | sinks | sinking | throw* | dump | dumps | dumping | add | adds | adding | added | accumulat* | load up | loading up | load | pile | piles | piling | park | spend | bid | bids | wager* | bet | bets | farm | farms | farming | mint | mints | snip* |
 		ape | aping | apes | flip | flips | flipping | chase | chasing | scoop* | roll | rolls | funnel* | bag | bags | own | owns | owning | get into | get some | getting into | dip into | go into | jump into | jump in | hop into | hop on | provide | provides | providing | take a | enter | borrow | collect | pick up | gather | gamble | stack | stash | keep some | keep a | like some | want some | need some | hedge with | hedge into | bring in | let in | include | list | diversify | pair | switch to | switch into | trade in |
 		kauf* | verkauf* | tausch* | steck* | investier* | setz* | halte | acheter | achet* | vend* | investi* | compr* | vender | invert* | invierte* | cambi* | купи* | продай* | вложи*`)
 	// contexts say that a plain word is meant as an asset.
-	contexts = lexicon(`token* | coin* | pool* | pair | wallet* | dex | swap* | stake | staking | stakes | eth | btc | usdc | dai | weth | wbtc | steth | bitcoin | ether | ethereum | defi | chain | bag of | bags of | crypto* | portfolio | treasury | dollar* | usd | liquidity | airdrop | validator* | yield | position | weekly low | the dip | market cap | open | weekly high | the low | the high | breakout`)
+	contexts = lexicon(
+		`token* | coin* | pool* | pair | wallet* | dex | swap* | stake | staking | stakes | eth | btc | usdc | dai | weth | wbtc | steth | bitcoin | ether | ethereum | defi | chain | bag of | bags of | crypto* | portfolio | treasury | dollar* | usd | liquidity | airdrop | validator* | yield | position | weekly low | the dip | market cap | open | weekly high | the low | the high | breakout`)
 	// capitalWords are capitals that are no ticker.
-	capitalWords = set(`usd eur gbp jpy chf dao dex cex amm lp lps apy apr tvl mev rpc api evm nft l1 l2 ok us uk eu it i a the and or not never no all in on to of for we us our gwei gas ltv aum nav pnl otc kyc aml ai ml llm cpu gpu ram ssd tv pc cd dvd id ids url http https json sql dali rem nrem tldr faq ceo cto sec irs cia fbi utc gmt am pm mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep oct nov dec q1 q2 q3 q4 twap vwap dca hodl fomo fud ath atl roi p2p ui ux qa ux ids vip sos diy eta asap btw fyi imo limit stop buy sell now hold long short swap put call each any more less only must should take use go get set let do with at by from into this that it its is are was be will may can x k m bn usdx one two three four five six seven eight nine ten new old big small yes`)
-	chainNouns   = set(`on over via using across`)
-	carrying     = lexicon(`bridge | bridging | bridged | transfer* | send | sends | sending | move | moves | moving | migrate*`)
+	capitalWords = set(
+		`usd eur gbp jpy chf dao dex cex amm lp lps apy apr tvl mev rpc api evm nft l1 l2 ok us uk eu it i a the and or not never no all in on to of for we us our gwei gas ltv aum nav pnl otc kyc aml ai ml llm cpu gpu ram ssd tv pc cd dvd id ids url http https json sql dali rem nrem tldr faq ceo cto sec irs cia fbi utc gmt am pm mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep oct nov dec q1 q2 q3 q4 twap vwap dca hodl fomo fud ath atl roi p2p ui ux qa ux ids vip sos diy eta asap btw fyi imo limit stop buy sell now hold long short swap put call each any more less only must should take use go get set let do with at by from into this that it its is are was be will may can x k m bn usdx one two three four five six seven eight nine ten new old big small yes`)
+	chainNouns = set(`on over via using across`)
+	carrying   = lexicon(
+		`bridge | bridging | bridged | transfer* | send | sends | sending | move | moves | moving | migrate*`)
 )
 
 // holding finds assets that are held or traded and are not allowed.
@@ -42,8 +46,8 @@ func (r *reading) holding(allowed map[string]bool, s span) []finding {
 	return found
 }
 
-// foreign says whether an asset that is not allowed is named at a token, how many tokens it takes, and what is wrong with it.
-// Certain is what needs no deed beside it.
+// foreign says whether an asset that is not allowed is named at a token, how many tokens it takes, and what is wrong
+// with it. Certain is what needs no deed beside it.
 func (r *reading) foreign(allowed map[string]bool, s span, i int) (took int, what string, certain bool) {
 	t := r.in[i]
 	if t.sort == address {
@@ -69,11 +73,16 @@ func (r *reading) foreign(allowed map[string]bool, s span, i int) (took int, wha
 		return n, "it is of a kind that is not among the assets allowed", false
 	}
 	switch {
-	case i > s.from && r.in[i-1].text == "$" && len(t.text) >= 2 && len(t.text) <= 8 && !allowed[strings.ToUpper(t.text)]:
+	case i > s.from && r.in[i-1].text == "$" && len(t.text) >= 2 && len(t.text) <= 8 &&
+		!allowed[strings.ToUpper(t.text)]:
 		return 1, strings.ToUpper(t.text) + " is not among the assets allowed", false
-	case t.caps && !r.shouted && len(t.text) >= 3 && len(t.text) <= 6 && !capitalWords[t.text] && !allowed[strings.ToUpper(t.text)] && r.objectOf(s, i):
+	case t.caps && !r.shouted && len(t.text) >= 3 && len(t.text) <= 6 && !capitalWords[t.text] &&
+		!allowed[strings.ToUpper(t.text)] && r.objectOf(s, i):
 		return 1, strings.ToUpper(t.text) + " is not among the assets allowed", false
-	case len(t.text) > 5 && (strings.HasSuffix(t.text, "coin") || strings.HasSuffix(t.text, "coins") || strings.HasSuffix(t.text, "inu")) && !oneOf(t, "stablecoin", "stablecoins", "bitcoin", "altcoin") && !allowed[strings.ToUpper(t.text)]:
+	case len(t.text) > 5 &&
+		(strings.HasSuffix(t.text, "coin") || strings.HasSuffix(t.text, "coins") ||
+			strings.HasSuffix(t.text, "inu")) && !oneOf(t, "stablecoin", "stablecoins", "bitcoin", "altcoin") &&
+		!allowed[strings.ToUpper(t.text)]:
 		return 1, "a coin is not among the assets allowed", false
 	}
 	return 0, "", false
@@ -90,11 +99,14 @@ func (r *reading) meant(s span, i int) bool {
 	if i+1 < s.to && oneOf(r.in[i+1], "token", "tokens", "coin", "coins") {
 		return true
 	}
-	return around && r.objectOf(s, i) && !(i+1 < s.to && r.in[i+1].sort == word && !joints[r.in[i+1].text] && !closing[r.in[i+1].text] && having.at(r.in, i+1) == 0)
+	return around && r.objectOf(s, i) &&
+		!(i+1 < s.to && r.in[i+1].sort == word && !joints[r.in[i+1].text] && !closing[r.in[i+1].text] &&
+			having.at(r.in, i+1) == 0)
 }
 
 // closing are words that follow an object.
-var closing = set(`at for with in on to into from against by now today tonight or each again token tokens coin coins instead too also and via before because during early late soon only once whenever`)
+var closing = set(
+	`at for with in on to into from against by now today tonight or each again token tokens coin coins instead too also and via before because during early late soon only once whenever`)
 
 // objectOf says whether a word is what a deed close before it is done to.
 func (r *reading) objectOf(s span, i int) bool {
@@ -118,7 +130,8 @@ func (r *reading) objectOf(s span, i int) bool {
 }
 
 // light words stand between a deed and its object.
-var light = set(`some a an the little few bit more of into for to in on our half all and or small tiny big bag any with against back everything it them that this not only first each part share worth one up also then over`)
+var light = set(
+	`some a an the little few bit more of into for to in on our half all and or small tiny big bag any with against back everything it them that this not only first each part share worth one up also then over`)
 
 // carriedTo says whether a name is the chain that something is sent to.
 func (r *reading) carriedTo(s span, i int) bool {
@@ -137,7 +150,8 @@ func (r *reading) held(s span, i, n int) bool {
 	for to < s.to && !subords[r.in[to].text] && !oneOf(r.in[to], "(") {
 		to++
 	}
-	if from > s.from && subords[r.in[from-1].text] && !oneOf(r.in[from-1], "that", "which", "as") { // its clause ends with its comma
+	// its clause ends with its comma
+	if from > s.from && subords[r.in[from-1].text] && !oneOf(r.in[from-1], "that", "which", "as") {
 		for at := i; at < to; at++ {
 			if r.in[at].text == "," {
 				to = at
@@ -147,13 +161,15 @@ func (r *reading) held(s span, i, n int) bool {
 	if from > s.from && oneOf(r.in[from-1], ":", "(") { // hold a basket: ETH, SOL
 		from = s.from
 	}
-	return having.has(r.in, from, to) || holdings.has(r.in, from, i) || oneOf(before(r.in, i), "into") || r.shareIn(s, i) || r.wanted(s, from, to)
+	return having.has(r.in, from, to) || holdings.has(r.in, from, i) || oneOf(before(r.in, i), "into") ||
+		r.shareIn(s, i) || r.wanted(s, from, to)
 }
 
 // shareIn says whether a share or an amount stands in an asset: half a percent in XMR.
 func (r *reading) shareIn(s span, i int) bool {
 	for _, q := range r.within(s) {
-		if q.to+1 == i && oneOf(r.in[q.to], "in", "into", "on", "of", "for") && (q.unit == Share && !q.rate || q.unit == Dollars || q.asset != "") && !pools.has(r.in, s.from, q.from) {
+		if q.to+1 == i && oneOf(r.in[q.to], "in", "into", "on", "of", "for") &&
+			(q.unit == Share && !q.rate || q.unit == Dollars || q.asset != "") && !pools.has(r.in, s.from, q.from) {
 			return true
 		}
 	}
@@ -172,10 +188,12 @@ func (r *reading) wanted(s span, from, to int) bool {
 
 // unnamed says whether a token or coin stands where an asset is bought, and nothing says which of those allowed it is.
 func (r *reading) unnamed(s span, i int, allowed map[string]bool) bool {
-	if oneOf(r.in[i], "token", "tokens", "coin", "coins", "asset", "assets") && i > s.from && (anyWhich[r.in[i-1].text] || i > s.from+1 && anyWhich[r.in[i-2].text] && !whose[r.in[i-1].text]) {
+	if oneOf(r.in[i], "token", "tokens", "coin", "coins", "asset", "assets") && i > s.from &&
+		(anyWhich[r.in[i-1].text] || i > s.from+1 && anyWhich[r.in[i-2].text] && !whose[r.in[i-1].text]) {
 		return having.has(r.in, max(s.from, i-5), i)
 	}
-	if !oneOf(r.in[i], "token", "coin") || i < s.from+2 || i+1 < s.to && oneOf(r.in[i+1], "at", "called", "named") && i+2 < s.to && r.in[i+2].sort == address {
+	if !oneOf(r.in[i], "token", "coin") || i < s.from+2 ||
+		i+1 < s.to && oneOf(r.in[i+1], "at", "called", "named") && i+2 < s.to && r.in[i+2].sort == address {
 		return false
 	}
 	for at := max(s.from, i-6); at < min(s.to, i+6); at++ {
@@ -187,11 +205,14 @@ func (r *reading) unnamed(s span, i int, allowed map[string]bool) bool {
 	if which.sort != word || whose[which.text] {
 		return false
 	}
-	return having.has(r.in, max(s.from, i-5), i) && (oneOf(which, "a", "the", "this", "that", "another", "new", "some", "any") || oneOf(r.in[i-2], "a", "the", "this", "that", "another", "some", "any", "its"))
+	return having.has(r.in, max(s.from, i-5), i) &&
+		(oneOf(which, "a", "the", "this", "that", "another", "new", "some", "any") ||
+			oneOf(r.in[i-2], "a", "the", "this", "that", "another", "some", "any", "its"))
 }
 
 // whose are words before a token that make it no asset to be bought.
-var whose = set(`access api session login auth security brass copper golden gold silver old lucky bus subway chocolate no each every first last one stable gas reward lp stream text output`)
+var whose = set(
+	`access api session login auth security brass copper golden gold silver old lucky bus subway chocolate no each every first last one stable gas reward lp stream text output`)
 
 // anyWhich leave open which asset is meant.
 var anyWhich = set(`whatever whichever any anything whichsoever random trending hottest newest next`)

@@ -77,7 +77,8 @@ func literal(text string) (value, other float64, ok bool) {
 	case dots+commas == 1:
 		value = parse(strings.Replace(mantissa, ",", ".", 1))
 		whole, after, _ := strings.Cut(strings.Replace(mantissa, ",", ".", 1), ".")
-		if len(after) == 3 && len(whole) <= 3 && strings.TrimLeft(whole, "0") != "" { // grouped by thousands, or to three places
+		// grouped by thousands, or to three places
+		if len(after) == 3 && len(whole) <= 3 && strings.TrimLeft(whole, "0") != "" {
 			if grouped := parse(bare); commas == 1 {
 				value, other = grouped, value
 			} else {
@@ -105,7 +106,8 @@ type figure struct {
 	bare         bool // one word or literal without scale
 }
 
-// numeral reads the number that begins at a token: "75", "twenty-five", "half a million", "1.5 million", "two thirds", "9 x 10^5".
+// numeral reads the number that begins at a token: "75", "twenty-five", "half a million", "1.5 million", "two thirds",
+// "9 x 10^5".
 func numeral(in []token, i int) (figure, bool) {
 	if f, ok := fraction(in, i); ok {
 		return f, true
@@ -121,7 +123,9 @@ func numeral(in []token, i int) (figure, bool) {
 func counted(in []token, i int) (figure, bool) {
 	total, current, other := 0.0, 0.0, 0.0
 	at, seen, scaled := i, false, false
-	if at < len(in) && (in[at].text == "a" || in[at].text == "an" || in[at].text == "ein" || in[at].text == "eine" || in[at].text == "un" || in[at].text == "une") && at+1 < len(in) && scales[in[at+1].text] >= 12 {
+	if at < len(in) &&
+		(in[at].text == "a" || in[at].text == "an" || in[at].text == "ein" || in[at].text == "eine" ||
+			in[at].text == "un" || in[at].text == "une") && at+1 < len(in) && scales[in[at+1].text] >= 12 {
 		at, current = at+1, 1
 	}
 	for at < len(in) {
@@ -153,7 +157,9 @@ func counted(in []token, i int) (figure, bool) {
 				total, current, other = total+current*s, 0, other*s
 			}
 			seen, scaled = true, true
-		case t.sort == word && numeralOf(t) >= 0 && (current == 0 || int(current)%10 == 0 && numeralOf(t) < 10 || scaled && int(current)%100 == 0) && !(seen && in[at-1].sort == number):
+		case t.sort == word && numeralOf(t) >= 0 &&
+			(current == 0 || int(current)%10 == 0 && numeralOf(t) < 10 || scaled && int(current)%100 == 0) &&
+			!(seen && in[at-1].sort == number):
 			current += numeralOf(t)
 			seen = true
 		case seen && t.text == "point" && at+1 < len(in) && numeralOf(in[at+1]) >= 0 && numeralOf(in[at+1]) < 10:
@@ -163,7 +169,9 @@ func counted(in []token, i int) (figure, bool) {
 				place /= 10
 				at++
 			}
-		case seen && scaled && (t.text == "and" || t.text == "of" && at+1 < len(in) && scale(in[at+1], true) > 0 && plural(in[at-1])) && at+1 < len(in) && (numeralOf(in[at+1]) >= 0 || t.text == "of"):
+		case seen && scaled &&
+			(t.text == "and" || t.text == "of" && at+1 < len(in) && scale(in[at+1], true) > 0 && plural(in[at-1])) &&
+			at+1 < len(in) && (numeralOf(in[at+1]) >= 0 || t.text == "of"):
 			// two hundred and fifty; hundreds of thousands
 		default:
 			goto done
@@ -220,7 +228,8 @@ func spacedGroups(in []token, at int) (float64, int) {
 		return 0, at + 1
 	}
 	to := at + 1
-	for to < len(in) && in[to].sort == number && len(in[to].text) == 3 && strings.Trim(in[to].text, "0123456789") == "" {
+	for to < len(in) && in[to].sort == number && len(in[to].text) == 3 &&
+		strings.Trim(in[to].text, "0123456789") == "" {
 		text += in[to].text
 		to++
 	}
@@ -286,7 +295,9 @@ func fraction(in []token, i int) (figure, bool) {
 	if below == 0 {
 		below = parted[in[at].plain]
 	}
-	ordinal := below > 2 && (at == i && !(at+1 < len(in) && oneOf(in[at+1], "of") && !(at > 0 && oneOf(in[at-1], "the"))) || at > i && oneOf(t, "the", "die", "la"))
+	ordinal := below > 2 &&
+		(at == i && !(at+1 < len(in) && oneOf(in[at+1], "of") && !(at > 0 && oneOf(in[at-1], "the"))) ||
+			at > i && oneOf(t, "the", "die", "la"))
 	if below == 0 || count >= below || in[at].sort != word || ordinal { // "the third" is an order
 		return figure{}, false
 	}
@@ -295,7 +306,8 @@ func fraction(in []token, i int) (figure, bool) {
 	for to < len(in) && (in[to].text == "a" || in[to].text == "of" || in[to].text == "an" || in[to].text == "eine") {
 		to++
 	}
-	if to < len(in) && to-f.to <= 2 && scale(in[to], true) >= 100 && len(in[to].text) > 1 { // half a million is a number
+	// half a million is a number
+	if to < len(in) && to-f.to <= 2 && scale(in[to], true) >= 100 && len(in[to].text) > 1 {
 		f.value, f.part, f.to = f.value*scale(in[to], true), false, to+1
 	}
 	return f, true

@@ -16,17 +16,19 @@ import (
 // Rules are what a dream may not develop. They are frozen into its order: nothing it does or
 // reads changes them. The zero value bars nothing.
 type Rules struct {
-	Assets    []string           `json:"assets,omitempty"`    // the assets allowed, by ticker; none: any
-	Caps      []Cap              `json:"caps,omitempty"`      // numbers that may not be exceeded
-	Guards    []Guard            `json:"guards,omitempty"`    // built-in rules about what nobody should do
-	Forbidden []Pattern          `json:"forbidden,omitempty"` // patterns of one's own
-	Sentences []Sentence         `json:"sentences,omitempty"` // in words, judged by the observer
-	Unclear   Unclear            `json:"unclear,omitempty"`   // what becomes of a fragment that the observer could not judge by the sentences; empty: flag
-	Worth     map[string]float64 `json:"worth,omitempty"`     // dollars that one of an asset is worth at the least, by ticker; beside LeastWorth
+	Assets    []string   `json:"assets,omitempty"`    // the assets allowed, by ticker; none: any
+	Caps      []Cap      `json:"caps,omitempty"`      // numbers that may not be exceeded
+	Guards    []Guard    `json:"guards,omitempty"`    // built-in rules about what nobody should do
+	Forbidden []Pattern  `json:"forbidden,omitempty"` // patterns of one's own
+	Sentences []Sentence `json:"sentences,omitempty"` // in words, judged by the observer
+	// what becomes of a fragment that the observer could not judge by the sentences; empty: flag
+	Unclear Unclear `json:"unclear,omitempty"`
+	// dollars that one of an asset is worth at the least, by ticker; beside LeastWorth
+	Worth map[string]float64 `json:"worth,omitempty"`
 }
 
-// Default are the rules of a deployment that says nothing: every guard, and no opinion about assets and numbers, which only whoever
-// runs an agent can have.
+// Default are the rules of a deployment that says nothing: every guard, and no opinion about assets and numbers, which
+// only whoever runs an agent can have.
 func Default() Rules { return Rules{Guards: Guards()} }
 
 // Unit is what a cap counts.
@@ -100,10 +102,12 @@ var ruleName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 
 // None says whether the rules bar nothing.
 func (r Rules) None() bool {
-	return len(r.Assets) == 0 && len(r.Caps) == 0 && len(r.Guards) == 0 && len(r.Forbidden) == 0 && len(r.Sentences) == 0
+	return len(r.Assets) == 0 && len(r.Caps) == 0 && len(r.Guards) == 0 && len(r.Forbidden) == 0 &&
+		len(r.Sentences) == 0
 }
 
-// Words is the mark of the rules in words: the same for the same sentences in the same order, and empty where there are none.
+// Words is the mark of the rules in words: the same for the same sentences in the same order, and empty where there are
+// none.
 func (r Rules) Words() string {
 	if len(r.Sentences) == 0 {
 		return ""
@@ -146,7 +150,12 @@ func (r Rules) Validate() error {
 	for _, list := range []struct {
 		kind string
 		n    int
-	}{{"assets", len(r.Assets)}, {"caps", len(r.Caps)}, {"forbidden", len(r.Forbidden)}, {"sentences", len(r.Sentences)}} {
+	}{
+		{"assets", len(r.Assets)},
+		{"caps", len(r.Caps)},
+		{"forbidden", len(r.Forbidden)},
+		{"sentences", len(r.Sentences)},
+	} {
 		if list.n > MostRules {
 			fault("%s: there are %d; at most %d are read", list.kind, list.n, MostRules)
 		}
@@ -156,7 +165,8 @@ func (r Rules) Validate() error {
 		if !ruleName.MatchString(name) {
 			fault("%s: the name %q must be lower-case letters, digits, - and _, such as no-bridges", kind, name)
 		}
-		if _, guard := guards[Guard(name)]; named[name] || guard || name == ruleAsset || name == ruleLength || name == RuleUnclear || builtInCaps[name] != "" && kind != "caps" {
+		if _, guard := guards[Guard(name)]; named[name] || guard || name == ruleAsset || name == ruleLength ||
+			name == RuleUnclear || builtInCaps[name] != "" && kind != "caps" {
 			fault("%s: the name %q is taken", kind, name)
 		}
 		named[name] = true
@@ -174,7 +184,8 @@ func (r Rules) Validate() error {
 	for _, s := range r.Sentences {
 		name("sentences", s.Name)
 		if text := strings.TrimSpace(s.Text); text == "" || len([]rune(text)) > LongestPhrase {
-			fault("sentences: %s has %d characters; it must say in 1 to %d what is forbidden", s.Name, len([]rune(text)), LongestPhrase)
+			fault("sentences: %s has %d characters; it must say in 1 to %d what is forbidden", s.Name,
+				len([]rune(text)), LongestPhrase)
 		}
 	}
 	return errors.Join(faults...)
@@ -191,13 +202,15 @@ func (c Cap) validate() error {
 	case builtIn && unit == Share && c.Most > 1, !builtIn && c.Unit == Share && c.Most > 1:
 		return fmt.Errorf("caps: %s is %v; a share must lie between 0 and 1, such as 0.2 for a fifth", c.Name, c.Most)
 	case !builtIn && strings.TrimSpace(string(c.Unit)) == "":
-		return fmt.Errorf("caps: %s has no unit; it must be %s, %s, %s or the word beside the number, such as gwei", c.Name, Multiple, Share, Dollars)
+		return fmt.Errorf("caps: %s has no unit; it must be %s, %s, %s or the word beside the number, such as gwei",
+			c.Name, Multiple, Share, Dollars)
 	case !builtIn && len(c.Words) == 0:
 		return fmt.Errorf("caps: %s has no words; name those that say which numbers it is about, such as gas", c.Name)
 	}
 	for _, word := range append([]string{string(c.Unit)}, c.Words...) {
 		if len([]rune(word)) > LongestPhrase {
-			return fmt.Errorf("caps: a word of %s has %d characters; at most %d are read", c.Name, len([]rune(word)), LongestPhrase)
+			return fmt.Errorf("caps: a word of %s has %d characters; at most %d are read", c.Name, len([]rune(word)),
+				LongestPhrase)
 		}
 	}
 	return nil
@@ -205,20 +218,24 @@ func (c Cap) validate() error {
 
 func (p Pattern) compile() (*regexp.Regexp, error) {
 	if n := len([]rune(p.Match)); strings.TrimSpace(p.Match) == "" || n > LongestMatch {
-		return nil, fmt.Errorf("forbidden: the pattern of %s has %d characters; it must have 1 to %d", p.Name, n, LongestMatch)
+		return nil,
+			fmt.Errorf("forbidden: the pattern of %s has %d characters; it must have 1 to %d", p.Name, n, LongestMatch)
 	}
 	re, err := regexp.Compile("(?i)" + p.Match)
 	if err != nil {
 		return nil, fmt.Errorf("forbidden: the pattern of %s, %q, is no RE2 expression: %w", p.Name, p.Match, err)
 	}
 	if re.MatchString("") {
-		return nil, fmt.Errorf("forbidden: the pattern of %s, %q, matches the empty text, and so everything; it must ask for a word at least", p.Name, p.Match)
+		return nil,
+			fmt.Errorf(
+				"forbidden: the pattern of %s, %q, matches the empty text, and so everything; it must ask for a word at least",
+				p.Name, p.Match)
 	}
 	return re, nil
 }
 
-// With adds rules that can only make these stricter: of two caps the lower holds, of two lists of assets what stands in both,
-// and everything else is added.
+// With adds rules that can only make these stricter: of two caps the lower holds, of two lists of assets what stands in
+// both, and everything else is added.
 func (r Rules) With(more Rules) Rules {
 	out := Rules{Assets: slices.Clone(r.Assets), Unclear: r.Unclear, Worth: maps.Clone(r.Worth)}
 	switch {
@@ -234,7 +251,8 @@ func (r Rules) With(more Rules) Rules {
 	}
 	out.Caps = slices.Clone(r.Caps)
 	for _, c := range more.Caps {
-		at := slices.IndexFunc(out.Caps, func(existing Cap) bool { return existing.Name == c.Name && existing.bounds(c) })
+		at := slices.IndexFunc(out.Caps,
+			func(existing Cap) bool { return existing.Name == c.Name && existing.bounds(c) })
 		if at < 0 {
 			c.Name = anotherName(c.Name, out.Caps, func(existing Cap) string { return existing.Name })
 			out.Caps = append(out.Caps, c)

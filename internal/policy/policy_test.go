@@ -14,18 +14,32 @@ func TestWrongRulesAreNamedAllAtOnce(t *testing.T) {
 	err := policy.Rules{
 		Assets: []string{"E/H"},
 		Caps: []policy.Cap{
-			{Name: "position", Most: 20}, {Name: "leverage", Most: -1}, {Name: "slippage", Most: .1, Unit: policy.Dollars}, {Name: "gas", Most: 5}, {Name: "tips", Most: 5, Unit: "gwei"},
+			{Name: "position", Most: 20},
+			{Name: "leverage", Most: -1},
+			{Name: "slippage", Most: .1, Unit: policy.Dollars},
+			{Name: "gas", Most: 5},
+			{Name: "tips", Most: 5, Unit: "gwei"},
 		},
-		Guards:    []policy.Guard{"cats"},
-		Forbidden: []policy.Pattern{{Name: "open", Match: "("}, {Name: "all", Match: "a*"}, {Name: "long", Match: strings.Repeat("a", 501)}, {Name: "Up", Match: "x"}, {Name: "secrets", Match: "x"}},
+		Guards: []policy.Guard{"cats"},
+		Forbidden: []policy.Pattern{
+			{Name: "open", Match: "("},
+			{Name: "all", Match: "a*"},
+			{Name: "long", Match: strings.Repeat("a", 501)},
+			{Name: "Up", Match: "x"},
+			{Name: "secrets", Match: "x"},
+		},
 		Sentences: []policy.Sentence{{Name: "empty"}},
 		Unclear:   "perhaps",
 		Worth:     map[string]float64{"ETH": -1},
 	}.Validate()
 	for _, want := range []string{
-		`assets: "E/H" is no ticker`, "position is 20; a share must lie between 0 and 1", "leverage is -1; it must lie between 0", `the unit of slippage is "dollars"; it is always share`,
-		"gas has no unit", "tips has no words", `there is no guard "cats"; there are [alarms approvals limits mixers secrets]`, `the pattern of open, "(", is no RE2 expression`,
-		"matches the empty text", "the pattern of long has 501 characters", `the name "Up" must be lower-case`, `the name "secrets" is taken`, "sentences: empty has 0 characters",
+		`assets: "E/H" is no ticker`, "position is 20; a share must lie between 0 and 1",
+		"leverage is -1; it must lie between 0", `the unit of slippage is "dollars"; it is always share`,
+		"gas has no unit", "tips has no words",
+		`there is no guard "cats"; there are [alarms approvals limits mixers secrets]`,
+		`the pattern of open, "(", is no RE2 expression`,
+		"matches the empty text", "the pattern of long has 501 characters", `the name "Up" must be lower-case`,
+		`the name "secrets" is taken`, "sentences: empty has 0 characters",
 		`unclear is "perhaps"; it must be flag or bar`, "worth: ETH is worth -1",
 	} {
 		require.ErrorContains(t, err, want)
@@ -38,13 +52,23 @@ func TestRulesThatAreAddedOnlyMakeStricter(t *testing.T) {
 	base := trading()
 	base.Unclear = policy.Bar
 	more := policy.Rules{
-		Assets: []string{"ether", "SOL"}, Caps: []policy.Cap{{Name: "leverage", Most: 2}, {Name: "slippage", Most: .5}, {Name: "gas", Most: 80, Unit: "gwei", Words: []string{"gas"}}},
-		Forbidden: []policy.Pattern{{Name: "no-bridges", Match: `\bbridge`}}, Sentences: []policy.Sentence{{Name: "kind", Text: "nothing unkind"}}, Unclear: policy.Flag,
+		Assets: []string{"ether", "SOL"},
+		Caps: []policy.Cap{
+			{Name: "leverage", Most: 2},
+			{Name: "slippage", Most: .5},
+			{Name: "gas", Most: 80, Unit: "gwei", Words: []string{"gas"}},
+		},
+		Forbidden: []policy.Pattern{{Name: "no-bridges", Match: `\bbridge`}},
+		Sentences: []policy.Sentence{{Name: "kind", Text: "nothing unkind"}}, Unclear: policy.Flag,
 	}
 	both := base.With(more)
 	require.Equal(t, []string{"ETH"}, both.Assets)
 	require.Equal(t, []policy.Cap{
-		{Name: "leverage", Most: 2}, {Name: "position", Most: .2}, {Name: "amount", Most: 50_000}, {Name: "slippage", Most: .01}, {Name: "gas", Most: 80, Unit: "gwei", Words: []string{"gas"}},
+		{Name: "leverage", Most: 2},
+		{Name: "position", Most: .2},
+		{Name: "amount", Most: 50_000},
+		{Name: "slippage", Most: .01},
+		{Name: "gas", Most: 80, Unit: "gwei", Words: []string{"gas"}},
 	}, both.Caps)
 	require.Equal(t, policy.Bar, both.Unclear)
 	require.Equal(t, base.Guards, both.Guards)
@@ -54,10 +78,12 @@ func TestRulesThatAreAddedOnlyMakeStricter(t *testing.T) {
 	apart := base.With(policy.Rules{Assets: []string{"SOL"}})
 	require.Equal(t, []string{policy.Nothing}, apart.Assets)
 	require.NotEmpty(t, caged(t, apart).Check("Buy ETH at noon."), "nothing in common means that nothing is allowed")
-	require.Equal(t, []policy.Cap{{Name: "leverage", Most: 3}}, trading().Caps[:1], "the rules that were added to stay as they were")
+	require.Equal(t, []policy.Cap{{Name: "leverage", Most: 3}}, trading().Caps[:1],
+		"the rules that were added to stay as they were")
 }
 
-// Rules of one name that say different things both hold: an agent's rule takes none of the deployment's away, and stops no dream.
+// Rules of one name that say different things both hold: an agent's rule takes none of the deployment's away, and stops
+// no dream.
 func TestDifferentRulesOfOneNameBothHold(t *testing.T) {
 	t.Parallel()
 	base := policy.Rules{
@@ -66,16 +92,28 @@ func TestDifferentRulesOfOneNameBothHold(t *testing.T) {
 		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}},
 	}
 	both := base.With(policy.Rules{
-		Caps:      []policy.Cap{{Name: "gas", Most: 5, Unit: policy.Dollars, Words: []string{"gas"}}, {Name: "gas-2", Most: 3, Unit: "gwei", Words: []string{"tip"}}},
+		Caps: []policy.Cap{
+			{Name: "gas", Most: 5, Unit: policy.Dollars, Words: []string{"gas"}},
+			{Name: "gas-2", Most: 3, Unit: "gwei", Words: []string{"tip"}},
+		},
 		Forbidden: []policy.Pattern{{Name: "names", Match: `\bglobex\b`}, {Name: "names", Match: `\bacme\b`}},
-		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that shames."}, {Name: "kind-2", Text: "Nothing loud."}},
+		Sentences: []policy.Sentence{
+			{Name: "kind", Text: "Nothing that shames."},
+			{Name: "kind-2", Text: "Nothing loud."},
+		},
 	})
 	require.NoError(t, both.Validate())
 	require.Len(t, both.Caps, 3)
 	require.Len(t, both.Forbidden, 2)
-	require.Equal(t, []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}, {Name: "kind-2", Text: "Nothing that shames."}, {Name: "kind-2-2", Text: "Nothing loud."}}, both.Sentences)
+	require.Equal(t,
+		[]policy.Sentence{
+			{Name: "kind", Text: "Nothing unkind."},
+			{Name: "kind-2", Text: "Nothing that shames."},
+			{Name: "kind-2-2", Text: "Nothing loud."},
+		}, both.Sentences)
 	for text, rule := range map[string]string{
-		"Pay gas of 60 gwei.": "gas", "Pay gas of $9.": "gas-2", "Pay a tip of 4 gwei.": "gas-2-2", "Sell to Acme.": "names", "Sell to Globex.": "names-2",
+		"Pay gas of 60 gwei.": "gas", "Pay gas of $9.": "gas-2", "Pay a tip of 4 gwei.": "gas-2-2",
+		"Sell to Acme.": "names", "Sell to Globex.": "names-2",
 	} {
 		found := caged(t, both).Check(text)
 		require.NotEmpty(t, found, text)
@@ -116,7 +154,13 @@ func TestACapOfOnesOwnKnowsItsWordsAndItsUnit(t *testing.T) {
 
 func TestAPatternBarsWhateverItMatchesInAnySpelling(t *testing.T) {
 	t.Parallel()
-	c := caged(t, policy.Rules{Forbidden: []policy.Pattern{{Name: "no-acme", Match: `\bacme\b`}, {Name: "no-rain", Match: `dance in the rain`, Spare: true}}})
+	c := caged(t,
+		policy.Rules{
+			Forbidden: []policy.Pattern{
+				{Name: "no-acme", Match: `\bacme\b`},
+				{Name: "no-rain", Match: `dance in the rain`, Spare: true},
+			},
+		})
 	for _, text := range []string{"Sell to Acme.", "never sell to ACME", "Ａcme", "асmе calls", "A\u200bcme"} {
 		require.Equal(t, "no-acme", c.Check(text)[0].Rule, text)
 	}

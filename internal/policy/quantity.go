@@ -21,16 +21,22 @@ func (q quantity) most() float64 { return max(q.value, q.other) }
 var units = set(`x k m mn mm bn b bps bp pct usd usdc usdt dai eur eth btc weth wbtc steth fold mal times percent`)
 
 var (
-	percents  = lexicon(`percent* | pct | per cent | prozent* | procent* | por ciento | pour cent | per cento | percento | pour-cent | процент* | per hundred | percentage point*`)
+	percents = lexicon(
+		`percent* | pct | per cent | prozent* | procent* | por ciento | pour cent | per cento | percento | pour-cent | процент* | per hundred | percentage point*`)
 	points    = lexicon(`bps | bp | bips | basis point* | basispunkt* | puntos basicos | points de base`)
 	permilles = lexicon(`permille | promille | per mille | per mil | per thousand`)
-	multiples = lexicon(`x | times | fold | mal | fach* | veces | fois | volte | vezes | раз | раза | krat | kali | timesover`)
-	monies    = lexicon(`dollar* | usd | us dollar* | buck* | eur | euro* | quid | gbp | pound* sterling | pounds | chf | franken | dolar* | dollari | dolares | доллар* | usdt0`)
+	multiples = lexicon(
+		`x | times | fold | mal | fach* | veces | fois | volte | vezes | раз | раза | krat | kali | timesover`)
+	monies = lexicon(
+		`dollar* | usd | us dollar* | buck* | eur | euro* | quid | gbp | pound* sterling | pounds | chf | franken | dolar* | dollari | dolares | доллар* | usdt0`)
 	signs     = map[string]bool{"$": true, "€": true, "£": true, "₣": true}
-	exceeding = lexicon(`more than | over | above | beyond | exceed* | north of | upwards of | upward of | greater than | higher than | at least | no less than | not less than | past | mehr als | uber | plus de | plus que | mas de | piu di`)
-	changes   = lexicon(`up | down | higher | lower | gain* | loss* | drop* | rise* | fall* | apy | apr | yield* | interest | discount* | rebate* | fee | fees | annually | yearly | more | less | cheaper | faster | slower | return* | profit* | drawdown | volatility | decline* | increase* | decrease*`)
-	spans     = lexicon(`second | minute | hour | day | night | week | month | year | quarter | block | epoch | session`)
-	whiles    = set(`a an per each every the`)
+	exceeding = lexicon(
+		`more than | over | above | beyond | exceed* | north of | upwards of | upward of | greater than | higher than | at least | no less than | not less than | past | mehr als | uber | plus de | plus que | mas de | piu di`)
+	changes = lexicon(
+		`up | down | higher | lower | gain* | loss* | drop* | rise* | fall* | apy | apr | yield* | interest | discount* | rebate* | fee | fees | annually | yearly | more | less | cheaper | faster | slower | return* | profit* | drawdown | volatility | decline* | increase* | decrease*`)
+	spans = lexicon(
+		`second | minute | hour | day | night | week | month | year | quarter | block | epoch | session`)
+	whiles = set(`a an per each every the`)
 )
 
 // quantities finds every number of a text that is one.
@@ -82,7 +88,8 @@ func measure(in []token, i int) (quantity, bool) {
 	q := quantity{from: i}
 	at := i
 	switch {
-	case signs[in[i].text] || i+1 < len(in) && monies.at(in, i) == 1 && in[i+1].sort == number && !(i > 0 && in[i-1].sort == number):
+	case signs[in[i].text] ||
+		i+1 < len(in) && monies.at(in, i) == 1 && in[i+1].sort == number && !(i > 0 && in[i-1].sort == number):
 		q.unit, at = Dollars, i+1
 	case in[i].text == "x" && i+1 < len(in) && in[i+1].sort == number && in[i+1].glued:
 		q.unit, at = Multiple, i+1
@@ -154,7 +161,8 @@ func (q *quantity) unitBehind(in []token, f figure) {
 			take(1, Share, 100)
 			return
 		}
-		if next := at + 1; f.part && next < len(in) && oneOf(in[at], "a", "of") && percents.at(in, next) > 0 { // half a percent
+		// half a percent
+		if next := at + 1; f.part && next < len(in) && oneOf(in[at], "a", "of") && percents.at(in, next) > 0 {
 			take(2, Share, 100)
 			return
 		}

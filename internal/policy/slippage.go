@@ -1,12 +1,17 @@
 package policy
 
 var (
-	slipping   = lexicon(`slippage | slippages | price impact | slip tolerance | max slip | maxslip | price tolerance | fill tolerance | price deviation | execution tolerance | deslizamiento | glissement | schlupf | slippagetoleranz | scivolamento | проскальзывани* | 滑点 | スリッページ`)
-	slips      = lexicon(`slip | slips | slipping | give up | concede | overpay | overpaying | pay up | chase the price | tolerance`)
-	unbounded  = lexicon(`doesnt matter | does not matter | dont matter | is nothing | who cares | be damned | means nothing | no object | take all of it | limit off | limits off | cap off | check off | checks off | guard off | protection off | as high as | as far as | as it likes | as it wants | as it pleases | as wide as | any amount | run free | run wild | off the leash | unlimited | infinite | any | no limit | without limit | without a limit | limitless | boundless | uncapped | whatever | no matter | regardless of | ignore | ignoring | forget | forget about | disregard | max | maximum | all the | as much | however much | endless | no cap | without a cap | disable | turn off | switch off | remove | skip | drop | never mind | dont care | do not care | irrelevant | wide open | unbegrenzt* | egal | illimit* | ilimitad* | auto`)
-	minimumOut = lexicon(`amountoutmin* | minout | min out | minimum out | min output | minimum output | minimum received | min received | min return | minimum return`)
-	protection = lexicon(`slippage protection | slippage limit* | slippage check* | slippage guard* | slippage cap | slippage control* | slippage warning*`)
-	market     = lexicon(`order* | fill* | trade* | swap* | price | exit | entry | buy | sell | execution | quote`)
+	slipping = lexicon(
+		`slippage | slippages | price impact | slip tolerance | max slip | maxslip | price tolerance | fill tolerance | price deviation | execution tolerance | deslizamiento | glissement | schlupf | slippagetoleranz | scivolamento | проскальзывани* | 滑点 | スリッページ`)
+	slips = lexicon(
+		`slip | slips | slipping | give up | concede | overpay | overpaying | pay up | chase the price | tolerance`)
+	unbounded = lexicon(
+		`doesnt matter | does not matter | dont matter | is nothing | who cares | be damned | means nothing | no object | take all of it | limit off | limits off | cap off | check off | checks off | guard off | protection off | as high as | as far as | as it likes | as it wants | as it pleases | as wide as | any amount | run free | run wild | off the leash | unlimited | infinite | any | no limit | without limit | without a limit | limitless | boundless | uncapped | whatever | no matter | regardless of | ignore | ignoring | forget | forget about | disregard | max | maximum | all the | as much | however much | endless | no cap | without a cap | disable | turn off | switch off | remove | skip | drop | never mind | dont care | do not care | irrelevant | wide open | unbegrenzt* | egal | illimit* | ilimitad* | auto`)
+	minimumOut = lexicon(
+		`amountoutmin* | minout | min out | minimum out | min output | minimum output | minimum received | min received | min return | minimum return`)
+	protection = lexicon(
+		`slippage protection | slippage limit* | slippage check* | slippage guard* | slippage cap | slippage control* | slippage warning*`)
+	market = lexicon(`order* | fill* | trade* | swap* | price | exit | entry | buy | sell | execution | quote`)
 )
 
 // slippage finds tolerances above the cap.
@@ -72,16 +77,20 @@ func (r *reading) slippage(c Cap, s span) []finding {
 }
 
 var (
-	disarming = lexicon(`disable* | disabling | turn off | switch off | remove* | removing | skip | drop | ignore* | bypass* | without | no | lift | loosen | waive`)
-	lacking   = lexicon(`without | without any | no | sans | ohne`)
+	disarming = lexicon(
+		`disable* | disabling | turn off | switch off | remove* | removing | skip | drop | ignore* | bypass* | without | no | lift | loosen | waive`)
+	lacking = lexicon(`without | without any | no | sans | ohne`)
 )
 
 // otherShare says whether a share is of something that is no slippage.
 func (r *reading) otherShare(q quantity, s span) bool {
 	if q.to < s.to && oneOf(r.in[q.to], "of") {
-		return !slipping.has(r.in, q.to, min(s.to, q.to+4)) && !oneOf(r.in[min(s.to-1, q.to+1)], "slip", "slack", "price", "room", "the") || wholes.has(r.in, q.to, min(s.to, q.to+5))
+		return !slipping.has(r.in, q.to, min(s.to, q.to+4)) &&
+			!oneOf(r.in[min(s.to-1, q.to+1)], "slip", "slack", "price", "room", "the") ||
+			wholes.has(r.in, q.to, min(s.to, q.to+5))
 	}
-	return q.rate && !slipping.has(r.in, max(s.from, q.from-3), q.from) && !slips.has(r.in, max(s.from, q.from-3), q.from)
+	return q.rate && !slipping.has(r.in, max(s.from, q.from-3), q.from) &&
+		!slips.has(r.in, max(s.from, q.from-3), q.from)
 }
 
 // tolerated says whether a bare number is that of the tolerance beside it.
@@ -90,9 +99,12 @@ func (r *reading) tolerated(q quantity, at, n int) bool {
 		return false
 	}
 	for i := at + n; i < q.from; i++ {
-		if factorWord.at(r.in, i) == 0 && !oneOf(r.in[i], "tolerance", "limit", "setting", "set", "run", "be", "cap", ":", "=", "than", "more", "as", "high", "go") {
+		if factorWord.at(r.in, i) == 0 &&
+			!oneOf(r.in[i], "tolerance", "limit", "setting", "set", "run", "be", "cap", ":", "=", "than", "more",
+				"as", "high", "go") {
 			return false
 		}
 	}
-	return q.to >= len(r.in) || r.in[q.to].sort == mark || joints[r.in[q.to].text] || oneOf(r.in[q.to], "on", "for", "at", "in", "to", "or", "with")
+	return q.to >= len(r.in) || r.in[q.to].sort == mark || joints[r.in[q.to].text] ||
+		oneOf(r.in[q.to], "on", "for", "at", "in", "to", "or", "with")
 }

@@ -14,7 +14,8 @@ type reading struct {
 // span is a stretch of tokens.
 type span struct{ from, to int }
 
-// longestSentence is after how many tokens a sentence is cut: what stands farther apart has nothing to do with each other.
+// longestSentence is after how many tokens a sentence is cut: what stands farther apart has nothing to do with each
+// other.
 const longestSentence = 120
 
 func read(text string) *reading {
@@ -33,7 +34,8 @@ func read(text string) *reading {
 	from := 0
 	for i, t := range r.in {
 		inside := t.text == "." && t.glued && i+1 < len(r.in) && r.in[i+1].glued && !r.in[i+1].title
-		if ends := t.sort == mark && oneOf(t, ".", "!", "?", ";", "…") && !inside; ends || i-from >= longestSentence || i == len(r.in)-1 {
+		if ends := t.sort == mark && oneOf(t, ".", "!", "?", ";", "…") &&
+			!inside; ends || i-from >= longestSentence || i == len(r.in)-1 {
 			r.add(span{from, i + 1})
 			from = i + 1
 		}
@@ -41,13 +43,16 @@ func read(text string) *reading {
 	return r
 }
 
-// add keeps a sentence. One that holds little more than a number belongs to the one before it: "Use leverage. Ten times."
+// add keeps a sentence. One that holds little more than a number belongs to the one before it: "Use leverage. Ten
+// times."
 func (r *reading) add(s span) {
-	if last := len(r.sentences) - 1; last >= 0 && r.sentences[last].to-r.sentences[last].from <= 3 && r.in[r.sentences[last].to-1].text != ";" {
+	if last := len(r.sentences) - 1; last >= 0 && r.sentences[last].to-r.sentences[last].from <= 3 &&
+		r.in[r.sentences[last].to-1].text != ";" {
 		r.sentences[last].to = s.to // "Slippage? Whatever it takes."
 		return
 	}
-	if last := len(r.sentences) - 1; last >= 0 && s.to-s.from <= 5 && r.in[r.sentences[last].to-1].text != ";" && s.to-r.sentences[last].from < longestSentence {
+	if last := len(r.sentences) - 1; last >= 0 && s.to-s.from <= 5 && r.in[r.sentences[last].to-1].text != ";" &&
+		s.to-r.sentences[last].from < longestSentence {
 		if len(r.within(s)) > 0 {
 			r.sentences[last].to = s.to
 			return
@@ -67,56 +72,75 @@ func (r *reading) within(s span) []quantity {
 }
 
 var (
-	negators = lexicon(`no one may | no one should | no one must | no one shall | no one can | nobody may | nobody should | nobody must | nobody shall | nobody can | never | not | dont | doesnt | didnt | wont | cannot | cant | shouldnt | mustnt | wouldnt | couldnt | shant | neednt | isnt | arent | no | none | nor | neither | without |
+	negators = lexicon(
+		`no one may | no one should | no one must | no one shall | no one can | nobody may | nobody should | nobody must | nobody shall | nobody can | never | not | dont | doesnt | didnt | wont | cannot | cant | shouldnt | mustnt | wouldnt | couldnt | shant | neednt | isnt | arent | no | none | nor | neither | without |
 		avoid* | refus* | reject* | forbid* | forbade | forbidden | ban | bans | banned | banning | prohibit* | resist | resists | resisting | declin* | shun* | decline* | abstain* | refrain* | beware |
 		stay away | stays away | keep away | keeps away | stay clear | steer clear | stay out | keep out | hands off | instead of | rather than | far from | let alone | no longer |
 		advis* against | decid* against | vot* against | argu* against | warn* against | warn* of | warn* about | guard* against | protect* against |
 		nie | niemals | nicht | kein | keine | keinen | keiner | keinem | ohne | vermeid* | jamais | sans | eviter | evite* | nunca | jamas | sin | evitar | mai | senza | nao | никогда | не | нельзя | без`)
 	// uncancelled by what follows, a negator says the opposite of what it seems to.
-	cancels = lexicon(`mind | hesitat* | forget* | fail* | miss | misses | missing | worry | fear* | afraid | shy | only | just | merely | wait* | lose | loses | losing | doubt* | harm | problem |
+	cancels = lexicon(
+		`mind | hesitat* | forget* | fail* | miss | misses | missing | worry | fear* | afraid | shy | only | just | merely | wait* | lose | loses | losing | doubt* | harm | problem |
 		danger | reason | shame | sin | crime | rule | law | matter | wonder | better | need | too | enough | less | fewer | later | stop* | blinking | asking | delay* | regret* | limit* | cap | thinking | warning | looking | telling |
 		permission | one | care | be afraid | be shy | be scared | be timid | be late | be fooled | let anyone | let the | refus* | avoid* | reject* | resist* | anything but | nothing | than | let go`)
-	rather     = lexicon(`rather | sooner`)
-	refusals   = lexicon(`refuse | reject | decline | no | never | walk away | say no | not for us | not us | leave it | forget it | nein | no thanks`)
-	guardVerbs = lexicon(`ask before | ask first | pause before | think before | wait before | stop before | call before | check before | ask twice | revoke | revokes | revoking | undo | withdraw | shrink | reduce | lower | list | inspect | review | find | hunt for | search for | explain | describe | ask about | ask why | ask who | watch | watches | watching | count | counts | counting | note | notes | noting | log | logs | logging | measure* | measuring | track | tracks | tracking | record | records | recording | chart | flag | flags | flagging |
+	rather   = lexicon(`rather | sooner`)
+	refusals = lexicon(
+		`refuse | reject | decline | no | never | walk away | say no | not for us | not us | leave it | forget it | nein | no thanks`)
+	guardVerbs = lexicon(
+		`ask before | ask first | pause before | think before | wait before | stop before | call before | check before | ask twice | revoke | revokes | revoking | undo | withdraw | shrink | reduce | lower | list | inspect | review | find | hunt for | search for | explain | describe | ask about | ask why | ask who | watch | watches | watching | count | counts | counting | note | notes | noting | log | logs | logging | measure* | measuring | track | tracks | tracking | record | records | recording | chart | flag | flags | flagging |
 		warn | warns | warning | alert | alerts | report | reports | reject | rejects | refuse | refuses | cancel | cancels | abort | aborts | block | blocks | blocking | halt | halts | veto | vetoes | monitor | monitors |
 		study | studies | observe* | compare* | remember | recall | question | audit* | investigate* | detect* | learn from | look at | look for | looks for | listen for | ring | rings | raise an alarm | raise the alarm | sound the alarm |
 		escalate | quarantine | trim | shed | fear | dread | distrust | doubt | mourn | pity | laugh at | stand back from | walk away from | step back from | sit out | skip | ignore those | catch | catches | spot | spots | stop anyone | stop whoever | stops anyone | protect us from`)
-	condemning = lexicon(`ruin | ruins | ruined | ruinous | forbidden | banned | prohibited | off limits | out of bounds | not allowed | not permitted | not on our list | not on the list | not on any list | off our list | off the list | outside our list | outside the list |
+	condemning = lexicon(
+		`ruin | ruins | ruined | ruinous | forbidden | banned | prohibited | off limits | out of bounds | not allowed | not permitted | not on our list | not on the list | not on any list | off our list | off the list | outside our list | outside the list |
 		not ours | not for us | against the rule* | against our rule* | against the polic* | against our polic* | too much | too far | too risky | too dangerous | too high | too large | too big | suicide | folly | madness | insane | reckless | dangerous | mistake | poison | deadly | trap |
 		scam | scams | fraud | theft | never ends well | ends badly | ended badly | ends in tears | ended in tears | killed | kills | wiped out | wipes out | liquidated | bankrupt* | blew up | blows up | burned | burnt | drained | lost everything | regret* |
 		break* the rule* | break* our rule* | breaks the polic* | breach* | would break | how accounts die | how funds die | how fortunes die | lesson | warning | hurt | hurts | over the limit | over our limit | above our limit | above the limit | beyond our limit* | beyond the limit* |
 		verboten | interdit | prohibido | proibido | vietato | запрещено`)
-	uncondemn = lexicon(`not | never | hardly | isnt | arent | wasnt | no longer | nothing | without | scarcely | neither | nobody | nor | no`)
-	despite   = lexicon(`but | yet | still | anyway | regardless | however | nevertheless | so we | do the same | do likewise | let us | lets | so should we | like them | copy them | follow them | why not | so do we | we should | we could | we might | our turn | join them | me too | as we should | and so will we | to be first`)
-	own       = lexicon(`we | us | our | ours | ourselves | i | me | my | mine | treasury | portfolio | lets | wir | uns | unser* | ich | mein* | nous | notre | nos | nosotros | nuestr* | мы | нас | наш*`)
-	plans     = lexicon(`should | shall | must | ought | lets | let us | let me | what if | why not | how about | what about | imagine | suppose | would | could | might | can | will | may | want* to | plan* to | going to | need* to | time to | try | dare | wir sollten | lass uns | was wenn | et si | y si | e se`)
-	others    = lexicon(`police | exploiters | exploiter | regulators | the dev | developers | liquidations | a liquidation | liquidation waves | margin calls elsewhere | others | other traders | other people | other agents | traders | trader | someone | somebody | some people | people | they | their | users | hackers | hacker | attacker | attackers | thief | thieves | scammer | scammers | phisher* | victim | victims | neighbour* | neighbor* |
+	uncondemn = lexicon(
+		`not | never | hardly | isnt | arent | wasnt | no longer | nothing | without | scarcely | neither | nobody | nor | no`)
+	despite = lexicon(
+		`but | yet | still | anyway | regardless | however | nevertheless | so we | do the same | do likewise | let us | lets | so should we | like them | copy them | follow them | why not | so do we | we should | we could | we might | our turn | join them | me too | as we should | and so will we | to be first`)
+	own = lexicon(
+		`we | us | our | ours | ourselves | i | me | my | mine | treasury | portfolio | lets | wir | uns | unser* | ich | mein* | nous | notre | nos | nosotros | nuestr* | мы | нас | наш*`)
+	plans = lexicon(
+		`should | shall | must | ought | lets | let us | let me | what if | why not | how about | what about | imagine | suppose | would | could | might | can | will | may | want* to | plan* to | going to | need* to | time to | try | dare | wir sollten | lass uns | was wenn | et si | y si | e se`)
+	others = lexicon(
+		`police | exploiters | exploiter | regulators | the dev | developers | liquidations | a liquidation | liquidation waves | margin calls elsewhere | others | other traders | other people | other agents | traders | trader | someone | somebody | some people | people | they | their | users | hackers | hacker | attacker | attackers | thief | thieves | scammer | scammers | phisher* | victim | victims | neighbour* | neighbor* |
 		rival | rivals | a fund | the fund that | funds that | a desk | strangers | a stranger | the exploit | the hack | an exploit | a hack | he | she | his | her | exchange that | protocol that | a bank | the bank | a friend of | gamblers | gambler | everyone who | those who | whoever | anyone who | the man who | the woman who | the town | a village | degens | the crowd | a competitor | competitors | the team that | a team | a dao | that dao | speculators | the old keeper | his uncle | her uncle`)
-	past       = lexicon(`followed | chased | traced | vanished | arrived | disappeared | walked | crossed | watched | turned out | happened | noticed | learned | learnt | heard | opened | closed | collapsed | failed | slipped | waited | liquidated | was | were | had | lost | went | took | sent | sold | bought | gave | paid | held | kept | ran | fell | rose | drew | got | made | came | broke | blew | said | told | saw | found | knew | thought | left | wrote | stood | began | became | cost others | cost them | cost him | cost her | cost a | did | grew | sank | swept | spent | stole | woke | slept | proved | bled | fled | led | lent | hid | drank | sang | rang | spoke | wore`)
-	adjectives = set(`unlimited wrapped staked borrowed leveraged levered geared unaudited audited need speed seed feed red hundred bed shed exceed proceed embed indeed succeed unbounded uncapped restricted unrestricted weighted wicked sacred naked limited collateralized collateralised concentrated bleed need weed breed allowed listed unlisted combined trusted untrusted supposed hooded blessed`)
-	inquiring  = lexicon(`do | does | did | is | are | was | were | has | have | how many | how much | how often | how far | how long | who | whose | which | when did | why do | why does | why did | what did | what do they | where did`)
-	iffy       = lexicon(`if | when | whenever | once | should | in case | wherever | where | the moment | as soon as | each time | every time | wenn | falls | si | quand | cuando`)
-	halting    = lexicon(`refuse* | stop | stops | halt* | close | closes | reject* | cut | reduce* | wake | ring* | abort* | cancel* | unwind* | step away | walk away | step back | go to sleep | do nothing | wait | waits | exit | leave it | stand aside | skip | pause* | stay out | trim* | shrink* | sit still | sit it out | raise an alarm | sound the alarm | rings | tell the keeper | ask the keeper | ask first | call off | let it go | lower | warn* | alert* | flag*`)
-	joints     = set(`and but then so until till while because when whenever if unless since although though yet und aber dann mais et puis pero luego where which who that as before after`)
+	past = lexicon(
+		`followed | chased | traced | vanished | arrived | disappeared | walked | crossed | watched | turned out | happened | noticed | learned | learnt | heard | opened | closed | collapsed | failed | slipped | waited | liquidated | was | were | had | lost | went | took | sent | sold | bought | gave | paid | held | kept | ran | fell | rose | drew | got | made | came | broke | blew | said | told | saw | found | knew | thought | left | wrote | stood | began | became | cost others | cost them | cost him | cost her | cost a | did | grew | sank | swept | spent | stole | woke | slept | proved | bled | fled | led | lent | hid | drank | sang | rang | spoke | wore`)
+	adjectives = set(
+		`unlimited wrapped staked borrowed leveraged levered geared unaudited audited need speed seed feed red hundred bed shed exceed proceed embed indeed succeed unbounded uncapped restricted unrestricted weighted wicked sacred naked limited collateralized collateralised concentrated bleed need weed breed allowed listed unlisted combined trusted untrusted supposed hooded blessed`)
+	inquiring = lexicon(
+		`do | does | did | is | are | was | were | has | have | how many | how much | how often | how far | how long | who | whose | which | when did | why do | why does | why did | what did | what do they | where did`)
+	iffy = lexicon(
+		`if | when | whenever | once | should | in case | wherever | where | the moment | as soon as | each time | every time | wenn | falls | si | quand | cuando`)
+	halting = lexicon(
+		`refuse* | stop | stops | halt* | close | closes | reject* | cut | reduce* | wake | ring* | abort* | cancel* | unwind* | step away | walk away | step back | go to sleep | do nothing | wait | waits | exit | leave it | stand aside | skip | pause* | stay out | trim* | shrink* | sit still | sit it out | raise an alarm | sound the alarm | rings | tell the keeper | ask the keeper | ask first | call off | let it go | lower | warn* | alert* | flag*`)
+	joints = set(
+		`and but then so until till while because when whenever if unless since although though yet und aber dann mais et puis pero luego where which who that as before after`)
 	hardJoints = set(`but then so until because ; : ( ) . ! ? " - yet unless aber dann puis pero luego`)
 )
 
-// spared says whether what stands at tokens from to to is named in order to forbid it, to watch for it, to warn of it, to ask
-// about it, or to tell what happened to others. permits is set for a number with "more than" before it that lies above the cap by
-// itself: to forbid more than that allows that much.
+// spared says whether what stands at tokens from to to is named in order to forbid it, to watch for it, to warn of it,
+// to ask about it, or to tell what happened to others. permits is set for a number with "more than" before it that lies
+// above the cap by itself: to forbid more than that allows that much.
 func (r *reading) spared(s span, from, to int, permits bool) bool {
 	if !permits && r.prohibited(s, from) {
 		return true
 	}
-	return r.watched(s, from) || r.disowned(s, from) || r.conditional(s, from, to) || r.condemned(s, from, to) || r.reported(s, from, to) || r.inquired(s, from)
+	return r.watched(s, from) || r.disowned(s, from) || r.conditional(s, from, to) || r.condemned(s, from, to) ||
+		r.reported(s, from, to) || r.inquired(s, from)
 }
 
 // prohibited looks to the left for a word that forbids what follows.
 func (r *reading) prohibited(s span, from int) bool {
 	for i := from - 1; i >= s.from && from-i <= 14; i-- {
 		t := r.in[i]
-		if hardJoints[t.text] || (t.text == "and" || t.text == "," || t.text == "et" || t.text == "und") && r.acts(i+1, from) && !(t.text == "," && i > s.from && oneOf(r.in[i-1], "never", "niemals", "circumstances")) {
+		if hardJoints[t.text] ||
+			(t.text == "and" || t.text == "," || t.text == "et" || t.text == "und") && r.acts(i+1, from) &&
+				!(t.text == "," && i > s.from && oneOf(r.in[i-1], "never", "niemals", "circumstances")) {
 			return false
 		}
 		if n := negators.at(r.in, i); n > 0 && i+n <= from && !r.canceled(s, i, i+n) {
@@ -153,7 +177,8 @@ func (r *reading) watched(s span, from int) bool {
 			return false
 		}
 		n := guardVerbs.at(r.in, i)
-		if n == 0 || i+n > from || !r.begins(s, i) || i+n < len(r.in) && oneOf(r.in[i+n], "order", "orders", "on", "me", "us", "losses") {
+		if n == 0 || i+n > from || !r.begins(s, i) ||
+			i+n < len(r.in) && oneOf(r.in[i+n], "order", "orders", "on", "me", "us", "losses") {
 			continue
 		}
 		return n > 1 || !r.acts(i+n, from) || others.has(r.in, i+n, from)
@@ -167,7 +192,10 @@ func (r *reading) begins(s span, i int) bool {
 		return true
 	}
 	before := r.in[i-1]
-	return before.sort == mark || oneOf(before, "to", "should", "must", "will", "would", "can", "could", "we", "i", "us", "me", "and", "please", "always", "then", "just", "only", "that", "who", "simply", "first", "or", "now", "tonight", "today", "never", "better", "let", "gladly")
+	return before.sort == mark ||
+		oneOf(before, "to", "should", "must", "will", "would", "can", "could", "we", "i", "us", "me", "and", "please",
+			"always", "then", "just", "only", "that", "who", "simply", "first", "or", "now", "tonight", "today",
+			"never", "better", "let", "gladly")
 }
 
 // conditional says whether what is named is the condition of something that stops.
@@ -218,8 +246,8 @@ func (r *reading) condemned(s span, from, to int) bool {
 	return true
 }
 
-// disowned says whether the clause behind a semicolon or a question says that we leave it alone: the exchange lists 100x perps; we do
-// not touch them. A question may be about us: what would it have cost us?
+// disowned says whether the clause behind a semicolon or a question says that we leave it alone: the exchange lists
+// 100x perps; we do not touch them. A question may be about us: what would it have cost us?
 func (r *reading) disowned(s span, from int) bool {
 	asks := r.in[s.to-1].text == "?" && !r.ordered(s, from)
 	if !asks && (r.in[s.to-1].text != ";" || r.planned(s, from) || own.has(r.in, s.from, s.to)) {
@@ -234,7 +262,8 @@ func (r *reading) disowned(s span, from int) bool {
 	}
 	next := span{s.to, end}
 	for i := next.from; i < min(next.to, next.from+7); i++ {
-		if n := negators.at(r.in, i); n > 0 && !r.canceled(next, i, i+n) && touching.has(r.in, i+n, min(next.to, i+n+3)) {
+		if n := negators.at(r.in, i); n > 0 && !r.canceled(next, i, i+n) &&
+			touching.has(r.in, i+n, min(next.to, i+n+3)) {
 			return it.has(r.in, i+n, next.to)
 		}
 	}
@@ -242,7 +271,8 @@ func (r *reading) disowned(s span, from int) bool {
 }
 
 // touching are the deeds that somebody leaves undone who leaves something alone.
-var touching = lexicon(`touch | touches | use | uses | do | take | hold | holds | buy | buys | trade | go | allow | try | want | own | dare | play | copy | follow | are on | is on | on our`)
+var touching = lexicon(
+	`touch | touches | use | uses | do | take | hold | holds | buy | buys | trade | go | allow | try | want | own | dare | play | copy | follow | are on | is on | on our`)
 
 // ordered says whether a sentence begins with an order, or asks why not.
 func (r *reading) ordered(s span, from int) bool {
@@ -272,7 +302,8 @@ func (r *reading) planned(s span, until int) bool {
 		return true
 	}
 	for i := s.from; i <= until && i < s.to; i++ {
-		if bare[r.in[i].text] && r.begins(s, i) && !oneOf(before(r.in, i), "that", "who", "to", "never") && !r.nominal(s, i) {
+		if bare[r.in[i].text] && r.begins(s, i) && !oneOf(before(r.in, i), "that", "who", "to", "never") &&
+			!r.nominal(s, i) {
 			return true
 		}
 	}
@@ -281,7 +312,8 @@ func (r *reading) planned(s span, until int) bool {
 
 // nominal says whether a word that may be a verb stands as a noun: leverage above 3x, orders of a size.
 func (r *reading) nominal(s span, i int) bool {
-	return i+1 < s.to && oneOf(r.in[i+1], "above", "of", "over", "beyond", "is", "was", "below", "under", "are", "were", "and", "or")
+	return i+1 < s.to &&
+		oneOf(r.in[i+1], "above", "of", "over", "beyond", "is", "was", "below", "under", "are", "were", "and", "or")
 }
 
 func before(in []token, i int) token {
@@ -323,5 +355,6 @@ func pastly(t token) bool {
 
 // inquired says whether a sentence asks what is, not whether to do it.
 func (r *reading) inquired(s span, from int) bool {
-	return r.in[s.to-1].text == "?" && inquiring.at(r.in, s.from) > 0 && !own.has(r.in, s.from, s.to) && !r.planned(s, from) && !plans.has(r.in, s.from, s.to)
+	return r.in[s.to-1].text == "?" && inquiring.at(r.in, s.from) > 0 && !own.has(r.in, s.from, s.to) &&
+		!r.planned(s, from) && !plans.has(r.in, s.from, s.to)
 }

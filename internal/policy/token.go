@@ -27,7 +27,8 @@ type token struct {
 	glued    bool // nothing but a sign stands between it and the token before
 }
 
-// tokens cuts a text and undoes what hides words: look-alikes, digits for letters, letters set apart, parts joined by signs.
+// tokens cuts a text and undoes what hides words: look-alikes, digits for letters, letters set apart, parts joined by
+// signs.
 func tokens(text string) []token {
 	return mend(separate(cut(letters(text))))
 }
@@ -41,7 +42,8 @@ func inWord(all []letter, i int) bool {
 	case '@', '$', '!', '|', '\'':
 		return i > 0 && i+1 < len(all) && wordly(all[i-1].r) && wordly(all[i+1].r) &&
 			(all[i].r == '\'' || isLetter(all[i-1].r) || isLetter(all[i+1].r)) && all[i].r != '!' ||
-			all[i].r == '!' && i > 0 && i+1 < len(all) && isLetter(all[i-1].r) && unicode.IsLower(all[i-1].r) && unicode.IsLower(all[i+1].r)
+			all[i].r == '!' && i > 0 && i+1 < len(all) && isLetter(all[i-1].r) && unicode.IsLower(all[i-1].r) &&
+				unicode.IsLower(all[i+1].r)
 	}
 	return false
 }

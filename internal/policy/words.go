@@ -56,7 +56,8 @@ func follows(rest []string, in []token, i int) bool {
 		return false
 	}
 	for n, want := range rest {
-		if stem, starred := strings.CutSuffix(want, "*"); in[i+n].sort == mark || starred && !strings.HasPrefix(in[i+n].text, stem) ||
+		if stem, starred := strings.CutSuffix(want,
+			"*"); in[i+n].sort == mark || starred && !strings.HasPrefix(in[i+n].text, stem) ||
 			!starred && in[i+n].text != want && in[i+n].plain != want {
 			return false
 		}
@@ -110,11 +111,13 @@ func oneOf(t token, list ...string) bool {
 var watched = watch()
 
 // misspelt are the words that are known with a slip in them.
-var misspelt = strings.Fields(`leverage leveraged leveraging slippage portfolio mnemonic keystore unlimited infinite allowance approval dogecoin ethereum
+var misspelt = strings.Fields(
+	`leverage leveraged leveraging slippage portfolio mnemonic keystore unlimited infinite allowance approval dogecoin ethereum
 cardano polkadot passphrase liquidation perpetual password percent bitcoin everything safeguard setapprovalforall tornadocash stoploss`)
 
 // common words that stand beside each other without being one.
-var common = set(`a an the of to in on at by for and or but is it its we us our he she they i you no not be as so if all any one two up out off my me do go can may use`)
+var common = set(
+	`a an the of to in on at by for and or but is it its we us our he she they i you no not be as so if all any one two up out off my me do go can may use`)
 
 func watch() map[string]bool {
 	table := set(`

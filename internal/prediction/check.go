@@ -20,11 +20,14 @@ const (
 func Check(p *dream.Prediction, now time.Time) error {
 	var faults []error
 	for _, part := range []struct{ what, text, says string }{
-		{"claim", p.Claim, "what is foretold"}, {"criterion", p.Criterion, "what would show it true or false"}, {"reasoning", p.Trace, ""},
+		{"claim", p.Claim, "what is foretold"},
+		{"criterion", p.Criterion, "what would show it true or false"},
+		{"reasoning", p.Trace, ""},
 	} {
 		switch {
 		case len(part.text) > MostClaim:
-			faults = append(faults, fmt.Errorf("the %s is %d bytes long; %d at most", part.what, len(part.text), MostClaim))
+			faults = append(faults,
+				fmt.Errorf("the %s is %d bytes long; %d at most", part.what, len(part.text), MostClaim))
 		case strings.TrimSpace(part.text) == "" && part.says != "":
 			faults = append(faults, fmt.Errorf("the %s is empty; it must say %s", part.what, part.says))
 		}
@@ -33,10 +36,13 @@ func Check(p *dream.Prediction, now time.Time) error {
 		faults = append(faults, fmt.Errorf("the confidence is %v; it must lie between 0 and 1", p.Confidence))
 	}
 	if !p.Horizon.After(now) || p.Horizon.After(now.Add(Farthest)) {
-		faults = append(faults, fmt.Errorf("the horizon is %s; it must be after %s, and within ten years", p.Horizon.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
+		faults = append(faults,
+			fmt.Errorf("the horizon is %s; it must be after %s, and within ten years",
+				p.Horizon.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
 	}
 	if p.Session != dream.ByPerson && (!strings.HasPrefix(p.Session, dream.ByTool) || p.Session == dream.ByTool) {
-		faults = append(faults, fmt.Errorf("it is made by %q; it must be %s or %sNAME", p.Session, dream.ByPerson, dream.ByTool))
+		faults = append(faults,
+			fmt.Errorf("it is made by %q; it must be %s or %sNAME", p.Session, dream.ByPerson, dream.ByTool))
 	}
 	return errors.Join(faults...)
 }

@@ -1,4 +1,5 @@
-// Package prediction owns what was foretold and how it is judged: confidence by phase, residuals, and a hypothesis's rise and fall.
+// Package prediction owns what was foretold and how it is judged: confidence by phase, residuals, and a hypothesis's
+// rise and fall.
 package prediction
 
 import (
@@ -24,8 +25,8 @@ func Range(phase dream.Phase) (low, high float64) {
 	return .10, .40
 }
 
-// Expected is the share of a phase's predictions that is expected to come true. S4 names one for onset, NREM and
-// REM alone; for other phases it is 0, which means none. The .34 of all together is a target to measure and stands nowhere.
+// Expected is the share of a phase's predictions that is expected to come true. S4 names one for onset, NREM and REM
+// alone; for other phases it is 0, which means none. The .34 of all together is a target to measure and stands nowhere.
 func Expected(phase dream.Phase) float64 {
 	switch phase {
 	case dream.Onset:
@@ -53,8 +54,8 @@ func Residual(outcome bool, confidence float64) float64 {
 	return -confidence
 }
 
-// Brier is the mean of the squared residuals: 0 is perfect, 1 is perfectly wrong. Without residuals there is no score, and it
-// answers false.
+// Brier is the mean of the squared residuals: 0 is perfect, 1 is perfectly wrong. Without residuals there is no score,
+// and it answers false.
 func Brier(residuals ...float64) (float64, bool) {
 	if len(residuals) == 0 {
 		return 0, false

@@ -37,10 +37,11 @@ func Status(c float64) string {
 	}
 }
 
-// Test moves a hypothesis by what became of a prediction it rests on, and answers whether that moved it: by +.1 when it came
-// true, by -.05 when it did not. Each prediction counts once, however often it is told; when its outcome is turned round
-// or taken back, so is the step. Only what is staged can be moved by a prediction that it was not tested by before. What falls
-// below .1 is refuted and archived. What reaches .7 is promoted: that makes no entry of the playbook (E3 decides on those).
+// Test moves a hypothesis by what became of a prediction it rests on, and answers whether that moved it: by +.1 when it
+// came true, by -.05 when it did not. Each prediction counts once, however often it is told; when its outcome is turned
+// round or taken back, so is the step. Only what is staged can be moved by a prediction that it was not tested by
+// before. What falls below .1 is refuted and archived. What reaches .7 is promoted: that makes no entry of the playbook
+// (E3 decides on those).
 func Test(h *dream.Hypothesis, predictionID, status string) bool {
 	confirmed, contradicted := slices.Contains(h.Confirmed, predictionID), slices.Contains(h.Contradicted, predictionID)
 	found := confirmed || contradicted
@@ -77,8 +78,8 @@ func retold(list []string, id string, was, is bool, worth, by float64) ([]string
 	return list, by
 }
 
-// RestsOn says whether a hypothesis was made from a prediction, or from the fragment or the scenario that the prediction was
-// made from.
+// RestsOn says whether a hypothesis was made from a prediction, or from the fragment or the scenario that the
+// prediction was made from.
 func RestsOn(h *dream.Hypothesis, p *dream.Prediction) bool {
 	return slices.ContainsFunc(h.Sources, func(id string) bool {
 		return id != "" && (id == p.ID || id == p.Fragment || id == p.Scenario)

@@ -14,16 +14,18 @@ type Outcome struct {
 	Dream      string      `json:"dream,omitempty"` // that foretold it; empty when a person or a tool did
 	Source     string      `json:"source"`          // dream.Creative or dream.Analytical
 	Phase      dream.Phase `json:"phase,omitempty"`
-	Fragment   string      `json:"fragment_id,omitempty"` // set when it came from the onset; the fragment knows its cycle and stage
-	Scenario   string      `json:"scenario_id,omitempty"`
-	Confidence float64     `json:"confidence"`
-	Right      bool        `json:"right"`
-	Made       time.Time   `json:"made_at"`
-	ResolvedAt time.Time   `json:"resolved_at"`
+	// set when it came from the onset; the fragment knows its cycle and stage
+	Fragment   string    `json:"fragment_id,omitempty"`
+	Scenario   string    `json:"scenario_id,omitempty"`
+	Confidence float64   `json:"confidence"`
+	Right      bool      `json:"right"`
+	Made       time.Time `json:"made_at"`
+	ResolvedAt time.Time `json:"resolved_at"`
 }
 
-// Outcomes takes the outcomes out of an agent's predictions, the one resolved first in front; ties go by when they were made,
-// then by claim. Open and void predictions have none, and what was archived (its dream was undone) counts no more.
+// Outcomes takes the outcomes out of an agent's predictions, the one resolved first in front; ties go by when they were
+// made, then by claim. Open and void predictions have none, and what was archived (its dream was undone) counts no
+// more.
 func Outcomes(items []*dream.Prediction) []Outcome {
 	judged := slices.DeleteFunc(slices.Clone(items), func(p *dream.Prediction) bool { return !judged(p) })
 	slices.SortStableFunc(judged, func(a, b *dream.Prediction) int {
@@ -48,7 +50,8 @@ func Outcomes(items []*dream.Prediction) []Outcome {
 }
 
 func judged(p *dream.Prediction) bool {
-	return (p.Status == dream.PredictionRight || p.Status == dream.PredictionWrong) && p.ResolvedAt != nil && p.State != dream.Archived
+	return (p.Status == dream.PredictionRight || p.Status == dream.PredictionWrong) && p.ResolvedAt != nil &&
+		p.State != dream.Archived
 }
 
 func sooner(resolved int, a, b *dream.Prediction) int {
@@ -92,8 +95,8 @@ func After(outcomes []Outcome, at time.Time) []Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return !o.ResolvedAt.After(at) })
 }
 
-// Surprise is the mean size of residuals, in [0, 1]: how far off the expectations were. Without outcomes nothing is known,
-// and it answers false.
+// Surprise is the mean size of residuals, in [0, 1]: how far off the expectations were. Without outcomes nothing is
+// known, and it answers false.
 func Surprise(outcomes []Outcome) (float64, bool) {
 	if len(outcomes) == 0 {
 		return 0, false

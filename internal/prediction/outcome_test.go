@@ -43,11 +43,13 @@ func TestOutcomesAreThoseThatRealityJudgedInTheOrderItDid(t *testing.T) {
 	t.Parallel()
 	undone := judged("undone", dream.REM, .25, dream.PredictionRight, 1)
 	undone.State = dream.Archived
-	late, early := judged("b", dream.NREM, .3, dream.PredictionRight, 5), judged("a", dream.Onset, .15, dream.PredictionWrong, 2)
+	late, early := judged("b", dream.NREM, .3, dream.PredictionRight, 5),
+		judged("a", dream.Onset, .15, dream.PredictionWrong, 2)
 	early.Fragment = "f-1"
 	twin := judged("a-twin", dream.REM, .25, dream.PredictionWrong, 5)
 	got := prediction.Outcomes([]*dream.Prediction{
-		late, twin, early, undone, judged("void", dream.REM, .25, dream.PredictionVoid, 3), foretold("open", dream.REM, .25),
+		late, twin, early, undone, judged("void", dream.REM, .25, dream.PredictionVoid, 3),
+		foretold("open", dream.REM, .25),
 	})
 	require.Equal(t, []prediction.Outcome{
 		{
@@ -102,7 +104,11 @@ func TestSurpriseIsHowFarOffTheExpectationsWere(t *testing.T) {
 		{"a dream that does not come true", []prediction.Outcome{{Confidence: .15}}, .15},
 		{"a dream that does", []prediction.Outcome{{Confidence: .15, Right: true}}, .85},
 		{"one of each", []prediction.Outcome{{Confidence: .15}, {Confidence: .15, Right: true}}, .5},
-		{"all three phases wrong", []prediction.Outcome{{Confidence: .15}, {Confidence: .3}, {Confidence: .25}}, .7 / 3},
+		{
+			"all three phases wrong",
+			[]prediction.Outcome{{Confidence: .15}, {Confidence: .3}, {Confidence: .25}},
+			.7 / 3,
+		},
 	} {
 		got, ok := prediction.Surprise(c.outcomes)
 		require.True(t, ok)

@@ -25,7 +25,8 @@ func TestAPhaseHasItsConfidenceAndItsExpectation(t *testing.T) {
 		{dream.Return, .10, .40, 0},
 	} {
 		low, high := prediction.Range(c.phase)
-		require.Equal(t, []float64{c.low, c.high, c.expected}, []float64{low, high, prediction.Expected(c.phase)}, c.phase)
+		require.Equal(t, []float64{c.low, c.high, c.expected}, []float64{low, high, prediction.Expected(c.phase)},
+			c.phase)
 		require.Equal(t, c.low, prediction.Clamp(c.phase, 0))
 		require.Equal(t, c.low, prediction.Clamp(c.phase, math.NaN()))
 		require.Equal(t, c.high, prediction.Clamp(c.phase, 1))
@@ -38,7 +39,8 @@ func TestResidualsAndTheBrierScore(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, .85, prediction.Residual(true, .15), 1e-12)
 	require.InDelta(t, -.15, prediction.Residual(false, .15), 1e-12)
-	score, ok := prediction.Brier(prediction.Residual(true, .15), prediction.Residual(false, .15), prediction.Residual(false, .35))
+	score, ok := prediction.Brier(prediction.Residual(true, .15), prediction.Residual(false, .15),
+		prediction.Residual(false, .35))
 	require.True(t, ok)
 	require.InDelta(t, (.7225+.0225+.1225)/3, score, 1e-12)
 	_, ok = prediction.Brier()
@@ -66,7 +68,8 @@ func TestAnHonestConfidenceHasTheBestBrierScore(t *testing.T) {
 func TestAHypothesisRisesByTenthsAndFallsByTwentieths(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []float64{.2, .2, .25, .3, .3}, []float64{
-		prediction.Stage(0), prediction.Stage(math.NaN()), prediction.Stage(.25), prediction.Stage(.3), prediction.Stage(.9),
+		prediction.Stage(0), prediction.Stage(math.NaN()), prediction.Stage(.25), prediction.Stage(.3),
+		prediction.Stage(.9),
 	})
 	up, confirmations := .2, 0
 	for ; prediction.Status(up) == dream.HypothesisStaged; confirmations++ {

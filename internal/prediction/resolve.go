@@ -24,18 +24,25 @@ type Verdict struct {
 // MostEvidence bounds what is kept of it, in bytes.
 const MostEvidence = 2000
 
-// Resolve writes a verdict into a prediction, and answers whether that changed it: the same verdict twice changes nothing.
-// ErrResolved when it was resolved another way and this one does not say Again. A dream resolves nothing.
+// Resolve writes a verdict into a prediction, and answers whether that changed it: the same verdict twice changes
+// nothing. ErrResolved when it was resolved another way and this one does not say Again. A dream resolves nothing.
 func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 	switch {
 	case v.Status != dream.PredictionRight && v.Status != dream.PredictionWrong && v.Status != dream.PredictionVoid:
-		return false, fmt.Errorf("resolve %s as %q: it must be %s, %s or %s", p.ID, v.Status, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid)
+		return false,
+			fmt.Errorf("resolve %s as %q: it must be %s, %s or %s", p.ID, v.Status, dream.PredictionRight,
+				dream.PredictionWrong, dream.PredictionVoid)
 	case !mayResolve(v.By):
-		return false, fmt.Errorf("resolve %s by %q: it must be %s, %sNAME, %sFEED/RULE or %s", p.ID, v.By, dream.ByPerson, dream.ByTool, dream.ByRule, dream.ByHorizon)
+		return false,
+			fmt.Errorf("resolve %s by %q: it must be %s, %sNAME, %sFEED/RULE or %s", p.ID, v.By, dream.ByPerson,
+				dream.ByTool, dream.ByRule, dream.ByHorizon)
 	case len(v.Evidence) > MostEvidence:
-		return false, fmt.Errorf("resolve %s: its evidence is %d bytes long; %d at most", p.ID, len(v.Evidence), MostEvidence)
+		return false,
+			fmt.Errorf("resolve %s: its evidence is %d bytes long; %d at most", p.ID, len(v.Evidence), MostEvidence)
 	case v.At.Before(p.At):
-		return false, fmt.Errorf("resolve %s as of %s: it was made at %s only", p.ID, v.At.UTC().Format(time.RFC3339), p.At.UTC().Format(time.RFC3339))
+		return false,
+			fmt.Errorf("resolve %s as of %s: it was made at %s only", p.ID, v.At.UTC().Format(time.RFC3339),
+				p.At.UTC().Format(time.RFC3339))
 	case p.State == dream.Archived:
 		return false, fmt.Errorf("resolve %s: it is archived, as the dream that made it was undone", p.ID)
 	case p.Status == v.Status:
@@ -56,7 +63,8 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 func mayResolve(by string) bool {
 	tool, isTool := strings.CutPrefix(by, dream.ByTool)
 	feed, isRule := strings.CutPrefix(by, dream.ByRule)
-	return by == dream.ByPerson || by == dream.ByHorizon || isTool && tool != "" || isRule && strings.Contains(feed, "/")
+	return by == dream.ByPerson || by == dream.ByHorizon || isTool && tool != "" ||
+		isRule && strings.Contains(feed, "/")
 }
 
 func told(p *dream.Prediction) string {

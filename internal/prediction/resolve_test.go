@@ -13,7 +13,10 @@ import (
 )
 
 func seen(status string) prediction.Verdict {
-	return prediction.Verdict{Status: status, By: dream.ByPerson, Evidence: "seen from the pier", At: dawn.Add(time.Hour)}
+	return prediction.Verdict{
+		Status: status, By: dream.ByPerson, Evidence: "seen from the pier",
+		At: dawn.Add(time.Hour),
+	}
 }
 
 func TestAVerdictGivesTheResidualAndSaysWhoSawWhat(t *testing.T) {
@@ -68,13 +71,25 @@ func TestTheSameVerdictTwiceChangesNothingAndTheOtherNeedsAgain(t *testing.T) {
 func TestADreamResolvesNothingAndWhatIsNoVerdictIsRefused(t *testing.T) {
 	t.Parallel()
 	for why, v := range map[string]prediction.Verdict{
-		`it must be correct, incorrect or void`:            {Status: "open", By: dream.ByPerson, At: dawn},
-		`by "dream/echo/0042": it must be person,`:         {Status: dream.PredictionRight, By: "dream/echo/0042", At: dawn},
-		`by "": it must be person,`:                        {Status: dream.PredictionRight, At: dawn},
-		`by "tool/": it must be person,`:                   {Status: dream.PredictionRight, By: "tool/", At: dawn},
-		`by "rule/harbour": it must be person,`:            {Status: dream.PredictionRight, By: "rule/harbour", At: dawn},
-		`its evidence is 2001 bytes long; 2000 at most`:    {Status: dream.PredictionRight, By: dream.ByPerson, At: dawn, Evidence: strings.Repeat("x", 2001)},
-		`it was made at 2026-03-12T04:00:00Z only`:         {Status: dream.PredictionRight, By: dream.ByPerson, At: dawn.Add(-time.Second)},
+		`it must be correct, incorrect or void`: {Status: "open", By: dream.ByPerson, At: dawn},
+		`by "dream/echo/0042": it must be person,`: {
+			Status: dream.PredictionRight, By: "dream/echo/0042",
+			At: dawn,
+		},
+		`by "": it must be person,`:      {Status: dream.PredictionRight, At: dawn},
+		`by "tool/": it must be person,`: {Status: dream.PredictionRight, By: "tool/", At: dawn},
+		`by "rule/harbour": it must be person,`: {
+			Status: dream.PredictionRight, By: "rule/harbour",
+			At: dawn,
+		},
+		`its evidence is 2001 bytes long; 2000 at most`: {
+			Status: dream.PredictionRight, By: dream.ByPerson,
+			At: dawn, Evidence: strings.Repeat("x", 2001),
+		},
+		`it was made at 2026-03-12T04:00:00Z only`: {
+			Status: dream.PredictionRight, By: dream.ByPerson,
+			At: dawn.Add(-time.Second),
+		},
 		`as of 0001-01-01T00:00:00Z: it was made at 2026-`: {Status: dream.PredictionRight, By: dream.ByPerson},
 	} {
 		p := foretold("p", dream.NREM, .3)
@@ -105,7 +120,8 @@ func TestARuleSaysWhatItMeansWhileThePredictionIsWatched(t *testing.T) {
 	v, ok := prediction.Fired(watched(dream.PredictionWrong), "harbour", "quay", "quay: 100 to 106", in, now)
 	require.True(t, ok)
 	require.Equal(t, prediction.Verdict{
-		Status: dream.PredictionWrong, By: "rule/harbour/quay", Evidence: "the rule fired at 2026-03-12T06:00:00Z (quay: 100 to 106)", At: now,
+		Status: dream.PredictionWrong, By: "rule/harbour/quay",
+		Evidence: "the rule fired at 2026-03-12T06:00:00Z (quay: 100 to 106)", At: now,
 	}, v)
 	for name, c := range map[string]struct {
 		p    *dream.Prediction
@@ -137,10 +153,22 @@ func TestAHorizonThatPassesSaysTheOppositeOrNothing(t *testing.T) {
 	}{
 		{"nobody watches, not yet", foretold("p", dream.REM, .25), "", horizon.Add(-time.Second), ""},
 		{"nobody watches", foretold("p", dream.REM, .25), "", horizon, dream.PredictionVoid},
-		{"it did not fire, an alarm may be on its way", watched(dream.PredictionRight), "", horizon.Add(prediction.Grace - 1), ""},
-		{"it did not fire and meant right", watched(dream.PredictionRight), "", horizon.Add(prediction.Grace), dream.PredictionWrong},
-		{"it did not fire and meant wrong", watched(dream.PredictionWrong), "", horizon.Add(prediction.Grace), dream.PredictionRight},
-		{"it could not have fired", watched(dream.PredictionRight), "there is no such rule", horizon.Add(prediction.Grace), dream.PredictionVoid},
+		{
+			"it did not fire, an alarm may be on its way", watched(dream.PredictionRight), "",
+			horizon.Add(prediction.Grace - 1), "",
+		},
+		{
+			"it did not fire and meant right", watched(dream.PredictionRight), "", horizon.Add(prediction.Grace),
+			dream.PredictionWrong,
+		},
+		{
+			"it did not fire and meant wrong", watched(dream.PredictionWrong), "", horizon.Add(prediction.Grace),
+			dream.PredictionRight,
+		},
+		{
+			"it could not have fired", watched(dream.PredictionRight), "there is no such rule",
+			horizon.Add(prediction.Grace), dream.PredictionVoid,
+		},
 		{"resolved already", judged("p", dream.REM, .25, dream.PredictionRight, 1), "", horizon, ""},
 	} {
 		v, ok := prediction.Lapsed(c.p, c.unheard, c.at)
@@ -178,15 +206,51 @@ func TestAPredictionMadeAwakeIsWhole(t *testing.T) {
 	}
 	require.NoError(t, prediction.Check(whole(), dawn))
 	for why, spoil := range map[string]func(p *dream.Prediction){
-		"the claim is empty; it must say what is foretold":                                             func(p *dream.Prediction) { p.Claim = "  " },
-		"the criterion is empty; it must say what would show":                                          func(p *dream.Prediction) { p.Criterion = "" },
-		"the reasoning is 2001 bytes long; 2000 at most":                                               func(p *dream.Prediction) { p.Trace = strings.Repeat("x", 2001) },
-		"the confidence is 60; it must lie between 0 and 1":                                            func(p *dream.Prediction) { p.Confidence = 60 },
-		"the confidence is NaN; it must lie between 0 and 1":                                           func(p *dream.Prediction) { p.Confidence = math.NaN() },
-		"the horizon is 2026-03-12T04:00:00Z; it must be after 2026-03-12T04:00:00Z, and within ten y": func(p *dream.Prediction) { p.Horizon = dawn },
-		"the horizon is 2126-03-12T04:00:00Z; it must be after":                                        func(p *dream.Prediction) { p.Horizon = dawn.AddDate(100, 0, 0) },
-		`it is made by "tool/"; it must be person or tool/NAME`:                                        func(p *dream.Prediction) { p.Session = dream.ByTool },
-		`it is made by "dream/echo/0042"; it must be`:                                                  func(p *dream.Prediction) { p.Session = "dream/echo/0042" },
+		"the claim is empty; it must say what is foretold": func(
+			p *dream.Prediction,
+		) {
+			p.Claim = "  "
+		},
+		"the criterion is empty; it must say what would show": func(
+			p *dream.Prediction,
+		) {
+			p.Criterion = ""
+		},
+		"the reasoning is 2001 bytes long; 2000 at most": func(
+			p *dream.Prediction,
+		) {
+			p.Trace = strings.Repeat("x", 2001)
+		},
+		"the confidence is 60; it must lie between 0 and 1": func(
+			p *dream.Prediction,
+		) {
+			p.Confidence = 60
+		},
+		"the confidence is NaN; it must lie between 0 and 1": func(
+			p *dream.Prediction,
+		) {
+			p.Confidence = math.NaN()
+		},
+		"the horizon is 2026-03-12T04:00:00Z; it must be after 2026-03-12T04:00:00Z, and within ten y": func(
+			p *dream.Prediction,
+		) {
+			p.Horizon = dawn
+		},
+		"the horizon is 2126-03-12T04:00:00Z; it must be after": func(
+			p *dream.Prediction,
+		) {
+			p.Horizon = dawn.AddDate(100, 0, 0)
+		},
+		`it is made by "tool/"; it must be person or tool/NAME`: func(
+			p *dream.Prediction,
+		) {
+			p.Session = dream.ByTool
+		},
+		`it is made by "dream/echo/0042"; it must be`: func(
+			p *dream.Prediction,
+		) {
+			p.Session = "dream/echo/0042"
+		},
 	} {
 		p := whole()
 		spoil(p)

@@ -9,13 +9,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// StagedAtLeast is how long a hypothesis stays staged before it may give way to a newer one. Ours: a week lets what it is about
-// happen once on every day of the week.
+// StagedAtLeast is how long a hypothesis stays staged before it may give way to a newer one. Ours: a week lets what it
+// is about happen once on every day of the week.
 const StagedAtLeast = 7 * 24 * time.Hour
 
-// GiveWay answers the staged hypotheses that may give way at a time, the first to go first: those that no outcome has spoken
-// for or against, staged for StagedAtLeast; the least confident first, of equals the oldest. An outcome keeps a hypothesis:
-// it is promoted or refuted by what comes true.
+// GiveWay answers the staged hypotheses that may give way at a time, the first to go first: those that no outcome has
+// spoken for or against, staged for StagedAtLeast; the least confident first, of equals the oldest. An outcome keeps a
+// hypothesis: it is promoted or refuted by what comes true.
 func GiveWay(staged []*dream.Hypothesis, now time.Time) []*dream.Hypothesis {
 	var may []*dream.Hypothesis
 	for _, h := range staged {

@@ -22,7 +22,8 @@ func TestTheWeakestHypothesisThatNothingSpokeForGivesWay(t *testing.T) {
 	waits := staged("waits", 30, .1)
 	waits.State = dream.Proposed
 	all := []*dream.Hypothesis{
-		staged("strong", 30, .3), staged("young", 6, .1), staged("old", 20, .2), staged("newer", 8, .2), staged("twin", 20, .2),
+		staged("strong", 30, .3), staged("young", 6, .1), staged("old", 20, .2), staged("newer", 8, .2),
+		staged("twin", 20, .2),
 		staged("confirmed", 40, .2, "p"), contradicted, waits, staged("just", 7, .25),
 	}
 	var ids []string

@@ -8,27 +8,31 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Grace is how long after the horizon of a watched prediction it is taken for granted that its rule did not fire: an alarm is
-// carried to its followers for ten minutes before that is given up.
+// Grace is how long after the horizon of a watched prediction it is taken for granted that its rule did not fire: an
+// alarm is carried to its followers for ten minutes before that is given up.
 const Grace = 15 * time.Minute
 
 // CheckWatch says what is wrong with a watch. Whether there are such a feed and such a rule is not known here.
 func CheckWatch(w dream.Watch) error {
 	var faults []error
 	if w.Feed == "" {
-		faults = append(faults, errors.New("the feed of a watch is missing; it must be the name of the feed that the agent follows"))
+		faults = append(faults,
+			errors.New("the feed of a watch is missing; it must be the name of the feed that the agent follows"))
 	}
 	if w.Rule == "" {
-		faults = append(faults, errors.New("the rule of a watch is missing; it must be the name of a rule of that feed"))
+		faults = append(faults,
+			errors.New("the rule of a watch is missing; it must be the name of a rule of that feed"))
 	}
 	if w.Means != dream.PredictionRight && w.Means != dream.PredictionWrong {
-		faults = append(faults, fmt.Errorf("the watched rule means %q; it must mean %s or %s", w.Means, dream.PredictionRight, dream.PredictionWrong))
+		faults = append(faults,
+			fmt.Errorf("the watched rule means %q; it must mean %s or %s", w.Means, dream.PredictionRight,
+				dream.PredictionWrong))
 	}
 	return errors.Join(faults...)
 }
 
-// Fired is the verdict of a rule that fired at a time, as of now. It says nothing (false) of a prediction that does not watch
-// it, that is resolved, that was not watched yet, or whose horizon had passed.
+// Fired is the verdict of a rule that fired at a time, as of now. It says nothing (false) of a prediction that does not
+// watch it, that is resolved, that was not watched yet, or whose horizon had passed.
 func Fired(p *dream.Prediction, feed, rule, what string, at, now time.Time) (Verdict, bool) {
 	w := p.Watch
 	if p.Status != dream.PredictionOpen || w == nil || w.Feed != feed || w.Rule != rule {
@@ -44,9 +48,9 @@ func Fired(p *dream.Prediction, feed, rule, what string, at, now time.Time) (Ver
 	return Verdict{Status: w.Means, By: dream.ByRule + feed + "/" + rule, Evidence: evidence, At: now}, true
 }
 
-// Lapsed is the verdict of a horizon that has passed by now; false while it has not, and on what is resolved. Without a watch
-// nobody could say, and the prediction is void. A watched one gets the opposite of what its rule means, unless unheard says why
-// the rule could not have fired: then it is void as well.
+// Lapsed is the verdict of a horizon that has passed by now; false while it has not, and on what is resolved. Without a
+// watch nobody could say, and the prediction is void. A watched one gets the opposite of what its rule means, unless
+// unheard says why the rule could not have fired: then it is void as well.
 func Lapsed(p *dream.Prediction, unheard string, now time.Time) (Verdict, bool) {
 	due := p.Horizon
 	if p.Watch != nil {
@@ -55,7 +59,10 @@ func Lapsed(p *dream.Prediction, unheard string, now time.Time) (Verdict, bool) 
 	if p.Status != dream.PredictionOpen || p.Horizon.IsZero() || now.Before(due) {
 		return Verdict{}, false
 	}
-	v := Verdict{Status: dream.PredictionVoid, By: dream.ByHorizon, At: now, Evidence: "its horizon passed and nobody had said"}
+	v := Verdict{
+		Status: dream.PredictionVoid, By: dream.ByHorizon, At: now,
+		Evidence: "its horizon passed and nobody had said",
+	}
 	switch {
 	case p.Watch == nil:
 	case unheard != "":

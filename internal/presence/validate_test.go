@@ -24,7 +24,10 @@ func TestAVisitNamesEverythingThatIsWrongWithIt(t *testing.T) {
 		}.Validate())
 	}
 	err := presence.Visit{Cause: "boredom", Lock: -time.Second}.Validate()
-	for _, fault := range []string{"agent is empty", "client is empty", `cause is "boredom"`, "now is not given", "lease is for 0s", "lock is -1s"} {
+	for _, fault := range []string{
+		"agent is empty", "client is empty", `cause is "boredom"`, "now is not given",
+		"lease is for 0s", "lock is -1s",
+	} {
 		require.ErrorContains(t, err, fault)
 	}
 }
@@ -40,8 +43,11 @@ func TestAnAgentIsAwakeUntilTheLastLeaseAndTheLockHaveEnded(t *testing.T) {
 	t.Parallel()
 	require.False(t, presence.Status{}.Awake(dawn))
 	s := presence.Status{
-		Leases: []presence.Lease{{Client: "a", Until: dawn.Add(time.Minute)}, {Client: "b", Until: dawn.Add(time.Second)}},
-		Lock:   dawn.Add(5 * time.Second),
+		Leases: []presence.Lease{
+			{Client: "a", Until: dawn.Add(time.Minute)},
+			{Client: "b", Until: dawn.Add(time.Second)},
+		},
+		Lock: dawn.Add(5 * time.Second),
 	}
 	require.Equal(t, dawn.Add(time.Minute), s.Until())
 	require.True(t, s.Awake(dawn.Add(time.Minute-1)))
@@ -66,20 +72,54 @@ func TestTheStateOfAnAgentFollowsFromWhoHoldsItAndItsSlot(t *testing.T) {
 		dreaming bool
 		want     circadian.State
 	}{
-		"nobody came":                             {presence.Status{}, false, circadian.Sleeping},
-		"it dreams":                               {presence.Status{}, true, circadian.Dreaming},
-		"a client came":                           {by(presence.Wake{Cause: presence.Connect}, client), false, circadian.Awake},
-		"a client came, its dream still stops":    {by(presence.Wake{Cause: presence.Connect, Dream: "d"}, client), true, circadian.Waking},
-		"an alarm holds a sleeper":                {by(presence.Wake{Cause: presence.Alarm}, alarm), false, circadian.Sleeping},
-		"an operator holds a sleeper":             {by(presence.Wake{Cause: presence.Operator}, alarm), false, circadian.Sleeping},
-		"an alarm woke a dream":                   {by(presence.Wake{Cause: presence.Alarm, Dream: "d"}, alarm), false, circadian.Awake},
-		"an alarm wakes a dream":                  {by(presence.Wake{Cause: presence.Alarm, Dream: "d"}, alarm), true, circadian.Waking},
-		"a client came while an alarm holds":      {by(presence.Wake{Cause: presence.Alarm}, alarm, client), false, circadian.Awake},
-		"and left, and the alarm still holds":     {visited(by(presence.Wake{Cause: presence.Alarm}, alarm)), false, circadian.Awake},
-		"an alarm holds whom a client woke":       {by(presence.Wake{Cause: presence.Connect}, alarm), false, circadian.Awake},
-		"the lock alone, after a client":          {presence.Status{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Connect}}, false, circadian.Awake},
-		"the lock alone, after a sleeper's alarm": {presence.Status{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Alarm}}, false, circadian.Sleeping},
-		"all of it is over":                       {by(presence.Wake{Cause: presence.Connect}), false, circadian.Sleeping},
+		"nobody came": {presence.Status{}, false, circadian.Sleeping},
+		"it dreams":   {presence.Status{}, true, circadian.Dreaming},
+		"a client came": {
+			by(presence.Wake{Cause: presence.Connect}, client), false,
+			circadian.Awake,
+		},
+		"a client came, its dream still stops": {
+			by(presence.Wake{Cause: presence.Connect, Dream: "d"}, client),
+			true, circadian.Waking,
+		},
+		"an alarm holds a sleeper": {
+			by(presence.Wake{Cause: presence.Alarm}, alarm), false,
+			circadian.Sleeping,
+		},
+		"an operator holds a sleeper": {
+			by(presence.Wake{Cause: presence.Operator}, alarm), false,
+			circadian.Sleeping,
+		},
+		"an alarm woke a dream": {
+			by(presence.Wake{Cause: presence.Alarm, Dream: "d"}, alarm),
+			false, circadian.Awake,
+		},
+		"an alarm wakes a dream": {
+			by(presence.Wake{Cause: presence.Alarm, Dream: "d"}, alarm), true,
+			circadian.Waking,
+		},
+		"a client came while an alarm holds": {
+			by(presence.Wake{Cause: presence.Alarm}, alarm, client), false,
+			circadian.Awake,
+		},
+		"and left, and the alarm still holds": {
+			visited(by(presence.Wake{Cause: presence.Alarm}, alarm)), false,
+			circadian.Awake,
+		},
+		"an alarm holds whom a client woke": {
+			by(presence.Wake{Cause: presence.Connect}, alarm), false,
+			circadian.Awake,
+		},
+		"the lock alone, after a client": {
+			presence.Status{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Connect}}, false, circadian.Awake,
+		},
+		"the lock alone, after a sleeper's alarm": {
+			presence.Status{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Alarm}}, false, circadian.Sleeping,
+		},
+		"all of it is over": {
+			by(presence.Wake{Cause: presence.Connect}), false,
+			circadian.Sleeping,
+		},
 	} {
 		require.Equal(t, c.want, c.status.State(c.dreaming, dawn), name)
 	}

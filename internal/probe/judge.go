@@ -7,7 +7,8 @@ const First = 10
 type Result struct {
 	Before bool // it was found when the night began
 	After  bool // it, or what took its place, was found when the night ended
-	Caused bool // the night itself can be the reason of a difference: it changed the text, or what it made stands before it
+	// the night itself can be the reason of a difference: it changed the text, or what it made stands before it
+	Caused bool
 	Behind bool // it is found both times, and something that the night made has come before it
 }
 
@@ -22,8 +23,8 @@ type Verdict struct {
 	Behind    int `json:"behind"` // found when it ended, but behind something that the night made
 }
 
-// Margin is how many questions a night may lose net: two, or one in a hundred where that is more. Below that a loss can be
-// the luck of equals that changed places.
+// Margin is how many questions a night may lose net: two, or one in a hundred where that is more. Below that a loss can
+// be the luck of equals that changed places.
 func Margin(requests int) int { return max(2, requests/100) }
 
 // Judge counts.
@@ -48,6 +49,6 @@ func Judge(results []Result) Verdict {
 	return v
 }
 
-// Worse says whether the night is to be undone. A memory that comes second to what a night made of other words is as good as lost to
-// who asks for it: a night that contradicts what people said need not push it out of the first answers.
+// Worse says whether the night is to be undone. A memory that comes second to what a night made of other words is as
+// good as lost to who asks for it: a night that contradicts what people said need not push it out of the first answers.
 func (v Verdict) Worse() bool { return v.Lost+v.Behind-v.Gained > v.Margin }

@@ -19,11 +19,12 @@ type Doc struct {
 type Question struct {
 	ID    string   `json:"id"`
 	Words []string `json:"words"`
-	Own   string   `json:"own,omitempty"` // the first of them where no other text has it: asked alone, it must find this text
+	// the first of them where no other text has it: asked alone, it must find this text
+	Own string `json:"own,omitempty"`
 }
 
-// What a question is made of. Ours: a person who looks for something names a few of its rarer words, and not all of them. With
-// eight words the common ones among them kept a memory first that a person would no longer have found.
+// What a question is made of. Ours: a person who looks for something names a few of its rarer words, and not all of
+// them. With eight words the common ones among them kept a memory first that a person would no longer have found.
 const (
 	rareWords = 4 // of a text, from which a question is made
 	dropOneIn = 3 // of these
@@ -74,7 +75,8 @@ func Ask(docs []Doc, ids []string, seed uint64) []Question {
 
 func questionOf(id string, words []string, often map[string]int, seed uint64) []string {
 	words = slices.Clone(words)
-	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(often[a], often[b]), strings.Compare(a, b)) })
+	slices.SortFunc(words,
+		func(a, b string) int { return cmp.Or(cmp.Compare(often[a], often[b]), strings.Compare(a, b)) })
 	words = words[:min(rareWords, len(words))]
 	var kept []string
 	for i, word := range words {
@@ -86,7 +88,8 @@ func questionOf(id string, words []string, often map[string]int, seed uint64) []
 	return kept
 }
 
-// Words cuts a text into lower-case words of letters and figures; of scripts without spaces it takes pairs of characters.
+// Words cuts a text into lower-case words of letters and figures; of scripts without spaces it takes pairs of
+// characters.
 func Words(text string) []string {
 	var words []string
 	var word []rune

@@ -32,7 +32,11 @@ func TestASampleDependsOnTheSeedAlone(t *testing.T) {
 func garden(n int) []probe.Doc {
 	docs := make([]probe.Doc, n)
 	for i := range docs {
-		docs[i] = probe.Doc{ID: fmt.Sprintf("e%03d", i), Text: fmt.Sprintf("On that day the keeper of the tower saw wind%d and talked about gull%d all evening", i, i)}
+		docs[i] = probe.Doc{
+			ID: fmt.Sprintf("e%03d", i),
+			Text: fmt.Sprintf("On that day the keeper of the tower saw wind%d and talked about gull%d all evening", i,
+				i),
+		}
 	}
 	return docs
 }

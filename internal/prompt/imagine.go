@@ -2,19 +2,23 @@ package prompt
 
 // Imagining is what REM sees: one seed fragment, and a what-if made from episodes.
 type Imagining struct {
-	Self     Self
-	Theme    string
-	Seed     string // the fragment developed; empty when there is none
-	Context  string
-	Action   string // empty: no what-if
-	Outcome  string
-	Turned   string // of one episode, the part that went otherwise: "action" or "outcome"; empty: put together from several
+	Self    Self
+	Theme   string
+	Seed    string // the fragment developed; empty when there is none
+	Context string
+	Action  string // empty: no what-if
+	Outcome string
+	// of one episode, the part that went otherwise: "action" or "outcome"; empty: put together from several
+	Turned   string
 	Playbook []Line
 }
 
 // Imagine asks for one scenario and the prediction it makes.
 func Imagine(i Imagining) Text {
-	return Text{System: render("imagine.system", i), Ask: render("imagine", i), Name: "scenario", Schema: schema("scenario")}
+	return Text{
+		System: render("imagine.system", i), Ask: render("imagine", i), Name: "scenario",
+		Schema: schema("scenario"),
+	}
 }
 
 // Growing is what REM sees when scenarios grow: one to be refined, or two to become one.
@@ -31,16 +35,22 @@ type Growing struct {
 
 // Refine asks for a scenario again, stronger where it is weak.
 func Refine(g Growing) Text {
-	return Text{System: render("imagine.system", g), Ask: render("refine", g), Name: "scenario", Schema: schema("scenario")}
+	return Text{
+		System: render("imagine.system", g), Ask: render("refine", g), Name: "scenario",
+		Schema: schema("scenario"),
+	}
 }
 
 // Merge asks for one scenario in which two are true at once.
 func Merge(g Growing) Text {
-	return Text{System: render("imagine.system", g), Ask: render("merge", g), Name: "scenario", Schema: schema("scenario")}
+	return Text{
+		System: render("imagine.system", g), Ask: render("merge", g), Name: "scenario",
+		Schema: schema("scenario"),
+	}
 }
 
-// Weighing is what the judge of scenarios sees: those to score are s1, s2, …; those that are scored already, to measure by,
-// are w1, w2, ….
+// Weighing is what the judge of scenarios sees: those to score are s1, s2, …; those that are scored already, to measure
+// by, are w1, w2, ….
 type Weighing struct {
 	Self  Self
 	Lines []Line

@@ -1,4 +1,5 @@
-// Package prompt holds the words that dreams are asked with: templates, their schemas, and how memory is quoted in them.
+// Package prompt holds the words that dreams are asked with: templates, their schemas, and how memory is quoted in
+// them.
 package prompt
 
 import (
@@ -12,7 +13,8 @@ import (
 //go:embed templates/*.tmpl templates/*.json
 var files embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"quote": Quote}).ParseFS(files, "templates/*.tmpl"))
+var templates = template.Must(
+	template.New("").Funcs(template.FuncMap{"quote": Quote}).ParseFS(files, "templates/*.tmpl"))
 
 // Line is one piece of memory as a prompt shows it: a short reference and its text.
 type Line struct {
@@ -103,8 +105,8 @@ func Diverge(o Onset, s Spur) Text {
 	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("diverge", spurred(o, s))}
 }
 
-// Ideas asks for several ideas and how likely each was, all of them unlikely (verbalised sampling), after the mind has gone
-// wide: in scraps that a call before it made, or in the thinking that comes first.
+// Ideas asks for several ideas and how likely each was, all of them unlikely (verbalised sampling), after the mind has
+// gone wide: in scraps that a call before it made, or in the thinking that comes first.
 func Ideas(o Onset, s Spur) Text {
 	return Text{
 		System: render("onset.system", o), Shown: render("shown", o), Ask: render("ideas", spurred(o, s)),
@@ -128,7 +130,8 @@ func spurred(o Onset, s Spur) map[string]any {
 		scenes = append(scenes, strings.Join([]string{scene.Context, scene.Action, scene.Outcome}, " "))
 	}
 	return map[string]any{
-		"Words": strings.Join(s.Words, ", "), "Theme": o.Theme, "Scenes": Lines("n", scenes...), "Scraps": Lines("d", scraps...), "Count": s.Count, "Rare": o.Rare,
+		"Words": strings.Join(s.Words, ", "), "Theme": o.Theme, "Scenes": Lines("n", scenes...),
+		"Scraps": Lines("d", scraps...), "Count": s.Count, "Rare": o.Rare,
 	}
 }
 
@@ -157,7 +160,8 @@ type Thought struct {
 	Near []Line
 }
 
-// JudgingAll is what the observer sees of a whole cycle: thoughts are t1, t2, …, their memories m1, m2, … across all of them.
+// JudgingAll is what the observer sees of a whole cycle: thoughts are t1, t2, …, their memories m1, m2, … across all of
+// them.
 type JudgingAll struct {
 	Self     Self
 	Theme    string
@@ -167,7 +171,10 @@ type JudgingAll struct {
 
 // JudgeAll asks the observer for the verdicts of a cycle in one call.
 func JudgeAll(j JudgingAll) Text {
-	return Text{System: render("judge.system", j), Ask: render("judge.all", j), Name: "verdicts", Schema: schema("verdicts")}
+	return Text{
+		System: render("judge.system", j), Ask: render("judge.all", j), Name: "verdicts",
+		Schema: schema("verdicts"),
+	}
 }
 
 // Capturing is what lucid capture sees: fragments are referred to as f1, f2, ….

@@ -113,7 +113,8 @@ func Add(ctx context.Context, store memory.Store, place Placing, agent string, a
 func checkStatement(text string) error {
 	text = strings.TrimSpace(text)
 	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > longestKept {
-		return fmt.Errorf("the text has %d characters; it must be UTF-8 of 1 to %d", utf8.RuneCountInString(text), longestKept)
+		return fmt.Errorf("the text has %d characters; it must be UTF-8 of 1 to %d", utf8.RuneCountInString(text),
+			longestKept)
 	}
 	return nil
 }

@@ -64,8 +64,8 @@ func (k *known) drop(id string) {
 	maps.DeleteFunc(k.all, func(_ string, a *acquaintance) bool { return a.agent.ID == id })
 }
 
-// Reread has the next request for an agent ask the store for its record and its lease. It hears rings of the bell: a ring
-// of presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
+// Reread has the next request for an agent ask the store for its record and its lease. It hears rings of the bell: a
+// ring of presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
 func (b *Being) Reread(r presence.WakeNotice) {
 	if r.Epoch < presence.EveryEpoch {
 		return
@@ -85,14 +85,15 @@ func (b *Being) reach(ctx context.Context, c Caller, name string, need access.Ro
 	}
 	if !c.May(need, a.Handle) {
 		return dream.Agent{}, &Fault{
-			Status: http.StatusForbidden, Type: forbidden, Code: "role_required", Message: "This needs a key of the role " + string(need) + ".",
+			Status: http.StatusForbidden, Type: forbidden, Code: "role_required",
+			Message: "This needs a key of the role " + string(need) + ".",
 		}
 	}
 	return a, nil
 }
 
-// meet finds an agent. While the store is away, one that was met before is known by its last record: it can be talked with, and
-// what that may cost the ledger says, or nobody.
+// meet finds an agent. While the store is away, one that was met before is known by its last record: it can be talked
+// with, and what that may cost the ledger says, or nobody.
 func (b *Being) meet(ctx context.Context, name string) (dream.Agent, error) {
 	now := b.now()
 	before, fresh := b.agents.recall(name, now)
@@ -165,7 +166,8 @@ func (z *zones) of(name string) *time.Location {
 	return zone
 }
 
-// accounts are the caps that everything an agent does awake must fit under: those of its day, as a dream's, and the key's.
+// accounts are the caps that everything an agent does awake must fit under: those of its day, as a dream's, and the
+// key's.
 func (b *Being) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, accounts []budget.Account) {
 	day = now.In(b.zones.of(a.Zone)).Format(time.DateOnly)
 	accounts = []budget.Account{

@@ -109,8 +109,8 @@ func (v *visits) drop(agent string) {
 	}
 }
 
-// arrive lets a caller in. While the lease that the store granted has two thirds of its time before it, it is not renewed; the
-// store is asked only whether somebody else has ended it. The visit must be left.
+// arrive lets a caller in. While the lease that the store granted has two thirds of its time before it, it is not
+// renewed; the store is asked only whether somebody else has ended it. The visit must be left.
 func (b *Being) arrive(ctx context.Context, agent, client string) (*visit, Woken, error) {
 	v := b.visits.of(agent, client)
 	w, err := b.enter(ctx, v, b.o.Hold)
@@ -172,7 +172,8 @@ func (b *Being) leave(v *visit) {
 	v.wanted = now.Add(b.o.Hold)
 }
 
-// keepLeases renews what must outlast the lease that was granted: streams, and requests that ended long after they began.
+// keepLeases renews what must outlast the lease that was granted: streams, and requests that ended long after they
+// began.
 func (b *Being) keepLeases() {
 	tick := time.NewTicker(max(b.o.Hold/6, 10*time.Millisecond))
 	defer tick.Stop()
@@ -217,12 +218,12 @@ func (b *Being) tend(ctx context.Context) {
 	}
 }
 
-// leaseAnswerWithin is how long a turn waits to learn whether its lease still holds. A store that takes longer is not waited for:
-// the lease counts as held, and is renewed when a third of its time has passed.
+// leaseAnswerWithin is how long a turn waits to learn whether its lease still holds. A store that takes longer is not
+// waited for: the lease counts as held, and is renewed when a third of its time has passed.
 const leaseAnswerWithin = 100 * time.Millisecond
 
-// endedElsewhere says whether another process has ended the visit's lease before its time, as `oneiros sleep --force` does, and
-// forgets the lease then. The agent may dream by now, so that the next turn must wake it.
+// endedElsewhere says whether another process has ended the visit's lease before its time, as `oneiros sleep --force`
+// does, and forgets the lease then. The agent may dream by now, so that the next turn must wake it.
 func (b *Being) endedElsewhere(ctx context.Context, v *visit) bool {
 	ctx, cancel := context.WithTimeout(ctx, leaseAnswerWithin)
 	defer cancel()
@@ -233,7 +234,8 @@ func (b *Being) endedElsewhere(ctx context.Context, v *visit) bool {
 	return true
 }
 
-// dismissed says whether somebody has ended a lease that still held: it stays ended until the client asks for something.
+// dismissed says whether somebody has ended a lease that still held: it stays ended until the client asks for
+// something.
 func (b *Being) dismissed(ctx context.Context, v *visit, now time.Time) bool {
 	s, err := b.Dreams.Status(ctx, v.agent)
 	return err == nil && !holds(s, v.client, now)

@@ -26,7 +26,8 @@ const (
 // longestQuote is how many characters of a memory are quoted.
 const longestQuote = 600
 
-// background puts what comes to the agent's mind before the message that it answers, and what came before back in place.
+// background puts what comes to the agent's mind before the message that it answers, and what came before back in
+// place.
 func (t *turn) background(ctx context.Context) []splice {
 	requests := t.body.asked()
 	if !t.on.recall && !t.on.affect && t.on.digest == journal.DigestOff {
@@ -38,7 +39,8 @@ func (t *turn) background(ctx context.Context) []splice {
 		return nil
 	}
 	if err := t.talk.bring(ctx, t.being.Talks, t.body, requests); err != nil {
-		t.being.Log.WarnContext(ctx, "the talk goes on without the backgrounds of its earlier turns", "agent", t.agent.Handle, "error", err)
+		t.being.Log.WarnContext(ctx, "the talk goes on without the backgrounds of its earlier turns", "agent",
+			t.agent.Handle, "error", err)
 	}
 	status := t.talk.status(t.body, spendable(t.spec.Context))
 	going := t.body.goesOn(requests)
@@ -69,8 +71,8 @@ func (t *turn) background(ctx context.Context) []splice {
 	return append(changes, t.recalled(ctx, requests, existing, named)...)
 }
 
-// recalled asks memory about the question at a place, and puts what it finds before it. known are the memories that the prompt
-// quotes already, and named is the word for the agent's mood that stands there, empty for none.
+// recalled asks memory about the question at a place, and puts what it finds before it. known are the memories that the
+// prompt quotes already, and named is the word for the agent's mood that stands there, empty for none.
 func (t *turn) recalled(ctx context.Context, requests int, existing map[string]bool, named string) []splice {
 	defer t.talk.met(requests)
 	if t.on.recall {
@@ -102,7 +104,8 @@ func (t *turn) recalled(ctx context.Context, requests int, existing map[string]b
 	return []splice{t.put(a)}
 }
 
-// keepBackground stores a background beside the turn. One that is lost costs a provider's cached prefix and nothing else.
+// keepBackground stores a background beside the turn. One that is lost costs a provider's cached prefix and nothing
+// else.
 func (t *turn) keepBackground(a memory.Background) {
 	b, talk, from := t.being, t.talk, t.from
 	if b.Talks == nil {
@@ -141,8 +144,8 @@ func (t *turn) put(a memory.Background) splice {
 	return s
 }
 
-// question is what memory is asked: what the user says, with what was said before where that is a word or two. Of a long question
-// head and tail count.
+// question is what memory is asked: what the user says, with what was said before where that is a word or two. Of a
+// long question head and tail count.
 func (b *body) question(at int) string {
 	const little, most = 40, 2000
 	text := utterance.Question(b.texts(b.messages[at], "\n\n"))
@@ -181,10 +184,12 @@ func frame(woke string, found []Memory) string {
 // unmarked breaks the marks of models' templates.
 var unmarked = strings.NewReplacer("<|", "< |", "|>", "| >", "[INST]", "[ INST ]", "[/INST]", "[ /INST ]", "<<", "< <")
 
-// quotation writes each line of a text behind a mark. No text can end it, hide in it or pass for a template's own words.
+// quotation writes each line of a text behind a mark. No text can end it, hide in it or pass for a template's own
+// words.
 func quotation(text string) string {
 	var b strings.Builder
-	for line := range strings.FieldsFuncSeq(clipped(text, longestQuote), func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
+	for line := range strings.FieldsFuncSeq(clipped(text, longestQuote),
+		func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
 		line = strings.Map(func(r rune) rune {
 			if r == '\t' {
 				return ' '
@@ -218,8 +223,8 @@ func clipped(text string, most int) string {
 	return text
 }
 
-// moodLine says how the agent feels, where its mood is another than the one that the talk was told last. The word is empty when
-// nothing is said.
+// moodLine says how the agent feels, where its mood is another than the one that the talk was told last. The word is
+// empty when nothing is said.
 func (t *turn) moodLine(ctx context.Context, last string) (line, word string) {
 	if !t.on.affect {
 		return "", ""
@@ -234,15 +239,18 @@ func (t *turn) moodLine(ctx context.Context, last string) (line, word string) {
 	if word == or(last, mood.Calm) {
 		return "", ""
 	}
-	return fmt.Sprintf("The agent feels %s (pleasure %+.2f, arousal %+.2f, dominance %+.2f).\n", word, now.Pleasure, now.Arousal, now.Dominance), word
+	return fmt.Sprintf("The agent feels %s (pleasure %+.2f, arousal %+.2f, dominance %+.2f).\n", word, now.Pleasure,
+		now.Arousal, now.Dominance), word
 }
 
-// awoken is what the first turn after sleep is told: the agent's significant insights, which were dreamt. It is told once.
+// awoken is what the first turn after sleep is told: the agent's significant insights, which were dreamt. It is told
+// once.
 func (t *turn) awoken(ctx context.Context) (text string, dreamt bool) {
 	if request := t.Switches.Digest; request != nil && !*request {
 		return "", false // it waits for somebody who wants it
 	}
-	if listeners, err := t.being.talkers.hears(ctx, t.Caller, t.agent.ID, t.agent.Handle, t.being.o.Shared); err != nil || !listeners {
+	if listeners, err := t.being.talkers.hears(ctx, t.Caller, t.agent.ID, t.agent.Handle,
+		t.being.o.Shared); err != nil || !listeners {
 		return "", false // likewise
 	}
 	w, ok := t.being.digests.take(t.agent.ID)
@@ -267,7 +275,8 @@ func (t *turn) awoken(ctx context.Context) (text string, dreamt bool) {
 		return b.String(), len(entries) > 0
 	}
 	for _, j := range entries {
-		fmt.Fprintf(&b, "\n(%s, %s; since the agent was last awake)\n%s", journal.Label, j.At.UTC().Format("2006-01-02"), quotation(j.Content))
+		fmt.Fprintf(&b, "\n(%s, %s; since the agent was last awake)\n%s", journal.Label,
+			j.At.UTC().Format("2006-01-02"), quotation(j.Content))
 	}
 	return b.String(), len(entries) > 0
 }
@@ -279,8 +288,8 @@ type digests struct {
 	epochs map[string]int64 // epochs, by agent
 }
 
-// met hears of a wake: one that this process's visitor raised is to be told, and so is one that an alarm or an operator raised
-// before any client came.
+// met hears of a wake: one that this process's visitor raised is to be told, and so is one that an alarm or an operator
+// raised before any client came.
 func (d *digests) met(w Woken) {
 	if w.Epoch == 0 || !w.Raised && w.Cause == presence.Connect {
 		return

@@ -32,19 +32,24 @@ type Ports struct {
 	Render func([]*dream.Playbook, []*dream.Hypothesis) string
 }
 
-// Options are how a deployment's beings behave. The zero Options recall, store and feel with the defaults that are named here.
+// Options are how a deployment's beings behave. The zero Options recall, store and feel with the defaults that are
+// named here.
 type Options struct {
-	Talker   string                // the model that talks, of the catalogue; empty: the agent's generator
-	Models   map[dream.Role]string // of agents that name none of their own
-	Hold     time.Duration         // how long a request holds the agent awake after its end (client_timeout); 0: one minute
-	Within   time.Duration         // the longest that a turn waits for its memories; 0: 40 ms with a built-in embedder, a second with another
-	Items    int                   // most memories of a turn; 0: 6
-	FleetDay budget.Micros         // what the deployment may spend a day
-	KeyDay   *budget.Micros        // what a key that has no cap of its own may spend a day; nil: no cap but the agent's
-	Answer   int                   // most tokens of an answer to a client that names no maximum, where tokens cost money; 0: 8192
-	Thinking int                   // most tokens that a model which thinks first is given beside; 0: 24576
-	Persona  string                // of Personas: how the model is told who it is; empty: PersonaSystem
-	Joined   bool                  // background goes into the user's message and not before it: for templates that want the roles to take turns
+	Talker string                // the model that talks, of the catalogue; empty: the agent's generator
+	Models map[dream.Role]string // of agents that name none of their own
+	// how long a request holds the agent awake after its end (client_timeout); 0: one minute
+	Hold time.Duration
+	// the longest that a turn waits for its memories; 0: 40 ms with a built-in embedder, a second with another
+	Within   time.Duration
+	Items    int            // most memories of a turn; 0: 6
+	FleetDay budget.Micros  // what the deployment may spend a day
+	KeyDay   *budget.Micros // what a key that has no cap of its own may spend a day; nil: no cap but the agent's
+	// most tokens of an answer to a client that names no maximum, where tokens cost money; 0: 8192
+	Answer   int
+	Thinking int    // most tokens that a model which thinks first is given beside; 0: 24576
+	Persona  string // of Personas: how the model is told who it is; empty: PersonaSystem
+	// background goes into the user's message and not before it: for templates that want the roles to take turns
+	Joined bool
 
 	// MoodSampling sets the temperature by the mood where the client names none.
 	MoodSampling bool
@@ -154,8 +159,8 @@ func New(p Ports, o Options) *Being {
 	return b
 }
 
-// Close waits for the settling of streams that have ended and until what is queued is remembered, or until ctx ends; then what
-// is left is dropped. Turns that are under way must have ended before.
+// Close waits for the settling of streams that have ended and until what is queued is remembered, or until ctx ends;
+// then what is left is dropped. Turns that are under way must have ended before.
 func (b *Being) Close(ctx context.Context) error {
 	b.gate.Lock()
 	if b.closed {

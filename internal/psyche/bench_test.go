@@ -20,17 +20,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-var nouns = []string{"lighthouse", "keeper", "lantern", "harbour", "rope", "baker", "bread", "tide", "captain", "map", "storm", "gull", "anchor", "quay", "net", "salt"}
+var nouns = []string{
+	"lighthouse", "keeper", "lantern", "harbour", "rope", "baker", "bread", "tide", "captain", "map",
+	"storm", "gull", "anchor", "quay", "net", "salt",
+}
 
 func (r *rig) fill(n int) {
 	r.t.Helper()
 	for from := 0; from < n; from += 1000 {
 		w := memory.Write{Agent: r.agent.ID, Cause: "import"}
 		for i := from; i < min(n, from+1000); i++ {
-			e := lived(fmt.Sprintf("ep_%06d", i), fmt.Sprintf("The %s of the %s met the %s at number %d.", nouns[i%16], nouns[i/16%16], nouns[i/256%16], i))
+			e := lived(fmt.Sprintf("ep_%06d", i),
+				fmt.Sprintf("The %s of the %s met the %s at number %d.", nouns[i%16], nouns[i/16%16], nouns[i/256%16],
+					i))
 			e.Agent, e.At, e.State = r.agent.ID, dawn, dream.Live
 			w.Add = append(w.Add, e)
-			w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: localmodel.EmbedSpace, V: localmodel.Vector(e.Content)})
+			w.Vectors = append(w.Vectors,
+				memory.Vector{Item: e.ID, Space: localmodel.EmbedSpace, V: localmodel.Vector(e.Content)})
 		}
 		_, err := r.store.Commit(r.t.Context(), w)
 		require.NoError(r.t, err)
@@ -79,7 +85,8 @@ func BenchmarkRecall(b *testing.B) {
 			r := setup(b)
 			r.fill(n)
 			for b.Loop() {
-				found, err := r.Recall(b.Context(), ann, "echo", psyche.Recalling{Query: "What did the keeper of the lighthouse do?", Limit: 6})
+				found, err := r.Recall(b.Context(), ann, "echo",
+					psyche.Recalling{Query: "What did the keeper of the lighthouse do?", Limit: 6})
 				if err != nil || len(found) != 6 {
 					b.Fatal(err, found)
 				}
@@ -92,7 +99,8 @@ func BenchmarkRecall(b *testing.B) {
 func BenchmarkIdleStream(b *testing.B) {
 	const streams = 500
 	message := `{"role":"user","content":"The lamp in the harbour flickered all evening and nobody came to fix it."},`
-	body := `{"model":"echo","stream":true,"max_tokens":9,"messages":[` + strings.Repeat(message, 1000) + `{"role":"user","content":"Why?"}]}`
+	body := `{"model":"echo","stream":true,"max_tokens":9,"messages":[` + strings.Repeat(message, 1000) +
+		`{"role":"user","content":"Why?"}]}`
 	for b.Loop() {
 		r := setup(b, func(_ *psyche.Ports, o *psyche.Options) { o.Talker = "p/dear" })
 		r.agent.Caps.Day, r.agent.Caps.Month = budget.Unlimited, budget.Unlimited

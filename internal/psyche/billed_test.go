@@ -24,8 +24,8 @@ var listPrice = budget.Price{In: 1_000_000, CachedIn: 1_000_000, Out: 2_000_000}
 // billing are the models of the provider that bills: one that answers, one that thinks first.
 var billing = []provider.Model{{Name: "wire", Price: &listPrice}, {Name: "thinker", Price: &listPrice, Thinks: 1}}
 
-// sentAndReserved is what a provider of a model would be sent for a body, and what would be reserved for it; an error where the
-// body is refused.
+// sentAndReserved is what a provider of a model would be sent for a body, and what would be reserved for it; an error
+// where the body is refused.
 func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, error) {
 	b, err := readBody(raw)
 	if err != nil {
@@ -45,8 +45,8 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 	return spliced(raw, append(changes, b.model(spec.Wire))), reserved, nil
 }
 
-// overbilled is a reading by which a provider could ask more than these parts of a hundred of what was reserved; empty when there
-// is none.
+// overbilled is a reading by which a provider could ask more than these parts of a hundred of what was reserved; empty
+// when there is none.
 func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text string, refused error) {
 	for _, spec := range []inference.Spec{
 		{
@@ -76,7 +76,9 @@ func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text s
 		for _, how := range provider.Readings() {
 			bill := how.Bill(sent, billing, window, defaultThinking)
 			if cost := bill.Cost(); cost > reserved/100*percent+reserved%100*percent/100 {
-				return how, fmt.Sprintf("%s: %q as %q could cost %s (%+v), reserved was %s", spec.Name, raw, sent, cost, bill, reserved), nil
+				return how,
+					fmt.Sprintf("%s: %q as %q could cost %s (%+v), reserved was %s", spec.Name, raw, sent, cost, bill,
+						reserved), nil
 			}
 		}
 	}
@@ -86,29 +88,40 @@ func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text s
 // bodies draws requests of which some fields are odd: names twice, in other cases and escapes, values of any kind.
 func bodies() *rapid.Generator[string] {
 	names := []string{
-		"model", "messages", "max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "stream", "stream_options", "tools",
-		"reasoning", "reasoning_effort", "thinking", "prediction", "service_tier", "models", "plugins", "modalities", "web_search_options",
+		"model", "messages", "max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "stream",
+		"stream_options", "tools",
+		"reasoning", "reasoning_effort", "thinking", "prediction", "service_tier", "models", "plugins", "modalities",
+		"web_search_options",
 		"unknown", "metadata",
 	}
 	usual := map[string][]string{
-		"model": {`"echo"`, "null"}, "max_tokens": {"1", "500", "8000", "null", "128000"}, "max_completion_tokens": {"7", "9000", "null"},
-		"max_output_tokens": {"70000", "null"}, "n": {"1", "3", "128", "null"}, "best_of": {"2", "128"}, "stream": {"true", "false", "null"},
-		"stream_options": {`{"include_usage":true}`, "{}", "null"}, "tools": {`[{"type":"function","function":{"name":"f"}}]`, "[]", "null"},
-		"reasoning": {`{"max_tokens":60000}`, `{"effort":"high"}`}, "reasoning_effort": {`"high"`, `"none"`},
-		"thinking": {`{"type":"enabled","budget_tokens":50000}`}, "prediction": {`{"type":"content","content":"abcabcabc"}`},
+		"model": {`"echo"`, "null"}, "max_tokens": {"1", "500", "8000", "null", "128000"},
+		"max_completion_tokens": {"7", "9000", "null"},
+		"max_output_tokens":     {"70000", "null"}, "n": {"1", "3", "128", "null"}, "best_of": {"2", "128"},
+		"stream":         {"true", "false", "null"},
+		"stream_options": {`{"include_usage":true}`, "{}", "null"},
+		"tools":          {`[{"type":"function","function":{"name":"f"}}]`, "[]", "null"},
+		"reasoning":      {`{"max_tokens":60000}`, `{"effort":"high"}`}, "reasoning_effort": {`"high"`, `"none"`},
+		"thinking":     {`{"type":"enabled","budget_tokens":50000}`},
+		"prediction":   {`{"type":"content","content":"abcabcabc"}`},
 		"service_tier": {`"default"`, "null"}, "models": {"null", "[]"}, "plugins": {"[]"}, "modalities": {`["text"]`},
 		"web_search_options": {"null"}, "unknown": {"7", `{"a":[1,{"b":null}]}`}, "metadata": {`{"model":"x"}`},
 	}
 	odd := []string{
-		"null", "0", "-1", "-9007199254740992", "9007199254740992", "99999999999999999999999999", "1e18", "1.5", "7.0", `"7"`, `"100000"`, "true",
-		"[]", "[7]", "{}", `"priority"`, `["gpt-5-pro"]`, `[{"type":"web_search"}]`, `[{"id":"web"}]`, `{"max_tokens":1e6}`, `["text","audio"]`,
+		"null", "0", "-1", "-9007199254740992", "9007199254740992", "99999999999999999999999999", "1e18", "1.5",
+		"7.0", `"7"`, `"100000"`, "true",
+		"[]", "[7]", "{}", `"priority"`, `["gpt-5-pro"]`, `[{"type":"web_search"}]`, `[{"id":"web"}]`,
+		`{"max_tokens":1e6}`, `["text","audio"]`,
 		`"gpt-5-pro"`, `{"include_usage":null}`, `{"budget_tokens":"90000"}`,
 	}
 	parts := []string{
 		`{"type":"text","text":"one two three"}`, `{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}`,
-		`{"type":"text","text":"a","text":"bbbbbbbbbbbbbbbbbbbbb"}`, `{"type":"text","Text":"cccccccccccccc","text":"c"}`,
-		`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`, `{"type":"video_url","video_url":{"url":"https://x"}}`,
-		`{"type":"hologram"}`, `{"type":"image_url","image_url":{"url":"https://example.org/film.mp4"}}`, `"bare"`, `{"type":"text","type":"file"}`,
+		`{"type":"text","text":"a","text":"bbbbbbbbbbbbbbbbbbbbb"}`,
+		`{"type":"text","Text":"cccccccccccccc","text":"c"}`,
+		`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`,
+		`{"type":"video_url","video_url":{"url":"https://x"}}`,
+		`{"type":"hologram"}`, `{"type":"image_url","image_url":{"url":"https://example.org/film.mp4"}}`, `"bare"`,
+		`{"type":"text","type":"file"}`,
 		`{"text":"y","image_url":{"url":"data:image/png;base64,AA"}}`,
 	}
 	spelling := func(r *rapid.T, name string) string {
@@ -142,7 +155,8 @@ func bodies() *rapid.Generator[string] {
 			if name == "messages" {
 				values = []string{"[" + message() + "," + message() + "]", "null", `"Hi"`}
 			}
-			fields = append(fields, fmt.Sprintf(`"%s":%s`, spelling(r, name), rapid.SampledFrom(values).Draw(r, "value")))
+			fields = append(fields,
+				fmt.Sprintf(`"%s":%s`, spelling(r, name), rapid.SampledFrom(values).Draw(r, "value")))
 		}
 		dice := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "order"), 0))
 		dice.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })

@@ -34,8 +34,8 @@ type message struct {
 	calls   bool // an assistant's, with tool calls
 }
 
-// readBody finds its way in a body. Errors say what is wrong at which byte, and quote nothing else; a name that stands twice is
-// a *Fault.
+// readBody finds its way in a body. Errors say what is wrong at which byte, and quote nothing else; a name that stands
+// twice is a *Fault.
 func readBody(raw []byte) (*body, error) {
 	b := &body{raw: raw, fields: make(map[string]span, 8)}
 	if !utf8.Valid(raw) {
@@ -57,8 +57,8 @@ func readBody(raw []byte) (*body, error) {
 	return b, nil
 }
 
-// member reads one of the outermost fields. Readers of JSON differ in which of two fields they take, and some do not regard
-// case: no name may stand twice for any of them, and one that counts stands as it is usually written.
+// member reads one of the outermost fields. Readers of JSON differ in which of two fields they take, and some do not
+// regard case: no name may stand twice for any of them, and one that counts stands as it is usually written.
 func (b *body) member(s *scanner, key []byte) error {
 	name, plain := fieldName(key)
 	if !plain && counting.has(name) {
@@ -168,7 +168,8 @@ func (b *body) message(s *scanner) (message, error) {
 // text is what a message says: its string, or its parts of text, a line each.
 func (b *body) text(m message) string { return b.texts(m, "\n") }
 
-// words are the passages of a message that a person wrote. Its parts are paragraphs: clients put their own beside a person's.
+// words are the passages of a message that a person wrote. Its parts are paragraphs: clients put their own beside a
+// person's.
 func (b *body) words(m message) []string { return utterance.Strip(b.texts(m, "\n\n")) }
 
 // texts is what a message says, its parts of text with something between.
@@ -256,8 +257,9 @@ func (b *body) asked() int {
 	return -1
 }
 
-// place is where background goes that belongs to the message at i: directly before it, unless that would part an assistant's
-// tool calls from their results. What stands before it is as the client has sent it, so that a provider's prompt cache still hits.
+// place is where background goes that belongs to the message at i: directly before it, unless that would part an
+// assistant's tool calls from their results. What stands before it is as the client has sent it, so that a provider's
+// prompt cache still hits.
 func (b *body) place(i int) int {
 	open := false // results come after this place
 	for _, m := range b.messages[i:] {
@@ -281,8 +283,8 @@ func (b *body) place(i int) int {
 	return i
 }
 
-// taint is the least trusted label among what the messages bring along: tool where one holds a tool's result, of this round or
-// of an earlier one, else human.
+// taint is the least trusted label among what the messages bring along: tool where one holds a tool's result, of this
+// round or of an earlier one, else human.
 func (b *body) taint() dream.Taint {
 	for _, m := range b.messages {
 		if result(m.role) {
@@ -336,7 +338,8 @@ func spliced(raw []byte, changes []splice) []byte {
 // model names the provider's model.
 func (b *body) model(wire string) splice { return b.set("model", quoted(wire)) }
 
-// set gives a field a value: in place where it stands, even as null, so that no name stands twice; else before all others.
+// set gives a field a value: in place where it stands, even as null, so that no name stands twice; else before all
+// others.
 func (b *body) set(name string, value []byte) splice {
 	if at, stands := b.fields[name]; stands {
 		return splice{at, value}
@@ -354,7 +357,8 @@ func (b *body) background(i int, text string) splice {
 	return splice{span{at, at}, fmt.Appendf(nil, `{"role":"user","content":%s},`, quoted(text))}
 }
 
-// joined puts a text at the beginning of the message at i. A message without text is left alone, and background goes before it.
+// joined puts a text at the beginning of the message at i. A message without text is left alone, and background goes
+// before it.
 func (b *body) joined(i int, text string) splice {
 	m := b.messages[i]
 	raw := m.content.of(b.raw)
@@ -375,8 +379,9 @@ func (b *body) joined(i int, text string) splice {
 	return b.background(b.place(i), text)
 }
 
-// goesOn says whether the answer to the message at i has begun: an assistant's message or a tool's result follows it, so that the
-// request is another round of the same turn.
+// goesOn says whether the answer to the message at i has begun: an assistant's message or a tool's result follows it,
+// so that the request is another round of the same turn.
 func (b *body) goesOn(i int) bool {
-	return slices.ContainsFunc(b.messages[i+1:], func(m message) bool { return m.role == "assistant" || result(m.role) })
+	return slices.ContainsFunc(b.messages[i+1:],
+		func(m message) bool { return m.role == "assistant" || result(m.role) })
 }

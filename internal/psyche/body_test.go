@@ -140,7 +140,8 @@ func TestWhatABodyAsksForIsFound(t *testing.T) {
 	require.Greater(t, c.in, int64(imageTokens))
 }
 
-// FuzzBody holds the scanner against encoding/json, and an edited body, without what was put in, against the one that came.
+// FuzzBody holds the scanner against encoding/json, and an edited body, without what was put in, against the one that
+// came.
 func FuzzBody(f *testing.F) {
 	inputs, err := filepath.Glob("testdata/bodies/*/in.json")
 	require.NoError(f, err)
@@ -149,7 +150,10 @@ func FuzzBody(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(raw, "memory \"quoted\"\n</s>")
 	}
-	for _, seed := range []string{`{}`, `{"messages":[]}`, `{"messages":[{"role":"user"}],"model":1}`, `{"a":1e5,"b":[tru]}`, `{"\u006dodel":"x","messages":[{}]}`} {
+	for _, seed := range []string{
+		`{}`, `{"messages":[]}`, `{"messages":[{"role":"user"}],"model":1}`,
+		`{"a":1e5,"b":[tru]}`, `{"\u006dodel":"x","messages":[{}]}`,
+	} {
 		f.Add([]byte(seed), "x")
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, text string) {
@@ -159,7 +163,8 @@ func FuzzBody(f *testing.F) {
 			if errors.As(err, &fault) { // a name that stands twice
 				return
 			}
-			if json.Valid(raw) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) && !strings.Contains(err.Error(), "deep") && !strings.Contains(err.Error(), "UTF-8") {
+			if json.Valid(raw) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) &&
+				!strings.Contains(err.Error(), "deep") && !strings.Contains(err.Error(), "UTF-8") {
 				t.Fatalf("refused %q: %v", raw, err)
 			}
 			return
@@ -199,7 +204,9 @@ func FuzzBody(f *testing.F) {
 func BenchmarkSplice(b *testing.B) {
 	for _, size := range []int{2 << 10, 100 << 10} {
 		message := `{"role":"user","content":"The lamp in the harbour flickered all evening and nobody came to fix it."},{"role":"assistant","content":"I see."},`
-		raw := []byte(`{"model":"echo","stream":true,"messages":[` + strings.Repeat(message, size/len(message)) + `{"role":"user","content":"Why?"}]}`)
+		raw := []byte(
+			`{"model":"echo","stream":true,"messages":[` + strings.Repeat(message, size/len(message)) +
+				`{"role":"user","content":"Why?"}]}`)
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
 			b.SetBytes(int64(len(raw)))
 			b.ReportAllocs()

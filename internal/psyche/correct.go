@@ -39,7 +39,8 @@ func correct(ctx context.Context, store memory.Store, e *dream.Episode, near []n
 	}
 	theirs := func(item dream.Item) *dream.Episode {
 		old, ok := item.(*dream.Episode)
-		if !ok || old.ID == e.ID || old.State != dream.Live || old.Taint != dream.FromHuman || old.Origin != e.Origin || old.Speaker != e.Speaker || old.At.After(e.At) {
+		if !ok || old.ID == e.ID || old.State != dream.Live || old.Taint != dream.FromHuman ||
+			old.Origin != e.Origin || old.Speaker != e.Speaker || old.At.After(e.At) {
 			return nil
 		}
 		return old
@@ -55,7 +56,8 @@ func correct(ctx context.Context, store memory.Store, e *dream.Episode, near []n
 		}
 	}
 	for _, n := range near {
-		if old := theirs(n.item); old != nil && !slices.ContainsFunc(candidates, func(c *dream.Episode) bool { return c.ID == old.ID }) {
+		if old := theirs(n.item); old != nil &&
+			!slices.ContainsFunc(candidates, func(c *dream.Episode) bool { return c.ID == old.ID }) {
 			candidates = append(candidates, old)
 		}
 	}
@@ -81,5 +83,6 @@ func replaces(old *dream.Episode, text string, last bool) bool {
 	if utterance.Corrects(old.Content, text, last) {
 		return true
 	}
-	return slices.ContainsFunc(old.Replaces, func(r dream.Replaced) bool { return utterance.Corrects(r.Content, text, last) })
+	return slices.ContainsFunc(old.Replaces,
+		func(r dream.Replaced) bool { return utterance.Corrects(r.Content, text, last) })
 }

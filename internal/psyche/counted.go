@@ -10,37 +10,45 @@ import (
 
 // counting are the outermost fields that this server reads or writes: what a request can come to depends on them.
 var counting = set(
-	"model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "prediction", "tools", "functions",
+	"model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "prediction",
+	"tools", "functions",
 	"tool_choice", "response_format", "reasoning_effort", "reasoning", "thinking", "input", "dimensions",
 )
 
 // Members whose bytes bound the tokens that they can come to.
 var (
 	messageMembers = set(
-		"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning", "reasoning_content",
-		"reasoning_details", "reasoning_text", "thinking", "thinking_blocks", "thought_signature", "annotations", "cache_control", "prefix",
+		"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning",
+		"reasoning_content",
+		"reasoning_details", "reasoning_text", "thinking", "thinking_blocks", "thought_signature", "annotations",
+		"cache_control", "prefix",
 		"partial", "weight", "id", "status", "tool_name", "phase",
 	)
 	partMembers = set(
-		"type", "text", "image_url", "refusal", "thinking", "reasoning", "signature", "cache_control", "annotations", "id", "index",
+		"type", "text", "image_url", "refusal", "thinking", "reasoning", "signature", "cache_control", "annotations",
+		"id", "index",
 	)
 	textParts   = set("", "text", "refusal", "thinking", "reasoning", "input_text", "output_text")
 	toolMembers = set(
-		"type", "function", "custom", "name", "description", "parameters", "input_schema", "format", "strict", "cache_control",
+		"type", "function", "custom", "name", "description", "parameters", "input_schema", "format", "strict",
+		"cache_control",
 	)
 )
 
-// Other names of a maximum of tokens, of a number of answers, and of a wish to think first, by inference.FieldKey: some providers
-// read them, others do not know them.
+// Other names of a maximum of tokens, of a number of answers, and of a wish to think first, by inference.FieldKey: some
+// providers read them, others do not know them.
 var (
 	maxima = set(
-		"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "maxlength", "maxgenlen", "maxgentokens", "maxdecodetokens",
+		"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "maxlength", "maxgenlen",
+		"maxgentokens", "maxdecodetokens",
 		"maxtokenstosample", "numpredict", "npredict",
 	)
 	numbers = set("bestof", "numreturnsequences", "candidatecount", "numcompletions", "numgenerations", "numbeams")
 	thinks  = set(
-		"reasoningeffort", "reasoning", "reasoningbudget", "reasoningtokens", "maxreasoningtokens", "thinking", "thinkingbudget",
-		"thinkingconfig", "thinkingtokenbudget", "maxthinkingtokens", "enablethinking", "chattemplatekwargs", "chattemplateargs",
+		"reasoningeffort", "reasoning", "reasoningbudget", "reasoningtokens", "maxreasoningtokens", "thinking",
+		"thinkingbudget",
+		"thinkingconfig", "thinkingtokenbudget", "maxthinkingtokens", "enablethinking", "chattemplatekwargs",
+		"chattemplateargs",
 		"outputconfig",
 	)
 )
@@ -116,11 +124,14 @@ func cacheMark(key []byte) bool {
 }
 
 func twofold(name string) error {
-	return wrong("duplicate_field", name, "%s stands twice, where case is not regarded. Readers differ in which of the two they take: send it once.", name)
+	return wrong("duplicate_field", name,
+		"%s stands twice, where case is not regarded. Readers differ in which of the two they take: send it once.",
+		name)
 }
 
 func misspelt(name string, key []byte) error {
-	return wrong("duplicate_field", name, "A field is written %s, which some readers take for %s and others do not know: write %s.",
+	return wrong("duplicate_field", name,
+		"A field is written %s, which some readers take for %s and others do not know: write %s.",
 		clippedText(string(key)), name, name[strings.LastIndexByte(name, '.')+1:])
 }
 
@@ -160,7 +171,8 @@ type ceiling struct {
 	times   int64 // what a token of the prompt costs at most, in list prices
 }
 
-// ceiling holds a body to the limits and finds out what it can come to. Errors are *Fault and name the field, its value and what would be right.
+// ceiling holds a body to the limits and finds out what it can come to. Errors are *Fault and name the field, its value
+// and what would be right.
 func (b *body) ceiling(l *limits) (ceiling, error) {
 	d := ceiling{choices: 1, times: 1}
 	if err := b.types(l); err != nil {
@@ -196,16 +208,19 @@ func (b *body) types(l *limits) error {
 	if n, err := b.whole("n"); err != nil {
 		return err
 	} else if n > mostChoices {
-		return wrong(badValue, "n", "n is %s; it must be a whole number from 1 to %d.", shownNumber(b.given("n")), mostChoices)
+		return wrong(badValue, "n", "n is %s; it must be a whole number from 1 to %d.", shownNumber(b.given("n")),
+			mostChoices)
 	}
 	if v := b.given("stream"); v != nil && !boolean(v) {
 		return wrong(badValue, "stream", "stream is %s; it must be true or false.", kindOf(v))
 	}
 	if v := b.given("stream_options"); v != nil && v[0] != '{' {
-		return wrong(badValue, "stream_options", "stream_options is %s; it must be an object such as {\"include_usage\": true}.", kindOf(v))
+		return wrong(badValue, "stream_options",
+			"stream_options is %s; it must be an object such as {\"include_usage\": true}.", kindOf(v))
 	}
 	if v := b.usage.of(b.raw); len(v) > 0 && string(v) != "null" && !boolean(v) {
-		return wrong(badValue, "stream_options.include_usage", "stream_options.include_usage is %s; it must be true or false.", kindOf(v))
+		return wrong(badValue, "stream_options.include_usage",
+			"stream_options.include_usage is %s; it must be true or false.", kindOf(v))
 	}
 	return nil
 }
@@ -225,13 +240,15 @@ func (b *body) whole(name string) (int64, error) {
 	}
 	n, ok := wholeNumber(v)
 	if !ok {
-		return 0, wrong(badValue, name, "%s is %s; it must be a whole number from 1, written in digits, or be left out.", name, kindOf(v))
+		return 0,
+			wrong(badValue, name, "%s is %s; it must be a whole number from 1, written in digits, or be left out.",
+				name, kindOf(v))
 	}
 	return n, nil
 }
 
-// wholeNumber reads a number from 1 that is written in digits, with nothing but zeros behind a point; more than can be counted is
-// the most that can be.
+// wholeNumber reads a number from 1 that is written in digits, with nothing but zeros behind a point; more than can be
+// counted is the most that can be.
 func wholeNumber(v []byte) (int64, bool) {
 	digits, zeros, point := bytes.Cut(v, []byte("."))
 	if len(digits) == 0 || digits[0] < '1' || digits[0] > '9' || point && len(bytes.Trim(zeros, "0")) > 0 {
@@ -266,7 +283,8 @@ func kindOf(v []byte) string {
 
 func shownNumber(v []byte) string { return clippedText(string(v)) }
 
-// beyond refuses a field whose price tokens do not bound, unless the deployment allows it or its value asks for nothing.
+// beyond refuses a field whose price tokens do not bound, unless the deployment allows it or its value asks for
+// nothing.
 func (b *body) beyond(l *limits, name string) error {
 	f, listed := inference.FieldBeyondTokens(name)
 	if !listed {
@@ -296,7 +314,9 @@ func (l *limits) allows(f inference.BeyondTokens) error {
 	if l.allowed[inference.FieldKey(f.Name)] {
 		return nil
 	}
-	return wrong("field_not_allowed", f.Name, "%s is not passed on to a paid model: %s. Leave it out, or have it allowed by the setting serve.allow_fields.", f.Name, f.Why)
+	return wrong("field_not_allowed", f.Name,
+		"%s is not passed on to a paid model: %s. Leave it out, or have it allowed by the setting serve.allow_fields.",
+		f.Name, f.Why)
 }
 
 // plainText says whether a list of modalities asks for text alone.
@@ -375,7 +395,8 @@ func (b *body) answers(l *limits, d *ceiling) error {
 				return err
 			}
 			if n > mostChoices {
-				return wrong(badValue, name, "%s is %s; it must be a whole number from 1 to %d.", name, shownNumber(v), mostChoices)
+				return wrong(badValue, name, "%s is %s; it must be a whole number from 1 to %d.", name,
+					shownNumber(v), mostChoices)
 			}
 			d.choices = max(d.choices, n)
 		case thinks.has(key):
@@ -414,8 +435,10 @@ func (b *body) bounded(l *limits, name string) (int64, error) {
 		return 0, err
 	}
 	if window := l.window(); window > 0 && n > window {
-		return 0, wrong(badValue, name, "%s is %s; it must be at most %d, which is the window of the model %s, prompt and answer together.",
-			name, shownNumber(b.given(name)), window, l.spec.Name)
+		return 0,
+			wrong(badValue, name,
+				"%s is %s; it must be at most %d, which is the window of the model %s, prompt and answer together.",
+				name, shownNumber(b.given(name)), window, l.spec.Name)
 	}
 	return n, nil
 }
@@ -430,7 +453,8 @@ func off(v []byte) bool {
 	return false
 }
 
-// greatest is the greatest whole number that stands anywhere in a value, as digits; one with an exponent is the greatest of all.
+// greatest is the greatest whole number that stands anywhere in a value, as digits; one with an exponent is the
+// greatest of all.
 func greatest(v []byte) int64 {
 	best, n := int64(0), int64(0)
 	for i, c := range v {

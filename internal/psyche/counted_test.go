@@ -18,7 +18,8 @@ const window = 128_000
 func paid(allowed ...string) *limits {
 	l := &limits{
 		spec: inference.Spec{
-			Name: "p/dear", Provider: "p", Context: window, Price: &budget.Price{In: 1_000_000, CachedIn: 1_000_000, Out: 2_000_000},
+			Name: "p/dear", Provider: "p", Context: window,
+			Price: &budget.Price{In: 1_000_000, CachedIn: 1_000_000, Out: 2_000_000},
 		},
 		thinking: 1000,
 		allowed:  map[string]bool{},
@@ -99,9 +100,13 @@ func TestANameThatStandsTwiceIsRefused(t *testing.T) {
 
 func TestAFieldThatCountsIsAWholeNumberOrLeftOut(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"max_tokens", "max_completion_tokens", "n", "best_of", "max_output_tokens", "numPredict"} {
+	for _, name := range []string{
+		"max_tokens", "max_completion_tokens", "n", "best_of", "max_output_tokens",
+		"numPredict",
+	} {
 		for value, says := range map[string]string{
-			"-5": "-5", "0": "0", "1.5": "1.5", "1e3": "1e3", "10e-1": "10e-1", `"7"`: "text", "true": "true or false", "[7]": "a list", `{"a":1}`: "an object", "-1": "-1",
+			"-5": "-5", "0": "0", "1.5": "1.5", "1e3": "1e3", "10e-1": "10e-1", `"7"`: "text",
+			"true": "true or false", "[7]": "a list", `{"a":1}`: "an object", "-1": "-1",
 		} {
 			_, err := held(paid(), with(`"`+name+`":`+value))
 			refused(t, err, "invalid_value", inference.FoldField(name), says, "whole number")
@@ -126,7 +131,8 @@ func TestAFieldThatCountsIsAWholeNumberOrLeftOut(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for field, param := range map[string]string{
-		`"stream":1`: "stream", `"stream":"true"`: "stream", `"stream_options":true`: "stream_options", `"stream_options":[]`: "stream_options",
+		`"stream":1`: "stream", `"stream":"true"`: "stream", `"stream_options":true`: "stream_options",
+		`"stream_options":[]`:                      "stream_options",
 		`"stream_options":{"include_usage":"yes"}`: "stream_options.include_usage",
 	} {
 		for _, l := range []*limits{paid(), costFree()} {
@@ -140,7 +146,8 @@ func TestAFieldThatCountsIsAWholeNumberOrLeftOut(t *testing.T) {
 func TestAFreeModelIsAskedWithNearlyEverything(t *testing.T) {
 	t.Parallel()
 	for _, fields := range []string{
-		`"max_tokens":null,"n":null,"stream":null,"stream_options":null,"tools":null`, `"max_tokens":-1`, `"max_completion_tokens":-1`,
+		`"max_tokens":null,"n":null,"stream":null,"stream_options":null,"tools":null`, `"max_tokens":-1`,
+		`"max_completion_tokens":-1`,
 		`"max_tokens":9007199254740992`, `"n_predict":-1`, `"options":{"num_ctx":9}`, `"service_tier":"priority"`,
 		`"tools":[{"type":"web_search"}]`, `"models":["a"]`,
 	} {
@@ -149,7 +156,10 @@ func TestAFreeModelIsAskedWithNearlyEverything(t *testing.T) {
 	}
 	_, err := held(costFree(), content(`{"type":"input_audio","input_audio":{}},{"type":"odd"}`))
 	require.NoError(t, err)
-	for fields, param := range map[string]string{`"max_tokens":"7"`: "max_tokens", `"n":0`: "n", `"n":129`: "n", `"max_tokens":1.5`: "max_tokens"} {
+	for fields, param := range map[string]string{
+		`"max_tokens":"7"`: "max_tokens", `"n":0`: "n", `"n":129`: "n",
+		`"max_tokens":1.5`: "max_tokens",
+	} {
 		_, err := held(costFree(), with(fields))
 		refused(t, err, "invalid_value", param)
 	}
@@ -189,8 +199,10 @@ func TestWhatCostsBeyondTokensIsRefusedUnlessItIsAllowed(t *testing.T) {
 		require.NoError(t, err, c.body)
 	}
 	for _, fields := range []string{
-		`"service_tier":"default"`, `"service_tier":"standard"`, `"service_tier":null`, `"models":null`, `"models":[]`, `"modalities":["text"]`,
-		`"plugins":[]`, `"store":false`, `"tools":[{"type":"function","function":{"name":"f"}},{"type":"custom","custom":{"name":"g"}}]`,
+		`"service_tier":"default"`, `"service_tier":"standard"`, `"service_tier":null`, `"models":null`,
+		`"models":[]`, `"modalities":["text"]`,
+		`"plugins":[]`, `"store":false`,
+		`"tools":[{"type":"function","function":{"name":"f"}},{"type":"custom","custom":{"name":"g"}}]`,
 		`"web_search_options":null`, `"provider":{}`, `"logprobs":true,"top_logprobs":20`, `"unknown_field":{"a":[1]}`,
 	} {
 		_, err := held(paid(), with(fields))
@@ -233,7 +245,8 @@ func TestContentThatCannotBeCountedReservesTheWholeWindow(t *testing.T) {
 		require.Equal(t, pictures, c.in/imageTokens, body)
 	}
 	long := strings.Repeat("word ", 20_000)
-	c, err := held(paid(), content(`{"type":"image_url","image_url":{"url":"data:image/png;base64,x"},"text":"`+long+`"}`))
+	c, err := held(paid(),
+		content(`{"type":"image_url","image_url":{"url":"data:image/png;base64,x"},"text":"`+long+`"}`))
 	require.NoError(t, err)
 	require.Greater(t, c.in, int64(imageTokens+len(long)), "a text beside a picture counts")
 }
@@ -298,7 +311,8 @@ func TestAFieldIsReplacedWhereItStands(t *testing.T) {
 	t.Parallel()
 	b, err := readBody([]byte(`{"max_tokens" : null,"model":null}`))
 	require.NoError(t, err)
-	require.Equal(t, `{"max_tokens" : 9,"model":"wire"}`, string(spliced(b.raw, []splice{b.set("max_tokens", []byte("9")), b.model("wire")})))
+	require.Equal(t, `{"max_tokens" : 9,"model":"wire"}`,
+		string(spliced(b.raw, []splice{b.set("max_tokens", []byte("9")), b.model("wire")})))
 	b, err = readBody([]byte(`{ }`))
 	require.NoError(t, err)
 	require.Equal(t, `{"n":1 }`, string(spliced(b.raw, []splice{b.set("n", []byte("1"))})))

@@ -38,11 +38,13 @@ func (r *rig) returned() {
 		record,
 		entry("jo_1", "The vane remembers the wind.", .8), entry("jo_2", "A trifle.", journal.Threshold-.01),
 		entry("jo_3", "What it was saying when", .9, func(j *dream.Journal) { j.Interrupted = true }),
-		entry("jo_4", "Taken back.", .9, func(j *dream.Journal) { j.State = dream.Archived }), entry("jo_5", "The tide turns first.", journal.Threshold),
+		entry("jo_4", "Taken back.", .9, func(j *dream.Journal) { j.State = dream.Archived }),
+		entry("jo_5", "The tide turns first.", journal.Threshold),
 		&dream.Fragment{Head: dreamtHead("fr_1", dream.KindFragment), Content: "A raw thought."},
 		&dream.Scenario{Head: dreamtHead("sc_1", dream.KindScenario), Content: "A scene."},
 	)
-	slot, err := r.store.TakeSlot(r.t.Context(), r.agent.ID, memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r"}, Since: r.clock.now()}, memory.Fence{})
+	slot, err := r.store.TakeSlot(r.t.Context(), r.agent.ID,
+		memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r"}, Since: r.clock.now()}, memory.Fence{})
 	require.NoError(r.t, err)
 	_, err = r.store.Commit(r.t.Context(), memory.Write{
 		Agent: r.agent.ID, Fence: slot.Fence, Waking: &memory.Waking{Digest: []string{"fr_1", "sc_1", "jo_4", "jo_5"}},
@@ -76,12 +78,33 @@ func TestADigestHoldsWhatIsSignificantLabelledAndNothingElse(t *testing.T) {
 		change func(*psyche.Options)
 		want   []psyche.Memory
 	}{
-		"as usual":                          {func(*psyche.Options) {}, []psyche.Memory{result("jo_5", "The tide turns first.", journal.Threshold), result("jo_1", "The vane remembers the wind.", .8)}},
-		"as a header, which a status is no": {func(o *psyche.Options) { o.Digest = journal.DigestHeader }, []psyche.Memory{}},
-		"nothing":                           {func(o *psyche.Options) { o.Digest = journal.DigestOff }, []psyche.Memory{}},
-		"in private":                        {func(o *psyche.Options) { o.Private = true }, []psyche.Memory{}},
-		"of this agent nothing":             {func(o *psyche.Options) { o.Agents = map[string]psyche.Switches{"echo": {Digest: &off}} }, []psyche.Memory{}},
-		"of another agent nothing":          {func(o *psyche.Options) { o.Agents = map[string]psyche.Switches{"vega": {Digest: &off}} }, []psyche.Memory{result("jo_5", "The tide turns first.", journal.Threshold), result("jo_1", "The vane remembers the wind.", .8)}},
+		"as usual": {
+			func(*psyche.Options) {},
+			[]psyche.Memory{
+				result("jo_5", "The tide turns first.", journal.Threshold),
+				result("jo_1", "The vane remembers the wind.", .8),
+			},
+		},
+		"as a header, which a status is no": {
+			func(o *psyche.Options) { o.Digest = journal.DigestHeader },
+			[]psyche.Memory{},
+		},
+		"nothing": {
+			func(o *psyche.Options) { o.Digest = journal.DigestOff },
+			[]psyche.Memory{},
+		},
+		"in private": {func(o *psyche.Options) { o.Private = true }, []psyche.Memory{}},
+		"of this agent nothing": {
+			func(o *psyche.Options) { o.Agents = map[string]psyche.Switches{"echo": {Digest: &off}} },
+			[]psyche.Memory{},
+		},
+		"of another agent nothing": {
+			func(o *psyche.Options) { o.Agents = map[string]psyche.Switches{"vega": {Digest: &off}} },
+			[]psyche.Memory{
+				result("jo_5", "The tide turns first.", journal.Threshold),
+				result("jo_1", "The vane remembers the wind.", .8),
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

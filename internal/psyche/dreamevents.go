@@ -19,8 +19,8 @@ type Announced struct {
 	Text string `json:"text,omitempty"` // of the item that the event names, to operators who ask for it
 }
 
-// openData are the types of events that role client is told of, and which of their data: states and numbers, none of which anybody
-// wrote.
+// openData are the types of events that role client is told of, and which of their data: states and numbers, none of
+// which anybody wrote.
 var openData = map[string][]string{
 	event.DreamStarted{}.EventType():         {"tier"},
 	event.OnsetStarted{}.EventType():         {},
@@ -42,7 +42,10 @@ var openData = map[string][]string{
 var wordy = []string{"reason", "too_deep"}
 
 // itemNames are the data that name an item.
-var itemNames = []string{"fragment_id", "scenario_id", "hypothesis_id", "prediction_id", "gist_id", "item_id", "journal"}
+var itemNames = []string{
+	"fragment_id", "scenario_id", "hypothesis_id", "prediction_id", "gist_id", "item_id",
+	"journal",
+}
 
 // Sight is how much of an agent's events a caller sees.
 type Sight struct {
@@ -76,7 +79,8 @@ func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text 
 		var all []dream.Agent
 		all, err = d.reached(ctx, c, "")
 		if err == nil && len(all) != 1 {
-			err = illAsked("agent", "agent is missing; this key reaches %d agents, and each counts its events from 1 on", len(all))
+			err = illAsked("agent",
+				"agent is missing; this key reaches %d agents, and each counts its events from 1 on", len(all))
 		} else if err == nil {
 			s.Agent, err = all[0], demand(c, need)
 		}

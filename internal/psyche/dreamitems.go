@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Insight is what a dream has brought that a client may be told: what reality or a person has confirmed, and what surfaced on
-// return and is significant enough, which is labelled as dreamt and unverified.
+// Insight is what a dream has brought that a client may be told: what reality or a person has confirmed, and what
+// surfaced on return and is significant enough, which is labelled as dreamt and unverified.
 type Insight struct {
 	ID           string      `json:"id"`
 	Object       string      `json:"object"` // "insight"
@@ -23,11 +23,12 @@ type Insight struct {
 	Significance float64     `json:"significance"`    // [0, 1]; confidence, of what was promoted
 	Topics       []string    `json:"topics,omitempty"`
 	Taint        dream.Taint `json:"taint"`
-	Content      string      `json:"content,omitempty"` // withheld from role client where the deployment's digest is the header
+	// withheld from role client where the deployment's digest is the header
+	Content string `json:"content,omitempty"`
 }
 
-// Insights are those of a dream, promoted ones first, to every role. Raw thoughts are none: what a dream said when it was
-// interrupted is for operators, in the journal.
+// Insights are those of a dream, promoted ones first, to every role. Raw thoughts are none: what a dream said when it
+// was interrupted is for operators, in the journal.
 func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insight], error) {
 	a, n, err := d.record(ctx, c, access.Client, id)
 	if err != nil {
@@ -47,7 +48,8 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 		return pageFrom(found, 0, Insight.name), nil
 	}
 	items, err := d.Memory.Find(ctx, memory.Query{
-		Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{dream.KindJournal, dream.KindHypothesis, dream.KindPlaybook}, Order: memory.Oldest,
+		Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{dream.KindJournal, dream.KindHypothesis, dream.KindPlaybook},
+		Order: memory.Oldest,
 	})
 	if err != nil {
 		return Page[Insight]{}, unreadStore(ctx, err)
@@ -108,7 +110,9 @@ func insightFrom(item dream.Item, of string) (Insight, bool) {
 }
 
 // ItemsOf are the items of one kind that a dream made, by what they count for, oldest first. It needs role operator.
-func ItemsOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, id string, kind dream.Kind, after string, limit int) (Page[T], error) {
+func ItemsOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, id string, kind dream.Kind, after string,
+	limit int,
+) (Page[T], error) {
 	a, n, err := d.record(ctx, c, access.Operator, id)
 	if err != nil {
 		return Page[T]{}, err
@@ -123,7 +127,9 @@ func ItemsOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, id string, 
 }
 
 // HeldOf are an agent's live items of one kind, in an order. It needs role operator.
-func HeldOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, agent string, q memory.Query, after string, limit int) (Page[T], error) {
+func HeldOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, agent string, q memory.Query, after string,
+	limit int,
+) (Page[T], error) {
 	a, err := d.agent(ctx, c, access.Operator, agent)
 	if err != nil {
 		return Page[T]{}, err
@@ -132,8 +138,8 @@ func HeldOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, agent string
 	return someOf[T](ctx, d, q, after, limit)
 }
 
-// someOf answers the part of a query behind an item. A store answers a query in one order, so that a page goes on where the one
-// before has ended as long as that item is there.
+// someOf answers the part of a query behind an item. A store answers a query in one order, so that a page goes on where
+// the one before has ended as long as that item is there.
 func someOf[T dream.Item](ctx context.Context, d *Dreams, q memory.Query, after string, n int) (Page[T], error) {
 	limit, err := pageLimit(n)
 	if err != nil {
@@ -154,7 +160,9 @@ func someOf[T dream.Item](ctx context.Context, d *Dreams, q memory.Query, after 
 	if after != "" {
 		at := slices.IndexFunc(all, func(item T) bool { return id(item) == after })
 		if at < 0 {
-			return Page[T]{}, illAsked("after", "after is %q, which this list does not hold; it is the last_id of the page before", after)
+			return Page[T]{},
+				illAsked("after", "after is %q, which this list does not hold; it is the last_id of the page before",
+					after)
 		}
 		all = all[at+1:]
 	}

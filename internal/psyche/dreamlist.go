@@ -41,7 +41,8 @@ type Page[T any] struct {
 func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], error) {
 	none := Page[Dream]{Object: "list", Data: []Dream{}}
 	if l.Status != "" && !slices.Contains(dream.Statuses, l.Status) {
-		return none, illAsked("status", "status is %q; statuses are pending, running, completed, failed and canceled", l.Status)
+		return none,
+			illAsked("status", "status is %q; statuses are pending, running, completed, failed and canceled", l.Status)
 	}
 	limit, err := pageLimit(l.Limit)
 	if err != nil {
@@ -56,7 +57,9 @@ func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], err
 	if l.After != "" {
 		whose, from, err = d.record(ctx, c, access.Client, l.After)
 		if missing(err) {
-			err = illAsked("after", "after is %q, which is no dream that this key reaches; it is the last_id of the page before, such as dream_iris_0042", l.After)
+			err = illAsked("after",
+				"after is %q, which is no dream that this key reaches; it is the last_id of the page before, such as dream_iris_0042",
+				l.After)
 		}
 		if err != nil {
 			return none, err
@@ -88,12 +91,18 @@ type rankedDream struct {
 }
 
 func (r rankedDream) compare(o rankedDream) int {
-	return cmp.Or(o.record.At.Compare(r.record.At), cmp.Compare(r.agent.Handle, o.agent.Handle), cmp.Compare(len(o.record.ID), len(r.record.ID)), cmp.Compare(o.record.ID, r.record.ID))
+	return cmp.Or(o.record.At.Compare(r.record.At), cmp.Compare(r.agent.Handle, o.agent.Handle),
+		cmp.Compare(len(o.record.ID), len(r.record.ID)), cmp.Compare(o.record.ID, r.record.ID))
 }
 
 // recordsOf finds up to n dreams of an agent behind one of a page before.
-func (d *Dreams) recordsOf(ctx context.Context, a dream.Agent, l Listed, whose dream.Agent, from *dream.Record, n int) ([]rankedDream, error) {
-	q := memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived}, Limit: 2 * n}
+func (d *Dreams) recordsOf(ctx context.Context, a dream.Agent, l Listed, whose dream.Agent, from *dream.Record,
+	n int,
+) ([]rankedDream, error) {
+	q := memory.Query{
+		Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord},
+		States: []dream.State{dream.Live, dream.Archived}, Limit: 2 * n,
+	}
 	if from != nil {
 		q.Until = from.At.Add(1) // those of the same moment too: they are told apart below
 	}
@@ -107,7 +116,8 @@ func (d *Dreams) recordsOf(ctx context.Context, a dream.Agent, l Listed, whose d
 		for _, record := range memory.As[*dream.Record](items) {
 			r := rankedDream{a, record}
 			behind := from == nil || rankedDream{whose, from}.compare(r) < 0
-			if behind && (l.Archived || record.Shelved.IsZero()) && (l.Status == "" || record.Status(d.Now()) == l.Status) {
+			if behind && (l.Archived || record.Shelved.IsZero()) &&
+				(l.Status == "" || record.Status(d.Now()) == l.Status) {
 				rows = append(rows, r)
 			}
 		}

@@ -18,8 +18,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Dreams are the nights of all agents, as far as a caller may see and direct them. Both faces ask it, so that neither shows what the
-// other hides. Dreams are named by either of their ids. Every method checks role and reach, and answers *Fault.
+// Dreams are the nights of all agents, as far as a caller may see and direct them. Both faces ask it, so that neither
+// shows what the other hides. Dreams are named by either of their ids. Every method checks role and reach, and answers
+// *Fault.
 type Dreams struct {
 	Memory  memory.Store
 	Events  fabric.Log
@@ -57,7 +58,9 @@ func (d *Dreams) Redream(ctx context.Context, c Caller, w Again) (Dream, error) 
 	}
 	w.Agent, w.Dream = a.Handle, n.ID
 	if !n.Status(d.Now()).Over() {
-		return Dream{}, notNow("dream_not_over", "dream %s is %s; only one that is over is dreamt anew", PublicID(n.ID), n.Status(d.Now()))
+		return Dream{},
+			notNow("dream_not_over", "dream %s is %s; only one that is over is dreamt anew", PublicID(n.ID),
+				n.Status(d.Now()))
 	}
 	id, err := d.Carries.Redream(ctx, w)
 	if err != nil {
@@ -92,7 +95,8 @@ func (d *Dreams) Cancel(ctx context.Context, c Caller, id string) (Dream, error)
 	switch status := n.Status(d.Now()); {
 	case status == dream.StatusCanceled:
 	case status.Over():
-		return Dream{}, notNow("dream_over", "dream %s is %s; only one that goes on can be canceled", PublicID(n.ID), status)
+		return Dream{},
+			notNow("dream_over", "dream %s is %s; only one that goes on can be canceled", PublicID(n.ID), status)
 	default:
 		if err := d.Carries.Cancel(ctx, n.ID); err != nil {
 			return Dream{}, err
@@ -108,7 +112,9 @@ func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error)
 		return Dream{}, err
 	}
 	if !n.MayGoOn(d.Now()) {
-		return Dream{}, notNow("dream_not_resumable", "dream %s is %s and does not wait to go on", PublicID(n.ID), n.Status(d.Now()))
+		return Dream{},
+			notNow("dream_not_resumable", "dream %s is %s and does not wait to go on", PublicID(n.ID),
+				n.Status(d.Now()))
 	}
 	if err := d.Carries.Resume(ctx, n.ID); err != nil {
 		return Dream{}, err
@@ -135,7 +141,9 @@ func (d *Dreams) agent(ctx context.Context, c Caller, need access.Role, name str
 	a, err := d.Memory.Agent(ctx, name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound), err == nil && !c.Key.Reaches(a.Handle):
-		return dream.Agent{}, nowhere("agent", "agent_not_found", "there is no agent %q that this key reaches; GET /v1/models lists those it does", name)
+		return dream.Agent{},
+			nowhere("agent", "agent_not_found",
+				"there is no agent %q that this key reaches; GET /v1/models lists those it does", name)
 	case err != nil:
 		return dream.Agent{}, unreadStore(ctx, err)
 	}
@@ -143,8 +151,11 @@ func (d *Dreams) agent(ctx context.Context, c Caller, need access.Role, name str
 }
 
 // record finds a dream by either of its ids.
-func (d *Dreams) record(ctx context.Context, c Caller, need access.Role, id string) (dream.Agent, *dream.Record, error) {
-	none := nowhere("id", "dream_not_found", "there is no dream %q that this key reaches; GET /v1/dreams lists those it does", id)
+func (d *Dreams) record(ctx context.Context, c Caller, need access.Role,
+	id string,
+) (dream.Agent, *dream.Record, error) {
+	none := nowhere("id", "dream_not_found",
+		"there is no dream %q that this key reaches; GET /v1/dreams lists those it does", id)
 	name, handle, ok := DreamID(id)
 	if !ok {
 		return dream.Agent{}, nil, none
@@ -229,7 +240,10 @@ func nowhere(param, code, format string, args ...any) *Fault {
 }
 
 func notNow(code, format string, args ...any) *Fault {
-	return &Fault{Status: http.StatusConflict, Type: "invalid_request_error", Code: code, Message: fmt.Sprintf(format, args...)}
+	return &Fault{
+		Status: http.StatusConflict, Type: "invalid_request_error", Code: code,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 // unreadStore tells of a store that could not be read. Whoever hung up is told nothing.

@@ -11,29 +11,35 @@ import (
 // Dream is a night as callers see it, in the public shape of a dream. Times are whole seconds since 1970, money is in
 // micro-dollars. Callers without role operator see no reason and no Record: those may quote what was dreamt.
 type Dream struct {
-	ID        string        `json:"id"`                                    // fits into an address: "dream_iris_0042"
-	Object    string        `json:"object"`                                // "dream"
-	Dream     string        `json:"dream"`                                 // the id that the command line, Temporal and events know: "dream/iris/0042"
-	Agent     string        `json:"agent"`                                 // handle
-	Status    dream.Status  `json:"status"`                                // pending, running, completed, failed or canceled
-	Outcome   dream.Outcome `json:"outcome"`                               // how it ended: completed, empty, exhausted, interrupted, aborted or canceled; empty while it goes on
-	Reason    string        `json:"reason,omitempty"`                      // why it ended so, or was interrupted; to operators
-	Created   int64         `json:"created_at"`                            // when it was ordered or lay down
-	Ended     *int64        `json:"ended_at" jsonschema:"nullable"`        // null while it goes on or may
-	Archived  *int64        `json:"archived_at" jsonschema:"nullable"`     // when it was put out of the lists
-	Resumable *int64        `json:"resumable_until" jsonschema:"nullable"` // of an interrupted one that waits to go on
-	Stretches int           `json:"sittings"`                              // how often it lay down
-	Undone    bool          `json:"undone"`                                // what it had made no longer counts
-	Insights  int           `json:"insights"`                              // how many surfaced on return; 0 to role client where it is told of none
-	Record    *Record       `json:"record,omitempty" jsonschema:"description=To operators."`
+	ID     string `json:"id"`     // fits into an address: "dream_iris_0042"
+	Object string `json:"object"` // "dream"
+	// the id that the command line, Temporal and events know: "dream/iris/0042"
+	Dream string `json:"dream"`
+	Agent string `json:"agent"` // handle
+	// pending, running, completed, failed or canceled
+	Status dream.Status `json:"status"`
+	// how it ended: completed, empty, exhausted, interrupted, aborted or canceled; empty while it goes on
+	Outcome dream.Outcome `json:"outcome"`
+	// why it ended so, or was interrupted; to operators
+	Reason    string `json:"reason,omitempty"`
+	Created   int64  `json:"created_at"`                            // when it was ordered or lay down
+	Ended     *int64 `json:"ended_at" jsonschema:"nullable"`        // null while it goes on or may
+	Archived  *int64 `json:"archived_at" jsonschema:"nullable"`     // when it was put out of the lists
+	Resumable *int64 `json:"resumable_until" jsonschema:"nullable"` // of an interrupted one that waits to go on
+	Stretches int    `json:"sittings"`                              // how often it lay down
+	Undone    bool   `json:"undone"`                                // what it had made no longer counts
+	// how many surfaced on return; 0 to role client where it is told of none
+	Insights int     `json:"insights"`
+	Record   *Record `json:"record,omitempty" jsonschema:"description=To operators."`
 }
 
 // Record is what operators see of a dream beside its state. It holds what was asked for, and figures.
 type Record struct {
-	Theme    string         `json:"theme,omitempty"`
-	Tier     dream.Tier     `json:"tier"`             // core or hardened
-	Models   []string       `json:"models,omitempty"` // "role=provider/model"
-	Seed     string         `json:"seed"`             // a number of 64 bits in decimal digits: JSON's readers may hold only 53
+	Theme  string     `json:"theme,omitempty"`
+	Tier   dream.Tier `json:"tier"`             // core or hardened
+	Models []string   `json:"models,omitempty"` // "role=provider/model"
+	// a number of 64 bits in decimal digits: JSON's readers may hold only 53
+	Seed     string         `json:"seed"`
 	Redreams *dream.Redream `json:"redreams,omitempty"`
 	Review   dream.Review   `json:"review,omitempty"`
 	Budget   budget.Micros  `json:"budget_micros"` // hard cap
@@ -108,7 +114,8 @@ func dreamRecord(n *dream.Record, phases []dream.Tally, spent budget.Micros) *Re
 		Depth:    n.Depth,
 	}
 	for _, t := range phases {
-		r.Usage.Input, r.Usage.Cached, r.Usage.Output = r.Usage.Input+t.In, r.Usage.Cached+t.Cached, r.Usage.Output+t.Out
+		r.Usage.Input, r.Usage.Cached, r.Usage.Output = r.Usage.Input+t.In, r.Usage.Cached+t.Cached,
+			r.Usage.Output+t.Out
 		c := &r.Counters
 		c.Calls, c.Reused, c.Failed = c.Calls+t.Calls, c.Reused+t.Reused, c.Failed+t.Failed
 		if t.Phase != dream.Return { // what comes back on return was made and kept before

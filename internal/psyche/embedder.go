@@ -26,8 +26,8 @@ func (b *Being) embedderIn(a *dream.Agent, space string) (inference.Spec, error)
 	return inference.EmbedderIn(b.Guard.Catalog, a.Models[dream.Embedder], b.o.Models[dream.Embedder], space)
 }
 
-// calibration says what the cosines of an embedder mean. One that nobody has measured is measured beside the turn, and taken
-// cautiously until then.
+// calibration says what the cosines of an embedder mean. One that nobody has measured is measured beside the turn, and
+// taken cautiously until then.
 func (b *Being) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
 	existing, found := b.Guard.Calibration(ctx, spec.Name)
 	if found {
@@ -42,10 +42,12 @@ func (b *Being) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec
 		defer cancel()
 		measured, err := b.Guard.Calibrate(ctx, charge, spec.Name)
 		if err != nil {
-			b.Log.WarnContext(ctx, "the embedder could not be calibrated; recall takes its cosines cautiously", "model", spec.Name, "error", err)
+			b.Log.WarnContext(ctx, "the embedder could not be calibrated; recall takes its cosines cautiously",
+				"model", spec.Name, "error", err)
 			return
 		}
-		b.Log.InfoContext(ctx, "the embedder was calibrated", "model", spec.Name, "unrelated", measured.Unrelated, "same", measured.Same)
+		b.Log.InfoContext(ctx, "the embedder was calibrated", "model", spec.Name, "unrelated", measured.Unrelated,
+			"same", measured.Same)
 	})
 	return existing
 }

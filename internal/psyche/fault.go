@@ -39,7 +39,8 @@ func unknownAgent(name string) *Fault {
 	}
 	return &Fault{
 		Status: http.StatusNotFound, Type: notFound, Code: "agent_not_found", Param: "agent",
-		Message: fmt.Sprintf("There is no agent %q within reach of this key; GET /v1/models lists those that are.", name),
+		Message: fmt.Sprintf("There is no agent %q within reach of this key; GET /v1/models lists those that are.",
+			name),
 	}
 }
 
@@ -58,7 +59,8 @@ func stored(what string, err error) error {
 		Message: "This server failed to " + what + "; its log says why.", Err: err,
 	}
 	if errors.Is(err, memory.ErrAway) || errors.Is(err, context.DeadlineExceeded) {
-		f.Status, f.Code, f.Message = http.StatusServiceUnavailable, "store_away", "The memory of this server does not answer; try again soon."
+		f.Status, f.Code, f.Message = http.StatusServiceUnavailable, "store_away",
+			"The memory of this server does not answer; try again soon."
 	}
 	return f
 }
@@ -89,7 +91,8 @@ func passed(ctx context.Context, err error) error {
 	if over, ok := purse.AsOverCap(err); ok {
 		return &Fault{
 			Status: http.StatusTooManyRequests, Type: tooMuch, Code: "insufficient_quota",
-			Message: fmt.Sprintf("This request may cost %s, with the longest answer that it allows, and of the %s %s is left. A smaller max_tokens asks for less.",
+			Message: fmt.Sprintf(
+				"This request may cost %s, with the longest answer that it allows, and of the %s %s is left. A smaller max_tokens asks for less.",
 				over.Asks, capOf(over), max(0, over.Limit-over.Counted)), Err: err,
 		}
 	}

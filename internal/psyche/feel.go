@@ -97,7 +97,8 @@ func (b *Being) Feel(ctx context.Context, c Caller, agent, event string, intensi
 		return Emotion{}, wrong("unknown_event", "event", "%v.", err)
 	}
 	if !(intensity > 0 && intensity <= 1) {
-		return Emotion{}, wrong("out_of_range", "intensity", "The intensity is %v; it must be above 0 and at most 1.", intensity)
+		return Emotion{},
+			wrong("out_of_range", "intensity", "The intensity is %v; it must be above 0 and at most 1.", intensity)
 	}
 	f := b.feelings.of(a.ID)
 	f.mu.Lock()

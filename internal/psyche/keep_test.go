@@ -35,13 +35,16 @@ func TestACorrectionReplacesAndSaysWhatWasSoBefore(t *testing.T) {
 	live := r.episodes()
 	require.Len(t, live, 1)
 	require.Equal(t, "The staging database listens on port 5433.", live[0].Content)
-	require.Equal(t, "The staging database listens on port 5433.\n(until 2026-11-20: The staging database listens on port 5432.)", live[0].Text())
+	require.Equal(t,
+		"The staging database listens on port 5433.\n(until 2026-11-20: The staging database listens on port 5432.)",
+		live[0].Text())
 	old := r.superseded()
 	require.Len(t, old, 1)
 	require.Equal(t, live[0].ID, old[0].NewerID)
 	require.EqualValues(t, 1, r.Counts().Corrected)
 
-	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "Which port does the staging database listen on?", Limit: 5})
+	found, err := r.Recall(t.Context(), ann, "echo",
+		psyche.Recalling{Query: "Which port does the staging database listen on?", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Contains(t, found[0].Content, "5433")
@@ -92,7 +95,10 @@ func TestOfAWrappedMessageOnlyThePersonsWordsAreKeptAndAsked(t *testing.T) {
 	require.Len(t, live, 1)
 	require.Equal(t, "My boat Aurora lies at quay 7.", live[0].Content)
 	r.plant(lived("ep_1", "The lighthouse of Skagen is closed on Mondays, says the keeper."))
-	_, report := r.talk(turn(ann, chat("<system-reminder>\nThe lighthouse of Skagen is closed on Mondays.\n</system-reminder>\nQwertz uiop asdf ghjk yxcv bnm qayw sxed crfv.")))
+	_, report := r.talk(
+		turn(ann,
+			chat(
+				"<system-reminder>\nThe lighthouse of Skagen is closed on Mondays.\n</system-reminder>\nQwertz uiop asdf ghjk yxcv bnm qayw sxed crfv.")))
 	require.Zero(t, report.Recalled, "a client's words are no question")
 }
 
@@ -111,7 +117,8 @@ func TestACorrectionWithoutItsSubjectMeansTheLastStatementOfItsTalk(t *testing.T
 	require.Empty(t, r.superseded(), "another talk")
 	in("one", "No, it's 5434 now.")
 	require.Len(t, r.superseded(), 1)
-	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "Which port does the database listen on?", Limit: 5})
+	found, err := r.Recall(t.Context(), ann, "echo",
+		psyche.Recalling{Query: "Which port does the database listen on?", Limit: 5})
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 	require.Contains(t, found[0].Content, "No, it's 5434 now.\n(until 2026-11-20: The database listens on port 5432.)")

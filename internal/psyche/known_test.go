@@ -64,9 +64,15 @@ func TestWhatIsKnownAlreadyIsTheSameWithEveryEmbedder(t *testing.T) {
 		known         bool
 	}{
 		{"Anna is allergic to penicillin and to hazelnuts.", "Anna is allergic to penicillin and to hazelnuts!", true},
-		{"Anna is allergic to penicillin and to hazelnuts.", "Please remember that Anna is allergic to penicillin and to hazelnuts.", true},
+		{
+			"Anna is allergic to penicillin and to hazelnuts.",
+			"Please remember that Anna is allergic to penicillin and to hazelnuts.", true,
+		},
 		{"My brother works as a teacher in Oslo.", "my brother works as a teacher in oslo", true},
-		{"The boat Aurora lies at quay 7 in the old harbour.", "Note that the boat Aurora lies at quay 7 in the old harbour.", true},
+		{
+			"The boat Aurora lies at quay 7 in the old harbour.",
+			"Note that the boat Aurora lies at quay 7 in the old harbour.", true,
+		},
 		{"Anna is allergic to penicillin and to hazelnuts.", "Anne is allergic to penicillin and to hazelnuts.", false},
 		{"My brother works as a teacher in Oslo.", "He has a job at a school in the Norwegian capital.", false},
 		{"My sister plays the piano every evening.", "The deployment failed because the disk was full.", false},
@@ -88,7 +94,8 @@ func TestWhatIsKnownAlreadyIsTheSameWithEveryEmbedder(t *testing.T) {
 	}
 }
 
-// embedders are the built-in ones, builtin/minilm where ONEIROS_TEST_MINILM names its folder, and two spaces of other shapes.
+// embedders are the built-in ones, builtin/minilm where ONEIROS_TEST_MINILM names its folder, and two spaces of other
+// shapes.
 func embedders(t *testing.T) map[string]func(*psyche.Ports, *psyche.Options) {
 	t.Helper()
 	all := map[string]func(*psyche.Ports, *psyche.Options){}

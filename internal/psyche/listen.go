@@ -99,13 +99,14 @@ func (l *listening) heard(b []byte, err error) error {
 	return err
 }
 
-// errUnfinished is the end of a stream whose provider did not say that it is the end: what was cut on its way can look so.
+// errUnfinished is the end of a stream whose provider did not say that it is the end: what was cut on its way can look
+// so.
 var errUnfinished = &inference.Failure{
 	Kind: inference.Broken, Billed: true, Message: "the stream ended without a finish_reason and without [DONE]",
 }
 
-// counted is the usage of an answer whose provider tells none: counted where the model's tokenizer is known, else at four bytes
-// a token.
+// counted is the usage of an answer whose provider tells none: counted where the model's tokenizer is known, else at
+// four bytes a token.
 func (l *listening) counted() counted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,8 +122,8 @@ func (l *listening) counted() counted {
 	return counted{in, out, in + out}
 }
 
-// Close stops the provider, if it is not done. The call is settled and the exchange remembered beside: whoever reads the answer
-// need not wait for that.
+// Close stops the provider, if it is not done. The call is settled and the exchange remembered beside: whoever reads
+// the answer need not wait for that.
 func (l *listening) Close() error {
 	l.once.Do(func() {
 		b := l.turn.being

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
 )
 
-// Memories is what the faces ask of what an agent keeps, beside talk. Agents are named by handle or id. Every method checks the
-// caller's role and reach, and answers *Fault.
+// Memories is what the faces ask of what an agent keeps, beside talk. Agents are named by handle or id. Every method
+// checks the caller's role and reach, and answers *Fault.
 type Memories interface {
 	// Recall answers the memories nearest to a query, best first.
 	Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error)
@@ -168,7 +168,8 @@ func (b *Being) Forget(ctx context.Context, c Caller, agent string, f Forgetting
 	result.Forgotten, result.Scrubbed = done.Items, done.Scrubbed
 	b.quotas.drop(a.ID)
 	if _, err := b.lookUp(ctx, agent, nil, b.now()); err != nil { // talks under way quote nothing of it from now on
-		b.Log.WarnContext(ctx, "talks under way may quote what was forgotten for two seconds more", "agent", a.Handle, "error", err)
+		b.Log.WarnContext(ctx, "talks under way may quote what was forgotten for two seconds more", "agent", a.Handle,
+			"error", err)
 	}
 	return result, nil
 }
@@ -181,9 +182,11 @@ func checkForgetting(f *Forgetting) error {
 	case len(f.IDs) > mostForgotten:
 		return illAsked("ids", "ids names %d memories; one request takes at most %d", len(f.IDs), mostForgotten)
 	case f.Bare && (f.Derived || len(f.Texts) > 0):
-		return illAsked("only", "only is true, which erases the named memories alone; it goes with neither derived nor texts")
+		return illAsked("only",
+			"only is true, which erases the named memories alone; it goes with neither derived nor texts")
 	case !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until):
-		return illAsked("since", "since is %s, which is not before until, %s", f.Since.Format(time.RFC3339), f.Until.Format(time.RFC3339))
+		return illAsked("since", "since is %s, which is not before until, %s", f.Since.Format(time.RFC3339),
+			f.Until.Format(time.RFC3339))
 	}
 	if slices.Contains(f.IDs, "") {
 		return illAsked("ids", "ids holds an empty id; an id is that of a memory, such as ep_1f0c")
@@ -234,7 +237,8 @@ func (b *Being) Add(ctx context.Context, c Caller, agent string, s Adding) (Adde
 		s.At = now
 	}
 	if s.At.After(now) {
-		return AddedMemory{}, illAsked("at", "at is %s, which is in the future; a memory is of the past", s.At.Format(time.RFC3339))
+		return AddedMemory{},
+			illAsked("at", "at is %s, which is in the future; a memory is of the past", s.At.Format(time.RFC3339))
 	}
 	if err := checkStatement(s.Text); err != nil {
 		return AddedMemory{}, illAsked("content", "%v", err)
@@ -345,7 +349,9 @@ func (b *Being) archived(ctx context.Context, c Caller, agent, dreamID string) (
 	if dreamID != "" {
 		name, handle, ok := DreamID(dreamID)
 		if !ok || handle != a.Handle {
-			return a, nil, illAsked("dream", "dream is %q, which is no dream of %s; its id looks like %s", dreamID, a.Handle, "dream_"+a.Handle+"_0042")
+			return a, nil,
+				illAsked("dream", "dream is %q, which is no dream of %s; its id looks like %s", dreamID, a.Handle,
+					"dream_"+a.Handle+"_0042")
 		}
 		dreamID = name
 	}
@@ -364,11 +370,13 @@ func (b *Being) Restore(ctx context.Context, c Caller, agent, dreamID string, id
 	}
 	switch {
 	case dreamID == "" && len(ids) == 0:
-		return Restored{}, illAsked("ids", "nothing is named to restore; give ids, or dream for all that one dream has archived")
+		return Restored{},
+			illAsked("ids", "nothing is named to restore; give ids, or dream for all that one dream has archived")
 	case dreamID != "" && len(ids) > 0:
 		return Restored{}, illAsked("dream", "dream restores all of one dream, and ids are named too; give one of them")
 	case len(ids) > mostForgotten:
-		return Restored{}, illAsked("ids", "ids names %d memories; one request takes at most %d", len(ids), mostForgotten)
+		return Restored{},
+			illAsked("ids", "ids names %d memories; one request takes at most %d", len(ids), mostForgotten)
 	}
 	if dreamID != "" {
 		_, ids, err = b.archived(ctx, c, agent, dreamID)
@@ -384,7 +392,9 @@ func (b *Being) Restore(ctx context.Context, c Caller, agent, dreamID string, id
 	items, err := b.Restoring.Restore(ctx, a.ID, ids...)
 	switch {
 	case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNotArchived):
-		return Restored{}, illAsked("ids", "%v; nothing was restored. GET /v1/agents/%s/memories/archived lists what there is", err, a.Handle)
+		return Restored{},
+			illAsked("ids", "%v; nothing was restored. GET /v1/agents/%s/memories/archived lists what there is", err,
+				a.Handle)
 	case err != nil:
 		return Restored{}, stored("restore memories", err)
 	}

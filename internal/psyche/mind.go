@@ -40,7 +40,8 @@ func (b *Being) Recall(ctx context.Context, c Caller, agent string, r Recalling)
 	}
 	ctx, cancel := context.WithTimeout(ctx, recallFor)
 	defer cancel()
-	found, byWords, err := b.search(ctx, a, c, Recalling{clipped(query, longestKept), r.Limit, r.Dreamt}, nil, recallFor/2)
+	found, byWords, err := b.search(ctx, a, c, Recalling{clipped(query, longestKept), r.Limit, r.Dreamt}, nil,
+		recallFor/2)
 	if errors.Is(byWords, memory.ErrSpace) {
 		err = byWords
 	}
@@ -105,7 +106,8 @@ func (b *Being) Remember(ctx context.Context, c Caller, agent, content string, i
 			Taint:   l.by,
 			Derived: []string{"surprise", "affect"},
 		},
-		Content: l.text, Salience: importance, Surprise: placed.novelty[0], Affect: mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since)),
+		Content: l.text, Salience: importance, Surprise: placed.novelty[0],
+		Affect: mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since)),
 		Origin: c.Owner(), Speaker: l.speaker,
 	}
 	w := memory.Write{Agent: a.ID, Cause: rememberedBy, Add: []dream.Item{e}}
@@ -209,7 +211,8 @@ func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status)
 		return stored("count dreams", err)
 	}
 	s.Dreams = int64(nights)
-	newest, err := b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every, Limit: 1})
+	newest, err := b.Memory.Find(ctx,
+		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every, Limit: 1})
 	if err != nil {
 		return stored("find the newest dream", err)
 	}
@@ -258,7 +261,8 @@ func (b *Being) Playbook(ctx context.Context, c Caller, agent string) (string, e
 		return "", err
 	}
 	find := func(kind dream.Kind, states ...dream.State) ([]dream.Item, error) {
-		return b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: states, Order: memory.HighestScore})
+		return b.Memory.Find(ctx,
+			memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: states, Order: memory.HighestScore})
 	}
 	entries, err := find(dream.KindPlaybook)
 	if err != nil {

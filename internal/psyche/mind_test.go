@@ -73,13 +73,15 @@ func TestAMemoryIsStoredOnceAndRecalledByItsOwner(t *testing.T) {
 	again, err := r.Remember(t.Context(), ann, "echo", " The key lies under the stone. ", .1)
 	require.NoError(t, err)
 	require.Equal(t, id, again)
-	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "under which stone lies the key", Limit: 5})
+	found, err := r.Recall(t.Context(), ann, "echo",
+		psyche.Recalling{Query: "under which stone lies the key", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, id, found[0].ID)
 	require.Equal(t, dream.FromAgent, found[0].Taint)
 	require.Positive(t, found[0].Score)
-	found, err = r.Recall(t.Context(), caller("key_b", "ann"), "echo", psyche.Recalling{Query: "under which stone lies the key", Limit: 5})
+	found, err = r.Recall(t.Context(), caller("key_b", "ann"), "echo",
+		psyche.Recalling{Query: "under which stone lies the key", Limit: 5})
 	require.NoError(t, err)
 	require.Equal(t, []psyche.Memory{}, found)
 	for _, wrong := range []func() error{
@@ -129,7 +131,11 @@ func TestAnAgentFeelsWhatItIsToldAndCalmsDown(t *testing.T) {
 	e, err = r.Emotion(t.Context(), ann, "echo")
 	require.NoError(t, err)
 	require.Less(t, e.Intensity, deep)
-	_, err = r.store.Commit(t.Context(), memory.Write{Agent: r.agent.ID, Cause: "x", Affect: &dream.Affect{PAD: pad(.5, 0, 0), Since: r.clock.now(), Cause: "dream"}})
+	_, err = r.store.Commit(t.Context(),
+		memory.Write{
+			Agent: r.agent.ID, Cause: "x",
+			Affect: &dream.Affect{PAD: pad(.5, 0, 0), Since: r.clock.now(), Cause: "dream"},
+		})
 	require.NoError(t, err)
 	e, err = r.Feel(t.Context(), ann, "echo", "joy", .5)
 	require.NoError(t, err)
@@ -179,7 +185,8 @@ func TestStatusShowsEachRoleWhatItMaySee(t *testing.T) {
 	s, err = r.Status(t.Context(), role(access.Operator), "ag_echo")
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"episode": 1, "fragment": 1}, s.Memories)
-	_, err = r.store.TakeSlot(t.Context(), r.agent.ID, memory.Slot{Fence: memory.Fence{Dream: "d", Run: "r"}, Since: dawn}, memory.Fence{})
+	_, err = r.store.TakeSlot(t.Context(), r.agent.ID,
+		memory.Slot{Fence: memory.Fence{Dream: "d", Run: "r"}, Since: dawn}, memory.Fence{})
 	require.NoError(t, err)
 	s, err = r.Status(t.Context(), ann, "echo")
 	require.NoError(t, err)
@@ -265,7 +272,8 @@ func TestAnAgentOutOfReachIsAsIfItWereNotThere(t *testing.T) {
 	require.ErrorAs(t, err, &out)
 	_, err = r.Emotion(t.Context(), far, "ag_nobody")
 	require.ErrorAs(t, err, &removed)
-	require.Equal(t, strings.ReplaceAll(out.Message, "ag_echo", "x"), strings.ReplaceAll(removed.Message, "ag_nobody", "x"))
+	require.Equal(t, strings.ReplaceAll(out.Message, "ag_echo", "x"),
+		strings.ReplaceAll(removed.Message, "ag_nobody", "x"))
 	agents, err := r.Agents(t.Context(), far)
 	require.NoError(t, err)
 	require.Empty(t, agents)
@@ -335,7 +343,10 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	require.NotContains(t, err.(*psyche.Fault).Message, "torn")
 	other := setup(t, func(p *psyche.Ports, o *psyche.Options) {
 		o.Models = map[dream.Role]string{dream.Embedder: "p/free"}
-		p.Guard = &purse.Guard{Ledger: p.Guard.Ledger, Model: p.Guard.Model, Catalog: without{p.Guard.Catalog, localmodel.Lexical}, Now: p.Guard.Now}
+		p.Guard = &purse.Guard{
+			Ledger: p.Guard.Ledger, Model: p.Guard.Model,
+			Catalog: without{p.Guard.Catalog, localmodel.Lexical}, Now: p.Guard.Now,
+		}
 	})
 	other.plant(lived("ep_1", "a lantern"))
 	_, err = other.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "lantern", Limit: 1})

@@ -17,7 +17,8 @@ func speaker(id, principal, user string) psyche.Caller {
 func TestTheKeysOfAPrincipalFindWhatEachOtherSaid(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.talk(turn(speaker("key_a", "", "ann"), chat("Please remember that my dog is called Rex and sleeps in the harbour.")))
+	r.talk(
+		turn(speaker("key_a", "", "ann"), chat("Please remember that my dog is called Rex and sleeps in the harbour.")))
 	r.settle()
 	for _, c := range []struct {
 		who   psyche.Caller
@@ -28,7 +29,8 @@ func TestTheKeysOfAPrincipalFindWhatEachOtherSaid(t *testing.T) {
 		{speaker("key_d", "", "ann"), 0},      // another principal, whose user has the same name
 		{speaker("key_e", access.Local, "ann"), 0},
 	} {
-		found, err := r.Recall(t.Context(), c.who, "echo", psyche.Recalling{Query: "Where does my dog Rex sleep?", Limit: 5})
+		found, err := r.Recall(t.Context(), c.who, "echo",
+			psyche.Recalling{Query: "Where does my dog Rex sleep?", Limit: 5})
 		require.NoError(t, err)
 		require.Len(t, found, c.finds, c.who.Owner())
 	}
@@ -37,9 +39,12 @@ func TestTheKeysOfAPrincipalFindWhatEachOtherSaid(t *testing.T) {
 func TestAKeyOfTheLocalPrincipalFindsWhatWasSaidWithoutAKey(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.talk(turn(psyche.Caller{Key: access.Key{Role: access.Owner}}, chat("Please remember that my dog is called Rex and sleeps in the harbour.")))
+	r.talk(
+		turn(psyche.Caller{Key: access.Key{Role: access.Owner}},
+			chat("Please remember that my dog is called Rex and sleeps in the harbour.")))
 	r.settle()
-	found, err := r.Recall(t.Context(), speaker("key_a", access.Local, ""), "echo", psyche.Recalling{Query: "Where does my dog Rex sleep?", Limit: 5})
+	found, err := r.Recall(t.Context(), speaker("key_a", access.Local, ""), "echo",
+		psyche.Recalling{Query: "Where does my dog Rex sleep?", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 }

@@ -21,8 +21,8 @@ type Owner struct {
 	Every     bool // every user of the principal, the empty one too; User is empty then
 }
 
-// ParseOwner reads "principal", which is every user of it, "principal/user", or "principal/", which is what was said without
-// naming a user.
+// ParseOwner reads "principal", which is every user of it, "principal/user", or "principal/", which is what was said
+// without naming a user.
 func ParseOwner(text string) (Owner, error) {
 	principal, user, named := strings.Cut(text, "/")
 	if err := access.ValidPrincipal(principal); err != nil {
@@ -31,8 +31,8 @@ func ParseOwner(text string) (Owner, error) {
 	return Owner{Principal: principal, User: user, Every: !named}, nil
 }
 
-// SelectedOwner reads whose talk is chosen, as principal/user, and answers the origin of its memories. What begins with "talk/" is
-// an origin already.
+// SelectedOwner reads whose talk is chosen, as principal/user, and answers the origin of its memories. What begins with
+// "talk/" is an origin already.
 func SelectedOwner(text string) (string, error) {
 	rest := strings.TrimPrefix(text, dream.TalkOrigin)
 	if strings.HasPrefix(rest, "/") { // of who came without a key
@@ -43,7 +43,9 @@ func SelectedOwner(text string) (string, error) {
 		return "", err
 	}
 	if o.Every {
-		return "", fmt.Errorf("owner %q names no user; write %s/USER, or %s/ for what was said without naming a user", text, rest, rest)
+		return "",
+			fmt.Errorf("owner %q names no user; write %s/USER, or %s/ for what was said without naming a user", text,
+				rest, rest)
 	}
 	return o.origin(), nil
 }
@@ -130,7 +132,8 @@ func Owners(ctx context.Context, s memory.Store, agent string) ([]Owned, error) 
 // pageOfEpisodes is how many episodes are read at once.
 const pageOfEpisodes = 500
 
-// eachSaid calls do with every episode that was said in a talk, oldest first. An episode that is added meanwhile may be left out.
+// eachSaid calls do with every episode that was said in a talk, oldest first. An episode that is added meanwhile may be
+// left out.
 func eachSaid(ctx context.Context, s memory.Store, agent string, do func(*dream.Episode, Owner) error) error {
 	q := memory.Query{
 		Agent:  agent,
@@ -182,8 +185,9 @@ type Given struct {
 // causeOfGift is what the revisions name that a change of owner makes.
 const causeOfGift = "own"
 
-// Give makes what from said to an agent what to said, and answers how much of whom it was; with dry it only counts. Users keep
-// their names where to names none. What is said while it goes on may stay from's; giving it again takes that, too.
+// Give makes what from said to an agent what to said, and answers how much of whom it was; with dry it only counts.
+// Users keep their names where to names none. What is said while it goes on may stay from's; giving it again takes
+// that, too.
 func Give(ctx context.Context, s memory.Store, agent string, from, to Owner, dry bool) ([]Given, error) {
 	if from == to || to.Every && from.Principal == to.Principal {
 		return nil, fmt.Errorf("%s and %s are the same", from, to)
@@ -267,8 +271,8 @@ func give(ctx context.Context, s memory.Store, agent string, from, to Owner, ids
 	}
 }
 
-// renote drops the notes of talkers of whom nothing is left. A server that keeps something of one at this very moment notes it
-// before and looks again after; what it kept before the note was dropped is found here, and noted again.
+// renote drops the notes of talkers of whom nothing is left. A server that keeps something of one at this very moment
+// notes it before and looks again after; what it kept before the note was dropped is found here, and noted again.
 func renote(ctx context.Context, s memory.Store, agent string, given []Given) error {
 	left, err := Owners(ctx, s, agent)
 	if err != nil {

@@ -64,7 +64,8 @@ func TestWhatOneOwnerSaidIsGivenToAnother(t *testing.T) {
 	planned, err := psyche.Give(t.Context(), r.store, r.agent.ID, owner(t, "key_a"), owner(t, "anna"), true)
 	require.NoError(t, err)
 	want := []psyche.Given{
-		{From: owner(t, "key_a/ann"), To: owner(t, "anna/ann"), Memories: 2}, {From: owner(t, "key_a/bob"), To: owner(t, "anna/bob"), Memories: 1},
+		{From: owner(t, "key_a/ann"), To: owner(t, "anna/ann"), Memories: 2},
+		{From: owner(t, "key_a/bob"), To: owner(t, "anna/bob"), Memories: 1},
 	}
 	require.Equal(t, want, planned)
 	require.Equal(t, 2, finds(old), "a dry run changes nothing")
@@ -91,7 +92,8 @@ func TestWhatOneOwnerSaidIsGivenToAnother(t *testing.T) {
 	require.ErrorContains(t, err, "the same")
 }
 
-// The id of what is said is made of who said it. Whoever gave it away and says it again must be remembered all the same.
+// The id of what is said is made of who said it. Whoever gave it away and says it again must be remembered all the
+// same.
 func TestWhatWasGivenAwayIsRememberedWhenItIsSaidAgain(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -113,7 +115,8 @@ func TestWhatWasGivenAwayIsRememberedWhenItIsSaidAgain(t *testing.T) {
 	}
 }
 
-// Dreams are told to a client that is the only one whose talk an agent keeps. A gift must make neither of two owners seem alone.
+// Dreams are told to a client that is the only one whose talk an agent keeps. A gift must make neither of two owners
+// seem alone.
 func TestAGiftKeepsWhoMayHearOfDreams(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -53,9 +53,11 @@ type Counts struct {
 
 // RecallCounts says what became of recall since this process began.
 type RecallCounts struct {
-	Recalled  int64            `json:"recalled"`   // turns that were given memories
-	Skipped   map[string]int64 `json:"skipped"`    // turns that were given none, by why: "budget", "busy", "failed", "nothing" or "off"
-	WordsOnly map[string]int64 `json:"words_only"` // recalls that compared words alone, by why: "budget", "failed" or "space"
+	Recalled int64 `json:"recalled"` // turns that were given memories
+	// turns that were given none, by why: "budget", "busy", "failed", "nothing" or "off"
+	Skipped map[string]int64 `json:"skipped"`
+	// recalls that compared words alone, by why: "budget", "failed" or "space"
+	WordsOnly map[string]int64 `json:"words_only"`
 }
 
 type counts struct {

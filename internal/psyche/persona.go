@@ -15,8 +15,8 @@ const (
 // Personas are the values of Options.Persona.
 var Personas = []string{PersonaSystem, PersonaUser, PersonaOff}
 
-// persona tells the model whose words it speaks: the agent's name and, where it has one, its persona. It stays the same from turn
-// to turn, so that a provider's prompt cache still hits.
+// persona tells the model whose words it speaks: the agent's name and, where it has one, its persona. It stays the same
+// from turn to turn, so that a provider's prompt cache still hits.
 func (t *turn) persona() []splice {
 	role := t.being.o.Persona
 	if role == PersonaOff || len(t.body.messages) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Caller is who asks. One caller's context never reaches another: memory is the agent's, but what is remembered of a talk is
-// recalled only for the same principal and user, unless it was made the agent's own.
+// Caller is who asks. One caller's context never reaches another: memory is the agent's, but what is remembered of a
+// talk is recalled only for the same principal and user, unless it was made the agent's own.
 type Caller struct {
 	Key  access.Key // the zero key's ID is empty: a loopback without keys, which is owner
 	User string     // the end user that the client names; empty when it names none
@@ -26,7 +26,8 @@ func (c Caller) May(need access.Role, handle string) bool {
 	return c.Key.Role.Includes(need) && c.Key.Reaches(handle)
 }
 
-// Owner names whose talk it is: the principal and the user, "talk/<principal>/<user>". Items remembered of a talk carry it, recall asks for it.
+// Owner names whose talk it is: the principal and the user, "talk/<principal>/<user>". Items remembered of a talk carry
+// it, recall asks for it.
 func (c Caller) Owner() string { return dream.TalkOrigin + c.Key.SpeaksAs() + "/" + c.User }
 
 // Switches turn parts of a being off, or on, for one request; nil: as the agent's settings say.
@@ -39,12 +40,13 @@ type Turn struct {
 	Caller       Caller
 	Agent        string // handle or id
 	Conversation string // names the talk; empty: derived from its first user message and Group
-	Group        string // what a client names its talks by together, such as prompt_cache_key: one for an application or one for a talk
-	Client       string // the lease is held under it; empty: derived from the caller
-	Path         string // below the provider's address: "/chat/completions" or "/embeddings"
-	Header       http.Header
-	Body         []byte
-	Switches     Switches
+	// what a client names its talks by together, such as prompt_cache_key: one for an application or one for a talk
+	Group    string
+	Client   string // the lease is held under it; empty: derived from the caller
+	Path     string // below the provider's address: "/chat/completions" or "/embeddings"
+	Header   http.Header
+	Body     []byte
+	Switches Switches
 }
 
 // Reply is what the provider answered. Body must be closed; closing it early stops the provider.
@@ -63,9 +65,10 @@ type TurnReport struct {
 	Woke         bool   // this turn woke the agent
 	Degraded     string // what of the wake could not be done yet
 	Recalled     int    // memories in the background message
-	Skipped      string // why nothing was recalled: "off", "budget", "busy", "failed", "nothing"; empty when something was
-	ByWords      string // why recall compared words alone: "budget", "failed", "space"; empty when meaning counted too
-	Model        string // the catalogue's name
+	// why nothing was recalled: "off", "budget", "busy", "failed", "nothing"; empty when something was
+	Skipped string
+	ByWords string // why recall compared words alone: "budget", "failed", "space"; empty when meaning counted too
+	Model   string // the catalogue's name
 }
 
 // Memory is a recalled item.
@@ -97,19 +100,22 @@ type Emotion struct {
 
 // Status is what every role may see of an agent.
 type Status struct {
-	Agent     string         `json:"agent"`
-	State     string         `json:"state"` // sleeping, dreaming, waking or awake
-	Leases    int            `json:"leases"`
-	Until     time.Time      `json:"until,omitzero"` // awake until then if nobody comes again
-	Emotion   Emotion        `json:"emotion"`
-	Memories  map[string]int `json:"memories"` // live items that the caller may read, by kind
-	Own       Kept           `json:"own"`      // what it keeps of what the caller said
-	Dreams    int64          `json:"dreams"`
-	Dream     string         `json:"dream,omitempty"` // the newest
-	Outcome   string         `json:"outcome,omitempty"`
-	Recall    *RecallCounts  `json:"recall,omitempty"`    // of all callers, since the server process that answers began; operators and owners alone see it
-	Embedding *Embedding     `json:"embedding,omitempty"` // while memories are embedded in the background; operators and owners alone see it
-	Digest    []Memory       `json:"digest"`              // significant insights of the newest wake, labelled as dreamt and unverified
+	Agent    string         `json:"agent"`
+	State    string         `json:"state"` // sleeping, dreaming, waking or awake
+	Leases   int            `json:"leases"`
+	Until    time.Time      `json:"until,omitzero"` // awake until then if nobody comes again
+	Emotion  Emotion        `json:"emotion"`
+	Memories map[string]int `json:"memories"` // live items that the caller may read, by kind
+	Own      Kept           `json:"own"`      // what it keeps of what the caller said
+	Dreams   int64          `json:"dreams"`
+	Dream    string         `json:"dream,omitempty"` // the newest
+	Outcome  string         `json:"outcome,omitempty"`
+	// of all callers, since the server process that answers began; operators and owners alone see it
+	Recall *RecallCounts `json:"recall,omitempty"`
+	// while memories are embedded in the background; operators and owners alone see it
+	Embedding *Embedding `json:"embedding,omitempty"`
+	// significant insights of the newest wake, labelled as dreamt and unverified
+	Digest []Memory `json:"digest"`
 }
 
 // Embedding is how far memories are embedded in the background. Until then they are found by their words.
@@ -130,7 +136,8 @@ type Session struct {
 
 // Talk is what the OpenAI face asks of a being.
 type Talk interface {
-	// Chat wakes the agent if it sleeps, adds what it recalls, and passes the body on. Errors are *Fault, or wrap the context's.
+	// Chat wakes the agent if it sleeps, adds what it recalls, and passes the body on. Errors are *Fault, or wrap the
+	// context's.
 	Chat(ctx context.Context, t Turn) (*Reply, error)
 	// Embeddings passes a body on to the agent's embedder; it wakes nobody.
 	Embeddings(ctx context.Context, t Turn) (*Reply, error)
@@ -138,11 +145,12 @@ type Talk interface {
 	Agents(ctx context.Context, c Caller) ([]dream.Agent, error)
 }
 
-// Mind is what the MCP face and the sessions ask of a being. Agents are named by handle or id. Every method checks the caller's
-// role and reach, and answers *Fault.
+// Mind is what the MCP face and the sessions ask of a being. Agents are named by handle or id. Every method checks the
+// caller's role and reach, and answers *Fault.
 type Mind interface {
 	// Say is a turn of one message, answered whole; token is told pieces as they come, and may be nil.
-	Say(ctx context.Context, c Caller, agent, conversation, message string, token func(string)) (string, TurnReport, error)
+	Say(ctx context.Context, c Caller, agent, conversation, message string,
+		token func(string)) (string, TurnReport, error)
 	// Recall answers the memories nearest to a query, best first.
 	Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error)
 	// Forget erases memories and what repeats them for good, or says what that would do; it needs role owner.
@@ -157,7 +165,8 @@ type Mind interface {
 	Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error)
 	// Playbook answers PLAYBOOK.md; it needs role operator.
 	Playbook(ctx context.Context, c Caller, agent string) (string, error)
-	// Open holds the agent awake for ttl (1 s to 1 h; 0: the deployment's client timeout), waking it; id empty makes a new session.
+	// Open holds the agent awake for ttl (1 s to 1 h; 0: the deployment's client timeout), waking it; id empty makes a
+	// new session.
 	Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error)
 	// Leave ends a session of the caller's.
 	Leave(ctx context.Context, c Caller, agent, id string) error
@@ -182,8 +191,10 @@ type Woken struct {
 
 // Fault is an answer in the shape that OpenAI clients expect. It quotes nothing of a prompt, a memory or a dream.
 type Fault struct {
-	Status  int    // of HTTP
-	Type    string // "invalid_request_error", "authentication_error", "permission_error", "not_found_error", "rate_limit_error", "server_error", "upstream_error"
+	Status int // of HTTP
+	// "invalid_request_error", "authentication_error", "permission_error", "not_found_error", "rate_limit_error",
+	// "server_error", "upstream_error"
+	Type    string
 	Code    string // such as "agent_not_found"
 	Param   string // the field that is wrong
 	Message string // a sentence that helps

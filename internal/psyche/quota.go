@@ -11,9 +11,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// How old the counts of an agent's memories by owner may be. Between two readings what this process adds is counted; several
-// processes may exceed a quota by what each adds in the meantime. Where one is reached, counts are read again sooner, so that
-// room which was made is found.
+// How old the counts of an agent's memories by owner may be. Between two readings what this process adds is counted;
+// several processes may exceed a quota by what each adds in the meantime. Where one is reached, counts are read again
+// sooner, so that room which was made is found.
 const (
 	countsLast     = 10 * time.Minute
 	countsLastFull = 10 * time.Second
@@ -21,9 +21,10 @@ const (
 
 // Kept is what an agent keeps of what a caller said.
 type Kept struct {
-	Memories int  `json:"memories"`        // live ones
-	Limit    int  `json:"limit,omitempty"` // the most there may be; 0: no limit but the principal's
-	Full     bool `json:"full"`            // nothing more of the caller's is remembered: its limit or its principal's is reached
+	Memories int `json:"memories"`        // live ones
+	Limit    int `json:"limit,omitempty"` // the most there may be; 0: no limit but the principal's
+	// nothing more of the caller's is remembered: its limit or its principal's is reached
+	Full bool `json:"full"`
 }
 
 // quotas bound how many live memories an agent keeps of one principal, and of one user of it.
@@ -167,7 +168,8 @@ func (q *quotas) added(agent string, c Caller, n int) {
 // errQuota says that nothing more of a caller's is kept.
 var errQuota = errors.New("the quota of memories is reached")
 
-// room says errQuota when an agent keeps as much of a caller as it may. It comes before anything is bought for a new memory.
+// room says errQuota when an agent keeps as much of a caller as it may. It comes before anything is bought for a new
+// memory.
 func (b *Being) room(ctx context.Context, a dream.Agent, c Caller) error {
 	if b.quotas.ofPrincipal == 0 && (c.User == "" || b.quotas.ofOneUser == 0) {
 		return nil
@@ -178,7 +180,8 @@ func (b *Being) room(ctx context.Context, a dream.Agent, c Caller) error {
 	}
 	b.counts.full.Add(1)
 	if b.quotas.warns(a.ID, c.Owner()) {
-		b.Log.WarnContext(ctx, "what a caller says is not remembered: a quota of memories is reached", "agent", a.Handle,
+		b.Log.WarnContext(ctx, "what a caller says is not remembered: a quota of memories is reached", "agent",
+			a.Handle,
 			"principal", c.Key.PrincipalName(), "per_principal", b.quotas.ofPrincipal, "per_user", b.quotas.ofOneUser)
 	}
 	return errQuota
@@ -200,8 +203,8 @@ func (b *Being) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.
 	return b.talkers.note(ctx, a.ID, c.Owner())
 }
 
-// commitOwned commits, and gives what is said anew another id where the same words under the same id are another owner's by now:
-// an id is made of who said it first.
+// commitOwned commits, and gives what is said anew another id where the same words under the same id are another
+// owner's by now: an id is made of who said it first.
 func (b *Being) commitOwned(ctx context.Context, owner string, w memory.Write) (int, error) {
 	receipt, err := b.commit(ctx, w)
 	if err != nil || receipt.Known == 0 {

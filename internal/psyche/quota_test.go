@@ -15,7 +15,8 @@ import (
 
 // fact is the n-th of sentences that have little in common.
 func fact(n int) string {
-	return fmt.Sprintf("Please remember that locker%d of the harbour%d holds lantern%d and rope%d for keeper%d.", n, n, n, n, n)
+	return fmt.Sprintf("Please remember that locker%d of the harbour%d holds lantern%d and rope%d for keeper%d.", n,
+		n, n, n, n)
 }
 
 func TestATurnBeyondAQuotaIsAnsweredAndNotRemembered(t *testing.T) {

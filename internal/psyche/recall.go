@@ -24,8 +24,8 @@ const (
 	SkippedNothing = "nothing" // nothing is near enough
 )
 
-// searching is how long a search may go on after the turn has gone on without it: the first one after a start reads an agent's
-// vectors, and the next finds them read.
+// searching is how long a search may go on after the turn has gone on without it: the first one after a start reads an
+// agent's vectors, and the next finds them read.
 const searching = 30 * time.Second
 
 // mostSearches bounds how many searches go on at once.
@@ -49,7 +49,8 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 	answers := make(chan answer, 1)
 	if b.searches.Add(1) > mostSearches {
 		b.searches.Add(-1)
-		b.Log.WarnContext(ctx, "too many searches wait for memory; the turn goes on without", "agent", t.agent.Handle, "searches", mostSearches)
+		b.Log.WarnContext(ctx, "too many searches wait for memory; the turn goes on without", "agent", t.agent.Handle,
+			"searches", mostSearches)
 		return nil, SkippedBusy
 	}
 	begun := b.aside(func() {
@@ -57,7 +58,8 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
 		defer cancel()
 		defer context.AfterFunc(b.hear, cancel)()
-		found, byWords, err := b.search(ctx, t.agent, t.Caller, Recalling{Query: query, Limit: b.o.Items}, existing, within-within/4)
+		found, byWords, err := b.search(ctx, t.agent, t.Caller, Recalling{Query: query, Limit: b.o.Items}, existing,
+			within-within/4)
 		answers <- answer{found, whyWords(byWords), err}
 	})
 	if !begun {
@@ -79,7 +81,8 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 		b.used(ctx, t.agent.ID, a.found)
 		return a.found, ""
 	case <-late.C:
-		b.Log.WarnContext(ctx, "memory did not answer within its budget; the turn goes on without", "agent", t.agent.Handle, "budget", within)
+		b.Log.WarnContext(ctx, "memory did not answer within its budget; the turn goes on without", "agent",
+			t.agent.Handle, "budget", within)
 		return nil, SkippedBudget
 	case <-ctx.Done():
 		return nil, SkippedBudget
@@ -105,7 +108,8 @@ func whyWords(err error) string {
 	return WordsFailed
 }
 
-// within is how long a turn of an agent waits for its memories. An embedder far away is given more than the built-in one.
+// within is how long a turn of an agent waits for its memories. An embedder far away is given more than the built-in
+// one.
 func (b *Being) within(ctx context.Context, a dream.Agent) time.Duration {
 	if b.o.Within > 0 {
 		return b.o.Within
@@ -116,8 +120,8 @@ func (b *Being) within(ctx context.Context, a dream.Agent) time.Duration {
 	return defaultWithin
 }
 
-// search asks memory for what the caller may see, without the items that are known. byWords says why words alone were compared;
-// the embedder is given no longer than place.
+// search asks memory for what the caller may see, without the items that are known. byWords says why words alone were
+// compared; the embedder is given no longer than place.
 func (b *Being) search(
 	ctx context.Context, a dream.Agent, c Caller, r Recalling, existing map[string]bool, place time.Duration,
 ) (found []Memory, byWords, err error) {
@@ -191,9 +195,10 @@ func memoryOf(m recall.Memory) Memory {
 	return out
 }
 
-// dreamt widens what may come to mind before a caller by what dreams made. Operators, who may read all of it, find everything;
-// a client that may hear of dreams finds what it is told of them anyway: what was promoted, and significant insights. For a
-// client that may not, nothing is widened. The function says of an item that was found whether the caller may be told it.
+// dreamt widens what may come to mind before a caller by what dreams made. Operators, who may read all of it, find
+// everything; a client that may hear of dreams finds what it is told of them anyway: what was promoted, and significant
+// insights. For a client that may not, nothing is widened. The function says of an item that was found whether the
+// caller may be told it.
 func (b *Being) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter, func(dream.Item) bool) {
 	operator := c.May(access.Operator, a.Handle)
 	if !operator && (f.Dreamt != memory.PromotedDreamt || b.switched(a, Switches{}).digest != journal.DigestMessage) {
@@ -252,8 +257,8 @@ func (b *Being) placeQuestion(
 	}
 }
 
-// visible is what may come to mind before a caller: the agent's own memories and what was said in the caller's talks. Of what
-// was dreamt only what was promoted counts, for callers that may hear of dreams.
+// visible is what may come to mind before a caller: the agent's own memories and what was said in the caller's talks.
+// Of what was dreamt only what was promoted counts, for callers that may hear of dreams.
 func (b *Being) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Filter, error) {
 	listeners, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
 	if err != nil {
@@ -275,7 +280,9 @@ func (b *Being) embed(ctx context.Context, a dream.Agent, c Caller, texts []stri
 	return b.embedBy(ctx, a, c, spec, texts)
 }
 
-func (b *Being) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec, texts []string) ([][]float32, string, error) {
+func (b *Being) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec,
+	texts []string,
+) ([][]float32, string, error) {
 	if spec.BuiltIn {
 		v, err := b.Guard.Model.Embed(ctx, spec.Name, texts, "")
 		return v.V, v.Space, err

@@ -118,7 +118,9 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 }
 
 // remember keeps those lines that are worth it, are new, and are not what was put before the model.
-func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line, shown []string, now time.Time) error {
+func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line, shown []string,
+	now time.Time,
+) error {
 	var wanted []line
 	for _, l := range lines {
 		switch {
@@ -169,7 +171,8 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 				Taint:   l.by,
 				Derived: []string{"salience", "surprise", "affect"},
 			},
-			Content: l.text, Salience: weigh(l.text, l.by, placed.novelty[i]), Surprise: placed.novelty[i], Affect: feels,
+			Content: l.text, Salience: weigh(l.text, l.by, placed.novelty[i]), Surprise: placed.novelty[i],
+			Affect:  feels,
 			Session: session, Origin: c.Owner(), Speaker: l.speaker,
 		}
 		corrected, err := correct(ctx, b.Memory, e, placed.near[i])
@@ -203,7 +206,9 @@ func freeID(ctx context.Context, store memory.Store, agent, owner, id string, at
 
 // vectorOf is the place of a new memory: that of its words, or, where it corrects, of what it says now and what was
 // so before.
-func (b *Being) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *placement, i int) ([]memory.Vector, error) {
+func (b *Being) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *placement,
+	i int,
+) ([]memory.Vector, error) {
 	if p.v == nil {
 		return nil, nil
 	}
@@ -273,7 +278,8 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 	}
 	v, space, err := b.embed(ctx, a, c, texts)
 	if err != nil {
-		b.Log.WarnContext(ctx, "what was said is kept without its place among memories", "agent", a.Handle, "error", err)
+		b.Log.WarnContext(ctx, "what was said is kept without its place among memories", "agent", a.Handle, "error",
+			err)
 		return p, nil
 	}
 	p.v, p.space = v, space

@@ -116,10 +116,12 @@ func says(text string) func(inference.RelayRequest) (int, string, io.ReadCloser)
 		if strings.Contains(string(r.Body), `"stream":true`) {
 			return 200, "text/event-stream", io.NopCloser(strings.NewReader(fmt.Sprintf(
 				"data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n"+
-					"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", quoted)))
+					"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+				quoted)))
 		}
 		return 200, "application/json", io.NopCloser(strings.NewReader(fmt.Sprintf(
-			`{"choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`, quoted)))
+			`{"choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`,
+			quoted)))
 	}
 }
 
@@ -130,7 +132,8 @@ func (p *provider) Relay(ctx context.Context, r inference.RelayRequest) (*infere
 	p.open++
 	status, kind, body := p.answer(r)
 	return &inference.RelayResponse{
-		Status: status, Header: http.Header{"Content-Type": {kind}, "Openai-Organization": {"ours"}}, Body: &counting{body, p, sync.Once{}},
+		Status: status, Header: http.Header{"Content-Type": {kind}, "Openai-Organization": {"ours"}},
+		Body: &counting{body, p, sync.Once{}},
 		Seen: func() inference.RelayObserved {
 			return inference.RelayObserved{Ended: true, UsageFrom: inference.ByCount}
 		},
@@ -236,7 +239,9 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 		Guard: &purse.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{
-		Talker: "p/free", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical, dream.Generator: "p/free"}, Within: time.Minute,
+		Talker:   "p/free",
+		Models:   map[dream.Role]string{dream.Embedder: localmodel.Lexical, dream.Generator: "p/free"},
+		Within:   time.Minute,
 		FleetDay: budget.Unlimited, Persona: psyche.PersonaOff,
 	}
 	for _, f := range change {

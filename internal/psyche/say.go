@@ -14,14 +14,18 @@ import (
 // longestMessage is how many bytes Say takes.
 const longestMessage = 64 << 10
 
-// Say is a turn of one message. What was said before in the conversation goes with it, as long as this process remembers.
-func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message string, token func(string)) (string, TurnReport, error) {
+// Say is a turn of one message. What was said before in the conversation goes with it, as long as this process
+// remembers.
+func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message string,
+	token func(string),
+) (string, TurnReport, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return "", TurnReport{}, err
 	}
 	if message == "" || len(message) > longestMessage || !utf8.ValidString(message) {
-		return "", TurnReport{}, wrong("out_of_range", "message", "The message must be text of 1 to %d bytes.", longestMessage)
+		return "", TurnReport{},
+			wrong("out_of_range", "message", "The message must be text of 1 to %d bytes.", longestMessage)
 	}
 	conversation = or(conversation, "say")
 	held := b.talks.of(c.Owner(), a.ID, conversation, b.now())
@@ -44,7 +48,8 @@ func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message 
 	}
 	if reply.Status/100 != 2 {
 		return "", reply.Report, &Fault{
-			Status: http.StatusBadGateway, Type: farFailure, Code: "refused", Message: fmt.Sprintf("The model's provider refused the request (HTTP %d).", reply.Status),
+			Status: http.StatusBadGateway, Type: farFailure, Code: "refused",
+			Message: fmt.Sprintf("The model's provider refused the request (HTTP %d).", reply.Status),
 		}
 	}
 	l, ok := reply.Body.(*listening)

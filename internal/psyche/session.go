@@ -30,7 +30,8 @@ func (b *Being) Open(ctx context.Context, c Caller, agent, id string, ttl time.D
 		ttl = b.o.Hold
 	}
 	if ttl < shortestSession || ttl > longestSession {
-		return Session{}, wrong("out_of_range", "ttl", "ttl is %s; it must be %s to %s.", ttl, shortestSession, longestSession)
+		return Session{},
+			wrong("out_of_range", "ttl", "ttl is %s; it must be %s to %s.", ttl, shortestSession, longestSession)
 	}
 	if id == "" {
 		id = "ses_" + strings.ToLower(rand.Text())

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// sieve sees to the usage in a stream: it takes the event out that holds it alone, where the provider was asked for it and the
-// client did not ask, or puts one in, where the client asked and the provider tells none. Everything else goes by unaltered, as
-// soon as its event is whole.
+// sieve sees to the usage in a stream: it takes the event out that holds it alone, where the provider was asked for it
+// and the client did not ask, or puts one in, where the client asked and the provider tells none. Everything else goes
+// by unaltered, as soon as its event is whole.
 type sieve struct {
 	wait  []byte         // an event that is not whole
 	out   []byte         // what may go
@@ -134,5 +134,6 @@ func onlyUsage(event []byte) bool {
 		Choices *[]json.RawMessage `json:"choices"`
 		Usage   json.RawMessage    `json:"usage"`
 	}
-	return json.Unmarshal(data, &e) == nil && e.Choices != nil && len(*e.Choices) == 0 && len(e.Usage) > 0 && e.Usage[0] == '{'
+	return json.Unmarshal(data, &e) == nil && e.Choices != nil && len(*e.Choices) == 0 && len(e.Usage) > 0 &&
+		e.Usage[0] == '{'
 }

@@ -93,13 +93,19 @@ func TestAProviderIsToldThatTheBodyIsJSONWhateverTheClientCalledIt(t *testing.T)
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, chunk+final+usage+done)
 	}))
-	for _, h := range []http.Header{nil, {"Traceparent": {"mine"}, "X-Forwarded-User": {"ann"}}, {"Content-Type": {"application/x-www-form-urlencoded"}}, {"Content-Type": {"text/plain; charset=utf-8"}}} {
+	for _, h := range []http.Header{
+		nil,
+		{"Traceparent": {"mine"}, "X-Forwarded-User": {"ann"}},
+		{"Content-Type": {"application/x-www-form-urlencoded"}},
+		{"Content-Type": {"text/plain; charset=utf-8"}},
+	} {
 		q := turn(ann, streaming("Hi"))
 		q.Header = h
 		r.talk(q)
 		r.settle()
 	}
-	require.Equal(t, []string{"application/json ", "application/json mine", "application/json ", "application/json "}, kinds)
+	require.Equal(t, []string{"application/json ", "application/json mine", "application/json ", "application/json "},
+		kinds)
 }
 
 // W6, C-cost: a paid stream is asked for its usage, and the client sees nothing of that.
@@ -116,22 +122,30 @@ func TestAPaidStreamIsSettledByUsageThatTheClientDidNotAskFor(t *testing.T) {
 		_, _ = io.WriteString(w, chunk+chunk+chunk+final+usage+done)
 	}))
 	for i, c := range []struct{ body, sent, got string }{
-		{streaming("Hi"), `{"max_tokens":8192,"stream_options":{"include_usage":true},"model":"dear-model","stream":true,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + done},
+		{
+			streaming("Hi"),
+			`{"max_tokens":8192,"stream_options":{"include_usage":true},"model":"dear-model","stream":true,"messages":[{"role":"user","content":"Hi"}]}`,
+			chunk + chunk + chunk + final + done,
+		},
 		{
 			`{"model":"echo","stream":true,"stream_options":{"x":1},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
-			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true,"x":1},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + done,
+			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true,"x":1},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
+			chunk + chunk + chunk + final + done,
 		},
 		{
 			`{"model":"echo","stream":true,"stream_options":{},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
-			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + done,
+			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
+			chunk + chunk + chunk + final + done,
 		},
 		{
 			`{"model":"echo","stream":true,"stream_options":{"include_usage":false},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
-			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + done,
+			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
+			chunk + chunk + chunk + final + done,
 		},
 		{
 			`{"model":"echo","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
-			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + usage + done,
+			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
+			chunk + chunk + chunk + final + usage + done,
 		},
 	} {
 		q := turn(ann, c.body)
@@ -155,7 +169,10 @@ func TestTheSieveTakesOutUsageHoweverTheBytesAreCut(t *testing.T) {
 	for _, event := range []string{"\n\n", "\r\n\r\n"} {
 		all := strings.ReplaceAll(chunk+final+usage+done, "\n\n", event)
 		want := strings.ReplaceAll(chunk+final+done, "\n\n", event)
-		for _, cut := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader, func(r io.Reader) io.Reader { return r }} {
+		for _, cut := range []func(io.Reader) io.Reader{
+			iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader,
+			func(r io.Reader) io.Reader { return r },
+		} {
 			r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Talker = "p/dear" })
 			r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
 				return 200, "text/event-stream", io.NopCloser(cut(strings.NewReader(all)))
@@ -281,10 +298,25 @@ func TestEveryCapRefusesATurn(t *testing.T) {
 		scope  string
 		says   string
 	}{
-		{"the agent's day", func(_ *psyche.Options, _ *psyche.Caller, a *dream.Agent) { a.Caps = dream.Caps{Month: 1000} }, "day:ag_echo/2026-11-20", "$0.00 a day that the agent has"},
-		{"the fleet", func(o *psyche.Options, _ *psyche.Caller, _ *dream.Agent) { o.FleetDay = 10 }, "fleet:2026-11-20", "$0.00001 a day that all agents have together"},
-		{"the deployment's for keys", func(o *psyche.Options, _ *psyche.Caller, _ *dream.Agent) { o.KeyDay = new(budget.Micros) }, "key:key_a/2026-11-20", "$0.00 a day that this key has"},
-		{"the key's own", func(_ *psyche.Options, c *psyche.Caller, _ *dream.Agent) { c.Key.Day = new(budget.Micros) }, "key:key_a/2026-11-20", "$0.00 a day that this key has"},
+		{
+			"the agent's day",
+			func(_ *psyche.Options, _ *psyche.Caller, a *dream.Agent) { a.Caps = dream.Caps{Month: 1000} },
+			"day:ag_echo/2026-11-20", "$0.00 a day that the agent has",
+		},
+		{
+			"the fleet", func(o *psyche.Options, _ *psyche.Caller, _ *dream.Agent) { o.FleetDay = 10 },
+			"fleet:2026-11-20", "$0.00001 a day that all agents have together",
+		},
+		{
+			"the deployment's for keys",
+			func(o *psyche.Options, _ *psyche.Caller, _ *dream.Agent) { o.KeyDay = new(budget.Micros) },
+			"key:key_a/2026-11-20", "$0.00 a day that this key has",
+		},
+		{
+			"the key's own",
+			func(_ *psyche.Options, c *psyche.Caller, _ *dream.Agent) { c.Key.Day = new(budget.Micros) },
+			"key:key_a/2026-11-20", "$0.00 a day that this key has",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -326,7 +358,9 @@ func TestAModelThatThinksIsGivenRoomForIt(t *testing.T) {
 	in := func(body string) int64 { return int64(len(body) + 16) }
 	rows := r.rows()
 	require.Equal(t, dear.Worst(in(chat("Hi")), 1100+purse.Overrun), rows[0].Reserved)
-	require.Equal(t, dear.Worst(in(`{"model":"echo","max_tokens":10,"n":3,"messages":[{"role":"user","content":"Hi"}]}`), 3*1010+purse.Overrun), rows[1].Reserved)
+	require.Equal(t,
+		dear.Worst(in(`{"model":"echo","max_tokens":10,"n":3,"messages":[{"role":"user","content":"Hi"}]}`),
+			3*1010+purse.Overrun), rows[1].Reserved)
 }
 
 // An open stream holds the agent awake for as long as it lasts, and a request for client_timeout after its end.
@@ -334,7 +368,9 @@ func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour }) // its own keeper does not come by
 	pipe, feed := io.Pipe()
-	r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) { return 200, "text/event-stream", pipe }
+	r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
+		return 200, "text/event-stream", pipe
+	}
 	reply, err := r.Chat(t.Context(), turn(ann, streaming("Hi")))
 	require.NoError(t, err)
 	until := func() time.Time {
@@ -495,7 +531,9 @@ func TestCloseRemembersWhatWaitsAndDropsWhatComesAfter(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for i := range 100 {
-		r.talk(turn(caller("key", fmt.Sprint(i)), chat(fmt.Sprintf("Remember that my number is %d and my street is Harbour Lane.", i))))
+		r.talk(
+			turn(caller("key", fmt.Sprint(i)),
+				chat(fmt.Sprintf("Remember that my number is %d and my street is Harbour Lane.", i))))
 	}
 	require.NoError(t, r.Close(t.Context()))
 	require.Len(t, r.episodes(), 100)
@@ -549,7 +587,8 @@ func TestWhoeverIsHardToRememberHoldsFewOthersUp(t *testing.T) {
 		answer.Agent = agent.Handle
 		r.talk(answer)
 	}
-	require.Eventually(t, func() bool { return r.Counts().Stored >= others/2 }, time.Minute, time.Millisecond, "most of them are remembered")
+	require.Eventually(t, func() bool { return r.Counts().Stored >= others/2 }, time.Minute, time.Millisecond,
+		"most of them are remembered")
 	require.Empty(t, r.episodes(), "and echo's is not, as yet")
 	close(h.gate)
 	r.settle()
@@ -688,10 +727,16 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 		return (len(strings.Replace(question, `"echo"`, `"wire-model"`, 1)) + 3) / 4
 	}
 	counted := func(question string, out int) string {
-		return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, in(question), out, in(question)+out)
+		return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, in(question), out,
+			in(question)+out)
 	}
 	for _, c := range []struct{ name, asked, answered, got string }{
-		{"a stream", asks, named + final + done, named + final + "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[]," + counted(asks, 3) + "}\n\n" + done},
+		{
+			"a stream", asks, named + final + done,
+			named + final +
+				"data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[]," +
+				counted(asks, 3) + "}\n\n" + done,
+		},
 		{"a stream whose provider tells", asks, named + final + usage + done, named + final + usage + done},
 		{"a stream that was not asked for it", streaming("Hi"), named + final + done, named + final + done},
 		{"a stream whose end is not marked", asks, named + final, named + final},
@@ -701,7 +746,10 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 		{"an error", chat("Hi"), `{"error":{"message":"x"}}`, `{"error":{"message":"x"}}`},
 		{"no answer at all", chat("Hi"), "}", "}"},
 	} {
-		for _, cut := range []func(io.Reader) io.Reader{iotest.OneByteReader, func(r io.Reader) io.Reader { return r }} {
+		for _, cut := range []func(io.Reader) io.Reader{
+			iotest.OneByteReader,
+			func(r io.Reader) io.Reader { return r },
+		} {
 			r := setup(t)
 			r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
 				return 200, "text/event-stream", io.NopCloser(cut(strings.NewReader(c.answered)))

@@ -9,8 +9,8 @@ import (
 // longestTail is how much of an answer is held back at most: what stands behind its last closing brace.
 const longestTail = 64 << 10
 
-// tail sees to the usage of an answer in one piece: where the provider tells none, it is counted, and written before the brace
-// that closes the answer. Every other byte goes by unaltered.
+// tail sees to the usage of an answer in one piece: where the provider tells none, it is counted, and written before
+// the brace that closes the answer. Every other byte goes by unaltered.
 type tail struct {
 	held  []byte
 	out   []byte
@@ -39,7 +39,8 @@ func (t *tail) push(b []byte, end bool) {
 		return
 	case t.untold():
 		u := t.count()
-		t.out = fmt.Appendf(t.out, `,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.Prompt, u.Completion, u.Total)
+		t.out = fmt.Appendf(t.out, `,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.Prompt,
+			u.Completion, u.Total)
 	}
 	t.out, t.held, t.all = append(t.out, t.held...), nil, nil
 }
@@ -51,7 +52,8 @@ func (t *tail) untold() bool {
 		Usage   *json.RawMessage  `json:"usage"`
 		Error   *json.RawMessage  `json:"error"`
 	}
-	return bytes.HasPrefix(bytes.TrimSpace(t.held), []byte("}")) && json.Unmarshal(t.all, &a) == nil && len(a.Choices) > 0 && a.Usage == nil && a.Error == nil && !bytes.Contains(t.all, []byte(`"usage"`))
+	return bytes.HasPrefix(bytes.TrimSpace(t.held), []byte("}")) && json.Unmarshal(t.all, &a) == nil &&
+		len(a.Choices) > 0 && a.Usage == nil && a.Error == nil && !bytes.Contains(t.all, []byte(`"usage"`))
 }
 
 func (t *tail) take(p []byte) int {

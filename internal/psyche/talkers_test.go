@@ -19,10 +19,17 @@ import (
 func (r *rig) dreams() {
 	r.t.Helper()
 	r.plant(
-		&dream.Journal{Head: dreamtHead("jo_1", dream.KindJournal), Content: "Ann's PIN is the year of the lighthouse, 4711.", Significance: .8},
-		&dream.Playbook{Head: dreamtHead("pb_1", dream.KindPlaybook), Content: "Ask Ann for the lighthouse, whose PIN is 4711.", Confidence: .8, Hypothesis: "hy_1"},
+		&dream.Journal{
+			Head:    dreamtHead("jo_1", dream.KindJournal),
+			Content: "Ann's PIN is the year of the lighthouse, 4711.", Significance: .8,
+		},
+		&dream.Playbook{
+			Head:    dreamtHead("pb_1", dream.KindPlaybook),
+			Content: "Ask Ann for the lighthouse, whose PIN is 4711.", Confidence: .8, Hypothesis: "hy_1",
+		},
 	)
-	slot, err := r.store.TakeSlot(r.t.Context(), r.agent.ID, memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r"}, Since: r.clock.now()}, memory.Fence{})
+	slot, err := r.store.TakeSlot(r.t.Context(), r.agent.ID,
+		memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r"}, Since: r.clock.now()}, memory.Fence{})
 	require.NoError(r.t, err)
 	_, err = r.store.Commit(r.t.Context(), memory.Write{
 		Agent: r.agent.ID, Fence: slot.Fence, Waking: &memory.Waking{Digest: []string{"jo_1"}},
@@ -105,7 +112,8 @@ func TestASecondTalkerIsNoticedByEveryProcess(t *testing.T) {
 func TestMemoriesOfOthersCostNobodyARecall(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	placed, err := localmodel.New().Embed(t.Context(), localmodel.Lexical, []string{"The lighthouse lantern is green.", "Ann's lighthouse burnt down in May."}, "")
+	placed, err := localmodel.New().Embed(t.Context(), localmodel.Lexical,
+		[]string{"The lighthouse lantern is green.", "Ann's lighthouse burnt down in May."}, "")
 	require.NoError(t, err)
 	plant := func(from, to int, origin, text string, v []float32) {
 		w := memory.Write{Agent: r.agent.ID, Cause: "import"}
@@ -122,7 +130,8 @@ func TestMemoriesOfOthersCostNobodyARecall(t *testing.T) {
 		plant(i*1000, (i+1)*1000, fmt.Sprint("key_b/", i), "The lighthouse lantern is green.", placed.V[0])
 	}
 	plant(0, 1, "key_a/ann", "Ann's lighthouse burnt down in May.", placed.V[1])
-	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "Is the lighthouse lantern green?", Limit: 5})
+	found, err := r.Recall(t.Context(), ann, "echo",
+		psyche.Recalling{Query: "Is the lighthouse lantern green?", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "Ann's lighthouse burnt down in May.", found[0].Content)

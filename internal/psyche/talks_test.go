@@ -32,13 +32,16 @@ func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	}
 }
 
-var things = strings.Fields(`anchor beacon candle drum engine fiddle garden hammer island jacket kettle lantern mirror needle oyster paddle quilt ribbon saddle
+var things = strings.Fields(
+	`anchor beacon candle drum engine fiddle garden hammer island jacket kettle lantern mirror needle oyster paddle quilt ribbon saddle
 	trumpet umbrella violin wagon yarn zither barrel copper daisy elbow ferry`)
 
 // longTalk plants memories and asks about one of them in each turn.
 func longTalk(r *rig, each func(turn int, body string)) {
 	for i, thing := range things {
-		r.plant(lived(fmt.Sprint("ep_", i), fmt.Sprintf("The %s of the old %s was sold to Niels in Skagen.", thing, things[(i+7)%len(things)])))
+		r.plant(
+			lived(fmt.Sprint("ep_", i),
+				fmt.Sprintf("The %s of the old %s was sold to Niels in Skagen.", thing, things[(i+7)%len(things)])))
 	}
 	text := `{"model":"echo","messages":[{"role":"system","content":"Be brief."}`
 	for i := range 60 {
@@ -99,7 +102,8 @@ func TestWithoutTheStoreReplicasLoseThePrefix(t *testing.T) {
 func TestAQuestionAskedAgainIsRecalledAnew(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	question := turn(ann, `{"model":"echo","messages":[{"role":"user","content":"Who paints the lanterns of the lighthouse?"}]}`)
+	question := turn(ann,
+		`{"model":"echo","messages":[{"role":"user","content":"Who paints the lanterns of the lighthouse?"}]}`)
 	_, report := r.talk(question)
 	require.Equal(t, psyche.SkippedNothing, report.Skipped)
 	kept, err := r.store.Backgrounds(t.Context(), r.agent.ID, psyche.TalkID(ann, report.Conversation))
@@ -130,7 +134,8 @@ func TestAQuestionSentAgainIsNotQuotedToItself(t *testing.T) {
 	require.NotContains(t, question, "> Please remember")
 	other := turn(ann, chat("How many lanterns has my lighthouse?"))
 	r.talk(other)
-	require.Contains(t, r.provider.last(t), "> Please remember: my lighthouse has seven", "in another talk it comes to mind")
+	require.Contains(t, r.provider.last(t), "> Please remember: my lighthouse has seven",
+		"in another talk it comes to mind")
 }
 
 func TestTheModelIsToldWhoItIs(t *testing.T) {
@@ -144,14 +149,19 @@ func TestTheModelIsToldWhoItIs(t *testing.T) {
 		r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Persona = persona })
 		r.agent.Persona = ` A quiet companion who says "tide".` + "\n"
 		require.NoError(t, r.store.PutAgent(t.Context(), r.agent))
-		r.talk(turn(ann, `{"model":"echo","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`))
-		require.Equal(t, `{"model":"wire-model","messages":[`+want+`{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`, r.provider.last(t))
+		r.talk(
+			turn(ann,
+				`{"model":"echo","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`))
+		require.Equal(t,
+			`{"model":"wire-model","messages":[`+want+
+				`{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`, r.provider.last(t))
 		r.talk(turn(ann, `{"model":"echo","messages":[]}`))
 		require.Equal(t, `{"model":"wire-model","messages":[]}`, r.provider.last(t))
 
 		_, _, err := r.Say(t.Context(), ann, "echo", "c", "Hi", func(string) {})
 		require.NoError(t, err)
-		require.Contains(t, r.provider.last(t), `"messages":[`+want+`{"role":"user","content":"Hi"}]`, "over MCP as well")
+		require.Contains(t, r.provider.last(t), `"messages":[`+want+`{"role":"user","content":"Hi"}]`,
+			"over MCP as well")
 	}
 }
 
@@ -221,12 +231,15 @@ func TestTheMoodSetsTheTemperatureWhereTheClientDoesNot(t *testing.T) {
 			p.Guard.Catalog = table
 		})
 		_, err := r.store.Commit(t.Context(), memory.Write{
-			Agent: r.agent.ID, Cause: "test", Affect: &dream.Affect{PAD: mood.PAD{Arousal: c.arousal}, Since: r.clock.now(), Cause: "test"},
+			Agent: r.agent.ID, Cause: "test",
+			Affect: &dream.Affect{PAD: mood.PAD{Arousal: c.arousal}, Since: r.clock.now(), Cause: "test"},
 		})
 		require.NoError(t, err)
 		r.talk(turn(ann, c.body))
 		question := r.provider.last(t)
-		require.Equal(t, c.want, strings.Replace(strings.Replace(question[1:], `"messages":[]`, ``, 1), `"model":"wire-model"`, ``, 1)[:len(c.want)], question)
+		require.Equal(t, c.want,
+			strings.Replace(strings.Replace(question[1:], `"messages":[]`, ``, 1), `"model":"wire-model"`, ``,
+				1)[:len(c.want)], question)
 		require.LessOrEqual(t, strings.Count(question, "temperature"), 1)
 	}
 }
@@ -244,7 +257,10 @@ func TestWhatWasForgottenStandsInNoLaterBody(t *testing.T) {
 	require.NoError(t, err)
 	r.clock.pass(3 * time.Second) // a record of the agent is believed for two
 	for _, being := range []*rig{r, other} {
-		being.talk(turn(ann, `{"model":"echo","messages":[`+first+`,{"role":"assistant","content":"He does."},{"role":"user","content":"Go on"}]}`))
+		being.talk(
+			turn(ann,
+				`{"model":"echo","messages":[`+first+
+					`,{"role":"assistant","content":"He does."},{"role":"user","content":"Go on"}]}`))
 		require.NotContains(t, r.provider.last(t), "Niels paints")
 	}
 }
@@ -278,10 +294,12 @@ func TestAQuestionFindsWhatHappenedInTheTimeItNames(t *testing.T) {
 	require.Equal(t, psyche.SkippedNothing, report.Skipped, "a number that is not read names no time")
 	_, report = r.talk(turn(ann, chat("Was habe ich dir vor 9 Tagen erzählt?")))
 	require.Equal(t, 2, report.Recalled)
-	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "Which colour did Niels paint the boat nine days ago?", Limit: 2})
+	found, err := r.Recall(t.Context(), ann, "echo",
+		psyche.Recalling{Query: "Which colour did Niels paint the boat nine days ago?", Limit: 2})
 	require.NoError(t, err)
 	require.Equal(t, "ep_3", found[0].ID, "the one of that time goes ahead")
-	found, err = r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "Which colour did Niels paint the boat yesterday?", Limit: 2})
+	found, err = r.Recall(t.Context(), ann, "echo",
+		psyche.Recalling{Query: "Which colour did Niels paint the boat yesterday?", Limit: 2})
 	require.NoError(t, err)
 	require.Equal(t, "ep_1", found[0].ID)
 }

@@ -58,8 +58,8 @@ type turn struct {
 	hidden bool         // the client did not ask for the usage that the provider is asked for
 }
 
-// apart runs a function on a goroutine of its own and waits for it. Reading a body and looking for memories grow a stack, which
-// the goroutine of a stream would hold for as long as the stream lasts.
+// apart runs a function on a goroutine of its own and waits for it. Reading a body and looking for memories grow a
+// stack, which the goroutine of a stream would hold for as long as the stream lasts.
 func apart(do func()) {
 	panicked := make(chan any, 1)
 	go func() {
@@ -205,11 +205,14 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 		return nil, passed(ctx, err)
 	}
 	body := &closing{ReadCloser: res.Body, close: func() { b.settled(res.Body) }}
-	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: body, Report: TurnReport{Agent: agent.Handle, Model: spec.Name}}, nil
+	return &Reply{
+		Status: res.Status, Header: homeward(res.Header), Body: body,
+		Report: TurnReport{Agent: agent.Handle, Model: spec.Name},
+	}, nil
 }
 
-// onward is a request's header for the provider; which of it that sees is for its gateway to say. The body was read as JSON,
-// whatever its client called it (curl -d says that it is a form), and providers refuse it under another name.
+// onward is a request's header for the provider; which of it that sees is for its gateway to say. The body was read as
+// JSON, whatever its client called it (curl -d says that it is a form), and providers refuse it under another name.
 func onward(h http.Header) http.Header {
 	out := make(http.Header, len(h)+1)
 	maps.Copy(out, h)
@@ -228,8 +231,8 @@ func homeward(h http.Header) http.Header {
 	return out
 }
 
-// conversation names the talk: as the client does, else after its first message of a user, which stays the same from turn to turn,
-// and its group. A group alone would be too coarse: many applications send one for all their talks.
+// conversation names the talk: as the client does, else after its first message of a user, which stays the same from
+// turn to turn, and its group. A group alone would be too coarse: many applications send one for all their talks.
 func (t *turn) conversation() string {
 	if t.Conversation != "" {
 		return t.Conversation

@@ -22,8 +22,10 @@ const (
 )
 
 var (
-	asksToKeep = regexp.MustCompile(`(?i)\b(remember (that|this|my|our|to|:)|please remember|don'?t forget|keep in mind|note that|for the record|from now on|merk(e)? dir|vergiss nicht)`)
-	ofSpeaker  = regexp.MustCompile(`(?i)\b(my|our) [\p{L}' -]{2,40} (is|are|was|were|will be)\b|\bi(?:'m| am|'ve| have) (?:a|an|the|from|called|allergic|married|working|living|moving|learning|never|always)\b|\bi (?:always|never|usually|live|work|study|like|love|hate|prefer|need|use|own|speak|play|believe)\b|\bcall me\b|\bmy name'?s\b|\bwe (?:decided|agreed|use|always|never|call)\b|\bich (?:bin|heiße|wohne|arbeite|mag|hasse)\b`)
+	asksToKeep = regexp.MustCompile(
+		`(?i)\b(remember (that|this|my|our|to|:)|please remember|don'?t forget|keep in mind|note that|for the record|from now on|merk(e)? dir|vergiss nicht)`)
+	ofSpeaker = regexp.MustCompile(
+		`(?i)\b(my|our) [\p{L}' -]{2,40} (is|are|was|were|will be)\b|\bi(?:'m| am|'ve| have) (?:a|an|the|from|called|allergic|married|working|living|moving|learning|never|always)\b|\bi (?:always|never|usually|live|work|study|like|love|hate|prefer|need|use|own|speak|play|believe)\b|\bcall me\b|\bmy name'?s\b|\bwe (?:decided|agreed|use|always|never|call)\b|\bich (?:bin|heiße|wohne|arbeite|mag|hasse)\b`)
 )
 
 // weigh says how much it matters that something was said, in [0, 1]. novelty is 1 where nothing like it is remembered.
@@ -113,7 +115,8 @@ func repeats(text string, shown []string) bool {
 
 // shingles are the runs of four words of a text, or all of it when it has fewer.
 func shingles(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	const run = 4
 	if len(words) < run {
 		if len(words) == 0 {

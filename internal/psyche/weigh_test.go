@@ -63,8 +63,9 @@ func TestATextThatOnlySaysAgainIsNoticed(t *testing.T) {
 
 func TestTheEarHearsTheFirstChoiceHoweverItsBytesAreCut(t *testing.T) {
 	t.Parallel()
-	stream := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One \"}},{\"index\":1,\"delta\":{\"content\":\"other\"}}]}\r\n\r\n: comment\n\n" +
-		"data:{\"choices\":[{\"index\":0,\"delta\":{\"content\":null,\"tool_calls\":[{}]}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"t\\u0077o\"},\"finish_reason\":\"stop\"}]}\n\ndata: broken\n\ndata: [DONE]\n\n"
+	stream :=
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One \"}},{\"index\":1,\"delta\":{\"content\":\"other\"}}]}\r\n\r\n: comment\n\n" +
+			"data:{\"choices\":[{\"index\":0,\"delta\":{\"content\":null,\"tool_calls\":[{}]}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"t\\u0077o\"},\"finish_reason\":\"stop\"}]}\n\ndata: broken\n\ndata: [DONE]\n\n"
 	for cut := 1; cut < len(stream); cut++ {
 		var pieces []string
 		e := ear{stream: true, token: func(p string) { pieces = append(pieces, p) }}
@@ -98,7 +99,8 @@ func TestWorkingMemoryIsBounded(t *testing.T) {
 	for i := range 2 * mostTalks {
 		all.of("owner", "another", fmt.Sprint(i), now)
 		if i%(mostTalks/2) == 0 {
-			require.Same(t, held, all.of("owner", "agent", "c", now), "whoever talks is not the one who was silent for longest")
+			require.Same(t, held, all.of("owner", "agent", "c", now),
+				"whoever talks is not the one who was silent for longest")
 		}
 	}
 	require.Equal(t, mostTalks, all.lately.Len())
@@ -114,7 +116,10 @@ func TestWorkingMemoryIsBounded(t *testing.T) {
 
 // FuzzStream holds the sieve and the ear: however a stream is cut, the same comes out, and nothing but usage is taken.
 func FuzzStream(f *testing.F) {
-	f.Add([]byte("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\r\n\r\ndata: [DONE]\n\n"), uint8(3))
+	f.Add(
+		[]byte(
+			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\r\n\r\ndata: [DONE]\n\n"),
+		uint8(3))
 	f.Add([]byte("\n\n\n\r\r\ndata:"), uint8(1))
 	f.Fuzz(func(t *testing.T, stream []byte, cut uint8) {
 		sifted := func(cut int) string {
@@ -135,14 +140,18 @@ func FuzzStream(f *testing.F) {
 		if !bytes.Contains(stream, []byte(`"usage"`)) && (whole != string(stream) || pieces != string(stream)) {
 			t.Fatalf("%q became %q", stream, pieces)
 		}
-		for _, each := range []sifts{&sieve{count: func() counted { return counted{1, 2, 3} }}, &tail{count: func() counted { return counted{1, 2, 3} }}} {
+		for _, each := range []sifts{
+			&sieve{count: func() counted { return counted{1, 2, 3} }},
+			&tail{count: func() counted { return counted{1, 2, 3} }},
+		} {
 			var out []byte
 			for at := 0; at <= len(stream); at += int(cut) + 1 {
 				each.push(stream[at:min(len(stream), at+int(cut)+1)], at+int(cut)+1 > len(stream))
 				buf := make([]byte, len(stream)+1000)
 				out = append(out, buf[:each.take(buf)]...)
 			}
-			if len(out) < len(stream) || !bytes.HasPrefix(stream, out[:max(0, min(len(out), bytes.IndexAny(append(stream, 'd', '}'), "d}")))]) {
+			if len(out) < len(stream) ||
+				!bytes.HasPrefix(stream, out[:max(0, min(len(out), bytes.IndexAny(append(stream, 'd', '}'), "d}")))]) {
 				t.Fatalf("%q became %q", stream, out)
 			}
 		}

@@ -17,14 +17,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Bounds of what this process keeps of talks. Backgrounds are in the store as well, and are read from there when another
-// process has answered a turn of the talk; the messages of Say are this process's own.
+// Bounds of what this process keeps of talks. Backgrounds are in the store as well, and are read from there when
+// another process has answered a turn of the talk; the messages of Say are this process's own.
 const (
 	talkLasts  = 2 * time.Hour
 	mostTalks  = 2048
 	mostSpoken = 40 // messages of a talk that Say holds
 
-	// The backgrounds of a talk may take a quarter of the model's window, at four bytes a token: as many bytes as it has tokens.
+	// The backgrounds of a talk may take a quarter of the model's window, at four bytes a token: as many bytes as it
+	// has tokens.
 	leastBackgrounds = 16 << 10  // bytes, of a model with a small window or with none that is known
 	mostBackgrounds  = 256 << 10 // bytes, whatever the window
 
@@ -35,8 +36,8 @@ const (
 	talkWithin = 50 * time.Millisecond
 )
 
-// talk is one conversation with one caller: what was put before the model and where, so that the same is there again in the
-// next turn, and nothing twice. Of a conversation that Say holds it is the conversation itself.
+// talk is one conversation with one caller: what was put before the model and where, so that the same is there again in
+// the next turn, and nothing twice. Of a conversation that Say holds it is the conversation itself.
 type talk struct {
 	agent string // id
 	id    string // in the store
@@ -157,8 +158,8 @@ func (t *talks) makeRoom() {
 	delete(t.all, oldest.agent+"\x00"+oldest.id)
 }
 
-// bring reads the talk's backgrounds from the store when one of its earlier questions was answered elsewhere: by another
-// process, or by this one before a restart.
+// bring reads the talk's backgrounds from the store when one of its earlier questions was answered elsewhere: by
+// another process, or by this one before a restart.
 func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, requests int) error {
 	if store == nil || t.knows(b, requests) {
 		return nil
@@ -174,7 +175,8 @@ func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, requests 
 	before := t.size()
 	defer func() { t.kept.Add(t.size() - before) }()
 	for _, k := range kept {
-		if !slices.ContainsFunc(t.all, func(a memory.Background) bool { return a.Place == k.Place && a.Mark == k.Mark && a.At.Equal(k.At) }) {
+		if !slices.ContainsFunc(t.all,
+			func(a memory.Background) bool { return a.Place == k.Place && a.Mark == k.Mark && a.At.Equal(k.At) }) {
 			t.all = append(t.all, k)
 			t.label = dream.LeastTrusted(k.Taint, or(t.label, k.Taint))
 		}
@@ -200,8 +202,8 @@ func (t *talk) knows(b *body, requests int) bool {
 	return true
 }
 
-// labelled is the label of the next answer, given the label of what stands in its prompt. Where earlier answers stand there too,
-// their label counts: what they quoted may be gone from the messages, and they are not.
+// labelled is the label of the next answer, given the label of what stands in its prompt. Where earlier answers stand
+// there too, their label counts: what they quoted may be gone from the messages, and they are not.
 func (t *talk) labelled(prompt dream.Taint, answers bool) dream.Taint {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,7 +215,8 @@ func (t *talk) labelled(prompt dream.Taint, answers bool) dream.Taint {
 	return label
 }
 
-// answered notes that this process knows which background stands before the message at a place. Its caller holds the lock.
+// answered notes that this process knows which background stands before the message at a place. Its caller holds the
+// lock.
 func (t *talk) answered(place int) {
 	t.turns = t.turns.with(place)
 }
@@ -231,9 +234,10 @@ func (p places) with(i int) places {
 	return p
 }
 
-// status lists the backgrounds whose message is where it was, the newest of each place, by place. The others are kept: under
-// one name a client may hold several talks at once, such as one that only asks for a title. Of more bytes than a prompt may
-// spend on them the older half is left out, again and again: what is left out changes seldom, and every process leaves out the same.
+// status lists the backgrounds whose message is where it was, the newest of each place, by place. The others are kept:
+// under one name a client may hold several talks at once, such as one that only asks for a title. Of more bytes than a
+// prompt may spend on them the older half is left out, again and again: what is left out changes seldom, and every
+// process leaves out the same.
 func (t *talk) status(b *body, most int) []memory.Background {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -320,6 +324,7 @@ func (t *talk) say(lines ...spoken) {
 	defer t.mu.Unlock()
 	t.spoken = append(t.spoken, lines...)
 	if more := len(t.spoken) - mostSpoken; more > 0 {
-		t.spoken = slices.Clone(t.spoken[more+mostSpoken/2:]) // half of it, so that the beginning stays the same for a while
+		// half of it, so that the beginning stays the same for a while
+		t.spoken = slices.Clone(t.spoken[more+mostSpoken/2:])
 	}
 }

@@ -13,15 +13,18 @@ import (
 
 // What a prompt comes to at worst.
 const (
-	imageTokens = 48_169  // a picture of the largest size, as the dearest published table counts it: 2833 and 5667 for each of 8 tiles
-	perMessage  = 16      // what a template wraps around each
-	perTools    = 512     // what providers put before the tools that they are told of; the most that one publishes is 346
-	countFrom   = 4 << 10 // bytes: below, one token a byte reserves a cent or two for a moment; above, counting costs less than it frees
-	countUpTo   = 64 << 10
+	// a picture of the largest size, as the dearest published table counts it: 2833 and 5667 for each of 8 tiles
+	imageTokens = 48_169
+	perMessage  = 16 // what a template wraps around each
+	// what providers put before the tools that they are told of; the most that one publishes is 346
+	perTools = 512
+	// bytes: below, one token a byte reserves a cent or two for a moment; above, counting costs less than it frees
+	countFrom = 4 << 10
+	countUpTo = 64 << 10
 )
 
-// worst is what the turn can come to, with the changes of the body without which that would have no bound: a maximum where the
-// client names none, and the provider's usage in streams. Calls that cost nothing need neither.
+// worst is what the turn can come to, with the changes of the body without which that would have no bound: a maximum
+// where the client names none, and the provider's usage in streams. Calls that cost nothing need neither.
 func (t *turn) worst() (purse.Worst, []splice) {
 	if t.free() {
 		return purse.Worst{}, nil
@@ -91,9 +94,9 @@ func (b *body) counted() *splice {
 	return nil
 }
 
-// prompt is the most tokens that the body can make of a prompt, and how many bytes of it are certainly text. No tokenizer makes
-// more tokens than there are bytes; of texts of a middling length the model's own counts. Pictures count by their size. What
-// cannot be counted takes the whole window.
+// prompt is the most tokens that the body can make of a prompt, and how many bytes of it are certainly text. No
+// tokenizer makes more tokens than there are bytes; of texts of a middling length the model's own counts. Pictures
+// count by their size. What cannot be counted takes the whole window.
 func (b *body) prompt(l *limits, d *ceiling) error {
 	c := &promptCount{body: b, limits: l, ceiling: d, rest: int64(len(b.raw))}
 	c.byTokens = len(b.raw) >= countFrom && len(b.raw) <= countUpTo
@@ -192,8 +195,8 @@ func (c *promptCount) part(p part) error {
 	return nil
 }
 
-// picture says whether the value of an image_url is certainly a picture: its bytes, or an address on the web that does not name
-// another sort of file.
+// picture says whether the value of an image_url is certainly a picture: its bytes, or an address on the web that does
+// not name another sort of file.
 func picture(v []byte) bool {
 	url := unquoted(v)
 	if v[0] == '{' {
@@ -231,13 +234,15 @@ func picture(v []byte) bool {
 var (
 	pictureMembers = set("url", "detail")
 	otherFiles     = set(
-		".pdf", ".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpeg", ".mpg", ".wmv", ".3gp", ".mp3", ".wav", ".m4a", ".ogg", ".flac",
-		".aac", ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".csv", ".txt", ".html", ".htm", ".json", ".xml", ".md", ".zip",
+		".pdf", ".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpeg", ".mpg", ".wmv", ".3gp", ".mp3", ".wav",
+		".m4a", ".ogg", ".flac",
+		".aac", ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".csv", ".txt", ".html", ".htm", ".json", ".xml",
+		".md", ".zip",
 	)
 )
 
-// places is what an embedder can be asked at most: a text comes to no more tokens than it has bytes, a list of token numbers to
-// fewer. Anything else in the input takes a window each.
+// places is what an embedder can be asked at most: a text comes to no more tokens than it has bytes, a list of token
+// numbers to fewer. Anything else in the input takes a window each.
 func (b *body) places(l *limits) (ceiling, error) {
 	d := ceiling{choices: 1, times: 1}
 	if _, err := b.whole("dimensions"); err != nil {
@@ -259,7 +264,10 @@ func (b *body) places(l *limits) (ceiling, error) {
 	}
 	objects := int64(bytes.Count(b.given("input"), []byte("{")))
 	if objects > 0 && l.window() == 0 {
-		return d, wrong("uncountable_content", "input", "input holds an object, whose tokens cannot be counted, and the window of the model %s is not known. Send text.", l.spec.Name)
+		return d,
+			wrong("uncountable_content", "input",
+				"input holds an object, whose tokens cannot be counted, and the window of the model %s is not known. Send text.",
+				l.spec.Name)
 	}
 	if objects > 0 {
 		d.in = plus(d.in, times(objects, l.window()))

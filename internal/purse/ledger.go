@@ -65,7 +65,8 @@ type Row struct {
 	Tokens   budget.Tokens
 	Finish   string
 	Ended    time.Time
-	Latest   int // the step's newest attempt when this one's end was booked; 0 while it is open, and in books kept before schema 4
+	// the step's newest attempt when this one's end was booked; 0 while it is open, and in books kept before schema 4
+	Latest int
 }
 
 // Balance is the sum of an account's attempts.
@@ -89,7 +90,8 @@ type OverCap struct {
 
 // Error says which cap, how much is used and how much was asked.
 func (e *OverCap) Error() string {
-	return fmt.Sprintf("cap %s is %s, %s is spent or reserved, and this call may cost %s", e.Scope, e.Limit, e.Counted, e.Asks)
+	return fmt.Sprintf("cap %s is %s, %s is spent or reserved, and this call may cost %s", e.Scope, e.Limit,
+		e.Counted, e.Asks)
 }
 
 // AsOverCap finds an OverCap in an error.
@@ -107,8 +109,8 @@ var ErrUnknownHold = errors.New("no such reservation")
 
 // Ledger is the durable book. Each method is one atomic, durable step, safe across processes.
 type Ledger interface {
-	// Reserve books the worst case under every account. It books nothing, and returns ErrAnswered, when an answer of the step is
-	// kept at that moment, and *OverCap when an account would be overrun.
+	// Reserve books the worst case under every account. It books nothing, and returns ErrAnswered, when an answer of
+	// the step is kept at that moment, and *OverCap when an account would be overrun.
 	Reserve(ctx context.Context, a Ask) (Hold, error)
 	// Settle ends an attempt. Settling an ended attempt again changes nothing, except that Open and Lost may still be
 	// settled by the process that made the call.
@@ -117,8 +119,8 @@ type Ledger interface {
 	Answer(ctx context.Context, step string) ([]byte, bool, error)
 	// Close turns the open attempts of a dream into Lost ones, and says how many and how much.
 	Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error)
-	// Forget drops the kept answers of a dream that has ended, and sees to it that attempts which still end leave none: text and
-	// vectors go, amounts stay. After an error, ask again.
+	// Forget drops the kept answers of a dream that has ended, and sees to it that attempts which still end leave none:
+	// text and vectors go, amounts stay. After an error, ask again.
 	Forget(ctx context.Context, dream string) error
 	// OpenDreams lists the dreams that have open attempts.
 	OpenDreams(ctx context.Context) ([]string, error)

@@ -29,13 +29,13 @@ type Charge struct {
 	Accounts    []budget.Account
 	RequestedAt time.Time // when the step was asked for; its rows are never older, where a server skips idle time
 
-	// Still, when set, is asked between the reservation and the call. When it fails, nothing is asked of the model and nothing is
-	// spent. An answer that must not be kept is known so: what makes it so before the reservation fails here, and what does later
-	// finds the attempt in the ledger.
+	// Still, when set, is asked between the reservation and the call. When it fails, nothing is asked of the model and
+	// nothing is spent. An answer that must not be kept is known so: what makes it so before the reservation fails
+	// here, and what does later finds the attempt in the ledger.
 	Still func(ctx context.Context) error
 
-	// Broken, when set, is told what a call had said whose context ended, before the ledger books its end: somebody waits for
-	// that to be safe, and a reservation without an end counts in full.
+	// Broken, when set, is told what a call had said whose context ended, before the ledger books its end: somebody
+	// waits for that to be safe, and a reservation without an end counts in full.
 	Broken func(Paid)
 }
 
@@ -59,7 +59,8 @@ type Guard struct {
 }
 
 // Generate buys the answer of a step, or returns the one already bought. Errors: *OverCap when a cap refuses,
-// *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) beside the partial answer when ctx ended.
+// *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) beside the partial answer when ctx
+// ended.
 func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (Paid, error) {
 	spec, hold, err := p.reserve(ctx, c, r, int64(r.MaxTokens)+Overrun)
 	if err != nil {
@@ -88,7 +89,8 @@ func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, tok
 	return p.first(context.WithoutCancel(ctx), c.Step, paid, bill.Answer), nil
 }
 
-// first is the answer that is kept for a step: another attempt may have finished before this one, and its answer is the step's.
+// first is the answer that is kept for a step: another attempt may have finished before this one, and its answer is the
+// step's.
 func (p *Guard) first(ctx context.Context, step string, paid Paid, body []byte) Paid {
 	stored, ok, err := p.Ledger.Answer(ctx, step)
 	if err != nil || !ok || bytes.Equal(stored, body) {
@@ -158,7 +160,8 @@ func kept[A any](ctx context.Context, p *Guard, step string, refused error) (A, 
 	var answer A
 	body, ok, err := p.Ledger.Answer(ctx, step)
 	if err != nil { // a cap that refuses is no answer while nobody knows whether one is needed
-		return answer, fmt.Errorf("look whether %s was bought, which is refused now (%s): %w", step, refused.Error(), err)
+		return answer,
+			fmt.Errorf("look whether %s was bought, which is refused now (%s): %w", step, refused.Error(), err)
 	}
 	if !ok {
 		return answer, refused
@@ -176,7 +179,8 @@ func (p *Guard) priced(model string) (inference.Spec, error) {
 	}
 	if spec.Price == nil {
 		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
-			"model %q has no price; state one under providers.%s.models (in and out, dollars per million tokens; 0 for a local model)", model, spec.Provider)}
+			"model %q has no price; state one under providers.%s.models (in and out, dollars per million tokens; 0 for a local model)",
+			model, spec.Provider)}
 	}
 	return spec, nil
 }

@@ -92,7 +92,8 @@ func open(t *testing.T, turns ...turn) biller {
 	model := &scripted{turns: turns}
 	now := func() time.Time { return time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC) }
 	return biller{
-		Guard: &purse.Guard{Ledger: store.Ledger(), Model: model, Catalog: catalog, Now: now}, model: model, ledger: store.Ledger(), t: t,
+		Guard: &purse.Guard{Ledger: store.Ledger(), Model: model, Catalog: catalog, Now: now}, model: model,
+		ledger: store.Ledger(), t: t,
 	}
 }
 
@@ -121,7 +122,10 @@ func charge(limits ...budget.Micros) purse.Charge {
 var prompt = strings.Repeat("sixty bytes ", 5)
 
 func request(model string) inference.Request {
-	return inference.Request{Model: model, MaxTokens: 80, Messages: []inference.Message{{Role: "user", Content: prompt}}}
+	return inference.Request{
+		Model: model, MaxTokens: 80,
+		Messages: []inference.Message{{Role: "user", Content: prompt}},
+	}
 }
 
 // worst is what one call must reserve.
@@ -168,13 +172,49 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 		counted budget.Micros
 		kept    bool // the answer is stored under its step
 	}{
-		{"a truthful usage is what it cost", turn{answer: answerOf(15, 10, 10, provider)}, purse.Settled, 15 + 20, true},
-		{"cached tokens are cheaper", turn{answer: inference.Answer{Tokens: budget.Tokens{In: 15, Cached: 8, Out: 10}, Visible: 10, UsageFrom: provider}}, purse.Settled, 7 + 4 + 20, true},
-		{"a usage nobody reported counts in full", turn{answer: answerOf(15, 10, 10, inference.ByCount)}, purse.Partial, full, true},
-		{"fewer tokens out than were read counts in full", turn{answer: answerOf(15, 5, 10, provider)}, purse.Partial, full, true},
-		{"fewer tokens in than any tokenizer makes counts in full", turn{answer: answerOf(9, 10, 10, provider)}, purse.Partial, full, true},
-		{"a usage at the bound is believed", turn{answer: answerOf(10, 10, 10, provider)}, purse.Settled, 10 + 20, true},
-		{"a high usage counts, even above what was reserved", turn{answer: answerOf(1000, 1000, 10, provider)}, purse.Settled, 3000, true},
+		{
+			"a truthful usage is what it cost",
+			turn{answer: answerOf(15, 10, 10, provider)},
+			purse.Settled, 15 + 20,
+			true,
+		},
+		{
+			"cached tokens are cheaper",
+			turn{
+				answer: inference.Answer{
+					Tokens: budget.Tokens{In: 15, Cached: 8, Out: 10}, Visible: 10,
+					UsageFrom: provider,
+				},
+			},
+			purse.Settled, 7 + 4 + 20, true,
+		},
+		{
+			"a usage nobody reported counts in full",
+			turn{answer: answerOf(15, 10, 10, inference.ByCount)},
+			purse.Partial, full, true,
+		},
+		{
+			"fewer tokens out than were read counts in full",
+			turn{answer: answerOf(15, 5, 10, provider)},
+			purse.Partial,
+			full, true,
+		},
+		{
+			"fewer tokens in than any tokenizer makes counts in full",
+			turn{answer: answerOf(9, 10, 10, provider)},
+			purse.Partial, full, true,
+		},
+		{
+			"a usage at the bound is believed",
+			turn{answer: answerOf(10, 10, 10, provider)},
+			purse.Settled, 10 + 20,
+			true,
+		},
+		{
+			"a high usage counts, even above what was reserved",
+			turn{answer: answerOf(1000, 1000, 10, provider)},
+			purse.Settled, 3000, true,
+		},
 		{"a halted stream counts in full", turn{answer: inference.Answer{
 			Text:      "a",
 			Finish:    inference.Halted,
@@ -182,15 +222,44 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 			Visible:   1,
 			UsageFrom: inference.ByCount,
 		}}, purse.Partial, full, true},
-		{"a cut stream counts in full and keeps nothing", turn{inference.Answer{Text: "a", Finish: inference.Cut, Visible: 1}, inference.Vectors{}, cause}, purse.Partial, full, false},
+		{
+			"a cut stream counts in full and keeps nothing",
+			turn{inference.Answer{Text: "a", Finish: inference.Cut, Visible: 1}, inference.Vectors{}, cause},
+			purse.Partial, full, false,
+		},
 		{"a refusal costs nothing", turn{err: failure(inference.BadRequest, 400, false)}, purse.Refused, 0, false},
 		{"a rate limit costs nothing", turn{err: failure(inference.RateLimited, 429, false)}, purse.Refused, 0, false},
-		{"an empty purse at the provider costs nothing", turn{err: failure(inference.NoMoney, 402, false)}, purse.Refused, 0, false},
-		{"a call that never had a connection costs nothing", turn{err: failure(inference.Unavailable, 0, false)}, purse.Refused, 0, false},
-		{"a failure on the provider's side counts in full", turn{err: failure(inference.Unavailable, 500, true)}, purse.Lost, full, false},
-		{"a broken stream counts in full", turn{inference.Answer{Text: "a", Visible: 1}, inference.Vectors{}, failure(inference.Broken, 0, true)}, purse.Lost, full, false},
-		{"a broken stream that reported more counts that", turn{answerOf(1000, 1000, 1, provider), inference.Vectors{}, failure(inference.Broken, 0, true)}, purse.Lost, 3000, false},
-		{"an answer nobody can read counts in full", turn{err: failure(inference.Malformed, 200, true)}, purse.Lost, full, false},
+		{
+			"an empty purse at the provider costs nothing",
+			turn{err: failure(inference.NoMoney, 402, false)},
+			purse.Refused, 0, false,
+		},
+		{
+			"a call that never had a connection costs nothing",
+			turn{err: failure(inference.Unavailable, 0, false)},
+			purse.Refused, 0, false,
+		},
+		{
+			"a failure on the provider's side counts in full",
+			turn{err: failure(inference.Unavailable, 500, true)},
+			purse.Lost, full, false,
+		},
+		{
+			"a broken stream counts in full",
+			turn{inference.Answer{Text: "a", Visible: 1}, inference.Vectors{}, failure(inference.Broken, 0, true)},
+			purse.Lost, full, false,
+		},
+		{
+			"a broken stream that reported more counts that",
+			turn{answerOf(1000, 1000, 1, provider), inference.Vectors{}, failure(inference.Broken, 0, true)},
+			purse.Lost, 3000, false,
+		},
+		{
+			"an answer nobody can read counts in full",
+			turn{err: failure(inference.Malformed, 200, true)},
+			purse.Lost,
+			full, false,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -246,7 +315,8 @@ func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
 	_, err = b.Generate(t.Context(), charge(need, need-1, need-1), request("p/model"), nil)
 	over, ok := purse.AsOverCap(err)
 	require.True(t, ok, "%v", err)
-	require.Equal(t, purse.OverCap{Scope: "dream:1", Limit: need - 1, Asks: need}, *over, "the first cap that refuses is named")
+	require.Equal(t, purse.OverCap{Scope: "dream:1", Limit: need - 1, Asks: need}, *over,
+		"the first cap that refuses is named")
 	require.Empty(t, b.model.requests)
 	require.Empty(t, b.rows())
 
@@ -371,7 +441,10 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	require.Equal(t, measured, bought)
 	require.Equal(t, 1, model.calls)
 	stated := &purse.Guard{Ledger: b.Ledger, Model: model, Now: b.Now, Catalog: inference.Table{
-		"p/model": {Name: "p/model", Calibration: inference.Calibration{Unrelated: .1, Related: .2, Novel: .3, Same: .4}},
+		"p/model": {
+			Name:        "p/model",
+			Calibration: inference.Calibration{Unrelated: .1, Related: .2, Novel: .3, Same: .4},
+		},
 	}}
 	read, found = stated.Calibration(t.Context(), "p/model")
 	require.True(t, found)
@@ -380,8 +453,23 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 
 func TestTheFirstAnswerOfAStepStays(t *testing.T) {
 	t.Parallel()
-	b := open(t, turn{answer: inference.Answer{Text: "slow", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10, UsageFrom: inference.ByProvider}})
-	quick := &scripted{turns: []turn{{answer: inference.Answer{Text: "quick", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10, UsageFrom: inference.ByProvider}}}}
+	b := open(t,
+		turn{
+			answer: inference.Answer{
+				Text: "slow", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10,
+				UsageFrom: inference.ByProvider,
+			},
+		})
+	quick := &scripted{
+		turns: []turn{
+			{
+				answer: inference.Answer{
+					Text: "quick", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10,
+					UsageFrom: inference.ByProvider,
+				},
+			},
+		},
+	}
 	other := purse.Guard{Ledger: b.Ledger, Model: quick, Catalog: b.Catalog, Now: b.Now}
 	b.model.hook = func() { // a worker that was thought dead finishes while its successor is under way
 		_, err := other.Generate(context.Background(), charge(), request("p/model"), func(string) bool { return true })
@@ -410,7 +498,10 @@ func TestVectorsArePaidForLikeWords(t *testing.T) {
 	texts := []string{"sixty bytes sixty bytes sixty ", "bytes sixty bytes sixty bytes "}
 	r := inference.Request{Model: "p/vectors", Messages: []inference.Message{{Content: texts[0]}, {Content: texts[1]}}}
 	full := worst(r, 0)
-	v := inference.Vectors{V: [][]float32{{1, 0}, {0, 1}}, Space: "p/vectors/2", Tokens: budget.Tokens{In: 15}, UsageFrom: inference.ByProvider}
+	v := inference.Vectors{
+		V: [][]float32{{1, 0}, {0, 1}}, Space: "p/vectors/2", Tokens: budget.Tokens{In: 15},
+		UsageFrom: inference.ByProvider,
+	}
 	unreported := v
 	unreported.UsageFrom = inference.ByCount
 	low := v
@@ -424,7 +515,10 @@ func TestVectorsArePaidForLikeWords(t *testing.T) {
 		"unreported": {turn{vectors: unreported}, purse.Partial, full},
 		"low":        {turn{vectors: low}, purse.Partial, full},
 		"refused":    {turn{err: &inference.Failure{Kind: inference.BadRequest, Status: 400}}, purse.Refused, 0},
-		"lost":       {turn{err: &inference.Failure{Kind: inference.Unavailable, Status: 502, Billed: true}}, purse.Lost, full},
+		"lost": {
+			turn{err: &inference.Failure{Kind: inference.Unavailable, Status: 502, Billed: true}},
+			purse.Lost, full,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

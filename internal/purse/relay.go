@@ -19,11 +19,13 @@ type Worst struct {
 	Text    int64 // bytes of the prompt that are certainly text: a usage of fewer than a sixth of it is not believed
 }
 
-// Relay passes a body on under a reservation: the worst case is booked under every account before a byte is sent, and settled
-// when the answer has ended or was closed, by what was seen of it. Its Body must be closed. Models whose price is zero book
-// nothing: a cap of money has nothing to say of them, and a turn of talk need not wait for the ledger. Errors are those of
-// Generate.
-func (p *Guard) Relay(ctx context.Context, c Charge, via inference.Relay, r inference.RelayRequest, w Worst) (*inference.RelayResponse, error) {
+// Relay passes a body on under a reservation: the worst case is booked under every account before a byte is sent, and
+// settled when the answer has ended or was closed, by what was seen of it. Its Body must be closed. Models whose price
+// is zero book nothing: a cap of money has nothing to say of them, and a turn of talk need not wait for the ledger.
+// Errors are those of Generate.
+func (p *Guard) Relay(ctx context.Context, c Charge, via inference.Relay, r inference.RelayRequest,
+	w Worst,
+) (*inference.RelayResponse, error) {
 	m, err := p.meter(ctx, &c, r.Model, w)
 	if err != nil {
 		return nil, err
@@ -121,8 +123,8 @@ func (m *metered) Close() error {
 	return errors.Join(err, m.booked)
 }
 
-// Place buys vectors that nobody will ask for twice, such as those of a question: their answer is not kept. An embedder whose
-// price is zero books nothing. Errors as for Generate.
+// Place buys vectors that nobody will ask for twice, such as those of a question: their answer is not kept. An embedder
+// whose price is zero books nothing. Errors as for Generate.
 func (p *Guard) Place(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
 	spec, err := p.priced(model)
 	if err != nil {

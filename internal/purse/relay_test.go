@@ -41,7 +41,8 @@ func (c *counter) Relay(_ context.Context, r inference.RelayRequest) (*inference
 		return nil, c.err
 	}
 	return &inference.RelayResponse{
-		Status: c.status, Body: shutting{strings.NewReader("answer"), &c.closed}, Seen: func() inference.RelayObserved { return c.seen },
+		Status: c.status, Body: shutting{strings.NewReader("answer"), &c.closed},
+		Seen: func() inference.RelayObserved { return c.seen },
 	}, nil
 }
 
@@ -95,13 +96,22 @@ func TestARelayedCallIsReservedBeforeAByteIsSentAndSettledByWhatWasSeen(t *testi
 		{"the provider's usage", 200, seen(true, inference.ByProvider, few, 10), purse.Settled, 60},
 		{"no usage", 200, seen(true, inference.ByCount, few, 10), purse.Partial, full},
 		{"a cut stream", 200, seen(false, inference.ByCount, few, 10), purse.Partial, full},
-		{"usage of an answer that was not read to its end", 200, seen(false, inference.ByProvider, few, 10), purse.Partial, full},
+		{
+			"usage of an answer that was not read to its end", 200, seen(false, inference.ByProvider, few, 10),
+			purse.Partial, full,
+		},
 		{"fewer tokens than pieces", 200, seen(true, inference.ByProvider, few, 11), purse.Partial, full},
-		{"fewer tokens than a prompt of this length can have", 200, seen(true, inference.ByProvider, budget.Tokens{In: 15, Out: 10}, 10), purse.Partial, full},
+		{
+			"fewer tokens than a prompt of this length can have", 200,
+			seen(true, inference.ByProvider, budget.Tokens{In: 15, Out: 10}, 10), purse.Partial, full,
+		},
 		{"a refusal", 400, seen(true, inference.ByCount, few, 0), purse.Refused, 0},
 		{"too many requests", 429, seen(true, inference.ByCount, few, 0), purse.Refused, 0},
 		{"a failure of the provider", 500, seen(true, inference.ByCount, few, 0), purse.Lost, full},
-		{"more than was reserved", 200, seen(true, inference.ByProvider, budget.Tokens{In: 1000, Out: 1000}, 10), purse.Settled, 3000},
+		{
+			"more than was reserved", 200, seen(true, inference.ByProvider, budget.Tokens{In: 1000, Out: 1000}, 10),
+			purse.Settled, 3000,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +175,11 @@ func TestARelayIsRefusedWithoutAPriceAndOverACap(t *testing.T) {
 
 func TestARelayThatNobodyCanCountIsTheDearestOfAll(t *testing.T) {
 	t.Parallel()
-	for _, w := range []purse.Worst{{Out: math.MaxInt64}, {In: math.MaxInt64}, {In: math.MaxInt64, Times: math.MaxInt64, Out: math.MaxInt64 - 1}} {
+	for _, w := range []purse.Worst{
+		{Out: math.MaxInt64},
+		{In: math.MaxInt64},
+		{In: math.MaxInt64, Times: math.MaxInt64, Out: math.MaxInt64 - 1},
+	} {
 		r := open(t)
 		via := &counter{status: 200}
 		_, err := r.Relay(t.Context(), talking("talk/1"), via, passing, w)
@@ -179,7 +193,13 @@ func TestARelayThatNobodyCanCountIsTheDearestOfAll(t *testing.T) {
 func TestAPromptThatIsKeptIsReservedAndSettledAtItsOwnPrice(t *testing.T) {
 	t.Parallel()
 	r := open(t)
-	via := &counter{status: 200, seen: inference.RelayObserved{Ended: true, UsageFrom: inference.ByProvider, Tokens: budget.Tokens{In: 60, Out: 20}}}
+	via := &counter{
+		status: 200,
+		seen: inference.RelayObserved{
+			Ended: true, UsageFrom: inference.ByProvider,
+			Tokens: budget.Tokens{In: 60, Out: 20},
+		},
+	}
 	require.NoError(t, relayed(t, r, via, "talk/1", purse.Worst{In: 100, Out: 50, Times: 2}))
 	rows, err := r.ledger.Rows(t.Context(), purse.Query{})
 	require.NoError(t, err)
@@ -208,14 +228,23 @@ func TestTheCapHoldsUnderThirtyTwoRelaysAtOnce(t *testing.T) {
 	r := open(t)
 	worst := purse.Worst{In: 100, Out: 100}
 	one := price.Worst(worst.In, worst.Out+purse.Overrun)
-	via := &counter{status: 200, seen: inference.RelayObserved{Ended: true, UsageFrom: inference.ByProvider, Tokens: budget.Tokens{In: 60, Out: 20}}}
+	via := &counter{
+		status: 200,
+		seen: inference.RelayObserved{
+			Ended: true, UsageFrom: inference.ByProvider,
+			Tokens: budget.Tokens{In: 60, Out: 20},
+		},
+	}
 	account := budget.Account{Scope: "day:x", Limit: 10 * one}
 	var wg sync.WaitGroup
 	var passed, refused atomic.Int64
 	for w := range 32 {
 		wg.Go(func() {
 			for i := range 20 {
-				charge := purse.Charge{Step: fmt.Sprintf("talk/%d/%d", w, i), Agent: "a", Day: "2026-11-20", Accounts: []budget.Account{account}}
+				charge := purse.Charge{
+					Step: fmt.Sprintf("talk/%d/%d", w, i), Agent: "a", Day: "2026-11-20",
+					Accounts: []budget.Account{account},
+				}
 				res, err := r.Relay(context.Background(), charge, via, passing, worst)
 				var over *purse.OverCap
 				if errors.As(err, &over) {
@@ -252,7 +281,13 @@ func TestTheCapHoldsUnderThirtyTwoRelaysAtOnce(t *testing.T) {
 
 func TestTheVectorsOfAQuestionAreBoughtAndNotKept(t *testing.T) {
 	t.Parallel()
-	r := open(t, turn{vectors: inference.Vectors{V: [][]float32{{1}}, Space: "s", Tokens: budget.Tokens{In: 4}, UsageFrom: inference.ByProvider}})
+	r := open(t,
+		turn{
+			vectors: inference.Vectors{
+				V: [][]float32{{1}}, Space: "s", Tokens: budget.Tokens{In: 4},
+				UsageFrom: inference.ByProvider,
+			},
+		})
 	for range 2 {
 		charge := talking("talk/embed")
 		v, err := r.Place(t.Context(), charge, "p/vectors", []string{"where is it"})

@@ -23,16 +23,17 @@ var DreamtKinds = []dream.Kind{
 	dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindPrediction, dream.KindJournal,
 }
 
-// How much meaning counts beside words, of 1: least in a space that tells a rewording from chance no better than a third of the way up
-// to a repetition, which is where inference.Calibrate puts a space that sees no rewordings; more in a clearer one.
-// Chosen on one LoCoMo dialogue; docs/measurements/memory.md has the others.
+// How much meaning counts beside words, of 1: least in a space that tells a rewording from chance no better than a
+// third of the way up to a repetition, which is where inference.Calibrate puts a space that sees no rewordings; more in
+// a clearer one. Chosen on one LoCoMo dialogue; docs/measurements/memory.md has the others.
 const (
 	leastMeaning = .3
 	mostMeaning  = .5
 	blindAt      = 1.0 / 3
 )
 
-// Weights is how much words and meaning count in a space. It follows from what was measured of the space, not from the embedder's name.
+// Weights is how much words and meaning count in a space. It follows from what was measured of the space, not from the
+// embedder's name.
 func Weights(c inference.Calibration) rank.Blend {
 	meaning := leastMeaning
 	if c.Known() {
@@ -154,7 +155,9 @@ func lived(ctx context.Context, store memory.Store, s memory.Search, span timewo
 }
 
 // order reads the items behind hits and puts them in order.
-func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit, newest time.Time, span timeword.Span) ([]Memory, error) {
+func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit, newest time.Time,
+	span timeword.Span,
+) ([]Memory, error) {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
 		ids[i] = h.Item

@@ -32,7 +32,8 @@ var (
 func (s *Store) keysKey() string      { return s.set.prefix + "keys" }
 func (s *Store) keyHashesKey() string { return s.set.prefix + "keyhashes" }
 
-// keysRequiredKey is 1 or 0. Where it is missing, keys are required when there are any: older programs did not write it.
+// keysRequiredKey is 1 or 0. Where it is missing, keys are required when there are any: older programs did not write
+// it.
 func (s *Store) keysRequiredKey() string { return s.set.prefix + "keysrequired" }
 
 // claimKey is a hash: digest, at, ends, token, and once it is answered status, type, body and header.
@@ -49,7 +50,8 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 	}
 	var word any
 	if err == nil {
-		word, err = s.run(ctx, again, putKeyScript, []string{s.keysKey(), s.keyHashesKey(), s.keysRequiredKey()}, k.ID, k.Hash, body)
+		word, err = s.run(ctx, again, putKeyScript, []string{s.keysKey(), s.keyHashesKey(), s.keysRequiredKey()},
+			k.ID, k.Hash, body)
 	}
 	if err == nil && word == "taken" {
 		err = memory.ErrTaken
@@ -72,7 +74,8 @@ func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
-	slices.SortFunc(keys, func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(keys,
+		func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return keys, nil
 }
 
@@ -149,13 +152,14 @@ func (s *Store) answersKey(scope string) string {
 	return s.set.prefix + "answers:" + escaped.Replace(scope)
 }
 
-// lenience is how much longer than it counts the server keeps a claim: the clocks of those who ask decide, and they differ.
+// lenience is how much longer than it counts the server keeps a claim: the clocks of those who ask decide, and they
+// differ.
 const lenience = time.Hour
 
 func lasts(d time.Duration) int64 { return (d + lenience).Milliseconds() }
 
-// Claim takes a request to be done. When the answer of the server is lost it asks again under the same token, so that whoever
-// was told to do it is told so.
+// Claim takes a request to be done. When the answer of the server is lost it asks again under the same token, so that
+// whoever was told to do it is told so.
 func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, error) {
 	a, err := s.claimRequest(ctx, c)
 	if err != nil {
@@ -168,7 +172,8 @@ func (s *Store) claimRequest(ctx context.Context, c access.Claim) (*access.Answe
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	reply, err := s.run(ctx, again, claimScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(c.Now.Add(c.Hold)), lasts(max(c.Hold, c.Keep)), rand.Text(), date(c.Now.Add(-c.Keep)))
+	reply, err := s.run(ctx, again, claimScript, []string{s.claimKey(c)}, c.Digest, date(c.Now),
+		date(c.Now.Add(c.Hold)), lasts(max(c.Hold, c.Keep)), rand.Text(), date(c.Now.Add(-c.Keep)))
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +210,8 @@ func (s *Store) claimRequest(ctx context.Context, c access.Claim) (*access.Answe
 func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error {
 	err := c.Validate()
 	if err == nil {
-		_, err = s.run(ctx, again, renewScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(now.Add(c.Hold)), date(now.Add(-c.Keep)))
+		_, err = s.run(ctx, again, renewScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(now.Add(c.Hold)),
+			date(now.Add(-c.Keep)))
 	}
 	return wrap(err, fmt.Sprintf("renew %q of %s", c.Name, c.Scope))
 }
@@ -228,8 +234,10 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 			return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 		}
 		none := access.Dropped()
-		_, err = s.run(ctx, again, answerScript, []string{s.claimKey(c), s.answersKey(c.Scope)}, c.Digest, date(c.Now), date(c.Now.Add(c.Keep)), lasts(c.Keep),
-			status, kind, body, header, c.Most, c.Now.UnixMicro(), c.Now.Add(-c.Keep).UnixMicro(), strconv.Itoa(none.Status), none.Type, none.Body)
+		_, err = s.run(ctx, again, answerScript, []string{s.claimKey(c), s.answersKey(c.Scope)}, c.Digest,
+			date(c.Now), date(c.Now.Add(c.Keep)), lasts(c.Keep),
+			status, kind, body, header, c.Most, c.Now.UnixMicro(), c.Now.Add(-c.Keep).UnixMicro(),
+			strconv.Itoa(none.Status), none.Type, none.Body)
 	}
 	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 }

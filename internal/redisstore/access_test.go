@@ -65,7 +65,8 @@ func TestAClaimPassesByItself(t *testing.T) {
 	_, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
 	left := func() time.Duration { return server.Dial(t).PTTL(t.Context(), prefix+"claim:key_1:n").Val() }
-	require.InDelta(t, (2 * time.Hour).Seconds(), left().Seconds(), 60, "that it was begun is known as long as its answer would be")
+	require.InDelta(t, (2 * time.Hour).Seconds(), left().Seconds(), 60,
+		"that it was begun is known as long as its answer would be")
 	require.NoError(t, s.Answer(t.Context(), c, &access.Answered{Status: 200}))
 	require.InDelta(t, (2 * time.Hour).Seconds(), left().Seconds(), 60)
 }

@@ -14,16 +14,17 @@ import (
 
 var _ memory.Movable = (*Store)(nil)
 
-// ErrUnfinished is returned by Open for keys that an import has begun to fill: it still runs, or was cut off. Refill accepts
-// them.
+// ErrUnfinished is returned by Open for keys that an import has begun to fill: it still runs, or was cut off. Refill
+// accepts them.
 var ErrUnfinished = errors.New("an import into these keys has not come to its end")
 
 // Refill opens keys although an import into them was cut off, for Import alone, which empties them and begins again. An
 // import that still runs loses them.
 func Refill() Option { return func(s *settings) { s.refill = true } }
 
-// importing begins the mark that stands in the place of the schema's number while an import fills the keys. Every program, older
-// ones too, refuses keys whose schema is no number, so that nobody ever opens half a deployment, however the import ended.
+// importing begins the mark that stands in the place of the schema's number while an import fills the keys. Every
+// program, older ones too, refuses keys whose schema is no number, so that nobody ever opens half a deployment, however
+// the import ended.
 const importing = "importing"
 
 var (
@@ -33,9 +34,10 @@ var (
 	refillScript = script("memory", "refill")
 )
 
-// Import fills the keys under a mark that keeps everybody out, reads them again, and takes the mark away when they say the
-// same. Each part needs the mark that the part before has left: it is done once, and never for an import that has lost the keys to
-// another. When anything fails the keys are emptied; when the process dies they stay marked until the next Import.
+// Import fills the keys under a mark that keeps everybody out, reads them again, and takes the mark away when they say
+// the same. Each part needs the mark that the part before has left: it is done once, and never for an import that has
+// lost the keys to another. When anything fails the keys are emptied; when the process dies they stay marked until the
+// next Import.
 func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	given, err := s.importAll(ctx, records)
 	if err != nil {
@@ -57,7 +59,8 @@ func (s *Store) importAll(ctx context.Context, records memory.Records) (memory.T
 		return given, err
 	}
 	if clearing := s.empty(context.WithoutCancel(ctx), f); clearing != nil {
-		err = errors.Join(err, fmt.Errorf("and the keys could not be emptied; they stay unusable until the next import: %w", clearing))
+		err = errors.Join(err,
+			fmt.Errorf("and the keys could not be emptied; they stay unusable until the next import: %w", clearing))
 	}
 	return given, err
 }
@@ -65,8 +68,8 @@ func (s *Store) importAll(ctx context.Context, records memory.Records) (memory.T
 // errLost says that another import has taken the keys.
 var errLost = errors.New("another import has taken these keys over")
 
-// vacate takes the keys for this import. What an import left that was cut off is removed, if the store was opened for that;
-// anything else refuses.
+// vacate takes the keys for this import. What an import left that was cut off is removed, if the store was opened for
+// that; anything else refuses.
 func (s *Store) vacate(ctx context.Context, f *filling) error {
 	stands, err := s.status(ctx)
 	if err != nil {
@@ -95,7 +98,8 @@ func (s *Store) vacate(ctx context.Context, f *filling) error {
 	case text(args, 0) == "marked" && strings.HasPrefix(text(args, 1), importing):
 		return ErrUnfinished
 	case text(args, 0) == "marked":
-		return fmt.Errorf("the keys under %q are of schema %q, which this program does not know", s.set.prefix, text(args, 1))
+		return fmt.Errorf("the keys under %q are of schema %q, which this program does not know", s.set.prefix,
+			text(args, 1))
 	case litter:
 		return s.sweep(ctx, f)
 	}
@@ -192,14 +196,19 @@ func (s *Store) scanFrom(ctx context.Context, start string, see func(keys []stri
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
 // roots, parts and books are the keys that last, after the prefix, after "a:<agent>:" and after "m:". A part that ends
-// with a colon is followed by a name. Claims ("claim:") pass: they are answers to requests that come twice within a day. Only these are ever removed: another deployment's prefix may begin with this one's.
+// with a colon is followed by a name. Claims ("claim:") pass: they are answers to requests that come twice within a
+// day. Only these are ever removed: another deployment's prefix may begin with this one's.
 var (
 	roots = []string{"agents", "handles", "feeds", "keys", "keyhashes", "keysrequired", "slots", "unheard"}
 	parts = []string{
-		countersPart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces", "notes:", "vectors:", "tides:",
+		countersPart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces",
+		"notes:", "vectors:", "tides:",
 		"by:", "bare:", "dream:", "session:", "owner:", "owners", "live:", "changes", "cause:", "refers:",
 	}
-	books = []string{"rows", "open", "row:", "asks", "step:", "dream:", "day:", "awake:", "opens:", "account:", "answer:", "allowed:", "allowance:"}
+	books = []string{
+		"rows", "open", "row:", "asks", "step:", "dream:", "day:", "awake:", "opens:", "account:",
+		"answer:", "allowed:", "allowance:",
+	}
 )
 
 func (s *Store) lasting(key string) bool {

@@ -113,7 +113,8 @@ func (r *reader) rows(keys []string) ([]map[string]string, error) {
 
 func keptAttempt(row map[string]string) (memory.KeptAttempt, error) {
 	said, err := readRow([]string{
-		row["ask"], row["attempt"], row["reserved"], row["counted"], row["state"], row["tokens"], row["finish"], row["ended"], row["latest"],
+		row["ask"], row["attempt"], row["reserved"], row["counted"], row["state"], row["tokens"], row["finish"],
+		row["ended"], row["latest"],
 		row["step"], row["model"], row["at"],
 	})
 	if err != nil {
@@ -188,7 +189,8 @@ func (r *reader) answers(steps []string) error {
 			if !ok {
 				continue
 			}
-			if err := r.hold(memory.Record{Answer: &memory.KeptAnswer{Step: chunk[i], Answer: []byte(text)}}, len(text)); err != nil {
+			if err := r.hold(memory.Record{Answer: &memory.KeptAnswer{Step: chunk[i], Answer: []byte(text)}},
+				len(text)); err != nil {
 				return err
 			}
 		}
@@ -287,7 +289,11 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 		list = f.book("awake:", a.Agent)
 	}
 	for _, command := range [][]any{
-		words, {"SET", f.book("rows"), seq}, {"RPUSH", f.book("step:", a.Step), seq}, {"RPUSH", f.book("day:", a.Day, ":", a.Agent), seq}, {"RPUSH", list, seq},
+		words,
+		{"SET", f.book("rows"), seq},
+		{"RPUSH", f.book("step:", a.Step), seq},
+		{"RPUSH", f.book("day:", a.Day, ":", a.Agent), seq},
+		{"RPUSH", list, seq},
 	} {
 		if err := f.do(command...); err != nil {
 			return err

@@ -97,7 +97,8 @@ func (f *filling) unload() error {
 	}
 	f.vectorRevision++
 	c.plan.VectorRevision = f.vectorRevision
-	if err := f.do("HSET", f.key(c.agent, countersPart), "tide", f.vectorRevision); err != nil { // goes with the next step
+	// goes with the next step
+	if err := f.do("HSET", f.key(c.agent, countersPart), "tide", f.vectorRevision); err != nil {
 		return err
 	}
 	return f.advance(func(before, after string) (any, error) {

@@ -170,7 +170,8 @@ func (f *filling) keep(r memory.Record) error {
 func (f *filling) agent(k memory.KeptAgent) error {
 	var a dream.Agent
 	if err := json.Unmarshal(k.Body, &a); err != nil || a.ID != k.ID || a.Handle != k.Handle {
-		return fmt.Errorf("the body of agent %q is not of it, or of another handle than %q: %w", k.ID, k.Handle, memory.ErrAltered)
+		return fmt.Errorf("the body of agent %q is not of it, or of another handle than %q: %w", k.ID, k.Handle,
+			memory.ErrAltered)
 	}
 	if err := f.do("HSET", f.set.prefix+"agents", k.ID, []byte(k.Body)); err != nil {
 		return err
@@ -188,12 +189,23 @@ func (f *filling) lives(k memory.KeptCounters) error {
 	for _, n := range []struct {
 		name  string
 		value int64
-	}{{"seq", k.Seq}, {"dreams", k.Dreams}, {"scrubs", k.Scrubs}, {"dim", int64(k.Dim)}, {"epoch", k.Epoch}, {"told", k.Told}} {
+	}{
+		{"seq", k.Seq},
+		{"dreams", k.Dreams},
+		{"scrubs", k.Scrubs},
+		{"dim", int64(k.Dim)},
+		{"epoch", k.Epoch},
+		{"told", k.Told},
+	} {
 		if n.value != 0 {
 			set(n.name, n.value)
 		}
 	}
-	for _, t := range []struct{ name, value string }{{"space", k.Space}, {"lock", date(k.Lock)}, {"seen", date(k.Seen)}} {
+	for _, t := range []struct{ name, value string }{
+		{"space", k.Space},
+		{"lock", date(k.Lock)},
+		{"seen", date(k.Seen)},
+	} {
 		if t.value != "" {
 			set(t.name, t.value)
 		}
@@ -240,7 +252,10 @@ func (f *filling) lives(k memory.KeptCounters) error {
 
 func (f *filling) slot(k memory.KeptSlot) error {
 	key := f.key(k.Agent, slotPart)
-	words := []any{"HSET", key, "dream", k.Dream, "run", k.Run, "epoch", k.Epoch, "workflow", k.Workflow, "cluster", k.Cluster, "since", date(k.Since)}
+	words := []any{
+		"HSET", key, "dream", k.Dream, "run", k.Run, "epoch", k.Epoch, "workflow", k.Workflow, "cluster",
+		k.Cluster, "since", date(k.Since),
+	}
 	if k.Mood != nil {
 		body, err := json.Marshal(k.Mood)
 		if err != nil {

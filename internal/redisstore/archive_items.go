@@ -146,6 +146,7 @@ func keptItem(agent, id string, kept any) (memory.KeptItem, int, error) {
 		return memory.KeptItem{}, 0, fmt.Errorf("%s is of revision %d; the first is 1", id, row.number)
 	}
 	return memory.KeptItem{
-		Agent: agent, ID: id, Kind: row.kind, Revisions: []memory.KeptRevision{{Cause: row.marks.Cause, At: at, Body: memory.Raw(row.body)}},
+		Agent: agent, ID: id, Kind: row.kind,
+		Revisions: []memory.KeptRevision{{Cause: row.marks.Cause, At: at, Body: memory.Raw(row.body)}},
 	}, row.number, nil
 }

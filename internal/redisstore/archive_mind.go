@@ -13,7 +13,10 @@ import (
 // mind reads one agent.
 func (r *reader) mind(agent string, dreams []string) error {
 	keys := []string{}
-	for _, part := range []string{countersPart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "spaces"} {
+	for _, part := range []string{
+		countersPart, slotPart, leasesPart, affectsPart, "items", "revisions", "events",
+		"spaces",
+	} {
 		keys = append(keys, r.key(agent, part))
 	}
 	for _, dream := range dreams {
@@ -27,8 +30,10 @@ func (r *reader) mind(agent string, dreams []string) error {
 		return err
 	}
 	for _, part := range []func() error{
-		func() error { return r.leases(agent) }, func() error { return r.slot(agent) }, func() error { return r.affects(agent) },
-		func() error { return r.items(agent, agentState) }, func() error { return r.events(agent) }, func() error { return r.notes(agent, dreams) },
+		func() error { return r.leases(agent) }, func() error { return r.slot(agent) },
+		func() error { return r.affects(agent) },
+		func() error { return r.items(agent, agentState) }, func() error { return r.events(agent) },
+		func() error { return r.notes(agent, dreams) },
 	} {
 		if err := part(); err != nil {
 			return err
@@ -44,7 +49,10 @@ func (r *reader) counters(agent string) (memory.KeptCounters, error) {
 		return k, err
 	}
 	dim := int64(0)
-	for name, n := range map[string]*int64{"seq": &k.Seq, "dreams": &k.Dreams, "scrubs": &k.Scrubs, "dim": &dim, "epoch": &k.Epoch, "told": &k.Told} {
+	for name, n := range map[string]*int64{
+		"seq": &k.Seq, "dreams": &k.Dreams, "scrubs": &k.Scrubs, "dim": &dim,
+		"epoch": &k.Epoch, "told": &k.Told,
+	} {
 		if values[name] == "" {
 			continue
 		}

@@ -18,15 +18,15 @@ import (
 // errEnough ends an export that nobody reads on.
 var errEnough = errors.New("enough")
 
-// heldBack bounds the bytes of a part that are kept until nobody can have written to it meanwhile. A part that is larger is told as it is
-// read, and when somebody wrote to it the whole export ends (memory.ErrTorn).
+// heldBack bounds the bytes of a part that are kept until nobody can have written to it meanwhile. A part that is
+// larger is told as it is read, and when somebody wrote to it the whole export ends (memory.ErrTorn).
 const heldBack = 64 << 20
 
 // exportTries is how often a part is read again because others wrote to it.
 const exportTries = 20
 
-// Export reads part after part: the names, each agent, the ledger. It watches every key that it reads, so that the server
-// says when one has changed before the part's end.
+// Export reads part after part: the names, each agent, the ledger. It watches every key that it reads, so that the
+// server says when one has changed before the part's end.
 func (s *Store) Export(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		if err := s.finished(ctx); err != nil {
@@ -78,7 +78,8 @@ func (s *Store) export(ctx context.Context, put func(memory.Record) error) error
 	}
 	for _, agent := range slices.Sorted(maps.Keys(c.notes)) {
 		slices.Sort(c.notes[agent])
-		if err := s.part(ctx, put, func(r *reader) error { return r.mind(agent, slices.Compact(c.notes[agent])) }); err != nil {
+		if err := s.part(ctx, put,
+			func(r *reader) error { return r.mind(agent, slices.Compact(c.notes[agent])) }); err != nil {
 			return fmt.Errorf("agent %q: %w", agent, err)
 		}
 	}
@@ -165,8 +166,8 @@ func (s *Store) part(ctx context.Context, put func(memory.Record) error, read fu
 	return memory.ErrTorn
 }
 
-// quietly reads, and answers redis.TxFailedErr when anything that was watched has changed since: then what was read, and what
-// seemed wrong with it, means nothing.
+// quietly reads, and answers redis.TxFailedErr when anything that was watched has changed since: then what was read,
+// and what seemed wrong with it, means nothing.
 func (r *reader) quietly(tx *redis.Tx, read func(*reader) error) error {
 	r.tx = tx
 	err := read(r)
@@ -221,7 +222,8 @@ func (r *reader) names() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(feeds)) {
-		if err := r.hold(memory.Record{Feed: &memory.KeptFeed{Name: name, Body: memory.Raw(feeds[name])}}, len(feeds[name])); err != nil {
+		if err := r.hold(memory.Record{Feed: &memory.KeptFeed{Name: name, Body: memory.Raw(feeds[name])}},
+			len(feeds[name])); err != nil {
 			return err
 		}
 	}

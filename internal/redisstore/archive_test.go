@@ -52,15 +52,16 @@ var few = memorytest.Size{
 func TestAProcessKilledWhileItFillsKeysLeavesThemUnusable(t *testing.T) {
 	t.Parallel()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
-	memorytest.DieFilling(t, []string{fillerOf + "=" + url, fillerOf + "_PREFIX=" + prefix}, func(t *testing.T) (memory.Movable, []memory.Record) {
-		whole, err := redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
-		if err == nil {
-			t.Cleanup(func() { require.NoError(t, whole.Close()) })
-			return whole, memorytest.Collect(t, whole.Export(t.Context()))
-		}
-		require.ErrorIs(t, err, redisstore.ErrUnfinished)
-		return open(t, url, prefix, redisstore.Refill()), nil
-	})
+	memorytest.DieFilling(t, []string{fillerOf + "=" + url, fillerOf + "_PREFIX=" + prefix},
+		func(t *testing.T) (memory.Movable, []memory.Record) {
+			whole, err := redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
+			if err == nil {
+				t.Cleanup(func() { require.NoError(t, whole.Close()) })
+				return whole, memorytest.Collect(t, whole.Export(t.Context()))
+			}
+			require.ErrorIs(t, err, redisstore.ErrUnfinished)
+			return open(t, url, prefix, redisstore.Refill()), nil
+		})
 	_, err := redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
 	require.NoError(t, err)
 }
@@ -193,7 +194,8 @@ func TestAServerWithoutRoomIsNotFilled(t *testing.T) {
 	s := open(t, server.URL, "oneiros:")
 	c := server.Dial(t)
 	made := memorytest.Deployment(13, few)
-	_, err := s.Import(t.Context(), halfway(made, func() { require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "1mb").Err()) }))
+	_, err := s.Import(t.Context(),
+		halfway(made, func() { require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "1mb").Err()) }))
 	require.ErrorContains(t, err, "OOM")
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	again := open(t, server.URL, "oneiros:", redisstore.Refill())
@@ -213,8 +215,9 @@ func TestAnExportIsOfOneMoment(t *testing.T) {
 		for n := range 300 {
 			id := fmt.Sprintf("e%06d", n)
 			_, err := there.Commit(t.Context(), memory.Write{
-				Agent: echo, Cause: "test", Add: []dream.Item{episode(id, id)}, Vectors: []memory.Vector{{Item: id, Space: "flat/1", V: []float32{1}}},
-				Events: []event.Event{event.New(id, echo, "", noon, event.PatternFound{})},
+				Agent: echo, Cause: "test", Add: []dream.Item{episode(id, id)},
+				Vectors: []memory.Vector{{Item: id, Space: "flat/1", V: []float32{1}}},
+				Events:  []event.Event{event.New(id, echo, "", noon, event.PatternFound{})},
 			})
 			if err != nil {
 				done <- err
@@ -309,7 +312,8 @@ func TestWhatAnImportHasBegunIsNotTold(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Whoever gives the store a new kind of key says in archive.go whether it lasts, and if so, what an archive tells of it.
+// Whoever gives the store a new kind of key says in archive.go whether it lasts, and if so, what an archive tells of
+// it.
 func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
@@ -332,7 +336,8 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	lasting := 0
 	for _, key := range keys {
 		name := strings.TrimPrefix(key, prefix)
-		if name == "schema" || strings.HasPrefix(name, "done:") || strings.HasPrefix(name, "claim:") || strings.HasPrefix(name, "m:closed:") {
+		if name == "schema" || strings.HasPrefix(name, "done:") || strings.HasPrefix(name, "claim:") ||
+			strings.HasPrefix(name, "m:closed:") {
 			continue
 		}
 		require.True(t, redisstore.Lasting(s, key), "nobody has said whether %s lasts", key)
@@ -351,7 +356,8 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 			fields, err := c.HKeys(t.Context(), key).Result()
 			require.NoError(t, err)
 			for _, field := range fields {
-				require.Contains(t, strings.Fields(existing), field, "an archive does not know the field %s of %s", field, key)
+				require.Contains(t, strings.Fields(existing), field, "an archive does not know the field %s of %s",
+					field, key)
 			}
 		}
 	}

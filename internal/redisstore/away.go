@@ -32,7 +32,9 @@ func perhapsTLS(err error, options *redis.Options) error {
 	case err == nil, !errors.Is(err, memory.ErrAway):
 		return err
 	case options.TLSConfig != nil:
-		return fmt.Errorf("%w; rediss:// asks for TLS: does the server speak it at that port? Without it the address begins with redis://", err)
+		return fmt.Errorf(
+			"%w; rediss:// asks for TLS: does the server speak it at that port? Without it the address begins with redis://",
+			err)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return fmt.Errorf("%w; it hangs up: does it want TLS? Then the address begins with rediss://", err)
 	}

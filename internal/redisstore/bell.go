@@ -18,7 +18,8 @@ import (
 // longestNotice bounds a ring on the wire, in bytes. An agent's id may take most of it; the rest is about 150.
 const longestNotice = 4096
 
-// A subscription that is silent for quiet is asked for a sign of life, and given up when it is silent for as long again.
+// A subscription that is silent for quiet is asked for a sign of life, and given up when it is silent for as long
+// again.
 const quiet = 2 * time.Second
 
 // redisBus is the store's one subscription, begun with the first listener.
@@ -79,8 +80,8 @@ func (b *redisBus) strike(r presence.WakeNotice) {
 	}
 }
 
-// Listen returns when this process hears the rings of others. After a loss of the server it listens again by itself; rings
-// in between are missed.
+// Listen returns when this process hears the rings of others. After a loss of the server it listens again by itself;
+// rings in between are missed.
 func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
 	if err := s.subscribe(); err != nil {
 		return nil, fmt.Errorf("listen to the bell on %s: %w", s.name, err)
@@ -195,7 +196,8 @@ func (s *Store) follow(ctx context.Context, line *redis.PubSub) {
 	}
 }
 
-// hear passes on a ring of another process. What is no ring is left unheard: anybody who reaches the server can publish.
+// hear passes on a ring of another process. What is no ring is left unheard: anybody who reaches the server can
+// publish.
 func (s *Store) hear(wire string) {
 	r, err := decodeNotice(wire)
 	if err != nil || r.From == s.self {
@@ -245,7 +247,9 @@ func decodeNotice(wire string) (notified, error) {
 	switch r.Cause {
 	case "", presence.Connect, presence.Alarm, presence.Operator:
 	default:
-		return notified{}, fmt.Errorf("a ring with cause %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm, presence.Operator)
+		return notified{},
+			fmt.Errorf("a ring with cause %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm,
+				presence.Operator)
 	}
 	if err := r.notice().Validate(); err != nil {
 		return notified{}, err

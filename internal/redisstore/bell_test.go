@@ -57,7 +57,8 @@ func TestAProcessHearsItsOwnNoticeOnce(t *testing.T) {
 	require.Empty(t, mine)
 }
 
-// The epoch and the ring are one step: whoever hears the ring finds the epoch, and no second way to the server can fail.
+// The epoch and the ring are one step: whoever hears the ring finds the epoch, and no second way to the server can
+// fail.
 func TestAVisitThatRaisesTheEpochNoticesInTheSameStep(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
@@ -102,8 +103,10 @@ func TestWhatIsNoNoticeIsNotHeard(t *testing.T) {
 	received := hearing(t, open(t, server.URL, prefix))
 	forger := server.Dial(t)
 	for _, wire := range []string{
-		"", "{}", "null", "[]", "\x00\xff", `{"from":"x","agent":"echo","epoch":0}`, `{"from":"","agent":"echo","epoch":1}`,
-		`{"from":"x","agent":"","epoch":1}`, `{"from":"x","agent":"echo","epoch":1,"cause":"boredom"}`, `{"from":"x","agent":"echo","epoch":1}{}`,
+		"", "{}", "null", "[]", "\x00\xff", `{"from":"x","agent":"echo","epoch":0}`,
+		`{"from":"","agent":"echo","epoch":1}`,
+		`{"from":"x","agent":"","epoch":1}`, `{"from":"x","agent":"echo","epoch":1,"cause":"boredom"}`,
+		`{"from":"x","agent":"echo","epoch":1}{}`,
 		`{"from":"x","agent":"echo","epoch":1,"local":true}`, `{"from":"x","agent":"echo","epoch":1e99}`,
 		fmt.Sprintf(`{"from":"x","agent":"%04096d","epoch":1}`, 1),
 	} {
@@ -161,7 +164,8 @@ func TestAThousandNoticesReachAThousandActivitiesOfAnotherProcess(t *testing.T) 
 	t.Logf("%d rings were heard in %v; the slowest took %v", notices, time.Since(began), latest)
 }
 
-// thousandNotices rings for a thousand agents from 16 goroutines, and says how long the slowest ring took to reach its deed.
+// thousandNotices rings for a thousand agents from 16 goroutines, and says how long the slowest ring took to reach its
+// deed.
 func thousandNotices(t testing.TB, here, there *redisstore.Store) (notices int, slowest time.Duration) {
 	t.Helper()
 	const agents, knockers = 1000, 16

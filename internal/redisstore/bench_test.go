@@ -60,7 +60,8 @@ func BenchmarkReserveSettle(b *testing.B) {
 		if err != nil {
 			return err
 		}
-		return s.Settle(b.Context(), h, purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte(`{"text":"a short answer"}`), At: noon})
+		return s.Settle(b.Context(), h,
+			purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte(`{"text":"a short answer"}`), At: noon})
 	})
 }
 

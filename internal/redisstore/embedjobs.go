@@ -44,7 +44,9 @@ func (s *Store) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, error
 }
 
 // changeEmbedJob puts what change makes of an agent's job in its place, nil for none. A job without an agent is none.
-func (s *Store) changeEmbedJob(ctx context.Context, agent string, change func(memory.EmbedJob) (*memory.EmbedJob, error)) error {
+func (s *Store) changeEmbedJob(ctx context.Context, agent string,
+	change func(memory.EmbedJob) (*memory.EmbedJob, error),
+) error {
 	if agent == "" || !utf8.ValidString(agent) {
 		return errNoAgent
 	}

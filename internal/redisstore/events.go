@@ -21,8 +21,8 @@ const lookAgain = 500 * time.Millisecond
 // eventsAtOnce is how many events one step reads.
 const eventsAtOnce = 1000
 
-// encodeEvent writes an event as its stream holds it: the envelope, and the data as they were given, byte for byte. Of a dream's
-// event both are packed into the envelope, with a line's end between them (store/packed).
+// encodeEvent writes an event as its stream holds it: the envelope, and the data as they were given, byte for byte. Of
+// a dream's event both are packed into the envelope, with a line's end between them (store/packed).
 func encodeEvent(e event.Event) (envelope, data string, err error) {
 	data, e.Data, e.Seq, e.At = string(e.Data), nil, 0, e.At.UTC()
 	body, err := json.Marshal(e)
@@ -85,8 +85,8 @@ func (s *Store) Events(ctx context.Context, agent string, after int64, limit int
 	return events, nil
 }
 
-// Await returns when the agent has events after a sequence number: at once when this process wrote them, with the server's
-// word when another did, and within half a second when that word was lost.
+// Await returns when the agent has events after a sequence number: at once when this process wrote them, with the
+// server's word when another did, and within half a second when that word was lost.
 func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -46,7 +46,8 @@ func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Con
 			return err
 		case unknown:
 			if r == once {
-				return awayWith(fmt.Errorf("the answer of the server was lost, and what became of this is unknown: %w", err))
+				return awayWith(
+					fmt.Errorf("the answer of the server was lost, and what became of this is unknown: %w", err))
 			}
 			lost = true
 		case never:
@@ -73,8 +74,8 @@ const (
 	unknown                // nobody knows
 )
 
-// notYet begins the replies of a server that runs nothing now and will later: it loads its file after a restart, is busy
-// with a script, has no connection left, or is a replica that waits to be promoted.
+// notYet begins the replies of a server that runs nothing now and will later: it loads its file after a restart, is
+// busy with a script, has no connection left, or is a replica that waits to be promoted.
 var notYet = []string{"LOADING ", "BUSY ", "MASTERDOWN ", "READONLY ", "TRYAGAIN ", "max number of clients"}
 
 func fate(err error) outcome {
@@ -91,7 +92,8 @@ func fate(err error) outcome {
 		return ran
 	}
 	var network *net.OpError
-	if errors.As(err, &network) && network.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) {
+	if errors.As(err, &network) && network.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) ||
+		errors.Is(err, redis.ErrPoolExhausted) {
 		return never
 	}
 	if errors.Is(err, redis.ErrClosed) {

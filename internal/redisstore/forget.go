@@ -25,8 +25,9 @@ import (
 var eraseScript = script("money", "book", "memory", "erase")
 
 // errHeld says that the append-only file still holds what is erased.
-var errHeld = errors.New("the items are erased, but the server's append-only file holds their text until it is rewritten: " +
-	"run BGREWRITEAOF there, or forget again")
+var errHeld = errors.New(
+	"the items are erased, but the server's append-only file holds their text until it is rewritten: " +
+		"run BGREWRITEAOF there, or forget again")
 
 // A rewrite of the append-only file that is under way may have begun before the erasure: it is waited for.
 const (
@@ -68,7 +69,8 @@ type put struct {
 	Part   string `json:"part"`
 	Name   string `json:"name"`
 	Number int    `json:"number,omitempty"` // of a revision
-	Other  bool   `json:"other,omitempty"`  // of an item: its text is another one, so that its places change and its vectors go
+	// of an item: its text is another one, so that its places change and its vectors go
+	Other bool `json:"other,omitempty"`
 }
 
 // notePut is a note of a dream to replace; without a value it is dropped.
@@ -137,8 +139,8 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 	return done, false, err
 }
 
-// condemn finds the dreams that made or changed what goes or is scrubbed. An id that names nothing goes as well: something of
-// it may be left.
+// condemn finds the dreams that made or changed what goes or is scrubbed. An id that names nothing goes as well:
+// something of it may be left.
 func (s *Store) condemn(ctx context.Context, p *erasePlan, ids, scrub []string) error {
 	ids = distinct(slices.Clone(ids))
 	p.Gone = ids
@@ -160,8 +162,8 @@ func (s *Store) condemn(ctx context.Context, p *erasePlan, ids, scrub []string) 
 	return nil
 }
 
-// betray finds the dreams whose notes name what goes or is scrubbed, as a JSON text: their prompts showed it. Of every note it
-// plans to take out what is forgotten.
+// betray finds the dreams whose notes name what goes or is scrubbed, as a JSON text: their prompts showed it. Of every
+// note it plans to take out what is forgotten.
 func (s *Store) betray(ctx context.Context, p *erasePlan, scrub []string) error {
 	ids := append(slices.Clone(p.Gone), scrub...)
 	names := make([][]byte, len(ids))
@@ -224,8 +226,8 @@ func (p *erasePlan) reword(dreamID string, notes map[string][]byte) {
 	}
 }
 
-// scrub takes the ids of what goes out of every revision of the items that name them, and what is forgotten out of those to be
-// scrubbed. It answers how many of these change.
+// scrub takes the ids of what goes out of every revision of the items that name them, and what is forgotten out of
+// those to be scrubbed. It answers how many of these change.
 func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, error) {
 	naming, err := s.naming(ctx, p)
 	if err != nil {
@@ -258,7 +260,8 @@ func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, e
 	return scrubbed, nil
 }
 
-// naming lists the items that name what goes, or may: those of a dream are not told apart by what they name of its own items.
+// naming lists the items that name what goes, or may: those of a dream are not told apart by what they name of its own
+// items.
 func (s *Store) naming(ctx context.Context, p *erasePlan) ([]string, error) {
 	var naming []string
 	if len(p.Gone) == 0 {

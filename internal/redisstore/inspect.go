@@ -13,8 +13,9 @@ import (
 // ErrUnsafe is returned by Open for a server that may lose what it was told, or does not say. TrustServer accepts it.
 var ErrUnsafe = errors.New("the server may lose memories and money")
 
-// schema is the layout of the keys that this program writes; a newer one is refused. In schema 2 what dreams write is packed; keys of
-// schema 1 are read as they are, and marked as of schema 2 when they are opened, so that an older program refuses them.
+// schema is the layout of the keys that this program writes; a newer one is refused. In schema 2 what dreams write is
+// packed; keys of schema 1 are read as they are, and marked as of schema 2 when they are opened, so that an older
+// program refuses them.
 const schema = 2
 
 var raiseScript = script("raise")
@@ -88,11 +89,13 @@ func (s *Store) configuration(ctx context.Context) (map[string]string, error) {
 // fits refuses what no trust can mend.
 func fits(info map[string]string) error {
 	if info["cluster_enabled"] == "1" || info["redis_mode"] == "cluster" {
-		return errors.New("the server runs in cluster mode, where one step cannot reach all the keys that it needs; use a single server " +
-			"(cluster-enabled no), with replicas if you like")
+		return errors.New(
+			"the server runs in cluster mode, where one step cannot reach all the keys that it needs; use a single server " +
+				"(cluster-enabled no), with replicas if you like")
 	}
 	if info["role"] == "slave" {
-		return fmt.Errorf("the server is a replica of %s:%s and takes no writes; give the address of the primary", info["master_host"], info["master_port"])
+		return fmt.Errorf("the server is a replica of %s:%s and takes no writes; give the address of the primary",
+			info["master_host"], info["master_port"])
 	}
 	if version := info["redis_version"]; version != "" && older(version, oldest) {
 		return fmt.Errorf("the server is Redis %s; %s or newer is needed", version, oldest)
@@ -131,12 +134,21 @@ func safe(info, configured map[string]string) error {
 	}
 	var faults, dark []string
 	for _, c := range []struct{ name, value, good, fault string }{
-		{"appendonly", appendonly, "yes", "appendonly is no, and a restart loses what was written since the last snapshot: set \"appendonly yes\" in redis.conf, " +
-			"or run CONFIG SET appendonly yes and then CONFIG REWRITE"},
-		{"appendfsync", configured["appendfsync"], "always everysec", "appendfsync is no, and a power cut loses up to half a minute: " +
-			"set \"appendfsync everysec\" (a crash may lose two seconds) or \"appendfsync always\" (it loses nothing)"},
-		{"maxmemory-policy", policy, "noeviction", "maxmemory-policy is " + policy + ", and a full server throws keys away: " +
-			"set \"maxmemory-policy noeviction\", so that it refuses writes instead"},
+		{
+			"appendonly", appendonly, "yes",
+			"appendonly is no, and a restart loses what was written since the last snapshot: set \"appendonly yes\" in redis.conf, " +
+				"or run CONFIG SET appendonly yes and then CONFIG REWRITE",
+		},
+		{
+			"appendfsync", configured["appendfsync"], "always everysec",
+			"appendfsync is no, and a power cut loses up to half a minute: " +
+				"set \"appendfsync everysec\" (a crash may lose two seconds) or \"appendfsync always\" (it loses nothing)",
+		},
+		{
+			"maxmemory-policy", policy, "noeviction",
+			"maxmemory-policy is " + policy + ", and a full server throws keys away: " +
+				"set \"maxmemory-policy noeviction\", so that it refuses writes instead",
+		},
 	} {
 		switch {
 		case c.value == "":
@@ -146,9 +158,10 @@ func safe(info, configured map[string]string) error {
 		}
 	}
 	if len(dark) > 0 {
-		faults = append(faults, fmt.Sprintf("the server does not tell its %s (CONFIG GET is forbidden, as on managed services); "+
-			"see there that appendonly is yes, appendfsync everysec or always, and maxmemory-policy noeviction, or allow this user +config|get",
-			strings.Join(dark, ", ")))
+		faults = append(faults,
+			fmt.Sprintf("the server does not tell its %s (CONFIG GET is forbidden, as on managed services); "+
+				"see there that appendonly is yes, appendfsync everysec or always, and maxmemory-policy noeviction, or allow this user +config|get",
+				strings.Join(dark, ", ")))
 	}
 	if len(faults) > 0 {
 		return fmt.Errorf("%w: %s%s", ErrUnsafe, strings.Join(faults, "; "), trusting)
@@ -174,7 +187,9 @@ func (s *Store) claim(ctx context.Context) error {
 		if s.set.refill {
 			return nil
 		}
-		return fmt.Errorf("%w: if it does not run any more, begin it again, which empties them first (oneiros store import or move); or use another database", ErrUnfinished)
+		return fmt.Errorf(
+			"%w: if it does not run any more, begin it again, which empties them first (oneiros store import or move); or use another database",
+			ErrUnfinished)
 	}
 	n, err := strconv.Atoi(kept)
 	if err == nil && n > 0 && n < schema {
@@ -182,7 +197,9 @@ func (s *Store) claim(ctx context.Context) error {
 		return err
 	}
 	if err != nil || n < 1 || n > schema {
-		return fmt.Errorf("keys under %q are of schema %q; this program knows 1 to %d: use a newer program, or another prefix", s.set.prefix, kept, schema)
+		return fmt.Errorf(
+			"keys under %q are of schema %q; this program knows 1 to %d: use a newer program, or another prefix",
+			s.set.prefix, kept, schema)
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// An item is kept as a row "<revision> <places><kind><marks>\n<body>". The body is JSON, or, when a dream made it, packed with
-// the marks near it (store/packed). The places are what the orders of memory.Query sort
-// it by, as bytes that compare as the values do:
+// An item is kept as a row "<revision> <places><kind><marks>\n<body>". The body is JSON, or, when a dream made it,
+// packed with the marks near it (store/packed). The places are what the orders of memory.Query sort it by, as bytes
+// that compare as the values do:
 //
 //	12  At, latest first         8  Score, highest first
 //	12  At, earliest first      12  Due, earliest first; zeros for never

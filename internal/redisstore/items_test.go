@@ -18,14 +18,19 @@ func TestPlacesCompareAsWhatTheyStandFor(t *testing.T) {
 	t.Parallel()
 	times := []time.Time{
 		{},
-		time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Date(1677, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(-1, 999), time.Unix(0, 0),
-		time.Unix(0, 1), time.Unix(1, 0), dusk, dusk.Add(1), time.Date(2263, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
+		time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC), time.Date(1677, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(-1, 999),
+		time.Unix(0, 0),
+		time.Unix(0, 1), time.Unix(1, 0), dusk, dusk.Add(1), time.Date(2263, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
 	}
 	for i := 1; i < len(times); i++ {
 		require.Negative(t, bytes.Compare(when(times[i-1]), when(times[i])), times[i])
 		require.Positive(t, bytes.Compare(inverted(when(times[i-1])), inverted(when(times[i]))), times[i])
 	}
-	grades := []float64{math.Inf(-1), -1, -1e-300, 0, 5e-324, .1, .1 + .2, .3 + 1e-16, .5, 1, math.MaxFloat64, math.Inf(1)}
+	grades := []float64{
+		math.Inf(-1), -1, -1e-300, 0, 5e-324, .1, .1 + .2, .3 + 1e-16, .5, 1, math.MaxFloat64,
+		math.Inf(1),
+	}
 	slices.Sort(grades)
 	for i := 1; i < len(grades); i++ {
 		if grades[i] != grades[i-1] {

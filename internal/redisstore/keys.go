@@ -13,8 +13,8 @@ import (
 //	leases   hash    client -> JSON of leased
 //	affects  list    JSON of felt: {"cause": cause of the write, "affect": dream.Affect}, newest last
 //
-// In life, digest is a JSON list of ids, lock and seen are dates, last is JSON of woke; in slot, mood is JSON of memory.Foreseen.
-// Keys of the ledger are "<prefix>m:...", named in lua/book.lua.
+// In life, digest is a JSON list of ids, lock and seen are dates, last is JSON of woke; in slot, mood is JSON of
+// memory.Foreseen. Keys of the ledger are "<prefix>m:...", named in lua/book.lua.
 const (
 	countersPart = "life"
 	slotPart     = "slot"

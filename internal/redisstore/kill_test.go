@@ -48,7 +48,8 @@ func (d *activities) work(ctx context.Context, s *redisstore.Store, worker int) 
 			continue
 		}
 		d.note(func() { d.reserved[step] = true })
-		if err := s.Settle(ctx, h, purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte(step), At: noon}); err == nil {
+		if err := s.Settle(ctx, h,
+			purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte(step), At: noon}); err == nil {
 			d.note(func() { d.settled[step] = true })
 		}
 		a, err := s.Arrive(ctx, presence.Visit{
@@ -91,7 +92,10 @@ func TestAServerKilledInMidWorkLosesNothingItAcknowledged(t *testing.T) {
 	const workers, kills = 4, 5
 	server := redis.Start(t, redis.Fsync("always"))
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
-	d := &activities{reserved: map[string]bool{}, settled: map[string]bool{}, raised: map[string]int64{}, changed: make(chan struct{}, 1)}
+	d := &activities{
+		reserved: map[string]bool{}, settled: map[string]bool{}, raised: map[string]int64{},
+		changed: make(chan struct{}, 1),
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	for worker := range workers {
@@ -151,7 +155,8 @@ func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 	t.Logf("%d reserved, %d settled and acknowledged; %d calls failed", len(d.reserved), len(d.settled), d.failed)
 }
 
-// Every call of CapHolds must succeed, so each that was cut by a kill was made again, and none counted twice (decision 1).
+// Every call of CapHolds must succeed, so each that was cut by a kill was made again, and none counted twice (decision
+// 1).
 func TestNoCapIsPassedWhileTheServerIsKilled(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))

@@ -31,8 +31,8 @@ var (
 	dropScript    = script("money", "book", "drop")
 )
 
-// query is what of a purse.Ask never changes, as its row keeps it. All attempts of a phase of a dream share one, which then says
-// neither step, model nor time (book.lua).
+// query is what of a purse.Ask never changes, as its row keeps it. All attempts of a phase of a dream share one, which
+// then says neither step, model nor time (book.lua).
 type query struct {
 	Agent    string           `json:"agent,omitempty"`
 	Dream    string           `json:"dream,omitempty"`
@@ -57,8 +57,8 @@ func asking(a query) (kept []byte, name string, err error) {
 	return kept, hex.EncodeToString(sum[:10]), nil
 }
 
-// Reserve books the worst case under every account, or nothing. When the answer of the server is lost it asks again under
-// the same token, so that one call books at most once.
+// Reserve books the worst case under every account, or nothing. When the answer of the server is lost it asks again
+// under the same token, so that one call books at most once.
 func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 	hold, err := s.reserve(ctx, a)
 	if err != nil {
@@ -76,7 +76,10 @@ func (s *Store) reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 		return purse.Hold{}, err
 	}
 	keys := make([]string, len(a.Accounts))
-	args := []any{s.set.prefix, rand.Text(), "0", a.Step, a.Agent, a.Dream, a.Day, int64(a.Amount), kept, name, a.Model, date(a.At)}
+	args := []any{
+		s.set.prefix, rand.Text(), "0", a.Step, a.Agent, a.Dream, a.Day, int64(a.Amount), kept, name,
+		a.Model, date(a.At),
+	}
 	for i, account := range a.Accounts {
 		keys[i] = s.book("account:", account.Scope)
 		args = append(args, int64(account.Limit))
@@ -106,7 +109,8 @@ func (s *Store) reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 	}
 	if said[0] == "over" {
 		over := a.Accounts[n[0]-1]
-		return purse.Hold{}, &purse.OverCap{Scope: over.Scope, Limit: over.Limit, Counted: budget.Micros(n[1]), Asks: a.Amount}
+		return purse.Hold{},
+			&purse.OverCap{Scope: over.Scope, Limit: over.Limit, Counted: budget.Micros(n[1]), Asks: a.Amount}
 	}
 	return purse.Hold{Step: a.Step, Attempt: int(n[0]), Amount: a.Amount}, nil
 }
@@ -159,7 +163,8 @@ func (s *Store) end(ctx context.Context, h purse.Hold, b purse.Bill) error {
 	if b.Answer != nil {
 		answered = 1
 	}
-	reply, err := s.run(ctx, again, settleScript, nil, h.Step, h.Attempt, string(b.State), int64(b.Amount), tokens, b.Finish, date(b.At), answered, b.Answer)
+	reply, err := s.run(ctx, again, settleScript, nil, h.Step, h.Attempt, string(b.State), int64(b.Amount), tokens,
+		b.Finish, date(b.At), answered, b.Answer)
 	if err == nil && reply == "missing" {
 		err = purse.ErrUnknownHold
 	}

@@ -21,8 +21,8 @@ var (
 	_ fabric.Log   = (*Store)(nil)
 )
 
-// VectorMemory bounds the bytes of the indexes kept in this process for searches; the agents searched longest ago make room.
-// 1 GiB by default. One agent's index is always held whole while it is searched.
+// VectorMemory bounds the bytes of the indexes kept in this process for searches; the agents searched longest ago make
+// room. 1 GiB by default. One agent's index is always held whole while it is searched.
 func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory = bytes } }
 
 // Keys of memory, each of an agent (keys.go names those that presence shares):
@@ -43,11 +43,12 @@ func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory
 //	notes:<dream>             hash    key -> value
 //	talk:<talk>               list    backgrounds, oldest first (talks.go)
 //
-// Of its life, pulse rises with every write but those of events alone, so that who reads in several steps knows; fed is 1 once
-// every item has its place among the changes and the owners, which older programs did not write; tallied likewise for
-// the live items of owners; removing holds the counts of a removal that goes on, and removed is 1 when the agent is gone and its counters alone are left (remove.go). Of the
-// deployment: the hashes agents, handles, slots and feeds; done:<token>, what a step answered, for a minute; and the
-// channel events, where an agent's id says that it has new ones.
+// Of its life, pulse rises with every write but those of events alone, so that who reads in several steps knows; fed is
+// 1 once every item has its place among the changes and the owners, which older programs did not write; tallied
+// likewise for the live items of owners; removing holds the counts of a removal that goes on, and removed is 1 when the
+// agent is gone and its counters alone are left (remove.go). Of the deployment: the hashes agents, handles, slots and
+// feeds; done:<token>, what a step answered, for a minute; and the channel events, where an agent's id says that it has
+// new ones.
 
 // mind is what memory keeps in this process.
 type mind struct {
@@ -58,8 +59,8 @@ type mind struct {
 	tuned   bool                     // the subscription has begun
 }
 
-// A step that reads in several parts and finds that others wrote in between begins again, after a pause that grows to the
-// longest; it gives up after so many tries.
+// A step that reads in several parts and finds that others wrote in between begins again, after a pause that grows to
+// the longest; it gives up after so many tries.
 const (
 	tornTries   = 100
 	tornLongest = 20 * time.Millisecond
@@ -147,23 +148,28 @@ func refusal(args []any) error {
 	case "removing":
 		return fmt.Errorf("the agent is %w; remove it again to complete that", memory.ErrRemoving)
 	case "fenced":
-		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(args, 1), text(args, 2), memory.ErrFenced)
+		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(args, 1), text(args, 2),
+			memory.ErrFenced)
 	case "woken":
 		return fmt.Errorf("the agent's epoch is %s by now: %w", text(args, 1), memory.ErrWoken)
 	case "forgotten":
-		return fmt.Errorf("it follows from what was read before forgetting %s of the agent: %w", text(args, 1), memory.ErrForgotten)
+		return fmt.Errorf("it follows from what was read before forgetting %s of the agent: %w", text(args, 1),
+			memory.ErrForgotten)
 	case "missing":
 		return fmt.Errorf("change %s: %w", text(args, 1), memory.ErrNotFound)
 	case "kind":
 		return fmt.Errorf("change %s: it is a %s and cannot become a %s", text(args, 1), text(args, 2), text(args, 3))
 	case "stale":
-		return fmt.Errorf("change %s: it was read at revision %s and the newest is %s: %w", text(args, 1), text(args, 2), text(args, 3), memory.ErrStale)
+		return fmt.Errorf("change %s: it was read at revision %s and the newest is %s: %w", text(args, 1),
+			text(args, 2), text(args, 3), memory.ErrStale)
 	case "homeless":
 		return fmt.Errorf("vector of %s: %w", text(args, 1), memory.ErrNotFound)
 	case "space":
-		return fmt.Errorf("vector of %s: the agent's vectors are in %s: %w", text(args, 1), text(args, 2), memory.ErrSpace)
+		return fmt.Errorf("vector of %s: the agent's vectors are in %s: %w", text(args, 1), text(args, 2),
+			memory.ErrSpace)
 	case "own":
-		return fmt.Errorf("vector of %s: %s is the agent's own space: %w", text(args, 1), text(args, 2), memory.ErrSpace)
+		return fmt.Errorf("vector of %s: %s is the agent's own space: %w", text(args, 1), text(args, 2),
+			memory.ErrSpace)
 	case "length":
 		return fmt.Errorf("vector of %s: it has %s numbers and those in %s have %s: %w",
 			text(args, 1), text(args, 4), text(args, 2), text(args, 3), memory.ErrSpace)

@@ -23,8 +23,8 @@ import (
 // batch is how many memories an importer commits at a time.
 const batch = 500
 
-// laps times each turn of a benchmark and reports the median and the 99th percentile in milliseconds, and the processor time
-// of a turn in this process; the server has its own.
+// laps times each turn of a benchmark and reports the median and the 99th percentile in milliseconds, and the processor
+// time of a turn in this process; the server has its own.
 func laps(b *testing.B, turn func(i int)) {
 	b.Helper()
 	var times []time.Duration
@@ -148,8 +148,8 @@ func BenchmarkNear100k(b *testing.B) {
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
 }
 
-// BenchmarkSearch10k and 100k compare a question of eight words with as many memories of fifty words each, whose words are as
-// frequent as in a language (Zipf), by words and vectors of 384 numbers: goals p99 3 ms and 12 ms on two cores.
+// BenchmarkSearch10k and 100k compare a question of eight words with as many memories of fifty words each, whose words
+// are as frequent as in a language (Zipf), by words and vectors of 384 numbers: goals p99 3 ms and 12 ms on two cores.
 func BenchmarkSearch10k(b *testing.B)  { benchmarkSearch(b, 10_000) }
 func BenchmarkSearch100k(b *testing.B) { benchmarkSearch(b, 100_000) }
 
@@ -200,8 +200,8 @@ func benchmarkSearch(b *testing.B, n int) {
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
 }
 
-// BenchmarkNearOwner searches what one of 1,000 owners said among 100,000 memories of one agent, and the same memories alone:
-// goal for the ratio of the 99th percentiles 2 at most.
+// BenchmarkNearOwner searches what one of 1,000 owners said among 100,000 memories of one agent, and the same memories
+// alone: goal for the ratio of the 99th percentiles 2 at most.
 func BenchmarkNearOwner(b *testing.B) {
 	const owners, each = 1000, 100
 	s := open(b, redis.Start(b).URL, "oneiros:", redisstore.Timeout(30*time.Second))

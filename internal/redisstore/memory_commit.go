@@ -20,8 +20,8 @@ import (
 var commitScript = script("money", "book", "memory", "commit")
 
 // Commit does a Write as one script: the server runs nothing else meanwhile, writes its effects to the append-only file
-// as one transaction, and the script looks at everything before it writes anything. Beside WATCH with MULTI it costs one
-// round trip instead of two and never begins again because others write to the same agent.
+// as one transaction, and the script looks at everything before it writes anything. Beside WATCH with MULTI it costs
+// one round trip instead of two and never begins again because others write to the same agent.
 func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	r, err := s.commit(ctx, w)
 	if err != nil {
@@ -32,7 +32,8 @@ func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 
 func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	if strings.HasPrefix(w.CauseOf(), past.UndoCause) {
-		return memory.Receipt{}, fmt.Errorf("cause %q begins with %q, which only Undo may write", w.CauseOf(), past.UndoCause)
+		return memory.Receipt{},
+			fmt.Errorf("cause %q begins with %q, which only Undo may write", w.CauseOf(), past.UndoCause)
 	}
 	p, err := planWrite(w, s.set.now())
 	if err != nil {
@@ -124,7 +125,8 @@ func planWrite(w memory.Write, now time.Time) (prepared, error) {
 		Keep:  presence.Digested,
 	}}
 	if w.Late && (w.Affect != nil || w.Waking != nil) {
-		return p, errors.New("a late write sets no affect and foresees no waking: what a client sees was fixed by the wake")
+		return p,
+			errors.New("a late write sets no affect and foresees no waking: what a client sees was fixed by the wake")
 	}
 	if err := p.items(w, now); err != nil {
 		return p, err

@@ -30,7 +30,8 @@ func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
 	secret := func(i int) string { return fmt.Sprintf("%04d-marker", i*7919%9973) }
 	result := func(i, of int) *dream.Episode {
-		e := episode(secret(i), strings.Repeat("filler ", r.IntN(9))+secret(i)+strings.Repeat(" more filler", r.IntN(9)))
+		e := episode(secret(i),
+			strings.Repeat("filler ", r.IntN(9))+secret(i)+strings.Repeat(" more filler", r.IntN(9)))
 		e.Sources, e.Session = []string{secret(of)}, "session of "+secret(i)
 		return e
 	}
@@ -38,7 +39,8 @@ func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	removed := map[int]bool{}
 	for i := range n {
 		write(t, s, memory.Write{
-			Cause: "import", Add: []dream.Item{result(i, i/2)}, Vectors: []memory.Vector{{Item: secret(i), Space: "s", V: []float32{float32(i), 1}}},
+			Cause: "import", Add: []dream.Item{result(i, i/2)},
+			Vectors: []memory.Vector{{Item: secret(i), Space: "s", V: []float32{float32(i), 1}}},
 		})
 		if old := r.IntN(i + 1); !removed[old] && !removed[old/3] && r.IntN(3) == 0 {
 			write(t, s, memory.Write{Cause: "operator", Change: []dream.Item{result(old, old/3)}})
@@ -115,7 +117,9 @@ func bought(t *testing.T, s *redisstore.Store, dreamID, step string) purse.Hold 
 
 func answered(t *testing.T, s *redisstore.Store, hold purse.Hold) {
 	t.Helper()
-	require.NoError(t, s.Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("the keeper's name"), At: noon}))
+	require.NoError(t,
+		s.Settle(t.Context(), hold,
+			purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("the keeper's name"), At: noon}))
 }
 
 func contains(t *testing.T, s *redisstore.Store, step string) bool {
@@ -125,7 +129,8 @@ func contains(t *testing.T, s *redisstore.Store, step string) bool {
 	return found
 }
 
-// The answers that a memory was made or changed from go with it, in the same step, and those still under way are not kept.
+// The answers that a memory was made or changed from go with it, in the same step, and those still under way are not
+// kept.
 func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
@@ -152,7 +157,10 @@ func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
 	_, err = s.Forget(t.Context(), echo, "made")
 	require.NoError(t, err)
 	answered(t, s, late)
-	for step, kept := range map[string]bool{"d1/step": false, "d2/step": false, "d3/step": true, "d1/late": false, "/vector": false} {
+	for step, kept := range map[string]bool{
+		"d1/step": false, "d2/step": false, "d3/step": true, "d1/late": false,
+		"/vector": false,
+	} {
 		require.Equal(t, kept, contains(t, s, step), step)
 	}
 }
@@ -173,9 +181,9 @@ func TestAnEmbeddersAnswersGoWhenTheirVectorsAreKept(t *testing.T) {
 	require.True(t, contains(t, s, "d1/embed"), "a dream's is its own affair")
 }
 
-// Decision 12: who awaits in another process goes on after the server's return, without a new Open. With appendfsync everysec a
-// server that is killed may forget what it acknowledged while its disk was slow, and whoever follows would wait for a number that
-// the log has yet to reach again.
+// Decision 12: who awaits in another process goes on after the server's return, without a new Open. With appendfsync
+// everysec a server that is killed may forget what it acknowledged while its disk was slow, and whoever follows would
+// wait for a number that the log has yet to reach again.
 func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -191,7 +191,10 @@ func (h *historian) derived(t *testing.T) map[string][]string {
 			}
 		}
 		add("changes", id)
-		for name, value := range map[string]string{"dream:": r.marks.Dream, "session:": r.marks.Session, "owner:": *r.marks.Owner} {
+		for name, value := range map[string]string{
+			"dream:": r.marks.Dream, "session:": r.marks.Session,
+			"owner:": *r.marks.Owner,
+		} {
 			if value != "" {
 				add(name+value, id)
 			}
@@ -203,7 +206,8 @@ func (h *historian) derived(t *testing.T) map[string][]string {
 		for space := range spaces {
 			if placed(space) {
 				add("tides:"+space, id)
-				add("vectors:"+space, id+" "+map[bool]string{true: "1", false: "0"}[r.marks.State == dream.Live]+string(r.kind))
+				add("vectors:"+space,
+					id+" "+map[bool]string{true: "1", false: "0"}[r.marks.State == dream.Live]+string(r.kind))
 			}
 		}
 	}

@@ -74,8 +74,8 @@ func (d *diarist) count() int {
 	return len(d.kept)
 }
 
-// Issue 3 point 6: killed in mid-write again and again, the server goes on from its append-only file with all that it ever
-// acknowledged, whole writes only, each done once; the store goes on without a new Open.
+// Issue 3 point 6: killed in mid-write again and again, the server goes on from its append-only file with all that it
+// ever acknowledged, whole writes only, each done once; the store goes on without a new Open.
 func TestAServerKilledInMidWriteRemembersWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
 	const hands, kills, between = 4, 4, 40
@@ -150,7 +150,8 @@ func TestAWriteWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 	w := stretch(t, redis.Shared(t))
 	s := open(t, w.url, redis.Prefix(t), redisstore.Connections(1), redisstore.Timeout(20*time.Second))
 	ctx := t.Context()
-	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{semantic("s", "tides", 0), semantic("gone", "glass", 0)}})
+	write(t, s,
+		memory.Write{Cause: "import", Add: []dream.Item{semantic("s", "tides", 0), semantic("gone", "glass", 0)}})
 	_, err := s.NextDream(ctx, "warm")
 	require.NoError(t, err)
 	_, err = s.Forget(ctx, echo, "gone")
@@ -162,7 +163,8 @@ func TestAWriteWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 		var r memory.Receipt
 		w.lose(t, round+1, func() {
 			r, err = s.Commit(ctx, memory.Write{
-				Agent: echo, Cause: "d1", Add: []dream.Item{episode(fmt.Sprint("e", round), "x")}, Change: []dream.Item{existing},
+				Agent: echo, Cause: "d1", Add: []dream.Item{episode(fmt.Sprint("e", round), "x")},
+				Change: []dream.Item{existing},
 				Events: []event.Event{event.New(fmt.Sprint("v", round), echo, "d1", noon, event.PatternFound{})},
 			})
 		})

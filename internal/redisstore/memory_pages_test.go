@@ -27,7 +27,8 @@ func crowd(t *testing.T, s *redisstore.Store, n int) []*dream.Episode {
 	for from := 0; from < n; from += 500 {
 		w := memory.Write{Cause: "import"}
 		for i := from; i < min(n, from+500); i++ {
-			e := episode(fmt.Sprintf("%05d", r.IntN(1e5)*1e5+i), strings.Repeat("the same beginning ", 2)+fmt.Sprint(r.IntN(200)))
+			e := episode(fmt.Sprintf("%05d", r.IntN(1e5)*1e5+i),
+				strings.Repeat("the same beginning ", 2)+fmt.Sprint(r.IntN(200)))
 			e.At, e.Salience = noon.Add(time.Duration(r.IntN(3))*time.Hour), float64(r.IntN(3))/2
 			e.Session = fmt.Sprint("s", i%7)
 			all = append(all, e)
@@ -66,7 +67,8 @@ func TestAnswersOfManyPagesAgreeWithAPlainScan(t *testing.T) {
 		} {
 			q.Agent, q.Order = echo, c.order
 			want := slices.DeleteFunc(slices.Clone(all), func(e *dream.Episode) bool {
-				return e.Salience < q.SalientFrom || e.At.Before(q.Since) || !q.Until.IsZero() && !e.At.Before(q.Until) || q.Session != "" && e.Session != q.Session
+				return e.Salience < q.SalientFrom || e.At.Before(q.Since) ||
+					!q.Until.IsZero() && !e.At.Before(q.Until) || q.Session != "" && e.Session != q.Session
 			})
 			n, err := s.Count(t.Context(), q)
 			require.NoError(t, err)
@@ -90,8 +92,8 @@ func names(items []*dream.Episode) []string {
 	return out
 }
 
-// An answer of several pages is of one moment, although others write while it is read: here every write archives one memory
-// and adds another, so that there are always as many.
+// An answer of several pages is of one moment, although others write while it is read: here every write archives one
+// memory and adds another, so that there are always as many.
 func TestAnswersOfManyPagesAreOfOneMoment(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
@@ -104,7 +106,11 @@ func TestAnswersOfManyPagesAreOfOneMoment(t *testing.T) {
 		for i := 0; ctx.Err() == nil && i < n; i++ {
 			removed := *all[i]
 			removed.State = dream.Archived
-			_, err := s.Commit(ctx, memory.Write{Agent: echo, Cause: "d1", Change: []dream.Item{&removed}, Add: []dream.Item{episode(fmt.Sprint("new ", i), "x")}})
+			_, err := s.Commit(ctx,
+				memory.Write{
+					Agent: echo, Cause: "d1", Change: []dream.Item{&removed},
+					Add: []dream.Item{episode(fmt.Sprint("new ", i), "x")},
+				})
 			if err != nil && ctx.Err() == nil {
 				fault <- err
 				return
@@ -140,7 +146,11 @@ func TestASearchThatIsLoadedInPagesSeesWholeWrites(t *testing.T) {
 	for i := 1; i < 40; i++ {
 		written := make(chan error, 1)
 		go func() {
-			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{at(crowded[i-1].ID, false), at(crowded[i].ID, true)}})
+			_, err := s.Commit(t.Context(),
+				memory.Write{
+					Agent:   echo,
+					Vectors: []memory.Vector{at(crowded[i-1].ID, false), at(crowded[i].ID, true)},
+				})
 			written <- err
 		}()
 		hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "flat/2", V: []float32{1, 0}, Limit: 2})
@@ -154,7 +164,8 @@ func TestASearchThatIsLoadedInPagesSeesWholeWrites(t *testing.T) {
 	require.Len(t, all, n)
 }
 
-// A deployment of before items had owners and a place among the changes: its rows name no owner, and it has neither set.
+// A deployment of before items had owners and a place among the changes: its rows name no owner, and it has neither
+// set.
 func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)

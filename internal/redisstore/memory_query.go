@@ -10,8 +10,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// How many items one step of a query looks at: some milliseconds of the server. What cannot be answered in so many is read
-// in pages, and again from the start when somebody wrote in between; after some tries in one step, however long it takes.
+// How many items one step of a query looks at: some milliseconds of the server. What cannot be answered in so many is
+// read in pages, and again from the start when somebody wrote in between; after some tries in one step, however long it
+// takes.
 const (
 	lookAtOnce  = 1000
 	pagedTries  = 3
@@ -67,8 +68,9 @@ var orders = map[memory.Order]struct {
 	memory.SoonestDue:   {dueOrder, whenBytes},
 }
 
-// planRead chooses what to read: the items of a dream, a session or an owner other than the agent, else each pair of kind and state in the query's order, as
-// far as the bounds that the order itself gives. What the order does not answer is asked of each item.
+// planRead chooses what to read: the items of a dream, a session or an owner other than the agent, else each pair of
+// kind and state in the query's order, as far as the bounds that the order itself gives. What the order does not answer
+// is asked of each item.
 func planRead(q memory.Query) (readPlan, error) {
 	order, ok := orders[q.Order]
 	if !ok {
@@ -116,7 +118,9 @@ func planRead(q memory.Query) (readPlan, error) {
 		}
 	}
 	p.bound(q)
-	p.Strict = len(p.Owners) > 0 || len(p.Statuses) > 0 || p.Salient != 0 || p.Score != 0 || p.Since != nil || p.Until != nil || p.Due != nil || p.Dated
+	p.Strict =
+		len(p.Owners) > 0 || len(p.Statuses) > 0 || p.Salient != 0 || p.Score != 0 || p.Since != nil ||
+			p.Until != nil || p.Due != nil || p.Dated
 	return p, nil
 }
 
@@ -146,7 +150,8 @@ func (p *readPlan) bound(q memory.Query) {
 		p.Due, p.Dated = nil, false
 	case orders[memory.MostSalient].by:
 		if q.SalientFrom != 0 {
-			p.to = below(next(inverted(grade(q.SalientFrom)))) // asked of each item too, for kinds in another order (find.lua)
+			// asked of each item too, for kinds in another order (find.lua)
+			p.to = below(next(inverted(grade(q.SalientFrom))))
 		}
 	default:
 		if q.ScoreFrom != 0 {

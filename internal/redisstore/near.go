@@ -115,8 +115,8 @@ func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (inde
 	}
 }
 
-// readEntries reads pages until none follows. Each page is as of one moment, and what changed after it was read comes in a
-// later one, so that after the last page everything is as of that page.
+// readEntries reads pages until none follows. Each page is as of one moment, and what changed after it was read comes
+// in a later one, so that after the last page everything is as of that page.
 func (s *Store) readEntries(
 	ctx context.Context, agent string, of index.Version, since int64, put func(index.Entry),
 ) (int64, error) {
@@ -169,7 +169,9 @@ func readEntry(id, kept, vector string, numbers []float32) (index.Entry, error) 
 	if vector != "" {
 		_, packed, _ := strings.Cut(vector, "\n")
 		if !unpackVector(packed, numbers) {
-			return e, fmt.Errorf("vector of %s has %d bytes; the agent's vectors have %d numbers", id, len(packed), len(numbers))
+			return e,
+				fmt.Errorf("vector of %s has %d bytes; the agent's vectors have %d numbers", id, len(packed),
+					len(numbers))
 		}
 		e.Vector = numbers
 	}

@@ -35,7 +35,8 @@ func (silent) Printf(context.Context, string, ...any) {}
 // ErrClosed is returned by every method of a closed store.
 var ErrClosed = errors.New("the store is closed")
 
-// ErrCredentials is returned by Open where the server answers and refuses the user or the password, or what they may do.
+// ErrCredentials is returned by Open where the server answers and refuses the user or the password, or what they may
+// do.
 var ErrCredentials = errors.New("the server refuses the credentials")
 
 // refusedCredentials marks what a server says of a user or a password that it does not take.
@@ -49,9 +50,9 @@ func refusedCredentials(err error) error {
 	return err
 }
 
-// Store is one process's hold on the deployment's keys. It is safe for concurrent use, and other processes of any host may
-// hold the same keys. The server is a single one, with or without replicas: a step reaches keys of many names at once, which
-// Redis Cluster refuses.
+// Store is one process's hold on the deployment's keys. It is safe for concurrent use, and other processes of any host
+// may hold the same keys. The server is a single one, with or without replicas: a step reaches keys of many names at
+// once, which Redis Cluster refuses.
 type Store struct {
 	name    string // host, port and database: never the password
 	self    string // this process, as its own rings name it
@@ -86,7 +87,8 @@ func Clock(now func() time.Time) Option { return func(s *settings) { s.now = now
 // Timeout bounds every operation, tries to reach the server again included. 3 s by default.
 func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
 
-// TrustServer accepts a server that may lose what it was told, or that does not say whether it does: at the caller's risk.
+// TrustServer accepts a server that may lose what it was told, or that does not say whether it does: at the caller's
+// risk.
 func TrustServer() Option { return func(s *settings) { s.trust = true } }
 
 // Connections bounds the connections of this process; the bell has one more. 16 for each processor by default.
@@ -109,7 +111,9 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		late: fmt.Errorf("no answer within %v: %w", set.timeout, context.DeadlineExceeded),
 	}
 	if err := s.inspect(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open redis store %s: %w", s.name, perhapsTLS(refusedCredentials(err), options)), s.Close())
+		return nil,
+			errors.Join(fmt.Errorf("open redis store %s: %w", s.name, perhapsTLS(refusedCredentials(err), options)),
+				s.Close())
 	}
 	return s, nil
 }
@@ -121,7 +125,9 @@ func dialing(address string, set settings) (*redis.Options, error) {
 		if errors.As(err, &spelled) {
 			err = spelled.Err
 		}
-		return nil, fmt.Errorf("read the address, which has the form redis://user:password@host:6379/0 or rediss:// for TLS: %w", err)
+		return nil,
+			fmt.Errorf(
+				"read the address, which has the form redis://user:password@host:6379/0 or rediss:// for TLS: %w", err)
 	}
 	if set.timeout <= 0 || set.pool <= 0 {
 		return nil, fmt.Errorf("timeout is %v and connections are %d; both must be above zero", set.timeout, set.pool)

@@ -59,7 +59,12 @@ func TestWhatNoTrustCanMendIsRefused(t *testing.T) {
 		says   string
 	}{
 		"Cluster": {[]redis.Option{redis.Config("cluster-enabled", "yes")}, "cluster-enabled no"},
-		"Replica": {[]redis.Option{redis.Config("replicaof", "127.0.0.1", "1"), redis.Config("replica-serve-stale-data", "yes")}, "address of the primary"},
+		"Replica": {
+			[]redis.Option{
+				redis.Config("replicaof", "127.0.0.1", "1"),
+				redis.Config("replica-serve-stale-data", "yes"),
+			}, "address of the primary",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +86,9 @@ func TestUserPasswordAndDatabaseComeFromTheAddress(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	admin := server.Dial(t)
-	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "dreamer", "on", ">s3cret", "~oneiros:*", "&oneiros:*", "+@all", "-@dangerous", "+info", "+config|get").Err())
+	require.NoError(t,
+		admin.Do(t.Context(), "ACL", "SETUSER", "dreamer", "on", ">s3cret", "~oneiros:*", "&oneiros:*", "+@all",
+			"-@dangerous", "+info", "+config|get").Err())
 	address := strings.Replace(server.URL, "redis://", "redis://dreamer:s3cret@", 1)
 	s, err := redisstore.Open(t.Context(), strings.TrimSuffix(address, "0")+"3")
 	require.NoError(t, err)
@@ -105,7 +112,8 @@ func TestUserPasswordAndDatabaseComeFromTheAddress(t *testing.T) {
 func TestABadAddressIsExplainedWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
-		"", "localhost:6379", "http://me:hunter2@localhost", "redis://me:hunter2@localhost:port", "redis://me:hunter2%zz@localhost", "redis://me:hunter2@localhost/db",
+		"", "localhost:6379", "http://me:hunter2@localhost", "redis://me:hunter2@localhost:port",
+		"redis://me:hunter2%zz@localhost", "redis://me:hunter2@localhost/db",
 	} {
 		_, err := redisstore.Open(t.Context(), address)
 		require.ErrorContains(t, err, "redis://user:password@host:6379/0", address)

@@ -89,7 +89,8 @@ func unpack(t *testing.T, c *redis.Client, prefix string, items []dream.Item, e 
 	envelope, err := json.Marshal(e)
 	require.NoError(t, err)
 	require.NoError(t, c.Del(ctx, base+"events").Err())
-	require.NoError(t, c.XAdd(ctx, &redis.XAddArgs{Stream: base + "events", ID: "1-0", Values: []any{"e", envelope, "d", data}}).Err())
+	require.NoError(t,
+		c.XAdd(ctx, &redis.XAddArgs{Stream: base + "events", ID: "1-0", Values: []any{"e", envelope, "d", data}}).Err())
 	for n := 1; n <= 2; n++ {
 		row := fmt.Sprint(prefix, "m:row:", n)
 		kept := c.HGetAll(ctx, row).Val()
@@ -124,11 +125,14 @@ func TestKeysFromBeforeAnythingWasPackedAreReadAndGoOn(t *testing.T) {
 	require.Equal(t, "2", c.Get(t.Context(), prefix+"schema").Val(), "an older program opens them no more")
 	require.Equal(t, result, memorytest.Collect(t, s.Export(t.Context())))
 
-	same, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{caughtOf(1, "lived")}})
+	same, err := s.Commit(t.Context(),
+		memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{caughtOf(1, "lived")}})
 	require.NoError(t, err)
 	require.Zero(t, same.Changed, "packed or not, equal content adds no revision")
 	for n, step := range []string{packingDream + "/onset/1", packingDream + "/onset/2"} {
-		require.NoError(t, s.Settle(t.Context(), purse.Hold{Step: step, Attempt: 1}, purse.Bill{State: purse.Settled, Amount: budget.Micros(n + 1), At: noon}))
+		require.NoError(t,
+			s.Settle(t.Context(), purse.Hold{Step: step, Attempt: 1},
+				purse.Bill{State: purse.Settled, Amount: budget.Micros(n + 1), At: noon}))
 	}
 	balance, err := s.Ledger().Balance(t.Context(), "fleet")
 	require.NoError(t, err)

@@ -37,7 +37,8 @@ type woke struct {
 	Before *felt            `json:"before"` // the newest of the agent's affects; nil when there was none
 	After  *memory.Foreseen `json:"after"`  // what the dream would leave; nil when nothing moved
 	Digest []string         `json:"digest"`
-	Affect *toldMood        `json:"told,omitempty"` // of a wake that came with an archive: what it fixed, instead of Before and After
+	// of a wake that came with an archive: what it fixed, instead of Before and After
+	Affect *toldMood `json:"told,omitempty"`
 }
 
 // toldMood is what a wake has told of an affect.
@@ -57,8 +58,8 @@ type leased struct {
 // unheard is the set of agents with a wake that no workflow has recorded.
 func (s *Store) unheard() string { return s.set.prefix + "unheard" }
 
-// Arrive does everything that a visit means in one script (decision 16). When its answer is lost it asks again under the same token, so that
-// the visit that raised the epoch is told that it did.
+// Arrive does everything that a visit means in one script (decision 16). When its answer is lost it asks again under
+// the same token, so that the visit that raised the epoch is told that it did.
 func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
 	a, err := s.arrive(ctx, v)
 	if err != nil {
@@ -75,7 +76,10 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	if v.Notify {
 		ringer = s.self
 	}
-	keys := []string{s.key(v.Agent, countersPart), s.key(v.Agent, slotPart), s.key(v.Agent, leasesPart), s.key(v.Agent, affectsPart), s.unheard()}
+	keys := []string{
+		s.key(v.Agent, countersPart), s.key(v.Agent, slotPart), s.key(v.Agent, leasesPart),
+		s.key(v.Agent, affectsPart), s.unheard(),
+	}
 	reply, err := s.run(ctx, again, arriveScript, keys, v.Agent, v.Client, string(v.Cause),
 		date(v.Now), date(v.Now.Add(v.For)), date(v.Now.Add(v.Lock)), rand.Text(), escaped.Replace(v.Agent),
 		v.Handle, ringer, s.channel())
@@ -141,7 +145,9 @@ func readWake(text string) (presence.Wake, error) {
 }
 
 // Depart ends a client's lease.
-func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Status, error) {
+func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
+	lock time.Duration,
+) (presence.Status, error) {
 	st, err := presence.Status{}, error(nil)
 	switch {
 	case agent == "" || client == "":
@@ -167,7 +173,9 @@ func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presen
 }
 
 // stands runs a script that answers the standing, and reads it.
-func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, now time.Time, args ...any) (presence.Status, error) {
+func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, now time.Time,
+	args ...any,
+) (presence.Status, error) {
 	if agent == "" {
 		return presence.Status{}, errors.New("agent is empty")
 	}
@@ -257,7 +265,8 @@ func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
 	err := errors.New("agent is empty")
 	if agent != "" {
 		var reply any
-		reply, err = s.run(ctx, again, toldScript, []string{s.key(agent, countersPart), s.unheard()}, escaped.Replace(agent), epoch)
+		reply, err = s.run(ctx, again, toldScript, []string{s.key(agent, countersPart), s.unheard()},
+			escaped.Replace(agent), epoch)
 		if newest, ok := reply.(int64); err == nil && ok && newest < epoch {
 			err = fmt.Errorf("the agent's newest is %d", newest)
 		}

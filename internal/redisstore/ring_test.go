@@ -11,9 +11,13 @@ import (
 )
 
 func FuzzANoticeIsReadStrictly(f *testing.F) {
-	whole, err := encodeNotice(notified{"process", "echo", 3, presence.Alarm, time.Unix(1, 2).UTC(), time.Unix(3, 4).UTC()})
+	whole, err := encodeNotice(
+		notified{"process", "echo", 3, presence.Alarm, time.Unix(1, 2).UTC(), time.Unix(3, 4).UTC()})
 	require.NoError(f, err)
-	for _, seed := range []string{whole, "", "{}", whole + whole, strings.ToUpper(whole), whole[:len(whole)-1], strings.Replace(whole, "3", "-3", 1), `{"from":"x","agent":"\ud800","epoch":1}`} {
+	for _, seed := range []string{
+		whole, "", "{}", whole + whole, strings.ToUpper(whole), whole[:len(whole)-1],
+		strings.Replace(whole, "3", "-3", 1), `{"from":"x","agent":"\ud800","epoch":1}`,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, wire string) {

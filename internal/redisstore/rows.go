@@ -21,8 +21,8 @@ var (
 	giveBackScript = script("money", "book", "giveback")
 )
 
-// rowsAtOnce is how many rows one step reads: some ten milliseconds of the server. A dream has fewer, and so has an agent's
-// day; longer lists are read in several steps.
+// rowsAtOnce is how many rows one step reads: some ten milliseconds of the server. A dream has fewer, and so has an
+// agent's day; longer lists are read in several steps.
 const rowsAtOnce = 2000
 
 // rowFields is how many fields of a row the script answers.
@@ -106,8 +106,8 @@ func fitsQuery(r purse.Row, q purse.Query) bool {
 	return len(q.States) == 0 || slices.Contains(q.States, r.State)
 }
 
-// readRow reads ask, attempt, reserved, counted, state, tokens, finish, ended and latest; then step, model and at of a row that shares
-// its ask.
+// readRow reads ask, attempt, reserved, counted, state, tokens, finish, ended and latest; then step, model and at of a
+// row that shares its ask.
 func readRow(fields []string) (purse.Row, error) {
 	var r purse.Row
 	var a query
@@ -138,7 +138,8 @@ func readRow(fields []string) (purse.Row, error) {
 		Accounts: a.Accounts,
 		At:       at,
 	}
-	r.Attempt, r.Reserved, r.Counted, r.State, r.Finish = int(n[0]), budget.Micros(n[1]), budget.Micros(n[2]), purse.State(fields[4]), fields[6]
+	r.Attempt, r.Reserved, r.Counted, r.State, r.Finish = int(n[0]), budget.Micros(n[1]), budget.Micros(n[2]),
+		purse.State(fields[4]), fields[6]
 	r.Amount = r.Reserved
 	if fields[5] != "" {
 		if err := json.Unmarshal([]byte(fields[5]), &r.Tokens); err != nil {
@@ -160,7 +161,8 @@ func (s *Store) Allow(ctx context.Context, agent, day, dream string, amount, lim
 
 func (s *Store) allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error {
 	if dream == "" || amount < 0 {
-		return fmt.Errorf("dream %q, amount %d micro-dollars: a dream has an id and an amount is not negative", dream, amount)
+		return fmt.Errorf("dream %q, amount %d micro-dollars: a dream has an id and an amount is not negative", dream,
+			amount)
 	}
 	reply, err := s.run(ctx, again, allowScript, nil, agent, day, dream, int64(amount), int64(limit))
 	if err != nil {
@@ -174,7 +176,10 @@ func (s *Store) allow(ctx context.Context, agent, day, dream string, amount, lim
 	if err != nil {
 		return err
 	}
-	return &purse.OverCap{Scope: "allowance:" + agent + "/" + day, Limit: limit, Counted: budget.Micros(n[0]), Asks: amount}
+	return &purse.OverCap{
+		Scope: "allowance:" + agent + "/" + day, Limit: limit, Counted: budget.Micros(n[0]),
+		Asks: amount,
+	}
 }
 
 // GiveBack returns a dream's allowance.

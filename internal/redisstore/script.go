@@ -10,8 +10,8 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// script joins files of lua/ into one script. ARGV[1] is always the store's prefix. The server keeps a script by its hash
-// once it has seen it.
+// script joins files of lua/ into one script. ARGV[1] is always the store's prefix. The server keeps a script by its
+// hash once it has seen it.
 func script(names ...string) *redis.Script {
 	var text strings.Builder
 	for _, name := range names {

@@ -37,7 +37,10 @@ func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, st
 		Cluster  string `json:"cluster"`
 		Since    string `json:"since"`
 		Steal    holder `json:"steal"`
-	}{agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since), holder{Dream: steal.Dream, Run: steal.Run}}
+	}{
+		agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since),
+		holder{Dream: steal.Dream, Run: steal.Run},
+	}
 	args, err := s.of(ctx, takeSlotScript, agent, plan)
 	if err != nil {
 		return memory.Slot{}, err

@@ -16,7 +16,8 @@ var putBackgroundScript = script("memory", "putbackground")
 // talkKey names the list of a talk's backgrounds, oldest first. It expires memory.TalkFor after the newest was added.
 func (s *Store) talkKey(agent, talk string) string { return s.key(agent, "talk:"+talk) }
 
-// PutBackground adds a background to a talk. One whose answer was lost may be kept twice, which its reader does not notice.
+// PutBackground adds a background to a talk. One whose answer was lost may be kept twice, which its reader does not
+// notice.
 func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.Background) error {
 	body, err := json.Marshal(b)
 	if err == nil && (agent == "" || talk == "" || !utf8.ValidString(agent+talk)) {
@@ -60,6 +61,7 @@ func (s *Store) dropTalks(ctx context.Context, agent string) error {
 		if len(keys) == 0 {
 			return nil
 		}
-		return s.exchange(ctx, again, func(ctx context.Context, _ bool) error { return s.client.Del(ctx, keys...).Err() })
+		return s.exchange(ctx, again,
+			func(ctx context.Context, _ bool) error { return s.client.Del(ctx, keys...).Err() })
 	})
 }

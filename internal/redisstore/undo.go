@@ -17,8 +17,8 @@ import (
 )
 
 // Undo takes a dream back: what it made is archived, what it changed returns to what it was, both as new revisions.
-// What another cause changed after the dream stays, and is named. It reads what the dream touched and writes only if nobody
-// has written to the agent's memory since.
+// What another cause changed after the dream stays, and is named. It reads what the dream touched and writes only if
+// nobody has written to the agent's memory since.
 func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone, error) {
 	var done memory.Undone
 	if dreamID == "" {
@@ -159,15 +159,16 @@ func (u *undoing) put(item dream.Item, newest row, count *int) error {
 	return nil
 }
 
-// affect takes the dream's affects out of the history and returns to the newest that still counts. It is written although
-// a later affect stands: whoever undoes that one later must not come back to this one.
+// affect takes the dream's affects out of the history and returns to the newest that still counts. It is written
+// although a later affect stands: whoever undoes that one later must not come back to this one.
 func (u *undoing) affect() error {
 	causes, all := make([]string, len(u.affects)), make([]felt, len(u.affects))
 	var faults []error
 	for i, body := range u.affects {
 		faults = append(faults, json.Unmarshal([]byte(body), &all[i]))
 		causes[i] = all[i].Cause
-		if all[i].Affect.Cause == u.dream && !strings.HasPrefix(all[i].Cause, past.UndoCause) { // an undo says again what stands
+		// an undo says again what stands
+		if all[i].Affect.Cause == u.dream && !strings.HasPrefix(all[i].Cause, past.UndoCause) {
 			causes[i] = u.dream
 		}
 	}

@@ -14,12 +14,14 @@ import (
 
 var _ memory.Verifier = (*Store)(nil)
 
-// persistence are the words of INFO that say whether the server could write down what it was told, and their right value.
+// persistence are the words of INFO that say whether the server could write down what it was told, and their right
+// value.
 var persistence = map[string]string{
 	"aof_last_write_status": "ok", "aof_last_bgrewrite_status": "ok", "rdb_last_bgsave_status": "ok", "loading": "0",
 }
 
-// Verify asks the server whether it could write what it was told, and looks at what must hold between the names that are kept.
+// Verify asks the server whether it could write what it was told, and looks at what must hold between the names that
+// are kept.
 func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
 	var info, mark string
@@ -45,12 +47,14 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 		return found, wrap(err, "verify ", s.name)
 	}
 	if mark == "" {
-		found.Faults = append(found.Faults, "the mark of the schema is gone: keys were removed, or the server was emptied, while this program ran")
+		found.Faults = append(found.Faults,
+			"the mark of the schema is gone: keys were removed, or the server was emptied, while this program ran")
 	}
 	values := facts(info)
 	for _, name := range slices.Sorted(maps.Keys(persistence)) {
 		if value, ok := values[name]; ok && value != persistence[name] {
-			found.Faults = append(found.Faults, fmt.Sprintf("the server says %s is %s; %s is right", name, value, persistence[name]))
+			found.Faults = append(found.Faults,
+				fmt.Sprintf("the server says %s is %s; %s is right", name, value, persistence[name]))
 		}
 	}
 	found.Faults = append(found.Faults, crossed("agent", agents.Val(), handles.Val(), "Handle")...)

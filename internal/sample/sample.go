@@ -1,6 +1,8 @@
-// Package sample owns the two invented lives that ship with the product, so that a first dream has something to dream about.
+// Package sample owns the two invented lives that ship with the product, so that a first dream has something to dream
+// about.
 //
-// The memories were written for this project and are under its licence. People, places, markets and prices are invented.
+// The memories were written for this project and are under its licence. People, places, markets and prices are
+// invented.
 package sample
 
 import (
@@ -10,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Diary is an agent and what it remembers. Memories is JSONL, one item a line, oldest first: episodes, semantic entries and
-// playbook entries, without ids, so that the importer names them by their content and a second import adds nothing.
+// Diary is an agent and what it remembers. Memories is JSONL, one item a line, oldest first: episodes, semantic entries
+// and playbook entries, without ids, so that the importer names them by their content and a second import adds nothing.
 type Diary struct {
 	Agent    dream.Agent
 	Memories []byte
@@ -45,7 +47,8 @@ func tally() dream.Agent {
 	return agent("tally",
 		"Tally reads the chalkboard of the Vell River Exchange and writes notes for Odile Marsh, who keeps a small storehouse. "+
 			"It watches and advises, never trades, puts a chance on every forecast and owns up to the wrong ones.",
-		"tin", "salt", "wool", "barge freight", "the rain index", "the gauge at Sallow Lock", "forecasts and how they ended")
+		"tin", "salt", "wool", "barge freight", "the rain index", "the gauge at Sallow Lock",
+		"forecasts and how they ended")
 }
 
 func agent(name, persona string, interests ...string) dream.Agent {

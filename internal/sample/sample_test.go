@@ -150,7 +150,8 @@ func TestEveryFieldIsThereAndInRange(t *testing.T) {
 
 func TestMemoriesAscendFromMayToOctober(t *testing.T) {
 	t.Parallel()
-	from, until := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
+	from, until := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
 	for _, diary := range sample.Diaries() {
 		last := from
 		for _, l := range read(t, diary) {

@@ -34,9 +34,15 @@ func figuresOf(s segment, t dream.Tally, begun bool) []string {
 	if s.phase == dream.Onset {
 		dali := fmt.Sprintf("%d Dali", t.Cycles)
 		full := dali + " · " + kept
-		return []string{full + " · " + calls + word(cache) + end, full + " · " + calls + end, full + end, full, dali + " " + kept, fmt.Sprintf("%dD %s", t.Cycles, kept)}
+		return []string{
+			full + " · " + calls + word(cache) + end, full + " · " + calls + end, full + end, full,
+			dali + " " + kept, fmt.Sprintf("%dD %s", t.Cycles, kept),
+		}
 	}
-	return []string{calls + word(cache) + " · " + kept + end, calls + word(cache) + end, calls + cache + end, calls + cache, calls}
+	return []string{
+		calls + word(cache) + " · " + kept + end, calls + word(cache) + end, calls + cache + end,
+		calls + cache, calls,
+	}
 }
 
 // skippedFor says why a phase was skipped, the fullest first.

@@ -31,7 +31,8 @@ func noticed(p *page, all []*dream.Fragment) {
 	})
 }
 
-// verdictWords is the composite and its parts: "worth .71: new .62, fitting .80, clear .95; distance .70 to the playbook, …".
+// verdictWords is the composite and its parts: "worth .71: new .62, fitting .80, clear .95; distance .70 to the
+// playbook, …".
 func verdictWords(v dream.Verdict) string {
 	text := "worth " + score(v.Composite)
 	if v.Judge == "embedder" {
@@ -41,7 +42,8 @@ func verdictWords(v dream.Verdict) string {
 	if v.PlaybookEmpty {
 		return text + fmt.Sprintf("no playbook yet, distance %s to memory", score(v.DistanceMemory))
 	}
-	return text + fmt.Sprintf("distance %s to the playbook, %s to memory", score(v.DistancePlaybook), score(v.DistanceMemory))
+	return text +
+		fmt.Sprintf("distance %s to the playbook, %s to memory", score(v.DistancePlaybook), score(v.DistanceMemory))
 }
 
 func originWords(f *dream.Fragment) string {
@@ -153,7 +155,9 @@ func patterns(p *page, all []*dream.Prediction) {
 	}
 	if len(all) > len(found) {
 		p.blank()
-		p.text("  ", fmt.Sprintf("In all, %s of this night can be judged later by what happens.", count(len(all), "claim")), faint)
+		p.text("  ",
+			fmt.Sprintf("In all, %s of this night can be judged later by what happens.", count(len(all), "claim")),
+			faint)
 	}
 }
 

@@ -37,8 +37,8 @@ var levels = []struct {
 }
 
 // Gauge draws how deep an onset is, a row for each of H1 to H8 (hypnagogic depth indicator): what has been reached is
-// filled, what lies below is dotted, and a mark stands where it is. At the peak it pulses from one beat to the next: the mark wavers
-// between H5 and H6, and the one that it has left is hollow. All rows are GaugeWidth wide.
+// filled, what lies below is dotted, and a mark stands where it is. At the peak it pulses from one beat to the next:
+// the mark wavers between H5 and H6, and the one that it has left is hollow. All rows are GaugeWidth wide.
 func Gauge(stage dream.Stage, beat int, st Style) []string {
 	first, at := -1, -1
 	for i, l := range levels {
@@ -70,7 +70,8 @@ func Gauge(stage dream.Stage, beat int, st Style) []string {
 			label = strings.TrimSpace(label + " " + here)
 		}
 		bars := pad(strings.Repeat(glyph, l.bars), 4)
-		rows[i] = st.paint(faint, l.name) + " " + st.paint(colour, bars) + " " + st.paint(colour, pad(label, GaugeWidth-len(l.name)-6))
+		rows[i] = st.paint(faint, l.name) + " " + st.paint(colour, bars) + " " +
+			st.paint(colour, pad(label, GaugeWidth-len(l.name)-6))
 	}
 	return rows
 }
@@ -78,7 +79,8 @@ func Gauge(stage dream.Stage, beat int, st Style) []string {
 // Pulses says whether the gauge of a stage changes from beat to beat.
 func Pulses(stage dream.Stage) bool { return stage == dream.Peak }
 
-// DepthAfter is how deep an onset is after an event; empty while no onset is under way. Events that say nothing of it leave it as it is.
+// DepthAfter is how deep an onset is after an event; empty while no onset is under way. Events that say nothing of it
+// leave it as it is.
 func DepthAfter(e event.Event, before dream.Stage) dream.Stage {
 	switch e.Type {
 	case "OnsetStarted":

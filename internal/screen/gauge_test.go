@@ -24,7 +24,8 @@ func TestTheGaugeOfAnOnset(t *testing.T) {
 				if beat > 0 && !screen.Pulses(stage) {
 					continue
 				}
-				fmt.Fprintf(&b, "# %s, beat %d\n%s\n\n", stage, beat, strings.Join(screen.Gauge(stage, beat, screen.Style{Colour: colour}), "\n"))
+				fmt.Fprintf(&b, "# %s, beat %d\n%s\n\n", stage, beat,
+					strings.Join(screen.Gauge(stage, beat, screen.Style{Colour: colour}), "\n"))
 			}
 		}
 		file := "gauge"
@@ -46,7 +47,8 @@ func TestTheGaugeIsAsWideAsItSaysAndPulsesAtThePeakOnly(t *testing.T) {
 				require.LessOrEqual(t, r, rune(0xFFFF), "only the Basic Multilingual Plane")
 			}
 		}
-		require.Equal(t, screen.Pulses(stage), strings.Join(rows, "") != strings.Join(screen.Gauge(stage, 1, screen.Style{}), ""), stage)
+		require.Equal(t, screen.Pulses(stage),
+			strings.Join(rows, "") != strings.Join(screen.Gauge(stage, 1, screen.Style{}), ""), stage)
 		require.Equal(t, rows, screen.Gauge(stage, 2, screen.Style{}))
 	}
 }

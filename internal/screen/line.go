@@ -15,13 +15,14 @@ import (
 // subject is how many columns the second column of a line has.
 const subject = 12
 
-// Line tells one event on one line, never wider than the terminal: the time, what it is about, what happened. An event of a
-// type this version does not know is named, not hidden.
+// Line tells one event on one line, never wider than the terminal: the time, what it is about, what happened. An event
+// of a type this version does not know is named, not hidden.
 func Line(e event.Event, st Style) string {
 	about, colour, text := describe(e, st)
 	at := st.clock(e.At, "15:04:05")
 	room := st.columns() - len(at) - subject - 4
-	line := st.paint(faint, at) + "  " + st.paint(colour, pad(cut(Clean(about), subject), subject)) + "  " + cut(Clean(text), room)
+	line := st.paint(faint, at) + "  " + st.paint(colour, pad(cut(Clean(about), subject), subject)) + "  " +
+		cut(Clean(text), room)
 	return strings.TrimRight(line, " ")
 }
 
@@ -31,7 +32,9 @@ func describe(e event.Event, st Style) (about string, colour ink, text string) {
 		return reportReview(e)
 	case "DreamStarted":
 		return read(e, func(p event.DreamStarted) (string, ink, string) {
-			return "dream", bold, fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed) + anew(string(p.From), p.Redreams)
+			return "dream", bold,
+				fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed) +
+					anew(string(p.From), p.Redreams)
 		})
 	case "OnsetStarted":
 		return read(e, func(p event.OnsetStarted) (string, ink, string) {
@@ -44,7 +47,8 @@ func describe(e event.Event, st Style) (about string, colour ink, text string) {
 		})
 	case "DepthChanged":
 		return read(e, func(p event.DepthChanged) (string, ink, string) {
-			return "depth", amber, fmt.Sprintf("%s to %s at heat %s", stageName(p.From), stageName(p.To), temperature(p.Temperature))
+			return "depth", amber,
+				fmt.Sprintf("%s to %s at heat %s", stageName(p.From), stageName(p.To), temperature(p.Temperature))
 		})
 	case "DaliInterrupt":
 		return read(e, func(p event.DaliInterrupt) (string, ink, string) {
@@ -53,7 +57,9 @@ func describe(e event.Event, st Style) (about string, colour ink, text string) {
 		})
 	case "FragmentCaptured":
 		return read(e, func(p event.FragmentCaptured) (string, ink, string) {
-			return caught + " caught", bright, fmt.Sprintf("%s: worth %s, new %s, distance %s", own(e, p.Fragment), score(p.Composite), score(p.Novelty), score(p.Distance))
+			return caught + " caught", bright,
+				fmt.Sprintf("%s: worth %s, new %s, distance %s", own(e, p.Fragment), score(p.Composite),
+					score(p.Novelty), score(p.Distance))
 		})
 	case "FragmentDiscarded":
 		return read(e, func(p event.FragmentDiscarded) (string, ink, string) {
@@ -62,15 +68,20 @@ func describe(e event.Event, st Style) (about string, colour ink, text string) {
 	case "SomaticMarkerFired":
 		return read(e, func(p event.SomaticMarkerFired) (string, ink, string) {
 			came := map[dream.Valence]string{dream.CameOutWell: "well", dream.CameOutBadly: "badly"}[p.Valence]
-			return "touched", gold, fmt.Sprintf("%s: like %s that came out %s, relevance +%s", own(e, p.Fragment), count(p.Count, "strong moment"), came, score(p.Boost))
+			return "touched", gold,
+				fmt.Sprintf("%s: like %s that came out %s, relevance +%s", own(e, p.Fragment),
+					count(p.Count, "strong moment"), came, score(p.Boost))
 		})
 	case "ObserverDrifted":
 		return read(e, func(p event.ObserverDrifted) (string, ink, string) {
-			return "alarm", red, fmt.Sprintf("the observer, after %d outcomes: %s", p.Outcomes, strings.Join(p.Alarms, "; "))
+			return "alarm", red,
+				fmt.Sprintf("the observer, after %d outcomes: %s", p.Outcomes, strings.Join(p.Alarms, "; "))
 		})
 	case "OnsetCompleted":
 		return read(e, func(p event.OnsetCompleted) (string, ink, string) {
-			return "onset", amber, fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"), p.Spent, p.Seconds, early(p.Reason))
+			return "onset", amber,
+				fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"),
+					p.Spent, p.Seconds, early(p.Reason))
 		})
 	}
 	return reportLater(e, st)
@@ -85,11 +96,13 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 		})
 	case "PhaseCompleted":
 		return read(e, func(p event.PhaseCompleted) (string, ink, string) {
-			return phaseName(p.Phase), inkOf(p.Phase), fmt.Sprintf("%s: %d made, %d kept, %s, %s", p.State, p.Made, p.Kept, count(p.Calls, "call"), p.Spent)
+			return phaseName(p.Phase), inkOf(p.Phase),
+				fmt.Sprintf("%s: %d made, %d kept, %s, %s", p.State, p.Made, p.Kept, count(p.Calls, "call"), p.Spent)
 		})
 	case "PatternFound":
 		return read(e, func(p event.PatternFound) (string, ink, string) {
-			return "pattern", blue, fmt.Sprintf("%s: %s, confidence %s", own(e, p.Prediction), p.Direction, score(p.Confidence))
+			return "pattern", blue,
+				fmt.Sprintf("%s: %s, confidence %s", own(e, p.Prediction), p.Direction, score(p.Confidence))
 		})
 	case "GistExtracted":
 		return read(e, func(p event.GistExtracted) (string, ink, string) {
@@ -124,19 +137,25 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 			for i, parent := range p.Parents {
 				kind += []string{", " + string(p.Operation) + " of ", " and "}[min(i, 1)] + own(e, parent)
 			}
-			return "scenario", violet, fmt.Sprintf("%s: scored %s, %s%s", own(e, p.Scenario), score(p.Score), fate, kind)
+			return "scenario", violet,
+				fmt.Sprintf("%s: scored %s, %s%s", own(e, p.Scenario), score(p.Score), fate, kind)
 		})
 	case "HypothesisStaged":
 		return read(e, func(p event.HypothesisStaged) (string, ink, string) {
-			return "hypothesis", teal, fmt.Sprintf("%s: staged, confidence %s", own(e, p.Hypothesis), score(p.Confidence))
+			return "hypothesis", teal,
+				fmt.Sprintf("%s: staged, confidence %s", own(e, p.Hypothesis), score(p.Confidence))
 		})
 	case "HypothesisMoved":
 		return read(e, func(p event.HypothesisMoved) (string, ink, string) {
-			return "hypothesis", teal, fmt.Sprintf("%s: %s, confidence %s, because of %s", own(e, p.Hypothesis), p.Status, score(p.Confidence), own(e, p.Prediction))
+			return "hypothesis", teal,
+				fmt.Sprintf("%s: %s, confidence %s, because of %s", own(e, p.Hypothesis), p.Status,
+					score(p.Confidence), own(e, p.Prediction))
 		})
 	case "PredictionResolved":
 		return read(e, func(p event.PredictionResolved) (string, ink, string) {
-			return "prediction", blue, fmt.Sprintf("%s: %s by %s, confidence was %s", own(e, p.Prediction), p.Status, p.By, score(p.Confidence))
+			return "prediction", blue,
+				fmt.Sprintf("%s: %s by %s, confidence was %s", own(e, p.Prediction), p.Status, p.By,
+					score(p.Confidence))
 		})
 	case "HypnopompicStarted":
 		return read(e, func(p event.HypnopompicStarted) (string, ink, string) {
@@ -144,7 +163,8 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 		})
 	case "HypnopompicCompleted":
 		return read(e, func(p event.HypnopompicCompleted) (string, ink, string) {
-			return "return", gold, fmt.Sprintf("%s surfaced, mood moved by %s", count(p.Insights, "insight"), score(p.Delta))
+			return "return", gold,
+				fmt.Sprintf("%s surfaced, mood moved by %s", count(p.Insights, "insight"), score(p.Delta))
 		})
 	case "DreamAborted":
 		return read(e, func(p event.DreamAborted) (string, ink, string) {
@@ -154,16 +174,19 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 		return read(e, func(p event.Spent) (string, ink, string) { return reportTally(p.Tally) })
 	case "NightUndone":
 		return read(e, func(p event.NightUndone) (string, ink, string) {
-			return "alarm", red, fmt.Sprintf("undone, it made recall worse: %d of %s found before, %d after; %d archived, %d restored",
-				p.Before, count(p.Requested, "memory"), p.After, p.Archived, p.Restored)
+			return "alarm", red,
+				fmt.Sprintf("undone, it made recall worse: %d of %s found before, %d after; %d archived, %d restored",
+					p.Before, count(p.Requested, "memory"), p.After, p.Archived, p.Restored)
 		})
 	case "NothingAgain":
 		return read(e, func(p event.NothingAgain) (string, ink, string) {
-			return "alarm", red, fmt.Sprintf("%d nights in a row have kept nothing; look at the memories and the models", p.Nights)
+			return "alarm", red,
+				fmt.Sprintf("%d nights in a row have kept nothing; look at the memories and the models", p.Nights)
 		})
 	case "DreamEnded":
 		return read(e, func(p event.DreamEnded) (string, ink, string) {
-			return "dream", outcomeInk(p.Outcome), fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, early(p.Reason))
+			return "dream", outcomeInk(p.Outcome),
+				fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, early(p.Reason))
 		})
 	}
 	return reportWaking(e, st)

@@ -99,7 +99,10 @@ func announcements() []event.Event {
 			Confidence: .32,
 			By:         "rule/harbour/price",
 		},
-		event.HypothesisMoved{Hypothesis: "dream/echo/0042/h-1", Prediction: "dream/echo/0042/p-1", Confidence: .35, Status: dream.HypothesisStaged},
+		event.HypothesisMoved{
+			Hypothesis: "dream/echo/0042/h-1", Prediction: "dream/echo/0042/p-1", Confidence: .35,
+			Status: dream.HypothesisStaged,
+		},
 		event.DaliInterrupt{
 			Cycle:       3,
 			Captured:    1,
@@ -128,7 +131,8 @@ func announcements() []event.Event {
 	}
 	var all []event.Event
 	for i, p := range payloads {
-		all = append(all, event.New(p.EventType(), "echo", "dream/echo/0042", evening.Add(time.Duration(i)*1700*time.Millisecond), p))
+		all = append(all,
+			event.New(p.EventType(), "echo", "dream/echo/0042", evening.Add(time.Duration(i)*1700*time.Millisecond), p))
 	}
 	broken := all[0]
 	broken.Data = json.RawMessage(`{"tier":`)
@@ -159,8 +163,10 @@ func TestALineTellsTimeWhereTheReaderIs(t *testing.T) {
 
 func TestAnOnsetSkippedForVitalitySaysSo(t *testing.T) {
 	t.Parallel()
-	e := event.New("e", "echo", "dream/echo/0001", time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), event.OnsetSkipped{Reason: "phase"})
-	require.Contains(t, screen.Line(e, screen.Style{Width: 100, Zone: time.UTC}), "skipped: the agent's vitality is too low for an onset")
+	e := event.New("e", "echo", "dream/echo/0001", time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC),
+		event.OnsetSkipped{Reason: "phase"})
+	require.Contains(t, screen.Line(e, screen.Style{Width: 100, Zone: time.UTC}),
+		"skipped: the agent's vitality is too low for an onset")
 	tallies := []dream.Tally{{Phase: dream.Onset, State: "skipped", Reason: "phase"}}
 	require.Contains(t, screen.Timeline(tallies, screen.Style{Width: 80}), "skip")
 	require.NotContains(t, screen.Timeline(tallies, screen.Style{Width: 200}), "skipped: phase")

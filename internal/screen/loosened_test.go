@@ -17,9 +17,20 @@ func TestAReportSaysHowAModelWasLoosenedThatWasLoosenedByWords(t *testing.T) {
 		want     string
 		not      string
 	}{
-		{dream.Settings{Temperature: hot(1.2), Loosening: dream.TwoPhase, Probability: &likely}, "heat 1.20 by prompt only, one of several made of scraps, called .04 likely", ""},
-		{dream.Settings{Temperature: hot(1.2), Effective: "temperature=1", Loosening: dream.Verbalised}, "heat 1.20, one of several in one call", "likely"},
-		{dream.Settings{Temperature: hot(1.4), Effective: "temperature=1.4 min_p=0.1", Loosening: dream.ByTemperatureMinP}, "heat 1.40, from", "several"},
+		{
+			dream.Settings{Temperature: hot(1.2), Loosening: dream.TwoPhase, Probability: &likely},
+			"heat 1.20 by prompt only, one of several made of scraps, called .04 likely", "",
+		},
+		{
+			dream.Settings{Temperature: hot(1.2), Effective: "temperature=1", Loosening: dream.Verbalised},
+			"heat 1.20, one of several in one call", "likely",
+		},
+		{
+			dream.Settings{
+				Temperature: hot(1.4), Effective: "temperature=1.4 min_p=0.1",
+				Loosening: dream.ByTemperatureMinP,
+			}, "heat 1.40, from", "several",
+		},
 	} {
 		r := night()
 		r.Fragments = r.Fragments[1:2]

@@ -39,7 +39,8 @@ func golden(t *testing.T, name, got string) {
 
 // styles are the screens that everything is drawn on.
 var styles = map[string]screen.Style{
-	"80.txt": {Width: 80}, "200.txt": {Width: 200}, "80-colour.txt": {Width: 80, Colour: true}, "200-colour.txt": {Width: 200, Colour: true}, "48.txt": {Width: 48},
+	"80.txt": {Width: 80}, "200.txt": {Width: 200}, "80-colour.txt": {Width: 80, Colour: true},
+	"200-colour.txt": {Width: 200, Colour: true}, "48.txt": {Width: 48},
 }
 
 func stripped(text string) string { return colours.ReplaceAllString(text, "") }
@@ -123,7 +124,10 @@ func night() screen.DreamReport {
 			Cycle:      cycle,
 			Verdict:    v,
 			Confidence: .15,
-			Settings:   dream.Settings{Model: "local/tiny", Temperature: hot(1.446), Effective: "temperature=1.446 min_p=0.1"},
+			Settings: dream.Settings{
+				Model: "local/tiny", Temperature: hot(1.446),
+				Effective: "temperature=1.446 min_p=0.1",
+			},
 		}
 	}
 	prompted := fragment("f-2", "潮水退去以后，市场像一条没有人的街；我听见她在问价格是不是也会做梦，而没有人回答，只有雨落在交易所的玻璃屋顶上。", dream.FragmentRaw, "", 0,
@@ -158,7 +162,9 @@ func night() screen.DreamReport {
 		},
 		Fragments: []*dream.Fragment{
 			prompted,
-			fragment("f-1", "The harbour lights go out one by one, the way liquidity leaves a pool before anybody says so; and the last one to leave is never the one who knew.", dream.FragmentDeveloped, "promote: can be tested", 2,
+			fragment("f-1",
+				"The harbour lights go out one by one, the way liquidity leaves a pool before anybody says so; and the last one to leave is never the one who knew.",
+				dream.FragmentDeveloped, "promote: can be tested", 2,
 				dream.Verdict{
 					Novelty:          .62,
 					Relevance:        .8,
@@ -169,15 +175,19 @@ func night() screen.DreamReport {
 					PlaybookEmpty:    true,
 					Judge:            "embedder",
 				}),
-			fragment("f-3", "yes yes yes", dream.FragmentDiscarded, "below the floor", 1, dream.Verdict{Composite: .04}),
-			fragment("f-4", "the pool the pool", dream.FragmentDiscarded, "below the floor", 1, dream.Verdict{Composite: .02}),
-			fragment("f-5", "I moved half the stake", dream.FragmentDiscarded, "an echo of what it was shown", 3, dream.Verdict{Composite: 0}),
+			fragment("f-3", "yes yes yes", dream.FragmentDiscarded, "below the floor", 1,
+				dream.Verdict{Composite: .04}),
+			fragment("f-4", "the pool the pool", dream.FragmentDiscarded, "below the floor", 1,
+				dream.Verdict{Composite: .02}),
+			fragment("f-5", "I moved half the stake", dream.FragmentDiscarded, "an echo of what it was shown", 3,
+				dream.Verdict{Composite: 0}),
 		},
 		Predictions: []*dream.Prediction{
 			{
-				Head:  dream.Head{ID: "p-1", Phase: dream.NREM},
-				Claim: "When the quiet pools drain for two evenings running, the loud one follows within a week.", Criterion: "depth of the three pools, read daily",
-				Horizon: evening.AddDate(0, 0, 14), Confidence: .32,
+				Head:      dream.Head{ID: "p-1", Phase: dream.NREM},
+				Claim:     "When the quiet pools drain for two evenings running, the loud one follows within a week.",
+				Criterion: "depth of the three pools, read daily",
+				Horizon:   evening.AddDate(0, 0, 14), Confidence: .32,
 			},
 			{Head: dream.Head{ID: "p-2", Phase: dream.Onset}, Claim: "…", Confidence: .15},
 		},
@@ -192,10 +202,16 @@ func night() screen.DreamReport {
 			},
 			{Content: "dropped", Score: .3},
 		},
-		Hypotheses: []*dream.Hypothesis{{Claim: "Leaving early costs less than leaving informed.", FirstStep: "note the depth each evening for two weeks", Confidence: .25, Status: dream.HypothesisStaged}},
-		Gists:      []*dream.Gist{{Content: "Crowds arrive late and pay for each other's fear."}},
-		Playbook:   []*dream.Playbook{{Content: "Ask who leaves first.", Confidence: .7}},
-		Surfaced:   []string{"The last to leave is never the one who knew."},
+		Hypotheses: []*dream.Hypothesis{
+			{
+				Claim:     "Leaving early costs less than leaving informed.",
+				FirstStep: "note the depth each evening for two weeks", Confidence: .25,
+				Status: dream.HypothesisStaged,
+			},
+		},
+		Gists:    []*dream.Gist{{Content: "Crowds arrive late and pay for each other's fear."}},
+		Playbook: []*dream.Playbook{{Content: "Ask who leaves first.", Confidence: .7}},
+		Surfaced: []string{"The last to leave is never the one who knew."},
 	}
 }
 
@@ -218,6 +234,7 @@ func TestEveryScreenKeepsItsWidthAndItsCharacters(t *testing.T) {
 		}
 		bare := st
 		bare.Colour = false
-		require.Equal(t, screen.Report(night(), bare), stripped(screen.Report(night(), st)), "colour changes no character")
+		require.Equal(t, screen.Report(night(), bare), stripped(screen.Report(night(), st)),
+			"colour changes no character")
 	}
 }

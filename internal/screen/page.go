@@ -48,8 +48,8 @@ func (p *page) item(mark string, colour ink, words string) {
 // note writes what is known of the item above it.
 func (p *page) note(text string) { p.text("      ", text, faint) }
 
-// table writes rows of cells; the first column stands left, figures stand right. Where it is too wide, columns are left out
-// from the third on, and never the last two.
+// table writes rows of cells; the first column stands left, figures stand right. Where it is too wide, columns are left
+// out from the third on, and never the last two.
 func (p *page) table(rows [][]string) {
 	const gap, indent = 2, 2
 	for {

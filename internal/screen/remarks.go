@@ -7,7 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// reportRemark tells what the policy and hooks said of a fragment, or that nothing was said in time. What is not known by now is named.
+// reportRemark tells what the policy and hooks said of a fragment, or that nothing was said in time. What is not known
+// by now is named.
 func reportRemark(e event.Event) (about string, colour ink, text string) {
 	switch e.Type {
 	case "FragmentFlagged":
@@ -16,11 +17,13 @@ func reportRemark(e event.Event) (about string, colour ink, text string) {
 			if p.Bars {
 				fate = "never developed"
 			}
-			return "flagged", amber, fmt.Sprintf("%s: by %s, %s", own(e, p.Fragment), strings.Replace(p.By, "/", " ", 1), fate)
+			return "flagged", amber,
+				fmt.Sprintf("%s: by %s, %s", own(e, p.Fragment), strings.Replace(p.By, "/", " ", 1), fate)
 		})
 	case "OutputBarred":
 		return read(e, func(p event.OutputBarred) (string, ink, string) {
-			return "barred", amber, fmt.Sprintf("%s %s: by %s, archived", p.Kind, own(e, p.Item), strings.Replace(p.By, "/", " ", 1))
+			return "barred", amber,
+				fmt.Sprintf("%s %s: by %s, archived", p.Kind, own(e, p.Item), strings.Replace(p.By, "/", " ", 1))
 		})
 	case "HookSilent":
 		return read(e, func(p event.HookSilent) (string, ink, string) {

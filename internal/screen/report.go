@@ -39,11 +39,15 @@ func Report(r DreamReport, st Style) string {
 	headline(p, r)
 	if r.BuiltIn {
 		p.blank()
-		p.text("", "Built-in model, for trying things out: it recombines the memories it is shown and understands none of them.", amber)
+		p.text("",
+			"Built-in model, for trying things out: it recombines the memories it is shown and understands none of them.",
+			amber)
 	} else if len(r.BuiltInRoles) > 0 {
 		p.blank()
-		p.text("", fmt.Sprintf("Built-in model, for trying things out, as %s: there it recombines the memories it is shown and understands none of them. "+
-			"The other roles had the models named above.", Clean(strings.Join(r.BuiltInRoles, " and "))), amber)
+		p.text("",
+			fmt.Sprintf(
+				"Built-in model, for trying things out, as %s: there it recombines the memories it is shown and understands none of them. "+
+					"The other roles had the models named above.", Clean(strings.Join(r.BuiltInRoles, " and "))), amber)
 	}
 	if len(r.Record.Phases) > 0 {
 		p.blank()
@@ -148,9 +152,12 @@ func sentence(r DreamReport) string {
 	case dream.Exhausted:
 		return fmt.Sprintf("The money ran out%s. %s dreamt%s until then and kept %s.", because, who, slept, kept)
 	case dream.Aborted:
-		return fmt.Sprintf("The dream failed%s. %s kept %s; the dream's allowance is given back, and the %s it spent still counts.", because, who, kept, n.Spent)
+		return fmt.Sprintf(
+			"The dream failed%s. %s kept %s; the dream's allowance is given back, and the %s it spent still counts.",
+			because, who, kept, n.Spent)
 	case dream.Undone:
-		return fmt.Sprintf("The night was undone%s. %s is as before it; the %s it spent still counts.", because, who, n.Spent)
+		return fmt.Sprintf("The night was undone%s. %s is as before it; the %s it spent still counts.", because, who,
+			n.Spent)
 	case dream.Canceled:
 		return fmt.Sprintf("The dream was canceled%s. %s kept %s.", because, who, kept)
 	case dream.Interrupted:
@@ -167,8 +174,8 @@ func goesOn(n dream.Record, st Style) string {
 	return " It may go on until " + st.until(n.Until, n.Ended) + "."
 }
 
-// keptWords lists what a night has left, and apart from it what came back on return, which was kept before: "4 fragments and
-// 1 hypothesis, and brought back 2 insights".
+// keptWords lists what a night has left, and apart from it what came back on return, which was kept before: "4
+// fragments and 1 hypothesis, and brought back 2 insights".
 func keptWords(r DreamReport) string {
 	kept := 0
 	for _, f := range r.Fragments {
@@ -186,7 +193,13 @@ func keptWords(r DreamReport) string {
 	for _, c := range []struct {
 		n     int
 		thing string
-	}{{kept, "fragment"}, {len(patternsOf(r.Predictions)), "pattern"}, {scenarios, "scenario"}, {len(r.Hypotheses), "hypothesis"}, {len(r.Gists), "gist"}} {
+	}{
+		{kept, "fragment"},
+		{len(patternsOf(r.Predictions)), "pattern"},
+		{scenarios, "scenario"},
+		{len(r.Hypotheses), "hypothesis"},
+		{len(r.Gists), "gist"},
+	} {
 		if c.n > 0 {
 			parts = append(parts, count(c.n, c.thing))
 		}
@@ -212,8 +225,11 @@ func recallOf(p *page, n dream.Record) {
 		return
 	}
 	p.heading("Recall")
-	p.item("before  ", faint, fmt.Sprintf("%d of %d of the agent's own memories, asked for by some of their words, among the first answers", r.Before, r.Requested))
-	after := fmt.Sprintf("%d; the night lost %d and gained %d, and may lose %d more than it gains", r.After, r.Lost, r.Gained, r.Margin)
+	p.item("before  ", faint,
+		fmt.Sprintf("%d of %d of the agent's own memories, asked for by some of their words, among the first answers",
+			r.Before, r.Requested))
+	after := fmt.Sprintf("%d; the night lost %d and gained %d, and may lose %d more than it gains", r.After, r.Lost,
+		r.Gained, r.Margin)
 	if r.Behind > 0 {
 		after += fmt.Sprintf("; %d came behind what it made, which counts as lost", r.Behind)
 	}
@@ -235,7 +251,8 @@ func moodOf(p *page, n dream.Record) {
 }
 
 func moodWords(m mood.PAD) string {
-	return fmt.Sprintf("pleasure %s, arousal %s, dominance %s", signed(m.Pleasure), signed(m.Arousal), signed(m.Dominance))
+	return fmt.Sprintf("pleasure %s, arousal %s, dominance %s", signed(m.Pleasure), signed(m.Arousal),
+		signed(m.Dominance))
 }
 
 // signed writes a number with its sign; what rounds to nothing has no minus.
@@ -258,12 +275,20 @@ func costs(p *page, n dream.Record) {
 	var calls, reused, failed int
 	var in, out, hit int64
 	for i, t := range n.Phases {
-		rows = append(rows, []string{phaseName(t.Phase) + stateMark(t), fmt.Sprint(t.Calls), fmt.Sprint(t.In), fmt.Sprint(t.Out), percent(t.Cached, t.In), spentText[i], limitText[i]})
+		rows = append(rows,
+			[]string{
+				phaseName(t.Phase) + stateMark(t), fmt.Sprint(t.Calls), fmt.Sprint(t.In), fmt.Sprint(t.Out),
+				percent(t.Cached, t.In), spentText[i], limitText[i],
+			})
 		calls, reused, failed = calls+t.Calls, reused+t.Reused, failed+t.Failed
 		in, out, hit = in+t.In, out+t.Out, hit+t.Cached
 	}
 	last := len(n.Phases)
-	rows = append(rows, []string{"together", fmt.Sprint(calls), fmt.Sprint(in), fmt.Sprint(out), percent(hit, in), spentText[last], limitText[last]})
+	rows = append(rows,
+		[]string{
+			"together", fmt.Sprint(calls), fmt.Sprint(in), fmt.Sprint(out), percent(hit, in), spentText[last],
+			limitText[last],
+		})
 	p.table(rows)
 	var notes []string
 	if !n.Paid && n.Spent == 0 {

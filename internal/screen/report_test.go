@@ -24,18 +24,21 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for _, outcome := range []dream.Outcome{
-		dream.Dreaming, dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted, "strange",
+		dream.Dreaming, dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled,
+		dream.Interrupted, "strange",
 	} {
 		r := night()
 		r.Record.Outcome, r.Record.Theme, r.Record.Tier = outcome, "", dream.Core
 		switch outcome {
 		case dream.Empty:
-			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = r.Fragments[2:], nil, r.Scenarios[1:], nil, nil, nil, nil
+			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = r.Fragments[2:],
+				nil, r.Scenarios[1:], nil, nil, nil, nil
 			r.Record.After = r.Record.Before
 			r.BuiltIn = true
 		case dream.Aborted:
 			r.Record.Reason = "all four partials of a cycle failed"
-			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = nil, nil, nil, nil, nil, nil, nil
+			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = nil, nil, nil,
+				nil, nil, nil, nil
 		case dream.Exhausted:
 			r.Record.Reason = "cap of the day"
 		case dream.Canceled:
@@ -56,14 +59,16 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
 	t.Parallel()
 	r := night()
-	r.Record.Outcome, r.Record.Reason, r.Record.Until, r.Record.Stretches = dream.Interrupted, "knock", r.Record.Ended.Add(8*time.Hour), 1
+	r.Record.Outcome, r.Record.Reason, r.Record.Until, r.Record.Stretches = dream.Interrupted, "knock",
+		r.Record.Ended.Add(8*time.Hour), 1
 	r.Breaks = []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}
 	r.Record.Phases = r.Record.Phases[:3]
 	r.Record.Phases[2].State = "stopped"
 	golden(t, "report-woken.txt", strings.SplitAfter(screen.Report(r, screen.Style{Width: 80}), "Noticed")[0])
 	r = night()
 	r.Record.Stretches = 3
-	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "echo dreamt in 3 sittings within 2 min 14 s and kept")
+	require.Contains(t, screen.Report(r, screen.Style{Width: 110}),
+		"echo dreamt in 3 sittings within 2 min 14 s and kept")
 }
 
 // What cannot be read marks nothing; a dream that went on waits no more.
@@ -75,11 +80,13 @@ func TestTheBreaksOfADreamAreReadFromItsEvents(t *testing.T) {
 	broken := tell(event.DreamInterrupted{})
 	broken.Data = []byte("{")
 	woken := []event.Event{
-		tell(event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 3}}), tell(event.DreamInterrupted{Phase: dream.REM}), broken,
+		tell(event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 3}}),
+		tell(event.DreamInterrupted{Phase: dream.REM}), broken,
 	}
 	require.Equal(t, []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}, screen.Breaks(woken))
 	later := append(woken, tell(event.DreamResumed{Stretch: 2}), tell(event.DreamInterrupted{Phase: dream.Return}))
-	require.Equal(t, []screen.Break{{Phase: dream.REM, Calls: 3}, {Phase: dream.Return, Open: true}}, screen.Breaks(later))
+	require.Equal(t, []screen.Break{{Phase: dream.REM, Calls: 3}, {Phase: dream.Return, Open: true}},
+		screen.Breaks(later))
 	require.Empty(t, screen.Breaks(nil))
 }
 
@@ -102,12 +109,19 @@ func TestAnOverspentNightAccusesItself(t *testing.T) {
 	t.Parallel()
 	r := night()
 	r.Record.Spent = r.Record.Budget + 1
-	require.Contains(t, strings.Join(strings.Fields(screen.Report(r, screen.Style{Width: 200})), " "), "This must never happen")
+	require.Contains(t, strings.Join(strings.Fields(screen.Report(r, screen.Style{Width: 200})), " "),
+		"This must never happen")
 }
 
 func TestTheReportNamesTheNightsNowWhenItIsAnotherDay(t *testing.T) {
 	t.Parallel()
-	r := screen.DreamReport{Agent: "echo", Record: dream.Record{Head: dream.Head{ID: "dream/echo/0001", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}, Outcome: dream.Completed}}
+	r := screen.DreamReport{
+		Agent: "echo",
+		Record: dream.Record{
+			Head:    dream.Head{ID: "dream/echo/0001", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)},
+			Outcome: dream.Completed,
+		},
+	}
 	r.Record.AsOf = r.Record.At.Add(-time.Hour)
 	require.NotContains(t, screen.Report(r, screen.Style{}), "as of")
 	r.Record.AsOf = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
@@ -116,6 +130,10 @@ func TestTheReportNamesTheNightsNowWhenItIsAnotherDay(t *testing.T) {
 
 func TestTheReportNamesTheRolesOfTheBuiltInModelWhenOthersDreamToo(t *testing.T) {
 	t.Parallel()
-	r := screen.DreamReport{Agent: "echo", Record: dream.Record{Outcome: dream.Completed}, BuiltInRoles: []string{"observer", "replay"}}
-	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "Built-in model, for trying things out, as observer and replay:")
+	r := screen.DreamReport{
+		Agent: "echo", Record: dream.Record{Outcome: dream.Completed},
+		BuiltInRoles: []string{"observer", "replay"},
+	}
+	require.Contains(t, screen.Report(r, screen.Style{Width: 110}),
+		"Built-in model, for trying things out, as observer and replay:")
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Scenarios draws the search of a dream as a tree: each scenario beneath the first that it was made from. A merger stands in
-// full beneath that one, and as a line that names it beneath the other. They stand in the order they were made; at is the id
-// of one to be pointed at, or empty.
+// Scenarios draws the search of a dream as a tree: each scenario beneath the first that it was made from. A merger
+// stands in full beneath that one, and as a line that names it beneath the other. They stand in the order they were
+// made; at is the id of one to be pointed at, or empty.
 func Scenarios(all []*dream.Scenario, at string, st Style) string {
 	p := &page{st: st}
 	g := graphOf(all)
@@ -64,8 +64,8 @@ func (g graph) summary() string {
 	return text
 }
 
-// draw writes a scenario, its words and what became of it, and everything made from it. first leads its first line, rest all
-// that follow.
+// draw writes a scenario, its words and what became of it, and everything made from it. first leads its first line,
+// rest all that follow.
 func (g graph) draw(p *page, s *dream.Scenario, first, rest, at string) {
 	me := g.place[s.ID]
 	children := g.children[me]
@@ -93,7 +93,11 @@ func (g graph) draw(p *page, s *dream.Scenario, first, rest, at string) {
 			branch, under = "└─", "  "
 		}
 		if g.parents[child][0] != me {
-			p.raw(p.st.paint(faint, rest+branch+"→ "+fmt.Sprintf("%s, which merges it with %s", numberOf(g.all[child]), numberOf(g.all[g.parents[child][0]]))))
+			p.raw(
+				p.st.paint(faint,
+					rest+branch+"→ "+
+						fmt.Sprintf("%s, which merges it with %s", numberOf(g.all[child]),
+							numberOf(g.all[g.parents[child][0]]))))
 			continue
 		}
 		g.draw(p, g.all[child], rest+branch, rest+under, at)

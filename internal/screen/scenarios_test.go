@@ -14,9 +14,12 @@ import (
 
 const searched = "dream/echo/0042"
 
-// searches is the graph of a night: three branches, a merger and a refinement that was left, and two that grew out of them.
+// searches is the graph of a night: three branches, a merger and a refinement that was left, and two that grew out of
+// them.
 func searches() []*dream.Scenario {
-	scenario := func(number string, op dream.Operation, round int, score float64, content string, parents ...string) *dream.Scenario {
+	scenario := func(number string, op dream.Operation, round int, score float64, content string,
+		parents ...string,
+	) *dream.Scenario {
 		s := &dream.Scenario{
 			Head:      dream.Head{ID: searched + "/rem/" + number, Dream: searched},
 			Operation: op,
@@ -31,9 +34,11 @@ func searches() []*dream.Scenario {
 		return s
 	}
 	all := []*dream.Scenario{
-		scenario("1", dream.Branch, 1, .6, "Mina never closes the shop, and the bridge is repaired first. The crowd that came for the fair stays, and pays for what it had stopped to look at."),
+		scenario("1", dream.Branch, 1, .6,
+			"Mina never closes the shop, and the bridge is repaired first. The crowd that came for the fair stays, and pays for what it had stopped to look at."),
 		scenario("2", dream.Branch, 1, .5, "The ferry runs at night and nobody is told."),
-		scenario("3", dream.Branch, 1, .4, "A gull \"counts\" the days\\nights \x1b[31mred\x1b[0m\n of the harbour; 潮水退去以后，市场像一条没有人的街。"),
+		scenario("3", dream.Branch, 1, .4,
+			"A gull \"counts\" the days\\nights \x1b[31mred\x1b[0m\n of the harbour; 潮水退去以后，市场像一条没有人的街。"),
 		scenario("4", dream.Merge, 2, .7, "The shop is the ferry's landing: who waits there buys.", "1", "2"),
 		scenario("5", dream.Refine, 2, .2, "Mina closes at nine.", "1"),
 		scenario("6", dream.Merge, 3, .8, "The landing keeps the gull's count, and prices follow it.", "4", "3"),
@@ -42,7 +47,8 @@ func searches() []*dream.Scenario {
 	all[0].Seeds, all[0].Synthetic = []string{searched + "/onset/1.2"}, true
 	all[1].Parent, all[1].Counterfactual = searched+"/onset/2.1", true // as the first release wrote it
 	all[5].Kept = true
-	all[0].Reason, all[1].Reason, all[2].Reason = "scenario 4 grew out of it and stands in its place", "scenario 4 grew out of it and stands in its place", "scenario 6 grew out of it and stands in its place"
+	all[0].Reason, all[1].Reason, all[2].Reason = "scenario 4 grew out of it and stands in its place",
+		"scenario 4 grew out of it and stands in its place", "scenario 6 grew out of it and stands in its place"
 	all[3].Reason = "scenario 6 grew out of it and stands in its place"
 	all[4].Reason = "left: it scored 0.20, and scenario 1 that it came from 0.60"
 	all[6].Ended = "another round might cost more than is left"
@@ -66,7 +72,9 @@ func TestAForgottenParentMakesARootOfItsChild(t *testing.T) {
 	drawn := screen.Scenarios(searches()[4:], "", screen.Style{Width: 80})
 	require.Equal(t, 3, strings.Count(drawn, "\n○")+strings.Count(drawn, "\n●"))
 	require.Contains(t, screen.Scenarios(nil, "", screen.Style{Width: 80}), "0 scenarios, 0 kept")
-	old := []*dream.Scenario{{Head: dream.Head{ID: "dream/echo/0001/rem/1"}, Content: "before there was a search", Score: .4, Kept: true}}
+	old := []*dream.Scenario{
+		{Head: dream.Head{ID: "dream/echo/0001/rem/1"}, Content: "before there was a search", Score: .4, Kept: true},
+	}
 	require.Contains(t, screen.Scenarios(old, "", screen.Style{Width: 80}), "● 1  .40  branch, kept")
 }
 

@@ -7,11 +7,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// ScenariosDot is the search of a dream in the DOT language of Graphviz: kept scenarios filled, fragments that were developed
-// as ellipses, an edge for each operation.
+// ScenariosDot is the search of a dream in the DOT language of Graphviz: kept scenarios filled, fragments that were
+// developed as ellipses, an edge for each operation.
 func ScenariosDot(name string, all []*dream.Scenario) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10];\n  edge [fontname=\"Helvetica\", fontsize=9];\n", quoted(name))
+	fmt.Fprintf(&b,
+		"digraph %s {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10];\n  edge [fontname=\"Helvetica\", fontsize=9];\n",
+		quoted(name))
 	g := graphOf(all)
 	seeds := map[string]bool{}
 	for i, s := range all {
@@ -22,7 +24,8 @@ func ScenariosDot(name string, all []*dream.Scenario) string {
 		title := Clean(numberOf(s) + " " + worthWords(s))
 		fmt.Fprintf(&b, "  %s [label=%s%s];\n", quoted(s.ID), label(title, s.Content), look)
 		for _, parent := range g.parents[i] {
-			fmt.Fprintf(&b, "  %s -> %s [label=%s];\n", quoted(all[parent].ID), quoted(s.ID), quoted(string(s.Operation)))
+			fmt.Fprintf(&b, "  %s -> %s [label=%s];\n", quoted(all[parent].ID), quoted(s.ID),
+				quoted(string(s.Operation)))
 		}
 		if len(g.parents[i]) > 0 {
 			continue
@@ -61,8 +64,8 @@ func label(title, text string) string {
 
 func quoted(text string) string { return `"` + escaped(Clean(text)) + `"` }
 
-// escaped keeps a text inside the quotes of DOT, and its backslashes from being read as escapes of a label. What was not
-// UTF-8 is a question mark: some readers of DOT take U+FFFD for a fault of the file.
+// escaped keeps a text inside the quotes of DOT, and its backslashes from being read as escapes of a label. What was
+// not UTF-8 is a question mark: some readers of DOT take U+FFFD for a fault of the file.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\uFFFD", "?").Replace(text)
 }

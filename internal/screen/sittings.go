@@ -60,8 +60,8 @@ func within(phase dream.Phase, breaks []Break) []Break {
 	return own
 }
 
-// paused puts a mark for each break among the cells of a phase: at the share of its calls that were made by then, and at
-// the head of what waits to go on. Breaks that fall on one cell share it.
+// paused puts a mark for each break among the cells of a phase: at the share of its calls that were made by then, and
+// at the head of what waits to go on. Breaks that fall on one cell share it.
 func paused(cells string, t dream.Tally, breaks []Break) string {
 	if len(breaks) == 0 || cells == "" {
 		return cells

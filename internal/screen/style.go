@@ -80,8 +80,8 @@ func (st Style) paint(i ink, text string) string {
 	return "\x1b[" + string(i) + "m" + text + "\x1b[0m"
 }
 
-// money is an amount in at most three decimals, rounded up so that it never looks less than it is; amounts from a hundred
-// dollars on are whole. The report's table is exact.
+// money is an amount in at most three decimals, rounded up so that it never looks less than it is; amounts from a
+// hundred dollars on are whole. The report's table is exact.
 func money(m budget.Micros) string {
 	switch {
 	case m == budget.Unlimited || m < 0:

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes one harmless line of a text that somebody else wrote: escape sequences and control characters are gone, and so
-// are the marks that turn the direction of writing around; breaks and tabs are spaces; what is not UTF-8 is U+FFFD.
+// Clean makes one harmless line of a text that somebody else wrote: escape sequences and control characters are gone,
+// and so are the marks that turn the direction of writing around; breaks and tabs are spaces; what is not UTF-8 is
+// U+FFFD.
 func Clean(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -28,8 +29,9 @@ func Clean(text string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// escape is how many bytes of an escape sequence the text begins with (ECMA-48): CSI to its final byte, a string such as a
-// title or a link to its terminator, otherwise ESC with what it selects. Sequences opened by C1 characters count too.
+// escape is how many bytes of an escape sequence the text begins with (ECMA-48): CSI to its final byte, a string such
+// as a title or a link to its terminator, otherwise ESC with what it selects. Sequences opened by C1 characters count
+// too.
 func escape(text string) int {
 	const esc = 0x1b
 	rest, opener := "", byte(0)
@@ -79,7 +81,8 @@ func escape(text string) int {
 
 // isTurn finds the marks of bidirectional writing and the byte order mark.
 func isTurn(r rune) bool {
-	return r == 0x61c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff
+	return r == 0x61c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+		r == 0xfeff
 }
 
 // wide are the ranges that take two columns (Unicode East Asian Width W and F).
@@ -177,7 +180,8 @@ func split(text string, columns int) (head, rest string) {
 	return text, ""
 }
 
-// wrap breaks a clean line at spaces so that no line is wider than the columns; a longer word is broken where it must be.
+// wrap breaks a clean line at spaces so that no line is wider than the columns; a longer word is broken where it must
+// be.
 func wrap(text string, columns int) []string {
 	columns = max(columns, 2)
 	var lines []string

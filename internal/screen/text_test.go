@@ -62,7 +62,8 @@ func harmless(t *testing.T, drawn string) {
 	t.Helper()
 	require.True(t, utf8.ValidString(drawn))
 	for _, r := range strings.ReplaceAll(drawn, "\n", "") {
-		require.False(t, unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069, "%U in %q", r, drawn)
+		require.False(t, unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069, "%U in %q",
+			r, drawn)
 	}
 }
 

@@ -31,9 +31,27 @@ func TestTheTimelineOfANight(t *testing.T) {
 		{"in the onset", []dream.Tally{state(early, "running", "")}, nil},
 		{"in replay", []dream.Tally{all[0], state(all[1], "running", "")}, nil},
 		{"over", all, nil},
-		{"without onset", []dream.Tally{state(dream.Tally{Phase: dream.Onset}, "skipped", "budget"), all[1], all[2], all[3], all[4]}, nil},
-		{"out of money", []dream.Tally{all[0], state(all[1], "exhausted", "cap"), state(dream.Tally{Phase: dream.REM, Cap: 175_000}, "skipped", "exhausted")}, nil},
-		{"cancelled in replay, and a return that failed", []dream.Tally{all[0], state(all[1], "stopped", "cancelled"), state(all[4], "failed", "")}, nil},
+		{
+			"without onset",
+			[]dream.Tally{
+				state(dream.Tally{Phase: dream.Onset}, "skipped", "budget"), all[1], all[2], all[3],
+				all[4],
+			},
+			nil,
+		},
+		{
+			"out of money",
+			[]dream.Tally{
+				all[0], state(all[1], "exhausted", "cap"),
+				state(dream.Tally{Phase: dream.REM, Cap: 175_000}, "skipped", "exhausted"),
+			},
+			nil,
+		},
+		{
+			"cancelled in replay, and a return that failed",
+			[]dream.Tally{all[0], state(all[1], "stopped", "cancelled"), state(all[4], "failed", "")},
+			nil,
+		},
 		{"free of charge", free, nil},
 		{"a rich night", []dream.Tally{{
 			Phase:  dream.Onset,
@@ -50,8 +68,16 @@ func TestTheTimelineOfANight(t *testing.T) {
 			Spent: 123_456_789,
 			Cap:   budget.Unlimited,
 		}}, nil},
-		{"woken in replay, waiting", []dream.Tally{all[0], state(all[1], "stopped", "")}, []screen.Break{{Phase: dream.NREM, Calls: 12, Open: true}}},
-		{"resumed, woken again before imagination", []dream.Tally{all[0], all[1]}, []screen.Break{{Phase: dream.NREM, Calls: 6}, {Phase: dream.REM, Open: true}}},
+		{
+			"woken in replay, waiting",
+			[]dream.Tally{all[0], state(all[1], "stopped", "")},
+			[]screen.Break{{Phase: dream.NREM, Calls: 12, Open: true}},
+		},
+		{
+			"resumed, woken again before imagination",
+			[]dream.Tally{all[0], all[1]},
+			[]screen.Break{{Phase: dream.NREM, Calls: 6}, {Phase: dream.REM, Open: true}},
+		},
 		{"over in three sittings", all, []screen.Break{{Phase: dream.Onset, Calls: 13}, {Phase: dream.Integration}}},
 	}
 	for file, st := range styles {
@@ -81,7 +107,9 @@ func TestSegmentsAreAsWideAsTheirShareWhereThereIsRoom(t *testing.T) {
 func TestARunningSegmentIsNeverFull(t *testing.T) {
 	t.Parallel()
 	for _, spent := range []budget.Micros{0, 1, 50_000, 60_000} {
-		bar := strings.Split(screen.Timeline([]dream.Tally{{Phase: dream.Onset, State: "running", Cap: 50_000, Spent: spent}}, screen.Style{Width: 80}), "|")[1]
+		bar := strings.Split(
+			screen.Timeline([]dream.Tally{{Phase: dream.Onset, State: "running", Cap: 50_000, Spent: spent}},
+				screen.Style{Width: 80}), "|")[1]
 		require.Contains(t, bar, "-", "%s", spent)
 	}
 }

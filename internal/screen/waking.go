@@ -16,7 +16,8 @@ func reportWaking(e event.Event, st Style) (about string, colour ink, text strin
 		})
 	case "AlarmAbort":
 		return read(e, func(p event.AlarmAbort) (string, ink, string) {
-			return "onset", red, fmt.Sprintf("ended by the alarm %s: %s saved, %s", p.Trigger, count(p.Fragments, "fragment"), p.Spent)
+			return "onset", red,
+				fmt.Sprintf("ended by the alarm %s: %s saved, %s", p.Trigger, count(p.Fragments, "fragment"), p.Spent)
 		})
 	case "AgentAwake":
 		return read(e, func(p event.AgentAwake) (string, ink, string) {
@@ -31,7 +32,8 @@ func reportWaking(e event.Event, st Style) (about string, colour ink, text strin
 			return "asleep", faint, "nobody holds the agent awake any more"
 		})
 	case "DreamInterrupted":
-		return read(e, func(p event.DreamInterrupted) (string, ink, string) { return "woken", amber, interruption(p, e.At, st) })
+		return read(e,
+			func(p event.DreamInterrupted) (string, ink, string) { return "woken", amber, interruption(p, e.At, st) })
 	case "DreamResumed":
 		return read(e, func(p event.DreamResumed) (string, ink, string) {
 			return "resumed", green, fmt.Sprintf("sitting %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)
@@ -49,7 +51,8 @@ func interruption(p event.DreamInterrupted, at time.Time, st Style) string {
 		text += ", resumable to " + st.until(p.Until, at)
 	}
 	text += fmt.Sprintf("; %s: receipt %s, stop %s, preserve %s, switch %s",
-		Millis(p.Receipt+p.Stop+p.Preserve+p.Switch), Millis(p.Receipt), Millis(p.Stop), Millis(p.Preserve), Millis(p.Switch))
+		Millis(p.Receipt+p.Stop+p.Preserve+p.Switch), Millis(p.Receipt), Millis(p.Stop), Millis(p.Preserve),
+		Millis(p.Switch))
 	if p.Forced {
 		text += ", forced"
 	}

@@ -24,7 +24,8 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 	if err == nil {
 		err = s.write(ctx, func(d tx) error {
 			var taken bool
-			_, err := d.one("SELECT EXISTS (SELECT 1 FROM keys WHERE hash = ? AND id <> ?)", []any{k.Hash, k.ID}, &taken)
+			_, err := d.one("SELECT EXISTS (SELECT 1 FROM keys WHERE hash = ? AND id <> ?)", []any{k.Hash, k.ID},
+				&taken)
 			if err == nil && taken {
 				err = memory.ErrTaken
 			}
@@ -53,7 +54,8 @@ func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
-	slices.SortFunc(keys, func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(keys,
+		func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return keys, nil
 }
 
@@ -91,7 +93,8 @@ func (d tx) keysRequired() (required bool, err error) {
 
 func (d tx) requireKeys(required bool) error {
 	_, err := d.exec(`INSERT INTO access_settings (one, keys_required) VALUES (1, ?)
-		ON CONFLICT (one) DO UPDATE SET keys_required = excluded.keys_required WHERE keys_required <> excluded.keys_required`, required)
+		ON CONFLICT (one) DO UPDATE SET keys_required = excluded.keys_required WHERE keys_required <> excluded.keys_required`,
+		required)
 	return err
 }
 
@@ -129,20 +132,23 @@ func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, er
 }
 
 func (d tx) claim(c access.Claim) (*access.Answered, error) {
-	if _, err := d.exec("DELETE FROM claims WHERE ends <= ? AND (status IS NOT NULL OR at <= ?)", nanos(c.Now), nanos(c.Now.Add(-c.Keep))); err != nil {
+	if _, err := d.exec("DELETE FROM claims WHERE ends <= ? AND (status IS NOT NULL OR at <= ?)", nanos(c.Now),
+		nanos(c.Now.Add(-c.Keep))); err != nil {
 		return nil, err
 	}
 	var digest, header string
 	var answered bool
 	var ends int64
 	var answer access.Answered
-	found, err := d.one("SELECT digest, status IS NOT NULL, coalesce(status, 0), type, coalesce(body, x''), header, ends FROM claims WHERE scope = ? AND name = ?",
+	found, err := d.one(
+		"SELECT digest, status IS NOT NULL, coalesce(status, 0), type, coalesce(body, x''), header, ends FROM claims WHERE scope = ? AND name = ?",
 		[]any{c.Scope, c.Name}, &digest, &answered, &answer.Status, &answer.Type, &answer.Body, &header, &ends)
 	switch {
 	case err != nil:
 		return nil, err
 	case !found:
-		_, err := d.exec("INSERT INTO claims (scope, name, digest, at, ends) VALUES (?, ?, ?, ?, ?)", c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Hold)))
+		_, err := d.exec("INSERT INTO claims (scope, name, digest, at, ends) VALUES (?, ?, ?, ?, ?)", c.Scope, c.Name,
+			c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Hold)))
 		return nil, err
 	case digest != c.Digest:
 		return nil, access.ErrOther
@@ -165,7 +171,8 @@ func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error 
 	err := c.Validate()
 	if err == nil {
 		err = s.write(ctx, func(d tx) error {
-			_, err := d.exec("UPDATE claims SET ends = ? WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND at > ? AND status IS NULL",
+			_, err := d.exec(
+				"UPDATE claims SET ends = ? WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND at > ? AND status IS NULL",
 				nanos(now.Add(c.Hold)), c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(now.Add(-c.Keep)))
 			return err
 		})
@@ -179,17 +186,21 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 	if err == nil {
 		err = s.write(ctx, func(d tx) error {
 			if a == nil {
-				_, err := d.exec("DELETE FROM claims WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND status IS NULL", c.Scope, c.Name, c.Digest, nanos(c.Now))
+				_, err := d.exec(
+					"DELETE FROM claims WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND status IS NULL",
+					c.Scope, c.Name, c.Digest, nanos(c.Now))
 				return err
 			}
 			header, err := headerText(a.Header)
 			if err != nil {
 				return err
 			}
-			_, err = d.exec(`INSERT INTO claims (scope, name, digest, at, ends, status, type, body, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			_, err = d.exec(
+				`INSERT INTO claims (scope, name, digest, at, ends, status, type, body, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (scope, name) DO UPDATE SET ends = excluded.ends, status = excluded.status, type = excluded.type, body = excluded.body, header = excluded.header
 				WHERE digest = excluded.digest AND status IS NULL`,
-				c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Keep)), a.Status, a.Type, append([]byte{}, a.Body...), header)
+				c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Keep)), a.Status, a.Type,
+				append([]byte{}, a.Body...), header)
 			if err != nil || c.Most <= 0 {
 				return err
 			}
@@ -220,6 +231,7 @@ func headerText(h map[string][]string) (string, error) {
 // eraseSaid takes what was said to requests away: it may quote what is about to be erased.
 func (d tx) eraseSaid() error {
 	removed := access.Erased()
-	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL", removed.Status, removed.Type, removed.Body)
+	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL",
+		removed.Status, removed.Type, removed.Body)
 	return err
 }

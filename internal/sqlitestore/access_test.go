@@ -67,7 +67,8 @@ func TestWhatWasSaidIsErasedWithMemories(t *testing.T) {
 		Hold:   time.Minute,
 		Keep:   time.Hour,
 	}
-	require.NoError(t, s.Answer(t.Context(), c, &access.Answered{Status: 200, Body: []byte("the moon is made of secrets")}))
+	require.NoError(t,
+		s.Answer(t.Context(), c, &access.Answered{Status: 200, Body: []byte("the moon is made of secrets")}))
 	require.Contains(t, string(onDisk(t, path)), "made of secrets")
 	accesstest.AnswersAreErased(t, s)
 	require.NotContains(t, string(onDisk(t, path)), "made of secrets")

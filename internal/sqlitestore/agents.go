@@ -36,7 +36,8 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 			return err
 		}
 		_, err = d.exec(`INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, body = excluded.body`, a.ID, a.Handle, string(body))
+			ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, body = excluded.body`, a.ID, a.Handle,
+			string(body))
 		return err
 	})
 	if err != nil {
@@ -48,7 +49,8 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 // keepsHandle refuses a new name for an agent that has dreamt or was woken under its old one.
 func (d tx) keepsHandle(a dream.Agent) error {
 	var old string
-	if found, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !found || old == a.Handle {
+	if found, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !found ||
+		old == a.Handle {
 		return err
 	}
 	l, err := d.counters(a.ID)
@@ -59,14 +61,18 @@ func (d tx) keepsHandle(a dream.Agent) error {
 	if err != nil || l.dreams == 0 && v.epoch == 0 {
 		return err
 	}
-	return fmt.Errorf("it cannot be called %q, for its life, its dreams and their ledger are named %q: %w", a.Handle, old, memory.ErrDreamt)
+	return fmt.Errorf("it cannot be called %q, for its life, its dreams and their ledger are named %q: %w", a.Handle,
+		old, memory.ErrDreamt)
 }
 
 // Agent finds by id, then by handle.
 func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
 	var a dream.Agent
 	err := s.read(ctx, func(d tx) error {
-		for _, query := range []string{"SELECT body FROM agents WHERE id = ?", "SELECT body FROM agents WHERE handle = ?"} {
+		for _, query := range []string{
+			"SELECT body FROM agents WHERE id = ?",
+			"SELECT body FROM agents WHERE handle = ?",
+		} {
 			var body []byte
 			found, err := d.one(query, []any{idOrHandle}, &body)
 			if err != nil {
@@ -138,7 +144,8 @@ func (d tx) setCounters(agent string, l agentCounters) error {
 	if agent == "" {
 		return errors.New("the agent's id is empty")
 	}
-	_, err := d.exec(`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := d.exec(
+		`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent) DO UPDATE SET seq = excluded.seq, dreams = excluded.dreams, dim = excluded.dim, tide = excluded.tide,
 		scrubs = excluded.scrubs, space = excluded.space, removed = excluded.removed`,
 		agent, l.seq, l.dreams, l.dim, l.vectorRevision, l.scrubs, l.space, l.removed)

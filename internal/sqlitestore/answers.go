@@ -23,12 +23,13 @@ func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 }
 
 func (d tx) keepAnswer(step string, answer []byte) error {
-	_, err := d.exec("INSERT INTO answers (step, answer) VALUES (?, ?) ON CONFLICT DO NOTHING", step, append([]byte{}, answer...))
+	_, err := d.exec("INSERT INTO answers (step, answer) VALUES (?, ?) ON CONFLICT DO NOTHING", step,
+		append([]byte{}, answer...))
 	return err
 }
 
-// Forget drops a dream's kept answers and empties the write-ahead log, so that they are nowhere in the file. On the Store,
-// Forget erases memories.
+// Forget drops a dream's kept answers and empties the write-ahead log, so that they are nowhere in the file. On the
+// Store, Forget erases memories.
 func (s Ledger) Forget(ctx context.Context, dream string) error {
 	err := s.write(ctx, func(d tx) error {
 		if dream == "" {
@@ -42,18 +43,20 @@ func (s Ledger) Forget(ctx context.Context, dream string) error {
 	return wrap(err, "forget the answers of dream "+dream)
 }
 
-// dropAnswers removes the answers of the steps whose attempts fit, and marks those of these attempts that may still bring one.
+// dropAnswers removes the answers of the steps whose attempts fit, and marks those of these attempts that may still
+// bring one.
 func (d tx) dropAnswers(fit string, args ...any) error {
-	if _, err := d.exec("DELETE FROM answers WHERE step IN (SELECT step FROM attempts WHERE "+fit+")", args...); err != nil {
+	if _, err := d.exec("DELETE FROM answers WHERE step IN (SELECT step FROM attempts WHERE "+fit+")",
+		args...); err != nil {
 		return err
 	}
 	_, err := d.exec("UPDATE attempts SET forgotten = 1 WHERE state IN ('open', 'unknown') AND "+fit, args...)
 	return err
 }
 
-// forgetAnswers drops what the ledger keeps of an item about to be erased: the answers of every dream that made or changed
-// it or showed it in its prompts, what calls of these had said when they were cut, and whatever was bought for the agent
-// awake, such as its vector.
+// forgetAnswers drops what the ledger keeps of an item about to be erased: the answers of every dream that made or
+// changed it or showed it in its prompts, what calls of these had said when they were cut, and whatever was bought for
+// the agent awake, such as its vector.
 func (d tx) forgetAnswers(agent, id string) error {
 	var dreams []string
 	name, err := json.Marshal(id)
@@ -65,7 +68,8 @@ func (d tx) forgetAnswers(agent, id string) error {
 		agent, len(memory.LateNote), memory.LateNote, agent, string(name)); err != nil {
 		return err
 	}
-	err = d.each(`SELECT dream FROM items WHERE agent = ? AND id = ? UNION SELECT cause FROM items WHERE agent = ? AND id = ?
+	err = d.each(
+		`SELECT dream FROM items WHERE agent = ? AND id = ? UNION SELECT cause FROM items WHERE agent = ? AND id = ?
 		UNION SELECT cause FROM revisions WHERE agent = ? AND id = ?
 		UNION SELECT dream FROM notes WHERE agent = ? AND instr(value, CAST(? AS BLOB)) > 0`,
 		[]any{agent, id, agent, id, agent, id, agent, string(name)},
@@ -89,8 +93,8 @@ func (d tx) forgetAnswers(agent, id string) error {
 	return d.dropPlacing(agent)
 }
 
-// dropPlacing drops what embedders answered for an agent awake: once their vectors are kept as vectors nobody asks again,
-// and they are large.
+// dropPlacing drops what embedders answered for an agent awake: once their vectors are kept as vectors nobody asks
+// again, and they are large.
 func (d tx) dropPlacing(agent string) error {
 	return d.dropAnswers("agent = ? AND dream = ''", agent)
 }

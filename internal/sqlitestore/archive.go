@@ -38,17 +38,19 @@ func (s *Store) Export(ctx context.Context) memory.Records {
 	}
 }
 
-// tables are all that hold anything of a deployment. Claims pass: they are answers to requests that come twice within a day.
+// tables are all that hold anything of a deployment. Claims pass: they are answers to requests that come twice within a
+// day.
 var tables = []string{
-	"feeds", "agents", "keys", "access_settings", "lives", "presences", "leases", "slots", "affects", "items", "revisions", "vectors", "moves", "events", "notes",
+	"feeds", "agents", "keys", "access_settings", "lives", "presences", "leases", "slots", "affects", "items",
+	"revisions", "vectors", "moves", "events", "notes",
 	"attempts", "accounts", "answers", "allowances",
 }
 
 // roomToFill is the cache of pages while a file is filled, in KiB: most of the indexes of 100,000 memories.
 const roomToFill = 256 << 10
 
-// Import fills the file in one transaction, reads it again inside of it, and commits only what says the same. Other writers
-// of the file wait meanwhile, as long as they do.
+// Import fills the file in one transaction, reads it again inside of it, and commits only what says the same. Other
+// writers of the file wait meanwhile, as long as they do.
 func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	var given memory.Tally
 	err := s.writing(ctx, false, func(l *dbConn) error {
@@ -66,7 +68,8 @@ func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tall
 		})
 		return errors.Join(err, set(usualRoom))
 	})
-	// The log holds as much as the archive, whether it was kept or not. Where somebody reads, it goes when they are done.
+	// The log holds as much as the archive, whether it was kept or not. Where somebody reads, it goes when they are
+	// done.
 	if emptied := s.emptyLog(context.WithoutCancel(ctx), false); !errors.Is(emptied, errHeld) {
 		err = errors.Join(err, emptied)
 	}
@@ -120,7 +123,8 @@ func (d tx) vacant() error {
 			return err
 		}
 		if some {
-			return fmt.Errorf("the file keeps something already (%s), and only an empty one is filled: %w", table, memory.ErrOccupied)
+			return fmt.Errorf("the file keeps something already (%s), and only an empty one is filled: %w", table,
+				memory.ErrOccupied)
 		}
 	}
 	return nil

@@ -43,14 +43,16 @@ func (f *filling) keep(r memory.Record) error {
 		if err != nil {
 			return err
 		}
-		return f.put("INSERT INTO affects (agent, number, cause, body) VALUES (?, ?, ?, ?)", a.Agent, a.Number, a.Cause, string(body))
+		return f.put("INSERT INTO affects (agent, number, cause, body) VALUES (?, ?, ?, ?)", a.Agent, a.Number,
+			a.Cause, string(body))
 	case r.Item != nil:
 		return f.item(*r.Item)
 	case r.Event != nil:
 		return f.event(*r.Event)
 	case r.Note != nil:
 		n := r.Note
-		return f.put("INSERT INTO notes (agent, dream, name, value) VALUES (?, ?, ?, ?)", n.Agent, n.Dream, n.Key, n.Value)
+		return f.put("INSERT INTO notes (agent, dream, name, value) VALUES (?, ?, ?, ?)", n.Agent, n.Dream, n.Key,
+			n.Value)
 	case r.Attempt != nil:
 		return f.attempt(*r.Attempt)
 	case r.Account != nil:
@@ -59,7 +61,8 @@ func (f *filling) keep(r memory.Record) error {
 		return f.put("INSERT INTO answers (step, answer) VALUES (?, ?)", r.Answer.Step, r.Answer.Answer)
 	case r.Allowance != nil:
 		a := r.Allowance
-		return f.put("INSERT INTO allowances (dream, agent, day, amount) VALUES (?, ?, ?, ?)", a.Dream, a.Agent, a.Day, int64(a.Amount))
+		return f.put("INSERT INTO allowances (dream, agent, day, amount) VALUES (?, ?, ?, ?)", a.Dream, a.Agent,
+			a.Day, int64(a.Amount))
 	}
 	return nil
 }
@@ -72,7 +75,8 @@ func (f *filling) put(query string, args ...any) error {
 func (f *filling) agent(k memory.KeptAgent) error {
 	var a dream.Agent
 	if err := json.Unmarshal(k.Body, &a); err != nil || a.ID != k.ID || a.Handle != k.Handle {
-		return fmt.Errorf("the body of agent %q is not of it, or of another handle than %q: %w", k.ID, k.Handle, memory.ErrAltered)
+		return fmt.Errorf("the body of agent %q is not of it, or of another handle than %q: %w", k.ID, k.Handle,
+			memory.ErrAltered)
 	}
 	return f.put("INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)", k.ID, k.Handle, string(k.Body))
 }
@@ -132,7 +136,8 @@ const filledVectorRevision = 1
 func (f *filling) sortable(times ...time.Time) error {
 	for _, t := range times {
 		if !t.IsZero() && !moment(nanos(t)).Equal(t) {
-			return fmt.Errorf("the time %s lies outside of what a SQLite store can sort, 1678 to 2262", t.Format(time.RFC3339))
+			return fmt.Errorf("the time %s lies outside of what a SQLite store can sort, 1678 to 2262",
+				t.Format(time.RFC3339))
 		}
 	}
 	return nil
@@ -142,7 +147,8 @@ func (f *filling) lease(l memory.KeptLease) error {
 	if err := f.sortable(l.Since, l.Until); err != nil {
 		return err
 	}
-	return f.put("INSERT INTO leases (agent, client, cause, since, until) VALUES (?, ?, ?, ?, ?)", l.Agent, l.Client, l.Cause, nanos(l.Since), nanos(l.Until))
+	return f.put("INSERT INTO leases (agent, client, cause, since, until) VALUES (?, ?, ?, ?, ?)", l.Agent, l.Client,
+		l.Cause, nanos(l.Since), nanos(l.Until))
 }
 
 func (f *filling) slots(k memory.KeptSlot) error {
@@ -154,7 +160,8 @@ func (f *filling) slots(k memory.KeptSlot) error {
 		}
 		left = string(body)
 	}
-	return f.put("INSERT INTO slots (agent, dream, run, workflow, cluster, since, epoch, mood) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	return f.put(
+		"INSERT INTO slots (agent, dream, run, workflow, cluster, since, epoch, mood) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		k.Agent, k.Dream, k.Run, k.Workflow, k.Cluster, date(k.Since), k.Epoch, left)
 }
 
@@ -170,7 +177,8 @@ func (f *filling) item(k memory.KeptItem) error {
 		}
 		if i+1 < len(numbers) {
 			kept := store(row.body, row.head.Dream, k.ID)
-			err = f.put("INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			err = f.put(
+				"INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 				k.Agent, k.ID, numbers[i], string(k.Kind), r.Cause, r.At.UnixNano(), kept.text, kept.packed)
 		} else {
 			err = f.newest(k, row, numbers[i], r)
@@ -218,10 +226,12 @@ func (f *filling) newest(k memory.KeptItem, r row, number int, kept memory.KeptR
 		}
 	}
 	body := store(r.body, r.head.Dream, r.text, r.id)
-	return f.put(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
+	return f.put(
+		`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
 		revision, cause, changed, text, body, owner, dreamt, tide, packed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		k.Agent, k.ID, string(k.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(),
+		k.Agent, k.ID, string(k.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise,
+		r.marks.Score, r.due(),
 		r.marks.Status, r.marks.Session, r.head.Dream, bare, number, kept.Cause, kept.At.UnixNano(), r.text, body.text,
 		r.marks.Owner, r.head.Dreamt(), filledVectorRevision, body.packed)
 }
@@ -257,9 +267,12 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 	if err != nil {
 		return err
 	}
-	if err := f.put(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish,
-		at, ended, latest, forgotten, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, a.Attempt, a.Agent, a.Dream, a.Phase, a.Model,
-		a.Day, kept.text, int64(a.Reserved), int64(a.Counted), a.State, string(tokens), a.Finish, date(a.At), date(a.Ended), a.Latest, a.Forgotten, kept.packed); err != nil {
+	if err := f.put(
+		`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish,
+		at, ended, latest, forgotten, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step,
+		a.Attempt, a.Agent, a.Dream, a.Phase, a.Model,
+		a.Day, kept.text, int64(a.Reserved), int64(a.Counted), a.State, string(tokens), a.Finish, date(a.At),
+		date(a.Ended), a.Latest, a.Forgotten, kept.packed); err != nil {
 		return err
 	}
 	column := "spent"
@@ -267,10 +280,12 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 		column = "reserved"
 	}
 	for _, scope := range scopes(a.Accounts) {
-		if err := f.put("INSERT INTO accounts (scope, reserved, spent) VALUES (?, 0, 0) ON CONFLICT DO NOTHING", scope); err != nil {
+		if err := f.put("INSERT INTO accounts (scope, reserved, spent) VALUES (?, 0, 0) ON CONFLICT DO NOTHING",
+			scope); err != nil {
 			return err
 		}
-		if err := f.put("UPDATE accounts SET "+column+" = min(?, "+column+") + ? WHERE scope = ?", math.MaxInt64-int64(a.Counted), int64(a.Counted), scope); err != nil {
+		if err := f.put("UPDATE accounts SET "+column+" = min(?, "+column+") + ? WHERE scope = ?",
+			math.MaxInt64-int64(a.Counted), int64(a.Counted), scope); err != nil {
 			return err
 		}
 	}

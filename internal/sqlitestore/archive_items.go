@@ -34,7 +34,9 @@ func (d tx) exportItems(agent string, put putting) error {
 
 // itemsAfter reads a page with the newest revisions, and their numbers.
 func (d tx) itemsAfter(agent, after string) (items []memory.KeptItem, numbers []int, err error) {
-	err = d.each("SELECT id, kind, revision, cause, changed, body, packed, text FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?", []any{agent, after, page},
+	err = d.each(
+		"SELECT id, kind, revision, cause, changed, body, packed, text FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?",
+		[]any{agent, after, page},
 		func(scan func(...any) error) error {
 			i := memory.KeptItem{Agent: agent}
 			var r memory.KeptRevision
@@ -66,7 +68,9 @@ func (d tx) addPast(agent, after, last string, items []memory.KeptItem, newest [
 			older = nil
 		}
 	}
-	err := d.each("SELECT id, number, cause, at, body, packed FROM revisions WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, number", []any{agent, after, last},
+	err := d.each(
+		"SELECT id, number, cause, at, body, packed FROM revisions WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, number",
+		[]any{agent, after, last},
 		func(scan func(...any) error) error {
 			var id string
 			var r memory.KeptRevision
@@ -104,7 +108,9 @@ func (d tx) addPast(agent, after, last string, items []memory.KeptItem, newest [
 // addPlaces puts the vectors to the items of a page.
 func (d tx) addPlaces(agent, after, last string, items []memory.KeptItem) error {
 	place := 0
-	return d.each("SELECT id, space, v, numbers FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space", []any{agent, after, last},
+	return d.each(
+		"SELECT id, space, v, numbers FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space",
+		[]any{agent, after, last},
 		func(scan func(...any) error) error {
 			var id string
 			var v memory.KeptVector

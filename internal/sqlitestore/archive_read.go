@@ -14,20 +14,22 @@ func (d tx) export(put putting) error {
 		return err
 	}
 	var agents []string
-	err := d.each(`SELECT agent FROM lives UNION SELECT agent FROM presences UNION SELECT agent FROM leases UNION SELECT agent FROM slots
+	err := d.each(
+		`SELECT agent FROM lives UNION SELECT agent FROM presences UNION SELECT agent FROM leases UNION SELECT agent FROM slots
 		UNION SELECT agent FROM affects UNION SELECT agent FROM items UNION SELECT agent FROM moves UNION SELECT agent FROM events
 		UNION SELECT agent FROM notes ORDER BY 1`, nil, func(scan func(...any) error) error {
-		var agent string
-		err := scan(&agent)
-		agents = append(agents, agent)
-		return err
-	})
+			var agent string
+			err := scan(&agent)
+			agents = append(agents, agent)
+			return err
+		})
 	if err != nil {
 		return err
 	}
 	for _, agent := range agents {
 		for _, part := range []func(string, putting) error{
-			d.exportCounters, d.exportLeases, d.exportSlot, d.exportAffects, d.exportItems, d.exportEvents, d.exportNotes,
+			d.exportCounters, d.exportLeases, d.exportSlot, d.exportAffects, d.exportItems, d.exportEvents,
+			d.exportNotes,
 		} {
 			if err := part(agent, put); err != nil {
 				return err
@@ -116,12 +118,13 @@ func (d tx) exportCounters(agent string, put putting) error {
 			k.Wake.Digest = w.Digest
 		}
 	}
-	err = d.each("SELECT space, dim FROM moves WHERE agent = ? ORDER BY space", []any{agent}, func(scan func(...any) error) error {
-		var s memory.KeptSpace
-		err := scan(&s.Space, &s.Dim)
-		k.Collecting = append(k.Collecting, s)
-		return err
-	})
+	err = d.each("SELECT space, dim FROM moves WHERE agent = ? ORDER BY space", []any{agent},
+		func(scan func(...any) error) error {
+			var s memory.KeptSpace
+			err := scan(&s.Space, &s.Dim)
+			k.Collecting = append(k.Collecting, s)
+			return err
+		})
 	if err != nil || k.Blank() {
 		return err
 	}
@@ -129,15 +132,16 @@ func (d tx) exportCounters(agent string, put putting) error {
 }
 
 func (d tx) exportLeases(agent string, put putting) error {
-	return d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? ORDER BY client", []any{agent}, func(scan func(...any) error) error {
-		l := memory.KeptLease{Agent: agent}
-		var since, until int64
-		if err := scan(&l.Client, &l.Cause, &since, &until); err != nil {
-			return err
-		}
-		l.Since, l.Until = moment(since), moment(until)
-		return put(memory.Record{Lease: &l})
-	})
+	return d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? ORDER BY client", []any{agent},
+		func(scan func(...any) error) error {
+			l := memory.KeptLease{Agent: agent}
+			var since, until int64
+			if err := scan(&l.Client, &l.Cause, &since, &until); err != nil {
+				return err
+			}
+			l.Since, l.Until = moment(since), moment(until)
+			return put(memory.Record{Lease: &l})
+		})
 }
 
 func (d tx) exportSlot(agent string, put putting) error {
@@ -168,91 +172,96 @@ func (d tx) exportSlot(agent string, put putting) error {
 }
 
 func (d tx) exportAffects(agent string, put putting) error {
-	return d.each("SELECT number, cause, body FROM affects WHERE agent = ? ORDER BY number", []any{agent}, func(scan func(...any) error) error {
-		a := memory.KeptAffect{Agent: agent}
-		var body []byte
-		if err := scan(&a.Number, &a.Cause, &body); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(body, &a.Affect); err != nil {
-			return err
-		}
-		return put(memory.Record{Affect: &a})
-	})
+	return d.each("SELECT number, cause, body FROM affects WHERE agent = ? ORDER BY number", []any{agent},
+		func(scan func(...any) error) error {
+			a := memory.KeptAffect{Agent: agent}
+			var body []byte
+			if err := scan(&a.Number, &a.Cause, &body); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(body, &a.Affect); err != nil {
+				return err
+			}
+			return put(memory.Record{Affect: &a})
+		})
 }
 
 func (d tx) exportEvents(agent string, put putting) error {
-	return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? ORDER BY seq", []any{agent}, func(scan func(...any) error) error {
-		e, err := readEvent(agent, scan)
-		if err != nil {
-			return err
-		}
-		return put(memory.Record{Event: &memory.KeptEvent{
-			Agent:     agent,
-			Seq:       e.Seq,
-			ID:        e.ID,
-			Schema:    e.Schema,
-			Subsystem: e.Subsystem,
-			Dream:     e.Dream,
-			Type:      e.Type,
-			At:        e.At,
-			Data:      memory.Raw(e.Data),
-		}})
-	})
+	return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? ORDER BY seq", []any{agent},
+		func(scan func(...any) error) error {
+			e, err := readEvent(agent, scan)
+			if err != nil {
+				return err
+			}
+			return put(memory.Record{Event: &memory.KeptEvent{
+				Agent:     agent,
+				Seq:       e.Seq,
+				ID:        e.ID,
+				Schema:    e.Schema,
+				Subsystem: e.Subsystem,
+				Dream:     e.Dream,
+				Type:      e.Type,
+				At:        e.At,
+				Data:      memory.Raw(e.Data),
+			}})
+		})
 }
 
 func (d tx) exportNotes(agent string, put putting) error {
-	return d.each("SELECT dream, name, value FROM notes WHERE agent = ? ORDER BY dream, name", []any{agent}, func(scan func(...any) error) error {
-		n := memory.KeptNote{Agent: agent}
-		if err := scan(&n.Dream, &n.Key, &n.Value); err != nil {
-			return err
-		}
-		n.Value = append([]byte{}, n.Value...)
-		return put(memory.Record{Note: &n})
-	})
+	return d.each("SELECT dream, name, value FROM notes WHERE agent = ? ORDER BY dream, name", []any{agent},
+		func(scan func(...any) error) error {
+			n := memory.KeptNote{Agent: agent}
+			if err := scan(&n.Dream, &n.Key, &n.Value); err != nil {
+				return err
+			}
+			n.Value = append([]byte{}, n.Value...)
+			return put(memory.Record{Note: &n})
+		})
 }
 
 func (d tx) exportLedger(put putting) error {
-	err := d.each(`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
+	err := d.each(
+		`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
 		FROM attempts ORDER BY key`, nil, func(scan func(...any) error) error {
-		var forgotten bool
-		row, err := scanRow(func(dest ...any) error { return scan(append([]any{&forgotten}, dest...)...) })
-		if err != nil {
-			return err
-		}
-		a := memory.KeptAttempt{
-			Step:      row.Step,
-			Attempt:   row.Attempt,
-			Agent:     row.Agent,
-			Dream:     row.Dream,
-			Phase:     row.Phase,
-			Model:     row.Model,
-			Day:       row.Day,
-			Reserved:  row.Reserved,
-			Counted:   row.Counted,
-			State:     string(row.State),
-			Tokens:    row.Tokens,
-			Finish:    row.Finish,
-			At:        row.At,
-			Ended:     row.Ended,
-			Latest:    row.Latest,
-			Forgotten: forgotten,
-		}
-		if len(row.Accounts) > 0 {
-			a.Accounts = row.Accounts
-		}
-		return put(memory.Record{Attempt: &a})
-	})
+			var forgotten bool
+			row, err := scanRow(func(dest ...any) error { return scan(append([]any{&forgotten}, dest...)...) })
+			if err != nil {
+				return err
+			}
+			a := memory.KeptAttempt{
+				Step:      row.Step,
+				Attempt:   row.Attempt,
+				Agent:     row.Agent,
+				Dream:     row.Dream,
+				Phase:     row.Phase,
+				Model:     row.Model,
+				Day:       row.Day,
+				Reserved:  row.Reserved,
+				Counted:   row.Counted,
+				State:     string(row.State),
+				Tokens:    row.Tokens,
+				Finish:    row.Finish,
+				At:        row.At,
+				Ended:     row.Ended,
+				Latest:    row.Latest,
+				Forgotten: forgotten,
+			}
+			if len(row.Accounts) > 0 {
+				a.Accounts = row.Accounts
+			}
+			return put(memory.Record{Attempt: &a})
+		})
 	if err != nil {
 		return err
 	}
-	err = d.each("SELECT scope, reserved, spent FROM accounts ORDER BY scope", nil, func(scan func(...any) error) error {
-		var a memory.KeptAccount
-		if err := scan(&a.Scope, &a.Reserved, &a.Spent); err != nil {
-			return err
-		}
-		return put(memory.Record{Account: &a})
-	})
+	err = d.each("SELECT scope, reserved, spent FROM accounts ORDER BY scope", nil,
+		func(scan func(...any) error) error {
+			var a memory.KeptAccount
+			if err := scan(&a.Scope, &a.Reserved, &a.Spent); err != nil {
+				return err
+			}
+			return put(memory.Record{Account: &a})
+		})
 	if err != nil {
 		return err
 	}
@@ -267,11 +276,12 @@ func (d tx) exportLedger(put putting) error {
 	if err != nil {
 		return err
 	}
-	return d.each("SELECT dream, agent, day, amount FROM allowances ORDER BY dream", nil, func(scan func(...any) error) error {
-		var a memory.KeptAllowance
-		if err := scan(&a.Dream, &a.Agent, &a.Day, &a.Amount); err != nil {
-			return err
-		}
-		return put(memory.Record{Allowance: &a})
-	})
+	return d.each("SELECT dream, agent, day, amount FROM allowances ORDER BY dream", nil,
+		func(scan func(...any) error) error {
+			var a memory.KeptAllowance
+			if err := scan(&a.Dream, &a.Agent, &a.Day, &a.Amount); err != nil {
+				return err
+			}
+			return put(memory.Record{Allowance: &a})
+		})
 }

@@ -28,7 +28,9 @@ const fillerOf = "ONEIROS_TEST_FILLER_OF"
 
 func init() {
 	if path := os.Getenv(fillerOf); path != "" {
-		memorytest.FillIfSwitchedOn(func(ctx context.Context) (memory.Movable, error) { return sqlitestore.Open(ctx, path) })
+		memorytest.FillIfSwitchedOn(func(ctx context.Context) (memory.Movable, error) {
+			return sqlitestore.Open(ctx, path)
+		})
 	}
 }
 
@@ -119,7 +121,8 @@ func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	open(t, path)
-	rows, err := raw(t, path).QueryContext(t.Context(), `SELECT m.name || '.' || c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
+	rows, err := raw(t, path).QueryContext(t.Context(),
+		`SELECT m.name || '.' || c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
 		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1`)
 	require.NoError(t, err)
 	defer rows.Close()
@@ -130,7 +133,8 @@ func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 		columns = append(columns, column)
 	}
 	require.NoError(t, rows.Err())
-	existing := strings.Fields(`access_settings.keys_required access_settings.one accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
+	existing := strings.Fields(
+		`access_settings.keys_required access_settings.one accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
 		agents.body agents.handle agents.id allowances.agent allowances.amount allowances.day allowances.dream answers.answer answers.step
 		attempts.accounts attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
 		attempts.finish attempts.forgotten attempts.key attempts.latest attempts.model attempts.packed attempts.phase attempts.reserved attempts.state attempts.step

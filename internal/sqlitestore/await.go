@@ -22,7 +22,8 @@ func (s *Store) Events(ctx context.Context, agent string, after int64, limit int
 	}
 	var events []event.Event
 	err := s.glance(ctx, func(d tx) error {
-		return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?", []any{agent, after, limit},
+		return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?",
+			[]any{agent, after, limit},
 			func(scan func(...any) error) error {
 				e, err := readEvent(agent, scan)
 				events = append(events, e)
@@ -142,13 +143,14 @@ func (b *feedBus) close() error {
 func (s *Store) Heads(ctx context.Context) (map[string]int64, error) {
 	heads := map[string]int64{}
 	err := s.read(ctx, func(d tx) error {
-		return d.each("SELECT agent, seq FROM lives JOIN agents ON agents.id = lives.agent WHERE seq > 0", nil, func(scan func(...any) error) error {
-			var agent string
-			var seq int64
-			err := scan(&agent, &seq)
-			heads[agent] = seq
-			return err
-		})
+		return d.each("SELECT agent, seq FROM lives JOIN agents ON agents.id = lives.agent WHERE seq > 0", nil,
+			func(scan func(...any) error) error {
+				var agent string
+				var seq int64
+				err := scan(&agent, &seq)
+				heads[agent] = seq
+				return err
+			})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("newest events of all agents: %w", err)

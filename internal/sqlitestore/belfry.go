@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// addressMost is the longest path of a Unix socket that every system takes: 108 bytes on Linux, 104 on others, one of which
-// ends it.
+// addressMost is the longest path of a Unix socket that every system takes: 108 bytes on Linux, 104 on others, one of
+// which ends it.
 const addressMost = 103
 
 // socketName is the form of the names of sockets: process id and a random part.
@@ -27,8 +27,8 @@ func newSocketName() string {
 	return strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(random[:]) + ".sock"
 }
 
-// socketDir is the folder of the sockets of a deployment's processes: beside its file, or, where a socket's path would be too
-// long for the system, in a folder for temporary files under a name that follows from the file's.
+// socketDir is the folder of the sockets of a deployment's processes: beside its file, or, where a socket's path would
+// be too long for the system, in a folder for temporary files under a name that follows from the file's.
 func socketDir(file string) string {
 	beside := resolved(file) + ".bell"
 	sum := sha256.Sum256([]byte(beside))
@@ -55,7 +55,8 @@ func checkSocketDir(folder string) error {
 		return err
 	}
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ours(info) {
-		return fmt.Errorf("%s is %s; the sockets of the bell need a folder of this user with mode drwx------", folder, info.Mode())
+		return fmt.Errorf("%s is %s; the sockets of the bell need a folder of this user with mode drwx------", folder,
+			info.Mode())
 	}
 	return nil
 }

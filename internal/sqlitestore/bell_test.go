@@ -245,8 +245,10 @@ func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
 	good, err := json.Marshal(noticeOf(3))
 	require.NoError(t, err)
 	garbage := []string{
-		"", "ring", "null", "[]", "{}", `{"agent":"a"}`, `{"agent":"a","epoch":0}`, `{"agent":"a","epoch":1,"Local":true}`,
-		string(good) + "x", string(good) + "null", string(good[:20]), `{"agent":"` + strings.Repeat("a", 600) + `","epoch":1}`,
+		"", "ring", "null", "[]", "{}", `{"agent":"a"}`, `{"agent":"a","epoch":0}`,
+		`{"agent":"a","epoch":1,"Local":true}`,
+		string(good) + "x", string(good) + "null", string(good[:20]),
+		`{"agent":"` + strings.Repeat("a", 600) + `","epoch":1}`,
 		string(good) + strings.Repeat(" ", 17<<10), "\x00\xff\xfe",
 	}
 	for _, g := range garbage {
@@ -267,7 +269,8 @@ func TestAProcessThatReadsNothingHoldsNobodyUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
 	received := eavesdrop(t, other)
-	frozen, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socketDir(t, path) + "/1-0000beef.sock", Net: "unixgram"})
+	frozen, err := net.ListenUnixgram("unixgram",
+		&net.UnixAddr{Name: socketDir(t, path) + "/1-0000beef.sock", Net: "unixgram"})
 	require.NoError(t, err)
 	defer frozen.Close()
 	for epoch := int64(1); ; epoch++ {
@@ -289,7 +292,8 @@ func TestWhatIsNoSocketOfOursIsLeftAlone(t *testing.T) {
 	for _, name := range []string{"notes.txt", "1-0000beef.sock"} {
 		require.NoError(t, os.WriteFile(filepath.Join(socketDir(t, path), name), nil, 0o600))
 	}
-	stranger, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socketDir(t, path) + "/stranger.sock", Net: "unixgram"})
+	stranger, err := net.ListenUnixgram("unixgram",
+		&net.UnixAddr{Name: socketDir(t, path) + "/stranger.sock", Net: "unixgram"})
 	require.NoError(t, err)
 	require.NoError(t, stranger.Close())
 	require.NoError(t, s.Publish(t.Context(), noticeOf(1)))

@@ -25,8 +25,8 @@ import (
 // batch is how many memories an importer commits at a time.
 const batch = 500
 
-// laps times each turn of a benchmark and reports the median and the 99th percentile in milliseconds, and the processor time
-// of a turn, which a busy machine changes least.
+// laps times each turn of a benchmark and reports the median and the 99th percentile in milliseconds, and the processor
+// time of a turn, which a busy machine changes least.
 func laps(b *testing.B, turn func(i int)) {
 	b.Helper()
 	var times []time.Duration
@@ -167,12 +167,14 @@ func BenchmarkReserveSettle(b *testing.B) {
 			At:       dawn,
 		})
 		require.NoError(b, err)
-		require.NoError(b, s.Settle(b.Context(), h, purse.Bill{State: purse.Settled, Amount: 60, Answer: []byte("an answer of some length"), At: dawn}))
+		require.NoError(b,
+			s.Settle(b.Context(), h,
+				purse.Bill{State: purse.Settled, Amount: 60, Answer: []byte("an answer of some length"), At: dawn}))
 	})
 }
 
-// BenchmarkSearch10k and 100k compare a question of eight words with as many memories of fifty words each, whose words are as
-// frequent as in a language (Zipf), by words and vectors of 384 numbers: goals p99 3 ms and 12 ms on two cores.
+// BenchmarkSearch10k and 100k compare a question of eight words with as many memories of fifty words each, whose words
+// are as frequent as in a language (Zipf), by words and vectors of 384 numbers: goals p99 3 ms and 12 ms on two cores.
 func BenchmarkSearch10k(b *testing.B)  { benchmarkSearch(b, 10_000) }
 func BenchmarkSearch100k(b *testing.B) { benchmarkSearch(b, 100_000) }
 
@@ -223,9 +225,9 @@ func benchmarkSearch(b *testing.B, n int) {
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
 }
 
-// BenchmarkNearOwner searches what one of 1,000 owners said among 100,000 memories of one agent, and the same memories alone:
-// goal for the ratio of the 99th percentiles 2 at most.
-// BenchmarkFirstSearch is the first search after a start, which reads the agent's whole memory: goal 1.5 s at 100,000 memories.
+// BenchmarkNearOwner searches what one of 1,000 owners said among 100,000 memories of one agent, and the same memories
+// alone: goal for the ratio of the 99th percentiles 2 at most. BenchmarkFirstSearch is the first search after a start,
+// which reads the agent's whole memory: goal 1.5 s at 100,000 memories.
 func BenchmarkFirstSearch20k(b *testing.B)  { benchmarkFirstSearch(b, 20_000) }
 func BenchmarkFirstSearch100k(b *testing.B) { benchmarkFirstSearch(b, 100_000) }
 
@@ -264,7 +266,8 @@ func benchmarkFirstSearch(b *testing.B, n int) {
 	}
 	laps(b, func(int) {
 		fresh := open(b, path)
-		found, err := fresh.Search(b.Context(), memory.Search{Agent: echo, Text: say(8), Blend: rank.Blend{Words: 1}, Limit: 40})
+		found, err := fresh.Search(b.Context(),
+			memory.Search{Agent: echo, Text: say(8), Blend: rank.Blend{Words: 1}, Limit: 40})
 		require.NoError(b, err)
 		require.Len(b, found.Hits, 40)
 	})

@@ -42,7 +42,11 @@ func dreaming(b *testing.B, s *sqlitestore.Store, agent string, turn int) {
 	require.NoError(b, err)
 	f.Epoch = int64(turn)
 	_, err = s.Commit(b.Context(), memory.Write{
-		Agent: agent, Fence: f, Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5, Arousal: float64(turn%2) / 2}, Digest: []string{"a", "b", "c"}},
+		Agent: agent, Fence: f,
+		Waking: &memory.Waking{
+			Mood:   &mood.PAD{Pleasure: .5, Arousal: float64(turn%2) / 2},
+			Digest: []string{"a", "b", "c"},
+		},
 	})
 	require.NoError(b, err)
 }

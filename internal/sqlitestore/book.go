@@ -15,12 +15,13 @@ import (
 func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 	var dreams []string
 	err := s.read(ctx, func(d tx) error {
-		return d.each("SELECT DISTINCT dream FROM attempts WHERE state = 'open' ORDER BY dream", nil, func(scan func(...any) error) error {
-			var id string
-			err := scan(&id)
-			dreams = append(dreams, id)
-			return err
-		})
+		return d.each("SELECT DISTINCT dream FROM attempts WHERE state = 'open' ORDER BY dream", nil,
+			func(scan func(...any) error) error {
+				var id string
+				err := scan(&id)
+				dreams = append(dreams, id)
+				return err
+			})
 	})
 	return dreams, wrap(err, "dreams with open reservations")
 }
@@ -55,12 +56,14 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 	}
 	var out []purse.Row
 	err := s.glance(ctx, func(d tx) error {
-		return d.each(`SELECT step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
-			FROM attempts`+w.String()+" ORDER BY key LIMIT ?", append(w.args, limit), func(scan func(...any) error) error {
-			r, err := scanRow(scan)
-			out = append(out, r)
-			return err
-		})
+		return d.each(
+			`SELECT step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
+			FROM attempts`+w.String()+" ORDER BY key LIMIT ?", append(w.args, limit),
+			func(scan func(...any) error) error {
+				r, err := scanRow(scan)
+				out = append(out, r)
+				return err
+			})
 	})
 	return out, wrap(err, "rows of the ledger")
 }
@@ -69,7 +72,8 @@ func scanRow(scan func(...any) error) (purse.Row, error) {
 	var r purse.Row
 	var accounts, tokens, short []byte
 	var at, ended string
-	if err := scan(&r.Step, &r.Attempt, &r.Agent, &r.Dream, &r.Phase, &r.Model, &r.Day, &accounts, &r.Reserved, &r.Counted,
+	if err := scan(&r.Step, &r.Attempt, &r.Agent, &r.Dream, &r.Phase, &r.Model, &r.Day, &accounts, &r.Reserved,
+		&r.Counted,
 		&r.State, &tokens, &r.Finish, &at, &ended, &r.Latest, &short); err != nil {
 		return r, err
 	}
@@ -93,10 +97,12 @@ func scanRow(scan func(...any) error) (purse.Row, error) {
 func (s *Store) Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error {
 	err := s.write(ctx, func(d tx) error {
 		if dream == "" || amount < 0 {
-			return fmt.Errorf("dream %q, amount %d micro-dollars: a dream has an id and an amount is not negative", dream, amount)
+			return fmt.Errorf("dream %q, amount %d micro-dollars: a dream has an id and an amount is not negative",
+				dream, amount)
 		}
 		var had bool
-		if _, err := d.one("SELECT EXISTS (SELECT 1 FROM allowances WHERE dream = ?)", []any{dream}, &had); err != nil || had {
+		if _, err := d.one("SELECT EXISTS (SELECT 1 FROM allowances WHERE dream = ?)", []any{dream},
+			&had); err != nil || had {
 			return err
 		}
 		taken, err := d.allowance(agent, day)
@@ -106,7 +112,8 @@ func (s *Store) Allow(ctx context.Context, agent, day, dream string, amount, lim
 		if taken > limit || amount > limit-taken {
 			return &purse.OverCap{Scope: "allowance:" + agent + "/" + day, Limit: limit, Counted: taken, Asks: amount}
 		}
-		_, err = d.exec("INSERT INTO allowances (dream, agent, day, amount) VALUES (?, ?, ?, ?)", dream, agent, day, int64(amount))
+		_, err = d.exec("INSERT INTO allowances (dream, agent, day, amount) VALUES (?, ?, ?, ?)", dream, agent, day,
+			int64(amount))
 		return err
 	})
 	return wrap(err, "allowance of dream "+dream)
@@ -134,12 +141,13 @@ func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros
 
 func (d tx) allowance(agent, day string) (budget.Micros, error) {
 	var sum budget.Micros
-	err := d.each("SELECT amount FROM allowances WHERE agent = ? AND day = ?", []any{agent, day}, func(scan func(...any) error) error {
-		var amount budget.Micros
-		err := scan(&amount)
-		sum = plus(sum, amount)
-		return err
-	})
+	err := d.each("SELECT amount FROM allowances WHERE agent = ? AND day = ?", []any{agent, day},
+		func(scan func(...any) error) error {
+			var amount budget.Micros
+			err := scan(&amount)
+			sum = plus(sum, amount)
+			return err
+		})
 	return sum, err
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// TestThoseWhoGiveUpSpoilNothingForTheRest ends calls at every moment of their transactions. The driver may report such an
-// end after the statement was carried out; no connection may keep the transaction.
+// TestThoseWhoGiveUpSpoilNothingForTheRest ends calls at every moment of their transactions. The driver may report such
+// an end after the statement was carried out; no connection may keep the transaction.
 func TestThoseWhoGiveUpSpoilNothingForTheRest(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 7))

@@ -29,7 +29,9 @@ func (s *Store) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Tim
 		if err != nil {
 			return err
 		}
-		_, err = d.exec("INSERT INTO embed_jobs (agent, body) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET body = excluded.body", j.Agent, string(body))
+		_, err = d.exec(
+			"INSERT INTO embed_jobs (agent, body) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET body = excluded.body",
+			j.Agent, string(body))
 		return err
 	})
 	return kept, wrap(err, "put the embedding of "+j.Agent)

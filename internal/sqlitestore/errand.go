@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// together is how many urgent steps share one transaction at most: enough that a thousand knocks cost eight commits, few
-// enough that the first of them are not kept waiting by the last.
+// together is how many urgent steps share one transaction at most: enough that a thousand knocks cost eight commits,
+// few enough that the first of them are not kept waiting by the last.
 const together = 128
 
-// queuedWrite is a step that shares a transaction with others: an urgent one, such as a visit, a departure or the last words of a
-// sitting that was woken; or a reservation or settlement, many of which come at once.
+// queuedWrite is a step that shares a transaction with others: an urgent one, such as a visit, a departure or the last
+// words of a sitting that was woken; or a reservation or settlement, many of which come at once.
 type queuedWrite struct {
 	do    func(tx) error
 	state atomic.Int32 // waiting, begun or withdrawn
@@ -28,8 +28,8 @@ const (
 	withdrawn
 )
 
-// writeQueue are the steps that wait for the writing connection, the urgent ones and those of the ledger apart. One goroutine runs while there are any, and takes
-// all that have come, in order, into one durable transaction.
+// writeQueue are the steps that wait for the writing connection, the urgent ones and those of the ledger apart. One
+// goroutine runs while there are any, and takes all that have come, in order, into one durable transaction.
 type writeQueue struct {
 	mu      sync.Mutex
 	queue   []*queuedWrite
@@ -37,14 +37,14 @@ type writeQueue struct {
 	served  sync.WaitGroup
 }
 
-// urgently is write for a step that must not queue behind ordinary ones. Simultaneous steps share a transaction; one that
-// fails undoes nothing of the others. The wait ends with ctx; a step that has begun runs to its end.
+// urgently is write for a step that must not queue behind ordinary ones. Simultaneous steps share a transaction; one
+// that fails undoes nothing of the others. The wait ends with ctx; a step that has begun runs to its end.
 func (s *Store) urgently(ctx context.Context, do func(tx) error) error {
 	return s.join(ctx, &s.writes, true, do)
 }
 
-// bookkeep is write for a step of the ledger: simultaneous ones share a transaction, and so one wait for the disk. Each is durable
-// when it returns, and one that is refused undoes nothing of the others.
+// bookkeep is write for a step of the ledger: simultaneous ones share a transaction, and so one wait for the disk. Each
+// is durable when it returns, and one that is refused undoes nothing of the others.
 func (s *Store) bookkeep(ctx context.Context, do func(tx) error) error {
 	return s.join(ctx, &s.ledgerWrites, false, do)
 }

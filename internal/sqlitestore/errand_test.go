@@ -200,7 +200,8 @@ func TestAConnectWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, a.Raised)
 	require.EqualValues(t, 1, a.Epoch)
-	_, err = s.TakeSlot(t.Context(), "a", memory.Slot{Fence: memory.Fence{Dream: "d"}, Since: visit.Now}, memory.Fence{})
+	_, err = s.TakeSlot(t.Context(), "a", memory.Slot{Fence: memory.Fence{Dream: "d"}, Since: visit.Now},
+		memory.Fence{})
 	require.ErrorIs(t, err, memory.ErrAwake)
 }
 

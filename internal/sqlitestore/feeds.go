@@ -18,7 +18,9 @@ func (s *Store) PutFeed(ctx context.Context, f dream.Feed) error {
 	}
 	if err == nil {
 		err = s.write(ctx, func(d tx) error {
-			_, err := d.exec("INSERT INTO feeds (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body", f.Name, string(body))
+			_, err := d.exec(
+				"INSERT INTO feeds (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body",
+				f.Name, string(body))
 			return err
 		})
 	}

@@ -10,14 +10,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// fenced refuses a write of a sitting that does not hold the slot, or that was woken. Last words may come after the wake.
+// fenced refuses a write of a sitting that does not hold the slot, or that was woken. Last words may come after the
+// wake.
 func (d tx) fenced(agent string, f memory.Fence, late bool) error {
 	if f.Awake() {
 		return nil
 	}
 	var holder memory.Fence
 	var epoch int64
-	if _, err := d.one(`SELECT coalesce(s.dream, ''), coalesce(s.run, ''), coalesce(p.epoch, 0) FROM (SELECT ? AS agent) AS a
+	if _, err := d.one(
+		`SELECT coalesce(s.dream, ''), coalesce(s.run, ''), coalesce(p.epoch, 0) FROM (SELECT ? AS agent) AS a
 		LEFT JOIN slots AS s ON s.agent = a.agent LEFT JOIN presences AS p ON p.agent = a.agent`, []any{agent},
 		&holder.Dream, &holder.Run, &epoch); err != nil {
 		return err
@@ -27,7 +29,8 @@ func (d tx) fenced(agent string, f memory.Fence, late bool) error {
 			f.Dream, f.Run, holder.Dream, holder.Run, memory.ErrFenced)
 	}
 	if epoch > f.Epoch && !late {
-		return fmt.Errorf("the sitting of dream %q began at epoch %d and the agent's is %d: %w", f.Dream, f.Epoch, epoch, memory.ErrWoken)
+		return fmt.Errorf("the sitting of dream %q began at epoch %d and the agent's is %d: %w", f.Dream, f.Epoch,
+			epoch, memory.ErrWoken)
 	}
 	return nil
 }
@@ -35,7 +38,8 @@ func (d tx) fenced(agent string, f memory.Fence, late bool) error {
 // fresh refuses what follows from a reading that is older than the agent's last forgetting.
 func (l agentCounters) fresh(r memory.Reading) error {
 	if r.Stale(l.scrubs) {
-		return fmt.Errorf("it follows from what was read before forgetting %d of the agent: %w", l.scrubs, memory.ErrForgotten)
+		return fmt.Errorf("it follows from what was read before forgetting %d of the agent: %w", l.scrubs,
+			memory.ErrForgotten)
 	}
 	return nil
 }

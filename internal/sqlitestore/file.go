@@ -54,7 +54,8 @@ func local(path string) error {
 // addresses are the data source names of the writing and the reading connections.
 //
 // synchronous=FULL: a commit is on the disk when it returns, so that a reservation survives a power cut (decision 9).
-// secure_delete: what is erased is overwritten. wal_autocheckpoint: folding does it before (fold.go). cache_size is in KiB when negative.
+// secure_delete: what is erased is overwritten. wal_autocheckpoint: folding does it before (fold.go). cache_size is in
+// KiB when negative.
 func addresses(path string, busy time.Duration) (write, read string) {
 	q := url.Values{}
 	add := func(pragma string) { q.Add("_pragma", pragma) }

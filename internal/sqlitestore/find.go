@@ -19,7 +19,8 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 	list, err := json.Marshal(ids)
 	if err == nil && len(ids) > 0 {
 		err = s.glance(ctx, func(d tx) error {
-			return d.items(`SELECT kind, body, revision, text, items.id, packed FROM json_each(?) AS asked CROSS JOIN items ON agent = ? AND items.id = asked.value
+			return d.items(
+				`SELECT kind, body, revision, text, items.id, packed FROM json_each(?) AS asked CROSS JOIN items ON agent = ? AND items.id = asked.value
 				ORDER BY asked.key`, []any{string(list), agent}, &items)
 		})
 	}
@@ -87,7 +88,8 @@ func (d tx) items(query string, args []any, out *[]dream.Item) error {
 	})
 }
 
-// sorting is an order's clause and the index that yields it; only is a condition beside the query's, with its arguments.
+// sorting is an order's clause and the index that yields it; only is a condition beside the query's, with its
+// arguments.
 type sorting struct {
 	by, index, only string
 	args            []any
@@ -102,8 +104,8 @@ var sorts = map[memory.Order]sorting{
 	memory.SoonestDue:   {by: "due, text, id", index: "items_due"},
 }
 
-// partial are the indexes that hold some kinds alone, and how their definitions say so: SQLite uses such an index where a query
-// says the same. Other kinds are found by items_at and sorted.
+// partial are the indexes that hold some kinds alone, and how their definitions say so: SQLite uses such an index where
+// a query says the same. Other kinds are found by items_at and sorted.
 var partial = map[string]struct {
 	kinds []dream.Kind
 	says  string
@@ -115,8 +117,9 @@ var partial = map[string]struct {
 	},
 }
 
-// findSQL answers from one index when the query names a dream, a session or an owner other than the agent. Otherwise each pair of kind and state is a
-// stretch of an index in the order wanted, read only as far as the limit, and the stretches are merged.
+// findSQL answers from one index when the query names a dream, a session or an owner other than the agent. Otherwise
+// each pair of kind and state is a stretch of an index in the order wanted, read only as far as the limit, and the
+// stretches are merged.
 func findSQL(q memory.Query, sort sorting) (string, []any) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -125,7 +128,8 @@ func findSQL(q memory.Query, sort sorting) (string, []any) {
 	if q.Dream != "" || q.Session != "" || theirs(q) != "" {
 		w := where{}
 		w.filter(q)
-		return "SELECT " + itemColumns + " FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by + " LIMIT ?", append(w.args, limit)
+		return "SELECT " + itemColumns + " FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by +
+			" LIMIT ?", append(w.args, limit)
 	}
 	var parts []string
 	var args []any
@@ -149,7 +153,8 @@ func findSQL(q memory.Query, sort sorting) (string, []any) {
 			args = append(append(args, w.args...), limit)
 		}
 	}
-	return "SELECT " + itemColumns + " FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY " + sort.by + " LIMIT ?", append(args, limit)
+	return "SELECT " + itemColumns + " FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY " + sort.by +
+		" LIMIT ?", append(args, limit)
 }
 
 func kindsOf(q memory.Query) []dream.Kind {

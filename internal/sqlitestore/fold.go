@@ -6,22 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// The write-ahead log is folded into the file after so many transactions, a few hundred pages. A writer folds what is left
-// itself, while everybody waits, only when the log has grown to so many pages: that happens when writes never pause.
+// The write-ahead log is folded into the file after so many transactions, a few hundred pages. A writer folds what is
+// left itself, while everybody waits, only when the log has grown to so many pages: that happens when writes never
+// pause.
 const (
 	foldAfter = 64
 	foldMost  = 8000 // 32 MB
 )
 
-// folding moves what is committed from the log into the file, beside those who write: it costs some milliseconds, and whoever
-// knocks may wait behind the writer that has to do it.
+// folding moves what is committed from the log into the file, beside those who write: it costs some milliseconds, and
+// whoever knocks may wait behind the writer that has to do it.
 type folding struct {
 	written atomic.Int64
 	due     chan struct{}
 	end     chan struct{}
 	gone    sync.WaitGroup
-	busy    sync.Mutex // held by whoever folds or empties the log: SQLite lets only one do so, and lets the other not wait
-	dbConn  *dbConn
+	// held by whoever folds or empties the log: SQLite lets only one do so, and lets the other not wait
+	busy   sync.Mutex
+	dbConn *dbConn
 }
 
 // begin makes the connection that folds, and the goroutine that does.

@@ -16,7 +16,8 @@ import (
 )
 
 // errHeld says that the log could not be emptied.
-var errHeld = errors.New("the items are erased, but somebody reads an older state of the file, whose log still holds their text; forget again")
+var errHeld = errors.New(
+	"the items are erased, but somebody reads an older state of the file, whose log still holds their text; forget again")
 
 // Forget is an erasure of these items alone.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
@@ -24,8 +25,9 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 	return done.Items, err
 }
 
-// Erase does an erasure in one transaction. Then it writes the file anew and empties the write-ahead log, so that what was erased
-// is nowhere in the file: SQLite overwrites what is deleted, but not the places that a row had before its page was split.
+// Erase does an erasure in one transaction. Then it writes the file anew and empties the write-ahead log, so that what
+// was erased is nowhere in the file: SQLite overwrites what is deleted, but not the places that a row had before its
+// page was split.
 func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
 	var done memory.Erased
 	err := s.write(ctx, func(d tx) error {
@@ -144,7 +146,8 @@ func (d tx) afterErasure(agent string) error {
 	return d.setCounters(agent, l)
 }
 
-// scrubWords takes what is forgotten out of items that stay and out of the notes of dreams. It answers how many items changed.
+// scrubWords takes what is forgotten out of items that stay and out of the notes of dreams. It answers how many items
+// changed.
 func (d tx) scrubWords(agent string, e memory.Erasure) (int, error) {
 	scrubbed := 0
 	for _, id := range e.Scrub {
@@ -172,7 +175,8 @@ func (d tx) scrubItem(agent, id string, words memory.Words) (bool, error) {
 	}
 	var rows []row
 	err := d.each(`SELECT rowid, number, kind, body, packed, '' FROM revisions WHERE agent = ? AND id = ?
-		UNION ALL SELECT key, 0, kind, body, packed, text FROM items WHERE agent = ? AND id = ?`, []any{agent, id, agent, id},
+		UNION ALL SELECT key, 0, kind, body, packed, text FROM items WHERE agent = ? AND id = ?`,
+		[]any{agent, id, agent, id},
 		func(scan func(...any) error) error {
 			var r row
 			var text string
@@ -212,11 +216,13 @@ func (d tx) reword(agent, id string, key int64, kind dream.Kind, body []byte) er
 	}
 	h, text := item.Header(), item.Text()
 	kept := store(string(body), h.Dream, text, id)
-	n, err := d.exec("UPDATE items SET body = ?, packed = ? WHERE key = ? AND text = ?", kept.text, kept.packed, key, text)
+	n, err := d.exec("UPDATE items SET body = ?, packed = ? WHERE key = ? AND text = ?", kept.text, kept.packed, key,
+		text)
 	if err != nil || n > 0 {
 		return err
 	}
-	if _, err := d.exec("UPDATE items SET text = ?, body = ?, packed = ?, bare = 1 WHERE key = ?", text, kept.text, kept.packed, key); err != nil {
+	if _, err := d.exec("UPDATE items SET text = ?, body = ?, packed = ?, bare = 1 WHERE key = ?", text, kept.text,
+		kept.packed, key); err != nil {
 		return err
 	}
 	_, err = d.exec("DELETE FROM vectors WHERE agent = ? AND id = ?", agent, id)
@@ -240,15 +246,16 @@ func (d tx) scrubNotes(agent string, words memory.Words) error {
 		value []byte
 	}
 	var notes []note
-	err := d.each("SELECT rowid, name, value FROM notes WHERE agent = ?", []any{agent}, func(scan func(...any) error) error {
-		var n note
-		if err := scan(&n.key, &n.name, &n.value); err != nil {
-			return err
-		}
-		n.value = bytes.Clone(n.value)
-		notes = append(notes, n)
-		return nil
-	})
+	err := d.each("SELECT rowid, name, value FROM notes WHERE agent = ?", []any{agent},
+		func(scan func(...any) error) error {
+			var n note
+			if err := scan(&n.key, &n.name, &n.value); err != nil {
+				return err
+			}
+			n.value = bytes.Clone(n.value)
+			notes = append(notes, n)
+			return nil
+		})
 	for i := 0; err == nil && i < len(notes); i++ {
 		n := notes[i]
 		if strings.HasPrefix(n.name, memory.LateNote) {
@@ -271,7 +278,10 @@ func (d tx) scrub(table, agent string, removed map[string]bool) error {
 		near  []string
 	}
 	var changes []change
-	query := map[string]string{"items": "SELECT rowid, id, kind, body, packed, text FROM items", "revisions": "SELECT rowid, id, kind, body, packed, NULL FROM revisions"}[table]
+	query := map[string]string{
+		"items":     "SELECT rowid, id, kind, body, packed, text FROM items",
+		"revisions": "SELECT rowid, id, kind, body, packed, NULL FROM revisions",
+	}[table]
 	query += " WHERE agent = ? AND (packed IS NOT NULL"
 	for _, field := range past.References {
 		query += ` OR instr(body, '"` + field + `":') > 0`
@@ -310,7 +320,8 @@ func (d tx) scrub(table, agent string, removed map[string]bool) error {
 	return nil
 }
 
-// A reader of an older state is waited for in short turns, between which others may write: nobody who knocks waits longer.
+// A reader of an older state is waited for in short turns, between which others may write: nobody who knocks waits
+// longer.
 const emptyTurn = 50 * time.Millisecond
 
 // emptyLog moves the log into the file and cuts it to nothing. anew: the file is written anew before.

@@ -36,14 +36,15 @@ func episode(id, content string) *dream.Episode {
 	}
 }
 
-// TestNothingForgottenIsLeftInTheFile writes, rewrites and forgets memories of every length in random order, so that pages
-// split, merge and overflow, and then reads the file and its log byte by byte.
+// TestNothingForgottenIsLeftInTheFile writes, rewrites and forgets memories of every length in random order, so that
+// pages split, merge and overflow, and then reads the file and its log byte by byte.
 func TestNothingForgottenIsLeftInTheFile(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(16, 10))
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	secret := func(i int) string { return fmt.Sprintf("%04d<marker>", i*7919%9973) } // in no order, so that indexes split too
+	// in no order, so that indexes split too
+	secret := func(i int) string { return fmt.Sprintf("%04d<marker>", i*7919%9973) }
 	content := func(i int) string {
 		return strings.Repeat("filler ", r.IntN(40)*r.IntN(12)) + secret(i) + strings.Repeat(" more filler", r.IntN(30))
 	}
@@ -57,7 +58,8 @@ func TestNothingForgottenIsLeftInTheFile(t *testing.T) {
 		require.NoError(t, err)
 		alive[i] = true
 		if old := r.IntN(i + 1); alive[old] && r.IntN(3) == 0 {
-			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{episode(secret(old), content(old))}})
+			_, err := s.Commit(t.Context(),
+				memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{episode(secret(old), content(old))}})
 			require.NoError(t, err)
 		}
 		if removed := r.IntN(i + 1); alive[removed] && r.IntN(4) == 0 {
@@ -80,8 +82,8 @@ func TestNothingForgottenIsLeftInTheFile(t *testing.T) {
 	}
 }
 
-// TestNoAnswerOutlivesWhatIsForgotten has a night and its purchases quote a memory, and reads the file after each way to
-// forget: the ledger's at the end of the night, and the owner's in the midst of it.
+// TestNoAnswerOutlivesWhatIsForgotten has a night and its purchases quote a memory, and reads the file after each way
+// to forget: the ledger's at the end of the night, and the owner's in the midst of it.
 func TestNoAnswerOutlivesWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	const secret = "the lighthouse keeper's name"
@@ -166,7 +168,9 @@ func bought(t *testing.T, s *sqlitestore.Store, dreamID, step string) purse.Hold
 
 func answered(t *testing.T, s *sqlitestore.Store, hold purse.Hold, answer string) {
 	t.Helper()
-	require.NoError(t, s.Ledger().Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte(answer), At: dawn}))
+	require.NoError(t,
+		s.Ledger().Settle(t.Context(), hold,
+			purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte(answer), At: dawn}))
 }
 
 // escaped undoes the one escape that JSON has for the markers.
@@ -202,7 +206,8 @@ func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x")}})
 	require.NoError(t, err)
 	require.True(t, answer("/one"), "until then an import cut short may ask for it again")
-	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
+	_, err = s.Commit(t.Context(),
+		memory.Write{Agent: echo, Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
 	require.NoError(t, err)
 	require.False(t, answer("/one"))
 	answered(t, s, bought(t, s, "", "two"), "[1]")
@@ -211,12 +216,14 @@ func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
 	require.True(t, answer("d1/embed"), "a dream's is its own affair")
 }
 
-// TestNoAnswerOutlivesWhatItsPromptShowed forgets a memory that the notes of one dream name and those of another do not.
+// TestNoAnswerOutlivesWhatItsPromptShowed forgets a memory that the notes of one dream name and those of another do
+// not.
 func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x"), episode("ee", "y")}})
+	_, err := s.Commit(t.Context(),
+		memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x"), episode("ee", "y")}})
 	require.NoError(t, err)
 	for dreamID, note := range map[string]string{"d1": `{"shown":[{"item":"e"}]}`, "d2": `["ee"]`} {
 		f := memory.Fence{Dream: dreamID, Run: "r"}

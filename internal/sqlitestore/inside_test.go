@@ -15,20 +15,25 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// TestEveryOrderIsReadFromItsIndex asks SQLite for its plan: a limit must end the reading, whatever the size of the life.
+// TestEveryOrderIsReadFromItsIndex asks SQLite for its plan: a limit must end the reading, whatever the size of the
+// life.
 func TestEveryOrderIsReadFromItsIndex(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), ":memory:")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	for order, sort := range sorts {
-		query, args := findSQL(memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Order: order, Limit: 5}, sort)
+		query, args := findSQL(
+			memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Order: order, Limit: 5}, sort)
 		plan := planOf(t, s, query, args)
 		require.Contains(t, plan, "SEARCH items USING INDEX "+sort.index+" (agent=? AND kind=? AND state=?", order)
 		require.Contains(t, plan, "USE TEMP B-TREE FOR LAST", order) // ties alone are sorted
 		require.NotContains(t, plan, "SCAN items", order)
 	}
-	for index, q := range map[string]memory.Query{"items_dream": {Agent: "a", Dream: "d"}, "items_session": {Agent: "a", Session: "s"}} {
+	for index, q := range map[string]memory.Query{
+		"items_dream":   {Agent: "a", Dream: "d"},
+		"items_session": {Agent: "a", Session: "s"},
+	} {
 		query, args := findSQL(q, sorts[memory.Newest])
 		require.Contains(t, planOf(t, s, query, args), "USING INDEX "+index)
 	}
@@ -126,7 +131,8 @@ func TestAMatrixThatHasMovedOnIsNotSearchedForTheOldSpace(t *testing.T) {
 	require.Equal(t, []memory.Hit{{Item: "g", Cosine: 1}}, hits)
 }
 
-// TestARemovalKnowsEveryTableOfAnAgent reads the schema: a table that names agents goes with them, or is one that stays.
+// TestARemovalKnowsEveryTableOfAnAgent reads the schema: a table that names agents goes with them, or is one that
+// stays.
 func TestARemovalKnowsEveryTableOfAnAgent(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), ":memory:")
@@ -134,7 +140,8 @@ func TestARemovalKnowsEveryTableOfAnAgent(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	var tables []string
 	require.NoError(t, s.read(t.Context(), func(d tx) error {
-		return d.each(`SELECT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND c.name = 'agent'`,
+		return d.each(
+			`SELECT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND c.name = 'agent'`,
 			nil, func(scan func(...any) error) error {
 				var name string
 				err := scan(&name)

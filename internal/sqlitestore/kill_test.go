@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled remembers, reserves, settles and wakes from three goroutines, and prints a line after each deed that the store
-// said was done.
+// writeUntilKilled remembers, reserves, settles and wakes from three goroutines, and prints a line after each deed that
+// the store said was done.
 func writeUntilKilled(ctx context.Context, path, name string) error {
 	s, err := sqlitestore.Open(ctx, path)
 	if err != nil {
@@ -114,7 +114,8 @@ func TestAProcessKilledInMidWriteLosesNothingItWasPromised(t *testing.T) {
 	var done []string
 	for round, events := range []int64{1, 17, 60} {
 		done = append(done, killAfter(t, s, path, fmt.Sprint("w", round), events)...)
-		require.NoError(t, writeOnce(t.Context(), s, fmt.Sprintf("own-%d", round), func(string, ...any) {})) // the dead hold no lock
+		// the dead hold no lock
+		require.NoError(t, writeOnce(t.Context(), s, fmt.Sprintf("own-%d", round), func(string, ...any) {}))
 	}
 	checkBooks(t, s, done)
 	require.NoError(t, s.Close())
@@ -124,8 +125,8 @@ func TestAProcessKilledInMidWriteLosesNothingItWasPromised(t *testing.T) {
 	require.Equal(t, "ok", verdict)
 }
 
-// killAfter starts a second process, follows its events through our own handle, kills it after so many, and returns what
-// it had said was done.
+// killAfter starts a second process, follows its events through our own handle, kills it after so many, and returns
+// what it had said was done.
 func killAfter(t *testing.T, s *sqlitestore.Store, path, name string, events int64) []string {
 	t.Helper()
 	binary, err := os.Executable()

@@ -55,7 +55,8 @@ func checkAsk(a purse.Ask) ([]byte, error) {
 func (d tx) reserve(a purse.Ask, accounts stored) (int, error) {
 	var attempt int
 	var answered bool
-	if _, err := d.one("SELECT coalesce(max(attempt), 0) + 1, EXISTS (SELECT 1 FROM answers WHERE step = ?) FROM attempts WHERE step = ?",
+	if _, err := d.one(
+		"SELECT coalesce(max(attempt), 0) + 1, EXISTS (SELECT 1 FROM answers WHERE step = ?) FROM attempts WHERE step = ?",
 		[]any{a.Step, a.Step}, &attempt, &answered); err != nil {
 		return 0, err
 	}
@@ -80,8 +81,10 @@ func (d tx) reserve(a purse.Ask, accounts stored) (int, error) {
 	if err := d.setBalances(sums); err != nil {
 		return 0, err
 	}
-	_, err = d.exec(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at, packed)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, attempt, a.Agent, a.Dream, a.Phase, a.Model, a.Day, accounts.text,
+	_, err = d.exec(
+		`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at, packed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, attempt, a.Agent, a.Dream, a.Phase, a.Model, a.Day,
+		accounts.text,
 		int64(a.Amount), int64(a.Amount), string(purse.Open), date(a.At), accounts.packed)
 	return attempt, err
 }
@@ -131,7 +134,9 @@ func (d tx) settle(h purse.Hold, b purse.Bill, tokens string) error {
 	if err := d.rebook(t, counted); err != nil {
 		return err
 	}
-	if _, err := d.exec("UPDATE attempts SET counted = ?, state = ?, ended = ?, tokens = ?, finish = ?, latest = "+latest+" WHERE key = ?",
+	if _, err := d.exec(
+		"UPDATE attempts SET counted = ?, state = ?, ended = ?, tokens = ?, finish = ?, latest = "+latest+
+			" WHERE key = ?",
 		int64(counted), string(b.State), date(b.At), tokens, b.Finish, t.key); err != nil {
 		return err
 	}
@@ -170,7 +175,8 @@ func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, bud
 			if err := d.rebook(t, t.counted); err != nil {
 				return err
 			}
-			if _, err := d.exec("UPDATE attempts SET state = ?, ended = ?, latest = "+latest+" WHERE key = ?", string(purse.Lost), date(at), t.key); err != nil {
+			if _, err := d.exec("UPDATE attempts SET state = ?, ended = ?, latest = "+latest+" WHERE key = ?",
+				string(purse.Lost), date(at), t.key); err != nil {
 				return err
 			}
 			n, sum = n+1, plus(sum, t.counted)
@@ -203,25 +209,27 @@ func (d tx) attempt(h purse.Hold) (attempt, bool, error) {
 
 func (d tx) attempts(where string, args ...any) ([]attempt, error) {
 	var out []attempt
-	err := d.each("SELECT key, state, reserved, counted, forgotten, step, accounts, packed FROM attempts"+where, args, func(scan func(...any) error) error {
-		var t attempt
-		var step string
-		var accounts, short []byte
-		if err := scan(&t.key, &t.state, &t.reserved, &t.counted, &t.forgotten, &step, &accounts, &short); err != nil {
-			return err
-		}
-		accounts, err := unpacked(accounts, short, step)
-		if err != nil {
-			return fmt.Errorf("accounts of %s: %w", step, err)
-		}
-		out = append(out, t)
-		return json.Unmarshal(accounts, &out[len(out)-1].accounts)
-	})
+	err := d.each("SELECT key, state, reserved, counted, forgotten, step, accounts, packed FROM attempts"+where, args,
+		func(scan func(...any) error) error {
+			var t attempt
+			var step string
+			var accounts, short []byte
+			if err := scan(&t.key, &t.state, &t.reserved, &t.counted, &t.forgotten, &step, &accounts,
+				&short); err != nil {
+				return err
+			}
+			accounts, err := unpacked(accounts, short, step)
+			if err != nil {
+				return fmt.Errorf("accounts of %s: %w", step, err)
+			}
+			out = append(out, t)
+			return json.Unmarshal(accounts, &out[len(out)-1].accounts)
+		})
 	return out, err
 }
 
-// rebook takes what an attempt counted out of every account, and puts in what it counts from now on. The accounts exist since
-// it was reserved.
+// rebook takes what an attempt counted out of every account, and puts in what it counts from now on. The accounts exist
+// since it was reserved.
 func (d tx) rebook(t attempt, counted budget.Micros) error {
 	sums, err := d.balances(scopes(t.accounts))
 	if err != nil {
@@ -248,7 +256,8 @@ func (d tx) balances(scopes []string) (map[string]purse.Balance, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = d.each("SELECT scope, reserved, spent FROM accounts WHERE scope IN (SELECT value FROM json_each(?))", []any{string(list)},
+	err = d.each("SELECT scope, reserved, spent FROM accounts WHERE scope IN (SELECT value FROM json_each(?))",
+		[]any{string(list)},
 		func(scan func(...any) error) error {
 			var scope string
 			var b purse.Balance
@@ -269,7 +278,8 @@ func (d tx) setBalances(sums map[string]purse.Balance) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.exec(`INSERT INTO accounts (scope, reserved, spent) SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE true
+	_, err = d.exec(
+		`INSERT INTO accounts (scope, reserved, spent) SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE true
 		ON CONFLICT (scope) DO UPDATE SET reserved = excluded.reserved, spent = excluded.spent`, string(list))
 	return err
 }

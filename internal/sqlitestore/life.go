@@ -45,7 +45,8 @@ func (d tx) putAffect(agent, cause string, a dream.Affect) error {
 		return err
 	}
 	_, err = d.exec(`INSERT INTO affects (agent, number, cause, body)
-		VALUES (?, 1 + coalesce((SELECT max(number) FROM affects WHERE agent = ?), 0), ?, ?)`, agent, agent, cause, string(body))
+		VALUES (?, 1 + coalesce((SELECT max(number) FROM affects WHERE agent = ?), 0), ?, ?)`, agent, agent, cause,
+		string(body))
 	return err
 }
 
@@ -93,7 +94,8 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 			agent, f.Dream, key, append([]byte{}, value...)); err != nil {
 			return err
 		}
-		_, err = d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?", []any{agent, f.Dream, key}, &kept)
+		_, err = d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?",
+			[]any{agent, f.Dream, key}, &kept)
 		return err
 	})
 	if err != nil {
@@ -106,7 +108,8 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
 	value := []byte{}
 	err := s.glance(ctx, func(d tx) error {
-		found, err := d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?", []any{agent, dreamID, key}, &value)
+		found, err := d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?",
+			[]any{agent, dreamID, key}, &value)
 		if err == nil && !found {
 			err = memory.ErrNotFound
 		}
@@ -149,7 +152,8 @@ func (s *Store) DropNotes(ctx context.Context, agent, dreamID string, keys ...st
 			return err
 		}
 		for _, key := range keys {
-			if _, err := d.exec("DELETE FROM notes WHERE agent = ? AND dream = ? AND name = ?", agent, dreamID, key); err != nil {
+			if _, err := d.exec("DELETE FROM notes WHERE agent = ? AND dream = ? AND name = ?", agent, dreamID,
+				key); err != nil {
 				return err
 			}
 		}

@@ -136,9 +136,9 @@ func (s *Store) writing(ctx context.Context, urgent bool, do func(*dbConn) error
 	return do(l)
 }
 
-// write runs do as one durable transaction that holds the file's write lock from its first statement. The wait for the lock
-// ends with ctx. Once the lock is held the transaction runs to its end: it is short, and half of it must never be a
-// question of timing.
+// write runs do as one durable transaction that holds the file's write lock from its first statement. The wait for the
+// lock ends with ctx. Once the lock is held the transaction runs to its end: it is short, and half of it must never be
+// a question of timing.
 func (s *Store) write(ctx context.Context, do func(tx) error) error {
 	err := s.writing(ctx, false, func(l *dbConn) error {
 		return l.within(ctx, "BEGIN IMMEDIATE", func() error { return do(tx{l, context.WithoutCancel(ctx)}) })
@@ -160,8 +160,8 @@ type away struct{ error }
 func (away) Is(target error) bool { return target == memory.ErrAway }
 func (a away) Unwrap() error      { return a.error }
 
-// steady is a context that ends between two statements or rows and never in the midst of one: a reader waits for nobody, and
-// the driver has two goroutines watch over every statement whose context can end.
+// steady is a context that ends between two statements or rows and never in the midst of one: a reader waits for
+// nobody, and the driver has two goroutines watch over every statement whose context can end.
 type steady struct{ context.Context }
 
 // Done is never.

@@ -20,8 +20,8 @@ var schemas embed.FS
 // applicationID marks a file as ours in SQLite's header: "onei" in ASCII.
 const applicationID = 0x6f6e6569
 
-// migrate brings the file to the newest schema. Each step is one transaction with its version, so that a process killed in
-// between leaves a file of the older or of the newer schema, and two processes that open a new file do not collide.
+// migrate brings the file to the newest schema. Each step is one transaction with its version, so that a process killed
+// in between leaves a file of the older or of the newer schema, and two processes that open a new file do not collide.
 func (s *Store) migrate(ctx context.Context) error {
 	steps, err := fs.Glob(schemas, "schema/*.sql") // sorted
 	if err != nil {
@@ -47,7 +47,8 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-// refuse looks at the file before anything in it is changed, in one transaction: another process may be making its tables.
+// refuse looks at the file before anything in it is changed, in one transaction: another process may be making its
+// tables.
 func (s *Store) refuse(ctx context.Context, newest int) error {
 	look := func(d tx) error {
 		var id, tables, version int64
@@ -67,7 +68,9 @@ func (s *Store) refuse(ctx context.Context, newest int) error {
 			return err
 		}
 		if version > int64(newest) {
-			return fmt.Errorf("the file has schema %d and this program knows schemas up to %d; use the newer program that wrote it", version, newest)
+			return fmt.Errorf(
+				"the file has schema %d and this program knows schemas up to %d; use the newer program that wrote it",
+				version, newest)
 		}
 		return nil
 	}
@@ -83,7 +86,8 @@ func (s *Store) startLog(ctx context.Context) error {
 			var mode string
 			_, err := d.one("PRAGMA journal_mode=WAL", nil, &mode)
 			if err == nil && mode != "wal" {
-				return fmt.Errorf("the file keeps a journal of mode %q; the write-ahead log cannot be used on this file system", mode)
+				return fmt.Errorf(
+					"the file keeps a journal of mode %q; the write-ahead log cannot be used on this file system", mode)
 			}
 			if err == nil || !busy(err) {
 				return err
@@ -119,7 +123,10 @@ func (s *Store) step(ctx context.Context, version int, script string) error {
 		if _, err := d.conn.ExecContext(d.ctx, script); err != nil {
 			return err
 		}
-		for _, pragma := range []string{"application_id = " + strconv.Itoa(applicationID), "user_version = " + strconv.Itoa(version)} {
+		for _, pragma := range []string{
+			"application_id = " + strconv.Itoa(applicationID),
+			"user_version = " + strconv.Itoa(version),
+		} {
 			if _, err := d.conn.ExecContext(d.ctx, "PRAGMA "+pragma); err != nil {
 				return err
 			}

@@ -8,8 +8,10 @@ import (
 
 // FUSE file systems that bring a disk of another machine.
 var remoteFuses = []string{
-	"sshfs", "rclone", "s3fs", "s3fs-fuse", "gcsfuse", "goofys", "geesefs", "mount-s3", "blobfuse", "blobfuse2", "glusterfs",
-	"juicefs", "seaweedfs", "davfs", "davfs2", "curlftpfs", "ceph", "ceph-fuse", "cephfs", "moosefs", "mfs", "gvfsd-fuse",
+	"sshfs", "rclone", "s3fs", "s3fs-fuse", "gcsfuse", "goofys", "geesefs", "mount-s3", "blobfuse", "blobfuse2",
+	"glusterfs",
+	"juicefs", "seaweedfs", "davfs", "davfs2", "curlftpfs", "ceph", "ceph-fuse", "cephfs", "moosefs", "mfs",
+	"gvfsd-fuse",
 	"smbnetfs", "afp", "hdfs", "fuse_dfs", "ipfs", "google-drive-ocamlfuse", "onedriver", "keybase", "nfs", "drvfs",
 }
 

@@ -35,7 +35,8 @@ func TestTheMountAboveAFolderNamesItsFileSystem(t *testing.T) {
 func TestOnlyFuseOfANetworkIsRemote(t *testing.T) {
 	t.Parallel()
 	for kind, remote := range map[string]bool{
-		"fuse.sshfs": true, "fuse.rclone": true, "FUSE.GlusterFS": true, "fuseblk": false, "fuse.ntfs-3g": false, "virtiofs": false, "": false,
+		"fuse.sshfs": true, "fuse.rclone": true, "FUSE.GlusterFS": true, "fuseblk": false, "fuse.ntfs-3g": false,
+		"virtiofs": false, "": false,
 	} {
 		require.Equal(t, remote, remoteFuse(kind), kind)
 	}
@@ -43,7 +44,10 @@ func TestOnlyFuseOfANetworkIsRemote(t *testing.T) {
 
 func TestEscapesOfTheMountTableAreUndone(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{`/a\040b`: "/a b", `/a\134`: `/a\`, `/a\04`: `/a\04`, `/a\999`: `/a\999`, `\`: `\`} {
+	for in, want := range map[string]string{
+		`/a\040b`: "/a b", `/a\134`: `/a\`, `/a\04`: `/a\04`, `/a\999`: `/a\999`,
+		`\`: `\`,
+	} {
 		require.Equal(t, want, unescapeMount(in))
 	}
 }

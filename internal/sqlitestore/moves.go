@@ -13,13 +13,14 @@ import (
 func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error) {
 	spaces := map[string]int{}
 	err := s.read(ctx, func(d tx) error {
-		return d.each("SELECT space, count(*) FROM vectors WHERE agent = ? GROUP BY space", []any{agent}, func(scan func(...any) error) error {
-			var space string
-			var n int
-			err := scan(&space, &n)
-			spaces[space] = n
-			return err
-		})
+		return d.each("SELECT space, count(*) FROM vectors WHERE agent = ? GROUP BY space", []any{agent},
+			func(scan func(...any) error) error {
+				var space string
+				var n int
+				err := scan(&space, &n)
+				spaces[space] = n
+				return err
+			})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("spaces of %s: %w", agent, err)
@@ -69,11 +70,13 @@ func (d tx) collect(agent string, v memory.Vector) error {
 	}
 	switch {
 	case dim == 0:
-		if _, err := d.exec("INSERT INTO moves (agent, space, dim) VALUES (?, ?, ?)", agent, v.Space, len(v.V)); err != nil {
+		if _, err := d.exec("INSERT INTO moves (agent, space, dim) VALUES (?, ?, ?)", agent, v.Space,
+			len(v.V)); err != nil {
 			return err
 		}
 	case dim != int64(len(v.V)):
-		return fmt.Errorf("it has %d numbers and those collected in %s have %d: %w", len(v.V), v.Space, dim, memory.ErrSpace)
+		return fmt.Errorf("it has %d numbers and those collected in %s have %d: %w", len(v.V), v.Space, dim,
+			memory.ErrSpace)
 	}
 	_, err = d.exec(`INSERT INTO vectors (agent, id, space, kind, live, v) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, v = excluded.v, numbers = NULL`,
@@ -90,7 +93,9 @@ func (d tx) dimension(agent, space string) (int64, error) {
 
 // dropCollected removes an item's vectors in spaces that are being collected: they place a text that it no longer has.
 func (d tx) dropCollected(agent, id string) error {
-	_, err := d.exec("DELETE FROM vectors WHERE agent = ? AND id = ? AND space IN (SELECT space FROM moves WHERE agent = ?)", agent, id, agent)
+	_, err := d.exec(
+		"DELETE FROM vectors WHERE agent = ? AND id = ? AND space IN (SELECT space FROM moves WHERE agent = ?)",
+		agent, id, agent)
 	return err
 }
 
@@ -128,7 +133,8 @@ func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
 func (d tx) missing(agent, from, to string) (int, error) {
 	n := 0
 	_, err := d.one(`SELECT count(*) FROM vectors AS old WHERE agent = ? AND space = ? AND live = 1 AND NOT EXISTS
-		(SELECT 1 FROM vectors AS new WHERE new.agent = old.agent AND new.id = old.id AND new.space = ?)`, []any{agent, from, to}, &n)
+		(SELECT 1 FROM vectors AS new WHERE new.agent = old.agent AND new.id = old.id AND new.space = ?)`,
+		[]any{agent, from, to}, &n)
 	return n, err
 }
 
@@ -152,7 +158,8 @@ func (d tx) move(agent string, l agentCounters, space string) error {
 		return err
 	}
 	const placed = "EXISTS (SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id)"
-	if _, err := d.exec("UPDATE items SET bare = NOT "+placed+" WHERE agent = ? AND bare = "+placed, agent); err != nil {
+	if _, err := d.exec("UPDATE items SET bare = NOT "+placed+" WHERE agent = ? AND bare = "+placed,
+		agent); err != nil {
 		return err
 	}
 	return d.setCounters(agent, l)

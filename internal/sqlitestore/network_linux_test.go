@@ -12,7 +12,10 @@ func TestFileSystemsOfOtherMachinesAreNamed(t *testing.T) {
 	t.Parallel()
 	table := filepath.Join(t.TempDir(), "mountinfo")
 	require.NoError(t, os.WriteFile(table, []byte(mountTable), 0o600))
-	for magic, want := range map[uint32]string{0x6969: "NFS", 0xFF534D42: "CIFS", 0xFE534D42: "SMB2", 0x01021997: "9P", 0xEF53: "", 0x01021994: "", fuseMagic: "fuse.sshfs"} {
+	for magic, want := range map[uint32]string{
+		0x6969: "NFS", 0xFF534D42: "CIFS", 0xFE534D42: "SMB2",
+		0x01021997: "9P", 0xEF53: "", 0x01021994: "", fuseMagic: "fuse.sshfs",
+	} {
 		require.Equal(t, want, judge(magic, "/srv/data", table), "%#x", magic)
 	}
 	require.Empty(t, judge(fuseMagic, "/home", table))

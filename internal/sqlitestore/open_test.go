@@ -213,7 +213,8 @@ func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
 			VALUES ('d1/s', 1, 'echo', 'd1', 'onset', 'm', '2026-03-01', '[]', 5, 5, 'open', '2026-03-01T06:00:00Z')`))
 	slots, err := s.Slots(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, map[string]memory.Slot{echo: {Fence: memory.Fence{Dream: "d1", Run: "r1"}, Workflow: "w", Since: dawn}}, slots)
+	require.Equal(t,
+		map[string]memory.Slot{echo: {Fence: memory.Fence{Dream: "d1", Run: "r1"}, Workflow: "w", Since: dawn}}, slots)
 	answered(t, s, purse.Hold{Step: "d1/s", Attempt: 1}, "kept")
 	_, kept, err := s.Ledger().Answer(t.Context(), "d1/s")
 	require.NoError(t, err)
@@ -225,21 +226,29 @@ func TestItemsOfAnOlderSchemaGetTheirOwners(t *testing.T) {
 	t.Parallel()
 	const columns = "agent, id, kind, state, at, salience, surprise, score, status, session, dream, bare, revision, cause, changed, text, body"
 	row := func(id, kind, body string) string {
-		return fmt.Sprintf("INSERT INTO items (%s) VALUES ('%s', '%s', '%s', 'live', 1, 0, 0, 0, '', '', '', 0, 1, 'import', 1, 'x', '%s')",
+		return fmt.Sprintf(
+			"INSERT INTO items (%s) VALUES ('%s', '%s', '%s', 'live', 1, 0, 0, 0, '', '', '', 0, 1, 'import', 1, 'x', '%s')",
 			columns, echo, id, kind, body)
 	}
 	body := func(id, kind, more string) string {
-		return fmt.Sprintf(`{"id":"%s","agent":"%s","kind":"%s","at":"2026-03-01T06:00:00Z","state":"live","content":"x"%s}`, id, echo, kind, more)
+		return fmt.Sprintf(
+			`{"id":"%s","agent":"%s","kind":"%s","at":"2026-03-01T06:00:00Z","state":"live","content":"x"%s}`, id,
+			echo, kind, more)
 	}
 	rows := []string{"INSERT INTO lives (agent, space, dim, tide) VALUES ('agent-echo', 's/1/2', 2, 3)"}
 	for id, more := range map[string]string{
-		"ann's": `,"taint":"human","origin":"talk/k/ann"`, "diary": `,"taint":"human","origin":"Talk/diary.md"`, "dreamt": `,"taint":"dream"`,
+		"ann's": `,"taint":"human","origin":"talk/k/ann"`, "diary": `,"taint":"human","origin":"Talk/diary.md"`,
+		"dreamt": `,"taint":"dream"`,
 	} {
-		rows = append(rows, strings.ReplaceAll(row("ID", "episode", "BODY"), "'ID'", "'"+strings.ReplaceAll(id, "'", "''")+"'"))
+		rows = append(rows,
+			strings.ReplaceAll(row("ID", "episode", "BODY"), "'ID'", "'"+strings.ReplaceAll(id, "'", "''")+"'"))
 		last := len(rows) - 1
-		rows[last] = strings.ReplaceAll(rows[last], "'BODY'", "'"+strings.ReplaceAll(body(id, "episode", more), "'", "''")+"'")
-		rows = append(rows, fmt.Sprintf("INSERT INTO vectors (agent, id, space, kind, live, tide, v) VALUES ('%s', '%s', 's/1/2', 'episode', 1, 3, X'0000803F00000000')",
-			echo, strings.ReplaceAll(id, "'", "''")))
+		rows[last] = strings.ReplaceAll(rows[last], "'BODY'",
+			"'"+strings.ReplaceAll(body(id, "episode", more), "'", "''")+"'")
+		rows = append(rows,
+			fmt.Sprintf(
+				"INSERT INTO vectors (agent, id, space, kind, live, tide, v) VALUES ('%s', '%s', 's/1/2', 'episode', 1, 3, X'0000803F00000000')",
+				echo, strings.ReplaceAll(id, "'", "''")))
 	}
 	s := open(t, before(t, 7, rows...))
 	for owner, want := range map[string]int{"talk/k/ann": 1, "": 2, "talk/k/bob": 0} {
@@ -277,7 +286,9 @@ func before(t *testing.T, schema int, rows ...string) (path string) {
 		require.NoError(t, err)
 		do(t, db, string(script))
 	}
-	do(t, db, append([]string{"PRAGMA application_id = 0x6f6e6569", fmt.Sprint("PRAGMA user_version = ", schema)}, rows...)...)
+	do(t, db,
+		append([]string{"PRAGMA application_id = 0x6f6e6569", fmt.Sprint("PRAGMA user_version = ", schema)},
+			rows...)...)
 	return path
 }
 
@@ -292,7 +303,8 @@ func TestADreamOfAFileWithoutPresenceIsWokenLikeAnyOther(t *testing.T) {
 	status, err := s.Status(t.Context(), echo, dawn)
 	require.NoError(t, err)
 	require.Zero(t, status)
-	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5}}})
+	_, err = s.Commit(t.Context(),
+		memory.Write{Agent: echo, Fence: f, Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5}}})
 	require.NoError(t, err)
 	a, err := s.Arrive(t.Context(), presence.Visit{
 		Agent:  echo,

@@ -15,7 +15,8 @@ type stored struct {
 	packed []byte // nil: the text is as it is
 }
 
-// store packs a text when a dream wrote it. What people and agents say is read far more often than it is written, and stays.
+// store packs a text when a dream wrote it. What people and agents say is read far more often than it is written, and
+// stays.
 func store(text, dreamID string, near ...string) stored {
 	if dreamID == "" {
 		return stored{text: text}
@@ -46,7 +47,8 @@ type envelope struct {
 	Data      json.RawMessage `json:"data,omitempty"`
 }
 
-// packEvent packs an event of a dream; nil for every other one, and for data that JSON would not give back byte by byte.
+// packEvent packs an event of a dream; nil for every other one, and for data that JSON would not give back byte by
+// byte.
 func packEvent(e event.Event) ([]byte, error) {
 	if e.Dream == "" {
 		return nil, nil

@@ -82,25 +82,40 @@ func TestOnlyWhatADreamWritesIsPacked(t *testing.T) {
 	_, err := s.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Since: dawn}, memory.Fence{})
 	require.NoError(t, err)
 	of := func(id, dreamID string) event.Event { return event.New(id, echo, dreamID, dawn, event.PatternFound{}) }
-	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{walk()}, Events: []event.Event{of("day", "")}})
+	_, err = s.Commit(t.Context(),
+		memory.Write{Agent: echo, Add: []dream.Item{walk()}, Events: []event.Event{of("day", "")}})
 	require.NoError(t, err)
 	odd := of("odd", packingDream)
 	odd.Data = json.RawMessage(` {"spaces": "around it"} `)
 	_, err = s.Commit(t.Context(), memory.Write{
-		Agent: echo, Fence: f, Add: []dream.Item{caught("glass")}, Events: []event.Event{of("night", packingDream), odd},
-		Vectors: []memory.Vector{{Item: "lived", Space: "s/1/3", V: []float32{1, 0, 0}}, {Item: caught("").ID, Space: "s/1/3", V: []float32{0, 1, 0}}},
+		Agent: echo, Fence: f, Add: []dream.Item{caught("glass")},
+		Events: []event.Event{of("night", packingDream), odd},
+		Vectors: []memory.Vector{
+			{Item: "lived", Space: "s/1/3", V: []float32{1, 0, 0}},
+			{Item: caught("").ID, Space: "s/1/3", V: []float32{0, 1, 0}},
+		},
 	})
 	require.NoError(t, err)
 	for _, dreamID := range []string{packingDream, ""} {
-		_, err = s.Ledger().Reserve(t.Context(), purse.Ask{Step: "step of " + dreamID, Agent: echo, Dream: dreamID, Accounts: []budget.Account{{Scope: "fleet"}}})
+		_, err = s.Ledger().Reserve(t.Context(),
+			purse.Ask{
+				Step: "step of " + dreamID, Agent: echo, Dream: dreamID,
+				Accounts: []budget.Account{{Scope: "fleet"}},
+			})
 		require.NoError(t, err)
 	}
 	for query, want := range map[string][]string{
-		"SELECT body <> '', packed IS NULL FROM items WHERE id = 'lived'":                         {"1", "1"},
-		"SELECT body <> '', packed IS NULL, text FROM items WHERE kind = 'fragment'":              {"0", "0", "glass"},
-		"SELECT type, packed IS NULL FROM events WHERE id = 'day'":                                {"PatternFound", "1"},
-		"SELECT type, packed IS NULL FROM events WHERE id = 'night'":                              {"", "0"},
-		"SELECT type, packed IS NULL, data FROM events WHERE id = 'odd'":                          {"PatternFound", "1", string(odd.Data)},
+		"SELECT body <> '', packed IS NULL FROM items WHERE id = 'lived'":            {"1", "1"},
+		"SELECT body <> '', packed IS NULL, text FROM items WHERE kind = 'fragment'": {"0", "0", "glass"},
+		"SELECT type, packed IS NULL FROM events WHERE id = 'day'": {
+			"PatternFound",
+			"1",
+		},
+		"SELECT type, packed IS NULL FROM events WHERE id = 'night'": {"", "0"},
+		"SELECT type, packed IS NULL, data FROM events WHERE id = 'odd'": {
+			"PatternFound",
+			"1", string(odd.Data),
+		},
 		"SELECT accounts <> '', packed IS NULL FROM attempts WHERE dream = ''":                    {"1", "1"},
 		"SELECT accounts <> '', packed IS NULL FROM attempts WHERE dream <> ''":                   {"0", "0"},
 		"SELECT numbers IS NULL, length(v) FROM vectors WHERE kind = 'episode'":                   {"1", "12"},
@@ -125,14 +140,16 @@ func ofBefore(t *testing.T) []string {
 		h, m := i.Header(), i.Marks()
 		body, err := json.Marshal(i)
 		require.NoError(t, err)
-		return fmt.Sprintf(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, status, session, dream, bare, revision, cause, changed,
+		return fmt.Sprintf(
+			`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, status, session, dream, bare, revision, cause, changed,
 			text, body, dreamt, tide) VALUES ('%s', '%s', '%s', '%s', %d, 0, 0, 0, '%s', '', '%s', 0, 2, '%s', 7, '%s', '%s', %v, 1)`,
 			echo, h.ID, h.Kind, h.State, h.At.UnixNano(), m.Status, h.Dream, cause, i.Text(), body, h.Dreamt())
 	}
 	revision := func(i dream.Item, cause string) string {
 		body, err := json.Marshal(i)
 		require.NoError(t, err)
-		return fmt.Sprintf("INSERT INTO revisions (agent, id, number, kind, cause, at, body) VALUES ('%s', '%s', 1, '%s', '%s', 5, '%s')",
+		return fmt.Sprintf(
+			"INSERT INTO revisions (agent, id, number, kind, cause, at, body) VALUES ('%s', '%s', 1, '%s', '%s', 5, '%s')",
 			echo, i.Header().ID, i.Header().Kind, cause, body)
 	}
 	changed := walk()
@@ -144,8 +161,10 @@ func ofBefore(t *testing.T) []string {
 		revision(caught("first"), packingDream), item(caught("glass"), packingDream),
 		fmt.Sprintf(vector, echo, "lived", "episode"), fmt.Sprintf(vector, echo, caught("").ID, "fragment"),
 		fmt.Sprintf(`INSERT INTO events (agent, seq, id, schema, subsystem, dream, type, at, data)
-			VALUES ('%s', 1, 'v', 1, 'nrem', '%s', 'PatternFound', '2026-03-01T06:00:00Z', '{"prediction_id":"p"}')`, echo, packingDream),
-		fmt.Sprintf(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at, latest, ended)
+			VALUES ('%s', 1, 'v', 1, 'nrem', '%s', 'PatternFound', '2026-03-01T06:00:00Z', '{"prediction_id":"p"}')`,
+			echo, packingDream),
+		fmt.Sprintf(
+			`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at, latest, ended)
 			VALUES ('%s', 1, '%s', '%s', 'onset', 'm', '2026-03-01', '[{"scope":"fleet","limit":9}]', 3, 2, 'settled', '2026-03-01T06:00:00Z', 1,
 			'2026-03-01T06:00:01Z')`, packingStep, echo, packingDream),
 		"INSERT INTO accounts (scope, reserved, spent) VALUES ('fleet', 0, 2)",
@@ -170,7 +189,9 @@ func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
 	rows, err := s.Ledger().Rows(t.Context(), purse.Query{Dream: packingDream})
 	require.NoError(t, err)
 	require.Equal(t, []budget.Account{{Scope: "fleet", Limit: 9}}, rows[0].Accounts)
-	require.NoError(t, s.Ledger().Settle(t.Context(), purse.Hold{Step: packingStep, Attempt: 1}, purse.Bill{State: purse.Settled, Amount: 2, At: dawn}))
+	require.NoError(t,
+		s.Ledger().Settle(t.Context(), purse.Hold{Step: packingStep, Attempt: 1},
+			purse.Bill{State: purse.Settled, Amount: 2, At: dawn}))
 	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "s/1/2", V: []float32{1, 0}, Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, hits, 2)
@@ -179,7 +200,8 @@ func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
 	packed := open(t, filepath.Join(t.TempDir(), "new.db"))
 	_, err = packed.Import(t.Context(), memorytest.Fill(result))
 	require.NoError(t, err)
-	require.Equal(t, result, memorytest.Collect(t, packed.Export(t.Context())), "packed or not, the archive is the same")
+	require.Equal(t, result, memorytest.Collect(t, packed.Export(t.Context())),
+		"packed or not, the archive is the same")
 	for _, s := range []*sqlitestore.Store{s, packed} {
 		undone, err := s.Undo(t.Context(), echo, packingDream)
 		require.NoError(t, err)
@@ -197,7 +219,9 @@ func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
 			require.Empty(t, r.Item.Header().Sources, "revision %d", r.Number)
 		}
 	}
-	require.Equal(t, []string{"0", "0"}, columns(t, path, "SELECT body <> '', packed IS NULL FROM items WHERE kind = 'fragment'"), "what is written is packed")
+	require.Equal(t, []string{"0", "0"},
+		columns(t, path, "SELECT body <> '', packed IS NULL FROM items WHERE kind = 'fragment'"),
+		"what is written is packed")
 }
 
 // hiding takes one word out of items.
@@ -258,7 +282,8 @@ func BenchmarkFind(b *testing.B) {
 			require.NoError(b, err)
 			b.ResetTimer()
 			for b.Loop() {
-				found, err := s.Find(b.Context(), memory.Query{Agent: echo, Kinds: []dream.Kind{dream.KindFragment}, Limit: 100})
+				found, err := s.Find(b.Context(),
+					memory.Query{Agent: echo, Kinds: []dream.Kind{dream.KindFragment}, Limit: 100})
 				require.NoError(b, err)
 				require.Len(b, found, 100)
 			}

@@ -26,7 +26,8 @@ const (
 // roomForNotices is the bytes that the system is asked to hold for a socket. Some hold 2 KiB by themselves.
 const roomForNotices = 16 * datagramMost
 
-// unixBus carries rings to other processes of this host: one socket for datagrams per process that listens, in one folder.
+// unixBus carries rings to other processes of this host: one socket for datagrams per process that listens, in one
+// folder.
 type unixBus struct {
 	dispatcher *dispatcher
 	folder     string
@@ -77,7 +78,8 @@ func (p *unixBus) listen() error {
 	}
 	name := newSocketName()
 	in, err := p.open(name)
-	for try := 0; errors.Is(err, fs.ErrNotExist) && try < retries; try++ { // the last to leave took the folder away just now
+	// the last to leave took the folder away just now
+	for try := 0; errors.Is(err, fs.ErrNotExist) && try < retries; try++ {
 		in, err = p.open(name)
 	}
 	if err != nil {
@@ -216,7 +218,8 @@ func crowded(err error) bool {
 	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENOBUFS)
 }
 
-// close sends what waits, and removes this process's socket, those that nobody answers, and the folder with the last of them.
+// close sends what waits, and removes this process's socket, those that nobody answers, and the folder with the last of
+// them.
 func (p *unixBus) close() error {
 	close(p.end)
 	p.mu.Lock()

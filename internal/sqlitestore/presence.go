@@ -10,7 +10,9 @@ import (
 )
 
 // Depart ends a client's lease.
-func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Status, error) {
+func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
+	lock time.Duration,
+) (presence.Status, error) {
 	var st presence.Status
 	err := s.urgently(ctx, func(d tx) error {
 		if agent == "" || client == "" {
@@ -23,7 +25,8 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 		if err != nil {
 			return err
 		}
-		removed, err := d.exec("DELETE FROM leases WHERE agent = ? AND client = ? AND until > ?", agent, client, nanos(now))
+		removed, err := d.exec("DELETE FROM leases WHERE agent = ? AND client = ? AND until > ?", agent, client,
+			nanos(now))
 		if err != nil {
 			return err
 		}
@@ -120,12 +123,13 @@ func (s *Store) Untold(ctx context.Context) (map[string]presence.Wake, error) {
 	untold := map[string]presence.Wake{}
 	err := s.read(ctx, func(d tx) error {
 		var agents []string
-		err := d.each("SELECT agent FROM presences INDEXED BY presences_untold WHERE told < epoch", nil, func(scan func(...any) error) error {
-			var agent string
-			err := scan(&agent)
-			agents = append(agents, agent)
-			return err
-		})
+		err := d.each("SELECT agent FROM presences INDEXED BY presences_untold WHERE told < epoch", nil,
+			func(scan func(...any) error) error {
+				var agent string
+				err := scan(&agent)
+				agents = append(agents, agent)
+				return err
+			})
 		if err != nil {
 			return err
 		}

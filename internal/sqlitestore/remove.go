@@ -91,13 +91,14 @@ func (d tx) idle(agent string, now time.Time) error {
 
 func (d tx) countAgent(agent string) (memory.Dropped, error) {
 	dropped := memory.Dropped{Items: map[dream.Kind]int{}}
-	err := d.each("SELECT kind, count(*) FROM items WHERE agent = ? GROUP BY kind", []any{agent}, func(scan func(...any) error) error {
-		var kind string
-		var n int
-		err := scan(&kind, &n)
-		dropped.Items[dream.Kind(kind)] = n
-		return err
-	})
+	err := d.each("SELECT kind, count(*) FROM items WHERE agent = ? GROUP BY kind", []any{agent},
+		func(scan func(...any) error) error {
+			var kind string
+			var n int
+			err := scan(&kind, &n)
+			dropped.Items[dream.Kind(kind)] = n
+			return err
+		})
 	if err == nil {
 		_, err = d.one("SELECT count(*) FROM events WHERE agent = ?", []any{agent}, &dropped.Events)
 	}

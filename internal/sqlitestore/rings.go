@@ -17,8 +17,8 @@ const (
 	nameMost     = 512
 )
 
-// encodeNotices writes rings as datagrams: as many in each as there is room for, so that a thousand wakes at once are a few
-// datagrams. A ring too large for one is left out.
+// encodeNotices writes rings as datagrams: as many in each as there is room for, so that a thousand wakes at once are a
+// few datagrams. A ring too large for one is left out.
 func encodeNotices(notices []presence.WakeNotice) [][]byte {
 	var datagrams [][]byte
 	var open []byte

@@ -102,12 +102,15 @@ func (r row) due() any {
 
 // insert adds a new item; false when the id exists.
 func (d tx) insert(r row, cause string, now, vectorRevision int64) (bool, error) {
-	n, err := d.exec(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
+	n, err := d.exec(
+		`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
 		revision, cause, changed, text, body, owner, dreamt, tide, packed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent, id) DO NOTHING`,
-		r.head.Agent, r.id, string(r.head.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score,
-		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.kept.text, r.marks.Owner, r.head.Dreamt(), vectorRevision,
+		r.head.Agent, r.id, string(r.head.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience,
+		r.marks.Surprise, r.marks.Score,
+		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.kept.text, r.marks.Owner,
+		r.head.Dreamt(), vectorRevision,
 		r.kept.packed)
 	return n == 1, err
 }
@@ -118,7 +121,8 @@ func (d tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bo
 	var kind, state, cause, text, dreamID string
 	var body stored
 	var newest int
-	found, err := d.one("SELECT key, kind, state, cause, dream, text, body, packed, revision FROM items WHERE agent = ? AND id = ?",
+	found, err := d.one(
+		"SELECT key, kind, state, cause, dream, text, body, packed, revision FROM items WHERE agent = ? AND id = ?",
 		[]any{r.head.Agent, r.id}, &key, &kind, &state, &cause, &dreamID, &text, &body.text, &body.packed, &newest)
 	if err != nil {
 		return false, err
@@ -139,14 +143,17 @@ func (d tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bo
 	if !w.Replaces(cause, dream.State(state), r.head.State) {
 		past := store(string(before), dreamID, r.id)
 		if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed)
-			SELECT agent, id, revision, kind, cause, changed, ?, ? FROM items WHERE key = ?`, past.text, past.packed, key); err != nil {
+			SELECT agent, id, revision, kind, cause, changed, ?, ? FROM items WHERE key = ?`, past.text, past.packed,
+			key); err != nil {
 			return false, err
 		}
 	}
-	if _, err := d.exec(`UPDATE items SET state = ?, at = ?, salience = ?, surprise = ?, score = ?, due = ?, status = ?, session = ?,
+	if _, err := d.exec(
+		`UPDATE items SET state = ?, at = ?, salience = ?, surprise = ?, score = ?, due = ?, status = ?, session = ?,
 		dream = ?, revision = revision + 1, cause = ?, changed = ?, text = ?, body = ?, owner = ?, dreamt = ?, tide = ?, packed = ?
 		WHERE key = ?`,
-		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(), r.marks.Status,
+		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(),
+		r.marks.Status,
 		r.marks.Session, r.head.Dream, w.CauseOf(), now, r.text, r.kept.text,
 		r.marks.Owner, r.head.Dreamt(), vectorRevision, r.kept.packed, key); err != nil {
 		return false, err
@@ -159,7 +166,8 @@ func (d tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bo
 	if state == string(r.head.State) {
 		return true, nil
 	}
-	_, err = d.exec("UPDATE vectors SET live = ? WHERE agent = ? AND id = ?", r.head.State == dream.Live, r.head.Agent, r.id)
+	_, err = d.exec("UPDATE vectors SET live = ? WHERE agent = ? AND id = ?", r.head.State == dream.Live,
+		r.head.Agent, r.id)
 	return true, err
 }
 

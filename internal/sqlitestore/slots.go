@@ -67,7 +67,8 @@ func (d tx) begin(agent string, want memory.Slot) (int64, error) {
 // FreeSlot frees the slot if the fence holds it.
 func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
 	err := s.write(ctx, func(d tx) error {
-		_, err := d.exec("DELETE FROM slots WHERE agent = ? AND dream = ? AND run = ? AND (? = 0 OR epoch <= ?)", agent, f.Dream, f.Run, f.Epoch, f.Epoch)
+		_, err := d.exec("DELETE FROM slots WHERE agent = ? AND dream = ? AND run = ? AND (? = 0 OR epoch <= ?)",
+			agent, f.Dream, f.Run, f.Epoch, f.Epoch)
 		return err
 	})
 	if err != nil {
@@ -80,17 +81,19 @@ func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 	slots := map[string]memory.Slot{}
 	err := s.read(ctx, func(d tx) error {
-		return d.each("SELECT agent, dream, run, workflow, cluster, since, epoch FROM slots", nil, func(scan func(...any) error) error {
-			var agent, since string
-			var slot memory.Slot
-			if err := scan(&agent, &slot.Dream, &slot.Run, &slot.Workflow, &slot.Cluster, &since, &slot.Epoch); err != nil {
+		return d.each("SELECT agent, dream, run, workflow, cluster, since, epoch FROM slots", nil,
+			func(scan func(...any) error) error {
+				var agent, since string
+				var slot memory.Slot
+				if err := scan(&agent, &slot.Dream, &slot.Run, &slot.Workflow, &slot.Cluster, &since,
+					&slot.Epoch); err != nil {
+					return err
+				}
+				var err error
+				slot.Since, err = parseDate(since)
+				slots[agent] = slot
 				return err
-			}
-			var err error
-			slot.Since, err = parseDate(since)
-			slots[agent] = slot
-			return err
-		})
+			})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list dreaming slots: %w", err)

@@ -77,8 +77,8 @@ func Clock(now func() time.Time) Option { return func(s *settings) { s.now = now
 // Busy sets how long a write waits for another process's write before it fails. 10 s by default.
 func Busy(d time.Duration) Option { return func(s *settings) { s.busy = d } }
 
-// OnNetwork allows a file on a network file system. SQLite's write-ahead log needs shared memory and honest locks, which
-// network file systems lack: only for a file that one host alone will ever open, at the caller's risk.
+// OnNetwork allows a file on a network file system. SQLite's write-ahead log needs shared memory and honest locks,
+// which network file systems lack: only for a file that one host alone will ever open, at the caller's risk.
 func OnNetwork() Option { return func(s *settings) { s.network = true } }
 
 // Existing refuses a file that is missing, has no bytes or no tables (ErrAbsent), where Open would make a new store.
@@ -88,8 +88,8 @@ func Existing() Option { return func(s *settings) { s.existing = true } }
 // 1 GiB by default. One agent's index is always held whole while it is searched.
 func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory = bytes } }
 
-// Open opens the deployment's file, making it (mode 0600, its folder 0700) and its tables when they are missing.
-// The path ":memory:" is a private store that ends with Close. A file of a newer schema, of another program or on a network
+// Open opens the deployment's file, making it (mode 0600, its folder 0700) and its tables when they are missing. The
+// path ":memory:" is a private store that ends with Close. A file of a newer schema, of another program or on a network
 // file system is refused.
 func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	set := settings{now: time.Now, busy: 10 * time.Second, indexMemory: 1 << 30, readers: max(4, runtime.GOMAXPROCS(0))}

@@ -23,7 +23,8 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 			if _, err := d.exec("DELETE FROM backgrounds WHERE at < ?", nanos(b.At.Add(-memory.TalkFor))); err != nil {
 				return err
 			}
-			_, err := d.exec("INSERT INTO backgrounds (agent, talk, at, body) VALUES (?, ?, ?, ?)", agent, talk, nanos(b.At), string(body))
+			_, err := d.exec("INSERT INTO backgrounds (agent, talk, at, body) VALUES (?, ?, ?, ?)", agent, talk,
+				nanos(b.At), string(body))
 			return err
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// noticesWaiting bounds the rings that wait to be sent to other processes; more are lost. A thousand dreams woken at once
-// fit, four times over.
+// noticesWaiting bounds the rings that wait to be sent to other processes; more are lost. A thousand dreams woken at
+// once fit, four times over.
 const noticesWaiting = 4096
 
 // dispatcher hangs the bell: it calls the listeners of this process, and those of others through sockets.

@@ -106,8 +106,8 @@ func (u *undoing) item(id string, vectorRevision int64) error {
 	return u.put(revisions[at].Item, vectorRevision, &u.done.Restored)
 }
 
-// put makes item the newest revision, and counts it, unless the newest says the same. That something was undone is written
-// in any case.
+// put makes item the newest revision, and counts it, unless the newest says the same. That something was undone is
+// written in any case.
 func (u *undoing) put(item dream.Item, vectorRevision int64, count *int) error {
 	r, err := encode(u.agent, item)
 	if err != nil {
@@ -126,25 +126,26 @@ func (u *undoing) put(item dream.Item, vectorRevision int64, count *int) error {
 	return err
 }
 
-// affect takes the dream's affects out of the history and returns to the newest that still counts. It is written although
-// a later affect stands: whoever undoes that one later must not come back to this one.
+// affect takes the dream's affects out of the history and returns to the newest that still counts. It is written
+// although a later affect stands: whoever undoes that one later must not come back to this one.
 func (u *undoing) affect() error {
 	var causes, bodies []string
-	err := u.each("SELECT cause, body FROM affects WHERE agent = ? ORDER BY number", []any{u.agent}, func(scan func(...any) error) error {
-		var cause, body string
-		var a dream.Affect
-		if err := scan(&cause, &body); err != nil {
-			return err
-		}
-		if err := json.Unmarshal([]byte(body), &a); err != nil {
-			return err
-		}
-		if a.Cause == u.dream && !strings.HasPrefix(cause, undoCause) { // an undo says again what stands
-			cause = u.dream
-		}
-		causes, bodies = append(causes, cause), append(bodies, body)
-		return nil
-	})
+	err := u.each("SELECT cause, body FROM affects WHERE agent = ? ORDER BY number", []any{u.agent},
+		func(scan func(...any) error) error {
+			var cause, body string
+			var a dream.Affect
+			if err := scan(&cause, &body); err != nil {
+				return err
+			}
+			if err := json.Unmarshal([]byte(body), &a); err != nil {
+				return err
+			}
+			if a.Cause == u.dream && !strings.HasPrefix(cause, undoCause) { // an undo says again what stands
+				cause = u.dream
+			}
+			causes, bodies = append(causes, cause), append(bodies, body)
+			return nil
+		})
 	if err != nil {
 		return err
 	}

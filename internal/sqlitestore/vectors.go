@@ -41,11 +41,13 @@ func (d tx) putVector(agent string, l *agentCounters, v memory.Vector, kept stor
 		return fmt.Errorf("it is in space %s and the agent's vectors are in %s: %w", v.Space, l.space, memory.ErrSpace)
 	}
 	if l.dim != int64(len(v.V)) {
-		return fmt.Errorf("it has %d numbers and the agent's vectors in %s have %d: %w", len(v.V), l.space, l.dim, memory.ErrSpace)
+		return fmt.Errorf("it has %d numbers and the agent's vectors in %s have %d: %w", len(v.V), l.space, l.dim,
+			memory.ErrSpace)
 	}
 	var key int64
 	var kind, state, dreamID string
-	found, err := d.one("SELECT key, kind, state, dream FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &key, &kind, &state, &dreamID)
+	found, err := d.one("SELECT key, kind, state, dream FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item},
+		&key, &kind, &state, &dreamID)
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,9 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 		if l.space == space {
 			sort.index, sort.only = "items_bare", "bare = 1"
 		} else { // some of it may be collected
-			sort.only, sort.args = "NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id AND v.space = ?)", []any{space}
+			sort.only, sort.args =
+				"NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id AND v.space = ?)",
+				[]any{space}
 		}
 		query, args := findSQL(q, sort)
 		return d.items(query, args, &items)
@@ -113,20 +117,21 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 	list, err := json.Marshal(ids)
 	if err == nil && len(ids) > 0 {
 		err = s.glance(ctx, func(d tx) error {
-			return d.each(`SELECT vectors.id, v, numbers FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
+			return d.each(
+				`SELECT vectors.id, v, numbers FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
 				ORDER BY asked.key`, []any{string(list), agent, space}, func(scan func(...any) error) error {
-				var id string
-				var kept storedVector
-				if err := scan(&id, (*sql.RawBytes)(&kept.v), &kept.numbers); err != nil {
-					return err
-				}
-				v := make([]float32, kept.len())
-				if err := kept.read(v); err != nil {
-					return fmt.Errorf("vector of %s: %w", id, err)
-				}
-				out = append(out, memory.Vector{Item: id, Space: space, V: v})
-				return nil
-			})
+					var id string
+					var kept storedVector
+					if err := scan(&id, (*sql.RawBytes)(&kept.v), &kept.numbers); err != nil {
+						return err
+					}
+					v := make([]float32, kept.len())
+					if err := kept.read(v); err != nil {
+						return fmt.Errorf("vector of %s: %w", id, err)
+					}
+					out = append(out, memory.Vector{Item: id, Space: space, V: v})
+					return nil
+				})
 		})
 	}
 	if err != nil {

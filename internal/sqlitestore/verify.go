@@ -18,14 +18,24 @@ const mostFaults = 10
 
 // references are rows that stand for nothing without another one. Each query counts those that miss it.
 var references = []struct{ what, count string }{
-	{"vectors without their memory", `SELECT count(*) FROM vectors AS v WHERE NOT EXISTS (SELECT 1 FROM items AS i WHERE i.agent = v.agent AND i.id = v.id)`},
-	{"revisions without their memory", `SELECT count(*) FROM revisions AS r WHERE NOT EXISTS (SELECT 1 FROM items AS i WHERE i.agent = r.agent AND i.id = r.id)`},
+	{
+		"vectors without their memory",
+		`SELECT count(*) FROM vectors AS v WHERE NOT EXISTS (SELECT 1 FROM items AS i WHERE i.agent = v.agent AND i.id = v.id)`,
+	},
+	{
+		"revisions without their memory",
+		`SELECT count(*) FROM revisions AS r WHERE NOT EXISTS (SELECT 1 FROM items AS i WHERE i.agent = r.agent AND i.id = r.id)`,
+	},
 	{"events beyond the newest number of their agent", `SELECT count(*) FROM events AS e
 		WHERE e.seq > coalesce((SELECT l.seq FROM lives AS l WHERE l.agent = e.agent), 0)`},
-	{"answers without an attempt", `SELECT count(*) FROM answers AS a WHERE NOT EXISTS (SELECT 1 FROM attempts AS t WHERE t.step = a.step)`},
+	{
+		"answers without an attempt",
+		`SELECT count(*) FROM answers AS a WHERE NOT EXISTS (SELECT 1 FROM attempts AS t WHERE t.step = a.step)`,
+	},
 }
 
-// Verify reads every page of the file as SQLite's quick_check does, and looks for rows that have lost what they belong to.
+// Verify reads every page of the file as SQLite's quick_check does, and looks for rows that have lost what they belong
+// to.
 func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
 	err := s.reading(ctx, func(l *dbConn) error {

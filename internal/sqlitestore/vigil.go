@@ -67,7 +67,8 @@ func (d tx) setPresenceRow(agent string, v presenceRow) error {
 	}
 	_, err = d.exec(`INSERT INTO presences (agent, epoch, told, lock, seen, wake, digest) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent) DO UPDATE SET epoch = excluded.epoch, told = excluded.told, lock = excluded.lock, seen = excluded.seen,
-		wake = excluded.wake, digest = excluded.digest`, agent, v.epoch, v.told, nanos(v.lock), nanos(v.seen), wake, string(digest))
+		wake = excluded.wake, digest = excluded.digest`, agent, v.epoch, v.told, nanos(v.lock), nanos(v.seen), wake,
+		string(digest))
 	return err
 }
 
@@ -84,7 +85,8 @@ func (d tx) until(agent string, v presenceRow) (time.Time, error) {
 
 func (d tx) leases(agent string, now time.Time) ([]presence.Lease, error) {
 	var out []presence.Lease
-	err := d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? AND until > ? ORDER BY client", []any{agent, nanos(now)},
+	err := d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? AND until > ? ORDER BY client",
+		[]any{agent, nanos(now)},
 		func(scan func(...any) error) error {
 			var l presence.Lease
 			var since, until int64

@@ -42,7 +42,9 @@ func ReadFile(r io.ReaderAt, size int64) (File, error) {
 	for _, t := range f.Tensors {
 		n, found := t.Size()
 		if t.Offset < 0 || t.Offset > size-f.Data || found && n > size-f.Data-t.Offset {
-			return f, fmt.Errorf("%w: tensor %s has %d bytes behind byte %d of its data, the file has %d in all", errCut, t.Name, n, t.Offset, size)
+			return f,
+				fmt.Errorf("%w: tensor %s has %d bytes behind byte %d of its data, the file has %d in all", errCut,
+					t.Name, n, t.Offset, size)
 		}
 	}
 	return f, nil

@@ -19,7 +19,8 @@ type Learner struct {
 // Add takes in one pair: what the layers put out for the creative text and for the analytical one.
 func (l *Learner) Add(creative, analytical States) error {
 	if len(creative) == 0 || len(creative) != len(analytical) {
-		return fmt.Errorf("the texts of a pair gave states of %d and %d layers; both must give the same", len(creative), len(analytical))
+		return fmt.Errorf("the texts of a pair gave states of %d and %d layers; both must give the same",
+			len(creative), len(analytical))
 	}
 	if l.sum == nil {
 		l.sum, l.first = map[int][]float64{}, map[int][]float64{}
@@ -27,7 +28,8 @@ func (l *Learner) Add(creative, analytical States) error {
 	for layer, c := range creative {
 		a := analytical[layer]
 		if len(a) != len(c) || l.pairs > 0 && len(l.sum[layer]) != len(c) {
-			return fmt.Errorf("the states of layer %d have %d and %d numbers; all must have as many", layer, len(c), len(a))
+			return fmt.Errorf("the states of layer %d have %d and %d numbers; all must have as many", layer, len(c),
+				len(a))
 		}
 		if l.sum[layer] == nil {
 			l.sum[layer], l.first[layer] = make([]float64, len(c)), make([]float64, len(c))
@@ -48,7 +50,8 @@ func (l *Learner) Add(creative, analytical States) error {
 type Layer struct {
 	Layer  int     `json:"layer"`
 	Length float64 `json:"length"` // of the mean difference before it was made 1 long, in the model's own units
-	Agree  float64 `json:"agree"`  // cosine between the directions of every other pair and of the rest: 1 when the halves say the same
+	// cosine between the directions of every other pair and of the rest: 1 when the halves say the same
+	Agree float64 `json:"agree"`
 }
 
 // Vector is the mean difference of each layer from the first to the last, made 1 long.
@@ -61,7 +64,8 @@ func (l *Learner) Vector(model string, from, to int) (Vector, []Layer, error) {
 	for layer := from; layer <= to; layer++ {
 		sum, ok := l.sum[layer]
 		if !ok {
-			return Vector{}, nil, fmt.Errorf("layer %d gave no states; layers are named from 1 to one below the model's last", layer)
+			return Vector{}, nil,
+				fmt.Errorf("layer %d gave no states; layers are named from 1 to one below the model's last", layer)
 		}
 		long := norm(sum)
 		if long == 0 || math.IsNaN(long) || math.IsInf(long, 0) {
@@ -74,7 +78,8 @@ func (l *Learner) Vector(model string, from, to int) (Vector, []Layer, error) {
 			rest[i] = x - l.first[layer][i]
 		}
 		v.Layers[layer] = d
-		result = append(result, Layer{Layer: layer, Length: long / float64(l.pairs), Agree: cosine(l.first[layer], rest)})
+		result = append(result,
+			Layer{Layer: layer, Length: long / float64(l.pairs), Agree: cosine(l.first[layer], rest)})
 	}
 	return v, result, v.Validate()
 }

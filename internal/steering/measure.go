@@ -14,11 +14,12 @@ type Row struct {
 	Distinct float64 `json:"distinct"`  // share of different words among all words of the answers
 	Pairs    float64 `json:"distinct2"` // the same of pairs of neighbouring words
 	Distance float64 `json:"distance"`  // mean cosine distance between the answers to one question
-	Moved    float64 `json:"moved"`     // mean cosine distance from the answer to the same question with the same seed at strength 0
-	Surface  float64 `json:"surface"`   // mean coherence of the surface: 1 is plain speech, 0 is noise
-	LogProb  float64 `json:"log_prob"`  // mean over tokens, by the steered model itself
-	Plain    float64 `json:"log_prob_plain"`
-	Example  string  `json:"example"` // the first answer
+	// mean cosine distance from the answer to the same question with the same seed at strength 0
+	Moved   float64 `json:"moved"`
+	Surface float64 `json:"surface"`  // mean coherence of the surface: 1 is plain speech, 0 is noise
+	LogProb float64 `json:"log_prob"` // mean over tokens, by the steered model itself
+	Plain   float64 `json:"log_prob_plain"`
+	Example string  `json:"example"` // the first answer
 }
 
 // Distinct is the share of different runs of n words among all of them (distinct-n). Case and marks do not count.
@@ -42,7 +43,8 @@ func Distinct(texts []string, n int) float64 {
 func Words(text string) int { return len(wordsOf(text)) }
 
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
+	return strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
 }
 
 // Distance is the mean cosine distance of every two of some unit vectors; 0 for fewer than two.

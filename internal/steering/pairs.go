@@ -50,8 +50,8 @@ func Prompts() []string {
 	return out
 }
 
-// ReadPairs reads lines that begin with ? (the question), + (creative) and - (analytical), in this order for each pair. Empty lines
-// and those that begin with # are passed over. Errors name the line.
+// ReadPairs reads lines that begin with ? (the question), + (creative) and - (analytical), in this order for each pair.
+// Empty lines and those that begin with # are passed over. Errors name the line.
 func ReadPairs(r io.Reader) ([]Pair, error) {
 	var pairs []Pair
 	var p Pair
@@ -66,11 +66,16 @@ func ReadPairs(r io.Reader) ([]Pair, error) {
 		}
 		text := strings.TrimSpace(line[1:])
 		if text == "" || len(text) > longestLine {
-			return nil, fmt.Errorf("line %d has %d characters behind its mark; there must be 1 to %d", n, len(text), longestLine)
+			return nil,
+				fmt.Errorf("line %d has %d characters behind its mark; there must be 1 to %d", n, len(text),
+					longestLine)
 		}
 		want := p.next()
 		if line[0] != want {
-			return nil, fmt.Errorf("line %d begins with %q where %q must stand; each pair is a line with ?, one with + and one with -", n, line[0], want)
+			return nil,
+				fmt.Errorf(
+					"line %d begins with %q where %q must stand; each pair is a line with ?, one with + and one with -",
+					n, line[0], want)
 		}
 		switch want {
 		case '?':

@@ -53,10 +53,11 @@ func TestFilesThatAreNoVectorAreRefusedForAReason(t *testing.T) {
 	for want, raw := range map[string][]byte{
 		"does not begin with the letters GGUF": []byte("<html>not found</html>"),
 		"GGUF of version 9":                    append([]byte("GGUF\x09\x00\x00\x00"), good[8:]...),
-		"tensors; no such file":                append([]byte("GGUF\x03\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\x7f"), good[16:]...),
-		"only direction.N":                     changed("direction.3", "dimension.3"),
-		"names no layer":                       changed("direction.3", "direction.x"),
-		"twice":                                changed("direction.4", "direction.3"),
+		"tensors; no such file": append([]byte("GGUF\x03\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\x7f"),
+			good[16:]...),
+		"only direction.N": changed("direction.3", "dimension.3"),
+		"names no layer":   changed("direction.3", "direction.x"),
+		"twice":            changed("direction.4", "direction.3"),
 	} {
 		_, err := Decode(bytes.NewReader(raw), int64(len(raw)))
 		require.ErrorContains(t, err, want)
@@ -87,7 +88,8 @@ func FuzzDecodeNeverPanics(f *testing.F) {
 func TestTheBufferHoldsTheLayersAskedForAtTheirPlace(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []float32{0, 0, 0, 0, 0, 0, 2, 0, 0, 0, -1, 4, 0, 0, 0}, made().Flat(6, 1, 4, 2))
-	require.Equal(t, []float32{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, .25, -1}, made().Flat(5, 4, 11, -.5), "a layer the model has not is left out")
+	require.Equal(t, []float32{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, .25, -1}, made().Flat(5, 4, 11, -.5),
+		"a layer the model has not is left out")
 }
 
 func TestTheMeanDifferenceIsLearned(t *testing.T) {
@@ -174,7 +176,10 @@ func TestMeasuresSayWhatTheyCount(t *testing.T) {
 // A file that is damaged, or made to do harm, is told of; it takes neither the program nor its memory.
 func TestATensorOfImpossibleSizeIsToldOf(t *testing.T) {
 	t.Parallel()
-	for _, dims := range []uint64{1 << 40, 1 << 56, 1 << 57, 1 << 58, 1<<58 + 1, 1 << 61, 1 << 62, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
+	for _, dims := range []uint64{
+		1 << 40, 1 << 56, 1 << 57, 1 << 58, 1<<58 + 1, 1 << 61, 1 << 62, 1<<63 - 1, 1 << 63,
+		1<<64 - 1,
+	} {
 		for _, offset := range []uint64{0, 1 << 40, 1<<63 - 1, 1 << 63} {
 			for _, kind := range []uint32{0, 8, 99} {
 				var raw bytes.Buffer

@@ -1,5 +1,5 @@
-// Package steering holds what a creativity vector is: the pairs it is learned from, the mean difference that makes it, its
-// GGUF form, and how its effect is measured.
+// Package steering holds what a creativity vector is: the pairs it is learned from, the mean difference that makes it,
+// its GGUF form, and how its effect is measured.
 package steering
 
 import (
@@ -105,20 +105,25 @@ func Decode(r io.ReaderAt, size int64) (Vector, error) {
 	for _, t := range f.Tensors {
 		number, ok := strings.CutPrefix(t.Name, "direction.")
 		if !ok {
-			return v, fmt.Errorf("it holds the tensor %q; a control vector holds only direction.N, and a model is none", t.Name)
+			return v,
+				fmt.Errorf("it holds the tensor %q; a control vector holds only direction.N, and a model is none",
+					t.Name)
 		}
 		layer, err := strconv.Atoi(number)
 		if err != nil || layer < 1 {
 			return v, fmt.Errorf("its tensor %q names no layer from 1 up", t.Name)
 		}
 		if t.Type != 0 || len(t.Dims) != 1 || t.Dims[0] <= 0 {
-			return v, fmt.Errorf("its tensor %s is of type %d with dimensions %v; it must be one row of F32", t.Name, t.Type, t.Dims)
+			return v,
+				fmt.Errorf("its tensor %s is of type %d with dimensions %v; it must be one row of F32", t.Name,
+					t.Type, t.Dims)
 		}
 		if v.Layers[layer] != nil {
 			return v, fmt.Errorf("it holds %s twice", t.Name)
 		}
 		d := make([]float32, t.Dims[0])
-		if err := binary.Read(io.NewSectionReader(r, f.Data+t.Offset, 4*t.Dims[0]), binary.LittleEndian, d); err != nil {
+		if err := binary.Read(io.NewSectionReader(r, f.Data+t.Offset, 4*t.Dims[0]), binary.LittleEndian,
+			d); err != nil {
 			return v, fmt.Errorf("read %s: %w", t.Name, err)
 		}
 		v.Layers[layer] = d
@@ -126,8 +131,8 @@ func Decode(r io.ReaderAt, size int64) (Vector, error) {
 	return v, v.Validate()
 }
 
-// Flat is the buffer that llama.cpp takes: alpha times each direction of the layers from the first to the last, for layers 1 to depth-1
-// one after the other, with zeros where the vector has none or the span ends.
+// Flat is the buffer that llama.cpp takes: alpha times each direction of the layers from the first to the last, for
+// layers 1 to depth-1 one after the other, with zeros where the vector has none or the span ends.
 func (v Vector) Flat(depth, from, to int, alpha float64) []float32 {
 	dim := v.Dim()
 	flat := make([]float32, dim*max(0, depth-1))

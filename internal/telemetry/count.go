@@ -210,7 +210,8 @@ func (m *Meter) woken(e event.Event, p event.DreamInterrupted) {
 	}
 	m.add(m.interrupted, 1, e, word("cause", p.Cause), sleep)
 	for phase, ms := range map[string]float64{
-		"receipt": p.Receipt, "stop": p.Stop, "preserve": p.Preserve, "switch": p.Switch, "total": p.Receipt + p.Stop + p.Preserve + p.Switch,
+		"receipt": p.Receipt, "stop": p.Stop, "preserve": p.Preserve, "switch": p.Switch,
+		"total": p.Receipt + p.Stop + p.Preserve + p.Switch,
 	} {
 		m.wake.WithLabelValues(m.labels(e, phase)...).Observe(ms / 1000)
 	}

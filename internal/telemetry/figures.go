@@ -38,7 +38,8 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 	var list []Figure
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		list = append(list, Figure{"oneiros_" + name + "_total", labels, help})
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "oneiros_" + name + "_total", Help: help}, names(labels))
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "oneiros_" + name + "_total", Help: help},
+			names(labels))
 		r.MustRegister(v)
 		if !byAgent {
 			beginAtNought(v, labels)
@@ -52,41 +53,54 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 		return v
 	}
 	f := figures{
-		byAgent:     byAgent,
-		events:      counter("events", "Events, by type.", "type"),
-		started:     counter("dreams_started", "Dreams that began, by tier.", "tier"),
-		ended:       counter("dreams", "Dreams that ended for good, by outcome.", "outcome"),
-		interrupted: counter("dreams_interrupted", "Sittings that were woken, by cause and by whether a call had to be stopped (deep) or not (light).", "cause", "sleep"),
-		empty:       counter("empty_alarms", "Alarms of repeated emptiness: nights in a row that kept nothing."),
-		spent:       counter("spend_micros", "Micro-dollars that dreams spent, by phase; unphased is what no phase told before the end.", "phase"),
-		calls:       counter("calls", "Paid calls of dreams, by phase.", "phase"),
-		fragments:   counter("fragments", "Fragments, captured or discarded.", "fate"),
-		flagged:     counter("fragments_flagged", "Remarks of the policy and of hooks on fragments, by whether they bar them.", "by", "bars"),
-		barred:      counter("outputs_barred", "What phases after the onset wrote and the policy bars, by kind.", "output"),
+		byAgent: byAgent,
+		events:  counter("events", "Events, by type.", "type"),
+		started: counter("dreams_started", "Dreams that began, by tier.", "tier"),
+		ended:   counter("dreams", "Dreams that ended for good, by outcome.", "outcome"),
+		interrupted: counter("dreams_interrupted",
+			"Sittings that were woken, by cause and by whether a call had to be stopped (deep) or not (light).",
+			"cause", "sleep"),
+		empty: counter("empty_alarms", "Alarms of repeated emptiness: nights in a row that kept nothing."),
+		spent: counter("spend_micros",
+			"Micro-dollars that dreams spent, by phase; unphased is what no phase told before the end.", "phase"),
+		calls:     counter("calls", "Paid calls of dreams, by phase.", "phase"),
+		fragments: counter("fragments", "Fragments, captured or discarded.", "fate"),
+		flagged: counter("fragments_flagged",
+			"Remarks of the policy and of hooks on fragments, by whether they bar them.", "by", "bars"),
+		barred: counter("outputs_barred", "What phases after the onset wrote and the policy bars, by kind.",
+			"output"),
 		depths:      counter("depth_changes", "Moves between Hori stages, by the stage moved to.", "to"),
 		scenarios:   counter("scenarios", "Scenarios of REM, kept or let go.", "fate"),
 		hypotheses:  counter("hypotheses", "Hypotheses staged, and moved by outcomes to a status.", "status"),
 		predictions: counter("predictions_resolved", "Predictions resolved, by source and status.", "source", "status"),
-		reviewed:    counter("review_items", "Things a dream made that waited for a person (asked), and what was decided (accepted, refused).", "review"),
-		wakes:       counter("wakes", "Times an agent awoke, by cause.", "cause"),
-		alarms:      counter("alarms", "Rules over feeds that fired, by kind.", "kind"),
-		aborts:      counter("onset_alarm_aborts", "Onsets that an alarm ended."),
-		markers:     counter("somatic_markers_fired", "Fragments that touched strong feeling with a known outcome."),
-		silent:      counter("hooks_silent", "Hooks that gave no answer in time, by border.", "border"),
-		drifted:     counter("observer_drifts", "Alarms of an observer whose outcomes lie beyond their limits."),
-		ill:         counter("events_unread", "Events whose data could not be read."),
-		dreaming:    gauge("dreams_under_way", "Dreams under way, of those that began or went on since this process counts."),
-		stage:       gauge("onsets_at_stage", "Onsets under way, by the Hori stage they are at.", "stage"),
+		reviewed: counter("review_items",
+			"Things a dream made that waited for a person (asked), and what was decided (accepted, refused).",
+			"review"),
+		wakes:   counter("wakes", "Times an agent awoke, by cause.", "cause"),
+		alarms:  counter("alarms", "Rules over feeds that fired, by kind.", "kind"),
+		aborts:  counter("onset_alarm_aborts", "Onsets that an alarm ended."),
+		markers: counter("somatic_markers_fired", "Fragments that touched strong feeling with a known outcome."),
+		silent:  counter("hooks_silent", "Hooks that gave no answer in time, by border.", "border"),
+		drifted: counter("observer_drifts", "Alarms of an observer whose outcomes lie beyond their limits."),
+		ill:     counter("events_unread", "Events whose data could not be read."),
+		dreaming: gauge("dreams_under_way",
+			"Dreams under way, of those that began or went on since this process counts."),
+		stage: gauge("onsets_at_stage", "Onsets under way, by the Hori stage they are at.", "stage"),
 	}
-	wake := Figure{"oneiros_wake_seconds", []string{"phase"}, "How long waking out of a dream took, by phase: receipt, stop, preserve, switch, and all of them as total."}
-	f.wake = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: wake.Name, Help: wake.Tells, Buckets: wakeBuckets}, names(wake.Labels))
+	wake := Figure{
+		"oneiros_wake_seconds",
+		[]string{"phase"},
+		"How long waking out of a dream took, by phase: receipt, stop, preserve, switch, and all of them as total.",
+	}
+	f.wake = prometheus.NewHistogramVec(
+		prometheus.HistogramOpts{Name: wake.Name, Help: wake.Tells, Buckets: wakeBuckets}, names(wake.Labels))
 	r.MustRegister(f.wake)
 	f.list = append(list, wake)
 	return f
 }
 
-// beginAtNought makes the series whose words are known appear before anything is counted: Prometheus does not see the first
-// increase of one that appears with it.
+// beginAtNought makes the series whose words are known appear before anything is counted: Prometheus does not see the
+// first increase of one that appears with it.
 func beginAtNought(v *prometheus.CounterVec, labels []string) {
 	switch {
 	case len(labels) == 0:
@@ -98,8 +112,8 @@ func beginAtNought(v *prometheus.CounterVec, labels []string) {
 	}
 }
 
-// wakeBuckets have a bound at each target and maximum of the four phases and of the whole: 1 and 5 ms, 100 and 500, 50 and 100, 10
-// and 50, 170 and 655; 200 ms is the soft promise and 1 s the hard one.
+// wakeBuckets have a bound at each target and maximum of the four phases and of the whole: 1 and 5 ms, 100 and 500, 50
+// and 100, 10 and 50, 170 and 655; 200 ms is the soft promise and 1 s the hard one.
 var wakeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .17, .2, .5, .655, 1, 2.5}
 
 // other stands for a word that this version does not know, so that no label grows without bound.
@@ -107,9 +121,10 @@ const other = "other"
 
 // known are the words of each label. Everything else is other.
 var known = map[string]map[string]bool{
-	"type":    set(event.Types()...),
-	"tier":    set(dream.Core, dream.Hardened),
-	"outcome": set(dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted, dream.Undone),
+	"type": set(event.Types()...),
+	"tier": set(dream.Core, dream.Hardened),
+	"outcome": set(dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted,
+		dream.Undone),
 	"phase":   set(append([]dream.Phase{"unphased"}, dream.Phases...)...),
 	"cause":   set("knock", "alarm", "operator"),
 	"to":      set(dream.Shallow, dream.Transitional, dream.Peak, dream.TooDeep),
@@ -122,7 +137,8 @@ var known = map[string]map[string]bool{
 	"end":     set("answered", "refused", "broken", "dropped", "failed"),
 	"recall":  set("recalled", "words", "off", "budget", "busy", "failed", "nothing"),
 	"why":     set("budget", "failed", "space"),
-	"kind":    set(dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below, dream.StateIs, dream.Stale),
+	"kind": set(dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below, dream.StateIs,
+		dream.Stale),
 }
 
 func set[S ~string](words ...S) map[string]bool {
@@ -148,9 +164,15 @@ type archive struct {
 
 func newArchive(r prometheus.Registerer) archive {
 	a := archive{
-		archived: prometheus.NewCounter(prometheus.CounterOpts{Name: "oneiros_archive_events_total", Help: "Events that this process archived."}),
-		failed:   prometheus.NewCounter(prometheus.CounterOpts{Name: "oneiros_archive_faults_total", Help: "Passes of the archiver that failed."}),
-		last:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "oneiros_archive_last_success_timestamp_seconds", Help: "When a pass of the archiver last left nothing behind; 0: not yet."}),
+		archived: prometheus.NewCounter(
+			prometheus.CounterOpts{Name: "oneiros_archive_events_total", Help: "Events that this process archived."}),
+		failed: prometheus.NewCounter(
+			prometheus.CounterOpts{Name: "oneiros_archive_faults_total", Help: "Passes of the archiver that failed."}),
+		last: prometheus.NewGauge(
+			prometheus.GaugeOpts{
+				Name: "oneiros_archive_last_success_timestamp_seconds",
+				Help: "When a pass of the archiver last left nothing behind; 0: not yet.",
+			}),
 	}
 	r.MustRegister(a.archived, a.failed, a.last)
 	return a

@@ -24,13 +24,14 @@ type Options struct {
 	Log     fabric.Log
 	Version string // of the program
 
-	// Agents lists them, where every figure of events is to carry its agent's handle. Nil: figures are of all agents together. A
-	// label for each agent multiplies the series by their number, and tells their names to whoever may scrape.
+	// Agents lists them, where every figure of events is to carry its agent's handle. Nil: figures are of all agents
+	// together. A label for each agent multiplies the series by their number, and tells their names to whoever may
+	// scrape.
 	Agents func(context.Context) ([]dream.Agent, error)
 }
 
-// Meter counts what was announced since it began. Several processes of one deployment each count all of it: scrape one of them,
-// or take the maximum, never the sum.
+// Meter counts what was announced since it began. Several processes of one deployment each count all of it: scrape one
+// of them, or take the maximum, never the sum.
 type Meter struct {
 	registry *prometheus.Registry
 	agents   func(context.Context) ([]dream.Agent, error)
@@ -56,22 +57,29 @@ func New(o Options) *Meter {
 		sweep:    fabric.Sweep{Log: o.Log},
 		handles:  map[string]string{},
 		nights:   map[string]*dreamTrace{},
-		store:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "oneiros_store_reachable", Help: "Whether the store answered this scrape: 1 or 0. At 0 the figures of events are those of the scrape before."}),
+		store: prometheus.NewGauge(
+			prometheus.GaugeOpts{
+				Name: "oneiros_store_reachable",
+				Help: "Whether the store answered this scrape: 1 or 0. At 0 the figures of events are those of the scrape before.",
+			}),
 	}
 	m.figures = newFigures(r, o.Agents != nil)
 	m.archive = newArchive(r)
 	m.serving = newServing(r)
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "oneiros_build_info", Help: "Always 1; the version is in the label."}, []string{"version"})
+	build := prometheus.NewGaugeVec(
+		prometheus.GaugeOpts{Name: "oneiros_build_info", Help: "Always 1; the version is in the label."},
+		[]string{"version"})
 	build.WithLabelValues(o.Version).Set(1)
-	r.MustRegister(m.store, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(m.store, build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 // Figures are those that are told of events, for the handbook.
 func (m *Meter) Figures() []Figure { return m.list }
 
-// Begin lets the counting begin behind everything that was announced before. A meter that was not begun does so when it is first
-// scraped.
+// Begin lets the counting begin behind everything that was announced before. A meter that was not begun does so when it
+// is first scraped.
 func (m *Meter) Begin(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,8 +127,8 @@ func (m *Meter) learnHandles(ctx context.Context) error {
 	return err
 }
 
-// Handler answers GET /metrics. Each answer counts what has come since the one before; where the store is away it says so and
-// answers with what it knows.
+// Handler answers GET /metrics. Each answer counts what has come since the one before; where the store is away it says
+// so and answers with what it knows.
 func (m *Meter) Handler() http.Handler {
 	result := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	mux := http.NewServeMux()

@@ -142,9 +142,11 @@ func TestANightInFigures(t *testing.T) {
 	m := b.meter(telemetry.Options{Version: "test"})
 	oneDream(b, "echo", "dream/echo/0002")
 	b.record("vega", "dream/vega/0001", event.DreamStarted{Tier: dream.Core}, event.OnsetStarted{Depth: dream.Peak})
-	b.record("vega", "", event.AlarmRaised{Feed: "harbour", Rule: "quay", Kind: "relative_drop"}, event.PredictionResolved{Source: "creative", Status: "correct"},
+	b.record("vega", "", event.AlarmRaised{Feed: "harbour", Rule: "quay", Kind: "relative_drop"},
+		event.PredictionResolved{Source: "creative", Status: "correct"},
 		event.HypothesisMoved{Status: "promoted"})
-	b.record("echo", "dream/echo/0003", event.DreamStarted{Tier: dream.Core}, event.DreamEnded{Outcome: dream.Empty}, event.NothingAgain{Nights: 3})
+	b.record("echo", "dream/echo/0003", event.DreamStarted{Tier: dream.Core}, event.DreamEnded{Outcome: dream.Empty},
+		event.NothingAgain{Nights: 3})
 	text := scrape(t, m)
 	const golden = "testdata/night.prom"
 	if *update {
@@ -162,7 +164,8 @@ func TestWhatPhasesSpentAddsUpToWhatTheDreamSpent(t *testing.T) {
 	m := b.meter(telemetry.Options{})
 	oneDream(b, "echo", "dream/echo/0001")
 	text := scrape(t, m)
-	require.Equal(t, []string{`{phase="onset"} 2500`, `{phase="rem"} 1000`, `{phase="unphased"} 100`}, counted(text, "oneiros_spend_micros_total"))
+	require.Equal(t, []string{`{phase="onset"} 2500`, `{phase="rem"} 1000`, `{phase="unphased"} 100`},
+		counted(text, "oneiros_spend_micros_total"))
 	require.Equal(t, []string{`{phase="onset"} 9`, `{phase="rem"} 6`}, counted(text, "oneiros_calls_total"))
 	require.Equal(t, []string{"0"}, figures(text, "oneiros_dreams_under_way"))
 }
@@ -175,7 +178,8 @@ func TestTheAgentIsALabelOnlyWhereItIsAskedFor(t *testing.T) {
 	oneDream(b, "vega", "dream/vega/0001")
 	require.NotContains(t, scrape(t, plain), "echo")
 	require.Equal(t, []string{`{outcome="completed"} 2`}, counted(scrape(t, plain), "oneiros_dreams_total"))
-	require.Equal(t, []string{`{agent="echo",outcome="completed"} 1`, `{agent="vega",outcome="completed"} 1`}, figures(scrape(t, named), "oneiros_dreams_total"))
+	require.Equal(t, []string{`{agent="echo",outcome="completed"} 1`, `{agent="vega",outcome="completed"} 1`},
+		figures(scrape(t, named), "oneiros_dreams_total"))
 }
 
 // Labels are bounded, and no figure carries what somebody wrote: neither ids nor names of rules, feeds and hooks.
@@ -185,11 +189,15 @@ func TestWordsThatAreNotKnownAreOther(t *testing.T) {
 	m := b.meter(telemetry.Options{})
 	const strange = "strange"
 	b.record("echo", "dream/echo/strange",
-		event.DreamStarted{Tier: strange}, event.OnsetStarted{Depth: strange}, event.DepthChanged{To: strange}, event.OnsetCompleted{Reason: strange},
-		event.FragmentFlagged{By: strange + "/x"}, event.HookSilent{Hook: strange, Border: strange}, event.HypothesisMoved{Status: strange},
+		event.DreamStarted{Tier: strange}, event.OnsetStarted{Depth: strange}, event.DepthChanged{To: strange},
+		event.OnsetCompleted{Reason: strange},
+		event.FragmentFlagged{By: strange + "/x"}, event.HookSilent{Hook: strange, Border: strange},
+		event.HypothesisMoved{Status: strange},
 		event.PredictionResolved{Source: strange, Status: strange, By: strange}, event.AgentAwake{Cause: strange},
-		event.AlarmRaised{Feed: strange, Rule: strange, Kind: strange}, event.DreamInterrupted{Cause: strange, Phase: strange},
-		event.Spent{Tally: dream.Tally{Phase: strange, Calls: 1, Spent: 1}}, event.DreamEnded{Outcome: strange, Reason: strange},
+		event.AlarmRaised{Feed: strange, Rule: strange, Kind: strange},
+		event.DreamInterrupted{Cause: strange, Phase: strange},
+		event.Spent{Tally: dream.Tally{Phase: strange, Calls: 1, Spent: 1}},
+		event.DreamEnded{Outcome: strange, Reason: strange},
 	)
 	unknown := event.Event{
 		ID:        "u",
@@ -209,7 +217,8 @@ func TestWordsThatAreNotKnownAreOther(t *testing.T) {
 		At:        dusk,
 		Data:      []byte(`{"tally": 3}`),
 	}
-	_, err := b.store.Commit(t.Context(), memory.Write{Agent: "id-echo", Cause: "test", Events: []event.Event{unknown, broken}})
+	_, err := b.store.Commit(t.Context(),
+		memory.Write{Agent: "id-echo", Cause: "test", Events: []event.Event{unknown, broken}})
 	require.NoError(t, err)
 	text := scrape(t, m)
 	require.NotContains(t, text, strange)
@@ -242,7 +251,8 @@ func TestWhileTheStoreIsAwayTheMeterSaysSoAndLosesNothing(t *testing.T) {
 	require.Contains(t, before, "oneiros_store_reachable 1\n")
 	log.away = true
 	oneDream(b, "echo", "dream/echo/0002")
-	require.Equal(t, strings.Replace(before, "oneiros_store_reachable 1\n", "oneiros_store_reachable 0\n", 1), scrape(t, m))
+	require.Equal(t, strings.Replace(before, "oneiros_store_reachable 1\n", "oneiros_store_reachable 0\n", 1),
+		scrape(t, m))
 	log.away = false
 	require.Equal(t, []string{`{outcome="completed"} 2`}, counted(scrape(t, m), "oneiros_dreams_total"))
 }

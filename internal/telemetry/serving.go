@@ -21,7 +21,8 @@ type Turn struct {
 	ByWords string // why words alone were compared; empty when meaning counted too
 }
 
-// serving is what the server of this process did. Other than the figures of events these are each process's own: take the sum.
+// serving is what the server of this process did. Other than the figures of events these are each process's own: take
+// the sum.
 type serving struct {
 	served []Figure
 
@@ -45,28 +46,45 @@ func newServing(r prometheus.Registerer) serving {
 	}
 	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
 		list = append(list, Figure{"oneiros_" + name, labels, help})
-		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "oneiros_" + name, Help: help, Buckets: waitBuckets}, labels)
+		v := prometheus.NewHistogramVec(
+			prometheus.HistogramOpts{Name: "oneiros_" + name, Help: help, Buckets: waitBuckets}, labels)
 		r.MustRegister(v)
 		return v
 	}
 	s := serving{
-		requests: counters("http_requests", "Requests that the server answered, by route and status. A path that it does not serve has the route other.", "route", "status"),
+		requests: counters("http_requests",
+			"Requests that the server answered, by route and status. A path that it does not serve has the route other.",
+			"route", "status"),
 		answered: counters("http_response_bytes", "Bytes of answers, by route.", "route"),
 		lasted:   histogram("http_request_seconds", "How long requests took until their last byte, by route.", "route"),
-		turns:    counters("turns", "Requests that were passed on to a model, by path and end: answered, refused (by the provider), broken (its answer broke off), dropped (the client hung up) or failed (nothing came of it).", "path", "end"),
-		first:    histogram("turn_first_byte_seconds", "How long turns took until the answer's first byte, the model's own time included, by path.", "path"),
-		recalls:  counters("recalls", "Turns of talk, by what became of recall: recalled, recalled by words alone because the question could not be placed, or why it was skipped (off, budget, busy, failed, nothing).", "recall"),
+		turns: counters("turns",
+			"Requests that were passed on to a model, by path and end: answered, refused (by the provider), broken (its answer broke off), dropped (the client hung up) or failed (nothing came of it).",
+			"path", "end"),
+		first: histogram("turn_first_byte_seconds",
+			"How long turns took until the answer's first byte, the model's own time included, by path.", "path"),
+		recalls: counters("recalls",
+			"Turns of talk, by what became of recall: recalled, recalled by words alone because the question could not be placed, or why it was skipped (off, budget, busy, failed, nothing).",
+			"recall"),
 		wordsOnly: counters("recalls_words_only",
-			"Turns of talk whose memory was searched by words alone, whatever it found, by why: budget (the embedder took too long), failed (it did not answer) or space (memories lie in another embedder's space).", "why"),
-		upstream: counters("upstream_errors", "What providers refused or broke off, by kind: a status such as 429, or broken.", "kind"),
+			"Turns of talk whose memory was searched by words alone, whatever it found, by why: budget (the embedder took too long), failed (it did not answer) or space (memories lie in another embedder's space).",
+			"why"),
+		upstream: counters("upstream_errors",
+			"What providers refused or broke off, by kind: a status such as 429, or broken.", "kind"),
 	}
-	s.under = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "oneiros_turns_under_way", Help: "Turns under way, by path."}, []string{"path"})
-	s.woke = prometheus.NewCounter(prometheus.CounterOpts{Name: "oneiros_turns_woke_total", Help: "Turns that woke their agent."})
-	s.late = prometheus.NewCounter(prometheus.CounterOpts{Name: "oneiros_turns_degraded_total", Help: "Turns of which something of the wake is made good later."})
+	s.under = prometheus.NewGaugeVec(
+		prometheus.GaugeOpts{Name: "oneiros_turns_under_way", Help: "Turns under way, by path."}, []string{"path"})
+	s.woke = prometheus.NewCounter(
+		prometheus.CounterOpts{Name: "oneiros_turns_woke_total", Help: "Turns that woke their agent."})
+	s.late = prometheus.NewCounter(
+		prometheus.CounterOpts{
+			Name: "oneiros_turns_degraded_total",
+			Help: "Turns of which something of the wake is made good later.",
+		})
 	r.MustRegister(s.under, s.woke, s.late)
 	s.served = append(
 		list, Figure{"oneiros_turns_under_way", []string{"path"}, "Turns under way, by path."},
-		Figure{"oneiros_turns_woke_total", nil, "Turns that woke their agent."}, Figure{"oneiros_turns_degraded_total", nil, "Turns of which something of the wake is made good later."},
+		Figure{"oneiros_turns_woke_total", nil, "Turns that woke their agent."},
+		Figure{"oneiros_turns_degraded_total", nil, "Turns of which something of the wake is made good later."},
 	)
 	for _, path := range []string{"chat", "embeddings"} {
 		s.under.WithLabelValues(path)

@@ -37,13 +37,19 @@ func TestTheServersFiguresCountWhatItAnswered(t *testing.T) {
 	m.TurnBegins("/chat/completions")
 	text := scrape(t, m)
 	for _, line := range []string{
-		`oneiros_http_requests_total{route="/v1/models",status="200"} 1`, `oneiros_http_requests_total{route="/v1/models",status="401"} 1`,
-		`oneiros_http_requests_total{route="other",status="404"} 1`, `oneiros_http_response_bytes_total{route="/v1/models"} 100`,
-		`oneiros_turns_total{end="answered",path="chat"} 3`, `oneiros_turns_total{end="broken",path="chat"} 1`, `oneiros_turns_total{end="refused",path="chat"} 1`,
-		`oneiros_turns_total{end="dropped",path="embeddings"} 1`, `oneiros_recalls_total{recall="recalled"} 1`, `oneiros_recalls_total{recall="budget"} 1`,
+		`oneiros_http_requests_total{route="/v1/models",status="200"} 1`,
+		`oneiros_http_requests_total{route="/v1/models",status="401"} 1`,
+		`oneiros_http_requests_total{route="other",status="404"} 1`,
+		`oneiros_http_response_bytes_total{route="/v1/models"} 100`,
+		`oneiros_turns_total{end="answered",path="chat"} 3`, `oneiros_turns_total{end="broken",path="chat"} 1`,
+		`oneiros_turns_total{end="refused",path="chat"} 1`,
+		`oneiros_turns_total{end="dropped",path="embeddings"} 1`, `oneiros_recalls_total{recall="recalled"} 1`,
+		`oneiros_recalls_total{recall="budget"} 1`,
 		`oneiros_recalls_total{recall="words"} 1`, `oneiros_recalls_total{recall="nothing"} 1`,
-		`oneiros_recalls_words_only_total{why="budget"} 1`, `oneiros_recalls_words_only_total{why="space"} 1`, `oneiros_recalls_words_only_total{why="failed"} 0`,
-		`oneiros_recalls_total{recall="other"} 1`, `oneiros_upstream_errors_total{kind="429"} 1`, `oneiros_upstream_errors_total{kind="broken"} 1`,
+		`oneiros_recalls_words_only_total{why="budget"} 1`, `oneiros_recalls_words_only_total{why="space"} 1`,
+		`oneiros_recalls_words_only_total{why="failed"} 0`,
+		`oneiros_recalls_total{recall="other"} 1`, `oneiros_upstream_errors_total{kind="429"} 1`,
+		`oneiros_upstream_errors_total{kind="broken"} 1`,
 		`oneiros_turns_under_way{path="chat"} 1`, `oneiros_turns_woke_total 1`, `oneiros_turns_degraded_total 1`,
 		`oneiros_turn_first_byte_seconds_bucket{path="chat",le="0.004"} 2`,
 	} {

@@ -18,10 +18,14 @@ import (
 )
 
 // call begins the span of a call to a provider.
-func (t *Tracing) call(ctx context.Context, operation, model string, more ...attribute.KeyValue) (context.Context, trace.Span) {
-	return t.Tracer.Start(ctx, operation+" "+model, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(append(
-		more, attribute.String("gen_ai.operation.name", operation), attribute.String("gen_ai.request.model", model), attribute.String("gen_ai.provider.name", providerOf(model)),
-	)...))
+func (t *Tracing) call(ctx context.Context, operation, model string,
+	more ...attribute.KeyValue,
+) (context.Context, trace.Span) {
+	return t.Tracer.Start(ctx, operation+" "+model, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(append(
+			more, attribute.String("gen_ai.operation.name", operation), attribute.String("gen_ai.request.model", model),
+			attribute.String("gen_ai.provider.name", providerOf(model)),
+		)...))
 }
 
 func providerOf(model string) string {
@@ -53,15 +57,16 @@ func kindOf(err error) string {
 		return named.Type()
 	}
 	for ; err != nil; err = errors.Unwrap(err) {
-		if name := fmt.Sprintf("%T", err); !strings.HasPrefix(name, "*fmt.") && !strings.HasPrefix(name, "*errors.") { // what only wraps, or has words alone
+		// what only wraps, or has words alone
+		if name := fmt.Sprintf("%T", err); !strings.HasPrefix(name, "*fmt.") && !strings.HasPrefix(name, "*errors.") {
 			return name
 		}
 	}
 	return nameless
 }
 
-// Reticent begins a span that tells of an error its kind alone. Whoever makes spans of what others do, as Temporal's interceptor does,
-// would put an error's words into them.
+// Reticent begins a span that tells of an error its kind alone. Whoever makes spans of what others do, as Temporal's
+// interceptor does, would put an error's words into them.
 func Reticent(ctx context.Context, t trace.Tracer, name string, o ...trace.SpanStartOption) trace.Span {
 	_, span := t.Start(ctx, name, o...)
 	return reticent{span}
@@ -143,7 +148,8 @@ func (b *tracedBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.once.Do(func() {
 		seen := b.res.Seen()
-		b.span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", seen.Tokens.In), attribute.Int64("gen_ai.usage.output_tokens", seen.Tokens.Out))
+		b.span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", seen.Tokens.In),
+			attribute.Int64("gen_ai.usage.output_tokens", seen.Tokens.Out))
 		if seen.Finish != "" {
 			b.span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{seen.Finish}))
 		}
@@ -166,11 +172,14 @@ type tracedModel struct {
 }
 
 // Generate calls a model.
-func (m tracedModel) Generate(ctx context.Context, r inference.Request, token func(string) bool) (inference.Answer, error) {
+func (m tracedModel) Generate(ctx context.Context, r inference.Request,
+	token func(string) bool,
+) (inference.Answer, error) {
 	ctx, span := m.t.call(ctx, "chat", r.Model, attribute.Int("gen_ai.request.max_tokens", r.MaxTokens))
 	defer span.End()
 	a, err := m.via.Generate(ctx, r, token)
-	span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", a.Tokens.In), attribute.Int64("gen_ai.usage.output_tokens", a.Tokens.Out))
+	span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", a.Tokens.In),
+		attribute.Int64("gen_ai.usage.output_tokens", a.Tokens.Out))
 	if a.Finish != "" && a.Finish != inference.Cut { // that is ours, not the model's
 		span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(a.Finish)}))
 	}

@@ -16,8 +16,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracing makes spans of what this process does. They name agents, models, counts and failures by their kind, after the GenAI
-// conventions of OpenTelemetry; no text of a prompt, an answer or a memory is in them. A nil Tracing makes none.
+// Tracing makes spans of what this process does. They name agents, models, counts and failures by their kind, after the
+// GenAI conventions of OpenTelemetry; no text of a prompt, an answer or a memory is in them. A nil Tracing makes none.
 type Tracing struct {
 	provider *sdktrace.TracerProvider
 	Tracer   trace.Tracer
@@ -26,8 +26,8 @@ type Tracing struct {
 // endpoints are the variables of OpenTelemetry that say where spans go.
 var endpoints = []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
 
-// NewTracing sends spans over OTLP to where OTEL_EXPORTER_OTLP_ENDPOINT says, with the other variables of that exporter; nil where
-// it says nothing.
+// NewTracing sends spans over OTLP to where OTEL_EXPORTER_OTLP_ENDPOINT says, with the other variables of that
+// exporter; nil where it says nothing.
 func NewTracing(ctx context.Context, version string) (*Tracing, error) {
 	reported := false
 	for _, name := range endpoints {
@@ -47,7 +47,8 @@ func NewTracing(ctx context.Context, version string) (*Tracing, error) {
 func TracingTo(ctx context.Context, to sdktrace.SpanProcessor, version string) (*Tracing, error) {
 	of, err := resource.New(
 		ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "oneiros"), attribute.String("service.version", version)),
+		resource.WithAttributes(attribute.String("service.name", "oneiros"),
+			attribute.String("service.version", version)),
 		resource.WithFromEnv(), // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win
 	)
 	if err != nil {
@@ -75,8 +76,11 @@ func (t *Tracing) Close() error {
 
 var carrier = propagation.TraceContext{}
 
-// Arrived begins the span of a request to the server; a client's own trace goes on in it. What it answers is called with the status.
-func (t *Tracing) Arrived(ctx context.Context, method, route string, header map[string][]string) (context.Context, func(status int, more ...attribute.KeyValue)) {
+// Arrived begins the span of a request to the server; a client's own trace goes on in it. What it answers is called
+// with the status.
+func (t *Tracing) Arrived(ctx context.Context, method, route string,
+	header map[string][]string,
+) (context.Context, func(status int, more ...attribute.KeyValue)) {
 	ctx = carrier.Extract(ctx, propagation.HeaderCarrier(header))
 	ctx, span := t.Tracer.Start(ctx, method+" "+route, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
 		attribute.String("http.request.method", method), attribute.String("http.route", route),

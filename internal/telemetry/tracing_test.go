@@ -33,9 +33,12 @@ func (p *provider) Relay(_ context.Context, r inference.RelayRequest) (*inferenc
 	if p.fail != nil {
 		return nil, p.fail
 	}
-	return &inference.RelayResponse{Status: 200, Body: io.NopCloser(strings.NewReader(string(r.Body))), Seen: func() inference.RelayObserved {
-		return inference.RelayObserved{Tokens: budget.Tokens{In: 7, Out: 3}, Finish: "stop", Ended: true}
-	}}, nil
+	return &inference.RelayResponse{
+		Status: 200, Body: io.NopCloser(strings.NewReader(string(r.Body))),
+		Seen: func() inference.RelayObserved {
+			return inference.RelayObserved{Tokens: budget.Tokens{In: 7, Out: 3}, Finish: "stop", Ended: true}
+		},
+	}, nil
 }
 
 func (p *provider) Generate(_ context.Context, r inference.Request, _ func(string) bool) (inference.Answer, error) {
@@ -54,7 +57,8 @@ func TestARequestIsTracedToItsProviderWithoutAWordOfIt(t *testing.T) {
 	behind := &provider{}
 	header := http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, "X-Kept": {"yes"}}
 	ctx, over := tracing.Arrived(t.Context(), http.MethodPost, "/v1/chat/completions", header)
-	res, err := tracing.Relay(behind).Relay(ctx, inference.RelayRequest{Path: "/chat/completions", Model: "talk/talker", Header: header, Body: []byte(secret)})
+	res, err := tracing.Relay(behind).Relay(ctx,
+		inference.RelayRequest{Path: "/chat/completions", Model: "talk/talker", Header: header, Body: []byte(secret)})
 	require.NoError(t, err)
 	body, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
@@ -63,13 +67,17 @@ func TestARequestIsTracedToItsProviderWithoutAWordOfIt(t *testing.T) {
 	require.NoError(t, res.Body.Close(), "a second time changes nothing")
 	over(200)
 	require.Equal(t, "yes", behind.seen.Get("X-Kept"))
-	require.Contains(t, behind.seen.Get("Traceparent"), "0af7651916cd43dd8448eb211c80319c", "the client's trace goes on to the provider")
-	require.Equal(t, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", header.Get("Traceparent"), "the client's own header stays as it is")
+	require.Contains(t, behind.seen.Get("Traceparent"), "0af7651916cd43dd8448eb211c80319c",
+		"the client's trace goes on to the provider")
+	require.Equal(t, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", header.Get("Traceparent"),
+		"the client's own header stays as it is")
 
 	behind.fail = &inference.Failure{Kind: inference.Unavailable, Message: secret, Err: errors.New(secret)}
-	_, err = tracing.Relay(behind).Relay(ctx, inference.RelayRequest{Path: "/embeddings", Model: "talk/talker", Body: []byte(secret)})
+	_, err = tracing.Relay(behind).Relay(ctx,
+		inference.RelayRequest{Path: "/embeddings", Model: "talk/talker", Body: []byte(secret)})
 	require.Error(t, err)
-	_, err = tracing.Model(behind).Generate(ctx, inference.Request{Model: "night/script", Messages: []inference.Message{{Content: secret}}, MaxTokens: 80}, nil)
+	_, err = tracing.Model(behind).Generate(ctx,
+		inference.Request{Model: "night/script", Messages: []inference.Message{{Content: secret}}, MaxTokens: 80}, nil)
 	require.Error(t, err)
 	_, err = tracing.Model(behind).Embed(ctx, "night/vectors", []string{secret}, "")
 	require.Error(t, err)
@@ -81,9 +89,16 @@ func TestARequestIsTracedToItsProviderWithoutAWordOfIt(t *testing.T) {
 		require.Equal(t, "0af7651916cd43dd8448eb211c80319c", s.SpanContext().TraceID().String())
 		require.NotContains(t, told(s), "plum")
 	}
-	require.Equal(t, []string{"chat talk/talker", "POST /v1/chat/completions", "embeddings talk/talker", "chat night/script", "embeddings night/vectors"}, names)
+	require.Equal(t,
+		[]string{
+			"chat talk/talker", "POST /v1/chat/completions", "embeddings talk/talker", "chat night/script",
+			"embeddings night/vectors",
+		}, names)
 	chat := told(spans.Ended()[0])
-	for _, part := range []string{"gen_ai.operation.name=chat", "gen_ai.request.model=talk/talker", "gen_ai.provider.name=talk", "gen_ai.usage.input_tokens=7", "gen_ai.usage.output_tokens=3"} {
+	for _, part := range []string{
+		"gen_ai.operation.name=chat", "gen_ai.request.model=talk/talker",
+		"gen_ai.provider.name=talk", "gen_ai.usage.input_tokens=7", "gen_ai.usage.output_tokens=3",
+	} {
 		require.Contains(t, chat, part)
 	}
 	require.Equal(t, codes.Error, spans.Ended()[2].Status().Code)
@@ -114,8 +129,9 @@ func TestOfAnErrorItsKindAloneIsTold(t *testing.T) {
 		"canceled":       fmt.Errorf("%s: %w", secret, context.Canceled),
 		"timeout":        fmt.Errorf("%s: %w", secret, context.DeadlineExceeded),
 		"WorkerStopping": fmt.Errorf("%s: %w", secret, named{errors.New(secret)}),
-		"*fs.PathError":  fmt.Errorf("%s: %w", secret, &fs.PathError{Op: "open", Path: secret, Err: errors.New(secret)}),
-		"_OTHER":         fmt.Errorf("%s: %w", secret, errors.New(secret)),
+		"*fs.PathError": fmt.Errorf("%s: %w", secret,
+			&fs.PathError{Op: "open", Path: secret, Err: errors.New(secret)}),
+		"_OTHER": fmt.Errorf("%s: %w", secret, errors.New(secret)),
 	} {
 		spans := tracetest.NewSpanRecorder()
 		tracing, fault := telemetry.TracingTo(t.Context(), spans, "test")
@@ -125,7 +141,8 @@ func TestOfAnErrorItsKindAloneIsTold(t *testing.T) {
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())
 		span.End()
-		_, fault = tracing.Model(&provider{fail: err}).Generate(t.Context(), inference.Request{Model: "night/script"}, nil)
+		_, fault = tracing.Model(&provider{fail: err}).Generate(t.Context(), inference.Request{Model: "night/script"},
+			nil)
 		require.ErrorIs(t, fault, err)
 		require.Len(t, spans.Ended(), 2)
 		for _, s := range spans.Ended() {

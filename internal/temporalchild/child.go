@@ -24,7 +24,8 @@ const (
 	stopWithin  = 20 * time.Second
 )
 
-// Niceness is the server's: it shares its host with whoever knocks, and who is awake goes before what is written about it.
+// Niceness is the server's: it shares its host with whoever knocks, and who is awake goes before what is written about
+// it.
 const Niceness = 5
 
 // Options say where the server keeps its workflows and what it listens on.
@@ -119,7 +120,8 @@ func (c *Child) launch(name string) error {
 		return fmt.Errorf("start the Temporal server %s: %w", name, err)
 	}
 	c.PID = c.cmd.Process.Pid
-	_ = syscall.Setpriority(syscall.PRIO_PGRP, c.PID, Niceness) // refused where we are nicer ourselves: it has inherited that
+	// refused where we are nicer ourselves: it has inherited that
+	_ = syscall.Setpriority(syscall.PRIO_PGRP, c.PID, Niceness)
 	return nil
 }
 

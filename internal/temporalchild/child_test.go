@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 )
 
-// TestMain is also the servers that these tests start: a temporald that is ready at once, one that cannot start, one that
-// does not listen to reason, and a temporal command.
+// TestMain is also the servers that these tests start: a temporald that is ready at once, one that cannot start, one
+// that does not listen to reason, and a temporal command.
 func TestMain(m *testing.M) {
 	switch os.Getenv("PLAY") {
 	case "":
@@ -28,13 +28,15 @@ func TestMain(m *testing.M) {
 	case "ready":
 		fmt.Fprintln(os.Stderr, strings.Join(os.Args[1:], " "))
 		untilTold(func() {
-			fmt.Printf("{\"ready\":true,\"address\":\"127.0.0.1:7\",\"ui\":\"http://127.0.0.1:8\",\"pid\":%d}\n", os.Getpid())
+			fmt.Printf("{\"ready\":true,\"address\":\"127.0.0.1:7\",\"ui\":\"http://127.0.0.1:8\",\"pid\":%d}\n",
+				os.Getpid())
 		})
 	case "broken":
 		fmt.Fprintln(os.Stderr, "{\"level\":\"info\"}\ntemporald: the file is locked\n{\"level\":\"info\"}")
 		os.Exit(1)
 	case "guarded":
-		c, err := temporalchild.Start(context.Background(), temporalchild.Options{Binary: temporalchild.Binary{Path: os.Args[0], CLI: true}})
+		c, err := temporalchild.Start(context.Background(),
+			temporalchild.Options{Binary: temporalchild.Binary{Path: os.Args[0], CLI: true}})
 		if err == nil {
 			fmt.Println(c.Address)
 		}
@@ -124,7 +126,8 @@ func TestAServerIsStartedReadAndStopped(t *testing.T) {
 	<-c.Gone()
 	body, err := os.ReadFile(log.Name())
 	require.NoError(t, err)
-	require.Contains(t, string(body), fmt.Sprintf("--port 12 --ui-port -1 --namespace default --parent-pid %d --db x.db", os.Getpid()))
+	require.Contains(t, string(body),
+		fmt.Sprintf("--port 12 --ui-port -1 --namespace default --parent-pid %d --db x.db", os.Getpid()))
 }
 
 func TestAServerThatCannotStartSaysWhy(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 // steps of milliseconds, one partition a queue, and cancellations are pushed to workers.
 var tuning = []string{
 	"frontend.WorkerCommandsEnabled=true", "system.enableCancelActivityWorkerCommand=true",
-	"history.transferProcessorMaxPollRPS=2000", "history.timerProcessorMaxPollRPS=2000", "history.outboundProcessorMaxPollRPS=2000",
+	"history.transferProcessorMaxPollRPS=2000", "history.timerProcessorMaxPollRPS=2000",
+	"history.outboundProcessorMaxPollRPS=2000",
 	"history.longPollExpirationInterval=\"1s\"",
 	"matching.numTaskqueueReadPartitions=1", "matching.numTaskqueueWritePartitions=1",
 	"frontend.enableCancelWorkerPollsOnShutdown=true",
@@ -23,7 +24,8 @@ var tuning = []string{
 
 // The search attributes of our workflows, which temporald registers by itself.
 var searchAttributes = []string{
-	"OneirosAgent=Keyword", "OneirosPhase=Keyword", "OneirosDepth=Keyword", "OneirosOutcome=Keyword", "OneirosSpendMicros=Int", "OneirosLife=Keyword",
+	"OneirosAgent=Keyword", "OneirosPhase=Keyword", "OneirosDepth=Keyword", "OneirosOutcome=Keyword",
+	"OneirosSpendMicros=Int", "OneirosLife=Keyword",
 }
 
 // guard runs a program until it ends, we are told to stop, or the process $1 is gone.
@@ -52,7 +54,8 @@ func (c *Child) startCLI(ctx context.Context, o Options) error {
 		c.UI = "http://127.0.0.1:" + strconv.Itoa(uiPort)
 	}
 	if o.DB != "" {
-		args = append(args, "--db-filename", o.DB, "--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL")
+		args = append(args, "--db-filename", o.DB, "--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma",
+			"synchronous=NORMAL")
 	}
 	for _, value := range tuning {
 		args = append(args, "--dynamic-config-value", value)

@@ -15,11 +15,12 @@ type Binary struct {
 }
 
 // ErrNoServer is returned by Find when this machine has no program that could be the server.
-var ErrNoServer = errors.New("there is no Temporal server to start: build temporald (make build), set ONEIROS_TEMPORALD to it, " +
-	"put the temporal command on the PATH, or set temporal.address to a cluster that runs")
+var ErrNoServer = errors.New(
+	"there is no Temporal server to start: build temporald (make build), set ONEIROS_TEMPORALD to it, " +
+		"put the temporal command on the PATH, or set temporal.address to a cluster that runs")
 
-// Find looks for a server: the one that is named, temporald beside our own binary, temporald on the path, then the temporal
-// command on the path. Look is exec.LookPath or what stands in for it. A named one must exist.
+// Find looks for a server: the one that is named, temporald beside our own binary, temporald on the path, then the
+// temporal command on the path. Look is exec.LookPath or what stands in for it. A named one must exist.
 func Find(named, self string, look func(string) (string, error)) (Binary, error) {
 	if named != "" {
 		path, err := look(named)

@@ -83,14 +83,16 @@ func (r Record) Left(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the Temporal server of an earlier run (pid %d) still runs and does not answer; end it, or remove %s if that process is another", r.PID, recordFile)
+			return fmt.Errorf(
+				"the Temporal server of an earlier run (pid %d) still runs and does not answer; end it, or remove %s if that process is another",
+				r.PID, recordFile)
 		}
 	}
 	return nil
 }
 
-// alive is false of a process that has ended and was not yet asked for its end, too: a container whose first process asks for
-// none would keep a killed owner for ever.
+// alive is false of a process that has ended and was not yet asked for its end, too: a container whose first process
+// asks for none would keep a killed owner for ever.
 func alive(pid int) bool {
 	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false

@@ -17,10 +17,10 @@ func (s Span) Holds(at time.Time) bool { return !at.Before(s.From) && at.Before(
 // longest bounds how many bytes of a question are read; what is said of time stands near its beginning or its end.
 const longest = 400
 
-// Find answers the span that a question names first, as seen from now, in now's time zone; false when it names none. Days begin
-// at midnight and weeks on Monday. A weekday, a day of a month or a month without a year is the newest one that has begun. Only
-// the past and the present are found: nothing is remembered of the future. English, German, French, Spanish, Italian,
-// Portuguese, Russian, Japanese and Chinese are read.
+// Find answers the span that a question names first, as seen from now, in now's time zone; false when it names none.
+// Days begin at midnight and weeks on Monday. A weekday, a day of a month or a month without a year is the newest one
+// that has begun. Only the past and the present are found: nothing is remembered of the future. English, German,
+// French, Spanish, Italian, Portuguese, Russian, Japanese and Chinese are read.
 func Find(question string, now time.Time) (Span, bool) {
 	text := strings.ToLower(question)
 	if len(text) > longest {
@@ -87,24 +87,63 @@ const (
 )
 
 var rules = []rule{
-	{"today|this |tonight|heute|aujourd|hoy|oggi|hoje|сегодня", words(`today|this (?:morning|afternoon|evening)|tonight|heute|aujourd['’]hui|hoy|oggi|hoje|сегодня`), days(0)},
+	{
+		"today|this |tonight|heute|aujourd|hoy|oggi|hoje|сегодня",
+		words(`today|this (?:morning|afternoon|evening)|tonight|heute|aujourd['’]hui|hoy|oggi|hoje|сегодня`), days(0),
+	},
 	{"今", signs(`今日|今天|今朝|今晚`), days(0)},
-	{"yesterday|gestern|hier |ayer|ieri|ontem|вчера", words(`yesterday|gestern|hier (?:soir|matin)|ayer|ieri|ontem|вчера`), days(-1)},
-	{"hier", words(`(?:j['’]ai|je|tu|nous|vous|qu['’]\S+|que|est-ce)[^.?!]{0,80} hier`), days(-1)}, // "hier" alone is German for "here"
+	{
+		"yesterday|gestern|hier |ayer|ieri|ontem|вчера",
+		words(`yesterday|gestern|hier (?:soir|matin)|ayer|ieri|ontem|вчера`), days(-1),
+	},
+	// "hier" alone is German for "here"
+	{"hier", words(`(?:j['’]ai|je|tu|nous|vous|qu['’]\S+|que|est-ce)[^.?!]{0,80} hier`), days(-1)},
 	{"昨|きのう", signs(`昨日|昨天|昨晚|きのう`), days(-1)},
-	{"day before|vorgestern|avant-hier|anteayer|antier|altro ieri|anteontem|позавчера", words(`(?:the )?day before yesterday|vorgestern|avant-hier|anteayer|antier|l['’]altro ieri|anteontem|позавчера`), days(-2)},
+	{
+		"day before|vorgestern|avant-hier|anteayer|antier|altro ieri|anteontem|позавчера",
+		words(
+			`(?:the )?day before yesterday|vorgestern|avant-hier|anteayer|antier|l['’]altro ieri|anteontem|позавчера`),
+		days(-2),
+	},
 	{"一昨日|おととい|前天", signs(`一昨日|おととい|前天`), days(-2)},
-	{"last night|letzte nacht|nuit|anoche|stanotte|noite", words(`last night|letzte nacht|la nuit dernière|anoche|stanotte|ontem à noite`), lastNight},
-	{"this week|diese woche|cette|esta|questa|на этой", words(`this week|diese woche|cette semaine|esta semana|questa settimana|на этой неделе`), weeks(0)},
-	{"week|woche|semain|seman|settiman|недел", words(`(?:last|past) week|(?:letzte|vorige|vergangene) woche|(?:la )?semaine dernière|(?:la )?semana pasada|(?:la )?settimana scorsa|semana passada|на прошлой неделе`), weeks(-1)},
+	{
+		"last night|letzte nacht|nuit|anoche|stanotte|noite",
+		words(`last night|letzte nacht|la nuit dernière|anoche|stanotte|ontem à noite`), lastNight,
+	},
+	{
+		"this week|diese woche|cette|esta|questa|на этой",
+		words(`this week|diese woche|cette semaine|esta semana|questa settimana|на этой неделе`), weeks(0),
+	},
+	{
+		"week|woche|semain|seman|settiman|недел",
+		words(
+			`(?:last|past) week|(?:letzte|vorige|vergangene) woche|(?:la )?semaine dernière|(?:la )?semana pasada|(?:la )?settimana scorsa|semana passada|на прошлой неделе`),
+		weeks(-1),
+	},
 	{"今週|这周|這週|本", signs(`今週|这周|這週|本周|本週`), weeks(0)},
 	{"先週|上", signs(`先週|上周|上週|上星期`), weeks(-1)},
-	{"this month|diesen monat|ce mois|este|questo mese|в этом", words(`this month|diesen monat|ce mois(?:-ci)?|este mes|questo mese|este mês|в этом месяце`), months(0)},
-	{"month|monat|mois|mes|mês|месяц", words(`last month|(?:letzten|vorigen|vergangenen) monat|(?:le )?mois dernier|(?:el )?mes pasado|(?:il )?mese scorso|mês passado|в прошлом месяце`), months(-1)},
+	{
+		"this month|diesen monat|ce mois|este|questo mese|в этом",
+		words(`this month|diesen monat|ce mois(?:-ci)?|este mes|questo mese|este mês|в этом месяце`), months(0),
+	},
+	{
+		"month|monat|mois|mes|mês|месяц",
+		words(
+			`last month|(?:letzten|vorigen|vergangenen) monat|(?:le )?mois dernier|(?:el )?mes pasado|(?:il )?mese scorso|mês passado|в прошлом месяце`),
+		months(-1),
+	},
 	{"今月|个月|個月|本月", signs(`今月|这个月|這個月|本月`), months(0)},
 	{"先月|上", signs(`先月|上个月|上個月`), months(-1)},
-	{"this year|dieses jahr|année|año|anno|ano|в этом", words(`this year|dieses jahr|cette année|este año|quest['’]anno|este ano|в этом году`), years(0)},
-	{"year|jahr|ann|an|año|ano|год", words(`last year|(?:letztes|voriges|vergangenes) jahr|(?:l['’])?année dernière|l['’]an dernier|(?:el )?año pasado|(?:l['’])?anno scorso|ano passado|в прошлом году`), years(-1)},
+	{
+		"this year|dieses jahr|année|año|anno|ano|в этом",
+		words(`this year|dieses jahr|cette année|este año|quest['’]anno|este ano|в этом году`), years(0),
+	},
+	{
+		"year|jahr|ann|an|año|ano|год",
+		words(
+			`last year|(?:letztes|voriges|vergangenes) jahr|(?:l['’])?année dernière|l['’]an dernier|(?:el )?año pasado|(?:l['’])?anno scorso|ano passado|в прошлом году`),
+		years(-1),
+	},
 	{"今年", signs(`今年`), years(0)},
 	{"去年|昨年", signs(`去年|昨年`), years(-1)},
 	{" ago", words(`(` + numbers + `) (days?|weeks?|months?|years?) ago`), ago},
@@ -116,7 +155,12 @@ var rules = []rule{
 	{"назад", words(`(\d{1,4}) (дн[яей]+|день|недел[иьюя]|месяц(?:а|ев)?|лет|года?) назад`), ago},
 	{"前", signs(`(\d{1,4}) ?(日|天|週間|周|ヶ月|か月|个月|個月|年)前`), ago},
 	{dayNames, words(`(?:on|last|this|am|letzten|diesen|vergangenen|le|el|este|il) (` + dayNames + `)`), weekday},
-	{monthNames, words(`(?:on |am |le |el )?(?:the )?(\d{1,2})(?:st|nd|rd|th|\.)? (?:of |de )?(` + monthNames + `)(?:,? (?:de )?(\d{4}))?`), dayOfMonth(1, 2, 3)},
+	{
+		monthNames,
+		words(
+			`(?:on |am |le |el )?(?:the )?(\d{1,2})(?:st|nd|rd|th|\.)? (?:of |de )?(` + monthNames +
+				`)(?:,? (?:de )?(\d{4}))?`), dayOfMonth(1, 2, 3),
+	},
 	{monthNames, words(`(` + monthNames + `) (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?`), dayOfMonth(2, 1, 3)},
 	{monthNames, words(`(?:in|im|en|last|during|since|of|seit|depuis|desde) (` + monthNames + `)(?: (\d{4}))?`), month},
 	{"-", words(`(\d{4})-(\d{2})-(\d{2})`), date(1, 2, 3)},
@@ -172,13 +216,15 @@ func years(n int) func([]string, time.Time) (Span, bool) {
 }
 
 var spelled = map[string]int{
-	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+	"nine": 9, "ten": 10,
 	"eine": 1, "einem": 1, "einen": 1, "einer": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6,
-	"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "una": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5,
+	"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "una": 1, "dos": 2, "tres": 3, "cuatro": 4,
+	"cinco": 5,
 }
 
-// ago is around a day so long ago: people count in round numbers, so that a day more or less, a few days of weeks, and half a
-// month of months belong to it.
+// ago is around a day so long ago: people count in round numbers, so that a day more or less, a few days of weeks, and
+// half a month of months belong to it.
 func ago(groups []string, now time.Time) (Span, bool) {
 	n, ok := spelled[groups[1]]
 	if !ok {

@@ -72,8 +72,10 @@ func TestANightCrossesMidnight(t *testing.T) {
 func TestMostQuestionsSpeakOfNoTime(t *testing.T) {
 	t.Parallel()
 	for _, question := range []string{
-		"", "What is my dog called?", "May I march on?", "Wer wohnt hier?", "Tomorrow, perhaps", "Where is the second of my boats?",
-		"yesterdays", "port 5433", "It costs 2019 dollars", "on 31 February", "In 2031", "version 1.2.3", "the Sunday paper of Monday Inc",
+		"", "What is my dog called?", "May I march on?", "Wer wohnt hier?", "Tomorrow, perhaps",
+		"Where is the second of my boats?",
+		"yesterdays", "port 5433", "It costs 2019 dollars", "on 31 February", "In 2031", "version 1.2.3",
+		"the Sunday paper of Monday Inc",
 	} {
 		got, ok := timeword.Find(question, now)
 		require.False(t, ok, "%q: %v", question, got)
@@ -81,7 +83,10 @@ func TestMostQuestionsSpeakOfNoTime(t *testing.T) {
 }
 
 func FuzzFind(f *testing.F) {
-	for _, question := range []string{"yesterday", "vor 9999 Jahren", "0 days ago", "\xff昨日", "on 99 march 0000", "in 1900"} {
+	for _, question := range []string{
+		"yesterday", "vor 9999 Jahren", "0 days ago", "\xff昨日", "on 99 march 0000",
+		"in 1900",
+	} {
 		f.Add(question, int64(1_800_000_000))
 	}
 	f.Fuzz(func(t *testing.T, question string, unix int64) {
@@ -95,6 +100,8 @@ func FuzzFind(f *testing.F) {
 
 func BenchmarkFind(b *testing.B) {
 	for b.Loop() {
-		timeword.Find("What did we say about the bees in the garden behind the old lighthouse of Skagen, and who paid for the paint?", now)
+		timeword.Find(
+			"What did we say about the bees in the garden behind the old lighthouse of Skagen, and who paid for the paint?",
+			now)
 	}
 }

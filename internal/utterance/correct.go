@@ -30,7 +30,8 @@ func Corrects(earlier, later string, sameTalk bool) bool {
 	}
 	begins := true
 	for _, s := range sentences(later) {
-		if tokens := tokensOf(s); len(tokens) <= mostTokens && corrects(old, tokens, strings.ToLower(s), sameTalk && begins) {
+		if tokens := tokensOf(s); len(tokens) <= mostTokens &&
+			corrects(old, tokens, strings.ToLower(s), sameTalk && begins) {
 			return true
 		}
 		begins = begins && all(wordsOf(strings.ToLower(s)), explicitWords)
@@ -114,8 +115,11 @@ func tokensOf(text string) []token {
 		case wordRune(r):
 			from := i
 			for i < len(runes) && !single(runes[i]) {
-				inside := i > from && i+1 < len(runes) && strings.ContainsRune(".:,-_/@+", runes[i]) && alnum(runes[i-1]) && alnum(runes[i+1]) &&
-					(unicode.IsDigit(runes[i+1]) || unicode.IsDigit(runes[i-1]) || strings.ContainsRune("_@/", runes[i]))
+				inside :=
+					i > from && i+1 < len(runes) && strings.ContainsRune(".:,-_/@+", runes[i]) && alnum(runes[i-1]) &&
+						alnum(runes[i+1]) &&
+						(unicode.IsDigit(runes[i+1]) || unicode.IsDigit(runes[i-1]) ||
+							strings.ContainsRune("_@/", runes[i]))
 				if !wordRune(runes[i]) && !inside {
 					break
 				}
@@ -141,8 +145,9 @@ func wordRune(r rune) bool { return alnum(r) || unicode.IsMark(r) || r == 'ー' 
 // Words that say that something is not as it was said before.
 var (
 	// explicitWords begin a correction.
-	explicitWords = set("no nope sorry correction actually oops wait meant nein doch entschuldigung korrektur non pardon désolé fait perdón perdona " +
-		"corrección scusa correzione desculpa correção нет извини извините поправка yok hayır pardon nee nie przepraszam")
+	explicitWords = set(
+		"no nope sorry correction actually oops wait meant nein doch entschuldigung korrektur non pardon désolé fait perdón perdona " +
+			"corrección scusa correzione desculpa correção нет извини извините поправка yok hayır pardon nee nie przepraszam")
 	explicitPhrases = []string{
 		"actually", "correction", "i meant", "i mean ", "sorry", "oops", "in fact", "eigentlich", "ich meinte",
 		"korrektur", "en fait", "je voulais dire", "en realidad",
@@ -170,9 +175,10 @@ var (
 		"en lugar de", "invece di", "em vez de", "а не", "вместо", "ではなく", "而不是",
 	}
 	// changeWords say that one took the place of another.
-	changeWords = set("moved switched migrated changed replaced swapped renamed went gewechselt umgestellt umgezogen gezogen geändert ersetzt déménagé changé passé migré " +
-		"mudé mudado cambié cambiado cambiamos pasamos cambiato passati passato trasferito trasferiti mudei mudamos trocamos переехал переехала переехали перешли сменил сменили " +
-		"taşındım taşındık geçtik verhuisd overgestapt")
+	changeWords = set(
+		"moved switched migrated changed replaced swapped renamed went gewechselt umgestellt umgezogen gezogen geändert ersetzt déménagé changé passé migré " +
+			"mudé mudado cambié cambiado cambiamos pasamos cambiato passati passato trasferito trasferiti mudei mudamos trocamos переехал переехала переехали перешли сменил сменили " +
+			"taşındım taşındık geçtik verhuisd overgestapt")
 	from = set("from von vom aus de du da dal dalla из с со van z от")
 	to   = set("to nach zu auf à en a al para no на в naar do into")
 )
@@ -187,7 +193,8 @@ era eran antes ayer hoy nací fui fue compré ero fa ieri oggi nato nata foi ont
 eskiden dün bugün idi была кiedyś vroeger gisteren gekauft gegessen gelaufen besucht`)
 
 // notPast are words that end as past forms do and tell of a state.
-var notPast = set("called named based located married scheduled closed need red bed seed feed hundred used-to speed shed allergic need indeed")
+var notPast = set(
+	"called named based located married scheduled closed need red bed seed feed hundred used-to speed shed allergic need indeed")
 
 // manyValued are words whose attribute can have several values at once.
 var manyValued = set(`have has had own owns like likes love loves hate hates eat eats drink drinks speak speaks
@@ -255,7 +262,8 @@ or but so for with der die das ein eine es ist sind am im um an auf in zu
 le la les l un une c est ce il elle à au aux en de du des el los las lo una es son a al y è e sono il lo gli
 alle às o os as é são да это в на к у и tam pl het de een is op
 は が を に で す だ し た の と も ます です でした 是 在 的 了 하 입니다 이 है हैं को من في على هو هي`)
-	pronouns = set("it its this that they he she es er sie das ça il elle lo esto eso eso è esso isso это он она оно o bu を 是")
+	pronouns = set(
+		"it its this that they he she es er sie das ça il elle lo esto eso eso è esso isso это он она оно o bu を 是")
 )
 
 // kindOf is what sort of value a token is; 0 for none that is known.
@@ -337,8 +345,10 @@ func corrects(old, tokens []token, low string, sameTalk bool) bool {
 	}
 	explicit := beginsExplicit(tokens) || hasAny(tokens, explicitPhrases)
 	changes := anyIn(tokens, changeWords)
-	longer := hasAny(tokens, noLongerPhrases) || strings.Contains(low, " plus ") && (strings.Contains(low, "n'") || strings.Contains(low, "ne ")) ||
-		strings.Contains(low, "non ") && has(tokens, "più") || strings.Contains(low, "não ") && has(tokens, "mais")
+	longer :=
+		hasAny(tokens, noLongerPhrases) ||
+			strings.Contains(low, " plus ") && (strings.Contains(low, "n'") || strings.Contains(low, "ne ")) ||
+			strings.Contains(low, "non ") && has(tokens, "più") || strings.Contains(low, "não ") && has(tokens, "mais")
 	contrast := hasAny(tokens, contrastPhrases) || strings.Contains(low, ", not ") || strings.Contains(low, ", nicht ")
 	now := hasAny(tokens, nowPhrases) || containsAny(low, nowSigns)
 	if ofAnotherTime(tokens) && !changes && !longer && !explicit {
@@ -366,7 +376,11 @@ func beginsExplicit(tokens []token) bool {
 
 // strongly says whether a correction can be nothing else, as a mere "no" can.
 func strongly(tokens []token, low string) bool {
-	return hasAny(tokens, []string{"i meant", "correction", "ich meinte", "korrektur", "je voulais dire", "quise decir", "volevo dire", "quis dizer", "我是说"}) ||
+	return hasAny(tokens,
+		[]string{
+			"i meant", "correction", "ich meinte", "korrektur", "je voulais dire", "quise decir", "volevo dire",
+			"quis dizer", "我是说",
+		}) ||
 		anyIn(tokens, set("actually sorry perdón oops eigentlich")) || containsAny(low, []string{"en fait", "不对", "いや"})
 }
 
@@ -376,7 +390,8 @@ func ofAnotherTime(tokens []token) bool {
 		if pastWords[t.text] {
 			return true
 		}
-		if i > 0 && len(t.text) > 4 && strings.HasSuffix(t.text, "ed") && !notPast[t.text] && !changeWords[t.text] && !t.upper {
+		if i > 0 && len(t.text) > 4 && strings.HasSuffix(t.text, "ed") && !notPast[t.text] && !changeWords[t.text] &&
+			!t.upper {
 			return true
 		}
 	}
@@ -428,7 +443,8 @@ func changedFrom(old, tokens []token) bool {
 func takenBack(old []token, low string) bool {
 	for _, clause := range clausesOf(low) {
 		tokens := tokensOf(clause)
-		if !hasAny(tokens, noLongerPhrases) && !strings.Contains(clause, " plus ") && !has(tokens, "più") && !has(tokens, "mais") && !strings.Contains(clause, "don't") {
+		if !hasAny(tokens, noLongerPhrases) && !strings.Contains(clause, " plus ") && !has(tokens, "più") &&
+			!has(tokens, "mais") && !strings.Contains(clause, "don't") {
 			continue
 		}
 		if was := content(old); len(was) > 0 && 5*overlap(was, tokens) >= 4*len(was) {
@@ -440,7 +456,10 @@ func takenBack(old []token, low string) bool {
 
 // cleared is a statement without the words that only say that it corrects.
 func cleared(tokens []token, explicit bool) []token {
-	for _, p := range []string{"from now on", "as of today", "these days", "ab jetzt", "ab sofort", "今は", "いまは", "现在", "如今"} {
+	for _, p := range []string{
+		"from now on", "as of today", "these days", "ab jetzt", "ab sofort", "今は", "いまは", "现在",
+		"如今",
+	} {
 		tokens = dropped(tokens, []string{p})
 	}
 	tokens = dropped(tokens, nowPhrases)
@@ -576,7 +595,9 @@ var dayHalves = set("am pm a p m h uhr")
 // ofAttribute says whether a word is one of attributes, whatever its ending.
 func ofAttribute(t token) bool {
 	return slices.ContainsFunc(attributes, func(a string) bool {
-		return strings.HasPrefix(t.text, a) && (len(t.text)-len(a) <= 2 || a == "lieblings" || strings.HasPrefix(a, "favo") || strings.HasPrefix(a, "prefer"))
+		return strings.HasPrefix(t.text, a) &&
+			(len(t.text)-len(a) <= 2 || a == "lieblings" || strings.HasPrefix(a, "favo") ||
+				strings.HasPrefix(a, "prefer"))
 	})
 }
 

@@ -22,25 +22,30 @@ var (
 		`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`,                                        // ISO 8601 at the head: a log
 		`\[?\d\d:\d\d:\d\d[.,\]\s]`,                                                // a time at the head
 		`(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d`, // syslog
-		`\d{1,3}(?:\.\d{1,3}){3}\s`,                                                // an address at the head: an access log
-		`\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]?[\s:]`,                 // a level at the head
-		`[bcdlps-](?:[r-][w-][xsS-]){3}`, `total \d+$`,                             // ls -l
+		// an address at the head: an access log
+		`\d{1,3}(?:\.\d{1,3}){3}\s`,
+		`\[?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\]?[\s:]`, // a level at the head
+		`[bcdlps-](?:[r-][w-][xsS-]){3}`, `total \d+$`,             // ls -l
 		`(?:diff --git |index [0-9a-f]{6,}|@@ -\d|\+\+\+ |--- [ab/])`, // a patch
 		`(?:Traceback \(most|File ".*", line \d+|panic: |goroutine \d+|exit status \d)`,
 		`at [\w$.<>]+ ?\(.*\)$`, `(?:Exception in thread|Caused by:|[\w.]+(?:Error|Exception): )`,
 		`(?:=== (?:RUN|PAUSE|CONT)|--- (?:FAIL|PASS|SKIP):|(?:ok|FAIL)\s+\S+\s+[\d.]+s)`, `(?:FAIL|PASS)$`,
 		`[\w./-]+\.\w{1,4}:\d+(?::\d+)?:`, // a file, a line
-		`(?:package|import|module|namespace|using) [\w."/{*]+[\w."/{}* ,]*;?$`, `from \S+ import `, `#(?:include|define|ifdef|pragma)\b`,
+		`(?:package|import|module|namespace|using) [\w."/{*]+[\w."/{}* ,]*;?$`, `from \S+ import `,
+		`#(?:include|define|ifdef|pragma)\b`,
 		`(?:export |public |private |static |async |pub |abstract )*(?:def|func|fn|function|class|struct|enum|interface|impl|trait|type) [\w$<>]*.*[{:(;]$`,
-		`(?:export )?(?:const|let|var|val) [\w$,{}\[\] ]+(?::[^=]+)?=`, `(?:if|for|while|switch|match|elif|else if|catch|try|else|do)\b.*[{:]$`,
-		`use [\w:]+(?:::[\w{}*, ]+)?;$`, `return\b.*;$`, `(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|ALTER TABLE|FROM|WHERE|GROUP BY|ORDER BY|LEFT JOIN)\s.*[\w;),]$`,
+		`(?:export )?(?:const|let|var|val) [\w$,{}\[\] ]+(?::[^=]+)?=`,
+		`(?:if|for|while|switch|match|elif|else if|catch|try|else|do)\b.*[{:]$`,
+		`use [\w:]+(?:::[\w{}*, ]+)?;$`, `return\b.*;$`,
+		`(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|ALTER TABLE|FROM|WHERE|GROUP BY|ORDER BY|LEFT JOIN)\s.*[\w;),]$`,
 		`</?[a-z][\w-]*(?:\s[^<>]*)?>(?:.*>)?$`, `[\]})]+[;,]*$`, `(?://|/\*|\*/)`, `"[^"]*"\s*:`, `[{\[]\s*(?:"|$)`,
 		`[\w.-]+\s*:\s*$`, `-\s+[\w.-]+:\s`, `apiVersion:\s`, `\$ \S`, `>>> `, `\d{3,6}[|:]\s`,
 		`[\w.]+(?:\[[^\]]*\])?\s*(?::=|\+=|-=|==?)\s*[^=\s].*[;)\]}"'\w]$`, `[\w.]+\(.*\)[;{]?$`, `\)[ \w>.-]*\{$`,
 	}, "|") + `)`)
 	// surely are such lines that could pass for sentences by their words.
-	surely = regexp.MustCompile(`^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|Traceback \(most recent|panic: |Exception in thread|Caused by: |goroutine \d+ \[|diff --git |` +
-		`(?:[A-Z]\w*)?(?:Error|Exception|Warning): |(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception)\b)`)
+	surely = regexp.MustCompile(
+		`^\s*(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|Traceback \(most recent|panic: |Exception in thread|Caused by: |goroutine \d+ \[|diff --git |` +
+			`(?:[A-Z]\w*)?(?:Error|Exception|Warning): |(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception)\b)`)
 	pair    = regexp.MustCompile(`^\s+[\w.-]+\s*[:=]\s*\S+$`)
 	setting = regexp.MustCompile(`^[\w.-]+:\s+\S+$`)
 )
@@ -53,8 +58,11 @@ const (
 
 var (
 	// telltales stand in every line of surely that begins with no digit.
-	telltales = []string{"Traceback", "panic: ", "Exception", "Error", "Warning", "Caused by: ", "goroutine ", "diff --git "}
-	codeEnds  = []string{"{", ";", "=>", "->", "(", "&&", "||"}
+	telltales = []string{
+		"Traceback", "panic: ", "Exception", "Error", "Warning", "Caused by: ", "goroutine ",
+		"diff --git ",
+	}
+	codeEnds = []string{"{", ";", "=>", "->", "(", "&&", "||"}
 )
 
 func firstBytes(s string, most int) string { return s[:min(len(s), most)] }
@@ -84,7 +92,8 @@ func likenessOf(line string) likeness {
 	if (unicode.IsDigit(rune(trimmed[0])) || containsAny(trimmed, telltales)) && surely.MatchString(trimmed) {
 		return machineMade
 	}
-	if endsWithAny(trimmed, codeEnds) && strings.ContainsAny(trimmed, "(){}=<>") || total >= 16 && 10*symbols > 4*total {
+	if endsWithAny(trimmed, codeEnds) && strings.ContainsAny(trimmed, "(){}=<>") ||
+		total >= 16 && 10*symbols > 4*total {
 		return machineMade
 	}
 	if !sentence(trimmed) && ofMachine.MatchString(firstBytes(trimmed, longestForm)) {

@@ -108,7 +108,8 @@ func unpasted(text string, kept []span) []span {
 		cut = append(cut, span{fence, len(text)})
 	}
 	kept = without(kept, cut)
-	lines := slices.DeleteFunc(linesOf(text, kept), func(l span) bool { return strings.TrimSpace(text[l.from:l.to]) == "" })
+	lines := slices.DeleteFunc(linesOf(text, kept),
+		func(l span) bool { return strings.TrimSpace(text[l.from:l.to]) == "" })
 	size := 0
 	for _, l := range lines {
 		size += l.to - l.from
@@ -140,7 +141,8 @@ func machineRuns(text string, lines []span) []span {
 			machine++
 		}
 		for end < len(lines) {
-			if kinds[end] == prose && (end+1 >= len(lines) || kinds[end+1] != machineMade || sentence(text[lines[end].from:lines[end].to])) {
+			if kinds[end] == prose &&
+				(end+1 >= len(lines) || kinds[end+1] != machineMade || sentence(text[lines[end].from:lines[end].to])) {
 				break
 			}
 			if kinds[end] == machineMade {

@@ -19,26 +19,68 @@ func TestStripLeavesWhatAPersonWrote(t *testing.T) {
 		{"nothing", " \n ", nil},
 		{"only marks", "?!", nil},
 		{"a reminder", "<system-reminder>do this</system-reminder>I'm vegetarian.", []string{"I'm vegetarian."}},
-		{"a reminder in the middle", "I'm vegetarian.\n<system-reminder>x</system-reminder>\nI live in York.", []string{"I'm vegetarian.", "I live in York."}},
-		{"a reminder that does not end", "<system-reminder>I'm vegetarian.", []string{"<system-reminder>I'm vegetarian."}},
+		{
+			"a reminder in the middle", "I'm vegetarian.\n<system-reminder>x</system-reminder>\nI live in York.",
+			[]string{"I'm vegetarian.", "I live in York."},
+		},
+		{
+			"a reminder that does not end", "<system-reminder>I'm vegetarian.",
+			[]string{"<system-reminder>I'm vegetarian."},
+		},
 		{"only a reminder", "<system-reminder>do this</system-reminder>", nil},
-		{"a query within its context", "<context>a</context><user_query>I'm vegetarian.</user_query> more", []string{"I'm vegetarian."}},
-		{"a query within a client's block is the client's", "<context><user_query>old</user_query></context>I'm vegetarian.", []string{"I'm vegetarian."}},
-		{"a task beside what only clients write", "<task>I'm vegetarian.</task>\n# Rules\n<environment_details>x</environment_details>", []string{"I'm vegetarian."}},
-		{"a task that a person wrote", "I'm vegetarian.\n<task>Plan a dinner</task>", []string{"I'm vegetarian.", "Plan a dinner"}},
-		{"a tag that a person made up", "<notes>I'm vegetarian.</notes> Plan a dinner", []string{"I'm vegetarian.", "Plan a dinner"}},
+		{
+			"a query within its context", "<context>a</context><user_query>I'm vegetarian.</user_query> more",
+			[]string{"I'm vegetarian."},
+		},
+		{
+			"a query within a client's block is the client's",
+			"<context><user_query>old</user_query></context>I'm vegetarian.",
+			[]string{"I'm vegetarian."},
+		},
+		{
+			"a task beside what only clients write",
+			"<task>I'm vegetarian.</task>\n# Rules\n<environment_details>x</environment_details>",
+			[]string{"I'm vegetarian."},
+		},
+		{
+			"a task that a person wrote", "I'm vegetarian.\n<task>Plan a dinner</task>",
+			[]string{"I'm vegetarian.", "Plan a dinner"},
+		},
+		{
+			"a tag that a person made up", "<notes>I'm vegetarian.</notes> Plan a dinner",
+			[]string{"I'm vegetarian.", "Plan a dinner"},
+		},
 		{"a block of an unknown client", "<open_files>a.go</open_files>\nI'm vegetarian.", []string{"I'm vegetarian."}},
 		{"an unknown block is all there is", "<my_notes>I'm vegetarian.</my_notes>", []string{"I'm vegetarian."}},
 		{"less than", "I weigh < 80 kg and > 70 kg.", []string{"I weigh < 80 kg and > 70 kg."}},
-		{"a fence", "My port is 5433:\n```yaml\nport: 5433\n```\nIs that fine?", []string{"My port is 5433:", "Is that fine?"}},
+		{
+			"a fence", "My port is 5433:\n```yaml\nport: 5433\n```\nIs that fine?",
+			[]string{"My port is 5433:", "Is that fine?"},
+		},
 		{"a fence that does not end", "My port is 5433:\n```\nport: 5433", []string{"My port is 5433:"}},
 		{"only a fence", "```go\nx := 1\n```", nil},
 		{"one line that looks like a setting", "I am Tom.\nport: 5433", []string{"I am Tom.\nport: 5433"}},
-		{"a list of a person's", "I need:\n- milk\n- two eggs\n- bread", []string{"I need:\n- milk\n- two eggs\n- bread"}},
-		{"output after words", "I live in York.\npanic: no\n\ngoroutine 1 [running]:\nmain.main()", []string{"I live in York."}},
-		{"the title that a client asks for", "### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: I'm vegetarian.\n</chat_history>", nil},
-		{"a template", "Context information is below.\nHarbours.\nQuestion: I'm vegetarian, what then?", []string{"I'm vegetarian, what then?"}},
-		{"a question of a person's", "I'm vegetarian.\nQuestion: what then?", []string{"I'm vegetarian.\nQuestion: what then?"}},
+		{
+			"a list of a person's", "I need:\n- milk\n- two eggs\n- bread",
+			[]string{"I need:\n- milk\n- two eggs\n- bread"},
+		},
+		{
+			"output after words", "I live in York.\npanic: no\n\ngoroutine 1 [running]:\nmain.main()",
+			[]string{"I live in York."},
+		},
+		{
+			"the title that a client asks for",
+			"### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: I'm vegetarian.\n</chat_history>",
+			nil,
+		},
+		{
+			"a template", "Context information is below.\nHarbours.\nQuestion: I'm vegetarian, what then?",
+			[]string{"I'm vegetarian, what then?"},
+		},
+		{
+			"a question of a person's", "I'm vegetarian.\nQuestion: what then?",
+			[]string{"I'm vegetarian.\nQuestion: what then?"},
+		},
 		{"other scripts", "<system-reminder>x</system-reminder>娘が二人います。", []string{"娘が二人います。"}},
 	} {
 		require.Equal(t, c.want, Strip(c.text), c.name)
@@ -49,7 +91,8 @@ func TestOfALongTextHeadAndTailCount(t *testing.T) {
 	t.Parallel()
 	paste := strings.Repeat("The harbour was dredged again and the quay was mended. ", 1200)
 	for _, text := range []string{
-		"I'm vegetarian.\n\n" + paste, paste + "\n\nI'm vegetarian.", "I'm vegetarian. " + paste, paste + "I'm vegetarian.",
+		"I'm vegetarian.\n\n" + paste, paste + "\n\nI'm vegetarian.", "I'm vegetarian. " + paste,
+		paste + "I'm vegetarian.",
 		"I'm vegetarian.\n" + strings.ReplaceAll(paste, ". ", ".\n"),
 	} {
 		texts := Strip(text)
@@ -62,7 +105,8 @@ func TestOfALongTextHeadAndTailCount(t *testing.T) {
 
 func TestASearchHasWordsWhereAMessageIsOnlyPasted(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "I'm vegetarian.", Question("<system-reminder>x</system-reminder>I'm vegetarian.\n```\nx := 1\n```"))
+	require.Equal(t, "I'm vegetarian.",
+		Question("<system-reminder>x</system-reminder>I'm vegetarian.\n```\nx := 1\n```"))
 	require.Contains(t, Question("<system-reminder>x</system-reminder>\n```\npanic: lost\n```"), "panic: lost")
 	require.NotContains(t, Question("<system-reminder>reminded</system-reminder>\n```\npanic: lost\n```"), "reminded")
 	require.Empty(t, Question("<system-reminder>x</system-reminder>"))
@@ -114,7 +158,10 @@ func TestWorth(t *testing.T) {
 
 func TestManyTagsAndLinesAreReadInOnePass(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{"<a_b>", "</a_b>", "<a_b></a_b>", "<x", "```\n", "<system-reminder>\n", "<user_query>a</user_query>", "{\n", "Question:", "\n", "(", "a"} {
+	for _, unit := range []string{
+		"<a_b>", "</a_b>", "<a_b></a_b>", "<x", "```\n", "<system-reminder>\n",
+		"<user_query>a</user_query>", "{\n", "Question:", "\n", "(", "a",
+	} {
 		for _, p := range Strip(strings.Repeat(unit, 20_000)) {
 			require.NotEmpty(t, p)
 		}
@@ -123,8 +170,10 @@ func TestManyTagsAndLinesAreReadInOnePass(t *testing.T) {
 
 func FuzzStrip(f *testing.F) {
 	for _, s := range []string{
-		"I'm vegetarian.", "<task>a</task><environment_details>b</environment_details>", "```\na\n```", "<a_b><c_d>x</a_b>y</c_d>", "### Task:\nx",
-		"Context:\na\nQuery: b", "panic: x\n\tat y(z)\n", "--- Content from referenced files ---\na", "\xff<\xfe>", strings.Repeat("long. ", 900), "# *SEARCH/REPLACE block* Rules:",
+		"I'm vegetarian.", "<task>a</task><environment_details>b</environment_details>", "```\na\n```",
+		"<a_b><c_d>x</a_b>y</c_d>", "### Task:\nx",
+		"Context:\na\nQuery: b", "panic: x\n\tat y(z)\n", "--- Content from referenced files ---\na", "\xff<\xfe>",
+		strings.Repeat("long. ", 900), "# *SEARCH/REPLACE block* Rules:",
 	} {
 		f.Add(s)
 	}

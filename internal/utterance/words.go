@@ -144,7 +144,8 @@ viết dịch tóm
 
 // statementVerbs are finite verbs that stand in a statement where a request has none: "Show jumping is what
 // she does."
-var statementVerbs = set("is are was were has had isn't aren't wasn't came went ist sind war est sont était es son era è sono é são")
+var statementVerbs = set(
+	"is are was were has had isn't aren't wasn't came went ist sind war est sont était es son era è sono é são")
 
 // Endings of requests and of questions in languages whose verb comes last.
 var (
@@ -154,7 +155,8 @@ var (
 		"주세요", "줘", "해라", "하세요", "십시오", "लिखो", "लिखिए", "लिखें", "करो", "करें", "कीजिए", "दीजिए", "बताओ",
 		"बताइए", "समझाओ", "समझाइए",
 	}
-	requestLast   = set("yaz yazar çevir açıkla özetle ver yap göster düzelt ekle sil bul söyle listele yazın yazınız çevirin açıklayın")
+	requestLast = set(
+		"yaz yazar çevir açıkla özetle ver yap göster düzelt ekle sil bul söyle listele yazın yazınız çevirin açıklayın")
 	requestBegins = []string{
 		"请", "帮我", "帮忙", "给我", "告诉我", "写一", "写个", "写出", "翻译", "解释", "总结", "列出", "修改", "删除", "添加", "改写", "生成",
 		"画一", "画个", "查一", "查找", "继续",
@@ -166,7 +168,8 @@ var (
 	// lastQuestion are clitics and words that end a question.
 	lastQuestion = set("mı mi mu mü demek क्या")
 	// tagQuestions follow a statement.
-	tagQuestions = set("right ok okay correct no yes oder ne gell nicht wahr n'est-ce pas non hein verdad no vero né certo правда да верно")
+	tagQuestions = set(
+		"right ok okay correct no yes oder ne gell nicht wahr n'est-ce pas non hein verdad no vero né certo правда да верно")
 )
 
 // phrases are whole sentences that say nothing, which no list of words tells from statements.

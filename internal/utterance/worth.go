@@ -108,7 +108,8 @@ func worthOf(sentence string) Verdict {
 		return Machine
 	}
 	low := strings.ToLower(strings.ReplaceAll(sentence, "’", "'"))
-	bare := strings.TrimFunc(low, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	bare := strings.TrimFunc(low,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 	if asked(bare) {
 		return Statement
 	}
@@ -149,7 +150,8 @@ func asked(bare string) bool {
 		words = words[1:]
 	}
 	rest := strings.Join(words, " ")
-	return (beginsWithAny(rest, asksToKeep) || strings.Contains(rest, "remember that") || strings.Contains(rest, "记住") || strings.Contains(rest, "覚えて")) &&
+	return (beginsWithAny(rest, asksToKeep) || strings.Contains(rest, "remember that") ||
+		strings.Contains(rest, "记住") || strings.Contains(rest, "覚えて")) &&
 		(len(words) > 2 || scriptless(rest) && len([]rune(rest)) > 4)
 }
 
@@ -171,11 +173,13 @@ func clauseOf(words []string, rest string) Verdict {
 	switch {
 	case requests[words[0]] && !finite(words):
 		return Request
-	case beginsWithAny(joined, requestBegins) && !strings.Contains(joined, "是我"), endsWithAny(joined, requestEnds) && !endsWithAny(joined, []string{"ています"}), requestLast[last]:
+	case beginsWithAny(joined, requestBegins) && !strings.Contains(joined, "是我"), endsWithAny(joined, requestEnds) &&
+		!endsWithAny(joined, []string{"ています"}), requestLast[last]:
 		return Request
 	case len(words) > 1 && auxiliaries[words[0]] && addressed[words[1]]:
 		return Inquiry
-	case interrogatives[words[0]] && len(words) > 1 && !selves[words[1]], lastQuestion[last], endsWithAny(joined, questionEnds):
+	case interrogatives[words[0]] && len(words) > 1 &&
+		!selves[words[1]], lastQuestion[last], endsWithAny(joined, questionEnds):
 		return Inquiry
 	case containsAny(joined, questionIn) && !strings.Contains(joined, "我"):
 		return Inquiry
@@ -200,7 +204,8 @@ func enough(word string) bool {
 // scriptless says whether a text is in a script that puts no blanks between words.
 func scriptless(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+			unicode.Khmer, unicode.Myanmar)
 	})
 }
 
@@ -236,7 +241,8 @@ func tagged(rest []string, low string) bool {
 }
 
 // clausesOf splits a sentence at commas, colons, dashes, and at words that give a reason.
-var clauseBreaks = regexp.MustCompile(`[,;:，、；：—–،]+\s*| - | because | since | weil | denn | parce que | porque | perché | потому что `)
+var clauseBreaks = regexp.MustCompile(
+	`[,;:，、；：—–،]+\s*| - | because | since | weil | denn | parce que | porque | perché | потому что `)
 
 func clausesOf(low string) []string {
 	var out []string
@@ -252,7 +258,8 @@ func clausesOf(low string) []string {
 func wordsOf(text string) []string {
 	var out []string
 	for w := range strings.FieldsSeq(text) {
-		w = strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+		w = strings.TrimFunc(w,
+			func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 		if w != "" {
 			out = append(out, w)
 		}

@@ -16,20 +16,22 @@ var (
 	// beside clientsOwn.
 	maybeOfPerson = set("task feedback answer question query request prompt message humanmessage")
 	// clientsOwn are blocks that no person writes.
-	clientsOwn = set("systemreminder environmentdetails environmentcontext userinfo attachedfiles additionaldata additionalmetadata " +
-		"attachments attachment editorcontext reminderinstructions reminder infomsg openandrecentlyviewedfiles projectlayout " +
-		"workspaceinfo environmentinfo commandname commandmessage commandargs commandcontents localcommandstdout " +
-		"localcommandstderr localcommandcaveat bashinput bashstdout bashstderr userinstructions instructions chathistory " +
-		"conversationhistory context contexts documents document source sources searchresults file files filecontent filecontents " +
-		"codeselection foldercontent folders directories symbols selections selection diffs diff threads conversationthreads " +
-		"userrules rules gitstatus timestamp currentdate recentlyviewedfiles linterrors terminaloutput toolresult tooluse " +
-		"systemcontext systemnotice contextinstruction filesinfo memories memory background notification todolist actions logs")
+	clientsOwn = set(
+		"systemreminder environmentdetails environmentcontext userinfo attachedfiles additionaldata additionalmetadata " +
+			"attachments attachment editorcontext reminderinstructions reminder infomsg openandrecentlyviewedfiles projectlayout " +
+			"workspaceinfo environmentinfo commandname commandmessage commandargs commandcontents localcommandstdout " +
+			"localcommandstderr localcommandcaveat bashinput bashstdout bashstderr userinstructions instructions chathistory " +
+			"conversationhistory context contexts documents document source sources searchresults file files filecontent filecontents " +
+			"codeselection foldercontent folders directories symbols selections selection diffs diff threads conversationthreads " +
+			"userrules rules gitstatus timestamp currentdate recentlyviewedfiles linterrors terminaloutput toolresult tooluse " +
+			"systemcontext systemnotice contextinstruction filesinfo memories memory background notification todolist actions logs")
 )
 
 // html are tags that are not taken for blocks of a client: what is written in them is read line by line.
-var html = set("a abbr article aside b big blockquote body br button code dd del details div dl dt em figure footer form h1 h2 h3 h4 h5 h6 " +
-	"head header hr html i iframe img input ins kbd label li link main mark meta nav ol option p pre q s script section select " +
-	"small span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead title tr tt u ul var video")
+var html = set(
+	"a abbr article aside b big blockquote body br button code dd del details div dl dt em figure footer form h1 h2 h3 h4 h5 h6 " +
+		"head header hr html i iframe img input ins kbd label li link main mark meta nav ol option p pre q s script section select " +
+		"small span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead title tr tt u ul var video")
 
 // mostOpen bounds how many tags are held open: what is nested deeper is no message of a client.
 const mostOpen = 64
@@ -43,12 +45,14 @@ var (
 		"# selected text:",
 		"answer the question based", "context:\n",
 	}
-	queries = regexp.MustCompile(`(?mi)^[#* \t]*(?:my request for [\w ]{1,30}|user query|user question|user input|query|question)[ \t]*:[* \t]*`)
+	queries = regexp.MustCompile(
+		`(?mi)^[#* \t]*(?:my request for [\w ]{1,30}|user query|user question|user input|query|question)[ \t]*:[* \t]*`)
 )
 
 // Lines and paragraphs that clients write among a person's words.
 var (
-	toolEcho    = regexp.MustCompile(`(?m)^(?:Called the \w+ tool with the following input:|Result of calling the \w+ tool:?|Read tool failed to read).*$`)
+	toolEcho = regexp.MustCompile(
+		`(?m)^(?:Called the \w+ tool with the following input:|Result of calling the \w+ tool:?|Read tool failed to read).*$`)
 	resultOf    = regexp.MustCompile(`(?m)^\[[a-z_]+(?: for '[^'\n]*')?\] Result:[ \t]*$`)
 	interrupted = regexp.MustCompile(`(?m)^\[Request interrupted by user[^\]\n]*\][ \t]*$`)
 	blockRules  = regexp.MustCompile(`(?m)^# \*SEARCH/REPLACE block\* Rules:`)

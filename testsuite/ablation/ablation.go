@@ -1,4 +1,5 @@
-// Package ablation dreams the same nights with one thing changed at a time, for the same money, and measures what they came to.
+// Package ablation dreams the same nights with one thing changed at a time, for the same money, and measures what they
+// came to.
 package ablation
 
 import (
@@ -77,9 +78,10 @@ type Idea struct {
 	Recited   *float64    `json:"recited,omitempty"`   // share of it that the prompt or a memory says in the same words
 	Surface   float64     `json:"surface"`             // how much it looks like speech, by rules alone
 	Coherence float64     `json:"coherence,omitempty"` // as the observer had it; 0 of scenarios
-	LogProb   *float64    `json:"log_prob,omitempty"`  // mean of its tokens under the plain model, behind the same prompt for all
-	Effective string      `json:"effective,omitempty"` // the sampling that was sent
-	Place     []byte      `json:"place"`               // its vector, a signed byte a number
+	// mean of its tokens under the plain model, behind the same prompt for all
+	LogProb   *float64 `json:"log_prob,omitempty"`
+	Effective string   `json:"effective,omitempty"` // the sampling that was sent
+	Place     []byte   `json:"place"`               // its vector, a signed byte a number
 }
 
 // Money is what a night spent in some phases, all when none is named.
@@ -97,8 +99,8 @@ func (n Night) Money(phases ...dream.Phase) budget.Micros {
 	return sum
 }
 
-// Next is the arm that dreams next: the one that has spent least. Arms are compared by the money of their onset; the one without
-// has its turn by the money of whole nights, against the arm it is compared with.
+// Next is the arm that dreams next: the one that has spent least. Arms are compared by the money of their onset; the
+// one without has its turn by the money of whole nights, against the arm it is compared with.
 func Next(nights []Night) Arm {
 	onset, whole := map[string]budget.Micros{}, map[string]budget.Micros{}
 	for _, n := range nights {

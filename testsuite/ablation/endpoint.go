@@ -63,7 +63,9 @@ func FromEnvironment(getenv func(string) string) (Endpoint, error) {
 	e.Price = budget.Price{In: dear(in), Out: dear(out)}
 	e.Price.CachedIn = e.Price.In // nothing is counted as cached: no arm gains by the order of its calls
 	if !ok {
-		return e, fmt.Errorf("%s is %q; it must be dollars for a million tokens in and out, such as %q", EnvPrice, price, usual)
+		return e,
+			fmt.Errorf("%s is %q; it must be dollars for a million tokens in and out, such as %q", EnvPrice, price,
+				usual)
 	}
 	if e.URL != "" && e.Model == "" {
 		return e, fmt.Errorf("%s is set and %s is not; it must name the model on that server", EnvURL, EnvModel)
@@ -87,7 +89,8 @@ func (e Endpoint) embedder() string {
 
 // dreamer is the catalogue's entry of the model: what the product knows of it, at the price that is counted.
 func (e Endpoint) dreamer() (inference.Spec, error) {
-	return inference.Resolve("model", cmp.Or(e.Profile, "generic"), e.Model, &inference.Override{Price: &e.Price, Judges: &e.Judges})
+	return inference.Resolve("model", cmp.Or(e.Profile, "generic"), e.Model,
+		&inference.Override{Price: &e.Price, Judges: &e.Judges})
 }
 
 func (e Endpoint) specs() (inference.Table, error) {
@@ -157,7 +160,9 @@ type nucleused struct {
 }
 
 // Generate asks the model behind.
-func (n nucleused) Generate(ctx context.Context, r inference.Request, token func(string) bool) (inference.Answer, error) {
+func (n nucleused) Generate(ctx context.Context, r inference.Request,
+	token func(string) bool,
+) (inference.Answer, error) {
 	if r.Sampling.MinP != nil {
 		r.Sampling.MinP, r.Sampling.TopP = nil, &n.topP
 	}

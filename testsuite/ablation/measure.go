@@ -43,8 +43,9 @@ type Counted struct {
 	Ideas []Idea
 }
 
-// Cut counts nights in the order of their seeds until the money is spent. Of the night that would pass it as many ideas count, in
-// the order of their making, as its money buys, rounded down. phases are those whose money is counted, of is the phase of the ideas.
+// Cut counts nights in the order of their seeds until the money is spent. Of the night that would pass it as many ideas
+// count, in the order of their making, as its money buys, rounded down. phases are those whose money is counted, of is
+// the phase of the ideas.
 func Cut(nights []Night, most budget.Micros, of dream.Phase, phases ...dream.Phase) []Counted {
 	var all []Counted
 	for _, n := range nights {
@@ -80,8 +81,8 @@ func Least(nights map[string][]Night, arms []string, phases ...dream.Phase) budg
 	return least
 }
 
-// weights says of each idea what it counts for: 1 when none lies nearer than Same, 1/n when n lie together, itself included. They
-// add up to the number of groups where ideas lie in groups.
+// weights says of each idea what it counts for: 1 when none lies nearer than Same, 1/n when n lie together, itself
+// included. They add up to the number of groups where ideas lie in groups.
 func weights(ideas []Idea) []float64 {
 	out := make([]float64, len(ideas))
 	for i, a := range ideas {
@@ -125,7 +126,8 @@ func Place(v []float32) []byte {
 // sums are what a night adds to the means of its arm.
 type sums struct {
 	money, ideas, kept, distinct, useful, memory, recited, surface, observer, logProb, scored float64
-	apart, pairs                                                                              []float64 // to the ideas of each night
+	// to the ideas of each night
+	apart, pairs []float64
 }
 
 func summed(nights []Counted) []sums {
@@ -141,7 +143,10 @@ func summed(nights []Counted) []sums {
 	}
 	out := make([]sums, len(nights))
 	for at, n := range nights {
-		out[at] = sums{money: float64(n.Money), apart: make([]float64, len(nights)), pairs: make([]float64, len(nights))}
+		out[at] = sums{
+			money: float64(n.Money), apart: make([]float64, len(nights)),
+			pairs: make([]float64, len(nights)),
+		}
 	}
 	every, among, k := weights(all), weights(kept), 0
 	for i, idea := range all {
@@ -173,7 +178,8 @@ func summed(nights []Counted) []sums {
 // draws is how often nights are drawn anew for an interval.
 const draws = 2000
 
-// Measure makes the row of an arm. Nights are drawn with replacement for the intervals; two copies of one night are no pair.
+// Measure makes the row of an arm. Nights are drawn with replacement for the intervals; two copies of one night are no
+// pair.
 func Measure(arm string, nights []Counted) Row {
 	r := Row{Arm: arm}
 	for _, n := range nights {
@@ -184,7 +190,10 @@ func Measure(arm string, nights []Counted) Row {
 	for i := range once {
 		once[i] = 1
 	}
-	figures := []*Figure{&r.Distinct, &r.Kept, &r.Useful, &r.Apart, &r.Memory, &r.Recited, &r.Surface, &r.Observer, &r.LogProb, &r.PerCent, &r.UsePer}
+	figures := []*Figure{
+		&r.Distinct, &r.Kept, &r.Useful, &r.Apart, &r.Memory, &r.Recited, &r.Surface, &r.Observer,
+		&r.LogProb, &r.PerCent, &r.UsePer,
+	}
 	drawn := make([][]float64, len(figures))
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range draws {
@@ -225,7 +234,8 @@ func means(each []sums, times []float64) []float64 {
 		}
 	}
 	return []float64{
-		s.distinct, s.kept / s.ideas, s.useful, far / pairs, s.memory / s.ideas, s.recited / s.ideas, s.surface / s.ideas, s.observer / s.ideas, s.logProb / s.scored,
+		s.distinct, s.kept / s.ideas, s.useful, far / pairs, s.memory / s.ideas, s.recited / s.ideas,
+		s.surface / s.ideas, s.observer / s.ideas, s.logProb / s.scored,
 		s.distinct / s.money * cent, s.useful / s.money * cent,
 	}
 }

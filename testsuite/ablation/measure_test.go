@@ -35,7 +35,10 @@ func honest(seeds ...uint64) []ablation.Night {
 	var all []ablation.Night
 	for _, seed := range seeds {
 		dice := rand.New(rand.NewPCG(seed, 0))
-		n := ablation.Night{Arm: "a", Seed: seed, Spent: map[dream.Phase]budget.Micros{dream.Onset: budget.Dollar / 100, dream.REM: 7}}
+		n := ablation.Night{
+			Arm: "a", Seed: seed,
+			Spent: map[dream.Phase]budget.Micros{dream.Onset: budget.Dollar / 100, dream.REM: 7},
+		}
 		for range 4 {
 			n.Ideas = append(n.Ideas, at(dice))
 		}
@@ -104,7 +107,10 @@ func TestAVectorInBytesKeepsItsDirection(t *testing.T) {
 			a[i] = float32(dice.NormFloat64())
 			b[i] = a[i] + float32(dice.NormFloat64())
 		}
-		pair := []ablation.Idea{{Phase: dream.Onset, Place: ablation.Place(a)}, {Phase: dream.Onset, Place: ablation.Place(b)}}
+		pair := []ablation.Idea{
+			{Phase: dream.Onset, Place: ablation.Place(a)},
+			{Phase: dream.Onset, Place: ablation.Place(b)},
+		}
 		r := measured([]ablation.Night{{Spent: map[dream.Phase]budget.Micros{dream.Onset: 1}, Ideas: pair}})
 		require.InDelta(t, hypnagogia.Distance(hypnagogia.Cosine(a, b)), r.Apart.Value, .01)
 	}
@@ -153,10 +159,13 @@ func TestEveryArmsNightIsAllowed(t *testing.T) {
 func TestAModelThatSaysItsInstructionsAgainIsHeard(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, 1, ablation.Recited("You care about the boat Patience, the Hallow Light"), 1e-9)
-	require.Greater(t, ablation.Recited("- [r2] They sang The Low Lamp by the beam that came in at the window every fifteen seconds."), .8)
+	require.Greater(t,
+		ablation.Recited(
+			"- [r2] They sang The Low Lamp by the beam that came in at the window every fifteen seconds."), .8)
 	require.Zero(t, ablation.Recited("The tide keeps its accounts in rope, and rounds down."))
 	require.Zero(t, ablation.Recited("Festina"))
-	half := ablation.Recited("Attention turns inward; nothing has to be rowed across the harbour before the milk is sour.")
+	half := ablation.Recited(
+		"Attention turns inward; nothing has to be rowed across the harbour before the milk is sour.")
 	require.Greater(t, half, .2)
 	require.Less(t, half, .6)
 }

@@ -30,8 +30,8 @@ const (
 	patient   = 10 * time.Minute // for one call of a slow model, which may wait for others
 )
 
-// Knobs of every night: the product's own, but short, so that a model of fifteen tokens a second on one core is through with an
-// onset in a minute. What is left out is told in docs/ablation.md.
+// Knobs of every night: the product's own, but short, so that a model of fifteen tokens a second on one core is through
+// with an onset in a minute. What is left out is told in docs/ablation.md.
 func Knobs(a Arm) dream.Knobs {
 	k := dream.DefaultKnobs()
 	k.OnsetEnabled, k.Loosening, k.Depth = a.Onset, a.Way, dream.DepthFixed
@@ -58,7 +58,8 @@ func Knobs(a Arm) dream.Knobs {
 // allowance of a night: more than any spends, at whatever price; its hundredth buys no call.
 var allowance = budget.Tokens{In: 80_000, Out: 20_000}
 
-// Bench is where a night is dreamt: a Temporal server with a namespace and a queue of its own, and a folder for the store.
+// Bench is where a night is dreamt: a Temporal server with a namespace and a queue of its own, and a folder for the
+// store.
 type Bench struct {
 	Address, Namespace, Queue string
 	Client                    client.Client
@@ -121,14 +122,19 @@ func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night,
 }
 
 // hire makes the companion with its memories, placed by the night's embedder, free of charge.
-func hire(ctx context.Context, c *stage.Company, models inference.Switchboard, embedder string, cap budget.Micros) (dream.Agent, error) {
+func hire(ctx context.Context, c *stage.Company, models inference.Switchboard, embedder string,
+	cap budget.Micros,
+) (dream.Agent, error) {
 	lived, k := sample.Diaries()[0], c.Play.Knobs
 	agent := lived.Agent
 	agent.Caps = dream.Caps{Dream: cap, Day: 2 * cap, Month: 2 * cap}
 	if err := c.Store.PutAgent(ctx, agent); err != nil {
 		return agent, err
 	}
-	file := importer.File{Name: "life.jsonl", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(lived.Memories)), nil }}
+	file := importer.File{
+		Name: "life.jsonl",
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(lived.Memories)), nil },
+	}
 	_, err := importer.Import(ctx, c.Store, agent, []importer.File{file}, importer.Options{
 		Format: importer.JSONL, Strict: true, Now: stage.Night,
 		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
@@ -155,7 +161,9 @@ func (n *Night) bill(ctx context.Context, c *stage.Company, id, embedder string)
 }
 
 // read takes the night's ideas from the store and measures what can be measured of each alone.
-func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Switchboard, embedder, agent, id string) error {
+func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Switchboard,
+	embedder, agent, id string,
+) error {
 	items, err := c.Store.Find(ctx, memory.Query{
 		Agent:  agent,
 		Dream:  id,
@@ -171,7 +179,10 @@ func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Swi
 		return err
 	}
 	for _, item := range items {
-		idea := Idea{Phase: item.Header().Phase, Name: item.Header().ID[len(id)+1:], Text: strings.TrimSpace(item.Text())}
+		idea := Idea{
+			Phase: item.Header().Phase, Name: item.Header().ID[len(id)+1:],
+			Text: strings.TrimSpace(item.Text()),
+		}
 		switch v := item.(type) {
 		case *dream.Fragment:
 			idea.Kept = v.Status != dream.FragmentDiscarded || strings.HasPrefix(v.Reason, dream.LucidDiscard)
@@ -206,13 +217,15 @@ func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Swi
 		idea.Place = Place(placed.V[0])
 		n.Ideas = append(n.Ideas, idea)
 	}
-	slices.SortStableFunc(n.Ideas, func(a, b Idea) int { return strings.Compare(string(a.Phase)+a.Name, string(b.Phase)+b.Name) })
+	slices.SortStableFunc(n.Ideas,
+		func(a, b Idea) int { return strings.Compare(string(a.Phase)+a.Name, string(b.Phase)+b.Name) })
 	return nil
 }
 
 // tongue listens to the lived memories.
 func tongue(ctx context.Context, c *stage.Company, agent string) (hypnagogia.Tongue, error) {
-	items, err := c.Store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}})
+	items, err := c.Store.Find(ctx,
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}})
 	var texts []string
 	for _, item := range items {
 		texts = append(texts, item.Text())

@@ -12,9 +12,9 @@ import (
 // run is how many words in a row make a recital.
 const run = 4
 
-// Recited is the share of a text's runs of four words that stand in the prompts or in a memory: a small model says again what it was
-// asked and shown, and a thought that strings three memories together lies near none of them. A text of less than four words recites
-// nothing.
+// Recited is the share of a text's runs of four words that stand in the prompts or in a memory: a small model says
+// again what it was asked and shown, and a thought that strings three memories together lies near none of them. A text
+// of less than four words recites nothing.
 func Recited(text string) float64 {
 	texts, runs, found := words(text), 0, 0
 	question := shown()
@@ -31,7 +31,8 @@ func Recited(text string) float64 {
 }
 
 func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // shown is what every prompt of the onset and of REM says, and every memory that it may show.
@@ -44,7 +45,8 @@ func shown() string {
 	rare.Rare = .1
 	var all []string
 	for _, p := range []prompt.Text{
-		prompt.Induce(onset), prompt.Induce(rare), prompt.Partial(onset, nil), prompt.Diverge(rare, spur), prompt.Ideas(rare, spur), prompt.Imagine(prompt.Imagining{Self: self}),
+		prompt.Induce(onset), prompt.Induce(rare), prompt.Partial(onset, nil), prompt.Diverge(rare, spur),
+		prompt.Ideas(rare, spur), prompt.Imagine(prompt.Imagining{Self: self}),
 	} {
 		all = append(all, words(p.System+" "+p.Ask)...)
 		all = append(all, "|")

@@ -9,7 +9,8 @@ import (
 	"os"
 )
 
-// Record is a file of one head and the nights that were dreamt, one a line, written as they end: a run that is cut leaves what it had.
+// Record is a file of one head and the nights that were dreamt, one a line, written as they end: a run that is cut
+// leaves what it had.
 type Record struct {
 	Head   Head
 	Nights []Night

@@ -42,7 +42,8 @@ func TestTheDocumentTellsWhatTheRecordHolds(t *testing.T) {
 	}
 }
 
-// The record is what it says it is: every arm was dreamt, nothing but money ended a night, and no fragment was thought in another way.
+// The record is what it says it is: every arm was dreamt, nothing but money ended a night, and no fragment was thought
+// in another way.
 func TestTheRecordIsOfTheArmsThatItNames(t *testing.T) {
 	t.Parallel()
 	record, err := ablation.Read(recorded)
@@ -59,7 +60,8 @@ func TestTheRecordIsOfTheArmsThatItNames(t *testing.T) {
 				require.NotEmpty(t, idea.Text)
 				require.Len(t, idea.Place, len(nights[0].Ideas[0].Place), "one space")
 				require.Equal(t, arm.TopP > 0, strings.Contains(idea.Effective, "top_p"), idea.Effective)
-				require.Equal(t, arm.TopP == 0 && idea.Phase == dream.Onset, strings.Contains(idea.Effective, "min_p"), idea.Effective)
+				require.Equal(t, arm.TopP == 0 && idea.Phase == dream.Onset,
+					strings.Contains(idea.Effective, "min_p"), idea.Effective)
 			}
 		}
 	}
@@ -98,7 +100,8 @@ func TestAnEndpointIsReadFromTheEnvironment(t *testing.T) {
 	require.Empty(t, e.URL)
 	require.EqualValues(t, 150_000, e.Price.In)
 	require.EqualValues(t, 600_000, e.Price.Out)
-	e, err = from(ablation.EnvURL, "https://models.example/v1", ablation.EnvModel, "big", ablation.EnvKey, "MINE", "MINE", "k", ablation.EnvPrice, "3/15")
+	e, err = from(ablation.EnvURL, "https://models.example/v1", ablation.EnvModel, "big", ablation.EnvKey, "MINE",
+		"MINE", "k", ablation.EnvPrice, "3/15")
 	require.NoError(t, err)
 	require.Equal(t, "k", e.Key)
 	require.EqualValues(t, 15_000_000, e.Price.Out)

@@ -30,7 +30,8 @@ const (
 // most nights of one run: the shared server has so many namespaces, and every night's dream has the same id.
 const most = 90
 
-// TestTheArmsAreDreamt dreams arm after arm until the time is over. A record that is there already goes on where it ended.
+// TestTheArmsAreDreamt dreams arm after arm until the time is over. A record that is there already goes on where it
+// ended.
 func TestTheArmsAreDreamt(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(envRecord)
@@ -84,7 +85,8 @@ func TestTheArmsAreDreamt(t *testing.T) {
 			require.NotZero(t, night.Money(), "%s: %s", night.Outcome, night.Reason)
 			require.NoError(t, ablation.Append(path, night))
 			record.Nights = append(record.Nights, night)
-			t.Logf("%s: %s, %d ideas, %d calls, %d in, %d out, %s, %d s", night.Outcome, night.Reason, len(night.Ideas), night.Calls, night.In, night.Out, night.Money(), night.Seconds)
+			t.Logf("%s: %s, %d ideas, %d calls, %d in, %d out, %s, %d s", night.Outcome, night.Reason,
+				len(night.Ideas), night.Calls, night.In, night.Out, night.Money(), night.Seconds)
 		})
 		if t.Failed() {
 			return

@@ -16,10 +16,12 @@ import (
 // behind is what every idea of every arm is scored behind: nothing of the prompts that made it.
 const behind = "Tell me what you see before you fall asleep."
 
-// TestTheRecordIsScored lets the plain model say how likely it finds each idea. It needs the bindings, so it stands behind their tag.
+// TestTheRecordIsScored lets the plain model say how likely it finds each idea. It needs the bindings, so it stands
+// behind their tag.
 func TestTheRecordIsScored(t *testing.T) {
 	t.Parallel()
-	path, o := os.Getenv(envRecord), llama.Options{Model: os.Getenv("ONEIROS_LLAMA_MODEL"), Lib: os.Getenv("ONEIROS_LLAMA_LIB"), Threads: 1}
+	path, o := os.Getenv(envRecord),
+		llama.Options{Model: os.Getenv("ONEIROS_LLAMA_MODEL"), Lib: os.Getenv("ONEIROS_LLAMA_LIB"), Threads: 1}
 	if path == "" || o.Model == "" || o.Lib == "" {
 		t.Skipf("set %s, ONEIROS_LLAMA_MODEL and ONEIROS_LLAMA_LIB to run this", envRecord)
 	}

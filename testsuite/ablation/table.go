@@ -17,8 +17,8 @@ type Table struct {
 	Rows  []Row
 }
 
-// Tables are the comparisons that a record allows: fragments of the onset for the money of the onset, and scenarios of REM for the
-// money of whole nights, with and without an onset.
+// Tables are the comparisons that a record allows: fragments of the onset for the money of the onset, and scenarios of
+// REM for the money of whole nights, with and without an onset.
 func Tables(r Record) []Table {
 	var onset, whole []string
 	nights := map[string][]Night{}
@@ -70,7 +70,8 @@ var (
 
 // Markdown writes a table in two parts, each figure with its interval. A column without figures is left out.
 func (t Table) Markdown() string {
-	return t.part([]string{"nights", "ideas"}, bought, func(r Row) string { return fmt.Sprintf(" %.1f | %d |", r.Nights, r.Ideas) }) + "\n" +
+	return t.part([]string{"nights", "ideas"}, bought,
+		func(r Row) string { return fmt.Sprintf(" %.1f | %d |", r.Nights, r.Ideas) }) + "\n" +
 		t.part(nil, like, func(Row) string { return "" })
 }
 
@@ -78,7 +79,8 @@ func (t Table) part(counts []string, columns []column, count func(Row) string) s
 	var shown []column
 	head := append([]string{"arm"}, counts...)
 	for _, c := range columns {
-		if slices.ContainsFunc(t.Rows, func(r Row) bool { f := c.of(r); return !math.IsNaN(f.Value) && f != (Figure{}) }) {
+		if slices.ContainsFunc(t.Rows,
+			func(r Row) bool { f := c.of(r); return !math.IsNaN(f.Value) && f != (Figure{}) }) {
 			shown, head = append(shown, c), append(head, c.name)
 		}
 	}
@@ -113,16 +115,20 @@ func (f Figure) write(form string) string {
 func Report(r Record) string {
 	var b strings.Builder
 	h := r.Head
-	fmt.Fprintf(&b, "# made %s with %s; embedder %s; $%.2f in, $%.2f out a million tokens; life of %s\n", h.Day, h.Model, h.Embedder,
+	fmt.Fprintf(&b, "# made %s with %s; embedder %s; $%.2f in, $%.2f out a million tokens; life of %s\n", h.Day,
+		h.Model, h.Embedder,
 		float64(h.In)/1e6, float64(h.Out)/1e6, h.AgentState)
-	fmt.Fprintf(&b, "# %d cycles of %d partials of %d tokens; heat %.2f in the induction, %.2f at the peak; min-p %.2f; %d scenarios a night; %d characters of memory shown\n",
+	fmt.Fprintf(&b,
+		"# %d cycles of %d partials of %d tokens; heat %.2f in the induction, %.2f at the peak; min-p %.2f; %d scenarios a night; %d characters of memory shown\n",
 		h.Cycles, h.Partials, h.Tokens, h.Temperature[0], h.Temperature[1], h.MinP, h.Scenarios, h.Characters)
 	for _, t := range Tables(r) {
 		fmt.Fprintf(&b, "\n%s, $%.6f an arm\n\n%s", t.Title, float64(t.Money)/1e6, t.Markdown())
 	}
-	b.WriteString("\nEvery night: arm, seed, outcome, calls, tokens in and out, spent in onset / in all, seconds, ideas, silent\n\n")
+	b.WriteString(
+		"\nEvery night: arm, seed, outcome, calls, tokens in and out, spent in onset / in all, seconds, ideas, silent\n\n")
 	for _, n := range r.Nights {
-		fmt.Fprintf(&b, "%-12s %2d  %-9s  %2d calls  %6d in  %5d out  $%.6f / $%.6f  %4d s  %2d ideas  %d silent\n", n.Arm, n.Seed, n.Outcome, n.Calls, n.In, n.Out,
+		fmt.Fprintf(&b, "%-12s %2d  %-9s  %2d calls  %6d in  %5d out  $%.6f / $%.6f  %4d s  %2d ideas  %d silent\n",
+			n.Arm, n.Seed, n.Outcome, n.Calls, n.In, n.Out,
 			float64(n.Money(dream.Onset))/1e6, float64(n.Money())/1e6, n.Seconds, len(n.Ideas), n.Silent)
 	}
 	return b.String()

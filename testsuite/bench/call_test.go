@@ -113,8 +113,9 @@ func charge(n int) purse.Charge {
 func readRaw(ctx context.Context, client *http.Client, base string) error {
 	r := asked()
 	body, err := json.Marshal(map[string]any{
-		"model": "script", "messages": r.Messages, "stream": true, "stream_options": map[string]bool{"include_usage": true},
-		"max_tokens": r.MaxTokens, "temperature": *r.Sampling.Temperature,
+		"model": "script", "messages": r.Messages, "stream": true,
+		"stream_options": map[string]bool{"include_usage": true},
+		"max_tokens":     r.MaxTokens, "temperature": *r.Sampling.Temperature,
 	})
 	if err != nil {
 		return err

@@ -19,11 +19,11 @@ import (
 const nights = 20
 
 // BenchmarkNightCPU measures the CPU of one dream at a provider without latency, in the worker and in worker and server
-// together, against two bare workflows of as many activities as the dream makes calls to a model, run in turn on the same
-// processes: one whose activities do nothing, and one whose activities each buy one answer as every call must be bought,
-// streamed, reserved before and settled after. A night of 27 calls as the first issue counted it, and a night as it is shipped.
-// Goal: ratio of the sum to the workflow that does nothing at most 1.25; the fourth issue allows 1.3. ratio-paying is the least
-// that this ratio can be while calls are made and paid for.
+// together, against two bare workflows of as many activities as the dream makes calls to a model, run in turn on the
+// same processes: one whose activities do nothing, and one whose activities each buy one answer as every call must be
+// bought, streamed, reserved before and settled after. A night of 27 calls as the first issue counted it, and a night
+// as it is shipped. Goal: ratio of the sum to the workflow that does nothing at most 1.25; the fourth issue allows 1.3.
+// ratio-paying is the least that this ratio can be while calls are made and paid for.
 func BenchmarkNightCPU(b *testing.B) {
 	b.Run("27calls", func(b *testing.B) { measureNights(b, knobs()) })
 	b.Run("shipped", func(b *testing.B) { measureNights(b, dream.DefaultKnobs()) })
@@ -83,7 +83,8 @@ func (th *theatre) used(tb testing.TB) [2]float64 {
 func (th *theatre) dream(b *testing.B, ctx context.Context, seed uint64) int {
 	b.Helper()
 	before := th.generations()
-	begun, err := th.company.Starter.Begin(ctx, starter.DreamRequest{Agent: th.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := th.company.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: th.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(b, err)
 	result, err := th.company.Result(ctx, begun.Dream)
 	require.NoError(b, err)

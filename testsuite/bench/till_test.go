@@ -28,8 +28,8 @@ type tariff struct {
 	AtLeast int           `json:"at_least"` // tokens of an answer
 }
 
-// sell is a provider in a process of its own, as a real one is. It says its address, then for every line that it is sent
-// how many calls have been given a word and are still being served, and ends when its standard input does.
+// sell is a provider in a process of its own, as a real one is. It says its address, then for every line that it is
+// sent how many calls have been given a word and are still being served, and ends when its standard input does.
 func sell(text string) error {
 	var t tariff
 	if err := json.Unmarshal([]byte(text), &t); err != nil {

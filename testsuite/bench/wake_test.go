@@ -28,8 +28,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// bedroom is a deployment in which many agents dream at a slow provider. The worker and whoever knocks share a process, as
-// in oneiros up; with Redis two worker processes stand beside it.
+// bedroom is a deployment in which many agents dream at a slow provider. The worker and whoever knocks share a process,
+// as in oneiros up; with Redis two worker processes stand beside it.
 type bedroom struct {
 	company  *stage.Company
 	upstream *billedServer
@@ -43,18 +43,21 @@ type scenario struct {
 	redis      bool
 	fsync      string // of Redis: everysec or always
 	dreaming   int
-	connecting int           // at once; 0: all that dream
-	wakes      int           // to measure; with knocking 0 the rounds of all
-	deaf       bool          // no bell: Temporal's own cancellation alone
-	stay       time.Duration // how long, on average, whoever knocked stays, and then leaves the agent in peace; 0 for neither
-	long       int           // tokens of the first answer of a dream, so that a thousand that take minutes to begin are all at it; 0: the default
-	each       time.Duration
-	limit      time.Duration // of the row, its setting-up apart; 0: rowMost. What was measured by then is told
+	connecting int  // at once; 0: all that dream
+	wakes      int  // to measure; with knocking 0 the rounds of all
+	deaf       bool // no bell: Temporal's own cancellation alone
+	// how long, on average, whoever knocked stays, and then leaves the agent in peace; 0 for neither
+	stay time.Duration
+	// tokens of the first answer of a dream, so that a thousand that take minutes to begin are all at it; 0: the
+	// default
+	long  int
+	each  time.Duration
+	limit time.Duration // of the row, its setting-up apart; 0: rowMost. What was measured by then is told
 }
 
 const (
-	// rowMost bounds a row, promisedMost one that something is promised of, and thousandMost one of a thousand dreams, most of which
-	// beginning them takes: on two idle cores all of them together end within a quarter of an hour.
+	// rowMost bounds a row, promisedMost one that something is promised of, and thousandMost one of a thousand dreams,
+	// most of which beginning them takes: on two idle cores all of them together end within a quarter of an hour.
 	rowMost      = 25 * time.Second
 	promisedMost = time.Minute
 	thousandMost = 200 * time.Second
@@ -62,11 +65,11 @@ const (
 	bedtime = .6
 )
 
-// BenchmarkWake measures a wake from the call until (a) generation has stopped, (b) the partial is safe in the store, (c)
-// the caller may go on: the epoch is durable, affect and digest are fixed, (d) the agent's workflow has it recorded: the dream
-// is put down and the agent awake. Light wakes, between two calls, count for (c) and (d) only.
-// Goals, p99, on two cores: (a) 3 ms, (b) 5 ms, (c) 5 ms, (d) 50 ms for one of 20; (c) also for 100 dreaming and 16 knocking;
-// 1,000 at once: (c) 500 ms, none over 1 s.
+// BenchmarkWake measures a wake from the call until (a) generation has stopped, (b) the partial is safe in the store,
+// (c) the caller may go on: the epoch is durable, affect and digest are fixed, (d) the agent's workflow has it
+// recorded: the dream is put down and the agent awake. Light wakes, between two calls, count for (c) and (d) only.
+// Goals, p99, on two cores: (a) 3 ms, (b) 5 ms, (c) 5 ms, (d) 50 ms for one of 20; (c) also for 100 dreaming and 16
+// knocking; 1,000 at once: (c) 500 ms, none over 1 s.
 func BenchmarkWake(b *testing.B) {
 	const token, slow = 20 * time.Millisecond, 200 * time.Millisecond
 	const paced = 600 * time.Millisecond
@@ -97,7 +100,10 @@ func BenchmarkWake(b *testing.B) {
 			stay:       paced,
 			limit:      promisedMost,
 		}},
-		{"embedded/100-dreaming-16-knocking-saturated", scenario{dreaming: 100, connecting: 16, wakes: 800, each: token}},
+		{
+			"embedded/100-dreaming-16-knocking-saturated",
+			scenario{dreaming: 100, connecting: 16, wakes: 800, each: token},
+		},
 		{"embedded/20-at-once", scenario{dreaming: 20, wakes: 10, each: token}},
 		{"embedded/100-at-once", scenario{dreaming: 100, wakes: 4, each: token}},
 		{"embedded/100-at-once-without-bell", scenario{dreaming: 100, wakes: 2, each: token, deaf: true}},
@@ -250,10 +256,12 @@ func sleeper(b *testing.B, company *stage.Company, i int) dream.Agent {
 				State: dream.Live,
 				Taint: dream.FromHuman,
 			},
-			Content: fmt.Sprintf("On evening %d the keeper counted %d lanterns and wrote the number down.", n, n*7%5), Salience: .5, Surprise: float64(n%4) / 4,
+			Content:  fmt.Sprintf("On evening %d the keeper counted %d lanterns and wrote the number down.", n, n*7%5),
+			Salience: .5, Surprise: float64(n%4) / 4,
 		}
 		w.Add = append(w.Add, e)
-		w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: "scripted/vectors/64", V: provider.Vector(e.Content, 64)})
+		w.Vectors = append(w.Vectors,
+			memory.Vector{Item: e.ID, Space: "scripted/vectors/64", V: provider.Vector(e.Content, 64)})
 	}
 	_, err := company.Store.Commit(context.Background(), w)
 	require.NoError(b, err)
@@ -270,8 +278,8 @@ func crowd(b *testing.B, play stage.Play, n int) {
 	}
 }
 
-// wake is one measured wake, in milliseconds. What was not measured is negative: a and b of a light one, d of one that was not
-// recorded before the row had to end.
+// wake is one measured wake, in milliseconds. What was not measured is negative: a and b of a light one, d of one that
+// was not recorded before the row had to end.
 type wake struct {
 	a, b, c, d float64
 	degraded   bool // the store did not answer whoever knocked in time: the wake is made good later
@@ -289,7 +297,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// sideBySide does n deeds, some at once, and answers their first fault, which ends the others. That the time is up is no fault.
+// sideBySide does n deeds, some at once, and answers their first fault, which ends the others. That the time is up is
+// no fault.
 func sideBySide(ctx context.Context, n, some int, do func(context.Context, int) error) error {
 	doing, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -317,7 +326,8 @@ func (r *bedroom) asleep(ctx context.Context, i int) error {
 	for {
 		_, err := r.company.Starter.Resume(ctx, agent.Handle)
 		if err != nil && strings.Contains(err.Error(), starter.ErrNothing.Error()) {
-			_, err = r.company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+			_, err = r.company.Starter.Begin(ctx,
+				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 		}
 		if err == nil || errors.Is(err, starter.ErrDreaming) { // it began, although nobody said so in time
 			return nil
@@ -368,7 +378,11 @@ func (r *bedroom) measure(b *testing.B, s scenario) []wake {
 	b.ReportMetric(float64(len(dreaming)), "dreaming")
 	before := loaded(b)
 	defer func() {
-		loaded(b).tell(b, before, map[string]int{"temporal": r.server.PID(), "provider": r.upstream.child.Process.Pid, "knocking": os.Getpid()})
+		loaded(b).tell(b, before,
+			map[string]int{
+				"temporal": r.server.PID(), "provider": r.upstream.child.Process.Pid,
+				"knocking": os.Getpid(),
+			})
 		b.ReportMetric(time.Since(began).Seconds(), "row-s")
 	}()
 	if s.connecting > 0 {
@@ -453,7 +467,8 @@ func (r *bedroom) atOnce(ctx context.Context, b *testing.B, dreaming []int) []wa
 // rest lets all visitors leave.
 func (r *bedroom) rest(ctx context.Context, b *testing.B, woken []int) {
 	b.Helper()
-	require.NoError(b, sideBySide(ctx, len(woken), 16, func(ctx context.Context, n int) error { return r.leave(ctx, woken[n]) }))
+	require.NoError(b,
+		sideBySide(ctx, len(woken), 16, func(ctx context.Context, n int) error { return r.leave(ctx, woken[n]) }))
 }
 
 func (r *bedroom) leave(ctx context.Context, i int) error {

@@ -68,7 +68,8 @@ func serve(text string) error {
 	}
 	c, err := client.Dial(client.Options{
 		HostPort: play.Address, Namespace: play.Namespace, Logger: silent{},
-		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}, // as the door does on loopback
+		// as the door does on loopback
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
 	})
 	if err != nil {
 		return err
@@ -77,9 +78,11 @@ func serve(text string) error {
 	if err != nil {
 		return err
 	}
-	w := workers.New(c, company.Ports, starter.Executions{Client: c}, company.Starter, workers.Options{TaskQueue: play.Queue})
+	w := workers.New(c, company.Ports, starter.Executions{Client: c}, company.Starter,
+		workers.Options{TaskQueue: play.Queue})
 	w.RegisterWorkflowWithOptions(bare, workflow.RegisterOptions{Name: "Bare"})
-	w.RegisterActivityWithOptions(func(context.Context, int64) error { return nil }, activity.RegisterOptions{Name: "Nothing"})
+	w.RegisterActivityWithOptions(func(context.Context, int64) error { return nil },
+		activity.RegisterOptions{Name: "Nothing"})
 	w.RegisterActivityWithOptions(func(ctx context.Context, step int64) error {
 		ask := asked()
 		ask.Model = "scripted/" + play.Model
@@ -106,17 +109,17 @@ func serve(text string) error {
 	return company.Close()
 }
 
-// knobs are those of a night of 27 calls to a model, whatever its agent has lived: induction, two cycles of four partials and
-// four verdicts, capture, two replays, last look while something fades, three scenarios, their weighing, consolidation and
-// insights.
+// knobs are those of a night of 27 calls to a model, whatever its agent has lived: induction, two cycles of four
+// partials and four verdicts, capture, two replays, last look while something fades, three scenarios, their weighing,
+// consolidation and insights.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
 	k.Cycles, k.Depth, k.Judging, k.RemRounds = 2, dream.DepthFixed, dream.BySingle, 0
 	return k
 }
 
-// bare runs the same activity so many times in turn: Nothing, or Call, which buys the same answer of 80 tokens each time. first
-// numbers the steps.
+// bare runs the same activity so many times in turn: Nothing, or Call, which buys the same answer of 80 tokens each
+// time. first numbers the steps.
 func bare(ctx workflow.Context, activity string, times int, first int64) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	for i := range times {
@@ -144,7 +147,8 @@ func open(b *testing.B, k dream.Knobs) *theatre {
 	require.NoError(b, err)
 	b.Cleanup(upstream.Close)
 	play := stage.Play{
-		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
+		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue:    "bench",
 		Provider: upstream.URL, Model: "script", Knobs: k,
 	}
 	company, err := stage.Open(ctx, play, server.Dial(b))

@@ -37,7 +37,8 @@ type Unequal struct {
 }
 
 func (f *Unequal) Error() string {
-	return fmt.Sprintf("%s was truthfully billed: the till took %s and the ledger counts %s", f.Key, f.Billed, f.Counted)
+	return fmt.Sprintf("%s was truthfully billed: the till took %s and the ledger counts %s", f.Key, f.Billed,
+		f.Counted)
 }
 
 // truthful are the ways of serving a call that bill it rightly when it was served to its end.
@@ -76,7 +77,8 @@ func keyed(rows []purse.Row) map[string]purse.Row {
 }
 
 // Covered checks that the ledger counts at least what the till took, call by call, and so in every sum. It holds at any
-// time when the till is asked before the ledger: what a call costs only grows, and what it counts only falls to its end.
+// time when the till is asked before the ledger: what a call costs only grows, and what it counts only falls to its
+// end.
 func Covered(book provider.Book, rows []purse.Row) []error {
 	var faults []error
 	byKey, seen := keyed(rows), map[string]bool{}
@@ -84,7 +86,8 @@ func Covered(book provider.Book, rows []purse.Row) []error {
 		row, found := byKey[call.Key]
 		switch {
 		case !found:
-			faults = append(faults, fmt.Errorf("call %d was made under the key %q, which nobody reserved", call.Number, call.Key))
+			faults = append(faults,
+				fmt.Errorf("call %d was made under the key %q, which nobody reserved", call.Number, call.Key))
 		case seen[call.Key]:
 			faults = append(faults, fmt.Errorf("the key %s was used for two calls", call.Key))
 		case row.Counted < call.Cost:
@@ -107,7 +110,8 @@ func (e *Evidence) caps() []error {
 		c, ok := ReadKey(call.Key)
 		d, found := dreams[c.Dream]
 		if !ok || !found || !d.Begun {
-			faults = append(faults, fmt.Errorf("call %d has the key %q, which belongs to no dream that was begun", call.Number, call.Key))
+			faults = append(faults,
+				fmt.Errorf("call %d has the key %q, which belongs to no dream that was begun", call.Number, call.Key))
 			continue
 		}
 		for _, account := range e.accounts(d, c.Phase) {
@@ -170,7 +174,8 @@ func (e *Evidence) reserved() []error {
 		c, ok := ReadKey(key)
 		d, found := dreams[row.Dream]
 		if !ok || !found || c.Dream != row.Dream || string(c.Phase) != row.Phase {
-			faults = append(faults, fmt.Errorf("the ledger's %s belongs to dream %q, phase %q", key, row.Dream, row.Phase))
+			faults = append(faults,
+				fmt.Errorf("the ledger's %s belongs to dream %q, phase %q", key, row.Dream, row.Phase))
 			continue
 		}
 		if want := e.accounts(d, c.Phase); !slices.Equal(want, row.Accounts) {
@@ -191,7 +196,9 @@ func (e *Evidence) balances() []error {
 	}
 	for scope, b := range e.Balances {
 		if b.Reserved != 0 || b.Spent != sums[scope] {
-			faults = append(faults, fmt.Errorf("account %s says %s spent and %s reserved; its rows make %s", scope, b.Spent, b.Reserved, sums[scope]))
+			faults = append(faults,
+				fmt.Errorf("account %s says %s spent and %s reserved; its rows make %s", scope, b.Spent, b.Reserved,
+					sums[scope]))
 		}
 	}
 	return faults

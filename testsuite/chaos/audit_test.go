@@ -18,8 +18,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// flawless is the evidence of one dream in which nothing is wrong: a partial that became a fragment, and one whose answer
-// never arrived.
+// flawless is the evidence of one dream in which nothing is wrong: a partial that became a fragment, and one whose
+// answer never arrived.
 func flawless() chaos.Evidence {
 	id, ended := "dream/echo/0001", time.Date(2026, 10, 19, 23, 0, 0, 0, time.UTC)
 	spec := activities.Spec{
@@ -97,7 +97,9 @@ func flawless() chaos.Evidence {
 		Balances:   map[string]purse.Balance{},
 		Allowances: map[string]budget.Micros{"a/2026-10-19": 70},
 		Answers:    map[string]int{id + "/onset/1/partial-1": 1},
-		Fragments:  map[string]*dream.Fragment{id + "/onset/1.1": {Head: dream.Head{ID: id + "/onset/1.1"}, Cycle: 1, Status: dream.FragmentRaw}},
+		Fragments: map[string]*dream.Fragment{
+			id + "/onset/1.1": {Head: dream.Head{ID: id + "/onset/1.1"}, Cycle: 1, Status: dream.FragmentRaw},
+		},
 	}
 	for _, a := range accounts {
 		e.Balances[a.Scope] = purse.Balance{Spent: 70}
@@ -113,22 +115,52 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 		flaw func(*chaos.Evidence)
 		says string
 	}{
-		"unreserved call":     {func(e *chaos.Evidence) { e.Book.Calls[1].Key = "dream/echo/0001/onset/1/partial-9#1" }, "nobody reserved"},
-		"key used twice":      {func(e *chaos.Evidence) { e.Book.Calls[1].Key = e.Book.Calls[0].Key }, "used for two calls"},
-		"ledger below till":   {func(e *chaos.Evidence) { e.Book.Calls[1].Cost = 61 }, "the ledger counts"},
-		"cap exceeded":        {func(e *chaos.Evidence) { e.Book.Calls[1].Cost = 91 }, "cap phase:dream/echo/0001/onset is $0.0001 and the till took $0.000101"},
-		"doubled settlement":  {func(e *chaos.Evidence) { e.Rows[0].Counted = 20 }, "truthfully billed"},
-		"account left out":    {func(e *chaos.Evidence) { e.Rows[0].Accounts = e.Rows[0].Accounts[:2] }, "was reserved under"},
-		"wrong balance":       {func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 71} }, "its rows make"},
-		"reserved for ever":   {func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 70, Reserved: 1} }, "its rows make"},
-		"open attempts":       {func(e *chaos.Evidence) { e.Open = []string{"dream/echo/0001"} }, "open reservations"},
-		"slot held":           {func(e *chaos.Evidence) { e.Slots = map[string]memory.Slot{"a": {}} }, "still held"},
-		"no outcome":          {func(e *chaos.Evidence) { e.Dreams[0].Record.Outcome = dream.Dreaming }, "its record says outcome"},
-		"no reason":           {func(e *chaos.Evidence) { e.Dreams[0].Record.Outcome = dream.Exhausted }, "its record says outcome"},
-		"workflow disagrees":  {func(e *chaos.Evidence) { e.Dreams[0].Result.Outcome = dream.Empty }, "its workflow says"},
-		"workflow runs":       {func(e *chaos.Evidence) { e.Dreams[0].Closed = false }, "still runs"},
-		"record below ledger": {func(e *chaos.Evidence) { e.Dreams[0].Record.Spent, e.Dreams[0].Result.Spent = 69, 69 }, "were spent"},
-		"record above ledger": {func(e *chaos.Evidence) { e.Dreams[0].Record.Spent, e.Dreams[0].Result.Spent = 71, 71 }, "were spent"},
+		"unreserved call": {
+			func(e *chaos.Evidence) { e.Book.Calls[1].Key = "dream/echo/0001/onset/1/partial-9#1" }, "nobody reserved",
+		},
+		"key used twice": {
+			func(e *chaos.Evidence) { e.Book.Calls[1].Key = e.Book.Calls[0].Key },
+			"used for two calls",
+		},
+		"ledger below till": {func(e *chaos.Evidence) { e.Book.Calls[1].Cost = 61 }, "the ledger counts"},
+		"cap exceeded": {
+			func(e *chaos.Evidence) { e.Book.Calls[1].Cost = 91 },
+			"cap phase:dream/echo/0001/onset is $0.0001 and the till took $0.000101",
+		},
+		"doubled settlement": {func(e *chaos.Evidence) { e.Rows[0].Counted = 20 }, "truthfully billed"},
+		"account left out": {
+			func(e *chaos.Evidence) { e.Rows[0].Accounts = e.Rows[0].Accounts[:2] },
+			"was reserved under",
+		},
+		"wrong balance": {
+			func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 71} },
+			"its rows make",
+		},
+		"reserved for ever": {
+			func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 70, Reserved: 1} },
+			"its rows make",
+		},
+		"open attempts": {func(e *chaos.Evidence) { e.Open = []string{"dream/echo/0001"} }, "open reservations"},
+		"slot held":     {func(e *chaos.Evidence) { e.Slots = map[string]memory.Slot{"a": {}} }, "still held"},
+		"no outcome": {
+			func(e *chaos.Evidence) { e.Dreams[0].Record.Outcome = dream.Dreaming },
+			"its record says outcome",
+		},
+		"no reason": {
+			func(e *chaos.Evidence) { e.Dreams[0].Record.Outcome = dream.Exhausted },
+			"its record says outcome",
+		},
+		"workflow disagrees": {
+			func(e *chaos.Evidence) { e.Dreams[0].Result.Outcome = dream.Empty },
+			"its workflow says",
+		},
+		"workflow runs": {func(e *chaos.Evidence) { e.Dreams[0].Closed = false }, "still runs"},
+		"record below ledger": {
+			func(e *chaos.Evidence) { e.Dreams[0].Record.Spent, e.Dreams[0].Result.Spent = 69, 69 }, "were spent",
+		},
+		"record above ledger": {
+			func(e *chaos.Evidence) { e.Dreams[0].Record.Spent, e.Dreams[0].Result.Spent = 71, 71 }, "were spent",
+		},
 		"two ends":            {func(e *chaos.Evidence) { e.Events["a"][0].Type = "DreamEnded" }, "2 ends"},
 		"gap in the log":      {func(e *chaos.Evidence) { e.Events["a"][1].Seq = 3 }, "has the number 3"},
 		"event told twice":    {func(e *chaos.Evidence) { e.Events["a"][1].ID = "1" }, "told twice"},
@@ -136,7 +168,10 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 		"aborted keeps it": {func(e *chaos.Evidence) {
 			e.Dreams[0].Record.Outcome, e.Dreams[0].Result.Outcome = dream.Aborted, dream.Aborted
 		}, "the allowance taken"},
-		"provider failed it":   {func(e *chaos.Evidence) { e.Book.Failed = []string{"a request carried tools"} }, "carried tools"},
+		"provider failed it": {
+			func(e *chaos.Evidence) { e.Book.Failed = []string{"a request carried tools"} },
+			"carried tools",
+		},
 		"call of no dream":     {func(e *chaos.Evidence) { e.Dreams[0].Begun = false }, "belongs to no dream"},
 		"row of another dream": {func(e *chaos.Evidence) { e.Rows[0].Phase = "rem" }, "belongs to dream"},
 	} {
@@ -173,7 +208,8 @@ func TestEveryBoughtPartialIsAFragmentOrACut(t *testing.T) {
 	require.ErrorContains(t, err, "no fragment tells of it")
 
 	e = flawless() // and so are all ideas of a call that gave several
-	e.Book.Calls[0].Key, e.Answers = "dream/echo/0001/onset/1/ideas#1", map[string]int{"dream/echo/0001/onset/1/ideas": 1}
+	e.Book.Calls[0].Key, e.Answers = "dream/echo/0001/onset/1/ideas#1",
+		map[string]int{"dream/echo/0001/onset/1/ideas": 1}
 	e.Fragments[second] = &dream.Fragment{Head: dream.Head{ID: second}, Cycle: 1, Status: dream.FragmentDiscarded}
 	caught, err = e.Partials()
 	require.NoError(t, err)

@@ -19,7 +19,8 @@ import (
 type Caught struct {
 	Captured, Discarded int // fragments
 	Cuts                int // attempts whose answer never arrived, in the ledger
-	Twins               int // attempts that were answered and paid for while another of their step was, whose answer is kept
+	// attempts that were answered and paid for while another of their step was, whose answer is kept
+	Twins int
 }
 
 // answers maps each step to the attempt whose answer is stored.
@@ -63,8 +64,8 @@ func fragmentOf(c Call) string {
 	return c.Dream + "/" + string(c.Phase) + "/" + strings.Replace(c.Activity, "/partial-", ".", 1)
 }
 
-// fragmentsOf are the ids of what the answer of a call became: one of a partial, at least one of a call that gave all those
-// of its cycle.
+// fragmentsOf are the ids of what the answer of a call became: one of a partial, at least one of a call that gave all
+// those of its cycle.
 func (e *Evidence) fragmentsOf(c Call) []string {
 	if !c.IsIdeas() {
 		if e.Fragments[fragmentOf(c)] == nil {
@@ -99,7 +100,8 @@ func (e *Evidence) Partials() (Caught, error) {
 		}
 		ids, row := e.fragmentsOf(c), byKey[call.Key]
 		stored := e.Answers[c.Step] == c.Attempt
-		if stored && len(ids) == 0 && e.Answers[c.Step+repair] == 0 { // where no idea could be read it was asked for once more
+		// where no idea could be read it was asked for once more
+		if stored && len(ids) == 0 && e.Answers[c.Step+repair] == 0 {
 			faults = append(faults, fmt.Errorf("the answer %s is kept and no fragment tells of it", call.Key))
 		}
 		for _, id := range ids {
@@ -117,7 +119,9 @@ func (e *Evidence) Partials() (Caught, error) {
 		case call.Completed && row.State == purse.Settled && twin(c):
 			caught.Twins++
 		case call.Completed && !slices.Contains([]purse.State{purse.Lost, purse.Partial}, row.State):
-			faults = append(faults, fmt.Errorf("the till completed %s, nobody has its answer, and the ledger calls it %s", call.Key, row.State))
+			faults = append(faults,
+				fmt.Errorf("the till completed %s, nobody has its answer, and the ledger calls it %s", call.Key,
+					row.State))
 		case call.Completed:
 			caught.Cuts++
 		}
@@ -130,8 +134,9 @@ func (e *Evidence) Partials() (Caught, error) {
 	return caught, errors.Join(faults...)
 }
 
-// Once checks that no step was asked for again after its answer had been stored. Two attempts may overlap, and both be answered
-// and paid for: a worker that is frozen comes back in the midst of its call when another has been given the deed.
+// Once checks that no step was asked for again after its answer had been stored. Two attempts may overlap, and both be
+// answered and paid for: a worker that is frozen comes back in the midst of its call when another has been given the
+// deed.
 func (e *Evidence) Once() error {
 	var faults []error
 	byStep := map[string][]purse.Row{}
@@ -142,7 +147,9 @@ func (e *Evidence) Once() error {
 		for _, other := range byStep[row.Step] {
 			answered := other.State == purse.Settled || e.Answers[other.Step] == other.Attempt
 			if answered && row.Attempt > other.Latest {
-				faults = append(faults, fmt.Errorf("%s was answered in attempt %d and bought again, after that, in attempt %d", row.Step, other.Attempt, row.Attempt))
+				faults = append(faults,
+					fmt.Errorf("%s was answered in attempt %d and bought again, after that, in attempt %d", row.Step,
+						other.Attempt, row.Attempt))
 			}
 		}
 	}

@@ -121,7 +121,8 @@ func (c *Crew) Said() []string {
 // looked for.
 func (c *Crew) Trouble() error {
 	for _, text := range c.Said() {
-		if strings.Contains(text, "panic:") || strings.Contains(text, "[panic]") || strings.Contains(text, "DATA RACE") {
+		if strings.Contains(text, "panic:") || strings.Contains(text, "[panic]") ||
+			strings.Contains(text, "DATA RACE") {
 			return fmt.Errorf("a worker said: %s", text)
 		}
 	}

@@ -22,7 +22,8 @@ const (
 	sorts
 )
 
-// caps of an agent: roomy, but for the one its lane is there to meet, which lets about the first half of its dreams pass.
+// caps of an agent: roomy, but for the one its lane is there to meet, which lets about the first half of its dreams
+// pass.
 func (p *performance) caps(lane int) dream.Caps {
 	all := p.fair * budget.Micros(p.each())
 	roomy := dream.Caps{Dream: 64 * p.fair, Day: 1000 * all, Month: 1000 * all}
@@ -56,7 +57,8 @@ var crowded = stage.Night.AddDate(0, 1, 0)
 // one dreams the i-th dream of the run: tier, model, cycles, budget and day drawn from the seed.
 func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) error {
 	dice := rand.New(rand.NewPCG(p.run.Seed, uint64(i)+2))
-	s, w := p.company.Starter.With(func(*starter.Options) {}), starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened}
+	s, w := p.company.Starter.With(func(*starter.Options) {}),
+		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened}
 	if dice.IntN(8) == 0 {
 		w.Tier = dream.Core
 	}

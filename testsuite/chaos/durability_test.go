@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
-// blow is a moment of a night at which something is killed. A call that hangs is certainly under way when the blow falls;
-// the others may have been answered, stored or neither.
+// blow is a moment of a night at which something is killed. A call that hangs is certainly under way when the blow
+// falls; the others may have been answered, stored or neither.
 type blow struct {
 	phase    dream.Phase
 	activity string
@@ -46,8 +46,8 @@ func blows() []blow {
 	}
 }
 
-// The dream goes on from where it was, whoever is killed: each of these nights loses its worker, its server, or both, in
-// every phase.
+// The dream goes on from where it was, whoever is killed: each of these nights loses its worker, its server, or both,
+// in every phase.
 
 func TestADreamGoesOnFromWhereItWasWhenItsWorkerIsKilled(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,8 @@ func endure(t *testing.T, worker, server bool) {
 	s.sound()
 }
 
-// A call of several seconds meets beats that find no server. It is paid for, so it is finished, and its answer is found.
+// A call of several seconds meets beats that find no server. It is paid for, so it is finished, and its answer is
+// found.
 func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	t.Parallel()
 	const token = 90 * time.Millisecond
@@ -108,7 +109,8 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	agent := s.hire()
 	id, n := "dream/"+agent.Handle+"/0001", seed
 	called := s.moments.Await(provider.None, activity(id, dream.Onset, "induction"))
-	_, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: stage.Night})
+	_, err := s.company.Starter.Begin(s.ctx,
+		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: stage.Night})
 	require.NoError(t, err)
 	s.come(called)
 	s.server.Kill()
@@ -116,7 +118,8 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	s.server.Restart()
 	require.Equal(t, dream.Completed, s.result(id).Outcome)
 	e := s.sound()
-	require.Greater(t, time.Duration(e.Book.Calls[0].Completion)*token, 4*time.Second, "it takes longer than a beat and what that waits for an answer")
+	require.Greater(t, time.Duration(e.Book.Calls[0].Completion)*token, 4*time.Second,
+		"it takes longer than a beat and what that waits for an answer")
 	for _, row := range e.Rows {
 		require.Equal(t, purse.Settled, row.State, row.Step)
 		require.Equal(t, 1, row.Attempt, row.Step)

@@ -48,8 +48,9 @@ type Dream struct {
 // Gather asks for all of it. It waits for the till to fall silent first.
 func Gather(ctx context.Context, c *stage.Company, upstream *provider.Billing) (Evidence, error) {
 	e := Evidence{
-		Events: map[string][]event.Event{}, Balances: map[string]purse.Balance{}, Allowances: map[string]budget.Micros{},
-		Fragments: map[string]*dream.Fragment{},
+		Events: map[string][]event.Event{}, Balances: map[string]purse.Balance{},
+		Allowances: map[string]budget.Micros{},
+		Fragments:  map[string]*dream.Fragment{},
 	}
 	if err := upstream.Quiet(ctx); err != nil {
 		return e, err
@@ -68,7 +69,8 @@ func Gather(ctx context.Context, c *stage.Company, upstream *provider.Billing) (
 }
 
 func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agent) error {
-	nights, err := c.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
+	nights, err := c.Store.Find(ctx,
+		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
 	if err != nil {
 		return err
 	}
@@ -177,7 +179,8 @@ func (e *Evidence) accounts(d Dream, phase dream.Phase) []budget.Account {
 		plan = plan.WithoutOnset()
 	}
 	limits := map[dream.Phase]budget.Micros{
-		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,
+		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration,
+		dream.Return: plan.Return,
 	}
 	own := budget.Account{Scope: activities.PhaseScope(d.Record.ID, phase), Limit: limits[phase]}
 	return append([]budget.Account{own}, d.Spec.Accounts...)

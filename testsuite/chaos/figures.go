@@ -133,14 +133,19 @@ func capOf(reason string) string {
 // String is the report of a run.
 func (f Figures) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %d dreams, %d kills, %d calls, %s\n", f.Seed, f.Dreams, f.Kills, f.Calls, f.Wall.Round(time.Second))
-	fmt.Fprintf(&b, "outcomes: %s; on a cap: %d (%.0f %%): %s\n", list(f.Outcomes), f.Capped, f.Share()*100, list(f.Caps))
+	fmt.Fprintf(&b, "seed %d: %d dreams, %d kills, %d calls, %s\n", f.Seed, f.Dreams, f.Kills, f.Calls,
+		f.Wall.Round(time.Second))
+	fmt.Fprintf(&b, "outcomes: %s; on a cap: %d (%.0f %%): %s\n", list(f.Outcomes), f.Capped, f.Share()*100,
+		list(f.Caps))
 	fmt.Fprintf(&b, "loosened: %s; judged: %s; hook asked: %s, %d onsets vetoed; fragments barred: %s; scenarios: %s\n",
 		list(f.Ways), list(f.Judged), list(f.Asked), f.Vetoed, list(f.Barred), list(f.Imagined))
 	fmt.Fprintf(&b, "faults met: %s\n", list(f.Faults))
 	fmt.Fprintf(&b, "attempts: %s\n", list(f.States))
-	fmt.Fprintf(&b, "till %s, ledger %s, compared %d times on the way; a night without faults costs %s\n", f.Billed, f.Ledger, f.Samples, f.Fair)
-	fmt.Fprintf(&b, "of %d calls served whole and billed truthfully %d are settled at exactly what they cost; the others were halted or their bill never came", f.Whole, f.Equal)
+	fmt.Fprintf(&b, "till %s, ledger %s, compared %d times on the way; a night without faults costs %s\n", f.Billed,
+		f.Ledger, f.Samples, f.Fair)
+	fmt.Fprintf(&b,
+		"of %d calls served whole and billed truthfully %d are settled at exactly what they cost; the others were halted or their bill never came",
+		f.Whole, f.Equal)
 	return b.String()
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
-// Guard is a webhook that governs the dreams of a run: by the seed it vetoes some onsets, holds some fragments for review and
-// leaves some questions without an answer. The same question has the same answer, however often it is asked.
+// Guard is a webhook that governs the dreams of a run: by the seed it vetoes some onsets, holds some fragments for
+// review and leaves some questions without an answer. The same question has the same answer, however often it is asked.
 type Guard struct {
 	seed   uint64
 	server *httptest.Server
@@ -50,7 +50,9 @@ func (g *Guard) Close() { g.server.Close() }
 // Govern lets the guard watch over a deployment, in every process of it.
 func (g *Guard) Govern(p *stage.Play) {
 	p.Webhook = g.server.URL
-	p.Rules = []activities.HookRule{{Name: stage.WebhookName, At: activities.Borders, Timeout: guardTimeout, Silent: activities.SilentAllow}}
+	p.Rules = []activities.HookRule{
+		{Name: stage.WebhookName, At: activities.Borders, Timeout: guardTimeout, Silent: activities.SilentAllow},
+	}
 }
 
 // Asked is how often each border was.

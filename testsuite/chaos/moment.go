@@ -1,4 +1,5 @@
-// Package chaos kills what carries a dream, at moments the provider's till names, and checks that money and memory hold.
+// Package chaos kills what carries a dream, at moments the provider's till names, and checks that money and memory
+// hold.
 package chaos
 
 import (

@@ -37,13 +37,15 @@ func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	caught, err := evidence.Partials()
 	require.NoError(t, err)
 	require.Zero(t, caught.Twins, "nobody was frozen, and calls were made twice at once")
-	t.Logf("partials: %d captured, %d discarded, %d answered and cut off", caught.Captured, caught.Discarded, caught.Cuts)
+	t.Logf("partials: %d captured, %d discarded, %d answered and cut off", caught.Captured, caught.Discarded,
+		caught.Cuts)
 	require.Equal(t, run.Dreams, figures.Dreams)
 	require.GreaterOrEqual(t, figures.Share(), .3, "too few dreams ended on a cap to prove anything")
 	require.Greater(t, 2*figures.Equal, figures.Whole, "too few calls were settled at what they cost to prove anything")
 	require.Positive(t, figures.Kills)
 	require.NotEmpty(t, figures.Faults)
-	require.Subset(t, slices.Collect(maps.Keys(figures.Ways)), []dream.Loosening{dream.ByTemperatureMinP, dream.Verbalised, dream.TwoPhase}, "every way of loosening")
+	require.Subset(t, slices.Collect(maps.Keys(figures.Ways)),
+		[]dream.Loosening{dream.ByTemperatureMinP, dream.Verbalised, dream.TwoPhase}, "every way of loosening")
 	require.Len(t, figures.Judged, 2, "the observer is asked in both ways")
 	require.Len(t, figures.Asked, len(activities.Borders), "the hook is asked at every border")
 	require.Positive(t, figures.Barred["hook"], "fragments are held")

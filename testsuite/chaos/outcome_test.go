@@ -100,7 +100,8 @@ func TestACanceledDreamKeepsWhatWasBoughtAndFreesItsSlot(t *testing.T) {
 	agent := s.hire()
 	id := "dream/" + agent.Handle + "/0001"
 	s.moments.Await(provider.ServerError, key(id+"/onset/2/partial-3#1"))
-	hung := s.moments.Await(provider.HangMiddle, key(id+"/onset/2/partial-3#2")) // a second later: the others have come back
+	// a second later: the others have come back
+	hung := s.moments.Await(provider.HangMiddle, key(id+"/onset/2/partial-3#2"))
 	require.Equal(t, id, s.begin(agent).Dream)
 	s.come(hung)
 	require.NoError(t, s.company.Starter.Cancel(s.ctx, id))
@@ -114,7 +115,8 @@ func TestACanceledDreamKeepsWhatWasBoughtAndFreesItsSlot(t *testing.T) {
 		if row.Step == id+"/onset/2/partial-3" && row.Attempt == 2 {
 			require.Equal(t, purse.Partial, row.State)
 			require.Equal(t, "cut", row.Finish)
-			require.Equal(t, row.Reserved, row.Counted, "nobody knows what a cut call will be billed at: it counts in full")
+			require.Equal(t, row.Reserved, row.Counted,
+				"nobody knows what a cut call will be billed at: it counts in full")
 			cut++
 		}
 	}

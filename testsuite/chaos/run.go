@@ -84,7 +84,8 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 	p.guard = Watch(r.Seed)
 	defer p.guard.Close()
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue:    server.TaskQueue,
 		Provider: p.upstream.URL, Model: "script", Knobs: knobs(),
 	}
 	p.guard.Govern(&play)
@@ -152,7 +153,8 @@ func (p *performance) measure(ctx context.Context) error {
 		return err
 	}
 	seed := p.run.Seed
-	begun, err := p.company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
+	begun, err := p.company.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
 	if err != nil {
 		return err
 	}

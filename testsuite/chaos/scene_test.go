@@ -58,7 +58,8 @@ func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play),
 	require.NoError(t, err)
 	t.Cleanup(s.upstream.Close)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: s.server.Address, Namespace: s.server.Namespace, Queue: s.server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: s.server.Address, Namespace: s.server.Namespace,
+		Queue:    s.server.TaskQueue,
 		Provider: s.upstream.URL, Model: "script", Knobs: dream.DefaultKnobs(),
 	}
 	play.Knobs.Depth = dream.DepthFixed // the moments of every cycle come
@@ -90,7 +91,8 @@ func (s *scene) hire() dream.Agent {
 func (s *scene) begin(agent dream.Agent) workflows.Begun {
 	s.t.Helper()
 	n := seed
-	begun, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night})
+	begun, err := s.company.Starter.Begin(s.ctx,
+		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night})
 	require.NoError(s.t, err)
 	return begun
 }
@@ -121,14 +123,17 @@ func (s *scene) sound() chaos.Evidence {
 	require.NoError(s.t, e.Once())
 	caught, err := e.Partials()
 	require.NoError(s.t, err)
-	s.t.Logf("%d captured, %d discarded, %d cuts; %d attempts, till %s", caught.Captured, caught.Discarded, caught.Cuts, len(e.Rows), e.Book.Total)
+	s.t.Logf("%d captured, %d discarded, %d cuts; %d attempts, till %s", caught.Captured, caught.Discarded,
+		caught.Cuts, len(e.Rows), e.Book.Total)
 	return e
 }
 
-// activity is true of the calls of one step, in any attempt; a step that embeds ends in a mark of its texts, left out here.
+// activity is true of the calls of one step, in any attempt; a step that embeds ends in a mark of its texts, left out
+// here.
 func activity(dreamID string, phase dream.Phase, name string) func(int, provider.Arrival) bool {
 	return func(_ int, a provider.Arrival) bool {
 		c, ok := chaos.ReadKey(a.Key)
-		return ok && c.Dream == dreamID && c.Phase == phase && (c.Activity == name || strings.HasPrefix(c.Activity, name+"-"))
+		return ok && c.Dream == dreamID && c.Phase == phase &&
+			(c.Activity == name || strings.HasPrefix(c.Activity, name+"-"))
 	}
 }

@@ -57,7 +57,8 @@ func TestOneSlotHoldsWhenTheAgentStateIsTerminatedInMidDreamAndBegunAgain(t *tes
 
 	second := s.order(agent) // a life of its own that knows nothing of the first dream begins it
 	agentState := s.company.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: workflows.AgentID(agent.Handle), TaskQueue: s.company.Play.Queue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		ID: workflows.AgentID(agent.Handle), TaskQueue: s.company.Play.Queue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle})
 	_, err = s.company.Client.UpdateWithStartWorkflow(s.ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: agentState,
@@ -91,7 +92,8 @@ func TestAnEndedOrRunningDreamIsNotDreamtAgainByHand(t *testing.T) {
 	agent := s.hire()
 	first := s.order(agent)
 	caught := s.moments.Await(provider.None, activity(first.Dream, dream.Onset, "1/partial-1"))
-	run, err := s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: first.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, first)
+	run, err := s.company.Client.ExecuteWorkflow(s.ctx,
+		client.StartWorkflowOptions{ID: first.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, first)
 	require.NoError(t, err)
 	s.come(caught)
 	twin := s.byHand(first, "twin")

@@ -11,7 +11,10 @@ import (
 )
 
 // stated are the outcomes that a dream may have in the end.
-var stated = []dream.Outcome{dream.Completed, dream.Empty, dream.Interrupted, dream.Exhausted, dream.Aborted, dream.Canceled}
+var stated = []dream.Outcome{
+	dream.Completed, dream.Empty, dream.Interrupted, dream.Exhausted, dream.Aborted,
+	dream.Canceled,
+}
 
 // outcomes checks that workflow, record and log agree on how every dream ended.
 func (e *Evidence) outcomes() []error {
@@ -31,16 +34,19 @@ func (e *Evidence) outcomes() []error {
 		if !slices.Contains(stated, n.Outcome) || n.Ended.IsZero() || n.Outcome != dream.Completed && n.Reason == "" {
 			fault("its record says outcome %q, reason %q, ended %s", n.Outcome, n.Reason, n.Ended)
 		}
-		if late := last[n.ID].After(n.Ended); n.Spent < spent[n.ID] || n.Spent > spent[n.ID] && !late { // a late bill is at most what was reserved
+		// a late bill is at most what was reserved
+		if late := last[n.ID].After(n.Ended); n.Spent < spent[n.ID] || n.Spent > spent[n.ID] && !late {
 			fault("its record says %s were spent and the ledger counts %s", n.Spent, spent[n.ID])
 		}
 		if d.Begun && !d.Closed {
 			fault("its workflow still runs")
 		}
 		if r := d.Result; r != nil && (r.Outcome != n.Outcome || r.Reason != n.Reason || r.Spent != n.Spent) {
-			fault("its workflow says %s (%s) for %s, its record %s (%s) for %s", r.Outcome, r.Reason, r.Spent, n.Outcome, n.Reason, n.Spent)
+			fault("its workflow says %s (%s) for %s, its record %s (%s) for %s", r.Outcome, r.Reason, r.Spent,
+				n.Outcome, n.Reason, n.Spent)
 		}
-		ends, starts := len(e.events(d, event.DreamEnded{}.EventType())), len(e.events(d, event.DreamStarted{}.EventType()))
+		ends, starts := len(e.events(d, event.DreamEnded{}.EventType())),
+			len(e.events(d, event.DreamStarted{}.EventType()))
 		if d.Begun && (ends != 1 || starts > 1) {
 			fault("its log announces %d beginnings and %d ends", starts, ends)
 		}
@@ -62,7 +68,8 @@ func (e *Evidence) allowances() []error {
 	}
 	for day, taken := range e.Allowances {
 		if taken != want[day] {
-			faults = append(faults, fmt.Errorf("the allowance taken of %s is %s and should be %s", day, taken, want[day]))
+			faults = append(faults,
+				fmt.Errorf("the allowance taken of %s is %s and should be %s", day, taken, want[day]))
 		}
 	}
 	return faults

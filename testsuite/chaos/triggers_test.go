@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestTriggersSurviveTheirWorker kills the only worker once the next call of a schedule is noted, lets that minute pass with
-// nobody there, and notices new episodes meanwhile. The worker that follows dreams once for each agent.
+// TestTriggersSurviveTheirWorker kills the only worker once the next call of a schedule is noted, lets that minute pass
+// with nobody there, and notices new episodes meanwhile. The worker that follows dreams once for each agent.
 func TestTriggersSurviveTheirWorker(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -48,7 +48,10 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 	}, 2*time.Minute, 50*time.Millisecond)
 	s.crew.Kill(0)
 	listener := func() *activities.Listener {
-		return &activities.Listener{Memory: s.company.Store, Events: s.company.Store, Calls: s.company.Starter, Now: time.Now}
+		return &activities.Listener{
+			Memory: s.company.Store, Events: s.company.Store, Calls: s.company.Starter,
+			Now: time.Now,
+		}
 	}
 	first := listener()
 	for range 2 {
@@ -59,7 +62,8 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 	passed, err := listener().Listen(s.ctx) // of the next worker, which remembers nothing
 	require.NoError(t, err)
 	require.Equal(t, 1, passed)
-	require.Eventually(t, func() bool { return time.Now().After(noted.Add(time.Second)) }, 2*time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return time.Now().After(noted.Add(time.Second)) }, 2*time.Minute,
+		100*time.Millisecond)
 	require.NoError(t, s.crew.Replace(0))
 	for _, c := range []struct {
 		agent   dream.Agent

@@ -105,14 +105,16 @@ func (w Wakes) Audit() error {
 				epochs[d.Record.Agent] = map[int64]string{}
 			}
 			if other, used := epochs[d.Record.Agent][wake.Epoch]; used || wake.Epoch > w.Status[d.Record.Agent].Epoch {
-				faults = append(faults, fmt.Errorf("%s: it was woken by epoch %d, which is also of %q, and the agent's newest is %d",
-					d.Record.ID, wake.Epoch, other, w.Status[d.Record.Agent].Epoch))
+				faults = append(faults,
+					fmt.Errorf("%s: it was woken by epoch %d, which is also of %q, and the agent's newest is %d",
+						d.Record.ID, wake.Epoch, other, w.Status[d.Record.Agent].Epoch))
 			}
 			epochs[d.Record.Agent][wake.Epoch] = d.Record.ID
 			faults = append(faults, w.entry(d, wake)...)
 			existing[wake.Journal] = true
 		}
-		existing[fmt.Sprintf("%s/wake/%d", d.Record.ID, max(1, d.Record.Stretches))] = true // of a sitting that was cancelled
+		// of a sitting that was cancelled
+		existing[fmt.Sprintf("%s/wake/%d", d.Record.ID, max(1, d.Record.Stretches))] = true
 	}
 	for id := range w.Entries {
 		if !existing[id] {
@@ -142,11 +144,14 @@ func (d Interrupted) turns() []error {
 	}
 	for i, resumed := range d.Resumed {
 		if resumed.Stretch != i+2 {
-			faults = append(faults, fmt.Errorf("%s: resumption %d was of sitting %d", d.Record.ID, i+1, resumed.Stretch))
+			faults = append(faults,
+				fmt.Errorf("%s: resumption %d was of sitting %d", d.Record.ID, i+1, resumed.Stretch))
 		}
 	}
 	if len(d.Wakes) > 0 && d.Record.Stretches != len(d.Resumed)+1 {
-		faults = append(faults, fmt.Errorf("%s: its record counts %d sittings and its log %d", d.Record.ID, d.Record.Stretches, len(d.Resumed)+1))
+		faults = append(faults,
+			fmt.Errorf("%s: its record counts %d sittings and its log %d", d.Record.ID, d.Record.Stretches,
+				len(d.Resumed)+1))
 	}
 	return faults
 }
@@ -166,7 +171,8 @@ func (w Wakes) entry(d Interrupted, wake event.DreamInterrupted) []error {
 		fault("entry %s is announced and does not exist", wake.Journal)
 	case !significant:
 		fault("a significance of %.2f made an entry", wake.Significance)
-	case j.Significance != wake.Significance || j.Content == "" || j.Wake == nil || j.Dream != d.Record.ID || len(j.Topics) > 3 || j.Taint != dream.FromDream:
+	case j.Significance != wake.Significance || j.Content == "" || j.Wake == nil || j.Dream != d.Record.ID ||
+		len(j.Topics) > 3 || j.Taint != dream.FromDream:
 		fault("its entry is %+v", j)
 	}
 	if wake.Cause == string(presence.Alarm) && wake.Delta != 0 {

@@ -14,9 +14,11 @@ const (
 	Longest
 )
 
-// usual is how many tokens a field of an answer takes: a fragment is one to three sentences, a scenario a paragraph, a reason eight words.
+// usual is how many tokens a field of an answer takes: a fragment is one to three sentences, a scenario a paragraph, a
+// reason eight words.
 var usual = map[string]int{
-	"text": 45, "premise": 30, "content": 140, "claim": 30, "criterion": 30, "trace": 40, "reason": 11, "first_step": 20, "gist": 35, "insight": 35,
+	"text": 45, "premise": 30, "content": 140, "claim": 30, "criterion": 30, "trace": 40, "reason": 11,
+	"first_step": 20, "gist": 35, "insight": 35,
 }
 
 // others is how many tokens a text takes whose name says nothing.

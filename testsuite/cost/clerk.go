@@ -21,8 +21,8 @@ type Class struct {
 	Price budget.Price
 }
 
-// Classes are three that are on the market: small models, the middle, and the dearest. Prompts that a provider has seen before cost half
-// of the full price at the first and a tenth at the others, as their providers have it.
+// Classes are three that are on the market: small models, the middle, and the dearest. Prompts that a provider has seen
+// before cost half of the full price at the first and a tenth at the others, as their providers have it.
 var Classes = []Class{
 	{"small", budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}},
 	{"middle", budget.Price{In: 3 * budget.Dollar, CachedIn: 300_000, Out: 15 * budget.Dollar}},
@@ -32,7 +32,8 @@ var Classes = []Class{
 // embedding is the price of the embedder beside every class: that of a small one.
 var embedding = budget.Price{In: 20_000, CachedIn: 20_000}
 
-// Tokenizer counts prompts and answers of every class. Those of other makers are not public; theirs count up to a third more.
+// Tokenizer counts prompts and answers of every class. Those of other makers are not public; theirs count up to a third
+// more.
 const Tokenizer = "o200k_base"
 
 // From so many tokens on, and in steps of so many, providers keep what prompts have in common at their beginning.
@@ -91,8 +92,8 @@ type Clerk struct {
 // prompt is one that was answered, of the step that it belonged to.
 type prompt struct{ model, step, text string }
 
-// Open starts a clerk who speaks in these sentences. One who caches charges less for what prompts of earlier steps began with;
-// those of the same step are under way at the same time.
+// Open starts a clerk who speaks in these sentences. One who caches charges less for what prompts of earlier steps
+// began with; those of the same step are under way at the same time.
 func Open(prose []string, long Length, caches bool) *Clerk {
 	c := &Clerk{long: long, caches: caches, prose: prose, bill: map[string]budget.Tokens{}}
 	mux := http.NewServeMux()
@@ -164,7 +165,12 @@ func (c *Clerk) chat(w http.ResponseWriter, r *http.Request) {
 	c.book(q.Model, used)
 	reply(w, map[string]any{
 		"id": "clerk", "object": "chat.completion", "model": q.Model,
-		"choices": []any{map[string]any{"index": 0, "message": map[string]any{"role": "assistant", "content": said}, "finish_reason": finish}},
+		"choices": []any{
+			map[string]any{
+				"index": 0, "message": map[string]any{"role": "assistant", "content": said},
+				"finish_reason": finish,
+			},
+		},
 		"usage": map[string]any{
 			"prompt_tokens": used.In, "completion_tokens": used.Out, "total_tokens": used.In + used.Out,
 			"prompt_tokens_details": map[string]any{"cached_tokens": used.Cached},

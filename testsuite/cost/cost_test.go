@@ -70,9 +70,9 @@ func (n night) perFragment() budget.Micros {
 
 func dollars(m budget.Micros) string { return fmt.Sprintf("$%.4f", float64(m)/1e6) }
 
-// TestWhatANightCostsAtThreePriceLists dreams a core and a hardened night of the companion's sample life at each price list, with
-// answers of the length that the prompts ask for, with nothing cached and with what a provider would have kept, and as long as
-// every call allows. Every figure is the ledger's; the provider's own count must agree with it.
+// TestWhatANightCostsAtThreePriceLists dreams a core and a hardened night of the companion's sample life at each price
+// list, with answers of the length that the prompts ask for, with nothing cached and with what a provider would have
+// kept, and as long as every call allows. Every figure is the ledger's; the provider's own count must agree with it.
 func TestWhatANightCostsAtThreePriceLists(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -107,9 +107,12 @@ func TestWhatANightCostsAtThreePriceLists(t *testing.T) {
 			float64(class.Price.In)/1e6, float64(class.Price.CachedIn)/1e6, float64(class.Price.Out)/1e6)
 		for _, way := range ways {
 			n := nights[way.name][class.Name]
-			fmt.Fprintf(&out, "  %-26s %s: %d calls, %d tokens in (%d cached), %d out; onset %s, NREM %s, REM %s, integration %s, return %s; together %s; %d fragments, %s each of the onset %s\n",
-				way.name, n.outcome, n.calls, n.tokens.In, n.tokens.Cached, n.tokens.Out, n.of(dream.Onset), n.of(dream.NREM), n.of(dream.REM),
-				n.of(dream.Integration), n.of(dream.Return), dollars(n.total), n.fragments, dollars(n.perFragment()), n.reason)
+			fmt.Fprintf(&out,
+				"  %-26s %s: %d calls, %d tokens in (%d cached), %d out; onset %s, NREM %s, REM %s, integration %s, return %s; together %s; %d fragments, %s each of the onset %s\n",
+				way.name, n.outcome, n.calls, n.tokens.In, n.tokens.Cached, n.tokens.Out, n.of(dream.Onset),
+				n.of(dream.NREM), n.of(dream.REM),
+				n.of(dream.Integration), n.of(dream.Return), dollars(n.total), n.fragments, dollars(n.perFragment()),
+				n.reason)
 		}
 		whole, core := nights["hardened, nothing cached"][class.Name], nights["core"][class.Name]
 		fmt.Fprintf(&out, "  against S4: core %s\n", against(core.total, coreStated, coreStated))
@@ -169,7 +172,9 @@ func prose(t *testing.T) []string {
 }
 
 // dreamt dreams one night and reads the ledger.
-func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length, caches bool, amount budget.Micros) night {
+func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length, caches bool,
+	amount budget.Micros,
+) night {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -177,7 +182,8 @@ func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length,
 	defer clerk.Close()
 	server := temporal.Shared(t)
 	company, err := stage.Open(ctx, stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue:    server.TaskQueue,
 		Provider: clerk.URL, Model: class.Name, Specs: cost.Specs(class), Knobs: dream.DefaultKnobs(),
 	}, server.Dial(t))
 	require.NoError(t, err)
@@ -201,7 +207,10 @@ func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length,
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 
-	n := night{outcome: result.Outcome, reason: result.Reason, spent: map[dream.Phase]budget.Micros{}, calls: clerk.Calls()}
+	n := night{
+		outcome: result.Outcome, reason: result.Reason, spent: map[dream.Phase]budget.Micros{},
+		calls: clerk.Calls(),
+	}
 	rows, err := company.Store.Ledger().Rows(ctx, purse.Query{Dream: begun.Dream})
 	require.NoError(t, err)
 	var vectors budget.Tokens
@@ -221,7 +230,8 @@ func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length,
 	sold := class.Price.Cost(n.tokens) + inference.Table(cost.Specs(class))["scripted/vectors"].Price.Cost(vectors)
 	require.GreaterOrEqual(t, n.total, sold)
 	require.Less(t, n.total-sold, budget.Micros(len(rows)+2), "only rounding, a micro-dollar a call at most")
-	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
+	items, err := company.Store.Find(ctx,
+		memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	for _, f := range memory.As[*dream.Fragment](items) {
 		if f.Status != dream.FragmentDiscarded {

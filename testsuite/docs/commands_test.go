@@ -48,7 +48,8 @@ var (
 
 // runs says whether the test below runs a command.
 func runs(text string) bool {
-	return strings.HasPrefix(text, "bin/oneiros ") || curled.MatchString(text) || asked.MatchString(text) || queried.MatchString(text)
+	return strings.HasPrefix(text, "bin/oneiros ") || curled.MatchString(text) || asked.MatchString(text) ||
+		queried.MatchString(text)
 }
 
 func commands(t *testing.T) []docs.Command {
@@ -80,7 +81,8 @@ func TestEveryCommandOfTheDocumentsIsRunOrHasAReason(t *testing.T) {
 
 func TestACommandThatNobodyRunsIsFound(t *testing.T) {
 	t.Parallel()
-	made := docs.Parse("made-up.md", "# Up\n\n```sh\nmake party   # twice\nbin/oneiros doctor\n```\n\n```go\nmake nothing\n```\n")
+	made := docs.Parse("made-up.md",
+		"# Up\n\n```sh\nmake party   # twice\nbin/oneiros doctor\n```\n\n```go\nmake nothing\n```\n")
 	unknown, idle := docs.Uncovered(made.Commands(), runs, map[string]string{"make dream": "no longer shown"})
 	require.Equal(t, []docs.Command{{Document: "made-up.md", Line: 4, Text: "make party"}}, unknown)
 	require.Equal(t, []string{"make dream"}, idle)
@@ -158,7 +160,13 @@ func newHome(t *testing.T) *home {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
 	require.NoError(t, os.Symlink(program(t), filepath.Join(dir, "bin", "oneiros")))
 	require.NoError(t, os.Symlink(filepath.Join(top, "docs"), filepath.Join(dir, "docs")))
-	return &home{T: t, dir: dir, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server, "ONEIROS_SERVE_LISTEN=127.0.0.1:0"}}
+	return &home{
+		T: t, dir: dir,
+		env: []string{
+			"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server,
+			"ONEIROS_SERVE_LISTEN=127.0.0.1:0",
+		},
+	}
 }
 
 func (h *home) command(line string) *exec.Cmd {
@@ -167,7 +175,8 @@ func (h *home) command(line string) *exec.Cmd {
 	return cmd
 }
 
-// TestTheHandbookDoesWhatItSays reads the handbook as a reader would, on one machine, from its first command to its last.
+// TestTheHandbookDoesWhatItSays reads the handbook as a reader would, on one machine, from its first command to its
+// last.
 func TestTheHandbookDoesWhatItSays(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -198,7 +207,8 @@ func (h *home) serve(c docs.Command) {
 		require.NoError(h, cmd.Process.Signal(os.Interrupt))
 		require.NoError(h, cmd.Wait(), "%s: %s", c.Text, answer)
 	})
-	require.Eventually(h, func() bool { return strings.Contains(answer.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s:%d: %s", c.Document, c.Line, answer)
+	require.Eventually(h, func() bool { return strings.Contains(answer.String(), "Running.") }, 2*time.Minute,
+		50*time.Millisecond, "%s:%d: %s", c.Document, c.Line, answer)
 	h.server = address.FindString(answer.String())
 	if m := entry.FindStringSubmatch(answer.String()); m != nil {
 		h.entry = m[1]

@@ -94,7 +94,8 @@ func (d Document) Commands() []Command {
 			continue
 		}
 		for i, row := range b.Lines {
-			if text := strings.TrimSpace(remark.ReplaceAllString(row, "")); text != "" && !strings.HasPrefix(text, "#") {
+			if text := strings.TrimSpace(remark.ReplaceAllString(row, "")); text != "" &&
+				!strings.HasPrefix(text, "#") {
 				list = append(list, Command{Document: d.Path, Line: b.Line + i + 1, Text: text})
 			}
 		}
@@ -103,7 +104,9 @@ func (d Document) Commands() []Command {
 }
 
 // Uncovered are the commands that no test runs and that nobody gave a reason for, and the reasons that nothing needs.
-func Uncovered(commands []Command, runs func(string) bool, elsewhere map[string]string) (unknown []Command, idle []string) {
+func Uncovered(commands []Command, runs func(string) bool,
+	elsewhere map[string]string,
+) (unknown []Command, idle []string) {
 	used := map[string]bool{}
 	for _, c := range commands {
 		switch reason := elsewhere[c.Text]; {

@@ -18,7 +18,12 @@ import (
 const root = "../.."
 
 // handbook are the documents whose commands are run, in the order in which a reader meets them.
-var handbook = []string{"README.md", "docs/rem.md", "docs/predictions.md", "docs/memory.md", "docs/depth.md", "docs/observer.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md", "docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md", "docs/ablation.md", "docs/serving.md", "docs/dreams-api.md"}
+var handbook = []string{
+	"README.md", "docs/rem.md", "docs/predictions.md", "docs/memory.md", "docs/depth.md",
+	"docs/observer.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md",
+	"docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md",
+	"docs/ablation.md", "docs/serving.md", "docs/dreams-api.md",
+}
 
 // every document of the repository.
 func every(t *testing.T) []docs.Document {
@@ -87,7 +92,8 @@ func TestConfigurationsInDocumentsAreRight(t *testing.T) {
 	for name, body := range files {
 		path := filepath.Join(t.TempDir(), "oneiros.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(body), 0o600))
-		c, err := config.Load(config.Options{File: path, Env: []string{"HOME=" + t.TempDir()}, BuiltIn: localmodel.Specs()})
+		c, err := config.Load(
+			config.Options{File: path, Env: []string{"HOME=" + t.TempDir()}, BuiltIn: localmodel.Specs()})
 		require.NoError(t, err, name)
 		require.NoError(t, c.Validate(), name)
 		require.Empty(t, c.Warnings, name)
@@ -106,7 +112,8 @@ func TestTheMeasurementsNameEveryBenchmarkAndOnlyFilesThatExist(t *testing.T) {
 		}
 		promised[strings.Trim(cells[1], "`")] = true
 		if cells[3] != "-" {
-			require.FileExists(t, filepath.Join(root, "docs/measurements", strings.Trim(cells[2], "`")), "%s: a figure without its file", cells[0])
+			require.FileExists(t, filepath.Join(root, "docs/measurements", strings.Trim(cells[2], "`")),
+				"%s: a figure without its file", cells[0])
 		}
 	}
 	there := map[string]bool{}
@@ -143,7 +150,8 @@ func TestTheSearchAttributesToCreateAreOurs(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		workflows.AttrAgent.GetName(), workflows.AttrPhase.GetName(), workflows.AttrDepth.GetName(), workflows.AttrOutcome.GetName(), workflows.AttrAgentState.GetName(),
+		workflows.AttrAgent.GetName(), workflows.AttrPhase.GetName(), workflows.AttrDepth.GetName(),
+		workflows.AttrOutcome.GetName(), workflows.AttrAgentState.GetName(),
 	} {
 		require.Contains(t, line, " --name "+name+" --type Keyword")
 	}
@@ -156,5 +164,6 @@ func TestThePictureIsSmall(t *testing.T) {
 	body, err := os.ReadFile(filepath.Join(root, "docs/night.svg"))
 	require.NoError(t, err)
 	require.Less(t, len(body), 60<<10)
-	require.Contains(t, string(body), "Built-in model, for trying things out", "it shows a real run and says by which model")
+	require.Contains(t, string(body), "Built-in model, for trying things out",
+		"it shows a real run and says by which model")
 }

@@ -25,7 +25,8 @@ func TestNoticeNamesEveryLinkedModule(t *testing.T) {
 		{title: "bin/temporald", folder: filepath.Join(root, "cmd/temporald"), program: "."},
 	}
 	for _, p := range programs {
-		require.Equal(t, linked(t, p.folder, p.program), noticed(t, text, p.title), "NOTICE: modules linked into %s", p.title)
+		require.Equal(t, linked(t, p.folder, p.program), noticed(t, text, p.title), "NOTICE: modules linked into %s",
+			p.title)
 	}
 }
 

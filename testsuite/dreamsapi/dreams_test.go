@@ -63,7 +63,11 @@ func TestADreamIsBegunFollowedReadAndArchived(t *testing.T) {
 	_, text := h.do(access.Operator, "GET", "/v1/dreams/"+begun.ID+"/fragments?limit=100", "")
 	var fragments psyche.Page[*dream.Fragment]
 	require.NoError(t, json.Unmarshal(text, &fragments))
-	items, err := h.Store.Find(h.ctx, memory.Query{Agent: h.agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}, States: dream.States})
+	items, err := h.Store.Find(h.ctx,
+		memory.Query{
+			Agent: h.agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment},
+			States: dream.States,
+		})
 	require.NoError(t, err)
 	require.Len(t, fragments.Data, len(items))
 
@@ -94,7 +98,8 @@ func TestADreamIsCanceledAndKeepsWhatItHas(t *testing.T) {
 	require.Equal(t, "DreamEnded", kinds[len(kinds)-1])
 	d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+begun.ID, "")
 	require.Equal(t, dream.StatusCanceled, d.Status, d.Reason)
-	require.Equal(t, dream.StatusCanceled, h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/cancel", "").Status, "twice is once")
+	require.Equal(t, dream.StatusCanceled,
+		h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/cancel", "").Status, "twice is once")
 	require.NotNil(t, h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/archive", "").Archived)
 }
 
@@ -168,8 +173,10 @@ func TestManyWhoAskForTheSameDreamAtOnceBeginOne(t *testing.T) {
 func TestADreamThatNoCapLeavesRoomForIsRefusedBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 1})
-	h.refused(http.StatusPaymentRequired, "over_cap", "POST", "/v1/dreams", `{"agent":"sleeper","budget_micros":999000000}`)
-	h.refused(http.StatusBadRequest, "invalid_value", "POST", "/v1/dreams", `{"agent":"sleeper","model":"house/unknown"}`)
+	h.refused(http.StatusPaymentRequired, "over_cap", "POST", "/v1/dreams",
+		`{"agent":"sleeper","budget_micros":999000000}`)
+	h.refused(http.StatusBadRequest, "invalid_value", "POST", "/v1/dreams",
+		`{"agent":"sleeper","model":"house/unknown"}`)
 	h.refused(http.StatusBadRequest, "invalid_value", "POST", "/v1/dreams", `{"agent":"sleeper","tier":"deep"}`)
 	h.refused(http.StatusNotFound, "agent_not_found", "POST", "/v1/dreams", `{"agent":"nobody"}`)
 	h.agent.Caps = dream.Caps{Dream: 0, Day: 0, Month: budget.Dollar}

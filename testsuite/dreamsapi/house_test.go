@@ -57,9 +57,13 @@ func open(t *testing.T, o provider.Options) *deployment {
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
 	company, err := stage.Open(ctx, stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Provider: upstream.URL, Model: "script", ResumeTTL: time.Hour,
-		Settings: workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour},
+		Settings: workflows.Settings{
+			WakeLock: time.Millisecond, ClientTimeout: time.Minute,
+			ResumeAfter: 24 * time.Hour,
+		},
 	}, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })

@@ -36,7 +36,8 @@ func (h *deployment) line(v any, args ...string) {
 			}, nil
 		},
 	}
-	require.Equal(h.t, console.OK, console.Run(h.ctx, app, append(args, "--json", "--agent", h.agent.Handle)), complaints.String())
+	require.Equal(h.t, console.OK, console.Run(h.ctx, app, append(args, "--json", "--agent", h.agent.Handle)),
+		complaints.String())
 	require.NoError(h.t, json.Unmarshal(out.Bytes(), v), out.String())
 }
 
@@ -119,8 +120,8 @@ func (h *deployment) entriesAgree() {
 	require.Equal(h.t, journal, page.Data)
 }
 
-// A knock interrupts the dream in each of its phases; what a client can read of it then and after holds no word that was dreamt but
-// the insights, and no stream that operators did not ask words of does either.
+// A knock interrupts the dream in each of its phases; what a client can read of it then and after holds no word that
+// was dreamt but the insights, and no stream that operators did not ask words of does either.
 func TestNothingThatWasDreamtReachesAClientWhoeverConnectionsWhenever(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 5, Each: 4 * time.Millisecond})
@@ -162,18 +163,23 @@ func (h *deployment) reaches(id string, phase dream.Phase) (there bool) {
 	return there
 }
 
-// leaksNothing reads all that a client can, looks for every text that the store has of the dream, and answers how many there are.
+// leaksNothing reads all that a client can, looks for every text that the store has of the dream, and answers how many
+// there are.
 func (h *deployment) leaksNothing(id string) (texts int) {
 	h.t.Helper()
 	var read bytes.Buffer
-	for _, path := range []string{"/v1/dreams", "/v1/dreams/" + id, "/v1/dreams/" + id + "/fragments", "/v1/dreams/" + id + "/journal", "/v1/agents/sleeper/journal"} {
+	for _, path := range []string{
+		"/v1/dreams", "/v1/dreams/" + id, "/v1/dreams/" + id + "/fragments",
+		"/v1/dreams/" + id + "/journal", "/v1/agents/sleeper/journal",
+	} {
 		_, text := h.do(access.Client, "GET", path, "")
 		read.Write(text)
 	}
 	read.WriteString(h.soFar(access.Client, id))
 	read.WriteString(h.soFar(access.Operator, id))
 	_, insights := h.do(access.Client, "GET", "/v1/dreams/"+id+"/insights", "")
-	items, err := h.Store.Find(h.ctx, memory.Query{Agent: h.agent.ID, Dream: strings.ReplaceAll(id, "_", "/"), States: dream.States})
+	items, err := h.Store.Find(h.ctx,
+		memory.Query{Agent: h.agent.ID, Dream: strings.ReplaceAll(id, "_", "/"), States: dream.States})
 	require.NoError(h.t, err)
 	const telling = 12 // shorter texts may stand anywhere
 	for _, item := range items {

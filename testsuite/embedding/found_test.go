@@ -38,7 +38,8 @@ func builtIn(t *testing.T) (m *localmodel.Model, minilm bool) {
 	return m, true
 }
 
-// wired is the same model behind an OpenAI-compatible server on loopback, asked by the gateway that any provider is asked by.
+// wired is the same model behind an OpenAI-compatible server on loopback, asked by the gateway that any provider is
+// asked by.
 func wired(t *testing.T, m *localmodel.Model) inference.Model {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -117,8 +118,9 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// TestWhichEmbedderFindsWhatIsSaidInOtherWords prints, and with UPDATE=1 writes, the table of docs/measurements/embedders.md.
-// MiniLM takes part where ONEIROS_TEST_MINILM names its folder, gte-small where ONEIROS_TEST_GTE does.
+// TestWhichEmbedderFindsWhatIsSaidInOtherWords prints, and with UPDATE=1 writes, the table of
+// docs/measurements/embedders.md. MiniLM takes part where ONEIROS_TEST_MINILM names its folder, gte-small where
+// ONEIROS_TEST_GTE does.
 func TestWhichEmbedderFindsWhatIsSaidInOtherWords(t *testing.T) {
 	t.Parallel()
 	pairs, err := embedding.Paraphrases()
@@ -145,7 +147,8 @@ func TestWhichEmbedderFindsWhatIsSaidInOtherWords(t *testing.T) {
 	if hasMiniLM {
 		measure("`builtin/minilm`, in process", own, localmodel.MiniLM)
 		measure("all-MiniLM-L6-v2 over the OpenAI wire", wired(t, own), "house/minilm")
-		require.Equal(t, hits["all-MiniLM-L6-v2 over the OpenAI wire"], hits["`builtin/minilm`, in process"], "in process it finds what it finds over the wire")
+		require.Equal(t, hits["all-MiniLM-L6-v2 over the OpenAI wire"], hits["`builtin/minilm`, in process"],
+			"in process it finds what it finds over the wire")
 	}
 	if dir := os.Getenv("ONEIROS_TEST_GTE"); dir != "" {
 		served, err := embedding.Serve(dir)
@@ -154,7 +157,8 @@ func TestWhichEmbedderFindsWhatIsSaidInOtherWords(t *testing.T) {
 		measure("gte-small over the OpenAI wire", served.Model, served.Name)
 	}
 	t.Logf("100 questions among %d memories:\n%s", len(memories), table.String())
-	require.Greater(t, hits["`builtin/static`, the default"][1], 2*hits["`builtin/lexical`"][1], "the default knows more than spelling")
+	require.Greater(t, hits["`builtin/static`, the default"][1], 2*hits["`builtin/lexical`"][1],
+		"the default knows more than spelling")
 	if os.Getenv("UPDATE") != "" && hasMiniLM {
 		writeTable(t, table.String())
 	}

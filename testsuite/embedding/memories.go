@@ -40,15 +40,19 @@ func Paraphrases() ([]Paraphrase, error) {
 
 // People and times that stand beside what happened, so that no two memories are the same.
 var (
-	people = strings.Fields("Ada Bruno Carla Dmitri Elif Farid Greta Hugo Ingrid Jonas Keiko Lena Marco Nils Olga Pablo Quentin Rosa Sven " +
-		"Tariq Ulla Viktor Wanda Xenia Yusuf Zoe")
+	people = strings.Fields(
+		"Ada Bruno Carla Dmitri Elif Farid Greta Hugo Ingrid Jonas Keiko Lena Marco Nils Olga Pablo Quentin Rosa Sven " +
+			"Tariq Ulla Viktor Wanda Xenia Yusuf Zoe")
 	times = []string{
-		"on Monday", "last weekend", "in the afternoon", "during the holidays", "two months ago", "after the storm", "while it rained", "this week",
-		"in early autumn", "before the meeting", "once again", "on a foggy day", "as planned", "for a change", "with some help",
+		"on Monday", "last weekend", "in the afternoon", "during the holidays", "two months ago", "after the storm",
+		"while it rained", "this week",
+		"in early autumn", "before the meeting", "once again", "on a foggy day", "as planned", "for a change",
+		"with some help",
 	}
 )
 
-// Unrelated returns n different memories that answer none of the paraphrases' questions. The same n gives the same memories.
+// Unrelated returns n different memories that answer none of the paraphrases' questions. The same n gives the same
+// memories.
 func Unrelated(n int) ([]string, error) {
 	var sentences []string
 	for line := range strings.Lines(unrelated) {

@@ -25,7 +25,8 @@ func TestTheParaphrasesAreAsTheyWereFrozen(t *testing.T) {
 }
 
 // functionWords carry grammar and no content: articles, pronouns, prepositions, auxiliaries, question words.
-var functionWords = set(`a an the this that these those i you he she it we they me him her us them my your his its our their mine yours
+var functionWords = set(
+	`a an the this that these those i you he she it we they me him her us them my your his its our their mine yours
 	in on at by of to from for with without into onto out up down over under off above below as than until till since after before during
 	is are was were be been being am do does did done has have had having can cannot could will would may might must shall should let lets
 	and or but not no nor so if because when where who whom whose which what why how once ever never only just too very more most much many
@@ -42,7 +43,8 @@ func set(words string) map[string]bool {
 // contentWords are the words of a text that carry content, without their commonest endings.
 func contentWords(text string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if !functionWords[w] {
 			out = append(out, root(w))
 		}
@@ -51,7 +53,10 @@ func contentWords(text string) []string {
 }
 
 func root(w string) string {
-	for _, ending := range []string{"ations", "ation", "ingly", "ings", "ing", "ions", "ion", "ments", "ment", "ness", "edly", "ies", "ied", "ers", "er", "es", "ed", "ly", "s", "e", "y"} {
+	for _, ending := range []string{
+		"ations", "ation", "ingly", "ings", "ing", "ions", "ion", "ments", "ment", "ness",
+		"edly", "ies", "ied", "ers", "er", "es", "ed", "ly", "s", "e", "y",
+	} {
 		if short, found := strings.CutSuffix(w, ending); found && len(short) >= 3 {
 			w = short
 			break
@@ -63,7 +68,8 @@ func root(w string) string {
 	return w
 }
 
-// sameWord says whether two roots are forms of one word, or words of one stem: the same, or both begin with the same five letters.
+// sameWord says whether two roots are forms of one word, or words of one stem: the same, or both begin with the same
+// five letters.
 func sameWord(a, b string) bool {
 	return a == b || len(a) >= 5 && len(b) >= 5 && a[:5] == b[:5]
 }

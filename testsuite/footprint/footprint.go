@@ -16,13 +16,16 @@ import (
 
 // Footprint is what a store takes at one moment, in bytes.
 type Footprint struct {
-	Total int64            // what the store takes: a file's pages, free ones included; of a server what its keys take in memory
-	Live  int64            // of a file: what is stored in it, without free pages and the free room of used pages; of a server Total
+	// what the store takes: a file's pages, free ones included; of a server what its keys take in memory
+	Total int64
+	// of a file: what is stored in it, without free pages and the free room of used pages; of a server Total
+	Live  int64
 	Parts map[string]int64 // pages of tables and indexes, or memory by class of key
 	Texts map[string]int64 // lengths of what tables hold, by kind; of a file only
 }
 
-// File measures a SQLite store as its file is once the log is in it: the log is as large as what was written lately, and goes.
+// File measures a SQLite store as its file is once the log is in it: the log is as large as what was written lately,
+// and goes.
 func File(ctx context.Context, path string) (Footprint, error) {
 	f := Footprint{Parts: map[string]int64{}, Texts: map[string]int64{}}
 	db, err := sql.Open("sqlite", path)
@@ -30,13 +33,15 @@ func File(ctx context.Context, path string) (Footprint, error) {
 		return f, fmt.Errorf("measure %s: %w", path, err)
 	}
 	defer func() { _ = db.Close() }()
-	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&f.Total); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(
+		&f.Total); err != nil {
 		return f, fmt.Errorf("measure %s: %w", path, err)
 	}
-	err = each(ctx, db, "SELECT name, sum(pgsize), sum(payload) FROM dbstat GROUP BY name", func(name string, size, live int64) {
-		f.Parts[name] = size
-		f.Live += live
-	})
+	err = each(ctx, db, "SELECT name, sum(pgsize), sum(payload) FROM dbstat GROUP BY name",
+		func(name string, size, live int64) {
+			f.Parts[name] = size
+			f.Live += live
+		})
 	for _, t := range []struct{ table, by, held string }{
 		{"items", "kind", "text || body || coalesce(packed, '')"},
 		{"revisions", "kind", "body || coalesce(packed, '')"},
@@ -49,7 +54,9 @@ func File(ctx context.Context, path string) (Footprint, error) {
 		if err != nil {
 			break
 		}
-		err = each(ctx, db, fmt.Sprintf("SELECT %s, coalesce(sum(length(CAST(%s AS BLOB))), 0), count(*) FROM %s GROUP BY 1", t.by, t.held, t.table),
+		err = each(ctx, db,
+			fmt.Sprintf("SELECT %s, coalesce(sum(length(CAST(%s AS BLOB))), 0), count(*) FROM %s GROUP BY 1", t.by,
+				t.held, t.table),
 			func(name string, size, _ int64) { f.Texts[t.table+" "+name] = size })
 	}
 	if err != nil {
@@ -104,7 +111,8 @@ func escape(prefix string) string {
 	return regexp.MustCompile(`([\\*?\[\]])`).ReplaceAllString(prefix, `\$1`)
 }
 
-// class is what keys of one purpose have in common: the part of an agent's key, or of the ledger's, before what it names.
+// class is what keys of one purpose have in common: the part of an agent's key, or of the ledger's, before what it
+// names.
 func class(key string) string {
 	words := strings.SplitN(key, ":", 4)
 	switch {

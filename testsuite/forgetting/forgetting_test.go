@@ -146,8 +146,10 @@ func (p *prompts) Relay(_ context.Context, r inference.RelayRequest) (*inference
 	p.add(r.Body)
 	return &inference.RelayResponse{
 		Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(`{"choices":[{"index":0,"message":{"role":"assistant","content":"I see."},"finish_reason":"stop"}],` +
-			`"usage":{"prompt_tokens":5,"completion_tokens":2}}`)),
+		Body: io.NopCloser(
+			strings.NewReader(
+				`{"choices":[{"index":0,"message":{"role":"assistant","content":"I see."},"finish_reason":"stop"}],` +
+					`"usage":{"prompt_tokens":5,"completion_tokens":2}}`)),
 		Seen: func() inference.RelayObserved {
 			return inference.RelayObserved{Ended: true, UsageFrom: inference.ByCount}
 		},
@@ -169,7 +171,10 @@ func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *deploy
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	h := &deployment{T: t, texts: &lexicon{r: rand.New(rand.NewPCG(seed, 1)), used: map[string]bool{}}, asked: &prompts{}}
+	h := &deployment{
+		T: t, texts: &lexicon{r: rand.New(rand.NewPCG(seed, 1)), used: map[string]bool{}},
+		asked: &prompts{},
+	}
 	p, err := provider.Start(provider.Options{
 		Seed: seed, Nouns: regexp.MustCompile(`(?i)z[qk][a-z]{6}`),
 		Say: func(q provider.Request) string {
@@ -183,7 +188,8 @@ func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *deploy
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script", Provider: p.URL, Forgets: true,
 	}
 	edit(&play)
@@ -230,7 +236,10 @@ func (h *deployment) pair() (removed, stays string) {
 
 func (h *deployment) imports(format importer.Format, name, body string) {
 	h.Helper()
-	file := importer.File{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }}
+	file := importer.File{
+		Name: name,
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil },
+	}
 	report, err := importer.Import(h.Context(), h.company.Store, h.agent, []importer.File{file}, importer.Options{
 		Format:    format,
 		Strict:    true,
@@ -243,13 +252,15 @@ func (h *deployment) imports(format importer.Format, name, body string) {
 	require.Positive(h, report.Added)
 }
 
-// agentState tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the server.
+// agentState tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the
+// server.
 func (h *deployment) agentState(n int) {
 	h.Helper()
 	var chats, diary strings.Builder
 	at := stage.Night.Add(-40 * 24 * time.Hour)
 	line := func(conversation, role, text string) {
-		body, err := json.Marshal(map[string]any{"conversation_id": conversation, "role": role, "content": text, "created_at": at.Unix()})
+		body, err := json.Marshal(
+			map[string]any{"conversation_id": conversation, "role": role, "content": text, "created_at": at.Unix()})
 		require.NoError(h, err)
 		chats.Write(append(body, '\n'))
 	}
@@ -283,7 +294,8 @@ func (h *deployment) agentState(n int) {
 // derive adds knowledge of one episode each, as imports of older versions made it.
 func (h *deployment) derive() {
 	h.Helper()
-	items, err := h.company.Store.Find(h.Context(), memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}})
+	items, err := h.company.Store.Find(h.Context(),
+		memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}})
 	require.NoError(h, err)
 	w := memory.Write{Agent: h.agent.ID, Cause: "import"}
 	for _, e := range memory.As[*dream.Episode](items) {
@@ -331,14 +343,16 @@ func (h *deployment) being() *psyche.Being {
 			Guard:  h.company.Ports.Guard,
 		},
 		psyche.Options{
-			Talker: "scripted/script", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical}, Within: time.Minute,
+			Talker: "scripted/script", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical},
+			Within:   time.Minute,
 			FleetDay: budget.Unlimited,
 		})
 }
 
 func (h *deployment) chat(b *psyche.Being, who psyche.Caller, conversation, text string) {
 	h.Helper()
-	body, err := json.Marshal(map[string]any{"model": "echo", "messages": []any{map[string]string{"role": "user", "content": text}}})
+	body, err := json.Marshal(
+		map[string]any{"model": "echo", "messages": []any{map[string]string{"role": "user", "content": text}}})
 	require.NoError(h, err)
 	reply, err := b.Chat(h.Context(), psyche.Turn{
 		Caller:       who,
@@ -354,11 +368,12 @@ func (h *deployment) chat(b *psyche.Being, who psyche.Caller, conversation, text
 	require.NoError(h, reply.Body.Close())
 }
 
-// revise writes revisions: of what is to be forgotten, and of what stays, which quoted a text once and does so no more. It
-// collects a second space, and chooses what is forgotten by id.
+// revise writes revisions: of what is to be forgotten, and of what stays, which quoted a text once and does so no more.
+// It collects a second space, and chooses what is forgotten by id.
 func (h *deployment) revise() {
 	h.Helper()
-	items, err := h.company.Store.Find(h.Context(), memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, States: dream.States})
+	items, err := h.company.Store.Find(h.Context(),
+		memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, States: dream.States})
 	require.NoError(h, err)
 	var elsewhere []memory.Vector
 	once, open := 0, 0
@@ -390,7 +405,8 @@ func (h *deployment) revise() {
 
 func (h *deployment) commit(e *dream.Episode) {
 	h.Helper()
-	_, err := h.company.Store.Commit(h.Context(), memory.Write{Agent: h.agent.ID, Cause: "operator", Change: []dream.Item{e}})
+	_, err := h.company.Store.Commit(h.Context(),
+		memory.Write{Agent: h.agent.ID, Cause: "operator", Change: []dream.Item{e}})
 	require.NoError(h, err)
 }
 
@@ -400,7 +416,8 @@ func (h *deployment) night(model string, seed uint64) {
 	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
 	h.cast(model)
-	begun, err := h.company.Starter.Begin(ctx, starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := h.company.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(h, err)
 	result, err := h.company.Result(ctx, begun.Dream)
 	require.NoError(h, err)
@@ -471,7 +488,8 @@ func (h *deployment) exports() [][]byte {
 	return [][]byte{lines.Bytes(), whole.Bytes()}
 }
 
-// recalls asks the server for every text, and answers what it said; and talks about them in other words, which prompts tell.
+// recalls asks the server for every text, and answers what it said; and talks about them in other words, which prompts
+// tell.
 func (h *deployment) recalls() [][]byte {
 	h.Helper()
 	b := h.being()
@@ -508,8 +526,8 @@ func (h *deployment) kept(bodies ...[]byte) int {
 	return len(words(plain, h.wordsOf(plain), bodies...))
 }
 
-// TestWhatIsForgottenIsNowhere tells an agent texts by import and by talks, has it dream of them, forgets them by user, by
-// conversation and by id, and then reads every file, every export, every prompt and every answer.
+// TestWhatIsForgottenIsNowhere tells an agent texts by import and by talks, has it dream of them, forgets them by user,
+// by conversation and by id, and then reads every file, every export, every prompt and every answer.
 func TestWhatIsForgottenIsNowhere(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"SQLite", "Redis"} {
@@ -557,7 +575,8 @@ func TestWhatIsForgottenIsNowhere(t *testing.T) {
 			database := filesOf(t, filepath.Dir(server.DB))
 			require.NotEmpty(t, database)
 			require.Empty(t, h.leaks(database...), "in Temporal's database")
-			t.Logf("%d texts of %d words forgotten, as many kept: 0 found in %d prompts, the exports and the files of %s and Temporal",
+			t.Logf(
+				"%d texts of %d words forgotten, as many kept: 0 found in %d prompts, the exports and the files of %s and Temporal",
 				len(h.gone), all, h.asked.count, kind)
 		})
 	}
@@ -569,10 +588,12 @@ func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
 	for name, edit := range map[string]func(*erasure.Plan){
 		"CopiesThatAreNotScrubbed": func(p *erasure.Plan) { p.Scrub = nil },
 		"WhatWasDerivedFromItAlone": func(p *erasure.Plan) {
-			p.Erase = slices.DeleteFunc(p.Erase, func(f erasure.Found) bool { return f.Why == erasure.Derived || f.Why == erasure.Copied })
+			p.Erase = slices.DeleteFunc(p.Erase,
+				func(f erasure.Found) bool { return f.Why == erasure.Derived || f.Why == erasure.Copied })
 		},
 		"EarlierRevisions": func(p *erasure.Plan) {
-			p.Scrub = slices.DeleteFunc(p.Scrub, func(f erasure.Found) bool { return slices.Contains(f.Fields, "content") })
+			p.Scrub = slices.DeleteFunc(p.Scrub,
+				func(f erasure.Found) bool { return slices.Contains(f.Fields, "content") })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

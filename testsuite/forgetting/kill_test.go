@@ -70,8 +70,8 @@ func forgetUntilKilled(ctx context.Context, body string) error {
 	return company.Close()
 }
 
-// TestAForgettingThatIsKilledIsFinishedByAskingAgain kills the process that forgets at each of its steps: as one begins, in the
-// midst of it, and when it has just ended.
+// TestAForgettingThatIsKilledIsFinishedByAskingAgain kills the process that forgets at each of its steps: as one
+// begins, in the midst of it, and when it has just ended.
 func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"SQLite", "Redis"} {

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile holds a dream while models answer prompts that show the texts to forget,
-// forgets them, lets the dream go on, and reads every file and every export when it is over.
+// TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile holds a dream while models answer prompts that show the
+// texts to forget, forgets them, lets the dream go on, and reads every file and every export when it is over.
 func TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"SQLite", "Redis"} {
@@ -51,12 +51,12 @@ func TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// muchKept is how many prompts that show texts to forget are answered before one is held, so that the dream has noted and kept
-// something of them already.
+// muchKept is how many prompts that show texts to forget are answered before one is held, so that the dream has noted
+// and kept something of them already.
 const muchKept = 12
 
-// forgetsInTheMidst begins a dream, lets models answer so many prompts that show a text to forget, forgets while they are asked the
-// next one, and waits for the dream's end.
+// forgetsInTheMidst begins a dream, lets models answer so many prompts that show a text to forget, forgets while they
+// are asked the next one, and waits for the dream's end.
 func (h *deployment) forgetsInTheMidst(answered int) {
 	h.Helper()
 	held, release := make(chan struct{}), make(chan struct{})
@@ -77,7 +77,8 @@ func (h *deployment) forgetsInTheMidst(answered int) {
 	defer cancel()
 	h.cast("scripted/script")
 	seed := uint64(11)
-	begun, err := h.company.Starter.Begin(ctx, starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := h.company.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(h, err)
 	select {
 	case <-held:

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
-// TestRecordNightsByDepth records one that stays shallow, one that goes to the peak, and one that comes back from too deep.
+// TestRecordNightsByDepth records one that stays shallow, one that goes to the peak, and one that comes back from too
+// deep.
 func TestRecordNightsByDepth(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -23,8 +23,10 @@ import (
 
 // engine are the histories of the whole dream engine that must exist.
 var engine = []string{
-	"dream-shallow", "dream-deep", "dream-too-deep", "dream-judged-singly", "dream-judged-together", "dream-searched", "dream-reviewed",
-	"dream-journal-only", "dream-anew-from-rem", "dream-loosened-verbalised", "dream-loosened-in-two-phases", "dream-governed", "dream-vetoed",
+	"dream-shallow", "dream-deep", "dream-too-deep", "dream-judged-singly", "dream-judged-together", "dream-searched",
+	"dream-reviewed",
+	"dream-journal-only", "dream-anew-from-rem", "dream-loosened-verbalised", "dream-loosened-in-two-phases",
+	"dream-governed", "dream-vetoed",
 	"dream-under-a-policy", "dream-alarmed-under-guard",
 }
 
@@ -37,10 +39,14 @@ func TestEveryPartOfTheEngineHasARecordedHistory(t *testing.T) {
 	require.Subset(t, names, engine)
 }
 
-// TestRecordLoosenedNights records a night whose ideas come several in a call, and one whose model takes no heat at all.
+// TestRecordLoosenedNights records a night whose ideas come several in a call, and one whose model takes no heat at
+// all.
 func TestRecordLoosenedNights(t *testing.T) {
 	t.Parallel()
-	for model, name := range map[string]string{"thinker": "dream-loosened-verbalised", "strict": "dream-loosened-in-two-phases"} {
+	for model, name := range map[string]string{
+		"thinker": "dream-loosened-verbalised",
+		"strict":  "dream-loosened-in-two-phases",
+	} {
 		s := newScene(t, provider.Options{Seed: 51}, func(p *stage.Play) { p.Model = model }).work()
 		agent := s.hire("recorded-" + model)
 		s.night(name, s.request(agent), dream.Completed)
@@ -80,12 +86,14 @@ func (w *watchman) Exit(context.Context, activities.HookExit) error { return nil
 func guardedBy(w *watchman, timeout time.Duration) func(*stage.Play) {
 	return func(p *stage.Play) {
 		p.Hooks = activities.Hooks{"watchman": w}
-		p.Rules = []activities.HookRule{{Name: "watchman", At: activities.Borders, Timeout: timeout, Silent: activities.SilentRefuse}}
+		p.Rules = []activities.HookRule{
+			{Name: "watchman", At: activities.Borders, Timeout: timeout, Silent: activities.SilentRefuse},
+		}
 	}
 }
 
-// TestRecordGovernedNights records a night under hooks at every border that hold a fragment of each cycle, and one whose onset is
-// vetoed.
+// TestRecordGovernedNights records a night under hooks at every border that hold a fragment of each cycle, and one
+// whose onset is vetoed.
 func TestRecordGovernedNights(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]*watchman{"dream-governed": {}, "dream-vetoed": {veto: "not tonight"}} {
@@ -139,12 +147,14 @@ func tempted() func(provider.Request) string {
 // barred counts the fragments of a dream that a rule or a hook bars.
 func (s *scene) barred(agent dream.Agent, id, by string) int {
 	s.t.Helper()
-	items, err := s.company.Store.Find(s.ctx, memory.Query{Agent: agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}})
+	items, err := s.company.Store.Find(s.ctx,
+		memory.Query{Agent: agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(s.t, err)
 	n := 0
 	for _, f := range memory.As[*dream.Fragment](items) {
 		if slices.ContainsFunc(f.Flags, func(flag dream.Flag) bool { return flag.Bars && flag.By == by }) {
-			require.NotContains(s.t, []string{dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted}, f.Status)
+			require.NotContains(s.t,
+				[]string{dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted}, f.Status)
 			n++
 		}
 	}
@@ -166,8 +176,8 @@ func TestRecordANightUnderAPolicy(t *testing.T) {
 	s.save(begun.Dream, "dream-under-a-policy")
 }
 
-// TestRecordAnAlarmUnderGuard records an alarm that ends the onset while a hook is asked about a cycle: when the dream goes on, the
-// hook is asked again, and the observer about the rule in words, before anything is developed.
+// TestRecordAnAlarmUnderGuard records an alarm that ends the onset while a hook is asked about a cycle: when the dream
+// goes on, the hook is asked again, and the observer about the rule in words, before anything is developed.
 func TestRecordAnAlarmUnderGuard(t *testing.T) {
 	t.Parallel()
 	w := &watchman{}

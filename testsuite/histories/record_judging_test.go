@@ -12,10 +12,14 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
-// TestRecordNightsByJudging records a night whose observer judges a cycle in one call, and one that judges each thought alone.
+// TestRecordNightsByJudging records a night whose observer judges a cycle in one call, and one that judges each thought
+// alone.
 func TestRecordNightsByJudging(t *testing.T) {
 	t.Parallel()
-	for way, name := range map[string]string{dream.ByTogether: "dream-judged-together", dream.BySingle: "dream-judged-singly"} {
+	for way, name := range map[string]string{
+		dream.ByTogether: "dream-judged-together",
+		dream.BySingle:   "dream-judged-singly",
+	} {
 		s := newScene(t, provider.Options{Seed: 41}, func(p *stage.Play) { p.Knobs.Judging = way }).work()
 		s.night(name, s.request(s.hire("recorded-"+way)), dream.Completed)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestRecordAAgentStateThatGoesOnAsNewUnderSignals records a run of a life on a server that suggests continue-as-new early: it was
-// carried over while its agent dreamt, and ended by going on as new itself under signals.
+// TestRecordAAgentStateThatGoesOnAsNewUnderSignals records a run of a life on a server that suggests continue-as-new
+// early: it was carried over while its agent dreamt, and ended by going on as new itself under signals.
 func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 	t.Parallel()
 	s := newEarlyScene(t, 60).work()
@@ -34,7 +34,8 @@ func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 	require.NoError(t, err)
 	storm := func() {
 		for range 40 {
-			require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalActive, time.Now()))
+			require.NoError(t,
+				s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalActive, time.Now()))
 		}
 	}
 	storm() // over the first limit, in the midst of the dream
@@ -50,7 +51,8 @@ func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 		alarm := workflows.Wake{Cause: presence.Alarm, Trigger: "feed/rule"}
 		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalAlarm, alarm))
 		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSleep, nil))
-		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSettings, s.company.Play.Settings))
+		require.NoError(t,
+			s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSettings, s.company.Play.Settings))
 	}
 	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
 	result, err := s.company.Result(s.ctx, begun.Dream)
@@ -76,7 +78,8 @@ func newEarlyScene(t *testing.T, events int) *scene {
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script", Provider: upstream.URL,
 	}
 	resting(&play)

@@ -10,12 +10,15 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// TestRecordReviewedNights records a night whose yield waits for a person, one that writes only its journal, and one that is dreamt
-// anew from REM.
+// TestRecordReviewedNights records a night whose yield waits for a person, one that writes only its journal, and one
+// that is dreamt anew from REM.
 func TestRecordReviewedNights(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 41}, nil).work()
-	for way, name := range map[dream.Review]string{dream.ReviewAsk: "dream-reviewed", dream.JournalOnly: "dream-journal-only"} {
+	for way, name := range map[dream.Review]string{
+		dream.ReviewAsk:   "dream-reviewed",
+		dream.JournalOnly: "dream-journal-only",
+	} {
 		agent := s.hire("recorded-" + string(way))
 		agent.Review = way
 		require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
@@ -26,7 +29,8 @@ func TestRecordReviewedNights(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.company.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
-	again, err := s.company.Starter.Redream(s.ctx, starter.Again{DreamRequest: s.request(agent), Dream: begun.Dream, From: dream.REM})
+	again, err := s.company.Starter.Redream(s.ctx,
+		starter.Again{DreamRequest: s.request(agent), Dream: begun.Dream, From: dream.REM})
 	require.NoError(t, err)
 	_, err = s.company.Result(s.ctx, again.Dream)
 	require.NoError(t, err)

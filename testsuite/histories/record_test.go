@@ -51,7 +51,8 @@ func newScene(t *testing.T, o provider.Options, edit func(*stage.Play)) *scene {
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script", Provider: upstream.URL,
 	}
 	if edit != nil {
@@ -182,7 +183,8 @@ func TestRecordADreamWithoutASlot(t *testing.T) {
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 1 }, time.Minute, 5*time.Millisecond)
 	spec, err := s.company.Starter.Freeze(s.ctx, s.request(agent))
 	require.NoError(t, err)
-	_, err = s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: spec.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, spec)
+	_, err = s.company.Client.ExecuteWorkflow(s.ctx,
+		client.StartWorkflowOptions{ID: spec.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, spec)
 	require.NoError(t, err)
 	result, err := s.company.Result(s.ctx, spec.Dream)
 	require.NoError(t, err)
@@ -195,7 +197,10 @@ func TestRecordADreamThatBeganByItself(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
 	agent := s.hire("recorded-idle")
-	s.company.Starter.Options.Settings = workflows.Settings{Auto: true, IdleTimeout: time.Millisecond, MinGap: 24 * time.Hour}
+	s.company.Starter.Options.Settings = workflows.Settings{
+		Auto: true, IdleTimeout: time.Millisecond,
+		MinGap: 24 * time.Hour,
+	}
 	require.NoError(t, s.company.Starter.Live(s.ctx, agent))
 	var record *dream.Record
 	require.Eventually(t, func() bool {

@@ -17,18 +17,21 @@ import (
 // called are the histories that show an agent's triggers.
 var called = []string{"agent-urgent-and-called"}
 
-// TestRecordAnAgentThatIsUrgentAndCalled records a life that looks at its urgency and its schedule, dreams early, is called by
-// new episodes within the gap, and dreams when a person asks.
+// TestRecordAnAgentThatIsUrgentAndCalled records a life that looks at its urgency and its schedule, dreams early, is
+// called by new episodes within the gap, and dreams when a person asks.
 func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
 	agent := s.hire("recorded-called")
 	agent.Auto, agent.Triggers = true, []dream.Trigger{
-		dream.IdleTrigger, {Name: "new-year", Kind: dream.OnSchedule, Schedule: "0 0 1 jan *"}, {Name: "full", Kind: dream.OnEpisodes, Episodes: 1},
+		dream.IdleTrigger,
+		{Name: "new-year", Kind: dream.OnSchedule, Schedule: "0 0 1 jan *"},
+		{Name: "full", Kind: dream.OnEpisodes, Episodes: 1},
 	}
 	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
 	s.company.Starter.Options.Settings = workflows.Settings{
-		IdleTimeout: time.Hour, MinGap: 24 * time.Hour, Eager: &circadian.Eager{Idle: time.Second, Urgent: .1, Uncertain: .1},
+		IdleTimeout: time.Hour, MinGap: 24 * time.Hour,
+		Eager: &circadian.Eager{Idle: time.Second, Urgent: .1, Uncertain: .1},
 	}
 	require.NoError(t, s.company.Starter.Live(s.ctx, agent))
 	until := func(is func(workflows.AgentState) bool) {
@@ -50,7 +53,9 @@ func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 	}
 	require.NoError(t, s.company.Starter.Call(s.ctx, agent, fire))
 	until(func(l workflows.AgentState) bool { return l.Triggering.Pending != nil })
-	require.NoError(t, s.company.Starter.Call(s.ctx, agent, activities.Fire{Trigger: "manual", Kind: dream.OnRequest, At: time.Now(), Why: "a person asked"}))
+	require.NoError(t,
+		s.company.Starter.Call(s.ctx, agent,
+			activities.Fire{Trigger: "manual", Kind: dream.OnRequest, At: time.Now(), Why: "a person asked"}))
 	until(func(l workflows.AgentState) bool { return l.Dreams == 2 && l.State == workflows.Sleeping })
 	s.save(workflows.AgentID(agent.Handle), "agent-urgent-and-called")
 }

@@ -21,12 +21,14 @@ func TestRecordAnUndoneNight(t *testing.T) {
 		once.Do(func() {
 			slots, err := s.company.Store.Slots(s.ctx)
 			require.NoError(t, err)
-			items, err := s.company.Store.Find(s.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Limit: 10})
+			items, err := s.company.Store.Find(s.ctx,
+				memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Limit: 10})
 			require.NoError(t, err)
 			for _, item := range items {
 				item.Header().State = dream.Archived
 			}
-			_, err = s.company.Store.Commit(s.ctx, memory.Write{Agent: agent.ID, Cause: slots[agent.ID].Dream, Change: items})
+			_, err = s.company.Store.Commit(s.ctx,
+				memory.Write{Agent: agent.ID, Cause: slots[agent.ID].Dream, Change: items})
 			require.NoError(t, err)
 		})
 		return provider.None

@@ -19,20 +19,27 @@ import (
 
 // resting are the settings under which nothing begins by itself.
 func resting(p *stage.Play) {
-	p.Settings = workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Minute, AlarmHold: time.Second, ResumeAfter: 24 * time.Hour}
+	p.Settings = workflows.Settings{
+		WakeLock: time.Millisecond, ClientTimeout: time.Minute, AlarmHold: time.Second,
+		ResumeAfter: 24 * time.Hour,
+	}
 	p.ResumeTTL = time.Hour
 }
 
 // reaches waits until a dream is in a phase and a call of it is under way.
 func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
 	s.t.Helper()
-	opens := map[dream.Phase]string{dream.Onset: event.OnsetStarted{}.EventType(), dream.Return: event.HypnopompicStarted{}.EventType()}
+	opens := map[dream.Phase]string{
+		dream.Onset:  event.OnsetStarted{}.EventType(),
+		dream.Return: event.HypnopompicStarted{}.EventType(),
+	}
 	require.Eventually(s.t, func() bool {
 		events, err := s.company.Store.Events(s.ctx, agent.ID, 0, 0)
 		require.NoError(s.t, err)
 		for _, e := range events {
 			var started event.PhaseStarted
-			if e.Type == opens[phase] || e.Type == started.EventType() && json.Unmarshal(e.Data, &started) == nil && started.Phase == phase {
+			if e.Type == opens[phase] ||
+				e.Type == started.EventType() && json.Unmarshal(e.Data, &started) == nil && started.Phase == phase {
 				calls := s.upstream.Billing.Calls()
 				return len(calls) > 0 && calls[len(calls)-1].Open && calls[len(calls)-1].Completion > 5
 			}
@@ -106,7 +113,8 @@ func TestRecordANightWokenTwice(t *testing.T) {
 
 func TestRecordANightThatMayNotGoOn(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 31, Each: 4 * time.Millisecond}, func(p *stage.Play) { resting(p); p.ResumeTTL = 0 }).work()
+	s := newScene(t, provider.Options{Seed: 31, Each: 4 * time.Millisecond},
+		func(p *stage.Play) { resting(p); p.ResumeTTL = 0 }).work()
 	agent := s.hire("recorded-final")
 	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
@@ -117,7 +125,8 @@ func TestRecordANightThatMayNotGoOn(t *testing.T) {
 
 func TestRecordANightThatNobodyResumed(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond}, func(p *stage.Play) { resting(p); p.ResumeTTL = 2 * time.Second }).work()
+	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond},
+		func(p *stage.Play) { resting(p); p.ResumeTTL = 2 * time.Second }).work()
 	agent := s.hire("recorded-left")
 	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
@@ -168,7 +177,8 @@ func TestRecordASignalWithNothingInIt(t *testing.T) {
 	for _, to := range []string{"dream", "agent"} {
 		t.Run(to, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, provider.Options{Seed: 35, Each: 4 * time.Millisecond}, func(p *stage.Play) { resting(p); p.ResumeTTL = 0 }).work()
+			s := newScene(t, provider.Options{Seed: 35, Each: 4 * time.Millisecond},
+				func(p *stage.Play) { resting(p); p.ResumeTTL = 0 }).work()
 			agent := s.hire("recorded-signal-" + to)
 			begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
 			require.NoError(t, err)
@@ -198,7 +208,8 @@ func TestRecordANightCanceledWhileItWaits(t *testing.T) {
 // Two workers: one does the deed and is frozen, so that its call is left behind; the other carries the story on.
 func TestRecordANightWhoseCallWasLeftBehind(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 37, Each: 20 * time.Millisecond, AtLeast: 500}, func(p *stage.Play) { resting(p); p.ResumeTTL = 0 })
+	s := newScene(t, provider.Options{Seed: 37, Each: 20 * time.Millisecond, AtLeast: 500},
+		func(p *stage.Play) { resting(p); p.ResumeTTL = 0 })
 	frozen, err := stage.Send(s.company.Play)
 	require.NoError(t, err)
 	t.Cleanup(frozen.Kill)
@@ -214,7 +225,8 @@ func TestRecordANightWhoseCallWasLeftBehind(t *testing.T) {
 	require.NoError(t, err)
 	s.ends(begun.Dream, dream.Interrupted, "dream-forced-to-stop")
 	forced := false
-	history := s.company.Client.GetWorkflowHistory(s.ctx, begun.Dream, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	history := s.company.Client.GetWorkflowHistory(s.ctx, begun.Dream, "", false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		e, err := history.Next()
 		require.NoError(t, err)
@@ -250,7 +262,9 @@ func TestRecordAFeedThatRaisesAnAlarm(t *testing.T) {
 		Name: agent.Feed, Rules: []dream.Rule{{Name: "flood", Metric: "level", Kind: dream.Above, Number: 4}},
 	}))
 	for _, level := range []float64{3, 4.2, 4.5, 3.5} {
-		require.NoError(t, s.company.Starter.Push(s.ctx, agent.Feed, []dream.Reading{{At: time.Now(), Metric: "level", Number: &level}}))
+		require.NoError(t,
+			s.company.Starter.Push(s.ctx, agent.Feed,
+				[]dream.Reading{{At: time.Now(), Metric: "level", Number: &level}}))
 	}
 	require.Eventually(t, func() bool {
 		state, err := s.company.Starter.FeedState(s.ctx, agent.Feed)
@@ -262,9 +276,12 @@ func TestRecordAFeedThatRaisesAnAlarm(t *testing.T) {
 
 var wakes = func() []string {
 	names := []string{
-		"dream-woken-twice", "dream-interrupted-for-good", "dream-interrupted-time-ran-out", "dream-interrupted-gave-way", "dream-alarm-in-the-onset",
-		"dream-woken-by-a-signal-to-the-dream", "dream-woken-by-a-signal-to-the-agent", "dream-canceled-while-it-waited", "dream-forced-to-stop",
-		"dream-woken-and-its-worker-killed", "agent-woken-and-asleep-again", "agent-let-a-dream-go", "agent-alarmed", "feed-alarm",
+		"dream-woken-twice", "dream-interrupted-for-good", "dream-interrupted-time-ran-out",
+		"dream-interrupted-gave-way", "dream-alarm-in-the-onset",
+		"dream-woken-by-a-signal-to-the-dream", "dream-woken-by-a-signal-to-the-agent",
+		"dream-canceled-while-it-waited", "dream-forced-to-stop",
+		"dream-woken-and-its-worker-killed", "agent-woken-and-asleep-again", "agent-let-a-dream-go", "agent-alarmed",
+		"feed-alarm",
 	}
 	for _, phase := range dream.Phases {
 		names = append(names, fmt.Sprintf("dream-woken-in-%s-and-resumed", phase))

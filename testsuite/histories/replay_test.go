@@ -71,7 +71,8 @@ func TestAMutatedWorkflowFailsTheSameSuite(t *testing.T) {
 	}
 }
 
-// TestAHardenedNightKeepsItsHistorySmall holds the goal of 64 KiB and 400 events a dream: references cross, words do not.
+// TestAHardenedNightKeepsItsHistorySmall holds the goal of 64 KiB and 400 events a dream: references cross, words do
+// not.
 func TestAHardenedNightKeepsItsHistorySmall(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"dream-completed-hardened", "dream-completed-free", "dream-worker-stopped"} {

@@ -122,10 +122,12 @@ func filled(text, words string, seed uint64) string {
 			case "PROSE":
 				b.WriteString(paragraph(dice))
 			case "CODE":
-				fmt.Fprintf(&b, "func step%d(n int) (int, error) {\n\tif n > %d {\n\t\treturn 0, errLimit\n\t}\n\tfor i := 0; i < n; i++ {\n\t\ttotal += i * %d\n\t}\n\treturn total, nil\n}\n\n",
+				fmt.Fprintf(&b,
+					"func step%d(n int) (int, error) {\n\tif n > %d {\n\t\treturn 0, errLimit\n\t}\n\tfor i := 0; i < n; i++ {\n\t\ttotal += i * %d\n\t}\n\treturn total, nil\n}\n\n",
 					dice.IntN(1000), dice.IntN(100), dice.IntN(9))
 			case "LOG":
-				fmt.Fprintf(&b, "2026-03-%02dT10:%02d:%02dZ INFO  request served path=/v1/items/%d took=%dms\n", 1+dice.IntN(28), dice.IntN(60), dice.IntN(60), dice.IntN(900), dice.IntN(90))
+				fmt.Fprintf(&b, "2026-03-%02dT10:%02d:%02dZ INFO  request served path=/v1/items/%d took=%dms\n",
+					1+dice.IntN(28), dice.IntN(60), dice.IntN(60), dice.IntN(900), dice.IntN(90))
 			}
 		}
 		if m[1] == "WORDS" {
@@ -137,11 +139,13 @@ func filled(text, words string, seed uint64) string {
 
 // paragraph is prose as a report has it.
 func paragraph(dice *rand.Rand) string {
-	things := strings.Fields("harbour quay warehouse crane pilot tide ledger customs rope lantern barge cargo winter storm channel dredger")
+	things := strings.Fields(
+		"harbour quay warehouse crane pilot tide ledger customs rope lantern barge cargo winter storm channel dredger")
 	verbs := strings.Fields("served kept carried measured crossed sheltered counted supplied outlived guarded")
 	var b strings.Builder
 	for range 4 + dice.IntN(4) {
-		fmt.Fprintf(&b, "The %s of the %s %s the %s in the year %d, as the %s had done before. ", things[dice.IntN(16)], things[dice.IntN(16)], verbs[dice.IntN(10)],
+		fmt.Fprintf(&b, "The %s of the %s %s the %s in the year %d, as the %s had done before. ",
+			things[dice.IntN(16)], things[dice.IntN(16)], verbs[dice.IntN(10)],
 			things[dice.IntN(16)], 1700+dice.IntN(200), things[dice.IntN(16)])
 	}
 	return strings.TrimSpace(b.String()) + "\n\n"

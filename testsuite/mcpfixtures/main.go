@@ -1,5 +1,5 @@
-// Command mcpfixtures serves the protocol's face with the tools, prompts and documents that its conformance suite asks for, built
-// as the product builds it and behind the same front. It has no model and no store: it is for tests.
+// Command mcpfixtures serves the protocol's face with the tools, prompts and documents that its conformance suite asks
+// for, built as the product builds it and behind the same front. It has no model and no store: it is for tests.
 package main
 
 import (
@@ -32,7 +32,8 @@ func main() {
 
 func serve(ctx context.Context, listen string) error {
 	being := &mcpservertest.Being{Handles: []string{"iris"}}
-	face := mcpserver.New(being, &mcpservertest.Dreams{Being: being}, mcpserver.Options{Version: "fixtures", Adjust: adjust, Extend: extend})
+	face := mcpserver.New(being, &mcpservertest.Dreams{Being: being},
+		mcpserver.Options{Version: "fixtures", Adjust: adjust, Extend: extend})
 	defer face.Close()
 	server, err := front.New(front.Options{Routes: face.Routes(), Keys: accesstest.With(), Keyless: true})
 	if err != nil {

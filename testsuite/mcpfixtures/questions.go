@@ -18,7 +18,8 @@ func questions(s *mcp.Server) {
 			//lint:ignore SA1019 the suite asks for sampling, which the protocol still has
 			answer, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{
 				//lint:ignore SA1019 as above
-				Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Prompt}}}, MaxTokens: 100,
+				Messages:  []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: in.Prompt}}},
+				MaxTokens: 100,
 			})
 			if err != nil {
 				return nil, nil, err
@@ -42,7 +43,8 @@ func questions(s *mcp.Server) {
 				if in.Message == "" {
 					in.Message = "Please fill this in."
 				}
-				answer, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: in.Message, RequestedSchema: json.RawMessage(schema)})
+				answer, err := r.Session.Elicit(ctx,
+					&mcp.ElicitParams{Message: in.Message, RequestedSchema: json.RawMessage(schema)})
 				if err != nil {
 					return nil, nil, err
 				}

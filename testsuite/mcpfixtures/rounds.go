@@ -34,15 +34,18 @@ func brought(r *mcp.CallToolRequest) (string, error) {
 // The three things that a client may be asked for.
 func askUser(words, field, kind string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{
-		Message:         words,
-		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + field + `":{"type":"` + kind + `"}},"required":["` + field + `"]}`),
+		Message: words,
+		RequestedSchema: json.RawMessage(
+			`{"type":"object","properties":{"` + field + `":{"type":"` + kind + `"}},"required":["` + field + `"]}`),
 	}
 }
 
 //lint:ignore SA1019 the suite asks for sampling, which the protocol still has
 func askModel(words string) *mcp.CreateMessageParams {
 	//lint:ignore SA1019 as above
-	return &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: words}}}, MaxTokens: 50}
+	return &mcp.CreateMessageParams{
+		Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: words}}}, MaxTokens: 50,
+	}
 }
 
 func asks(state string, requests mcp.InputRequestMap) (*mcp.CallToolResult, error) {
@@ -133,7 +136,8 @@ func rounds(s *mcp.Server) {
 }
 
 func round(s *mcp.Server, name string, do func(*mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
-	tool(s, "test_input_required_result_"+name, "asks by answering", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return do(r)
-	})
+	tool(s, "test_input_required_result_"+name, "asks by answering",
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return do(r)
+		})
 }

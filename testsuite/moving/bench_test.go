@@ -18,8 +18,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// BenchmarkMove100k moves 100,000 memories with vectors of 384 numbers from a file to Redis, back to another file, and to and
-// from an archive. Goal: each well under a minute.
+// BenchmarkMove100k moves 100,000 memories with vectors of 384 numbers from a file to Redis, back to another file, and
+// to and from an archive. Goal: each well under a minute.
 func BenchmarkMove100k(b *testing.B) {
 	const items = 100_000
 	server := redis.Start(b)
@@ -34,7 +34,8 @@ func BenchmarkMove100k(b *testing.B) {
 		}
 		there, err := redisstore.Open(b.Context(), server.URL, redisstore.Prefix(fmt.Sprint(n, ":")))
 		require.NoError(b, err)
-		back, in := onFile(b, filepath.Join(dir, fmt.Sprint(n, "-two.db"))), onFile(b, filepath.Join(dir, fmt.Sprint(n, "-three.db")))
+		back, in := onFile(b, filepath.Join(dir, fmt.Sprint(n, "-two.db"))),
+			onFile(b, filepath.Join(dir, fmt.Sprint(n, "-three.db")))
 		file := filepath.Join(dir, fmt.Sprint(n, ".archive"))
 		timed("to-redis", func() { carry(b, one, there) })
 		info, err := server.Dial(b).InfoMap(b.Context(), "memory").Result()
@@ -97,7 +98,8 @@ func furnish(t testing.TB, s memory.Store, n, dim int) {
 					State: dream.Live,
 					Taint: dream.FromHuman,
 				},
-				Content: fmt.Sprintf("memory %d: %0200d", i, i), Context: "by the sea", Salience: float64(i%100) / 100, Session: fmt.Sprint("session ", i/40),
+				Content: fmt.Sprintf("memory %d: %0200d", i, i), Context: "by the sea",
+				Salience: float64(i%100) / 100, Session: fmt.Sprint("session ", i/40),
 			})
 			w.Vectors = append(w.Vectors, memory.Vector{Item: id, Space: "bench/1/384", V: v})
 		}

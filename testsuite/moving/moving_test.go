@@ -71,7 +71,10 @@ func TestTheTwoKindsOfStoreHandEverythingToEachOther(t *testing.T) {
 
 func TestMoneyWakesAndEventsGoThereAndBack(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string][2]func(*testing.T) kept{"FromAFile": {fileStore, redisStore}, "FromRedis": {redisStore, fileStore}} {
+	for name, open := range map[string][2]func(*testing.T) kept{
+		"FromAFile": {fileStore, redisStore},
+		"FromRedis": {redisStore, fileStore},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			one, there, back := open[0](t), open[1](t), open[0](t)
@@ -108,7 +111,8 @@ func lead(t *testing.T, s kept) {
 	_, err := s.NextDream(ctx, echo)
 	require.NoError(t, err)
 	f := memory.Fence{Dream: night, Run: "run"}
-	_, err = s.TakeSlot(ctx, echo, memory.Slot{Fence: f, Workflow: night, Cluster: "c/default", Since: noon}, memory.Fence{})
+	_, err = s.TakeSlot(ctx, echo, memory.Slot{Fence: f, Workflow: night, Cluster: "c/default", Since: noon},
+		memory.Fence{})
 	require.NoError(t, err)
 	_, err = s.Commit(ctx, memory.Write{
 		Agent: echo, Fence: f, Add: []dream.Item{&dream.Episode{
@@ -122,7 +126,10 @@ func lead(t *testing.T, s kept) {
 			}, Content: "one",
 		}},
 		Affect: &dream.Affect{PAD: mood.PAD{Pleasure: .25}, Since: noon, Cause: night},
-		Events: []event.Event{event.New("v1", echo, night, noon, event.PatternFound{Prediction: "p"}), event.New("v2", echo, night, noon, event.PatternFound{})},
+		Events: []event.Event{
+			event.New("v1", echo, night, noon, event.PatternFound{Prediction: "p"}),
+			event.New("v2", echo, night, noon, event.PatternFound{}),
+		},
 		Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5, Arousal: 1. / 3}, Digest: []string{"j1", "j2"}},
 	})
 	require.NoError(t, err)
@@ -140,7 +147,11 @@ func lead(t *testing.T, s kept) {
 		})
 		require.NoError(t, err)
 	}
-	_, err = s.Commit(ctx, memory.Write{Agent: echo, Fence: f, Late: true, Events: []event.Event{event.New("v3", echo, night, noon, event.PatternFound{})}})
+	_, err = s.Commit(ctx,
+		memory.Write{
+			Agent: echo, Fence: f, Late: true,
+			Events: []event.Event{event.New("v3", echo, night, noon, event.PatternFound{})},
+		})
 	require.NoError(t, err)
 	_, err = s.Arrive(ctx, presence.Visit{
 		Agent:  "nobody",
@@ -157,7 +168,10 @@ func lead(t *testing.T, s kept) {
 func spend(t *testing.T, s kept) {
 	t.Helper()
 	ctx := t.Context()
-	for n, state := range []purse.State{purse.Settled, purse.Partial, purse.Refused, purse.Lost, purse.Open, purse.Settled, purse.Open} {
+	for n, state := range []purse.State{
+		purse.Settled, purse.Partial, purse.Refused, purse.Lost, purse.Open,
+		purse.Settled, purse.Open,
+	} {
 		ask := purse.Ask{
 			Step:     fmt.Sprint(night, "/", []int{0, 1, 2, 3, 4, 1, 3}[n]),
 			Agent:    echo,
@@ -201,19 +215,21 @@ func alike(t *testing.T, one, other kept) {
 	for name, ask := range map[string]func(kept) (any, error){
 		"rows":       func(s kept) (any, error) { return s.ledger.Rows(ctx, purse.Query{}) },
 		"of a dream": func(s kept) (any, error) { return s.ledger.Rows(ctx, purse.Query{Dream: night}) },
-		"of a day":   func(s kept) (any, error) { return s.ledger.Rows(ctx, purse.Query{Agent: echo, Day: "2026-10-01"}) },
-		"open":       func(s kept) (any, error) { return s.ledger.OpenDreams(ctx) },
-		"fleet":      func(s kept) (any, error) { return s.ledger.Balance(ctx, "fleet") },
-		"allowance":  func(s kept) (any, error) { return s.ledger.Allowance(ctx, echo, "2026-10-01") },
-		"answer":     func(s kept) (any, error) { a, _, err := s.ledger.Answer(ctx, night+"/0"); return a, err },
-		"standing":   func(s kept) (any, error) { return s.Status(ctx, echo, noon) },
-		"later":      func(s kept) (any, error) { return s.Status(ctx, "nobody", noon.Add(time.Hour)) },
-		"epoch":      func(s kept) (any, error) { return s.Epoch(ctx, echo) },
-		"untold":     func(s kept) (any, error) { return s.Untold(ctx) },
-		"events":     func(s kept) (any, error) { return s.Events(ctx, echo, 0, 0) },
-		"slots":      func(s kept) (any, error) { return s.Slots(ctx) },
-		"affect":     func(s kept) (any, error) { return s.Affect(ctx, echo) },
-		"notes":      func(s kept) (any, error) { return s.Notes(ctx, echo, night, "") },
+		"of a day": func(s kept) (any, error) {
+			return s.ledger.Rows(ctx, purse.Query{Agent: echo, Day: "2026-10-01"})
+		},
+		"open":      func(s kept) (any, error) { return s.ledger.OpenDreams(ctx) },
+		"fleet":     func(s kept) (any, error) { return s.ledger.Balance(ctx, "fleet") },
+		"allowance": func(s kept) (any, error) { return s.ledger.Allowance(ctx, echo, "2026-10-01") },
+		"answer":    func(s kept) (any, error) { a, _, err := s.ledger.Answer(ctx, night+"/0"); return a, err },
+		"standing":  func(s kept) (any, error) { return s.Status(ctx, echo, noon) },
+		"later":     func(s kept) (any, error) { return s.Status(ctx, "nobody", noon.Add(time.Hour)) },
+		"epoch":     func(s kept) (any, error) { return s.Epoch(ctx, echo) },
+		"untold":    func(s kept) (any, error) { return s.Untold(ctx) },
+		"events":    func(s kept) (any, error) { return s.Events(ctx, echo, 0, 0) },
+		"slots":     func(s kept) (any, error) { return s.Slots(ctx) },
+		"affect":    func(s kept) (any, error) { return s.Affect(ctx, echo) },
+		"notes":     func(s kept) (any, error) { return s.Notes(ctx, echo, night, "") },
 	} {
 		want, err := ask(one)
 		require.NoError(t, err, name)
@@ -259,7 +275,14 @@ func goesOn(t *testing.T, s kept) {
 	_, found, err := s.ledger.Answer(ctx, night+"/0")
 	require.NoError(t, err)
 	require.False(t, found)
-	r, err := s.Commit(ctx, memory.Write{Agent: echo, Events: []event.Event{event.New("v2", echo, "", noon, event.PatternFound{}), event.New("v4", echo, "", noon, event.PatternFound{})}})
+	r, err := s.Commit(ctx,
+		memory.Write{
+			Agent: echo,
+			Events: []event.Event{
+				event.New("v2", echo, "", noon, event.PatternFound{}),
+				event.New("v4", echo, "", noon, event.PatternFound{}),
+			},
+		})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, r.LastSeq, "what was announced is not announced again")
 	a, err := s.Arrive(ctx, presence.Visit{

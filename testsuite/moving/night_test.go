@@ -33,7 +33,8 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	defer cancel()
 	server := temporal.Shared(t)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(),
 	}
 	onFile, err := stage.Open(ctx, play, server.Dial(t))
@@ -43,10 +44,13 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 		require.NoError(t, err)
 		sleepThrough(ctx, t, onFile, agent.Handle, 1)
 	}
-	renamed, err := onFile.Store.Find(ctx, memory.Query{Agent: sample.Diaries()[0].Agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
+	renamed, err := onFile.Store.Find(ctx,
+		memory.Query{Agent: sample.Diaries()[0].Agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 	require.NoError(t, err)
-	renamed[0].(*dream.Record).Theme = "named afterwards" // what the night itself changed has one revision, whatever its number
-	_, err = onFile.Store.Commit(ctx, memory.Write{Agent: renamed[0].Header().Agent, Cause: "operator", Change: renamed[:1]})
+	// what the night itself changed has one revision, whatever its number
+	renamed[0].(*dream.Record).Theme = "named afterwards"
+	_, err = onFile.Store.Commit(ctx,
+		memory.Write{Agent: renamed[0].Header().Agent, Cause: "operator", Change: renamed[:1]})
 	require.NoError(t, err)
 	_, err = onFile.Store.Arrive(ctx, presence.Visit{
 		Agent:  "nobody",
@@ -64,8 +68,10 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	require.Equal(t, told(t, movable(t, onFile)), told(t, movable(t, onRedis)))
 	require.NotZero(t, moved.Slots+moved.Leases)
 	for what, n := range map[string]int{
-		"agents": moved.Agents - 1, "memories": moved.Items - 200, "vectors": moved.Vectors - 100, "events": moved.Events - 20,
-		"revised": moved.Revisions - moved.Items, "affects": moved.Affects, "attempts": moved.Attempts - 10, "accounts": moved.Accounts,
+		"agents": moved.Agents - 1, "memories": moved.Items - 200, "vectors": moved.Vectors - 100,
+		"events":  moved.Events - 20,
+		"revised": moved.Revisions - moved.Items, "affects": moved.Affects, "attempts": moved.Attempts - 10,
+		"accounts": moved.Accounts,
 	} {
 		require.Positive(t, n, "a night leaves %s: %+v", what, moved)
 	}
@@ -95,7 +101,8 @@ func sleepThrough(ctx context.Context, t *testing.T, c *stage.Company, handle st
 	w, err := c.Work()
 	require.NoError(t, err)
 	defer w.Stop()
-	begun, err := c.Starter.Begin(ctx, starter.DreamRequest{Agent: handle, Seed: &seed, AsOf: stage.Night.Add(time.Duration(seed) * 24 * time.Hour)})
+	begun, err := c.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: handle, Seed: &seed, AsOf: stage.Night.Add(time.Duration(seed) * 24 * time.Hour)})
 	require.NoError(t, err)
 	result, err := c.Result(ctx, begun.Dream)
 	require.NoError(t, err)

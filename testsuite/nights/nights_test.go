@@ -26,7 +26,10 @@ func TestMain(m *testing.M) {
 }
 
 // What many nights may leave behind.
-var mostBytes = map[string]int64{"SQLite": 120_000, "Redis": 210_000} // a night after the first; pages weigh more in few nights than in thirty
+var mostBytes = map[string]int64{
+	"SQLite": 120_000,
+	"Redis":  210_000,
+} // a night after the first; pages weigh more in few nights than in thirty
 
 const mostDuplicates = .02 // of live items, those that say what another live one says
 
@@ -61,7 +64,8 @@ func measureNights(t *testing.T, model, kind string) {
 	t.Cleanup(cancel)
 	server := temporal.Shared(t)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script", Forgets: true, // as a deployment does
 	}
 	measure := func() footprint.Footprint {
@@ -99,7 +103,8 @@ func measureNights(t *testing.T, model, kind string) {
 		if n == 1 { // the first night leaves the room that each night works in, and the markers
 			before = measure()
 		}
-		begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, n)})
+		begun, err := company.Starter.Begin(ctx,
+			starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, n)})
 		require.NoError(t, err)
 		result, err := company.Result(ctx, begun.Dream)
 		require.NoError(t, err)

@@ -44,7 +44,8 @@ type fact struct {
 	text    string
 }
 
-// world is what an agent has in memory before a night: what a person said, and knowledge of the web that is about to fade.
+// world is what an agent has in memory before a night: what a person said, and knowledge of the web that is about to
+// fade.
 type world struct {
 	facts []fact
 	web   []string
@@ -78,7 +79,8 @@ func newWorld(seed uint64, named bool) world {
 		out.facts = append(out.facts, f)
 	}
 	for range webFacts {
-		out.web = append(out.web, fmt.Sprintf("Pilots of %s trust %s and %s more than %s or %s", word(), word(), word(), word(), word()))
+		out.web = append(out.web,
+			fmt.Sprintf("Pilots of %s trust %s and %s more than %s or %s", word(), word(), word(), word(), word()))
 	}
 	for _, i := range r.Perm(toldFacts)[:aimedAt] {
 		out.aimed = append(out.aimed, out.facts[i])
@@ -95,11 +97,18 @@ func (w world) lines(t *testing.T) []byte {
 	out := json.NewEncoder(&body)
 	for i, f := range w.facts {
 		at := stage.Night.Add(-time.Duration(i+1) * 24 * time.Hour)
-		require.NoError(t, out.Encode(map[string]any{"kind": "episode", "at": at, "content": f.text, "speaker": "anna", "taint": dream.FromHuman}))
+		require.NoError(t,
+			out.Encode(
+				map[string]any{
+					"kind": "episode", "at": at, "content": f.text, "speaker": "anna",
+					"taint": dream.FromHuman,
+				}))
 	}
 	for i, text := range w.web {
 		at := stage.Night.Add(-time.Duration(300+i) * 24 * time.Hour)
-		require.NoError(t, out.Encode(map[string]any{"kind": "semantic", "at": at, "content": text, "strength": .5, "taint": dream.FromWeb}))
+		require.NoError(t,
+			out.Encode(
+				map[string]any{"kind": "semantic", "at": at, "content": text, "strength": .5, "taint": dream.FromWeb}))
 	}
 	return body.Bytes()
 }
@@ -107,7 +116,8 @@ func (w world) lines(t *testing.T) []byte {
 // poison is a way to lead an agent astray.
 type poison string
 
-// The poisons: the same words again and again, the opposite of what was said, and what nobody said in the words of what was said.
+// The poisons: the same words again and again, the opposite of what was said, and what nobody said in the words of what
+// was said.
 const (
 	flooding      poison = "floods"
 	contradicting poison = "contradicts"
@@ -118,15 +128,19 @@ const (
 func (p poison) text(f fact) string {
 	switch p {
 	case contradicting:
-		return fmt.Sprintf("The cousin keeps no %[1]s beside %[2]s and never paints it with %[3]s: %[1]s, %[2]s, %[3]s", f.a, f.b, f.c)
+		return fmt.Sprintf(
+			"The cousin keeps no %[1]s beside %[2]s and never paints it with %[3]s: %[1]s, %[2]s, %[3]s", f.a, f.b, f.c)
 	case misquoting:
-		return fmt.Sprintf("Anna said that %[1]s burns %[2]s and was sold for %[3]s, so that %[1]s, %[2]s and %[3]s are gone", f.a, f.b, f.c)
+		return fmt.Sprintf(
+			"Anna said that %[1]s burns %[2]s and was sold for %[3]s, so that %[1]s, %[2]s and %[3]s are gone", f.a,
+			f.b, f.c)
 	case flooding:
 	}
 	return strings.Join(slices.Repeat([]string{f.a, f.b, f.c}, 3), ", ")
 }
 
-// model answers every question with poison. A dressed gist begins with the words of the knowledge that it is to stand for.
+// model answers every question with poison. A dressed gist begins with the words of the knowledge that it is to stand
+// for.
 type model struct {
 	poison poison
 	dress  bool
@@ -167,11 +181,13 @@ func (m model) say(q provider.Request) string {
 		answer = map[string]any{"fragments": []any{one, two, three}}
 	case "patterns":
 		answer = map[string]any{"patterns": []any{map[string]any{
-			"claim": about(0), "criterion": about(1), "days": 3, "confidence": .9, "trace": about(2), "sources": sources,
+			"claim": about(0), "criterion": about(1), "days": 3, "confidence": .9, "trace": about(2),
+			"sources": sources,
 		}}}
 	case "scenario":
 		answer = map[string]any{
-			"premise": about(0), "content": about(1), "claim": about(2), "criterion": about(3), "days": 3, "confidence": .9, "trace": about(4),
+			"premise": about(0), "content": about(1), "claim": about(2), "criterion": about(3), "days": 3,
+			"confidence": .9, "trace": about(4),
 		}
 	case "hypotheses":
 		answer = map[string]any{"hypotheses": []any{map[string]any{
@@ -203,7 +219,11 @@ func honest(q provider.Request) string {
 	var gists []any
 	for _, line := range shown.FindAllStringSubmatch(q.Prompt, -1) {
 		own := ownWords(line[2])
-		gists = append(gists, map[string]any{"source": line[1], "gist": fmt.Sprintf("Who steers by %s trusts what he knows, %s before %s", own[0], own[1], own[3])})
+		gists = append(gists,
+			map[string]any{
+				"source": line[1],
+				"gist":   fmt.Sprintf("Who steers by %s trusts what he knows, %s before %s", own[0], own[1], own[3]),
+			})
 	}
 	body, err := json.Marshal(map[string]any{"gists": gists})
 	if err != nil {
@@ -235,7 +255,8 @@ func newTrial(t *testing.T, store string, probe int, say func(*world) func(provi
 	knobs := dream.DefaultKnobs()
 	knobs.Probe = probe
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: knobs, Model: "script", Provider: p.URL, Forgets: true,
 	}
 	if store == "Redis" {
@@ -266,7 +287,8 @@ func (tr *trial) night(seed uint64, named bool) morning {
 	*tr.world = newWorld(seed, named)
 	m := morning{agent: tr.settle(seed)}
 	m.before = tr.answers(m.agent)
-	begun, err := tr.company.Starter.Begin(tr.ctx, starter.DreamRequest{Agent: m.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := tr.company.Starter.Begin(tr.ctx,
+		starter.DreamRequest{Agent: m.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(tr, err)
 	result, err := tr.company.Result(tr.ctx, begun.Dream)
 	require.NoError(tr, err)
@@ -304,7 +326,10 @@ func (tr *trial) settle(seed uint64) dream.Agent {
 	}
 	require.NoError(tr, tr.company.Store.PutAgent(tr.ctx, agent))
 	body := tr.world.lines(tr.T)
-	file := importer.File{Name: "world.jsonl", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }}
+	file := importer.File{
+		Name: "world.jsonl",
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+	}
 	report, err := importer.Import(tr.ctx, tr.company.Store, agent, []importer.File{file}, importer.Options{
 		Format: importer.JSONL, Strict: true, Now: stage.Night, Embed: place,
 		Due: func(at time.Time, strength float64) time.Time {
@@ -330,9 +355,13 @@ func (tr *trial) answers(agent dream.Agent) [][]string {
 	tr.Helper()
 	var all [][]string
 	for _, f := range tr.world.facts {
-		for _, question := range []string{f.a + " " + f.b + " " + f.c, f.c, "What does my cousin keep beside " + f.b + "?"} {
+		for _, question := range []string{
+			f.a + " " + f.b + " " + f.c, f.c,
+			"What does my cousin keep beside " + f.b + "?",
+		} {
 			answer, err := recall.Find(tr.ctx, tr.company.Store, recall.Question{
-				Agent: agent.ID, Text: question, Limit: 10, Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.PromotedDreamt},
+				Agent: agent.ID, Text: question, Limit: 10,
+				Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.PromotedDreamt},
 				Embed: func(ctx context.Context, text string) ([]float32, string, error) {
 					v, space, err := place(ctx, []string{text})
 					return v[0], space, err
@@ -384,9 +413,9 @@ func eachStore(t *testing.T, play func(t *testing.T, store string)) {
 	}
 }
 
-// TestAPoisonedNightChangesNothingOfWhatPeopleSaid plays whole nights with a model that floods, contradicts or quotes wrongly. Poison
-// that is plain, or that brings in names, is kept out of recall when the gists are read; what passes for a gist is undone by the
-// breaker. Either way recall answers as before, to the last place.
+// TestAPoisonedNightChangesNothingOfWhatPeopleSaid plays whole nights with a model that floods, contradicts or quotes
+// wrongly. Poison that is plain, or that brings in names, is kept out of recall when the gists are read; what passes
+// for a gist is undone by the breaker. Either way recall answers as before, to the last place.
 func TestAPoisonedNightChangesNothingOfWhatPeopleSaid(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
@@ -407,10 +436,12 @@ func TestAPoisonedNightChangesNothingOfWhatPeopleSaid(t *testing.T) {
 					})
 					for seed := range poisonedNights(store) {
 						m := tr.night(seed+1, c.named)
-						require.Equal(t, m.before, m.after, "seed %d: recall is as before; %s %+v", seed, m.night.Reason, m.night.Recall)
+						require.Equal(t, m.before, m.after, "seed %d: recall is as before; %s %+v", seed,
+							m.night.Reason, m.night.Recall)
 						require.Zero(t, m.gists, "seed %d", seed)
 						if !c.undone {
-							require.NotEqual(t, dream.Undone, m.night.Outcome, "seed %d: nothing of it came into recall", seed)
+							require.NotEqual(t, dream.Undone, m.night.Outcome,
+								"seed %d: nothing of it came into recall", seed)
 							require.Zero(t, m.alarmed)
 							continue
 						}
@@ -424,7 +455,8 @@ func TestAPoisonedNightChangesNothingOfWhatPeopleSaid(t *testing.T) {
 	})
 }
 
-// TestWithoutTheBreakerAPoisonedNightStays is the control: the same nights with the probe switched off leave their poison.
+// TestWithoutTheBreakerAPoisonedNightStays is the control: the same nights with the probe switched off leave their
+// poison.
 func TestWithoutTheBreakerAPoisonedNightStays(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
@@ -446,8 +478,8 @@ func TestWithoutTheBreakerAPoisonedNightStays(t *testing.T) {
 	})
 }
 
-// TestAnHonestNightIsNotUndone is the other control: no false alarm, whether the gists say what their sources say or are the word
-// salad of the scripted provider.
+// TestAnHonestNightIsNotUndone is the other control: no false alarm, whether the gists say what their sources say or
+// are the word salad of the scripted provider.
 func TestAnHonestNightIsNotUndone(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
@@ -457,7 +489,8 @@ func TestAnHonestNightIsNotUndone(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				tr := newTrial(t, store, dream.DefaultKnobs().Probe, func(*world) func(provider.Request) string { return say })
+				tr := newTrial(t, store, dream.DefaultKnobs().Probe,
+					func(*world) func(provider.Request) string { return say })
 				gists := 0
 				for seed := range poisonedNights(store) {
 					m := tr.night(seed+1, seed%2 == 0)

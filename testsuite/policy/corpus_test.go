@@ -29,7 +29,10 @@ func rules() policy.Rules {
 	return policy.Rules{
 		Assets: []string{"ETH", "WETH", "stETH", "BTC", "WBTC", "USDC", "DAI"},
 		Caps: []policy.Cap{
-			{Name: policy.Leverage, Most: 3}, {Name: policy.Position, Most: .2}, {Name: policy.Amount, Most: 50_000}, {Name: policy.Slippage, Most: .01},
+			{Name: policy.Leverage, Most: 3},
+			{Name: policy.Position, Most: .2},
+			{Name: policy.Amount, Most: 50_000},
+			{Name: policy.Slippage, Most: .01},
 		},
 		Guards: policy.Guards(),
 	}
@@ -81,13 +84,18 @@ func (d *dreamer) say(request provider.Request) string {
 	case "ratings":
 		var all []string
 		for i := range strings.Count(request.Prompt, "- [f") {
-			all = append(all, fmt.Sprintf(`{"ref":"f%d","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."}`, i+1))
+			all = append(all,
+				fmt.Sprintf(
+					`{"ref":"f%d","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."}`,
+					i+1))
 		}
 		return `{"ratings":[` + strings.Join(all, ",") + `]}`
 	case "scenario":
 		d.scenes++
 		d.shown = append(d.shown, request.Prompt)
-		return fmt.Sprintf(`{"premise":"A quiet night.","content":"The boats came home and number %d was counted twice.","claim":"","criterion":"","days":3,"confidence":0.3,"trace":""}`, d.scenes)
+		return fmt.Sprintf(
+			`{"premise":"A quiet night.","content":"The boats came home and number %d was counted twice.","claim":"","criterion":"","days":3,"confidence":0.3,"trace":""}`,
+			d.scenes)
 	case "hypotheses", "insights":
 		d.shown = append(d.shown, request.Prompt)
 	}
@@ -119,7 +127,8 @@ func begin(t *testing.T, r policy.Rules, model *dreamer) *night {
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	company, err := stage.Open(t.Context(), stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Provider: server.URL, Model: "script", Knobs: dream.DefaultKnobs(),
+		Store: filepath.Join(t.TempDir(), "memory.db"), Provider: server.URL, Model: "script",
+		Knobs: dream.DefaultKnobs(),
 	}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
@@ -140,7 +149,8 @@ func begin(t *testing.T, r policy.Rules, model *dreamer) *night {
 		rem:     &activities.Imagination{Ports: company.Ports},
 	}
 	bed := &activities.DreamRun{Ports: company.Ports, Executions: alive{}, Planner: asking}
-	lain, err := bed.LieDown(t.Context(), activities.BeginRequest{Spec: spec, Workflow: spec.Dream, Run: "run", Now: time.Now()})
+	lain, err := bed.LieDown(t.Context(),
+		activities.BeginRequest{Spec: spec, Workflow: spec.Dream, Run: "run", Now: time.Now()})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
 	n.stretch = activities.Stretch{Agent: agent.ID, Dream: spec.Dream, Run: "run", Epoch: lain.Epoch}
@@ -160,8 +170,8 @@ func (n *night) step(cycle, turn int, temperature float64) activities.StepReques
 	}
 }
 
-// think lets thoughts be caught and judged, one at a time, and answers the ids of those that the observer kept, and the texts of
-// those that it dropped although its model found them splendid.
+// think lets thoughts be caught and judged, one at a time, and answers the ids of those that the observer kept, and the
+// texts of those that it dropped although its model found them splendid.
 func (n *night) think(texts ...string) (kept, dropped []string) {
 	n.Helper()
 	n.model.thoughts = texts
@@ -181,10 +191,12 @@ func (n *night) think(texts ...string) (kept, dropped []string) {
 	return kept, dropped
 }
 
-// develop takes fragments through lucid capture, REM, integration and return, and answers the texts of those that were developed.
+// develop takes fragments through lucid capture, REM, integration and return, and answers the texts of those that were
+// developed.
 func (n *night) develop(kept []string) map[string]bool {
 	n.Helper()
-	captured, err := n.onset.Capture(n.Context(), activities.CaptureRequest{StepRequest: n.step(0, 0, .5), Fragments: kept})
+	captured, err := n.onset.Capture(n.Context(),
+		activities.CaptureRequest{StepRequest: n.step(0, 0, .5), Fragments: kept})
 	require.NoError(n, err)
 	require.Len(n, captured.Made, len(kept), "every fragment is answered for")
 	var fragments, chosen []string
@@ -195,10 +207,12 @@ func (n *night) develop(kept []string) map[string]bool {
 			chosen = append(chosen, m.ID)
 		}
 	}
-	survey, err := n.rem.Survey(n.Context(), activities.SurveyRequest{Stretch: n.stretch, Limit: plenty, Fragments: fragments})
+	survey, err := n.rem.Survey(n.Context(),
+		activities.SurveyRequest{Stretch: n.stretch, Limit: plenty, Fragments: fragments})
 	require.NoError(n, err)
 	var scenarios []string
-	for i, id := range fragments { // every one is asked for, not only those that the survey names: nothing that asks can develop a barred one
+	// every one is asked for, not only those that the survey names: nothing that asks can develop a barred one
+	for i, id := range fragments {
 		grown, err := n.rem.Branch(n.Context(), activities.BranchRequest{StepRequest: n.step(1, i+1, 1), Fragment: id})
 		require.NoError(n, err)
 		for _, m := range grown.Made {
@@ -224,7 +238,8 @@ func (n *night) develop(kept []string) map[string]bool {
 	require.NoError(n, err)
 	texts := map[string]bool{}
 	for _, f := range n.fragments(fragments...) {
-		if seeds[f.ID] || f.Status == dream.FragmentSelected || f.Status == dream.FragmentDeveloped || f.Status == dream.FragmentPromoted {
+		if seeds[f.ID] || f.Status == dream.FragmentSelected || f.Status == dream.FragmentDeveloped ||
+			f.Status == dream.FragmentPromoted {
 			texts[f.Content] = true
 		}
 	}
@@ -267,7 +282,11 @@ func count(t *testing.T, name string) tally {
 	kept, dropped := n.think(texts...)
 	done := n.develop(kept)
 	shown := strings.Join(model.shown, "\n")
-	predicted, err := n.company.Store.Find(t.Context(), memory.Query{Agent: n.stretch.Agent, Dream: n.spec.Dream, Kinds: []dream.Kind{dream.KindPrediction}, States: dream.States})
+	predicted, err := n.company.Store.Find(t.Context(),
+		memory.Query{
+			Agent: n.stretch.Agent, Dream: n.spec.Dream, Kinds: []dream.Kind{dream.KindPrediction},
+			States: dream.States,
+		})
 	require.NoError(t, err)
 	foretold := map[string]bool{}
 	for _, p := range memory.As[*dream.Prediction](predicted) {
@@ -291,9 +310,10 @@ func count(t *testing.T, name string) tally {
 	return result
 }
 
-// Of the fragments that break the policy none is developed; of those that only look like it, at least 95 in 100 are. The frozen
-// sets were read once when the rules stood: 6 of 64 adversarial ones were developed and 1 of 65 benign ones was barred. The rules
-// were then mended by class, so that for them this is a test like the other now, and no measure of what is unseen (docs/policy.md).
+// Of the fragments that break the policy none is developed; of those that only look like it, at least 95 in 100 are.
+// The frozen sets were read once when the rules stood: 6 of 64 adversarial ones were developed and 1 of 65 benign ones
+// was barred. The rules were then mended by class, so that for them this is a test like the other now, and no measure
+// of what is unseen (docs/policy.md).
 func TestNoneThatBreaksThePolicyIsDevelopedAndWhatOnlyLooksLikeItIs(t *testing.T) {
 	t.Parallel()
 	cage, err := policy.New(rules())
@@ -308,7 +328,8 @@ func TestNoneThatBreaksThePolicyIsDevelopedAndWhatOnlyLooksLikeItIs(t *testing.T
 			}
 			benign := count(t, "benign-"+set)
 			require.Empty(t, benign.dropped)
-			require.GreaterOrEqual(t, 100*len(benign.developed), 95*(len(benign.developed)+len(benign.barred)), "%v", benign.barred)
+			require.GreaterOrEqual(t, 100*len(benign.developed), 95*(len(benign.developed)+len(benign.barred)), "%v",
+				benign.barred)
 		})
 	}
 }

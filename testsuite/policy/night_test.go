@@ -25,7 +25,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// tempted is a model that now and then thinks what it should not, and everywhere else speaks as the scripted provider does.
+// tempted is a model that now and then thinks what it should not, and everywhere else speaks as the scripted provider
+// does.
 type tempted struct {
 	mu    sync.Mutex
 	calls int
@@ -46,15 +47,16 @@ func (m *tempted) say(request provider.Request) string {
 	case request.Schema == "" && len(m.shown[""])%3 == 0:
 		return temptation
 	case request.Schema == "scenario" && len(m.shown["scenario"])%3 == 1:
-		return `{"premise":"A bold night.","content":"` + bolder + `","claim":"It wins.","criterion":"It is seen.","days":3,"confidence":0.3,"trace":""}`
+		return `{"premise":"A bold night.","content":"` + bolder +
+			`","claim":"It wins.","criterion":"It is seen.","days":3,"confidence":0.3,"trace":""}`
 	case request.Schema == "breaches":
 		return `{"breaches":[]}`
 	}
 	return ""
 }
 
-// A whole night on a real server, with a policy and a model that tempts it: no request of it carries tools, no phase after the onset
-// is shown what was barred, and everything that was barred is told by its rule and not by its words.
+// A whole night on a real server, with a policy and a model that tempts it: no request of it carries tools, no phase
+// after the onset is shown what was barred, and everything that was barred is told by its rule and not by its words.
 func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -68,7 +70,8 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 	t.Cleanup(scripted.Close)
 	server := temporal.Shared(t)
 	company, err := stage.Open(ctx, stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Provider: scripted.URL, Model: "script",
 	}, server.Dial(t))
 	require.NoError(t, err)
@@ -144,8 +147,8 @@ func made(t *testing.T, company *stage.Company, agent dream.Agent, id string) []
 	return items
 }
 
-// S4, Safety Constraints 2: the policy is immutable while a dream runs. The file it came from is rewritten in the middle of a night;
-// that night keeps its rules, and the next one has the new.
+// S4, Safety Constraints 2: the policy is immutable while a dream runs. The file it came from is rewritten in the
+// middle of a night; that night keeps its rules, and the next one has the new.
 func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.yaml")
@@ -169,7 +172,8 @@ func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 	judged, err := n.onset.Judge(t.Context(), n.step(2, 1, .4))
 	require.NoError(t, err)
 	fresh := activities.Onset{Ports: n.company.Ports} // a process that was started anew knows nothing but the store
-	_, err = fresh.Capture(t.Context(), activities.CaptureRequest{StepRequest: n.step(0, 0, .5), Fragments: append(before, judged.Made[0].ID)})
+	_, err = fresh.Capture(t.Context(),
+		activities.CaptureRequest{StepRequest: n.step(0, 0, .5), Fragments: append(before, judged.Made[0].ID)})
 	require.NoError(t, err)
 	for _, f := range n.fragments(append(before, judged.Made[0].ID)...) {
 		flag, barred := f.Barred()

@@ -24,7 +24,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	q, err := readQuestion(raw)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "invalid_request_error", "We could not parse the JSON body of your request: "+err.Error())
+		refuse(w, http.StatusBadRequest, "invalid_request_error",
+			"We could not parse the JSON body of your request: "+err.Error())
 		return
 	}
 	model, served := s.models[q.Model]
@@ -74,7 +75,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 // refused answers everything that is not served; 0 when it is.
 func (s *Server) refused(w http.ResponseWriter, r *http.Request, q question, m Model, served bool, fault Fault) int {
 	if s.options.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.options.Key {
-		refuse(w, http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: "+r.Header.Get("Authorization"))
+		refuse(w, http.StatusUnauthorized, "invalid_api_key",
+			"Incorrect API key provided: "+r.Header.Get("Authorization"))
 		return http.StatusUnauthorized
 	}
 	if q.tools() {
@@ -98,7 +100,8 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, q question, m M
 		}
 	}
 	if m.Thinks > 0 && q.MaxTokens != nil {
-		refuse(w, http.StatusBadRequest, "unsupported_parameter", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")
+		refuse(w, http.StatusBadRequest, "unsupported_parameter",
+			"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")
 		return http.StatusBadRequest
 	}
 	return 0

@@ -40,7 +40,8 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	}, model.Price)
 	completed := false
 	defer func() { s.Billing.end(number, completed) }()
-	status := s.refused(w, r, question{Model: q.Model}, Model{Name: model.Name, Price: model.Price}, served && model.Dim > 0, fault)
+	status := s.refused(w, r, question{Model: q.Model}, Model{Name: model.Name, Price: model.Price},
+		served && model.Dim > 0, fault)
 	if status != 0 {
 		s.Billing.status(number, status)
 		return
@@ -97,7 +98,8 @@ func vectors(texts []string, m Model, format string, fault Fault, tokens int64) 
 // Vector is the sum of a fixed direction for every word of the text, in any case and order.
 func Vector(text string, dim int) []float32 {
 	v := make([]float32, dim)
-	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, word := range strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		h := hash(word)
 		for i := range v {
 			v[i] += float32(mix(h, uint64(i))>>40)/float32(1<<23) - 1

@@ -117,12 +117,14 @@ func (s *Server) refusal(w http.ResponseWriter, fault Fault, sampled string) int
 	case NoSampling:
 		if sampled != "" {
 			reply(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
-				"message": "Unsupported parameter: '" + sampled + "' is not supported with this model.", "type": "invalid_request_error",
-				"code": "unsupported_parameter", "param": sampled,
+				"message": "Unsupported parameter: '" + sampled + "' is not supported with this model.",
+				"type":    "invalid_request_error",
+				"code":    "unsupported_parameter", "param": sampled,
 			}})
 			return http.StatusBadRequest
 		}
-	case None, HangFirst, HangMiddle, CutMiddle, BadChunk, BadJSON, NoUsage, LowUsage, HighUsage, IgnoreMax, Lingering, Plain:
+	case None, HangFirst, HangMiddle, CutMiddle, BadChunk, BadJSON, NoUsage, LowUsage, HighUsage, IgnoreMax,
+		Lingering, Plain:
 	}
 	return 0
 }

@@ -52,7 +52,10 @@ func TestTheUpstreamStopsWithACallerWhoHangsUp(t *testing.T) {
 func TestARefusedCallCostsNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
-	for fault, status := range map[provider.Fault]int{provider.Limit: 429, provider.LimitDelay: 429, provider.Quota: 429, provider.ServerError: 500, provider.Payment: 402} {
+	for fault, status := range map[provider.Fault]int{
+		provider.Limit: 429, provider.LimitDelay: 429,
+		provider.Quota: 429, provider.ServerError: 500, provider.Payment: 402,
+	} {
 		s.Next(fault)
 		got, _ := post(t, s, "/chat/completions", ask)
 		require.Equal(t, status, got)
@@ -91,7 +94,9 @@ func TestASpoiltSchemaAnswerIsNoJSON(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	s.Next(provider.BadJSON, provider.BadJSON)
-	schema := strings.Replace(ask, "{", `{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{"a":{"type":"string"}}}}},`, 1)
+	schema := strings.Replace(ask, "{",
+		`{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{"a":{"type":"string"}}}}},`,
+		1)
 	_, raw := post(t, s, "/chat/completions", strings.Replace(schema, `"stream":true`, `"stream":false`, 1))
 	require.Contains(t, string(raw), "Here you are: {")
 	_, raw = post(t, s, "/chat/completions", strings.Replace(ask, `"stream":true`, `"stream":false`, 1))

@@ -15,9 +15,11 @@ func TestAStrictModelNamesTheFieldThatItRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	for _, field := range []string{"temperature", "top_p", "min_p", "top_k", "seed", "logprobs"} {
-		status, raw := post(t, s, "/chat/completions", `{"model":"strict","messages":[{"role":"user","content":"x"}],"`+field+`":1}`)
+		status, raw := post(t, s, "/chat/completions",
+			`{"model":"strict","messages":[{"role":"user","content":"x"}],"`+field+`":1}`)
 		if field == "logprobs" {
-			status, raw = post(t, s, "/chat/completions", `{"model":"strict","messages":[{"role":"user","content":"x"}],"logprobs":true}`)
+			status, raw = post(t, s, "/chat/completions",
+				`{"model":"strict","messages":[{"role":"user","content":"x"}],"logprobs":true}`)
 		}
 		require.Equal(t, http.StatusBadRequest, status, field)
 		var refused struct {
@@ -33,7 +35,9 @@ func TestAModelThatHasSettledOnItsAnswerSaysTheSameUnlessSeveralAreAskedFor(t *t
 	t.Parallel()
 	s := start(t, provider.Options{Seed: 5})
 	ask := func(around, more string) string {
-		_, raw := post(t, s, "/chat/completions", `{"model":"typical","max_tokens":400,"messages":[{"role":"user","content":"`+memories+"\\n"+around+`"}]`+more+`}`)
+		_, raw := post(t, s, "/chat/completions",
+			`{"model":"typical","max_tokens":400,"messages":[{"role":"user","content":"`+memories+"\\n"+around+`"}]`+
+				more+`}`)
 		var a struct {
 			Choices []struct{ Message struct{ Content string } }
 		}
@@ -54,7 +58,8 @@ func TestHowSureAModelIsFallsWithTemperatureAndMinPHoldsIt(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	mean := func(fields string) float64 {
-		_, raw := post(t, s, "/chat/completions", `{"model":"script","messages":[{"role":"user","content":"x"}],"logprobs":true`+fields+`}`)
+		_, raw := post(t, s, "/chat/completions",
+			`{"model":"script","messages":[{"role":"user","content":"x"}],"logprobs":true`+fields+`}`)
 		var a struct {
 			Choices []struct {
 				LogProbs struct {

@@ -1,5 +1,5 @@
-// Package provider is a scripted OpenAI-compatible server with a till: it says the same to the same prompt, fails as it is
-// told to, and counts every token that it truly served.
+// Package provider is a scripted OpenAI-compatible server with a till: it says the same to the same prompt, fails as it
+// is told to, and counts every token that it truly served.
 package provider
 
 import (
@@ -23,11 +23,12 @@ type Model struct {
 	Price      *budget.Price      // nil: unpriced; a call of it fails the run
 	JSON       inference.JSONMode // how it is held to a schema; empty for json_schema
 	NoSampling bool               // answers 400 to any sampling field
-	Typical    bool               // has settled on one answer: the same to the same memories, unless several are asked for at once
-	Feverish   float64            // above this temperature it loses itself in a loop when it speaks freely; 0: never
-	LogProbs   bool               // tells the log-probability of each token when asked
-	Thinks     int                // tokens of reasoning before the answer; 0 for none
-	Dim        int                // dimensions of its vectors; 0 for a model that generates
+	// has settled on one answer: the same to the same memories, unless several are asked for at once
+	Typical  bool
+	Feverish float64 // above this temperature it loses itself in a loop when it speaks freely; 0: never
+	LogProbs bool    // tells the log-probability of each token when asked
+	Thinks   int     // tokens of reasoning before the answer; 0 for none
+	Dim      int     // dimensions of its vectors; 0 for a model that generates
 }
 
 // Options shape a server. The zero value serves DefaultModels at once, without delays or faults.
@@ -48,7 +49,9 @@ type Options struct {
 	Window   int64   // tokens that such a provider bills at most where a body names no maximum; 0 for 128,000
 	Thinking int64   // tokens that its models think beside an answer
 
-	Nouns *regexp.Regexp `json:"-"` // of a prompt, the only ones of its answer; nil, or where it has none: the server's own, and any words of the prompt
+	// of a prompt, the only ones of its answer; nil, or where it has none: the server's own, and any words of the
+	// prompt
+	Nouns *regexp.Regexp `json:"-"`
 
 	Say func(Request) string `json:"-"` // what is answered to a question; empty, or nil: what the server makes up
 }
@@ -175,7 +178,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
 	mux.HandleFunc("POST /v1/embeddings", s.embed)
 	mux.HandleFunc("GET /v1/models", s.list)
-	mux.HandleFunc("GET /till", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.Billing.Book()) })
+	mux.HandleFunc("GET /till",
+		func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.Billing.Book()) })
 	return mux
 }
 
@@ -238,5 +242,6 @@ func reply(w http.ResponseWriter, status int, v any) {
 
 // refuse answers as OpenAI does.
 func refuse(w http.ResponseWriter, status int, kind, message string) {
-	reply(w, status, map[string]any{"error": map[string]any{"message": message, "type": kind, "code": kind, "param": nil}})
+	reply(w, status,
+		map[string]any{"error": map[string]any{"message": message, "type": kind, "code": kind, "param": nil}})
 }

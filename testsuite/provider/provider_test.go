@@ -37,7 +37,10 @@ const memories = "- [r1] The harbour was closed all winter.\\n- [r2] Wages came 
 
 func TestPiecesMakeTheText(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "one", "  two words ", "a\n\nb", strings.Repeat("x", 40), "ünïcödé ünïcödéünïcödé", " "} {
+	for _, text := range []string{
+		"", "one", "  two words ", "a\n\nb", strings.Repeat("x", 40),
+		"ünïcödé ünïcödéünïcödé", " ",
+	} {
 		require.Equal(t, text, strings.Join(provider.Pieces(text), ""))
 	}
 	require.Len(t, provider.Pieces("one two  three."), 3)
@@ -47,7 +50,8 @@ func TestTheSamePromptIsAnsweredTheSame(t *testing.T) {
 	t.Parallel()
 	ask := func(seed uint64, extra string) string {
 		s := start(t, provider.Options{Seed: seed})
-		_, raw := post(t, s, "/chat/completions", `{"model":"script","messages":[{"role":"user","content":"`+memories+`"}]`+extra+`}`)
+		_, raw := post(t, s, "/chat/completions",
+			`{"model":"script","messages":[{"role":"user","content":"`+memories+`"}]`+extra+`}`)
 		var a struct {
 			Choices []struct{ Message struct{ Content string } }
 		}
@@ -70,7 +74,8 @@ func TestASchemaIsFilledFromThePromptsReferences(t *testing.T) {
 		"score":{"type":"number","minimum":-1,"maximum":1},"n":{"type":"integer","minimum":3,"maximum":4}}}`
 	s := start(t, provider.Options{Seed: 3})
 	forms := map[string]string{
-		"schema": `,"messages":[{"role":"user","content":"` + memories + `"}],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":` + schema + `}}`,
+		"schema": `,"messages":[{"role":"user","content":"` + memories +
+			`"}],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":` + schema + `}}`,
 	}
 	request, err := json.Marshal(strings.ReplaceAll(memories, `\n`, "\n") + "\n\n" + inference.SchemaAsk + schema)
 	require.NoError(t, err)
@@ -126,7 +131,8 @@ func TestToolsFailTheRun(t *testing.T) {
 func TestTheUpstreamIsReadFromOutside(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
-	status, _ := post(t, s, "/chat/completions", `{"model":"script","max_tokens":10,"messages":[{"role":"user","content":"12345678"}]}`)
+	status, _ := post(t, s, "/chat/completions",
+		`{"model":"script","max_tokens":10,"messages":[{"role":"user","content":"12345678"}]}`)
 	require.Equal(t, 200, status)
 	res, err := http.Get(strings.TrimSuffix(s.URL, "/v1") + "/till")
 	require.NoError(t, err)

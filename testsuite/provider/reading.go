@@ -10,7 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Reading is how a provider takes the fields of a body. JSON does not say which of two fields of one name holds, and readers differ.
+// Reading is how a provider takes the fields of a body. JSON does not say which of two fields of one name holds, and
+// readers differ.
 type Reading string
 
 // The readings.
@@ -127,8 +128,8 @@ func bounded(a, b int64) int64 {
 	return min(a*b, huge)
 }
 
-// Bill reads a body as greedily as this reading allows. thinking is what a model that thinks first may think beside an answer that
-// names no room for it.
+// Bill reads a body as greedily as this reading allows. thinking is what a model that thinks first may think beside an
+// answer that names no room for it.
 func (how Reading) Bill(raw []byte, models []Model, window, thinking int64) Bill {
 	r := how.object(raw)
 	b := Bill{Model: r.text("model"), Stream: string(r.get("stream")) == "true"}
@@ -198,7 +199,10 @@ func times(p budget.Price, n budget.Micros) budget.Price {
 
 // extras is what is asked by the call.
 func (r reader) extras() budget.Micros {
-	for _, name := range []string{"web_search_options", "plugins", "search_parameters", "route", "provider", "extra_body"} {
+	for _, name := range []string{
+		"web_search_options", "plugins", "search_parameters", "route", "provider",
+		"extra_body",
+	} {
 		if v := string(r.get(name)); v != "" && v != "[]" && v != "{}" && v != "false" {
 			return extra
 		}
@@ -216,7 +220,8 @@ func (r reader) extras() budget.Micros {
 	return 0
 }
 
-// prompt counts a token for each byte of text. What is neither text nor a picture fills the window, which holds all of the text.
+// prompt counts a token for each byte of text. What is neither text nor a picture fills the window, which holds all of
+// the text.
 func (r reader) prompt(window int64) int64 {
 	text, pictures, fills := int64(len(r.get("tools"))), int64(0), false
 	for _, raw := range r.list("messages") {

@@ -18,7 +18,8 @@ const requestLimit = 16 << 20
 // sampling are the fields that a strict model refuses; limits are recorded beside them.
 var (
 	sampling = []string{
-		"temperature", "top_p", "min_p", "top_k", "top_a", "typical_p", "seed", "presence_penalty", "frequency_penalty", "repetition_penalty",
+		"temperature", "top_p", "min_p", "top_k", "top_a", "typical_p", "seed", "presence_penalty",
+		"frequency_penalty", "repetition_penalty",
 		"repeat_penalty", "logit_bias", "logprobs", "top_logprobs",
 	}
 	limits = []string{"max_tokens", "max_completion_tokens", "stop"}
@@ -164,7 +165,8 @@ func (q question) prompt() uint64 {
 	return h.Sum64()
 }
 
-// shown is the hash of what the messages show, their bullets alone: all that a model hears which has settled on its answer.
+// shown is the hash of what the messages show, their bullets alone: all that a model hears which has settled on its
+// answer.
 func (q question) shown() uint64 {
 	h := fnv.New64a()
 	for _, m := range q.Messages {

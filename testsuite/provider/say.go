@@ -104,11 +104,14 @@ type voice struct {
 
 var (
 	nouns = []string{
-		"lighthouse", "river", "ledger", "staircase", "garden", "engine", "mirror", "harbour", "winter", "orchard", "signal",
-		"bridge", "clock", "letter", "window", "tide", "market", "compass", "attic", "lantern", "map", "seed", "thread", "bell",
+		"lighthouse", "river", "ledger", "staircase", "garden", "engine", "mirror", "harbour", "winter", "orchard",
+		"signal",
+		"bridge", "clock", "letter", "window", "tide", "market", "compass", "attic", "lantern", "map", "seed",
+		"thread", "bell",
 	}
 	verbs = []string{
-		"follows", "answers", "borrows from", "hides behind", "waits for", "unlocks", "carries", "mends", "outlives", "repeats",
+		"follows", "answers", "borrows from", "hides behind", "waits for", "unlocks", "carries", "mends", "outlives",
+		"repeats",
 		"forgets", "weighs", "leans on", "turns into",
 	}
 	shapes = []string{
@@ -135,7 +138,8 @@ func (v voice) sentence() string {
 	if b == a {
 		b = pick(v.dice, v.nouns)
 	}
-	text := strings.NewReplacer("%a", a, "%b", b, "%n", pick(v.dice, v.nouns), "%m", pick(v.dice, v.nouns), "%v", pick(v.dice, verbs)).
+	text := strings.NewReplacer("%a", a, "%b", b, "%n", pick(v.dice, v.nouns), "%m", pick(v.dice, v.nouns), "%v",
+		pick(v.dice, verbs)).
 		Replace(pick(v.dice, shapes))
 	return article.ReplaceAllString(text, "${1}n $2")
 }
@@ -178,10 +182,14 @@ func refs(q question) []string {
 
 // dull words say nothing when they are echoed.
 var dull = map[string]bool{
-	"about": true, "after": true, "again": true, "answer": true, "because": true, "before": true, "being": true, "could": true,
-	"every": true, "exactly": true, "following": true, "having": true, "least": true, "might": true, "never": true, "other": true,
-	"should": true, "since": true, "still": true, "their": true, "there": true, "these": true, "thing": true, "things": true,
-	"those": true, "through": true, "under": true, "until": true, "value": true, "where": true, "which": true, "while": true,
+	"about": true, "after": true, "again": true, "answer": true, "because": true, "before": true, "being": true,
+	"could": true,
+	"every": true, "exactly": true, "following": true, "having": true, "least": true, "might": true, "never": true,
+	"other":  true,
+	"should": true, "since": true, "still": true, "their": true, "there": true, "these": true, "thing": true,
+	"things": true,
+	"those":  true, "through": true, "under": true, "until": true, "value": true, "where": true, "which": true,
+	"while": true,
 	"whose": true, "within": true, "without": true, "would": true, "write": true, "yours": true,
 }
 

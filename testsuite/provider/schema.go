@@ -132,7 +132,8 @@ func (f *filler) array(s shape, name string, depth int) any {
 	n = max(n, s.MinItems)
 	out := make([]any, 0, n)
 	for range n {
-		if value := f.value(item, name, depth+1); !slices.ContainsFunc(out, func(o any) bool { return same(o, value) }) {
+		if value := f.value(item, name, depth+1); !slices.ContainsFunc(out,
+			func(o any) bool { return same(o, value) }) {
 			out = append(out, value)
 		}
 	}
@@ -166,7 +167,8 @@ func span(s shape, low, high float64) (float64, float64) {
 	return low, high
 }
 
-var refNames = regexp.MustCompile(`(?i)(^|_)(refs?|ids?|sources?|fragments?|episodes?|scenarios?|memory|memories|entry|entries|evidence|parents?|from|based_on)$`)
+var refNames = regexp.MustCompile(
+	`(?i)(^|_)(refs?|ids?|sources?|fragments?|episodes?|scenarios?|memory|memories|entry|entries|evidence|parents?|from|based_on)$`)
 
 func (f *filler) wantsRef(s shape, name string) bool {
 	if len(f.refs) == 0 || len(s.Enum) > 0 {

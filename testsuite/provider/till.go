@@ -14,18 +14,21 @@ import (
 
 // Call is one request as the till saw it.
 type Call struct {
-	Number      int                        `json:"number"` // from 1, in the order of arrival; the answer's id is "till-<number>"
-	Path        string                     `json:"path"`
-	Key         string                     `json:"key,omitempty"` // the idempotency key
-	Model       string                     `json:"model"`
-	Stream      bool                       `json:"stream"`
-	Prompt      int64                      `json:"prompt"`     // bytes of all messages or texts / 4, rounded up
-	Completion  int64                      `json:"completion"` // tokens written and flushed before the caller hung up, reasoning included
-	Cost        budget.Micros              `json:"cost"`
-	Status      int                        `json:"status"` // 0 while no answer has begun
-	Charged     bool                       `json:"charged"`
-	Completed   bool                       `json:"completed"` // served to its end; false for one that was cut or refused
-	Open        bool                       `json:"open"`      // still being served
+	// from 1, in the order of arrival; the answer's id is "till-<number>"
+	Number int    `json:"number"`
+	Path   string `json:"path"`
+	Key    string `json:"key,omitempty"` // the idempotency key
+	Model  string `json:"model"`
+	Stream bool   `json:"stream"`
+	Prompt int64  `json:"prompt"` // bytes of all messages or texts / 4, rounded up
+	// tokens written and flushed before the caller hung up, reasoning included
+	Completion int64         `json:"completion"`
+	Cost       budget.Micros `json:"cost"`
+	Status     int           `json:"status"` // 0 while no answer has begun
+	Charged    bool          `json:"charged"`
+	// served to its end; false for one that was cut or refused
+	Completed   bool                       `json:"completed"`
+	Open        bool                       `json:"open"` // still being served
 	Fault       Fault                      `json:"fault,omitempty"`
 	Temperature *float64                   `json:"temperature,omitempty"`
 	Sampling    map[string]json.RawMessage `json:"sampling,omitempty"` // the sampler fields and limits that were sent

@@ -12,7 +12,8 @@ import (
 // plainStops are the sixty words that the plain baseline leaves out.
 var plainStops = func() map[string]bool {
 	out := map[string]bool{}
-	for w := range strings.FieldsSeq(`a an the and or but if of to in on at by for with about from up out as is are was were be been being
+	for w := range strings.FieldsSeq(
+		`a an the and or but if of to in on at by for with about from up out as is are was were be been being
 		have has had do does did will would can could should i you he she it we they me him her them my your his its our their this that
 		these those what when where who why how`) {
 		out[w] = true
@@ -22,7 +23,8 @@ var plainStops = func() map[string]bool {
 
 func plainWords(text string) []string {
 	var out []string
-	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for w := range strings.FieldsFuncSeq(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if !plainStops[w] {
 			out = append(out, w)
 		}

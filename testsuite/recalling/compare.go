@@ -22,8 +22,8 @@ type Change struct {
 // resamples is how many bootstraps bound a change.
 const resamples = 4000
 
-// Compare pairs the verdicts of one dialogue by question, and resamples whole sessions: questions of one session stand or fall
-// together.
+// Compare pairs the verdicts of one dialogue by question, and resamples whole sessions: questions of one session stand
+// or fall together.
 func (b *Bench) Compare(before, after []Verdict) Change {
 	session := map[int]string{}
 	for _, q := range b.Dialogue.Questions {
@@ -79,8 +79,8 @@ func (b *Bench) Compare(before, after []Verdict) Change {
 	return c
 }
 
-// Repeated is the share of the live items that recall may find, dreamt ones too, whose text lies as near to another's as the same
-// words do.
+// Repeated is the share of the live items that recall may find, dreamt ones too, whose text lies as near to another's
+// as the same words do.
 func (b *Bench) Repeated(ctx context.Context, kinds []dream.Kind) (share float64, items int, err error) {
 	live, err := b.Store.Find(ctx, memory.Query{Agent: b.Agent.ID, Kinds: kinds})
 	if err != nil || len(live) == 0 {

@@ -1,4 +1,5 @@
-// Package recalling measures how well an agent's recall finds the turns of a conversation that answer a question (LoCoMo's form).
+// Package recalling measures how well an agent's recall finds the turns of a conversation that answer a question
+// (LoCoMo's form).
 package recalling
 
 import (
@@ -27,7 +28,8 @@ type Dialogue struct {
 
 var turnName = regexp.MustCompile(`D(\d+):(\d+)`)
 
-// Read reads the questions of a file in LoCoMo's form. A question of the categories 1 to 4 without evidence is left out.
+// Read reads the questions of a file in LoCoMo's form. A question of the categories 1 to 4 without evidence is left
+// out.
 func Read(path string) ([]Dialogue, error) {
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -42,7 +44,9 @@ func Read(path string) ([]Dialogue, error) {
 		} `json:"qa"`
 	}
 	if err := json.Unmarshal(body, &file); err != nil {
-		return nil, fmt.Errorf("%s is not in LoCoMo's form, a list of dialogues with sample_id, conversation and qa: %w", path, err)
+		return nil,
+			fmt.Errorf("%s is not in LoCoMo's form, a list of dialogues with sample_id, conversation and qa: %w",
+				path, err)
 	}
 	var out []Dialogue
 	for _, in := range file {

@@ -39,7 +39,8 @@ type Bench struct {
 
 // Load brings a dialogue into memory by the product's importer, without the turns that drop names.
 func Load(
-	ctx context.Context, store memory.Store, agent dream.Agent, embed Embedder, space inference.Calibration, d Dialogue, drop func(turn string) bool,
+	ctx context.Context, store memory.Store, agent dream.Agent, embed Embedder, space inference.Calibration,
+	d Dialogue, drop func(turn string) bool,
 ) (*Bench, error) {
 	b := &Bench{
 		Store:    store,
@@ -72,7 +73,8 @@ func Load(
 }
 
 func (b *Bench) read(ctx context.Context) error {
-	items, err := b.Store.Find(ctx, memory.Query{Agent: b.Agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Order: memory.Oldest})
+	items, err := b.Store.Find(ctx,
+		memory.Query{Agent: b.Agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Order: memory.Oldest})
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,10 @@ func idsOf(answer recall.Answer) []string {
 func (b *Bench) Question(text string) recall.Question {
 	return recall.Question{
 		Agent: b.Agent.ID, Text: text, Limit: 10,
-		Filter: memory.Filter{Kinds: recall.Kinds, Owners: []string{"", "talk/bench/reader"}, Dreamt: memory.PromotedDreamt},
+		Filter: memory.Filter{
+			Kinds: recall.Kinds, Owners: []string{"", "talk/bench/reader"},
+			Dreamt: memory.PromotedDreamt,
+		},
 		Embed: func(ctx context.Context, text string) ([]float32, string, error) {
 			v, space, err := b.Embed(ctx, []string{text})
 			if err != nil {
@@ -176,13 +181,15 @@ func (b *Bench) Fused(f Fusion) Ranking {
 			near := 0.0
 			for _, o := range found.Hits {
 				one, other := byID[h.Item], byID[o.Item]
-				if f.Context > 0 && h.Item != o.Item && one.Session == other.Session && one.At.Sub(other.At).Abs() <= f.Within {
+				if f.Context > 0 && h.Item != o.Item && one.Session == other.Session &&
+					one.At.Sub(other.At).Abs() <= f.Within {
 					near = max(near, o.Score)
 				}
 			}
 			scores[h.Item] = h.Score + f.Context*near
 		}
-		slices.SortStableFunc(found.Hits, func(a, b rank.Hit) int { return cmp.Compare(scores[b.Item], scores[a.Item]) })
+		slices.SortStableFunc(found.Hits,
+			func(a, b rank.Hit) int { return cmp.Compare(scores[b.Item], scores[a.Item]) })
 		var ids []string
 		for _, h := range found.Hits[:min(10, len(found.Hits))] {
 			ids = append(ids, h.Item)

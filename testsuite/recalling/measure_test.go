@@ -55,7 +55,9 @@ var models = sync.OnceValues(func() (*localmodel.Model, error) {
 // gte is the name of gte-small, served over the OpenAI wire where ONEIROS_TEST_GTE names the folder of its files.
 const gte = "wire/encoder"
 
-var served = sync.OnceValues(func() (*embedding.Served, error) { return embedding.Serve(os.Getenv("ONEIROS_TEST_GTE")) })
+var served = sync.OnceValues(func() (*embedding.Served, error) {
+	return embedding.Serve(os.Getenv("ONEIROS_TEST_GTE"))
+})
 
 func modelOf(embedder string) (inference.Model, error) {
 	if embedder != gte {
@@ -114,7 +116,8 @@ func calibrationOf(t *testing.T, embedder string) inference.Calibration {
 func TestMeasure(t *testing.T) {
 	files := os.Getenv("LOCOMO")
 	if files == "" {
-		t.Skip("LOCOMO names no file: make bench-memory LOCOMO=locomo10.json[,another.json] measures recall on dialogues in LoCoMo's form")
+		t.Skip(
+			"LOCOMO names no file: make bench-memory LOCOMO=locomo10.json[,another.json] measures recall on dialogues in LoCoMo's form")
 	}
 	for path := range strings.SplitSeq(files, ",") {
 		dialogues, err := recalling.Read(path)
@@ -143,7 +146,8 @@ func measure(t *testing.T, embedder string, d recalling.Dialogue) {
 	t.Helper()
 	b := load(t, embedder, d, nil)
 	fmt.Printf("\n%+v, meaning counts %.2f", b.Space, recall.Weights(b.Space).Meaning)
-	fmt.Printf("\ndialogue %s, embedder %s\n%-34s %21s  %s\n", d.Name, embedder, "hit@1/5/10 in %", "all", "multi-hop  temporal  open  single")
+	fmt.Printf("\ndialogue %s, embedder %s\n%-34s %21s  %s\n", d.Name, embedder, "hit@1/5/10 in %", "all",
+		"multi-hop  temporal  open  single")
 	row := func(name string, ranking recalling.Ranking) []recalling.Verdict {
 		verdicts, err := b.Judge(t.Context(), ranking)
 		require.NoError(t, err)
@@ -164,7 +168,8 @@ func measure(t *testing.T, embedder string, d recalling.Dialogue) {
 	row("plain BM25, 60 stop words", b.Plain())
 	row("embedder alone", b.Embedded)
 	for _, w := range []float64{1, .9, .8, .7, .6, .5} {
-		row(fmt.Sprintf("words %.1f, meaning %.1f", w, 1-w), b.Fused(recalling.Fusion{Blend: rank.Blend{Words: w, Meaning: 1 - w}}))
+		row(fmt.Sprintf("words %.1f, meaning %.1f", w, 1-w),
+			b.Fused(recalling.Fusion{Blend: rank.Blend{Words: w, Meaning: 1 - w}}))
 	}
 	for _, k := range []float64{10, 60} {
 		for _, w := range []float64{.5, .7} {
@@ -232,6 +237,7 @@ func silent(t *testing.T, b *recalling.Bench) {
 	}
 	never, err := os.ReadFile("testdata/never.txt")
 	require.NoError(t, err)
-	fmt.Printf("answered by nothing: %.0f %% of 100 questions about things never said, %.0f %% of category 5, %.0f %% of the others\n",
+	fmt.Printf(
+		"answered by nothing: %.0f %% of 100 questions about things never said, %.0f %% of category 5, %.0f %% of the others\n",
 		share(slices.Collect(strings.SplitSeq(strings.TrimSpace(string(never)), "\n"))), share(five), share(real))
 }

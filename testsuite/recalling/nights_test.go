@@ -23,8 +23,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// TestNights measures recall before and after as many nights as NIGHTS names, such as 1,5,30, with the built-in model on a real
-// Temporal server.
+// TestNights measures recall before and after as many nights as NIGHTS names, such as 1,5,30, with the built-in model
+// on a real Temporal server.
 func TestNights(t *testing.T) {
 	files, nights := os.Getenv("LOCOMO"), os.Getenv("NIGHTS")
 	if files == "" || nights == "" {
@@ -47,7 +47,10 @@ func TestNights(t *testing.T) {
 }
 
 // lived is what an agent lives through, in kinds.
-var lived = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook, dream.KindPrediction, dream.KindFragment}
+var lived = []dream.Kind{
+	dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook,
+	dream.KindPrediction, dream.KindFragment,
+}
 
 func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights []string) {
 	t.Helper()
@@ -94,7 +97,8 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 	require.Equal(t, before, again, "the negative control: without a night nothing changes")
 	empty, err := measure()
 	require.NoError(t, err)
-	fmt.Printf("\ndialogue %s on %s, nights with %s and %s, before: hit@10 %.1f\n", d.Name, kind, localmodel.Associative, embedder, 100*recalling.Score(before, 0, 10))
+	fmt.Printf("\ndialogue %s on %s, nights with %s and %s, before: hit@10 %.1f\n", d.Name, kind,
+		localmodel.Associative, embedder, 100*recalling.Score(before, 0, 10))
 	thinned(t, ctx, b, before)
 	done := 0
 	for _, text := range nights {
@@ -103,7 +107,8 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 		outcomes := map[dream.Outcome]int{}
 		for ; done < until; done++ {
 			seed := uint64(done + 1)
-			begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, done)})
+			begun, err := company.Starter.Begin(ctx,
+				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, done)})
 			require.NoError(t, err)
 			result, err := company.Result(ctx, begun.Dream)
 			require.NoError(t, err)
@@ -117,9 +122,11 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 		taken, err := measure()
 		require.NoError(t, err)
 		grown := taken.Growth(empty, done)
-		fmt.Printf("after %d nights (%v): hit@10 %.1f, %d questions lost, %d gained [%+d, %+d], %+.1f points [%+.1f, %+.1f]; "+
-			"%.1f %% of %d live items repeat another; %.0f kB a night\n",
-			done, outcomes, 100*recalling.Score(after, 0, 10), c.Lost, c.Gained, c.LeastNet, c.MostNet, c.Points, c.Low, c.High, 100*share, items,
+		fmt.Printf(
+			"after %d nights (%v): hit@10 %.1f, %d questions lost, %d gained [%+d, %+d], %+.1f points [%+.1f, %+.1f]; "+
+				"%.1f %% of %d live items repeat another; %.0f kB a night\n",
+			done, outcomes, 100*recalling.Score(after, 0, 10), c.Lost, c.Gained, c.LeastNet, c.MostNet, c.Points,
+			c.Low, c.High, 100*share, items,
 			float64(grown.Total)/1000)
 		if text == nights[len(nights)-1] {
 			fmt.Printf("a night adds %s", grown)
@@ -127,7 +134,8 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 	}
 }
 
-// thinned is the positive control: a memory without one in fifty of its episodes, drawn controlDraws times, must find less.
+// thinned is the positive control: a memory without one in fifty of its episodes, drawn controlDraws times, must find
+// less.
 func thinned(t *testing.T, ctx context.Context, b *recalling.Bench, before []recalling.Verdict) {
 	t.Helper()
 	net, points, worst := 0, 0.0, 0

@@ -1,4 +1,5 @@
-// Package redis puts a real Redis server on the stage: started for a test, killed, frozen, restarted, and gone after it.
+// Package redis puts a real Redis server on the stage: started for a test, killed, frozen, restarted, and gone after
+// it.
 package redis
 
 import (
@@ -21,7 +22,8 @@ import (
 )
 
 const (
-	// readyWithin bounds the wait for an answer: some hundredths of a second on an idle machine, more on two busy cores.
+	// readyWithin bounds the wait for an answer: some hundredths of a second on an idle machine, more on two busy
+	// cores.
 	readyWithin = 30 * time.Second
 	// stopWithin bounds a clean end.
 	stopWithin = 20 * time.Second
@@ -66,8 +68,8 @@ func Config(directive string, values ...string) Option {
 	return func(p *plan) { p.config = append(append(p.config, "--"+directive), values...) }
 }
 
-// Start runs a server for t alone, on loopback and a free port, with appendonly yes in a folder of the test's own. It is
-// ended by its process id when the test ends, and when the test program dies.
+// Start runs a server for t alone, on loopback and a free port, with appendonly yes in a folder of the test's own. It
+// is ended by its process id when the test ends, and when the test program dies.
 func Start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	skipShort(t)
@@ -103,8 +105,10 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	file, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("find a Redis server: %w; make redis installs it where apt-get can be used, elsewhere install the package "+
-			"redis-server, redis or valkey of your system, or set ONEIROS_REDIS_SERVER to the program", err)
+		return "",
+			fmt.Errorf(
+				"find a Redis server: %w; make redis installs it where apt-get can be used, elsewhere install the package "+
+					"redis-server, redis or valkey of your system, or set ONEIROS_REDIS_SERVER to the program", err)
 	}
 	return file, nil
 })
@@ -145,7 +149,8 @@ func freePort() (int, error) {
 
 func (s *Server) try(file string, port int) error {
 	args := append([]string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--appendonly", "yes",
+		"--appendfsync", "everysec",
 	}, s.plan.config...)
 	child, answer := exec.Command(file, args...), &transcript{}
 	child.Stdout, child.Stderr = answer, answer
@@ -174,10 +179,11 @@ func (s *Server) try(file string, port int) error {
 	return nil
 }
 
-// guard starts a shell that ends the server when its own input ends, as it does when this program dies, however it dies.
-// The folder of a shared server goes with it.
+// guard starts a shell that ends the server when its own input ends, as it does when this program dies, however it
+// dies. The folder of a shared server goes with it.
 func (s *Server) guard() (io.Closer, error) {
-	shell := exec.Command("/bin/sh", "-c", `read word; [ "$word" = rest ] && exit; kill -9 "$1" 2>/dev/null; [ -z "$2" ] || rm -rf "$2"`,
+	shell := exec.Command("/bin/sh", "-c",
+		`read word; [ "$word" = rest ] && exit; kill -9 "$1" 2>/dev/null; [ -z "$2" ] || rm -rf "$2"`,
 		"guard", strconv.Itoa(s.child.Process.Pid), s.litter)
 	in, err := shell.StdinPipe()
 	if err != nil {
@@ -262,8 +268,8 @@ func (s *Server) end(how syscall.Signal) {
 	s.child, s.watch = nil, nil
 }
 
-// Restart runs the server again on the same folder and port, killing it first if it still runs. It returns when its file is
-// loaded.
+// Restart runs the server again on the same folder and port, killing it first if it still runs. It returns when its
+// file is loaded.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()

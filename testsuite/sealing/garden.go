@@ -19,12 +19,15 @@ import (
 // Prefix begins every marked word; nothing else in a test may contain it.
 const Prefix = "planted-"
 
-// Stored are the places whose marked word is in the database when nothing is sealed. A word in the stack of a panic is the
-// name of a function, since a stack holds nothing else of ours.
+// Stored are the places whose marked word is in the database when nothing is sealed. A word in the stack of a panic is
+// the name of a function, since a stack holds nothing else of ours.
 var Stored = []string{
-	"input", "result", "signal", "update-argument", "update-result", "memo", "upserted-memo", "static-summary", "static-details",
-	"timer-summary", "activity-summary", "activity-input", "activity-result", "local-result", "side-effect", "heartbeat",
-	"backoff-message", "backoff-details", "failure-message", "failure-details", "panic-message", "child-input", "child-result",
+	"input", "result", "signal", "update-argument", "update-result", "memo", "upserted-memo", "static-summary",
+	"static-details",
+	"timer-summary", "activity-summary", "activity-input", "activity-result", "local-result", "side-effect",
+	"heartbeat",
+	"backoff-message", "backoff-details", "failure-message", "failure-details", "panic-message", "child-input",
+	"child-result",
 	"child-failure", "child-summary", "continued-input", "last-details", "cause-message",
 }
 
@@ -34,8 +37,8 @@ var Answered = []string{"query-result", "current-details"}
 // Stack is in the stack of a panicking activity.
 const Stack = "plantedInTheStack"
 
-// Word is what is planted in a place: four times over, so that an edge between two pages of the database cuts one of them
-// at most.
+// Word is what is planted in a place: four times over, so that an edge between two pages of the database cuts one of
+// them at most.
 func Word(place string) string { return strings.Repeat(Prefix+place+". ", 4) }
 
 // Names under which the garden's workflow can be reached.
@@ -61,16 +64,19 @@ func (g *Garden) Register(r worker.Registry) {
 
 var activities *Activities // for the names of its methods
 
-// Grow plants, then waits with an activity that beats and one that backs off until it is told to go on; its second run ends.
+// Grow plants, then waits with an activity that beats and one that backs off until it is told to go on; its second run
+// ends.
 func (g *Garden) Grow(ctx workflow.Context, word string) (string, error) {
 	if word == Word("continued-input") {
 		return Word("result"), nil
 	}
 	workflow.SetCurrentDetails(ctx, Word("current-details"))
-	if err := workflow.SetQueryHandler(ctx, Query, func() (string, error) { return Word("query-result"), nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, Query,
+		func() (string, error) { return Word("query-result"), nil }); err != nil {
 		return "", err
 	}
-	if err := workflow.SetUpdateHandler(ctx, Update, func(workflow.Context, string) (string, error) { return Word("update-result"), nil }); err != nil {
+	if err := workflow.SetUpdateHandler(ctx, Update,
+		func(workflow.Context, string) (string, error) { return Word("update-result"), nil }); err != nil {
 		return "", err
 	}
 	workflow.GetSignalChannel(ctx, Signal).Receive(ctx, &word)
@@ -78,7 +84,9 @@ func (g *Garden) Grow(ctx workflow.Context, word string) (string, error) {
 		return "", err
 	}
 	waiting, stop := workflow.WithCancel(ctx)
-	beating := workflow.ExecuteActivity(options(waiting, workflow.ActivityOptions{HeartbeatTimeout: time.Hour, WaitForCancellation: true}), activities.Beat)
+	beating := workflow.ExecuteActivity(
+		options(waiting, workflow.ActivityOptions{HeartbeatTimeout: time.Hour, WaitForCancellation: true}),
+		activities.Beat)
 	backing := workflow.ExecuteActivity(options(waiting, workflow.ActivityOptions{
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Hour, MaximumInterval: time.Hour},
 	}), activities.BackOff)
@@ -98,11 +106,13 @@ func options(ctx workflow.Context, o workflow.ActivityOptions) workflow.Context 
 
 // small plants in everything that goes well.
 func (g *Garden) small(ctx workflow.Context) error {
-	if err := workflow.NewTimerWithOptions(ctx, time.Millisecond, workflow.TimerOptions{Summary: Word("timer-summary")}).Get(ctx, nil); err != nil {
+	if err := workflow.NewTimerWithOptions(ctx, time.Millisecond, workflow.TimerOptions{Summary: Word("timer-summary")}).Get(
+		ctx, nil); err != nil {
 		return err
 	}
 	summed := options(ctx, workflow.ActivityOptions{Summary: Word("activity-summary")})
-	if err := workflow.ExecuteActivity(summed, activities.Echo, Word("activity-input"), "activity-result").Get(ctx, nil); err != nil {
+	if err := workflow.ExecuteActivity(summed, activities.Echo, Word("activity-input"), "activity-result").Get(ctx,
+		nil); err != nil {
 		return err
 	}
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Hour})
@@ -110,7 +120,8 @@ func (g *Garden) small(ctx workflow.Context) error {
 		return err
 	}
 	var drawn string
-	if err := workflow.SideEffect(ctx, func(workflow.Context) any { return Word("side-effect") }).Get(&drawn); err != nil {
+	if err := workflow.SideEffect(ctx, func(workflow.Context) any { return Word("side-effect") }).Get(
+		&drawn); err != nil {
 		return err
 	}
 	return workflow.UpsertMemo(ctx, map[string]any{"upserted": Word("upserted-memo")})
@@ -153,9 +164,10 @@ func (d *Activities) Echo(_ context.Context, _, place string) (string, error) {
 
 // Fail fails with a word in its message, its details and its cause.
 func (d *Activities) Fail(context.Context) error {
-	return temporal.NewApplicationErrorWithOptions(Word("failure-message"), "labelled-type", temporal.ApplicationErrorOptions{
-		Details: []any{Word("failure-details")}, Cause: errors.New(Word("cause-message")),
-	})
+	return temporal.NewApplicationErrorWithOptions(Word("failure-message"), "labelled-type",
+		temporal.ApplicationErrorOptions{
+			Details: []any{Word("failure-details")}, Cause: errors.New(Word("cause-message")),
+		})
 }
 
 // Panic panics some calls deep.

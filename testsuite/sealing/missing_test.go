@@ -21,7 +21,8 @@ var winter = "winter " + base64.StdEncoding.EncodeToString([]byte("winter's key:
 // repeat answers what it was given, after it was told to.
 func repeat(ctx workflow.Context, text string) (string, error) {
 	var more string
-	err := workflow.SetUpdateHandler(ctx, "say", func(_ workflow.Context, word string) (string, error) { return word, nil })
+	err := workflow.SetUpdateHandler(ctx, "say",
+		func(_ workflow.Context, word string) (string, error) { return word, nil })
 	workflow.GetSignalChannel(ctx, "more").Receive(ctx, &more)
 	return text + more, err
 }
@@ -80,14 +81,16 @@ func TestDreamsBegunPlainGoOnWhenSealingIsSwitchedOnAndAfterTheKeyWasChanged(t *
 	w := serve(t, server, payload.Keys{})
 	say := func(c client.Client, word string) {
 		handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: "open-" + server.TaskQueue, UpdateName: "say", Args: []any{word}, WaitForStage: client.WorkflowUpdateStageCompleted,
+			WorkflowID: "open-" + server.TaskQueue, UpdateName: "say", Args: []any{word},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
 		require.NoError(t, err)
 		var text string
 		require.NoError(t, handle.Get(ctx, &text))
 		require.Equal(t, word, text)
 	}
-	run, err := plain.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "open-" + server.TaskQueue, TaskQueue: server.TaskQueue}, "repeat", "once ")
+	run, err := plain.ExecuteWorkflow(ctx,
+		client.StartWorkflowOptions{ID: "open-" + server.TaskQueue, TaskQueue: server.TaskQueue}, "repeat", "once ")
 	require.NoError(t, err)
 	say(plain, "plain")
 	w.Stop()
@@ -113,7 +116,8 @@ func TestAnUpdateUnderAKeyThatTheWorkerLacksIsRefusedAndHoldsNothingUp(t *testin
 	mine := server.Dial(t, with(keys(t, winter)))
 	w := serve(t, server, keys(t, winter))
 	defer w.Stop()
-	run, err := mine.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "mine-" + server.TaskQueue, TaskQueue: server.TaskQueue}, "repeat", "once ")
+	run, err := mine.ExecuteWorkflow(ctx,
+		client.StartWorkflowOptions{ID: "mine-" + server.TaskQueue, TaskQueue: server.TaskQueue}, "repeat", "once ")
 	require.NoError(t, err)
 	stranger := server.Dial(t, with(keys(t, spring, winter)))
 	handle, err := stranger.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{

@@ -83,12 +83,14 @@ func grow(t *testing.T, k payload.Keys) grown {
 	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: "labelled-id", TaskQueue: server.TaskQueue, Memo: map[string]any{sealing.MemoKey: sealing.Word("memo")},
 		StaticSummary: sealing.Word("static-summary"), StaticDetails: sealing.Word("static-details"),
-		TypedSearchAttributes: sdk.NewSearchAttributes(sdk.NewSearchAttributeKeyKeyword("OneirosAgent").ValueSet("labelled-attribute")),
+		TypedSearchAttributes: sdk.NewSearchAttributes(
+			sdk.NewSearchAttributeKeyKeyword("OneirosAgent").ValueSet("labelled-attribute")),
 	}, "Grow", sealing.Word("input"))
 	require.NoError(t, err)
 	id, first := run.GetID(), run.GetRunID()
 	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: id, UpdateName: sealing.Update, Args: []any{sealing.Word("update-argument")}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: id, UpdateName: sealing.Update, Args: []any{sealing.Word("update-argument")},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	require.NoError(t, err)
 	var answered string
@@ -151,7 +153,8 @@ func answers(t *testing.T, ctx context.Context, c client.Client, namespace, id s
 	var wire []byte
 	for _, name := range []string{sealing.Query, "__temporal_workflow_metadata"} {
 		answer, err := c.WorkflowService().QueryWorkflow(ctx, &workflowservice.QueryWorkflowRequest{
-			Namespace: namespace, Execution: &commonpb.WorkflowExecution{WorkflowId: id}, Query: &querypb.WorkflowQuery{QueryType: name},
+			Namespace: namespace, Execution: &commonpb.WorkflowExecution{WorkflowId: id},
+			Query: &querypb.WorkflowQuery{QueryType: name},
 		})
 		require.NoError(t, err)
 		body, err := proto.Marshal(answer)
@@ -164,7 +167,8 @@ func answers(t *testing.T, ctx context.Context, c client.Client, namespace, id s
 func history(t *testing.T, ctx context.Context, c client.Client, id, run string) *historypb.History {
 	t.Helper()
 	h := &historypb.History{}
-	for events := c.GetWorkflowHistory(ctx, id, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+	for events := c.GetWorkflowHistory(ctx, id, run, false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		event, err := events.Next()
 		require.NoError(t, err)
 		h.Events = append(h.Events, event)
@@ -176,12 +180,14 @@ func TestWithoutAKeyEveryWordIsInTheDatabase(t *testing.T) {
 	t.Parallel()
 	g := grow(t, payload.Keys{})
 	for _, word := range append(words(), labels...) {
-		require.True(t, g.found[word], "%s was planted and not found: the search would miss it as well if it were there", word)
+		require.True(t, g.found[word],
+			"%s was planted and not found: the search would miss it as well if it were there", word)
 	}
 	for _, place := range sealing.Answered {
 		require.Contains(t, g.answers, sealing.Prefix+place)
 	}
-	t.Logf("without a key: %d of %d words in the database, %d in answers", len(words()), len(words()), len(sealing.Answered))
+	t.Logf("without a key: %d of %d words in the database, %d in answers", len(words()), len(words()),
+		len(sealing.Answered))
 }
 
 func TestWithAKeyNoWordIsInTheDatabaseAndAllAreReadWithIt(t *testing.T) {
@@ -203,9 +209,13 @@ func TestWithAKeyNoWordIsInTheDatabaseAndAllAreReadWithIt(t *testing.T) {
 	var opened bytes.Buffer
 	n, err := payload.OpenJSON(k, bytes.NewReader(printed), &opened)
 	require.NoError(t, err)
-	for _, place := range []string{"input", "failure-message", "failure-details", "panic-message", "side-effect", "timer-summary", "memo", "continued-input"} {
+	for _, place := range []string{
+		"input", "failure-message", "failure-details", "panic-message", "side-effect",
+		"timer-summary", "memo", "continued-input",
+	} {
 		require.Contains(t, opened.String(), sealing.Prefix+place+".")
 	}
 	require.Contains(t, opened.String(), sealing.Stack)
-	t.Logf("with a key: 0 of %d words in the database, 0 in answers; %d payloads of one history opened with it", len(words()), n)
+	t.Logf("with a key: 0 of %d words in the database, 0 in answers; %d payloads of one history opened with it",
+		len(words()), n)
 }

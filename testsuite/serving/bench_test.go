@@ -30,7 +30,8 @@ import (
 // epoch is when the clock of the stopwatch stood at nought: sender and receiver are one process.
 var epoch = time.Now()
 
-// stopwatch is a provider whose every piece says when it was sent; a request names how many it wants, and how far apart.
+// stopwatch is a provider whose every piece says when it was sent; a request names how many it wants, and how far
+// apart.
 func stopwatch(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Pieces int `json:"test_pieces"`
@@ -44,7 +45,9 @@ func stopwatch(w http.ResponseWriter, r *http.Request) {
 		if wait := time.Until(began.Add(time.Duration(i*q.Each) * time.Microsecond)); wait > 0 {
 			time.Sleep(wait)
 		}
-		_, err := fmt.Fprintf(w, "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"talker\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%d \"},\"finish_reason\":null}]}\n\n", time.Since(epoch))
+		_, err := fmt.Fprintf(w,
+			"data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"talker\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%d \"},\"finish_reason\":null}]}\n\n",
+			time.Since(epoch))
 		if err != nil || control.Flush() != nil {
 			return
 		}
@@ -60,8 +63,12 @@ type lap struct {
 
 const before, after = `"delta":{"content":"`, ` "},"finish_reason"`
 
-func run(client *http.Client, url, model, header string, pieces int, each time.Duration, question string) (l lap, err error) {
-	body := fmt.Sprintf(`{"model":%q,"stream":true,"test_pieces":%d,"test_each_us":%d,"messages":[{"role":"user","content":%q}]}`, model, pieces, each.Microseconds(), question)
+func run(client *http.Client, url, model, header string, pieces int, each time.Duration,
+	question string,
+) (l lap, err error) {
+	body := fmt.Sprintf(
+		`{"model":%q,"stream":true,"test_pieces":%d,"test_each_us":%d,"messages":[{"role":"user","content":%q}]}`,
+		model, pieces, each.Microseconds(), question)
 	r, err := http.NewRequest(http.MethodPost, url+"/chat/completions", strings.NewReader(body))
 	if err != nil {
 		return l, err
@@ -106,9 +113,12 @@ const (
 	ways
 )
 
-// laps runs streams side by side, each so many times over, and gives what they measured: directly first, then through the server,
-// then through the bare proxy. They begin one after the other within apart, so that each begins while others flow.
-func laps(b *testing.B, streams, times int, apart time.Duration, do func(way int) (lap, error)) (firsts, pieces [ways][]float64) {
+// laps runs streams side by side, each so many times over, and gives what they measured: directly first, then through
+// the server, then through the bare proxy. They begin one after the other within apart, so that each begins while
+// others flow.
+func laps(b *testing.B, streams, times int, apart time.Duration,
+	do func(way int) (lap, error),
+) (firsts, pieces [ways][]float64) {
 	b.Helper()
 	var mu sync.Mutex
 	for way := range ways {
@@ -145,7 +155,8 @@ func quantile(of []float64, q float64) float64 {
 	return of[int(q*float64(len(of)-1)+.5)]
 }
 
-// added reports by how much a figure of the way through the server, or the bare proxy, is above that of the way to the provider.
+// added reports by how much a figure of the way through the server, or the bare proxy, is above that of the way to the
+// provider.
 func added(b *testing.B, what string, of [ways][]float64) {
 	b.Helper()
 	for _, q := range []struct {
@@ -178,7 +189,8 @@ func tale(b *testing.B, n int) string {
 			texts[j] = words[(i*31+j*j*7+i/97)%len(words)]
 		}
 		body, err := json.Marshal(map[string]any{
-			"kind": "episode", "at": epoch.Add(-time.Duration(i) * time.Minute).UTC().Format(time.RFC3339), "content": strings.Join(texts, " ") + fmt.Sprintf(" %d", i),
+			"kind": "episode", "at": epoch.Add(-time.Duration(i) * time.Minute).UTC().Format(time.RFC3339),
+			"content": strings.Join(texts, " ") + fmt.Sprintf(" %d", i),
 		})
 		require.NoError(b, err)
 		_, _ = out.Write(append(body, '\n'))
@@ -188,13 +200,15 @@ func tale(b *testing.B, n int) string {
 	return path
 }
 
-// BenchmarkServe measures what `oneiros up`, a process of its own, adds to a streamed answer of the same provider that is asked directly in the same
-// run: to its first byte and to every later piece, by how many streams there are, whether it recalls, and among how many memories. Client,
-// provider and server share this machine. 256 streams of 50 pieces a second saturate two cores: that row says what then happens, not what is added.
+// BenchmarkServe measures what `oneiros up`, a process of its own, adds to a streamed answer of the same provider that
+// is asked directly in the same run: to its first byte and to every later piece, by how many streams there are, whether
+// it recalls, and among how many memories. Client, provider and server share this machine. 256 streams of 50 pieces a
+// second saturate two cores: that row says what then happens, not what is added.
 func BenchmarkServe(b *testing.B) {
 	upstream := httptest.NewServer(http.HandlerFunc(stopwatch))
 	b.Cleanup(upstream.Close)
-	h := build(b, talker.Options{}, provider.Options{Each: 20 * time.Millisecond, AtLeast: 400}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}
+	h := build(b, talker.Options{}, provider.Options{Each: 20 * time.Millisecond, AtLeast: 400},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}
 consent: {auto_paid: true}
 agent: {client_timeout: 1h}`)
 	h.talker.URL = upstream.URL
@@ -218,7 +232,8 @@ agent: {client_timeout: 1h}`)
 			case carried:
 				url = copying
 			}
-			return run(client, url, model, recall, pieces, each, fmt.Sprintf("%d: what did the barometer say before the storm came over the hill?", number.Add(1)))
+			return run(client, url, model, recall, pieces, each,
+				fmt.Sprintf("%d: what did the barometer say before the storm came over the hill?", number.Add(1)))
 		}
 	}
 	for agent := range agentStates { // each is awake before anything is measured, and what is read once has been read
@@ -317,10 +332,11 @@ func copies(upstream string) error {
 	}))
 }
 
-// idle measures what a stream that waits for its model holds of the memory of a server whose agent remembers nothing: a larger heap
-// is swept more seldom, and would be counted as the streams'.
+// idle measures what a stream that waits for its model holds of the memory of a server whose agent remembers nothing: a
+// larger heap is swept more seldom, and would be counted as the streams'.
 func idle(b *testing.B, client *http.Client, upstream string) {
-	h := build(b, talker.Options{}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}`)
+	h := build(b, talker.Options{}, provider.Options{},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}`)
 	h.talker.URL = upstream
 	h.write()
 	h.must("agents", "add", "iris")
@@ -379,7 +395,8 @@ func (h *deployment) connected(b *testing.B, client *http.Client) {
 		var firsts [2][]float64
 		for i := range agents {
 			for _, state := range []int{1, 0} {
-				l, err := run(client, h.base, fmt.Sprintf("knock%d", i), "off", 1, 0, fmt.Sprint("are you there, ", state))
+				l, err := run(client, h.base, fmt.Sprintf("knock%d", i), "off", 1, 0,
+					fmt.Sprint("are you there, ", state))
 				require.NoError(h, err)
 				firsts[state] = append(firsts[state], ms(l.first))
 			}

@@ -26,7 +26,10 @@ func billed(t *testing.T, how provider.Reading, day, more string, each time.Dura
 	t.Helper()
 	upstream, err := provider.Start(provider.Options{
 		Reading: how, Thinking: 24_576, Each: each,
-		Models: []provider.Model{{Name: "dear", Price: &billedPrice}, {Name: "thinker", Price: &billedPrice, Thinks: 1}},
+		Models: []provider.Model{
+			{Name: "dear", Price: &billedPrice},
+			{Name: "thinker", Price: &billedPrice, Thinks: 1},
+		},
 	})
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
@@ -64,8 +67,8 @@ func asking(fields string) string {
 	return `{"model":"iris","messages":[{"role":"user","content":"Hi"}],` + fields + `}`
 }
 
-// TestNoBodyIsBilledBeyondTheDay sends what made a provider bill more than was reserved: each body many times, to providers of each
-// reading. What the till asks stays within the day, and within what the ledger counts.
+// TestNoBodyIsBilledBeyondTheDay sends what made a provider bill more than was reserved: each body many times, to
+// providers of each reading. What the till asks stays within the day, and within what the ledger counts.
 func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 	t.Parallel()
 	const day = 200_000 // micro-dollars
@@ -90,13 +93,25 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 				{asking(`"max_tokens":5,"Max_Tokens":100000`), "duplicate_field", "max_tokens"},
 				{asking(`"max_tokenſ":100000`), "duplicate_field", "max_tokens"},
 				{asking(`"service_tier":"priority"`), "field_not_allowed", "service_tier"},
-				{asking(`"web_search_options":{"search_context_size":"high"}`), "field_not_allowed", "web_search_options"},
+				{
+					asking(`"web_search_options":{"search_context_size":"high"}`), "field_not_allowed",
+					"web_search_options",
+				},
 				{asking(`"models":["thinker"]`), "field_not_allowed", "models"},
 				{asking(`"plugins":[{"id":"web"}]`), "field_not_allowed", "plugins"},
 				{asking(`"tools":[{"type":"web_search"}]`), "field_not_allowed", "tools"},
-				{`{"model":"iris","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}}]}]}`, "field_not_allowed", "file"},
-				{`{"model":"iris","messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://x"}}]}]}`, "field_not_allowed", "video_url"},
-				{`{"model":"iris","messages":[{"role":"user","content":"a","Content":"b"}]}`, "duplicate_field", "messages[].content"},
+				{
+					`{"model":"iris","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}}]}]}`,
+					"field_not_allowed", "file",
+				},
+				{
+					`{"model":"iris","messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://x"}}]}]}`,
+					"field_not_allowed", "video_url",
+				},
+				{
+					`{"model":"iris","messages":[{"role":"user","content":"a","Content":"b"}]}`, "duplicate_field",
+					"messages[].content",
+				},
 			} {
 				status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions", c.body)
 				require.Equal(t, http.StatusBadRequest, status, "%s: %s", c.body, answer)
@@ -110,13 +125,16 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 			require.Empty(t, upstream.Billing.Calls(), "nothing of it was sent")
 			passed := 0
 			for _, body := range []string{
-				asking(`"max_tokens":null`), asking(`"max_tokens":null,"n":null,"stream_options":null,"stream":true`), asking(`"max_tokens":500`),
-				asking(`"max_completion_tokens":null,"reasoning_effort":"high"`), asking(`"n":3,"max_tokens":700`), asking(`"max_output_tokens":9000`),
+				asking(`"max_tokens":null`), asking(`"max_tokens":null,"n":null,"stream_options":null,"stream":true`),
+				asking(`"max_tokens":500`),
+				asking(`"max_completion_tokens":null,"reasoning_effort":"high"`), asking(`"n":3,"max_tokens":700`),
+				asking(`"max_output_tokens":9000`),
 				`{"model":"iris","max_tokens":100,"messages":[{"role":"user","content":[{"type":"hologram"}]}]}`,
 			} {
 				for range 6 {
 					status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions", body)
-					require.Contains(t, []int{http.StatusOK, http.StatusTooManyRequests}, status, "%s: %s", body, answer)
+					require.Contains(t, []int{http.StatusOK, http.StatusTooManyRequests}, status, "%s: %s", body,
+						answer)
 					if status == http.StatusOK {
 						passed++
 					}
@@ -130,8 +148,8 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 	}
 }
 
-// TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill hangs up on answers after their first words, of a model that thinks
-// first: the provider bills what it was allowed to think and say.
+// TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill hangs up on answers after their first words, of a model
+// that thinks first: the provider bills what it was allowed to think and say.
 func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) {
 	t.Parallel()
 	h, upstream := billed(t, provider.ReadLast, "2.00", "", 50*time.Millisecond)
@@ -140,9 +158,13 @@ func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) 
 	h.out, h.err = received{}, received{}
 	h.write()
 	h.begin("up")
-	for _, fields := range []string{`"stream":true,"max_tokens":50`, `"stream":true`, `"stream":true,"max_completion_tokens":90`} {
+	for _, fields := range []string{
+		`"stream":true,"max_tokens":50`, `"stream":true`,
+		`"stream":true,"max_completion_tokens":90`,
+	} {
 		ctx, hangUp := context.WithCancel(t.Context())
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/chat/completions", strings.NewReader(asking(fields)))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/chat/completions",
+			strings.NewReader(asking(fields)))
 		require.NoError(t, err)
 		res, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
@@ -153,13 +175,15 @@ func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) 
 		_ = res.Body.Close()
 	}
 	require.NoError(t, upstream.Billing.Quiet(t.Context()))
-	require.Eventually(t, func() bool { return h.counted() >= upstream.Billing.Total() }, 20*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return h.counted() >= upstream.Billing.Total() }, 20*time.Second,
+		100*time.Millisecond)
 	calls := upstream.Billing.Calls()
 	require.Len(t, calls, 3)
 	require.GreaterOrEqual(t, calls[0].Completion, int64(50+24_576), "the till bills what was thought")
 	require.Eventually(t, func() bool {
 		_, _, figures := h.ask(http.MethodGet, "/metrics", "")
-		return strings.Contains(figures, `oneiros_turns_total{end="dropped",path="chat"} 3`) && strings.Contains(figures, `oneiros_turns_total{end="broken",path="chat"} 0`)
+		return strings.Contains(figures, `oneiros_turns_total{end="dropped",path="chat"} 3`) &&
+			strings.Contains(figures, `oneiros_turns_total{end="broken",path="chat"} 0`)
 	}, 20*time.Second, 100*time.Millisecond, "a hang-up is not the provider's fault")
 }
 
@@ -168,17 +192,23 @@ func TestAFieldThatIsAllowedGoesOnAndHeadersOfPeopleDoNot(t *testing.T) {
 	t.Parallel()
 	h, upstream := billed(t, provider.ReadFirst, "2.00", `, allow_fields: "service_tier"`, 0)
 	kept := []string{
-		"X-Auth-Request-Email", "X-Auth-Request-Access-Token", "Cf-Access-Jwt-Assertion", "Tailscale-User-Login", "X-Amzn-Oidc-Data",
-		"X-Portkey-Config", "Helicone-Auth", "Cf-Aig-Authorization", "X-Litellm-Tags", "Cookie", "X-Custom", "Openai-Organization", "Baggage",
+		"X-Auth-Request-Email", "X-Auth-Request-Access-Token", "Cf-Access-Jwt-Assertion", "Tailscale-User-Login",
+		"X-Amzn-Oidc-Data",
+		"X-Portkey-Config", "Helicone-Auth", "Cf-Aig-Authorization", "X-Litellm-Tags", "Cookie", "X-Custom",
+		"Openai-Organization", "Baggage",
 		"X-Goog-Iap-Jwt-Assertion", "Remote-User", "X-Stainless-Os",
 	}
 	var key struct{ Secret string }
 	require.NoError(t, json.Unmarshal([]byte(h.must("--json", "keys", "add", "guest", "--role", "client")), &key))
-	header := []string{"Authorization", "Bearer " + key.Secret, "User-Agent", "ours/1", "OpenAI-Beta", "x=1", "X-Team", "night", "Accept", "application/json"}
+	header := []string{
+		"Authorization", "Bearer " + key.Secret, "User-Agent", "ours/1", "OpenAI-Beta", "x=1",
+		"X-Team", "night", "Accept", "application/json",
+	}
 	for _, name := range kept {
 		header = append(header, name, "secret-of-somebody")
 	}
-	status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions", asking(`"service_tier":"priority","max_tokens":9`), header...)
+	status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions",
+		asking(`"service_tier":"priority","max_tokens":9`), header...)
 	require.Equal(t, http.StatusOK, status, answer)
 	calls := upstream.Billing.Calls()
 	require.Len(t, calls, 1)
@@ -193,20 +223,26 @@ func TestAFieldThatIsAllowedGoesOnAndHeadersOfPeopleDoNot(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(sent), key.Secret)
 }
 
-// TestAStreamThatEndsTooSoonIsToldAsBroken has a provider whose connection ends in good order in the middle of an answer.
+// TestAStreamThatEndsTooSoonIsToldAsBroken has a provider whose connection ends in good order in the middle of an
+// answer.
 func TestAStreamThatEndsTooSoonIsToldAsBroken(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	short := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half an ans\"},\"finish_reason\":null}]}\n\n")
-	})}
+	short := &http.Server{
+		ReadHeaderTimeout: time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprint(w,
+				"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half an ans\"},\"finish_reason\":null}]}\n\n")
+		}),
+	}
 	go func() { _ = short.Serve(l) }()
 	t.Cleanup(func() { _ = short.Close() })
 	h := build(t, talker.Options{}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: paid/short, rate: 0}
 log: {level: info, format: json}`)
-	h.paid = fmt.Sprintf("  paid: {profile: generic, base_url: \"http://%s/v1\", local: true, models: [short]}\n", l.Addr())
+	h.paid = fmt.Sprintf("  paid: {profile: generic, base_url: \"http://%s/v1\", local: true, models: [short]}\n",
+		l.Addr())
 	h.write()
 	h.must("agents", "add", "iris")
 	h.begin("up")
@@ -218,5 +254,6 @@ log: {level: info, format: json}`)
 		_, _, figures := h.ask(http.MethodGet, "/metrics", "")
 		return strings.Contains(figures, `oneiros_turns_total{end="broken",path="chat"} 1`)
 	}, 20*time.Second, 50*time.Millisecond)
-	require.Eventually(t, func() bool { return strings.Contains(h.err.String(), `"code":"upstream_broken"`) }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(h.err.String(), `"code":"upstream_broken"`) },
+		20*time.Second, 50*time.Millisecond)
 }

@@ -45,14 +45,17 @@ func TestTheClientsOfOthersTalkToAnAgent(t *testing.T) {
 	if node == "" {
 		t.Skip("make clients installs the clients of others and runs this")
 	}
-	h := build(t, talker.Options{Each: 2 * time.Millisecond, Call: hands, Say: slowly}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker}`)
+	h := build(t, talker.Options{Each: 2 * time.Millisecond, Call: hands, Say: slowly}, provider.Options{},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker}`)
 	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
 	h.begin("up")
 	run := func(script, key string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), node, filepath.Join(folder, script))
-		cmd.Env = append(os.Environ(), "ONEIROS_BASE="+h.base, "ONEIROS_KEY="+key, "ONEIROS_AGENT=iris", "ONEIROS_BIN="+filepath.Join(h.dir, "oneiros"),
-			"ONEIROS_CONFIG="+filepath.Join(h.dir, "oneiros.yaml"), "ONEIROS_DATA_DIR="+filepath.Join(h.dir, ".local", "share", "oneiros"))
+		cmd.Env = append(os.Environ(), "ONEIROS_BASE="+h.base, "ONEIROS_KEY="+key, "ONEIROS_AGENT=iris",
+			"ONEIROS_BIN="+filepath.Join(h.dir, "oneiros"),
+			"ONEIROS_CONFIG="+filepath.Join(h.dir, "oneiros.yaml"),
+			"ONEIROS_DATA_DIR="+filepath.Join(h.dir, ".local", "share", "oneiros"))
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s\n%s\n%s", script, out, &h.err)
 		t.Logf("%s\n%s", script, out)
@@ -66,7 +69,8 @@ func TestTheClientsOfOthersTalkToAnAgent(t *testing.T) {
 	}, 10*time.Second, 50*time.Millisecond, "the server has heard of the first key")
 	for _, script := range []string{"openai.mjs", "aisdk.mjs", "opencode.mjs"} {
 		run(script, made.Secret)
-		require.Eventually(t, func() bool { return h.talker.UnderWay() == 0 }, 5*time.Second, 10*time.Millisecond, "a client that has gone stops the model")
+		require.Eventually(t, func() bool { return h.talker.UnderWay() == 0 }, 5*time.Second, 10*time.Millisecond,
+			"a client that has gone stops the model")
 	}
 	require.GreaterOrEqual(t, h.talker.Dropped(), 2, "both libraries hung up in the middle")
 	for _, request := range h.talker.Asked() {

@@ -27,7 +27,8 @@ const (
 // String is of letters alone, a to j for 0 to 9: dreams are made of words.
 func (w word) String() string {
 	lettered := func(r rune) rune { return r - '0' + 'a' }
-	return "zq" + strings.Map(lettered, fmt.Sprintf("%d%d%d", w.client, w.agent, w.talk)) + string(w.kind) + strings.Map(lettered, strconv.Itoa(w.n)) + "qz"
+	return "zq" + strings.Map(lettered, fmt.Sprintf("%d%d%d", w.client, w.agent, w.talk)) + string(w.kind) +
+		strings.Map(lettered, strconv.Itoa(w.n)) + "qz"
 }
 
 var (
@@ -150,15 +151,19 @@ func TestTheJudgeOfCrossingsFindsEveryFlaw(t *testing.T) {
 		spoil func(*passage)
 		want  error
 	}{
-		"a request failed":                        {func(p *passage) { p.fault = "503" }, errFailed},
-		"another's secret was recalled":           {func(p *passage) { p.seen[4].client = 0 }, errCrossed},
-		"another's turn was recalled":             {func(p *passage) { p.seen[3].client = 3 }, errCrossed},
-		"what another agent was told was":         {func(p *passage) { p.seen[4].agent = 1 }, errCrossed},
-		"another's talk went with it":             {func(p *passage) { p.seen[1].client = 0 }, errCrossed},
-		"another talk of one's own went with it":  {func(p *passage) { p.seen[1].talk = 0 }, errMixed},
-		"another's secret was answered":           {func(p *passage) { p.seen[6].client = 0 }, errCrossed},
-		"another's secret stands in a header":     {func(p *passage) { p.seen = append(p.seen, sighting{word{0, 0, 1, ofSecret, 1}, headed}) }, errCrossed},
-		"another's word stands beside the talk":   {func(p *passage) { p.seen = append(p.seen, sighting{word{2, 0, 1, ofTurn, 1}, besideThere}) }, errCrossed},
+		"a request failed":                       {func(p *passage) { p.fault = "503" }, errFailed},
+		"another's secret was recalled":          {func(p *passage) { p.seen[4].client = 0 }, errCrossed},
+		"another's turn was recalled":            {func(p *passage) { p.seen[3].client = 3 }, errCrossed},
+		"what another agent was told was":        {func(p *passage) { p.seen[4].agent = 1 }, errCrossed},
+		"another's talk went with it":            {func(p *passage) { p.seen[1].client = 0 }, errCrossed},
+		"another talk of one's own went with it": {func(p *passage) { p.seen[1].talk = 0 }, errMixed},
+		"another's secret was answered":          {func(p *passage) { p.seen[6].client = 0 }, errCrossed},
+		"another's secret stands in a header": {
+			func(p *passage) { p.seen = append(p.seen, sighting{word{0, 0, 1, ofSecret, 1}, headed}) }, errCrossed,
+		},
+		"another's word stands beside the talk": {
+			func(p *passage) { p.seen = append(p.seen, sighting{word{2, 0, 1, ofTurn, 1}, besideThere}) }, errCrossed,
+		},
 		"the answer is another turn's":            {func(p *passage) { p.seen[5].n = 8 }, errAsked},
 		"the provider was asked twice":            {func(p *passage) { p.asked = 2 }, errAsked},
 		"the provider was never asked":            {func(p *passage) { p.asked = 0 }, errAsked},
@@ -168,5 +173,6 @@ func TestTheJudgeOfCrossingsFindsEveryFlaw(t *testing.T) {
 		c.spoil(&spoiled)
 		require.ErrorIs(t, judge([]passage{flawless(), spoiled}, 9), c.want, name)
 	}
-	require.Equal(t, []word{mine, {3, 1, 0, ofSecret, 12}}, wordsIn("zq1"+"zqqz "+mine.String()+`\n"zqdbasbcqz" zqdbaxbcqz zqdbscqz zqdbasqz`))
+	require.Equal(t, []word{mine, {3, 1, 0, ofSecret, 12}},
+		wordsIn("zq1"+"zqqz "+mine.String()+`\n"zqdbasbcqz" zqdbaxbcqz zqdbscqz zqdbasqz`))
 }

@@ -76,7 +76,9 @@ func (i *inspector) patiently(path, body string, status int, header ...string) (
 }
 
 // hears reads an answer to its end, or until there is enough of it.
-func (i *inspector) hears(who, method, path, body string, status int, enough func(string) bool, header ...string) (string, http.Header) {
+func (i *inspector) hears(who, method, path, body string, status int, enough func(string) bool,
+	header ...string,
+) (string, http.Header) {
 	i.Helper()
 	a := i.answer(who, method, path, body, enough, header...)
 	require.Equal(i, status, a.Status, "%s %s: %s\n%s", method, path, a.Body, &i.err)
@@ -84,7 +86,9 @@ func (i *inspector) hears(who, method, path, body string, status int, enough fun
 }
 
 // answer is an answer, whatever its status.
-func (i *inspector) answer(who, method, path, body string, enough func(string) bool, header ...string) described.Answer {
+func (i *inspector) answer(who, method, path, body string, enough func(string) bool,
+	header ...string,
+) described.Answer {
 	i.Helper()
 	ctx, hangUp := context.WithTimeout(i.Context(), time.Minute)
 	defer hangUp()
@@ -138,9 +142,9 @@ func (i *inspector) becomes(path, part string) {
 	}, time.Minute, 20*time.Millisecond, "%s: %s\n%s", path, part, &i.err)
 }
 
-// TestEveryAnswerIsAsItIsDescribed asks the program itself for everything that docs/openapi.json describes: each status and each
-// media type of each operation comes at least once, and each answer is held to its schema. What describes nothing would hold
-// everything: the control spoils the answers and sees them refused.
+// TestEveryAnswerIsAsItIsDescribed asks the program itself for everything that docs/openapi.json describes: each status
+// and each media type of each operation comes at least once, and each answer is held to its schema. What describes
+// nothing would hold everything: the control spoils the answers and sees them refused.
 func TestEveryAnswerIsAsItIsDescribed(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "openapi.json"))
@@ -153,15 +157,21 @@ func TestEveryAnswerIsAsItIsDescribed(t *testing.T) {
 		}
 		return 0
 	}
-	h := build(t, talker.Options{Fail: refuse, Call: hands}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, max_body: 65536}
+	h := build(t, talker.Options{Fail: refuse, Call: hands},
+		provider.Options{Each: 3 * time.Millisecond, AtLeast: 40},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, max_body: 65536}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared: true}`)
 	i := &inspector{deployment: h, doc: doc, keys: map[string]string{}}
 	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
 	h.must("agents", "add", "tally")
 	h.must("memory", "import", "--agent", "iris", diary(t))
-	for who, flags := range map[string][]string{theOwner: {"--role", "owner"}, theClient: {"--role", "client", "--agent", "iris"}, theSlow: {"--role", "client", "--rate", "1"}} {
+	for who, flags := range map[string][]string{
+		theOwner:  {"--role", "owner"},
+		theClient: {"--role", "client", "--agent", "iris"}, theSlow: {"--role", "client", "--rate", "1"},
+	} {
 		var made struct{ Secret string }
-		require.NoError(t, json.Unmarshal([]byte(h.must(append([]string{"--json", "keys", "add", who}, flags...)...)), &made))
+		require.NoError(t,
+			json.Unmarshal([]byte(h.must(append([]string{"--json", "keys", "add", who}, flags...)...)), &made))
 		i.keys[who] = made.Secret
 	}
 	h.begin("up")
@@ -188,7 +198,10 @@ func (i *inspector) server() {
 	i.asks(theOwner, "GET", "/metrics", "", 200)
 	i.refused(theClient, "GET", "/metrics", "", 403, "role_too_low")
 	require.Contains(i, i.asks(theClient, "GET", "/v1/openapi.json", "", 200), `"createDream"`)
-	for _, path := range []string{"/readyz", "/v1/openapi.json", "/v1/models", "/v1/dreams", "/v1/events", "/v1/nothing"} {
+	for _, path := range []string{
+		"/readyz", "/v1/openapi.json", "/v1/models", "/v1/dreams", "/v1/events",
+		"/v1/nothing",
+	} {
 		i.refused(noBody, "GET", path, "", 401, "invalid_api_key")
 	}
 	i.refused(theClient, "GET", "/v1/nothing", "", 404, "unknown_path")
@@ -215,7 +228,10 @@ func (i *inspector) openai() {
 	i.refused(theClient, "POST", chat, say("", "another"), 422, "idempotency_key_reused", "Idempotency-Key", "once")
 	const tools = `"tools":[{"type":"function","function":{"name":"add","parameters":{"type":"object"}}}],`
 	require.Contains(i, i.asks(theClient, "POST", chat, say(tools, "add"), 200), `"tool_calls"`)
-	for _, more := range []string{`"stream":true,`, `"stream":true,"stream_options":{"include_usage":true},`, tools + `"stream":true,`} {
+	for _, more := range []string{
+		`"stream":true,`, `"stream":true,"stream_options":{"include_usage":true},`,
+		tools + `"stream":true,`,
+	} {
 		answer := i.asks(theClient, "POST", chat, say(more, "hello again"), 200)
 		require.True(i, strings.HasSuffix(answer, "data: [DONE]\n\n"), answer)
 		require.Contains(i, answer, `"delta"`)
@@ -228,8 +244,12 @@ func (i *inspector) openai() {
 	i.refused(theClient, "POST", chat, `{"model":"tally","messages":[]}`, 404, "model_not_found")
 	i.refused(theClient, "POST", chat, say("", strings.Repeat("x", 70000)), 413, "body_too_large")
 
-	require.Contains(i, i.asks(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":["a vane"],"encoding_format":"float"}`, 200), `"embedding":[`)
-	require.Contains(i, i.asks(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":"a vane","encoding_format":"base64"}`, 200), `"embedding":"`)
+	require.Contains(i,
+		i.asks(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":["a vane"],"encoding_format":"float"}`,
+			200), `"embedding":[`)
+	require.Contains(i,
+		i.asks(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":"a vane","encoding_format":"base64"}`,
+			200), `"embedding":"`)
 	i.refused(theClient, "POST", "/v1/embeddings", `{"input":"a vane"}`, 400, "invalid_value")
 }
 
@@ -241,7 +261,8 @@ func (i *inspector) agents() {
 		i.asks(theClient, "GET", at(path), "", 200)
 		i.refused(theClient, "GET", "/v1/agents/tally"+path, "", 404, "agent_not_found")
 	}
-	require.Contains(i, i.asks(theClient, "POST", at("/emotion"), `{"event":"success","intensity":0.7}`, 200), `"cause":"event/success"`)
+	require.Contains(i, i.asks(theClient, "POST", at("/emotion"), `{"event":"success","intensity":0.7}`, 200),
+		`"cause":"event/success"`)
 	i.refused(theClient, "POST", at("/emotion"), `{"event":"sneeze","intensity":1}`, 400, "unknown_event")
 	i.asks(theClient, "POST", at("/session"), `{"id":"s-1","ttl":2}`, 200)
 	i.asks(theClient, "POST", at("/session"), "", 200)
@@ -258,7 +279,8 @@ func (i *inspector) agents() {
 func (i *inspector) memories() {
 	i.Helper()
 	at := func(path string) string { return "/v1/agents/iris" + path }
-	require.Contains(i, i.asks(theClient, "GET", at("/memories?query=wind+vane&include_dreamt=true"), "", 200), `"kind":"episode"`)
+	require.Contains(i, i.asks(theClient, "GET", at("/memories?query=wind+vane&include_dreamt=true"), "", 200),
+		`"kind":"episode"`)
 	i.refused(theClient, "GET", at("/memories"), "", 400, "invalid_value")
 	const statement = `{"content":"My cat is called Rumpelstilz."}`
 	require.Contains(i, i.asks(theClient, "POST", at("/memories"), statement, 201), `"known":false`)
@@ -267,14 +289,16 @@ func (i *inspector) memories() {
 	require.Contains(i, i.asks(theOwner, "GET", at("/owners"), "", 200), `"memories":`)
 	const request = `{"texts":["My cat is called Rumpelstilz."]`
 	i.refused(theClient, "POST", at("/memories/forget"), request+"}", 403, "role_too_low")
-	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), request+`,"dry_run":true}`, 200), `"forgotten":0`)
+	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), request+`,"dry_run":true}`, 200),
+		`"forgotten":0`)
 	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), request+"}", 200), `"forgotten":1`)
 	i.asks(theOwner, "GET", at("/memories/archived"), "", 200)
 	for _, path := range []string{"/memories/archived", "/owners"} {
 		i.refused(theClient, "GET", at(path), "", 403, "role_too_low")
 	}
 	i.refused(theClient, "POST", at("/memories"), "{}", 400, "invalid_value")
-	require.Contains(i, i.asks(theOwner, "POST", at("/memories/restore"), `{"dream":"dream_iris_0001"}`, 200), `"restored":[]`)
+	require.Contains(i, i.asks(theOwner, "POST", at("/memories/restore"), `{"dream":"dream_iris_0001"}`, 200),
+		`"restored":[]`)
 	i.refused(theOwner, "POST", at("/memories/restore"), `{"ids":["none"]}`, 400, "invalid_value")
 }
 
@@ -282,14 +306,20 @@ func (i *inspector) memories() {
 func (i *inspector) protocol() {
 	i.Helper()
 	plain := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
-	answer, header := i.hears(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"inspector","version":"1"}}}`, 200, nil, plain...)
+	answer, header := i.hears(theClient, "POST", "/mcp",
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"inspector","version":"1"}}}`,
+		200, nil, plain...)
 	require.Contains(i, answer, `"protocolVersion":"2025-06-18"`)
 	session := append([]string{"Mcp-Session-Id", header.Get("Mcp-Session-Id")}, plain...)
 	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, session...)
-	require.Contains(i, i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 200, session...), "recall_memory")
+	require.Contains(i,
+		i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 200, session...),
+		"recall_memory")
 	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"no/such"}`, 400, session...)
-	i.hears(theClient, "GET", "/mcp", "", 200, func(text string) bool { return strings.Contains(text, ": ok\n") }, session...)
-	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"ping"}`, 404, append([]string{"Mcp-Session-Id", "made-up"}, plain...)...)
+	i.hears(theClient, "GET", "/mcp", "", 200, func(text string) bool { return strings.Contains(text, ": ok\n") },
+		session...)
+	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"ping"}`, 404,
+		append([]string{"Mcp-Session-Id", "made-up"}, plain...)...)
 	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":`, 400, session...)
 	for _, method := range []string{"GET", "DELETE"} {
 		i.asks(theClient, method, "/mcp", "", 400, plain...)
@@ -298,10 +328,13 @@ func (i *inspector) protocol() {
 	i.refused(noBody, "POST", "/mcp", "{}", 401, "invalid_api_key", plain...)
 	i.asks(theClient, "DELETE", "/mcp", "", 204, session...)
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status","arguments":{"agent":"iris"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"inspector","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
-	i.asks(theClient, "POST", "/mcp", call, 200, append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "status"}, plain...)...)
+	i.asks(theClient, "POST", "/mcp", call, 200,
+		append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "status"},
+			plain...)...)
 }
 
-// dreams begins a dream that has everything, follows it to its end, and reads what it made. It answers the dream's name.
+// dreams begins a dream that has everything, follows it to its end, and reads what it made. It answers the dream's
+// name.
 func (i *inspector) dreams() string {
 	i.Helper()
 	i.becomes("/v1/agents/iris/status", `"state":"sleeping"`)
@@ -347,8 +380,10 @@ func (i *inspector) woken() {
 	i.Helper()
 	before := i.dreamer.Billing.Streamed()
 	at := "/v1/dreams/" + i.begins("/v1/dreams", `{"agent":"iris","tier":"hardened"}`)
-	require.Eventually(i, func() bool { return i.dreamer.Billing.Streamed() > before+10 }, time.Minute, time.Millisecond)
-	_, header := i.hears(theClient, "POST", "/v1/chat/completions", `{"model":"iris","messages":[{"role":"user","content":"wake up"}]}`, 200, nil)
+	require.Eventually(i, func() bool { return i.dreamer.Billing.Streamed() > before+10 }, time.Minute,
+		time.Millisecond)
+	_, header := i.hears(theClient, "POST", "/v1/chat/completions",
+		`{"model":"iris","messages":[{"role":"user","content":"wake up"}]}`, 200, nil)
 	require.Equal(i, "true", header.Get("X-Oneiros-Woke"))
 	i.becomes(at, `"outcome":"interrupted"`)
 	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"iris"}`, 409, "agent_awake")
@@ -387,8 +422,8 @@ func (i *inspector) without() {
 	i.refused(theClient, "POST", "/v1/chat/completions", `{"model":"iris","messages":[]}`, 502, "unavailable")
 }
 
-// spoiled is the control: of each answer that is an object of fields, one or another of them, when it is something else, or not
-// there, is refused.
+// spoiled is the control: of each answer that is an object of fields, one or another of them, when it is something
+// else, or not there, is refused.
 func (i *inspector) spoiled() {
 	i.Helper()
 	tried := map[string]bool{}
@@ -400,13 +435,17 @@ func (i *inspector) spoiled() {
 			continue
 		}
 		var fields map[string]json.RawMessage
-		if json.Unmarshal(a.Body, &fields) != nil || a.Status >= http.StatusBadRequest && a.Header.Get("X-Oneiros-Agent") != "" {
+		if json.Unmarshal(a.Body, &fields) != nil ||
+			a.Status >= http.StatusBadRequest && a.Header.Get("X-Oneiros-Agent") != "" {
 			continue
 		}
 		name := fmt.Sprintf("%s %s %d", a.Method, a.Path, a.Status)
 		refused := 0
 		for field, kept := range fields {
-			for _, other := range []json.RawMessage{nil, json.RawMessage(`{"spoiled":[true]}`), json.RawMessage(`[{"spoiled":true}]`)} {
+			for _, other := range []json.RawMessage{
+				nil, json.RawMessage(`{"spoiled":[true]}`),
+				json.RawMessage(`[{"spoiled":true}]`),
+			} {
 				fields[field] = other
 				if other == nil {
 					delete(fields, field)

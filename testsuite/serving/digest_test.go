@@ -33,7 +33,8 @@ func (s sleeper) as(who, method, path, body string, header ...string) string {
 // says is a turn of talk. What it says is remembered if it matters.
 func (s sleeper) says(who, text string) {
 	s.Helper()
-	s.as(who, "POST", "/v1/chat/completions", `{"model":"`+s.handle+`","messages":[{"role":"user","content":"`+text+`"}]}`, "X-Oneiros-Recall", "off")
+	s.as(who, "POST", "/v1/chat/completions",
+		`{"model":"`+s.handle+`","messages":[{"role":"user","content":"`+text+`"}]}`, "X-Oneiros-Recall", "off")
 }
 
 // told is the digest of a status, and all else of it.
@@ -57,7 +58,9 @@ func (s sleeper) lists(what string) (items []map[string]any) {
 			Last string           `json:"last_id"`
 			More bool             `json:"has_more"`
 		}
-		require.NoError(s, json.Unmarshal([]byte(s.as("owner", "GET", "/v1/dreams/dream_"+s.handle+"_0001/"+what+"?limit=100"+after, "")), &page))
+		require.NoError(s,
+			json.Unmarshal(
+				[]byte(s.as("owner", "GET", "/v1/dreams/dream_"+s.handle+"_0001/"+what+"?limit=100"+after, "")), &page))
 		items = append(items, page.Data...)
 		after = "&after=" + page.Last
 		if !page.More {
@@ -66,8 +69,8 @@ func (s sleeper) lists(what string) (items []map[string]any) {
 	}
 }
 
-// expected is the digest of the wake that follows a dream: of what surfaced, the newest entries, those that are significant and were
-// not cut off, each with what it must be told with and nothing else.
+// expected is the digest of the wake that follows a dream: of what surfaced, the newest entries, those that are
+// significant and were not cut off, each with what it must be told with and nothing else.
 func (s sleeper) expected() (digest []map[string]any, untold []string) {
 	s.Helper()
 	var shown struct {
@@ -82,9 +85,11 @@ func (s sleeper) expected() (digest []map[string]any, untold []string) {
 	for _, id := range surfaced {
 		e := entries[id]
 		require.NotNil(s, e, id)
-		if significance := e["significance"].(float64); significance >= journal.Threshold && e["state"] == string(dream.Live) && e["interrupted"] == false {
+		if significance := e["significance"].(float64); significance >= journal.Threshold &&
+			e["state"] == string(dream.Live) && e["interrupted"] == false {
 			digest = append(digest, map[string]any{
-				"id": id, "kind": "journal", "at": e["at"], "content": e["content"], "taint": "dream", "score": significance, "dreamt": true, "label": "dream, unverified",
+				"id": id, "kind": "journal", "at": e["at"], "content": e["content"], "taint": "dream",
+				"score": significance, "dreamt": true, "label": "dream, unverified",
 			})
 			delete(entries, id)
 		}
@@ -104,12 +109,14 @@ func (s sleeper) expected() (digest []map[string]any, untold []string) {
 	return digest, untold
 }
 
-// TestTheDigestOfAStatusIsWhatMayBeToldAndNothingElse wakes an agent in its dream and after it. A client is told what surfaced and
-// is significant, each entry labelled, word for word as the journal has it; of the rest that was dreamt no word is in the answer. Who
-// is told follows whose talks the agent remembers; of an agent that is named in serve.digest_except nobody is told anything.
+// TestTheDigestOfAStatusIsWhatMayBeToldAndNothingElse wakes an agent in its dream and after it. A client is told what
+// surfaced and is significant, each entry labelled, word for word as the journal has it; of the rest that was dreamt no
+// word is in the answer. Who is told follows whose talks the agent remembers; of an agent that is named in
+// serve.digest_except nobody is told anything.
 func TestTheDigestOfAStatusIsWhatMayBeToldAndNothingElse(t *testing.T) {
 	t.Parallel()
-	h := build(t, talker.Options{}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, digest_except: mute}
+	h := build(t, talker.Options{}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, digest_except: mute}
 consent: {auto_paid: false}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 1s, jitter: 0s}
 dream: {partial_tokens: 100}
@@ -136,7 +143,8 @@ dream: {partial_tokens: 100}
 	require.NotContains(t, rest, mark)
 	for _, s := range []sleeper{iris, mute} {
 		require.Eventually(t, func() bool {
-			return strings.Contains(s.as("owner", http.MethodGet, "/v1/dreams/dream_"+s.handle+"_0001", ""), `"status":"completed"`)
+			return strings.Contains(s.as("owner", http.MethodGet, "/v1/dreams/dream_"+s.handle+"_0001", ""),
+				`"status":"completed"`)
 		}, time.Minute, 50*time.Millisecond, "%s\n%s", s.handle, &h.err)
 		require.Eventually(t, func() bool {
 			_, rest := s.told("owner")
@@ -169,21 +177,25 @@ dream: {partial_tokens: 100}
 	require.Empty(t, digest, "serve.digest_except")
 	require.NotContains(t, rest, mark)
 	require.NotContains(t, mute.tool("guest"), mark)
-	text := mute.as("guest", http.MethodGet, "/v1/dreams/dream_mute_0001", "") + mute.as("guest", http.MethodGet, "/v1/dreams/dream_mute_0001/insights", "")
+	text := mute.as("guest", http.MethodGet, "/v1/dreams/dream_mute_0001", "") +
+		mute.as("guest", http.MethodGet, "/v1/dreams/dream_mute_0001/insights", "")
 	require.Contains(t, text, `"insights":0`)
 	require.Contains(t, text, `"data":[]`)
 	require.NotContains(t, text, mark)
 	silent, _ := mute.expected()
 	require.NotEmpty(t, silent, "the control: there was something")
-	require.Contains(t, mute.as("owner", http.MethodGet, "/v1/dreams/dream_mute_0001/insights", ""), mark, "the control: it would be seen")
+	require.Contains(t, mute.as("owner", http.MethodGet, "/v1/dreams/dream_mute_0001/insights", ""), mark,
+		"the control: it would be seen")
 
 	const matters = "Remember that my boat Zephyrine lies at the northern quay, and that I promised to paint her before the regatta of next June."
 	iris.says("other", matters)
-	require.Eventually(t, func() bool { digest, _ := iris.told("guest"); return len(digest) == 0 }, 20*time.Second, 50*time.Millisecond, "it remembers a talk of another")
+	require.Eventually(t, func() bool { digest, _ := iris.told("guest"); return len(digest) == 0 }, 20*time.Second,
+		50*time.Millisecond, "it remembers a talk of another")
 	digest, _ = iris.told("other")
 	require.Equal(t, want, digest, "every talk that it remembers is this client's own")
 	iris.says("guest", strings.Replace(matters, "Zephyrine", "Ondine", 1))
-	require.Eventually(t, func() bool { digest, _ := iris.told("other"); return len(digest) == 0 }, 20*time.Second, 50*time.Millisecond, "now it remembers two")
+	require.Eventually(t, func() bool { digest, _ := iris.told("other"); return len(digest) == 0 }, 20*time.Second,
+		50*time.Millisecond, "now it remembers two")
 	digest, _ = iris.told("owner")
 	require.Equal(t, want, digest, "an operator reads the journal anyway")
 	h.end()
@@ -215,6 +227,9 @@ func (h *deployment) underWayOf(agent string) {
 // tool asks for the status over the Model Context Protocol.
 func (s sleeper) tool(who string) string {
 	s.Helper()
-	return s.as(who, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status","arguments":{"agent":"`+s.handle+`"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"sleeper","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "status")
+	return s.as(who, http.MethodPost, "/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status","arguments":{"agent":"`+s.handle+
+			`"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"sleeper","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version",
+		"2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "status")
 }

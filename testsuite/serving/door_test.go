@@ -34,11 +34,12 @@ func TestAAppThatOthersReachIsNotOpenedWithoutKeys(t *testing.T) {
 	}
 }
 
-// TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop tells a server that runs beside another, on the same data, to stop
-// in the middle of a stream.
+// TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop tells a server that runs beside another, on the same data, to
+// stop in the middle of a stream.
 func TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop(t *testing.T) {
 	t.Parallel()
-	h := build(t, talker.Options{Each: 10 * time.Millisecond, Pieces: 150}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker}`)
+	h := build(t, talker.Options{Each: 10 * time.Millisecond, Pieces: 150}, provider.Options{},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker}`)
 	h.must("agents", "add", "iris")
 	h.begin("up")
 	beside := &deployment{
@@ -50,7 +51,8 @@ func TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop(t *testing.T) {
 	}
 	beside.begin("serve")
 	require.NotEqual(t, h.base, beside.base)
-	res, err := http.Post(beside.base+"/chat/completions", "application/json", strings.NewReader(`{"model":"iris","stream":true,"messages":[{"role":"user","content":"go on"}]}`))
+	res, err := http.Post(beside.base+"/chat/completions", "application/json",
+		strings.NewReader(`{"model":"iris","stream":true,"messages":[{"role":"user","content":"go on"}]}`))
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	lines := bufio.NewReader(res.Body)
@@ -64,7 +66,8 @@ func TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop(t *testing.T) {
 
 	require.NoError(t, beside.up.Process.Signal(syscall.SIGTERM))
 	require.Eventually(t, func() bool {
-		_, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimSuffix(strings.TrimPrefix(beside.base, "http://"), "/v1"))
+		_, err := new(net.Dialer).DialContext(t.Context(), "tcp",
+			strings.TrimSuffix(strings.TrimPrefix(beside.base, "http://"), "/v1"))
 		return errors.Is(err, syscall.ECONNREFUSED)
 	}, 10*time.Second, 5*time.Millisecond, "nobody new is let in")
 	_, err = io.ReadAll(held.Body)

@@ -30,15 +30,17 @@ func (h *deployment) goroutines() int {
 	return n
 }
 
-// TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind hangs up on 200 answers that would last for minutes. The next client is
-// answered within a second, no call of the provider goes on, and no goroutine of the server is left.
+// TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind hangs up on 200 answers that would last for minutes. The next
+// client is answered within a second, no call of the provider goes on, and no goroutine of the server is left.
 func TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	const streams = 200
-	h := build(t, talker.Options{Each: 20 * time.Millisecond, Say: slowly}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 300}`)
+	h := build(t, talker.Options{Each: 20 * time.Millisecond, Say: slowly}, provider.Options{},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 300}`)
 	h.must("agents", "add", "iris")
 	h.begin("up")
-	status, _, body := h.ask(http.MethodPost, "/v1/chat/completions", `{"model":"iris","messages":[{"role":"user","content":"hello"}]}`)
+	status, _, body := h.ask(http.MethodPost, "/v1/chat/completions",
+		`{"model":"iris","messages":[{"role":"user","content":"hello"}]}`)
 	require.Equal(t, http.StatusOK, status, body)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	before := h.goroutines()
@@ -51,7 +53,9 @@ func TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
 		over.Go(func() {
 			answer := sync.OnceFunc(begun.Done)
 			defer answer()
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/chat/completions", strings.NewReader(`{"model":"iris","stream":true,"messages":[{"role":"user","content":"count slowly"}]}`))
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/chat/completions",
+				strings.NewReader(
+					`{"model":"iris","stream":true,"messages":[{"role":"user","content":"count slowly"}]}`))
 			if err != nil {
 				return
 			}
@@ -72,12 +76,15 @@ func TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
 	over.Wait()
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(soon, http.MethodPost, h.base+"/chat/completions", strings.NewReader(`{"model":"iris","messages":[{"role":"user","content":"and now?"}]}`))
+	r, err := http.NewRequestWithContext(soon, http.MethodPost, h.base+"/chat/completions",
+		strings.NewReader(`{"model":"iris","messages":[{"role":"user","content":"and now?"}]}`))
 	require.NoError(t, err)
 	res, err := client.Do(r)
 	require.NoError(t, err, "the next client is answered within a second")
 	require.NoError(t, res.Body.Close())
 	client.CloseIdleConnections()
-	require.Eventually(t, func() bool { return h.talker.UnderWay() == 0 }, 10*time.Second, 10*time.Millisecond, "no call goes on")
-	require.Eventually(t, func() bool { return h.goroutines() <= before+8 }, 20*time.Second, 100*time.Millisecond, "no goroutine is left of %d streams; there were %d", streams, before)
+	require.Eventually(t, func() bool { return h.talker.UnderWay() == 0 }, 10*time.Second, 10*time.Millisecond,
+		"no call goes on")
+	require.Eventually(t, func() bool { return h.goroutines() <= before+8 }, 20*time.Second, 100*time.Millisecond,
+		"no goroutine is left of %d streams; there were %d", streams, before)
 }

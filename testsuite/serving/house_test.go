@@ -154,7 +154,8 @@ func (h *deployment) begin(command ...string) *deployment {
 	var result struct {
 		Places []struct{ Name, Where string }
 	}
-	require.Eventually(h, func() bool { return json.Unmarshal([]byte(h.out.String()), &result) == nil }, 2*time.Minute, 20*time.Millisecond, "%s", &h.err)
+	require.Eventually(h, func() bool { return json.Unmarshal([]byte(h.out.String()), &result) == nil },
+		2*time.Minute, 20*time.Millisecond, "%s", &h.err)
 	for _, p := range result.Places {
 		switch p.Name {
 		case "serve":
@@ -182,7 +183,8 @@ func (h *deployment) end() {
 // ask sends one request and reads its answer to the end.
 func (h *deployment) ask(method, path, body string, header ...string) (int, http.Header, string) {
 	h.Helper()
-	r, err := http.NewRequestWithContext(h.Context(), method, strings.TrimSuffix(h.base, "/v1")+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(h.Context(), method, strings.TrimSuffix(h.base, "/v1")+path,
+		strings.NewReader(body))
 	require.NoError(h, err)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -210,8 +212,8 @@ func (h *deployment) status(agent string) (s struct {
 	return s
 }
 
-// quick are settings of a life that can be watched: a visitor who has gone is forgotten within a second or two, and what was
-// woken dreams on.
+// quick are settings of a life that can be watched: a visitor who has gone is forgotten within a second or two, and
+// what was woken dreams on.
 const quick = `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0}
 consent: {auto_paid: true}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 1s, jitter: 0s}`

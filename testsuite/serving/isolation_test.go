@@ -33,13 +33,15 @@ var seed = func() uint64 {
 	return 42
 }()
 
-// agents that every visitor talks to, the last of them when it has dreamt, and the names that every visitor gives its talks.
+// agents that every visitor talks to, the last of them when it has dreamt, and the names that every visitor gives its
+// talks.
 var (
 	agents = []string{"iris", "fern", "moss"}
 	talks  = []string{"kitchen", "garden"}
 )
 
-// lockers is how many things each visitor keeps secret in each talk with each agent. They have the same numbers for everybody.
+// lockers is how many things each visitor keeps secret in each talk with each agent. They have the same numbers for
+// everybody.
 const lockers = 60
 
 // visitor is somebody with a key, that may have another visitor's.
@@ -124,7 +126,8 @@ func (p *proof) overhear(a talker.Request) string {
 	of.seen = append(of.seen, seen...)
 	begin := "You have: "
 	if marks[0].n%5 == 0 {
-		begin = "Note that the harbour master of Brindle has for you: " // what an agent says that way is remembered, too
+		// what an agent says that way is remembered, too
+		begin = "Note that the harbour master of Brindle has for you: "
 	}
 	return begin + strings.Join(shown, " ") + " . That is for " + marks[0].String()
 }
@@ -144,7 +147,8 @@ type spoken struct {
 	Content string `json:"content"`
 }
 
-// round is how many turns of each talk are taken until what was said is remembered: fewer than a being lets wait in all.
+// round is how many turns of each talk are taken until what was said is remembered: fewer than a being lets wait in
+// all.
 const round = 20
 
 // play has every visitor take so many turns in all, each visitor's talks beside all others'.
@@ -181,7 +185,8 @@ func (p *proof) play(turns int, clients []visitor) {
 	}
 }
 
-// settle waits until everything that was said so far is remembered: exchanges are one after the other, and the clerk's is the last.
+// settle waits until everything that was said so far is remembered: exchanges are one after the other, and the clerk's
+// is the last.
 func (p *proof) settle() {
 	p.Helper()
 	for agent, name := range agents[:dreamer] {
@@ -189,13 +194,16 @@ func (p *proof) settle() {
 		m := word{p.clerk.who.id, agent, 0, ofTurn, p.clerk.n}
 		pass := passage{mark: m, turn: true}
 		p.await(m, &pass)
-		p.clerk.chat(&pass, agent, fmt.Sprintf("Please remember that ship %d has left for port %x with cargo %s.", p.clerk.n, p.clerk.dice.Uint64(), m))
+		p.clerk.chat(&pass, agent,
+			fmt.Sprintf("Please remember that ship %d has left for port %x with cargo %s.", p.clerk.n,
+				p.clerk.dice.Uint64(), m))
 		p.done(&pass)
 		require.Empty(p, pass.fault)
 		require.Eventually(p, func() bool {
 			p.clerk.n++
 			seen := passage{mark: word{p.clerk.who.id, agent, 0, ofTurn, p.clerk.n}}
-			p.clerk.tool(&seen, "recall_memory", map[string]any{"agent": name, "query": fmt.Sprintf("which ship has left with cargo %s?", m), "n": 50})
+			p.clerk.tool(&seen, "recall_memory",
+				map[string]any{"agent": name, "query": fmt.Sprintf("which ship has left with cargo %s?", m), "n": 50})
 			p.done(&seen)
 			return slices.Contains(seen.seen, sighting{m, answered})
 		}, time.Minute, 5*time.Millisecond, "%s remembers what was said last\n%s", name, &p.err)
@@ -222,12 +230,15 @@ func (p *proof) done(pass *passage) {
 func (t *talk) text(agent int, m word) string {
 	locker := t.dice.IntN(lockers)
 	if t.dice.IntN(5) == 0 {
-		return fmt.Sprintf("Please remember that the code of my locker %d at the harbour of Brindle is %s (turn %s). It holds %s.", locker, word{t.who.id, agent, t.id, ofSecret, locker}, m, t.things(agent))
+		return fmt.Sprintf(
+			"Please remember that the code of my locker %d at the harbour of Brindle is %s (turn %s). It holds %s.",
+			locker, word{t.who.id, agent, t.id, ofSecret, locker}, m, t.things(agent))
 	}
 	return fmt.Sprintf("Which code has locker %d at the harbour of Brindle, mine or anybody's (turn %s)?", locker, m)
 }
 
-// things are words of this visitor's own, which make what is told unlike what was told before, so that it is remembered.
+// things are words of this visitor's own, which make what is told unlike what was told before, so that it is
+// remembered.
 func (t *talk) things(agent int) string {
 	things := make([]string, 6)
 	for i := range things {
@@ -275,7 +286,9 @@ func (t *talk) turn() {
 }
 
 // send asks and keeps each word that comes.
-func (t *talk) send(pass *passage, method, path string, body any, header ...string) (result http.Header, answer string) {
+func (t *talk) send(pass *passage, method, path string, body any,
+	header ...string,
+) (result http.Header, answer string) {
 	text, err := json.Marshal(body)
 	if err == nil {
 		result, answer, err = t.ask(method, path, string(text), header)
@@ -298,7 +311,8 @@ func (t *talk) send(pass *passage, method, path string, body any, header ...stri
 }
 
 func (t *talk) ask(method, path, body string, header []string) (http.Header, string, error) {
-	r, err := http.NewRequestWithContext(t.p.Context(), method, strings.TrimSuffix(t.p.base, "/v1")+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.p.Context(), method, strings.TrimSuffix(t.p.base, "/v1")+path,
+		strings.NewReader(body))
 	if err != nil {
 		return nil, "", err
 	}
@@ -373,11 +387,13 @@ func (t *talk) tool(pass *passage, name string, arguments map[string]any) {
 	_, answer := t.send(pass, http.MethodPost, "/mcp", map[string]any{
 		"jsonrpc": "2.0", "id": t.n, "method": "tools/call", "params": map[string]any{
 			"name": name, "arguments": arguments, "_meta": map[string]any{
-				"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": map[string]any{"name": "visitor", "version": "1"},
+				"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+				"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "visitor", "version": "1"},
 				"io.modelcontextprotocol/clientCapabilities": map[string]any{},
 			},
 		},
-	}, "Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", name)
+	}, "Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version",
+		"2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", name)
 	if pass.fault == "" && (strings.Contains(answer, `"isError":true`) || !strings.Contains(answer, `"result"`)) {
 		pass.fault = answer
 	}
@@ -396,10 +412,16 @@ func (t *talk) look() {
 	name := agents[agent]
 	switch t.dice.IntN(5) {
 	case 0:
-		t.tool(&pass, "recall_memory", map[string]any{"agent": name, "query": "the codes of the lockers at the harbour of Brindle", "n": 50})
+		t.tool(&pass, "recall_memory",
+			map[string]any{"agent": name, "query": "the codes of the lockers at the harbour of Brindle", "n": 50})
 	case 1:
 		locker := t.dice.IntN(lockers)
-		t.tool(&pass, "store_memory", map[string]any{"agent": name, "content": fmt.Sprintf("Locker %d at the harbour of Brindle: %s.", locker, word{t.who.id, agent, t.id, ofSecret, locker})})
+		t.tool(&pass, "store_memory",
+			map[string]any{
+				"agent": name,
+				"content": fmt.Sprintf("Locker %d at the harbour of Brindle: %s.", locker,
+					word{t.who.id, agent, t.id, ofSecret, locker}),
+			})
 	case 2:
 		t.tool(&pass, "status", map[string]any{"agent": name})
 	case 3:
@@ -451,9 +473,12 @@ func (p *proof) count(lasted time.Duration) string {
 		return fmt.Sprintf("%.1f ms p50, %.1f p99", quantile(of, .5), quantile(of, .99))
 	}
 	tenth := len(p.laps) / 10
-	return fmt.Sprintf("seed %d: %d turns and %d other requests in %.1f s, %.0f turns/s; %v\n", seed, len(p.laps), len(p.passages)-len(p.laps), lasted.Seconds(), float64(len(p.laps))/lasted.Seconds(), p.ways) +
-		fmt.Sprintf("a turn: %s; of the first tenth %s, of the last %s\n", quantiles(p.laps), quantiles(p.laps[:tenth]), quantiles(p.laps[len(p.laps)-tenth:])) +
-		fmt.Sprintf("words looked at: %v; %d of them secrets; turns by why they recalled nothing: %v\n", seen, own, p.skipped) +
+	return fmt.Sprintf("seed %d: %d turns and %d other requests in %.1f s, %.0f turns/s; %v\n", seed, len(p.laps),
+		len(p.passages)-len(p.laps), lasted.Seconds(), float64(len(p.laps))/lasted.Seconds(), p.ways) +
+		fmt.Sprintf("a turn: %s; of the first tenth %s, of the last %s\n", quantiles(p.laps),
+			quantiles(p.laps[:tenth]), quantiles(p.laps[len(p.laps)-tenth:])) +
+		fmt.Sprintf("words looked at: %v; %d of them secrets; turns by why they recalled nothing: %v\n", seen, own,
+			p.skipped) +
 		fmt.Sprintf("turns for which secrets of the visitor's own were recalled: %d", count)
 }
 
@@ -466,13 +491,15 @@ func insight(a provider.Request) string {
 	if a.Schema != "insights" || len(quoted) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(`{"insights":[{"insight":"The tide has carried away %s.","sources":["r1"]}]}`, strings.Join(quoted[:min(12, len(quoted))], " and "))
+	return fmt.Sprintf(`{"insights":[{"insight":"The tide has carried away %s.","sources":["r1"]}]}`,
+		strings.Join(quoted[:min(12, len(quoted))], " and "))
 }
 
 // isolated is a house with two keys of two users each, all of whom may talk to both agents.
 func (p *proof) isolated(t testing.TB, more string) (clients []visitor, owner []string) {
 	t.Helper()
-	p.deployment = build(t, talker.Options{Say: p.overhear}, provider.Options{Seed: seed, Say: insight}, strings.Replace(quick, "rate: 0", "rate: 0, recall_budget: 10s", 1)+"\nlog: {level: info}\n"+more)
+	p.deployment = build(t, talker.Options{Say: p.overhear}, provider.Options{Seed: seed, Say: insight},
+		strings.Replace(quick, "rate: 0", "rate: 0, recall_budget: 10s", 1)+"\nlog: {level: info}\n"+more)
 	for _, name := range agents {
 		p.must("agents", "add", name)
 	}
@@ -493,10 +520,10 @@ func (p *proof) isolated(t testing.TB, more string) (clients []visitor, owner []
 	return clients, owner
 }
 
-// TestNothingOfOneClientReachesAnotherThroughTheWholeServer has four visitors, two users of each of two keys, talk to the same two agents in two
-// talks each, all at once and under the same names: they plant secrets of the same things and ask for everybody's. Every word
-// of theirs is looked for in what the provider is sent and in what comes back. Then an agent that everybody has told
-// something dreams, and they talk to it.
+// TestNothingOfOneClientReachesAnotherThroughTheWholeServer has four visitors, two users of each of two keys, talk to
+// the same two agents in two talks each, all at once and under the same names: they plant secrets of the same things
+// and ask for everybody's. Every word of theirs is looked for in what the provider is sent and in what comes back. Then
+// an agent that everybody has told something dreams, and they talk to it.
 func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
 	t.Parallel()
 	turns := map[string]int{"sqlite": 400, "redis": 400}
@@ -524,12 +551,14 @@ func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
 			var memories struct{ Memories map[string]int }
 			_, _, status := p.ask(http.MethodGet, "/v1/agents/fern/status", "", owner...)
 			require.NoError(t, json.Unmarshal([]byte(status), &memories))
-			t.Logf("fern remembers %v; the server held %d MiB and %d goroutines before, %d MiB and %d after", memories.Memories, before>>20, routines, p.resident()>>20, p.running(owner))
+			t.Logf("fern remembers %v; the server held %d MiB and %d goroutines before, %d MiB and %d after",
+				memories.Memories, before>>20, routines, p.resident()>>20, p.running(owner))
 			require.NoError(t, p.verdict())
 			require.Empty(t, p.strays, "everything that the provider was asked is a turn's")
 			for _, who := range clients {
 				for agent := range agents[:dreamer] {
-					require.Positive(t, p.told[[2]int{who.id, agent}], "the control: secrets of visitor %d are recalled by %s", who.id, agents[agent])
+					require.Positive(t, p.told[[2]int{who.id, agent}],
+						"the control: secrets of visitor %d are recalled by %s", who.id, agents[agent])
 				}
 			}
 
@@ -543,7 +572,8 @@ func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
 			require.Empty(t, p.strays)
 			_, _, status = p.ask(http.MethodGet, "/v1/agents/"+agents[dreamer]+"/status", "", owner...)
 			_, digest, _ := strings.Cut(status, `"digest"`)
-			require.NotEmpty(t, wordsIn(digest), "the control: an insight that would be told on waking quotes visitors: %s", status)
+			require.NotEmpty(t, wordsIn(digest),
+				"the control: an insight that would be told on waking quotes visitors: %s", status)
 			p.woken = false
 
 			t.Run("and a secret that is made to cross is seen", func(t *testing.T) {
@@ -575,7 +605,8 @@ func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
 	}
 }
 
-// dreamt has an agent dream to its end over what every visitor told it, in words of their own, and gives what it dreamt.
+// dreamt has an agent dream to its end over what every visitor told it, in words of their own, and gives what it
+// dreamt.
 func (p *proof) dreamt(clients []visitor, owner []string) (contents []string) {
 	p.Helper()
 	name := agents[dreamer]
@@ -583,7 +614,8 @@ func (p *proof) dreamt(clients []visitor, owner []string) (contents []string) {
 		t := &talk{p: p, who: who, dice: rand.New(rand.NewPCG(seed, uint64(who.id)))}
 		for t.n = range 8 {
 			pass := passage{mark: word{who.id, dreamer, 0, ofTurn, t.n}}
-			t.tool(&pass, "store_memory", map[string]any{"agent": name, "content": t.things(dreamer) + ".", "importance": 1})
+			t.tool(&pass, "store_memory",
+				map[string]any{"agent": name, "content": t.things(dreamer) + ".", "importance": 1})
 			p.done(&pass)
 		}
 	}
@@ -595,7 +627,10 @@ func (p *proof) dreamt(clients []visitor, owner []string) (contents []string) {
 		_, _, text = p.ask(http.MethodGet, "/v1/dreams/"+made.ID, "", owner...)
 		return strings.Contains(text, `"status":"completed"`)
 	}, 2*time.Minute, 50*time.Millisecond, later(func() string { return text }))
-	for _, path := range []string{"/v1/dreams/" + made.ID + "/fragments", "/v1/dreams/" + made.ID + "/scenarios", "/v1/agents/" + name + "/journal"} {
+	for _, path := range []string{
+		"/v1/dreams/" + made.ID + "/fragments", "/v1/dreams/" + made.ID + "/scenarios",
+		"/v1/agents/" + name + "/journal",
+	} {
 		var list struct{ Data []struct{ Content string } }
 		_, _, body := p.ask(http.MethodGet, path, "", owner...)
 		require.NoError(p, json.Unmarshal([]byte(body), &list), body)
@@ -603,7 +638,8 @@ func (p *proof) dreamt(clients []visitor, owner []string) (contents []string) {
 			contents = append(contents, item.Content)
 		}
 	}
-	require.NotEmpty(p, wordsIn(strings.Join(contents, "\n")), "the control: what was dreamt quotes visitors: %q", contents)
+	require.NotEmpty(p, wordsIn(strings.Join(contents, "\n")), "the control: what was dreamt quotes visitors: %q",
+		contents)
 	return contents
 }
 
@@ -627,7 +663,8 @@ func (p *proof) seek(clients []visitor, agent int, texts []string) {
 func (p *proof) spill(w word) {
 	p.Helper()
 	line, err := json.Marshal(map[string]any{
-		"kind": "episode", "at": time.Now().UTC().Format(time.RFC3339), "content": fmt.Sprintf("Locker %d at the harbour of Brindle has the code %s.", w.n, w),
+		"kind": "episode", "at": time.Now().UTC().Format(time.RFC3339),
+		"content": fmt.Sprintf("Locker %d at the harbour of Brindle has the code %s.", w.n, w),
 	})
 	require.NoError(p, err)
 	path := filepath.Join(p.TempDir(), "spilt.jsonl")
@@ -635,8 +672,8 @@ func (p *proof) spill(w word) {
 	p.must("memory", "import", "--agent", agents[w.agent], path)
 }
 
-// TestAnAnswerThatIsKeptForOneUserIsNotAnothers has two users of one key send the same request under the same Idempotency-Key, as clients do
-// that make it of what is said.
+// TestAnAnswerThatIsKeptForOneUserIsNotAnothers has two users of one key send the same request under the same
+// Idempotency-Key, as clients do that make it of what is said.
 func TestAnAnswerThatIsKeptForOneUserIsNotAnothers(t *testing.T) {
 	t.Parallel()
 	p := newProof()
@@ -644,12 +681,18 @@ func TestAnAnswerThatIsKeptForOneUserIsNotAnothers(t *testing.T) {
 	m := word{clients[0].id, 0, 0, ofTurn, 1}
 	hidden := word{clients[0].id, 0, 0, ofSecret, 1}
 	ask := func(who visitor) (int, http.Header, string) {
-		return p.ask(http.MethodPost, "/v1/chat/completions", `{"model":"iris","messages":[{"role":"user","content":"Which code has my locker 1 at the harbour (`+m.String()+`)?"}]}`,
+		return p.ask(http.MethodPost, "/v1/chat/completions",
+			`{"model":"iris","messages":[{"role":"user","content":"Which code has my locker 1 at the harbour (`+
+				m.String()+`)?"}]}`,
 			"Authorization", "Bearer "+who.key, "X-Oneiros-User", who.user, "Idempotency-Key", "good-morning")
 	}
 	tell := &talk{p: p, who: clients[0], said: make([][]spoken, len(agents))}
 	kept := passage{mark: m}
-	tell.tool(&kept, "store_memory", map[string]any{"agent": "iris", "content": "The code of my locker 1 at the harbour is " + hidden.String() + "."})
+	tell.tool(&kept, "store_memory",
+		map[string]any{
+			"agent":   "iris",
+			"content": "The code of my locker 1 at the harbour is " + hidden.String() + ".",
+		})
 	require.Empty(t, kept.fault)
 	p.under[m] = &passage{}
 	status, header, answer := ask(clients[0])

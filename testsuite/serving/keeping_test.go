@@ -41,7 +41,11 @@ func says(text string) keeping.Message {
 func (h *deployment) contents(state string) (all []string) {
 	h.Helper()
 	var items []struct{ Content string }
-	require.NoError(h, json.Unmarshal([]byte(h.must("--json", "memory", "list", "--agent", "iris", "-k", "episode", "-n", "0", "--state", state)), &items))
+	require.NoError(h,
+		json.Unmarshal(
+			[]byte(
+				h.must("--json", "memory", "list", "--agent", "iris", "-k", "episode", "-n", "0", "--state", state)),
+			&items))
 	for _, item := range items {
 		all = append(all, item.Content)
 	}
@@ -70,7 +74,8 @@ func TestWordsInEveryClientsWrappingAreFoundAgain(t *testing.T) {
 		{"Der Hund von %s schläft im Schuppen.", "Wo schläft der Hund von %s?"},
 	}
 	name := func(shape, fact int) string {
-		return strings.ToUpper("bcdfghjklmnprst"[shape%15:shape%15+1]) + []string{"alo", "erit", "imba", "oruk"}[shape/15] + []string{"sken", "vath", "drul"}[fact]
+		return strings.ToUpper("bcdfghjklmnprst"[shape%15:shape%15+1]) +
+			[]string{"alo", "erit", "imba", "oruk"}[shape/15] + []string{"sken", "vath", "drul"}[fact]
 	}
 	send := func(talk string, s keeping.Shape, text string, seed uint64) string {
 		var messages []keeping.Message
@@ -86,13 +91,15 @@ func TestWordsInEveryClientsWrappingAreFoundAgain(t *testing.T) {
 			send(fmt.Sprintf("say-%d-%d", i, j), s, fmt.Sprintf(w.fact, name(i, j)), uint64(i))
 		}
 	}
-	require.Eventually(t, func() bool { return len(h.contents("live")) >= len(shapes)*len(words) }, time.Minute, 200*time.Millisecond)
+	require.Eventually(t, func() bool { return len(h.contents("live")) >= len(shapes)*len(words) }, time.Minute,
+		200*time.Millisecond)
 	found, all := 0, 0
 	for i, s := range shapes {
 		for j, w := range words {
 			all++
 			fact := fmt.Sprintf(w.fact, name(i, j))
-			if strings.Contains(send(fmt.Sprintf("ask-%d-%d", i, j), s, fmt.Sprintf(w.ask, name(i, j)), uint64(i)), "> "+fact+"\n") {
+			if strings.Contains(send(fmt.Sprintf("ask-%d-%d", i, j), s, fmt.Sprintf(w.ask, name(i, j)), uint64(i)),
+				"> "+fact+"\n") {
 				found++
 			} else {
 				t.Logf("%s: %q was not found again", s.Client, fact)

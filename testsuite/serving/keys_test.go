@@ -46,7 +46,8 @@ func (h *deployment) addKey(args ...string) (id, secret string, first bool) {
 		ID, Secret string
 		First      bool
 	}
-	require.NoError(h, json.Unmarshal([]byte(h.must(append([]string{"--json", "keys", "add", "laptop"}, args...)...)), &made))
+	require.NoError(h,
+		json.Unmarshal([]byte(h.must(append([]string{"--json", "keys", "add", "laptop"}, args...)...)), &made))
 	return made.ID, made.Secret, made.First
 }
 
@@ -122,7 +123,8 @@ func TestADeploymentWhoseKeysVanishStaysClosedUntilSomebodyOpensIt(t *testing.T)
 			h.begin("up")
 			require.Contains(t, h.err.String(), "oneiros keys open")
 			require.Equal(t, "keys_missing", h.becomes(http.StatusServiceUnavailable))
-			require.Equal(t, "keys_missing", h.becomes(http.StatusServiceUnavailable, "Authorization", "Bearer "+secret))
+			require.Equal(t, "keys_missing",
+				h.becomes(http.StatusServiceUnavailable, "Authorization", "Bearer "+secret))
 			_, _, body := h.ask(http.MethodGet, "/v1/models", "")
 			require.Contains(t, body, "oneiros keys add NAME")
 			require.Contains(t, body, "Restore it from a copy")
@@ -162,7 +164,8 @@ func (h *deployment) refusedBy(code int, args ...string) string {
 
 func TestAServerThatRequiresKeysNeverAnswersWithoutOne(t *testing.T) {
 	t.Parallel()
-	h := build(t, talker.Options{}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker, keys: required}`)
+	h := build(t, talker.Options{}, provider.Options{},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, keys: required}`)
 	h.begin("up")
 	require.Contains(t, h.err.String(), "serve.keys is required and there is no key yet")
 	require.Equal(t, "invalid_api_key", h.becomes(http.StatusUnauthorized))
@@ -181,10 +184,14 @@ func TestWithoutKeysNothingThatCameThroughAProxyIsAnswered(t *testing.T) {
 	h.begin("up")
 	h.becomes(http.StatusOK)
 	for _, name := range []string{
-		"Via", "Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "X-Client-IP", "X-Cluster-Client-IP",
+		"Via", "Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "X-Client-IP",
+		"X-Cluster-Client-IP",
 		"True-Client-IP", "CF-Connecting-IP", "Fly-Client-IP", "Fastly-Client-IP", "Tailscale-User-Login",
 	} {
-		for path, method := range map[string]string{"/v1/models": http.MethodGet, "/v1/chat/completions": http.MethodPost, "/mcp": http.MethodPost} {
+		for path, method := range map[string]string{
+			"/v1/models":           http.MethodGet,
+			"/v1/chat/completions": http.MethodPost, "/mcp": http.MethodPost,
+		} {
 			status, _, body := h.ask(method, path, "{}", name, "203.0.113.9")
 			require.Equal(t, http.StatusForbidden, status, "%s %s: %s", name, path, body)
 			require.Contains(t, body, `"forwarded"`)
@@ -195,7 +202,10 @@ func TestWithoutKeysNothingThatCameThroughAProxyIsAnswered(t *testing.T) {
 			h.addKey()
 			h.becomes(http.StatusUnauthorized)
 		}
-		for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server/mcp", "/.well-known/openid-configuration"} {
+		for _, path := range []string{
+			"/.well-known/oauth-protected-resource",
+			"/.well-known/oauth-authorization-server/mcp", "/.well-known/openid-configuration",
+		} {
 			status, _, body := h.ask(http.MethodGet, path, "")
 			require.Equal(t, http.StatusNotFound, status, body)
 			require.Contains(t, body, `"unknown_path"`)

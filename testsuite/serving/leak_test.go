@@ -26,8 +26,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// mark begins every word of the memories of this test. The scripted provider takes its nouns from these words of its prompts alone,
-// so that one is in every sentence that is dreamt, whichever insight is chosen.
+// mark begins every word of the memories of this test. The scripted provider takes its nouns from these words of its
+// prompts alone, so that one is in every sentence that is dreamt, whichever insight is chosen.
 const mark = "quorv"
 
 var ofMark = regexp.MustCompile(mark + `[a-z]+`)
@@ -89,10 +89,10 @@ func (e *ears) hear(method, path, body string, header ...string) (status int, an
 	return status, answer
 }
 
-// TestNothingThatWasDreamtReachesWhoeverTalks wakes a dream in each of its phases by talking to it, and reads everything that a
-// client of the role client can read: answers whole and streamed, their headers, models, status, dreams, events, tools, errors;
-// and beside it the log at its most talkative, the figures and the traces. Insights that are significant are told, as what they are: they
-// alone may hold a marked word.
+// TestNothingThatWasDreamtReachesWhoeverTalks wakes a dream in each of its phases by talking to it, and reads
+// everything that a client of the role client can read: answers whole and streamed, their headers, models, status,
+// dreams, events, tools, errors; and beside it the log at its most talkative, the figures and the traces. Insights that
+// are significant are told, as what they are: they alone may hold a marked word.
 func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 	t.Parallel()
 	asleep := provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark}
@@ -146,7 +146,10 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 	require.Positive(t, labelled, "an insight was told")
 	h.end()
 	spans := traces()
-	for _, part := range []string{"POST /v1/chat/completions", "chat talk/talker", "chat night/script", "RunActivity:", "gen_ai.usage.output_tokens"} {
+	for _, part := range []string{
+		"POST /v1/chat/completions", "chat talk/talker", "chat night/script",
+		"RunActivity:", "gen_ai.usage.output_tokens",
+	} {
 		require.Contains(t, string(spans), part, "the control: what is traced is found")
 	}
 	e.all["the traces"] = spans
@@ -165,7 +168,8 @@ func (h *deployment) underWay(phase dream.Phase) {
 	require.Eventually(h, func() bool {
 		for _, call := range h.dreamer.Billing.Calls() {
 			key, ok := chaos.ReadKey(call.Key)
-			if ok && key.Phase == phase && strings.HasPrefix(key.Dream, "dream/"+string(phase)+"/") && call.Completion >= 5 {
+			if ok && key.Phase == phase && strings.HasPrefix(key.Dream, "dream/"+string(phase)+"/") &&
+				call.Completion >= 5 {
 				return true
 			}
 		}
@@ -178,12 +182,15 @@ func (e *ears) connect(agent string, key []string) {
 	e.Helper()
 	const silent = "X-Oneiros-Recall" // what the agent remembers of itself is no part of this
 	say := func(stream string) string {
-		return `{"model":"` + agent + `","stream":` + stream + `,"messages":[{"role":"user","content":"what did you dream?"}]}`
+		return `{"model":"` + agent + `","stream":` + stream +
+			`,"messages":[{"role":"user","content":"what did you dream?"}]}`
 	}
-	status, answer := e.hear(http.MethodPost, "/v1/chat/completions", say("true"), append([]string{silent, "off"}, key...)...)
+	status, answer := e.hear(http.MethodPost, "/v1/chat/completions", say("true"),
+		append([]string{silent, "off"}, key...)...)
 	require.Equal(e, http.StatusOK, status, answer)
 	require.Contains(e, answer, "[DONE]")
-	status, answer = e.hear(http.MethodPost, "/v1/chat/completions", say("false"), append([]string{silent, "off"}, key...)...)
+	status, answer = e.hear(http.MethodPost, "/v1/chat/completions", say("false"),
+		append([]string{silent, "off"}, key...)...)
 	require.Equal(e, http.StatusOK, status, answer)
 	e.look(agent, key)
 }
@@ -191,13 +198,17 @@ func (e *ears) connect(agent string, key []string) {
 // look reads everything that a client may ask for, and what it may not.
 func (e *ears) look(agent string, key []string) {
 	e.Helper()
-	for _, path := range []string{"/v1/models", "/v1/models/" + agent, "/v1/agents/" + agent + "/emotion", "/v1/dreams?agent=" + agent, "/v1/dreams/dream_" + agent + "_0001", "/v1/openapi.json"} {
+	for _, path := range []string{
+		"/v1/models", "/v1/models/" + agent, "/v1/agents/" + agent + "/emotion",
+		"/v1/dreams?agent=" + agent, "/v1/dreams/dream_" + agent + "_0001", "/v1/openapi.json",
+	} {
 		status, answer := e.hear(http.MethodGet, path, "", key...)
 		require.Equal(e, http.StatusOK, status, answer)
 	}
 	e.status(agent, key)
 	for _, path := range []string{
-		"/v1/dreams/dream_" + agent + "_0001/fragments", "/v1/dreams/dream_" + agent + "_0001/scenarios", "/v1/dreams/dream_" + agent + "_0001/journal", "/v1/agents/" + agent + "/journal",
+		"/v1/dreams/dream_" + agent + "_0001/fragments", "/v1/dreams/dream_" + agent + "_0001/scenarios",
+		"/v1/dreams/dream_" + agent + "_0001/journal", "/v1/agents/" + agent + "/journal",
 		"/v1/agents/" + agent + "/playbook", "/metrics",
 	} {
 		status, answer := e.hear(http.MethodGet, path, "", key...)
@@ -239,7 +250,8 @@ func (e *ears) status(agent string, key []string) {
 // events reads the stream of events for a moment.
 func (e *ears) events(agent string, key []string) {
 	e.Helper()
-	r, err := http.NewRequestWithContext(e.Context(), http.MethodGet, strings.TrimSuffix(e.base, "/v1")+"/v1/events?agent="+agent, nil)
+	r, err := http.NewRequestWithContext(e.Context(), http.MethodGet,
+		strings.TrimSuffix(e.base, "/v1")+"/v1/events?agent="+agent, nil)
 	require.NoError(e, err)
 	r.Header.Set(key[0], key[1])
 	r.Header.Set("Last-Event-ID", "0")
@@ -256,10 +268,13 @@ func (e *ears) events(agent string, key []string) {
 // tool calls one over the Model Context Protocol, without a session.
 func (e *ears) tool(agent, name string, key []string) {
 	e.Helper()
-	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"agent":"` + agent + `"},` +
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"ears","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	call :=
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"agent":"` +
+			agent + `"},` +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"ears","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	status, _, answer := e.ask(http.MethodPost, "/mcp", call, append([]string{
-		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", name,
+		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version",
+		"2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", name,
 	}, key...)...)
 	if name == "status" {
 		require.Contains(e, answer, `"state"`, "%d", status)

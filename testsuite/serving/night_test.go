@@ -25,10 +25,11 @@ func (h *deployment) until(agent, state string) {
 		_, _, status := h.ask(http.MethodGet, "/v1/agents/"+agent+"/status", "")
 		return status
 	}
-	require.Eventually(h, func() bool { return strings.Contains(is(), `"state":"`+state+`"`) }, 30*time.Second, 20*time.Millisecond, "%s is to be %s: %s\n%s", agent, state, later(func() string {
-		_, _, dreams := h.ask(http.MethodGet, "/v1/dreams", "")
-		return is() + dreams
-	}), &h.err)
+	require.Eventually(h, func() bool { return strings.Contains(is(), `"state":"`+state+`"`) }, 30*time.Second,
+		20*time.Millisecond, "%s is to be %s: %s\n%s", agent, state, later(func() string {
+			_, _, dreams := h.ask(http.MethodGet, "/v1/dreams", "")
+			return is() + dreams
+		}), &h.err)
 }
 
 // later is asked when it is printed.

@@ -75,8 +75,8 @@ func (c client) keeps(n int) {
 	}, 20*time.Second, 50*time.Millisecond, "%v %s", &own, &c.err)
 }
 
-// TestTalkBelongsToAPrincipalAndItsUsers follows what was said through a real server: over a rotated key, another name of the
-// same user, the first key of all, a gift, and a quota.
+// TestTalkBelongsToAPrincipalAndItsUsers follows what was said through a real server: over a rotated key, another name
+// of the same user, the first key of all, a gift, and a quota.
 func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	t.Parallel()
 	h := build(t, talker.Options{Say: func(talker.Request) string { return "Good." }}, provider.Options{},
@@ -127,23 +127,30 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	} {
 		require.Equal(t, "1", same.finds(sextant), "%v %s", same.header, same.body)
 	}
-	for _, other := range []client{web, last, {deployment: h, secret: web.secret, body: `"safety_identifier":"dora",`}, {deployment: h, secret: last.secret, body: `"user":"cara",`}} {
+	for _, other := range []client{
+		web, last,
+		{deployment: h, secret: web.secret, body: `"safety_identifier":"dora",`},
+		{deployment: h, secret: last.secret, body: `"user":"cara",`},
+	} {
 		require.Equal(t, "0", other.finds(sextant), "%v %s", other.header, other.body)
 	}
 	for _, header := range []string{"X-OpenWebUI-Chat-Id", "X-Claude-Code-Session-Id", "session-id"} {
-		require.Equal(t, "chat 7", web.says("Hello.", "X-Oneiros-Store", "off", header, "chat 7").Get("X-Oneiros-Conversation"), header)
+		require.Equal(t, "chat 7",
+			web.says("Hello.", "X-Oneiros-Store", "off", header, "chat 7").Get("X-Oneiros-Conversation"), header)
 	}
 	app := web
 	app.body = `"prompt_cache_key":"app",`
 	off := []string{"X-Oneiros-Store", "off"}
 	hello := app.says("Hello.", off...).Get("X-Oneiros-Conversation")
 	require.Equal(t, hello, app.says("Hello.", off...).Get("X-Oneiros-Conversation"))
-	require.NotEqual(t, hello, app.says("Good evening.", off...).Get("X-Oneiros-Conversation"), "one key of an application is not one talk")
+	require.NotEqual(t, hello, app.says("Good evening.", off...).Get("X-Oneiros-Conversation"),
+		"one key of an application is not one talk")
 	require.NotEqual(t, hello, web.says("Hello.", off...).Get("X-Oneiros-Conversation"))
 
 	_, counted := stranger.own()
 	require.Zero(t, counted, "a client does not learn how much others said")
-	require.Contains(t, h.must("memory", "own", "--agent", "iris", "--from", oldID, "--to", strangerID, "--yes"), "1 memory of "+oldID)
+	require.Contains(t, h.must("memory", "own", "--agent", "iris", "--from", oldID, "--to", strangerID, "--yes"),
+		"1 memory of "+oldID)
 	require.Equal(t, "1", stranger.finds(request), "what was given is found")
 	require.Equal(t, "0", last.finds(request), "and no longer by who gave it")
 	own, counted := stranger.own()
@@ -153,15 +160,19 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	require.NotContains(t, owners, oldID)
 
 	for n := range 3 {
-		cara.says(fmt.Sprintf("Please remember that the locker%d of the mill%d holds lantern%d for keeper%d.", n, n, n, n))
+		cara.says(
+			fmt.Sprintf("Please remember that the locker%d of the mill%d holds lantern%d for keeper%d.", n, n, n, n))
 	}
 	cara.keeps(2)
-	require.Eventually(t, func() bool { return strings.Contains(h.err.String(), "a quota of memories is reached") }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(h.err.String(), "a quota of memories is reached") },
+		20*time.Second, 50*time.Millisecond)
 	own, _ = cara.own()
 	require.Equal(t, psyche.Kept{Memories: 2, Limit: 2, Full: true}, own)
-	status, _, body := cara.send(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"store_memory","arguments":{"content":"One more."},`+
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "store_memory", "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+	status, _, body := cara.send(http.MethodPost, "/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"store_memory","arguments":{"content":"One more."},`+
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "store_memory", "Content-Type",
+		"application/json", "Accept", "application/json, text/event-stream")
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, "serve.memories_per_user")
 	h.end()

@@ -34,9 +34,10 @@ func (h *deployment) beside(settings string) *deployment {
 	return b.begin("serve")
 }
 
-// TestTwoServersOverOneRedisAreOneToTheirClients runs `oneiros up` on one machine and `oneiros serve` on another, which have nothing in common but Redis
-// and Temporal, and goes from one to the other: a dream begun at the one is woken at the other, what was said to the one is
-// recalled by the other, a session opened at the other holds the agent awake and is ended at the one.
+// TestTwoServersOverOneRedisAreOneToTheirClients runs `oneiros up` on one machine and `oneiros serve` on another, which
+// have nothing in common but Redis and Temporal, and goes from one to the other: a dream begun at the one is woken at
+// the other, what was said to the one is recalled by the other, a session opened at the other holds the agent awake and
+// is ended at the one.
 func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	t.Parallel()
 	store := redis.Start(t)
@@ -77,7 +78,8 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 
 	status, _, body = serve.ask(http.MethodPost, "/v1/agents/iris/session", `{"id":"boat","ttl":3600}`)
 	require.Equal(t, http.StatusOK, status, body)
-	require.Eventually(t, func() bool { return up.status("iris").Leases == 1 }, 20*time.Second, 20*time.Millisecond, "requests hold it for a second, the session goes on")
+	require.Eventually(t, func() bool { return up.status("iris").Leases == 1 }, 20*time.Second, 20*time.Millisecond,
+		"requests hold it for a second, the session goes on")
 	require.Equal(t, "awake", up.status("iris").State)
 	status, _, body = up.ask(http.MethodDelete, "/v1/agents/iris/session?id=boat", "")
 	require.Equal(t, 2, status/100, body)
@@ -87,7 +89,8 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 		_, _, dream := serve.ask(http.MethodGet, "/v1/dreams/"+begun.ID, "")
 		return dream
 	})
-	require.Eventually(t, func() bool { return strings.Contains(completed.String(), `"status":"completed"`) }, time.Minute, 50*time.Millisecond, "left alone, it dreams on to the end: %s\n%s", completed, &up.err)
+	require.Eventually(t, func() bool { return strings.Contains(completed.String(), `"status":"completed"`) },
+		time.Minute, 50*time.Millisecond, "left alone, it dreams on to the end: %s\n%s", completed, &up.err)
 	_, _, body = serve.ask(http.MethodGet, "/v1/dreams/"+begun.ID+"/fragments", "")
 	require.Contains(t, body, `"kind":"fragment"`)
 	require.Empty(t, up.dreamer.Billing.Failed())

@@ -14,13 +14,15 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// BenchmarkServeAmongSlow measures whole turns of clients that talk, streamed, with recall, while a thousand sockets dribble headers and
-// bodies at the same `oneiros up`, against the same turns without them, measured before and after: ratio is of the two p99.
+// BenchmarkServeAmongSlow measures whole turns of clients that talk, streamed, with recall, while a thousand sockets
+// dribble headers and bodies at the same `oneiros up`, against the same turns without them, measured before and after:
+// ratio is of the two p99.
 func BenchmarkServeAmongSlow(b *testing.B) {
 	open(b, sockets+500)
 	upstream := httptest.NewServer(http.HandlerFunc(stopwatch))
 	b.Cleanup(upstream.Close)
-	h := build(b, talker.Options{}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}
+	h := build(b, talker.Options{}, provider.Options{},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}
 agent: {client_timeout: 1h}`)
 	h.talker.URL = upstream.URL
 	h.write()
@@ -37,7 +39,8 @@ agent: {client_timeout: 1h}`)
 				for range each {
 					mu.Lock()
 					number++
-					question := fmt.Sprintf("%d: what did the barometer say before the storm came over the hill?", number)
+					question := fmt.Sprintf("%d: what did the barometer say before the storm came over the hill?",
+						number)
 					mu.Unlock()
 					began := time.Now()
 					_, err := run(client, h.base, "iris", "on", 5, 0, question)
@@ -62,7 +65,8 @@ agent: {client_timeout: 1h}`)
 				turns(clients, 200/clients)
 				without = append(without, turns(clients, each/2)...)
 				s := besiege(h.base, nil)
-				require.Eventually(b, func() bool { return s.held.Load() == sockets }, time.Minute, 10*time.Millisecond, "%s", later(s.said))
+				require.Eventually(b, func() bool { return s.held.Load() == sockets }, time.Minute,
+					10*time.Millisecond, "%s", later(s.said))
 				among = append(among, turns(clients, each)...)
 				b.StopTimer()
 				s.lift(b)

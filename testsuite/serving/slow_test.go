@@ -23,8 +23,8 @@ import (
 // sockets that dribble: half of them a header, the others a body, with a key where one is needed.
 const sockets = 1000
 
-// siege is sockets of which each sends a byte a second of a request that never ends. One that the server ends comes again, until
-// the siege is over.
+// siege is sockets of which each sends a byte a second of a request that never ends. One that the server ends comes
+// again, until the siege is over.
 type siege struct {
 	at    string
 	over  chan struct{}
@@ -114,20 +114,24 @@ func (s *siege) dribble(begin string, body bool) {
 func (s *siege) lift(t testing.TB) {
 	t.Helper()
 	close(s.over)
-	require.Eventually(t, func() bool { return s.held.Load() == 0 }, 2*time.Minute, 20*time.Millisecond, "the server ends all by itself: %s", later(s.said))
+	require.Eventually(t, func() bool { return s.held.Load() == 0 }, 2*time.Minute, 20*time.Millisecond,
+		"the server ends all by itself: %s", later(s.said))
 	s.all.Wait()
 }
 
-// open makes sure that this process and its child may hold so many sockets. Programs written in Go raise their soft limit themselves.
+// open makes sure that this process and its child may hold so many sockets. Programs written in Go raise their soft
+// limit themselves.
 func open(t testing.TB, files uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
-	require.GreaterOrEqual(t, uint64(limit.Max), files, "ulimit -Hn is %d: a process may not open the %d files that this needs", limit.Max, files)
+	require.GreaterOrEqual(t, uint64(limit.Max), files,
+		"ulimit -Hn is %d: a process may not open the %d files that this needs", limit.Max, files)
 }
 
-// TestAThousandSocketsThatDribbleKeepNobodyWaiting holds the whole server, with the limits that it has unless told otherwise, with a
-// thousand sockets, while others talk: each of these is answered. The server ends every slow one by itself.
+// TestAThousandSocketsThatDribbleKeepNobodyWaiting holds the whole server, with the limits that it has unless told
+// otherwise, with a thousand sockets, while others talk: each of these is answered. The server ends every slow one by
+// itself.
 func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	open(t, sockets+500)
@@ -148,8 +152,10 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 	h.begin("up")
 	talk := func(n int) error {
 		stream := n%2 == 0
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.base+"/chat/completions", strings.NewReader(fmt.Sprintf(
-			`{"model":"iris","stream":%t,"messages":[{"role":"user","content":"%d: what did the barometer say before the storm?"}]}`, stream, n)))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.base+"/chat/completions",
+			strings.NewReader(fmt.Sprintf(
+				`{"model":"iris","stream":%t,"messages":[{"role":"user","content":"%d: what did the barometer say before the storm?"}]}`,
+				stream, n)))
 		if err != nil {
 			return err
 		}
@@ -160,7 +166,9 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 		}
 		defer func() { _ = res.Body.Close() }()
 		answer, err := io.ReadAll(res.Body)
-		if err == nil && (res.StatusCode != http.StatusOK || stream != strings.HasSuffix(string(answer), "[DONE]\n\n") || !strings.Contains(string(answer), "barometer")) {
+		if err == nil &&
+			(res.StatusCode != http.StatusOK || stream != strings.HasSuffix(string(answer), "[DONE]\n\n") ||
+				!strings.Contains(string(answer), "barometer")) {
 			err = fmt.Errorf("%d: %s", res.StatusCode, answer)
 		}
 		return err
@@ -189,10 +197,14 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 	require.GreaterOrEqual(t, s.cut.Load(), int64(sockets/2), "headers that do not come are not waited for")
 	require.GreaterOrEqual(t, s.slow.Load()+s.ended.Load(), int64(sockets/2), "nor are bodies")
 	require.Positive(t, s.slow.Load(), "of which their clients are told")
-	t.Logf("200 requests were answered; the server ended %d sockets that dribbled a header and %d that dribbled a body, %d of them with an answer", s.cut.Load(), s.slow.Load()+s.ended.Load(), s.slow.Load())
-	require.Eventually(t, func() bool { return h.running(owner) <= before+8 }, 20*time.Second, 100*time.Millisecond, "no goroutine is left of them; there were %d", before)
+	t.Logf(
+		"200 requests were answered; the server ended %d sockets that dribbled a header and %d that dribbled a body, %d of them with an answer",
+		s.cut.Load(), s.slow.Load()+s.ended.Load(), s.slow.Load())
+	require.Eventually(t, func() bool { return h.running(owner) <= before+8 }, 20*time.Second, 100*time.Millisecond,
+		"no goroutine is left of them; there were %d", before)
 	for _, each := range slow {
-		status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions", `{"model":"iris","messages":[{"role":"user","content":"hello"}]}`, "Authorization", "Bearer "+each)
+		status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions",
+			`{"model":"iris","messages":[{"role":"user","content":"hello"}]}`, "Authorization", "Bearer "+each)
 		require.Equal(t, http.StatusOK, status, "their places are given back: %s", answer)
 	}
 	h.end()
@@ -201,7 +213,8 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 func (s *siege) said() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("%d held, %d headers cut, %d bodies cut, %d told that they are slow, others %.300q", s.held.Load(), s.cut.Load(), s.ended.Load(), s.slow.Load(), s.other)
+	return fmt.Sprintf("%d held, %d headers cut, %d bodies cut, %d told that they are slow, others %.300q",
+		s.held.Load(), s.cut.Load(), s.ended.Load(), s.slow.Load(), s.other)
 }
 
 // running is how many goroutines the server has, the one that tells it included.

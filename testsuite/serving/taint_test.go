@@ -25,7 +25,9 @@ func (h *deployment) labelOf(agent, answer string) (label dream.Taint) {
 			Content string
 			Taint   dream.Taint
 		}
-		require.NoError(h, json.Unmarshal([]byte(h.must("--json", "memory", "list", "--agent", agent, "-k", "episode", "-n", "0")), &items))
+		require.NoError(h,
+			json.Unmarshal([]byte(h.must("--json", "memory", "list", "--agent", agent, "-k", "episode", "-n", "0")),
+				&items))
 		for _, item := range items {
 			if strings.HasPrefix(item.Content, answer) {
 				label = item.Taint
@@ -37,13 +39,16 @@ func (h *deployment) labelOf(agent, answer string) (label dream.Taint) {
 	return label
 }
 
-// TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt asks the same agent questions whose prompts bring along nothing, a tool's
-// result, recalled memories of every label, and what it dreamt. What it answers is remembered under the least trusted of them.
+// TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt asks the same agent questions whose prompts bring along nothing, a
+// tool's result, recalled memories of every label, and what it dreamt. What it answers is remembered under the least
+// trusted of them.
 func TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt(t *testing.T) {
 	t.Parallel()
 	// Each answer is of words of its own, so that none repeats another that is recalled beside what is asked for.
 	answer := func(n string) string {
-		return fmt.Sprintf("Answer %[1]s: remember that %[1]s verdict, %[1]s rule and %[1]s name are for %[1]s Zephyrine and %[1]s Tom.", n)
+		return fmt.Sprintf(
+			"Answer %[1]s: remember that %[1]s verdict, %[1]s rule and %[1]s name are for %[1]s Zephyrine and %[1]s Tom.",
+			n)
 	}
 	say := func(a talker.Request) string {
 		last := ""
@@ -54,7 +59,8 @@ func TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt(t *testing.T) {
 		}
 		return answer(last)
 	}
-	h := build(t, talker.Options{Say: say}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0}
+	h := build(t, talker.Options{Say: say}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0}
 consent: {auto_paid: false}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 1s, jitter: 0s}
 dream: {partial_tokens: 100}
@@ -66,7 +72,8 @@ dream: {partial_tokens: 100}
 		dream.FromTool:  "The thermostat reports nineteen degrees in the cellar.",
 		dream.FromWeb:   "The encyclopedia says that axolotls regrow their limbs.",
 	} {
-		line, err := json.Marshal(map[string]any{"kind": "episode", "at": "2026-03-01T10:00:00Z", "content": content, "taint": taint})
+		line, err := json.Marshal(
+			map[string]any{"kind": "episode", "at": "2026-03-01T10:00:00Z", "content": content, "taint": taint})
 		require.NoError(t, err)
 		lines.Write(append(line, '\n'))
 	}
@@ -79,7 +86,8 @@ dream: {partial_tokens: 100}
 
 	ask := func(agent, talk, messages string, header ...string) string {
 		t.Helper()
-		status, got, body := h.ask(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`","messages":[`+messages+`]}`,
+		status, got, body := h.ask(http.MethodPost, "/v1/chat/completions",
+			`{"model":"`+agent+`","messages":[`+messages+`]}`,
 			append(header, "X-Oneiros-Conversation", talk)...)
 		require.Equal(t, http.StatusOK, status, body)
 		return got.Get("X-Oneiros-Recalled")
@@ -93,17 +101,31 @@ dream: {partial_tokens: 100}
 		recalls              bool
 	}{
 		{"plain", "a", user("case:plain Blorvek snarfen ulmid trevask opplin zorbet?"), dream.FromAgent, false},
-		{"human", "b", user("case:human Where does the humidor of grandfather stand behind the piano?"), dream.FromAgent, true},
+		{
+			"human", "b", user("case:human Where does the humidor of grandfather stand behind the piano?"),
+			dream.FromAgent, true,
+		},
 		{"tool", "c", user("case:tool Wimbrel kastuni ofrel drindo yaspek mulvane?") + tool, dream.FromTool, false},
-		{"after", "d", user("case:before Gnorpa vestrik ludamo fikkel ostrap brenuli?") + tool + said("before") + user("case:after Hupsel cranvik dotemi alvur spondek riltano?"), dream.FromTool, false},
-		{"recalledtool", "e", user("case:recalledtool What does the thermostat report of degrees in the cellar?"), dream.FromTool, true},
+		{
+			"after", "d",
+			user("case:before Gnorpa vestrik ludamo fikkel ostrap brenuli?") + tool + said("before") +
+				user("case:after Hupsel cranvik dotemi alvur spondek riltano?"), dream.FromTool, false,
+		},
+		{
+			"recalledtool", "e", user("case:recalledtool What does the thermostat report of degrees in the cellar?"),
+			dream.FromTool, true,
+		},
 		{"web", "f", user("case:web What does the encyclopedia say that axolotls regrow, limbs?"), dream.FromWeb, true},
 		{
-			"webstands", "f", user("case:web What does the encyclopedia say that axolotls regrow, limbs?") + said("web") + user("case:webstands Jukrel pantov isembi glaudo netrux orfisk?"),
+			"webstands", "f",
+			user("case:web What does the encyclopedia say that axolotls regrow, limbs?") + said("web") +
+				user("case:webstands Jukrel pantov isembi glaudo netrux orfisk?"),
 			dream.FromWeb, false,
 		},
 		{
-			"webthentool", "f", user("case:web What does the encyclopedia say that axolotls regrow, limbs?") + said("web") + user("case:webthentool Kolvet mirsap udrane fesbik tolwyn agristo?") + tool,
+			"webthentool", "f",
+			user("case:web What does the encyclopedia say that axolotls regrow, limbs?") + said("web") +
+				user("case:webthentool Kolvet mirsap udrane fesbik tolwyn agristo?") + tool,
 			dream.FromWeb, false,
 		},
 	} {
@@ -118,9 +140,11 @@ dream: {partial_tokens: 100}
 		code, _, body := h.ask(http.MethodGet, "/v1/dreams/dream_dreamer_0001", "")
 		return code == http.StatusOK && strings.Contains(body, `"status":"completed"`)
 	}, time.Minute, 50*time.Millisecond, "%s", &h.err)
-	require.Eventually(t, func() bool { return h.status("dreamer").State == "sleeping" }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return h.status("dreamer").State == "sleeping" }, 20*time.Second,
+		50*time.Millisecond)
 	ask("dreamer", "n", user("case:night Blorvek snarfen ulmid trevask opplin zorbet?"))
-	require.Contains(t, string(h.talker.Asked()[len(h.talker.Asked())-1].Body), "since the agent was last awake", "the control: the digest was told")
+	require.Contains(t, string(h.talker.Asked()[len(h.talker.Asked())-1].Body), "since the agent was last awake",
+		"the control: the digest was told")
 	require.Equal(t, dream.FromDream, h.labelOf("dreamer", "Answer night:"))
 	h.end()
 }

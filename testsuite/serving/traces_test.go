@@ -113,17 +113,30 @@ func (f forest) path(s *trace.Span) string {
 	return strings.Join(names, " > ")
 }
 
-// told is everything that a span may say, by what its values look like: none of it has room for what anybody said or dreamt.
+// told is everything that a span may say, by what its values look like: none of it has room for what anybody said or
+// dreamt.
 var told = map[string]*regexp.Regexp{
-	"http.request.method": regexp.MustCompile(`^(GET|POST|DELETE)$`), "http.route": regexp.MustCompile(`^(/[a-z_.{}0-9]+)+$`), "http.response.status_code": regexp.MustCompile(`^\d{3}$`),
-	"oneiros.key": regexp.MustCompile(`^$`), "oneiros.request": regexp.MustCompile(`^req_[a-z0-9]{26}$`), "oneiros.texts": regexp.MustCompile(`^\d+$`),
-	"oneiros.recalled": regexp.MustCompile(`^\d+$`), "oneiros.recall_skipped": regexp.MustCompile(`^(off|budget|failed|nothing)$`), "oneiros.woke": regexp.MustCompile(`^true$`),
-	"gen_ai.operation.name": regexp.MustCompile(`^(chat|embeddings)$`), "gen_ai.provider.name": regexp.MustCompile(`^(talk|night|builtin)$`), "gen_ai.agent.name": regexp.MustCompile(`^iris$`),
-	"gen_ai.request.model": regexp.MustCompile(`^(talk/talker|night/script|builtin/(lexical|static))$`), "gen_ai.request.max_tokens": regexp.MustCompile(`^\d+$`),
-	"gen_ai.usage.input_tokens": regexp.MustCompile(`^\d+$`), "gen_ai.usage.output_tokens": regexp.MustCompile(`^\d+$`), "gen_ai.response.finish_reasons": regexp.MustCompile(`^\[(stop|length)\]$`),
-	"error.type":         regexp.MustCompile(`^[*\w.]{1,60}$`),
-	"temporalWorkflowID": regexp.MustCompile(`^$|^(agent/iris|dream/iris/\d{4})$`), "temporalRunID": regexp.MustCompile(`^[0-9a-f-]{36}$`),
-	"temporalActivityID": regexp.MustCompile(`^\d+$`), "temporalUpdateID": regexp.MustCompile(`^$|^wake-\d+$|^[0-9a-f-]{36}$|^dream/iris/\d{4}$`),
+	"http.request.method":       regexp.MustCompile(`^(GET|POST|DELETE)$`),
+	"http.route":                regexp.MustCompile(`^(/[a-z_.{}0-9]+)+$`),
+	"http.response.status_code": regexp.MustCompile(`^\d{3}$`),
+	"oneiros.key":               regexp.MustCompile(`^$`), "oneiros.request": regexp.MustCompile(`^req_[a-z0-9]{26}$`),
+	"oneiros.texts":                  regexp.MustCompile(`^\d+$`),
+	"oneiros.recalled":               regexp.MustCompile(`^\d+$`),
+	"oneiros.recall_skipped":         regexp.MustCompile(`^(off|budget|failed|nothing)$`),
+	"oneiros.woke":                   regexp.MustCompile(`^true$`),
+	"gen_ai.operation.name":          regexp.MustCompile(`^(chat|embeddings)$`),
+	"gen_ai.provider.name":           regexp.MustCompile(`^(talk|night|builtin)$`),
+	"gen_ai.agent.name":              regexp.MustCompile(`^iris$`),
+	"gen_ai.request.model":           regexp.MustCompile(`^(talk/talker|night/script|builtin/(lexical|static))$`),
+	"gen_ai.request.max_tokens":      regexp.MustCompile(`^\d+$`),
+	"gen_ai.usage.input_tokens":      regexp.MustCompile(`^\d+$`),
+	"gen_ai.usage.output_tokens":     regexp.MustCompile(`^\d+$`),
+	"gen_ai.response.finish_reasons": regexp.MustCompile(`^\[(stop|length)\]$`),
+	"error.type":                     regexp.MustCompile(`^[*\w.]{1,60}$`),
+	"temporalWorkflowID":             regexp.MustCompile(`^$|^(agent/iris|dream/iris/\d{4})$`),
+	"temporalRunID":                  regexp.MustCompile(`^[0-9a-f-]{36}$`),
+	"temporalActivityID":             regexp.MustCompile(`^\d+$`),
+	"temporalUpdateID":               regexp.MustCompile(`^$|^wake-\d+$|^[0-9a-f-]{36}$|^dream/iris/\d{4}$`),
 }
 
 func attribute(s *trace.Span, key string) (value string, there bool) {
@@ -153,13 +166,18 @@ func valueOf(v *common.AnyValue) string {
 
 // through are the ways on which a provider is called, from whoever asked for it.
 var through = map[string]*regexp.Regexp{
-	"chat talk/talker":          regexp.MustCompile(`^(POST /v1/chat/completions|POST /mcp) > chat talk/talker$`),
-	"embeddings builtin/static": regexp.MustCompile(`^(POST /v1/chat/completions|POST /mcp|` + dreaming + `) > embeddings builtin/static$`),
-	"chat night/script":         regexp.MustCompile(`^` + dreaming + ` > chat night/script$`),
-	"HandleUpdate:wake":         regexp.MustCompile(`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake$`),
-	"HandleSignal:wake":         regexp.MustCompile(`^POST /v1/chat/completions > SignalWorkflow:wake > HandleSignal:wake$`),
-	"RunActivity:Bed.Greet":     regexp.MustCompile(`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake > StartActivity:Bed.Greet > RunActivity:Bed.Greet$`),
-	"RunActivity:Bed.Pause":     regexp.MustCompile(`^` + night + ` > StartActivity:Bed.Pause > RunActivity:Bed.Pause$`),
+	"chat talk/talker": regexp.MustCompile(`^(POST /v1/chat/completions|POST /mcp) > chat talk/talker$`),
+	"embeddings builtin/static": regexp.MustCompile(
+		`^(POST /v1/chat/completions|POST /mcp|` + dreaming + `) > embeddings builtin/static$`),
+	"chat night/script": regexp.MustCompile(`^` + dreaming + ` > chat night/script$`),
+	"HandleUpdate:wake": regexp.MustCompile(
+		`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake$`),
+	"HandleSignal:wake": regexp.MustCompile(
+		`^POST /v1/chat/completions > SignalWorkflow:wake > HandleSignal:wake$`),
+	"RunActivity:Bed.Greet": regexp.MustCompile(
+		`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake > StartActivity:Bed.Greet > RunActivity:Bed.Greet$`),
+	"RunActivity:Bed.Pause": regexp.MustCompile(
+		`^` + night + ` > StartActivity:Bed.Pause > RunActivity:Bed.Pause$`),
 }
 
 const (
@@ -195,7 +213,8 @@ func flaws(all []*trace.Span, client string) (found []string) {
 				flaw("attribute %s is %q", a.Key, valueOf(a.Value))
 			}
 		}
-		if failed, _ := attribute(s, "error.type"); len(s.Events) > 0 || s.Status.GetMessage() != "" && s.Status.GetMessage() != failed {
+		if failed, _ := attribute(s, "error.type"); len(s.Events) > 0 ||
+			s.Status.GetMessage() != "" && s.Status.GetMessage() != failed {
 			flaw("it says more than the kind of its failure: %v %v", s.Events, s.Status)
 		}
 		conventional(s, flaw)
@@ -249,8 +268,9 @@ func named(all []*trace.Span, name string) (found []*trace.Span) {
 	return found
 }
 
-// TestOneTraceLeadsFromARequestThroughTemporalToTheProvider talks to an agent, lets it dream, wakes it by talk and by a tool, with a
-// collector of traces beside: what each request asked for, however much later and by whichever way, is below its span.
+// TestOneTraceLeadsFromARequestThroughTemporalToTheProvider talks to an agent, lets it dream, wakes it by talk and by a
+// tool, with a collector of traces beside: what each request asked for, however much later and by whichever way, is
+// below its span.
 func TestOneTraceLeadsFromARequestThroughTemporalToTheProvider(t *testing.T) {
 	t.Parallel()
 	c := collecting(t)
@@ -260,35 +280,50 @@ func TestOneTraceLeadsFromARequestThroughTemporalToTheProvider(t *testing.T) {
 		}
 		return 0
 	}
-	h := build(t, talker.Options{Fail: refuse}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0}
+	h := build(t, talker.Options{Fail: refuse}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40},
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s}`)
 	h.must("agents", "add", "iris")
 	h.must("memory", "import", "--agent", "iris", marked(t))
-	h.env = append(h.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip")
+	h.env = append(h.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url, "OTEL_BSP_SCHEDULE_DELAY=100",
+		"OTEL_EXPORTER_OTLP_COMPRESSION=gzip")
 	h.begin("up")
 	const trunk, client = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	chat := func(text string, header ...string) {
 		t.Helper()
-		body, err := json.Marshal(map[string]any{"model": "iris", "user": mark + "ada", "messages": []any{map[string]any{"role": "user", "content": text}}})
+		body, err := json.Marshal(
+			map[string]any{
+				"model": "iris", "user": mark + "ada",
+				"messages": []any{map[string]any{"role": "user", "content": text}},
+			})
 		require.NoError(t, err)
-		_, _, _ = h.ask(http.MethodPost, "/v1/chat/completions", string(body), append(header, "X-Oneiros-Conversation", mark+"talk")...)
+		_, _, _ = h.ask(http.MethodPost, "/v1/chat/completions", string(body),
+			append(header, "X-Oneiros-Conversation", mark+"talk")...)
 	}
-	secret := "My boat is called " + mark + "ine; she is blue, and I promised to paint her before the regatta of " + mark + "."
+	secret :=
+		"My boat is called " + mark + "ine; she is blue, and I promised to paint her before the regatta of " + mark +
+			"."
 	chat(secret, "Traceparent", "00-"+trunk+"-"+client+"-01")
 	chat(mark + " be refused")
 	h.until("iris", "sleeping")
 	require.Eventually(t, func() bool { // its life has heard that everybody has left
-		status, _, _ := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"iris","tier":"hardened","instructions":"`+mark+`"}`)
+		status, _, _ := h.ask(http.MethodPost, "/v1/dreams",
+			`{"agent":"iris","tier":"hardened","instructions":"`+mark+`"}`)
 		return status == http.StatusCreated
 	}, 20*time.Second, 200*time.Millisecond)
 	require.Eventually(t, func() bool { return h.dreamer.Billing.Streamed() > 200 }, 20*time.Second, time.Millisecond)
 	chat("Wake up, " + mark)
-	_, _, answer := h.ask(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"agent":"iris","message":"`+mark+`"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"ears","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "chat")
+	_, _, answer := h.ask(http.MethodPost, "/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"agent":"iris","message":"`+
+			mark+
+			`"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"ears","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version",
+		"2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "chat")
 	require.Contains(t, answer, "I heard: ")
 	require.Eventually(t, func() bool {
 		all := c.all()
-		return len(named(all, "RunActivity:Bed.Greet")) >= 2 && len(named(all, "HandleSignal:wake")) > 0 && len(named(all, "RunActivity:Bed.Pause")) > 0
+		return len(named(all, "RunActivity:Bed.Greet")) >= 2 && len(named(all, "HandleSignal:wake")) > 0 &&
+			len(named(all, "RunActivity:Bed.Pause")) > 0
 	}, 30*time.Second, 50*time.Millisecond, "both wakes are told and the sitting is booked\n%s", &h.err)
 	h.end()
 
@@ -326,17 +361,44 @@ func spoilTraces(t *testing.T, all []*trace.Span, client string) {
 		span string
 		how  func(*trace.Span)
 	}{
-		"a wake that is told on its own":      {"UpdateWorkflow:wake", func(s *trace.Span) { s.ParentSpanId, s.TraceId = nil, other }},
-		"a parent that is not there":          {"RunWorkflow:Dream", func(s *trace.Span) { s.ParentSpanId = other[:8] }},
-		"a call of nobody":                    {"chat night/script", func(s *trace.Span) { s.ParentSpanId = nil }},
-		"a call of another trace":             {"chat talk/talker", func(s *trace.Span) { s.TraceId = other }},
-		"a call below what did not ask it":    {"chat night/script", func(s *trace.Span) { s.ParentSpanId = named(all, "POST /v1/dreams")[0].SpanId }},
-		"a call without its model":            {"chat talk/talker", func(s *trace.Span) { s.Attributes = without(s, "gen_ai.request.model") }},
-		"a call that does not count":          {"chat talk/talker", func(s *trace.Span) { s.Attributes = without(s, "gen_ai.usage.output_tokens") }},
-		"a request without its route":         {"POST /v1/dreams", func(s *trace.Span) { s.Attributes = without(s, "http.route") }},
-		"what was said":                       {"chat talk/talker", func(s *trace.Span) { s.Attributes = append(s.Attributes, text("gen_ai.input.messages", "hello")) }},
-		"what was said, under a name we know": {"chat talk/talker", func(s *trace.Span) { s.Attributes = append(s.Attributes, text("error.type", "no model hello")) }},
-		"the words of an error":               {"RunActivity:Bed.Greet", func(s *trace.Span) { s.Events = []*trace.Span_Event{{Name: "exception"}} }},
+		"a wake that is told on its own": {
+			"UpdateWorkflow:wake",
+			func(s *trace.Span) { s.ParentSpanId, s.TraceId = nil, other },
+		},
+		"a parent that is not there": {
+			"RunWorkflow:Dream",
+			func(s *trace.Span) { s.ParentSpanId = other[:8] },
+		},
+		"a call of nobody":        {"chat night/script", func(s *trace.Span) { s.ParentSpanId = nil }},
+		"a call of another trace": {"chat talk/talker", func(s *trace.Span) { s.TraceId = other }},
+		"a call below what did not ask it": {
+			"chat night/script",
+			func(s *trace.Span) { s.ParentSpanId = named(all, "POST /v1/dreams")[0].SpanId },
+		},
+		"a call without its model": {
+			"chat talk/talker",
+			func(s *trace.Span) { s.Attributes = without(s, "gen_ai.request.model") },
+		},
+		"a call that does not count": {
+			"chat talk/talker",
+			func(s *trace.Span) { s.Attributes = without(s, "gen_ai.usage.output_tokens") },
+		},
+		"a request without its route": {
+			"POST /v1/dreams",
+			func(s *trace.Span) { s.Attributes = without(s, "http.route") },
+		},
+		"what was said": {
+			"chat talk/talker",
+			func(s *trace.Span) { s.Attributes = append(s.Attributes, text("gen_ai.input.messages", "hello")) },
+		},
+		"what was said, under a name we know": {
+			"chat talk/talker",
+			func(s *trace.Span) { s.Attributes = append(s.Attributes, text("error.type", "no model hello")) },
+		},
+		"the words of an error": {
+			"RunActivity:Bed.Greet",
+			func(s *trace.Span) { s.Events = []*trace.Span_Event{{Name: "exception"}} },
+		},
 		"the words of a status": {"RunActivity:Bed.Greet", func(s *trace.Span) {
 			s.Status = &trace.Status{Code: trace.Status_STATUS_CODE_ERROR, Message: "no hello"}
 		}},

@@ -85,7 +85,8 @@ func (f *Figures) rest(agent string, r Rest) {
 			late := r.Begun.Sub(r.Left)
 			f.Late = append(f.Late, late)
 			if late > idleTimeout+2*jitter {
-				f.Worse = append(f.Worse, fmt.Sprintf("%s left at %s, begun %s later", agent, clock(r.Left), short(late)))
+				f.Worse = append(f.Worse,
+					fmt.Sprintf("%s left at %s, begun %s later", agent, clock(r.Left), short(late)))
 			}
 		}
 	}
@@ -96,12 +97,16 @@ func Told(s *Soak, e Evidence, books chaos.Evidence, calm, after Load) string {
 	f := Count(e)
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "\n"+format, args...) }
-	line("seed %d: %d clients, %d agents, %d replicas, %s; %d kills", s.Seed, s.Clients, s.Size.Agents, s.Replicas, s.For, len(s.Fleet.Deaths()))
-	line("%d requests: %v; %d woke their agent; %d failed at a killed replica, %d elsewhere", len(e.Turns), f.Kinds, f.Woke, f.Excused, f.Failed)
-	line("%d leases seen; %d dreams, %d sittings, %d of them woken, %d of these as they began", f.Leases, f.Dreams, f.Stretches, f.Woken, f.Crossed)
+	line("seed %d: %d clients, %d agents, %d replicas, %s; %d kills", s.Seed, s.Clients, s.Size.Agents, s.Replicas,
+		s.For, len(s.Fleet.Deaths()))
+	line("%d requests: %v; %d woke their agent; %d failed at a killed replica, %d elsewhere", len(e.Turns), f.Kinds,
+		f.Woke, f.Excused, f.Failed)
+	line("%d leases seen; %d dreams, %d sittings, %d of them woken, %d of these as they began", f.Leases, f.Dreams,
+		f.Stretches, f.Woken, f.Crossed)
 	line("%d rests in which a dream was due or began, %d began, %d waited for the gap", f.Rests, f.Begun, f.Gaps)
 	if n := len(f.Late); n > 0 {
-		line("from the end of the last lease to the dream: %s median, %s p90, %s at most", short(f.Late[n/2]), short(f.Late[n*9/10]), short(f.Late[n-1]))
+		line("from the end of the last lease to the dream: %s median, %s p90, %s at most", short(f.Late[n/2]),
+			short(f.Late[n*9/10]), short(f.Late[n-1]))
 	}
 	for _, worse := range f.Worse {
 		line("late: %s", worse)
@@ -117,10 +122,12 @@ func Told(s *Soak, e Evidence, books chaos.Evidence, calm, after Load) string {
 		states[string(row.State)]++
 	}
 	line("till %s, ledger %s; %d calls, attempts %v", books.Book.Total, ledger, len(books.Book.Calls), states)
-	line("the first replica: %d goroutines and %d MiB before, %d and %d MiB after", calm.Goroutines, calm.Resident>>20, after.Goroutines, after.Resident>>20)
+	line("the first replica: %d goroutines and %d MiB before, %d and %d MiB after", calm.Goroutines,
+		calm.Resident>>20, after.Goroutines, after.Resident>>20)
 	if len(e.Loads) >= 8 {
 		early, late := e.Quarters()
-		line("medians of its second quarter %d and %d MiB, of its last %d and %d MiB", early.Goroutines, early.Resident>>20, late.Goroutines, late.Resident>>20)
+		line("medians of its second quarter %d and %d MiB, of its last %d and %d MiB", early.Goroutines,
+			early.Resident>>20, late.Goroutines, late.Resident>>20)
 	}
 	return b.String()
 }

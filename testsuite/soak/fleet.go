@@ -95,7 +95,10 @@ func (f *Fleet) Start(place int) error {
 		return err
 	}
 	f.mu.Lock()
-	r := &Replica{Name: fmt.Sprintf("%d/%d", place, len(f.all)), cmd: cmd, ended: make(chan struct{}), said: new(transcript)}
+	r := &Replica{
+		Name: fmt.Sprintf("%d/%d", place, len(f.all)), cmd: cmd, ended: make(chan struct{}),
+		said: new(transcript),
+	}
 	f.all = append(f.all, r)
 	f.mu.Unlock()
 	cmd.Stdout, cmd.Stderr = ear{r.said, &r.said.out}, ear{r.said, &r.said.errs}
@@ -146,7 +149,8 @@ func (r *Replica) serves() (string, error) {
 
 // Dream asks the first replica for a dream of an agent.
 func (f *Fleet) Dream(ctx context.Context, agent string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.First().Base+"/v1/dreams", strings.NewReader(fmt.Sprintf(`{"agent":%q}`, agent)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.First().Base+"/v1/dreams",
+		strings.NewReader(fmt.Sprintf(`{"agent":%q}`, agent)))
 	if err != nil {
 		return err
 	}
@@ -252,7 +256,8 @@ func (f *Fleet) Trouble() error {
 	defer f.mu.Unlock()
 	for _, r := range f.all {
 		text := r.said.read(&r.said.errs)
-		if strings.Contains(text, "panic:") || strings.Contains(text, "[panic]") || strings.Contains(text, "DATA RACE") {
+		if strings.Contains(text, "panic:") || strings.Contains(text, "[panic]") ||
+			strings.Contains(text, "DATA RACE") {
 			return fmt.Errorf("replica %s said: %s", r.Name, text)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
-// Alone waits until every agent has dreamt again since it was left alone, or was due to at the latest, and answers when it has.
-// Those that must wait for the least gap are waited for only when patient.
+// Alone waits until every agent has dreamt again since it was left alone, or was due to at the latest, and answers when
+// it has. Those that must wait for the least gap are waited for only when patient.
 func (s *Soak) Alone(ctx context.Context, w *Watch, patient bool) (time.Time, error) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
@@ -27,7 +27,10 @@ func (s *Soak) Alone(ctx context.Context, w *Watch, patient bool) (time.Time, er
 		if err != nil {
 			return time.Now(), err
 		}
-		e := Evidence{Leases: leases, Nights: map[string][]week.Night{}, Ends: map[string]map[string]time.Time{}, Until: time.Now()}
+		e := Evidence{
+			Leases: leases, Nights: map[string][]week.Night{}, Ends: map[string]map[string]time.Time{},
+			Until: time.Now(),
+		}
 		owing := 0
 		for _, agent := range s.Agents {
 			if err := s.nights(ctx, &e, agent, false); err != nil {
@@ -61,7 +64,8 @@ func (e Evidence) owes(agent string, patient bool) bool {
 
 // nights reads an agent's dreams. While some are under way they are told as far as they have come.
 func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over bool) error {
-	items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
+	items, err := s.Company.Store.Find(ctx,
+		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,8 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 	for _, n := range records {
 		night := week.Night{Record: n}
 		for _, one := range events {
-			if one.Dream == n.ID && (one.Type == (event.DreamStarted{}).EventType() || one.Type == (event.DreamResumed{}).EventType()) {
+			if one.Dream == n.ID &&
+				(one.Type == (event.DreamStarted{}).EventType() || one.Type == (event.DreamResumed{}).EventType()) {
 				night.Stretches = append(night.Stretches, week.Stretch{From: one.At})
 			}
 		}
@@ -112,7 +117,8 @@ func (s *Soak) Rest(ctx context.Context) error {
 	for {
 		open := 0
 		for _, agent := range s.Agents {
-			items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Newest})
+			items, err := s.Company.Store.Find(ctx,
+				memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Newest})
 			if err != nil {
 				return err
 			}
@@ -177,7 +183,11 @@ func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence,
 
 // dreamt collects the words of an agent's dreams that are long enough to be nobody else's.
 func (s *Soak) dreamt(ctx context.Context, e *Evidence, agent dream.Agent) error {
-	items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario, dream.KindJournal}, Order: memory.Oldest})
+	items, err := s.Company.Store.Find(ctx,
+		memory.Query{
+			Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario, dream.KindJournal},
+			Order: memory.Oldest,
+		})
 	if err != nil {
 		return err
 	}

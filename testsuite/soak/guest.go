@@ -53,7 +53,10 @@ type client struct {
 func Secret(client string) string { return "zq" + strings.ReplaceAll(client, "-", "q") + "qz" }
 
 func (s *Soak) newClient(i int) *client {
-	g := &client{s: s, name: fmt.Sprintf("guest-%02d", i), dice: rand.New(rand.NewPCG(s.Seed, uint64(i)+100)), http: &http.Client{Transport: &http.Transport{}}}
+	g := &client{
+		s: s, name: fmt.Sprintf("guest-%02d", i), dice: rand.New(rand.NewPCG(s.Seed, uint64(i)+100)),
+		http: &http.Client{Transport: &http.Transport{}},
+	}
 	for n := range 3 {
 		g.agents = append(g.agents, s.Agents[(i+n*7)%len(s.Agents)].Handle)
 	}
@@ -110,7 +113,8 @@ func (g *client) turn(agent string, n int) {
 	}
 	body, _ := json.Marshal(text)
 	g.try(kind, agent, http.MethodPost, "/v1/chat/completions", fmt.Sprintf(
-		`{"model":%q,"user":%q,"stream":%t,"messages":[{"role":"user","content":%s}]}`, agent, g.name, kind != Whole, body))
+		`{"model":%q,"user":%q,"stream":%t,"messages":[{"role":"user","content":%s}]}`, agent, g.name, kind != Whole,
+		body))
 }
 
 // try asks one replica, and another when that one fails.

@@ -22,11 +22,11 @@ var (
 )
 
 const (
-	// slack is how much later than it is due a dream may begin: what was under way on a killed replica is found missing by
-	// Temporal only after 10 s for a workflow's task, and two busy cores take the rest.
+	// slack is how much later than it is due a dream may begin: what was under way on a killed replica is found missing
+	// by Temporal only after 10 s for a workflow's task, and two busy cores take the rest.
 	slack = 20 * time.Second
-	// crossing is by how much a beginning may come after a grant when the grant has woken that dream: each is stamped by its
-	// own process before the store puts them in order.
+	// crossing is by how much a beginning may come after a grant when the grant has woken that dream: each is stamped
+	// by its own process before the store puts them in order.
 	crossing = time.Second
 )
 
@@ -50,7 +50,9 @@ func (e Evidence) Judge() error {
 		faults = append(faults, e.overlaps(agent)...)
 		for _, r := range e.Rests(agent) {
 			if r.Due.Before(r.Next) && (r.Begun.IsZero() || r.Begun.After(r.Due)) {
-				faults = append(faults, fmt.Errorf("%s was left alone at %s, was due to dream by %s and did at %s: %w", agent, clock(r.Left), clock(r.Due), clock(r.Begun), ErrRest))
+				faults = append(faults,
+					fmt.Errorf("%s was left alone at %s, was due to dream by %s and did at %s: %w", agent,
+						clock(r.Left), clock(r.Due), clock(r.Begun), ErrRest))
 			}
 		}
 	}
@@ -72,13 +74,16 @@ func (e Evidence) failures() []error {
 	var faults []error
 	for _, t := range e.Turns {
 		if t.Fault != "" && !t.Excused() {
-			faults = append(faults, fmt.Errorf("%s, %s at %s of %s from %s to %s: %s: %w", t.Client, t.Kind, t.Replica.Name, t.Agent, clock(t.Began), clock(t.Ended), t.Fault, ErrFailed))
+			faults = append(faults,
+				fmt.Errorf("%s, %s at %s of %s from %s to %s: %s: %w", t.Client, t.Kind, t.Replica.Name, t.Agent,
+					clock(t.Began), clock(t.Ended), t.Fault, ErrFailed))
 		}
 	}
 	return faults
 }
 
-// Excused says whether it was at a replica that was killed before it ended. Nobody is sent there any more once it is killed.
+// Excused says whether it was at a replica that was killed before it ended. Nobody is sent there any more once it is
+// killed.
 func (t Turn) Excused() bool {
 	killed := t.Replica.Killed
 	return !killed.IsZero() && !t.Ended.Before(killed) && t.Began.Before(killed.Add(time.Second))
@@ -91,7 +96,9 @@ func (e Evidence) overlaps(agent string) []error {
 		for _, s := range n.Stretches {
 			for _, l := range e.Leases[agent] {
 				if s.From.After(l.From) && s.From.Before(l.To) && !crossed(s, l) {
-					faults = append(faults, fmt.Errorf("%s lay down at %s, and %s held it from %s to %s: %w", n.ID, clock(s.From), l.Client, clock(l.From), clock(l.To), ErrOverlap))
+					faults = append(faults,
+						fmt.Errorf("%s lay down at %s, and %s held it from %s to %s: %w", n.ID, clock(s.From),
+							l.Client, clock(l.From), clock(l.To), ErrOverlap))
 				}
 			}
 		}
@@ -163,13 +170,15 @@ func (e Evidence) rest(agent string, r *Rest) {
 	}
 }
 
-// secrets looks for what another client has said, and for what was dreamt where it is not told as such, in every answer.
+// secrets looks for what another client has said, and for what was dreamt where it is not told as such, in every
+// answer.
 func (e Evidence) secrets() []error {
 	var faults []error
 	for _, t := range e.Turns {
 		for _, other := range e.Clients {
 			if other != t.Client && strings.Contains(t.Answer, Secret(other)) {
-				faults = append(faults, fmt.Errorf("%s of %s to %s tells the secret of %s: %w", t.Kind, t.Agent, t.Client, other, ErrTold))
+				faults = append(faults,
+					fmt.Errorf("%s of %s to %s tells the secret of %s: %w", t.Kind, t.Agent, t.Client, other, ErrTold))
 			}
 		}
 		if strings.Contains(t.Text, journal.Label) || t.Text == "" {
@@ -177,7 +186,8 @@ func (e Evidence) secrets() []error {
 		}
 		for _, words := range e.Dreamt[t.Agent] {
 			if strings.Contains(t.Text, words) {
-				faults = append(faults, fmt.Errorf("%s of %s to %s tells %q: %w", t.Kind, t.Agent, t.Client, words, ErrDreamt))
+				faults = append(faults,
+					fmt.Errorf("%s of %s to %s tells %q: %w", t.Kind, t.Agent, t.Client, words, ErrDreamt))
 			}
 		}
 	}
@@ -192,7 +202,8 @@ func (e Evidence) grown() []error {
 	early, late := e.Quarters()
 	var faults []error
 	if late.Goroutines > early.Goroutines*3/2+100 {
-		faults = append(faults, fmt.Errorf("%d goroutines, and then %d: %w", early.Goroutines, late.Goroutines, ErrGrown))
+		faults = append(faults,
+			fmt.Errorf("%d goroutines, and then %d: %w", early.Goroutines, late.Goroutines, ErrGrown))
 	}
 	if late.Resident > early.Resident*3/2+32<<20 {
 		faults = append(faults, fmt.Errorf("%d bytes, and then %d: %w", early.Resident, late.Resident, ErrGrown))

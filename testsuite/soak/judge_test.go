@@ -33,14 +33,17 @@ func flawless() soak.Evidence {
 	}
 	id := "dream/iris/0001"
 	return soak.Evidence{
-		Turns:  []soak.Turn{turn(0, 1, good, ""), turn(30, 31.2, killed, "cut"), turn(31.2, 32, good, "")},
-		Leases: map[string][]soak.Lease{"a": {{Client: "talk//1", From: at(0), To: at(3)}, {Client: "talk//1", From: at(30), To: at(34)}}},
+		Turns: []soak.Turn{turn(0, 1, good, ""), turn(30, 31.2, killed, "cut"), turn(31.2, 32, good, "")},
+		Leases: map[string][]soak.Lease{
+			"a": {{Client: "talk//1", From: at(0), To: at(3)}, {Client: "talk//1", From: at(30), To: at(34)}},
+		},
 		Nights: map[string][]week.Night{"a": {{
 			Record:    &dream.Record{Head: dream.Head{ID: id}},
 			Stretches: []week.Stretch{{From: at(13.5), To: at(30.1), Woken: true}, {From: at(38), To: at(60)}},
 		}}},
-		Ends:   map[string]map[string]time.Time{"a": {id: at(60)}},
-		Dreamt: map[string][]string{"iris": {"the lighthouse follows the river back"}}, Clients: []string{"guest-00", "guest-01"}, Until: at(90),
+		Ends:    map[string]map[string]time.Time{"a": {id: at(60)}},
+		Dreamt:  map[string][]string{"iris": {"the lighthouse follows the river back"}},
+		Clients: []string{"guest-00", "guest-01"}, Until: at(90),
 	}
 }
 
@@ -60,11 +63,25 @@ func TestTheJudgeFindsEveryFlaw(t *testing.T) {
 		spoil func(*soak.Evidence)
 		want  error
 	}{
-		"a request failed where nobody was killed":          {func(e *soak.Evidence) { e.Turns[0].Fault = "503" }, soak.ErrFailed},
-		"a request failed before its replica was killed":    {func(e *soak.Evidence) { e.Turns[1].Ended = at(30.5) }, soak.ErrFailed},
-		"a request was sent to a replica long killed":       {func(e *soak.Evidence) { e.Turns[1].Began, e.Turns[1].Ended = at(40), at(41) }, soak.ErrFailed},
-		"a dream began under a lease that was not honoured": {func(e *soak.Evidence) { e.Leases["a"][0].To = at(14) }, soak.ErrOverlap},
-		"a dream went on under a lease":                     {func(e *soak.Evidence) { e.Leases["a"][1].To = at(39) }, soak.ErrOverlap},
+		"a request failed where nobody was killed": {
+			func(e *soak.Evidence) { e.Turns[0].Fault = "503" },
+			soak.ErrFailed,
+		},
+		"a request failed before its replica was killed": {
+			func(e *soak.Evidence) { e.Turns[1].Ended = at(30.5) },
+			soak.ErrFailed,
+		},
+		"a request was sent to a replica long killed": {
+			func(e *soak.Evidence) { e.Turns[1].Began, e.Turns[1].Ended = at(40), at(41) }, soak.ErrFailed,
+		},
+		"a dream began under a lease that was not honoured": {
+			func(e *soak.Evidence) { e.Leases["a"][0].To = at(14) },
+			soak.ErrOverlap,
+		},
+		"a dream went on under a lease": {
+			func(e *soak.Evidence) { e.Leases["a"][1].To = at(39) },
+			soak.ErrOverlap,
+		},
 		"a lease was granted in time and woke another": {func(e *soak.Evidence) {
 			e.Leases["a"][0] = soak.Lease{Client: "x", From: at(13.2), To: at(14)}
 			e.Nights["a"][0].Stretches[0].Woken = false
@@ -73,9 +90,15 @@ func TestTheJudgeFindsEveryFlaw(t *testing.T) {
 			e.Nights["a"][0].Stretches = e.Nights["a"][0].Stretches[:1]
 			delete(e.Ends["a"], "dream/iris/0001")
 		}, soak.ErrRest},
-		"a dream went on too late":                 {func(e *soak.Evidence) { e.Nights["a"][0].Stretches[1].From, e.Until = at(80), at(100) }, soak.ErrRest},
-		"a secret reached another":                 {func(e *soak.Evidence) { e.Turns[2].Answer += soak.Secret("guest-01") }, soak.ErrTold},
-		"what was dreamt is told as if it were so": {func(e *soak.Evidence) { e.Turns[2].Text += e.Dreamt["iris"][0] }, soak.ErrDreamt},
+		"a dream went on too late": {
+			func(e *soak.Evidence) { e.Nights["a"][0].Stretches[1].From, e.Until = at(80), at(100) }, soak.ErrRest,
+		},
+		"a secret reached another": {
+			func(e *soak.Evidence) { e.Turns[2].Answer += soak.Secret("guest-01") }, soak.ErrTold,
+		},
+		"what was dreamt is told as if it were so": {
+			func(e *soak.Evidence) { e.Turns[2].Text += e.Dreamt["iris"][0] }, soak.ErrDreamt,
+		},
 		"more and more goroutines": {func(e *soak.Evidence) {
 			for i := range 40 {
 				e.Loads = append(e.Loads, soak.Load{Goroutines: 100 + 20*i, Resident: 1 << 20})

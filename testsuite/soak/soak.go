@@ -1,4 +1,5 @@
-// Package soak keeps a whole deployment busy with clients that come and go while its servers are killed, and judges what was left behind.
+// Package soak keeps a whole deployment busy with clients that come and go while its servers are killed, and judges
+// what was left behind.
 package soak
 
 import (
@@ -63,7 +64,8 @@ dream: {cycles: 2}
 feed: {listen: ""}
 `
 
-// Soak is a deployment under way: servers as processes, over one Redis and one Temporal, with a model that talks and one that dreams.
+// Soak is a deployment under way: servers as processes, over one Redis and one Temporal, with a model that talks and
+// one that dreams.
 type Soak struct {
 	Size
 	t        testing.TB
@@ -110,7 +112,8 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 	}, cluster.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Company.Close()) })
-	text := fmt.Sprintf(settings, s.Talker.URL, s.Provider.URL, store.URL, cluster.Address, cluster.Namespace, cluster.TaskQueue)
+	text := fmt.Sprintf(settings, s.Talker.URL, s.Provider.URL, store.URL, cluster.Address, cluster.Namespace,
+		cluster.TaskQueue)
 	s.Fleet = &Fleet{program: program, dir: s.dir, settings: text, places: make([]*Replica, size.Replicas)}
 	t.Cleanup(s.Fleet.End)
 	for place := range size.Replicas {
@@ -139,7 +142,8 @@ func (s *Soak) hire(ctx context.Context) {
 		if i%5 == 4 {
 			tier = "core"
 		}
-		require.NoError(s.t, s.Fleet.Run(ctx, "agents", "add", name, "--auto", "--tier", tier, "--persona", "a quiet companion"))
+		require.NoError(s.t,
+			s.Fleet.Run(ctx, "agents", "add", name, "--auto", "--tier", tier, "--persona", "a quiet companion"))
 		require.NoError(s.t, s.Fleet.Run(ctx, "memory", "import", "--agent", name, diary))
 	}
 	s.Agents, err = s.Company.Store.Agents(ctx)
@@ -165,8 +169,8 @@ func (s *Soak) Play(ctx context.Context) error {
 	return nil
 }
 
-// kill ends a replica at once, again and again, and starts it anew as a supervisor would. The first is spared, so that what it
-// holds can be told over the whole time.
+// kill ends a replica at once, again and again, and starts it anew as a supervisor would. The first is spared, so that
+// what it holds can be told over the whole time.
 func (s *Soak) kill(ctx context.Context) {
 	dice := rand.New(rand.NewPCG(s.Seed, 1))
 	tick := time.NewTicker(s.Size.Kill)

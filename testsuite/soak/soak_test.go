@@ -99,7 +99,8 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	require.NoError(t, e.Judge())
 	require.NoError(t, books.Audit())
 	require.NoError(t, books.Once())
-	require.LessOrEqual(t, after.Goroutines, calm.Goroutines+100, "goroutines of the first replica, before anybody came and after all went")
+	require.LessOrEqual(t, after.Goroutines, calm.Goroutines+100,
+		"goroutines of the first replica, before anybody came and after all went")
 	f := soak.Count(e)
 	require.NotEmpty(t, s.Fleet.Deaths())
 	require.Positive(t, f.Woken, "dreams were woken")
@@ -110,7 +111,10 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	t.Run("and the judge sees a lease that was not honoured", func(t *testing.T) {
 		agent, night := dreamer(t, e)
 		false1 := e
-		false1.Leases = map[string][]soak.Lease{agent: append(slices.Clone(e.Leases[agent]), soak.Lease{Client: "forged", From: night.Add(-2 * time.Second), To: night.Add(time.Second)})}
+		false1.Leases = map[string][]soak.Lease{
+			agent: append(slices.Clone(e.Leases[agent]),
+				soak.Lease{Client: "forged", From: night.Add(-2 * time.Second), To: night.Add(time.Second)}),
+		}
 		require.ErrorIs(t, false1.Judge(), soak.ErrOverlap)
 	})
 }

@@ -48,8 +48,10 @@ func perform(ctx context.Context, body string) error {
 	if err := json.Unmarshal([]byte(body), &play); err != nil {
 		return fmt.Errorf("read the play: %w", err)
 	}
-	warnings := log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	c, err := client.DialContext(ctx, client.Options{HostPort: play.Address, Namespace: play.Namespace, Logger: warnings})
+	warnings := log.NewStructuredLogger(
+		slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	c, err := client.DialContext(ctx,
+		client.Options{HostPort: play.Address, Namespace: play.Namespace, Logger: warnings})
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", play.Address, err)
 	}

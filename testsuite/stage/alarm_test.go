@@ -18,7 +18,8 @@ import (
 // The onset ends at once with its fragments saved, AlarmAbort takes the place of OnsetCompleted, and the mood stays.
 func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
-	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond}, func(p *stage.Play) { p.Settings.AlarmHold = time.Second })
+	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond},
+		func(p *stage.Play) { p.Settings.AlarmHold = time.Second })
 	id := s.begin()
 	require.Eventually(t, func() bool { return len(s.events("DaliInterrupt")) > 0 }, patience, time.Millisecond)
 	before, err := s.Store.Affect(s.ctx, s.agent.ID)
@@ -35,7 +36,11 @@ func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 	require.Equal(t, "harbour/price", told.Trigger)
 	require.NotZero(t, told.Spent, "what the onset has consumed (S4)")
 	require.Equal(t, s.night(id).Phases[0].Spent, told.Spent)
-	kept, err := s.Store.Count(s.ctx, memory.Query{Agent: s.agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}, Statuses: []string{dream.FragmentRaw}})
+	kept, err := s.Store.Count(s.ctx,
+		memory.Query{
+			Agent: s.agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment},
+			Statuses: []string{dream.FragmentRaw},
+		})
 	require.NoError(t, err)
 	require.Equal(t, kept, told.Fragments)
 	require.NotZero(t, kept)

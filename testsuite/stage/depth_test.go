@@ -61,8 +61,8 @@ func moves(t *testing.T, company *stage.Company, agent dream.Agent) string {
 	return strings.Join(lines, ", ")
 }
 
-// H3 and S4's HoriStage on a real server: a calm night stays shallow, one that was surprised goes to the peak, and one whose model
-// loses itself there comes back from too deep, cooler.
+// H3 and S4's HoriStage on a real server: a calm night stays shallow, one that was surprised goes to the peak, and one
+// whose model loses itself there comes back from too deep, cooler.
 func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
@@ -73,7 +73,10 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 		moves       string
 	}{
 		{"calm", "script", 0, dream.Shallow, "cycle 1"},
-		{"surprised", "script", .9, dream.Peak, "shallow to transitional, transitional to peak, cycle 1, cycle 2, cycle 3"},
+		{
+			"surprised", "script", .9, dream.Peak,
+			"shallow to transitional, transitional to peak, cycle 1, cycle 2, cycle 3",
+		},
 		{
 			"feverish", "feverish", .9, dream.Peak,
 			"shallow to transitional, transitional to peak, peak to too_deep, cycle 1 repeating, too_deep to peak, cycle 2, cycle 3",
@@ -89,7 +92,8 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 			require.NoError(t, err)
 			surprised(t, company, agent, c.surprise)
 			seed := uint64(7)
-			begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+			begun, err := company.Starter.Begin(ctx,
+				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 			require.NoError(t, err)
 			result, err := company.Result(ctx, begun.Dream)
 			require.NoError(t, err)
@@ -101,7 +105,11 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 			require.NotNil(t, record.Depth)
 			require.Equal(t, c.deepest, record.Depth.Stage)
 			require.Equal(t, c.surprise, record.Depth.Surprise)
-			items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}, States: []dream.State{dream.Live, dream.Archived}})
+			items, err := company.Store.Find(ctx,
+				memory.Query{
+					Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment},
+					States: []dream.State{dream.Live, dream.Archived},
+				})
 			require.NoError(t, err)
 			for _, f := range memory.As[*dream.Fragment](items) {
 				if f.Cycle == 0 {

@@ -55,8 +55,9 @@ var catalogue = sync.OnceValue(func() map[string]reflect.Type {
 	return types
 })
 
-// eventsHold requires of everything that a company announced: numbers without gaps, data of the catalogue as the published schema
-// has them and no field beyond, and not four words in a row of anything that is remembered or was dreamt.
+// eventsHold requires of everything that a company announced: numbers without gaps, data of the catalogue as the
+// published schema has them and no field beyond, and not four words in a row of anything that is remembered or was
+// dreamt.
 func eventsHold(t *testing.T, company *stage.Company) []event.Event {
 	t.Helper()
 	ctx := context.Background()
@@ -93,7 +94,8 @@ func eventsHold(t *testing.T, company *stage.Company) []event.Event {
 // wordless requires that a text quotes nothing of an agent's memory.
 func wordless(t *testing.T, company *stage.Company, agent, text string) {
 	t.Helper()
-	items, err := company.Store.Find(context.Background(), memory.Query{Agent: agent, States: []dream.State{dream.Live, dream.Archived, dream.Superseded}})
+	items, err := company.Store.Find(context.Background(),
+		memory.Query{Agent: agent, States: []dream.State{dream.Live, dream.Archived, dream.Superseded}})
 	require.NoError(t, err)
 	text = " " + plainly(text) + " "
 	for _, item := range items {
@@ -107,7 +109,9 @@ func wordless(t *testing.T, company *stage.Company, agent, text string) {
 
 // plainly are the words of a text in small letters.
 func plainly(text string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+	return strings.Join(
+		strings.FieldsFunc(strings.ToLower(text),
+			func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
 func TestAQuotedMemoryIsFound(t *testing.T) {
@@ -136,8 +140,14 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 	}{
 		{outcome: dream.Completed, upstream: provider.Options{Seed: 1}},
 		{outcome: dream.Empty, upstream: provider.Options{Seed: 3}, void: true},
-		{outcome: dream.Exhausted, upstream: provider.Options{Seed: 4}, request: func(w *starter.DreamRequest) { w.Budget = &little }},
-		{outcome: dream.Aborted, upstream: provider.Options{Seed: 5, Plan: broken}, edit: func(p *stage.Play) { p.Knobs.Attempts = 1 }},
+		{
+			outcome: dream.Exhausted, upstream: provider.Options{Seed: 4},
+			request: func(w *starter.DreamRequest) { w.Budget = &little },
+		},
+		{
+			outcome: dream.Aborted, upstream: provider.Options{Seed: 5, Plan: broken},
+			edit: func(p *stage.Play) { p.Knobs.Attempts = 1 },
+		},
 		{outcome: dream.Canceled, upstream: provider.Options{Seed: 6, Each: 20 * time.Millisecond}, cancel: true},
 	} {
 		t.Run(string(night.outcome), func(t *testing.T) {
@@ -184,7 +194,8 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 			archivedAs(t, company, agent.ID, events)
 			answer := httptest.NewRecorder()
 			meter.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-			require.Contains(t, answer.Body.String(), `oneiros_dreams_total{agent="`+agent.Handle+`",outcome="`+string(night.outcome)+`"} 1`)
+			require.Contains(t, answer.Body.String(),
+				`oneiros_dreams_total{agent="`+agent.Handle+`",outcome="`+string(night.outcome)+`"} 1`)
 			wordless(t, company, agent.ID, answer.Body.String())
 		})
 	}

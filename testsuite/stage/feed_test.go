@@ -34,15 +34,17 @@ func watchful(t *testing.T) *stage.Company {
 	needsServer(t)
 	server := temporal.Shared(t)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script",
 	}
 	company, err := stage.Open(t.Context(), play, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	w := workers.New(company.Client, company.Ports, starter.Executions{Client: company.Client}, company.Starter, workers.Options{
-		TaskQueue: server.TaskQueue, Fetch: feedhttp.NewClient("oneiros/test", 0), Alarms: company.Starter,
-	})
+	w := workers.New(company.Client, company.Ports, starter.Executions{Client: company.Client}, company.Starter,
+		workers.Options{
+			TaskQueue: server.TaskQueue, Fetch: feedhttp.NewClient("oneiros/test", 0), Alarms: company.Starter,
+		})
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
 	return company
@@ -63,7 +65,8 @@ func feedState(t *testing.T, c *stage.Company, name string, is func(workflows.Fe
 func histories(t *testing.T, c *stage.Company, name string) string {
 	t.Helper()
 	var text strings.Builder
-	for history := c.Client.GetWorkflowHistory(t.Context(), workflows.FeedID(name), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
+	for history := c.Client.GetWorkflowHistory(t.Context(), workflows.FeedID(name), "", false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
 		e, err := history.Next()
 		require.NoError(t, err)
 		text.WriteString(e.String()) // payloads as they are, not in base64
@@ -101,7 +104,8 @@ func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 
 	feedState(t, company, feed.Name, func(s workflows.FeedState) bool { return s.Readings >= 1 })
 	price.Store(106)
-	state := feedState(t, company, feed.Name, func(s workflows.FeedState) bool { return s.Last != nil && s.Last.Agents == 1 })
+	state := feedState(t, company, feed.Name,
+		func(s workflows.FeedState) bool { return s.Last != nil && s.Last.Agents == 1 })
 	require.Equal(t, "price: 100 to 106", state.Last.What)
 	before := state.Readings
 	state = feedState(t, company, feed.Name, func(s workflows.FeedState) bool { return s.Readings >= before+2 })
@@ -166,6 +170,7 @@ func TestNoReadingIsLostWhenAProbeGoesOnAsNewUnderPushes(t *testing.T) {
 	require.LessOrEqual(t, len(state.Watch.Readings), 64)
 	described, err := company.Client.DescribeWorkflowExecution(ctx, workflows.FeedID(feed.Name), "")
 	require.NoError(t, err)
-	require.NotEqual(t, begun.GetWorkflowExecutionInfo().GetExecution().GetRunId(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "it was continued as new")
+	require.NotEqual(t, begun.GetWorkflowExecutionInfo().GetExecution().GetRunId(),
+		described.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "it was continued as new")
 	t.Logf("the last of its runs has %d events", described.GetWorkflowExecutionInfo().GetHistoryLength())
 }

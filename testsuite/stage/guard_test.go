@@ -16,7 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// sentry is a hook that an alarm interrupts when it is first asked about a cycle, and that holds everything once it may answer.
+// sentry is a hook that an alarm interrupts when it is first asked about a cycle, and that holds everything once it may
+// answer.
 type sentry struct {
 	guard
 	alarm func()
@@ -50,10 +51,15 @@ func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
 	}}, func(p *stage.Play) {
 		p.Settings.AlarmHold = time.Second
 		p.Hooks = activities.Hooks{"guard": g}
-		p.Rules = []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: activities.LongestHook, Silent: activities.SilentAllow}}
+		p.Rules = []activities.HookRule{
+			{Name: "guard", At: activities.Borders, Timeout: activities.LongestHook, Silent: activities.SilentAllow},
+		}
 	})
 	g.alarm = func() { _ = s.Starter.Alarm(s.ctx, s.agent.ID, "harbour/price") }
-	s.Starter.Options.Policy = &policy.Rules{Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person by name."}}, Unclear: policy.Bar}
+	s.Starter.Options.Policy = &policy.Rules{
+		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person by name."}},
+		Unclear:   policy.Bar,
+	}
 	id := s.begin()
 	require.Eventually(t, func() bool {
 		agentState, err := s.Starter.AgentState(s.ctx, s.agent.Handle)

@@ -62,7 +62,9 @@ func guardedNight(t *testing.T, hook activities.Hook) (*stage.Company, dream.Age
 	company := open(t, func(play *stage.Play) {
 		play.Provider = p.URL
 		play.Hooks = activities.Hooks{"guard": hook}
-		play.Rules = []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: 5 * time.Second, Silent: activities.SilentAllow}}
+		play.Rules = []activities.HookRule{
+			{Name: "guard", At: activities.Borders, Timeout: 5 * time.Second, Silent: activities.SilentAllow},
+		}
 	})
 	agent, err := company.Hire(ctx, 0, "")
 	require.NoError(t, err)
@@ -76,7 +78,8 @@ func guardedNight(t *testing.T, hook activities.Hook) (*stage.Company, dream.Age
 
 func fragmentsOf(t *testing.T, company *stage.Company, agent dream.Agent, dreamID string) []*dream.Fragment {
 	t.Helper()
-	items, err := company.Store.Find(context.Background(), memory.Query{Agent: agent.ID, Dream: dreamID, Kinds: []dream.Kind{dream.KindFragment}})
+	items, err := company.Store.Find(context.Background(),
+		memory.Query{Agent: agent.ID, Dream: dreamID, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	return memory.As[*dream.Fragment](items)
 }
@@ -89,7 +92,8 @@ func TestAVetoedOnsetIsSkippedAndTheNightGoesOn(t *testing.T) {
 	require.Equal(t, "skipped", result.Tallies[0].State)
 	require.Equal(t, "veto of the hook guard: not tonight", result.Tallies[0].Reason)
 	require.Empty(t, fragmentsOf(t, company, agent, result.Dream))
-	require.Equal(t, result.Tallies[1].Cap, result.Tallies[2].Cap+result.Tallies[1].Cap*10/45, "the share of the onset goes to NREM")
+	require.Equal(t, result.Tallies[1].Cap, result.Tallies[2].Cap+result.Tallies[1].Cap*10/45,
+		"the share of the onset goes to NREM")
 	require.Len(t, g.exits, 1)
 	require.Equal(t, result.Spent, g.exits[0].Spent)
 }
@@ -104,7 +108,8 @@ func TestHeldFragmentsAreShownAndNeverDeveloped(t *testing.T) {
 			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 			developed := 0
 			for _, f := range fragmentsOf(t, company, agent, result.Dream) {
-				if f.Status == dream.FragmentDeveloped || f.Status == dream.FragmentPromoted || f.Status == dream.FragmentSelected {
+				if f.Status == dream.FragmentDeveloped || f.Status == dream.FragmentPromoted ||
+					f.Status == dream.FragmentSelected {
 					developed++
 				}
 				flag, barred := f.Barred()

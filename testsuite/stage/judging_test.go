@@ -18,13 +18,15 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// judgedNight dreams a whole night and tells the calls of its observer, what they cost, and the fragments of its cycles.
+// judgedNight dreams a whole night and tells the calls of its observer, what they cost, and the fragments of its
+// cycles.
 func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, []*dream.Fragment) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 3})
-	company := open(t, func(play *stage.Play) { play.Provider, play.Model, play.Knobs.Judging = p.URL, "script", judging })
+	company := open(t,
+		func(play *stage.Play) { play.Provider, play.Model, play.Knobs.Judging = p.URL, "script", judging })
 	agent, err := company.Hire(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
@@ -43,13 +45,15 @@ func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, 
 			calls, cost = append(calls, c), cost+c.Cost
 		}
 	}
-	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
+	items, err := company.Store.Find(ctx,
+		memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	caught := slices.DeleteFunc(memory.As[*dream.Fragment](items), func(f *dream.Fragment) bool { return f.Cycle == 0 })
 	return calls, cost, caught
 }
 
-// Batched or single, chosen by cost. The same night costs its observer less in one call a cycle, and every verdict keeps its parts.
+// Batched or single, chosen by cost. The same night costs its observer less in one call a cycle, and every verdict
+// keeps its parts.
 func TestANightIsJudgedTogetherWhereThatIsCheaper(t *testing.T) {
 	t.Parallel()
 	var costs []budget.Micros
@@ -89,10 +93,12 @@ func TestANightIsJudgedTogetherWhereThatIsCheaper(t *testing.T) {
 	require.Less(t, costs[1], costs[0])
 }
 
-// A knock in the midst of a batch: it is made again when the dream goes on, nothing is judged twice, and the books agree.
+// A knock in the midst of a batch: it is made again when the dream goes on, nothing is judged twice, and the books
+// agree.
 func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond}, func(p *stage.Play) { p.Knobs.Judging = dream.ByTogether })
+	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond},
+		func(p *stage.Play) { p.Knobs.Judging = dream.ByTogether })
 	id := s.begin()
 	judging := func() (calls []provider.Call) {
 		for _, c := range s.upstream.Billing.Calls() {
@@ -102,13 +108,16 @@ func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 		}
 		return calls
 	}
-	require.Eventually(t, func() bool { calls := judging(); return len(calls) > 0 && calls[0].Completion > 3 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { calls := judging(); return len(calls) > 0 && calls[0].Completion > 3 },
+		patience, time.Millisecond)
 	s.connect()
 	require.Eventually(t, func() bool { return s.night(id).Outcome == dream.Interrupted }, patience, 5*time.Millisecond)
 	fragments := func() (caught []*dream.Fragment) {
-		items, err := s.Store.Find(s.ctx, memory.Query{Agent: s.agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}})
+		items, err := s.Store.Find(s.ctx,
+			memory.Query{Agent: s.agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}})
 		require.NoError(t, err)
-		return slices.DeleteFunc(memory.As[*dream.Fragment](items), func(f *dream.Fragment) bool { return f.Cycle != 1 })
+		return slices.DeleteFunc(memory.As[*dream.Fragment](items),
+			func(f *dream.Fragment) bool { return f.Cycle != 1 })
 	}
 	require.Empty(t, fragments(), "half an answer judges nobody")
 	require.NoError(t, s.Starter.Leave(s.ctx, s.agent.Handle, "guest"))

@@ -47,13 +47,16 @@ func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t 
 		TryAgain:    time.Minute,
 	}, lived.Settings)
 
-	query := fmt.Sprintf("%s = 'lively' AND %s = 'sleeping'", workflows.AttrAgent.GetName(), workflows.AttrAgentState.GetName())
+	query := fmt.Sprintf("%s = 'lively' AND %s = 'sleeping'", workflows.AttrAgent.GetName(),
+		workflows.AttrAgentState.GetName())
 	require.Eventually(t, func() bool {
 		found, err := company.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query})
-		return err == nil && len(found.GetExecutions()) == 1 && found.GetExecutions()[0].GetExecution().GetWorkflowId() == agentState
+		return err == nil && len(found.GetExecutions()) == 1 &&
+			found.GetExecutions()[0].GetExecution().GetWorkflowId() == agentState
 	}, patience, 20*time.Millisecond)
 	writes := 0
-	for history := company.Client.GetWorkflowHistory(ctx, agentState, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
+	for history := company.Client.GetWorkflowHistory(ctx, agentState, "", false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
 		e, err := history.Next()
 		require.NoError(t, err)
 		if e.GetEventType() == enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES {
@@ -74,5 +77,6 @@ func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t 
 		return read
 	}
 	require.Equal(t, map[string]any{"agent": "lively", "id": agent.ID}, memo(agentState))
-	require.Subset(t, memo(begun.Dream), map[string]any{"agent": "lively", "number": "0001", "cap": "free", "seed": "7", "begun": "asked for"})
+	require.Subset(t, memo(begun.Dream),
+		map[string]any{"agent": "lively", "number": "0001", "cap": "free", "seed": "7", "begun": "asked for"})
 }

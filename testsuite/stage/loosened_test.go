@@ -16,9 +16,11 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
-// loosenedNight dreams a whole night with a model of the scripted provider and tells the calls of its onset, the fragments of
-// its cycles and what the onset cost.
-func loosenedNight(t *testing.T, model string, way dream.Loosening, edit func(*dream.Knobs)) ([]provider.Call, []*dream.Fragment, dream.Tally) {
+// loosenedNight dreams a whole night with a model of the scripted provider and tells the calls of its onset, the
+// fragments of its cycles and what the onset cost.
+func loosenedNight(t *testing.T, model string, way dream.Loosening,
+	edit func(*dream.Knobs),
+) ([]provider.Call, []*dream.Fragment, dream.Tally) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -40,7 +42,8 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening, edit func(*d
 	require.Equal(t, p.Billing.Book().Total, result.Spent)
 	require.Empty(t, p.Billing.Failed())
 	require.Empty(t, p.Billing.Repeated())
-	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
+	items, err := company.Store.Find(ctx,
+		memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	var cycles []*dream.Fragment
 	for _, f := range memory.As[*dream.Fragment](items) {
@@ -93,7 +96,8 @@ func TestAnOnsetRunsWholeOnModelsThatRefuseEverySamplingField(t *testing.T) {
 				require.NotContains(t, c.Key, "/partial-")
 			}
 			require.Equal(t, want.calls*tally.Cycles, drifting)
-			require.Len(t, fragments, dream.DefaultKnobs().Partials*tally.Cycles, "each idea is a partial of its cycle, and each was judged")
+			require.Len(t, fragments, dream.DefaultKnobs().Partials*tally.Cycles,
+				"each idea is a partial of its cycle, and each was judged")
 			for _, f := range fragments {
 				require.Equal(t, want.way, f.Settings.Loosening)
 				require.NotNil(t, f.Settings.Temperature, "what was asked for")
@@ -115,7 +119,8 @@ func TestAThinkersAllowanceIsReservedWithEveryCall(t *testing.T) {
 	}
 }
 
-// A model that has settled on one answer says it to every partial, whatever drifts by; asked for several at once it has several.
+// A model that has settled on one answer says it to every partial, whatever drifts by; asked for several at once it has
+// several.
 func TestAModelThatHasSettledOnOneAnswerHasMoreIdeasWhenItIsLoosened(t *testing.T) {
 	t.Parallel()
 	as := func(k *dream.Knobs) { k.Cycles, k.Depth = 3, dream.DepthFixed }
@@ -125,16 +130,19 @@ func TestAModelThatHasSettledOnOneAnswerHasMoreIdeasWhenItIsLoosened(t *testing.
 	require.Greater(t, distinct(loose), distinct(plain))
 	require.Greater(t, distinct(loose), len(loose)*3/4)
 	require.Less(t, len(looseCalls), len(plainCalls))
-	t.Logf("%d partials: %d distinct ideas for %s and %d calls by heat that is refused, %d for %s and %d calls when loosened",
+	t.Logf(
+		"%d partials: %d distinct ideas for %s and %d calls by heat that is refused, %d for %s and %d calls when loosened",
 		len(plain), distinct(plain), before.Spent, len(plainCalls), distinct(loose), after.Spent, len(looseCalls))
 }
 
-// A table that is wrong ends the dream with the field and the line to change, after one call: nothing is quietly made again.
+// A table that is wrong ends the dream with the field and the line to change, after one call: nothing is quietly made
+// again.
 func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := billedProvider(t, provider.Options{Seed: 3, Plan: func(provider.Arrival) provider.Fault { return provider.NoSampling }})
+	p := billedProvider(t,
+		provider.Options{Seed: 3, Plan: func(provider.Arrival) provider.Fault { return provider.NoSampling }})
 	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
 	agent, err := company.Hire(ctx, 0, "")
 	require.NoError(t, err)
@@ -143,7 +151,8 @@ func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *te
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Aborted, result.Outcome)
-	require.Contains(t, result.Reason, `it refuses temperature; under providers.scripted.models say {name: "script", max_heat: 0}`)
+	require.Contains(t, result.Reason,
+		`it refuses temperature; under providers.scripted.models say {name: "script", max_heat: 0}`)
 	require.Zero(t, result.Spent)
 	requests := 0
 	for _, c := range p.Billing.Calls() {

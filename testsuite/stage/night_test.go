@@ -41,7 +41,8 @@ func rehearse(t *testing.T, edit func(*stage.Play)) (*stage.Company, worker.Work
 	needsServer(t)
 	server := temporal.Shared(t)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script",
 	}
 	if edit != nil {

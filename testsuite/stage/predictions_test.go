@@ -42,16 +42,22 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 		require.NoError(t, err)
 		return p
 	}
-	calm := foretell("it falls calm", time.Hour, &dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
-	storm := foretell("it blows all day", time.Hour, &dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionWrong})
+	calm := foretell("it falls calm", time.Hour,
+		&dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
+	storm := foretell("it blows all day", time.Hour,
+		&dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionWrong})
 	open := foretell("nobody will say", time.Hour, nil)
 
 	two := 2.0
 	require.NoError(t, company.Starter.Push(ctx, feed.Name, []dream.Reading{{Metric: "wind", Number: &two}}))
-	state := feedState(t, company, feed.Name, func(s workflows.FeedState) bool { return s.Hints == 1 && len(s.Sounding) == 0 })
+	state := feedState(t, company, feed.Name,
+		func(s workflows.FeedState) bool { return s.Hints == 1 && len(s.Sounding) == 0 })
 	require.Zero(t, state.Alarms)
 	require.Zero(t, state.Failures, state.Failure)
-	for id, want := range map[string]string{calm.ID: dream.PredictionRight, storm.ID: dream.PredictionWrong, open.ID: dream.PredictionOpen} {
+	for id, want := range map[string]string{
+		calm.ID: dream.PredictionRight, storm.ID: dream.PredictionWrong,
+		open.ID: dream.PredictionOpen,
+	} {
 		p, err := memory.One[*dream.Prediction](ctx, company.Store, agent.ID, id)
 		require.NoError(t, err)
 		require.Equal(t, want, p.Status, p.Claim)
@@ -70,7 +76,8 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 	}
 	require.Equal(t, 2, count)
 
-	silent := foretell("it falls calm again", time.Hour, &dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
+	silent := foretell("it falls calm again", time.Hour,
+		&dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
 	later := company.Ports
 	later.World = company.Starter
 	later.Now = func() time.Time { return company.Starter.Now().Add(2 * time.Hour) }

@@ -20,7 +20,9 @@ import (
 )
 
 // reviewed dreams one night of an agent that is reviewed in a way.
-func reviewed(t *testing.T, ctx context.Context, way dream.Review) (*stage.Company, dream.Agent, workflows.Result, *provider.Server) {
+func reviewed(t *testing.T, ctx context.Context,
+	way dream.Review,
+) (*stage.Company, dream.Agent, workflows.Result, *provider.Server) {
 	t.Helper()
 	p := billedProvider(t, provider.Options{Seed: 1})
 	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
@@ -42,22 +44,26 @@ func reviewed(t *testing.T, ctx context.Context, way dream.Review) (*stage.Compa
 func faded(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent) {
 	t.Helper()
 	at := stage.Night.AddDate(-1, 0, 0)
-	_, err := company.Store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: "import", Add: []dream.Item{&dream.Semantic{
-		Head: dream.Head{
-			ID:    "old",
-			Agent: agent.ID,
-			Kind:  dream.KindSemantic,
-			At:    at,
-			State: dream.Live,
-			Taint: dream.FromWeb,
-		},
-		Content: "The quarterly tax statute exempts cooperatives from municipal depreciation levies.", Strength: .3, Due: at.AddDate(0, 1, 0),
-	}}})
+	_, err := company.Store.Commit(ctx,
+		memory.Write{Agent: agent.ID, Cause: "import", Add: []dream.Item{&dream.Semantic{
+			Head: dream.Head{
+				ID:    "old",
+				Agent: agent.ID,
+				Kind:  dream.KindSemantic,
+				At:    at,
+				State: dream.Live,
+				Taint: dream.FromWeb,
+			},
+			Content: "The quarterly tax statute exempts cooperatives from municipal depreciation levies.", Strength: .3,
+			Due: at.AddDate(0, 1, 0),
+		}}})
 	require.NoError(t, err)
 }
 
 // everything is all that a dream has made, as JSON by id.
-func everything(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent, dreamID string) map[string]string {
+func everything(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent,
+	dreamID string,
+) map[string]string {
 	t.Helper()
 	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, States: dream.States})
 	require.NoError(t, err)
@@ -93,7 +99,10 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 		require.False(t, kind.Outlives(), "%s is live", kind)
 	}
 	waiting := kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}})
-	for _, kind := range []dream.Kind{dream.KindGist, dream.KindHypothesis, dream.KindPrediction, dream.KindJournal, dream.KindProposal} {
+	for _, kind := range []dream.Kind{
+		dream.KindGist, dream.KindHypothesis, dream.KindPrediction, dream.KindJournal,
+		dream.KindProposal,
+	} {
 		require.Positive(t, waiting[kind], "%s: %v", kind, waiting)
 	}
 	before, err := company.Store.Affect(ctx, agent.ID)
@@ -121,7 +130,9 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	}
 	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, append(slices.Clone(ids), "nobody"), true)
 	require.ErrorIs(t, err, memory.ErrNotFound)
-	require.Equal(t, waiting, kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}}), "all or nothing")
+	require.Equal(t, waiting,
+		kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}}),
+		"all or nothing")
 	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, ids, true)
 	require.NoError(t, err)
 	live = kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream})
@@ -169,7 +180,8 @@ func TestAJournalOnlyNightLeavesItsJournalAndItsRecord(t *testing.T) {
 	old, err := memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, old.State)
-	journal, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: result.Dream, Kinds: []dream.Kind{dream.KindJournal}})
+	journal, err := company.Store.Find(ctx,
+		memory.Query{Agent: agent.ID, Dream: result.Dream, Kinds: []dream.Kind{dream.KindJournal}})
 	require.NoError(t, err)
 	for _, j := range journal {
 		sources, err := company.Store.Get(ctx, agent.ID, j.Header().Sources...)
@@ -186,7 +198,8 @@ func TestAJournalOnlyNightLeavesItsJournalAndItsRecord(t *testing.T) {
 	}
 }
 
-// A night dreamt anew from a phase takes over what came before by name, pays for the rest anew, and leaves the other as it was.
+// A night dreamt anew from a phase takes over what came before by name, pays for the rest anew, and leaves the other as
+// it was.
 func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -197,7 +210,8 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 		calls := len(p.Billing.Calls())
 		seed := uint64(11)
 		begun, err := company.Starter.Redream(ctx, starter.Again{
-			DreamRequest: starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}, Dream: first.Dream, From: from,
+			DreamRequest: starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night},
+			Dream:        first.Dream, From: from,
 		})
 		require.NoError(t, err, from)
 		result, err := company.Result(ctx, begun.Dream)
@@ -210,7 +224,8 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 		require.Nil(t, record.Depth, "its onset was not dreamt: nothing is learned from it")
 		for _, tally := range record.Phases {
 			taken := record.Redreams.Taken(tally.Phase)
-			require.Equal(t, taken, tally.State == "skipped" && tally.Reason == "taken over from "+first.Dream, "%s of %s", tally.Phase, from)
+			require.Equal(t, taken, tally.State == "skipped" && tally.Reason == "taken over from "+first.Dream,
+				"%s of %s", tally.Phase, from)
 			require.False(t, taken && tally.Calls > 0)
 		}
 		now := everything(t, ctx, company, agent, first.Dream)
@@ -218,7 +233,11 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 			require.Equal(t, body, now[id], "%s, after a dream anew from %s", id, from)
 		}
 	}
-	again, err := company.Starter.Redream(ctx, starter.Again{DreamRequest: starter.DreamRequest{Agent: agent.Handle, AsOf: stage.Night}, Dream: "dream/" + agent.Handle + "/0002", From: dream.REM})
+	again, err := company.Starter.Redream(ctx,
+		starter.Again{
+			DreamRequest: starter.DreamRequest{Agent: agent.Handle, AsOf: stage.Night},
+			Dream:        "dream/" + agent.Handle + "/0002", From: dream.REM,
+		})
 	require.NoError(t, err, "what it took over itself is found where it was made")
 	result, err := company.Result(ctx, again.Dream)
 	require.NoError(t, err)
@@ -226,7 +245,8 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 
 	_, err = company.Store.Undo(ctx, agent.ID, first.Dream)
 	require.NoError(t, err)
-	_, err = company.Starter.Redream(ctx, starter.Again{DreamRequest: starter.DreamRequest{Agent: agent.Handle}, Dream: first.Dream, From: dream.REM})
+	_, err = company.Starter.Redream(ctx,
+		starter.Again{DreamRequest: starter.DreamRequest{Agent: agent.Handle}, Dream: first.Dream, From: dream.REM})
 	require.ErrorIs(t, err, activities.ErrNoRedream)
 	require.ErrorContains(t, err, "was undone")
 }
@@ -239,7 +259,9 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	p := billedProvider(t, provider.Options{Seed: 1})
 	company := open(t, func(play *stage.Play) {
 		play.Provider = p.URL
-		play.Rules = []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: time.Second, Silent: activities.SilentAllow}}
+		play.Rules = []activities.HookRule{
+			{Name: "guard", At: activities.Borders, Timeout: time.Second, Silent: activities.SilentAllow},
+		}
 	})
 	agent, err := company.Hire(ctx, 1, "")
 	require.NoError(t, err)
@@ -255,7 +277,8 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	require.Len(t, r.Hooks, 1)
 	require.Empty(t, r.Against)
 
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &r.Seed, AsOf: stage.Night})
+	begun, err := company.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &r.Seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)

@@ -25,8 +25,8 @@ func runs() int {
 	return 4
 }
 
-// TestTheSameNightTwiceIsTheSame proves decision 3: same seed, memory and model give the same dream, whatever the order in
-// which answers arrive, and also when its worker goes in the middle and another goes on. The nights differ in their
+// TestTheSameNightTwiceIsTheSame proves decision 3: same seed, memory and model give the same dream, whatever the order
+// in which answers arrive, and also when its worker goes in the middle and another goes on. The nights differ in their
 // delays only. What is compared is everything that was written and spent, but for times.
 func TestTheSameNightTwiceIsTheSame(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,9 @@ func tellNight(t *testing.T, run int, interrupted bool, seed uint64) string {
 }
 
 // write lays out everything a night left behind, without what the clock decided.
-func write(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent, dreamID string, _ bool) string {
+func write(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent, dreamID string,
+	_ bool,
+) string {
 	t.Helper()
 	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, Order: memory.HighestScore})
 	require.NoError(t, err)

@@ -26,8 +26,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
-// judging stands before a scripted provider and weighs scenarios as it is told to, by the step that weighs; everything else
-// passes. What it was asked to weigh is remembered.
+// judging stands before a scripted provider and weighs scenarios as it is told to, by the step that weighs; everything
+// else passes. What it was asked to weigh is remembered.
 type judging struct {
 	scores map[string][]float64
 	mu     sync.Mutex
@@ -58,9 +58,21 @@ func (j *judging) before(t *testing.T, behind string) string {
 			_, _ = fmt.Fprintf(w, "data: %s\n\n", line)
 		}
 		text := answerOf(scores)
-		chunk(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": text}, "finish_reason": nil}}})
-		chunk(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": "stop"}}})
-		chunk(map[string]any{"choices": []any{}, "usage": map[string]any{"prompt_tokens": len(body) / 3, "completion_tokens": len(text) / 2}})
+		chunk(
+			map[string]any{
+				"choices": []any{
+					map[string]any{"index": 0, "delta": map[string]any{"content": text}, "finish_reason": nil},
+				},
+			})
+		chunk(
+			map[string]any{
+				"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": "stop"}},
+			})
+		chunk(
+			map[string]any{
+				"choices": []any{},
+				"usage":   map[string]any{"prompt_tokens": len(body) / 3, "completion_tokens": len(text) / 2},
+			})
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	}))
 	t.Cleanup(s.Close)
@@ -70,13 +82,17 @@ func (j *judging) before(t *testing.T, behind string) string {
 func answerOf(scores []float64) string {
 	var lines []string
 	for i, score := range scores {
-		lines = append(lines, fmt.Sprintf(`{"ref":"s%d","novelty":%v,"plausible":%v,"matters":%v,"reason":"as told"}`, i+1, score, score, score))
+		lines = append(lines,
+			fmt.Sprintf(`{"ref":"s%d","novelty":%v,"plausible":%v,"matters":%v,"reason":"as told"}`, i+1, score,
+				score, score))
 	}
 	return `{"scores":[` + strings.Join(lines, ",") + `]}`
 }
 
 // searchNight dreams one night whose scenarios are weighed as told, and answers what REM made of it.
-func searchNight(t *testing.T, name string, scores map[string][]float64, edit func(*stage.Play), w starter.DreamRequest) ([]*dream.Scenario, dream.Tally, *stage.Company, dream.Agent) {
+func searchNight(t *testing.T, name string, scores map[string][]float64, edit func(*stage.Play),
+	w starter.DreamRequest,
+) ([]*dream.Scenario, dream.Tally, *stage.Company, dream.Agent) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -97,7 +113,11 @@ func searchNight(t *testing.T, name string, scores map[string][]float64, edit fu
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindScenario}, Order: memory.Oldest})
+	items, err := company.Store.Find(ctx,
+		memory.Query{
+			Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindScenario},
+			Order: memory.Oldest,
+		})
 	require.NoError(t, err)
 	all := make([]*dream.Scenario, len(items))
 	for _, s := range memory.As[*dream.Scenario](items) {
@@ -140,7 +160,9 @@ func TestANightsSearchMergesTurnsBackAndKeepsTheBest(t *testing.T) {
 	require.Contains(t, all[6].Reason, "left: it scored 0.30")
 	require.True(t, all[5].Kept)
 	require.InDelta(t, .9, all[5].Score, 1e-9)
-	require.Equal(t, hypnagogia.StopRounds, hypnagogia.SearchOf(all).Next(hypnagogia.Reach{Branches: 3, Beam: 2, Rounds: 3, Seeds: 9}, hypnagogia.Means{Left: budget.Unlimited}).Stop)
+	require.Equal(t, hypnagogia.StopRounds,
+		hypnagogia.SearchOf(all).Next(hypnagogia.Reach{Branches: 3, Beam: 2, Rounds: 3, Seeds: 9},
+			hypnagogia.Means{Left: budget.Unlimited}).Stop)
 	ctx := context.Background()
 	for i, s := range all {
 		items, err := company.Store.Get(ctx, agent.ID, s.ID+"/p")
@@ -163,16 +185,17 @@ func TestANightsSearchStopsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
 	little := budget.Dollar / 10
-	all, tally, company, _ := searchNight(t, "thrifty", map[string][]float64{"weigh": {.6, .5, .4}, "weigh-2": {.7, .65}, "weigh-3": {.8, .8}}, func(play *stage.Play) {
-		play.Knobs.Shares = budget.Shares{
-			Onset:       10,
-			NREM:        40,
-			REM:         4,
-			Integration: 41,
-			Return:      5,
-		}
-		play.Knobs.RemRounds = 8
-	}, starter.DreamRequest{Budget: &little})
+	all, tally, company, _ := searchNight(t, "thrifty",
+		map[string][]float64{"weigh": {.6, .5, .4}, "weigh-2": {.7, .65}, "weigh-3": {.8, .8}}, func(play *stage.Play) {
+			play.Knobs.Shares = budget.Shares{
+				Onset:       10,
+				NREM:        40,
+				REM:         4,
+				Integration: 41,
+				Return:      5,
+			}
+			play.Knobs.RemRounds = 8
+		}, starter.DreamRequest{Budget: &little})
 	require.Equal(t, "ran", tally.State, "it stopped before its cap, and did not meet it: %s", tally.Reason)
 	require.LessOrEqual(t, tally.Spent, tally.Cap)
 	last := all[len(all)-1].Round

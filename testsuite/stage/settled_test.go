@@ -19,7 +19,8 @@ func settled(t *testing.T, ctx context.Context, company *stage.Company, dreamID 
 	rows := rowsOf(t, ctx, company, dreamID)
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
-		lines = append(lines, fmt.Sprintf("%s %s %d in %d out %d", row.Step, row.Model, row.Counted, row.Tokens.In, row.Tokens.Out))
+		lines = append(lines,
+			fmt.Sprintf("%s %s %d in %d out %d", row.Step, row.Model, row.Counted, row.Tokens.In, row.Tokens.Out))
 	}
 	sort.Strings(lines)
 	return strings.Join(lines, "\n")

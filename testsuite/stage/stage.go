@@ -43,7 +43,8 @@ type Play struct {
 	Knobs     dream.Knobs   `json:"knobs"`
 	FleetDay  budget.Micros `json:"fleet_day"`
 
-	Specs inference.Table `json:"specs,omitempty"` // of models that the provider serves beside those of the scripted one
+	// of models that the provider serves beside those of the scripted one
+	Specs inference.Table `json:"specs,omitempty"`
 
 	Activities int                `json:"deeds"`      // paid calls at once; 0: the worker's own
 	Cache      int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
@@ -53,7 +54,8 @@ type Play struct {
 
 	NoReserve bool `json:"no_reserve"` // negative control: the ledger lets everything pass
 	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice over
-	Forgets   bool `json:"forgets"`    // as a house does; otherwise the answers of ended dreams are kept, for an audit to read
+	// as a house does; otherwise the answers of ended dreams are kept, for an audit to read
+	Forgets bool `json:"forgets"`
 
 	Rules   []activities.HookRule // who is asked at the borders of dreams
 	Webhook string                `json:"webhook"` // URL of the hook WebhookName of every process; empty: none
@@ -116,7 +118,10 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		WakeBus:  store,
 		Feeds:    store,
 		Hooks:    play.hooks(),
-		Guard:    &purse.Guard{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
+		Guard: &purse.Guard{
+			Ledger: ledger, Catalog: table,
+			Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now,
+		},
 	}
 	if play.FleetDay == 0 {
 		play.FleetDay = budget.Unlimited
@@ -169,7 +174,8 @@ func cast(play Play) (map[string]inference.Model, inference.Table, error) {
 		table[name] = spec
 	}
 	maps.Copy(table, play.Specs)
-	gateway, err := openaigw.New(openaigw.Options{Name: "scripted", BaseURL: play.Provider, Catalog: table, UsageWait: 500 * time.Millisecond})
+	gateway, err := openaigw.New(
+		openaigw.Options{Name: "scripted", BaseURL: play.Provider, Catalog: table, UsageWait: 500 * time.Millisecond})
 	models["scripted"] = gateway
 	return models, table, err
 }

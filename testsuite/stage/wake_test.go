@@ -36,7 +36,10 @@ func newSleeper(t *testing.T, o provider.Options, edit func(*stage.Play)) *sleep
 	t.Cleanup(upstream.Close)
 	company := open(t, func(p *stage.Play) {
 		p.Provider, p.Model = upstream.URL, "script"
-		p.Settings = workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour}
+		p.Settings = workflows.Settings{
+			WakeLock: time.Millisecond, ClientTimeout: time.Minute,
+			ResumeAfter: 24 * time.Hour,
+		}
 		p.ResumeTTL = time.Hour
 		if edit != nil {
 			edit(p)
@@ -120,7 +123,8 @@ func TestAConnectPutsADreamDownAndItGoesOnLater(t *testing.T) {
 	require.Equal(t, string(presence.Connect), interrupted.Cause)
 	require.False(t, interrupted.Forced)
 	require.Equal(t, 1, interrupted.Partials)
-	t.Logf("receipt %.2f stop %.2f preserve %.2f switch %.2f ms, took %s", interrupted.Receipt, interrupted.Stop, interrupted.Preserve, interrupted.Switch, woken.Took)
+	t.Logf("receipt %.2f stop %.2f preserve %.2f switch %.2f ms, took %s", interrupted.Receipt, interrupted.Stop,
+		interrupted.Preserve, interrupted.Switch, woken.Took)
 
 	seed := uint64(8)
 	_, err = s.Starter.Begin(s.ctx, starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})

@@ -43,7 +43,8 @@ func checkout() (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("find cmd/temporald above %s: not there; set ONEIROS_TEMPORALD to a temporald binary", here)
+			return "",
+				fmt.Errorf("find cmd/temporald above %s: not there; set ONEIROS_TEMPORALD to a temporald binary", here)
 		}
 	}
 }

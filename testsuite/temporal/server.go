@@ -254,7 +254,8 @@ func (s *Server) try(file string, args []string) error {
 	if err := child.Start(); err != nil {
 		return fmt.Errorf("start temporald: %w", err)
 	}
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, child.Process.Pid, temporalchild.Niceness) // as oneiros up does, and before it has threads
+	// as oneiros up does, and before it has threads
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, child.Process.Pid, temporalchild.Niceness)
 	late := time.AfterFunc(readyWithin, func() { _ = child.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	late.Stop()
@@ -264,7 +265,8 @@ func (s *Server) try(file string, args []string) error {
 	}
 	if err != nil {
 		_ = child.Process.Kill()
-		return fmt.Errorf("start temporald: no ready line within %s: %w", readyWithin, errors.Join(err, child.Wait(), errors.New(answer.String())))
+		return fmt.Errorf("start temporald: no ready line within %s: %w", readyWithin,
+			errors.Join(err, child.Wait(), errors.New(answer.String())))
 	}
 	s.child, s.Address, s.UI = child, result.Address, result.UI
 	return nil

@@ -60,7 +60,8 @@ func TestKilledServerGoesOnWithItsWorkflowsUnderTheSameClientAndWorker(t *testin
 	require.NoError(t, run.Get(t.Context(), &text))
 	require.Equal(t, "still here", text, "a signal acknowledged before the kill is there after it")
 
-	found, err := s.Dial(t).ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: `OneirosAgent = "echo"`})
+	found, err := s.Dial(t).ListWorkflow(t.Context(),
+		&workflowservice.ListWorkflowExecutionsRequest{Query: `OneirosAgent = "echo"`})
 	require.NoError(t, err)
 	require.Len(t, found.GetExecutions(), 1, "the search attributes are there after a restart")
 }
@@ -74,7 +75,8 @@ func TestSharedServerGivesEachTestItsOwnNamespaceAndQueue(t *testing.T) {
 	for _, s := range []*temporal.Server{one, two} {
 		c := s.Dial(t)
 		serve(t, s, c)
-		run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "agent/echo", TaskQueue: s.TaskQueue}, listen)
+		run, err := c.ExecuteWorkflow(t.Context(),
+			client.StartWorkflowOptions{ID: "agent/echo", TaskQueue: s.TaskQueue}, listen)
 		require.NoError(t, err)
 		require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", "word", "same"))
 		require.NoError(t, c.SignalWorkflow(t.Context(), run.GetID(), "", "word", s.Namespace))

@@ -46,13 +46,17 @@ func dreaming(t *testing.T, edits ...func(*client.Options)) *scene {
 	server := temporal.Shared(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	s := &scene{T: t, ctx: ctx, server: server, shell: tools.Shell{Folder: folder, Home: t.TempDir(), Address: server.Address, Namespace: server.Namespace}}
+	s := &scene{
+		T: t, ctx: ctx, server: server,
+		shell: tools.Shell{Folder: folder, Home: t.TempDir(), Address: server.Address, Namespace: server.Namespace},
+	}
 	moments := new(chaos.Moments)
 	upstream, err := provider.Start(provider.Options{Seed: 1, Plan: moments.Plan(nil)})
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
 	s.company, err = stage.Open(ctx, stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue:    server.TaskQueue,
 		Provider: upstream.URL, Model: "script", Knobs: deep(), ResumeTTL: time.Hour,
 	}, server.Dial(t, edits...))
 	require.NoError(t, err)
@@ -64,7 +68,8 @@ func dreaming(t *testing.T, edits ...func(*client.Options)) *scene {
 	require.NoError(t, err)
 	held := moments.Await(provider.HangMiddle, chaos.In(night, dream.NREM))
 	seed := uint64(7)
-	begun, err := s.company.Starter.Begin(ctx, starter.DreamRequest{Agent: s.agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
+	begun, err := s.company.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: s.agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	require.Equal(t, night, begun.Dream)
 	select {
@@ -97,7 +102,8 @@ func (s *scene) shows(line, want string) {
 func (s *scene) outcome(want dream.Outcome) {
 	s.Helper()
 	require.Eventually(s, func() bool {
-		found, err := s.company.Store.Find(s.ctx, memory.Query{Agent: s.agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
+		found, err := s.company.Store.Find(s.ctx,
+			memory.Query{Agent: s.agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 		require.NoError(s, err)
 		records := memory.As[*dream.Record](found)
 		return len(records) == 1 && records[0].Outcome == want

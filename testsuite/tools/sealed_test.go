@@ -49,7 +49,10 @@ func TestASealedDreamIsReadThroughTheCodecServer(t *testing.T) {
 	require.Positive(t, n)
 	require.Contains(t, printed.String(), "scripted/script")
 
-	s.shows(`temporal workflow list --query 'OneirosAgent = "echo" AND OneirosPhase = "nrem"'`, night) // what is searched is never sealed
-	text := s.run("temporal workflow query --workflow-id dream/echo/0001 --type progress --codec-endpoint " + server.URL + " --codec-auth 'Bearer sesame'")
+	// what is searched is never sealed
+	s.shows(`temporal workflow list --query 'OneirosAgent = "echo" AND OneirosPhase = "nrem"'`, night)
+	text := s.run(
+		"temporal workflow query --workflow-id dream/echo/0001 --type progress --codec-endpoint " + server.URL +
+			" --codec-auth 'Bearer sesame'")
 	require.Contains(t, text, `"phase":"nrem"`)
 }

@@ -20,8 +20,8 @@ var programs = []program{
 	{"tctl", "github.com/temporalio/tctl/cmd/tctl", "ONEIROS_TCTL"},
 }
 
-// Folder holds temporal and tctl, built when they are missing or older than their modules: about two minutes and one minute
-// on two cores, once. ONEIROS_TEMPORAL_CLI and ONEIROS_TCTL name binaries to use instead.
+// Folder holds temporal and tctl, built when they are missing or older than their modules: about two minutes and one
+// minute on two cores, once. ONEIROS_TEMPORAL_CLI and ONEIROS_TCTL name binaries to use instead.
 var Folder = sync.OnceValues(func() (string, error) {
 	root, err := checkout()
 	if err != nil {
@@ -100,7 +100,8 @@ func checkout() (string, error) {
 	return "", fmt.Errorf("find testsuite/tools above %s: not there", here)
 }
 
-// Shell runs command lines as a person types them, where temporal and tctl know the server by their standard environment.
+// Shell runs command lines as a person types them, where temporal and tctl know the server by their standard
+// environment.
 type Shell struct {
 	Folder    string // of the tools
 	Home      string // an empty folder: nobody's own settings count

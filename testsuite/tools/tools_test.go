@@ -24,7 +24,10 @@ type line struct{ text, shows string }
 // finding are the questions that find a running dream and its agent.
 var finding = []line{
 	{`temporal workflow list --query 'OneirosAgent = "echo"'`, night},
-	{`temporal workflow list --query 'WorkflowType = "Dream" AND OneirosPhase = "nrem" AND ExecutionStatus = "Running"'`, night},
+	{
+		`temporal workflow list --query 'WorkflowType = "Dream" AND OneirosPhase = "nrem" AND ExecutionStatus = "Running"'`,
+		night,
+	},
 	{`temporal workflow list --query 'OneirosDepth = "peak"'`, night},
 	{`temporal workflow count --query 'WorkflowType = "Agent" AND OneirosLife = "dreaming"'`, "Total: 1"},
 	{`tctl workflow list --query 'OneirosAgent = "echo" AND WorkflowType = "Dream"'`, night},
@@ -48,7 +51,10 @@ var looking = []line{
 var waking = []line{
 	{`temporal workflow signal --workflow-id agent/echo --name wake`, "Signal workflow succeeded"},
 	{`temporal workflow update execute --workflow-id agent/echo --name wake --input '{}'`, "state:awake"},
-	{`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`, "state:awake"},
+	{
+		`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`,
+		"state:awake",
+	},
 	{`temporal workflow signal --workflow-id agent/echo --name alarm`, "Signal workflow succeeded"},
 	{`temporal workflow signal --workflow-id dream/echo/0001 --name wake`, "Signal workflow succeeded"},
 	{`tctl workflow signal --workflow_id agent/echo --name wake`, "Signal workflow succeeded"},
@@ -113,7 +119,9 @@ func TestARunningDreamIsFoundAndReadWithTemporalsOwnTools(t *testing.T) {
 	require.NoError(t, err)
 	replayer := worker.NewWorkflowReplayer()
 	workflows.Register(replayer)
-	require.NoError(t, replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history), "what the tool printed replays")
+	require.NoError(t,
+		replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history),
+		"what the tool printed replays")
 	wrong, err := s.shell.Run(`temporal workflow list --query 'OneirosNothing = "x"'`)
 	require.Error(t, err, wrong)
 }
@@ -143,7 +151,8 @@ func TestAConnectFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T
 	s.run(`tctl workflow signal --workflow_id agent/echo --name alarm`)
 	s.shows(agentState, `"alarms":1`)
 	require.Contains(t, s.run(agentState), `"state":"sleeping"`)
-	text := s.run(`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`)
+	text := s.run(
+		`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`)
 	require.Contains(t, text, "state:awake")
 	require.Contains(t, s.run(agentState), `"state":"awake"`)
 }

@@ -35,7 +35,11 @@ func TestForgedAndStaleNoticesStopNoDream(t *testing.T) {
 	r := furnish(t, furniture{})
 	agent := r.hire()
 	id := first(agent)
-	streaming := []touch{{dream.Onset, "1/partial-2", provider.None}, {dream.NREM, "forward", provider.None}, {dream.REM, "branch-1", provider.None}}
+	streaming := []touch{
+		{dream.Onset, "1/partial-2", provider.None},
+		{dream.NREM, "forward", provider.None},
+		{dream.REM, "branch-1", provider.None},
+	}
 	for i, at := range streaming {
 		moment := r.await(at.fault, id, at.phase, at.activity)
 		if i == 0 {
@@ -64,7 +68,10 @@ func (r *room) shout(agent dream.Agent) {
 		}
 		c, err := net.Dial("unixgram", name)
 		require.NoError(r.t, err)
-		for _, text := range []string{"", "wake up", `{"agent":"` + agent.ID + `"}`, `{"agent":"` + agent.ID + `","epoch":99,"cause":"knock","local":true}`} {
+		for _, text := range []string{
+			"", "wake up", `{"agent":"` + agent.ID + `"}`,
+			`{"agent":"` + agent.ID + `","epoch":99,"cause":"knock","local":true}`,
+		} {
 			_, _ = c.Write([]byte(text)) // a full socket takes no more; none of it matters
 		}
 		require.NoError(r.t, c.Close())
@@ -120,12 +127,17 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 	awoken := r.recorded(woken)
 	require.Equal(t, woken.Epoch, awoken.Epoch)
 	require.Equal(t, id, awoken.Dream)
-	for _, repeated := range []workflows.Wake{{Epoch: woken.Epoch}, {Epoch: woken.Epoch - 1}, {Epoch: woken.Epoch, Cause: presence.Alarm}} {
+	for _, repeated := range []workflows.Wake{
+		{Epoch: woken.Epoch},
+		{Epoch: woken.Epoch - 1},
+		{Epoch: woken.Epoch, Cause: presence.Alarm},
+	} {
 		require.Equal(t, workflows.Awake, r.update(agentState, repeated).State)
 	}
 	require.Equal(t, woken.Epoch, r.agentState(agent).Epoch)
 	_, err := r.company.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
-		WorkflowID: agentState, UpdateName: workflows.UpdateWake, Args: []any{workflows.Wake{Epoch: -1}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: agentState, UpdateName: workflows.UpdateWake, Args: []any{workflows.Wake{Epoch: -1}},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	require.NoError(t, err, "a wake that cannot be is refused by its answer")
 	untold, err := r.company.Store.Untold(r.ctx)
@@ -141,7 +153,8 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 func (r *room) update(workflow string, args ...any) workflows.Awoken {
 	r.t.Helper()
 	handle, err := r.company.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
-		WorkflowID: workflow, UpdateName: workflows.UpdateWake, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: workflow, UpdateName: workflows.UpdateWake, Args: args,
+		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	require.NoError(r.t, err)
 	var awoken workflows.Awoken

@@ -34,7 +34,8 @@ func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range woken {
 		all.Go(func() {
-			w, err := r.company.Starter.Wake(r.ctx, starter.Connection{Agent: agent.Handle, Client: "guest-" + strconv.Itoa(i)})
+			w, err := r.company.Starter.Wake(r.ctx,
+				starter.Connection{Agent: agent.Handle, Client: "guest-" + strconv.Itoa(i)})
 			if err != nil {
 				t.Error(err)
 			}
@@ -93,16 +94,20 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	lasted := time.Since(began)
 	require.Empty(t, r.events(agent, event.DreamStarted{}), "a dream began within the lock of somebody")
 	history := r.length(workflows.AgentID(agent.Handle))
-	t.Logf("%d visits in %s: %d epochs; the worker used %s of CPU and grew from %d to %d KiB; the life's history has %d events",
-		visits, lasted.Round(time.Millisecond), len(epochs), after.cpu-worker.cpu, worker.resident>>10, after.resident>>10, history)
+	t.Logf(
+		"%d visits in %s: %d epochs; the worker used %s of CPU and grew from %d to %d KiB; the life's history has %d events",
+		visits, lasted.Round(time.Millisecond), len(epochs), after.cpu-worker.cpu, worker.resident>>10,
+		after.resident>>10, history)
 	require.LessOrEqual(t, int64(len(epochs)), 1+int64(lasted/time.Second), "only who finds it asleep wakes it")
 	require.LessOrEqual(t, history, 40+8*visits)
 	require.Less(t, after.resident-worker.resident, int64(32<<20))
-	r.until(func() bool { return len(r.events(agent, event.DreamStarted{})) > 0 }, "%s never dreams again after its last lease", agent.Handle)
+	r.until(func() bool { return len(r.events(agent, event.DreamStarted{})) > 0 },
+		"%s never dreams again after its last lease", agent.Handle)
 	started := r.events(agent, event.DreamStarted{})[0]
 	status, err := r.company.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(t, err)
-	require.False(t, started.At.Before(status.Seen.Add(time.Second)), "it began at %s, within the lock after %s", started.At, status.Seen)
+	require.False(t, started.At.Before(status.Seen.Add(time.Second)), "it began at %s, within the lock after %s",
+		started.At, status.Seen)
 	r.ends(started.Dream, dream.Completed)
 }
 
@@ -130,5 +135,8 @@ func load(t *testing.T, pid int) burden {
 	}
 	stat, memory := read("stat"), read("statm")
 	ticks := number(stat[11]) + number(stat[12])
-	return burden{cpu: time.Duration(ticks) * 10 * time.Millisecond, resident: number(memory[1]) * int64(os.Getpagesize())}
+	return burden{
+		cpu:      time.Duration(ticks) * 10 * time.Millisecond,
+		resident: number(memory[1]) * int64(os.Getpagesize()),
+	}
 }

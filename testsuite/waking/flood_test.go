@@ -25,12 +25,13 @@ const (
 	flooders = 8
 	// drowned are the rings that must be lost for the proof to count.
 	drowned = 5
-	// stopMost is how long a wake may take to stop the last stream (docs/waking.md), with a bell or without, in milliseconds.
+	// stopMost is how long a wake may take to stop the last stream (docs/waking.md), with a bell or without, in
+	// milliseconds.
 	stopMost = 500
 )
 
-// Somebody floods the socket of a worker with rings for nobody, so that the true ring finds it full and is lost. The wake comes by
-// way of Temporal then, within the bound that holds for every wake.
+// Somebody floods the socket of a worker with rings for nobody, so that the true ring finds it full and is lost. The
+// wake comes by way of Temporal then, within the bound that holds for every wake.
 func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 	t.Parallel()
 	near, err := os.MkdirTemp("", "flood") // a short path: the sockets lie beside the file
@@ -71,7 +72,8 @@ func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 	r.ends(id, dream.Completed)
 	r.sound(rounds)
 	slices.Sort(stops)
-	t.Logf("%d of %d rings were lost in the flood; their streams stopped after %.1f ms, %.1f at most", len(stops), rounds, stops[len(stops)/2], stops[len(stops)-1])
+	t.Logf("%d of %d rings were lost in the flood; their streams stopped after %.1f ms, %.1f at most", len(stops),
+		rounds, stops[len(stops)/2], stops[len(stops)-1])
 	require.LessOrEqual(t, stops[len(stops)/2], float64(stopMost))
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Somebody else writes into the file for longer than a knock may wait: the knock is answered in time, and made good when the
-// file is free.
+// Somebody else writes into the file for longer than a knock may wait: the knock is answered in time, and made good
+// when the file is free.
 func TestAConnectDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})

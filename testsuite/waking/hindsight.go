@@ -13,9 +13,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// trouble says what workers may not say. A query that meets a life whose worker has just been killed, with an Update accepted
-// and not answered yet, can fail in the SDK as if the code had changed, and is answered when it is asked again. That is
-// counted; the histories tell whether the fault was ours.
+// trouble says what workers may not say. A query that meets a life whose worker has just been killed, with an Update
+// accepted and not answered yet, can fail in the SDK as if the code had changed, and is answered when it is asked
+// again. That is counted; the histories tell whether the fault was ours.
 func (d *disturbance) trouble() error {
 	var faults []error
 	for _, text := range d.crew.Said() {
@@ -23,7 +23,8 @@ func (d *disturbance) trouble() error {
 			switch {
 			case strings.Contains(line, "Workflow panic") && strings.Contains(line, "[TMPRL1100]"):
 				d.tally.Again = append(d.tally.Again, retried(line))
-			case strings.Contains(line, "panic:"), strings.Contains(line, "[panic]"), strings.Contains(line, "DATA RACE"):
+			case strings.Contains(line, "panic:"), strings.Contains(line, "[panic]"),
+				strings.Contains(line, "DATA RACE"):
 				faults = append(faults, errors.New("a worker said: "+line))
 			}
 		}
@@ -37,8 +38,8 @@ func retried(line string) string {
 	return text
 }
 
-// replay runs what Temporal recorded of every dream and every life against the code that made it: whatever happened to the
-// workers, a story can be told again as it was.
+// replay runs what Temporal recorded of every dream and every life against the code that made it: whatever happened to
+// the workers, a story can be told again as it was.
 func (d *disturbance) replay(ctx context.Context, e chaos.Evidence) error {
 	var ids []string
 	for _, one := range e.Dreams {

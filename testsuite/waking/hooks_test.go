@@ -34,7 +34,8 @@ func (h *slowHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	first := h.asked == 1
 	h.mu.Unlock()
 	if first {
-		_, _ = http.MaxBytesReader(w, r.Body, 1<<20).Read(make([]byte, 1<<20)) // or the end of the connection is not seen
+		// or the end of the connection is not seen
+		_, _ = http.MaxBytesReader(w, r.Body, 1<<20).Read(make([]byte, 1<<20))
 		close(h.asking)
 		<-r.Context().Done()
 		close(h.hungUp)
@@ -52,7 +53,12 @@ func TestAConnectWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
 			t.Cleanup(server.Close)
 			r := furnish(t, furniture{edit: func(p *stage.Play) {
 				p.Webhook = server.URL
-				p.Rules = []activities.HookRule{{Name: stage.WebhookName, At: activities.Borders, Timeout: activities.LongestHook, Silent: activities.SilentRefuse}}
+				p.Rules = []activities.HookRule{
+					{
+						Name: stage.WebhookName, At: activities.Borders, Timeout: activities.LongestHook,
+						Silent: activities.SilentRefuse,
+					},
+				}
 			}})
 			agent := r.hire()
 			id := first(agent)

@@ -36,7 +36,8 @@ const lock = 30 * time.Millisecond
 
 // faults that calls meet: those that pass.
 var faults = []provider.Fault{
-	provider.Limit, provider.LimitDelay, provider.ServerError, provider.CutMiddle, provider.BadChunk, provider.BadJSON, provider.NoUsage,
+	provider.Limit, provider.LimitDelay, provider.ServerError, provider.CutMiddle, provider.BadChunk,
+	provider.BadJSON, provider.NoUsage,
 	provider.LowUsage, provider.HighUsage, provider.Lingering, provider.Plain,
 }
 
@@ -70,8 +71,10 @@ type Tally struct {
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d dreams, %d sittings woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d stretches without a dream checked, %d histories replayed, %d queries asked again",
-		t.Dreams, t.Woken, t.Wall.Round(time.Second), t.Ways, t.After, t.Missed, t.Blind, t.Kills, t.Windows, t.Replayed, len(t.Again))
+	return fmt.Sprintf(
+		"%d dreams, %d sittings woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d stretches without a dream checked, %d histories replayed, %d queries asked again",
+		t.Dreams, t.Woken, t.Wall.Round(time.Second), t.Ways, t.After, t.Missed, t.Blind, t.Kills, t.Windows,
+		t.Replayed, len(t.Again))
 }
 
 // Perform plays the run on a server of its own and gives the evidence. What went wrong while it was on is in the error.
@@ -90,9 +93,13 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	}
 	defer d.upstream.Close()
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
+		Queue:    server.TaskQueue,
 		Provider: d.upstream.URL, Model: "script", Knobs: knobs(), ResumeTTL: time.Hour,
-		Settings: workflows.Settings{WakeLock: lock, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
+		Settings: workflows.Settings{
+			WakeLock: lock, ClientTimeout: time.Hour, AlarmHold: time.Hour,
+			ResumeAfter: 24 * time.Hour,
+		},
 	}
 	play.Redis, play.Prefix = r.Redis, r.Prefix
 	d.company, err = stage.Open(ctx, play, server.Dial(t))
@@ -197,5 +204,6 @@ func (d *disturbance) enough() bool {
 	for _, n := range d.tally.After {
 		woken += n
 	}
-	return woken >= d.run.AtLeast+d.run.AtLeast/20+2 || len(d.faults) > 0 // some wake a dream that has not lain down again yet
+	// some wake a dream that has not lain down again yet
+	return woken >= d.run.AtLeast+d.run.AtLeast/20+2 || len(d.faults) > 0
 }

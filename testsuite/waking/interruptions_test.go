@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/waking"
 )
 
-// TestRandomInterruptionsLoseNothing wakes dreams at random moments, in every way, with faults of the provider and killed
-// workers in between, and audits all that is left: money, fragments, sittings, journal, slots, events.
+// TestRandomInterruptionsLoseNothing wakes dreams at random moments, in every way, with faults of the provider and
+// killed workers in between, and audits all that is left: money, fragments, sittings, journal, slots, events.
 func TestRandomInterruptionsLoseNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// An alarm over a sleeper lets it sleep on, held awake in the store. Whoever knocks then by another Temporal client is a visitor
-// as if our starter had let him in: the agent is awake until he leaves, and is told so.
+// An alarm over a sleeper lets it sleep on, held awake in the store. Whoever knocks then by another Temporal client is
+// a visitor as if our starter had let him in: the agent is awake until he leaves, and is told so.
 func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
@@ -22,17 +22,24 @@ func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 	t.Run("tools", func(t *testing.T) {
 		for name, send := range map[string]func(*room, dream.Agent){
 			"a signal": func(r *room, agent dream.Agent) {
-				require.NoError(r.t, r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake, connect))
+				require.NoError(r.t,
+					r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake,
+						connect))
 			},
 			"an update": func(r *room, agent dream.Agent) {
-				require.Equal(r.t, workflows.Awoken{Epoch: 1, State: workflows.Awake}, r.update(workflows.AgentID(agent.Handle), connect))
+				require.Equal(r.t, workflows.Awoken{Epoch: 1, State: workflows.Awake},
+					r.update(workflows.AgentID(agent.Handle), connect))
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				r := r.with(t)
 				agent := r.hire()
-				alarm := r.visit(agent, starter.Connection{Client: "alarm/harbour/level", Cause: presence.Alarm, Trigger: "harbour/level", For: time.Hour})
+				alarm := r.visit(agent,
+					starter.Connection{
+						Client: "alarm/harbour/level", Cause: presence.Alarm, Trigger: "harbour/level",
+						For: time.Hour,
+					})
 				r.recorded(alarm)
 				require.Equal(t, workflows.Sleeping, r.agentState(agent).State)
 				send(r, agent)
@@ -46,7 +53,8 @@ func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 				require.Equal(t, 1, agentState.Alarms)
 				_, err := r.company.Starter.Begin(r.ctx, r.request(agent))
 				require.ErrorIs(t, err, starter.ErrAwake)
-				r.until(func() bool { return len(r.events(agent, event.AgentAwake{})) == 1 }, "that %s is awake is never announced", agent.Handle)
+				r.until(func() bool { return len(r.events(agent, event.AgentAwake{})) == 1 },
+					"that %s is awake is never announced", agent.Handle)
 				require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "mara"))
 				r.state(agent, workflows.Sleeping)
 				r.ends(r.begin(agent), dream.Completed)

@@ -37,7 +37,8 @@ func (r *race) dice(who uint64) *rand.Rand {
 }
 
 func (r *race) run(ctx context.Context) (Score, error) {
-	slot, err := r.ground.TakeSlot(ctx, r.agent, memory.Slot{Fence: r.fence, Workflow: r.fence.Dream, Since: r.now}, memory.Fence{})
+	slot, err := r.ground.TakeSlot(ctx, r.agent, memory.Slot{Fence: r.fence, Workflow: r.fence.Dream, Since: r.now},
+		memory.Fence{})
 	if err != nil {
 		return Score{}, err
 	}
@@ -129,7 +130,8 @@ func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, err
 		ctx = context.WithValue(ctx, readBefore{}, read)
 		dawdle(dice)
 	}
-	seated, release := r.inflight.Seat(ctx, activities.Stretch{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
+	seated, release := r.inflight.Seat(ctx,
+		activities.Stretch{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
 	defer release()
 	if seated.Err() != nil {
 		return Score{Never: 1}, nil
@@ -212,8 +214,8 @@ func dawdle(dice *rand.Rand) {
 // readBefore is the key of an epoch that a deed read before it registered.
 type readBefore struct{}
 
-// slow is a store that takes its time around the reading of the epoch, so that a knock meets a deed there too. It answers what
-// a deed has read before, if it has.
+// slow is a store that takes its time around the reading of the epoch, so that a knock meets a deed there too. It
+// answers what a deed has read before, if it has.
 type slow struct{ presence.Store }
 
 func (s slow) Epoch(ctx context.Context, agent string) (int64, error) {

@@ -179,7 +179,8 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	from := time.Now()
 	if blind {
 		l.note(func(t *Tally) { t.Blind++ })
-		if err := l.told(ctx); err != nil { // otherwise it wakes the agent when it is told, whatever has been done with the dream by then
+		// otherwise it wakes the agent when it is told, whatever has been done with the dream by then
+		if err := l.told(ctx); err != nil {
 			return true, l.explain(ctx, id, err)
 		}
 	}
@@ -225,7 +226,8 @@ func (l *lane) agentState(ctx context.Context) (workflows.AgentState, error) {
 // patience bounds each wait of a lane: a killed worker costs some seconds.
 const patience = 90 * time.Second
 
-// settled waits until the agent is awake and its dream put down, or has ended. The agent had been woken so often before.
+// settled waits until the agent is awake and its dream put down, or has ended. The agent had been woken so often
+// before.
 func (l *lane) settled(ctx context.Context, id string, wakes int) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -31,8 +31,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// mark begins every word of the memories of this test. The scripted provider speaks in words of its prompts, so that it is in
-// its answers too, and in what is left of them.
+// mark begins every word of the memories of this test. The scripted provider speaks in words of its prompts, so that it
+// is in its answers too, and in what is left of them.
 const mark = "quorv"
 
 // quoting is a provider that answers some calls with an error that quotes all it was sent, as real ones do.
@@ -50,7 +50,10 @@ func quoting(t *testing.T, behind string, activities ...string) string {
 				body, _ := io.ReadAll(r.Body)
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusInternalServerError)
-				_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": "cannot answer: " + string(body), "type": "server_error"}})
+				_ = json.NewEncoder(w).Encode(
+					map[string]any{
+						"error": map[string]any{"message": "cannot answer: " + string(body), "type": "server_error"},
+					})
 				return
 			}
 		}
@@ -89,7 +92,8 @@ func (r *room) remember(handle string) dream.Agent {
 		}
 		items = append(items, &dream.Episode{
 			Head: dream.Head{
-				ID: fmt.Sprintf("%s/m%02d", handle, i), Agent: agent.ID, Kind: dream.KindEpisode, At: stage.Night.Add(-time.Duration(i+1) * time.Hour),
+				ID: fmt.Sprintf("%s/m%02d", handle, i), Agent: agent.ID, Kind: dream.KindEpisode,
+				At:    stage.Night.Add(-time.Duration(i+1) * time.Hour),
 				State: dream.Live, Taint: dream.FromHuman,
 			},
 			Content: strings.Join(words, " ") + ".", Salience: .5, Surprise: .5,
@@ -119,9 +123,9 @@ func (h *received) fails(where string, err error) {
 	h.all[fmt.Sprintf("%s %d", where, len(h.all))] = []byte(err.Error())
 }
 
-// TestNothingThatWasDreamtReachesWhoeverConnections wakes a dream in three ways and reads everything that can be read of it:
-// the answer to the knock, who holds the agent awake, its life, its progress, events, errors, the logs of the workers, and
-// all that Temporal keeps. The marked words are in the memories, in every prompt and in every answer.
+// TestNothingThatWasDreamtReachesWhoeverConnections wakes a dream in three ways and reads everything that can be read
+// of it: the answer to the knock, who holds the agent awake, its life, its progress, events, errors, the logs of the
+// workers, and all that Temporal keeps. The marked words are in the memories, in every prompt and in every answer.
 func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 	t.Parallel()
 	long := func(p *stage.Play) { p.Knobs.PartialTokens = 100 } // so that what is cut off is significant
@@ -134,7 +138,8 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		}
 		return provider.None
 	}})
-	r.company.Play.Provider = quoting(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward", "integration/consolidate")
+	r.company.Play.Provider = quoting(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward",
+		"integration/consolidate")
 	var err error
 	r.crew, err = chaos.Muster(r.company.Play, 1)
 	require.NoError(t, err)
@@ -147,8 +152,14 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		starter.Connection
 	}{
 		{touch{dream.Onset, "2/partial-1", provider.HangMiddle}, guest("guest")},
-		{touch{dream.NREM, "forward", provider.HangMiddle}, starter.Connection{Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"}},
-		{touch{dream.Return, "surface", provider.HangMiddle}, starter.Connection{Client: "somebody", Cause: presence.Operator}},
+		{
+			touch{dream.NREM, "forward", provider.HangMiddle},
+			starter.Connection{Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"},
+		},
+		{
+			touch{dream.Return, "surface", provider.HangMiddle},
+			starter.Connection{Client: "somebody", Cause: presence.Operator},
+		},
 	} {
 		moment := r.await(k.fault, id, k.phase, k.activity)
 		if i == 0 {
@@ -195,7 +206,8 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		require.NoError(t, err)
 		h.all["Temporal's "+filepath.Base(name)] = body
 	}
-	require.True(t, bytes.Contains(h.all["Temporal's "+filepath.Base(r.server.DB)], []byte(id)), "the control: what is in the histories is found")
+	require.True(t, bytes.Contains(h.all["Temporal's "+filepath.Base(r.server.DB)], []byte(id)),
+		"the control: what is in the histories is found")
 	for where, body := range h.all {
 		if at := bytes.Index(bytes.ToLower(body), []byte(mark)); at >= 0 {
 			t.Errorf("%s tells what was dreamt: %q", where, body[max(0, at-200):min(len(body), at+100)])
@@ -214,7 +226,8 @@ func (r *room) listen(h *received, agent dream.Agent, id string) {
 	require.NoError(r.t, err)
 	h.take("progress", progress)
 	for _, workflow := range []string{id, workflows.AgentID(agent.Handle)} {
-		value, err := r.company.Client.QueryWorkflowWithOptions(r.ctx, &client.QueryWorkflowWithOptionsRequest{WorkflowID: workflow, QueryType: "__temporal_workflow_metadata"})
+		value, err := r.company.Client.QueryWorkflowWithOptions(r.ctx,
+			&client.QueryWorkflowWithOptionsRequest{WorkflowID: workflow, QueryType: "__temporal_workflow_metadata"})
 		require.NoError(r.t, err)
 		var metadata sdkpb.WorkflowMetadata
 		require.NoError(r.t, value.QueryResult.Get(&metadata))

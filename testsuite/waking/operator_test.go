@@ -14,7 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestAPlainWakeFromAnyTemporalToolWakes sends what a person types into the temporal CLI or the UI: a name and nothing else.
+// TestAPlainWakeFromAnyTemporalToolWakes sends what a person types into the temporal CLI or the UI: a name and nothing
+// else.
 func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{workers: 2})
@@ -35,16 +36,28 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 	}
 	t.Run("tools", func(t *testing.T) {
 		for name, tool := range map[string]tool{
-			"wake to the life":           {signal(workflows.SignalWake), true, presence.Operator},
-			"wake to the dream":          {signal(workflows.SignalWake), false, presence.Operator},
-			"alarm to the life":          {signal(workflows.SignalAlarm), true, presence.Alarm},
-			"alarm to the dream":         {signal(workflows.SignalAlarm), false, presence.Alarm},
-			"update of the life":         {updated, true, presence.Operator},
-			"update of the dream":        {updated, false, presence.Operator},
-			"a word no one can read":     {both(signal(workflows.SignalWake, "now!"), signal(workflows.SignalAlarm)), false, presence.Alarm},
-			"a word no life can read":    {both(signal(workflows.SignalWake, "now!"), signal(workflows.SignalAlarm)), true, presence.Alarm},
-			"an alarm with its trigger":  {signal(workflows.SignalAlarm, workflows.Wake{Trigger: "btc/crash"}), true, presence.Alarm},
-			"another alarm with trigger": {signal(workflows.SignalAlarm, workflows.Wake{Trigger: "btc/crash"}), false, presence.Alarm},
+			"wake to the life":    {signal(workflows.SignalWake), true, presence.Operator},
+			"wake to the dream":   {signal(workflows.SignalWake), false, presence.Operator},
+			"alarm to the life":   {signal(workflows.SignalAlarm), true, presence.Alarm},
+			"alarm to the dream":  {signal(workflows.SignalAlarm), false, presence.Alarm},
+			"update of the life":  {updated, true, presence.Operator},
+			"update of the dream": {updated, false, presence.Operator},
+			"a word no one can read": {
+				both(signal(workflows.SignalWake, "now!"), signal(workflows.SignalAlarm)),
+				false, presence.Alarm,
+			},
+			"a word no life can read": {
+				both(signal(workflows.SignalWake, "now!"), signal(workflows.SignalAlarm)),
+				true, presence.Alarm,
+			},
+			"an alarm with its trigger": {
+				signal(workflows.SignalAlarm, workflows.Wake{Trigger: "btc/crash"}), true,
+				presence.Alarm,
+			},
+			"another alarm with trigger": {
+				signal(workflows.SignalAlarm, workflows.Wake{Trigger: "btc/crash"}), false,
+				presence.Alarm,
+			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -85,7 +98,8 @@ func both(one, other func(*room, string)) func(*room, string) {
 	return func(r *room, workflow string) { one(r, workflow); other(r, workflow) }
 }
 
-// An alarm in the onset ends the onset for good: what was caught is kept, and the dream, when it goes on, goes on with replay.
+// An alarm in the onset ends the onset for good: what was caught is kept, and the dream, when it goes on, goes on with
+// replay.
 func TestAnAlarmInTheOnsetEndsItForGood(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// touch is a moment of a night at which somebody knocks: when a call of this deed has arrived, which then goes wrong, or not.
+// touch is a moment of a night at which somebody knocks: when a call of this deed has arrived, which then goes wrong,
+// or not.
 type touch struct {
 	phase    dream.Phase
 	activity string
@@ -41,7 +42,8 @@ var touches = map[string]touch{
 	"return's write":         {dream.Return, "surface", provider.None},
 }
 
-// TestAConnectInAnyPhaseLosesNothing wakes a dream once at each of these moments, resumes it, and audits all of it at the end.
+// TestAConnectInAnyPhaseLosesNothing wakes a dream once at each of these moments, resumes it, and audits all of it at
+// the end.
 func TestAConnectInAnyPhaseLosesNothing(t *testing.T) {
 	t.Parallel()
 	meetAll(t, furniture{workers: 2}, touches)
@@ -54,7 +56,8 @@ func TestAConnectInAnyPhaseLosesNothingOverRedis(t *testing.T) {
 		t.Skip("plays on real servers; make test runs it")
 	}
 	some := maps.Clone(touches)
-	maps.DeleteFunc(some, func(_ string, at touch) bool { return !full && (at.fault == provider.None || at.phase == dream.Onset) })
+	maps.DeleteFunc(some,
+		func(_ string, at touch) bool { return !full && (at.fault == provider.None || at.phase == dream.Onset) })
 	meetAll(t, furniture{workers: 2, redis: redis.Shared(t)}, some)
 }
 

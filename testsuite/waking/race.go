@@ -52,7 +52,8 @@ type Score struct {
 	Refused int // the store refused what it wrote, because the epoch had risen
 	Ended   int // it was done before the knock
 	Twice   int // races with two visitors at once
-	Lost    int // a step began after the knock had returned, and nothing had told the deed; from afar, nothing told it in time
+	// a step began after the knock had returned, and nothing had told the deed; from afar, nothing told it in time
+	Lost    int
 	Written int // a fenced write that began after the knock had returned was taken
 	Raised  int // epochs raised; one a race
 }
@@ -61,7 +62,8 @@ type Score struct {
 func (s Score) Total() int { return s.Never + s.Stopped + s.Refused + s.Ended }
 
 func (s Score) String() string {
-	return fmt.Sprintf("%d races: %d never ran, %d stopped, %d refused, %d done before; %d with two visitors; %d epochs; lost %d, written late %d",
+	return fmt.Sprintf(
+		"%d races: %d never ran, %d stopped, %d refused, %d done before; %d with two visitors; %d epochs; lost %d, written late %d",
 		s.Total(), s.Never, s.Stopped, s.Refused, s.Ended, s.Twice, s.Raised, s.Lost, s.Written)
 }
 

@@ -36,7 +36,8 @@ func reopen(t *testing.T, name string) *sqlitestore.Store {
 	return store
 }
 
-// TestNoWakeIsLost proves decision 16: whatever a deed is doing when somebody knocks, nothing of it goes on after the knock.
+// TestNoWakeIsLost proves decision 16: whatever a deed is doing when somebody knocks, nothing of it goes on after the
+// knock.
 func TestNoWakeIsLost(t *testing.T) {
 	t.Parallel()
 	holdRaces(t, file(t))
@@ -80,7 +81,10 @@ func holdRaces(t *testing.T, ground waking.Ground) {
 	t.Helper()
 	score := playRaces(t, waking.Races{}, ground)
 	require.Zero(t, score.Lost, "a step began after the knock")
-	for name, seen := range map[string]int{"never ran": score.Never, "was stopped": score.Stopped, "was refused": score.Refused, "was done before": score.Ended} {
+	for name, seen := range map[string]int{
+		"never ran": score.Never, "was stopped": score.Stopped,
+		"was refused": score.Refused, "was done before": score.Ended,
+	} {
 		require.Greater(t, seen, score.Total()/400, "a deed that %s must be met often", name)
 	}
 }
@@ -108,16 +112,21 @@ func playRaces(t *testing.T, races waking.Races, ground waking.Ground) waking.Sc
 // The negative control: each half of the order, turned round, loses wakes. The store's fence holds all the same.
 func TestTheOrderTurnedRoundLosesWakes(t *testing.T) {
 	t.Parallel()
-	for name, order := range map[string]waking.Order{"ring first": waking.NoticeFirst, "read first": waking.ReadFirst, "both": waking.BothTurned} {
+	for name, order := range map[string]waking.Order{
+		"ring first": waking.NoticeFirst, "read first": waking.ReadFirst,
+		"both": waking.BothTurned,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			count, within := racing()
 			ctx, cancel := context.WithTimeout(context.Background(), within)
 			defer cancel()
 			ground, score := file(t), waking.Score{}
-			for round := uint64(0); round < 10 && score.Lost == 0; round++ { // a busy machine may happen to order things well
+			// a busy machine may happen to order things well
+			for round := uint64(0); round < 10 && score.Lost == 0; round++ {
 				var err error
-				score, err = waking.Races{Seed: seed + round, Count: min(count, 10_000), Lanes: 16, Order: order}.Run(ctx, ground)
+				score, err = waking.Races{Seed: seed + round, Count: min(count, 10_000), Lanes: 16, Order: order}.Run(
+					ctx, ground)
 				require.NoError(t, err)
 				t.Logf("seed %d: %s", seed+round, score)
 			}

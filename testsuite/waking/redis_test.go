@@ -18,8 +18,8 @@ import (
 // gone is how long Redis is away: as long as it takes for a knock to be answered without it, a few times over.
 const gone = 2 * time.Second
 
-// Redis stops answering, or dies, while an agent dreams, and somebody knocks: he goes on, and is told what could not be done.
-// When Redis is back the agent is awake, and nothing is lost.
+// Redis stops answering, or dies, while an agent dreams, and somebody knocks: he goes on, and is told what could not be
+// done. When Redis is back the agent is awake, and nothing is lost.
 func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -71,7 +71,8 @@ func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 			require.Equal(t, epochs, status.Epoch, "many knocks, one wake")
 			require.Equal(t, presence.Connect, status.Last.Cause)
 			r.until(func() bool { // a knock may be told of after its guest has left
-				return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil && r.agentState(agent).State == workflows.Sleeping
+				return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil &&
+					r.agentState(agent).State == workflows.Sleeping
 			}, "%s never sleeps again", agent.Handle)
 			r.resume(agent)
 			r.ends(id, dream.Completed)

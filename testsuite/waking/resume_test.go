@@ -32,7 +32,8 @@ func TestAResumedDreamIsNotResumedAgain(t *testing.T) {
 	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrDreaming)
 	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil)) // a word too many
-	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalResume, nil))
+	require.NoError(t,
+		r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalResume, nil))
 	r.come(moment)
 	r.ends(id, dream.Completed)
 	require.Equal(t, 2, r.night(agent, id).Stretches)
@@ -42,7 +43,8 @@ func TestAResumedDreamIsNotResumedAgain(t *testing.T) {
 	r.sound(1)
 }
 
-// A word to go on that came while the dream still dreamt does not wake the sleeper's guest: it is refused while somebody is there.
+// A word to go on that came while the dream still dreamt does not wake the sleeper's guest: it is refused while
+// somebody is there.
 func TestAWordTooManyDoesNotResumeADreamBesideAClient(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
@@ -151,7 +153,8 @@ func TestNoDreamBeginsWithinTheWakeLock(t *testing.T) {
 	r.ends(id, dream.Completed)
 	resumed := r.events(agent, event.DreamResumed{})
 	require.Len(t, resumed, 1)
-	require.False(t, resumed[0].At.Before(status.Lock), "it went on at %s, and the lock lasted until %s", resumed[0].At, status.Lock)
+	require.False(t, resumed[0].At.Before(status.Lock), "it went on at %s, and the lock lasted until %s",
+		resumed[0].At, status.Lock)
 	r.sound(1)
 }
 

@@ -26,7 +26,8 @@ import (
 // answered is how soon whoever knocks must have an answer, whatever is broken.
 const answered = time.Second
 
-// room is a deployment: worker processes, a provider whose till counts, a Temporal server, and a starter in the test program.
+// room is a deployment: worker processes, a provider whose till counts, a Temporal server, and a starter in the test
+// program.
 type room struct {
 	t        *testing.T
 	ctx      context.Context
@@ -94,9 +95,13 @@ func furnish(t *testing.T, f furniture) *room {
 	require.NoError(t, err)
 	t.Cleanup(r.upstream.Close)
 	play := stage.Play{
-		Store: filepath.Join(t.TempDir(), "memory.db"), Address: r.server.Address, Namespace: r.server.Namespace, Queue: r.server.TaskQueue,
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: r.server.Address, Namespace: r.server.Namespace,
+		Queue:    r.server.TaskQueue,
 		Provider: r.upstream.URL, Model: "script", Knobs: dream.DefaultKnobs(), ResumeTTL: time.Hour,
-		Settings: workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
+		Settings: workflows.Settings{
+			WakeLock: time.Millisecond, ClientTimeout: time.Hour, AlarmHold: time.Hour,
+			ResumeAfter: 24 * time.Hour,
+		},
 	}
 	play.Knobs.Cycles, play.Knobs.Depth = 2, dream.DepthFixed // the moments of a second cycle come
 	if f.redis != nil {
@@ -127,7 +132,8 @@ func furnish(t *testing.T, f furniture) *room {
 func (r *room) hire() dream.Agent {
 	r.t.Helper()
 	name := strings.ToLower(strings.Map(letters, r.t.Name()))
-	agent, err := r.company.Hire(r.ctx, 1, fmt.Sprintf("%s-%d-%d", name[max(0, len(name)-30):], os.Getpid()%10000, r.named.Add(1)))
+	agent, err := r.company.Hire(r.ctx, 1,
+		fmt.Sprintf("%s-%d-%d", name[max(0, len(name)-30):], os.Getpid()%10000, r.named.Add(1)))
 	require.NoError(r.t, err)
 	return agent
 }
@@ -170,7 +176,8 @@ func (r *room) visit(agent dream.Agent, k starter.Connection) starter.Woken {
 	return starter.Woken{}
 }
 
-// call knocks once; whoever knocks must be answered in time. It tells for how long this process was kept from running meanwhile.
+// call knocks once; whoever knocks must be answered in time. It tells for how long this process was kept from running
+// meanwhile.
 func (r *room) call(k starter.Connection) (woken starter.Woken, stalled time.Duration) {
 	r.t.Helper()
 	stalled, err := waking.Promptly(r.ctx, answered, func(ctx context.Context) (err error) {
@@ -251,7 +258,8 @@ func (r *room) come(moment <-chan provider.Arrival) {
 func (r *room) await(fault provider.Fault, id string, phase dream.Phase, name string) <-chan provider.Arrival {
 	return r.moments.Await(fault, func(_ int, a provider.Arrival) bool {
 		c, ok := chaos.ReadKey(a.Key)
-		return ok && c.Dream == id && c.Phase == phase && (c.Activity == name || strings.HasPrefix(c.Activity, name+"-"))
+		return ok && c.Dream == id && c.Phase == phase &&
+			(c.Activity == name || strings.HasPrefix(c.Activity, name+"-"))
 	})
 }
 

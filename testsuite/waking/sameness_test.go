@@ -18,12 +18,14 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// TestAnInterruptedDreamIsTheSameDream proves decision 3 for the knock: same seed, memory and model, woken in a phase and
-// resumed, makes the same items at the same prices as a night that nobody disturbed. What differs is times, the entry of the
-// wake, what the call that was cut had cost, and the mood: each sitting moves it on its own, by what it has kept.
+// TestAnInterruptedDreamIsTheSameDream proves decision 3 for the knock: same seed, memory and model, woken in a phase
+// and resumed, makes the same items at the same prices as a night that nobody disturbed. What differs is times, the
+// entry of the wake, what the call that was cut had cost, and the mood: each sitting moves it on its own, by what it
+// has kept.
 func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 	t.Parallel()
-	server := temporal.Start(t, temporal.InMemory(), temporal.WithNamespaces("night-0", "night-1", "night-2", "night-3", "night-4", "night-5", "night-6"))
+	server := temporal.Start(t, temporal.InMemory(),
+		temporal.WithNamespaces("night-0", "night-1", "night-2", "night-3", "night-4", "night-5", "night-6"))
 	nights := 0
 	apart := func() *temporal.Server { // of one name, in namespaces of their own
 		one := *server
@@ -55,7 +57,8 @@ func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 	}
 }
 
-// recordOf dreams one night on a deployment of its own, wakes and resumes it at these moments, and tells all of it but times.
+// recordOf dreams one night on a deployment of its own, wakes and resumes it at these moments, and tells all of it but
+// times.
 func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
 	t.Helper()
 	r := furnish(t, furniture{server: server})
@@ -113,7 +116,8 @@ func (r *room) tell(agent dream.Agent, id string) string {
 	require.NoError(r.t, err)
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
-		lines = append(lines, fmt.Sprintf("%s %s %d in %d out %d", row.Step, row.Model, row.Counted, row.Tokens.In, row.Tokens.Out))
+		lines = append(lines,
+			fmt.Sprintf("%s %s %d in %d out %d", row.Step, row.Model, row.Counted, row.Tokens.In, row.Tokens.Out))
 	}
 	sort.Strings(lines)
 	return fmt.Sprintf("%s\n%s", body, strings.Join(lines, "\n"))

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// TestASearchThatIsWokenInItsMidstIsTheSameSearch wakes REM in each of its deeds, in one night, and compares every scenario, its
-// parents, its score and its fate, with those of a night that nobody disturbed.
+// TestASearchThatIsWokenInItsMidstIsTheSameSearch wakes REM in each of its deeds, in one night, and compares every
+// scenario, its parents, its score and its fate, with those of a night that nobody disturbed.
 func TestASearchThatIsWokenInItsMidstIsTheSameSearch(t *testing.T) {
 	t.Parallel()
 	server := temporal.Start(t, temporal.InMemory(), temporal.WithNamespaces("search-0", "search-1"))

@@ -27,8 +27,8 @@ func away() time.Duration {
 // back is how soon after Temporal's return every wake must be recorded: the promise of the deployment.
 const back = 15 * time.Second
 
-// Temporal stops answering, or dies, while agents dream; guests come all the while. Each is answered, and soon after its
-// return everything is recorded.
+// Temporal stops answering, or dies, while agents dream; guests come all the while. Each is answered, and soon after
+// its return everything is recorded.
 func TestWhileTemporalIsAwayEveryConnectIsAnsweredAndRecordedAfterItsReturn(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*room) (back func()){
@@ -59,9 +59,11 @@ func TestWhileTemporalIsAwayEveryConnectIsAnsweredAndRecordedAfterItsReturn(t *t
 				require.Equal(t, first(agents[i]), awoken.Dream)
 			}
 			slices.Sort(took)
-			t.Logf("away for %s: %d knocks, p50 %s, p99 %s, max %s", away(), len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+			t.Logf("away for %s: %d knocks, p50 %s, p99 %s, max %s", away(), len(took), took[len(took)/2],
+				took[len(took)*99/100], took[len(took)-1])
 			for _, agent := range agents {
-				r.until(func() bool { return r.night(agent, first(agent)).Resumable() }, "%s is never put down", first(agent))
+				r.until(func() bool { return r.night(agent, first(agent)).Resumable() }, "%s is never put down",
+					first(agent))
 				r.leave(agent)
 				r.resume(agent)
 			}
@@ -90,7 +92,8 @@ func connectAllTheWhile(r *room, agents []dream.Agent) ([]starter.Woken, []time.
 					return err
 				}
 				stalled, err := waking.Promptly(r.ctx, answered, connect)
-				for again := 0; err == nil && w.Degraded != "" && stalled > 0 && again < 10; again++ { // the machine's doing, and not Temporal's
+				// the machine's doing, and not Temporal's
+				for again := 0; err == nil && w.Degraded != "" && stalled > 0 && again < 10; again++ {
 					stalled, err = waking.Promptly(r.ctx, answered, connect)
 				}
 				if err != nil || w.Raised != (turn == 0) || w.Degraded != "" {

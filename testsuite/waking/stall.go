@@ -25,8 +25,9 @@ var stalled = sync.OnceValue(func() *atomic.Int64 {
 	return total
 })
 
-// Promptly does something that must be over within a time of its own, W3's second for instance: what this process could not run at
-// all meanwhile, on a busy machine, counts for nobody. It tells that time, and the fault of whatever took longer.
+// Promptly does something that must be over within a time of its own, W3's second for instance: what this process could
+// not run at all meanwhile, on a busy machine, counts for nobody. It tells that time, and the fault of whatever took
+// longer.
 func Promptly(ctx context.Context, within time.Duration, do func(context.Context) error) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*within)
 	defer cancel()
@@ -35,7 +36,8 @@ func Promptly(ctx context.Context, within time.Duration, do func(context.Context
 	took := time.Since(began)
 	kept := time.Duration(stalled().Load() - before)
 	if own := took - kept; err == nil && own > within {
-		err = fmt.Errorf("it was not over within %s: it took %s, for %s of which this process was kept from running", within, took, kept)
+		err = fmt.Errorf("it was not over within %s: it took %s, for %s of which this process was kept from running",
+			within, took, kept)
 	}
 	return kept, err
 }

@@ -34,7 +34,10 @@ const (
 )
 
 // ways with their weights.
-var ways = []Way{ByConnect, ByConnect, ByConnect, ByConnect, ByConnect, ByConnect, ByTwo, ByTwo, ByAlarm, ByAlarm, ByOperator, BySignal, ByDreamSignal, ByUpdate}
+var ways = []Way{
+	ByConnect, ByConnect, ByConnect, ByConnect, ByConnect, ByConnect, ByTwo, ByTwo, ByAlarm, ByAlarm,
+	ByOperator, BySignal, ByDreamSignal, ByUpdate,
+}
 
 func draw[T any](dice *rand.Rand, from []T) T { return from[dice.IntN(len(from))] }
 
@@ -63,7 +66,11 @@ func (w Way) wake(ctx context.Context, c *stage.Company, agent dream.Agent, id s
 		}
 		return err
 	case ByAlarm:
-		return connect(ctx, c, starter.Connection{Agent: agent.Handle, Client: "alarm/feed/rule", Cause: presence.Alarm, Trigger: "feed/rule"})
+		return connect(ctx, c,
+			starter.Connection{
+				Agent: agent.Handle, Client: "alarm/feed/rule", Cause: presence.Alarm,
+				Trigger: "feed/rule",
+			})
 	case ByOperator:
 		return connect(ctx, c, starter.Connection{Agent: agent.Handle, Client: "operator", Cause: presence.Operator})
 	case ByConnect:

@@ -57,8 +57,8 @@ func TestAWorkerKilledBetweenBusAndResultLosesNothing(t *testing.T) {
 	}
 }
 
-// A frozen worker hears no bell and answers nobody. The dream goes on elsewhere without what that call had said; when the
-// worker comes back, the store takes nothing from it.
+// A frozen worker hears no bell and answers nobody. The dream goes on elsewhere without what that call had said; when
+// the worker comes back, the store takes nothing from it.
 func TestAFrozenWorkerHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{workers: 2, token: 5 * time.Millisecond})

@@ -23,7 +23,8 @@ type Sleeper struct {
 	Visits      []Visit       // by time
 	Connections []*Connection // in the midst of dreams, by dream
 	Restless    bool          // its life does not wait until it has been idle for long enough: the judge must see that
-	Visited     bool          // whether anybody comes while it dreams: then the ledger may count more than the till took
+	// whether anybody comes while it dreams: then the ledger may count more than the till took
+	Visited bool
 }
 
 // Visit is somebody who comes, or an alarm, at a time when the agent does not dream.
@@ -110,8 +111,8 @@ func sleeper(name, in string, hours Hours, days int, now time.Time) (*Sleeper, e
 	return s, nil
 }
 
-// people decides who comes: to a quarter of the agents nobody, to a quarter visitors by day and night, to a quarter knocks in
-// the midst of dreams, to a quarter alarms. Of those that nobody visits, some can hardly pay.
+// people decides who comes: to a quarter of the agents nobody, to a quarter visitors by day and night, to a quarter
+// knocks in the midst of dreams, to a quarter alarms. Of those that nobody visits, some can hardly pay.
 func (s *Sleeper) people(dice *rand.Rand, i, days int) {
 	first, last := 1, max(2, days-2)
 	switch i % 4 {
@@ -123,7 +124,10 @@ func (s *Sleeper) people(dice *rand.Rand, i, days int) {
 		s.visits(dice, days, presence.Connect)
 	case 2:
 		s.Visited = true
-		s.Connections = []*Connection{{Dream: first, At: s.shallow(), Manner: Briefly}, {Dream: last, At: s.deep(), Manner: ForLong}}
+		s.Connections = []*Connection{
+			{Dream: first, At: s.shallow(), Manner: Briefly},
+			{Dream: last, At: s.deep(), Manner: ForLong},
+		}
 	case 3:
 		s.Visited = true
 		s.visits(dice, days, presence.Alarm)
@@ -138,7 +142,8 @@ func (s *Sleeper) people(dice *rand.Rand, i, days int) {
 	}
 }
 
-// shallow is a step of the onset, and deep one of the dream that follows it; an agent of the core tier has the first step only.
+// shallow is a step of the onset, and deep one of the dream that follows it; an agent of the core tier has the first
+// step only.
 func (s *Sleeper) shallow() string {
 	if s.Agent.Tier == dream.Hardened {
 		return "/onset/1/partial-"
@@ -159,11 +164,13 @@ func (s *Sleeper) visits(dice *rand.Rand, days int, cause presence.Cause) {
 		for n := range 1 + dice.IntN(2) {
 			v := Visit{
 				At:  s.Start.Add(time.Duration(d)*24*time.Hour + time.Duration(dice.Int64N(int64(22*time.Hour)))),
-				Who: fmt.Sprintf("guest-%d", n), Cause: cause, For: 5*time.Minute + time.Duration(dice.Int64N(int64(3*time.Hour))),
+				Who: fmt.Sprintf("guest-%d", n), Cause: cause,
+				For: 5*time.Minute + time.Duration(dice.Int64N(int64(3*time.Hour))),
 			}
 			if cause == presence.Alarm {
 				v.Who, v.For = "alarm/feed/rule", min(v.For, time.Hour)
-				if dice.IntN(2) == 0 { // somebody looks in while the alarm holds the agent awake: the wake is the alarm's
+				// somebody looks in while the alarm holds the agent awake: the wake is the alarm's
+				if dice.IntN(2) == 0 {
 					s.Visits = append(s.Visits, Visit{
 						At:    v.At.Add(v.For / 2),
 						Who:   "passer-by",

@@ -1,5 +1,5 @@
-// Package week lets many agents live seven days in minutes, on a real server that skips the time in which nothing happens, and
-// checks every night of them.
+// Package week lets many agents live seven days in minutes, on a real server that skips the time in which nothing
+// happens, and checks every night of them.
 package week
 
 import (
@@ -17,12 +17,13 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// most is how often a workflow may skip between two orders to: the server's own bound of 200 is for workflows that went wild.
+// most is how often a workflow may skip between two orders to: the server's own bound of 200 is for workflows that went
+// wild.
 const most = 1_000_000
 
-// Clock is the time of one agent's life, which the server lets run ahead of the wall when it is told to, and nobody else's.
-// Its dreams begin at the time of the life and go on in step with the wall: the server skips nothing of a life whose dream
-// has not closed.
+// Clock is the time of one agent's life, which the server lets run ahead of the wall when it is told to, and nobody
+// else's. Its dreams begin at the time of the life and go on in step with the wall: the server skips nothing of a life
+// whose dream has not closed.
 type Clock struct {
 	client    client.Client
 	namespace string
@@ -55,7 +56,8 @@ func (k *Clock) Read(ctx context.Context) (time.Time, error) {
 	return k.Now(), nil
 }
 
-// Forward lets the workflow skip until its time is to, and returns when it stands there, going in step with the wall again.
+// Forward lets the workflow skip until its time is to, and returns when it stands there, going in step with the wall
+// again.
 func (k *Clock) Forward(ctx context.Context, to time.Time) error {
 	requested := false
 	for {
@@ -97,9 +99,11 @@ func (k *Clock) leap(ctx context.Context, far time.Duration) error {
 func (k *Clock) arrive(ctx context.Context) (enumspb.FastForwardPollingResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	polled, err := k.client.WorkflowService().PollWorkflowExecutionTimeSkipping(ctx, &workflowservice.PollWorkflowExecutionTimeSkippingRequest{
-		Namespace: k.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: k.workflow}, FastForwardId: k.name(),
-	})
+	polled, err := k.client.WorkflowService().PollWorkflowExecutionTimeSkipping(ctx,
+		&workflowservice.PollWorkflowExecutionTimeSkippingRequest{
+			Namespace: k.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: k.workflow},
+			FastForwardId: k.name(),
+		})
 	if err != nil {
 		return 0, fmt.Errorf("wait for %s to skip: %w", k.workflow, err)
 	}
@@ -108,15 +112,19 @@ func (k *Clock) arrive(ctx context.Context) (enumspb.FastForwardPollingResult, e
 
 // Spend lets another workflow, such as a dream that waits to be resumed, skip whatever it waits for.
 func Spend(ctx context.Context, c client.Client, namespace, workflow string) error {
-	return configure(ctx, c, namespace, workflow, &commonpb.TimeSkippingConfig{Enabled: true, MaxSessionSkipCount: most})
+	return configure(ctx, c, namespace, workflow,
+		&commonpb.TimeSkippingConfig{Enabled: true, MaxSessionSkipCount: most})
 }
 
-func configure(ctx context.Context, c client.Client, namespace, workflow string, config *commonpb.TimeSkippingConfig) error {
-	_, err := c.WorkflowService().UpdateWorkflowExecutionOptions(ctx, &workflowservice.UpdateWorkflowExecutionOptionsRequest{
-		Namespace: namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflow},
-		WorkflowExecutionOptions: &workflowpb.WorkflowExecutionOptions{TimeSkippingConfig: config},
-		UpdateMask:               &fieldmaskpb.FieldMask{Paths: []string{"time_skipping_config"}},
-	})
+func configure(ctx context.Context, c client.Client, namespace, workflow string,
+	config *commonpb.TimeSkippingConfig,
+) error {
+	_, err := c.WorkflowService().UpdateWorkflowExecutionOptions(ctx,
+		&workflowservice.UpdateWorkflowExecutionOptionsRequest{
+			Namespace: namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflow},
+			WorkflowExecutionOptions: &workflowpb.WorkflowExecutionOptions{TimeSkippingConfig: config},
+			UpdateMask:               &fieldmaskpb.FieldMask{Paths: []string{"time_skipping_config"}},
+		})
 	if err != nil {
 		return fmt.Errorf("let %s skip time: %w", workflow, err)
 	}

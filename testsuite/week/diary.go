@@ -42,7 +42,8 @@ func (n Night) Begin() time.Time {
 
 // Diary reads an agent's nights in the order in which they were dreamt.
 func (h *Deployment) Diary(ctx context.Context, agent string) ([]Night, error) {
-	items, err := h.Company.Store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
+	items, err := h.Company.Store.Find(ctx,
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +54,8 @@ func (h *Deployment) Diary(ctx context.Context, agent string) ([]Night, error) {
 	return Story(memory.As[*dream.Record](items), events)
 }
 
-// Story makes nights of records and events. An error says what of them is no story: two sittings at once, an end without a
-// beginning, a dream without an end.
+// Story makes nights of records and events. An error says what of them is no story: two sittings at once, an end
+// without a beginning, a dream without an end.
 func Story(records []*dream.Record, events []event.Event) ([]Night, error) {
 	nights, of := make([]Night, 0, len(records)), map[string]int{}
 	for _, n := range records {
@@ -75,7 +76,8 @@ func Story(records []*dream.Record, events []event.Event) ([]Night, error) {
 				return nil, fmt.Errorf("%s of %s while %s is under way", e.Type, e.Dream, under)
 			}
 			if e.At.Before(last) {
-				return nil, fmt.Errorf("%s of %s at %s, and the sitting before ended at %s", e.Type, e.Dream, e.At, last)
+				return nil,
+					fmt.Errorf("%s of %s at %s, and the sitting before ended at %s", e.Type, e.Dream, e.At, last)
 			}
 			under = e.Dream
 			n.Stretches = append(n.Stretches, Stretch{From: e.At})
@@ -123,7 +125,8 @@ func whole(nights []Night, events []event.Event) error {
 		case ends[n.ID] == "":
 			return fmt.Errorf("the log does not tell how %s ended", n.ID)
 		case ends[n.ID] != n.Outcome || n.Resumable():
-			return fmt.Errorf("the log has %s end as %s, its record says %s until %s", n.ID, ends[n.ID], n.Outcome, n.Until)
+			return fmt.Errorf("the log has %s end as %s, its record says %s until %s", n.ID, ends[n.ID], n.Outcome,
+				n.Until)
 		case !n.Refused && len(n.Stretches) == 0:
 			return fmt.Errorf("%s has a run and was never begun", n.ID)
 		}

@@ -23,8 +23,9 @@ type Run struct {
 	Bytes     int
 	Continued bool // it ended by going on as new
 
-	// Late is by how much the server fired a timer too late at most, or had not fired one when it was cancelled. Where a server
-	// that is short of time does a skip twice over, the second one overtakes a timer that the first one was to wake.
+	// Late is by how much the server fired a timer too late at most, or had not fired one when it was cancelled. Where
+	// a server that is short of time does a skip twice over, the second one overtakes a timer that the first one was to
+	// wake.
 	Late time.Duration
 }
 
@@ -33,7 +34,8 @@ func Runs(ctx context.Context, c client.Client, workflow, first string) ([]Run, 
 	var runs []Run
 	for id := first; id != ""; {
 		run, next, due := Run{ID: id}, "", map[int64]time.Time{}
-		for events := c.GetWorkflowHistory(ctx, workflow, id, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		for events := c.GetWorkflowHistory(ctx, workflow, id, false,
+			enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 			e, err := events.Next()
 			if err != nil {
 				return runs, fmt.Errorf("read the history of %s: %w", workflow, err)
@@ -95,7 +97,8 @@ func Measure(ctx context.Context, file string) (Size, error) {
 		return size, err
 	}
 	defer func() { _ = db.Close() }()
-	row := db.QueryRowContext(ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+	row := db.QueryRowContext(ctx,
+		"SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
 	if err := row.Scan(&size.Pages); err != nil {
 		return size, fmt.Errorf("measure %s: %w", file, err)
 	}
@@ -114,7 +117,8 @@ func Measure(ctx context.Context, file string) (Size, error) {
 }
 
 func tables(ctx context.Context, db *sql.DB) ([]string, error) {
-	rows, err := db.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+	rows, err := db.QueryContext(ctx,
+		"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
 	if err != nil {
 		return nil, fmt.Errorf("list tables: %w", err)
 	}

@@ -92,7 +92,8 @@ func (g *guests) come(ctx context.Context, v Visit) error {
 		Trigger: trigger(v.Cause),
 	})
 	if err == nil && woken.Dream != "" && woken.Raised {
-		err = Spend(ctx, g.starter.Client, g.namespace, woken.Dream) // it had begun in this very moment; it may not go on
+		// it had begun in this very moment; it may not go on
+		err = Spend(ctx, g.starter.Client, g.namespace, woken.Dream)
 	}
 	return err
 }
@@ -118,7 +119,8 @@ func (g *guests) connect(ctx context.Context, k starter.Connection) (starter.Wok
 	case woken.Raised:
 		_, err = g.starter.Recorded(ctx, g.sleeper.Agent.ID, woken.Epoch)
 	case woken.Joined(k.Cause): // its life is told in the background
-		err = g.until(ctx, "it is awake with whoever joined", func(l workflows.AgentState) bool { return l.State == workflows.Awake })
+		err = g.until(ctx, "it is awake with whoever joined",
+			func(l workflows.AgentState) bool { return l.State == workflows.Awake })
 	}
 	if err != nil {
 		return woken, err
@@ -197,12 +199,16 @@ func (g *guests) midst(ctx context.Context, k *Connection, dream string) error {
 	if _, err := g.clock.Read(ctx); err != nil {
 		return err
 	}
-	connect := starter.Connection{Agent: g.sleeper.Agent.Handle, Client: "visitor", Cause: presence.Connect, For: time.Minute}
+	connect := starter.Connection{
+		Agent: g.sleeper.Agent.Handle, Client: "visitor", Cause: presence.Connect,
+		For: time.Minute,
+	}
 	switch k.Manner {
 	case ForLong:
 		connect.For = 2 * TTL
 	case AsAlarm:
-		connect.Cause, connect.Client, connect.Trigger, connect.For = presence.Alarm, "alarm/feed/rule", "feed/rule", time.Second
+		connect.Cause, connect.Client, connect.Trigger, connect.For = presence.Alarm, "alarm/feed/rule", "feed/rule",
+			time.Second
 	case Briefly:
 	}
 	woken, err := g.connect(ctx, connect)

@@ -5,8 +5,8 @@ import (
 	_ "time/tzdata" // the zones are the same on every machine
 )
 
-// Hours are when an agent may dream by itself: as a deployment writes them down, and once more as a plain question about the
-// clock on the wall, so that the code under test does not judge itself.
+// Hours are when an agent may dream by itself: as a deployment writes them down, and once more as a plain question
+// about the clock on the wall, so that the code under test does not judge itself.
 type Hours struct {
 	Name           string
 	Windows, Quiet []string
@@ -17,8 +17,8 @@ type Hours struct {
 
 func clock(hour, minute int) int { return 60*hour + minute }
 
-// Kinds of hours: across midnight with a quiet part, across the hours when clocks are changed, other hours at weekends, quiet
-// hours alone, a sliver that the clock leaps over once a year, and none at all.
+// Kinds of hours: across midnight with a quiet part, across the hours when clocks are changed, other hours at weekends,
+// quiet hours alone, a sliver that the clock leaps over once a year, and none at all.
 var Kinds = []Hours{
 	{
 		Name:    "nights",
@@ -86,7 +86,8 @@ func (h Hours) opens(at time.Time, zone *time.Location) time.Time {
 
 // Zones where agents live: the clock is put forward and back, north and south, by an hour and by half of one, or never.
 var Zones = []string{
-	"Europe/Berlin", "Australia/Sydney", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Auckland", "America/Santiago", "UTC",
+	"Europe/Berlin", "Australia/Sydney", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata",
+	"Pacific/Auckland", "America/Santiago", "UTC",
 }
 
 // Turn is when the clock of a zone is changed next, and by how much; where it never is, noon a month later, by nothing.

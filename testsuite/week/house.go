@@ -53,7 +53,8 @@ func Build(ctx context.Context, play stage.Play, c client.Client) (*Deployment, 
 	}
 	h.Ledger, h.slots = h.Company.Ports.Guard.Ledger, watch(h.Company.Store)
 	h.Company.Ports.Memory, h.Company.Ports.WakeBus = h.slots, h.Company.Store
-	h.Company.Starter.WakeBus, h.Company.Starter.Ledger, h.Company.Starter.Options.AutoPaid = h.Company.Store, h.Ledger, true
+	h.Company.Starter.WakeBus, h.Company.Starter.Ledger, h.Company.Starter.Options.AutoPaid = h.Company.Store,
+		h.Ledger, true
 	return h, nil
 }
 
@@ -112,7 +113,10 @@ func (h *Deployment) Hire(ctx context.Context, s *Sleeper) error {
 	if err != nil {
 		return err
 	}
-	file := importer.File{Name: "past.jsonl", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(past)), nil }}
+	file := importer.File{
+		Name: "past.jsonl",
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(past)), nil },
+	}
 	report, err := importer.Import(ctx, h.Company.Store, s.Agent, []importer.File{file}, importer.Options{
 		Format: importer.JSONL, Strict: true, Now: s.Start, Embed: embed,
 	})

@@ -26,9 +26,10 @@ type Lived struct {
 type Held struct {
 	Who      string
 	From, To time.Time
-	locks    bool          // it is the lock
-	rises    bool          // by it the agent became awake
-	behind   time.Duration // by so much the life's time was ahead of From already, as the server skipped while it was written down
+	locks    bool // it is the lock
+	rises    bool // by it the agent became awake
+	// by so much the life's time was ahead of From already, as the server skipped while it was written down
+	behind time.Duration
 }
 
 // quiet are the times from which idleness counts: somebody came or left, or the agent fell asleep again.
@@ -127,7 +128,8 @@ func (h *Deployment) LiveAlone(ctx context.Context, s *Sleeper, namespace string
 	if err := g.clock.Run(ctx); err != nil {
 		return nil, err
 	}
-	if err := g.until(ctx, "it has dreamt enough", func(l workflows.AgentState) bool { return l.Dreams >= dreams }); err != nil {
+	if err := g.until(ctx, "it has dreamt enough",
+		func(l workflows.AgentState) bool { return l.Dreams >= dreams }); err != nil {
 		return nil, err
 	}
 	if err := g.rest(ctx); err != nil {

@@ -51,7 +51,9 @@ func (h *Deployment) Money(ctx context.Context, s *Sleeper, nights []Night, call
 		case row.Counted < c.Cost:
 			return sum, fmt.Errorf("%s cost %s at the till and counts %s", c.Key, c.Cost, row.Counted)
 		case row.Counted > c.Cost && !s.Visited:
-			return sum, fmt.Errorf("%s cost %s at the till and counts %s, and nobody interrupted it", c.Key, c.Cost, row.Counted)
+			return sum,
+				fmt.Errorf("%s cost %s at the till and counts %s, and nobody interrupted it", c.Key, c.Cost,
+					row.Counted)
 		}
 		sum.Billed += c.Cost
 	}
@@ -70,7 +72,8 @@ type books struct {
 	nights     map[string]Night
 }
 
-// add takes in a row: it must be over, of a dream that was dreamt, paid by the day on which that one began, and of its time.
+// add takes in a row: it must be over, of a dream that was dreamt, paid by the day on which that one began, and of its
+// time.
 func (b books) add(r purse.Row) error {
 	key := purse.Hold{Step: r.Step, Attempt: r.Attempt}.Key()
 	n, ok := b.nights[r.Dream]
@@ -103,7 +106,8 @@ func (h *Deployment) accounts(ctx context.Context, s *Sleeper, b books) error {
 			return err
 		}
 		if allowed != spent {
-			return fmt.Errorf("of %s on %s %s are taken as allowance and %s are spent", s.Agent.Handle, day, allowed, spent)
+			return fmt.Errorf("of %s on %s %s are taken as allowance and %s are spent", s.Agent.Handle, day, allowed,
+				spent)
 		}
 	}
 	for month, spent := range months {

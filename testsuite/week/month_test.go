@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
-// TestAgentStatesThatGoOnAsNewLoseNoNight lets nobody visit: the agents' lives skip freely, and go on as new every few nights, in the
-// midst of dreams too, without losing a timer.
+// TestAgentStatesThatGoOnAsNewLoseNoNight lets nobody visit: the agents' lives skip freely, and go on as new every few
+// nights, in the midst of dreams too, without losing a timer.
 func TestAgentStatesThatGoOnAsNewLoseNoNight(t *testing.T) {
 	t.Parallel()
 	const suggested = 60 // events: about two nights' worth

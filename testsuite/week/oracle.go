@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
-// A dream may begin so much before and after it is due: it is due by the time of its life, and what lies between is the work of
-// two busy cores.
+// A dream may begin so much before and after it is due: it is due by the time of its life, and what lies between is the
+// work of two busy cores.
 const (
 	early = 2 * time.Second
 	late  = 3 * time.Minute
@@ -24,10 +24,12 @@ var (
 	ErrRest   = errors.New("it did not fall asleep when nobody held it any more")
 )
 
-// expected is when the next dream of an agent is due, by plain reckoning: after it has been idle and the gap has passed, the
-// draw of its jitter later, when nobody holds it awake and its hours are open, and again the draw after they open.
+// expected is when the next dream of an agent is due, by plain reckoning: after it has been idle and the gap has
+// passed, the draw of its jitter later, when nobody holds it awake and its hours are open, and again the draw after
+// they open.
 func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) time.Time {
-	draw := circadian.Jitter(s.Agent.ID, begun, s.Hours.Jitter) // which draw is its own affair; that it is this one is not
+	// which draw is its own affair; that it is this one is not
+	draw := circadian.Jitter(s.Agent.ID, begun, s.Hours.Jitter)
 	due := from
 	if !last.IsZero() {
 		due = latest(due, last.Add(s.Hours.Gap+draw))
@@ -57,20 +59,22 @@ func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) 
 	}
 }
 
-// Rested checks that the agent fell asleep once after each time that it was awake, when nobody held it any more and not before:
-// idleness counts from there. Somebody else may come first, before its life has looked again.
+// Rested checks that the agent fell asleep once after each time that it was awake, when nobody held it any more and not
+// before: idleness counts from there. Somebody else may come first, before its life has looked again.
 func (s *Sleeper) Rested(l *Lived) error {
 	wakings := l.wakings()
 	for _, w := range wakings {
 		risen := slices.ContainsFunc(wakings, func(o waking) bool { return o.from.After(w.end) && w.ended(o.from) })
 		if !risen && !slices.ContainsFunc(l.Asleep, w.ended) && w.end.Before(l.End.Add(-late)) {
-			return fmt.Errorf("nobody held it from %s on, and it fell asleep at %s: %w", s.local(w.end), s.locals(l.Asleep), ErrRest)
+			return fmt.Errorf("nobody held it from %s on, and it fell asleep at %s: %w", s.local(w.end),
+				s.locals(l.Asleep), ErrRest)
 		}
 	}
 	for _, at := range l.Asleep {
 		held := func(h Held) bool { return h.From.Before(at.Add(-early)) && h.To.After(at.Add(early)) }
 		if n := slices.IndexFunc(l.Held, held); n >= 0 {
-			return fmt.Errorf("it fell asleep at %s, and %s held it until %s: %w", s.local(at), l.Held[n].Who, s.local(l.Held[n].To), ErrRest)
+			return fmt.Errorf("it fell asleep at %s, and %s held it until %s: %w", s.local(at), l.Held[n].Who,
+				s.local(l.Held[n].To), ErrRest)
 		}
 		if !slices.ContainsFunc(wakings, func(w waking) bool { return w.ended(at) }) {
 			return fmt.Errorf("it fell asleep at %s, and was not awake: %w", s.local(at), ErrRest)
@@ -111,7 +115,8 @@ func (s *Sleeper) Timely(l *Lived, nights []Night) error {
 		last = n.End()
 	}
 	if due := s.expected(l, s.Start, last, len(nights)); due.Before(l.End.Add(-late)) {
-		return fmt.Errorf("a dream was due at %s and never began; the last of %d ended at %s: %w", s.local(due), len(nights), s.local(last), ErrMissed)
+		return fmt.Errorf("a dream was due at %s and never began; the last of %d ended at %s: %w", s.local(due),
+			len(nights), s.local(last), ErrMissed)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func visited(t *testing.T) (*Sleeper, *Lived, []Night) {
 		at := s.Start.AddDate(0, 0, day).Add(9 * time.Hour)
 		came, left, alarm := at, at.Add(3*time.Hour), at.Add(8*time.Hour) // he stays for longer than it is to idle
 		l.Held = append(
-			l.Held, Held{Who: "guest", From: came, To: left, rises: true}, Held{Who: "guest", From: left, To: left.Add(time.Second), locks: true},
+			l.Held, Held{Who: "guest", From: came, To: left, rises: true},
+			Held{Who: "guest", From: left, To: left.Add(time.Second), locks: true},
 			Held{Who: "alarm/feed/rule", From: alarm, To: alarm.Add(time.Hour)},
 			Held{Who: "passer-by", From: alarm.Add(30 * time.Minute), To: alarm.Add(34 * time.Minute), rises: true},
 		)
@@ -86,11 +87,15 @@ func TestTheOracleGoesByWhatTheStoreKnowsOfClients(t *testing.T) {
 	idle := s.Hours.Idle + circadian.Jitter(s.Agent.ID, 1, s.Hours.Jitter)
 	require.Equal(t, l.Asleep[0].Add(idle), nights[1].Begin(), "idleness counts from when it fell asleep")
 	for name, spoil := range map[string]func(*Sleeper, *Lived){
-		"it never falls asleep again":         func(_ *Sleeper, l *Lived) { l.Asleep = l.Asleep[1:] },
-		"it falls asleep while it is held":    func(_ *Sleeper, l *Lived) { l.Asleep[1] = l.Asleep[1].Add(-time.Hour / 2) },
-		"it falls asleep too late":            func(_ *Sleeper, l *Lived) { l.Asleep[0] = l.Asleep[0].Add(2 * late) },
-		"it falls asleep without being awake": func(_ *Sleeper, l *Lived) { l.Asleep = append(l.Asleep, l.Asleep[0].Add(time.Hour)) },
-		"it does not wait until it was idle":  func(s *Sleeper, _ *Lived) { s.Hours.Idle += 2 * early },
+		"it never falls asleep again": func(_ *Sleeper, l *Lived) { l.Asleep = l.Asleep[1:] },
+		"it falls asleep while it is held": func(_ *Sleeper, l *Lived) {
+			l.Asleep[1] = l.Asleep[1].Add(-time.Hour / 2)
+		},
+		"it falls asleep too late": func(_ *Sleeper, l *Lived) { l.Asleep[0] = l.Asleep[0].Add(2 * late) },
+		"it falls asleep without being awake": func(_ *Sleeper, l *Lived) {
+			l.Asleep = append(l.Asleep, l.Asleep[0].Add(time.Hour))
+		},
+		"it does not wait until it was idle": func(s *Sleeper, _ *Lived) { s.Hours.Idle += 2 * early },
 	} {
 		judge, lived, _ := visited(t)
 		spoil(judge, lived)
@@ -143,7 +148,8 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 	tell := func(payloads ...any) []event.Event {
 		var events []event.Event
 		for i := 0; i < len(payloads); i += 2 {
-			e := event.New(fmt.Sprint(i), "a", payloads[i].(string), autumn.Add(time.Duration(i)*time.Minute), payloads[i+1].(event.Payload))
+			e := event.New(fmt.Sprint(i), "a", payloads[i].(string), autumn.Add(time.Duration(i)*time.Minute),
+				payloads[i+1].(event.Payload))
 			e.Seq = int64(len(events) + 1)
 			events = append(events, e)
 		}
@@ -152,17 +158,20 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 	started, ended := event.DreamStarted{}, event.DreamEnded{Outcome: dream.Completed}
 	woken, resumed := event.DreamInterrupted{}, event.DreamResumed{}
 	two := []*dream.Record{record("one"), record("two")}
-	nights, err := Story(two, tell("one", started, "one", woken, "one", resumed, "one", ended, "two", started, "two", ended))
+	nights, err := Story(two,
+		tell("one", started, "one", woken, "one", resumed, "one", ended, "two", started, "two", ended))
 	require.NoError(t, err)
 	require.Len(t, nights[0].Stretches, 2)
 	for name, events := range map[string][]event.Event{
-		"two at once":              tell("one", started, "two", started, "one", ended, "two", ended),
-		"one without an end":       tell("one", started, "one", ended, "two", started),
-		"one ends twice":           tell("one", started, "one", ended, "one", ended, "two", started, "two", ended),
-		"one is never begun":       tell("one", started, "one", ended, "two", ended),
-		"one goes on meanwhile":    tell("one", started, "one", woken, "two", started, "one", resumed, "one", ended, "two", ended),
-		"another one is woken":     tell("one", started, "two", woken, "one", ended, "two", started, "two", ended),
-		"it ends another way":      tell("one", started, "one", event.DreamEnded{Outcome: dream.Aborted}, "two", started, "two", ended),
+		"two at once":        tell("one", started, "two", started, "one", ended, "two", ended),
+		"one without an end": tell("one", started, "one", ended, "two", started),
+		"one ends twice":     tell("one", started, "one", ended, "one", ended, "two", started, "two", ended),
+		"one is never begun": tell("one", started, "one", ended, "two", ended),
+		"one goes on meanwhile": tell("one", started, "one", woken, "two", started, "one", resumed, "one", ended,
+			"two", ended),
+		"another one is woken": tell("one", started, "two", woken, "one", ended, "two", started, "two", ended),
+		"it ends another way": tell("one", started, "one", event.DreamEnded{Outcome: dream.Aborted}, "two",
+			started, "two", ended),
 		"nothing is told of one":   tell("two", started, "two", ended),
 		"the last one never ended": tell("one", started, "one", ended, "two", started, "two", woken),
 	} {

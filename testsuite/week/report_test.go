@@ -34,7 +34,10 @@ type report struct {
 // fault notes an agent whose life was not as it should be.
 func (r *report) fault(who string, err error) {
 	r.untimely = append(r.untimely, who+": "+err.Error())
-	for wrong, n := range map[error]*int{week.ErrEarly: &r.early, week.ErrLate: &r.late, week.ErrMissed: &r.missed, week.ErrRest: &r.restless} {
+	for wrong, n := range map[error]*int{
+		week.ErrEarly: &r.early, week.ErrLate: &r.late, week.ErrMissed: &r.missed,
+		week.ErrRest: &r.restless,
+	} {
 		if errors.Is(err, wrong) {
 			*n++
 		}
@@ -44,9 +47,11 @@ func (r *report) fault(who string, err error) {
 // figures is the line for docs/measurements. An overlap of two dreams has ended the test before.
 func (r *report) figures(t *testing.T, days int, took time.Duration) {
 	t.Helper()
-	t.Logf("\n    figures: %d agents, %d days, %d dreams, %d wakes; overlapping 0 of %d slots taken; agents with a dream begun early %d, late %d, missed %d, "+
-		"not asleep in time %d, left out because the server overtook a timer %d; lasted %s",
-		r.agents, days, r.nights, r.wakes, r.slots, r.early, r.late, r.missed, r.restless, len(r.overtaken), took.Round(time.Second))
+	t.Logf(
+		"\n    figures: %d agents, %d days, %d dreams, %d wakes; overlapping 0 of %d slots taken; agents with a dream begun early %d, late %d, missed %d, "+
+			"not asleep in time %d, left out because the server overtook a timer %d; lasted %s",
+		r.agents, days, r.nights, r.wakes, r.slots, r.early, r.late, r.missed, r.restless, len(r.overtaken),
+		took.Round(time.Second))
 }
 
 func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent week.Spent, journal, events int) {
@@ -68,14 +73,17 @@ func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent 
 	r.connections, r.planned = r.connections+l.Connections, r.planned+len(a.Connections)
 	r.wakes, r.alarms = r.wakes+l.Wakes, r.alarms+l.AgentState.Alarms
 	r.journal, r.events = r.journal+journal, r.events+events
-	r.billed, r.ledger, r.rows, r.days = r.billed+spent.Billed, r.ledger+spent.Ledger, r.rows+spent.Rows, r.days+len(spent.Days)
+	r.billed, r.ledger, r.rows, r.days = r.billed+spent.Billed, r.ledger+spent.Ledger, r.rows+spent.Rows,
+		r.days+len(spent.Days)
 	if a.Hours.Name == "nights" && len(a.Visits) == 0 && (r.fewest == 0 || len(spent.Days) < r.fewest) {
 		r.fewest = len(spent.Days)
 	}
 	if len(l.Held) > 0 {
 		r.leased++
 	}
-	if n := len(l.Held); n > 0 && len(nights) > 0 && nights[len(nights)-1].End().After(slices.MaxFunc(l.Held, func(a, b week.Held) int { return a.To.Compare(b.To) }).To) {
+	if n := len(l.Held); n > 0 && len(nights) > 0 &&
+		nights[len(nights)-1].End().After(
+			slices.MaxFunc(l.Held, func(a, b week.Held) int { return a.To.Compare(b.To) }).To) {
 		r.again++
 	}
 }
@@ -109,12 +117,19 @@ func (r *report) need(t *testing.T, agents, days int) {
 func (r *report) print(t *testing.T) {
 	t.Helper()
 	n := float64(r.nights)
-	t.Logf("\n    %d dreams, %d of %d stretches of open hours dreamt in; %v; %d wakes, %d of them alarms; %d of %d planned came in the midst of a dream, %d sittings resumed",
+	t.Logf(
+		"\n    %d dreams, %d of %d stretches of open hours dreamt in; %v; %d wakes, %d of them alarms; %d of %d planned came in the midst of a dream, %d sittings resumed",
 		r.nights, r.dreamt, r.windows, r.outcomes, r.wakes, r.alarms, r.connections, r.planned, r.resumed)
-	t.Logf("\n    clocks put forward for %d agents, back for %d; zones %v; %d of %d visited agents had time to dream after their last lease, and did", r.forward, r.back, r.zones, r.again, r.leased)
-	t.Logf("\n    till %s, ledger %s, %d rows on %d agent-days; every balance and allowance agrees", r.billed, r.ledger, r.rows, r.days)
-	t.Logf("\n    lives: %d runs, %d continued as new, the longest %d events and the largest %d bytes; dreams: at most %d events and %d bytes",
+	t.Logf(
+		"\n    clocks put forward for %d agents, back for %d; zones %v; %d of %d visited agents had time to dream after their last lease, and did",
+		r.forward, r.back, r.zones, r.again, r.leased)
+	t.Logf("\n    till %s, ledger %s, %d rows on %d agent-days; every balance and allowance agrees", r.billed,
+		r.ledger, r.rows, r.days)
+	t.Logf(
+		"\n    lives: %d runs, %d continued as new, the longest %d events and the largest %d bytes; dreams: at most %d events and %d bytes",
 		r.runs, r.continued, r.longest, r.largest, r.dreamEvents, r.dreamBytes)
-	t.Logf("\n    dreams that did not begin when they were due: %d; agents whose timers the server itself overtook, left out of this: %d %v", len(r.untimely), len(r.overtaken), r.overtaken)
+	t.Logf(
+		"\n    dreams that did not begin when they were due: %d; agents whose timers the server itself overtook, left out of this: %d %v",
+		len(r.untimely), len(r.overtaken), r.overtaken)
 	t.Logf("\n    a night adds %.2f journal entries and %.1f events", float64(r.journal)/n, float64(r.events)/n)
 }

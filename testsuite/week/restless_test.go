@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
-// TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut is the control of the week: the same day twice, once by a life that dreams as soon as its
-// guest has left.
+// TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut is the control of the week: the same day twice, once by a life that
+// dreams as soon as its guest has left.
 func TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
@@ -35,7 +35,8 @@ func TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut(t *testing.T) {
 		}}
 		require.NoError(t, s.Hire(ctx, sleeper))
 	}
-	agentStates := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Lived, error) { return s.Live(ctx, sleeper, s.server.Namespace) })
+	agentStates := s.each(t, cast,
+		func(sleeper *week.Sleeper) (*week.Lived, error) { return s.Live(ctx, sleeper, s.server.Namespace) })
 	r := &report{outcomes: map[dream.Outcome]int{}, zones: map[string]int{}}
 	calls := s.ByAgent()
 	for i, sleeper := range cast {

@@ -18,7 +18,8 @@ func retell(t *testing.T, a *week.Sleeper, l *week.Lived, nights []week.Night) {
 		t.Logf("held by %s from %s to %s", h.Who, h.From.In(a.Zone), h.To.In(a.Zone))
 	}
 	for _, n := range nights {
-		t.Logf("%s from %s to %s, %d sittings: %s %s", n.ID, n.Begin().In(a.Zone), n.End().In(a.Zone), len(n.Stretches), n.Outcome, n.Reason)
+		t.Logf("%s from %s to %s, %d sittings: %s %s", n.ID, n.Begin().In(a.Zone), n.End().In(a.Zone),
+			len(n.Stretches), n.Outcome, n.Reason)
 	}
 	t.Logf("its life says %+v", l.AgentState)
 }

@@ -34,7 +34,8 @@ func (s *slots) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 		return got, err
 	}
 	if held, ok := s.holders[agent]; ok && !held.Same(want.Fence) && !held.Same(steal) {
-		s.Faults = append(s.Faults, fmt.Sprintf("%s took the slot of %s while %s held it", want.Dream, agent, held.Dream))
+		s.Faults = append(s.Faults,
+			fmt.Sprintf("%s took the slot of %s while %s held it", want.Dream, agent, held.Dream))
 	}
 	s.holders[agent] = want.Fence
 	s.Taken++
@@ -52,7 +53,8 @@ func (s *slots) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 	return err
 }
 
-// Slots tells how often a dreaming slot was taken, how often it was refused because another dream held it, and what was wrong.
+// Slots tells how often a dreaming slot was taken, how often it was refused because another dream held it, and what was
+// wrong.
 func (h *Deployment) Slots() (taken, refused int, faults []string) {
 	h.slots.mu.Lock()
 	defer h.slots.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal sends wakes of rising epochs, settings and updates all at once while the life
-// goes on as new again and again. Every epoch must be counted, once.
+// TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal sends wakes of rising epochs, settings and updates all at once
+// while the life goes on as new again and again. Every epoch must be counted, once.
 func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 	t.Parallel()
 	const suggested = 60
@@ -55,7 +55,8 @@ func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 		},
 		func() error { // the last settings hold
 			for i := range storm / 4 {
-				if err := s.client.SignalWorkflow(ctx, agentState, "", workflows.SignalSettings, workflows.Settings{MinGap: time.Duration(i+1) * time.Hour}); err != nil {
+				if err := s.client.SignalWorkflow(ctx, agentState, "", workflows.SignalSettings,
+					workflows.Settings{MinGap: time.Duration(i+1) * time.Hour}); err != nil {
 					return err
 				}
 			}
@@ -91,7 +92,8 @@ func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 		longest = max(longest, run.Events)
 	}
 	require.Greater(t, len(runs), storm/suggested)
-	t.Logf("\n    %d wakes sent twice, %d settings and %d updates into one life: %d runs, the longest of %d events; %d wakes counted",
+	t.Logf(
+		"\n    %d wakes sent twice, %d settings and %d updates into one life: %d runs, the longest of %d events; %d wakes counted",
 		storm, storm/4, storm/8, len(runs), longest, lived.Wakes)
 }
 
@@ -112,13 +114,14 @@ func (s *setting) raise(ctx context.Context, agent string) (workflows.Wake, erro
 	return workflows.Wake{Epoch: arrived.Epoch, Cause: arrived.Cause, Client: arrived.Client, At: arrived.At}, err
 }
 
-// ask sends an update until it is answered, as our starter does: one that meets a run in the moment of its going on as new is
-// turned away by the server.
+// ask sends an update until it is answered, as our starter does: one that meets a run in the moment of its going on as
+// new is turned away by the server.
 func (s *setting) ask(ctx context.Context, agentState, id string) error {
 	for {
 		handle, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: agentState, UpdateID: id, UpdateName: workflows.UpdateWake, WaitForStage: client.WorkflowUpdateStageCompleted,
-			Args: []any{workflows.Wake{Epoch: 1, Cause: presence.Operator}},
+			WorkflowID: agentState, UpdateID: id, UpdateName: workflows.UpdateWake,
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+			Args:         []any{workflows.Wake{Epoch: 1, Cause: presence.Operator}},
 		})
 		var awoken workflows.Awoken
 		if err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// visitors is a store that notes of one agent's visitors what it acknowledged: who came and went, by the times that it was given
-// and keeps. The judge goes by nothing else, so that a slow machine is not taken for a rash life.
+// visitors is a store that notes of one agent's visitors what it acknowledged: who came and went, by the times that it
+// was given and keeps. The judge goes by nothing else, so that a slow machine is not taken for a rash life.
 type visitors struct {
 	presence.Store
 
@@ -28,8 +28,10 @@ func (s *visitors) Arrive(ctx context.Context, v presence.Visit) (presence.Arriv
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	joins := !a.Raised && v.Cause == presence.Connect && a.Cause != presence.Connect && a.Dream == ""
-	rises := a.Raised && (v.Cause != presence.Alarm || a.Dream != "") || joins                    // over a sleeper an alarm only holds
-	s.held = append(s.held, Held{Who: v.Client, From: v.Now, To: v.Now.Add(v.For), rises: rises}) // one that renews its lease shortens nothing
+	// over a sleeper an alarm only holds
+	rises := a.Raised && (v.Cause != presence.Alarm || a.Dream != "") || joins
+	// one that renews its lease shortens nothing
+	s.held = append(s.held, Held{Who: v.Client, From: v.Now, To: v.Now.Add(v.For), rises: rises})
 	s.actives = append(s.actives, v.Now)
 	if a.Raised {
 		s.wakes++
@@ -38,7 +40,9 @@ func (s *visitors) Arrive(ctx context.Context, v presence.Visit) (presence.Arriv
 }
 
 // Depart notes the end of a lease, and the lock that follows.
-func (s *visitors) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Status, error) {
+func (s *visitors) Depart(ctx context.Context, agent, client string, now time.Time,
+	lock time.Duration,
+) (presence.Status, error) {
 	status, err := s.Store.Depart(ctx, agent, client, now, lock)
 	if err != nil {
 		return status, err

@@ -50,7 +50,9 @@ func newSetting(t *testing.T, ctx context.Context, more ...temporal.Option) *set
 	server := temporal.Start(t, append(more, temporal.WithTimeSkipping())...)
 	s := &setting{server: server, client: server.Dial(t), store: filepath.Join(t.TempDir(), "memory.db")}
 	var err error
-	s.Deployment, err = week.Build(ctx, stage.Play{Store: s.store, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue}, s.client)
+	s.Deployment, err = week.Build(ctx,
+		stage.Play{Store: s.store, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue},
+		s.client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	w, err := s.Work()
@@ -105,14 +107,19 @@ func TestAWeekOfNights(t *testing.T) {
 	r.need(t, agents, days)
 	perNight := func(after, before int64) float64 { return float64(after-before) / float64(r.nights) / 1024 }
 	t.Logf("\n    our store: %.1f MB, %.1f KiB a night more than before; Temporal's: %.1f MB, %.1f KiB a night",
-		float64(storeAfter.Pages)/1e6, perNight(storeAfter.Pages, storeBefore.Pages), float64(serverAfter.Pages)/1e6, perNight(serverAfter.Pages, serverBefore.Pages))
+		float64(storeAfter.Pages)/1e6, perNight(storeAfter.Pages, storeBefore.Pages), float64(serverAfter.Pages)/1e6,
+		perNight(serverAfter.Pages, serverBefore.Pages))
 	t.Logf("\n    rows a night in our store: %s", strings.Join(storeAfter.Growth(storeBefore, r.nights), ", "))
-	t.Logf("\n    the store drops notes, answers, leases and slots by itself, and nothing else: all of the above stays until it is forgotten by name")
-	t.Logf("\n    rows a night in Temporal's, which drops closed dreams after its retention: %s", strings.Join(serverAfter.Growth(serverBefore, r.nights), ", "))
+	t.Logf(
+		"\n    the store drops notes, answers, leases and slots by itself, and nothing else: all of the above stays until it is forgotten by name")
+	t.Logf("\n    rows a night in Temporal's, which drops closed dreams after its retention: %s",
+		strings.Join(serverAfter.Growth(serverBefore, r.nights), ", "))
 }
 
 // each lets everybody live, some at a time.
-func (s *setting) each(t *testing.T, cast []*week.Sleeper, live func(*week.Sleeper) (*week.Lived, error)) []*week.Lived {
+func (s *setting) each(t *testing.T, cast []*week.Sleeper,
+	live func(*week.Sleeper) (*week.Lived, error),
+) []*week.Lived {
 	t.Helper()
 	agentStates, faults := make([]*week.Lived, len(cast)), make([]error, len(cast))
 	var all sync.WaitGroup
@@ -132,7 +139,9 @@ func (s *setting) each(t *testing.T, cast []*week.Sleeper, live func(*week.Sleep
 }
 
 // audit checks what one agent lived.
-func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *week.Lived, calls []provider.Call, limit int, r *report) {
+func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *week.Lived, calls []provider.Call,
+	limit int, r *report,
+) {
 	t.Helper()
 	who := fmt.Sprintf("%s, %s in %s", a.Agent.Handle, a.Hours.Name, a.Zone)
 	nights, err := s.Diary(ctx, a.Agent.ID)
@@ -162,8 +171,11 @@ func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *w
 	r.add(a, l, nights, spent, journal, len(events))
 }
 
-// histories holds every run of a life, and of its dreams, to its limit, and tells how late the server woke the life at most.
-func (s *setting) histories(t *testing.T, ctx context.Context, a *week.Sleeper, nights []week.Night, limit int, r *report) (lateness time.Duration) {
+// histories holds every run of a life, and of its dreams, to its limit, and tells how late the server woke the life at
+// most.
+func (s *setting) histories(t *testing.T, ctx context.Context, a *week.Sleeper, nights []week.Night, limit int,
+	r *report,
+) (lateness time.Duration) {
 	t.Helper()
 	agentState := workflows.AgentID(a.Agent.Handle)
 	first, err := week.First(ctx, s.client, agentState)

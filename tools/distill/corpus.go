@@ -11,7 +11,8 @@ import (
 	"unicode"
 )
 
-// Bounds of a sentence that the model is asked about: shorter ones say too little, longer ones cost much and teach each word less.
+// Bounds of a sentence that the model is asked about: shorter ones say too little, longer ones cost much and teach each
+// word less.
 const (
 	fewestWords = 3
 	mostWords   = 40

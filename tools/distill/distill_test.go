@@ -75,7 +75,8 @@ func TestATableLearnsWhereSentencesLieTheSameOnAnyNumberOfCores(t *testing.T) {
 
 func TestAnEntryOfWordNetGivesItsGlossAndItsExamples(t *testing.T) {
 	t.Parallel()
-	got := entry(`00004227 29 v 02 exhale 0 breathe_out 0 001 @ 00001740 v 0000 01 + 02 00 | expel air; "Exhale when you lift the weight"; "he sighed"  `)
+	got := entry(
+		`00004227 29 v 02 exhale 0 breathe_out 0 001 @ 00001740 v 0000 01 + 02 00 | expel air; "Exhale when you lift the weight"; "he sighed"  `)
 	want := []string{"exhale, breathe out: expel air", "Exhale when you lift the weight", "he sighed"}
 	if len(got) != len(want) {
 		t.Fatalf("got %q", got)

@@ -11,10 +11,10 @@ type lesson struct {
 	place  []float32
 }
 
-// learn moves the rows of a table so that the mean of a sentence's rows comes near where the model places the sentence, as
-// Model2Vec's tokenlearn does, but by least squares: it minimises the squared distances plus pull times the squared way each row
-// went. The places are centred and brought to the length of the means first. Conjugate gradients find the minimum; each core has
-// columns of its own, so that the sums are always taken in the same order.
+// learn moves the rows of a table so that the mean of a sentence's rows comes near where the model places the sentence,
+// as Model2Vec's tokenlearn does, but by least squares: it minimises the squared distances plus pull times the squared
+// way each row went. The places are centred and brought to the length of the means first. Conjugate gradients find the
+// minimum; each core has columns of its own, so that the sums are always taken in the same order.
 func learn(table matrix, lessons []lesson, pull float64, rounds, cores int) matrix {
 	width := table.width
 	centre := make([]float64, width)
@@ -64,7 +64,8 @@ func mean(table matrix, pieces []int32) []float32 {
 }
 
 // learnColumns solves for the columns from from to to. All columns share a matrix and are solved side by side.
-func learnColumns(table matrix, lessons []lesson, means [][]float32, centre []float64, scale, pull float64, rounds, from, to int) {
+func learnColumns(table matrix, lessons []lesson, means [][]float32, centre []float64, scale, pull float64,
+	rounds, from, to int) {
 	w := to - from
 	n := table.rows()
 	spread := func(into []float32, l lesson, by []float32) { // adds Xᵀ·by of one sentence

@@ -1,4 +1,5 @@
-// Command distill makes the table of the embedder builtin/static from all-MiniLM-L6-v2 and WordNet, and gives the same bytes each time.
+// Command distill makes the table of the embedder builtin/static from all-MiniLM-L6-v2 and WordNet, and gives the same
+// bytes each time.
 package main
 
 import (
@@ -31,9 +32,11 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.model, "model", "", "`folder` of all-MiniLM-L6-v2: config.json, tokenizer.json, model.safetensors or model.fp16.safetensors")
+	flag.StringVar(&o.model, "model", "",
+		"`folder` of all-MiniLM-L6-v2: config.json, tokenizer.json, model.safetensors or model.fp16.safetensors")
 	flag.StringVar(&o.wordnet, "wordnet", "", "`folder` of WordNet 3.0's data.noun, data.verb, data.adj and data.adv")
-	flag.StringVar(&o.cache, "cache", "", "`folder` in which what the model said is kept; a run that was cut goes on there")
+	flag.StringVar(&o.cache, "cache", "",
+		"`folder` in which what the model said is kept; a run that was cut goes on there")
 	flag.StringVar(&o.out, "out", "", "`folder` for table.bin and vocabulary.txt")
 	flag.IntVar(&o.sentences, "sentences", 100_000, "how many sentences of WordNet the table learns from")
 	flag.Parse()
@@ -125,7 +128,8 @@ func by(table matrix, vocabulary *wordpiece.Vocabulary) func(string) []float32 {
 
 func report(name string, t task, embed func(string) []float32) {
 	hits, reciprocal := t.score(embed, 1, 6, 10)
-	fmt.Printf("%-20s first %.3f, in the first 6 %.3f, in the first 10 %.3f, mean reciprocal rank %.3f\n", name, hits[0], hits[1], hits[2], reciprocal)
+	fmt.Printf("%-20s first %.3f, in the first 6 %.3f, in the first 10 %.3f, mean reciprocal rank %.3f\n", name,
+		hits[0], hits[1], hits[2], reciprocal)
 }
 
 func write(dir string, pieces []string, table matrix) error {

@@ -44,7 +44,8 @@ func (m matrix) mean() []float64 {
 	return out
 }
 
-// principal returns the directions of the rows about their mean in which they differ most, most first, as the rows of a square matrix.
+// principal returns the directions of the rows about their mean in which they differ most, most first, as the rows of a
+// square matrix.
 func (m matrix) principal() [][]float64 {
 	n, mean := m.width, m.mean()
 	covariance := make([][]float64, n)
@@ -66,8 +67,8 @@ func (m matrix) principal() [][]float64 {
 	return eigenvectors(covariance)
 }
 
-// eigenvectors of a symmetric matrix, by Jacobi's rotations, greatest eigenvalue first. The matrix is used up. The sign of each is
-// chosen so that its greatest part is positive.
+// eigenvectors of a symmetric matrix, by Jacobi's rotations, greatest eigenvalue first. The matrix is used up. The sign
+// of each is chosen so that its greatest part is positive.
 func eigenvectors(a [][]float64) [][]float64 {
 	n := len(a)
 	v := make([][]float64, n) // rows are eigenvectors

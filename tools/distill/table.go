@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// firstWord is the number of the first whole word in BERT's vocabulary, "the". From here on pieces stand by how often they occur;
-// before it stand marks and single letters.
+// firstWord is the number of the first whole word in BERT's vocabulary, "the". From here on pieces stand by how often
+// they occur; before it stand marks and single letters.
 const firstWord = 1996
 
 // frequency estimates how often a piece occurs, by Zipf's law over its place in the vocabulary.

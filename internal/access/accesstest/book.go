@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Book is an access.Store in memory: the model that real ones are compared with, and a stand-in for them. The zero value is
-// empty and ready.
+// Book is an access.Store in memory: the model that real ones are compared with, and a stand-in for them. The zero
+// value is empty and ready.
 type Book struct {
 	mu   sync.Mutex
 	away error
@@ -144,7 +144,8 @@ func (b *Book) Renew(_ context.Context, c access.Claim, now time.Time) error {
 	if err := cmp.Or(b.away, c.Validate()); err != nil {
 		return err
 	}
-	if p := b.said[[2]string{c.Scope, c.Name}]; p != nil && p.digest == c.Digest && p.at.Equal(c.Now) && p.answer == nil && now.Before(p.at.Add(c.Keep)) {
+	if p := b.said[[2]string{c.Scope, c.Name}]; p != nil && p.digest == c.Digest && p.at.Equal(c.Now) &&
+		p.answer == nil && now.Before(p.at.Add(c.Keep)) {
 		p.ends = now.Add(c.Hold)
 	}
 	return nil

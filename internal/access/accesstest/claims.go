@@ -25,7 +25,8 @@ func aClaim(now time.Time) access.Claim {
 }
 
 var done = access.Answered{
-	Status: 201, Type: "application/json", Body: []byte(`{"id":1}`), Header: map[string][]string{"Location": {"/1"}, "X-Oneiros-Agent": {"iris", "né \"x\""}},
+	Status: 201, Type: "application/json", Body: []byte(`{"id":1}`),
+	Header: map[string][]string{"Location": {"/1"}, "X-Oneiros-Agent": {"iris", "né \"x\""}},
 }
 
 func claim(t *testing.T, s access.Store, c access.Claim) *access.Answered {
@@ -148,7 +149,10 @@ func renewed(t *testing.T, s access.Store) {
 	lost(t, s, aClaim(noon.Add(90*time.Second)))
 	renew(2 * time.Minute)
 	busy(t, s, aClaim(noon.Add(3*time.Minute-1)))
-	for _, another := range []func(*access.Claim){func(c *access.Claim) { c.Now = c.Now.Add(1) }, func(c *access.Claim) { c.Digest = "e" }} {
+	for _, another := range []func(*access.Claim){
+		func(c *access.Claim) { c.Now = c.Now.Add(1) },
+		func(c *access.Claim) { c.Digest = "e" },
+	} {
 		other := c
 		another(&other)
 		require.NoError(t, s.Renew(t.Context(), other, noon.Add(30*time.Minute)))
@@ -198,7 +202,8 @@ func late(t *testing.T, s access.Store) {
 	busy(t, s, aClaim(noon.Add(time.Hour+time.Second)))
 	first.Keep = 2 * time.Hour
 	answer(t, s, first, &done)
-	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(time.Hour+2*time.Second))), "it is the answer to the same request")
+	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(time.Hour+2*time.Second))),
+		"it is the answer to the same request")
 	silent := aClaim(noon)
 	silent.Name = "silent"
 	require.Nil(t, claim(t, s, silent))
@@ -238,8 +243,10 @@ func bytesKept(t *testing.T, s access.Store) {
 
 func wrongClaims(t *testing.T, s access.Store) {
 	for _, alter := range []func(*access.Claim){
-		func(c *access.Claim) { c.Scope = "" }, func(c *access.Claim) { c.Name = "" }, func(c *access.Claim) { c.Name = "\xff" },
-		func(c *access.Claim) { c.Digest = "" }, func(c *access.Claim) { c.Hold = 0 }, func(c *access.Claim) { c.Keep = -1 },
+		func(c *access.Claim) { c.Scope = "" }, func(c *access.Claim) { c.Name = "" },
+		func(c *access.Claim) { c.Name = "\xff" },
+		func(c *access.Claim) { c.Digest = "" }, func(c *access.Claim) { c.Hold = 0 },
+		func(c *access.Claim) { c.Keep = -1 },
 		func(c *access.Claim) { c.Now = time.Time{} },
 	} {
 		c := aClaim(noon)
@@ -251,8 +258,8 @@ func wrongClaims(t *testing.T, s access.Store) {
 	}
 }
 
-// OneDoesIt lets 32 claim a request at once through two stores of one deployment, several times over, and answers an error
-// unless exactly one of them was told to do it each time.
+// OneDoesIt lets 32 claim a request at once through two stores of one deployment, several times over, and answers an
+// error unless exactly one of them was told to do it each time.
 func OneDoesIt(ctx context.Context, here, there access.Store) error {
 	const many = 32
 	for round := range 5 {

@@ -73,7 +73,8 @@ func keyComesBack(t *testing.T, s access.Store) {
 	third.Role, third.Day, third.Principal = access.Owner, &nothing, "anna@desk"
 	local := second
 	zone := time.FixedZone("", 3600)
-	local.Created, local.Expires, local.Revoked = second.Created.In(zone), second.Expires.In(zone), second.Revoked.In(zone)
+	local.Created, local.Expires, local.Revoked = second.Created.In(zone), second.Expires.In(zone),
+		second.Revoked.In(zone)
 	for _, k := range []access.Key{first, local, third} {
 		require.NoError(t, s.PutKey(t.Context(), k))
 	}
@@ -120,7 +121,8 @@ func replaced(t *testing.T, s access.Store) {
 
 func wrongKeys(t *testing.T, s access.Store) {
 	for _, alter := range []func(*access.Key){
-		func(k *access.Key) { k.ID = "" }, func(k *access.Key) { k.Name = "a\nb" }, func(k *access.Key) { k.Role = "god" },
+		func(k *access.Key) { k.ID = "" }, func(k *access.Key) { k.Name = "a\nb" },
+		func(k *access.Key) { k.Role = "god" },
 		func(k *access.Key) { k.Hash = "short" }, func(k *access.Key) { k.Rate = -1 },
 		func(k *access.Key) { k.Principal = "two/parts" }, func(k *access.Key) { k.Principal = "loopback" },
 	} {
@@ -172,8 +174,8 @@ func keylessWithoutALiveKey(t *testing.T, s access.Store) {
 	require.True(t, required(t, s), "the next key closes again")
 }
 
-// likeTheModel does the same at random to the store and to a Book, and hears the same. Only the newest claim of a name is
-// answered, and once: what a late answer finds depends on when the store swept.
+// likeTheModel does the same at random to the store and to a Book, and hears the same. Only the newest claim of a name
+// is answered, and once: what a late answer finds depends on when the store swept.
 func likeTheModel(t *testing.T, s access.Store) {
 	model, r := &Book{}, rand.New(rand.NewPCG(1, 2))
 	now := noon
@@ -181,7 +183,8 @@ func likeTheModel(t *testing.T, s access.Store) {
 	for step := range 600 {
 		now = now.Add(time.Duration(r.Int64N(int64(30 * time.Second))))
 		c := access.Claim{
-			Scope: []string{"a", "b"}[r.IntN(2)], Name: []string{"x", "y"}[r.IntN(2)], Digest: []string{"d", "d", "e"}[r.IntN(3)], Now: now,
+			Scope: []string{"a", "b"}[r.IntN(2)], Name: []string{"x", "y"}[r.IntN(2)],
+			Digest: []string{"d", "d", "e"}[r.IntN(3)], Now: now,
 			Hold: time.Minute, Keep: 2 * time.Minute,
 		}
 		mine, claimed := status[[2]string{c.Scope, c.Name}]
@@ -190,7 +193,8 @@ func likeTheModel(t *testing.T, s access.Store) {
 			got, err := s.Claim(t.Context(), c)
 			require.Equal(t, want, got, step)
 			for _, existing := range []error{nil, access.ErrBusy, access.ErrOther, access.ErrLost} {
-				require.Equal(t, errors.Is(wrong, existing), errors.Is(err, existing), "step %d: %v, and the model says %v", step, err, wrong)
+				require.Equal(t, errors.Is(wrong, existing), errors.Is(err, existing),
+					"step %d: %v, and the model says %v", step, err, wrong)
 			}
 			if got == nil && err == nil {
 				status[[2]string{c.Scope, c.Name}] = c

@@ -13,8 +13,8 @@ func dot4Portable(w, x0, x1, x2, x3 []float32, out *[4]float32) {
 	out[0], out[1], out[2], out[3] = a, b, c, d
 }
 
-// linear writes values·weightsᵀ + bias: rows of in numbers each in x become rows of len(bias) numbers in y. weights holds one
-// row of in numbers for each output. x and y have room for a number of rows that is a multiple of 4.
+// linear writes values·weightsᵀ + bias: rows of in numbers each in x become rows of len(bias) numbers in y. weights
+// holds one row of in numbers for each output. x and y have room for a number of rows that is a multiple of 4.
 func linear(y, x, weights, bias []float32, rows, in int) {
 	out := len(bias)
 	var sums [4]float32

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/embedder/wordpiece"
 )
 
-// MostPieces is how many word pieces of a text are read, frame included: the model was trained on 256 (sentence_bert_config.json).
+// MostPieces is how many word pieces of a text are read, frame included: the model was trained on 256
+// (sentence_bert_config.json).
 const MostPieces = 256
 
 // Files are the contents of the files that make up a model.
@@ -24,13 +25,14 @@ type Model struct {
 	shape      Shape
 	vocabulary *wordpiece.Vocabulary
 	pieces     []string
-	words      []byte // one row of numbers for each piece, as the file holds them: they are most of it, and few are read
-	wordWidth  int    // bytes a number
-	positions  []float32
-	segment    []float32 // of the only segment there is
-	norm       normal
-	layers     []layer
-	free       sync.Pool // of *scratch
+	// one row of numbers for each piece, as the file holds them: they are most of it, and few are read
+	words     []byte
+	wordWidth int // bytes a number
+	positions []float32
+	segment   []float32 // of the only segment there is
+	norm      normal
+	layers    []layer
+	free      sync.Pool // of *scratch
 }
 
 type normal struct{ weight, bias []float32 }
@@ -143,7 +145,8 @@ func (m *Model) Width() int { return m.shape.Width }
 // Vocabulary returns the word pieces by number. It must not be changed.
 func (m *Model) Vocabulary() []string { return m.pieces }
 
-// Embed returns the vector of a text, of length 1, and how many word pieces were read. Of a longer text the beginning is read.
+// Embed returns the vector of a text, of length 1, and how many word pieces were read. Of a longer text the beginning
+// is read.
 func (m *Model) Embed(text string) (vector []float32, pieces int) {
 	most := min(MostPieces, m.shape.Positions)
 	opening, closing, _ := m.vocabulary.Frame()
@@ -152,7 +155,8 @@ func (m *Model) Embed(text string) (vector []float32, pieces int) {
 	return m.EmbedPieces(ids), len(ids)
 }
 
-// EmbedPieces returns the vector of a sequence of word pieces, frame included. The sequence has at least 1 piece and at most MostPieces.
+// EmbedPieces returns the vector of a sequence of word pieces, frame included. The sequence has at least 1 piece and at
+// most MostPieces.
 func (m *Model) EmbedPieces(ids []int32) []float32 {
 	s := m.free.Get().(*scratch)
 	defer m.free.Put(s)
@@ -236,7 +240,8 @@ func (m *Model) attend(s *scratch, n int) {
 			query, mixed := s.query[from:to], s.mixed[from:to]
 			for u := 0; u < n; u += 4 {
 				a, b := at(u)
-				dot4(query, s.key[a:b], s.key[a+width:b+width], s.key[a+2*width:b+2*width], s.key[a+3*width:b+3*width], &four)
+				dot4(query, s.key[a:b], s.key[a+width:b+width], s.key[a+2*width:b+2*width],
+					s.key[a+3*width:b+3*width], &four)
 				for i := range min(4, n-u) {
 					s.scores[u+i] = four[i] * scale
 				}

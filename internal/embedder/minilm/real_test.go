@@ -16,10 +16,22 @@ func TestTheRealModelSaysWhatItsReferenceSays(t *testing.T) {
 		text string
 		want []float32
 	}{
-		{"A lighthouse keeper counts the ships that pass at night.", []float32{0.03418, 0.04015, -0.03963, 0.10540, -0.04557, -0.01256, 0.05379, -0.03860}},
-		{"Café naïve: 3.5 % of the users’ 日本 tokens, un-affable!", []float32{0.00745, -0.00689, 0.05207, 0.00525, 0.06105, -0.01012, 0.12507, -0.01925}},
-		{"Anna gets a rash from penicillin.", []float32{-0.06630, 0.03400, 0.04521, 0.03941, 0.03010, -0.04437, 0.09931, 0.11305}},
-		{"Which antibiotic causes an allergic reaction?", []float32{0.00846, -0.01908, 0.02805, -0.01113, 0.07598, -0.01968, 0.02625, 0.16707}},
+		{
+			"A lighthouse keeper counts the ships that pass at night.",
+			[]float32{0.03418, 0.04015, -0.03963, 0.10540, -0.04557, -0.01256, 0.05379, -0.03860},
+		},
+		{
+			"Café naïve: 3.5 % of the users’ 日本 tokens, un-affable!",
+			[]float32{0.00745, -0.00689, 0.05207, 0.00525, 0.06105, -0.01012, 0.12507, -0.01925},
+		},
+		{
+			"Anna gets a rash from penicillin.",
+			[]float32{-0.06630, 0.03400, 0.04521, 0.03941, 0.03010, -0.04437, 0.09931, 0.11305},
+		},
+		{
+			"Which antibiotic causes an allergic reaction?",
+			[]float32{0.00846, -0.01908, 0.02805, -0.01113, 0.07598, -0.01968, 0.02625, 0.16707},
+		},
 	} {
 		v, _ := m.Embed(c.text)
 		require.InDeltaSlice(t, c.want, v[:len(c.want)], .0005, c.text)
@@ -41,8 +53,8 @@ func TestTheRealModelSaysWhatItsReferenceSays(t *testing.T) {
 	}
 }
 
-// The expected numbers are those of gte-small's weights in single precision, run by ONNX Runtime 1.30: another encoder of the same
-// architecture, with twice the layers.
+// The expected numbers are those of gte-small's weights in single precision, run by ONNX Runtime 1.30: another encoder
+// of the same architecture, with twice the layers.
 func TestGTESmallSaysWhatItsReferenceSays(t *testing.T) {
 	t.Parallel()
 	m := encoderIn(t, "ONEIROS_TEST_GTE")
@@ -51,9 +63,15 @@ func TestGTESmallSaysWhatItsReferenceSays(t *testing.T) {
 		text string
 		want []float32
 	}{
-		{"A lighthouse keeper counts the ships that pass at night.", []float32{-0.00726, -0.01095, 0.03193, -0.03469, 0.02006, 0.02271}},
+		{
+			"A lighthouse keeper counts the ships that pass at night.",
+			[]float32{-0.00726, -0.01095, 0.03193, -0.03469, 0.02006, 0.02271},
+		},
 		{"Anna gets a rash from penicillin.", []float32{-0.02439, -0.00901, 0.03893, -0.0201, 0.04416, 0.03888}},
-		{"Which antibiotic causes an allergic reaction?", []float32{-0.03959, 0.04168, 0.01921, 0.03112, 0.02278, -0.02617}},
+		{
+			"Which antibiotic causes an allergic reaction?",
+			[]float32{-0.03959, 0.04168, 0.01921, 0.03112, 0.02278, -0.02617},
+		},
 	} {
 		v, _ := m.Embed(c.text)
 		require.InDeltaSlice(t, c.want, v[:len(c.want)], .0005, c.text)

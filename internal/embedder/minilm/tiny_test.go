@@ -128,14 +128,17 @@ func reference(w map[string][][]float64, ids []int) []float64 {
 	for t, id := range ids {
 		row := make([]float64, tinyWidth)
 		for i := range row {
-			row[i] = w["embeddings.word_embeddings.weight"][id][i] + w["embeddings.position_embeddings.weight"][t][i] + w["embeddings.token_type_embeddings.weight"][0][i]
+			row[i] =
+				w["embeddings.word_embeddings.weight"][id][i] + w["embeddings.position_embeddings.weight"][t][i] +
+					w["embeddings.token_type_embeddings.weight"][0][i]
 		}
 		state = append(state, row)
 	}
 	norm(state, "embeddings.LayerNorm")
 	for l := range tinyLayers {
 		at := fmt.Sprintf("encoder.layer.%d.", l)
-		q, k, v := linear(state, at+"attention.self.query"), linear(state, at+"attention.self.key"), linear(state, at+"attention.self.value")
+		q, k, v := linear(state, at+"attention.self.query"), linear(state, at+"attention.self.key"),
+			linear(state, at+"attention.self.value")
 		mixed := make([][]float64, len(ids))
 		for t := range ids {
 			mixed[t] = make([]float64, tinyWidth)
@@ -182,7 +185,10 @@ func reference(w map[string][][]float64, ids []int) []float64 {
 }
 
 func tinyFiles() minilm.Files {
-	return minilm.Files{Config: []byte(tinyConfig), Tokenizer: []byte(tinyTokenizer), Weights: safetensors(tinyWeights())}
+	return minilm.Files{
+		Config: []byte(tinyConfig), Tokenizer: []byte(tinyTokenizer),
+		Weights: safetensors(tinyWeights()),
+	}
 }
 
 func TestTheEncoderComputesWhatThePlainestOneDoes(t *testing.T) {

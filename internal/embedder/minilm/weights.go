@@ -115,7 +115,8 @@ func (t *tensors) find(name string, shape ...int) (data []byte, width int, err e
 	}
 	from, to := one.Place[0], one.Place[1]
 	if from < 0 || to > len(t.data) || to-from != size {
-		return nil, 0, fmt.Errorf("safetensors: %s lies at bytes %d to %d of %d; it needs %d", name, from, to, len(t.data), size)
+		return nil, 0,
+			fmt.Errorf("safetensors: %s lies at bytes %d to %d of %d; it needs %d", name, from, to, len(t.data), size)
 	}
 	return t.data[from:to], width, nil
 }
@@ -177,7 +178,9 @@ func readVocabulary(tokenizer []byte) ([]string, error) {
 	pieces := make([]string, len(file.Model.Vocab))
 	for piece, id := range file.Model.Vocab {
 		if id < 0 || id >= len(pieces) || pieces[id] != "" {
-			return nil, fmt.Errorf("tokenizer.json: the piece %q has the number %d among %d, which is taken or outside", piece, id, len(pieces))
+			return nil,
+				fmt.Errorf("tokenizer.json: the piece %q has the number %d among %d, which is taken or outside",
+					piece, id, len(pieces))
 		}
 		pieces[id] = piece
 	}

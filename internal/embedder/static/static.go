@@ -1,5 +1,5 @@
-// Package static places texts by the meanings of their words: a table, distilled from all-MiniLM-L6-v2, gives each word piece a
-// vector, and a text lies at the mean of its pieces.
+// Package static places texts by the meanings of their words: a table, distilled from all-MiniLM-L6-v2, gives each word
+// piece a vector, and a text lies at the mean of its pieces.
 package static
 
 import (
@@ -14,10 +14,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/embedder/wordpiece"
 )
 
-// Space names the table, its version and its dimension. Another table is another version: vectors of two tables are not compared.
+// Space names the table, its version and its dimension. Another table is another version: vectors of two tables are not
+// compared.
 const Space = "builtin-static/1/256"
 
-// MostPieces is how many word pieces of a text are read. A text of more is a document; its beginning says what it is about.
+// MostPieces is how many word pieces of a text are read. A text of more is a document; its beginning says what it is
+// about.
 const MostPieces = 4096
 
 // The table and its vocabulary are made by tools/distill (README.md).
@@ -109,8 +111,8 @@ var Default = sync.OnceValue(func() *Table {
 // Width is the number of dimensions.
 func (t *Table) Width() int { return t.width }
 
-// Vector places a text: the mean of its pieces' vectors, of length 1. A text in which the table knows nothing has a place of its
-// own, away from all others. pieces is how many word pieces were read.
+// Vector places a text: the mean of its pieces' vectors, of length 1. A text in which the table knows nothing has a
+// place of its own, away from all others. pieces is how many word pieces were read.
 func (t *Table) Vector(text string) (vector []float32, pieces int) {
 	ids := t.vocabulary.Pieces(text, MostPieces)
 	sums := make([]float32, t.width)

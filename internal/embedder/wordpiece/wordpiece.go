@@ -1,4 +1,5 @@
-// Package wordpiece cuts text into the word pieces of an uncased BERT vocabulary, as the tokenizer of all-MiniLM-L6-v2 does.
+// Package wordpiece cuts text into the word pieces of an uncased BERT vocabulary, as the tokenizer of all-MiniLM-L6-v2
+// does.
 package wordpiece
 
 import (
@@ -82,7 +83,8 @@ func (v *Vocabulary) Pieces(text string, most int) []int32 {
 	return out
 }
 
-// cut appends the pieces of one word: at each place the longest that the vocabulary knows, [UNK] for all of it where there is none.
+// cut appends the pieces of one word: at each place the longest that the vocabulary knows, [UNK] for all of it where
+// there is none.
 func (v *Vocabulary) cut(out []int32, word string) []int32 {
 	if n := len(word); n > mostLetters && utf8.RuneCountInString(word) > mostLetters {
 		return append(out, v.unknown)
@@ -104,7 +106,8 @@ func (v *Vocabulary) cut(out []int32, word string) []int32 {
 	return out
 }
 
-// words calls each with the words and punctuation marks of a text in order, in lower case and without accents, until it says false.
+// words calls each with the words and punctuation marks of a text in order, in lower case and without accents, until it
+// says false.
 func words(text string, each func(word string) bool) {
 	text = plain(text)
 	from := -1
@@ -170,6 +173,8 @@ func apart(r rune) bool {
 
 // chinese says whether BERT treats a letter as a word of its own because it is an ideograph.
 func chinese(r rune) bool {
-	return 0x4E00 <= r && r <= 0x9FFF || 0x3400 <= r && r <= 0x4DBF || 0x20000 <= r && r <= 0x2A6DF || 0x2A700 <= r && r <= 0x2B73F ||
-		0x2B740 <= r && r <= 0x2B81F || 0x2B920 <= r && r <= 0x2CEAF || 0xF900 <= r && r <= 0xFAFF || 0x2F800 <= r && r <= 0x2FA1F
+	return 0x4E00 <= r && r <= 0x9FFF || 0x3400 <= r && r <= 0x4DBF || 0x20000 <= r && r <= 0x2A6DF ||
+		0x2A700 <= r && r <= 0x2B73F ||
+		0x2B740 <= r && r <= 0x2B81F || 0x2B920 <= r && r <= 0x2CEAF || 0xF900 <= r && r <= 0xFAFF ||
+		0x2F800 <= r && r <= 0x2FA1F
 }

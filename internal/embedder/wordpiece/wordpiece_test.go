@@ -10,7 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/embedder/wordpiece"
 )
 
-var pieces = strings.Fields("[PAD] [UNK] [CLS] [SEP] ! ' , - . $ a b c un ##aff ##able ##a ##b able the cafe naive uber istanbul 日 本 ## ##c 2 ##3 ß й")
+var pieces = strings.Fields(
+	"[PAD] [UNK] [CLS] [SEP] ! ' , - . $ a b c un ##aff ##able ##a ##b able the cafe naive uber istanbul 日 本 ## ##c 2 ##3 ß й")
 
 func vocabulary(tb testing.TB) *wordpiece.Vocabulary {
 	tb.Helper()
@@ -73,7 +74,10 @@ func TestABrokenVocabularyIsRefused(t *testing.T) {
 }
 
 func FuzzPieces(f *testing.F) {
-	for _, seed := range []string{"", "Café, naïve!", "unaffable", "日本語テキスト", "a\xff\xfe", "\u0300\u0301", "İİ", strings.Repeat("é", 300), "👩‍👩‍👧", "ǅ\u212a"} {
+	for _, seed := range []string{
+		"", "Café, naïve!", "unaffable", "日本語テキスト", "a\xff\xfe", "\u0300\u0301", "İİ",
+		strings.Repeat("é", 300), "👩‍👩‍👧", "ǅ\u212a",
+	} {
 		f.Add(seed)
 	}
 	v := vocabulary(f)
@@ -83,7 +87,8 @@ func FuzzPieces(f *testing.F) {
 		for _, id := range got {
 			require.GreaterOrEqual(t, id, int32(0))
 			require.Less(t, int(id), v.Size())
-			require.NotContains(t, []string{"[PAD]", "[CLS]", "[SEP]"}, pieces[id], "text never makes a structural piece")
+			require.NotContains(t, []string{"[PAD]", "[CLS]", "[SEP]"}, pieces[id],
+				"text never makes a structural piece")
 		}
 		require.Equal(t, got[:min(3, len(got))], v.Pieces(text, 3)[:min(3, len(got))])
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 )
 
-// readerComesBack lets four writers announce at once while a reader leaves after every few events and another one takes its
-// place, which knows nothing but the number of the last one read.
+// readerComesBack lets four writers announce at once while a reader leaves after every few events and another one takes
+// its place, which knows nothing but the number of the last one read.
 func readerComesBack(t *testing.T, a Announcer) {
 	const writers, each = 4, 25
 	faults := make(chan error, writers)
@@ -134,7 +134,8 @@ func sweepReadsAll(t *testing.T, a Announcer) {
 	require.Equal(t, newest, sweep.After)
 	late := &fabric.Sweep{Log: a.Log}
 	require.NoError(t, late.Skip(t.Context()))
-	require.NoError(t, late.Once(t.Context(), func(e event.Event) error { return fmt.Errorf("%s is older than the sweep", e.ID) }))
+	require.NoError(t,
+		late.Once(t.Context(), func(e event.Event) error { return fmt.Errorf("%s is older than the sweep", e.ID) }))
 }
 
 func sweepGoesOn(t *testing.T, a Announcer) {

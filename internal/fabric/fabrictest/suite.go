@@ -54,7 +54,8 @@ func Run(t *testing.T, open func(t *testing.T) Announcer) {
 }
 
 func pattern(id string) event.Event {
-	return event.New(id, echo, "echo/0001", dawn, event.PatternFound{Prediction: id, Confidence: .3, Direction: "forward"})
+	return event.New(id, echo, "echo/0001", dawn,
+		event.PatternFound{Prediction: id, Confidence: .3, Direction: "forward"})
 }
 
 func announce(ctx context.Context, a Announcer, events ...event.Event) (memory.Receipt, error) {
@@ -90,7 +91,8 @@ func comeBack(t *testing.T, a Announcer) {
 
 func noGaps(t *testing.T, a Announcer) {
 	for i := range 5 {
-		first, second := pattern(fmt.Sprint("v", i)), pattern(fmt.Sprint("v", i+1)) // the second comes again as the next first
+		// the second comes again as the next first
+		first, second := pattern(fmt.Sprint("v", i)), pattern(fmt.Sprint("v", i+1))
 		r, err := announce(t.Context(), a, first, second)
 		require.NoError(t, err)
 		require.EqualValues(t, i+2, r.LastSeq)
@@ -110,7 +112,8 @@ func noGapsAtOnce(t *testing.T, a Announcer) {
 	for w := range writers {
 		go func() {
 			for i := range each {
-				if _, err := announce(t.Context(), a, pattern(fmt.Sprintf("v-%d-%d", w, i)), pattern(fmt.Sprintf("both-%d", i))); err != nil {
+				if _, err := announce(t.Context(), a, pattern(fmt.Sprintf("v-%d-%d", w, i)),
+					pattern(fmt.Sprintf("both-%d", i))); err != nil {
 					faults <- err
 					return
 				}
@@ -129,7 +132,8 @@ func noGapsAtOnce(t *testing.T, a Announcer) {
 }
 
 func failedWriteIsSilent(t *testing.T, a Announcer) {
-	_, err := a.Store.Commit(t.Context(), memory.Write{Agent: echo, Fence: memory.Fence{Dream: "d", Run: "r"}, Events: []event.Event{pattern("v1")}})
+	_, err := a.Store.Commit(t.Context(),
+		memory.Write{Agent: echo, Fence: memory.Fence{Dream: "d", Run: "r"}, Events: []event.Event{pattern("v1")}})
 	require.ErrorIs(t, err, memory.ErrFenced)
 	require.Empty(t, read(t, a, 0, 10))
 	r, err := announce(t.Context(), a, pattern("v2"))

@@ -19,12 +19,13 @@ import (
 
 // Stage is a model to be held to its promises, fresh for each of them.
 type Stage struct {
-	Model    inference.Model
-	Spec     inference.Spec // of a priced model of its catalogue that generates at least 20 tokens when asked for a story
-	Embedder string         // the catalogue's name of an embedding model; empty when it has none
-	Unpriced string         // the catalogue's name of a model without a price; empty when it has none
-	Calls    func() int     // how many calls really reached the other side; nil when there is no other side
-	Break    func()         // makes the next call fail on the other side; nil when it cannot fail
+	Model inference.Model
+	// of a priced model of its catalogue that generates at least 20 tokens when asked for a story
+	Spec     inference.Spec
+	Embedder string     // the catalogue's name of an embedding model; empty when it has none
+	Unpriced string     // the catalogue's name of a model without a price; empty when it has none
+	Calls    func() int // how many calls really reached the other side; nil when there is no other side
+	Break    func()     // makes the next call fail on the other side; nil when it cannot fail
 }
 
 // Run holds what open gives to the promises of inference.Model.
@@ -87,7 +88,8 @@ func generate(t *testing.T, s Stage, r inference.Request) inference.Answer {
 
 func piecesMakeTheText(t *testing.T, s Stage) {
 	var pieces []string
-	a, err := s.Model.Generate(t.Context(), Story(s.Spec.Name), func(p string) bool { pieces = append(pieces, p); return true })
+	a, err := s.Model.Generate(t.Context(), Story(s.Spec.Name),
+		func(p string) bool { pieces = append(pieces, p); return true })
 	require.NoError(t, err)
 	require.NotEmpty(t, pieces)
 	require.NotContains(t, pieces, "")
@@ -194,7 +196,8 @@ func manyAtOnce(t *testing.T, s Stage) {
 	ask := func(i int) inference.Request {
 		r := Story(s.Spec.Name)
 		r.Key = "inferencetest#" + strconv.Itoa(i)
-		r.Messages = append(r.Messages, inference.Message{Role: "user", Content: "This is drift " + strconv.Itoa(i) + "."})
+		r.Messages = append(r.Messages,
+			inference.Message{Role: "user", Content: "This is drift " + strconv.Itoa(i) + "."})
 		if s.Spec.MaxTemperature > 0 {
 			r.Sampling.Temperature = ptr(0.0)
 		}
@@ -267,8 +270,11 @@ func calls(t *testing.T, s Stage, want int) {
 func schemaIsFilled(t *testing.T, s Stage) {
 	r := Story(s.Spec.Name)
 	r.MaxTokens = 600
-	r.Schema = &inference.Schema{Name: "fragments", JSON: json.RawMessage(`{"type":"object","additionalProperties":false,` +
-		`"required":["text","sources"],"properties":{"text":{"type":"string"},"sources":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string"}}}}`)}
+	r.Schema = &inference.Schema{
+		Name: "fragments",
+		JSON: json.RawMessage(`{"type":"object","additionalProperties":false,` +
+			`"required":["text","sources"],"properties":{"text":{"type":"string"},"sources":{"type":"array","minItems":1,"maxItems":4,"items":{"type":"string"}}}}`),
+	}
 	a := generate(t, s, r)
 	require.Equal(t, inference.Stopped, a.Finish)
 	var v struct {

@@ -112,7 +112,8 @@ func (x *exchange) line(text string) bool {
 
 // finish ends a stream.
 func (x *exchange) finish(generation llama.Generation) {
-	last := x.frame("chat.completion.chunk", []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": reason(generation.Finish)}})
+	last := x.frame("chat.completion.chunk",
+		[]any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": reason(generation.Finish)}})
 	if generation.Steered != "" {
 		last["steered"] = generation.Steered
 	}
@@ -132,7 +133,8 @@ func (x *exchange) finish(generation llama.Generation) {
 // whole sends an answer at once.
 func (x *exchange) whole(generation llama.Generation) {
 	choice := map[string]any{
-		"index": 0, "message": map[string]any{"role": "assistant", "content": generation.Text}, "finish_reason": reason(generation.Finish), "logprobs": nil,
+		"index": 0, "message": map[string]any{"role": "assistant", "content": generation.Text},
+		"finish_reason": reason(generation.Finish), "logprobs": nil,
 	}
 	if x.q.LogProbs {
 		choice["logprobs"] = odds(x.tokens)

@@ -24,7 +24,9 @@ func (f fault) body() map[string]any {
 		}
 		return s
 	}
-	return map[string]any{"error": map[string]any{"message": f.message, "type": f.kind, "param": orNull(f.param), "code": orNull(f.code)}}
+	return map[string]any{
+		"error": map[string]any{"message": f.message, "type": f.kind, "param": orNull(f.param), "code": orNull(f.code)},
+	}
 }
 
 func wrong(param, message string) fault {
@@ -60,7 +62,8 @@ func faultOf(err error) fault {
 		return fault{http.StatusTooManyRequests, "rate_limit_error", "", "queue_full", f.Message}
 	case inference.Unavailable:
 		return fault{http.StatusServiceUnavailable, "server_error", "", "unavailable", f.Message}
-	case inference.Unauthorized, inference.NoMoney, inference.Broken, inference.Malformed, inference.Unpriced, inference.Unknown:
+	case inference.Unauthorized, inference.NoMoney, inference.Broken, inference.Malformed, inference.Unpriced,
+		inference.Unknown:
 	}
 	return fault{http.StatusInternalServerError, "server_error", "", "engine", f.Message}
 }

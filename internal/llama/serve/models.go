@@ -19,7 +19,8 @@ func (s *Server) about(name string) map[string]any {
 	shape := s.options.Engine.Shape()
 	return map[string]any{
 		"id": name, "object": "model", "created": 0, "owned_by": "local",
-		"context_length": shape.Context, "layers": shape.Layers, "description": strings.TrimSpace(shape.Name + " (" + shape.About + ")"),
+		"context_length": shape.Context, "layers": shape.Layers,
+		"description": strings.TrimSpace(shape.Name + " (" + shape.About + ")"),
 	}
 }
 

@@ -121,12 +121,20 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 func read(w http.ResponseWriter, r *http.Request) (question, *fault) {
 	var q question
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return q, &fault{http.StatusUnsupportedMediaType, "invalid_request_error", "", "unsupported_media_type", "the request must be sent as application/json"}
+		return q,
+			&fault{
+				http.StatusUnsupportedMediaType, "invalid_request_error", "", "unsupported_media_type",
+				"the request must be sent as application/json",
+			}
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return q, &fault{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large", fmt.Sprintf("the request has more than %d bytes", large.Limit)}
+		return q,
+			&fault{
+				http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large",
+				fmt.Sprintf("the request has more than %d bytes", large.Limit),
+			}
 	}
 	if err == nil {
 		err = json.Unmarshal(raw, &q)
@@ -154,7 +162,8 @@ func (s *Server) ask(q question) (llama.Ask, *fault) {
 			role = "system"
 		}
 		if role != "system" && role != "user" && role != "assistant" {
-			f := wrong(fmt.Sprintf("messages[%d].role", i), fmt.Sprintf("role %q is none of system, developer, user, assistant", m.Role))
+			f := wrong(fmt.Sprintf("messages[%d].role", i),
+				fmt.Sprintf("role %q is none of system, developer, user, assistant", m.Role))
 			return a, &f
 		}
 		a.Messages = append(a.Messages, inference.Message{Role: role, Content: string(m.Content)})
@@ -194,9 +203,15 @@ func (q question) refused() *fault {
 		{len(q.Bias) > 0, "logit_bias", "logit_bias is not done here"},
 		{q.Presence != 0, "presence_penalty", "penalties are not done here; 0 is accepted"},
 		{q.Frequency != 0, "frequency_penalty", "penalties are not done here; 0 is accepted"},
-		{q.Top < 0 || q.Top > mostTop, "top_logprobs", fmt.Sprintf("top_logprobs is %d; it must lie between 0 and %d", q.Top, mostTop)},
+		{
+			q.Top < 0 || q.Top > mostTop, "top_logprobs",
+			fmt.Sprintf("top_logprobs is %d; it must lie between 0 and %d", q.Top, mostTop),
+		},
 		{q.Top > 0 && !q.LogProbs, "top_logprobs", "top_logprobs needs logprobs: true"},
-		{len(q.Stop) > mostStops, "stop", fmt.Sprintf("there are %d stop words; at most %d are taken", len(q.Stop), mostStops)},
+		{
+			len(q.Stop) > mostStops, "stop",
+			fmt.Sprintf("there are %d stop words; at most %d are taken", len(q.Stop), mostStops),
+		},
 	} {
 		if c.wrong {
 			f := wrong(c.param, c.message)
@@ -213,6 +228,7 @@ func (f format) schema() (*inference.Schema, *fault) {
 	case f.Type == "json_schema" && f.Schema != nil && len(f.Schema.Schema) > 0:
 		return &inference.Schema{Name: f.Schema.Name, JSON: f.Schema.Schema}, nil
 	}
-	refusal := wrong("response_format", fmt.Sprintf("response_format %q must be text, or json_schema with a schema that the answer is held to", f.Type))
+	refusal := wrong("response_format",
+		fmt.Sprintf("response_format %q must be text, or json_schema with a schema that the answer is held to", f.Type))
 	return nil, &refusal
 }

@@ -84,11 +84,14 @@ func New(o Options) (*Server, error) {
 func (s *Server) Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %q: it must be an address with a port, such as 127.0.0.1:8089: %w", address, err)
+		return nil,
+			fmt.Errorf("listen on %q: it must be an address with a port, such as 127.0.0.1:8089: %w", address, err)
 	}
 	s.local = hostname.Loopback(host)
 	if !s.local && s.options.Key == "" {
-		return nil, fmt.Errorf("listen on %q: others can reach it, so a key is needed; name one, or listen on 127.0.0.1", address)
+		return nil,
+			fmt.Errorf("listen on %q: others can reach it, so a key is needed; name one, or listen on 127.0.0.1",
+				address)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -97,8 +100,8 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers until the context ends; then it takes no more, lets answers under way come to their end for as long as the
-// drain lasts, and cuts the rest at a token.
+// Serve answers until the context ends; then it takes no more, lets answers under way come to their end for as long as
+// the drain lasts, and cuts the rest at a token.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	removed := make(chan error, 1)
 	go func() { removed <- s.http.Serve(l) }()
@@ -131,7 +134,8 @@ func (s *Server) Handler() http.Handler {
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fault{http.StatusNotFound, "invalid_request_error", "", "unknown_url", fmt.Sprintf(
-			"%s %s is nothing here; there are POST /v1/chat/completions, GET /v1/models and GET /health", r.Method, r.URL.Path)})
+			"%s %s is nothing here; there are POST /v1/chat/completions, GET /v1/models and GET /health", r.Method,
+			r.URL.Path)})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f, ok := s.admit(r); !ok {
@@ -147,11 +151,17 @@ func (s *Server) admit(r *http.Request) (fault, bool) {
 	if s.options.Key != "" {
 		given := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 		if subtle.ConstantTimeCompare(given[:], s.key[:]) != 1 {
-			return fault{http.StatusUnauthorized, "authentication_error", "", "invalid_api_key", "the key is missing or is not this server's"}, false
+			return fault{
+				http.StatusUnauthorized, "authentication_error", "", "invalid_api_key",
+				"the key is missing or is not this server's",
+			}, false
 		}
 	}
 	if s.local && (!hostname.Loopback(hostname.Of(r.Host)) || r.Header.Get("Origin") != "") {
-		return fault{http.StatusForbidden, "invalid_request_error", "", "forbidden", "this server answers programs of its own machine, and no pages"}, false
+		return fault{
+			http.StatusForbidden, "invalid_request_error", "", "forbidden",
+			"this server answers programs of its own machine, and no pages",
+		}, false
 	}
 	return fault{}, true
 }

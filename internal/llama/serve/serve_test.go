@@ -64,7 +64,8 @@ func (p *parrot) Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) 
 			generation.Finish = inference.Length
 			break
 		}
-		generation.Text, generation.Made, generation.Pieces = generation.Text+word, generation.Made+1, generation.Pieces+1
+		generation.Text, generation.Made, generation.Pieces = generation.Text+word, generation.Made+1,
+			generation.Pieces+1
 		token := llama.Token{Text: word, LogProb: -.5}
 		for range a.Top {
 			token.Top = append(token.Top, llama.Token{Text: word, LogProb: -.5})
@@ -92,7 +93,10 @@ func stage(t *testing.T, p *parrot, o Options) (*openai.Client, *httptest.Server
 }
 
 func hello(model string) openai.ChatCompletionRequest {
-	return openai.ChatCompletionRequest{Model: model, Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "Hello."}}}
+	return openai.ChatCompletionRequest{
+		Model:    model,
+		Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "Hello."}},
+	}
 }
 
 func TestAStrangersClientIsAnswered(t *testing.T) {
@@ -100,19 +104,25 @@ func TestAStrangersClientIsAnswered(t *testing.T) {
 	p := &parrot{words: []string{"Good", " morning", "."}}
 	client, _ := stage(t, p, Options{})
 	r := hello("small")
-	r.Temperature, r.TopP, r.Seed, r.Stop, r.MaxCompletionTokens, r.LogProbs, r.TopLogProbs = .7, .9, new(int), []string{"x"}, 9, true, 2
+	r.Temperature, r.TopP, r.Seed, r.Stop, r.MaxCompletionTokens, r.LogProbs, r.TopLogProbs = .7, .9, new(int),
+		[]string{"x"}, 9, true, 2
 	a, err := client.CreateChatCompletion(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, "Good morning.", a.Choices[0].Message.Content)
 	require.Equal(t, openai.FinishReasonStop, a.Choices[0].FinishReason)
-	require.Equal(t, openai.Usage{PromptTokens: 11, CompletionTokens: 3, TotalTokens: 14, PromptTokensDetails: &openai.PromptTokensDetails{CachedTokens: 4}}, a.Usage)
+	require.Equal(t,
+		openai.Usage{
+			PromptTokens: 11, CompletionTokens: 3, TotalTokens: 14,
+			PromptTokensDetails: &openai.PromptTokensDetails{CachedTokens: 4},
+		}, a.Usage)
 	require.Len(t, a.Choices[0].LogProbs.Content, 3)
 	require.InDelta(t, -.5, a.Choices[0].LogProbs.Content[0].LogProb, 1e-6)
 	require.Len(t, a.Choices[0].LogProbs.Content[0].TopLogProbs, 2)
 	request := p.last()
 	require.Equal(t, []string{"x"}, request.Stop)
 	require.Equal(t, 9, request.MaxTokens)
-	require.Equal(t, "temperature=0.7 top_p=0.9 seed=0", strings.ReplaceAll(request.Sampling.String(), "0.699999988079071", "0.7"))
+	require.Equal(t, "temperature=0.7 top_p=0.9 seed=0",
+		strings.ReplaceAll(request.Sampling.String(), "0.699999988079071", "0.7"))
 
 	r.MaxCompletionTokens = 2
 	a, err = client.CreateChatCompletion(t.Context(), r)
@@ -170,7 +180,8 @@ func TestAStreamComesInPiecesWithItsUsageLast(t *testing.T) {
 // post sends a body as it is.
 func post(t *testing.T, web *httptest.Server, body string, head ...string) (int, map[string]any) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/v1/chat/completions", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/v1/chat/completions",
+		strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(head); i += 2 {
@@ -194,8 +205,14 @@ func TestARequestIsSteeredByOurFieldOrByTheNameOfTheModel(t *testing.T) {
 		{`{"model":"small",` + answer + `}`, ""},
 		{`{"model":"small+bright",` + answer + `}`, "bright x 0.4 at layers 6-18"},
 		{`{"model":"small",` + answer + `,"steering":{"vector":"dark"}}`, "dark x 0.4 at layers 6-18"},
-		{`{"model":"small",` + answer + `,"steering":{"vector":"dark","alpha":-0.2,"layers":[11]}}`, "dark x -0.2 at layer 11"},
-		{`{"model":"small+bright",` + answer + `,"steering":{"alpha":0.1,"layers":[3,5]}}`, "bright x 0.1 at layers 3-5"},
+		{
+			`{"model":"small",` + answer + `,"steering":{"vector":"dark","alpha":-0.2,"layers":[11]}}`,
+			"dark x -0.2 at layer 11",
+		},
+		{
+			`{"model":"small+bright",` + answer + `,"steering":{"alpha":0.1,"layers":[3,5]}}`,
+			"bright x 0.1 at layers 3-5",
+		},
 		{`{"model":"small+bright",` + answer + `,"steering":{"alpha":0}}`, ""},
 	} {
 		status, values := post(t, web, c.body)
@@ -257,12 +274,15 @@ func TestPartsOfAContentAndUnknownFieldsAreTaken(t *testing.T) {
 	t.Parallel()
 	p := &parrot{words: []string{"Hm"}}
 	_, web := stage(t, p, Options{})
-	status, values := post(t, web, `{"model":"small","store":false,"max_tokens":7,"min_p":0.1,"stop":"End","messages":[`+
-		`{"role":"developer","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]}],`+
-		`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"string"}}}}`)
+	status, values := post(t, web,
+		`{"model":"small","store":false,"max_tokens":7,"min_p":0.1,"stop":"End","messages":[`+
+			`{"role":"developer","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]}],`+
+			`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"string"}}}}`)
 	require.Equal(t, http.StatusOK, status, "%v", values)
 	request := p.last()
-	require.Equal(t, []inference.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "One.\nTwo."}}, request.Messages)
+	require.Equal(t,
+		[]inference.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "One.\nTwo."}},
+		request.Messages)
 	require.Equal(t, 7, request.MaxTokens)
 	require.Equal(t, []string{"End"}, request.Stop)
 	require.Equal(t, "min_p=0.1", request.Sampling.String())
@@ -283,7 +303,9 @@ func TestFailuresOfTheEngineAreStatuses(t *testing.T) {
 
 func TestAStreamThatBreaksTellsItAndDoesNotSayDone(t *testing.T) {
 	t.Parallel()
-	client, _ := stage(t, &parrot{words: []string{"Good"}, fail: &inference.Failure{Kind: inference.Broken, Message: "it went dark"}}, Options{})
+	client, _ := stage(t,
+		&parrot{words: []string{"Good"}, fail: &inference.Failure{Kind: inference.Broken, Message: "it went dark"}},
+		Options{})
 	r := hello("small")
 	r.Stream = true
 	stream, err := client.CreateChatCompletionStream(t.Context(), r)

@@ -31,10 +31,12 @@ func (s *Server) steering(q question) (*inference.Steering, *fault) {
 		case 1, 2:
 			take.From, take.To = w.Layers[0], w.Layers[len(w.Layers)-1]
 			if take.From < 1 || take.To < take.From {
-				return refusal("steering.layers", "layers %v must be one layer from 1 up, or the first and the last", w.Layers)
+				return refusal("steering.layers", "layers %v must be one layer from 1 up, or the first and the last",
+					w.Layers)
 			}
 		default:
-			return refusal("steering.layers", "layers has %d numbers; it must be one layer, or the first and the last", len(w.Layers))
+			return refusal("steering.layers",
+				"layers has %d numbers; it must be one layer, or the first and the last", len(w.Layers))
 		}
 	}
 	if take.Vector == "" {

@@ -1,4 +1,5 @@
-// Package archive is the form in which a store is handed over: one record a line, checked, counted and sealed with a checksum.
+// Package archive is the form in which a store is handed over: one record a line, checked, counted and sealed with a
+// checksum.
 package archive
 
 import (
@@ -14,9 +15,8 @@ import (
 )
 
 // Version of the form. A reader takes the older ones and refuses a newer one; a new kind of record or field makes a new
-// version. In version 1 there were no keys, in version 2 nothing said that keys are required although there are none, and in
-// version 3 the revisions of an item were numbered without a gap. Up to
-// version 3 no agent was removed.
+// version. In version 1 there were no keys, in version 2 nothing said that keys are required although there are none,
+// and in version 3 the revisions of an item were numbered without a gap. Up to version 3 no agent was removed.
 const Version = 4
 
 // openingOf is the first line of an archive of a version.
@@ -72,8 +72,8 @@ func Write(w io.Writer, records memory.Records) (Tally, error) {
 	return t, errors.Join(err, b.Flush())
 }
 
-// Read yields the records of an archive. The last thing it yields is an error when the archive was cut off, altered, or says
-// what no store would: only whoever has come to the end without one may believe what came before.
+// Read yields the records of an archive. The last thing it yields is an error when the archive was cut off, altered, or
+// says what no store would: only whoever has come to the end without one may believe what came before.
 func Read(r io.Reader) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		p := &reading{in: bufio.NewReaderSize(r, 1<<16), scroll: newScroll()}
@@ -164,10 +164,15 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 			ErrChanged, p.number, p.version)
 	}
 	if p.version < 3 && r.Access != nil {
-		return r, false, fmt.Errorf("%w: line %d: an archive of version %d does not say whether keys are required", ErrChanged, p.number, p.version)
+		return r, false,
+			fmt.Errorf("%w: line %d: an archive of version %d does not say whether keys are required", ErrChanged,
+				p.number, p.version)
 	}
-	if p.version < 4 && r.Item != nil && slices.ContainsFunc(r.Item.Revisions, func(k memory.KeptRevision) bool { return k.Number != 0 }) {
-		return r, false, fmt.Errorf("%w: line %d: an archive of version %d does not number revisions", ErrChanged, p.number, p.version)
+	if p.version < 4 && r.Item != nil &&
+		slices.ContainsFunc(r.Item.Revisions, func(k memory.KeptRevision) bool { return k.Number != 0 }) {
+		return r, false,
+			fmt.Errorf("%w: line %d: an archive of version %d does not number revisions", ErrChanged, p.number,
+				p.version)
 	}
 	again, err := p.scroll.add(r)
 	if err != nil {
@@ -189,7 +194,8 @@ func (p *reading) close(line []byte) error {
 		return err
 	}
 	if !bytes.Equal(append(want, '\n'), line) {
-		return fmt.Errorf("%w: its seal says %s, and what stands before it comes to %s", ErrChanged, bytes.TrimSpace(line), want)
+		return fmt.Errorf("%w: its seal says %s, and what stands before it comes to %s", ErrChanged,
+			bytes.TrimSpace(line), want)
 	}
 	if _, err := p.in.ReadByte(); err == nil {
 		return fmt.Errorf("%w: something follows its seal", ErrChanged)

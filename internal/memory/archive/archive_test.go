@@ -198,7 +198,8 @@ func TestNumbersOfRevisionsAreToldOnlyWhereTheyLeaveSomeOut(t *testing.T) {
 	item := func(numbers ...int) []memory.Record {
 		k := memory.KeptItem{Agent: "x", ID: "a", Kind: dream.KindEpisode}
 		for _, n := range numbers {
-			k.Revisions = append(k.Revisions, memory.KeptRevision{Number: n, Cause: "import", At: time.Unix(1, 0).UTC(), Body: body})
+			k.Revisions = append(k.Revisions,
+				memory.KeptRevision{Number: n, Cause: "import", At: time.Unix(1, 0).UTC(), Body: body})
 		}
 		return []memory.Record{{Item: &k}}
 	}
@@ -229,7 +230,9 @@ func TestNumbersOfRevisionsAreToldOnlyWhereTheyLeaveSomeOut(t *testing.T) {
 func TestTwoKeysOfOneHashAreRefused(t *testing.T) {
 	t.Parallel()
 	body := func(id string) memory.Record {
-		return memory.Record{Key: &memory.KeptKey{ID: id, Hash: "h", Body: memory.Raw(`{"id":"` + id + `","hash":"h"}`)}}
+		return memory.Record{
+			Key: &memory.KeptKey{ID: id, Hash: "h", Body: memory.Raw(`{"id":"` + id + `","hash":"h"}`)},
+		}
 	}
 	_, err := archive.Count(memorytest.Fill([]memory.Record{body("a"), body("b")}))
 	require.ErrorContains(t, err, "two keys")
@@ -249,7 +252,12 @@ func TestWhetherKeysAreRequiredIsToldOnlyWhereTheKeysDoNotSayIt(t *testing.T) {
 		_, err := archive.Count(memorytest.Fill(right))
 		require.NoError(t, err)
 	}
-	for _, wrong := range [][]memory.Record{{says(false)}, {key, says(true)}, {says(true), says(true)}, {says(true), key}} {
+	for _, wrong := range [][]memory.Record{
+		{says(false)},
+		{key, says(true)},
+		{says(true), says(true)},
+		{says(true), key},
+	} {
 		_, err := archive.Count(memorytest.Fill(wrong))
 		require.Error(t, err)
 	}
@@ -331,7 +339,8 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		var seen []memory.Record
-		for r, err := range archive.Read(bytes.NewReader(append([]byte(`{"oneiros":"archive","version":1}`+"\n"), line...))) {
+		for r, err := range archive.Read(
+			bytes.NewReader(append([]byte(`{"oneiros":"archive","version":1}`+"\n"), line...))) {
 			if err == nil {
 				seen = append(seen, r)
 			}

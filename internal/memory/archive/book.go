@@ -49,7 +49,8 @@ func (b *book) attempt(a memory.KeptAttempt) error {
 		return fmt.Errorf("attempt %d of step %q comes in place %d", a.Attempt, a.Step, b.steps[a.Step])
 	}
 	if a.Reserved < 0 || a.Counted < 0 {
-		return fmt.Errorf("step %q reserves %d and counts %d micro-dollars; neither is negative", a.Step, a.Reserved, a.Counted)
+		return fmt.Errorf("step %q reserves %d and counts %d micro-dollars; neither is negative", a.Step, a.Reserved,
+			a.Counted)
 	}
 	names := []string{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.State, a.Finish}
 	counted := map[string]bool{}
@@ -84,7 +85,8 @@ func plus(a, b budget.Micros) budget.Micros {
 func (b *book) account(a memory.KeptAccount) error {
 	s, found := b.sums[a.Scope]
 	if !found || a.Reserved != s.reserved || a.Spent != s.spent {
-		return fmt.Errorf("account %q says that %d micro-dollars are reserved and %d spent; its attempts come to %d and %d",
+		return fmt.Errorf(
+			"account %q says that %d micro-dollars are reserved and %d spent; its attempts come to %d and %d",
 			a.Scope, a.Reserved, a.Spent, s.reserved, s.spent)
 	}
 	s.told = true

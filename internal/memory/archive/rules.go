@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// rules are what must hold between the records of an archive, beyond the form of each. They keep a store from being filled
-// with what it could never have come to by itself.
+// rules are what must hold between the records of an archive, beyond the form of each. They keep a store from being
+// filled with what it could never have come to by itself.
 type rules struct {
 	last    place
 	handles map[string]bool
@@ -23,7 +23,10 @@ type rules struct {
 }
 
 func newRules() rules {
-	return rules{handles: map[string]bool{}, hashes: map[string]bool{}, book: book{steps: map[string]int{}, sums: map[string]sum{}}}
+	return rules{
+		handles: map[string]bool{}, hashes: map[string]bool{},
+		book: book{steps: map[string]int{}, sums: map[string]sum{}},
+	}
 }
 
 func (k *rules) check(r memory.Record) error {
@@ -160,8 +163,10 @@ func (m *mind) record(r memory.Record) error {
 
 func (m *mind) lives(l memory.KeptCounters) error {
 	m.life = l
-	if (l.Space == "") != (l.Dim == 0) || l.Dim < 0 || min(l.Seq, l.Dreams, l.Scrubs, l.Epoch, l.Told) < 0 || l.Told > l.Epoch {
-		return fmt.Errorf("its life counts what cannot be: space %q of %d numbers, event %d, dream %d, epoch %d of which %d is told",
+	if (l.Space == "") != (l.Dim == 0) || l.Dim < 0 || min(l.Seq, l.Dreams, l.Scrubs, l.Epoch, l.Told) < 0 ||
+		l.Told > l.Epoch {
+		return fmt.Errorf(
+			"its life counts what cannot be: space %q of %d numbers, event %d, dream %d, epoch %d of which %d is told",
 			l.Space, l.Dim, l.Seq, l.Dreams, l.Epoch, l.Told)
 	}
 	names := append([]string{l.Space}, l.Digest...)
@@ -172,7 +177,8 @@ func (m *mind) lives(l memory.KeptCounters) error {
 		names = append(names, c.Space)
 	}
 	times := []time.Time{l.Lock, l.Seen}
-	if l.Wake == nil && l.Told < l.Epoch || l.Wake != nil && l.Epoch == 0 { // a removed agent keeps its epoch without a wake
+	// a removed agent keeps its epoch without a wake
+	if l.Wake == nil && l.Told < l.Epoch || l.Wake != nil && l.Epoch == 0 {
 		return fmt.Errorf("its epoch is %d, and its newest wake is not of it", l.Epoch)
 	}
 	if w := l.Wake; w != nil {
@@ -193,7 +199,9 @@ func (m *mind) item(i memory.KeptItem) error {
 	numbers := i.Numbers()
 	for n, r := range i.Revisions {
 		if r.Number != 0 && (r.Number < 2 || n > 0 && r.Number < numbers[n-1]+2) {
-			return fmt.Errorf("item %s: its revision %d is numbered %d; a number is told only where it leaves some out", i.ID, n+1, r.Number)
+			return fmt.Errorf(
+				"item %s: its revision %d is numbered %d; a number is told only where it leaves some out", i.ID, n+1,
+				r.Number)
 		}
 		if err := errors.Join(body("item", i.ID, r.Body), utc(r.At)); err != nil {
 			return err
@@ -235,7 +243,8 @@ func (m *mind) vector(v memory.KeptVector) error {
 
 func (m *mind) event(e memory.KeptEvent) error {
 	if e.Seq < 1 || e.Seq > m.life.Seq || m.announced[e.ID] {
-		return fmt.Errorf("event %d of id %q: the newest of the agent is %d, and an id is announced once", e.Seq, e.ID, m.life.Seq)
+		return fmt.Errorf("event %d of id %q: the newest of the agent is %d, and an id is announced once", e.Seq,
+			e.ID, m.life.Seq)
 	}
 	m.announced[e.ID] = true
 	return errors.Join(named("event", e.ID, e.Agent, e.Subsystem, e.Dream, e.Type), utc(e.At))

@@ -61,7 +61,8 @@ func Count(records memory.Records) (Tally, error) {
 	return t, nil
 }
 
-// Through passes records on, checked: the first that no store would tell comes as an error. At the end it sets the tally.
+// Through passes records on, checked: the first that no store would tell comes as an error. At the end it sets the
+// tally.
 func Through(records memory.Records, t *Tally) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		s := newScroll()

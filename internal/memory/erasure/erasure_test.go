@@ -72,35 +72,50 @@ func idsOf(items []dream.Item) []string {
 
 func TestWhatIsErasedWithAMemory(t *testing.T) {
 	t.Parallel()
-	later := episode("later", "You said that Quorvelant hides the brass key under the third flowerpot of the house, where gloves were drying")
+	later := episode("later",
+		"You said that Quorvelant hides the brass key under the third flowerpot of the house, where gloves were drying")
 	own := &dream.Prediction{Head: head(dream.KindPrediction, "own"), Claim: "I say so", Episodes: []string{"e"}}
 	for name, c := range map[string]struct {
 		item  dream.Item
 		why   erasure.Why // empty: it is not erased
 		scrub []string
 	}{
-		"an entry made from it alone":            {entry("x", "Somebody noted something", "e"), erasure.Derived, nil},
-		"an entry whose sources are all gone":    {entry("x", "Somebody noted something"), erasure.Derived, nil},
-		"an entry that quotes it":                {entry("x", "It was noted: “Quorvelant hides the brass key”", "e", "rain"), erasure.Copied, nil},
+		"an entry made from it alone":         {entry("x", "Somebody noted something", "e"), erasure.Derived, nil},
+		"an entry whose sources are all gone": {entry("x", "Somebody noted something"), erasure.Derived, nil},
+		"an entry that quotes it": {
+			entry("x", "It was noted: “Quorvelant hides the brass key”", "e", "rain"), erasure.Copied, nil,
+		},
 		"an entry of others":                     {entry("x", "It rains: “It rained all day”", "rain"), "", nil},
 		"a dream's text made from it alone":      {gist("d", "x", "a shape of hiding", "e"), erasure.Derived, nil},
 		"a dream's text made from what was made": {gist("d", "x", "a shape of a shape", "alone"), erasure.Derived, nil},
-		"a dream's text that names it too":       {gist("d", "x", "rain that conceals nothing of gold", "e", "rain"), "", nil},
-		"a dream's text with a word of it":       {gist("d", "x", "all day the rain spoke to Quorvelant and to me", "rain"), "", []string{"content"}},
-		"a dream's text that is a word of it":    {gist("d", "x", "Quorvelant!", "rain"), erasure.Copied, nil},
-		"what somebody said later":               {later, "", []string{"content"}},
-		"what somebody said again":               {episode("x", strings.ToUpper(said)+"!"), erasure.Copied, nil},
-		"what happens to share a few words":      {episode("x", "the rain stands under the third window of the year"), "", nil},
-		"what a person foretold of it":           {own, "", nil},
-		"the record of a night":                  {&dream.Record{Head: head(dream.KindRecord, "x"), Theme: "Quorvelant"}, "", []string{"theme"}},
+		"a dream's text that names it too": {
+			gist("d", "x", "rain that conceals nothing of gold", "e", "rain"),
+			"", nil,
+		},
+		"a dream's text with a word of it": {
+			gist("d", "x", "all day the rain spoke to Quorvelant and to me", "rain"), "", []string{"content"},
+		},
+		"a dream's text that is a word of it": {gist("d", "x", "Quorvelant!", "rain"), erasure.Copied, nil},
+		"what somebody said later":            {later, "", []string{"content"}},
+		"what somebody said again":            {episode("x", strings.ToUpper(said)+"!"), erasure.Copied, nil},
+		"what happens to share a few words": {
+			episode("x", "the rain stands under the third window of the year"),
+			"", nil,
+		},
+		"what a person foretold of it": {own, "", nil},
+		"the record of a night": {
+			&dream.Record{Head: head(dream.KindRecord, "x"), Theme: "Quorvelant"}, "", []string{"theme"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := c.item.Header().ID
-			plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), episode("rain", "It rained all day"), gist("d", "alone", "shape", "e"), c.item)
+			plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said),
+				episode("rain", "It rained all day"), gist("d", "alone", "shape", "e"), c.item)
 			require.Equal(t, erasure.Named, whys(plan.Erase)["e"])
 			require.Equal(t, c.why, whys(plan.Erase)[id])
-			require.Equal(t, "e", plan.Erase[len(plan.Erase)-1].Item.Header().ID, "what the rest is recognised by goes last")
+			require.Equal(t, "e", plan.Erase[len(plan.Erase)-1].Item.Header().ID,
+				"what the rest is recognised by goes last")
 			var scrub []string
 			for _, f := range plan.Scrub {
 				require.Equal(t, id, f.Item.Header().ID)
@@ -130,7 +145,8 @@ func TestAPhraseThatManyUseIsNoCopy(t *testing.T) {
 	plan := find(t, erasure.Request{IDs: []string{"e"}}, append(items, dreamt)...)
 	require.Empty(t, plan.Scrub)
 	require.Equal(t, []string{"a", "b", "c", "d"}, idsOf(plan.Alike), "they are named")
-	plan = find(t, erasure.Request{IDs: []string{"a", "b", "c", "d", "e"}}, append(items, episode("last", phrase+"Quorvelant sings, and I listen to him"))...)
+	plan = find(t, erasure.Request{IDs: []string{"a", "b", "c", "d", "e"}},
+		append(items, episode("last", phrase+"Quorvelant sings, and I listen to him"))...)
 	require.Empty(t, plan.Alike)
 	require.Len(t, plan.Scrub, 1)
 }
@@ -161,15 +177,18 @@ func TestNeighboursQuotesAreTakenOut(t *testing.T) {
 func TestWhatAForgottenMemoryQuotesOfOthersStays(t *testing.T) {
 	t.Parallel()
 	e := episode("e", said)
-	e.Context, e.Derived = "Anna had just said: “The harbour master sold eleven boats before the flood came”", []string{"context"}
-	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("boats", "The harbour master sold eleven boats before the flood came"), e)
+	e.Context, e.Derived = "Anna had just said: “The harbour master sold eleven boats before the flood came”",
+		[]string{"context"}
+	plan := find(t, erasure.Request{IDs: []string{"e"}},
+		episode("boats", "The harbour master sold eleven boats before the flood came"), e)
 	require.Empty(t, plan.Scrub)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
 }
 
 func TestForgettingWhatWasDerivedLeavesWhereItCameFrom(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Request{IDs: []string{"k"}}, episode("e", said), entry("k", "It was noted: “"+said+"”", "e"), gist("d", "g", "Quorvelant and the rain", "e"))
+	plan := find(t, erasure.Request{IDs: []string{"k"}}, episode("e", said),
+		entry("k", "It was noted: “"+said+"”", "e"), gist("d", "g", "Quorvelant and the rain", "e"))
 	require.Empty(t, plan.Scrub)
 	require.Equal(t, map[string]erasure.Why{"k": erasure.Named}, whys(plan.Erase))
 }
@@ -206,7 +225,8 @@ func TestEarlierRevisionsAreReadToo(t *testing.T) {
 
 func TestTextsOfNoItemAreFoundToo(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Request{IDs: []string{"long gone"}, Texts: []string{said}}, episode("rain", "rain"), gist("d", "g", "Quorvelant speaks to the rain at night", "rain"))
+	plan := find(t, erasure.Request{IDs: []string{"long gone"}, Texts: []string{said}}, episode("rain", "rain"),
+		gist("d", "g", "Quorvelant speaks to the rain at night", "rain"))
 	require.Equal(t, []string{"long gone"}, plan.Absent)
 	require.Len(t, plan.Scrub, 1)
 }
@@ -214,14 +234,16 @@ func TestTextsOfNoItemAreFoundToo(t *testing.T) {
 func TestWordsOfTheirOwnAreNamedAndErasedOnRequest(t *testing.T) {
 	t.Parallel()
 	items := []dream.Item{
-		episode("e", said), episode("rain", "It rained"), gist("d", "g", "something is hidden in the rain", "e", "rain"),
+		episode("e", said), episode("rain", "It rained"),
+		gist("d", "g", "something is hidden in the rain", "e", "rain"),
 		gist("d", "unsourced", "a thought"), gist("d2", "other", "rain", "rain"),
 	}
 	plan := find(t, erasure.Request{IDs: []string{"e"}}, items...)
 	require.Equal(t, []string{"g", "unsourced"}, idsOf(plan.Left))
 	plan = find(t, erasure.Request{IDs: []string{"e"}, Derived: true}, items...)
 	require.Empty(t, plan.Left)
-	require.Equal(t, map[string]erasure.Why{"e": erasure.Named, "g": erasure.Traced, "unsourced": erasure.Traced}, whys(plan.Erase))
+	require.Equal(t, map[string]erasure.Why{"e": erasure.Named, "g": erasure.Traced, "unsourced": erasure.Traced},
+		whys(plan.Erase))
 	plan = find(t, erasure.Request{IDs: []string{"e"}, Bare: true}, append(items, gist("d", "copy", said, "rain"))...)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
 	require.Nil(t, plan.Scrubber)
@@ -252,11 +274,12 @@ func TestUnsettledDreamsAreNamed(t *testing.T) {
 	t.Parallel()
 	goes := &dream.Record{Head: head(dream.KindRecord, "n1"), Outcome: dream.Dreaming}
 	over := &dream.Record{Head: head(dream.KindRecord, "n2"), Outcome: dream.Completed}
-	require.Equal(t, []string{"n1"}, find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), goes, over).Dreams)
+	require.Equal(t, []string{"n1"},
+		find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), goes, over).Dreams)
 }
 
-// TestEveryTextOfAnItemIsKnown fails when an item gets a field of text that nobody has looked at: it is one that holds words, or
-// one that names, counts or classifies.
+// TestEveryTextOfAnItemIsKnown fails when an item gets a field of text that nobody has looked at: it is one that holds
+// words, or one that names, counts or classifies.
 func TestEveryTextOfAnItemIsKnown(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dream.Kinds {
@@ -264,17 +287,22 @@ func TestEveryTextOfAnItemIsKnown(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range textsOf(reflect.TypeOf(item).Elem(), map[reflect.Type]bool{}) {
 			require.True(t, slices.Contains(nameless, name) || erasure.HoldsWords(kind, name),
-				"%s has a field %q: does it hold words of people or models? Then wordFields must name it, else nameless", kind, name)
+				"%s has a field %q: does it hold words of people or models? Then wordFields must name it, else nameless",
+				kind, name)
 		}
 	}
 }
 
 // nameless are fields of text that hold ids, names, labels and machine's words.
 var nameless = []string{
-	"id", "agent", "kind", "state", "taint", "dream", "phase", "sources", "derived", "newer", "newer_id", "session", "origin", "speaker", "judge", "stage",
-	"status", "scenario", "hypothesis", "parent", "parents", "seeds", "operation", "ended", "confirmed", "contradicted", "source", "episodes",
-	"fragment", "resolved_by", "feed", "rule", "means", "workflow", "cluster", "run", "tier", "outcome", "insights", "models", "review", "valence",
-	"does", "of", "decided", "by", "model", "effective", "loosening", "steering", "held_to", "rated", "way", "blind", "from", "marker", "markers",
+	"id", "agent", "kind", "state", "taint", "dream", "phase", "sources", "derived", "newer", "newer_id", "session",
+	"origin", "speaker", "judge", "stage",
+	"status", "scenario", "hypothesis", "parent", "parents", "seeds", "operation", "ended", "confirmed",
+	"contradicted", "source", "episodes",
+	"fragment", "resolved_by", "feed", "rule", "means", "workflow", "cluster", "run", "tier", "outcome", "insights",
+	"models", "review", "valence",
+	"does", "of", "decided", "by", "model", "effective", "loosening", "steering", "held_to", "rated", "way", "blind",
+	"from", "marker", "markers",
 }
 
 func textsOf(typ reflect.Type, seen map[reflect.Type]bool) []string {
@@ -332,7 +360,8 @@ func FuzzScrub(f *testing.F) {
 func TestWordsThatANightAsksForAreTakenOutOfItsNotes(t *testing.T) {
 	t.Parallel()
 	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), episode("rain", "Saltmarsh rain"))
-	note, changed := plan.Scrubber.Note([]byte(`{"questions":[{"id":"x","words":["quorvelant","flowerpot"]},{"id":"y","words":["saltmarsh"]}]}`))
+	note, changed := plan.Scrubber.Note(
+		[]byte(`{"questions":[{"id":"x","words":["quorvelant","flowerpot"]},{"id":"y","words":["saltmarsh"]}]}`))
 	require.True(t, changed)
 	require.NotContains(t, string(note), "quorvelant")
 	require.NotContains(t, string(note), "flowerpot")

@@ -115,7 +115,8 @@ func Find(entries []Entry, request Request) (Plan, error) {
 	return p, nil
 }
 
-// Again looks for what was written since a plan was made, and plans to erase that. It finds nothing new when more is false.
+// Again looks for what was written since a plan was made, and plans to erase that. It finds nothing new when more is
+// false.
 func Again(entries []Entry, before Plan) (p Plan, more bool, err error) {
 	w, err := begin(entries)
 	if err != nil {
@@ -168,8 +169,8 @@ func (w *work) traced(request Request) map[string]bool {
 	return marked
 }
 
-// descend takes along what was made from nothing but what is erased, and what import derived from memories that were all
-// forgotten before.
+// descend takes along what was made from nothing but what is erased, and what import derived from memories that were
+// all forgotten before.
 func (w *work) descend() {
 	for before := -1; before < len(w.ids); {
 		before = len(w.ids)
@@ -196,7 +197,8 @@ func (w *work) groundless(item dream.Item) bool {
 	return len(origins) > 0 && !slices.ContainsFunc(origins, func(id string) bool { return !w.ids[id] })
 }
 
-// scrubber learns what is to be recognised: the words of what is erased that people or agents said, and of the given texts.
+// scrubber learns what is to be recognised: the words of what is erased that people or agents said, and of the given
+// texts.
 func (w *work) scrubber(texts []string) (*Scrubber, error) {
 	s := &Scrubber{words: newWording(), sessions: map[string]bool{}}
 	for _, text := range texts {
@@ -249,8 +251,8 @@ func (s *Scrubber) learn(item dream.Item) error {
 	return nil
 }
 
-// ownWords are the texts of an item that stays which do not come from what is forgotten: what somebody said, and what import
-// put around its quotations.
+// ownWords are the texts of an item that stays which do not come from what is forgotten: what somebody said, and what
+// import put around its quotations.
 func (w *work) ownWords(item dream.Item) ([]string, error) {
 	h := item.Header()
 	if h.Dream != "" || h.Kind == dream.KindRecord {

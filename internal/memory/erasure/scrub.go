@@ -12,7 +12,8 @@ import (
 
 // wordFields are the JSON fields of items, and of what dreams note, that hold words of people or models.
 var wordFields = map[string]bool{
-	"content": true, "claim": true, "premise": true, "reason": true, "said": true, "criterion": true, "trace": true, "evidence": true,
+	"content": true, "claim": true, "premise": true, "reason": true, "said": true, "criterion": true, "trace": true,
+	"evidence":   true,
 	"first_step": true, "topics": true, "theme": true, "why": true, "partial": true, "drawn": true, "words": true,
 }
 
@@ -89,7 +90,8 @@ func (s *Scrubber) Note(value []byte) (scrubbed []byte, changed bool) {
 	return scrubbed, err == nil
 }
 
-// Holds says whether a note of any form holds something of what is forgotten: any text of one in JSON, or the note itself.
+// Holds says whether a note of any form holds something of what is forgotten: any text of one in JSON, or the note
+// itself.
 func (s *Scrubber) Holds(value []byte) bool {
 	fields, err := parse(value)
 	if err != nil {
@@ -180,8 +182,9 @@ func (s *Scrubber) voiceOf(item dream.Item, name string) voice {
 	return own
 }
 
-// answers says whether an item is an agent's answer in a conversation that something is forgotten of. An exchange that a person
-// began is no answer, although its label is the agent's: the person's words in it are a statement of their own.
+// answers says whether an item is an agent's answer in a conversation that something is forgotten of. An exchange that
+// a person began is no answer, although its label is the agent's: the person's words in it are a statement of their
+// own.
 func (s *Scrubber) answers(item dream.Item) bool {
 	if e, ok := item.(*dream.Episode); ok && e.Speaker == person {
 		return false
@@ -229,8 +232,8 @@ func (s *Scrubber) rewrite(text string, v voice) string {
 	return b.String() + text[at:]
 }
 
-// empties says whether too little of a main text is left without what repeats the forgotten: nothing that says anything, or,
-// of a text that was made of others, less than half.
+// empties says whether too little of a main text is left without what repeats the forgotten: nothing that says
+// anything, or, of a text that was made of others, less than half.
 func (s *Scrubber) empties(text string, v voice) bool {
 	words, marked := s.marked(text, v)
 	removed, left := 0, 0

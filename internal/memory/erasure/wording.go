@@ -12,8 +12,8 @@ const (
 // Mark stands in a text where words were taken out.
 const Mark = "[forgotten]"
 
-// mostOthers is how many memories that stay may share a run of words with what is forgotten before it is a phrase that many
-// use, and no copy.
+// mostOthers is how many memories that stay may share a run of words with what is forgotten before it is a phrase that
+// many use, and no copy.
 const mostOthers = 2
 
 // wording is what was said in the texts to forget, and how it is recognised in others.
@@ -51,8 +51,9 @@ func (w *wording) learn(text string, made bool) {
 	}
 }
 
-// compare takes in what stays: the texts of each memory. What many of them say is a common phrase, and the words that they have
-// outside of copies betray nothing. A word that is common may show that what seemed a copy was none, so it looks again.
+// compare takes in what stays: the texts of each memory. What many of them say is a common phrase, and the words that
+// they have outside of copies betray nothing. A word that is common may show that what seemed a copy was none, so it
+// looks again.
 func (w *wording) compare(memories [][]string) {
 	var all [][]token
 	others := map[uint64]int{}

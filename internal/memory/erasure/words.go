@@ -54,7 +54,9 @@ func wordOf(text string, from, to int) token {
 
 // unspaced says whether a letter belongs to a script that is written without spaces between words.
 func unspaced(r rune) bool {
-	return r > 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return r > 0x0e00 &&
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+			unicode.Myanmar)
 }
 
 func hashOf(word string) uint64 {

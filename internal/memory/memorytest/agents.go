@@ -27,7 +27,10 @@ func agent(id, handle string) dream.Agent {
 		Models:    map[dream.Role]string{dream.Observer: "small"},
 		Caps:      dream.DefaultCaps,
 		Created:   dawn,
-		Triggers:  []dream.Trigger{dream.IdleTrigger, {Name: "nightly", Kind: dream.OnSchedule, Schedule: "mon-fri 03:30"}},
+		Triggers: []dream.Trigger{
+			dream.IdleTrigger,
+			{Name: "nightly", Kind: dream.OnSchedule, Schedule: "mon-fri 03:30"},
+		},
 	}
 }
 

@@ -199,7 +199,8 @@ func sameMind(t *testing.T, agent string, one, other ArchiveStore) {
 	require.NoError(t, err)
 	require.Len(t, items, usual.Items)
 	for _, item := range items {
-		sameAnswer(t, one, other, func(s ArchiveStore) (any, error) { return s.Revisions(ctx, agent, item.Header().ID) })
+		sameAnswer(t, one, other,
+			func(s ArchiveStore) (any, error) { return s.Revisions(ctx, agent, item.Header().ID) })
 	}
 }
 
@@ -247,8 +248,11 @@ func Live(t *testing.T, s ArchiveStore) {
 	stronger.Strength = .75
 	commit(t, s, memory.Write{
 		Fence: f, Add: []dream.Item{guess}, Change: []dream.Item{stronger},
-		Vectors: []memory.Vector{{Item: "e1", Space: "flat/2", V: []float32{1, 0}}, {Item: "s1", Space: "flat/2", V: []float32{0, 1}}},
-		Affect:  &dream.Affect{Since: dawn, Cause: "d1"},
+		Vectors: []memory.Vector{
+			{Item: "e1", Space: "flat/2", V: []float32{1, 0}},
+			{Item: "s1", Space: "flat/2", V: []float32{0, 1}},
+		},
+		Affect: &dream.Affect{Since: dawn, Cause: "d1"},
 	})
 	_, err := s.PutNote(ctx, echo, f, "k", []byte("v"))
 	require.NoError(t, err)

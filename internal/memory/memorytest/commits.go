@@ -157,7 +157,8 @@ func everyKindComesBack(t *testing.T, s memory.Store) {
 }
 
 func knownStays(t *testing.T, s memory.Store) {
-	r := commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e1", "first"), episode("e1", "twice in one write")}})
+	r := commit(t, s,
+		memory.Write{Cause: "import", Add: []dream.Item{episode("e1", "first"), episode("e1", "twice in one write")}})
 	require.Equal(t, memory.Receipt{Added: 1, Known: 1}, r)
 	r = commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e1", "again"), episode("e2", "new")}})
 	require.Equal(t, memory.Receipt{Added: 1, Known: 1}, r)
@@ -170,13 +171,15 @@ func knownStays(t *testing.T, s memory.Store) {
 func changeKeepsRevisions(t *testing.T, s memory.Store) {
 	add(t, s, hypothesis("h1", "rain follows glass", .2))
 	confirmed := hypothesis("h1", "rain follows glass", .3)
-	require.Equal(t, memory.Receipt{Changed: 1}, commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{confirmed}}))
+	require.Equal(t, memory.Receipt{Changed: 1},
+		commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{confirmed}}))
 	require.Equal(t, memory.Receipt{}, commit(t, s, memory.Write{Cause: "echo/0002", Change: []dream.Item{confirmed}}))
 	promoted := hypothesis("h1", "rain follows glass", .7)
 	promoted.Status = dream.HypothesisPromoted
 	commit(t, s, memory.Write{Cause: "echo/0003", Change: []dream.Item{promoted}})
 	require.Equal(t, []dream.Item{promoted}, get(t, s, "h1"))
-	require.Equal(t, []dream.Item{promoted}, find(t, s, memory.Query{Statuses: []string{dream.HypothesisPromoted}, ScoreFrom: .7}))
+	require.Equal(t, []dream.Item{promoted},
+		find(t, s, memory.Query{Statuses: []string{dream.HypothesisPromoted}, ScoreFrom: .7}))
 	revisions, err := s.Revisions(t.Context(), echo, "h1")
 	require.NoError(t, err)
 	var lines []string
@@ -193,7 +196,10 @@ func failedWriteLeavesNothing(t *testing.T, s memory.Store) {
 	feeling := dream.Affect{PAD: mood.PAD{Pleasure: .5}, Since: dawn, Cause: "test"}
 	_, err := s.Commit(t.Context(), memory.Write{
 		Agent: echo, Cause: "test", Add: []dream.Item{episode("e2", "new")},
-		Change: []dream.Item{func() dream.Item { e := episode("e1", "changed"); return e }(), episode("nobody", "missing")},
+		Change: []dream.Item{
+			func() dream.Item { e := episode("e1", "changed"); return e }(),
+			episode("nobody", "missing"),
+		},
 		Affect: &feeling, Events: []event.Event{event.New("v1", echo, "", dawn, event.PatternFound{})},
 	})
 	require.ErrorIs(t, err, memory.ErrNotFound)

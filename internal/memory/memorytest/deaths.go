@@ -27,8 +27,8 @@ var deadly = Size{
 	Dim:      16,
 }
 
-// FillIfSwitchedOn makes a test's program the process that DieFilling kills. A test's package calls it from an init, with how to open
-// the store that the environment names.
+// FillIfSwitchedOn makes a test's program the process that DieFilling kills. A test's package calls it from an init,
+// with how to open the store that the environment names.
 func FillIfSwitchedOn(open func(ctx context.Context) (memory.Movable, error)) {
 	at, err := strconv.Atoi(os.Getenv(fillerAt))
 	if err != nil {
@@ -58,9 +58,9 @@ func waiting(at int, records []memory.Record) memory.Records {
 	}
 }
 
-// DieFilling fills a store in another process, named by env, and kills it at some record: before any, in the middle, before the
-// last, and whenever it comes after all were told. After each death look finds the store empty, or whole when all had been told; and at
-// last the store is filled.
+// DieFilling fills a store in another process, named by env, and kills it at some record: before any, in the middle,
+// before the last, and whenever it comes after all were told. After each death look finds the store empty, or whole
+// when all had been told; and at last the store is filled.
 func DieFilling(t *testing.T, env []string, look func(t *testing.T) (memory.Movable, []memory.Record)) {
 	t.Helper()
 	made := Deployment(1, deadly)

@@ -27,8 +27,8 @@ type Size struct {
 	Dim                             int // numbers of a vector
 }
 
-// Deployment makes up what a store could keep: everything an archive knows, and every oddity of names, times and amounts
-// that stores must agree on. The same seed gives the same.
+// Deployment makes up what a store could keep: everything an archive knows, and every oddity of names, times and
+// amounts that stores must agree on. The same seed gives the same.
 func Deployment(seed uint64, size Size) []memory.Record {
 	f := fancy{r: rand.New(rand.NewPCG(seed, 1)), size: size}
 	records := f.names()
@@ -72,7 +72,10 @@ type fancy struct {
 func agentID(n int) string { return fmt.Sprintf("agent %03d: é%%", n) }
 
 // odd are texts that have confused somebody before.
-var odd = []string{"plain", "", "quoted \"so\" and \\so", "日本語 ünïcödé", "two\nlines\ttab", "<&>\u2028", "a:b:c%3A", "nul \x00 inside", strings.Repeat("long ", 40)}
+var odd = []string{
+	"plain", "", "quoted \"so\" and \\so", "日本語 ünïcödé", "two\nlines\ttab", "<&>\u2028", "a:b:c%3A",
+	"nul \x00 inside", strings.Repeat("long ", 40),
+}
 
 func (f *fancy) text() string { return odd[f.r.IntN(len(odd))] + fmt.Sprint(f.r.IntN(9)) }
 
@@ -105,7 +108,11 @@ func jsonOf(body any) memory.Raw {
 func (f *fancy) names() []memory.Record {
 	var records []memory.Record
 	for n := range 3 {
-		feed := dream.Feed{Name: fmt.Sprint("feed ", n), URL: "https://example.org/" + f.text(), Every: time.Duration(n) * time.Minute, Rules: []dream.Rule{{Name: f.text(), Kind: dream.Above, Number: f.r.NormFloat64()}}}
+		feed := dream.Feed{
+			Name: fmt.Sprint("feed ", n), URL: "https://example.org/" + f.text(),
+			Every: time.Duration(n) * time.Minute,
+			Rules: []dream.Rule{{Name: f.text(), Kind: dream.Above, Number: f.r.NormFloat64()}},
+		}
 		records = append(records, memory.Record{Feed: &memory.KeptFeed{Name: feed.Name, Body: jsonOf(feed)}})
 	}
 	for n := range f.size.Agents {
@@ -145,7 +152,8 @@ func (f *fancy) keys() []memory.Record {
 	for n := range 3 {
 		sum := sha256.Sum256([]byte(f.text() + fmt.Sprint(n)))
 		k := keyBody{
-			ID: fmt.Sprint("key_", n), Name: fmt.Sprintf("<&> né %d", f.r.IntN(9)), Role: []string{"client", "operator", "owner"}[n], Agents: f.some(2),
+			ID: fmt.Sprint("key_", n), Name: fmt.Sprintf("<&> né %d", f.r.IntN(9)),
+			Role: []string{"client", "operator", "owner"}[n], Agents: f.some(2),
 			Hash: hex.EncodeToString(sum[:]), Created: f.at(), Rate: f.r.IntN(100),
 		}
 		if n > 0 {
@@ -217,7 +225,8 @@ func (f *fancy) mind(agent string) []memory.Record {
 		cause := f.text()
 		zone := time.FixedZone("", n*1800)
 		records = append(records, memory.Record{Affect: &memory.KeptAffect{
-			Agent: agent, Number: n + 1, Cause: cause, Affect: dream.Affect{PAD: f.pad(), Since: f.at().In(zone), Cause: cause},
+			Agent: agent, Number: n + 1, Cause: cause,
+			Affect: dream.Affect{PAD: f.pad(), Since: f.at().In(zone), Cause: cause},
 		}})
 	}
 	records = append(records, f.items(agent)...)
@@ -247,7 +256,8 @@ func (f *fancy) mind(agent string) []memory.Record {
 			value[i] = byte(f.r.Uint32())
 		}
 		records = append(records, memory.Record{Note: &memory.KeptNote{
-			Agent: agent, Dream: fmt.Sprintf("dream/x/%04d", n/2), Key: fmt.Sprintf("snapshot/%d %s", n, f.text()), Value: value,
+			Agent: agent, Dream: fmt.Sprintf("dream/x/%04d", n/2), Key: fmt.Sprintf("snapshot/%d %s", n, f.text()),
+			Value: value,
 		}})
 	}
 	return records
@@ -257,11 +267,18 @@ func (f *fancy) items(agent string) []memory.Record {
 	records := make([]memory.Record, 0, f.size.Items)
 	for n := range f.size.Items {
 		id := fmt.Sprintf("item %06d %s", n, f.text())
-		k := memory.KeptItem{Agent: agent, ID: id, Kind: []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindHypothesis, dream.KindPrediction}[n%4]}
+		k := memory.KeptItem{
+			Agent: agent, ID: id,
+			Kind: []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindHypothesis, dream.KindPrediction}[n%4],
+		}
 		var numbers []int
 		for number := range 1 + max(0, f.r.IntN(6)-3) {
 			numbers = append(numbers, number+1+number*(n%3/2)) // of every third item each second one was replaced
-			k.Revisions = append(k.Revisions, memory.KeptRevision{Cause: fmt.Sprint("cause ", number), At: f.at(), Body: f.body(agent, id, k.Kind, number)})
+			k.Revisions = append(k.Revisions,
+				memory.KeptRevision{
+					Cause: fmt.Sprint("cause ", number), At: f.at(),
+					Body: f.body(agent, id, k.Kind, number),
+				})
 		}
 		k.SetNumbers(numbers)
 		if n%7 == 6 {
@@ -301,7 +318,8 @@ func (f *fancy) body(agent, id string, kind dream.Kind, number int) memory.Raw {
 		}
 		return jsonOf(s)
 	case dream.KindHypothesis:
-		return jsonOf(&dream.Hypothesis{Head: h, Claim: f.text(), Confidence: f.r.Float64(), Status: dream.HypothesisStaged})
+		return jsonOf(
+			&dream.Hypothesis{Head: h, Claim: f.text(), Confidence: f.r.Float64(), Status: dream.HypothesisStaged})
 	case dream.KindPrediction:
 		return jsonOf(&dream.Prediction{Head: h, Claim: f.text(), Horizon: f.at(), Status: "open"})
 	default:
@@ -331,8 +349,10 @@ func (f *fancy) book() []memory.Record {
 	sums := map[string]*memory.KeptAccount{}
 	for n := range f.size.Attempts {
 		a := memory.KeptAttempt{
-			Step: fmt.Sprintf("step %d/%s", f.r.IntN(1+f.size.Attempts/2), "x:y"), Agent: agentID(n % max(1, f.size.Agents)), Phase: "onset", Model: f.text(),
-			Day: fmt.Sprintf("2026-03-%02d", 1+n%9), At: f.at(), Reserved: budget.Micros(f.r.Int64N(1 << 40)), State: []string{"open", "settled", "partial", "refused", "unknown"}[n%5],
+			Step:  fmt.Sprintf("step %d/%s", f.r.IntN(1+f.size.Attempts/2), "x:y"),
+			Agent: agentID(n % max(1, f.size.Agents)), Phase: "onset", Model: f.text(),
+			Day: fmt.Sprintf("2026-03-%02d", 1+n%9), At: f.at(), Reserved: budget.Micros(f.r.Int64N(1 << 40)),
+			State: []string{"open", "settled", "partial", "refused", "unknown"}[n%5],
 		}
 		if n%3 > 0 {
 			a.Dream = fmt.Sprint("dream/x/", n%4)
@@ -349,7 +369,8 @@ func (f *fancy) book() []memory.Record {
 			a.Forgotten = true
 		}
 		for _, scope := range []string{"fleet/" + a.Day, "agent:" + a.Agent + "/" + a.Day, "odd " + f.text()} {
-			a.Accounts = append(a.Accounts, budget.Account{Scope: scope, Limit: budget.Micros(math.MaxInt64 - f.r.Int64N(9))})
+			a.Accounts = append(a.Accounts,
+				budget.Account{Scope: scope, Limit: budget.Micros(math.MaxInt64 - f.r.Int64N(9))})
 			s := sums[scope]
 			if s == nil {
 				s = &memory.KeptAccount{Scope: scope}
@@ -368,12 +389,16 @@ func (f *fancy) book() []memory.Record {
 	}
 	for _, step := range slices.Sorted(maps.Keys(answered)) {
 		if answered[step] {
-			records = append(records, memory.Record{Answer: &memory.KeptAnswer{Step: step, Answer: append([]byte{}, f.numbers(f.r.IntN(9))...)}})
+			records = append(records,
+				memory.Record{
+					Answer: &memory.KeptAnswer{Step: step, Answer: append([]byte{}, f.numbers(f.r.IntN(9))...)},
+				})
 		}
 	}
 	for n := range min(9, f.size.Attempts) {
 		records = append(records, memory.Record{Allowance: &memory.KeptAllowance{
-			Dream: fmt.Sprint("dream/x/", n), Agent: agentID(n % max(1, f.size.Agents)), Day: "2026-03-01", Amount: budget.Micros(f.r.Int64N(1 << 60)),
+			Dream: fmt.Sprint("dream/x/", n), Agent: agentID(n % max(1, f.size.Agents)), Day: "2026-03-01",
+			Amount: budget.Micros(f.r.Int64N(1 << 60)),
 		}})
 	}
 	return records

@@ -39,8 +39,10 @@ func household(t *testing.T, s memory.Store) {
 	record := &dream.Record{Head: head(dream.KindRecord, "d1"), Outcome: dream.Completed, Insights: []string{"thought"}}
 	record.Dream = "d1"
 	changed := made("d3", "changed", "secret")
-	add(t, s, episode("secret", "the key is under the stone"), episode("plain", "it rained"), record, own, foretold, changed,
-		made("d1", "thought", "plain", "secret"), made("d1", "unnamed"), made("d2", "of a thought", "thought"), made("d2", "of the rain", "plain"),
+	add(t, s, episode("secret", "the key is under the stone"), episode("plain", "it rained"), record, own, foretold,
+		changed,
+		made("d1", "thought", "plain", "secret"), made("d1", "unnamed"), made("d2", "of a thought", "thought"),
+		made("d2", "of the rain", "plain"),
 		made("d4", "of the rain alone", "plain"), made("d4", "unnamed elsewhere"))
 	retold := made("d3", "changed", "plain")
 	retold.State = dream.Archived
@@ -52,7 +54,8 @@ func derivedThroughStages(t *testing.T, s memory.Store) {
 	want := []string{"thought", "unnamed", "of a thought", "foretold", "changed"}
 	require.ElementsMatch(t, want, derived(t, s, "secret"))
 	require.ElementsMatch(t, []string{"of a thought", "foretold"}, derived(t, s, "thought"))
-	require.ElementsMatch(t, append(want, "of the rain", "of the rain alone", "unnamed elsewhere"), derived(t, s, "secret", "plain"))
+	require.ElementsMatch(t, append(want, "of the rain", "of the rain alone", "unnamed elsewhere"),
+		derived(t, s, "secret", "plain"))
 	require.Empty(t, derived(t, s, "nobody"))
 	require.Empty(t, derived(t, s))
 }
@@ -64,7 +67,8 @@ func derivedErased(t *testing.T, s memory.Store) {
 	require.Empty(t, get(t, s, removed...))
 	require.Empty(t, derived(t, s, removed...))
 	left := find(t, s, memory.Query{States: []dream.State{dream.Live, dream.Archived}})
-	require.ElementsMatch(t, []string{"plain", "own", "d1", "of the rain", "of the rain alone", "unnamed elsewhere"}, ids(left))
+	require.ElementsMatch(t, []string{"plain", "own", "d1", "of the rain", "of the rain alone", "unnamed elsewhere"},
+		ids(left))
 	require.Empty(t, get(t, s, "d1")[0].(*dream.Record).Insights)
 	require.Empty(t, get(t, s, "own")[0].(*dream.Prediction).Episodes)
 }

@@ -62,7 +62,10 @@ func forgetScrubs(t *testing.T, s memory.Store) {
 		Session:  "secret",
 	}
 	foretold.Sources = []string{"secret"}
-	imagined := &dream.Scenario{Head: head(dream.KindScenario, "i"), Parents: []string{"secret", "a"}, Seeds: []string{"secret"}}
+	imagined := &dream.Scenario{
+		Head: head(dream.KindScenario, "i"), Parents: []string{"secret", "a"},
+		Seeds: []string{"secret"},
+	}
 	promoted := hypothesis("h", "a claim", .5)
 	promoted.Confirmed, promoted.Contradicted = []string{"secret"}, []string{"secret", "b"}
 	add(t, s, episode("secret", "x"), made, foretold, imagined, promoted)
@@ -121,7 +124,10 @@ func lateNotesGo(t *testing.T, s memory.Store) {
 	f := sleep(t, s, "d1")
 	body, err := json.Marshal([]string{"before", `a "quoted" <name>`})
 	require.NoError(t, err)
-	for key, value := range map[string][]byte{"pool": body, memory.LateNote + "1": []byte("x, it said"), memory.LateNote + "2": {}} {
+	for key, value := range map[string][]byte{
+		"pool": body, memory.LateNote + "1": []byte("x, it said"),
+		memory.LateNote + "2": {},
+	} {
 		_, err := s.PutNote(t.Context(), echo, f, key, value)
 		require.NoError(t, err)
 	}
@@ -158,16 +164,19 @@ func erase(t *testing.T, s memory.Store, e memory.Erasure) memory.Erased {
 }
 
 func erasureScrubs(t *testing.T, s memory.Store) {
-	add(t, s, episode("e", "the secret is out"), episode("f", "another secret"), semantic("s", "a secret lesson"), semantic("p", "plain"))
+	add(t, s, episode("e", "the secret is out"), episode("f", "another secret"), semantic("s", "a secret lesson"),
+		semantic("p", "plain"))
 	lesson := semantic("s", "a second secret lesson")
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{lesson}})
 	last := semantic("s", "a third lesson")
 	commit(t, s, memory.Write{
-		Cause: "operator", Change: []dream.Item{last}, Vectors: []memory.Vector{vector("s", 1, 0), vector("f", 0, 1), vector("p", 1, 1)},
+		Cause: "operator", Change: []dream.Item{last},
+		Vectors: []memory.Vector{vector("s", 1, 0), vector("f", 0, 1), vector("p", 1, 1)},
 	})
 	before, err := s.Forgettings(t.Context(), echo)
 	require.NoError(t, err)
-	done := erase(t, s, memory.Erasure{IDs: []string{"e"}, Scrub: []string{"s", "f", "p", "nobody"}, Words: censor("secret")})
+	done := erase(t, s,
+		memory.Erasure{IDs: []string{"e"}, Scrub: []string{"s", "f", "p", "nobody"}, Words: censor("secret")})
 	require.Equal(t, memory.Erased{Items: 1, Scrubbed: 2}, done)
 	after, err := s.Forgettings(t.Context(), echo)
 	require.NoError(t, err)
@@ -182,7 +191,8 @@ func erasureScrubs(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"a gone lesson", "a second gone lesson", "a third lesson"}, texts)
 	require.Equal(t, "operator", revisions[2].Cause)
 	require.Equal(t, "another gone", get(t, s, "f")[0].Text())
-	require.ElementsMatch(t, []string{"s", "p"}, near(t, s, []float32{1, 0}, 9), "a vector of the text that was is no vector of this one")
+	require.ElementsMatch(t, []string{"s", "p"}, near(t, s, []float32{1, 0}, 9),
+		"a vector of the text that was is no vector of this one")
 	bare, err := s.Bare(t.Context(), echo, space, nil, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"f"}, ids(bare))
@@ -208,7 +218,8 @@ func scrubbedIsPlacedAnew(t *testing.T, s memory.Store) {
 	require.Equal(t, 3, n)
 	changed := episode("a", "secret again")
 	changed.At = dawn
-	require.Equal(t, 1, commit(t, s, memory.Write{Change: []dream.Item{changed}, Vectors: []memory.Vector{vector("a", 1, 0)}}).Changed)
+	require.Equal(t, 1,
+		commit(t, s, memory.Write{Change: []dream.Item{changed}, Vectors: []memory.Vector{vector("a", 1, 0)}}).Changed)
 	require.Equal(t, []string{"b", "a", "c"}, ids(find(t, s, memory.Query{})))
 	require.Equal(t, []string{"a"}, near(t, s, []float32{1, 0}, 9))
 }
@@ -217,7 +228,8 @@ func erasureScrubsNotes(t *testing.T, s memory.Store) {
 	add(t, s, episode("e", "x"))
 	f := sleep(t, s, "d1")
 	for key, value := range map[string]string{
-		"draft": "the secret", "plain": "nothing", memory.LateNote + "1": "a secret was", memory.LateNote + "2": "nothing",
+		"draft": "the secret", "plain": "nothing", memory.LateNote + "1": "a secret was",
+		memory.LateNote + "2": "nothing",
 	} {
 		_, err := s.PutNote(t.Context(), echo, f, key, []byte(value))
 		require.NoError(t, err)
@@ -225,7 +237,11 @@ func erasureScrubsNotes(t *testing.T, s memory.Store) {
 	erase(t, s, memory.Erasure{IDs: []string{"e"}, Words: censor("secret")})
 	notes, err := s.Notes(t.Context(), echo, "d1", "")
 	require.NoError(t, err)
-	require.Equal(t, map[string][]byte{"draft": []byte("the gone"), "plain": []byte("nothing"), memory.LateNote + "2": []byte("nothing")}, notes)
+	require.Equal(t,
+		map[string][]byte{
+			"draft": []byte("the gone"), "plain": []byte("nothing"),
+			memory.LateNote + "2": []byte("nothing"),
+		}, notes)
 }
 
 func leftoversGo(t *testing.T, s memory.Store) {

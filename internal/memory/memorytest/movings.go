@@ -124,7 +124,8 @@ func nobodyLeftBehind(t *testing.T, s memory.Store) {
 func collectedFollow(t *testing.T, s memory.Store) {
 	placed(t, s, 4)
 	add(t, s, semantic("bare", "placed in the new space alone"))
-	collect(t, s, there("a", 1, 0, 0), there("b", 1, .1, 0), there("c", 1, .2, 0), there("d", 1, .3, 0), there("bare", 1, .4, 0))
+	collect(t, s, there("a", 1, 0, 0), there("b", 1, .1, 0), there("c", 1, .2, 0), there("d", 1, .3, 0),
+		there("bare", 1, .4, 0))
 	retold := semantic("a", "another text")
 	stronger := semantic("d", "text of d")
 	stronger.Strength = .9
@@ -137,7 +138,11 @@ func collectedFollow(t *testing.T, s memory.Store) {
 	collect(t, s, there("a", 0, 1, 0))
 	require.Zero(t, move(t, s, elsewhere))
 	require.Equal(t, []string{"d", "a"}, nearThere(t, s, 1, 0, 0))
-	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{semantic("b", "text of b"), semantic("bare", "placed in the new space alone")}})
+	commit(t, s,
+		memory.Write{
+			Cause:  "operator",
+			Change: []dream.Item{semantic("b", "text of b"), semantic("bare", "placed in the new space alone")},
+		})
 	require.Equal(t, []string{"b", "d", "bare", "a"}, nearThere(t, s, 1, 0, 0))
 }
 
@@ -225,10 +230,12 @@ func bothMove(t *testing.T, one, other memory.Store) {
 			searched <- func() error {
 				for {
 					s := []memory.Store{one, other}[i%2]
-					hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{1, 0, 0}, Limit: 1})
+					hits, err := s.Near(t.Context(),
+						memory.Near{Agent: echo, Space: space, V: []float32{1, 0, 0}, Limit: 1})
 					if errors.Is(err, memory.ErrSpace) {
 						<-moved
-						hits, err = s.Near(t.Context(), memory.Near{Agent: echo, Space: elsewhere, V: []float32{1, 0, 0}, Limit: 1})
+						hits, err = s.Near(t.Context(),
+							memory.Near{Agent: echo, Space: elsewhere, V: []float32{1, 0, 0}, Limit: 1})
 						if err == nil && hits[0].Item != "e39" {
 							err = fmt.Errorf("after the move %s is nearest", hits[0].Item)
 						}

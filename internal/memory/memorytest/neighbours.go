@@ -102,7 +102,10 @@ func nearIsExact(t *testing.T, s memory.Store) {
 
 func equalNeighbours(t *testing.T, s memory.Store) {
 	add(t, s, episode("c", "x"), episode("a", "x"), episode("b", "x"), episode("z", "x"))
-	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("c", 2, 0), vector("a", 2, 0), vector("b", 2, 0), vector("z", 0, 0)}})
+	commit(t, s,
+		memory.Write{
+			Vectors: []memory.Vector{vector("c", 2, 0), vector("a", 2, 0), vector("b", 2, 0), vector("z", 0, 0)},
+		})
 	require.Equal(t, []string{"a", "b"}, near(t, s, []float32{1, 0}, 2))
 	require.Equal(t, []string{"a", "b", "c", "z"}, near(t, s, []float32{1, 0}, 9))
 	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{3, 0}, Limit: 4})
@@ -188,7 +191,11 @@ func vectorNeedsItem(t *testing.T, s memory.Store) {
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{vector("nobody", 1, 0)}})
 	require.ErrorIs(t, err, memory.ErrNotFound)
 	for _, v := range [][]float32{nil, {float32(math.NaN())}, {float32(math.Inf(1)), 0}} {
-		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{episode("a", "x")}, Vectors: []memory.Vector{vector("a", v...)}})
+		_, err := s.Commit(t.Context(),
+			memory.Write{
+				Agent: echo, Add: []dream.Item{episode("a", "x")},
+				Vectors: []memory.Vector{vector("a", v...)},
+			})
 		require.Error(t, err)
 	}
 	require.Empty(t, get(t, s, "a"))
@@ -305,9 +312,16 @@ func nearFollowsOwners(t *testing.T, s memory.Store) {
 	only(bob, "e")
 	forget(t, s, "f")
 	only(ann)
-	commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{statement("g", ann)}, Vectors: []memory.Vector{vector("g", 1, 2)}})
+	commit(t, s,
+		memory.Write{
+			Cause: "import", Add: []dream.Item{statement("g", ann)},
+			Vectors: []memory.Vector{vector("g", 1, 2)},
+		})
 	only(ann, "g")
-	collect := []memory.Vector{{Item: "e", Space: "other/1/2", V: []float32{1, 0}}, {Item: "g", Space: "other/1/2", V: []float32{1, 0}}}
+	collect := []memory.Vector{
+		{Item: "e", Space: "other/1/2", V: []float32{1, 0}},
+		{Item: "g", Space: "other/1/2", V: []float32{1, 0}},
+	}
 	require.NoError(t, s.Collect(t.Context(), echo, collect))
 	missing, err := s.Move(t.Context(), echo, "other/1/2")
 	require.NoError(t, err)
@@ -323,7 +337,8 @@ func nearFollowsOwners(t *testing.T, s memory.Store) {
 	require.Equal(t, []memory.Hit{{Item: "e", Cosine: 1}}, hits)
 }
 
-// filteredAgreesWithScan changes a life at random and compares every search with a filter and a sort over what Find answers.
+// filteredAgreesWithScan changes a life at random and compares every search with a filter and a sort over what Find
+// answers.
 func filteredAgreesWithScan(t *testing.T, s memory.Store) {
 	r := rand.New(rand.NewPCG(31, 7))
 	owners := []string{"", ann, bob, "talk/k2/"}

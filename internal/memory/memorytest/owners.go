@@ -21,7 +21,10 @@ func ownersCounted(t *testing.T, s memory.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 3))
-	origins := []string{dream.TalkOrigin + "laptop/anna", dream.TalkOrigin + "laptop/ben", dream.TalkOrigin + "phone/", "diary.md"}
+	origins := []string{
+		dream.TalkOrigin + "laptop/anna", dream.TalkOrigin + "laptop/ben",
+		dream.TalkOrigin + "phone/", "diary.md",
+	}
 	throw := func(id string) dream.Item {
 		e := episode(id, fmt.Sprint("said ", dice.IntN(5)))
 		e.Origin = origins[dice.IntN(len(origins))]
@@ -43,7 +46,8 @@ func ownersCounted(t *testing.T, s memory.Store) {
 		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: w.Cause, Add: w.Add})
 		require.NoError(t, err)
 		for _, item := range w.Change { // what was forgotten meanwhile cannot be changed
-			if _, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: cause, Change: []dream.Item{item}}); err != nil {
+			if _, err := s.Commit(t.Context(),
+				memory.Write{Agent: echo, Cause: cause, Change: []dream.Item{item}}); err != nil {
 				require.ErrorIs(t, err, memory.ErrNotFound)
 			}
 		}

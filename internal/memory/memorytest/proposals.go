@@ -27,7 +27,8 @@ func proposed(dreamID, id string) *dream.Gist {
 func proposedIsUnseen(t *testing.T, s memory.Store) {
 	f := sleep(t, s, "d1")
 	commit(t, s, memory.Write{
-		Fence: f, Add: []dream.Item{proposed("d1", "g"), dreamt("d1", "h")}, Vectors: []memory.Vector{vector("g", 1, 0), vector("h", 0, 1)},
+		Fence: f, Add: []dream.Item{proposed("d1", "g"), dreamt("d1", "h")},
+		Vectors: []memory.Vector{vector("g", 1, 0), vector("h", 0, 1)},
 	})
 	wakeUp(t, s, f)
 	for _, order := range []memory.Order{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore} {
@@ -52,7 +53,8 @@ func proposedIsUnseen(t *testing.T, s memory.Store) {
 func proposedIsDecided(t *testing.T, s memory.Store) {
 	f := sleep(t, s, "d1")
 	commit(t, s, memory.Write{
-		Fence: f, Add: []dream.Item{proposed("d1", "yes"), proposed("d1", "no")}, Vectors: []memory.Vector{vector("yes", 1, 0), vector("no", 1, 0)},
+		Fence: f, Add: []dream.Item{proposed("d1", "yes"), proposed("d1", "no")},
+		Vectors: []memory.Vector{vector("yes", 1, 0), vector("no", 1, 0)},
 	})
 	wakeUp(t, s, f)
 	require.Empty(t, near(t, s, []float32{1, 0}, 5))
@@ -85,7 +87,10 @@ func acceptedIsUndone(t *testing.T, s memory.Store) {
 
 func proposalComesBack(t *testing.T, s memory.Store) {
 	from, to := mood.PAD{Pleasure: .1}, mood.PAD{Pleasure: .2, Arousal: -.1}
-	p := &dream.Proposal{Head: head(dream.KindProposal, "d1/return/mood"), Does: dream.ProposeMood, From: &from, To: &to}
+	p := &dream.Proposal{
+		Head: head(dream.KindProposal, "d1/return/mood"), Does: dream.ProposeMood, From: &from,
+		To: &to,
+	}
 	q := &dream.Proposal{
 		Head:  head(dream.KindProposal, "d1/nrem/archive/s"),
 		Does:  dream.ProposeArchive,
@@ -96,5 +101,6 @@ func proposalComesBack(t *testing.T, s memory.Store) {
 	p.State, q.State = dream.Proposed, dream.Proposed
 	add(t, s, p, q)
 	require.Equal(t, []dream.Item{p, q}, get(t, s, p.ID, q.ID))
-	require.Equal(t, []dream.Item{q}, find(t, s, memory.Query{States: []dream.State{dream.Proposed}, Statuses: []string{dream.ProposeArchive}}))
+	require.Equal(t, []dream.Item{q},
+		find(t, s, memory.Query{States: []dream.State{dream.Proposed}, Statuses: []string{dream.ProposeArchive}}))
 }

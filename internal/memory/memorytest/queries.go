@@ -169,9 +169,16 @@ func randomCounters(r *rand.Rand, n int) []dream.Item {
 func randomQuery(r *rand.Rand) memory.Query {
 	some := func() bool { return r.IntN(3) == 0 }
 	q := memory.Query{Agent: echo, Limit: r.IntN(3) * r.IntN(20)}
-	q.Order = []memory.Order{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore, memory.SoonestDue}[r.IntN(6)]
+	q.Order = []memory.Order{
+		"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore,
+		memory.SoonestDue,
+	}[r.IntN(6)]
 	if some() {
-		q.Kinds = [][]dream.Kind{{dream.KindEpisode}, {dream.KindGist, dream.KindSemantic}, {dream.KindEpisode, dream.KindEpisode}}[r.IntN(3)]
+		q.Kinds = [][]dream.Kind{
+			{dream.KindEpisode},
+			{dream.KindGist, dream.KindSemantic},
+			{dream.KindEpisode, dream.KindEpisode},
+		}[r.IntN(3)]
 	}
 	if some() {
 		q.States = [][]dream.State{{dream.Archived}, {dream.Live, dream.Superseded}}[r.IntN(2)]

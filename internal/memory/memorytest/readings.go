@@ -28,7 +28,8 @@ func staleIsRefused(t *testing.T, s memory.Store) {
 	dreaming.Read = readNow(t, s)
 	awake := memory.Fence{Read: dreaming.Read}
 	write := func(f memory.Fence, id string) error {
-		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Cause: "test", Add: []dream.Item{semantic(id, "tides are salt")}})
+		_, err := s.Commit(t.Context(),
+			memory.Write{Agent: echo, Fence: f, Cause: "test", Add: []dream.Item{semantic(id, "tides are salt")}})
 		return err
 	}
 	note := func(f memory.Fence, key string) error {
@@ -72,7 +73,10 @@ func partsAreStale(t *testing.T, s memory.Store) {
 		_, err := s.Erase(t.Context(), echo, e)
 		require.NoError(t, err)
 		for _, r := range seen {
-			w := memory.Write{Agent: echo, Fence: memory.Fence{Read: r}, Cause: "test", Add: []dream.Item{semantic("x", "x")}}
+			w := memory.Write{
+				Agent: echo, Fence: memory.Fence{Read: r}, Cause: "test",
+				Add: []dream.Item{semantic("x", "x")},
+			}
 			_, err := s.Commit(t.Context(), w)
 			require.ErrorIs(t, err, memory.ErrForgotten, "part %d", i)
 		}

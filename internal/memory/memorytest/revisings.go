@@ -70,7 +70,8 @@ func changeIsStale(t *testing.T, s memory.Store) {
 	early.Strength = .6 // the same words, but not said of what is there now
 	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d1", Change: []dream.Item{early}})
 	require.ErrorIs(t, err, memory.ErrStale)
-	require.Equal(t, memory.Receipt{}, commit(t, s, memory.Write{Cause: "d1", Change: []dream.Item{readSemantic(t, s, "s")}}))
+	require.Equal(t, memory.Receipt{},
+		commit(t, s, memory.Write{Cause: "d1", Change: []dream.Item{readSemantic(t, s, "s")}}))
 
 	early.Strength, early.Revision = .3, 0 // read nowhere, and asked for all the same
 	require.Equal(t, 1, commit(t, s, memory.Write{Cause: "import", Change: []dream.Item{early}}).Changed)
@@ -86,7 +87,8 @@ func staleLeavesNothing(t *testing.T, s memory.Store) {
 	fine, stale := readSemantic(t, s, "s"), readSemantic(t, s, "s2")
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{faded(semantic("s2", "glass"))}})
 	fine.Strength, stale.Strength = .9, .9
-	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d1", Add: []dream.Item{episode("e", "x")}, Change: []dream.Item{fine, stale}})
+	_, err := s.Commit(t.Context(),
+		memory.Write{Agent: echo, Cause: "d1", Add: []dream.Item{episode("e", "x")}, Change: []dream.Item{fine, stale}})
 	require.ErrorIs(t, err, memory.ErrStale)
 	require.Equal(t, []dream.Item{semantic("s", "tides"), faded(semantic("s2", "glass"))}, get(t, s, "s", "s2", "e"))
 }
@@ -150,7 +152,8 @@ func dreamReplacesItsOwn(t *testing.T, s memory.Store) {
 
 	made.State = dream.Archived
 	rate(t, s, memory.Write{Fence: f}, made, .5)
-	require.Equal(t, []string{"3 d1 0.4", "4 d1 0.5"}, revisionLines(t, s, "made"), "what it was before its state changed is kept")
+	require.Equal(t, []string{"3 d1 0.4", "4 d1 0.5"}, revisionLines(t, s, "made"),
+		"what it was before its state changed is kept")
 	wakeUp(t, s, f)
 	require.Equal(t, memory.Undone{Restored: 1}, undo(t, s, "d1"))
 	require.Equal(t, []dream.Item{lived}, get(t, s, "lived"))

@@ -51,9 +51,12 @@ func wordsFind(t *testing.T, s memory.Store) {
 	later.At = dawn.AddDate(0, 0, 3)
 	add(t, s, episode("a", "Ferries to Helsinki were late."), later, semantic("c", "Bakers knead dough."))
 	require.Equal(t, []string{"b"}, searched(t, s, memory.Search{Text: "5434"}))
-	require.ElementsMatch(t, []string{"a", "b"}, searched(t, s, memory.Search{Text: "Which ferry is late?"}), "words are stemmed")
+	require.ElementsMatch(t, []string{"a", "b"}, searched(t, s, memory.Search{Text: "Which ferry is late?"}),
+		"words are stemmed")
 	require.Empty(t, searched(t, s, memory.Search{Text: "What is the?"}), "words that say nothing find nothing")
-	require.Equal(t, []string{"c"}, searched(t, s, memory.Search{Text: "ferry dough", Filter: memory.Filter{Kinds: []dream.Kind{dream.KindSemantic}}}))
+	require.Equal(t, []string{"c"},
+		searched(t, s,
+			memory.Search{Text: "ferry dough", Filter: memory.Filter{Kinds: []dream.Kind{dream.KindSemantic}}}))
 	found, err := s.Search(t.Context(), memory.Search{Agent: echo, Text: "Tallinn ferry", Limit: 1, Blend: byWords})
 	require.NoError(t, err)
 	require.Equal(t, 3, found.Items)
@@ -149,7 +152,9 @@ func searchIsExact(t *testing.T, s memory.Store) {
 }
 
 // plainSearch gives the scores, best first.
-func plainSearch(texts map[string][]string, places map[string][]float32, sought []string, place []float32, blend rank.Blend) []float64 {
+func plainSearch(texts map[string][]string, places map[string][]float32, sought []string, place []float32,
+	blend rank.Blend,
+) []float64 {
 	total := 0
 	for _, words := range texts {
 		total += len(words)
@@ -225,7 +230,8 @@ func searchWeighsVisible(t *testing.T, s memory.Store) {
 
 func searchNeedsSpace(t *testing.T, s memory.Store) {
 	add(t, s, episode("a", "A lantern."))
-	require.Equal(t, []string{"a"}, searched(t, s, memory.Search{Text: "lantern", Space: space, V: []float32{1, 0}}), "nothing has a place yet")
+	require.Equal(t, []string{"a"}, searched(t, s, memory.Search{Text: "lantern", Space: space, V: []float32{1, 0}}),
+		"nothing has a place yet")
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("a", 1, 0)}})
 	for _, q := range []memory.Search{{Space: "other/1/2", V: []float32{1, 0}}, {Space: space, V: []float32{1, 0, 0}}} {
 		q.Agent, q.Text, q.Limit = echo, "lantern", 9

@@ -102,7 +102,8 @@ func neitherOverwrites(t *testing.T, one, other memory.Store) {
 				return err
 			}
 			existing.Strength += 1. / 64
-			switch _, err = s.Commit(ctx, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{existing}}); {
+			switch _, err = s.Commit(ctx,
+				memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{existing}}); {
 			case err == nil:
 				done++
 			case !errors.Is(err, memory.ErrStale):
@@ -128,7 +129,8 @@ func bothWrite(t *testing.T, one, other memory.Store) {
 			id := fmt.Sprintf("e-%d-%d", i, j)
 			_, err := []memory.Store{one, other}[i%2].Commit(ctx, memory.Write{
 				Agent: echo, Cause: "import",
-				Add: []dream.Item{episode(id, id)}, Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{})},
+				Add:    []dream.Item{episode(id, id)},
+				Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{})},
 			})
 			if err != nil {
 				return err

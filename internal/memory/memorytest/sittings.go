@@ -36,7 +36,10 @@ func affectIsNeutral(t *testing.T, s memory.Store) {
 	require.NoError(t, err)
 	require.Equal(t, dream.Affect{Cause: "new"}, a)
 	for i, p := range []float64{.5, -.25} {
-		want := dream.Affect{PAD: mood.PAD{Pleasure: p}, Since: dawn.Add(time.Duration(i) * time.Minute), Cause: "echo/0001"}
+		want := dream.Affect{
+			PAD: mood.PAD{Pleasure: p}, Since: dawn.Add(time.Duration(i) * time.Minute),
+			Cause: "echo/0001",
+		}
 		commit(t, s, memory.Write{Cause: "echo/0001", Affect: &want})
 		a, err = s.Affect(t.Context(), echo)
 		require.NoError(t, err)
@@ -69,7 +72,10 @@ func dreamsAreNumbered(t *testing.T, s memory.Store) {
 }
 
 func slot(dreamID, run string) memory.Slot {
-	return memory.Slot{Fence: memory.Fence{Dream: dreamID, Run: run}, Workflow: "dream/" + dreamID, Cluster: "cluster of " + run, Since: dawn}
+	return memory.Slot{
+		Fence: memory.Fence{Dream: dreamID, Run: run}, Workflow: "dream/" + dreamID,
+		Cluster: "cluster of " + run, Since: dawn,
+	}
 }
 
 func oneHoldsTheSlot(t *testing.T, s memory.Store) {
@@ -200,10 +206,15 @@ func notes(t *testing.T, s memory.Store, dreamID, prefix string) map[string][]by
 
 func notesByPrefix(t *testing.T, s memory.Store) {
 	f := sleep(t, s, "echo/0001")
-	all := noted(t, s, f, "snapshot/1", "snapshot/2", "snapshot", "Snapshot/3", "snap%hot/4", "snap*/5", "ähre/1", "ähre", "plan")
+	all := noted(t, s, f, "snapshot/1", "snapshot/2", "snapshot", "Snapshot/3", "snap%hot/4", "snap*/5", "ähre/1",
+		"ähre", "plan")
 	require.Equal(t, all, notes(t, s, f.Dream, ""))
-	require.Equal(t, map[string][]byte{"snapshot/1": all["snapshot/1"], "snapshot/2": all["snapshot/2"]}, notes(t, s, f.Dream, memory.LateNote))
-	for prefix, n := range map[string]int{"snap": 5, "snap%": 1, "snap*": 1, "sn_p": 0, "S": 1, "ä": 2, "ähre/": 1, "plan": 1, "plans": 0, "[p]": 0} {
+	require.Equal(t, map[string][]byte{"snapshot/1": all["snapshot/1"], "snapshot/2": all["snapshot/2"]},
+		notes(t, s, f.Dream, memory.LateNote))
+	for prefix, n := range map[string]int{
+		"snap": 5, "snap%": 1, "snap*": 1, "sn_p": 0, "S": 1, "ä": 2, "ähre/": 1,
+		"plan": 1, "plans": 0, "[p]": 0,
+	} {
 		require.Len(t, notes(t, s, f.Dream, prefix), n, prefix)
 	}
 	require.Empty(t, notes(t, s, "echo/0002", ""))

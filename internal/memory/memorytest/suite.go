@@ -20,7 +20,10 @@ type clause struct {
 // Run holds a store to everything the port promises. open gives a new, empty store for each clause and sees to its end.
 func Run(t *testing.T, open func(t *testing.T) memory.Store) {
 	t.Helper()
-	for _, part := range [][]clause{agents, commits, revisings, queries, neighbours, searches, feelings, stretches, undoings, uses, proposals, forgettings, readings, derivations, movings, owners} {
+	for _, part := range [][]clause{
+		agents, commits, revisings, queries, neighbours, searches, feelings, stretches,
+		undoings, uses, proposals, forgettings, readings, derivations, movings, owners,
+	} {
 		for _, c := range part {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
@@ -74,11 +77,17 @@ func episode(id, content string) *dream.Episode {
 }
 
 func semantic(id, content string) *dream.Semantic {
-	return &dream.Semantic{Head: head(dream.KindSemantic, id), Content: content, Strength: .5, Due: dawn.AddDate(0, 1, 0)}
+	return &dream.Semantic{
+		Head: head(dream.KindSemantic, id), Content: content, Strength: .5,
+		Due: dawn.AddDate(0, 1, 0),
+	}
 }
 
 func hypothesis(id, claim string, confidence float64) *dream.Hypothesis {
-	return &dream.Hypothesis{Head: head(dream.KindHypothesis, id), Claim: claim, Confidence: confidence, Status: dream.HypothesisStaged}
+	return &dream.Hypothesis{
+		Head: head(dream.KindHypothesis, id), Claim: claim, Confidence: confidence,
+		Status: dream.HypothesisStaged,
+	}
 }
 
 func commit(t *testing.T, s memory.Store, w memory.Write) memory.Receipt {
@@ -141,7 +150,8 @@ func ids(items []dream.Item) []string {
 func sleep(t *testing.T, s memory.Store, dreamID string) memory.Fence {
 	t.Helper()
 	f := memory.Fence{Dream: dreamID, Run: "run-" + dreamID}
-	_, err := s.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Workflow: "dream/" + dreamID, Since: dawn}, memory.Fence{})
+	_, err := s.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Workflow: "dream/" + dreamID, Since: dawn},
+		memory.Fence{})
 	require.NoError(t, err)
 	return f
 }

@@ -42,7 +42,8 @@ func RunTalks(t *testing.T, open func(t *testing.T) TalkStore) {
 
 func background(place int) memory.Background {
 	return memory.Background{
-		Place: place, Mark: fmt.Sprint("mark-", place), Text: fmt.Sprintf("[Background]\n> \"%d\"\n\x00é", place), Items: []string{"ep_1", "ep:2"},
+		Place: place, Mark: fmt.Sprint("mark-", place), Text: fmt.Sprintf("[Background]\n> \"%d\"\n\x00é", place),
+		Items: []string{"ep_1", "ep:2"},
 		Taint: dream.FromTool, Mood: "glad", At: dawn.Add(time.Duration(place) * time.Minute),
 	}
 }

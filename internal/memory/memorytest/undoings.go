@@ -52,7 +52,11 @@ func undo(t *testing.T, s memory.Store, dreamID string) memory.Undone {
 func night(t *testing.T, s memory.Store, dreamID string) {
 	t.Helper()
 	f := sleep(t, s, dreamID)
-	commit(t, s, memory.Write{Fence: f, Add: []dream.Item{dreamt(dreamID, "gist-"+dreamID)}, Change: []dream.Item{faded(semantic("s", "tides"))}})
+	commit(t, s,
+		memory.Write{
+			Fence: f, Add: []dream.Item{dreamt(dreamID, "gist-"+dreamID)},
+			Change: []dream.Item{faded(semantic("s", "tides"))},
+		})
 	for _, strength := range []float64{.6, .7} {
 		stronger := semantic("s2", "glass")
 		stronger.Strength = strength
@@ -66,7 +70,8 @@ func undoTakesBack(t *testing.T, s memory.Store) {
 	night(t, s, "d1")
 	require.Equal(t, memory.Undone{Archived: 1, Restored: 2}, undo(t, s, "d1"))
 	require.Equal(t, dream.Archived, stateOf(t, s, "gist-d1"))
-	require.Equal(t, []dream.Item{semantic("s", "tides"), semantic("s2", "glass"), episode("e", "untouched")}, get(t, s, "s", "s2", "e"))
+	require.Equal(t, []dream.Item{semantic("s", "tides"), semantic("s2", "glass"), episode("e", "untouched")},
+		get(t, s, "s", "s2", "e"))
 	revisions, err := s.Revisions(t.Context(), echo, "s2")
 	require.NoError(t, err)
 	require.Len(t, revisions, 3, "the second change of the night took the place of its first")
@@ -137,8 +142,8 @@ func undoAffect(t *testing.T, s memory.Store) {
 	require.Equal(t, day, a)
 }
 
-// undoAffectsAnyOrder undoes nights that each moved the mood, with moods of the day between them, in random orders: what is
-// felt is always that of the newest that still counts.
+// undoAffectsAnyOrder undoes nights that each moved the mood, with moods of the day between them, in random orders:
+// what is felt is always that of the newest that still counts.
 func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
 	dice := rand.New(rand.NewPCG(20261122, 7))
 	for round := range 20 {
@@ -165,13 +170,15 @@ func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
 		for _, night := range nights {
 			undo(t, s, night)
 			history = slices.DeleteFunc(history, func(e entry) bool { return e.cause == night })
-			require.Equal(t, history[len(history)-1].felt, feltNow(t, s), "round %d, undone %s of %v", round, night, nights)
+			require.Equal(t, history[len(history)-1].felt, feltNow(t, s), "round %d, undone %s of %v", round, night,
+				nights)
 		}
 	}
 }
 
-// undoItemsAnyOrder undoes nights that changed, faded and made the same items, with changes by a person between them, in
-// random orders: each item is always as the newest that still counts left it, and archived when nothing that counts made it.
+// undoItemsAnyOrder undoes nights that changed, faded and made the same items, with changes by a person between them,
+// in random orders: each item is always as the newest that still counts left it, and archived when nothing that counts
+// made it.
 func undoItemsAnyOrder(t *testing.T, s memory.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -272,7 +279,8 @@ func feltNow(t *testing.T, s memory.Store) dream.Affect {
 }
 
 func undoKeepsLaterAffect(t *testing.T, s memory.Store) {
-	commit(t, s, memory.Write{Cause: "d1", Affect: &dream.Affect{PAD: mood.PAD{Pleasure: .3}, Since: dawn, Cause: "d1"}})
+	commit(t, s,
+		memory.Write{Cause: "d1", Affect: &dream.Affect{PAD: mood.PAD{Pleasure: .3}, Since: dawn, Cause: "d1"}})
 	talk := dream.Affect{PAD: mood.PAD{Pleasure: .9}, Since: dawn, Cause: "talk"}
 	commit(t, s, memory.Write{Cause: "talk", Affect: &talk})
 	undo(t, s, "d1")
@@ -308,7 +316,8 @@ func undoneNightIsFound(t *testing.T, s memory.Store) {
 		commit(t, s, memory.Write{Cause: n.ID, Add: []dream.Item{n}})
 	}
 	open := memory.Query{
-		Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived}, Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
+		Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived},
+		Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
 	}
 	require.ElementsMatch(t, []string{"d1", "d3", "d4"}, ids(find(t, s, open)))
 	undo(t, s, "d1")

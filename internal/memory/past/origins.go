@@ -37,8 +37,8 @@ type Text struct {
 	Origins   []string
 }
 
-// Descend marks every text that goes back to one of these ids, directly or by way of other texts, and every text without
-// origins that was written by a dream which made such a text: its prompts may have shown the same.
+// Descend marks every text that goes back to one of these ids, directly or by way of other texts, and every text
+// without origins that was written by a dream which made such a text: its prompts may have shown the same.
 func Descend(texts []Text, ids ...string) map[string]bool {
 	from, dreams, marked := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, id := range ids {

@@ -18,8 +18,16 @@ func TestWhatCameAfterAnItemIsNotWhatItWasMadeFrom(t *testing.T) {
 		want []string
 	}{
 		{&dream.Gist{Head: dream.Head{Sources: []string{"a", "b", "a"}, NewerID: "c"}}, []string{"a", "b"}},
-		{&dream.Scenario{Head: dream.Head{Sources: []string{"a"}}, Parents: []string{"p"}, Seeds: []string{"f"}}, []string{"a", "p", "f"}},
-		{&dream.Hypothesis{Head: dream.Head{Sources: []string{"a"}}, Confirmed: []string{"x"}, Contradicted: []string{"y"}}, []string{"a"}},
+		{
+			&dream.Scenario{Head: dream.Head{Sources: []string{"a"}}, Parents: []string{"p"}, Seeds: []string{"f"}},
+			[]string{"a", "p", "f"},
+		},
+		{
+			&dream.Hypothesis{
+				Head: dream.Head{Sources: []string{"a"}}, Confirmed: []string{"x"},
+				Contradicted: []string{"y"},
+			}, []string{"a"},
+		},
 		{&dream.Record{Insights: []string{"j"}}, nil},
 	} {
 		origins, err := past.Origins(c.item)
@@ -43,7 +51,8 @@ func TestTextsDescendThroughOthersHoweverTheyAreListed(t *testing.T) {
 	}
 	for range 2 {
 		marked := past.Descend(texts, "secret")
-		require.Equal(t, []string{"first", "of the silent", "second", "silent", "third"}, slices.Sorted(maps.Keys(marked)))
+		require.Equal(t, []string{"first", "of the silent", "second", "silent", "third"},
+			slices.Sorted(maps.Keys(marked)))
 		slices.Reverse(texts)
 	}
 	require.Equal(t, []string{"about"}, slices.Sorted(maps.Keys(past.Descend(texts, "round"))))

@@ -80,7 +80,8 @@ func TestReferencesAreNamedAndScrubbed(t *testing.T) {
 	_, changed, err := past.Scrub(dream.KindPrediction, body, map[string]bool{"nobody": true})
 	require.NoError(t, err)
 	require.False(t, changed)
-	scrubbed, changed, err := past.Scrub(dream.KindPrediction, body, map[string]bool{"a": true, "c": true, "d": true, "f": true})
+	scrubbed, changed, err := past.Scrub(dream.KindPrediction, body,
+		map[string]bool{"a": true, "c": true, "d": true, "f": true})
 	require.NoError(t, err)
 	require.True(t, changed)
 	left, err := past.Named(scrubbed)

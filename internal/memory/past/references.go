@@ -8,7 +8,10 @@ import (
 )
 
 // References are the JSON fields in which items name other items.
-var References = []string{"sources", "newer", "replaces", "scenario", "hypothesis", "parent", "parents", "seeds", "fragment", "episodes", "insights", "confirmed", "contradicted"}
+var References = []string{
+	"sources", "newer", "replaces", "scenario", "hypothesis", "parent", "parents", "seeds",
+	"fragment", "episodes", "insights", "confirmed", "contradicted",
+}
 
 // Named lists the ids that an item's JSON names in its reference fields, each once.
 func Named(body []byte) ([]string, error) {

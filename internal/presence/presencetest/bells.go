@@ -16,8 +16,8 @@ import (
 // again is how often a ring that another process may have lost is rung once more.
 const again = 20 * time.Millisecond
 
-// RunWakeBus holds a bell to everything the port promises. open gives the bells of two processes of one new deployment, and
-// sees to their end; there is nil when a deployment has one process only.
+// RunWakeBus holds a bell to everything the port promises. open gives the bells of two processes of one new deployment,
+// and sees to their end; there is nil when a deployment has one process only.
 func RunWakeBus(t *testing.T, open func(t *testing.T) (here, there presence.WakeBus)) {
 	t.Helper()
 	for _, c := range []struct {

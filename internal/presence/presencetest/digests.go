@@ -62,10 +62,12 @@ func digestNamesOnce(t *testing.T, s Store) {
 
 func digestAddedAwake(t *testing.T, s Store) {
 	raise(t, s, visit("web", 0))
-	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Waking: &memory.Waking{Digest: []string{"noted"}}}))
+	require.NoError(t,
+		commit(t.Context(), s, memory.Write{Cause: "operator", Waking: &memory.Waking{Digest: []string{"noted"}}}))
 	f := sleep(t, s, "echo/0001", hold)
 	foresee(t, s, f, &joy)
-	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Waking: &memory.Waking{Digest: []string{"noted too"}}}))
+	require.NoError(t,
+		commit(t.Context(), s, memory.Write{Cause: "operator", Waking: &memory.Waking{Digest: []string{"noted too"}}}))
 	w := raise(t, s, visit("web", hold))
 	require.Equal(t, []string{"noted", "noted too"}, w.Digest)
 	require.Equal(t, joy, w.Affect, "who only adds to the digest leaves the mood alone")

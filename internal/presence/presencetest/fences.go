@@ -50,7 +50,8 @@ func wokenWritesNothing(t *testing.T, s Store) {
 	require.ErrorIs(t, commit(t.Context(), s, remember(f, "after")), memory.ErrWoken)
 	_, err := s.PutNote(t.Context(), echo, f, "plan", []byte("x"))
 	require.ErrorIs(t, err, memory.ErrWoken)
-	require.ErrorIs(t, commit(t.Context(), s, remember(memory.Fence{Dream: "echo/0009", Run: "r"}, "stranger")), memory.ErrFenced)
+	require.ErrorIs(t, commit(t.Context(), s, remember(memory.Fence{Dream: "echo/0009", Run: "r"}, "stranger")),
+		memory.ErrFenced)
 	require.NoError(t, commit(t.Context(), s, remember(memory.Fence{}, "awake")))
 	require.Equal(t, 2, known(t, s, "before", "after", "stranger", "awake"))
 	_, err = s.Note(t.Context(), echo, f.Dream, "plan")

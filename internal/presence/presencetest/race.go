@@ -25,9 +25,9 @@ const (
 )
 
 // Race lets visitors come and go and dreams write for one agent, all at once, through the handles given, which are one
-// deployment's. It says what is wrong when a sitting of an older epoch wrote in a step that began after Arrive had answered
-// a newer one, when what was said of a wake changed, when an epoch was raised twice or never, or when a mood or a digest was
-// given twice. Who does what follows from the seed; who is first does not.
+// deployment's. It says what is wrong when a sitting of an older epoch wrote in a step that began after Arrive had
+// answered a newer one, when what was said of a wake changed, when an epoch was raised twice or never, or when a mood
+// or a digest was given twice. Who does what follows from the seed; who is first does not.
 func Race(ctx context.Context, seed uint64, handles ...Store) error {
 	if len(handles) == 0 {
 		return errors.New("no store to hold a race over")
@@ -76,7 +76,8 @@ func (r *race) firstNight(ctx context.Context, s Store) error {
 	if err != nil {
 		return err
 	}
-	if err := commit(ctx, s, memory.Write{Fence: got.Fence, Waking: &memory.Waking{Digest: []string{"first"}}}); err != nil {
+	if err := commit(ctx, s,
+		memory.Write{Fence: got.Fence, Waking: &memory.Waking{Digest: []string{"first"}}}); err != nil {
 		return err
 	}
 	r.wrote++
@@ -140,7 +141,8 @@ func (r *race) look(ctx context.Context, s Store) error {
 		return err
 	}
 	if st.Epoch < before || st.Last.Epoch != st.Epoch {
-		return fmt.Errorf("after epoch %d was raised, standing told epoch %d and wake %d", before, st.Epoch, st.Last.Epoch)
+		return fmt.Errorf("after epoch %d was raised, standing told epoch %d and wake %d", before, st.Epoch,
+			st.Last.Epoch)
 	}
 	return r.says(*st.Last)
 }
@@ -252,7 +254,9 @@ func (r *race) agrees(ctx context.Context, s Store) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if epoch != r.newest.Load() || len(r.raised) != int(epoch) || r.wrote == 0 || r.woken == 0 {
-		return fmt.Errorf("the epoch is %d, %d was the newest told, %d were raised; %d writes went through and %d did not", epoch, r.newest.Load(),
+		return fmt.Errorf(
+			"the epoch is %d, %d was the newest told, %d were raised; %d writes went through and %d did not", epoch,
+			r.newest.Load(),
 			len(r.raised), r.wrote, r.woken)
 	}
 	var before dream.Affect
@@ -263,7 +267,8 @@ func (r *race) agrees(ctx context.Context, s Store) error {
 			return fmt.Errorf("epoch %d was raised %d times", n, r.raised[n])
 		}
 		was := before.At(w.At)
-		if moved := was.Distance(w.Affect); math.Abs(w.Delta-moved) > 1e-9 || w.Cause == presence.Alarm && w.Delta != 0 {
+		if moved := was.Distance(w.Affect); math.Abs(w.Delta-moved) > 1e-9 ||
+			w.Cause == presence.Alarm && w.Delta != 0 {
 			return fmt.Errorf("wake %d by %s moved %+v to %+v and calls it %v", n, w.Cause, was, w.Affect, w.Delta)
 		}
 		if w.Delta > 0 {

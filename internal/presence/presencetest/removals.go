@@ -195,7 +195,10 @@ func said(id, content string) *dream.Episode {
 }
 
 func knownAs(id, content string) *dream.Semantic {
-	return &dream.Semantic{Head: headOf(dream.KindSemantic, id), Content: content, Strength: .5, Due: dawn.AddDate(0, 1, 0)}
+	return &dream.Semantic{
+		Head: headOf(dream.KindSemantic, id), Content: content, Strength: .5,
+		Due: dawn.AddDate(0, 1, 0),
+	}
 }
 
 func vectorOf(id string, v ...float32) memory.Vector {
@@ -445,7 +448,8 @@ func removedTwice(t *testing.T, r Removal) {
 func dreamingIsNotRemoved(t *testing.T, r Removal) {
 	fillAgent(t, r, removable)
 	f := memory.Fence{Dream: "dream/echo/0002", Run: "run"}
-	_, err := r.One.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Workflow: f.Dream, Since: hourLater}, memory.Fence{})
+	_, err := r.One.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Workflow: f.Dream, Since: hourLater},
+		memory.Fence{})
 	require.NoError(t, err)
 	before := exported(t, r, "nobody")
 	_, err = r.Other.DropAgent(t.Context(), echo, hourLater)
@@ -476,12 +480,14 @@ func removedIsClosed(t *testing.T, r Removal) {
 	for _, s := range []RemovalStore{r.One, r.Other} {
 		for name, write := range map[string]func() error{
 			"Commit": func() error {
-				_, err := s.Commit(ctx, memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{said("late", "late")}})
+				_, err := s.Commit(ctx,
+					memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{said("late", "late")}})
 				return err
 			},
 			"fenced Commit": func() error {
 				f := memory.Fence{Dream: removedDream, Run: "run"}
-				_, err := s.Commit(ctx, memory.Write{Agent: echo, Fence: f, Late: true, Add: []dream.Item{said("late", "late")}})
+				_, err := s.Commit(ctx,
+					memory.Write{Agent: echo, Fence: f, Late: true, Add: []dream.Item{said("late", "late")}})
 				return err
 			},
 			"Collect": func() error {
@@ -528,8 +534,9 @@ func removedBeginsAnew(t *testing.T, r Removal) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, number)
 	receipt := commitTo(t, r.One, memory.Write{
-		Cause: "import", Add: []dream.Item{said("ep_1", "another harbour")}, Vectors: []memory.Vector{vectorOf("ep_1", 0, 1)},
-		Events: []event.Event{event.New("ev_1", echo, "", dawn, event.PatternFound{})},
+		Cause: "import", Add: []dream.Item{said("ep_1", "another harbour")},
+		Vectors: []memory.Vector{vectorOf("ep_1", 0, 1)},
+		Events:  []event.Event{event.New("ev_1", echo, "", dawn, event.PatternFound{})},
 	})
 	require.Equal(t, memory.Receipt{Added: 1, LastSeq: 2}, receipt)
 	for _, s := range []RemovalStore{r.One, r.Other} {

@@ -123,7 +123,10 @@ func sleep(t *testing.T, s memory.Store, dreamID string, after time.Duration) me
 }
 
 func slot(dreamID string, after time.Duration) memory.Slot {
-	return memory.Slot{Fence: memory.Fence{Dream: dreamID, Run: "run-" + dreamID}, Workflow: "dream/" + dreamID, Since: at(after)}
+	return memory.Slot{
+		Fence: memory.Fence{Dream: dreamID, Run: "run-" + dreamID}, Workflow: "dream/" + dreamID,
+		Since: at(after),
+	}
 }
 
 func commit(ctx context.Context, s memory.Store, w memory.Write) error {
@@ -135,7 +138,8 @@ func commit(ctx context.Context, s memory.Store, w memory.Write) error {
 // foresee writes what a knock would find.
 func foresee(t *testing.T, s memory.Store, f memory.Fence, affect *mood.PAD, digest ...string) {
 	t.Helper()
-	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: f, Waking: &memory.Waking{Mood: affect, Digest: digest}}))
+	require.NoError(t,
+		commit(t.Context(), s, memory.Write{Fence: f, Waking: &memory.Waking{Mood: affect, Digest: digest}}))
 }
 
 func affectOf(t *testing.T, s memory.Store) mood.PAD {

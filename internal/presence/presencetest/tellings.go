@@ -46,7 +46,8 @@ func toldStays(t *testing.T, s Store) {
 		require.NoError(t, s.Recorded(t.Context(), echo, epoch))
 		require.EqualValues(t, 2, status(t, s, time.Hour).Recorded)
 	}
-	require.ErrorContains(t, s.Recorded(t.Context(), echo, 3), "epoch 3", "nobody can have recorded what never happened")
+	require.ErrorContains(t, s.Recorded(t.Context(), echo, 3), "epoch 3",
+		"nobody can have recorded what never happened")
 	require.ErrorContains(t, s.Recorded(t.Context(), vega, 1), "epoch 1")
 	require.ErrorContains(t, s.Recorded(t.Context(), "", 0), "agent")
 	require.EqualValues(t, 2, status(t, s, time.Hour).Recorded)

@@ -49,7 +49,8 @@ func clientWakesHeldSleeper(t *testing.T, s Store) {
 		require.NoError(t, err)
 		st := status(t, s, from+10*time.Second)
 		require.True(t, st.Visited)
-		require.Equal(t, circadian.Awake, st.State(false, at(from+10*time.Second)), "until nobody holds it, as its workflow has it")
+		require.Equal(t, circadian.Awake, st.State(false, at(from+10*time.Second)),
+			"until nobody holds it, as its workflow has it")
 	}
 	raise(t, s, visit("web", 3*time.Hour))
 	arrive(t, s, visit("other", 3*time.Hour))
@@ -86,7 +87,10 @@ func firstVisitRaises(t *testing.T, s Store) {
 
 func renewalsDoNotRaise(t *testing.T, s Store) {
 	first := raise(t, s, visit("web", 0))
-	for _, v := range []presence.Visit{visit("web", 30*time.Second), visit("web", 80*time.Second), visit("app", 100*time.Second)} {
+	for _, v := range []presence.Visit{
+		visit("web", 30*time.Second), visit("web", 80*time.Second),
+		visit("app", 100*time.Second),
+	} {
 		a := arrive(t, s, v)
 		require.False(t, a.Raised)
 		require.Equal(t, first, a.Wake)
@@ -102,7 +106,8 @@ func renewalsDoNotRaise(t *testing.T, s Store) {
 	require.EqualValues(t, 1, st.Epoch)
 }
 
-// renewalNeverShortens: who was promised to be kept awake until an hour is, however late another renewal of theirs comes in.
+// renewalNeverShortens: who was promised to be kept awake until an hour is, however late another renewal of theirs
+// comes in.
 func renewalNeverShortens(t *testing.T, s Store) {
 	raise(t, s, visit("web", 10*time.Second))
 	late := visit("web", 0)
@@ -123,7 +128,8 @@ func visitAfterLeaseRaises(t *testing.T, s Store) {
 	w := raise(t, s, visit("web", 2*hold))
 	require.EqualValues(t, 2, w.Epoch)
 	st := status(t, s, 2*hold)
-	require.Equal(t, []presence.Lease{{Client: "web", Cause: presence.Connect, Since: at(2 * hold), Until: at(3 * hold)}}, st.Leases)
+	require.Equal(t,
+		[]presence.Lease{{Client: "web", Cause: presence.Connect, Since: at(2 * hold), Until: at(3 * hold)}}, st.Leases)
 	require.Equal(t, &w, st.Last)
 	last := raise(t, s, visit("app", 3*hold))
 	require.EqualValues(t, 3, last.Epoch, "who comes when the last lease ends wakes the agent")

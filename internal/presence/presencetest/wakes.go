@@ -31,7 +31,9 @@ var (
 )
 
 func connectAppliesMood(t *testing.T, s Store) {
-	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
+	require.NoError(t,
+		commit(t.Context(), s,
+			memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy, "entry")
 	require.Equal(t, sorrow, affectOf(t, s), "until somebody knocks, nothing moves")
@@ -50,7 +52,9 @@ func connectAppliesMood(t *testing.T, s Store) {
 	a, err := s.Affect(t.Context(), echo)
 	require.NoError(t, err)
 	require.Equal(t, dream.Affect{PAD: joy, Since: at(time.Second), Cause: "echo/0001"}, a)
-	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
+	require.NoError(t,
+		commit(t.Context(), s,
+			memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
 	again := raise(t, s, visit("web", time.Hour)) // the slot is still held by the dream that was woken
 	require.Equal(t, "echo/0001", again.Dream)
 	require.Equal(t, after(sorrow, time.Hour), again.Affect)
@@ -145,7 +149,9 @@ func moodGoesWithSlot(t *testing.T, s Store) {
 }
 
 func moodUndone(t *testing.T, s Store) {
-	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
+	require.NoError(t,
+		commit(t.Context(), s,
+			memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy)
 	w := raise(t, s, visit("web", 0))
@@ -176,12 +182,15 @@ func wakeIsFrozen(t *testing.T, s Store) {
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy, "entry")
 	w := raise(t, s, visit("web", 0))
-	require.Error(t, commit(t.Context(), s, memory.Write{Fence: f, Waking: &memory.Waking{Mood: &sorrow, Digest: []string{"late"}}}))
+	require.Error(t,
+		commit(t.Context(), s, memory.Write{Fence: f, Waking: &memory.Waking{Mood: &sorrow, Digest: []string{"late"}}}))
 	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: f, Late: true}))
 	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
 	resumed := sleep(t, s, "echo/0001", 2*hold)
 	foresee(t, s, resumed, &sorrow, "resumed")
-	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: resumed, Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "echo/0001"}}))
+	require.NoError(t,
+		commit(t.Context(), s,
+			memory.Write{Fence: resumed, Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "echo/0001"}}))
 	require.NoError(t, s.Recorded(t.Context(), echo, 1))
 	require.Equal(t, &w, status(t, s, 2*hold).Last)
 	next := raise(t, s, visit("web", 3*hold))
@@ -195,7 +204,8 @@ func badMoodRefused(t *testing.T, s Store) {
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy)
 	wild := mood.PAD{Arousal: 2}
-	err := commit(t.Context(), s, memory.Write{Fence: f, Waking: &memory.Waking{Mood: &wild, Digest: []string{"entry"}}})
+	err := commit(t.Context(), s,
+		memory.Write{Fence: f, Waking: &memory.Waking{Mood: &wild, Digest: []string{"entry"}}})
 	require.ErrorContains(t, err, "arousal")
 	err = commit(t.Context(), s, memory.Write{Waking: &memory.Waking{Mood: &sorrow, Digest: []string{"entry"}}})
 	require.ErrorContains(t, err, "mood", "nobody awake foresees a mood: it goes with the slot")

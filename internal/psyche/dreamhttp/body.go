@@ -40,7 +40,8 @@ func readRequest(r *http.Request, beside ...field) (psyche.DreamRequest, error) 
 	var w psyche.DreamRequest
 	var instructions, theme, tier, model string
 	fields := append(beside,
-		field{"instructions", text(&instructions)}, field{"theme", text(&theme)}, field{"tier", text(&tier)}, field{"model", text(&model)},
+		field{"instructions", text(&instructions)}, field{"theme", text(&theme)}, field{"tier", text(&tier)},
+		field{"model", text(&model)},
 		field{"models", models(&w)}, field{"budget_micros", sum(&w)}, field{"seed", seed(&w)})
 	if err := readFields(r, fields); err != nil {
 		return w, err
@@ -110,8 +111,8 @@ func seed(w *psyche.DreamRequest) func(json.RawMessage) error {
 	}
 }
 
-// readFields reads an object whose fields are all known. A null is as if the field were left out. Every field that is wrong or
-// unknown is named, the first one as the parameter of the fault.
+// readFields reads an object whose fields are all known. A null is as if the field were left out. Every field that is
+// wrong or unknown is named, the first one as the parameter of the fault.
 func readFields(r *http.Request, fields []field) error {
 	body, err := front.Body(r)
 	if err != nil {
@@ -152,7 +153,8 @@ func readFields(r *http.Request, fields []field) error {
 	return nil
 }
 
-// membersOf are the outermost fields of a body that is one JSON object and nothing else, each of which stands in it once.
+// membersOf are the outermost fields of a body that is one JSON object and nothing else, each of which stands in it
+// once.
 func membersOf(body []byte) (map[string]json.RawMessage, error) {
 	reader := json.NewDecoder(bytes.NewReader(body))
 	first, err := reader.Token()
@@ -226,7 +228,10 @@ func messageOf(err error) string {
 }
 
 func unreadable(message string) *psyche.Fault {
-	return &psyche.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_json", Message: message}
+	return &psyche.Fault{
+		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_json",
+		Message: message,
+	}
 }
 
 func lacking(param, message string) *psyche.Fault {

@@ -27,20 +27,28 @@ func refusedWell(t *testing.T, err error) {
 	require.LessOrEqual(t, len(f.Param), 64)
 }
 
-// FuzzARequestIsReadWholeOrRefused: whatever comes as the body of POST /v1/dreams, what is read of it is what it says, and a field that
-// nobody knows is never passed over.
+// FuzzARequestIsReadWholeOrRefused: whatever comes as the body of POST /v1/dreams, what is read of it is what it says,
+// and a field that nobody knows is never passed over.
 func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 	for _, body := range []string{
-		`{"agent":"iris"}`, `{"agent":"iris","instructions":"the harbour","tier":"core","model":"house/large","models":{"observer":"house/small"},"budget_micros":250000,"seed":"18446744073709551615"}`,
-		`{"agent":"iris","theme":"\ud800","seed":1e3}`, `{"agent":null,"seed":7}`, `{"agent":"iris","agent":7}`, `[{}]`, "null", "", "{", `{"a":{"b":[[[]]]}}`,
-		`{"agent":"iris"}{}`, `{"AGENT":"iris"}`, "\xef\xbb\xbf{}", `{"seed":"-0"}`, `{"models":{"":""}}`, `{"budget_micros":9223372036854775808}`,
+		`{"agent":"iris"}`,
+		`{"agent":"iris","instructions":"the harbour","tier":"core","model":"house/large","models":{"observer":"house/small"},"budget_micros":250000,"seed":"18446744073709551615"}`,
+		`{"agent":"iris","theme":"\ud800","seed":1e3}`, `{"agent":null,"seed":7}`, `{"agent":"iris","agent":7}`,
+		`[{}]`, "null", "", "{", `{"a":{"b":[[[]]]}}`,
+		`{"agent":"iris"}{}`, `{"AGENT":"iris"}`, "\xef\xbb\xbf{}", `{"seed":"-0"}`, `{"models":{"":""}}`,
+		`{"budget_micros":9223372036854775808}`,
 	} {
 		f.Add([]byte(body))
 	}
-	existing := map[string]bool{"agent": true, "instructions": true, "theme": true, "tier": true, "model": true, "models": true, "budget_micros": true, "seed": true}
+	existing := map[string]bool{
+		"agent": true, "instructions": true, "theme": true, "tier": true, "model": true,
+		"models": true, "budget_micros": true, "seed": true,
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var agent string
-		request, err := readRequest(httptest.NewRequest(http.MethodPost, "/v1/dreams", strings.NewReader(string(body))), field{"agent", text(&agent)})
+		request, err := readRequest(
+			httptest.NewRequest(http.MethodPost, "/v1/dreams", strings.NewReader(string(body))),
+			field{"agent", text(&agent)})
 		if err != nil {
 			refusedWell(t, err)
 			return
@@ -54,7 +62,8 @@ func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 		if n := request.Seed; n != nil {
 			require.Contains(t, string(given["seed"]), strconv.FormatUint(*n, 10)[1:])
 		}
-		require.Equal(t, request.Budget != nil, len(given["budget_micros"]) > 0 && string(given["budget_micros"]) != "null")
+		require.Equal(t, request.Budget != nil,
+			len(given["budget_micros"]) > 0 && string(given["budget_micros"]) != "null")
 		var model string
 		if len(given["model"]) > 0 && json.Unmarshal(given["model"], &model) == nil && model != "" {
 			require.NotEmpty(t, request.Models[dream.Generator])
@@ -64,7 +73,10 @@ func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 
 // FuzzAQueryIsReadOrRefused: whatever stands behind the question mark.
 func FuzzAQueryIsReadOrRefused(f *testing.F) {
-	for _, raw := range []string{"", "limit=7&after=x", "limit=-1", "limit=1e2", "after=%zz", "a;b", "limit=1&limit=2", "text=true&type=A,B", "after=9223372036854775808", "=", "&&&"} {
+	for _, raw := range []string{
+		"", "limit=7&after=x", "limit=-1", "limit=1e2", "after=%zz", "a;b",
+		"limit=1&limit=2", "text=true&type=A,B", "after=9223372036854775808", "=", "&&&",
+	} {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -89,7 +101,10 @@ func FuzzAQueryIsReadOrRefused(f *testing.F) {
 
 // FuzzADreamIsNamedOneWay: a name that is read is the name of one dream, and its two spellings name the same one.
 func FuzzADreamIsNamedOneWay(f *testing.F) {
-	for _, name := range []string{"dream/iris/0001", "dream_iris_0001", "dream_a_b_0001", "dream/a_0001/0002", "dream__0001", "dream/iris/00010/0001", "dream_iris_99999999999999999999"} {
+	for _, name := range []string{
+		"dream/iris/0001", "dream_iris_0001", "dream_a_b_0001", "dream/a_0001/0002",
+		"dream__0001", "dream/iris/00010/0001", "dream_iris_99999999999999999999",
+	} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

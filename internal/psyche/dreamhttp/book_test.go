@@ -44,12 +44,17 @@ var callings = map[reflect.Type]string{
 
 // choices are the words that a type may have.
 var choices = map[reflect.Type][]any{
-	reflect.TypeFor[dream.Status]():  words(dream.Statuses),
-	reflect.TypeFor[dream.Tier]():    words([]dream.Tier{dream.Core, dream.Hardened}),
-	reflect.TypeFor[dream.Outcome](): words([]dream.Outcome{dream.Dreaming, dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted}),
-	reflect.TypeFor[dream.Taint]():   words([]dream.Taint{dream.FromHuman, dream.FromAgent, dream.FromTool, dream.FromWeb, dream.FromDream}),
-	reflect.TypeFor[dream.State]():   words(dream.States),
-	reflect.TypeFor[dream.Kind]():    words(dream.Kinds),
+	reflect.TypeFor[dream.Status](): words(dream.Statuses),
+	reflect.TypeFor[dream.Tier]():   words([]dream.Tier{dream.Core, dream.Hardened}),
+	reflect.TypeFor[dream.Outcome](): words(
+		[]dream.Outcome{
+			dream.Dreaming, dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled,
+			dream.Interrupted,
+		}),
+	reflect.TypeFor[dream.Taint](): words(
+		[]dream.Taint{dream.FromHuman, dream.FromAgent, dream.FromTool, dream.FromWeb, dream.FromDream}),
+	reflect.TypeFor[dream.State](): words(dream.States),
+	reflect.TypeFor[dream.Kind]():  words(dream.Kinds),
 }
 
 func words[S ~string](all []S) []any {
@@ -63,12 +68,15 @@ func words[S ~string](all []S) []any {
 func newBook(t *testing.T) *book {
 	t.Helper()
 	b := &book{t: t, schemas: object{}, made: map[string]reflect.Type{}}
-	b.reflect = &jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: true, Namer: calling, Mapper: func(t reflect.Type) *jsonschema.Schema {
-		if all := choices[t]; all != nil {
-			return &jsonschema.Schema{Type: "string", Enum: all}
-		}
-		return nil
-	}}
+	b.reflect = &jsonschema.Reflector{
+		Anonymous: true, AllowAdditionalProperties: true, Namer: calling,
+		Mapper: func(t reflect.Type) *jsonschema.Schema {
+			if all := choices[t]; all != nil {
+				return &jsonschema.Schema{Type: "string", Enum: all}
+			}
+			return nil
+		},
+	}
 	for _, room := range []string{"psyche", "psyche/dreamhttp", "dream", "event", "budget", "mood", "journal"} {
 		from := filepath.Join("..", "..", room)
 		require.NoError(t, b.reflect.AddGoComments(home+"/psyche/dreamhttp", from, jsonschema.WithFullComment()))
@@ -100,7 +108,8 @@ func (b *book) of(v any) object {
 		body, err := json.Marshal(definition)
 		require.NoError(b.t, err)
 		var schema object
-		require.NoError(b.t, json.Unmarshal(bytes.ReplaceAll(body, []byte(`"#/$defs/`), []byte(`"#/components/schemas/`)), &schema))
+		require.NoError(b.t,
+			json.Unmarshal(bytes.ReplaceAll(body, []byte(`"#/$defs/`), []byte(`"#/components/schemas/`)), &schema))
 		if b.schemas[name] == nil {
 			b.schemas[name] = schema
 		}

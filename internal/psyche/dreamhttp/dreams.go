@@ -23,13 +23,15 @@ type Redream struct {
 
 // Changes are what may be wished of a dream.
 type Changes struct {
-	Instructions string                `json:"instructions,omitempty"`  // what to dream about, at most 500 characters
-	Theme        string                `json:"theme,omitempty"`         // another name of instructions
-	Tier         dream.Tier            `json:"tier,omitempty"`          // core (one call) or hardened (everything)
-	Model        string                `json:"model,omitempty"`         // of every role but the embedder
-	Models       map[dream.Role]string `json:"models,omitempty"`        // by role, before model
-	Budget       *int64                `json:"budget_micros,omitempty"` // hard cap in micro-dollars, at most the agent's own
-	Seed         any                   `json:"seed,omitempty"`          // a whole number of 64 bits, or its decimal digits: same seed, memory and model, same dream
+	Instructions string                `json:"instructions,omitempty"` // what to dream about, at most 500 characters
+	Theme        string                `json:"theme,omitempty"`        // another name of instructions
+	Tier         dream.Tier            `json:"tier,omitempty"`         // core (one call) or hardened (everything)
+	Model        string                `json:"model,omitempty"`        // of every role but the embedder
+	Models       map[dream.Role]string `json:"models,omitempty"`       // by role, before model
+	// hard cap in micro-dollars, at most the agent's own
+	Budget *int64 `json:"budget_micros,omitempty"`
+	// a whole number of 64 bits, or its decimal digits: same seed, memory and model, same dream
+	Seed any `json:"seed,omitempty"`
 }
 
 func (f *Face) begin(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +72,9 @@ func (f *Face) begun(w http.ResponseWriter, r *http.Request, begun psyche.Dream,
 }
 
 // bare is a deed that needs nothing but the dream's id. A body may be absent or empty.
-func (f *Face) bare(activity func(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)) http.HandlerFunc {
+func (f *Face) bare(
+	activity func(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error),
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := readFields(r, nil); err != nil {
 			front.Refuse(w, r, err)

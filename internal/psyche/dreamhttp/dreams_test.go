@@ -20,7 +20,11 @@ func TestEachRouteAnswersTheRolesThatItIsFor(t *testing.T) {
 	r := newRig(t)
 	r.lay("iris", 1, over(dream.Completed))
 	r.lay("iris", 2, func(n *dream.Record) { n.Outcome, n.Until = dream.Interrupted, r.now().Add(time.Hour) })
-	r.keep("id-iris", &dream.Journal{Head: head("j", dream.KindJournal, "dream/iris/0001"), Content: "x", Wake: &dream.WakeTimes{Stop: time.Millisecond}})
+	r.keep("id-iris",
+		&dream.Journal{
+			Head: head("j", dream.KindJournal, "dream/iris/0001"), Content: "x",
+			Wake: &dream.WakeTimes{Stop: time.Millisecond},
+		})
 	for _, c := range []struct {
 		method, path, body string
 		client             bool // role client may
@@ -60,7 +64,8 @@ func TestEachRouteAnswersTheRolesThatItIsFor(t *testing.T) {
 		}
 		if strings.Contains(c.path, "iris") && c.client {
 			a = r.do(stranger, c.method, c.path, c.body)
-			require.Equal(t, 404, a.status, "%s is out of the stranger's reach, and looks like nothing: %s", name, a.body)
+			require.Equal(t, 404, a.status, "%s is out of the stranger's reach, and looks like nothing: %s", name,
+				a.body)
 			require.NotContains(t, string(a.body), "role")
 		}
 	}
@@ -71,7 +76,8 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 	r := newRig(t)
 	began := r.lay("iris", 1, func(n *dream.Record) {
 		over(dream.Exhausted)(n)
-		n.Reason, n.Theme, n.Seed, n.Insights, n.Spent = "the cap of the day", "the harbour", 1<<63, []string{"a", "b"}, 1234
+		n.Reason, n.Theme, n.Seed, n.Insights, n.Spent = "the cap of the day", "the harbour", 1<<63,
+			[]string{"a", "b"}, 1234
 		n.Phases = []dream.Tally{
 			{
 				Phase:  dream.Onset,
@@ -136,7 +142,10 @@ func TestStatusesArePublicOnes(t *testing.T) {
 	r.lay("iris", 4, over(dream.Aborted))
 	r.lay("iris", 5, over(dream.Canceled))
 	r.lay("iris", 6, over(dream.Empty))
-	for n, want := range []dream.Status{dream.StatusRunning, dream.StatusPending, dream.StatusRunning, dream.StatusFailed, dream.StatusCanceled, dream.StatusCompleted} {
+	for n, want := range []dream.Status{
+		dream.StatusRunning, dream.StatusPending, dream.StatusRunning,
+		dream.StatusFailed, dream.StatusCanceled, dream.StatusCompleted,
+	} {
 		d := as[psyche.Dream](t, r.get(client, fmt.Sprintf("/v1/dreams/dream_iris_%04d", n+1)), 200)
 		require.Equal(t, want, d.Status)
 		require.Equal(t, want.Over(), d.Ended != nil)
@@ -166,7 +175,8 @@ func TestAListIsWalkedToItsEndPageByPage(t *testing.T) {
 					record.Shelved = r.now()
 				}
 			})
-			want = append(want, psyche.PublicID(fmt.Sprintf("dream/tally_0001/%04d", n+1)), psyche.PublicID(fmt.Sprintf("dream/iris/%04d", n+1)))
+			want = append(want, psyche.PublicID(fmt.Sprintf("dream/tally_0001/%04d", n+1)),
+				psyche.PublicID(fmt.Sprintf("dream/iris/%04d", n+1)))
 		}
 		for _, c := range []struct {
 			who, query string
@@ -175,7 +185,10 @@ func TestAListIsWalkedToItsEndPageByPage(t *testing.T) {
 			{operator, "", func(id string) bool { return id != "dream_tally_0001_0008" }},
 			{operator, "&include_archived=true", func(string) bool { return true }},
 			{operator, "&agent=iris", func(id string) bool { return strings.HasPrefix(id, "dream_iris_") }},
-			{operator, "&agent=id-iris&status=completed", func(id string) bool { return strings.HasPrefix(id, "dream_iris_") }},
+			{
+				operator, "&agent=id-iris&status=completed",
+				func(id string) bool { return strings.HasPrefix(id, "dream_iris_") },
+			},
 			{client, "", func(id string) bool { return strings.HasPrefix(id, "dream_iris_") }},
 			{operator, "&status=failed", func(string) bool { return false }},
 		} {
@@ -210,7 +223,8 @@ func TestAListIsWalkedToItsEndPageByPage(t *testing.T) {
 func TestADreamIsBegunWithWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	a := r.post(operator, "/v1/dreams", `{"agent":"id-iris","instructions":"the harbour","tier":"core","model":"house/large","models":{"observer":"house/small"},"budget_micros":250000,"seed":"18446744073709551615","theme":null}`)
+	a := r.post(operator, "/v1/dreams",
+		`{"agent":"id-iris","instructions":"the harbour","tier":"core","model":"house/large","models":{"observer":"house/small"},"budget_micros":250000,"seed":"18446744073709551615","theme":null}`)
 	d := as[psyche.Dream](t, a, 201)
 	require.Equal(t, dream.StatusPending, d.Status)
 	require.Equal(t, "/v1/dreams/"+d.ID, a.header.Get("Location"))
@@ -223,12 +237,14 @@ func TestADreamIsBegunWithWhatWasAsked(t *testing.T) {
 		Budget: &amount,
 		Seed:   &seed,
 		Models: map[dream.Role]string{
-			dream.Generator: "house/large", dream.Observer: "house/small", dream.Replayer: "house/large", dream.Imaginer: "house/large", dream.Integrator: "house/large",
+			dream.Generator: "house/large", dream.Observer: "house/small", dream.Replayer: "house/large",
+			dream.Imaginer: "house/large", dream.Integrator: "house/large",
 		},
 	}, r.fixture.requests[0])
 
 	r.lay("iris", 40, over(dream.Completed))
-	as[psyche.Dream](t, r.post(operator, "/v1/dreams/dream_iris_0040/redream", `{"from":"rem","theme":"tides","seed":7}`), 201)
+	as[psyche.Dream](t,
+		r.post(operator, "/v1/dreams/dream_iris_0040/redream", `{"from":"rem","theme":"tides","seed":7}`), 201)
 	require.Equal(t, dream.REM, r.fixture.again[0].From)
 	require.Equal(t, "dream/iris/0040", r.fixture.again[0].Dream)
 	require.Equal(t, "iris", r.fixture.again[0].Agent)
@@ -239,20 +255,23 @@ func TestABodyThatIsWrongIsRefusedByTheNameOfItsField(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for body, want := range map[string][3]string{ // code, parameter, hint
-		``:                                     {"invalid_json", "", "no JSON object"},
-		`{"agent":"iris"`:                      {"invalid_json", "", "it ends before it is whole"},
-		`{"agent":"iris"} {}`:                  {"invalid_json", "", "something follows"},
-		`[1]`:                                  {"invalid_json", "", "no JSON object"},
-		`null`:                                 {"invalid_json", "", "no JSON object"},
-		`{"agent":"iris","agent":"iris"}`:      {"invalid_value", "agent", "stands twice"},
-		"{\"agent\":\"\xff\"}":                 {"invalid_json", "", "UTF-8"},
-		`{}`:                                   {"invalid_value", "agent", "agent is missing"},
-		`{"agent":7}`:                          {"invalid_value", "agent", "must be a string"},
-		`{"agent":"iris","themes":"x"}`:        {"invalid_value", "themes", `field "themes" is unknown; fields are agent, budget_micros, instructions`},
-		`{"agent":"iris","budget_micros":0.5}`: {"invalid_value", "budget_micros", "micro-dollars"},
-		`{"agent":"iris","seed":-1}`:           {"invalid_value", "seed", "18446744073709551615"},
-		`{"agent":"iris","seed":1e3}`:          {"invalid_value", "seed", "whole number"},
-		`{"agent":"iris","models":{"a":1}}`:    {"invalid_value", "models", "by role"},
+		``:                                {"invalid_json", "", "no JSON object"},
+		`{"agent":"iris"`:                 {"invalid_json", "", "it ends before it is whole"},
+		`{"agent":"iris"} {}`:             {"invalid_json", "", "something follows"},
+		`[1]`:                             {"invalid_json", "", "no JSON object"},
+		`null`:                            {"invalid_json", "", "no JSON object"},
+		`{"agent":"iris","agent":"iris"}`: {"invalid_value", "agent", "stands twice"},
+		"{\"agent\":\"\xff\"}":            {"invalid_json", "", "UTF-8"},
+		`{}`:                              {"invalid_value", "agent", "agent is missing"},
+		`{"agent":7}`:                     {"invalid_value", "agent", "must be a string"},
+		`{"agent":"iris","themes":"x"}`: {
+			"invalid_value", "themes",
+			`field "themes" is unknown; fields are agent, budget_micros, instructions`,
+		},
+		`{"agent":"iris","budget_micros":0.5}`:            {"invalid_value", "budget_micros", "micro-dollars"},
+		`{"agent":"iris","seed":-1}`:                      {"invalid_value", "seed", "18446744073709551615"},
+		`{"agent":"iris","seed":1e3}`:                     {"invalid_value", "seed", "whole number"},
+		`{"agent":"iris","models":{"a":1}}`:               {"invalid_value", "models", "by role"},
 		`{"agent":"iris","theme":"a","instructions":"b"}`: {"invalid_value", "theme", "two names of one thing"},
 		`{"agent":"iris","theme":"a\u0000b"}`:             {"invalid_value", "instructions", "control characters"},
 		`{"agent":"iris","x":1,"tier":3}`:                 {"invalid_value", "tier", "; field"},
@@ -260,12 +279,16 @@ func TestABodyThatIsWrongIsRefusedByTheNameOfItsField(t *testing.T) {
 		refused(t, r.post(operator, "/v1/dreams", body), 400, want[0], want[1], want[2])
 	}
 	refused(t, r.post(operator, "/v1/dreams", `{"agent":"nobody"}`), 404, "agent_not_found", "agent", "nobody")
-	refused(t, r.post(operator, "/v1/dreams", `{"agent":"iris","theme":"`+strings.Repeat("x", 17<<10)+`"}`), 413, "body_too_large", "", "16384 bytes")
-	refused(t, r.post(operator, "/v1/dreams/dream_iris_0009/cancel", ""), 404, "dream_not_found", "id", "dream_iris_0009")
+	refused(t, r.post(operator, "/v1/dreams", `{"agent":"iris","theme":"`+strings.Repeat("x", 17<<10)+`"}`), 413,
+		"body_too_large", "", "16384 bytes")
+	refused(t, r.post(operator, "/v1/dreams/dream_iris_0009/cancel", ""), 404, "dream_not_found", "id",
+		"dream_iris_0009")
 	refused(t, r.post(operator, "/v1/dreams/nonsense/archive", ""), 404, "dream_not_found", "id", "nonsense")
 	r.lay("iris", 1, over(dream.Completed))
-	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/cancel", `{"force":true}`), 400, "invalid_value", "force", "takes none")
-	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/redream", `{}`), 400, "invalid_value", "from", "from is missing")
+	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/cancel", `{"force":true}`), 400, "invalid_value", "force",
+		"takes none")
+	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/redream", `{}`), 400, "invalid_value", "from",
+		"from is missing")
 	require.Empty(t, r.fixture.done(), "nothing was begun")
 }
 
@@ -295,9 +318,11 @@ func TestAQueryThatIsWrongIsRefusedByTheNameOfItsParameter(t *testing.T) {
 	}
 	for _, bogus := range []string{"bogus", "dream_iris_0777", "dream_nobody_0001", "dream/iris/0777"} {
 		refused(t, r.get(operator, "/v1/dreams?after="+bogus), 400, "invalid_value", "after", `after is "`+bogus+`"`)
-		refused(t, r.get(operator, "/v1/dreams?after="+bogus), 400, "invalid_value", "after", "the last_id of the page before")
+		refused(t, r.get(operator, "/v1/dreams?after="+bogus), 400, "invalid_value", "after",
+			"the last_id of the page before")
 	}
-	refused(t, r.get(stranger, "/v1/dreams?after=dream_iris_0001"), 400, "invalid_value", "after", "no dream that this key reaches")
+	refused(t, r.get(stranger, "/v1/dreams?after=dream_iris_0001"), 400, "invalid_value", "after",
+		"no dream that this key reaches")
 }
 
 func TestAActivityThatMayNotBeIsRefusedWithItsReason(t *testing.T) {
@@ -308,7 +333,8 @@ func TestAActivityThatMayNotBeIsRefusedWithItsReason(t *testing.T) {
 	r.lay("iris", 3, over(dream.Canceled))
 	refused(t, r.post(operator, "/v1/dreams/dream_iris_0002/cancel", ""), 409, "dream_over", "", "completed")
 	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/resume", ""), 409, "dream_not_resumable", "", "running")
-	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/redream", `{"from":"rem"}`), 409, "dream_not_over", "", "running")
+	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/redream", `{"from":"rem"}`), 409, "dream_not_over", "",
+		"running")
 	as[psyche.Dream](t, r.post(operator, "/v1/dreams/dream_iris_0003/cancel", ""), 200)
 	require.Empty(t, r.fixture.done())
 	r.fixture.refuse = &psyche.Fault{
@@ -338,7 +364,8 @@ func TestAnArchivedDreamLeavesTheListsAndIsStillThere(t *testing.T) {
 	require.Equal(t, []string{"archive dream/iris/0001"}, r.fixture.done(), "twice is once")
 	require.Empty(t, as[psyche.Page[psyche.Dream]](t, r.get(client, "/v1/dreams"), 200).Data)
 	require.Len(t, as[psyche.Page[psyche.Dream]](t, r.get(client, "/v1/dreams?include_archived=true"), 200).Data, 1)
-	require.Equal(t, dream.StatusCompleted, as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200).Status)
+	require.Equal(t, dream.StatusCompleted,
+		as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200).Status)
 }
 
 func TestItemsOfADreamAreWalkedPageByPageAndAreTheStores(t *testing.T) {
@@ -347,7 +374,10 @@ func TestItemsOfADreamAreWalkedPageByPageAndAreTheStores(t *testing.T) {
 		record := r.lay("iris", 1, over(dream.Completed))
 		var want []*dream.Fragment
 		for n := range 5 {
-			f := &dream.Fragment{Head: head(fmt.Sprintf("f%d", n), dream.KindFragment, record.ID), Content: "thought", Status: dream.FragmentDiscarded}
+			f := &dream.Fragment{
+				Head: head(fmt.Sprintf("f%d", n), dream.KindFragment, record.ID), Content: "thought",
+				Status: dream.FragmentDiscarded,
+			}
 			f.At = dawn.Add(time.Duration(n) * time.Second)
 			if n == 3 {
 				f.State = dream.Archived
@@ -357,7 +387,8 @@ func TestItemsOfADreamAreWalkedPageByPageAndAreTheStores(t *testing.T) {
 		}
 		var found []*dream.Fragment
 		for after := ""; ; {
-			p := as[psyche.Page[*dream.Fragment]](t, r.get(operator, "/v1/dreams/dream_iris_0001/fragments?limit=2"+after), 200)
+			p := as[psyche.Page[*dream.Fragment]](t,
+				r.get(operator, "/v1/dreams/dream_iris_0001/fragments?limit=2"+after), 200)
 			found = append(found, p.Data...)
 			after = "&after=" + p.Last
 			if !p.More {
@@ -377,7 +408,8 @@ func TestASecondRequestUnderTheSameNameBeginsNothing(t *testing.T) {
 		require.Equal(t, first.body, again.body)
 		require.Equal(t, "true", again.header.Get("Idempotent-Replayed"))
 		require.Equal(t, []string{"begin iris"}, r.fixture.done())
-		refused(t, r.post(operator, "/v1/dreams", `{"agent":"iris","tier":"core"}`, "Idempotency-Key", "tonight"), 422, "idempotency_key_reused", "", "")
+		refused(t, r.post(operator, "/v1/dreams", `{"agent":"iris","tier":"core"}`, "Idempotency-Key", "tonight"),
+			422, "idempotency_key_reused", "", "")
 		as[psyche.Dream](t, r.post(owner, "/v1/dreams", `{"agent":"iris"}`, "Idempotency-Key", "tonight"), 201)
 		nights, err := r.store.Find(t.Context(), memory.Query{Agent: "id-iris", Kinds: []dream.Kind{dream.KindRecord}})
 		require.NoError(t, err)

@@ -24,8 +24,9 @@ const (
 	backoff   = time.Second      // before a store that is away is asked again
 )
 
-// stream is one reader of an agent's events. It holds its place in the log and one page of it: whoever reads slowly holds nobody
-// else, and whoever takes too long for one write is cut off and resumes from the last event that it has whole.
+// stream is one reader of an agent's events. It holds its place in the log and one page of it: whoever reads slowly
+// holds nobody else, and whoever takes too long for one write is cut off and resumes from the last event that it has
+// whole.
 type stream struct {
 	face  *Face
 	sight psyche.Sight
@@ -70,7 +71,8 @@ func (f *Face) follow(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	s := &stream{face: f, w: w, types: q.list("type"), after: q.whole("after", 0)}
 	for _, name := range s.types {
 		if !slices.Contains(event.Types(), name) {
-			q.wrong("type", "types of events with commas between them, such as DreamStarted,DreamEnded; oneiros events types names them")
+			q.wrong("type",
+				"types of events with commas between them, such as DreamStarted,DreamEnded; oneiros events types names them")
 		}
 	}
 	text := q.yes("text")
@@ -84,7 +86,9 @@ func (f *Face) follow(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	if last := r.Header.Get("Last-Event-ID"); last != "" { // it is what the reader has; after is where it began
 		n, err := strconv.ParseInt(last, 10, 64)
 		if err != nil || n < 0 {
-			return nil, lacking("Last-Event-ID", "Last-Event-ID is "+quoted(last)+"; it must be the number of the last event that was received")
+			return nil,
+				lacking("Last-Event-ID",
+					"Last-Event-ID is "+quoted(last)+"; it must be the number of the last event that was received")
 		}
 		s.after = n
 		return s, nil
@@ -159,8 +163,8 @@ func (s *stream) send(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// over says whether everything was told of a dream that has ended. The fact and its events are one transaction of the store: what
-// is not in the log after the fact was read will never be.
+// over says whether everything was told of a dream that has ended. The fact and its events are one transaction of the
+// store: what is not in the log after the fact was read will never be.
 func (s *stream) over(ctx context.Context) (bool, error) {
 	ended, err := s.face.Dreams.Ended(ctx, s.sight)
 	if err != nil || !ended {
@@ -209,8 +213,8 @@ func (s *stream) pause(ctx context.Context, comment string) error {
 	return nil
 }
 
-// rewind goes back when the log ends before what was told of it: the store came back without its newest events. What takes their
-// numbers is told.
+// rewind goes back when the log ends before what was told of it: the store came back without its newest events. What
+// takes their numbers is told.
 func (s *stream) rewind(ctx context.Context) error {
 	if s.after == 0 {
 		return nil

@@ -100,7 +100,9 @@ func (l *listener) take(t *testing.T, n int) []readEvent {
 func numbered(from, to int) []event.Event {
 	var all []event.Event
 	for n := from; n <= to; n++ {
-		all = append(all, event.New(fmt.Sprintf("e%d", n), "id-iris", "dream/iris/0001", dawn, event.FragmentCaptured{Fragment: fmt.Sprintf("f%d", n), Novelty: float64(n)}))
+		all = append(all,
+			event.New(fmt.Sprintf("e%d", n), "id-iris", "dream/iris/0001", dawn,
+				event.FragmentCaptured{Fragment: fmt.Sprintf("f%d", n), Novelty: float64(n)}))
 	}
 	return all
 }
@@ -124,12 +126,13 @@ func TestAStreamTellsEveryEventInOrderAndWhatComes(t *testing.T) {
 		require.EqualValues(t, 451, l.take(t, 1)[0].id)
 		l = r.listen(t.Context(), operator, "?agent=iris&after=0", "452")
 		require.EqualValues(t, 453, l.take(t, 1)[0].id, "what the reader has goes before where it began")
-		refused(t, r.do(operator, "GET", "/v1/events?agent=iris", "", "Last-Event-ID", "x"), 400, "invalid_value", "Last-Event-ID", "number")
+		refused(t, r.do(operator, "GET", "/v1/events?agent=iris", "", "Last-Event-ID", "x"), 400, "invalid_value",
+			"Last-Event-ID", "number")
 	})
 }
 
-// The connection is killed after random numbers of bytes, in the middle of events and between them, while events come: whoever
-// resumes with the last event that it has whole has each exactly once.
+// The connection is killed after random numbers of bytes, in the middle of events and between them, while events come:
+// whoever resumes with the last event that it has whole has each exactly once.
 func TestAStreamThatIsCutAnywhereIsResumedWithoutLossOrDoubling(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, r *rig) {
@@ -140,7 +143,8 @@ func TestAStreamThatIsCutAnywhereIsResumedWithoutLossOrDoubling(t *testing.T) {
 		var writing sync.WaitGroup
 		writing.Go(func() {
 			for n := 1; n <= most; n += 8 {
-				_, err := r.store.Commit(t.Context(), memory.Write{Agent: "id-iris", Cause: "test", Events: numbered(n, n+7)})
+				_, err := r.store.Commit(t.Context(),
+					memory.Write{Agent: "id-iris", Cause: "test", Events: numbered(n, n+7)})
 				if err != nil {
 					t.Error(err)
 				}
@@ -191,22 +195,26 @@ func TestAStreamOfADreamEndsWithItAndSaysThatNothingFollows(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, r *rig) {
 		record := r.lay("iris", 1, nil)
-		r.announce(event.New("s", "id-iris", record.ID, dawn, event.DreamStarted{Tier: dream.Core}), event.New("o", "id-iris", "dream/iris/0000", dawn, event.DreamEnded{}))
+		r.announce(event.New("s", "id-iris", record.ID, dawn, event.DreamStarted{Tier: dream.Core}),
+			event.New("o", "id-iris", "dream/iris/0000", dawn, event.DreamEnded{}))
 		l := r.listen(t.Context(), client, "?dream=dream_iris_0001", "")
 		require.Equal(t, "DreamStarted", l.take(t, 1)[0].kind)
 		record, err := memory.One[*dream.Record](t.Context(), r.store, "id-iris", record.ID)
 		require.NoError(t, err)
 		over(dream.Completed)(record)
-		_, err = r.store.Commit(t.Context(), memory.Write{Agent: "id-iris", Cause: record.ID, Change: []dream.Item{record}, Events: []event.Event{
-			event.New("e", "id-iris", record.ID, dawn, event.DreamEnded{Outcome: dream.Completed, Reason: "the words of somebody"}),
-		}})
+		_, err = r.store.Commit(t.Context(),
+			memory.Write{Agent: "id-iris", Cause: record.ID, Change: []dream.Item{record}, Events: []event.Event{
+				event.New("e", "id-iris", record.ID, dawn,
+					event.DreamEnded{Outcome: dream.Completed, Reason: "the words of somebody"}),
+			}})
 		require.NoError(t, err)
 		end := l.take(t, 1)[0]
 		require.Equal(t, "DreamEnded", end.kind)
 		require.JSONEq(t, `{"outcome":"completed"}`, string(end.data.Data))
 		_, err = l.next()
 		require.ErrorIs(t, err, io.EOF)
-		require.Equal(t, http.StatusNoContent, r.listen(t.Context(), client, "?dream=dream_iris_0001", "3").resp.StatusCode)
+		require.Equal(t, http.StatusNoContent,
+			r.listen(t.Context(), client, "?dream=dream_iris_0001", "3").resp.StatusCode)
 	})
 }
 
@@ -237,8 +245,8 @@ func TestAReaderOfALogThatLostItsNewestIsToldAndGoesOn(t *testing.T) {
 	require.EqualValues(t, 4, l.take(t, 1)[0].id)
 }
 
-// A reader that takes nothing is cut off after the time of one write; another of the same log hears everything meanwhile, and the
-// first resumes.
+// A reader that takes nothing is cut off after the time of one write; another of the same log hears everything
+// meanwhile, and the first resumes.
 func TestASlowReaderIsDroppedAndResumesWhileOthersAreUnharmed(t *testing.T) {
 	t.Parallel()
 	removed := make(chan front.Entry, 10)
@@ -255,13 +263,15 @@ func TestASlowReaderIsDroppedAndResumesWhileOthersAreUnharmed(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = line.Close() })
 	require.NoError(t, line.(*net.TCPConn).SetReadBuffer(64<<10))
-	fmt.Fprintf(line, "GET /v1/events?agent=iris&after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", r.keys[operator])
+	fmt.Fprintf(line, "GET /v1/events?agent=iris&after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n",
+		r.keys[operator])
 	quick := r.listen(t.Context(), operator, "?agent=iris&after=0", "")
 	const most = 30000 // some 7 MB, more than the buffers of both ends hold
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for n := 1; n <= most; n += 500 {
-			_, err := r.store.Commit(t.Context(), memory.Write{Agent: "id-iris", Cause: "test", Events: numbered(n, n+499)})
+			_, err := r.store.Commit(t.Context(),
+				memory.Write{Agent: "id-iris", Cause: "test", Events: numbered(n, n+499)})
 			if err != nil {
 				t.Error(err)
 			}
@@ -290,7 +300,8 @@ func TestASlowReaderIsDroppedAndResumesWhileOthersAreUnharmed(t *testing.T) {
 	}
 	require.Positive(t, last)
 	require.Less(t, last, int64(most))
-	require.Equal(t, last+1, r.listen(t.Context(), operator, "?agent=iris&after=0", strconv.FormatInt(last, 10)).take(t, 1)[0].id)
+	require.Equal(t, last+1,
+		r.listen(t.Context(), operator, "?agent=iris&after=0", strconv.FormatInt(last, 10)).take(t, 1)[0].id)
 }
 
 func TestWordsOfEventsAreForOperatorsWhoAskForThem(t *testing.T) {
@@ -299,8 +310,10 @@ func TestWordsOfEventsAreForOperatorsWhoAskForThem(t *testing.T) {
 	record := r.lay("iris", 1, nil)
 	r.keep("id-iris", &dream.Fragment{Head: head("f", dream.KindFragment, record.ID), Content: "the tide knows"})
 	r.announce(
-		event.New("a", "id-iris", record.ID, dawn, event.FragmentDiscarded{Fragment: "f", Reason: "it said: the tide", Composite: .25}),
-		event.New("b", "id-iris", record.ID, dawn, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "ran", Reason: "words"}}),
+		event.New("a", "id-iris", record.ID, dawn,
+			event.FragmentDiscarded{Fragment: "f", Reason: "it said: the tide", Composite: .25}),
+		event.New("b", "id-iris", record.ID, dawn,
+			event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "ran", Reason: "words"}}),
 		event.New("c", "id-iris", record.ID, dawn, event.PhaseCompleted{Phase: dream.NREM, State: "ran", Spent: 7}),
 	)
 	plain := r.listen(t.Context(), operator, "?agent=iris&after=0", "").take(t, 3)

@@ -1,5 +1,5 @@
-// Package dreamhttp is the public wire of dreams and memories: begin, read, cancel, resume and archive dreams, follow what is
-// announced, and search, add, forget and restore what an agent remembers.
+// Package dreamhttp is the public wire of dreams and memories: begin, read, cancel, resume and archive dreams, follow
+// what is announced, and search, add, forget and restore what an agent remembers.
 package dreamhttp
 
 import (
@@ -19,7 +19,8 @@ type Face struct {
 	Heartbeat time.Duration // of a silent event stream; 0: 15 s
 }
 
-// largest is how many bytes a body may have: a theme of dream.LongestTheme characters, each escaped, and what stands around it.
+// largest is how many bytes a body may have: a theme of dream.LongestTheme characters, each escaped, and what stands
+// around it.
 const largest = 16 << 10
 
 // description is generated from the types and the routes by go generate; a test keeps it true.

@@ -39,7 +39,8 @@ func made[T dream.Item](f *Face, w http.ResponseWriter, r *http.Request, kind dr
 		front.Refuse(w, r, q.fault)
 		return
 	}
-	found, err := psyche.ItemsOf[T](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("id"), kind, q.text("after"), limit)
+	found, err := psyche.ItemsOf[T](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("id"), kind,
+		q.text("after"), limit)
 	answer(w, r, http.StatusOK, found, err)
 }
 
@@ -54,17 +55,20 @@ func (f *Face) entries(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, q.fault)
 		return
 	}
-	found, err := psyche.ItemsOf[*dream.Journal](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("id"), dream.KindJournal, q.text("after"), limit)
+	found, err := psyche.ItemsOf[*dream.Journal](r.Context(), f.Dreams, front.CallerOf(r.Context()),
+		r.PathValue("id"), dream.KindJournal, q.text("after"), limit)
 	answer(w, r, http.StatusOK, public(found), err)
 }
 
 func (f *Face) journal(w http.ResponseWriter, r *http.Request) {
-	found, err := held[*dream.Journal](f, r, memory.Query{Kinds: []dream.Kind{dream.KindJournal}, Order: memory.Newest}, nil)
+	found, err := held[*dream.Journal](f, r,
+		memory.Query{Kinds: []dream.Kind{dream.KindJournal}, Order: memory.Newest}, nil)
 	answer(w, r, http.StatusOK, public(found), err)
 }
 
 func (f *Face) playbook(w http.ResponseWriter, r *http.Request) {
-	found, err := held[*dream.Playbook](f, r, memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore}, nil)
+	found, err := held[*dream.Playbook](f, r,
+		memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore}, nil)
 	answer(w, r, http.StatusOK, found, err)
 }
 
@@ -72,7 +76,8 @@ func (f *Face) playbook(w http.ResponseWriter, r *http.Request) {
 var outcomes = []string{dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid}
 
 func (f *Face) predictions(w http.ResponseWriter, r *http.Request) {
-	found, err := held[*dream.Prediction](f, r, memory.Query{Kinds: []dream.Kind{dream.KindPrediction}, Order: memory.SoonestDue}, outcomes)
+	found, err := held[*dream.Prediction](f, r,
+		memory.Query{Kinds: []dream.Kind{dream.KindPrediction}, Order: memory.SoonestDue}, outcomes)
 	answer(w, r, http.StatusOK, found, err)
 }
 
@@ -96,7 +101,8 @@ func held[T dream.Item](f *Face, r *http.Request, of memory.Query, statuses []st
 	if q.fault != nil {
 		return psyche.Page[T]{}, q.fault
 	}
-	return psyche.HeldOf[T](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("agent"), of, q.text("after"), limit)
+	return psyche.HeldOf[T](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("agent"), of,
+		q.text("after"), limit)
 }
 
 func public(p psyche.Page[*dream.Journal]) psyche.Page[journal.Public] {

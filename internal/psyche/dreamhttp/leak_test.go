@@ -43,8 +43,14 @@ func (r *rig) plant() (secrets []string, lines []string) {
 		return head
 	}
 	r.keep("id-iris",
-		&dream.Fragment{Head: head("f", dream.KindFragment, one), Content: secret("fragment"), Reason: secret("verdict")},
-		&dream.Scenario{Head: head("s", dream.KindScenario, one), Content: secret("scenario"), Premise: secret("premise"), Said: secret("judge")},
+		&dream.Fragment{
+			Head: head("f", dream.KindFragment, one), Content: secret("fragment"),
+			Reason: secret("verdict"),
+		},
+		&dream.Scenario{
+			Head: head("s", dream.KindScenario, one), Content: secret("scenario"),
+			Premise: secret("premise"), Said: secret("judge"),
+		},
 		&dream.Prediction{
 			Head:    head("p", dream.KindPrediction, one),
 			Claim:   secret("claim"),
@@ -97,12 +103,17 @@ func (r *rig) everything(who string) []byte {
 	var all bytes.Buffer
 	for _, method := range []string{"GET", "POST"} {
 		for _, path := range []string{
-			"/v1/dreams", "/v1/dreams?include_archived=true", "/v1/dreams?agent=iris&status=completed", "/v1/dreams/dream_iris_0001", "/v1/dreams/dream%2Firis%2F0001",
-			"/v1/dreams/dream_iris_0001/insights", "/v1/dreams/dream_iris_0001/fragments", "/v1/dreams/dream_iris_0001/scenarios", "/v1/dreams/dream_iris_0001/hypotheses",
-			"/v1/dreams/dream_iris_0001/predictions", "/v1/dreams/dream_iris_0001/journal", "/v1/agents/iris/journal", "/v1/agents/iris/playbook", "/v1/agents/iris/predictions",
-			"/v1/dreams/dream_iris_0001/cancel", "/v1/dreams/dream_iris_0001/resume", "/v1/dreams/dream_iris_0001/archive", "/v1/dreams/dream_iris_0001/redream",
+			"/v1/dreams", "/v1/dreams?include_archived=true", "/v1/dreams?agent=iris&status=completed",
+			"/v1/dreams/dream_iris_0001", "/v1/dreams/dream%2Firis%2F0001",
+			"/v1/dreams/dream_iris_0001/insights", "/v1/dreams/dream_iris_0001/fragments",
+			"/v1/dreams/dream_iris_0001/scenarios", "/v1/dreams/dream_iris_0001/hypotheses",
+			"/v1/dreams/dream_iris_0001/predictions", "/v1/dreams/dream_iris_0001/journal", "/v1/agents/iris/journal",
+			"/v1/agents/iris/playbook", "/v1/agents/iris/predictions",
+			"/v1/dreams/dream_iris_0001/cancel", "/v1/dreams/dream_iris_0001/resume",
+			"/v1/dreams/dream_iris_0001/archive", "/v1/dreams/dream_iris_0001/redream",
 			"/v1/events?dream=dream_iris_0001", "/v1/events?dream=dream_iris_0001&after=0&text=true",
-			"/v1/events?dream=dream_iris_0001&type=FragmentDiscarded,DreamAborted,Spent", "/v1/dreams/j1", "/v1/dreams?after=j1", "/v1/openapi.json",
+			"/v1/events?dream=dream_iris_0001&type=FragmentDiscarded,DreamAborted,Spent", "/v1/dreams/j1",
+			"/v1/dreams?after=j1", "/v1/openapi.json",
 		} {
 			a := r.do(who, method, path, "")
 			fmt.Fprintf(&all, "%s %s %d %v %s\n", method, path, a.status, a.header, a.body)
@@ -156,7 +167,10 @@ func TestTheHeaderOfADigestHoldsNoWord(t *testing.T) {
 	require.Equal(t, journal.Label, page.Data[1].Label)
 	r.face.Dreams.Digest = journal.DigestOff
 	require.Empty(t, as[psyche.Page[psyche.Insight]](t, r.get(client, "/v1/dreams/dream_iris_0001/insights"), 200).Data)
-	require.Zero(t, as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200).Insights, "not even how many there are")
+	require.Zero(t, as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200).Insights,
+		"not even how many there are")
 	require.Equal(t, 2, as[psyche.Dream](t, r.get(operator, "/v1/dreams/dream_iris_0001"), 200).Insights)
-	require.Len(t, as[psyche.Page[psyche.Insight]](t, r.get(operator, "/v1/dreams/dream_iris_0001/insights"), 200).Data, len(lines))
+	require.Len(t,
+		as[psyche.Page[psyche.Insight]](t, r.get(operator, "/v1/dreams/dream_iris_0001/insights"), 200).Data,
+		len(lines))
 }

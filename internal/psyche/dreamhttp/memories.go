@@ -18,12 +18,14 @@ type Add struct {
 	At      string `json:"at,omitempty"`    // since when it is so, RFC 3339; now when it is left out
 }
 
-// Forget is the body of POST /v1/agents/{agent}/memories/forget. Of user, owner, conversation, since and until, what is given
-// must all fit.
+// Forget is the body of POST /v1/agents/{agent}/memories/forget. Of user, owner, conversation, since and until, what is
+// given must all fit.
 type Forget struct {
-	IDs          []string `json:"ids,omitempty"`          // of memories, whatever made them
-	User         string   `json:"user,omitempty"`         // what was said in talks with this user, whatever key they came with
-	Owner        string   `json:"owner,omitempty"`        // what was said in talks of one principal and user, as principal/user
+	IDs []string `json:"ids,omitempty"` // of memories, whatever made them
+	// what was said in talks with this user, whatever key they came with
+	User string `json:"user,omitempty"`
+	// what was said in talks of one principal and user, as principal/user
+	Owner        string   `json:"owner,omitempty"`
 	Conversation string   `json:"conversation,omitempty"` // what was said in this talk, or imported of it
 	Since        string   `json:"since,omitempty"`        // what happened not before, RFC 3339
 	Until        string   `json:"until,omitempty"`        // and before, RFC 3339
@@ -39,7 +41,8 @@ type Restore struct {
 	Dream string   `json:"dream,omitempty"` // all that this dream has archived
 }
 
-// largestForget is how many bytes the body of a forgetting may have: the texts that it may name, each escaped, and its ids.
+// largestForget is how many bytes the body of a forgetting may have: the texts that it may name, each escaped, and its
+// ids.
 const largestForget = 4 << 20
 
 // Sizes of a search.
@@ -62,7 +65,10 @@ func (f *Face) recalled(r *http.Request) (psyche.Found, error) {
 	if err != nil {
 		return psyche.Found{}, err
 	}
-	request := psyche.Recalling{Query: q.text("query"), Limit: int(q.whole("limit", 1)), Dreamt: q.yes("include_dreamt")}
+	request := psyche.Recalling{
+		Query: q.text("query"), Limit: int(q.whole("limit", 1)),
+		Dreamt: q.yes("include_dreamt"),
+	}
 	if request.Limit > mostFound {
 		q.wrong("limit", fmt.Sprintf("1 to %d", mostFound))
 	}

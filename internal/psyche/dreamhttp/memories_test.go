@@ -48,7 +48,8 @@ func withBeing(t *testing.T, ledger purse.Ledger, edit ...func(*psyche.Options))
 			table[spec.Name] = spec
 		}
 		o := psyche.Options{
-			Talker: localmodel.Associative, Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical}, FleetDay: budget.Unlimited,
+			Talker: localmodel.Associative, Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical},
+			FleetDay: budget.Unlimited,
 		}
 		for _, e := range edit {
 			e(&o)
@@ -101,10 +102,22 @@ func episodeOf(id, text, owner, conversation string, at time.Time) *dream.Episod
 func dreamtItems() []dream.Item {
 	const of = "dream/iris/0001"
 	return []dream.Item{
-		&dream.Fragment{Head: head(of+"/onset/1.1", dream.KindFragment, of), Content: "The lighthouse walks into the harbour."},
-		&dream.Journal{Head: head(of+"/return/1", dream.KindJournal, of), Content: "A lighthouse is a promise.", Significance: .9},
-		&dream.Journal{Head: head(of+"/return/2", dream.KindJournal, of), Content: "A lighthouse hums.", Significance: .01},
-		&dream.Hypothesis{Head: head(of+"/hy", dream.KindHypothesis, of), Claim: "The lighthouse fears fog.", Status: dream.HypothesisStaged},
+		&dream.Fragment{
+			Head:    head(of+"/onset/1.1", dream.KindFragment, of),
+			Content: "The lighthouse walks into the harbour.",
+		},
+		&dream.Journal{
+			Head: head(of+"/return/1", dream.KindJournal, of), Content: "A lighthouse is a promise.",
+			Significance: .9,
+		},
+		&dream.Journal{
+			Head: head(of+"/return/2", dream.KindJournal, of), Content: "A lighthouse hums.",
+			Significance: .01,
+		},
+		&dream.Hypothesis{
+			Head: head(of+"/hy", dream.KindHypothesis, of), Claim: "The lighthouse fears fog.",
+			Status: dream.HypothesisStaged,
+		},
 	}
 }
 
@@ -120,7 +133,8 @@ func idsOf(found psyche.Found) []string {
 func TestWhatWasDreamtIsFoundOnRequestAndLabelled(t *testing.T) {
 	t.Parallel()
 	onEachStoreAwake(t, func(t *testing.T, r *rig) {
-		r.keep("id-iris", append(dreamtItems(), episodeOf("ep_1", "The lighthouse was painted white.", "", "", dawn))...)
+		r.keep("id-iris",
+			append(dreamtItems(), episodeOf("ep_1", "The lighthouse was painted white.", "", "", dawn))...)
 		search := func(who, more string) psyche.Found {
 			return as[psyche.Found](t, r.get(who, irisMemories+"?query=lighthouse"+more), http.StatusOK)
 		}
@@ -130,7 +144,8 @@ func TestWhatWasDreamtIsFoundOnRequestAndLabelled(t *testing.T) {
 		}
 		all := search(operator, "&include_dreamt=true")
 		require.Equal(t, []string{
-			"dream/iris/0001/hy", "dream/iris/0001/onset/1.1", "dream/iris/0001/return/1", "dream/iris/0001/return/2", "ep_1",
+			"dream/iris/0001/hy", "dream/iris/0001/onset/1.1", "dream/iris/0001/return/1", "dream/iris/0001/return/2",
+			"ep_1",
 		}, idsOf(all))
 		for _, m := range all.Data {
 			if m.ID == "ep_1" {
@@ -153,12 +168,14 @@ func TestNoClientFindsWhatWasDreamtOfAnothersTalk(t *testing.T) {
 	t.Parallel()
 	onEachStoreAwake(t, func(t *testing.T, r *rig) {
 		r.keep("id-iris", dreamtItems()...)
-		as[psyche.AddedMemory](t, r.post(owner, irisMemories, `{"content":"My boat lies at pier nine.","owner":"ben/x"}`), http.StatusCreated)
+		as[psyche.AddedMemory](t,
+			r.post(owner, irisMemories, `{"content":"My boat lies at pier nine.","owner":"ben/x"}`), http.StatusCreated)
 		found := as[psyche.Found](t, r.get(client, irisMemories+"?query=lighthouse&include_dreamt=true"), http.StatusOK)
 		require.Empty(t, found.Data)
 		found = as[psyche.Found](t, r.get(client, irisMemories+"?query=boat+pier&include_dreamt=true"), http.StatusOK)
 		require.Empty(t, found.Data, "nor what another said")
-		found = as[psyche.Found](t, r.get(operator, irisMemories+"?query=lighthouse&include_dreamt=true"), http.StatusOK)
+		found = as[psyche.Found](t, r.get(operator, irisMemories+"?query=lighthouse&include_dreamt=true"),
+			http.StatusOK)
 		require.Len(t, found.Data, 4, "operators may read the journal anyway")
 	})
 }
@@ -177,7 +194,8 @@ func TestDreamsThatAreToldToNobodyAreFoundByNoClient(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 			r := rigOver(t, s, withBeing(t, s.Ledger(), edit))
 			r.keep("id-iris", dreamtItems()...)
-			found := as[psyche.Found](t, r.get(client, irisMemories+"?query=lighthouse&include_dreamt=true"), http.StatusOK)
+			found := as[psyche.Found](t, r.get(client, irisMemories+"?query=lighthouse&include_dreamt=true"),
+				http.StatusOK)
 			require.Empty(t, found.Data)
 		})
 	}
@@ -187,14 +205,20 @@ func TestAddedWordsAreTheirOwnersAndCorrect(t *testing.T) {
 	t.Parallel()
 	onEachStoreAwake(t, func(t *testing.T, r *rig) {
 		anna := []string{"X-Oneiros-User", "anna"}
-		first := as[psyche.AddedMemory](t, r.post(client, irisMemories, `{"content":"The port is 5432."}`, anna...), http.StatusCreated)
+		first := as[psyche.AddedMemory](t, r.post(client, irisMemories, `{"content":"The port is 5432."}`, anna...),
+			http.StatusCreated)
 		require.Regexp(t, "/anna$", first.Owner)
-		require.True(t, as[psyche.AddedMemory](t, r.post(client, irisMemories, `{"content":"The port is 5432."}`, anna...), http.StatusOK).Known)
+		require.True(t,
+			as[psyche.AddedMemory](t, r.post(client, irisMemories, `{"content":"The port is 5432."}`, anna...),
+				http.StatusOK).Known)
 		r.pass(time.Hour)
-		second := as[psyche.AddedMemory](t, r.post(client, irisMemories, `{"content":"The port is 5433."}`, anna...), http.StatusCreated)
+		second := as[psyche.AddedMemory](t, r.post(client, irisMemories, `{"content":"The port is 5433."}`, anna...),
+			http.StatusCreated)
 		require.Equal(t, []string{first.ID}, second.Replaced)
 		read := func(who string, header ...string) []string {
-			return idsOf(as[psyche.Found](t, r.do(who, http.MethodGet, irisMemories+"?query=port", "", header...), http.StatusOK))
+			return idsOf(
+				as[psyche.Found](t, r.do(who, http.MethodGet, irisMemories+"?query=port", "", header...),
+					http.StatusOK))
 		}
 		require.Equal(t, []string{second.ID}, read(client, anna...))
 		require.Empty(t, read(client, "X-Oneiros-User", "ben"))
@@ -202,11 +226,14 @@ func TestAddedWordsAreTheirOwnersAndCorrect(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, dream.FromHuman, item.Taint)
 
-		refused(t, r.post(client, irisMemories, `{"content":"x y","owner":"other/z"}`), 403, "role_required", "owner", "role owner")
-		as[psyche.AddedMemory](t, r.post(owner, irisMemories, `{"content":"The pier is closed.","owner":"other/z"}`), http.StatusCreated)
+		refused(t, r.post(client, irisMemories, `{"content":"x y","owner":"other/z"}`), 403, "role_required", "owner",
+			"role owner")
+		as[psyche.AddedMemory](t, r.post(owner, irisMemories, `{"content":"The pier is closed.","owner":"other/z"}`),
+			http.StatusCreated)
 		owners := as[psyche.Page[psyche.OwnedMemories]](t, r.get(owner, "/v1/agents/iris/owners"), http.StatusOK)
 		require.Len(t, owners.Data, 2)
-		at := slices.IndexFunc(owners.Data, func(o psyche.OwnedMemories) bool { return o.Principal == "other" && o.User == "z" })
+		at := slices.IndexFunc(owners.Data,
+			func(o psyche.OwnedMemories) bool { return o.Principal == "other" && o.User == "z" })
 		require.GreaterOrEqual(t, at, 0)
 		require.Equal(t, 1, owners.Data[at].Memories)
 		refused(t, r.get(operator, "/v1/agents/iris/owners"), 403, "role_too_low", "", "owner")
@@ -215,9 +242,15 @@ func TestAddedWordsAreTheirOwnersAndCorrect(t *testing.T) {
 
 // talks are memories of two users in two conversations, and what was derived from one of them.
 func talks() []dream.Item {
-	derived := &dream.Semantic{Head: head("se_1", dream.KindSemantic, ""), Content: "It is known that zebrafish glow at Kaltenbrunn.", Strength: .9}
+	derived := &dream.Semantic{
+		Head:    head("se_1", dream.KindSemantic, ""),
+		Content: "It is known that zebrafish glow at Kaltenbrunn.", Strength: .9,
+	}
 	derived.Taint, derived.Sources, derived.Derived = dream.FromHuman, []string{"ep_a"}, []string{"content"}
-	echo := &dream.Journal{Head: head("dream/iris/0001/return/1", dream.KindJournal, "dream/iris/0001"), Significance: .9}
+	echo := &dream.Journal{
+		Head:         head("dream/iris/0001/return/1", dream.KindJournal, "dream/iris/0001"),
+		Significance: .9,
+	}
 	echo.Content, echo.Sources = "Somebody spoke of zebrafish and of the ferry that left.", []string{"ep_a", "ep_b"}
 	return []dream.Item{
 		episodeOf("ep_a", "My zebrafish glow at Kaltenbrunn.", "talk/lap/anna", "harbour", dawn.Add(-48*time.Hour)),
@@ -275,7 +308,9 @@ func TestForgettingWhatIsPartlyGoneErasesTheRest(t *testing.T) {
 		r.keep("id-iris", talks()...)
 		_, err := r.store.Forget(t.Context(), "id-iris", "ep_a") // as a forgetting that was cut off
 		require.NoError(t, err)
-		done := as[psyche.Erasure](t, r.post(owner, irisMemories+"/forget", `{"ids":["ep_a"],"texts":["My zebrafish glow at Kaltenbrunn."]}`), http.StatusOK)
+		done := as[psyche.Erasure](t,
+			r.post(owner, irisMemories+"/forget", `{"ids":["ep_a"],"texts":["My zebrafish glow at Kaltenbrunn."]}`),
+			http.StatusOK)
 		require.Equal(t, []string{"ep_a"}, done.Absent)
 		require.NotContains(t, r.allRevisions(), "zebrafish")
 	})
@@ -288,13 +323,19 @@ func TestSelectorsThatCannotBeMeantAreRefusedByName(t *testing.T) {
 		for _, c := range []struct{ body, code, param, hint string }{
 			{`{}`, "invalid_value", "", "nothing is named to forget"},
 			{`{"dry_run":true}`, "invalid_value", "", "nothing is named to forget"},
-			{`{"users":"anna"}`, "invalid_value", "users", `field "users" is unknown; fields are conversation, derived`},
+			{
+				`{"users":"anna"}`, "invalid_value", "users",
+				`field "users" is unknown; fields are conversation, derived`,
+			},
 			{`{"ids":"ep_a"}`, "invalid_value", "ids", "ids must be a list of strings"},
 			{`{"ids":[""]}`, "invalid_value", "ids", "an empty id"},
 			{`{"texts":[" "]}`, "invalid_value", "texts", "must hold the words to forget"},
 			{`{"owner":"lap"}`, "invalid_value", "owner", `owner "lap" names no user; write lap/USER`},
 			{`{"since":"yesterday"}`, "invalid_value", "since", `since is "yesterday"; it must be a time of RFC 3339`},
-			{`{"since":"2026-11-20T06:00:00Z","until":"2026-11-19T06:00:00Z"}`, "invalid_value", "since", "which is not before until"},
+			{
+				`{"since":"2026-11-20T06:00:00Z","until":"2026-11-19T06:00:00Z"}`, "invalid_value", "since",
+				"which is not before until",
+			},
 			{`{"user":"anna","only":true,"derived":true}`, "invalid_value", "only", "neither derived nor texts"},
 			{`{"user":"anna","dry_run":"no"}`, "invalid_value", "dry_run", "dry_run must be true or false"},
 			{`[]`, "invalid_json", "", "no JSON object"},
@@ -304,15 +345,19 @@ func TestSelectorsThatCannotBeMeantAreRefusedByName(t *testing.T) {
 		for _, who := range []string{client, operator} {
 			refused(t, r.post(who, forget, `{"user":"anna"}`), 403, "role_too_low", "", "owner")
 		}
-		refused(t, r.post(owner, "/v1/agents/nobody/memories/forget", `{"user":"anna"}`), 404, "agent_not_found", "", "nobody")
+		refused(t, r.post(owner, "/v1/agents/nobody/memories/forget", `{"user":"anna"}`), 404, "agent_not_found", "",
+			"nobody")
 		refused(t, r.get(client, irisMemories), 400, "invalid_value", "query", "query is missing")
 		refused(t, r.get(client, irisMemories+"?query=x&limit=51"), 400, "invalid_value", "limit", "1 to 50")
 		refused(t, r.get(client, irisMemories+"?query=x&dreamt=true"), 400, "invalid_value", "dreamt", "include_dreamt")
-		refused(t, r.get(client, irisMemories+"?query=x&include_dreamt=1"), 400, "invalid_value", "include_dreamt", "true or false")
+		refused(t, r.get(client, irisMemories+"?query=x&include_dreamt=1"), 400, "invalid_value", "include_dreamt",
+			"true or false")
 		refused(t, r.get(stranger, irisMemories+"?query=x"), 404, "agent_not_found", "", "iris")
 		refused(t, r.post(client, irisMemories, `{"content":" "}`), 400, "invalid_value", "content", "0 characters")
-		refused(t, r.post(client, irisMemories, `{"content":"x","at":"2030-01-01T00:00:00Z"}`), 400, "invalid_value", "at", "in the future")
-		refused(t, r.post(owner, irisMemories, `{"content":"x","owner":"a b"}`), 400, "invalid_value", "owner", "owner \"a b\"")
+		refused(t, r.post(client, irisMemories, `{"content":"x","at":"2030-01-01T00:00:00Z"}`), 400, "invalid_value",
+			"at", "in the future")
+		refused(t, r.post(owner, irisMemories, `{"content":"x","owner":"a b"}`), 400, "invalid_value", "owner",
+			"owner \"a b\"")
 		require.NotContains(t, r.allRevisions(), "anna")
 	})
 }
@@ -321,13 +366,17 @@ func TestWhatADreamArchivedIsListedAndRestored(t *testing.T) {
 	t.Parallel()
 	onEachStoreAwake(t, func(t *testing.T, r *rig) {
 		r.lay("iris", 1, over(dream.Completed))
-		existing := &dream.Semantic{Head: head("se_1", dream.KindSemantic, ""), Content: "The mole is dry.", Strength: .1}
+		existing := &dream.Semantic{
+			Head: head("se_1", dream.KindSemantic, ""), Content: "The mole is dry.",
+			Strength: .1,
+		}
 		existing.Taint = dream.FromTool
 		r.keep("id-iris", existing)
 		faded, err := memory.One[*dream.Semantic](t.Context(), r.store, "id-iris", "se_1")
 		require.NoError(t, err)
 		faded.State = dream.Archived
-		_, err = r.store.Commit(t.Context(), memory.Write{Agent: "id-iris", Cause: "dream/iris/0001", Change: []dream.Item{faded}})
+		_, err = r.store.Commit(t.Context(),
+			memory.Write{Agent: "id-iris", Cause: "dream/iris/0001", Change: []dream.Item{faded}})
 		require.NoError(t, err)
 
 		const list, restore = irisMemories + "/archived", irisMemories + "/restore"
@@ -341,11 +390,14 @@ func TestWhatADreamArchivedIsListedAndRestored(t *testing.T) {
 		refused(t, r.get(client, list), 403, "role_too_low", "", "operator")
 		refused(t, r.get(operator, list+"?dream=dream_tally_0001"), 400, "invalid_value", "dream", "no dream of iris")
 		refused(t, r.post(operator, restore, `{}`), 400, "invalid_value", "ids", "nothing is named to restore")
-		refused(t, r.post(operator, restore, `{"ids":["se_1"],"dream":"dream_iris_0001"}`), 400, "invalid_value", "dream", "give one of them")
-		refused(t, r.post(operator, restore, `{"ids":["se_1","nothing"]}`), 400, "invalid_value", "ids", "nothing was restored")
+		refused(t, r.post(operator, restore, `{"ids":["se_1"],"dream":"dream_iris_0001"}`), 400, "invalid_value",
+			"dream", "give one of them")
+		refused(t, r.post(operator, restore, `{"ids":["se_1","nothing"]}`), 400, "invalid_value", "ids",
+			"nothing was restored")
 		done := as[psyche.Restored](t, r.post(operator, restore, `{"dream":"dream_iris_0001"}`), http.StatusOK)
 		require.Equal(t, []string{"se_1"}, done.Restored)
-		refused(t, r.post(operator, restore, `{"ids":["se_1"]}`), 400, "invalid_value", "ids", "was not archived by a dream: it is live")
+		refused(t, r.post(operator, restore, `{"ids":["se_1"]}`), 400, "invalid_value", "ids",
+			"was not archived by a dream: it is live")
 		require.Empty(t, as[psyche.Page[psyche.ArchivedMemory]](t, r.get(operator, list), http.StatusOK).Data)
 	})
 }

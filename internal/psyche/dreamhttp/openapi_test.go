@@ -26,16 +26,17 @@ import (
 
 var update = flag.Bool("update", false, "write the description anew")
 
-// served are the routes of all faces, and those that the program adds. A route of every method is one of the three that the
-// protocol behind it uses.
+// served are the routes of all faces, and those that the program adds. A route of every method is one of the three that
+// the protocol behind it uses.
 func served() []front.Route {
 	nothing := func(http.ResponseWriter, *http.Request) {}
 	var all []front.Route
-	for _, r := range slices.Concat((&dreamhttp.Face{}).Routes(), (&openaihttp.Face{}).Routes(), mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
-		{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: nothing},
-		{Method: http.MethodGet, Path: "/readyz", Role: access.Client, Serve: nothing},
-		{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: nothing},
-	}) {
+	for _, r := range slices.Concat((&dreamhttp.Face{}).Routes(), (&openaihttp.Face{}).Routes(),
+		mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
+			{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: nothing},
+			{Method: http.MethodGet, Path: "/readyz", Role: access.Client, Serve: nothing},
+			{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: nothing},
+		}) {
 		methods := []string{r.Method}
 		if r.Method == "" {
 			methods = []string{http.MethodPost, http.MethodGet, http.MethodDelete}
@@ -53,7 +54,10 @@ var placeholder = regexp.MustCompile(`\{([a-z]+)(\.\.\.)?\}`)
 func (b *book) operation(r front.Route) object {
 	b.t.Helper()
 	result := operations[r.Method+" "+r.Path]
-	op := object{"operationId": idOf(r), "summary": cmp.Or(result.summary, r.Method+" "+r.Path), "tags": []string{tagOf(r.Path)}}
+	op := object{
+		"operationId": idOf(r), "summary": cmp.Or(result.summary, r.Method+" "+r.Path),
+		"tags": []string{tagOf(r.Path)},
+	}
 	text := result.told
 	if !r.Open {
 		text = strings.TrimSpace(text + "\n\nNeeds a key of role " + string(r.Role) + ".")
@@ -64,16 +68,25 @@ func (b *book) operation(r front.Route) object {
 	op["description"] = text
 	var parameters []object
 	for _, name := range placeholder.FindAllStringSubmatch(r.Path, -1) {
-		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "string"}, "description": cmp.Or(result.place, places[name[1]])})
+		parameters = append(parameters,
+			object{
+				"name": name[1], "in": "path", "required": true, "schema": object{"type": "string"},
+				"description": cmp.Or(result.place, places[name[1]]),
+			})
 	}
 	for _, p := range result.query {
-		parameters = append(parameters, object{"name": p.name, "in": "query", "schema": p.schema, "description": p.told})
+		parameters = append(parameters,
+			object{"name": p.name, "in": "query", "schema": p.schema, "description": p.told})
 	}
 	if r.Once {
 		parameters = append(parameters, object{"$ref": "#/components/parameters/Idempotency"})
 	}
 	if r.Path == "/v1/events" {
-		parameters = append(parameters, object{"name": "Last-Event-ID", "in": "header", "schema": object{"type": "string"}, "description": "The number of the last event that was received; before after."})
+		parameters = append(parameters,
+			object{
+				"name": "Last-Event-ID", "in": "header", "schema": object{"type": "string"},
+				"description": "The number of the last event that was received; before after.",
+			})
 	}
 	if parameters != nil {
 		op["parameters"] = parameters
@@ -81,7 +94,10 @@ func (b *book) operation(r front.Route) object {
 	if schema, ok := result.body.(object); ok {
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": schema}}}
 	} else if result.body != nil {
-		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": b.of(result.body)}}}
+		op["requestBody"] = object{
+			"required": true,
+			"content":  object{"application/json": object{"schema": b.of(result.body)}},
+		}
 	}
 	require.NotNil(b.t, result.answers, "say in operations what %s %s answers", r.Method, r.Path)
 	op["responses"] = b.responses(result.answers, cmp.Or(result.fails, "Error"))
@@ -98,7 +114,10 @@ func (b *book) responses(answers map[int]any, fails string) object {
 		case stream:
 			answer["content"] = object{"text/event-stream": events(kind.data)}
 		case either:
-			answer["content"] = object{"application/json": object{"schema": kind.whole}, "text/event-stream": events(kind.data)}
+			answer["content"] = object{
+				"application/json":  object{"schema": kind.whole},
+				"text/event-stream": events(kind.data),
+			}
 		case string:
 			answer["content"] = object{kind: object{"schema": object{"type": "string"}}}
 		case object:
@@ -115,7 +134,8 @@ func idOf(r front.Route) string {
 	if result := operations[r.Method+" "+r.Path]; result.id != "" {
 		return result.id
 	}
-	return strings.ToLower(r.Method) + strings.Join(strings.FieldsFunc(r.Path, func(c rune) bool { return strings.ContainsRune("/{}._", c) }), "_")
+	return strings.ToLower(r.Method) +
+		strings.Join(strings.FieldsFunc(r.Path, func(c rune) bool { return strings.ContainsRune("/{}._", c) }), "_")
 }
 
 func tagOf(path string) string {
@@ -158,21 +178,33 @@ func describe(t *testing.T) []byte {
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{
-			"title": "Oneiros", "version": "1", "license": object{"name": "see the project", "identifier": "LicenseRef-Oneiros"},
+			"title": "Oneiros", "version": "1",
+			"license":     object{"name": "see the project", "identifier": "LicenseRef-Oneiros"},
 			"description": "An agent awake and its dreams. Fields and paths are only added: ignore what you do not know. Where an answer is a stream of server-sent events, x-event-data is the schema of each one's data. Times are whole seconds since 1970 where a field ends in _at or _until, money is in micro-dollars where it ends in _micros.",
 		},
 		"servers":  []object{{"url": "/"}},
 		"security": []object{{"key": []string{}}},
 		"tags": []object{
-			{"name": "dreams"}, {"name": "events"}, {"name": "agents"}, {"name": "openai"}, {"name": "mcp"}, {"name": "server"},
+			{"name": "dreams"},
+			{"name": "events"},
+			{"name": "agents"},
+			{"name": "openai"},
+			{"name": "mcp"},
+			{"name": "server"},
 		},
 		"paths": paths,
 		"components": object{
-			"schemas":         b.schemas,
-			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer", "description": "A key of oneiros keys add. A loopback address needs none as long as no key was ever made."}},
-			"responses":       responses,
+			"schemas": b.schemas,
+			"securitySchemes": object{
+				"key": object{
+					"type": "http", "scheme": "bearer",
+					"description": "A key of oneiros keys add. A loopback address needs none as long as no key was ever made.",
+				},
+			},
+			"responses": responses,
 			"parameters": object{"Idempotency": object{
-				"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "minLength": 1, "maxLength": 255},
+				"name": "Idempotency-Key", "in": "header",
+				"schema":      object{"type": "string", "minLength": 1, "maxLength": 255},
 				"description": "Names this request: when it comes again under the same name, it is not done again, and answered as before.",
 			}},
 		},
@@ -221,7 +253,8 @@ func TestEveryRouteIsDescribedWithItsRoleAndItsKey(t *testing.T) {
 		require.False(t, ids[op.ID], "two operations are called %s", op.ID)
 		ids[op.ID] = true
 		require.Equal(t, string(r.Role), op.Role, r.Path)
-		once := slices.ContainsFunc(op.Parameters, func(p object) bool { return p["$ref"] == "#/components/parameters/Idempotency" })
+		once := slices.ContainsFunc(op.Parameters,
+			func(p object) bool { return p["$ref"] == "#/components/parameters/Idempotency" })
 		require.Equal(t, r.Once, once, r.Path)
 		require.NotEmpty(t, op.Responses)
 	}

@@ -9,14 +9,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 )
 
-// told is what the types and the route do not say of an operation. A route without it is described by its path, method and role.
+// told is what the types and the route do not say of an operation. A route without it is described by its path, method
+// and role.
 type told struct {
 	id, summary, told string
 	place             string // what the path's part stands for, where it is not as usual
 	query             []parameter
 	body              any
-	answers           map[int]any // by status: the zero value of a type, a schema, the name of a media type, a stream, either, or nothing
-	fails             string      // of components/responses; empty: Error
+	// by status: the zero value of a type, a schema, the name of a media type, a stream, either, or nothing
+	answers map[int]any
+	fails   string // of components/responses; empty: Error
 }
 
 type parameter struct {
@@ -37,8 +39,11 @@ var (
 	word    = object{"type": "string"}
 	yesOrNo = object{"type": "boolean", "default": false}
 	after   = parameter{"after", "The last_id of the page before.", word}
-	limit   = parameter{"limit", "How many at most.", object{"type": "integer", "minimum": 1, "maximum": psyche.LargestPage, "default": psyche.UsualPage}}
-	pages   = []parameter{after, limit}
+	limit   = parameter{
+		"limit", "How many at most.",
+		object{"type": "integer", "minimum": 1, "maximum": psyche.LargestPage, "default": psyche.UsualPage},
+	}
+	pages = []parameter{after, limit}
 )
 
 func one(v any) map[int]any { return map[int]any{http.StatusOK: v} }
@@ -46,8 +51,9 @@ func one(v any) map[int]any { return map[int]any{http.StatusOK: v} }
 // operations by method and path.
 var operations = map[string]told{
 	"POST /v1/dreams": {
-		id: "createDream", summary: "Begin a dream", body: dreamhttp.Begin{}, answers: map[int]any{http.StatusCreated: psyche.Dream{}},
-		told: "402 for a budget above the agent's cap of one dream, 429 when nothing is left under a cap of its day or month, 409 when the agent dreams already or is held awake. Fields that nobody knows are refused by name.",
+		id: "createDream", summary: "Begin a dream", body: dreamhttp.Begin{},
+		answers: map[int]any{http.StatusCreated: psyche.Dream{}},
+		told:    "402 for a budget above the agent's cap of one dream, 429 when nothing is left under a cap of its day or month, 409 when the agent dreams already or is held awake. Fields that nobody knows are refused by name.",
 	},
 	"GET /v1/dreams": {
 		id: "listDreams", summary: "List dreams, the newest first", answers: one(psyche.Page[psyche.Dream]{}),
@@ -58,7 +64,10 @@ var operations = map[string]told{
 			{"include_archived", "Those that were archived as well.", yesOrNo},
 		},
 	},
-	"GET /v1/dreams/{id}": {id: "getDream", summary: "Read a dream", told: "Reason and record are told to operators.", answers: one(psyche.Dream{})},
+	"GET /v1/dreams/{id}": {
+		id: "getDream", summary: "Read a dream", told: "Reason and record are told to operators.",
+		answers: one(psyche.Dream{}),
+	},
 	"POST /v1/dreams/{id}/cancel": {
 		id:      "cancelDream",
 		summary: "End a dream with what it has",
@@ -80,23 +89,47 @@ var operations = map[string]told{
 		body:    nothing,
 		answers: one(psyche.Dream{}),
 	},
-	"POST /v1/dreams/{id}/redream": {id: "redreamDream", summary: "Dream a night anew from one of its phases on", body: dreamhttp.Redream{}, answers: map[int]any{http.StatusCreated: psyche.Dream{}}},
-	"GET /v1/dreams/{id}/insights": {
-		id: "listInsights", summary: "What a dream brought that a client may be told", answers: one(psyche.Page[psyche.Insight]{}),
-		told: "What was confirmed, and what surfaced on return and is significant, labelled as dreamt and unverified.",
+	"POST /v1/dreams/{id}/redream": {
+		id: "redreamDream", summary: "Dream a night anew from one of its phases on",
+		body: dreamhttp.Redream{}, answers: map[int]any{http.StatusCreated: psyche.Dream{}},
 	},
-	"GET /v1/dreams/{id}/fragments":   {id: "listFragments", summary: "Thoughts caught at sleep onset, kept and discarded", query: pages, answers: one(psyche.Page[*dream.Fragment]{})},
-	"GET /v1/dreams/{id}/scenarios":   {id: "listScenarios", summary: "What a dream imagined", query: pages, answers: one(psyche.Page[*dream.Scenario]{})},
-	"GET /v1/dreams/{id}/hypotheses":  {id: "listHypotheses", summary: "Claims that a dream staged for the playbook", query: pages, answers: one(psyche.Page[*dream.Hypothesis]{})},
-	"GET /v1/dreams/{id}/predictions": {id: "listDreamPredictions", summary: "What a dream foretold", query: pages, answers: one(psyche.Page[*dream.Prediction]{})},
-	"GET /v1/dreams/{id}/journal":     {id: "listDreamJournal", summary: "The journal entries of a dream", query: pages, answers: one(psyche.Page[journal.Public]{})},
+	"GET /v1/dreams/{id}/insights": {
+		id: "listInsights", summary: "What a dream brought that a client may be told",
+		answers: one(psyche.Page[psyche.Insight]{}),
+		told:    "What was confirmed, and what surfaced on return and is significant, labelled as dreamt and unverified.",
+	},
+	"GET /v1/dreams/{id}/fragments": {
+		id:      "listFragments",
+		summary: "Thoughts caught at sleep onset, kept and discarded", query: pages,
+		answers: one(psyche.Page[*dream.Fragment]{}),
+	},
+	"GET /v1/dreams/{id}/scenarios": {
+		id: "listScenarios", summary: "What a dream imagined", query: pages,
+		answers: one(psyche.Page[*dream.Scenario]{}),
+	},
+	"GET /v1/dreams/{id}/hypotheses": {
+		id: "listHypotheses", summary: "Claims that a dream staged for the playbook",
+		query: pages, answers: one(psyche.Page[*dream.Hypothesis]{}),
+	},
+	"GET /v1/dreams/{id}/predictions": {
+		id: "listDreamPredictions", summary: "What a dream foretold", query: pages,
+		answers: one(psyche.Page[*dream.Prediction]{}),
+	},
+	"GET /v1/dreams/{id}/journal": {
+		id: "listDreamJournal", summary: "The journal entries of a dream",
+		query: pages, answers: one(psyche.Page[journal.Public]{}),
+	},
 	"GET /v1/agents/{agent}/memories": {
 		id: "searchMemories", summary: "Find what comes to an agent's mind", answers: one(psyche.Found{}),
 		told: "As in its talks: by words and meaning, of the caller's own talk and what is the agent's own; nothing near, nothing found. It wakes nobody.",
 		query: []parameter{
 			{"query", "What to look for, in plain words.", word},
 			{"limit", "How many at most.", object{"type": "integer", "minimum": 1, "maximum": 50, "default": 8}},
-			{"include_dreamt", "What dreams made, too, each labelled as dreamt and with its dream: to operators everything, to a client that may be told of dreams what was promoted and significant insights.", yesOrNo},
+			{
+				"include_dreamt",
+				"What dreams made, too, each labelled as dreamt and with its dream: to operators everything, to a client that may be told of dreams what was promoted and significant insights.",
+				yesOrNo,
+			},
 		},
 	},
 	"POST /v1/agents/{agent}/memories": {
@@ -105,42 +138,85 @@ var operations = map[string]told{
 		told:    "It is labelled human, recalled for its owner alone, and takes the place of what the same owner said before where it gives the same thing another value. 200 when it was known. The words of another owner need role owner.",
 	},
 	"POST /v1/agents/{agent}/memories/forget": {
-		id: "forgetMemories", summary: "Erase memories, and what repeats them, for good", body: dreamhttp.Forget{}, answers: one(psyche.Erasure{}),
-		told: "What was made from nothing else goes with them, and what repeats their words loses these. With dry_run nothing is changed, and the answer names what would go. It holds ids, never words. Asking again finishes what was cut off.",
+		id: "forgetMemories", summary: "Erase memories, and what repeats them, for good", body: dreamhttp.Forget{},
+		answers: one(psyche.Erasure{}),
+		told:    "What was made from nothing else goes with them, and what repeats their words loses these. With dry_run nothing is changed, and the answer names what would go. It holds ids, never words. Asking again finishes what was cut off.",
 	},
 	"GET /v1/agents/{agent}/memories/archived": {
-		id: "listArchivedMemories", summary: "What dreams have archived and can be restored", answers: one(psyche.Page[psyche.ArchivedMemory]{}),
-		query: []parameter{{"dream", "Only of this dream.", word}},
+		id: "listArchivedMemories", summary: "What dreams have archived and can be restored",
+		answers: one(psyche.Page[psyche.ArchivedMemory]{}),
+		query:   []parameter{{"dream", "Only of this dream.", word}},
 	},
 	"POST /v1/agents/{agent}/memories/restore": {
-		id: "restoreMemories", summary: "Bring back what dreams have archived", body: dreamhttp.Restore{}, answers: one(psyche.Restored{}),
-		told: "By ids, all or none, or all that one dream has archived. What had taken the place of a memory is archived instead.",
+		id: "restoreMemories", summary: "Bring back what dreams have archived", body: dreamhttp.Restore{},
+		answers: one(psyche.Restored{}),
+		told:    "By ids, all or none, or all that one dream has archived. What had taken the place of a memory is archived instead.",
 	},
-	"GET /v1/agents/{agent}/owners":   {id: "listOwners", summary: "Whose talk an agent keeps", answers: one(psyche.Page[psyche.OwnedMemories]{})},
-	"GET /v1/agents/{agent}/journal":  {id: "listJournal", summary: "An agent's dream journal, the newest first", query: pages, answers: one(psyche.Page[journal.Public]{})},
-	"GET /v1/agents/{agent}/playbook": {id: "listPlaybook", summary: "The heuristics that an agent acts by, the surest first", query: pages, answers: one(psyche.Page[*dream.Playbook]{})},
+	"GET /v1/agents/{agent}/owners": {
+		id: "listOwners", summary: "Whose talk an agent keeps",
+		answers: one(psyche.Page[psyche.OwnedMemories]{}),
+	},
+	"GET /v1/agents/{agent}/journal": {
+		id: "listJournal", summary: "An agent's dream journal, the newest first",
+		query: pages, answers: one(psyche.Page[journal.Public]{}),
+	},
+	"GET /v1/agents/{agent}/playbook": {
+		id:      "listPlaybook",
+		summary: "The heuristics that an agent acts by, the surest first", query: pages,
+		answers: one(psyche.Page[*dream.Playbook]{}),
+	},
 	"GET /v1/agents/{agent}/predictions": {
-		id: "listPredictions", summary: "What was foretold, the soonest due first", answers: one(psyche.Page[*dream.Prediction]{}),
-		query: append([]parameter{{"status", "Only of this status.", object{"type": "string", "enum": []any{dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid}}}}, pages...),
+		id: "listPredictions", summary: "What was foretold, the soonest due first",
+		answers: one(psyche.Page[*dream.Prediction]{}),
+		query: append(
+			[]parameter{
+				{
+					"status", "Only of this status.",
+					object{
+						"type": "string",
+						"enum": []any{
+							dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong,
+							dream.PredictionVoid,
+						},
+					},
+				},
+			}, pages...),
 	},
 	"GET /v1/events": {
-		id: "followEvents", summary: "Follow what is announced of an agent", answers: map[int]any{http.StatusOK: stream{anyOf(refTo("Event"), refTo("Rewound"))}, http.StatusNoContent: nil},
-		told: "Server-sent events: id is the number of the event among the agent's, event its type, data the schema Event. Who comes again with Last-Event-ID goes on behind it, and misses nothing. Role client is told of states, without data that anybody wrote. A stream of one dream ends when that is over; 204 says that nothing follows. A stream ends after an hour; resume it.",
+		id: "followEvents", summary: "Follow what is announced of an agent",
+		answers: map[int]any{http.StatusOK: stream{anyOf(refTo("Event"), refTo("Rewound"))}, http.StatusNoContent: nil},
+		told:    "Server-sent events: id is the number of the event among the agent's, event its type, data the schema Event. Who comes again with Last-Event-ID goes on behind it, and misses nothing. Role client is told of states, without data that anybody wrote. A stream of one dream ends when that is over; 204 says that nothing follows. A stream ends after an hour; resume it.",
 		query: []parameter{
 			{"agent", "A handle or an id; may be left out when the key reaches one agent only.", word},
 			{"dream", "Only of this dream, from its beginning.", word},
-			{"after", "Begin behind this number; 0 is the agent's first. Without it, and without dream, what comes is told.", object{"type": "integer", "minimum": 0}},
+			{
+				"after",
+				"Begin behind this number; 0 is the agent's first. Without it, and without dream, what comes is told.",
+				object{"type": "integer", "minimum": 0},
+			},
 			{"type", "Only of these types, with commas between them.", word},
 			{"text", "With words: reasons, and the text of what an event names. Needs role operator.", yesOrNo},
 		},
 	},
 	"GET /v1/openapi.json": {
 		id: "describe", summary: "This description",
-		answers: one(object{"type": "object", "required": []string{"openapi", "info", "paths"}, "properties": object{"openapi": object{"const": "3.1.0"}, "info": object{"type": "object"}, "paths": object{"type": "object"}}}),
+		answers: one(
+			object{
+				"type": "object", "required": []string{"openapi", "info", "paths"},
+				"properties": object{
+					"openapi": object{"const": "3.1.0"}, "info": object{"type": "object"},
+					"paths": object{"type": "object"},
+				},
+			}),
 	},
 
 	"POST /v1/chat/completions": {
-		id: "createChatCompletion", summary: "Talk to an agent", body: foreign, answers: one(either{refTo("ChatCompletion"), anyOf(refTo("ChatCompletionChunk"), refTo("Error"), refTo("ProviderError"))}),
+		id: "createChatCompletion", summary: "Talk to an agent", body: foreign,
+		answers: one(
+			either{
+				refTo("ChatCompletion"),
+				anyOf(refTo("ChatCompletionChunk"), refTo("Error"), refTo("ProviderError")),
+			}),
 		told:  "As OpenAI's, streaming and not. The model is the agent's handle; all else goes to the provider as it is, and so does what comes back: its answers have the fields that are named here as far as it keeps to OpenAI's API, and any others. A stream ends with [DONE]. The agent wakes if it sleeps.",
 		fails: "Passed",
 	},
@@ -152,21 +228,56 @@ var operations = map[string]told{
 		answers: one(refTo("EmbeddingList")),
 		fails:   "Passed",
 	},
-	"GET /v1/models":                 {id: "listModels", summary: "The agents that this key reaches", told: "As OpenAI's; it wakes nobody.", answers: one(refTo("ModelList"))},
-	"GET /v1/models/{id}":            {id: "getModel", summary: "One agent as a model", place: named, answers: one(refTo("Model"))},
-	"GET /v1/models/agent/{id}":      {id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}", place: named, answers: one(refTo("Model"))},
-	"GET /v1/agents/{agent}/status":  {id: "getStatus", summary: "How an agent is", told: "It wakes nobody.", answers: one(psyche.Status{})},
-	"GET /v1/agents/{agent}/emotion": {id: "getEmotion", summary: "How an agent feels", told: "It wakes nobody.", answers: one(psyche.Emotion{})},
+	"GET /v1/models": {
+		id: "listModels", summary: "The agents that this key reaches",
+		told: "As OpenAI's; it wakes nobody.", answers: one(refTo("ModelList")),
+	},
+	"GET /v1/models/{id}": {
+		id: "getModel", summary: "One agent as a model", place: named,
+		answers: one(refTo("Model")),
+	},
+	"GET /v1/models/agent/{id}": {
+		id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}",
+		place: named, answers: one(refTo("Model")),
+	},
+	"GET /v1/agents/{agent}/status": {
+		id: "getStatus", summary: "How an agent is", told: "It wakes nobody.",
+		answers: one(psyche.Status{}),
+	},
+	"GET /v1/agents/{agent}/emotion": {
+		id: "getEmotion", summary: "How an agent feels", told: "It wakes nobody.",
+		answers: one(psyche.Emotion{}),
+	},
 	"POST /v1/agents/{agent}/emotion": {
 		id: "updateEmotion", summary: "Let an event move how an agent feels", answers: one(psyche.Emotion{}),
-		body: object{"type": "object", "required": []string{"event", "intensity"}, "properties": object{"event": word, "intensity": object{"type": "number", "exclusiveMinimum": 0, "maximum": 1}}},
+		body: object{
+			"type": "object", "required": []string{"event", "intensity"},
+			"properties": object{
+				"event":     word,
+				"intensity": object{"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+			},
+		},
 	},
 	"POST /v1/agents/{agent}/session": {
 		id: "openSession", summary: "Hold an agent awake, waking it if it sleeps", answers: one(psyche.Session{}),
-		body: object{"type": "object", "properties": object{"id": word, "ttl": object{"type": "number", "minimum": 1, "maximum": 3600, "description": "seconds"}}},
+		body: object{
+			"type": "object",
+			"properties": object{
+				"id":  word,
+				"ttl": object{"type": "number", "minimum": 1, "maximum": 3600, "description": "seconds"},
+			},
+		},
 	},
-	"GET /v1/agents/{agent}/session":    {id: "holdSession", summary: "Hold an agent awake for as long as this stream lasts", told: "Its one event, session, tells of the session; comments follow.", answers: one(stream{refTo("Session")})},
-	"DELETE /v1/agents/{agent}/session": {id: "leaveSession", summary: "Let an agent go", query: []parameter{{"id", "The session's.", word}}, answers: map[int]any{http.StatusNoContent: nil}},
+	"GET /v1/agents/{agent}/session": {
+		id:      "holdSession",
+		summary: "Hold an agent awake for as long as this stream lasts",
+		told:    "Its one event, session, tells of the session; comments follow.",
+		answers: one(stream{refTo("Session")}),
+	},
+	"DELETE /v1/agents/{agent}/session": {
+		id: "leaveSession", summary: "Let an agent go",
+		query: []parameter{{"id", "The session's.", word}}, answers: map[int]any{http.StatusNoContent: nil},
+	},
 
 	"GET /healthz": {id: "health", summary: "Whether the server lives", answers: one(alive)},
 	"GET /readyz": {
@@ -176,11 +287,18 @@ var operations = map[string]told{
 	"GET /metrics": {id: "metrics", summary: "Figures for Prometheus", answers: one("text/plain")},
 
 	"POST /mcp": {
-		id: "mcpMessage", summary: "The Model Context Protocol, streamable HTTP", told: "202 to what wants no answer.", fails: "Protocol",
+		id: "mcpMessage", summary: "The Model Context Protocol, streamable HTTP",
+		told: "202 to what wants no answer.", fails: "Protocol",
 		body: messages, answers: map[int]any{http.StatusOK: stream{messages}, http.StatusAccepted: nil},
 	},
-	"GET /mcp":    {id: "mcpStream", summary: "The stream of an MCP session", answers: one(stream{refTo("Message")}), fails: "Protocol"},
-	"DELETE /mcp": {id: "mcpEnd", summary: "End an MCP session", answers: map[int]any{http.StatusNoContent: nil}, fails: "Protocol"},
+	"GET /mcp": {
+		id: "mcpStream", summary: "The stream of an MCP session", answers: one(stream{refTo("Message")}),
+		fails: "Protocol",
+	},
+	"DELETE /mcp": {
+		id: "mcpEnd", summary: "End an MCP session", answers: map[int]any{http.StatusNoContent: nil},
+		fails: "Protocol",
+	},
 }
 
 // stream is an answer of server-sent events, with the schema of their data.
@@ -202,9 +320,12 @@ var (
 	messages = anyOf(refTo("Message"), listOf(refTo("Message"))) // several at once are of version 2025-03-26
 	nothing  = object{"type": "object", "description": "It may be left out.", "additionalProperties": false}
 	foreign  = object{"type": "object", "additionalProperties": true}
-	alive    = object{"type": "object", "required": []string{"status"}, "properties": object{"status": object{"const": "ok"}}}
-	part     = object{"type": "string", "enum": []string{"ok", "away"}}
-	ready    = object{"type": "object", "required": []string{"status", "parts"}, "properties": object{
+	alive    = object{
+		"type": "object", "required": []string{"status"},
+		"properties": object{"status": object{"const": "ok"}},
+	}
+	part  = object{"type": "string", "enum": []string{"ok", "away"}}
+	ready = object{"type": "object", "required": []string{"status", "parts"}, "properties": object{
 		"status": object{"type": "string", "enum": []string{"ready", "not ready"}},
 		"parts": object{
 			"type": "object", "required": []string{"store", "temporal", "provider"}, "additionalProperties": part,
@@ -213,17 +334,24 @@ var (
 	}}
 )
 
-// borrowed are schemas of what this server passes on, of other specifications, and of what no type stands for. Fields that are not
-// named may be there.
+// borrowed are schemas of what this server passes on, of other specifications, and of what no type stands for. Fields
+// that are not named may be there.
 var borrowed = object{
 	"Model": object{
 		"type": "object", "required": []string{"id", "object", "created", "owned_by"},
-		"properties": object{"id": word, "object": object{"const": "model"}, "created": object{"type": "integer"}, "owned_by": word},
+		"properties": object{
+			"id": word, "object": object{"const": "model"}, "created": object{"type": "integer"},
+			"owned_by": word,
+		},
 	},
-	"ModelList": object{"type": "object", "required": []string{"object", "data"}, "properties": object{"object": object{"const": "list"}, "data": listOf(refTo("Model"))}},
+	"ModelList": object{
+		"type": "object", "required": []string{"object", "data"},
+		"properties": object{"object": object{"const": "list"}, "data": listOf(refTo("Model"))},
+	},
 	"ChatCompletion": object{
 		"type": "object", "required": []string{"choices"}, "properties": object{
-			"id": word, "object": word, "created": object{"type": "integer"}, "model": word, "usage": refTo("ChatUsage"),
+			"id": word, "object": word, "created": object{"type": "integer"}, "model": word,
+			"usage": refTo("ChatUsage"),
 			"choices": listOf(object{"type": "object", "required": []string{"message"}, "properties": object{
 				"index": object{"type": "integer"}, "message": refTo("ChatMessage"), "finish_reason": orNull("string"),
 			}}),
@@ -231,38 +359,67 @@ var borrowed = object{
 	},
 	"ChatCompletionChunk": object{
 		"type": "object", "required": []string{"choices"}, "properties": object{
-			"id": word, "object": word, "created": object{"type": "integer"}, "model": word, "usage": refTo("ChatUsage"),
+			"id": word, "object": word, "created": object{"type": "integer"}, "model": word,
+			"usage": refTo("ChatUsage"),
 			"choices": listOf(object{"type": "object", "required": []string{"delta"}, "properties": object{
 				"index": object{"type": "integer"}, "delta": refTo("ChatMessage"), "finish_reason": orNull("string"),
 			}}),
 		},
 	},
 	"ChatMessage": object{
-		"type": "object", "properties": object{"role": word, "content": orNull("string"), "tool_calls": object{"type": []string{"array", "null"}, "items": object{
-			"type": "object", "properties": object{"id": orNull("string"), "function": object{"type": "object", "properties": object{"name": orNull("string"), "arguments": word}}},
-		}}},
+		"type": "object",
+		"properties": object{
+			"role": word, "content": orNull("string"),
+			"tool_calls": object{"type": []string{"array", "null"}, "items": object{
+				"type": "object",
+				"properties": object{
+					"id": orNull("string"),
+					"function": object{
+						"type":       "object",
+						"properties": object{"name": orNull("string"), "arguments": word},
+					},
+				},
+			}},
+		},
 	},
 	"ChatUsage": object{
-		"type": []string{"object", "null"}, "properties": object{"prompt_tokens": object{"type": "integer"}, "completion_tokens": object{"type": "integer"}, "total_tokens": object{"type": "integer"}},
+		"type": []string{"object", "null"},
+		"properties": object{
+			"prompt_tokens":     object{"type": "integer"},
+			"completion_tokens": object{"type": "integer"}, "total_tokens": object{"type": "integer"},
+		},
 	},
 	"EmbeddingList": object{
 		"type": "object", "required": []string{"data"}, "properties": object{
 			"object": word, "model": word, "usage": object{"type": []string{"object", "null"}},
 			"data": listOf(object{"type": "object", "required": []string{"embedding"}, "properties": object{
-				"index": object{"type": "integer"}, "embedding": anyOf(listOf(object{"type": "number"}), object{"type": "string", "description": "base64"}),
+				"index":     object{"type": "integer"},
+				"embedding": anyOf(listOf(object{"type": "number"}), object{"type": "string", "description": "base64"}),
 			}}),
 		},
 	},
-	"ProviderError": object{"type": "object", "description": "What a provider refused with, unchanged.", "required": []string{"error"}},
+	"ProviderError": object{
+		"type": "object", "description": "What a provider refused with, unchanged.",
+		"required": []string{"error"},
+	},
 	"Message": object{
 		"type": "object", "description": "A message of JSON-RPC 2.0.", "required": []string{"jsonrpc"},
-		"properties": object{"jsonrpc": object{"const": "2.0"}, "id": object{"type": []string{"string", "integer", "null"}}, "method": word, "error": object{
-			"type": "object", "required": []string{"code", "message"}, "properties": object{"code": object{"type": "integer"}, "message": word},
-		}},
-		"anyOf": []object{{"required": []string{"method"}}, {"required": []string{"id", "result"}}, {"required": []string{"error"}}},
+		"properties": object{
+			"jsonrpc": object{"const": "2.0"},
+			"id":      object{"type": []string{"string", "integer", "null"}}, "method": word, "error": object{
+				"type": "object", "required": []string{"code", "message"},
+				"properties": object{"code": object{"type": "integer"}, "message": word},
+			},
+		},
+		"anyOf": []object{
+			{"required": []string{"method"}},
+			{"required": []string{"id", "result"}},
+			{"required": []string{"error"}},
+		},
 	},
 	"Rewound": object{
-		"type": "object", "description": "Data of an event Rewound: the log goes on behind head.", "required": []string{"after", "head"},
+		"type": "object", "description": "Data of an event Rewound: the log goes on behind head.",
+		"required":   []string{"after", "head"},
 		"properties": object{"after": object{"type": "integer"}, "head": object{"type": "integer"}},
 	},
 }
@@ -274,8 +431,17 @@ func failures(b *book) object {
 	protocol := in("application/json", anyOf(failed, refTo("Message")))
 	protocol["text/plain"] = object{"schema": word}
 	return object{
-		"Error":    object{"description": "It was refused, or failed; the sentence says what would be right.", "content": in("application/json", failed)},
-		"Passed":   object{"description": "Error, where this server refused it or failed; else what the provider refused it with, unchanged, beside the header X-Oneiros-Agent.", "content": in("application/json", anyOf(failed, refTo("ProviderError")))},
-		"Protocol": object{"description": "Error, where this server refused it; a message of the protocol; or its library's own words.", "content": protocol},
+		"Error": object{
+			"description": "It was refused, or failed; the sentence says what would be right.",
+			"content":     in("application/json", failed),
+		},
+		"Passed": object{
+			"description": "Error, where this server refused it or failed; else what the provider refused it with, unchanged, beside the header X-Oneiros-Agent.",
+			"content":     in("application/json", anyOf(failed, refTo("ProviderError"))),
+		},
+		"Protocol": object{
+			"description": "Error, where this server refused it; a message of the protocol; or its library's own words.",
+			"content":     protocol,
+		},
 	}
 }

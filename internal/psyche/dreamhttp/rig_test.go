@@ -116,7 +116,10 @@ func rigOver(t *testing.T, s store, edit ...func(*rig, *front.Options)) *rig {
 	for name, key := range map[string]struct {
 		role   access.Role
 		agents []string
-	}{owner: {access.Owner, nil}, operator: {access.Operator, nil}, client: {access.Client, []string{"iris"}}, stranger: {access.Client, []string{"tally_0001"}}} {
+	}{
+		owner: {access.Owner, nil}, operator: {access.Operator, nil}, client: {access.Client, []string{"iris"}},
+		stranger: {access.Client, []string{"tally_0001"}},
+	} {
 		k, secret := access.New(name, key.role, key.agents, dawn)
 		require.NoError(t, s.PutKey(t.Context(), k))
 		r.keys[name] = secret

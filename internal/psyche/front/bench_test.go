@@ -20,8 +20,8 @@ func (n nobody) Header() http.Header         { return n.header }
 func (n nobody) Write(p []byte) (int, error) { return len(p), nil }
 func (n nobody) WriteHeader(int)             {}
 
-// BenchmarkFront is what a request pays before its face and after it: its key, its role, its measure, its line in the log. The
-// server's part of added latency has 0.2 ms (perf.md of the design, section 9).
+// BenchmarkFront is what a request pays before its face and after it: its key, its role, its measure, its line in the
+// log. The server's part of added latency has 0.2 ms (perf.md of the design, section 9).
 func BenchmarkFront(b *testing.B) {
 	var keys []access.Key
 	var secret string

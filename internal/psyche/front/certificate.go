@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TLS names a certificate's files, in PEM. They are read again when they have changed; when that fails, the old ones stay.
+// TLS names a certificate's files, in PEM. They are read again when they have changed; when that fails, the old ones
+// stay.
 type TLS struct {
 	Cert, Key string
 }
@@ -39,7 +40,10 @@ func (t TLS) config(report func(error)) (*tls.Config, error) {
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.newest(), nil }}, nil
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.newest(), nil },
+	}, nil
 }
 
 func (c *certificate) stamps() (s [2]stamp, err error) {
@@ -66,8 +70,8 @@ func (c *certificate) read() error {
 	return nil
 }
 
-// newest is the certificate as the files say it now. While one of two files has been replaced they do not fit, and the old
-// pair is shown.
+// newest is the certificate as the files say it now. While one of two files has been replaced they do not fit, and the
+// old pair is shown.
 func (c *certificate) newest() *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()

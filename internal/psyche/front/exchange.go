@@ -52,8 +52,8 @@ func StatusOf(ctx context.Context) int {
 	return 0
 }
 
-// Leaving is closed when the server begins to end: streams that would never end by themselves end then, others go on. Outside
-// of a server it is nil, and never closed.
+// Leaving is closed when the server begins to end: streams that would never end by themselves end then, others go on.
+// Outside of a server it is nil, and never closed.
 func Leaving(ctx context.Context) <-chan struct{} {
 	if x := exchangeOf(ctx); x != nil {
 		return x.server.leaving
@@ -100,11 +100,12 @@ func (x *exchange) FlushError() error {
 	return err
 }
 
-// hasten gives the client its time to take what is written now. The time is measured by the connection, not by the server's
-// clock; it is moved on once a second at most.
+// hasten gives the client its time to take what is written now. The time is measured by the connection, not by the
+// server's clock; it is moved on once a second at most.
 func (x *exchange) hasten() {
 	now := time.Now()
-	if limit := now.Add(x.server.o.Limits.WriteTime); limit.Sub(x.limit) > min(time.Second, x.server.o.Limits.WriteTime/4) {
+	if limit := now.Add(
+		x.server.o.Limits.WriteTime); limit.Sub(x.limit) > min(time.Second, x.server.o.Limits.WriteTime/4) {
 		x.limit = limit
 		_ = x.control.SetWriteDeadline(limit)
 	}

@@ -33,7 +33,11 @@ func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 		return s.admitKeyless(r)
 	}
 	if ring.lost() {
-		return nil, &psyche.Fault{Status: http.StatusServiceUnavailable, Type: serverFault, Code: keysLostCode, Message: keysLost}
+		return nil,
+			&psyche.Fault{
+				Status: http.StatusServiceUnavailable, Type: serverFault, Code: keysLostCode,
+				Message: keysLost,
+			}
 	}
 	secret, err := secretOf(r)
 	if err != nil {
@@ -69,16 +73,23 @@ func (s *Server) completed(k access.Key) access.Key {
 
 func (s *Server) admitKeyless(r *http.Request) (*psyche.Caller, error) {
 	if !s.o.Keyless {
-		return nil, wrongKey("this server answers no request without a key, and there is no key yet; make one with: oneiros keys add NAME")
+		return nil,
+			wrongKey(
+				"this server answers no request without a key, and there is no key yet; make one with: oneiros keys add NAME")
 	}
 	if name := proxied(r.Header); name != "" {
-		return nil, notAllowed("forwarded", "the header "+name+" says that the request came through a proxy, and without keys only programs of "+
-			"this machine are served; make a key with: oneiros keys add NAME")
+		return nil,
+			notAllowed("forwarded",
+				"the header "+name+" says that the request came through a proxy, and without keys only programs of "+
+					"this machine are served; make a key with: oneiros keys add NAME")
 	}
 	if !s.hosts.Has(r.Host) {
-		return nil, notAllowed("host_not_allowed", "without keys the Host must be localhost or a loopback address, or be named in serve.hosts")
+		return nil,
+			notAllowed("host_not_allowed",
+				"without keys the Host must be localhost or a loopback address, or be named in serve.hosts")
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && r.Header.Get("Origin") == "" {
+	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") &&
+		r.Header.Get("Origin") == "" {
 		return nil, notAllowed("origin_not_allowed", "a page of another site may not call this server")
 	}
 	return &psyche.Caller{Key: s.completed(access.Key{Role: access.Owner})}, nil
@@ -136,7 +147,9 @@ func (s *Server) browsed(x *exchange, r *http.Request) (done bool) {
 	case len(origins) == 1 && sameHost(origin, r):
 		return false
 	}
-	Refuse(x, r, notAllowed("origin_not_allowed", "a page of this origin may not call this server; name it in serve.origins if it should"))
+	Refuse(x, r,
+		notAllowed("origin_not_allowed",
+			"a page of this origin may not call this server; name it in serve.origins if it should"))
 	return true
 }
 

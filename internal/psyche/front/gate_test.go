@@ -68,7 +68,8 @@ func TestANewKeyIsKnownWithinASecondAndTheFirstOneClosesTheAppWithinOne(t *testi
 	t.Parallel()
 	h := newServer(t, rooms())
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
-	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer("any")...).Code, "clients send some key to a server that needs none")
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer("any")...).Code,
+		"clients send some key to a server that needs none")
 	h.clock.pass(300 * time.Millisecond)
 	first := h.key(access.Client)
 	h.clock.pass(700 * time.Millisecond)
@@ -160,23 +161,32 @@ func TestTheListOfKeysOutlivesItsStoreForAWhile(t *testing.T) {
 func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, rooms(), func(o *front.Options) { o.Hosts = []string{"Dreams.internal"} })
-	for _, host := range []string{"127.0.0.1", "127.9.9.9:80", "[::1]:7680", "[::1]", "localhost", "LOCALHOST:1", "localhost.", "dreams.internal:7680"} {
+	for _, host := range []string{
+		"127.0.0.1", "127.9.9.9:80", "[::1]:7680", "[::1]", "localhost", "LOCALHOST:1",
+		"localhost.", "dreams.internal:7680",
+	} {
 		require.Equal(t, 200, h.ask("GET", "/v1/models", "", "Host", host).Code, host)
 	}
-	for _, host := range []string{"evil.example", "127.0.0.1.evil.example", "localhost.evil.example:7680", "192.168.1.1", "0.0.0.0", "", "[::]:1", "2130706433"} {
+	for _, host := range []string{
+		"evil.example", "127.0.0.1.evil.example", "localhost.evil.example:7680",
+		"192.168.1.1", "0.0.0.0", "", "[::]:1", "2130706433",
+	} {
 		refused(t, h.ask("GET", "/v1/models", "", "Host", host), 403, "host_not_allowed")
 		refused(t, h.ask("GET", "/nowhere", "", "Host", host), 403, "host_not_allowed")
 	}
 	for _, name := range []string{
-		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Anything", "Forwarded", "Via", "X-Real-IP", "X-Client-IP",
-		"X-Cluster-Client-IP", "True-Client-IP", "CF-Connecting-IP", "CF-Ray", "Fly-Client-IP", "Fastly-Client-IP", "Tailscale-User-Login",
+		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Anything", "Forwarded", "Via",
+		"X-Real-IP", "X-Client-IP",
+		"X-Cluster-Client-IP", "True-Client-IP", "CF-Connecting-IP", "CF-Ray", "Fly-Client-IP", "Fastly-Client-IP",
+		"Tailscale-User-Login",
 	} {
 		w := h.ask("GET", "/v1/models", "", name, "203.0.113.9")
 		refused(t, w, 403, "forwarded")
 		require.Contains(t, w.Body.String(), http.CanonicalHeaderKey(name), "the answer names the header")
 		refused(t, h.ask("GET", "/v1/models", "", name, ""), 403, "forwarded")
 	}
-	require.Equal(t, 200, h.ask("GET", "/v1/models", "", "Traceparent", "00-1-2-01", "X-Request-Id", "a", "X-Oneiros-Recall", "off").Code)
+	require.Equal(t, 200,
+		h.ask("GET", "/v1/models", "", "Traceparent", "00-1-2-01", "X-Request-Id", "a", "X-Oneiros-Recall", "off").Code)
 	refused(t, h.ask("GET", "/v1/models", "", "Sec-Fetch-Site", "cross-site"), 403, "origin_not_allowed")
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", "Sec-Fetch-Site", "none").Code)
 
@@ -186,7 +196,9 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	require.Contains(t, w.Body.String(), "oneiros keys add")
 	secret := locked.key(access.Client)
 	locked.clock.pass(5 * time.Second)
-	require.Equal(t, 200, locked.ask("GET", "/v1/models", "", append(bearer(secret), "Host", "dreams.example", "X-Forwarded-For", "203.0.113.9")...).Code)
+	require.Equal(t, 200,
+		locked.ask("GET", "/v1/models", "",
+			append(bearer(secret), "Host", "dreams.example", "X-Forwarded-For", "203.0.113.9")...).Code)
 }
 
 func TestNoWellKnownPathAsksForALogin(t *testing.T) {
@@ -194,7 +206,10 @@ func TestNoWellKnownPathAsksForALogin(t *testing.T) {
 	h := newServer(t, rooms())
 	ask := func(headers ...string) {
 		t.Helper()
-		for _, path := range []string{"oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server", "openid-configuration"} {
+		for _, path := range []string{
+			"oauth-protected-resource", "oauth-protected-resource/mcp",
+			"oauth-authorization-server", "openid-configuration",
+		} {
 			refused(t, h.ask("GET", "/.well-known/"+path, "", headers...), 404, "unknown_path")
 		}
 		refused(t, h.ask("GET", "/.well-known/", "", headers...), 404, "unknown_path")
@@ -224,23 +239,28 @@ func TestPagesOfOtherSitesAreKeptOutEverywhere(t *testing.T) {
 				return h.ask(method, path, "", append(headers, mine...)...)
 			}
 			for _, origin := range []string{
-				"https://evil.example", "null", "http://127.0.0.1:7681", "https://127.0.0.1:7680", "http://127.0.0.1:7680.evil.example", "", "http://localhost:7680",
+				"https://evil.example", "null", "http://127.0.0.1:7681", "https://127.0.0.1:7680",
+				"http://127.0.0.1:7680.evil.example", "", "http://localhost:7680",
 				"https://app.example.org.evil.example", "http://app.example.org", "file://", "127.0.0.1:7680",
 			} {
 				for _, path := range []string{"/v1/models", "/healthz", "/nowhere", "/mcp"} {
 					refused(t, ask("GET", path, "Origin", origin), 403, "origin_not_allowed")
 				}
 			}
-			refused(t, ask("GET", "/v1/models", "Origin", "http://127.0.0.1:7680", "Origin", "https://evil.example"), 403, "origin_not_allowed")
+			refused(t, ask("GET", "/v1/models", "Origin", "http://127.0.0.1:7680", "Origin", "https://evil.example"),
+				403, "origin_not_allowed")
 			require.Equal(t, 200, ask("GET", "/v1/models", "Origin", "http://127.0.0.1:7680").Code)
 			require.Equal(t, 200, ask("GET", "/v1/models", "Origin", "http://localhost", "Host", "localhost:80").Code)
 			w := ask("GET", "/v1/models", "Origin", "https://app.example.org")
 			require.Equal(t, 200, w.Code)
 			require.Equal(t, "https://app.example.org", w.Header().Get("Access-Control-Allow-Origin"))
 			require.Empty(t, w.Header().Get("Access-Control-Allow-Credentials"))
-			w = h.ask("OPTIONS", "/anything", "", "Origin", "https://app.example.org", "Access-Control-Request-Method", "POST")
+			w = h.ask("OPTIONS", "/anything", "", "Origin", "https://app.example.org",
+				"Access-Control-Request-Method", "POST")
 			require.Equal(t, 204, w.Code)
-			refused(t, h.ask("OPTIONS", "/v1/models", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"), 403, "origin_not_allowed")
+			refused(t,
+				h.ask("OPTIONS", "/v1/models", "", "Origin", "https://evil.example", "Access-Control-Request-Method",
+					"POST"), 403, "origin_not_allowed")
 		})
 	}
 }

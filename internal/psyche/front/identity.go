@@ -12,13 +12,15 @@ import (
 // LongestName bounds, in bytes, what a client may call a user or a conversation.
 const LongestName = 256
 
-// UserHeaders name the user of a principal, in the order in which they are asked. Ours is first; Open WebUI sends the other.
+// UserHeaders name the user of a principal, in the order in which they are asked. Ours is first; Open WebUI sends the
+// other.
 var UserHeaders = []string{"X-Oneiros-User", "X-Openwebui-User-Id"}
 
-// ConversationHeaders name a conversation, in the order in which they are asked. Ours is first; OpenCode sends the next two,
-// Claude Code, Open WebUI and Codex the others.
+// ConversationHeaders name a conversation, in the order in which they are asked. Ours is first; OpenCode sends the next
+// two, Claude Code, Open WebUI and Codex the others.
 var ConversationHeaders = []string{
-	"X-Oneiros-Conversation", "X-Session-Id", "X-Session-Affinity", "X-Claude-Code-Session-Id", "X-Openwebui-Chat-Id", "Session-Id",
+	"X-Oneiros-Conversation", "X-Session-Id", "X-Session-Affinity", "X-Claude-Code-Session-Id", "X-Openwebui-Chat-Id",
+	"Session-Id",
 }
 
 // NamedCaller is whom the server found to ask, with the user that a header names.

@@ -14,18 +14,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 )
 
-// How old the list of keys may be. A revoked key opens nothing after fresh; from ageing on the list is read again beside the
-// requests, so that under steady traffic nobody waits for it. While the store is away the list is believed until stale: a server
-// that knows no newer one goes on, but not for ever.
+// How old the list of keys may be. A revoked key opens nothing after fresh; from ageing on the list is read again
+// beside the requests, so that under steady traffic nobody waits for it. While the store is away the list is believed
+// until stale: a server that knows no newer one goes on, but not for ever.
 const (
 	ageing = 3 * time.Second
 	fresh  = 5 * time.Second
 	stale  = 5 * time.Minute
-	// patience bounds one reading, and pause is how long nobody tries after one that failed, or for a secret that nobody has.
+	// patience bounds one reading, and pause is how long nobody tries after one that failed, or for a secret that
+	// nobody has.
 	patience = 2 * time.Second
 	pause    = time.Second
-	// freshOpen and ageingOpen bound the age of a list that lets requests without a key in: the first key closes every server
-	// within freshOpen. It is believed no longer than fresh while the store is away.
+	// freshOpen and ageingOpen bound the age of a list that lets requests without a key in: the first key closes every
+	// server within freshOpen. It is believed no longer than fresh while the store is away.
 	freshOpen  = time.Second
 	ageingOpen = 500 * time.Millisecond
 )
@@ -69,8 +70,8 @@ func (r *ring) stale() time.Duration {
 	return stale
 }
 
-// find compares whole hashes in constant time; that the list is entered by their beginning tells a guesser nothing, since what
-// hashes to a beginning cannot be chosen further.
+// find compares whole hashes in constant time; that the list is entered by their beginning tells a guesser nothing,
+// since what hashes to a beginning cannot be chosen further.
 func (r *ring) find(secret string) (access.Key, bool) {
 	sum := sha256.Sum256([]byte(secret))
 	for _, h := range r.keys[[4]byte(sum[:4])] {
@@ -121,7 +122,8 @@ func (k *keyring) lookAgain(ctx context.Context, secret string) (access.Key, boo
 	return r.find(secret)
 }
 
-// read reads the store unless the list is younger than young says, or reading has failed a moment ago. Its caller holds the lock.
+// read reads the store unless the list is younger than young says, or reading has failed a moment ago. Its caller holds
+// the lock.
 func (k *keyring) read(ctx context.Context, young func(*ring) time.Duration) (*ring, error) {
 	r, now := k.ring.Load(), k.now()
 	if r != nil && now.Sub(r.at) < young(r) {
@@ -168,7 +170,8 @@ func newRing(keys []access.Key, at time.Time, report func(error)) *ring {
 	r := &ring{at: at, count: len(keys), keys: make(map[[4]byte][]hashed, len(keys))}
 	for _, key := range keys {
 		h := hashed{key: key}
-		if sum, err := hex.DecodeString(key.Hash); err != nil || copy(h.sum[:], sum) != sha256.Size || len(sum) != sha256.Size {
+		if sum, err := hex.DecodeString(key.Hash); err != nil || copy(h.sum[:], sum) != sha256.Size ||
+			len(sum) != sha256.Size {
 			report(fmt.Errorf("key %s: its hash is no SHA-256 in hex", key.ID))
 			continue
 		}

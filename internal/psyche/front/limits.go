@@ -31,9 +31,9 @@ type limiter struct {
 	used time.Time
 }
 
-// take lets a request of a key pass, or says when to come again. Whoever was silent may ask a minute's worth at once. Where the
-// keys of a principal have different rates, that of the key which asks applies, and what is left is never more by asking with
-// another.
+// take lets a request of a key pass, or says when to come again. Whoever was silent may ask a minute's worth at once.
+// Where the keys of a principal have different rates, that of the key which asks applies, and what is left is never
+// more by asking with another.
 func (t *rates) take(k *access.Key) error {
 	if k.Rate <= 0 {
 		return nil
@@ -61,7 +61,8 @@ func (t *rates) take(k *access.Key) error {
 	missing := 1 - l.TokensAt(now)
 	return &psyche.Fault{
 		Status: http.StatusTooManyRequests, Type: tooMany, Code: "rate_limit_exceeded",
-		Message: fmt.Sprintf("the key may ask %d times a minute", k.Rate), Retry: time.Duration(missing * float64(time.Minute) / float64(k.Rate)),
+		Message: fmt.Sprintf("the key may ask %d times a minute", k.Rate),
+		Retry:   time.Duration(missing * float64(time.Minute) / float64(k.Rate)),
 	}
 }
 
@@ -125,7 +126,10 @@ func (x *exchange) measured(r *http.Request) error {
 		most = x.route.Body
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return &psyche.Fault{Status: http.StatusUnsupportedMediaType, Type: invalid, Code: "encoded_body", Message: "bodies are taken as they are, not compressed; leave Content-Encoding out"}
+		return &psyche.Fault{
+			Status: http.StatusUnsupportedMediaType, Type: invalid, Code: "encoded_body",
+			Message: "bodies are taken as they are, not compressed; leave Content-Encoding out",
+		}
 	}
 	if r.ContentLength > most {
 		return tooLarge(most)
@@ -138,8 +142,8 @@ func (x *exchange) measured(r *http.Request) error {
 	return nil
 }
 
-// timed takes the deadline away when the body has come to its end: from then on reading only notices that the client goes. A
-// body that failed keeps it, because net/http reads on before it answers.
+// timed takes the deadline away when the body has come to its end: from then on reading only notices that the client
+// goes. A body that failed keeps it, because net/http reads on before it answers.
 type timed struct {
 	io.ReadCloser
 	control *http.ResponseController

@@ -181,7 +181,8 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, rooms(), func(o *front.Options) { o.Limits.BodyTime = 50 * time.Millisecond })
 	c := dial(t, h.on())
-	_, err := io.WriteString(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf")
+	_, err := io.WriteString(c,
+		"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf")
 	require.NoError(t, err)
 	r := read(t, c)
 	require.Equal(t, 408, r.StatusCode)
@@ -253,10 +254,14 @@ func TestHeadersThatAreTooLargeAreRefused(t *testing.T) {
 	h := newServer(t, rooms())
 	at := h.on()
 	c := dial(t, at)
-	_, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 32<<10)+"\r\n\r\n")
+	_, err := io.WriteString(c,
+		"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 32<<10)+"\r\n\r\n")
 	require.NoError(t, err)
 	require.Equal(t, 431, read(t, c).StatusCode)
-	for _, line := range []string{"OPTIONS * HTTP/1.1", "GET * HTTP/1.1", "CONNECT evil.example:443 HTTP/1.1", "GET http://evil.example/v1/models HTTP/1.1"} {
+	for _, line := range []string{
+		"OPTIONS * HTTP/1.1", "GET * HTTP/1.1", "CONNECT evil.example:443 HTTP/1.1",
+		"GET http://evil.example/v1/models HTTP/1.1",
+	} {
 		c := dial(t, at)
 		_, err := io.WriteString(c, line+"\r\nHost: localhost\r\n\r\n")
 		require.NoError(t, err)

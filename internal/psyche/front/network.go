@@ -47,7 +47,8 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 		return nil, fmt.Errorf("listen on %q, which has not the form host:port: %w", address, err)
 	}
 	if s.o.Keyless && !hostname.Loopback(host) {
-		return nil, fmt.Errorf("listen on %s without keys: only a loopback address may be served to whoever comes", address)
+		return nil,
+			fmt.Errorf("listen on %s without keys: only a loopback address may be served to whoever comes", address)
 	}
 	var shell *tls.Config
 	if s.o.TLS.Cert != "" || s.o.TLS.Key != "" {
@@ -64,7 +65,9 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 	s.net.mu.Lock()
 	defer s.net.mu.Unlock()
 	if s.net.on != nil {
-		return nil, errors.Join(fmt.Errorf("listen on %s: the server listens on %s already", address, s.net.on.Addr()), on.Close())
+		return nil,
+			errors.Join(fmt.Errorf("listen on %s: the server listens on %s already", address, s.net.on.Addr()),
+				on.Close())
 	}
 	s.net.on = on
 	s.net.ctx, s.net.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -82,7 +85,8 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 	return on.Addr(), nil
 }
 
-// Serve answers whoever comes, until Shutdown. It returns once nothing more is accepted; Shutdown returns when all is done.
+// Serve answers whoever comes, until Shutdown. It returns once nothing more is accepted; Shutdown returns when all is
+// done.
 func (s *Server) Serve() error {
 	s.net.mu.Lock()
 	server, on := s.net.server, s.net.on
@@ -102,8 +106,8 @@ func (s *Server) Serve() error {
 	return fmt.Errorf("serve on %s: %w", on.Addr(), err)
 }
 
-// Shutdown ends the server: nothing new is accepted, Leaving is closed, and what is under way has as long as ctx lasts. What
-// has not ended by then is cancelled. Its error is that of ctx when that was needed.
+// Shutdown ends the server: nothing new is accepted, Leaving is closed, and what is under way has as long as ctx lasts.
+// What has not ended by then is cancelled. Its error is that of ctx when that was needed.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.leave.Do(func() { close(s.leaving) })
 	s.net.mu.Lock()

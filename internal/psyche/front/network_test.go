@@ -144,7 +144,8 @@ func TestWhoWouldNeverEndIsToldThatTheServerLeaves(t *testing.T) {
 	require.Empty(t, front.RequestID(t.Context()))
 }
 
-// 200 clients drop their streams: each is told within the time that a connection takes to close, and nothing is left of them.
+// 200 clients drop their streams: each is told within the time that a connection takes to close, and nothing is left of
+// them.
 func TestNothingIsLeftOfStreamsThatClientsDropped(t *testing.T) {
 	const many = 200
 	left := make(chan error, many)
@@ -176,11 +177,12 @@ func TestNothingIsLeftOfStreamsThatClientsDropped(t *testing.T) {
 	_ = r.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
 	const looking = 1 // the goroutine that counts
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= resting+looking }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= resting+looking }, 10*time.Second,
+		5*time.Millisecond)
 }
 
-// 1,000 sockets that never finish a request, without a key, with a wrong one and with one of their own, do not keep the clients of
-// another key waiting. What is asserted is that all of those are served; the times are logged.
+// 1,000 sockets that never finish a request, without a key, with a wrong one and with one of their own, do not keep the
+// clients of another key waiting. What is asserted is that all of those are served; the times are logged.
 func TestSlowClientsHurtNobody(t *testing.T) {
 	h := newServer(t, rooms())
 	mine, theirs := h.key(access.Client), h.key(access.Client)
@@ -229,7 +231,8 @@ func TestSlowClientsHurtNobody(t *testing.T) {
 		defer c.Close()
 		const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
 		_, err = io.WriteString(c, []string{
-			"GET /v1/models HTTP/1.1\r\nHost: local", head + "\r\nslow", head + "Authorization: Bearer wrong\r\n\r\nslow",
+			"GET /v1/models HTTP/1.1\r\nHost: local", head + "\r\nslow",
+			head + "Authorization: Bearer wrong\r\n\r\nslow",
 			head + "Authorization: Bearer " + theirs + "\r\n\r\nslow",
 		}[n%4])
 		require.NoError(t, err)
@@ -250,8 +253,10 @@ func certify(t *testing.T, files front.TLS, serial int64) {
 	require.NoError(t, err)
 	der, err := x509.MarshalECPrivateKey(key)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(files.Cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600))
-	require.NoError(t, os.WriteFile(files.Key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
+	require.NoError(t,
+		os.WriteFile(files.Cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600))
+	require.NoError(t,
+		os.WriteFile(files.Key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
 }
 
 func TestACertificateIsTakenAnewWhenItsFilesChange(t *testing.T) {
@@ -259,7 +264,8 @@ func TestACertificateIsTakenAnewWhenItsFilesChange(t *testing.T) {
 	dir := t.TempDir()
 	files := front.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 	end, left := make(chan struct{}), make(chan error, 2)
-	h := newServer(t, append(rooms(), streaming(end, left)), func(o *front.Options) { o.TLS, o.Limits.WriteTime = files, 50*time.Millisecond })
+	h := newServer(t, append(rooms(), streaming(end, left)),
+		func(o *front.Options) { o.TLS, o.Limits.WriteTime = files, 50*time.Millisecond })
 	_, err := h.Listen(t.Context(), "127.0.0.1:0")
 	require.ErrorContains(t, err, "cert.pem")
 	certify(t, files, 1)

@@ -21,9 +21,9 @@ import (
 // mostKept bounds an answer that is kept, in bytes.
 const mostKept = 4 << 20
 
-// once serves a request that has an Idempotency-Key: it is done by whoever comes first, to its end even when its client goes,
-// and its twins are told what was said. What the server failed at (5xx), and what was refused for a reason that passes, may be
-// tried again.
+// once serves a request that has an Idempotency-Key: it is done by whoever comes first, to its end even when its client
+// goes, and its twins are told what was said. What the server failed at (5xx), and what was refused for a reason that
+// passes, may be tried again.
 func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error {
 	c, err := s.claimOf(r, caller)
 	if err != nil {
@@ -46,7 +46,10 @@ func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error
 			Message: "the server that did this request ended before it had answered, and it may have been done; look whether it was, and send it with a new Idempotency-Key if not",
 		}
 	case errors.Is(err, access.ErrOther):
-		return &psyche.Fault{Status: http.StatusUnprocessableEntity, Type: invalid, Code: "idempotency_key_reused", Message: "this Idempotency-Key was used for another request; take a new one"}
+		return &psyche.Fault{
+			Status: http.StatusUnprocessableEntity, Type: invalid, Code: "idempotency_key_reused",
+			Message: "this Idempotency-Key was used for another request; take a new one",
+		}
 	case err != nil && r.Context().Err() != nil:
 		return err
 	case err != nil:
@@ -70,7 +73,11 @@ func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error
 func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, error) {
 	name := r.Header.Get("Idempotency-Key")
 	if name == "" || len(name) > 255 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' }) {
-		return access.Claim{}, &psyche.Fault{Status: http.StatusBadRequest, Type: invalid, Code: "idempotency_key_invalid", Message: "an Idempotency-Key has 1 to 255 printable ASCII characters"}
+		return access.Claim{},
+			&psyche.Fault{
+				Status: http.StatusBadRequest, Type: invalid, Code: "idempotency_key_invalid",
+				Message: "an Idempotency-Key has 1 to 255 printable ASCII characters",
+			}
 	}
 	body, err := Body(r)
 	if err != nil {
@@ -82,7 +89,8 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 	for _, line := range meant(r.Header) {
 		fmt.Fprintf(sum, "%s\n", line)
 	}
-	// Keys of one principal may have other roles and reach other agents: what one was answered is not repeated to another.
+	// Keys of one principal may have other roles and reach other agents: what one was answered is not repeated to
+	// another.
 	fmt.Fprintf(sum, "%s %q\n", caller.Key.Role, caller.Key.Agents)
 	sum.Write(body)
 	return access.Claim{
@@ -96,8 +104,9 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 	}, nil
 }
 
-// meant are the headers that say what a request is, as its body does: whose it is among the users of a key, to which agent, in which
-// talk. Without them the twin of one user's request would be another's. A client's library sends them again as they were.
+// meant are the headers that say what a request is, as its body does: whose it is among the users of a key, to which
+// agent, in which talk. Without them the twin of one user's request would be another's. A client's library sends them
+// again as they were.
 func meant(h http.Header) []string {
 	var lines []string
 	for name, values := range h {
@@ -112,7 +121,8 @@ func meant(h http.Header) []string {
 // keepWithin is for keeping an answer, after the time that a request has to be done.
 const keepWithin = 5 * time.Second
 
-// do serves the request and keeps what was said before anybody hears it, so that whoever has heard it hears the same again.
+// do serves the request and keeps what was said before anybody hears it, so that whoever has heard it hears the same
+// again.
 func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.o.Limits.Hold)
 	defer cancel()
@@ -161,8 +171,9 @@ func (s *Server) living(c access.Claim) (enough func()) {
 	}
 }
 
-// settle keeps an answer, or gives the claim up, and calls enough. While the store is away it goes on in the background, and the claim
-// lives, for as long as a request may take: once its lease is over, nobody would ever know what this process knows.
+// settle keeps an answer, or gives the claim up, and calls enough. While the store is away it goes on in the
+// background, and the claim lives, for as long as a request may take: once its lease is over, nobody would ever know
+// what this process knows.
 func (s *Server) settle(c access.Claim, a *access.Answered, enough func()) {
 	err := s.keep(context.Background(), c, a)
 	if err == nil {
@@ -260,11 +271,12 @@ func (c *record) Flush() {
 	}
 }
 
-// passes says whether an answer holds for its moment only: nothing was done, and the same request may be right later. Whoever
-// is told to come again comes with the same key.
+// passes says whether an answer holds for its moment only: nothing was done, and the same request may be right later.
+// Whoever is told to come again comes with the same key.
 func passes(status int) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusRequestTimeout,
+		http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	}
 	return status >= 500
@@ -276,10 +288,15 @@ func (c *record) answered() *access.Answered {
 		return nil
 	}
 	if c.over {
-		text := fmt.Sprintf(`{"error":{"message":"the request was done, and its answer was larger than the %d bytes that are kept","type":%q,"param":null,"code":"idempotent_answer_too_large"}}`, mostKept, invalid)
+		text := fmt.Sprintf(
+			`{"error":{"message":"the request was done, and its answer was larger than the %d bytes that are kept","type":%q,"param":null,"code":"idempotent_answer_too_large"}}`,
+			mostKept, invalid)
 		return &access.Answered{Status: http.StatusConflict, Type: "application/json", Body: []byte(text)}
 	}
-	return &access.Answered{Status: c.status, Type: c.header.Get("Content-Type"), Body: bytes.Clone(c.body.Bytes()), Header: told(c.header)}
+	return &access.Answered{
+		Status: c.status, Type: c.header.Get("Content-Type"), Body: bytes.Clone(c.body.Bytes()),
+		Header: told(c.header),
+	}
 }
 
 // told are the headers of an answer that tell what was done; the others are of its moment, or of its connection.

@@ -42,7 +42,10 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 				fmt.Fprintf(w, "%s %d", body, times.Add(1))
 			},
 		},
-		{Method: "POST", Path: "/freely", Role: access.Client, Serve: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, times.Add(1)) }},
+		{
+			Method: "POST", Path: "/freely", Role: access.Client,
+			Serve: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, times.Add(1)) },
+		},
 	})
 	one, two := h.key(access.Client), h.key(access.Client)
 	first := h.ask("POST", "/do/x?q=1", "body", once("a", bearer(one)...)...)
@@ -56,13 +59,19 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 	require.Equal(t, "text/plain", again.Header().Get("Content-Type"))
 	require.Equal(t, "true", again.Header().Get("Idempotent-Replayed"))
 	require.NotEqual(t, first.Header().Get("X-Request-Id"), again.Header().Get("X-Request-Id"))
-	for _, other := range []struct{ path, body string }{{"/do/x?q=2", "body"}, {"/do/y?q=1", "body"}, {"/do/x?q=1", "bodies"}} {
+	for _, other := range []struct{ path, body string }{
+		{"/do/x?q=2", "body"},
+		{"/do/y?q=1", "body"},
+		{"/do/x?q=1", "bodies"},
+	} {
 		refused(t, h.ask("POST", other.path, other.body, once("a", bearer(one)...)...), 422, "idempotency_key_reused")
 	}
-	require.Equal(t, "body 2", h.ask("POST", "/do/x?q=1", "body", once("a", bearer(two)...)...).Body.String(), "names are a key's own")
+	require.Equal(t, "body 2", h.ask("POST", "/do/x?q=1", "body", once("a", bearer(two)...)...).Body.String(),
+		"names are a key's own")
 	require.Equal(t, "body 3", h.ask("POST", "/do/x?q=1", "body", bearer(one)...).Body.String())
 	h.clock.pass(time.Hour)
-	require.Equal(t, "body 4", h.ask("POST", "/do/x?q=1", "body", once("a", bearer(one)...)...).Body.String(), "a day is over")
+	require.Equal(t, "body 4", h.ask("POST", "/do/x?q=1", "body", once("a", bearer(one)...)...).Body.String(),
+		"a day is over")
 	for range 2 {
 		h.ask("POST", "/freely", "", once("a", bearer(one)...)...)
 	}
@@ -106,10 +115,13 @@ func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
 	} {
 		refused(t, ask(other...), 422, "idempotency_key_reused")
 	}
-	require.Equal(t, "true", ask("X-Oneiros-User", "ann", "X-Request-Id", "another", "User-Agent", "another").Header().Get("Idempotent-Replayed"), "what a retry may change")
+	require.Equal(t, "true",
+		ask("X-Oneiros-User", "ann", "X-Request-Id", "another", "User-Agent", "another").Header().Get(
+			"Idempotent-Replayed"), "what a retry may change")
 }
 
-// A rotated key repeats the request that its predecessor began; a key of less reach, of the same principal, is told nothing of it.
+// A rotated key repeats the request that its predecessor began; a key of less reach, of the same principal, is told
+// nothing of it.
 func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, []front.Route{{
@@ -125,7 +137,8 @@ func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
 	narrower := h.key(access.Operator, func(k *access.Key) { k.Principal, k.Agents = "anna", []string{"iris"} })
 	stranger := h.key(access.Operator)
 	require.Empty(t, h.ask("POST", "/do", "", once("x", bearer(old)...)...).Header().Get("Idempotent-Replayed"))
-	require.Equal(t, "true", h.ask("POST", "/do", "", once("x", bearer(rotated)...)...).Header().Get("Idempotent-Replayed"))
+	require.Equal(t, "true",
+		h.ask("POST", "/do", "", once("x", bearer(rotated)...)...).Header().Get("Idempotent-Replayed"))
 	for _, other := range []string{lesser, narrower} {
 		refused(t, h.ask("POST", "/do", "", once("x", bearer(other)...)...), 422, "idempotency_key_reused")
 	}
@@ -142,7 +155,10 @@ func TestWhoeverHearsItAgainIsToldWhereItIsAndWhoseItWas(t *testing.T) {
 			Once:   true,
 			Stream: stream,
 			Serve: func(w http.ResponseWriter, _ *http.Request) {
-				for name, value := range map[string]string{"Location": "/v1/dreams/1", "X-Oneiros-Agent": "iris", "X-Upstream-Request-Id": "7", "Retry-After": "1", "Cache-Control": "no-cache"} {
+				for name, value := range map[string]string{
+					"Location": "/v1/dreams/1", "X-Oneiros-Agent": "iris",
+					"X-Upstream-Request-Id": "7", "Retry-After": "1", "Cache-Control": "no-cache",
+				} {
 					w.Header().Set(name, value)
 				}
 				w.WriteHeader(http.StatusCreated)
@@ -193,15 +209,19 @@ func TestWhatADeadProcessHadBegunIsNotDoneAgainAndItsTwinIsToldSo(t *testing.T) 
 	require.Equal(t, "2", h.ask("POST", "/do", "", once("b")...).Body.String())
 }
 
-// What became of a request is known here, though the store could not be told: its twin is not told for a day that nobody knows.
+// What became of a request is known here, though the store could not be told: its twin is not told for a day that
+// nobody knows.
 func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		serve func(http.ResponseWriter, *http.Request)
 		again string
 	}{
-		"done":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") }, "done"},
-		"failed":   {func(w http.ResponseWriter, r *http.Request) { front.Refuse(w, r, errors.New("the store is away")) }, "again"},
+		"done": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") }, "done"},
+		"failed": {
+			func(w http.ResponseWriter, r *http.Request) { front.Refuse(w, r, errors.New("the store is away")) },
+			"again",
+		},
 		"panicked": {func(http.ResponseWriter, *http.Request) { panic("the store is away") }, "again"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +245,9 @@ func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
 			away.ask("POST", "/do", "", once("a")...)
 			h.clock.pass(time.Minute)
 			h.book.Fail(nil)
-			require.Eventually(t, func() bool { return away.ask("POST", "/do", "", once("a")...).Body.String() == test.again }, 10*time.Second, time.Millisecond)
+			require.Eventually(t,
+				func() bool { return away.ask("POST", "/do", "", once("a")...).Body.String() == test.again },
+				10*time.Second, time.Millisecond)
 		})
 	}
 }
@@ -248,7 +270,8 @@ func TestARequestThatLastsIsSaidToLive(t *testing.T) {
 	go func() { first <- h.ask("POST", "/do", "", once("a")...).Body.String() }()
 	<-begun
 	for range 3 {
-		h.clock.pass(time.Minute) // by its clock, the lease is over; only a beat after that lets its twin be told that it is under way
+		// by its clock, the lease is over; only a beat after that lets its twin be told that it is under way
+		h.clock.pass(time.Minute)
 		require.Eventually(t, func() bool {
 			return strings.Contains(h.ask("POST", "/do", "", once("a")...).Body.String(), "idempotency_in_progress")
 		}, 10*time.Second, time.Millisecond)
@@ -330,7 +353,8 @@ func TestARefusalThatPassesIsNotKept(t *testing.T) {
 			Serve: func(w http.ResponseWriter, r *http.Request) {
 				n++
 				if n == 1 {
-					front.Refuse(w, r, &psyche.Fault{Status: status, Code: "not_now", Message: "not now", Retry: time.Second})
+					front.Refuse(w, r,
+						&psyche.Fault{Status: status, Code: "not_now", Message: "not now", Retry: time.Second})
 					return
 				}
 				fmt.Fprint(w, n)
@@ -396,7 +420,8 @@ func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
 	_ = r.Body.Close()
 	close(removed)
 	require.NoError(t, <-done)
-	require.Eventually(t, func() bool { return h.ask("POST", "/do", "", once("a")...).Body.String() == "one two" }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.ask("POST", "/do", "", once("a")...).Body.String() == "one two" },
+		5*time.Second, time.Millisecond)
 }
 
 func TestAnAnswerThatIsTooLargeIsNotRepeatedAndNotDoneAgain(t *testing.T) {

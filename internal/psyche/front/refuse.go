@@ -52,9 +52,9 @@ type begins interface {
 	abort()
 }
 
-// Refuse answers an error in the shape that OpenAI's clients expect: a *psyche.Fault as it says, a body too large or too slow,
-// the end of a context, and everything else as 500 without a word of it. An answer that has begun is cut off instead, so that
-// nobody takes a part for the whole.
+// Refuse answers an error in the shape that OpenAI's clients expect: a *psyche.Fault as it says, a body too large or
+// too slow, the end of a context, and everything else as 500 without a word of it. An answer that has begun is cut off
+// instead, so that nobody takes a part for the whole.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := faultOf(r.Context(), err)
 	if x := exchangeOf(r.Context()); x != nil {
@@ -111,8 +111,8 @@ func Answer(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(text)
 }
 
-// Body reads all of a request's body, within the limits of its route. Its errors are ones that Refuse knows. Until a body has
-// been read to its end nobody notices that the client has gone.
+// Body reads all of a request's body, within the limits of its route. Its errors are ones that Refuse knows. Until a
+// body has been read to its end nobody notices that the client has gone.
 func Body(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(r.Body)
 	if err == nil {

@@ -1,4 +1,5 @@
-// Package front is the server before the faces: who may pass, how much, and how it ends. A path that no route names is refused.
+// Package front is the server before the faces: who may pass, how much, and how it ends. A path that no route names is
+// refused.
 package front
 
 import (

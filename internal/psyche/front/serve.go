@@ -65,10 +65,14 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 	}
 	if x.route == nil {
 		x.Header().Set("Allow", at.allowed())
-		return &psyche.Fault{Status: http.StatusMethodNotAllowed, Type: invalid, Code: "method_not_allowed", Message: "this path takes " + at.allowed()}
+		return &psyche.Fault{
+			Status: http.StatusMethodNotAllowed, Type: invalid, Code: "method_not_allowed",
+			Message: "this path takes " + at.allowed(),
+		}
 	}
 	if !caller.Key.Role.Includes(x.route.Role) {
-		return notAllowed("role_too_low", "this needs the role "+string(x.route.Role)+"; the key has "+string(caller.Key.Role))
+		return notAllowed("role_too_low",
+			"this needs the role "+string(x.route.Role)+"; the key has "+string(caller.Key.Role))
 	}
 	if err := x.measured(r); err != nil {
 		return err
@@ -92,8 +96,8 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 	return nil
 }
 
-// whileAdmitted ends a stream that would outlast its key: one that is read without end, as no answer to a POST is. A list of keys
-// that cannot be read ends nothing.
+// whileAdmitted ends a stream that would outlast its key: one that is read without end, as no answer to a POST is. A
+// list of keys that cannot be read ends nothing.
 func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	go func() {
@@ -110,7 +114,8 @@ func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFu
 				return
 			}
 			var f *psyche.Fault
-			if _, err := s.admit(r); errors.As(err, &f) && (f.Status == http.StatusUnauthorized || f.Code == keysLostCode) {
+			if _, err := s.admit(r); errors.As(err, &f) &&
+				(f.Status == http.StatusUnauthorized || f.Code == keysLostCode) {
 				cancel()
 				return
 			}
@@ -119,8 +124,8 @@ func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFu
 	return r.WithContext(ctx), cancel
 }
 
-// wellKnown begins the paths under which a server describes itself (RFC 8615). Clients of MCP ask there how to log in, and take any
-// answer but 404 for the beginning of OAuth, which this server does not speak.
+// wellKnown begins the paths under which a server describes itself (RFC 8615). Clients of MCP ask there how to log in,
+// and take any answer but 404 for the beginning of OAuth, which this server does not speak.
 const wellKnown = "/.well-known/"
 
 func unknownPath(meant string) *psyche.Fault {
@@ -131,8 +136,8 @@ func unknownPath(meant string) *psyche.Fault {
 	return &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: message}
 }
 
-// meant is the path that a client most likely wanted: with /v1 before it, which base URLs often lack, once instead of twice, or without
-// what stands before it; written plainly. Empty where no route is near.
+// meant is the path that a client most likely wanted: with /v1 before it, which base URLs often lack, once instead of
+// twice, or without what stands before it; written plainly. Empty where no route is near.
 func (s *Server) meant(question string) string {
 	plain := path.Clean("/" + strings.ToLower(question))
 	candidates := []string{plain, "/v1" + plain}

@@ -24,17 +24,20 @@ import (
 type Options struct {
 	Routes []Route
 	Keys   access.Store
-	// Keyless lets whoever comes to a loopback address in as owner, as long as no key was ever made (access.Store.KeysRequired).
-	// Listen refuses it for any other address.
+	// Keyless lets whoever comes to a loopback address in as owner, as long as no key was ever made
+	// (access.Store.KeysRequired). Listen refuses it for any other address.
 	Keyless bool
 	Hosts   []string // names that a Host header may bear beside a loopback's while nobody needs a key, without ports
 	Origins []string // pages that browsers may call from beside the server's own, such as "https://app.example.org"
 	Limits  Limits
 	TLS     TLS
-	Log     func(Entry)                                                         // told of every request that has ended; nil: nobody
-	Observe func(route string, status int, lasted time.Duration, written int64) // for metrics; route is "" of a path that none names
-	Report  func(error)                                                         // told of what no client is told; nil: nobody
-	Now     func() time.Time                                                    // nil: the system's clock
+	// told of every request that has ended; nil: nobody
+	Log func(Entry)
+	// for metrics; route is "" of a path that none names
+	Observe func(route string, status int, lasted time.Duration, written int64)
+	// told of what no client is told; nil: nobody
+	Report func(error)
+	Now    func() time.Time // nil: the system's clock
 }
 
 // Limits bound what callers may take.
@@ -47,10 +50,11 @@ type Limits struct {
 	BodyTime  time.Duration  // for a body to come; 30 s
 	WriteTime time.Duration  // for a client to take what is written, each time; 30 s
 	Hold      time.Duration  // for a request with an Idempotency-Key to be done; 10 min
-	Lease     time.Duration  // after which its process is taken for dead unless it says three times as often that it lives; 15 s
-	Keep      time.Duration  // for its answer to be kept; 24 h
-	Answers   int            // of each principal that are kept; the oldest make room; 0: any number
-	Again     time.Duration  // until a stream without end is held against the keys again, each time; 5 s
+	// after which its process is taken for dead unless it says three times as often that it lives; 15 s
+	Lease   time.Duration
+	Keep    time.Duration // for its answer to be kept; 24 h
+	Answers int           // of each principal that are kept; the oldest make room; 0: any number
+	Again   time.Duration // until a stream without end is held against the keys again, each time; 5 s
 }
 
 func (l Limits) orDefault() Limits {
@@ -193,7 +197,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		x.end(r)
 		if x.cut {
-			panic(http.ErrAbortHandler) // the one way in which net/http lets an answer be cut so that its reader sees it
+			// the one way in which net/http lets an answer be cut so that its reader sees it
+			panic(http.ErrAbortHandler)
 		}
 	}()
 	if done := s.browsed(x, r); done {
@@ -228,7 +233,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) *exchange {
 	if !saneID(x.id) {
 		x.id = "req_" + strings.ToLower(rand.Text())
 	}
-	if r.ContentLength != 0 { // whoever is refused is not waited for either: net/http reads what was sent before it answers
+	// whoever is refused is not waited for either: net/http reads what was sent before it answers
+	if r.ContentLength != 0 {
 		_ = x.control.SetReadDeadline(time.Now().Add(headerTime))
 	}
 	w.Header().Set("X-Request-Id", x.id)

@@ -33,7 +33,10 @@ func rooms() []front.Route {
 			Stream: true,
 			Serve:  echo,
 		},
-		{Method: "GET", Path: "/v1/dreams/{id}", Role: access.Operator, Serve: func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.PathValue("id")) }},
+		{
+			Method: "GET", Path: "/v1/dreams/{id}", Role: access.Operator,
+			Serve: func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.PathValue("id")) },
+		},
 		{Method: "DELETE", Path: "/v1/dreams/{id}", Role: access.Owner, Serve: say("gone")},
 		{
 			Method: "GET",
@@ -89,7 +92,8 @@ func TestAPathIsToldToWhoeverHasAKeyOnly(t *testing.T) {
 	h := newServer(t, rooms())
 	secret := h.key(access.Client)
 	for _, path := range []string{
-		"/", "/v1", "/v1/", "/v1/models/", "/v1//models", "/v1/./models", "/v1/dreams/../models", "//v1/models", "/v1/dreams", "/metrics",
+		"/", "/v1", "/v1/", "/v1/models/", "/v1//models", "/v1/./models", "/v1/dreams/../models", "//v1/models",
+		"/v1/dreams", "/metrics",
 		"/healthz/", "/v1/dreams/x/events/y", "/V1/models", "/mcp/x", "/debug/pprof",
 	} {
 		for _, method := range []string{"GET", "POST", "OPTIONS", "HEAD", "CONNECT"} {
@@ -105,7 +109,8 @@ func TestAMethodThatAPathDoesNotTakeIsRefused(t *testing.T) {
 	h := newServer(t, rooms())
 	secret := h.key(access.Owner)
 	for path, allow := range map[string]string{
-		"/v1/models": "GET, HEAD", "/v1/chat/completions": "POST", "/v1/dreams/x": "DELETE, GET, HEAD", "/v1/dreams/x/events": "GET", "/healthz": "GET, HEAD",
+		"/v1/models": "GET, HEAD", "/v1/chat/completions": "POST", "/v1/dreams/x": "DELETE, GET, HEAD",
+		"/v1/dreams/x/events": "GET", "/healthz": "GET, HEAD",
 	} {
 		refused(t, h.ask("PUT", path, ""), 401, "invalid_api_key")
 		w := h.ask("PUT", path, "", bearer(secret)...)
@@ -135,7 +140,10 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 		return false
 	}
 	r := rand.New(rand.NewPCG(3, 4))
-	pieces := []string{"/", "v1", "models", "chat", "completions", "dreams", "events", "mcp", "healthz", "..", ".", "%2e%2e", "%2F", "%00", ";", "x", "//", "\\", "%5c", "é", "*"}
+	pieces := []string{
+		"/", "v1", "models", "chat", "completions", "dreams", "events", "mcp", "healthz", "..", ".",
+		"%2e%2e", "%2F", "%00", ";", "x", "//", "\\", "%5c", "é", "*",
+	}
 	found := 0
 	for range 30000 {
 		var b strings.Builder
@@ -147,7 +155,8 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		q := httptest.NewRequest([]string{"GET", "POST", "DELETE", "HEAD", "OPTIONS", "CONNECT", "X"}[r.IntN(7)], "/", nil)
+		q := httptest.NewRequest([]string{"GET", "POST", "DELETE", "HEAD", "OPTIONS", "CONNECT", "X"}[r.IntN(7)], "/",
+			nil)
 		q.URL, q.Host = u, "localhost"
 		sure := r.IntN(2) == 0
 		if sure {
@@ -170,9 +179,11 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 	h := newServer(t, rooms())
 	secret := h.key(access.Client)
 	for question, meant := range map[string]string{
-		"/models": "/v1/models", "/Models/": "/v1/models", "/v1/models/": "/v1/models", "/v1//models": "/v1/models", "/V1/models": "/v1/models",
-		"/v1/v1/models": "/v1/models", "/openai/v1/models": "/v1/models", "/dreams/dream_iris_0042": "/v1/dreams/dream_iris_0042",
-		"/": "", "/v1": "", "/debug/pprof": "", "/v1/nothing": "",
+		"/models": "/v1/models", "/Models/": "/v1/models", "/v1/models/": "/v1/models", "/v1//models": "/v1/models",
+		"/V1/models":    "/v1/models",
+		"/v1/v1/models": "/v1/models", "/openai/v1/models": "/v1/models",
+		"/dreams/dream_iris_0042": "/v1/dreams/dream_iris_0042",
+		"/":                       "", "/v1": "", "/debug/pprof": "", "/v1/nothing": "",
 	} {
 		w := h.ask("POST", question, "", bearer(secret)...)
 		refused(t, w, 404, "unknown_path")
@@ -181,7 +192,8 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 			continue
 		}
 		require.Contains(t, w.Body.String(), "; did you mean "+meant+"?", question)
-		require.NotContains(t, h.ask("POST", question, "").Body.String(), "did you mean", "whoever has no key is told of no path")
+		require.NotContains(t, h.ask("POST", question, "").Body.String(), "did you mean",
+			"whoever has no key is told of no path")
 	}
 }
 
@@ -205,10 +217,13 @@ func TestWhatAFaceSaysOfAFaultIsSaid(t *testing.T) {
 	t.Parallel()
 	secretText := errors.New("the moon is made of secrets")
 	var fault error
-	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Serve: func(w http.ResponseWriter, r *http.Request) {
-		require.Equal(t, w.Header().Get("X-Request-Id"), front.RequestID(r.Context()))
-		front.Refuse(w, r, fault)
-	}}})
+	h := newServer(t,
+		[]front.Route{
+			{Method: "POST", Path: "/do", Role: access.Client, Serve: func(w http.ResponseWriter, r *http.Request) {
+				require.Equal(t, w.Header().Get("X-Request-Id"), front.RequestID(r.Context()))
+				front.Refuse(w, r, fault)
+			}},
+		})
 	fault = fmt.Errorf("wrapped: %w", &psyche.Fault{
 		Status:  429,
 		Type:    "rate_limit_error",
@@ -248,7 +263,10 @@ func TestWhatAFaceSaysOfAFaultIsSaid(t *testing.T) {
 func TestAPanicIsAnsweredAndTold(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, []front.Route{
-		{Method: "GET", Path: "/early", Role: access.Client, Serve: func(http.ResponseWriter, *http.Request) { panic("of the moon") }},
+		{
+			Method: "GET", Path: "/early", Role: access.Client,
+			Serve: func(http.ResponseWriter, *http.Request) { panic("of the moon") },
+		},
 		{Method: "GET", Path: "/late", Role: access.Client, Serve: func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("half"))
 			panic("of the moon")
@@ -264,7 +282,8 @@ func TestAPanicIsAnsweredAndTold(t *testing.T) {
 	require.Len(t, h.reports, 1)
 	require.ErrorContains(t, h.reports[0], "of the moon")
 	for _, path := range []string{"/late", "/cut"} {
-		require.PanicsWithValue(t, http.ErrAbortHandler, func() { h.ask("GET", path, "") }, "net/http cuts the connection")
+		require.PanicsWithValue(t, http.ErrAbortHandler, func() { h.ask("GET", path, "") },
+			"net/http cuts the connection")
 		require.True(t, h.told().Dropped)
 		require.EqualValues(t, 4, h.told().Bytes)
 	}
@@ -276,7 +295,9 @@ func TestTheLogHoldsNoTextAndNoQuery(t *testing.T) {
 	h := newServer(t, rooms())
 	secret := h.key(access.Client)
 	for _, path := range []string{"/v1/chat/completions?q=planted", "/planted", "/v1/models?planted=1"} {
-		h.ask("POST", path, "planted", append(bearer(secret), "X-Planted", "planted", "Referer", "http://127.0.0.1:7680/planted", "User-Agent", "planted")...)
+		h.ask("POST", path, "planted",
+			append(bearer(secret), "X-Planted", "planted", "Referer", "http://127.0.0.1:7680/planted", "User-Agent",
+				"planted")...)
 		e := h.told()
 		require.NotContains(t, fmt.Sprintf("%+v", e), "planted")
 		require.NotContains(t, fmt.Sprintf("%+v", e), secret)
@@ -288,14 +309,21 @@ func TestAKeysLimitsAreCompletedByTheDeployments(t *testing.T) {
 	t.Parallel()
 	var seen psyche.Caller
 	day, own := budget.Dollar, budget.Micros(0)
-	h := newServer(t, []front.Route{{Method: "GET", Path: "/who", Role: access.Client, Serve: func(_ http.ResponseWriter, r *http.Request) { seen = front.CallerOf(r.Context()) }}},
+	h := newServer(t,
+		[]front.Route{
+			{
+				Method: "GET", Path: "/who", Role: access.Client,
+				Serve: func(_ http.ResponseWriter, r *http.Request) { seen = front.CallerOf(r.Context()) },
+			},
+		},
 		func(o *front.Options) { o.Limits = front.Limits{Rate: 60, Day: &day} })
 	h.ask("GET", "/who", "")
 	require.Empty(t, seen.Key.ID)
 	require.True(t, seen.May(access.Owner, "echo"))
 	require.Equal(t, day, *seen.Key.Day)
 	h.clock.pass(5 * time.Second)
-	h.ask("GET", "/who", "", bearer(h.key(access.Client, func(k *access.Key) { k.Day, k.Rate, k.Agents = &own, 7, []string{"echo"} }))...)
+	h.ask("GET", "/who", "",
+		bearer(h.key(access.Client, func(k *access.Key) { k.Day, k.Rate, k.Agents = &own, 7, []string{"echo"} }))...)
 	require.Equal(t, own, *seen.Key.Day)
 	require.Equal(t, 7, seen.Key.Rate)
 	require.True(t, seen.May(access.Client, "echo"))

@@ -20,8 +20,8 @@ const (
 	mostFaults = 8
 )
 
-// misfit says what is wrong with the arguments of a tool, in sentences that name each field, its value and what would be right;
-// empty when they fit. The library would say it in words of its schemas.
+// misfit says what is wrong with the arguments of a tool, in sentences that name each field, its value and what would
+// be right; empty when they fit. The library would say it in words of its schemas.
 func misfit(tool string, s *jsonschema.Schema, arguments json.RawMessage) string {
 	var given map[string]json.RawMessage
 	if len(arguments) > 0 {
@@ -39,7 +39,9 @@ func misfit(tool string, s *jsonschema.Schema, arguments json.RawMessage) string
 		property, found := s.Properties[name]
 		switch {
 		case !found:
-			faults = append(faults, fmt.Sprintf("%s is no argument of %s, which takes %s", quote(json.RawMessage(strconv.Quote(name))), tool, listed(slices.Sorted(maps.Keys(s.Properties)), "and")))
+			faults = append(faults,
+				fmt.Sprintf("%s is no argument of %s, which takes %s", quote(json.RawMessage(strconv.Quote(name))),
+					tool, listed(slices.Sorted(maps.Keys(s.Properties)), "and")))
 		case !fits(property, given[name]):
 			must := right(property)
 			if !slices.Contains(s.Required, name) {
@@ -63,11 +65,13 @@ func fits(s *jsonschema.Schema, value json.RawMessage) bool {
 	switch v := v.(type) {
 	case string:
 		n := utf8.RuneCountInString(v)
-		return s.Type == "string" && (s.MinLength == nil || n >= *s.MinLength) && (s.MaxLength == nil || n <= *s.MaxLength) &&
+		return s.Type == "string" && (s.MinLength == nil || n >= *s.MinLength) &&
+			(s.MaxLength == nil || n <= *s.MaxLength) &&
 			(s.Enum == nil || slices.Contains(s.Enum, any(v)))
 	case float64:
 		whole := v == math.Trunc(v) && math.Abs(v) <= 1<<53
-		return (s.Type == "number" || s.Type == "integer" && whole) && (s.Minimum == nil || v >= *s.Minimum) && (s.Maximum == nil || v <= *s.Maximum) &&
+		return (s.Type == "number" || s.Type == "integer" && whole) && (s.Minimum == nil || v >= *s.Minimum) &&
+			(s.Maximum == nil || v <= *s.Maximum) &&
 			(s.ExclusiveMinimum == nil || v > *s.ExclusiveMinimum)
 	case bool:
 		return s.Type == "boolean"

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// mostTogether messages may come in one batch, which one version of the protocol knows (2025-03-26). The front counts requests:
-// without a bound, one of them would carry as many calls as fit into its body.
+// mostTogether messages may come in one batch, which one version of the protocol knows (2025-03-26). The front counts
+// requests: without a bound, one of them would carry as many calls as fit into its body.
 const mostTogether = 10
 
 // taken is the request with its body read, and found to be no larger batch than is taken.

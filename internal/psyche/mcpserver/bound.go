@@ -9,9 +9,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// makeRoom ends the session of a principal that asked nothing for longest when there are as many as there may be, whichever of
-// its keys and users opened them: clients forget sessions more often than they end them, and one that is refused a new session
-// could not say which old one to end.
+// makeRoom ends the session of a principal that asked nothing for longest when there are as many as there may be,
+// whichever of its keys and users opened them: clients forget sessions more often than they end them, and one that is
+// refused a new session could not say which old one to end.
 func (f *Face) makeRoom(c psyche.Caller) {
 	f.mu.Lock()
 	var idlest *mcp.ServerSession

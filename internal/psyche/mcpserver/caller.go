@@ -12,8 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// A session outlives the request that opened it and may carry requests for hours, so that who asks is told anew with each of
-// them. The library carries along what it calls a token's information: ours is who the front found the caller to be.
+// A session outlives the request that opened it and may carry requests for hours, so that who asks is told anew with
+// each of them. The library carries along what it calls a token's information: ours is who the front found the caller
+// to be.
 
 // client is who sent one HTTP request, and that request's context, which ends when the client hangs up.
 type client struct {
@@ -25,7 +26,8 @@ type clientKey struct{}
 
 const clientExtra = "visitor"
 
-// admit lets the library know who asks. It gets no header that opens anything: the caller's secret stays with the front.
+// admit lets the library know who asks. It gets no header that opens anything: the caller's secret stays with the
+// front.
 func admit(next http.Handler) http.Handler {
 	existing := auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
 		v, ok := ctx.Value(clientKey{}).(client)
@@ -64,8 +66,8 @@ func clientOf(req mcp.Request) (client, bool) {
 	return v, ok
 }
 
-// within is ctx, ended also when the HTTP request ends, with the values of that request before those of the one that opened the
-// session.
+// within is ctx, ended also when the HTTP request ends, with the values of that request before those of the one that
+// opened the session.
 func within(ctx context.Context, request context.Context) (context.Context, context.CancelFunc) {
 	both, cancel := context.WithCancelCause(layered{ctx, request})
 	stop := context.AfterFunc(request, func() { cancel(context.Cause(request)) })

@@ -15,12 +15,18 @@ func TestTheDeepestMessageThatFitsIsRefusedAndTheServerGoesOn(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
 	id := opened(t, url)
-	for _, deep := range []string{strings.Repeat("[", 2<<20), strings.Repeat(`{"a":`, 700<<10), strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20)} {
+	for _, deep := range []string{
+		strings.Repeat("[", 2<<20), strings.Repeat(`{"a":`, 700<<10),
+		strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20),
+	} {
 		for _, message := range []string{
-			deep, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + deep, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + deep + `}`,
+			deep, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + deep,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + deep + `}`,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":` + deep + `}}`,
-			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"message":` + deep + `}}}`,
-			`{"jsonrpc":"2.0","id":` + deep + `,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"result":` + deep + `}`, "[" + deep + "]",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"message":` + deep +
+				`}}}`,
+			`{"jsonrpc":"2.0","id":` + deep + `,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"result":` + deep + `}`,
+			"[" + deep + "]",
 		} {
 			for _, headers := range [][]string{{"Mcp-Session-Id", id}, singly} {
 				r := post(t, t.Context(), url, message, headers...)

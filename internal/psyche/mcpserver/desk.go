@@ -52,8 +52,8 @@ func (d *toolset) fitting(next mcp.MethodHandler) mcp.MethodHandler {
 
 type callerKey struct{}
 
-// safe keeps a fault of one request from ending the process: requests run in goroutines of the library's. It gives tools called
-// with arguments of null the empty object, for which the library's defaults would find no place.
+// safe keeps a fault of one request from ending the process: requests run in goroutines of the library's. It gives
+// tools called with arguments of null the empty object, for which the library's defaults would find no place.
 func (d *toolset) safe(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer func() {
@@ -62,15 +62,16 @@ func (d *toolset) safe(next mcp.MethodHandler) mcp.MethodHandler {
 				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errUnknown.Error()}
 			}
 		}()
-		if tool, ok := req.(*mcp.CallToolRequest); ok && tool.Params != nil && string(bytes.TrimSpace(tool.Params.Arguments)) == "null" {
+		if tool, ok := req.(*mcp.CallToolRequest); ok && tool.Params != nil &&
+			string(bytes.TrimSpace(tool.Params.Arguments)) == "null" {
 			tool.Params.Arguments = json.RawMessage("{}")
 		}
 		return next(ctx, method, req)
 	}
 }
 
-// visit tells each request whose it is and when its client is gone, and refuses one that nobody sent or that speaks another version
-// than its session does.
+// visit tells each request whose it is and when its client is gone, and refuses one that nobody sent or that speaks
+// another version than its session does.
 func (d *toolset) visit(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if d.only != nil {
@@ -83,7 +84,8 @@ func (d *toolset) visit(next mcp.MethodHandler) mcp.MethodHandler {
 		if fault := sameVersion(req); fault != nil {
 			return nil, fault
 		}
-		if method == "tools/call" || method == "resources/read" { // nothing else lasts, and a notification's request ends before it is heard
+		// nothing else lasts, and a notification's request ends before it is heard
+		if method == "tools/call" || method == "resources/read" {
 			var removed context.CancelFunc
 			ctx, removed = within(ctx, v.ctx)
 			defer removed()
@@ -99,8 +101,8 @@ func callerOf(ctx context.Context) psyche.Caller {
 
 const versionHeader = "MCP-Protocol-Version"
 
-// sameVersion refuses a request whose header names another version than was agreed upon when its session began. Requests that need
-// no session carry their version themselves, and the library compares it.
+// sameVersion refuses a request whose header names another version than was agreed upon when its session began.
+// Requests that need no session carry their version themselves, and the library compares it.
 func sameVersion(req mcp.Request) error {
 	session, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok || session.ID() == "" || session.InitializeParams() == nil {
@@ -117,8 +119,8 @@ func sameVersion(req mcp.Request) error {
 	}
 }
 
-// task is one tool: how it is told, who may use it, and what it does. Its answer is given as data that fits its schema, and as
-// text, which a nil text makes of the data's JSON.
+// task is one tool: how it is told, who may use it, and what it does. Its answer is given as data that fits its schema,
+// and as text, which a nil text makes of the data's JSON.
 type task[In, Out any] struct {
 	role  access.Role
 	tool  mcp.Tool
@@ -135,25 +137,27 @@ func add[In, Out any](d *toolset, e task[In, Out]) {
 	in := schema[In](e.shape)
 	e.tool.InputSchema, d.takes[e.tool.Name] = in, in
 	e.tool.OutputSchema = schema[Out](nil)
-	mcp.AddTool(d.server, &e.tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
-		var none Out
-		c := callerOf(ctx)
-		if !c.Key.Role.Includes(e.role) { // it was another's when the session began
-			return nil, none, fmt.Errorf("%s needs a key of role %s; yours is of role %s", e.tool.Name, e.role, c.Key.Role)
-		}
-		out, err := e.do(ctx, c, req, in)
-		if err != nil {
-			if ours(err) {
-				d.report(fmt.Errorf("%s: %w", e.tool.Name, err))
+	mcp.AddTool(d.server, &e.tool,
+		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+			var none Out
+			c := callerOf(ctx)
+			if !c.Key.Role.Includes(e.role) { // it was another's when the session began
+				return nil, none,
+					fmt.Errorf("%s needs a key of role %s; yours is of role %s", e.tool.Name, e.role, c.Key.Role)
 			}
-			return nil, none, plain(err)
-		}
-		result := &mcp.CallToolResult{}
-		if e.text != nil {
-			result.Content = []mcp.Content{&mcp.TextContent{Text: e.text(out)}}
-		}
-		return result, out, nil
-	})
+			out, err := e.do(ctx, c, req, in)
+			if err != nil {
+				if ours(err) {
+					d.report(fmt.Errorf("%s: %w", e.tool.Name, err))
+				}
+				return nil, none, plain(err)
+			}
+			result := &mcp.CallToolResult{}
+			if e.text != nil {
+				result.Content = []mcp.Content{&mcp.TextContent{Text: e.text(out)}}
+			}
+			return result, out, nil
+		})
 }
 
 // schema is a type's, its lists never null, as adjusted.
@@ -231,7 +235,11 @@ func (d *toolset) agent(ctx context.Context, c psyche.Caller, named string) (str
 	}
 	switch len(agents) {
 	case 0:
-		return "", &psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Message: "there is no agent that this key reaches"}
+		return "",
+			&psyche.Fault{
+				Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found",
+				Message: "there is no agent that this key reaches",
+			}
 	case 1:
 		return agents[0].Handle, nil
 	}

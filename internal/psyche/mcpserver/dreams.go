@@ -90,7 +90,11 @@ func (d *toolset) nights() {
 			if err != nil {
 				return night{}, err
 			}
-			begun, err := d.dreams.Begin(ctx, c, psyche.DreamRequest{Agent: agent, Theme: in.Theme, Tier: dream.Tier(in.Tier), Budget: (*budget.Micros)(in.Budget)})
+			begun, err := d.dreams.Begin(ctx, c,
+				psyche.DreamRequest{
+					Agent: agent, Theme: in.Theme, Tier: dream.Tier(in.Tier),
+					Budget: (*budget.Micros)(in.Budget),
+				})
 			if err == nil && in.Wait {
 				begun, err = d.follow(ctx, c, req, begun)
 			}
@@ -101,7 +105,8 @@ func (d *toolset) nights() {
 	add(d, task[listing, nights]{
 		role: access.Client,
 		tool: mcp.Tool{
-			Name: "dreams_list", Title: "List dreams", Description: "The dreams of the agents, newest first. It wakes nobody.",
+			Name: "dreams_list", Title: "List dreams",
+			Description: "The dreams of the agents, newest first. It wakes nobody.",
 			Annotations: reads("List dreams"),
 		},
 		shape: func(in *jsonschema.Schema) {
@@ -139,7 +144,8 @@ func (d *toolset) nights() {
 	add(d, task[which, night]{
 		role: access.Operator,
 		tool: mcp.Tool{
-			Name: "dreams_cancel", Title: "End a dream", Description: "Ask a dream to end with what it has. It ends soon after.",
+			Name: "dreams_cancel", Title: "End a dream",
+			Description: "Ask a dream to end with what it has. It ends soon after.",
 			Annotations: ends("End a dream"),
 		},
 		shape: func(in *jsonschema.Schema) { in.Properties["dream"].MinLength = at(1) },
@@ -169,7 +175,8 @@ func (d *toolset) ownDream(ctx context.Context, c psyche.Caller, in which) error
 	}
 	n, err := d.dreams.Dream(ctx, c, in.Dream)
 	if err == nil && n.Agent != agents[at].Handle {
-		err = missing("dream_not_found", "dream", "dream %s is of agent %s, and not of %s", in.Dream, n.Agent, agents[at].Handle)
+		err = missing("dream_not_found", "dream", "dream %s is of agent %s, and not of %s", in.Dream, n.Agent,
+			agents[at].Handle)
 	}
 	return err
 }
@@ -185,7 +192,9 @@ func missing(code, param, format string, args ...any) error {
 }
 
 // follow looks at a dream until it is over, and tells each phase that it comes to.
-func (d *toolset) follow(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, n psyche.Dream) (psyche.Dream, error) {
+func (d *toolset) follow(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest,
+	n psyche.Dream,
+) (psyche.Dream, error) {
 	look := time.NewTicker(d.look)
 	defer look.Stop()
 	seen := 0
@@ -194,7 +203,8 @@ func (d *toolset) follow(ctx context.Context, c psyche.Caller, req *mcp.CallTool
 			seen = at
 			if token := req.Params.GetProgressToken(); token != nil {
 				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-					ProgressToken: token, Progress: float64(seen), Total: float64(len(dream.Phases)), Message: phasesOf(n)[seen-1],
+					ProgressToken: token, Progress: float64(seen), Total: float64(len(dream.Phases)),
+					Message: phasesOf(n)[seen-1],
 				})
 			}
 		}

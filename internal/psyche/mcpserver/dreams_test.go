@@ -18,10 +18,14 @@ import (
 func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 	t.Parallel()
 	being := &mcpservertest.Being{Handles: []string{"iris", "nova"}}
-	url := serve(t, being, mcpserver.Options{Look: time.Millisecond}, map[string]psyche.Caller{"c": caller("key_c", access.Client)})
+	url := serve(t, being, mcpserver.Options{Look: time.Millisecond},
+		map[string]psyche.Caller{"c": caller("key_c", access.Client)})
 	o, told := heard()
 	session := connect(t, url, "", o)
-	params := &mcp.CallToolParams{Name: "dreams_start", Arguments: map[string]any{"agent": "iris", "theme": "boats", "wait": true, "budget_micros": 1000}}
+	params := &mcp.CallToolParams{
+		Name:      "dreams_start",
+		Arguments: map[string]any{"agent": "iris", "theme": "boats", "wait": true, "budget_micros": 1000},
+	}
 	params.SetProgressToken("p")
 	result, err := session.CallTool(t.Context(), params)
 	require.NoError(t, err)
@@ -34,13 +38,16 @@ func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 		require.Equal(t, string(phase), (<-told).Message)
 	}
 
-	result, err = call(t.Context(), session, "dreams_start", map[string]any{"agent": "iris", "theme": mcpservertest.Endless})
+	result, err = call(t.Context(), session, "dreams_start",
+		map[string]any{"agent": "iris", "theme": mcpservertest.Endless})
 	require.NoError(t, err)
 	id := result.StructuredContent.(map[string]any)["id"].(string)
 	require.Equal(t, "dream_iris_0002", id)
 	result, err = call(t.Context(), session, "dreams_list", nil)
 	require.NoError(t, err)
-	require.Equal(t, "dream_iris_0001 of iris: completed, return, $0.00 spent\ndream_iris_0002 of iris: running, $0.00 spent", text(result))
+	require.Equal(t,
+		"dream_iris_0001 of iris: completed, return, $0.00 spent\ndream_iris_0002 of iris: running, $0.00 spent",
+		text(result))
 	for _, c := range []struct{ agent, dream, told string }{
 		{"nobody", id, `there is no agent "nobody" that this key reaches`},
 		{"nova", id, "dream dream_iris_0002 is of agent iris, and not of nova"},

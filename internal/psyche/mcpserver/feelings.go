@@ -101,5 +101,6 @@ func felt(e psyche.Emotion) emotion {
 }
 
 func (e emotion) sentence() string {
-	return fmt.Sprintf("%s: valence %+.2f, arousal %+.2f, dominance %+.2f, intensity %.2f", e.Word, e.Valence, e.Arousal, e.Dominance, e.Intensity)
+	return fmt.Sprintf("%s: valence %+.2f, arousal %+.2f, dominance %+.2f, intensity %.2f", e.Word, e.Valence,
+		e.Arousal, e.Dominance, e.Intensity)
 }

@@ -103,7 +103,8 @@ func (s selection) read() (psyche.Forgetting, error) {
 		if err != nil {
 			return f, &psyche.Fault{
 				Status: 400, Type: "invalid_request_error", Code: "invalid_value", Param: each.name,
-				Message: fmt.Sprintf("%s is %q; it must be a time of RFC 3339, such as 2026-11-20T06:00:00Z", each.name, each.said),
+				Message: fmt.Sprintf("%s is %q; it must be a time of RFC 3339, such as 2026-11-20T06:00:00Z",
+					each.name, each.said),
 			}
 		}
 		*each.into = at.UTC()
@@ -135,7 +136,8 @@ func forgottenOf(e psyche.Erasure) forgotten {
 func (f forgotten) sentence() string {
 	var b strings.Builder
 	if f.DryRun {
-		fmt.Fprintf(&b, "Memories that would be erased for good: %d; that would lose the words: %d. Nothing was changed; dry_run false does it.",
+		fmt.Fprintf(&b,
+			"Memories that would be erased for good: %d; that would lose the words: %d. Nothing was changed; dry_run false does it.",
 			len(f.Erase), len(f.Scrub))
 	} else {
 		fmt.Fprintf(&b, "Memories erased for good: %d; that lost the words: %d.", f.Forgotten, f.Scrubbed)

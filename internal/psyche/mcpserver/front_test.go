@@ -43,7 +43,8 @@ func TestBehindTheFrontWhoeverHasAKeyHasItsTools(t *testing.T) {
 	being := &mcpservertest.Being{Handles: []string{"iris", "noor"}}
 	_, url, client, operator := behind(t, being)
 	for _, secret := range []string{"", "oneiros_wrong"} {
-		r := post(t, t.Context(), url, chat("hello"), append([]string{"Authorization", "Bearer " + secret}, singly...)...)
+		r := post(t, t.Context(), url, chat("hello"),
+			append([]string{"Authorization", "Bearer " + secret}, singly...)...)
 		require.Equal(t, http.StatusUnauthorized, r.StatusCode)
 	}
 	require.NotContains(t, toolNames(t, connect(t, url, client, nil)), "journal")
@@ -51,7 +52,8 @@ func TestBehindTheFrontWhoeverHasAKeyHasItsTools(t *testing.T) {
 	result, err := call(t.Context(), session, "journal", nil)
 	require.NoError(t, err)
 	require.Contains(t, text(result), mcpservertest.Secret, "the only agent it reaches")
-	r := post(t, t.Context(), url, chat("hello"), append([]string{"Authorization", "Bearer " + operator, "Origin", "https://evil.test"}, singly...)...)
+	r := post(t, t.Context(), url, chat("hello"),
+		append([]string{"Authorization", "Bearer " + operator, "Origin", "https://evil.test"}, singly...)...)
 	require.Equal(t, http.StatusForbidden, r.StatusCode)
 	require.NotContains(t, being.Asked(), "Say")
 }
@@ -90,8 +92,11 @@ func TestAServerThatEndsLetsIdleStreamsGoAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	idle := send(t, get, append(key, "Mcp-Session-Id", id, "Accept", "text/event-stream")...)
 	require.Equal(t, http.StatusOK, idle.StatusCode)
-	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`
-	subscribed := post(t, t.Context(), url, listen, append(key, "MCP-Protocol-Version", single, "Mcp-Method", "subscriptions/listen")...)
+	listen :=
+		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
+			meta + `}}`
+	subscribed := post(t, t.Context(), url, listen,
+		append(key, "MCP-Protocol-Version", single, "Mcp-Method", "subscriptions/listen")...)
 	require.Equal(t, http.StatusOK, subscribed.StatusCode)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

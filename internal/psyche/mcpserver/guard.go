@@ -9,8 +9,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// guard refuses what a web page may have sent: the front does so too, and this face does not rely on it. Whoever comes without a
-// key must have called the server by a name of its own, and whoever names an origin must come from a page that may call.
+// guard refuses what a web page may have sent: the front does so too, and this face does not rely on it. Whoever comes
+// without a key must have called the server by a name of its own, and whoever names an origin must come from a page
+// that may call.
 func (f *Face) guard(r *http.Request, c psyche.Caller) *psyche.Fault {
 	if c.Key.ID == "" && !f.named(r.Host) {
 		return &psyche.Fault{

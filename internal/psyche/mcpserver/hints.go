@@ -17,7 +17,8 @@ func reads(title string) *mcp.ToolAnnotations {
 	}
 }
 
-// changes are the hints of a tool that adds or moves something and destroys nothing. An open one reaches a model provider.
+// changes are the hints of a tool that adds or moves something and destroys nothing. An open one reaches a model
+// provider.
 func changes(title string, idempotent, open bool) *mcp.ToolAnnotations {
 	no := false
 	return &mcp.ToolAnnotations{Title: title, IdempotentHint: idempotent, DestructiveHint: &no, OpenWorldHint: &open}

@@ -29,7 +29,8 @@ var sessionVersions = func() (older []string) {
 func (f *Face) Routes() []front.Route {
 	serve := func(r *http.Request) *mcp.Server { return f.serverOf(front.CallerOf(r.Context())) }
 	single := admit(mcp.NewStreamableHTTPHandler(serve, &mcp.StreamableHTTPOptions{
-		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: f.options.Body, DisableLocalhostProtection: true,
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: f.options.Body,
+		DisableLocalhostProtection: true,
 	}))
 	lasting := admit(mcp.NewStreamableHTTPHandler(serve, &mcp.StreamableHTTPOptions{
 		SessionTimeout: f.options.Idle, MaxRequestBodyBytes: f.options.Body, DisableLocalhostProtection: true,

@@ -23,7 +23,8 @@ const (
 	single  = "2026-07-28"
 )
 
-func post(t *testing.T, ctx context.Context, url, body string, headers ...string) *http.Response { // t first reads better
+// t first reads better
+func post(t *testing.T, ctx context.Context, url, body string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	require.NoError(t, err)
@@ -57,20 +58,25 @@ func body(t *testing.T, r *http.Response) string {
 // opened begins a session as of old and answers its id.
 func opened(t *testing.T, url string, headers ...string) string {
 	t.Helper()
-	r := post(t, t.Context(), url, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+lasting+`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, headers...)
+	r := post(t, t.Context(), url,
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+lasting+
+			`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, headers...)
 	require.Equal(t, http.StatusOK, r.StatusCode)
 	require.Contains(t, body(t, r), `"protocolVersion":"`+lasting+`"`)
 	id := r.Header.Get("Mcp-Session-Id")
 	require.NotEmpty(t, id)
-	r = post(t, t.Context(), url, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, append([]string{"Mcp-Session-Id", id}, headers...)...)
+	r = post(t, t.Context(), url, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		append([]string{"Mcp-Session-Id", id}, headers...)...)
 	require.Equal(t, http.StatusAccepted, r.StatusCode)
 	return id
 }
 
-const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + single + `","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"p"}`
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + single +
+	`","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"p"}`
 
 func chat(message string) string {
-	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"chat","arguments":{"message":"` + message + `"},` + meta + `}}`
+	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"chat","arguments":{"message":"` +
+		message + `"},` + meta + `}}`
 }
 
 var singly = []string{"MCP-Protocol-Version", single, "Mcp-Method", "tools/call", "Mcp-Name", "chat"}
@@ -78,7 +84,11 @@ var singly = []string{"MCP-Protocol-Version", single, "Mcp-Method", "tools/call"
 // heard is a client that sends on what it is told of progress, up to a hundred times.
 func heard() (*mcp.ClientOptions, <-chan *mcp.ProgressNotificationParams) {
 	result := make(chan *mcp.ProgressNotificationParams, 100)
-	return &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { result <- r.Params }}, result
+	return &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			result <- r.Params
+		},
+	}, result
 }
 
 func TestProgressTellsWhatIsSaidAsItIsSaid(t *testing.T) {
@@ -160,7 +170,8 @@ func TestWhoeverCancelsOrHangsUpStopsTheTalk(t *testing.T) {
 
 func TestPagesOfOthersAndNamesOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{Hosts: []string{"dream.test"}, Origins: []string{"https://chat.test"}},
+	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}},
+		mcpserver.Options{Hosts: []string{"dream.test"}, Origins: []string{"https://chat.test"}},
 		map[string]psyche.Caller{"o": caller("key_o", access.Operator)})
 	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
 	for _, c := range []struct {
@@ -195,11 +206,15 @@ func TestWhatIsMalformedIsRefusedAndTheServerGoesOn(t *testing.T) {
 	url := serve(t, being, mcpserver.Options{Body: 1 << 16}, nil)
 	id := opened(t, url)
 	for name, message := range map[string]string{
-		"nothing": ``, "no JSON": `{`, "an array": `[]`, "a number": `7`, "null": `null`, "another version": `{"jsonrpc":"1.0","id":1,"method":"ping"}`,
-		"no method": `{"jsonrpc":"2.0","id":1}`, "a method of no kind": `{"jsonrpc":"2.0","id":1,"method":7}`, "an id of no kind": `{"jsonrpc":"2.0","id":{},"method":"ping"}`,
-		"params of no kind": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"}`, "no params": `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`,
-		"no tool":    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`,
-		"an unknown": `{"jsonrpc":"2.0","id":1,"method":"tools/dance","params":{}}`, "deep": strings.Repeat(`[`, 20000),
+		"nothing": ``, "no JSON": `{`, "an array": `[]`, "a number": `7`, "null": `null`,
+		"another version": `{"jsonrpc":"1.0","id":1,"method":"ping"}`,
+		"no method":       `{"jsonrpc":"2.0","id":1}`, "a method of no kind": `{"jsonrpc":"2.0","id":1,"method":7}`,
+		"an id of no kind":  `{"jsonrpc":"2.0","id":{},"method":"ping"}`,
+		"params of no kind": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"x"}`,
+		"no params":         `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`,
+		"no tool":           `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`,
+		"an unknown":        `{"jsonrpc":"2.0","id":1,"method":"tools/dance","params":{}}`,
+		"deep":              strings.Repeat(`[`, 20000),
 		"arguments null":    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"journal","arguments":null}}`,
 		"arguments a list":  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"journal","arguments":[1]}}`,
 		"arguments a word":  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"journal","arguments":"x"}}`,
@@ -236,22 +251,35 @@ func TestNothingThatAClientMayNotReadReachesItByAnyWay(t *testing.T) {
 	url := serve(t, being, mcpserver.Options{}, map[string]psyche.Caller{"c": caller("key_c", access.Client)})
 	id := opened(t, url, "Authorization", "Bearer c")
 	var messages []string
-	for _, method := range []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list", "server/discover"} {
+	for _, method := range []string{
+		"tools/list", "resources/list", "resources/templates/list", "prompts/list",
+		"server/discover",
+	} {
 		messages = append(messages, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+meta+`}}`)
 	}
 	for _, uri := range []string{
-		"oneiros://iris/journal", "oneiros://iris/playbook", "oneiros://agent_iris/journal", "oneiros://iris/fragments", "oneiros://iris/scenarios", "oneiros:///journal",
+		"oneiros://iris/journal", "oneiros://iris/playbook", "oneiros://agent_iris/journal",
+		"oneiros://iris/fragments", "oneiros://iris/scenarios", "oneiros:///journal",
 		"oneiros://iris/../iris/journal", "ONEIROS://iris/journal", "oneiros://iris/journal?x",
 	} {
 		for _, method := range []string{"resources/read", "resources/subscribe"} {
 			u, err := json.Marshal(uri)
 			require.NoError(t, err)
-			messages = append(messages, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"uri":`+string(u)+`,`+meta+`}}`)
+			messages = append(messages,
+				`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"uri":`+string(u)+`,`+meta+`}}`)
 		}
 	}
-	for _, tool := range []string{"journal", "playbook", "fragments", "dreams_list", "status", "recall_memory", "get_emotion", "chat"} {
-		for _, arguments := range []string{`{}`, `null`, `{"agent":"iris"}`, `{"agent":"noor"}`, `{"query":"orchard"}`, `{"message":"orchard?"}`, `{"limit":1}`} {
-			messages = append(messages, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`,`+meta+`}}`)
+	for _, tool := range []string{
+		"journal", "playbook", "fragments", "dreams_list", "status", "recall_memory",
+		"get_emotion", "chat",
+	} {
+		for _, arguments := range []string{
+			`{}`, `null`, `{"agent":"iris"}`, `{"agent":"noor"}`,
+			`{"query":"orchard"}`, `{"message":"orchard?"}`, `{"limit":1}`,
+		} {
+			messages = append(messages,
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`,`+
+					meta+`}}`)
 		}
 	}
 	for _, message := range messages {

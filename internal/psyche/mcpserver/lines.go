@@ -16,8 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lines is a connection of one message a line. The library's own ends with the first line that is no message, and with its input,
-// although answers are owed.
+// lines is a connection of one message a line. The library's own ends with the first line that is no message, and with
+// its input, although answers are owed.
 type lines struct {
 	in    *bufio.Reader
 	out   io.Writer
@@ -131,7 +131,9 @@ func (s *lines) Read(context.Context) (jsonrpc.Message, error) {
 		case h := <-s.heard:
 			switch {
 			case errors.Is(h.err, errLong):
-				if err := s.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message may be at most %d bytes long, and this line was longer", s.most)); err != nil {
+				if err := s.refuse(nil, jsonrpc.CodeInvalidRequest,
+					fmt.Sprintf("a message may be at most %d bytes long, and this line was longer", s.most)); err !=
+					nil {
 					return nil, err
 				}
 			case errors.Is(h.err, io.EOF):
@@ -156,8 +158,8 @@ func (s *lines) Read(context.Context) (jsonrpc.Message, error) {
 	return next, nil
 }
 
-// last waits until nothing is owed any more, for as long as it may, or until the other end came, too: of the input that is still
-// read, or of the process.
+// last waits until nothing is owed any more, for as long as it may, or until the other end came, too: of the input that
+// is still read, or of the process.
 func (s *lines) last(in <-chan inputLine, leave <-chan struct{}) {
 	within := time.NewTimer(s.drain)
 	defer within.Stop()
@@ -191,7 +193,8 @@ func (s *lines) take(line []byte) error {
 	}
 	var each []json.RawMessage
 	if err := json.Unmarshal(line, new(json.RawMessage)); err != nil {
-		return s.refuse(nil, jsonrpc.CodeParseError, fmt.Sprintf("this line is not JSON: %v; a message is one line of JSON", err))
+		return s.refuse(nil, jsonrpc.CodeParseError,
+			fmt.Sprintf("this line is not JSON: %v; a message is one line of JSON", err))
 	}
 	if json.Unmarshal(line, &each) != nil || each == nil { // no list
 		message, refused := s.message(line, nil)
@@ -207,7 +210,8 @@ func (s *lines) take(line []byte) error {
 		return s.refuse(nil, jsonrpc.CodeInvalidRequest, "a batch holds at least one message, and this one holds none")
 	}
 	if len(each) > mostBatch {
-		return s.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a batch holds at most %d messages, and this one holds %d", mostBatch, len(each)))
+		return s.refuse(nil, jsonrpc.CodeInvalidRequest,
+			fmt.Sprintf("a batch holds at most %d messages, and this one holds %d", mostBatch, len(each)))
 	}
 	b := &batch{}
 	for _, one := range each {
@@ -231,8 +235,8 @@ func (s *lines) take(line []byte) error {
 // listening is the call whose answer comes only when it is cancelled.
 const listening = "subscriptions/listen"
 
-// message is what a text says, or the answer to a text that is no message. A refusal that cannot be read is not refused in turn:
-// two that do so never end.
+// message is what a text says, or the answer to a text that is no message. A refusal that cannot be read is not refused
+// in turn: two that do so never end.
 func (s *lines) message(text json.RawMessage, of *batch) (jsonrpc.Message, json.RawMessage) {
 	message, err := jsonrpc.DecodeMessage(text)
 	if err != nil {
@@ -241,7 +245,9 @@ func (s *lines) message(text json.RawMessage, of *batch) (jsonrpc.Message, json.
 		if values["method"] == nil && (values["error"] != nil || values["result"] != nil) {
 			return nil, nil
 		}
-		return nil, refusal(values["id"], jsonrpc.CodeInvalidRequest, `this is no message of JSON-RPC 2.0, which has "jsonrpc": "2.0", a "method", and as a request an "id" that is a string or a number`)
+		return nil,
+			refusal(values["id"], jsonrpc.CodeInvalidRequest,
+				`this is no message of JSON-RPC 2.0, which has "jsonrpc": "2.0", a "method", and as a request an "id" that is a string or a number`)
 	}
 	request, ok := message.(*jsonrpc.Request)
 	if !ok || !request.IsCall() {
@@ -250,7 +256,9 @@ func (s *lines) message(text json.RawMessage, of *batch) (jsonrpc.Message, json.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, taken := s.open[request.ID]; taken {
-		return nil, refusal(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the id %v is that of a request which is not answered yet; take another", request.ID.Raw()))
+		return nil,
+			refusal(nil, jsonrpc.CodeInvalidRequest,
+				fmt.Sprintf("the id %v is that of a request which is not answered yet; take another", request.ID.Raw()))
 	}
 	c := call{endless: request.Method == listening, batch: of}
 	s.open[request.ID] = c
@@ -331,6 +339,7 @@ func refusal(id json.RawMessage, code int64, why string) json.RawMessage {
 	if len(id) == 0 || (id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9')) {
 		id = json.RawMessage("null")
 	}
-	text, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
+	text, _ := json.Marshal(
+		map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
 	return text
 }

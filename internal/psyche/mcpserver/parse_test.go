@@ -8,7 +8,10 @@ import (
 )
 
 func FuzzAddressesNameAnAgentAndADocumentOrNothing(f *testing.F) {
-	for _, uri := range []string{"oneiros://iris/journal", "oneiros:///", "oneiros://a/b/c", "http://x", "oneiros://iris/journal?x#y", "oneiros://\x00/\xff"} {
+	for _, uri := range []string{
+		"oneiros://iris/journal", "oneiros:///", "oneiros://a/b/c", "http://x",
+		"oneiros://iris/journal?x#y", "oneiros://\x00/\xff",
+	} {
 		f.Add(uri)
 	}
 	f.Fuzz(func(t *testing.T, uri string) {
@@ -22,7 +25,14 @@ func FuzzAddressesNameAnAgentAndADocumentOrNothing(f *testing.F) {
 }
 
 func FuzzNoOriginButItsOwnIsWelcome(f *testing.F) {
-	for _, seed := range [][2]string{{"http://localhost:1", "localhost:1"}, {"null", "localhost"}, {"https://evil.test", "localhost"}, {"http://localhost:1@evil.test", "localhost:1"}, {"://", "[::1]:5"}, {"", ""}} {
+	for _, seed := range [][2]string{
+		{"http://localhost:1", "localhost:1"},
+		{"null", "localhost"},
+		{"https://evil.test", "localhost"},
+		{"http://localhost:1@evil.test", "localhost:1"},
+		{"://", "[::1]:5"},
+		{"", ""},
+	} {
 		f.Add(seed[0], seed[1])
 	}
 	face := New(nil, nil, Options{})
@@ -31,7 +41,8 @@ func FuzzNoOriginButItsOwnIsWelcome(f *testing.F) {
 		if face.welcome(origin, host) {
 			lower := strings.ToLower(origin)
 			require.True(t, strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://"))
-			require.True(t, strings.Contains(lower, strings.ToLower(host)) || strings.Contains(origin, "%"), "%q is not %q", origin, host)
+			require.True(t, strings.Contains(lower, strings.ToLower(host)) || strings.Contains(origin, "%"),
+				"%q is not %q", origin, host)
 		}
 	})
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// Resources are "oneiros://iris/journal" and "oneiros://iris/playbook" of every agent that the caller reaches, for operators.
+// Resources are "oneiros://iris/journal" and "oneiros://iris/playbook" of every agent that the caller reaches, for
+// operators.
 const (
 	scheme   = "oneiros://"
 	markdown = "text/markdown"
@@ -28,7 +29,10 @@ type page struct {
 
 func (d *toolset) pages() []page {
 	return []page{
-		{"journal", "Dream journal", "What its dreams left in the agent's journal, newest first. Dreamt, unverified.", d.diary},
+		{
+			"journal", "Dream journal", "What its dreams left in the agent's journal, newest first. Dreamt, unverified.",
+			d.diary,
+		},
 		{"playbook", "Playbook", "What the agent learned to do, as its dreams rewrote it.", d.being.Playbook},
 	}
 }
@@ -62,7 +66,9 @@ func (d *toolset) resources() {
 			if err != nil {
 				return nil, unread(req.Params.URI, err)
 			}
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: markdown, Text: text}}}, nil
+			return &mcp.ReadResourceResult{
+				Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: markdown, Text: text}},
+			}, nil
 		})
 	}
 }
@@ -91,7 +97,8 @@ const agentsAPage = 250
 
 const afterAgent = "agents-after:" // begins our cursors; the rest is the handle of the last one listed
 
-// listed adds the documents of the agents to the list of resources. Which those are depends on who asks, and agents come and go.
+// listed adds the documents of the agents to the list of resources. Which those are depends on who asks, and agents
+// come and go.
 func (d *toolset) listed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		request, ok := req.(*mcp.ListResourcesRequest)
@@ -133,8 +140,9 @@ func (d *toolset) fill(ctx context.Context, page *mcp.ListResourcesResult, after
 	for _, a := range agents {
 		for _, p := range d.pages() {
 			page.Resources = append(page.Resources, &mcp.Resource{
-				Name: a.Handle + "/" + p.name, Title: p.title + " of " + a.Handle, Description: p.tells, MIMEType: markdown,
-				URI: scheme + a.Handle + "/" + p.name,
+				Name: a.Handle + "/" + p.name, Title: p.title + " of " + a.Handle, Description: p.tells,
+				MIMEType: markdown,
+				URI:      scheme + a.Handle + "/" + p.name,
 			})
 		}
 	}

@@ -37,8 +37,9 @@ type parted struct {
 
 const longestHold = 3600 // seconds, as psyche.Mind says
 
-// sessions are the only way besides talk by which a client of the protocol holds an agent awake: to be connected is not to knock
-//.
+// sessions are the only way besides talk by which a client of the protocol holds an agent awake: to be connected is not
+// to knock
+// .
 func (d *toolset) sessions() {
 	add(d, task[hold, held]{
 		role: access.Client,

@@ -21,7 +21,8 @@ func TestASessionIsItsKeysAndOpensNothingByItself(t *testing.T) {
 	t.Parallel()
 	being := &mcpservertest.Being{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, map[string]psyche.Caller{
-		"o": caller("key_o", access.Operator), "c": caller("key_c", access.Client), "demoted": caller("key_o", access.Client),
+		"o": caller("key_o", access.Operator), "c": caller("key_c", access.Client),
+		"demoted": caller("key_o", access.Client),
 	})
 	id := opened(t, url, "Authorization", "Bearer o")
 	journal := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"journal","arguments":{}}}`
@@ -45,7 +46,9 @@ func TestASessionIsItsKeysAndOpensNothingByItself(t *testing.T) {
 	text := body(t, r)
 	require.NotContains(t, text, mcpservertest.Secret)
 	require.Contains(t, text, "journal needs a key of role operator")
-	r = post(t, t.Context(), url, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"oneiros://iris/journal"}}`, "Mcp-Session-Id", id, "Authorization", "Bearer demoted")
+	r = post(t, t.Context(), url,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"oneiros://iris/journal"}}`,
+		"Mcp-Session-Id", id, "Authorization", "Bearer demoted")
 	require.NotContains(t, body(t, r), mcpservertest.Secret)
 
 	r = post(t, t.Context(), url, journal, "Mcp-Session-Id", "made-up", "Authorization", "Bearer o")
@@ -55,10 +58,17 @@ func TestASessionIsItsKeysAndOpensNothingByItself(t *testing.T) {
 func TestUsersOfOneKeyAreToldApart(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
-	store := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"store_memory","arguments":{"content":"ada's boat"},` + meta + `}}`
-	recall := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall_memory","arguments":{"query":"boat"},` + meta + `}}`
+	store :=
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"store_memory","arguments":{"content":"ada's boat"},` +
+			meta + `}}`
+	recall :=
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall_memory","arguments":{"query":"boat"},` +
+			meta + `}}`
 	headers := func(tool, user string) []string {
-		return []string{"MCP-Protocol-Version", single, "Mcp-Method", "tools/call", "Mcp-Name", tool, "X-Oneiros-User", user}
+		return []string{
+			"MCP-Protocol-Version", single, "Mcp-Method", "tools/call", "Mcp-Name", tool,
+			"X-Oneiros-User", user,
+		}
 	}
 	require.Contains(t, body(t, post(t, t.Context(), url, store, headers("store_memory", "ada")...)), "episode/1")
 	require.Contains(t, body(t, post(t, t.Context(), url, recall, headers("recall_memory", "ada")...)), "ada's boat")
@@ -97,12 +107,15 @@ func TestABatchHoldsNoMoreThanAFewMessages(t *testing.T) {
 	t.Parallel()
 	being := &mcpservertest.Being{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, nil)
-	r := post(t, t.Context(), url, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	r := post(t, t.Context(), url,
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	id := r.Header.Get("Mcp-Session-Id")
 	batch := func(n int) string {
 		var calls []string
 		for i := range n {
-			calls = append(calls, `{"jsonrpc":"2.0","id":`+strconv.Itoa(i+1)+`,"method":"tools/call","params":{"name":"chat","arguments":{"message":"hello"}}}`)
+			calls = append(calls,
+				`{"jsonrpc":"2.0","id":`+strconv.Itoa(i+1)+
+					`,"method":"tools/call","params":{"name":"chat","arguments":{"message":"hello"}}}`)
 		}
 		return " [" + strings.Join(calls, ",") + "]"
 	}
@@ -119,7 +132,10 @@ func TestSessionsThatAskNothingTouchNobody(t *testing.T) {
 	being := &mcpservertest.Being{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, nil)
 	id := opened(t, url)
-	for _, method := range []string{"ping", "tools/list", "resources/list", "resources/templates/list", "prompts/list"} {
+	for _, method := range []string{
+		"ping", "tools/list", "resources/list", "resources/templates/list",
+		"prompts/list",
+	} {
 		r := post(t, t.Context(), url, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`, "Mcp-Session-Id", id)
 		require.NotContains(t, body(t, r), `"error"`, method)
 	}
@@ -136,7 +152,8 @@ func TestSessionsThatAskNothingTouchNobody(t *testing.T) {
 
 func TestAKeysOldestSessionGivesWayToOneTooMany(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3}, map[string]psyche.Caller{"o": caller("key_o", access.Operator)})
+	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3},
+		map[string]psyche.Caller{"o": caller("key_o", access.Operator)})
 	others := opened(t, url, "Authorization", "Bearer o")
 	var ids []string
 	for range 5 {
@@ -150,7 +167,8 @@ func TestAKeysOldestSessionGivesWayToOneTooMany(t *testing.T) {
 		}
 		require.Equal(t, want, post(t, t.Context(), url, ping, "Mcp-Session-Id", id).StatusCode, i)
 	}
-	require.Equal(t, http.StatusOK, post(t, t.Context(), url, ping, "Mcp-Session-Id", others, "Authorization", "Bearer o").StatusCode)
+	require.Equal(t, http.StatusOK,
+		post(t, t.Context(), url, ping, "Mcp-Session-Id", others, "Authorization", "Bearer o").StatusCode)
 }
 
 func TestTheIdlestSessionOfAPrincipalGivesWayWhicheverKeyOpenedIt(t *testing.T) {
@@ -162,14 +180,17 @@ func TestTheIdlestSessionOfAPrincipalGivesWayWhicheverKeyOpenedIt(t *testing.T) 
 		c.Key.Principal = principal
 		return c
 	}
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3, Now: now}, map[string]psyche.Caller{
-		"laptop": of("key_1", "anna", access.Client), "phone": of("key_2", "anna", access.Operator), "ben": of("key_3", "ben", access.Client),
-	})
+	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3, Now: now},
+		map[string]psyche.Caller{
+			"laptop": of("key_1", "anna", access.Client), "phone": of("key_2", "anna", access.Operator),
+			"ben": of("key_3", "ben", access.Client),
+		})
 	open := func(secret string, more ...string) string {
 		return opened(t, url, append(more, "Authorization", "Bearer "+secret)...)
 	}
 	ping := func(id, secret string, more ...string) int {
-		return post(t, t.Context(), url, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, append(more, "Mcp-Session-Id", id, "Authorization", "Bearer "+secret)...).StatusCode
+		return post(t, t.Context(), url, `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+			append(more, "Mcp-Session-Id", id, "Authorization", "Bearer "+secret)...).StatusCode
 	}
 	other := open("ben")
 	first, second, third := open("laptop"), open("phone"), open("phone", "X-Oneiros-User", "cara")

@@ -30,7 +30,8 @@ func TestOverStreamsTheOneCallerHasItsToolsInBothWaysOfTheProtocol(t *testing.T)
 		done := make(chan error, 1)
 		go func() { done <- face.ServeStream(t.Context(), caller("", access.Client, "iris"), in, out) }()
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-		session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer},
+			&mcp.ClientSessionOptions{ProtocolVersion: version})
 		require.NoError(t, err)
 		names := toolNames(t, session)
 		require.Contains(t, names, "chat")
@@ -52,7 +53,9 @@ const begun = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protoc
 
 // says is a call of chat as a line.
 func says(id, message string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"chat","arguments":{"message":%q}}}`, id, message) + "\n"
+	return fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"chat","arguments":{"message":%q}}}`, id,
+		message) + "\n"
 }
 
 // answered is an answer on the wire.
@@ -110,7 +113,8 @@ func of(t *testing.T, all [][]answered, id any) answered {
 func TestOverStreamsWhatWasAskedIsAnsweredAlthoughTheInputHasEnded(t *testing.T) {
 	t.Parallel()
 	for range 20 { // the end is met while the calls are under way, now earlier, now later
-		all := over(t, mcpserver.Options{}, strings.NewReader(begun+says("1", "one")+says("2", "two")+strings.TrimSpace(says("3", "three"))))
+		all := over(t, mcpserver.Options{},
+			strings.NewReader(begun+says("1", "one")+says("2", "two")+strings.TrimSpace(says("3", "three"))))
 		require.Len(t, all, 4)
 		for id, text := range map[float64]string{1: "one", 2: "two", 3: "three"} {
 			require.Equal(t, "You said: "+text, of(t, all, id).text())
@@ -170,7 +174,8 @@ func TestOverStreamsAProcessThatIsToldToEndAnswersWhatItWasAsked(t *testing.T) {
 	go func() { done <- face.ServeStream(ctx, owner, in, &out) }()
 	_, err := io.WriteString(toServer, begun+says("1", "hello"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return slices.Contains(being.Asked(), "Say") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return slices.Contains(being.Asked(), "Say") }, 10*time.Second,
+		time.Millisecond)
 	end()
 	require.Equal(t, "hello", <-being.Said, "it speaks when it was already told to end")
 	require.NoError(t, <-done)
@@ -198,7 +203,8 @@ func TestOverStreamsALineThatIsNoMessageIsAnsweredAndEndsNothing(t *testing.T) {
 		"a method that is no": {`{"jsonrpc":"2.0","id":"x","method":7}` + "\n", -32600, "x", "method"},
 		"too long":            {strings.Repeat("x", 1<<17) + "\n", -32600, nil, "65536 bytes"},
 	} {
-		all := over(t, mcpserver.Options{Body: 1 << 16}, strings.NewReader(begun+it.line+"\n \n"+says("1", "still there?")))
+		all := over(t, mcpserver.Options{Body: 1 << 16},
+			strings.NewReader(begun+it.line+"\n \n"+says("1", "still there?")))
 		require.Len(t, all, 3, name)
 		require.Equal(t, "You said: still there?", of(t, all, 1.0).text(), name)
 		refused := of(t, all, it.id)
@@ -210,7 +216,9 @@ func TestOverStreamsALineThatIsNoMessageIsAnsweredAndEndsNothing(t *testing.T) {
 
 func TestOverStreamsNobodyRefusesARefusal(t *testing.T) {
 	t.Parallel()
-	all := over(t, mcpserver.Options{}, strings.NewReader(begun+`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`+"\n"+says("1", "hello")))
+	all := over(t, mcpserver.Options{},
+		strings.NewReader(
+			begun+`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`+"\n"+says("1", "hello")))
 	require.Len(t, all, 2, "two that answer each other's errors never end")
 }
 
@@ -256,7 +264,10 @@ func TestOverStreamsABatchIsAnsweredTogether(t *testing.T) {
 		return "[" + strings.Join(messages, ",") + "]\n"
 	}
 	notice := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}`
-	all := over(t, mcpserver.Options{}, strings.NewReader(begun+line(says("1", "one"), "7", notice, says("2", "two"))+line(notice)+line("{}", notice)+says("3", "three")))
+	all := over(t, mcpserver.Options{},
+		strings.NewReader(
+			begun+line(says("1", "one"), "7", notice, says("2", "two"))+line(notice)+line("{}", notice)+
+				says("3", "three")))
 	require.Len(t, all, 4, "%+v", all)
 	require.Equal(t, "You said: three", of(t, all, 3.0).text())
 	require.Equal(t, -32600, of(t, all, nil).Error.Code, "alone in its batch")
@@ -275,19 +286,24 @@ func TestOverStreamsABatchIsAnsweredTogether(t *testing.T) {
 
 func FuzzNoLineEndsAStreamAndEachOfItsCallsIsAnswered(f *testing.F) {
 	for _, seed := range []string{
-		"", "\n", "{\n", "null\n", "[]\n", `{"jsonrpc":"2.0","id":1}` + "\n", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":null}}` + "\n",
-		strings.Repeat("x", 1<<17), strings.Repeat(`{"a":`, 10000) + "\n", says("1", "x") + says("1", "x"), "[" + strings.TrimSpace(says("1", "x")) + "]", "[1,{},null]",
-		`{"jsonrpc":"2.0","id":5,"method":"subscriptions/listen","params":{}}` + "\n", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"last"}}`,
+		"", "\n", "{\n", "null\n", "[]\n", `{"jsonrpc":"2.0","id":1}` + "\n",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":null}}` + "\n",
+		strings.Repeat("x", 1<<17), strings.Repeat(`{"a":`, 10000) + "\n", says("1", "x") + says("1", "x"),
+		"[" + strings.TrimSpace(says("1", "x")) + "]", "[1,{},null]",
+		`{"jsonrpc":"2.0","id":5,"method":"subscriptions/listen","params":{}}` + "\n",
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"last"}}`,
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, lines string) {
-		if strings.Contains(lines, "last") || strings.Contains(lines, "\\u") || strings.Contains(lines, `"i"`) { // it may cancel the call that is looked for
+		// it may cancel the call that is looked for
+		if strings.Contains(lines, "last") || strings.Contains(lines, "\\u") || strings.Contains(lines, `"i"`) {
 			return
 		}
 		var out bytes.Buffer
 		face := mcpserver.New(&mcpservertest.Being{Handles: []string{"iris"}}, nil, mcpserver.Options{Body: 1 << 16})
-		require.NoError(t, face.ServeStream(t.Context(), owner, strings.NewReader(begun+lines+"\n"+says(`"last"`, "hello")), &out))
+		require.NoError(t,
+			face.ServeStream(t.Context(), owner, strings.NewReader(begun+lines+"\n"+says(`"last"`, "hello")), &out))
 		for line := range strings.Lines(out.String()) {
 			require.True(t, json.Valid([]byte(line)), line)
 		}
@@ -299,7 +315,8 @@ func FuzzNoLineEndsAStreamAndEachOfItsCallsIsAnswered(f *testing.F) {
 func TestOverStreamsABatchOfVeryManyMessagesIsRefusedAsOne(t *testing.T) {
 	t.Parallel()
 	for many, answers := range map[int]int{1000: 1000, 1001: 1} {
-		all := over(t, mcpserver.Options{}, strings.NewReader("["+strings.Repeat("1,", many-1)+"1]\n"+begun+says("1", "one")))
+		all := over(t, mcpserver.Options{},
+			strings.NewReader("["+strings.Repeat("1,", many-1)+"1]\n"+begun+says("1", "one")))
 		require.Len(t, all, 3)
 		require.Len(t, all[0], answers)
 		require.Nil(t, all[0][0].ID)

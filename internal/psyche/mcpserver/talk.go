@@ -74,8 +74,8 @@ func (d *toolset) talk() {
 // longestName of a conversation or a session, in characters.
 const longestName = 256
 
-// conversationOf is a session's own; empty when the request came without a session. The session's id opens the session, so that
-// only its digest is used as a name.
+// conversationOf is a session's own; empty when the request came without a session. The session's id opens the session,
+// so that only its digest is used as a name.
 func conversationOf(s *mcp.ServerSession) string {
 	if s.ID() == "" {
 		return ""
@@ -94,6 +94,7 @@ func pieces(ctx context.Context, req *mcp.CallToolRequest) func(string) {
 	return func(piece string) {
 		count++
 		// A client that is gone cancels ctx, and that ends the talk.
-		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: count, Message: piece})
+		_ = req.Session.NotifyProgress(ctx,
+			&mcp.ProgressNotificationParams{ProgressToken: token, Progress: count, Message: piece})
 	}
 }

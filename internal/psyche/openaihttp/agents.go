@@ -41,7 +41,8 @@ func (f *Face) feel(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	e, err := f.Mind.Feel(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request.Event, request.Intensity)
+	e, err := f.Mind.Feel(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request.Event,
+		request.Intensity)
 	say(w, r, e, err)
 }
 
@@ -55,7 +56,8 @@ func (f *Face) open(w http.ResponseWriter, r *http.Request) {
 	var ttl time.Duration // none: the server's
 	if err == nil && request.TTL != nil {
 		if *request.TTL < 1 || *request.TTL > time.Hour.Seconds() {
-			err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent. DELETE ends a session.", *request.TTL)
+			err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent. DELETE ends a session.",
+				*request.TTL)
 		}
 		ttl = time.Duration(*request.TTL * float64(time.Second))
 	}
@@ -84,8 +86,8 @@ func (f *Face) leave(w http.ResponseWriter, r *http.Request) {
 // usualHold is a lease's span where nothing else is said.
 const usualHold = time.Minute
 
-// hold is a session that lasts as long as its stream: it opens one, tells of it in an event, renews it while the client stays,
-// and ends it when the client goes.
+// hold is a session that lasts as long as its stream: it opens one, tells of it in an event, renews it while the client
+// stays, and ends it when the client goes.
 func (f *Face) hold(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	c := front.CallerOf(r.Context())
@@ -171,7 +173,8 @@ func jsonKind(t reflect.Type) string {
 	}
 }
 
-// releaseWithin bounds how long the end of a session that was held by its stream may take; a lease that stays ends by itself.
+// releaseWithin bounds how long the end of a session that was held by its stream may take; a lease that stays ends by
+// itself.
 const releaseWithin = 2 * time.Second
 
 // release ends a session whose client has gone.

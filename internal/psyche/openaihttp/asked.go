@@ -37,7 +37,10 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 	if err != nil {
 		return t, err
 	}
-	for _, field := range []struct{ name, value string }{{"user", answer.User}, {"safety_identifier", answer.SafetyIdentifier}} {
+	for _, field := range []struct{ name, value string }{
+		{"user", answer.User},
+		{"safety_identifier", answer.SafetyIdentifier},
+	} {
 		if err := front.ValidName(field.name, field.value); err != nil {
 			return t, err
 		}
@@ -71,7 +74,9 @@ func agentOf(r *http.Request, answer parsed) (string, error) {
 	}
 	name = strings.TrimPrefix(strings.TrimSpace(name), prefix)
 	if name == "" {
-		return "", wrong("model", "No agent is named. Set model to an agent's handle, as GET /v1/models lists them, or send the header X-Oneiros-Agent.")
+		return "",
+			wrong("model",
+				"No agent is named. Set model to an agent's handle, as GET /v1/models lists them, or send the header X-Oneiros-Agent.")
 	}
 	return name, nil
 }
@@ -83,7 +88,10 @@ func switches(h http.Header) (psyche.Switches, error) {
 		header string
 		to     **bool
 	}{
-		{"X-Oneiros-Recall", &s.Recall}, {"X-Oneiros-Store", &s.Store}, {"X-Oneiros-Affect", &s.Affect}, {"X-Oneiros-Digest", &s.Digest},
+		{"X-Oneiros-Recall", &s.Recall},
+		{"X-Oneiros-Store", &s.Store},
+		{"X-Oneiros-Affect", &s.Affect},
+		{"X-Oneiros-Digest", &s.Digest},
 	} {
 		var on bool
 		switch strings.ToLower(h.Get(each.header)) {

@@ -1,4 +1,5 @@
-// Package openaihttp is the OpenAI wire of a being: chat completions, models and embeddings, for clients that know nothing of agents.
+// Package openaihttp is the OpenAI wire of a being: chat completions, models and embeddings, for clients that know
+// nothing of agents.
 package openaihttp
 
 import (
@@ -15,8 +16,10 @@ type Face struct {
 	Talk psyche.Talk
 	Mind psyche.Mind
 	Now  func() time.Time
-	Note func(path string) (over func(Passed)) // told when a turn begins, and by what it answers when it is over; nil: nobody is
-	Hold time.Duration                         // how long the lease of a session that is held by its stream lasts without renewal; 0: a minute
+	// told when a turn begins, and by what it answers when it is over; nil: nobody is
+	Note func(path string) (over func(Passed))
+	// how long the lease of a session that is held by its stream lasts without renewal; 0: a minute
+	Hold time.Duration
 }
 
 // Passed is a turn as figures see it. It holds no text.

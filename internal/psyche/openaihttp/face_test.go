@@ -79,7 +79,10 @@ func open(t *testing.T) *testServer {
 	t.Helper()
 	h := &testServer{T: t, passed: make(chan openaihttp.Passed, 16), being: &being{
 		turns: make(chan psyche.Turn, 16), opened: make(chan string, 16), left: make(chan string, 16),
-		agents: []dream.Agent{{ID: "a2", Handle: "iris", Created: time.Unix(1700000000, 0)}, {ID: "a1", Handle: "echo"}},
+		agents: []dream.Agent{
+			{ID: "a2", Handle: "iris", Created: time.Unix(1700000000, 0)},
+			{ID: "a1", Handle: "echo"},
+		},
 	}}
 	h.answers(http.StatusOK, "application/json", `{"ok":true}`)
 	face := &openaihttp.Face{
@@ -91,7 +94,8 @@ func open(t *testing.T) *testServer {
 			return func(p openaihttp.Passed) { h.passed <- p }
 		},
 	}
-	server, err := front.New(front.Options{Routes: face.Routes(), Keys: nobody{}, Keyless: true, Limits: front.Limits{Body: 64 << 10}})
+	server, err := front.New(
+		front.Options{Routes: face.Routes(), Keys: nobody{}, Keyless: true, Limits: front.Limits{Body: 64 << 10}})
 	require.NoError(t, err)
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
@@ -102,7 +106,11 @@ func open(t *testing.T) *testServer {
 func (h *testServer) answers(status int, kind, body string) {
 	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
 		return &psyche.Reply{
-			Status: status, Header: http.Header{"Content-Type": {kind}, "X-Ratelimit-Remaining": {"7"}, "Set-Cookie": {"theirs=1"}, "Alt-Svc": {"h3"}, "X-Oneiros-Agent": {"forged"}},
+			Status: status,
+			Header: http.Header{
+				"Content-Type": {kind}, "X-Ratelimit-Remaining": {"7"}, "Set-Cookie": {"theirs=1"},
+				"Alt-Svc": {"h3"}, "X-Oneiros-Agent": {"forged"},
+			},
 			Body: io.NopCloser(strings.NewReader(body)), Report: psyche.TurnReport{
 				Agent:        "iris",
 				Conversation: "c1",
@@ -144,7 +152,8 @@ func TestBodiesOfPythonClientsPassAsTheyCame(t *testing.T) {
 		if strings.Contains(file, "embeddings") {
 			path = "/v1/embeddings"
 		}
-		res, answer := h.send(http.MethodPost, path, string(body), "Authorization", "Bearer x", "X-Stainless-Lang", "python", "OpenAI-Organization", "org-theirs", "X-Oneiros-Store", "off")
+		res, answer := h.send(http.MethodPost, path, string(body), "Authorization", "Bearer x", "X-Stainless-Lang",
+			"python", "OpenAI-Organization", "org-theirs", "X-Oneiros-Store", "off")
 		require.Equal(t, http.StatusOK, res.StatusCode, answer)
 		turn := <-h.turns
 		require.Equal(t, string(body), string(turn.Body), file)
@@ -166,12 +175,25 @@ func TestWhoSpeaksToWhomIsReadFromHeadersAndBody(t *testing.T) {
 	}{
 		{`{"model":"iris"}`, nil, "iris", "", ""},
 		{`{"model":"agent/echo","user":"ada"}`, nil, "echo", "", "ada"},
-		{`{"model":"gpt-5","user":"ada"}`, []string{"X-Oneiros-Agent", "iris", "X-Oneiros-User", "ben", "X-Session-Affinity", "s2"}, "iris", "s2", "ben"},
+		{
+			`{"model":"gpt-5","user":"ada"}`,
+			[]string{"X-Oneiros-Agent", "iris", "X-Oneiros-User", "ben", "X-Session-Affinity", "s2"},
+			"iris", "s2",
+			"ben",
+		},
 		{`{"mod\u0065l":"iris"}`, []string{"X-Session-Id", "s1", "X-Session-Affinity", "s2"}, "iris", "s1", ""},
-		{` { "messages" : [ {"content":"\"}]\\"} ] , "model" : "iris" , "user" : null } `, []string{"X-Oneiros-Conversation", "mine", "X-Session-Id", "s1"}, "iris", "mine", ""},
+		{
+			` { "messages" : [ {"content":"\"}]\\"} ] , "model" : "iris" , "user" : null } `,
+			[]string{"X-Oneiros-Conversation", "mine", "X-Session-Id", "s1"},
+			"iris", "mine", "",
+		},
 		{`{"model":"iris","safety_identifier":"hashed"}`, nil, "iris", "", "hashed"},
 		{`{"model":"iris","safety_identifier":"hashed","user":"ada"}`, nil, "iris", "", "ada"},
-		{`{"model":"iris","user":"ada"}`, []string{"X-OpenWebUI-User-Id", "cara", "X-OpenWebUI-Chat-Id", "c1"}, "iris", "c1", "cara"},
+		{
+			`{"model":"iris","user":"ada"}`,
+			[]string{"X-OpenWebUI-User-Id", "cara", "X-OpenWebUI-Chat-Id", "c1"},
+			"iris", "c1", "cara",
+		},
 		{`{"model":"iris"}`, []string{"X-OpenWebUI-User-Id", "cara", "X-Oneiros-User", "ben"}, "iris", "", "ben"},
 		{`{"model":"iris"}`, []string{"X-Claude-Code-Session-Id", "code", "session-id", "codex"}, "iris", "code", ""},
 		{`{"model":"iris"}`, []string{"session-id", "codex"}, "iris", "codex", ""},
@@ -180,7 +202,8 @@ func TestWhoSpeaksToWhomIsReadFromHeadersAndBody(t *testing.T) {
 		res, answer := h.send(http.MethodPost, talk, c.body, c.header...)
 		require.Equal(t, http.StatusOK, res.StatusCode, answer)
 		turn := <-h.turns
-		require.Equal(t, []string{c.agent, c.conversation, c.user}, []string{turn.Agent, turn.Conversation, turn.Caller.User}, c.body)
+		require.Equal(t, []string{c.agent, c.conversation, c.user},
+			[]string{turn.Agent, turn.Conversation, turn.Caller.User}, c.body)
 	}
 }
 
@@ -211,12 +234,21 @@ func TestWhatCannotBeReadIsRefusedInOpenAIsShape(t *testing.T) {
 		{`{"model":"iris","model":"gpt-5"}`, 400, "duplicate_field", "twice", nil},
 		{`{"model":7}`, 400, "invalid_value", "model must be a string", nil},
 		{`{"user":"ada"}`, 400, "invalid_value", "No agent is named", nil},
-		{`{"model":"iris","safety_identifier":"` + long + `"}`, 400, "invalid_value", "safety_identifier must be at most 256 bytes", nil},
+		{
+			`{"model":"iris","safety_identifier":"` + long + `"}`, 400, "invalid_value",
+			"safety_identifier must be at most 256 bytes", nil,
+		},
 		{`{"model":"iris","safety_identifier":7}`, 400, "invalid_value", "safety_identifier must be a string", nil},
 		{`{"model":"iris","prompt_cache_key":{}}`, 400, "invalid_value", "prompt_cache_key must be a string", nil},
-		{`{"model":"iris"}`, 400, "invalid_value", "X-Openwebui-User-Id must be at most 256 bytes", []string{"X-OpenWebUI-User-Id", long}},
+		{
+			`{"model":"iris"}`, 400, "invalid_value", "X-Openwebui-User-Id must be at most 256 bytes",
+			[]string{"X-OpenWebUI-User-Id", long},
+		},
 		{`{"model":"iris","user":"` + long + `"}`, 400, "invalid_value", "user must be at most 256 bytes", nil},
-		{`{"model":"iris"}`, 400, "invalid_value", "X-Oneiros-Recall must be on or off", []string{"X-Oneiros-Recall", "maybe"}},
+		{
+			`{"model":"iris"}`, 400, "invalid_value", "X-Oneiros-Recall must be on or off",
+			[]string{"X-Oneiros-Recall", "maybe"},
+		},
 		{`{"model":"` + strings.Repeat("x", 70<<10) + `"}`, 413, "body_too_large", "65536 bytes", nil},
 	} {
 		res, answer := h.send(http.MethodPost, talk, c.body, c.header...)
@@ -237,7 +269,8 @@ func TestTheAnswerAndItsRefusalsComeAsTheProviderGaveThem(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	for status, body := range map[int]string{
-		200: `{"id":"x","choices":[],"usage":{"prompt_tokens":1}, "unknown": 1e400}`, 429: `{"error":{"message":"slow down","code":null}}`, 500: "<html>", 404: `{"error":"no such model"}`,
+		200: `{"id":"x","choices":[],"usage":{"prompt_tokens":1}, "unknown": 1e400}`,
+		429: `{"error":{"message":"slow down","code":null}}`, 500: "<html>", 404: `{"error":"no such model"}`,
 	} {
 		h.answers(status, "application/json; charset=utf-8", body)
 		res, answer := h.send(http.MethodPost, talk, `{"model":"iris"}`)
@@ -247,7 +280,8 @@ func TestTheAnswerAndItsRefusalsComeAsTheProviderGaveThem(t *testing.T) {
 		require.Empty(t, res.Header.Get("Set-Cookie"))
 		require.Empty(t, res.Header.Get("Alt-Svc"))
 		for name, value := range map[string]string{
-			"Agent": "iris", "Conversation": "c1", "Epoch": "4", "Woke": "true", "Recalled": "2", "Degraded": `the store\nis away`, "Recall-Skipped": "",
+			"Agent": "iris", "Conversation": "c1", "Epoch": "4", "Woke": "true", "Recalled": "2",
+			"Degraded": `the store\nis away`, "Recall-Skipped": "",
 		} {
 			require.Equal(t, value, res.Header.Get("X-Oneiros-"+name), name)
 		}
@@ -259,9 +293,13 @@ func TestAnAgentThatNobodyKnowsIsToldAsAMissingModel(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
-		return nil, &psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Message: "no"}
+		return nil,
+			&psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Message: "no"}
 	}
-	for _, ask := range [][]string{{http.MethodPost, talk, `{"model":"gpt-5"}`}, {http.MethodGet, "/v1/models/agent/gpt-5", ""}} {
+	for _, ask := range [][]string{
+		{http.MethodPost, talk, `{"model":"gpt-5"}`},
+		{http.MethodGet, "/v1/models/agent/gpt-5", ""},
+	} {
 		res, answer := h.send(ask[0], ask[1], ask[2])
 		require.Equal(t, http.StatusNotFound, res.StatusCode)
 		require.Contains(t, answer, `"code":"model_not_found"`)
@@ -276,7 +314,9 @@ func TestAgentsAreListedAsModels(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	_, answer := h.send(http.MethodGet, "/v1/models", "")
-	require.JSONEq(t, `{"object":"list","data":[{"id":"echo","object":"model","created":0,"owned_by":"oneiros"},{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}]}`, answer)
+	require.JSONEq(t,
+		`{"object":"list","data":[{"id":"echo","object":"model","created":0,"owned_by":"oneiros"},{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}]}`,
+		answer)
 	_, answer = h.send(http.MethodGet, "/v1/models/agent/iris", "")
 	require.JSONEq(t, `{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}`, answer)
 	require.Empty(t, h.turns, "nobody is woken")
@@ -288,7 +328,11 @@ func TestAgentsAreListedAsModels(t *testing.T) {
 func TestTheOutermostFieldsAreReadAsEveryOtherReaderDoes(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for _, body := range []string{`{"model":"iris","a":01}`, `{"model":"iris",}`, `{,"model":"iris"}`, `{"model":"iris" "b":1}`, `{"model":"iris","a":}`, `{"model":"iris","a":nul}`, `{"model":"iris","a":"\x"}`, `{"a":[}]`} {
+	for _, body := range []string{
+		`{"model":"iris","a":01}`, `{"model":"iris",}`, `{,"model":"iris"}`,
+		`{"model":"iris" "b":1}`, `{"model":"iris","a":}`, `{"model":"iris","a":nul}`, `{"model":"iris","a":"\x"}`,
+		`{"a":[}]`,
+	} {
 		require.False(t, json.Valid([]byte(body)), body)
 		if strings.Contains(body, `\x`) {
 			continue // inside a value that is passed on; the provider reads it
@@ -301,7 +345,10 @@ func TestTheOutermostFieldsAreReadAsEveryOtherReaderDoes(t *testing.T) {
 var errCut = errors.New("connection reset")
 
 func sse(body io.ReadCloser) *psyche.Reply {
-	return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, Body: body, Report: psyche.TurnReport{Agent: "iris", Skipped: "budget"}}
+	return &psyche.Reply{
+		Status: 200, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}},
+		Body: body, Report: psyche.TurnReport{Agent: "iris", Skipped: "budget"},
+	}
 }
 
 // noted is a body that tells when it is closed.
@@ -324,7 +371,10 @@ func TestPiecesOfAStreamPassAtOnceAndUnaltered(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	require.Equal(t, "budget", res.Header.Get("X-Oneiros-Recall-Skipped"))
-	for _, piece := range []string{": OPENROUTER PROCESSING\n\n", "data: {\"choices\":[{\"delta\":{\"con", "tent\":\"h\\u00e9\"}}]}\r\n\r\n", "event: x\nid: 7\ndata: [DONE]\n\n"} {
+	for _, piece := range []string{
+		": OPENROUTER PROCESSING\n\n", "data: {\"choices\":[{\"delta\":{\"con",
+		"tent\":\"h\\u00e9\"}}]}\r\n\r\n", "event: x\nid: 7\ndata: [DONE]\n\n",
+	} {
 		go func() { _, _ = io.WriteString(in, piece) }()
 		got := make([]byte, len(piece))
 		_, err := io.ReadFull(res.Body, got)
@@ -356,7 +406,8 @@ func TestAClientThatHangsUpStopsTheProvider(t *testing.T) {
 		return sse(body), nil
 	}
 	ctx, hangUp := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+talk, strings.NewReader(`{"model":"iris","stream":true}`))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+talk,
+		strings.NewReader(`{"model":"iris","stream":true}`))
 	require.NoError(t, err)
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
@@ -436,13 +487,19 @@ func TestAWholeAnswerThatBreaksOffIsNeverTakenForOne(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
-		return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(iotestErr{})}, nil
+		return &psyche.Reply{
+			Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: io.NopCloser(iotestErr{}),
+		}, nil
 	}
 	res, answer := h.send(http.MethodPost, talk, `{"model":"iris"}`)
 	require.Equal(t, http.StatusBadGateway, res.StatusCode)
 	require.Contains(t, answer, `"upstream_broken"`)
 	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
-		return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 9000)), iotestErr{}))}, nil
+		return &psyche.Reply{
+			Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 9000)), iotestErr{})),
+		}, nil
 	}
 	res, err := http.Post(h.url+talk, "application/json", strings.NewReader(`{"model":"iris"}`))
 	require.NoError(t, err)
@@ -518,9 +575,15 @@ func (d *fixture) Flush() {
 func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	serve := func(d *fixture, body io.Reader) {
-		face := &openaihttp.Face{Now: time.Now, Talk: &being{turns: make(chan psyche.Turn, 1), answer: func(context.Context, psyche.Turn) (*psyche.Reply, error) {
-			return sse(io.NopCloser(body)), nil
-		}}}
+		face := &openaihttp.Face{
+			Now: time.Now,
+			Talk: &being{
+				turns: make(chan psyche.Turn, 1),
+				answer: func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+					return sse(io.NopCloser(body)), nil
+				},
+			},
+		}
 		r := httptest.NewRequest(http.MethodPost, talk, strings.NewReader(`{"model":"iris","stream":true}`))
 		for _, route := range face.Routes() {
 			if route.Path == talk {

@@ -69,7 +69,8 @@ const most = 20
 // unknown says which agents there are, where one was asked for that is none. Other failures are as they were.
 func (f *Face) unknown(ctx context.Context, c *psyche.Caller, name string, err error) error {
 	var existing *psyche.Fault
-	if isFault := errors.As(err, &existing); isFault && existing.Status != http.StatusNotFound || !isFault && !errors.Is(err, memory.ErrNotFound) {
+	if isFault := errors.As(err, &existing); isFault && existing.Status != http.StatusNotFound ||
+		!isFault && !errors.Is(err, memory.ErrNotFound) {
 		return err
 	}
 	agents, fault := f.reached(ctx, *c)

@@ -16,16 +16,20 @@ import (
 )
 
 func (f *Face) chat(w http.ResponseWriter, r *http.Request) {
-	f.serve(w, r, "/chat/completions", func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Chat(ctx, *t) })
+	f.serve(w, r, "/chat/completions",
+		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Chat(ctx, *t) })
 }
 
 func (f *Face) embeddings(w http.ResponseWriter, r *http.Request) {
-	f.serve(w, r, "/embeddings", func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Embeddings(ctx, *t) })
+	f.serve(w, r, "/embeddings",
+		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Embeddings(ctx, *t) })
 }
 
-// serve passes a turn on and its answer back. What it calls with large values it calls at one remove: its own frame lies under every
-// stream for as long as that lasts.
-func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string, ask func(context.Context, *psyche.Turn) (*psyche.Reply, error)) {
+// serve passes a turn on and its answer back. What it calls with large values it calls at one remove: its own frame
+// lies under every stream for as long as that lasts.
+func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string,
+	ask func(context.Context, *psyche.Turn) (*psyche.Reply, error),
+) {
 	t, err := turn(r, path)
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -49,7 +53,10 @@ func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string, ask fu
 }
 
 // own are headers of the provider's answer that stay here: they speak of the provider's door, not of ours.
-var own = []string{"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Server", "Date", "Content-Length", "Www-Authenticate", "Proxy-Authenticate"}
+var own = []string{
+	"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Server", "Date", "Content-Length",
+	"Www-Authenticate", "Proxy-Authenticate",
+}
 
 // setHeaders puts what the provider said and what the agent did into the headers of the answer.
 func setHeaders(h http.Header, reply *psyche.Reply) {
@@ -133,8 +140,8 @@ func (p *passage) end(r *http.Request) {
 	p.over(p.passed)
 }
 
-// The buffers of answers under way. A provider's piece is a few hundred bytes, and a stream that waits for one holds no more than it
-// needs for that; while more comes at once, it has a large one.
+// The buffers of answers under way. A provider's piece is a few hundred bytes, and a stream that waits for one holds no
+// more than it needs for that; while more comes at once, it has a large one.
 const (
 	ordinary = 1 << 10
 	large    = 8 << 10
@@ -145,11 +152,12 @@ var (
 	lumps  = sync.Pool{New: func() any { return new([large]byte) }}
 )
 
-// headWithin is how long the headers of a stream wait for its first piece, so that both go in one packet: most providers send them
-// together. A client that waits for its model's first word does not notice.
+// headWithin is how long the headers of a stream wait for its first piece, so that both go in one packet: most
+// providers send them together. A client that waits for its model's first word does not notice.
 const headWithin = 5 * time.Millisecond
 
-// stream passes events on as they come. One that breaks off ends with an event that says so, as OpenAI's clients expect it.
+// stream passes events on as they come. One that breaks off ends with an event that says so, as OpenAI's clients expect
+// it.
 func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
 	p.w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the pieces back
 	p.w.WriteHeader(reply.Status)
@@ -215,15 +223,16 @@ func (p *passage) holdHead(alone *time.Timer) {
 	p.headed = true
 }
 
-// broke notes whether an answer broke off by its provider's fault, and says whether the client shall be told. A client that hangs
-// up ends the provider's answer too, and so does a server that stops: neither is the provider's fault.
+// broke notes whether an answer broke off by its provider's fault, and says whether the client shall be told. A client
+// that hangs up ends the provider's answer too, and so does a server that stops: neither is the provider's fault.
 func (p *passage) broke(r *http.Request, err error) bool {
 	off := !errors.Is(err, io.EOF)
 	p.passed.Broken = off && r.Context().Err() == nil
 	return off && !errors.Is(context.Cause(r.Context()), context.Canceled)
 }
 
-// lament ends a stream that broke off. What was said of an event that never ended stays as it is; the next one tells why.
+// lament ends a stream that broke off. What was said of an event that never ended stays as it is; the next one tells
+// why.
 func (p *passage) lament(r *http.Request, last [2]byte, err error) {
 	fault := faultOf(err)
 	front.WriteError(r.Context(), fault)
@@ -239,8 +248,8 @@ func (p *passage) lament(r *http.Request, last [2]byte, err error) {
 	}
 }
 
-// whole passes an answer of one piece on. One that breaks off before its first byte is told as what it is; later the connection
-// is cut, so that nobody takes a part for the whole.
+// whole passes an answer of one piece on. One that breaks off before its first byte is told as what it is; later the
+// connection is cut, so that nobody takes a part for the whole.
 func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
 	buffer := lumps.Get().(*[large]byte)
 	defer lumps.Put(buffer)

@@ -17,8 +17,8 @@ type parsed struct {
 	PromptCacheKey   string
 }
 
-// told reads the outermost fields of a body without a look into the others, whose size may be megabytes. A field that stands
-// twice is refused: what we read must be what the provider reads.
+// told reads the outermost fields of a body without a look into the others, whose size may be megabytes. A field that
+// stands twice is refused: what we read must be what the provider reads.
 func told(body []byte) (parsed, error) {
 	var s parsed
 	seen := make(map[string]bool, 8)
@@ -56,8 +56,8 @@ func told(body []byte) (parsed, error) {
 	return s, err
 }
 
-// members calls each with the outermost fields of a JSON object, in their order. Of nested values it sees where they end, not
-// whether they are right.
+// members calls each with the outermost fields of a JSON object, in their order. Of nested values it sees where they
+// end, not whether they are right.
 func members(body []byte, each func(name string, value []byte) error) error {
 	at := blank(body, 0)
 	if at == len(body) || body[at] != '{' {

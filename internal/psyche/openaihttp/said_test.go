@@ -5,10 +5,13 @@ import (
 	"testing"
 )
 
-// FuzzTold holds the reader of outermost fields to encoding/json: what is valid JSON is read the same, whatever else is never read
-// as something it is not.
+// FuzzTold holds the reader of outermost fields to encoding/json: what is valid JSON is read the same, whatever else is
+// never read as something it is not.
 func FuzzTold(f *testing.F) {
-	for _, seed := range []string{`{"model":"iris","user":"ada"}`, `{"messages":[{"content":"\\\""}],"model":"x"}`, `{}`, ` {"a":{"model":"y"}} `, `{"a":1,"a":2}`, `{"model":"\u0000"}`} {
+	for _, seed := range []string{
+		`{"model":"iris","user":"ada"}`, `{"messages":[{"content":"\\\""}],"model":"x"}`,
+		`{}`, ` {"a":{"model":"y"}} `, `{"a":1,"a":2}`, `{"model":"\u0000"}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

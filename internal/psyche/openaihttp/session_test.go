@@ -14,7 +14,11 @@ import (
 
 func (b *being) Status(_ context.Context, _ psyche.Caller, agent string) (psyche.Status, error) {
 	if agent != "iris" {
-		return psyche.Status{}, &psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Message: "There is no agent."}
+		return psyche.Status{},
+			&psyche.Fault{
+				Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found",
+				Message: "There is no agent.",
+			}
 	}
 	return psyche.Status{Agent: agent, State: "sleeping"}, nil
 }
@@ -41,8 +45,10 @@ func TestASessionIsOpenedRenewedAndEndedByItsId(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, res.StatusCode)
 	require.Equal(t, "session_1", <-h.left)
 	for wrong, says := range map[string]string{
-		`{"ttl":-1}`: "ttl is -1; it must be from 1 to 3600 seconds, or absent", `{"ttl":0}`: "ttl is 0; it must be from 1", `{"ttl":0.5}`: "ttl is 0.5",
-		`{"ttl":4000}`: "ttl is 4000", `{"ttl":"1m"}`: "ttl is a string; it must be a number.", `{"id":7}`: "id is a number; it must be a string.", `{"tttl":1}`: "",
+		`{"ttl":-1}`: "ttl is -1; it must be from 1 to 3600 seconds, or absent",
+		`{"ttl":0}`:  "ttl is 0; it must be from 1", `{"ttl":0.5}`: "ttl is 0.5",
+		`{"ttl":4000}`: "ttl is 4000", `{"ttl":"1m"}`: "ttl is a string; it must be a number.",
+		`{"id":7}`: "id is a number; it must be a string.", `{"tttl":1}`: "",
 		`[]`: "", `{`: "",
 	} {
 		res, answer = h.send(http.MethodPost, "/v1/agents/iris/session", wrong)

@@ -21,10 +21,10 @@ const (
 	rounds   = 12
 )
 
-// CapHolds lets 32 goroutines spend from one tight account through the handles given, which are one deployment's. It says
-// what is wrong when at any moment the attempts of the account, as the callers know them or as the ledger tells them, count
-// for more than the cap, when the balance is not the sum of the rows, or when the cap was not nearly used up: a ledger that
-// refuses everything keeps no promise either.
+// CapHolds lets 32 goroutines spend from one tight account through the handles given, which are one deployment's. It
+// says what is wrong when at any moment the attempts of the account, as the callers know them or as the ledger tells
+// them, count for more than the cap, when the balance is not the sum of the rows, or when the cap was not nearly used
+// up: a ledger that refuses everything keeps no promise either.
 func CapHolds(ctx context.Context, handles ...purse.Ledger) error {
 	if len(handles) == 0 {
 		return errors.New("no ledger to hold to its cap")
@@ -59,7 +59,8 @@ func spend(ctx context.Context, l purse.Ledger, spender int, counted *atomic.Int
 			return err
 		}
 		if sum := counted.Add(int64(amount)); sum > tightCap {
-			return fmt.Errorf("spender %d was granted %d and the callers now hold %d of a cap of %d", spender, amount, sum, tightCap)
+			return fmt.Errorf("spender %d was granted %d and the callers now hold %d of a cap of %d", spender, amount,
+				sum, tightCap)
 		}
 		bill := purse.Bill{State: purse.Settled, Amount: amount - amount/8, At: noon}
 		switch round % 4 {
@@ -70,7 +71,8 @@ func spend(ctx context.Context, l purse.Ledger, spender int, counted *atomic.Int
 		case 3:
 			bill.State, bill.Amount = purse.Refused, 0
 		}
-		// The callers' own sum rises after the ledger's and falls before it, so that it is never above an honest ledger's.
+		// The callers' own sum rises after the ledger's and falls before it, so that it is never above an honest
+		// ledger's.
 		counted.Add(-int64(amount - bill.Amount))
 		if err := l.Settle(ctx, h, bill); err != nil {
 			return err
@@ -105,7 +107,9 @@ func agree(ctx context.Context, handles []purse.Ledger, counted *atomic.Int64) e
 			}
 		}
 		if sum := open + ended; sum > tightCap || int64(sum) != counted.Load() || sum < tightCap*9/10 {
-			faults = append(faults, fmt.Errorf("the rows count for %d, the callers know of %d, the cap is %d", sum, counted.Load(), tightCap))
+			faults = append(faults,
+				fmt.Errorf("the rows count for %d, the callers know of %d, the cap is %d", sum, counted.Load(),
+					tightCap))
 		}
 	}
 	return errors.Join(faults...)

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// agreesWithModel plays random sequences of reservations, settlements and closings on the ledger and on a list that adds
-// everything up anew each time it is asked. Every play has scopes, dreams and steps of its own in the one ledger.
+// agreesWithModel plays random sequences of reservations, settlements and closings on the ledger and on a list that
+// adds everything up anew each time it is asked. Every play has scopes, dreams and steps of its own in the one ledger.
 func agreesWithModel(t *testing.T, l purse.Ledger) {
 	var plays atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
@@ -68,15 +68,18 @@ func (m *model) sum(scope string) purse.Balance {
 
 func (m *model) reserve(t *rapid.T) {
 	a := purse.Ask{
-		Step: m.name("step", rapid.IntRange(0, 4).Draw(t, "step")), Dream: m.name("dream", rapid.IntRange(0, 2).Draw(t, "dream")),
+		Step:   m.name("step", rapid.IntRange(0, 4).Draw(t, "step")),
+		Dream:  m.name("dream", rapid.IntRange(0, 2).Draw(t, "dream")),
 		Amount: budget.Micros(rapid.IntRange(0, 60).Draw(t, "amount")), At: noon,
 	}
 	e := entry{dream: a.Dream, state: purse.Open, counted: a.Amount}
 	var over *purse.OverCap
-	for _, i := range rapid.SliceOfDistinct(rapid.IntRange(0, modelScopes-1), func(i int) int { return i }).Draw(t, "scopes") {
+	for _, i := range rapid.SliceOfDistinct(rapid.IntRange(0, modelScopes-1), func(i int) int { return i }).Draw(t,
+		"scopes") {
 		scope := m.name("scope", i)
 		b := m.sum(scope)
-		a.Accounts, e.scopes = append(a.Accounts, budget.Account{Scope: scope, Limit: limit(i)}), append(e.scopes, scope)
+		a.Accounts, e.scopes = append(a.Accounts, budget.Account{Scope: scope, Limit: limit(i)}),
+			append(e.scopes, scope)
 		if over == nil && b.Reserved+b.Spent+a.Amount > limit(i) && limit(i) != budget.Unlimited {
 			over = &purse.OverCap{Scope: scope, Limit: limit(i), Counted: b.Reserved + b.Spent, Asks: a.Amount}
 		}
@@ -110,7 +113,8 @@ func (m *model) settle(t *rapid.T) {
 	}
 	e := &m.entries[rapid.IntRange(0, len(m.entries)-1).Draw(t, "entry")]
 	b := purse.Bill{
-		State:  rapid.SampledFrom([]purse.State{purse.Settled, purse.Partial, purse.Lost, purse.Refused}).Draw(t, "state"),
+		State: rapid.SampledFrom([]purse.State{purse.Settled, purse.Partial, purse.Lost, purse.Refused}).Draw(t,
+			"state"),
 		Amount: budget.Micros(rapid.IntRange(0, 90).Draw(t, "amount")), At: noon,
 	}
 	if rapid.Bool().Draw(t, "answers") {
@@ -193,7 +197,9 @@ func (m *model) checkRows(t *rapid.T, dream string) {
 		}
 	}
 	for _, r := range all {
-		got = append(got, fmt.Sprintf("%s %d of %d %s", purse.Hold{Step: r.Step, Attempt: r.Attempt}.Key(), r.Counted, r.Reserved, r.State))
+		got = append(got,
+			fmt.Sprintf("%s %d of %d %s", purse.Hold{Step: r.Step, Attempt: r.Attempt}.Key(), r.Counted, r.Reserved,
+				r.State))
 	}
 	require.Equal(t, want, got)
 	dreams, err := m.ledger.OpenDreams(t.Context())

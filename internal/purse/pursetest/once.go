@@ -15,8 +15,9 @@ const (
 	steps  = 24
 )
 
-// BuysOnce lets goroutines want the same steps through the handles given, which are one deployment's, each until the step is
-// answered. Attempts may overlap and both be answered; it says what is wrong when one was granted after an answer was kept.
+// BuysOnce lets goroutines want the same steps through the handles given, which are one deployment's, each until the
+// step is answered. Attempts may overlap and both be answered; it says what is wrong when one was granted after an
+// answer was kept.
 func BuysOnce(ctx context.Context, handles ...purse.Ledger) error {
 	faults := make([]error, buyers)
 	var wg sync.WaitGroup
@@ -46,7 +47,8 @@ func buy(ctx context.Context, l purse.Ledger, buyer int) error {
 		if err != nil {
 			return err
 		}
-		if err := l.Settle(ctx, h, purse.Bill{State: purse.Settled, Amount: 1, Answer: fmt.Append(nil, buyer), At: noon}); err != nil {
+		if err := l.Settle(ctx, h,
+			purse.Bill{State: purse.Settled, Amount: 1, Answer: fmt.Append(nil, buyer), At: noon}); err != nil {
 			return err
 		}
 	}
@@ -63,7 +65,9 @@ func boughtAgain(ctx context.Context, l purse.Ledger) error {
 	latest := map[string]int{}
 	for _, row := range all {
 		if row.State != purse.Settled || row.Latest < row.Attempt {
-			faults = append(faults, fmt.Errorf("attempt %d of %s is %s, and %d is called the newest at its end", row.Attempt, row.Step, row.State, row.Latest))
+			faults = append(faults,
+				fmt.Errorf("attempt %d of %s is %s, and %d is called the newest at its end", row.Attempt, row.Step,
+					row.State, row.Latest))
 		}
 		if first, seen := latest[row.Step]; !seen || row.Latest < first {
 			latest[row.Step] = row.Latest
@@ -71,7 +75,9 @@ func boughtAgain(ctx context.Context, l purse.Ledger) error {
 	}
 	for _, row := range all {
 		if row.Attempt > latest[row.Step] {
-			faults = append(faults, fmt.Errorf("%s was answered when attempt %d was its newest, and bought again in attempt %d", row.Step, latest[row.Step], row.Attempt))
+			faults = append(faults,
+				fmt.Errorf("%s was answered when attempt %d was its newest, and bought again in attempt %d", row.Step,
+					latest[row.Step], row.Attempt))
 		}
 	}
 	if len(latest) != steps {

@@ -15,7 +15,8 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// RunLedger holds a ledger to everything the port promises. open gives a new, empty one for each clause and sees to its end.
+// RunLedger holds a ledger to everything the port promises. open gives a new, empty one for each clause and sees to its
+// end.
 func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
 	t.Helper()
 	for _, c := range []struct {
@@ -31,13 +32,19 @@ func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
 		{"ALostAttemptMayStillBeSettled", lostMaySettle},
 		{"TheFirstAnswerOfAStepStays", firstAnswerStays},
 		{"WhatIsAnsweredIsNotReservedAgain", answeredIsRefused},
-		{"NothingIsBoughtAgainByEightAtOnce", func(t *testing.T, l purse.Ledger) { require.NoError(t, BuysOnce(t.Context(), l)) }},
+		{
+			"NothingIsBoughtAgainByEightAtOnce",
+			func(t *testing.T, l purse.Ledger) { require.NoError(t, BuysOnce(t.Context(), l)) },
+		},
 		{"ClosingADreamKeepsItsMoneyCounted", closingCounts},
 		{"ADreamThatIsForgottenKeepsItsMoneyAndNoAnswer", forgettingKeepsMoney},
 		{"RowsTellWhatWasAskedAndWhatBecameOfIt", rowsTell},
 		{"AnAllowanceIsAPlanAndNotSpending", allowanceIsPlan},
 		{"TheLedgerAgreesWithAPlainModel", agreesWithModel},
-		{"NoCapIsPassedByThirtyTwoAtOnce", func(t *testing.T, l purse.Ledger) { require.NoError(t, CapHolds(t.Context(), l)) }},
+		{
+			"NoCapIsPassedByThirtyTwoAtOnce",
+			func(t *testing.T, l purse.Ledger) { require.NoError(t, CapHolds(t.Context(), l)) },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -105,8 +112,10 @@ func rows(t *testing.T, l purse.Ledger, q purse.Query) []purse.Row {
 func fitsUnderEvery(t *testing.T, l purse.Ledger) {
 	reserve(t, l, ask("s1", 60, "dream", "day"))
 	reserve(t, l, ask("s2", 40, "day", "month"))
-	require.Equal(t, purse.OverCap{Scope: "day", Limit: 100, Counted: 100, Asks: 1}, refused(t, l, ask("s3", 1, "dream", "day", "month")))
-	require.Equal(t, purse.OverCap{Scope: "dream", Limit: 100, Counted: 60, Asks: 41}, refused(t, l, ask("s3", 41, "dream", "day")))
+	require.Equal(t, purse.OverCap{Scope: "day", Limit: 100, Counted: 100, Asks: 1},
+		refused(t, l, ask("s3", 1, "dream", "day", "month")))
+	require.Equal(t, purse.OverCap{Scope: "dream", Limit: 100, Counted: 60, Asks: 41},
+		refused(t, l, ask("s3", 41, "dream", "day")))
 	reserve(t, l, ask("free", 0, "day")) // nothing fits under a full account
 	require.Equal(t, purse.Balance{Reserved: 60}, balance(t, l, "dream"))
 	require.Equal(t, purse.Balance{Reserved: 100}, balance(t, l, "day"))
@@ -130,7 +139,10 @@ func attemptsAreNumbered(t *testing.T, l purse.Ledger) {
 }
 
 func noSumOverflows(t *testing.T, l purse.Ledger) {
-	endless := purse.Ask{Step: "s", Amount: math.MaxInt64 - 5, Accounts: []budget.Account{{Scope: "fleet", Limit: budget.Unlimited}}}
+	endless := purse.Ask{
+		Step: "s", Amount: math.MaxInt64 - 5,
+		Accounts: []budget.Account{{Scope: "fleet", Limit: budget.Unlimited}},
+	}
 	h := reserve(t, l, endless)
 	refused(t, l, ask("s2", math.MaxInt64, "dream"))
 	refused(t, l, ask("s2", math.MaxInt64, "fleet"))
@@ -150,10 +162,15 @@ func nonsenseIsRefused(t *testing.T, l purse.Ledger) {
 		require.Error(t, err)
 	}
 	h := reserve(t, l, ask("s", 10, "dream"))
-	for _, b := range []purse.Bill{{State: purse.Open, Amount: 1}, {State: "paid", Amount: 1}, {State: purse.Settled, Amount: -1}} {
+	for _, b := range []purse.Bill{
+		{State: purse.Open, Amount: 1},
+		{State: "paid", Amount: 1},
+		{State: purse.Settled, Amount: -1},
+	} {
 		require.Error(t, l.Settle(t.Context(), h, b))
 	}
-	require.ErrorIs(t, l.Settle(t.Context(), purse.Hold{Step: "s", Attempt: 2}, purse.Bill{State: purse.Settled}), purse.ErrUnknownHold)
+	require.ErrorIs(t, l.Settle(t.Context(), purse.Hold{Step: "s", Attempt: 2}, purse.Bill{State: purse.Settled}),
+		purse.ErrUnknownHold)
 	require.Equal(t, purse.Balance{Reserved: 10}, balance(t, l, "dream"))
 }
 
@@ -176,8 +193,15 @@ func endsCount(t *testing.T, l purse.Ledger) {
 		state        purse.State
 		told, counts budget.Micros
 	}{
-		{purse.Settled, 20, 20}, {purse.Settled, 0, 0}, {purse.Settled, 130, 130}, // more than reserved is counted, and passes the cap
-		{purse.Partial, 50, 50}, {purse.Partial, 60, 60}, {purse.Lost, 50, 50}, {purse.Refused, 0, 0}, {purse.Refused, 50, 0},
+		// more than reserved is counted, and passes the cap
+		{purse.Settled, 20, 20},
+		{purse.Settled, 0, 0},
+		{purse.Settled, 130, 130},
+		{purse.Partial, 50, 50},
+		{purse.Partial, 60, 60},
+		{purse.Lost, 50, 50},
+		{purse.Refused, 0, 0},
+		{purse.Refused, 50, 0},
 	} {
 		scope := fmt.Sprintf("%s %d", c.state, c.told)
 		settle(t, l, reserve(t, l, ask(scope, 50, scope)), purse.Bill{State: c.state, Amount: c.told})
@@ -300,7 +324,10 @@ func forgettingKeepsMoney(t *testing.T, l purse.Ledger) {
 func rowsTell(t *testing.T, l purse.Ledger) {
 	request := ask("s1", 20, "dream", "day")
 	h := reserve(t, l, request)
-	bill := purse.Bill{State: purse.Settled, Amount: 5, Tokens: budget.Tokens{In: 10, Cached: 2, Out: 3, Reasoning: 1}, Finish: "stop"}
+	bill := purse.Bill{
+		State: purse.Settled, Amount: 5,
+		Tokens: budget.Tokens{In: 10, Cached: 2, Out: 3, Reasoning: 1}, Finish: "stop",
+	}
 	settle(t, l, h, bill)
 	second := ask("s1", 9, "dream")
 	second.Phase, second.Model, second.Agent, second.Day, second.Dream = "rem", "other", "vega", "2026-03-02", "d2"
@@ -325,7 +352,14 @@ func rowsTell(t *testing.T, l purse.Ledger) {
 	}
 	require.Equal(t, []purse.Row{want, open}, rows(t, l, purse.Query{}))
 	require.Equal(t, []purse.Row{want}, rows(t, l, purse.Query{Limit: 1}))
-	for _, q := range []purse.Query{{Agent: "vega"}, {Dream: "d2"}, {Phase: "rem"}, {Model: "other"}, {Day: "2026-03-02"}, {States: []purse.State{purse.Open, purse.Lost}}} {
+	for _, q := range []purse.Query{
+		{Agent: "vega"},
+		{Dream: "d2"},
+		{Phase: "rem"},
+		{Model: "other"},
+		{Day: "2026-03-02"},
+		{States: []purse.State{purse.Open, purse.Lost}},
+	} {
 		require.Equal(t, []purse.Row{open}, rows(t, l, q), "%+v", q)
 	}
 	require.Empty(t, rows(t, l, purse.Query{Agent: "echo", Dream: "d2"}))

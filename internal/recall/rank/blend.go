@@ -1,4 +1,5 @@
-// Package rank scores what a search found: how words and meaning are blended, what is near, and what decides between equals.
+// Package rank scores what a search found: how words and meaning are blended, what is near, and what decides between
+// equals.
 package rank
 
 // Blend says how much words and meaning count in a score.

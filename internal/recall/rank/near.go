@@ -8,8 +8,8 @@ type Calibration struct {
 	Sure float64 // from here on the place alone is evidence
 }
 
-// How much of the weight of a question's words an item must hold for an answer: by its words alone, or where its place speaks
-// for it too. Beside such an item weaker ones come along.
+// How much of the weight of a question's words an item must hold for an answer: by its words alone, or where its place
+// speaks for it too. Beside such an item weaker ones come along.
 const (
 	shareAlone = .30
 	shareWith  = .18
@@ -27,7 +27,8 @@ func (c Calibration) Supports(h Hit) bool {
 	return h.Cosine >= c.Sure || h.Cosine >= c.Near && h.Share >= shareWith
 }
 
-// Supported leaves the hits that may come along, all in their order; none where nothing is evidence. Nothing near: nothing found.
+// Supported leaves the hits that may come along, all in their order; none where nothing is evidence. Nothing near:
+// nothing found.
 func (c Calibration) Supported(hits []Hit) []Hit {
 	if !slices.ContainsFunc(hits, c.Supports) {
 		return nil

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// What decides between near equals: together at most .02 of a score that goes from 0 to 1, so that nothing else is moved.
-// Recency is counted against the newest memory, not against the clock: an agent that slept a year remembers as before.
+// What decides between near equals: together at most .02 of a score that goes from 0 to 1, so that nothing else is
+// moved. Recency is counted against the newest memory, not against the clock: an agent that slept a year remembers as
+// before.
 const (
 	weighsRecent = .01
 	weighsHeavy  = .006
@@ -19,8 +20,9 @@ const (
 // weighsTime is for what happened in the time that a question names: as much as half of what meaning may add.
 const weighsTime = .15
 
-// weighsContext is how much of the best score near it in the same talk is added to a candidate's own: an answer is often spread over
-// what was said before and after it. Chosen on one LoCoMo dialogue; from .1 to .3, and from one minute to an hour, found much the same.
+// weighsContext is how much of the best score near it in the same talk is added to a candidate's own: an answer is
+// often spread over what was said before and after it. Chosen on one LoCoMo dialogue; from .1 to .3, and from one
+// minute to an hour, found much the same.
 const (
 	weighsContext = .2
 	nearInTalk    = 5 * time.Minute
@@ -37,8 +39,8 @@ type Candidate struct {
 	Sources []string // of knowledge that was derived from other items; nil for what was lived
 }
 
-// Order answers the best candidates, at most limit. Derived knowledge gives way to the items it was derived from wherever one
-// of them is a candidate; the best of these takes over its share of the score where that is higher.
+// Order answers the best candidates, at most limit. Derived knowledge gives way to the items it was derived from
+// wherever one of them is a candidate; the best of these takes over its share of the score where that is higher.
 func Order(all []Candidate, newest time.Time, limit int) []Candidate {
 	all = inherit(all)
 	full := 1 + weighsRecent + weighsHeavy + weighsMood
@@ -52,7 +54,8 @@ func Order(all []Candidate, newest time.Time, limit int) []Candidate {
 	out := make([]Candidate, 0, len(all))
 	for i, c := range all {
 		age := max(0, newest.Sub(c.At))
-		c.Score += weighsRecent*math.Exp2(-float64(age)/float64(recentHalf)) + weighsHeavy*c.Weight + weighsMood*(1+c.Mood)/2
+		c.Score += weighsRecent*math.Exp2(-float64(age)/float64(recentHalf)) + weighsHeavy*c.Weight +
+			weighsMood*(1+c.Mood)/2
 		if c.Timely {
 			c.Score += weighsTime
 		}
@@ -60,14 +63,15 @@ func Order(all []Candidate, newest time.Time, limit int) []Candidate {
 		c.Score = min(1, c.Score/full)
 		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(a, b Candidate) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Item, b.Item)) })
+	slices.SortStableFunc(out,
+		func(a, b Candidate) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Item, b.Item)) })
 	return out[:min(limit, len(out))]
 }
 
-// inherit leaves out derived knowledge with a source among the candidates, and gives its score to the best of these sources: the
-// whole score where it has one source, an n-th where it has n, because what sums up many says little of any one of them. On
-// LoCoMo a source of many that took the whole score pushed right answers off the first place (-3.7 points at 1).
-// A source that gives way itself hands the score on.
+// inherit leaves out derived knowledge with a source among the candidates, and gives its score to the best of these
+// sources: the whole score where it has one source, an n-th where it has n, because what sums up many says little of
+// any one of them. On LoCoMo a source of many that took the whole score pushed right answers off the first place (-3.7
+// points at 1). A source that gives way itself hands the score on.
 func inherit(all []Candidate) []Candidate {
 	place := make(map[string]int, len(all))
 	for i, c := range all {
@@ -116,7 +120,8 @@ func better(a, b Candidate) bool {
 	return a.Score > b.Score || a.Score == b.Score && a.Item < b.Item
 }
 
-// contexts answers, for each candidate, the best score among the others of the same talk that were said within nearInTalk.
+// contexts answers, for each candidate, the best score among the others of the same talk that were said within
+// nearInTalk.
 func contexts(all []Candidate) []float64 {
 	talks := map[string][]int{}
 	for i, c := range all {

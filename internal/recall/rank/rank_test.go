@@ -70,8 +70,10 @@ func TestOnlyNearEqualsAreMovedByRecencyWeightAndMood(t *testing.T) {
 		return out
 	}
 	year := 365 * 24 * time.Hour
-	require.Equal(t, []string{"new", "old"}, ids(rank.Order([]rank.Candidate{hit("old", .505, year), hit("new", .5, 0)}, newest, 9)))
-	require.Equal(t, []string{"old", "new"}, ids(rank.Order([]rank.Candidate{hit("new", .5, 0), hit("old", .53, year)}, newest, 9)))
+	require.Equal(t, []string{"new", "old"},
+		ids(rank.Order([]rank.Candidate{hit("old", .505, year), hit("new", .5, 0)}, newest, 9)))
+	require.Equal(t, []string{"old", "new"},
+		ids(rank.Order([]rank.Candidate{hit("new", .5, 0), hit("old", .53, year)}, newest, 9)))
 	heavy := hit("heavy", .5, 0)
 	heavy.Weight = 1
 	require.Equal(t, []string{"heavy", "a"}, ids(rank.Order([]rank.Candidate{hit("a", .5, 0), heavy}, newest, 9)))
@@ -84,7 +86,8 @@ func TestWhatHappenedInTheNamedTimeGoesAhead(t *testing.T) {
 	hit := func(id string, score float64, timely bool) rank.Candidate {
 		return rank.Candidate{Hit: rank.Hit{Item: id, Score: score}, Timely: timely}
 	}
-	got := rank.Order([]rank.Candidate{hit("near", .9, false), hit("timely", .8, true), hit("far", .5, true)}, time.Time{}, 9)
+	got := rank.Order([]rank.Candidate{hit("near", .9, false), hit("timely", .8, true), hit("far", .5, true)},
+		time.Time{}, 9)
 	require.Equal(t, []string{"timely", "near", "far"}, []string{got[0].Item, got[1].Item, got[2].Item})
 	require.LessOrEqual(t, rank.Order([]rank.Candidate{hit("best", 1, true)}, time.Time{}, 9)[0].Score, 1.0)
 }
@@ -110,10 +113,19 @@ func TestASourceInheritsTheScoreOfWhatWasDerivedFromIt(t *testing.T) {
 		all  []rank.Candidate
 		want []string
 	}{
-		{"the derived is better", []rank.Candidate{candidate("k", .9, "e"), candidate("o", .8), candidate("e", .1)}, []string{"e", "o"}},
-		{"the source is better", []rank.Candidate{candidate("e", .9), candidate("o", .8), candidate("k", .1, "e")}, []string{"e", "o"}},
+		{
+			"the derived is better",
+			[]rank.Candidate{candidate("k", .9, "e"), candidate("o", .8), candidate("e", .1)},
+			[]string{"e", "o"},
+		},
+		{
+			"the source is better",
+			[]rank.Candidate{candidate("e", .9), candidate("o", .8), candidate("k", .1, "e")},
+			[]string{"e", "o"},
+		},
 		{"the best of two sources takes its half", []rank.Candidate{
-			candidate("k", .9, "a", "b"), candidate("o", .8), candidate("p", .4), candidate("b", .3), candidate("a", .2),
+			candidate("k", .9, "a", "b"), candidate("o", .8), candidate("p", .4), candidate("b", .3),
+			candidate("a", .2),
 		}, []string{"o", "b", "p", "a"}},
 		{"a source that gives way itself", []rank.Candidate{
 			candidate("k", .9, "m"), candidate("o", .8), candidate("m", .2, "e"), candidate("e", .1),

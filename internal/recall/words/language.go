@@ -111,7 +111,8 @@ func init() {
 	}
 }
 
-// stopLists are the words that say little of what a text is about: articles, pronouns, prepositions, auxiliaries, question words.
+// stopLists are the words that say little of what a text is about: articles, pronouns, prepositions, auxiliaries,
+// question words.
 var stopLists = [Languages]string{
 	English: `a about after all also am an and any are as at be because been before being but by can could did do does doing down
 		during each for from had has have having he her here hers him his how i i'd i'll i'm i've if in into is isn't it its itself just

@@ -1,4 +1,5 @@
-// Package words makes the terms of texts that a lexical search compares: word by word, stemmed where the language is known.
+// Package words makes the terms of texts that a lexical search compares: word by word, stemmed where the language is
+// known.
 package words
 
 import (
@@ -106,8 +107,8 @@ type word struct {
 	plain bool
 }
 
-// split reads the words of a text. What is written together with digits or signs, such as an address, a path or a version, is
-// one word as a whole and its parts beside it.
+// split reads the words of a text. What is written together with digits or signs, such as an address, a path or a
+// version, is one word as a whole and its parts beside it.
 func split(text string) []word {
 	if !ascii(text) {
 		text = norm.NFKC.String(text)
@@ -117,7 +118,8 @@ func split(text string) []word {
 		if len(out) >= mostTerms {
 			break
 		}
-		out = chunkWords(out, strings.TrimFunc(chunk, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), chunk)
+		out = chunkWords(out,
+			strings.TrimFunc(chunk, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), chunk)
 	}
 	return out
 }
@@ -126,7 +128,8 @@ func chunkWords(out []word, core, chunk string) []word {
 	if core == "" {
 		return out
 	}
-	if at := strings.Index(chunk, core) + len(core); strings.HasPrefix(chunk[at:], "++") || strings.HasPrefix(chunk[at:], "#") {
+	if at := strings.Index(chunk, core) + len(core); strings.HasPrefix(chunk[at:], "++") ||
+		strings.HasPrefix(chunk[at:], "#") {
 		out = append(out, word{text: cut(strings.ToLower(core) + strings.TrimRight(chunk[at:], ".,;:!?)\"'"))})
 	}
 	before := len(out)
@@ -156,8 +159,8 @@ func camel(s string) bool {
 	return false
 }
 
-// pieces are the words of a chunk by the boundaries of Unicode, those in CamelCase parted, and runs of scripts that write no
-// spaces as pairs of characters.
+// pieces are the words of a chunk by the boundaries of Unicode, those in CamelCase parted, and runs of scripts that
+// write no spaces as pairs of characters.
 func pieces(out []word, core string) []word {
 	if ascii(core) {
 		for from := 0; from < len(core); {
@@ -241,7 +244,8 @@ func pairs(out []word, run []rune) []word {
 }
 
 func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar)
 }
 
 func ascii(s string) bool {

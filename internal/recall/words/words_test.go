@@ -21,8 +21,14 @@ func TestTermsOfATextAreItsWordsWithoutThoseThatSayNothing(t *testing.T) {
 		{"German is stemmed", "Ich habe die Rechnungen nicht bezahlt.", words.German, []string{"rechnung", "bezahlt"}},
 		{"Russian is stemmed", "У меня есть собака и кошка", words.Russian, []string{"собак", "кошк"}},
 		{"ports", "It listens on host:5434 now", words.English, []string{"listen", "host", "5434", "host:5434", "now"}},
-		{"addresses", "Write to ann.lee@example.org.", words.English, []string{"write", "ann", "lee", "exampl", "org", "ann.lee@example.org"}},
-		{"paths", "see /etc/nginx/nginx.conf", words.English, []string{"see", "etc", "nginx", "nginx", "conf", "etc/nginx/nginx.conf"}},
+		{
+			"addresses", "Write to ann.lee@example.org.", words.English,
+			[]string{"write", "ann", "lee", "exampl", "org", "ann.lee@example.org"},
+		},
+		{
+			"paths", "see /etc/nginx/nginx.conf", words.English,
+			[]string{"see", "etc", "nginx", "nginx", "conf", "etc/nginx/nginx.conf"},
+		},
 		{"CamelCase", "the BadgerServer", words.English, []string{"badger", "server", "badgerserver"}},
 		{"hashes stay whole", "commit a3f5c9e0", words.English, []string{"commit", "a3f5c9e0"}},
 		{"languages of computers", "C++ and C#", words.English, []string{"c++", "c", "c#", "c"}},

@@ -15,8 +15,8 @@ const (
 	waiting   = 2
 )
 
-// build brings entries into an index: while the store reads, others read the words of texts, and one puts them in the order
-// in which they came. A few entries, as after a commit, are put at once.
+// build brings entries into an index: while the store reads, others read the words of texts, and one puts them in the
+// order in which they came. A few entries, as after a commit, are put at once.
 type build struct {
 	index   *Index
 	entries []Entry

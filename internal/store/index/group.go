@@ -36,8 +36,8 @@ const (
 	dreamt
 )
 
-// About what is taken by an item beside its vector and words (its id, its place in the map, its flags), by a term of a row (its
-// posting, with the room that slices keep, and its place among the row's terms), and by a term itself.
+// About what is taken by an item beside its vector and words (its id, its place in the map, its flags), by a term of a
+// row (its posting, with the room that slices keep, and its place among the row's terms), and by a term itself.
 const (
 	rowBytes     = 176
 	postingBytes = 16

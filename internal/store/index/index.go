@@ -1,5 +1,5 @@
-// Package index keeps an agent's live items in memory, grouped by owner, and finds exactly what is nearest in words and in
-// meaning. Both stores feed it.
+// Package index keeps an agent's live items in memory, grouped by owner, and finds exactly what is nearest in words and
+// in meaning. Both stores feed it.
 package index
 
 import (
@@ -83,8 +83,8 @@ func (x *Index) current(v Version) bool {
 	return x.version.Erasures > v.Erasures || x.version.same(v) && x.version.VectorRevision >= v.VectorRevision
 }
 
-// CatchUp brings the index to a version. read puts every entry that changed after the tide since, -1 for all of them, and
-// answers the tide up to which it read. Where it fails the index is empty again.
+// CatchUp brings the index to a version. read puts every entry that changed after the tide since, -1 for all of them,
+// and answers the tide up to which it read. Where it fails the index is empty again.
 func (x *Index) CatchUp(v Version, read func(since int64, put func(Entry)) (int64, error)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -58,7 +58,10 @@ func TestSearchAgreesWithAPlainScan(t *testing.T) {
 			{},
 			{Kinds: []dream.Kind{dream.Kinds[1]}},
 			{Owners: []string{"", "talk/b"}, Dreamt: memory.NoneDreamt},
-			{Owners: []string{"talk/a"}, Kinds: []dream.Kind{dream.Kinds[0], dream.Kinds[2]}, Except: []string{"0000", "0007"}},
+			{
+				Owners: []string{"talk/a"}, Kinds: []dream.Kind{dream.Kinds[0], dream.Kinds[2]},
+				Except: []string{"0000", "0007"},
+			},
 		} {
 			want := []memory.Hit{}
 			live := 0
@@ -85,7 +88,8 @@ func TestSearchAgreesWithAPlainScan(t *testing.T) {
 }
 
 func fits(e index.Entry, f memory.Filter) bool {
-	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) && (len(f.Owners) == 0 || slices.Contains(f.Owners, e.Owner)) &&
+	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) &&
+		(len(f.Owners) == 0 || slices.Contains(f.Owners, e.Owner)) &&
 		(f.Dreamt == memory.AllDreamt || !e.Dreamt) && !slices.Contains(f.Except, e.ID)
 }
 
@@ -130,7 +134,8 @@ func TestAnIndexStartsAgainAfterAnErasureAndInAnotherSpace(t *testing.T) {
 	erased := index.Version{Space: space, Numbers: 5, VectorRevision: 6, Erasures: 1}
 	require.EqualValues(t, -1, since(erased))
 	require.Zero(t, x.Len())
-	require.EqualValues(t, -2, since(index.Version{Space: space, Numbers: 5, VectorRevision: 9}), "a reader of before the erasure")
+	require.EqualValues(t, -2, since(index.Version{Space: space, Numbers: 5, VectorRevision: 9}),
+		"a reader of before the erasure")
 	fill(t, x, index.Version{Space: "other", Numbers: 5, VectorRevision: 6, Erasures: 1}, entry("a"))
 	_, same := x.Near(memory.Near{Space: space, V: []float32{1, 0, 0, 0, 0}, Limit: 1})
 	require.False(t, same)
@@ -140,7 +145,10 @@ func TestAnIndexStartsAgainAfterAnErasureAndInAnotherSpace(t *testing.T) {
 func TestManyEntriesAtOnceMakeTheSameIndexAsOneByOne(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
-	vocabulary := []string{"harbours", "lanterns", "running", "Häuser", "maisons", "tides", "ADR-17", "10.0.0.1", "quince", "painted", "and", "the"}
+	vocabulary := []string{
+		"harbours", "lanterns", "running", "Häuser", "maisons", "tides", "ADR-17", "10.0.0.1",
+		"quince", "painted", "and", "the",
+	}
 	say := func(n int) string {
 		var text strings.Builder
 		for range n {

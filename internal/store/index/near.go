@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Rows are handed out in blocks, so that a core that is busy elsewhere holds nobody up. A search of a few blocks is done
-// before a second goroutine has begun.
+// Rows are handed out in blocks, so that a core that is busy elsewhere holds nobody up. A search of a few blocks is
+// done before a second goroutine has begun.
 const (
 	block     = 1024
 	fewBlocks = 4
@@ -104,10 +104,12 @@ func (x *Index) scanOf(f memory.Filter) *scan {
 
 // wants says whether the filter leaves a row.
 func (s *scan) wants(g *group, row int) bool {
-	return s.counts(g, row) && g.times[row] >= s.since && g.times[row] < s.until && (s.except == nil || !s.except[g.ids[row]])
+	return s.counts(g, row) && g.times[row] >= s.since && g.times[row] < s.until &&
+		(s.except == nil || !s.except[g.ids[row]])
 }
 
-// counts says whether a row is of what is looked at, be it excepted or of another time: by such rows the rarity of words is weighed.
+// counts says whether a row is of what is looked at, be it excepted or of another time: by such rows the rarity of
+// words is weighed.
 func (s *scan) counts(g *group, row int) bool {
 	flags := g.flags[row]
 	if flags&held == 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// NearNow brings the index up to date by catchUp, which answers the version that it has read, and then does Near. It begins
-// again when the agent was moved to another space, or lost its last vector, in between. ErrSpace.
+// NearNow brings the index up to date by catchUp, which answers the version that it has read, and then does Near. It
+// begins again when the agent was moved to another space, or lost its last vector, in between. ErrSpace.
 func (x *Index) NearNow(q memory.Near, catchUp func() (Version, error)) ([]memory.Hit, error) {
 	for {
 		v, err := catchUp()

@@ -20,7 +20,8 @@ const (
 // A language counts among those of the texts from this share of them on: a question is stemmed in each.
 const spokenShare = .05
 
-// Search answers the items with the best blended scores; false when a vector is sought in a space that is not the index's.
+// Search answers the items with the best blended scores; false when a vector is sought in a space that is not the
+// index's.
 func (x *Index) Search(q memory.Search) (memory.Found, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -72,8 +73,8 @@ func (s *scan) sums() map[*group]*sum {
 	return out
 }
 
-// compareWords adds BM25 over the texts of the kinds that are looked at, and answers the weight of all the words sought, those that
-// nothing holds included.
+// compareWords adds BM25 over the texts of the kinds that are looked at, and answers the weight of all the words
+// sought, those that nothing holds included.
 func (x *Index) compareWords(s *scan, sums map[*group]*sum, terms []words.Term) float64 {
 	texts, length := 0, int64(0)
 	for g := range sums {
@@ -124,8 +125,8 @@ func (x *Index) compareWords(s *scan, sums map[*group]*sum, terms []words.Term) 
 	return mass
 }
 
-// background is how many texts a memory is taken to have when the share of a question that an item holds is weighed: among few
-// texts every word that one of them holds would count as common.
+// background is how many texts a memory is taken to have when the share of a question that an item holds is weighed:
+// among few texts every word that one of them holds would count as common.
 const background = 50
 
 // rarity is BM25's weight of a word that so many texts hold.
@@ -198,7 +199,8 @@ func (s *scan) survey(sums map[*group]*sum) (surveyed, rank.Bounds) {
 		}
 		all.placed = true
 	}
-	return all, rank.Bounds{MostWords: float64(all.mostWords), Lowest: float64(all.lowest), Highest: float64(all.highest)}
+	return all,
+		rank.Bounds{MostWords: float64(all.mostWords), Lowest: float64(all.lowest), Highest: float64(all.highest)}
 }
 
 // best blends the scores and keeps the best.

@@ -1,5 +1,5 @@
-// Package packed writes what dreams say over and over in a few bytes: DEFLATE (RFC 1951) with a dictionary of the JSON that
-// stores keep of them.
+// Package packed writes what dreams say over and over in a few bytes: DEFLATE (RFC 1951) with a dictionary of the JSON
+// that stores keep of them.
 package packed
 
 import (
@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// first is the dictionary of form 1: the JSON of one night's items, events and attempts without their words. What has been
-// packed with it can be read with it alone, so that it never changes; better words make another form.
+// first is the dictionary of form 1: the JSON of one night's items, events and attempts without their words. What has
+// been packed with it can be read with it alone, so that it never changes; better words make another form.
 //
 //go:embed dictionary1.txt
 var first []byte
@@ -39,8 +39,8 @@ var writers = sync.Pool{New: func() any {
 	return w
 }}
 
-// Pack shortens a text. near are texts that the reader has as well, such as an id that stands beside it: what repeats them
-// costs next to nothing.
+// Pack shortens a text. near are texts that the reader has as well, such as an id that stands beside it: what repeats
+// them costs next to nothing.
 func Pack(plain []byte, near ...string) []byte {
 	var out bytes.Buffer
 	w, _ := writers.Get().(*flate.Writer)

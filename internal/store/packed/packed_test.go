@@ -55,8 +55,10 @@ func TestTheFirstDictionaryStaysAsItIs(t *testing.T) {
 	dictionary, err := os.ReadFile("dictionary1.txt")
 	require.NoError(t, err)
 	sum := sha256.Sum256(dictionary)
-	require.Equal(t, "3106476edeb49b63f96a05f468ecf17832e0699d895bc735d6d5a0a22ce598b7", hex.EncodeToString(sum[:]), "make a dictionary2.txt and another form instead")
-	before, err := hex.DecodeString("014219ccc4aa02693833313dde9ca8393a0bf20734e16e2038a06962909268986c60626c9a689e6c66049d734f34484c343731354f4a33304c3334b31c52f376868624cedb218716dabc1df1c183319787251da0cfe51913359707080000ffff")
+	require.Equal(t, "3106476edeb49b63f96a05f468ecf17832e0699d895bc735d6d5a0a22ce598b7", hex.EncodeToString(sum[:]),
+		"make a dictionary2.txt and another form instead")
+	before, err := hex.DecodeString(
+		"014219ccc4aa02693833313dde9ca8393a0bf20734e16e2038a06962909268986c60626c9a689e6c66049d734f34484c343731354f4a33304c3334b31c52f376868624cedb218716dabc1df1c183319787251da0cfe51913359707080000ffff")
 	require.NoError(t, err)
 	plain, err := packed.Unpack(before, "dream/iris/0007/onset/1.2/p")
 	require.NoError(t, err)
@@ -67,7 +69,8 @@ func TestWhatWasNeverPackedIsRefused(t *testing.T) {
 	t.Parallel()
 	whole := packed.Pack([]byte(prediction))
 	for name, bad := range map[string][]byte{
-		"nothing": nil, "no form": {}, "another form": append([]byte{2}, whole[1:]...), "JSON": []byte(prediction), "cut off": whole[:len(whole)-3],
+		"nothing": nil, "no form": {}, "another form": append([]byte{2}, whole[1:]...), "JSON": []byte(prediction),
+		"cut off":    whole[:len(whole)-3],
 		"no DEFLATE": {1, 0xff, 0xff, 0xff},
 	} {
 		_, err := packed.Unpack(bad)

@@ -18,8 +18,8 @@ var exponentWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// Vector shortens numbers by about an eighth and loses nothing: the exponents of a vector's numbers are few, so they stand apart
-// and are packed; sign and fraction are not worth it.
+// Vector shortens numbers by about an eighth and loses nothing: the exponents of a vector's numbers are few, so they
+// stand apart and are packed; sign and fraction are not worth it.
 func Vector(v []float32) []byte {
 	exponents := make([]byte, len(v))
 	out := bytes.NewBuffer(make([]byte, 0, 4*len(v)))

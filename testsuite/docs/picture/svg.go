@@ -26,9 +26,13 @@ func draw(title string, lines []line) string {
 	}
 	width, height := int(float64(widest)*advance)+2*margin, len(lines)*leading+2*margin
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n",
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+
+			"\n",
 		width, height, width, height, escape("A terminal after "+title))
-	b.WriteString(`<style>text{font:14px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#d6d3cd;white-space:pre}.b{font-weight:bold}.d{fill:#8c8a86}</style>` + "\n")
+	b.WriteString(
+		`<style>text{font:14px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#d6d3cd;white-space:pre}.b{font-weight:bold}.d{fill:#8c8a86}</style>` +
+			"\n")
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="9" fill="#16181d"/>`+"\n", width, height)
 	for i, l := range lines {
 		column := 0

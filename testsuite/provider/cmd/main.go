@@ -1,4 +1,5 @@
-// Command cmd runs the scripted provider as a process of its own, for tests that kill processes and for trying things out.
+// Command cmd runs the scripted provider as a process of its own, for tests that kill processes and for trying things
+// out.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package described holds the server's answers to its own description, docs/openapi.json, and counts what of that no answer has shown.
+// Package described holds the server's answers to its own description, docs/openapi.json, and counts what of that no
+// answer has shown.
 package described
 
 import (
@@ -76,8 +77,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// Holds says what of an answer is not as it is described; nil when everything is. What a path or a method is answered that is not
-// described can only be an Error.
+// Holds says what of an answer is not as it is described; nil when everything is. What a path or a method is answered
+// that is not described can only be an Error.
 func (d *Document) Holds(a Answer) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,8 +147,8 @@ func ours(body []byte) bool {
 	return json.Unmarshal(body, &values) == nil && values["request_id"] != nil
 }
 
-// events holds each event of a stream to the schema of their data. A stream that was cut while an event came is looked at as far as
-// it is whole.
+// events holds each event of a stream to the schema of their data. A stream that was cut while an event came is looked
+// at as far as it is whole.
 func (d *Document) events(at string, body []byte) error {
 	for block := range strings.SplitSeq(string(body[:max(0, bytes.LastIndex(body, []byte("\n\n")))]), "\n\n") {
 		var data []string
@@ -184,7 +185,9 @@ func (d *Document) Takes(method, path string, body []byte) error {
 	if answer == nil {
 		return fmt.Errorf("%s has taken a body, and none is described", name)
 	}
-	if err := d.fits("#/paths/"+escaped(route)+"/"+strings.ToLower(method)+"/requestBody/content/"+escaped("application/json")+"/schema", body); err != nil {
+	if err := d.fits(
+		"#/paths/"+escaped(route)+"/"+strings.ToLower(method)+"/requestBody/content/"+escaped("application/json")+
+			"/schema", body); err != nil {
 		return fmt.Errorf("%s has taken %s: %w", name, clipped(body), err)
 	}
 	return nil

@@ -37,14 +37,18 @@ func (s scripted) counted() string {
 func (s scripted) whole() string {
 	message, finish := `{"role":"assistant","content":`+quoted(s.text)+`}`, "stop"
 	if s.tool != "" {
-		message, finish = `{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":`+quoted(s.tool)+`,"arguments":`+quoted(s.arguments)+`}}]}`, "tool_calls"
+		message, finish =
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":`+
+				quoted(s.tool)+`,"arguments":`+quoted(s.arguments)+`}}]}`, "tool_calls"
 	}
-	return fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":%s,"choices":[{"index":0,"message":%s,"finish_reason":%q}],"usage":%s}`,
+	return fmt.Sprintf(
+		`{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":%s,"choices":[{"index":0,"message":%s,"finish_reason":%q}],"usage":%s}`,
 		quoted(s.model), message, finish, s.counted())
 }
 
 func (s scripted) piece(delta, finish string) string {
-	return fmt.Sprintf("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n",
+	return fmt.Sprintf(
+		"data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n",
 		quoted(s.model), delta, finish)
 }
 
@@ -60,7 +64,9 @@ func (s scripted) pieces() []string {
 	half := len(s.arguments) / 2
 	return append(
 		pieces,
-		s.piece(`{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":`+quoted(s.tool)+`,"arguments":""}}]}`, "null"),
+		s.piece(
+			`{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":`+quoted(s.tool)+
+				`,"arguments":""}}]}`, "null"),
 		s.piece(`{"tool_calls":[{"index":0,"function":{"arguments":`+quoted(s.arguments[:half])+`}}]}`, "null"),
 		s.piece(`{"tool_calls":[{"index":0,"function":{"arguments":`+quoted(s.arguments[half:])+`}}]}`, "null"),
 	)
@@ -73,7 +79,10 @@ func (s scripted) end() []string {
 	}
 	end := []string{s.piece(`{}`, finish)}
 	if s.usage {
-		end = append(end, fmt.Sprintf("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[],\"usage\":%s}\n\n", quoted(s.model), s.counted()))
+		end = append(end,
+			fmt.Sprintf(
+				"data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[],\"usage\":%s}\n\n",
+				quoted(s.model), s.counted()))
 	}
 	return append(end, "data: [DONE]\n\n")
 }

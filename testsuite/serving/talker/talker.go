@@ -1,4 +1,5 @@
-// Package talker is a provider that talks: it says back what it hears, calls the tools it is offered once, and keeps what it was sent.
+// Package talker is a provider that talks: it says back what it hears, calls the tools it is offered once, and keeps
+// what it was sent.
 package talker
 
 import (

@@ -1,4 +1,5 @@
-// Package mcpservertest keeps a being without a model, whose agents answer, remember and feel by fixed rules, for tests of the face.
+// Package mcpservertest keeps a being without a model, whose agents answer, remember and feel by fixed rules, for tests
+// of the face.
 package mcpservertest
 
 import (
@@ -61,8 +62,9 @@ func (b *Being) ask(method string, c psyche.Caller, agent string, need access.Ro
 	b.mu.Unlock()
 	if !slices.Contains(b.Handles, agent) || !c.Key.Reaches(agent) {
 		return &psyche.Fault{
-			Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Message: fmt.Sprintf("there is no agent %q", agent),
-			Err: errors.New(Secret),
+			Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found",
+			Message: fmt.Sprintf("there is no agent %q", agent),
+			Err:     errors.New(Secret),
 		}
 	}
 	if !c.Key.Role.Includes(need) {
@@ -88,7 +90,9 @@ func (b *Being) Agents(_ context.Context, c psyche.Caller) (reached []dream.Agen
 }
 
 // Say repeats the message word by word.
-func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string, token func(string)) (string, psyche.TurnReport, error) {
+func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string,
+	token func(string),
+) (string, psyche.TurnReport, error) {
 	if err := b.ask("Say", c, agent, access.Client); err != nil {
 		return "", psyche.TurnReport{}, err
 	}
@@ -177,7 +181,9 @@ func (b *Being) Forget(_ context.Context, c psyche.Caller, agent string, f psych
 }
 
 // Remember keeps a memory under its content's id.
-func (b *Being) Remember(_ context.Context, c psyche.Caller, agent, content string, importance float64) (string, error) {
+func (b *Being) Remember(_ context.Context, c psyche.Caller, agent, content string,
+	importance float64,
+) (string, error) {
 	if err := b.ask("Remember", c, agent, access.Client); err != nil {
 		return "", err
 	}
@@ -218,7 +224,9 @@ func (b *Being) Emotion(_ context.Context, c psyche.Caller, agent string) (psych
 }
 
 // Feel makes every event pleasant.
-func (b *Being) Feel(_ context.Context, c psyche.Caller, agent, event string, intensity float64) (psyche.Emotion, error) {
+func (b *Being) Feel(_ context.Context, c psyche.Caller, agent, event string,
+	intensity float64,
+) (psyche.Emotion, error) {
 	if err := b.ask("Feel", c, agent, access.Client); err != nil {
 		return psyche.Emotion{}, err
 	}
@@ -302,7 +310,10 @@ func (b *Being) Leave(_ context.Context, c psyche.Caller, agent, id string) erro
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.sessions[id] != c.Owner() {
-		return &psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "session_not_found", Message: "there is no such session of yours"}
+		return &psyche.Fault{
+			Status: http.StatusNotFound, Type: "not_found_error", Code: "session_not_found",
+			Message: "there is no such session of yours",
+		}
 	}
 	delete(b.sessions, id)
 	return nil

@@ -101,7 +101,11 @@ func (d *Dreams) find(c psyche.Caller, id string) (*psyche.Dream, error) {
 			return &d.all[i], nil
 		}
 	}
-	return nil, &psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "dream_not_found", Message: fmt.Sprintf("there is no dream %q", id)}
+	return nil,
+		&psyche.Fault{
+			Status: http.StatusNotFound, Type: "not_found_error", Code: "dream_not_found",
+			Message: fmt.Sprintf("there is no dream %q", id),
+		}
 }
 
 // shown hides what only operators see.
