@@ -266,8 +266,10 @@ func TestFileIsWrittenAheadSoThatAPowerCutLosesNoCommit(t *testing.T) {
 func TestUIAnswersToLoopbackNamesOnly(t *testing.T) {
 	t.Parallel()
 	p := launch(t, "temporald", "--memory")
-	for host, status := range map[string]int{"localhost:1234": 200, "127.0.0.1": 200, "[::1]:80": 200,
-		"evil.example": 403, "evil.example:80": 403} {
+	for host, status := range map[string]int{
+		"localhost:1234": 200, "127.0.0.1": 200, "[::1]:80": 200,
+		"evil.example": 403, "evil.example:80": 403,
+	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.UI+"/api/v1/namespaces", nil)
 		require.NoError(t, err)
 		request.Host = host
@@ -291,8 +293,10 @@ func TestFlagsAreCheckedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	said := refused(t, "--memory", "--db", "x", "--listen", "0.0.0.0", "--port", "70000", "--ui-port", "-2",
 		"--retention", "1h", "--log-level", "loud", "stray")
-	for _, fault := range []string{"exclude each other", "--allow-remote", "--port 70000", "--ui-port -2",
-		"--retention 1h", `--log-level "loud"`, `"stray"`} {
+	for _, fault := range []string{
+		"exclude each other", "--allow-remote", "--port 70000", "--ui-port -2",
+		"--retention 1h", `--log-level "loud"`, `"stray"`,
+	} {
 		require.Contains(t, said, fault)
 	}
 	o, err := parse([]string{"--listen", "localhost"}, io.Discard)

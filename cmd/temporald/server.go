@@ -115,8 +115,10 @@ func (s *server) stop() error {
 
 // configuration is one cluster of one shard: only the frontend listens where the flags say, the rest on loopback.
 func configuration(o options) (*config.Config, map[primitives.ServiceName]static.Hosts) {
-	store := config.SQL{PluginName: sqliteplugin.PluginName, DatabaseName: o.db,
-		ConnectAttributes: map[string]string{"mode": "rwc"}}
+	store := config.SQL{
+		PluginName: sqliteplugin.PluginName, DatabaseName: o.db,
+		ConnectAttributes: map[string]string{"mode": "rwc"},
+	}
 	if o.db == "" {
 		store.DatabaseName = "oneiros"
 		store.ConnectAttributes = map[string]string{"mode": "memory", "cache": "shared"}
@@ -159,8 +161,10 @@ func configuration(o options) (*config.Config, map[primitives.ServiceName]static
 		},
 	}
 	hosts := map[primitives.ServiceName]static.Hosts{primitives.FrontendService: static.SingleLocalHost(frontend)}
-	for _, name := range []primitives.ServiceName{primitives.HistoryService, primitives.MatchingService,
-		primitives.WorkerService} {
+	for _, name := range []primitives.ServiceName{
+		primitives.HistoryService, primitives.MatchingService,
+		primitives.WorkerService,
+	} {
 		port := freeport.MustGetFreePort()
 		cfg.Services[string(name)] = config.Service{RPC: config.RPC{GRPCPort: port, BindOnLocalHost: true}}
 		hosts[name] = static.SingleLocalHost(hostPort(loopback, port))
@@ -214,7 +218,8 @@ func settle(address string, namespaces []string, attributes map[string]enumspb.I
 }
 
 func settled(ctx context.Context, conn *grpc.ClientConn, namespace string,
-	attributes map[string]enumspb.IndexedValueType) error {
+	attributes map[string]enumspb.IndexedValueType,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := workflowservice.NewWorkflowServiceClient(conn).ListOpenWorkflowExecutions(ctx,

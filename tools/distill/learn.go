@@ -65,7 +65,8 @@ func mean(table matrix, pieces []int32) []float32 {
 
 // learnColumns solves for the columns from from to to. All columns share a matrix and are solved side by side.
 func learnColumns(table matrix, lessons []lesson, means [][]float32, centre []float64, scale, pull float64,
-	rounds, from, to int) {
+	rounds, from, to int,
+) {
 	w := to - from
 	n := table.rows()
 	spread := func(into []float32, l lesson, by []float32) { // adds Xᵀ·by of one sentence

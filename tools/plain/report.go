@@ -28,7 +28,7 @@ type measure struct {
 
 type report struct {
 	named, written, coded, long, wide, heads, many, bare []string
-	lines                                              int
+	lines                                                int
 }
 
 func newReport() *report { return &report{} }
