@@ -167,7 +167,10 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	}
 	result := SettleResult{Before: record.Before, After: after, Delta: record.Before.Distance(after)}
 	record.AfterAt = since
-	record.After, record.Insights, record.Selected, record.Shown = after, r.Insights, r.Selected, r.Shown
+	record.After = after
+	record.Insights = r.Insights
+	record.Selected = r.Selected
+	record.Shown = r.Shown
 	return result, toApplicationError(a.write(ctx, r.Stretch, memory.Write{
 		Add:    asks,
 		Change: []dream.Item{record},

@@ -55,7 +55,10 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 			return StepResult{}, toApplicationError(err)
 		}
 		if may {
-			view.Seed, s.Parent, s.Seeds, s.Sources = f.Content, f.ID, []string{f.ID}, []string{f.ID}
+			view.Seed = f.Content
+			s.Parent = f.ID
+			s.Seeds = []string{f.ID}
+			s.Sources = []string{f.ID}
 		}
 	}
 	if err := m.setOut(ctx, spec, r, s, &view); err != nil {
@@ -90,8 +93,10 @@ func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dr
 		(hypnagogia.WhatIfOf(r.Turn) == hypnagogia.Counterfactual || len(drawn) == 0)
 	switch {
 	case otherwise:
-		view.Context, view.Action, view.Outcome, view.Turned = turned.Context, turned.Action, turned.Outcome,
-			turned.Part
+		view.Context = turned.Context
+		view.Action = turned.Action
+		view.Outcome = turned.Outcome
+		view.Turned = turned.Part
 		s.Counterfactual, s.Sources = true, append(s.Sources, turned.Source)
 	case len(drawn) > 0:
 		one := drawn[0]
@@ -129,7 +134,10 @@ func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *
 		return StepResult{Done: Done{End: EndUnreadable, Reason: "the scenario has no content"}}, nil
 	}
 	s.Head = head(spec, dream.REM, dream.KindScenario, fmt.Sprintf("%d", r.Turn), s.Sources)
-	s.Content, s.Premise, s.Round, s.Turn = answer.Content, answer.Premise, r.Cycle, r.Turn
+	s.Content = answer.Content
+	s.Premise = answer.Premise
+	s.Round = r.Cycle
+	s.Turn = r.Turn
 	items := []dream.Item{s}
 	if claim := strings.TrimSpace(answer.Claim); claim != "" {
 		p := foretell(spec, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days,

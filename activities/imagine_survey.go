@@ -76,7 +76,10 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string
 	if err != nil {
 		return nil, err
 	}
-	view.Seed, view.Context, view.Action, view.Outcome = longest, longest, longest, longest
+	view.Seed = longest
+	view.Context = longest
+	view.Action = longest
+	view.Outcome = longest
 	g := prompt.Growing{Self: view.Self, Theme: view.Theme, Playbook: view.Playbook, First: longest}
 	refined, merged := g, g
 	refined.Claim, refined.Said, merged.Second = longest, longest, longest

@@ -164,7 +164,10 @@ func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
 	r.drift(s, thoughts[0])
 	r.model.say["verdict"] = `{"novelty":0.6,"relevance":0.5,"coherence":0.9,"reason":"a ledger"}`
 	request := step(s, .4)
-	request.Cycle, request.Turn, request.Source, request.Drift = 1, 1, 1, 1.3
+	request.Cycle = 1
+	request.Turn = 1
+	request.Source = 1
+	request.Drift = 1.3
 	result, err := (&Onset{r.ports}).Judge(context.Background(), request)
 	require.NoError(t, err)
 	f := r.thought(result.Made[0].ID)
@@ -344,7 +347,10 @@ func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	r.drift(s, thoughts[0])
 	r.model.say["verdict"] = `{"novelty":0.6,"relevance":0.5,"coherence":0.9,"reason":"a ledger"}`
 	request := step(s, .4)
-	request.Cycle, request.Turn, request.Source, request.Drift = 1, 1, 1, 1.3
+	request.Cycle = 1
+	request.Turn = 1
+	request.Source = 1
+	request.Drift = 1.3
 	result, err := (&Onset{r.ports}).Judge(context.Background(), request)
 	require.NoError(t, err)
 	v := r.thought(result.Made[0].ID).Verdict

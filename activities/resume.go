@@ -38,8 +38,11 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *
 	if err != nil {
 		return BeginResult{}, toApplicationError(err)
 	}
-	record.Outcome, record.Reason, record.Ended, record.Until, record.Stretches = dream.Dreaming, "", time.Time{},
-		time.Time{}, r.Stretch
+	record.Outcome = dream.Dreaming
+	record.Reason = ""
+	record.Ended = time.Time{}
+	record.Until = time.Time{}
+	record.Stretches = r.Stretch
 	if !affect.Same(record.Woke()) { // somebody has moved it since the wake
 		record.Affect(affect, affect.Since)
 		record.Felt, record.Connected = max(record.Felt, record.Connected), 0

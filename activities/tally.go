@@ -40,7 +40,11 @@ const (
 
 // sumUp takes the figures of a phase from the ledger's rows, those of other phases left out.
 func sumUp(t dream.Tally, rows []purse.Row) dream.Tally {
-	t.Calls, t.Spent, t.In, t.Cached, t.Out = 0, 0, 0, 0, 0
+	t.Calls = 0
+	t.Spent = 0
+	t.In = 0
+	t.Cached = 0
+	t.Out = 0
 	for _, row := range rows {
 		if row.Phase != string(t.Phase) {
 			continue

@@ -88,8 +88,11 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	}
 	if w.Seed != nil {
 		o.Seed = *w.Seed
-	} else if o.Seed, err = randomSeed(); err != nil {
-		return draft{}, err
+	} else {
+		o.Seed, err = randomSeed()
+		if err != nil {
+			return draft{}, err
+		}
 	}
 	for _, role := range dream.Roles {
 		model := cmp.Or(w.Models[role], agent.Models[role], s.Options.Models[role])

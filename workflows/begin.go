@@ -24,8 +24,10 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 		return Begun{}, a.heldAwake()
 	}
 	broken := a.state.Broken
-	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming,
-		&Begun{Dream: spec.Dream, Workflow: spec.Dream}, nil, true
+	a.state.State = Dreaming
+	a.state.Dream = &Begun{Dream: spec.Dream, Workflow: spec.Dream}
+	a.state.Broken = nil
+	a.changed = true
 	a.dream = nil // whatever it was, it is not this one
 	unanswered := a.answered(workflow.Now(ctx))
 	if broken != nil {
@@ -101,7 +103,10 @@ func (a *agentRun) resumed(ctx workflow.Context) (Begun, error) {
 func (a *agentRun) goOn(ctx workflow.Context) (Begun, error) {
 	broken := *a.state.Broken
 	begun := broken.Begun
-	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &begun, nil, true
+	a.state.State = Dreaming
+	a.state.Dream = &begun
+	a.state.Broken = nil
+	a.changed = true
 	if err := workflow.SignalExternalWorkflow(ctx, broken.Workflow, broken.Run, SignalResume, true).Get(ctx,
 		nil); err != nil {
 		if a.state.Dream != nil && a.state.Dream.Dream == broken.Dream {

@@ -63,8 +63,10 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 		n.state.Tallies = paused.Tallies
 	}
 	n.breaks = append(n.breaks, stood)
-	n.state.Outcome, n.state.Until, n.state.Epoch, n.state.Spent = dream.Interrupted, paused.Until, paused.Wake.Epoch,
-		paused.Spent
+	n.state.Outcome = dream.Interrupted
+	n.state.Until = paused.Until
+	n.state.Epoch = paused.Wake.Epoch
+	n.state.Spent = paused.Spent
 	n.state.Reason = string(paused.Wake.Cause)
 	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)),
 		AttrSpend.ValueSet(int64(paused.Spent)))

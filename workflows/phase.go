@@ -74,11 +74,17 @@ func (n *dreamRun) skip(ctx workflow.Context, name dream.Phase, reason string) {
 
 // note keeps a mark to be announced with the next ones.
 func (p *phase) note(m activities.Mark) {
-	m.Phase, m.Reason, m.Cap, m.Started = p.name, p.stopped, p.limit, p.began
+	m.Phase = p.name
+	m.Reason = p.stopped
+	m.Cap = p.limit
+	m.Started = p.began
 	if m.Reason == "" {
 		m.Reason = p.remark
 	}
-	m.Made, m.Kept, m.Cycles, m.Failed = p.made, p.kept, p.cycles, p.failed
+	m.Made = p.made
+	m.Kept = p.kept
+	m.Cycles = p.cycles
+	m.Failed = p.failed
 	m.Reused, m.Away = p.reused, p.n.away-p.away
 	p.n.marks = append(p.n.marks, m)
 	p.n.marked = append(p.n.marked, p.tally)

@@ -19,8 +19,11 @@ func (n *dreamRun) takeOver(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	n.fragments, n.selected, n.patterns, n.scenarios, n.staged = t.Fragments, t.Selected, t.Patterns, t.Scenarios,
-		t.Staged
+	n.fragments = t.Fragments
+	n.selected = t.Selected
+	n.patterns = t.Patterns
+	n.scenarios = t.Scenarios
+	n.staged = t.Staged
 	n.taken = len(n.fragments) + len(n.patterns) + len(n.scenarios) + len(n.staged)
 	if n.spec.Review == dream.JournalOnly {
 		n.taken = len(n.fragments) + len(n.scenarios)

@@ -253,7 +253,10 @@ func (a *agentRun) answered(now time.Time) (unanswered func()) {
 		if t.Pending != nil {
 			came = slices.Insert(came, 0, *t.Pending)
 		}
-		t.Last, t.Pending, t.Behind, t.Began = before.Last, before.Pending, before.Behind, before.Began
+		t.Last = before.Last
+		t.Pending = before.Pending
+		t.Behind = before.Behind
+		t.Began = before.Began
 		for _, f := range came {
 			t.wait(f)
 		}

@@ -112,7 +112,10 @@ func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 // record notes a wake and passes it on to the dream.
 func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	now := workflow.Now(ctx)
-	a.state.Epoch, a.state.Wake, a.state.LastActive, a.state.LastWoken = w.Epoch, &w, now, nil
+	a.state.Epoch = w.Epoch
+	a.state.Wake = &w
+	a.state.LastActive = now
+	a.state.LastWoken = nil
 	a.state.Wakes++
 	a.missing, a.traced = true, ctx.Value(TraceKey{})
 	event := circadian.Connect

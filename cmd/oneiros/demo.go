@@ -39,7 +39,10 @@ func (d *app) demo(ctx context.Context, dir string,
 	if err != nil {
 		return nil, nil, err
 	}
-	plain.Dream, plain.Log, plain.Worker, plain.Temporal.Child = c.Dream, c.Log, c.Worker, "auto"
+	plain.Dream = c.Dream
+	plain.Log = c.Log
+	plain.Worker = c.Worker
+	plain.Temporal.Child = "auto"
 	h, err := build(ctx, plain, plain.StorePath())
 	if err != nil {
 		return nil, nil, err

@@ -19,7 +19,10 @@ func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentV
 	o := outlook{now: app.Now(), agent: a, settings: h.Settings, past: circadian.Past{Active: l.Status.Seen}}
 	dreams := 0
 	if l.AgentState != nil {
-		o.settings, o.known, o.asked, dreams = l.AgentState.Settings, l.AgentState.Triggering, true, l.AgentState.Dreams
+		o.settings = l.AgentState.Settings
+		o.known = l.AgentState.Triggering
+		o.asked = true
+		dreams = l.AgentState.Dreams
 		o.past.Dream, o.past.Try = l.AgentState.LastDream, l.AgentState.LastTry
 		if l.AgentState.LastActive.After(o.past.Active) {
 			o.past.Active = l.AgentState.LastActive

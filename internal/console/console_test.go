@@ -206,7 +206,10 @@ func head(kind dream.Kind, id string, at time.Time, dreamt bool) dream.Head {
 		Taint: dream.FromHuman,
 	}
 	if dreamt {
-		h.Taint, h.Dream, h.Phase, h.Sources = dream.FromDream, dreamID, dream.Onset, []string{"e-0001", "e-0002"}
+		h.Taint = dream.FromDream
+		h.Dream = dreamID
+		h.Phase = dream.Onset
+		h.Sources = []string{"e-0001", "e-0002"}
 	}
 	return h
 }
@@ -227,8 +230,11 @@ func (d *fixture) furnish() *fixture {
 	}
 	require.NoError(d, d.store.PutAgent(ctx, echo))
 	tally := echo
-	tally.ID, tally.Handle, tally.Persona, tally.Auto, tally.Tier = "tally", "tally", "Tally watches the chalkboard.",
-		true, dream.Core
+	tally.ID = "tally"
+	tally.Handle = "tally"
+	tally.Persona = "Tally watches the chalkboard."
+	tally.Auto = true
+	tally.Tier = dream.Core
 	require.NoError(d, d.store.PutAgent(ctx, tally))
 
 	lived := now.Add(-36 * time.Hour)

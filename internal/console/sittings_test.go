@@ -169,8 +169,12 @@ func TestAResumedDreamThatGoesOnShowsWhatItHasCostUntilItWasWoken(t *testing.T) 
 	n := d.interrupt(now.Add(time.Hour))
 	fresh, err := memory.One[*dream.Record](t.Context(), d.store, "echo", n.ID)
 	require.NoError(t, err)
-	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Ended, fresh.Stretches, fresh.Spent = dream.Dreaming, "",
-		time.Time{}, time.Time{}, 2, 12_000
+	fresh.Outcome = dream.Dreaming
+	fresh.Reason = ""
+	fresh.Until = time.Time{}
+	fresh.Ended = time.Time{}
+	fresh.Stretches = 2
+	fresh.Spent = 12_000
 	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}})
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(200, "dreams", "list", "-a", "echo"), d.err.String())
@@ -204,7 +208,10 @@ func TestTheLastDreamToCancelIsTheNewestThatCanBeEnded(t *testing.T) {
 	}
 	record("dream/echo/0003", now.Add(-3*time.Minute), func(*dream.Record) {})
 	record("dream/echo/0004", now.Add(-2*time.Minute), func(n *dream.Record) {
-		n.Run, n.Outcome, n.Reason, n.Ended = "", dream.Canceled, "it was never begun: echo is already dreaming", now
+		n.Run = ""
+		n.Outcome = dream.Canceled
+		n.Reason = "it was never begun: echo is already dreaming"
+		n.Ended = now
 	})
 	// its order was frozen for a start by hand
 	record("dream/echo/0005", now.Add(-time.Minute), func(n *dream.Record) { n.Run = "" })

@@ -139,7 +139,10 @@ func TestTheDefaultsAreTheSeedsFigures(t *testing.T) {
 func TestEveryKnobOutOfRangeIsNamed(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
-	k.Partials, k.PartialTokens, k.FragmentStart, k.MaxStaged = 6, 20, .3, 11
+	k.Partials = 6
+	k.PartialTokens = 20
+	k.FragmentStart = .3
+	k.MaxStaged = 11
 	err := k.Validate()
 	for _, name := range []string{
 		"partials is 6", "partial_tokens is 20", "fragment_start is 0.3",

@@ -74,7 +74,10 @@ func (t Trigger) Validate() error {
 			fault("episodes is %d; it must lie between 1 and 100000", t.Episodes)
 		}
 	case OnEvent:
-		bare.Event, bare.Residual, bare.Feed, bare.Rule = t.Event, t.Residual, t.Feed, t.Rule
+		bare.Event = t.Event
+		bare.Residual = t.Residual
+		bare.Feed = t.Feed
+		bare.Rule = t.Rule
 		if (t.Event == "") == (t.Feed == "" || t.Rule == "") || t.Event != "" && t.Feed+t.Rule != "" {
 			fault("event %q, feed %q, rule %q: name the type of an event, or a feed and a rule over it", t.Event,
 				t.Feed, t.Rule)

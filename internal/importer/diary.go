@@ -143,7 +143,10 @@ func (d *diary) open(found dated) {
 		d.year = found.year
 	}
 	d.day = time.Date(d.year, found.month, found.day, 0, 0, 0, 0, time.UTC)
-	d.clock, d.known, d.section, d.order = found.clock, true, "", 0
+	d.clock = found.clock
+	d.known = true
+	d.section = ""
+	d.order = 0
 }
 
 // trailing puts what stands behind a date where it belongs: a heading's is a title, a line's begins the entry.

@@ -55,7 +55,10 @@ func (e *Engine) Reader() (*Reader, error) {
 	eye.busy.Lock()
 	p := e.params()
 	window := uint32(min(e.shape.Context, longestRead))
-	p.NCtx, p.NBatch, p.NUbatch, p.CbEval = window, window, window, eye.code
+	p.NCtx = window
+	p.NBatch = window
+	p.NUbatch = window
+	p.CbEval = eye.code
 	said.clear()
 	r := &Reader{engine: e}
 	r.ctx, err = yl.InitFromModel(e.model, p)

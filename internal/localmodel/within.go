@@ -40,7 +40,11 @@ func (w *writer) begin(i int, score []float64) {
 			w.rivals = append(w.rivals, j)
 		}
 	}
-	w.at, w.inside, w.length, w.run, w.crosses = spot{i, 1}, true, 1, 1, 0
+	w.at = spot{i, 1}
+	w.inside = true
+	w.length = 1
+	w.run = 1
+	w.crosses = 0
 	if len(w.plan) > 0 && w.plan[0].slot == clauses {
 		w.plan = w.plan[1:]
 	}

@@ -114,7 +114,12 @@ func TestWhatAModelRefusesIsNotSent(t *testing.T) {
 	r.Sampling = inference.Sampling{Temperature: ptr(1.5), MinP: ptr(.1), TopP: ptr(.9), Seed: ptr(int64(7))}
 	r.Stop, r.Reasoning = []string{"."}, 500
 	s := spec()
-	s.MaxTemperature, s.MinP, s.TopP, s.Seed, s.Stop, s.Reasoning = 0, false, false, false, false, true
+	s.MaxTemperature = 0
+	s.MinP = false
+	s.TopP = false
+	s.Seed = false
+	s.Stop = false
+	s.Reasoning = true
 	f, a := sent(t, s, r)
 	for _, name := range []string{"temperature", "min_p", "top_p", "seed", "stop", "max_tokens"} {
 		require.NotContains(t, f, name)

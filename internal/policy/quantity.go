@@ -181,11 +181,19 @@ func (q *quantity) unitBehind(in []token, f figure) {
 			}
 		}
 		if out, n, ok := outOf(in, at, q.value); ok {
-			q.value, q.other, q.unit, q.to, q.ratio = out, 0, Share, at+n, true
+			q.value = out
+			q.other = 0
+			q.unit = Share
+			q.to = at + n
+			q.ratio = true
 			return
 		}
 		if against, n, ok := ratio(in, at, q.value); ok {
-			q.value, q.other, q.unit, q.to, q.ratio = against, 0, Multiple, at+n, true
+			q.value = against
+			q.other = 0
+			q.unit = Multiple
+			q.to = at + n
+			q.ratio = true
 			return
 		}
 		if n := multiples.at(in, at); n > 0 && !f.part {

@@ -127,7 +127,10 @@ func parts(run []letter) []part {
 	if alpha >= digits {
 		if text := unleet(string(lower)); text != "" {
 			p := whole(run)
-			p.text, p.plain, p.odd, p.sort = text, text, true, word
+			p.text = text
+			p.plain = text
+			p.odd = true
+			p.sort = word
 			return []part{p}
 		}
 	}

@@ -51,7 +51,11 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 		return false, fmt.Errorf("%s was %w as %s%s", p.ID, ErrResolved, p.Status, told(p))
 	}
 	at := v.At.UTC()
-	p.Status, p.ResolvedAt, p.ResolvedBy, p.Evidence, p.Residual = v.Status, &at, v.By, v.Evidence, nil
+	p.Status = v.Status
+	p.ResolvedAt = &at
+	p.ResolvedBy = v.By
+	p.Evidence = v.Evidence
+	p.Residual = nil
 	if v.Status != dream.PredictionVoid {
 		residual := Residual(v.Status == dream.PredictionRight, p.Confidence)
 		p.Residual = &residual

@@ -108,7 +108,11 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 		lines = append(lines, line{clipped(h.text, longestKept), t.taint, t.agent.Handle})
 	}
 	shown := t.talk.backgrounds()
-	b, agent, caller, session, now := t.being, t.agent, t.Caller, t.report.Conversation, t.being.now()
+	b := t.being
+	agent := t.agent
+	caller := t.Caller
+	session := t.report.Conversation
+	now := t.being.now()
 	b.later(agent.ID, task{t.from, func(ctx context.Context) {
 		if err := b.remember(ctx, agent, caller, session, lines, shown, now); err != nil {
 			b.counts.failed.Add(1)

@@ -119,7 +119,10 @@ func TestMemoriesOfOthersCostNobodyARecall(t *testing.T) {
 		w := memory.Write{Agent: r.agent.ID, Cause: "import"}
 		for i := from; i < to; i++ {
 			e := lived(fmt.Sprintf("ep_%s_%d", origin, i), text)
-			e.Agent, e.At, e.State, e.Origin = r.agent.ID, dawn, dream.Live, "talk/"+origin
+			e.Agent = r.agent.ID
+			e.At = dawn
+			e.State = dream.Live
+			e.Origin = "talk/" + origin
 			w.Add = append(w.Add, e)
 			w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: placed.Space, V: v})
 		}

@@ -18,7 +18,10 @@ import (
 func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	r.t.Helper()
 	other := setup(r.t, append([]func(*psyche.Ports, *psyche.Options){func(p *psyche.Ports, _ *psyche.Options) {
-		p.Memory, p.Talks, p.Relay, p.Dreams = r.store, r.store, r.provider, r.nights
+		p.Memory = r.store
+		p.Talks = r.store
+		p.Relay = r.provider
+		p.Dreams = r.nights
 		p.Guard.Ledger, p.Guard.Now = r.store.Ledger(), r.clock.now
 	}}, change...)...)
 	return &rig{
@@ -226,7 +229,10 @@ func TestTheMoodSetsTheTemperatureWhereTheClientDoesNot(t *testing.T) {
 			o.MoodSampling, o.Talker = c.on, c.talker
 			table := catalogue()
 			warm, cool := table["p/free"], table["p/free"]
-			warm.Name, warm.MaxTemperature, cool.Name, cool.MaxTemperature = "p/warm", 2, "p/cool", 1
+			warm.Name = "p/warm"
+			warm.MaxTemperature = 2
+			cool.Name = "p/cool"
+			cool.MaxTemperature = 1
 			table["p/warm"], table["p/cool"] = warm, cool
 			p.Guard.Catalog = table
 		})

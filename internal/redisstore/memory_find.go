@@ -155,7 +155,11 @@ func (s *Store) walk(ctx context.Context, agent string, p readPlan) (rows []any,
 		}
 	}
 	err = s.settle(ctx, func(try int) (bool, error) {
-		p.Scan, p.Pair, p.Found, rows, count = lookAtOnce, 1, 0, nil, 0
+		p.Scan = lookAtOnce
+		p.Pair = 1
+		p.Found = 0
+		rows = nil
+		count = 0
 		if try >= pagedTries {
 			p.Scan = lookAtAll
 		}

@@ -37,8 +37,13 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 			r.BuiltIn = true
 		case dream.Aborted:
 			r.Record.Reason = "all four partials of a cycle failed"
-			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = nil, nil, nil,
-				nil, nil, nil, nil
+			r.Fragments = nil
+			r.Predictions = nil
+			r.Scenarios = nil
+			r.Hypotheses = nil
+			r.Gists = nil
+			r.Playbook = nil
+			r.Surfaced = nil
 		case dream.Exhausted:
 			r.Record.Reason = "cap of the day"
 		case dream.Canceled:

@@ -36,7 +36,10 @@ func TestTextOfOthersCannotCommandTheTerminal(t *testing.T) {
 	for text, want := range attacks {
 		require.Equal(t, want, screen.Clean(text), "%q", text)
 		r := night()
-		r.Agent, r.Record.Theme, r.Record.Reason, r.Record.ID = text, text, text, text
+		r.Agent = text
+		r.Record.Theme = text
+		r.Record.Reason = text
+		r.Record.ID = text
 		r.Record.Models, r.Surfaced = []string{text}, []string{text}
 		for _, f := range r.Fragments {
 			f.Content, f.Reason = text, text

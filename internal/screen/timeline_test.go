@@ -21,7 +21,10 @@ func TestTheTimelineOfANight(t *testing.T) {
 		free[i].Spent, free[i].Cached = 0, 0
 	}
 	early := all[0]
-	early.Spent, early.Cycles, early.Kept, early.Calls = 20_000, 2, 2, 11
+	early.Spent = 20_000
+	early.Cycles = 2
+	early.Kept = 2
+	early.Calls = 11
 	nights := []struct {
 		name    string
 		tallies []dream.Tally

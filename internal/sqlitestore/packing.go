@@ -94,7 +94,10 @@ func readEvent(agent string, scan func(...any) error) (event.Event, error) {
 		if err := json.Unmarshal(plain, &v); err != nil {
 			return e, fmt.Errorf("event %s: %w", e.ID, err)
 		}
-		e.Schema, e.Subsystem, e.Dream, e.Type = v.Schema, v.Subsystem, v.Dream, v.Type
+		e.Schema = v.Schema
+		e.Subsystem = v.Subsystem
+		e.Dream = v.Dream
+		e.Type = v.Type
 		at, data = v.At, v.Data
 	}
 	if data != nil {

@@ -114,7 +114,10 @@ func serve(text string) error {
 // consolidation and insights.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
-	k.Cycles, k.Depth, k.Judging, k.RemRounds = 2, dream.DepthFixed, dream.BySingle, 0
+	k.Cycles = 2
+	k.Depth = dream.DepthFixed
+	k.Judging = dream.BySingle
+	k.RemRounds = 0
 	return k
 }
 

@@ -166,7 +166,10 @@ func Catalog(provider string, models []Model) inference.Table {
 			spec.JSON = inference.JSONSchema
 		}
 		if !m.NoSampling {
-			spec.MaxTemperature, spec.MinP, spec.TopP, spec.Seed = 2, true, true, true
+			spec.MaxTemperature = 2
+			spec.MinP = true
+			spec.TopP = true
+			spec.Seed = true
 		}
 		t[spec.Name] = spec
 	}

@@ -445,7 +445,11 @@ func (p *proof) verdict() error {
 func (p *proof) again() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.passages, p.laps, p.told, p.skipped, p.ways = nil, nil, map[[2]int]int{}, map[string]int{}, map[string]int{}
+	p.passages = nil
+	p.laps = nil
+	p.told = map[[2]int]int{}
+	p.skipped = map[string]int{}
+	p.ways = map[string]int{}
 }
 
 func (p *proof) count(lasted time.Duration) string {

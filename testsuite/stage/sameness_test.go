@@ -86,12 +86,19 @@ func write(t *testing.T, ctx context.Context, company *stage.Company, agent drea
 	require.NoError(t, err)
 	for _, item := range items {
 		if record, ok := item.(*dream.Record); ok {
-			record.Run, record.At, record.Ended, record.Spent = "", time.Time{}, time.Time{}, 0
+			record.Run = ""
+			record.At = time.Time{}
+			record.Ended = time.Time{}
+			record.Spent = 0
 			for i := range record.Phases {
 				tally := &record.Phases[i]
 				tally.Started, tally.Ended = time.Time{}, time.Time{}
 				// A worker that goes leaves attempts of unknown end; they count in full, on top of what the night cost.
-				tally.Spent, tally.Calls, tally.In, tally.Out, tally.Cached = 0, 0, 0, 0, 0
+				tally.Spent = 0
+				tally.Calls = 0
+				tally.In = 0
+				tally.Out = 0
+				tally.Cached = 0
 			}
 		}
 	}

@@ -133,7 +133,10 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 // knobs keep a provider's silence short, and nights too.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
-	k.IdleToken, k.CallTimeout, k.Cycles, k.Partials = time.Second, 8*time.Second, 1, 3
+	k.IdleToken = time.Second
+	k.CallTimeout = 8 * time.Second
+	k.Cycles = 1
+	k.Partials = 3
 	return k
 }
 

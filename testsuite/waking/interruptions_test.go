@@ -41,7 +41,11 @@ func TestRandomInterruptionsLoseNothingOverRedis(t *testing.T) {
 
 func interrupt(t *testing.T, run waking.Interruptions) {
 	t.Helper()
-	run.Seed, run.Lanes, run.Workers, run.Kill, run.Share = seed, 6, 2, 80, .05
+	run.Seed = seed
+	run.Lanes = 6
+	run.Workers = 2
+	run.Kill = 80
+	run.Share = .05
 	within := patience
 	if full {
 		within = 2 * time.Hour

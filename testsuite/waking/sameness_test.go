@@ -100,12 +100,24 @@ func (r *room) tell(agent dream.Agent, id string) string {
 				continue
 			}
 		case *dream.Record:
-			it.Run, it.At, it.Ended, it.Spent, it.Stretches = "", time.Time{}, time.Time{}, 0, 0
-			it.Revision, it.Before, it.After, it.Felt = 0, mood.PAD{}, mood.PAD{}, 0
+			it.Run = ""
+			it.At = time.Time{}
+			it.Ended = time.Time{}
+			it.Spent = 0
+			it.Stretches = 0
+			it.Revision = 0
+			it.Before = mood.PAD{}
+			it.After = mood.PAD{}
+			it.Felt = 0
 			for i := range it.Phases {
 				tally := &it.Phases[i]
 				tally.Started, tally.Ended = time.Time{}, time.Time{}
-				tally.Spent, tally.Calls, tally.Reused, tally.In, tally.Out, tally.Cached = 0, 0, 0, 0, 0, 0
+				tally.Spent = 0
+				tally.Calls = 0
+				tally.Reused = 0
+				tally.In = 0
+				tally.Out = 0
+				tally.Cached = 0
 			}
 		}
 		kept = append(kept, item)

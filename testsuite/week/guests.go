@@ -207,8 +207,10 @@ func (g *guests) midst(ctx context.Context, k *Connection, dream string) error {
 	case ForLong:
 		connect.For = 2 * TTL
 	case AsAlarm:
-		connect.Cause, connect.Client, connect.Trigger, connect.For = presence.Alarm, "alarm/feed/rule", "feed/rule",
-			time.Second
+		connect.Cause = presence.Alarm
+		connect.Client = "alarm/feed/rule"
+		connect.Trigger = "feed/rule"
+		connect.For = time.Second
 	case Briefly:
 	}
 	woken, err := g.connect(ctx, connect)

@@ -61,7 +61,11 @@ func Build(ctx context.Context, play stage.Play, c client.Client) (*Deployment, 
 // knobs make a night of about twenty calls.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
-	k.Cycles, k.Partials, k.Branches, k.Keep, k.ReplayEpisodes = 1, 3, 2, 1, 3
+	k.Cycles = 1
+	k.Partials = 3
+	k.Branches = 2
+	k.Keep = 1
+	k.ReplayEpisodes = 3
 	return k
 }
 

@@ -1,5 +1,5 @@
-// Program plain counts what makes the sources hard to read for a newcomer: private words, codes that point at papers outside
-// the repository, lines that are too long or do too much. It prints a table and fails where a bound is exceeded:
+// Command plain counts what makes the sources hard to read for a newcomer: private words, codes that point at papers
+// outside the repository, lines that are too long or do too much. It prints a table and fails where a bound is exceeded:
 //
 //	go -C tools run ./plain ..
 package main

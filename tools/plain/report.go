@@ -16,8 +16,16 @@ const (
 	widest      = 4   // keyed fields of a literal on one line
 	mostAtOnce  = 3   // values assigned at once
 	tabColumns  = 4
-	wordsBound  = 40
-	longPercent = 0.5
+	longPercent = 0.5 // of all lines
+)
+
+// What there still is of each; these bounds only ever fall. The goal is 40 private words in all, and none of the rest.
+const (
+	namesBound = 2610
+	proseBound = 1172
+	codesBound = 436
+	manyBound  = 36
+	bareBound  = 46
 )
 
 type measure struct {
@@ -35,14 +43,14 @@ func newReport() *report { return &report{} }
 
 func (r *report) measures() []measure {
 	return []measure{
-		{"private words in names", -1, r.named},
-		{"private words in prose", -1, r.written},
-		{"codes", 0, r.coded},
+		{"private words in names", namesBound, r.named},
+		{"private words in prose", proseBound, r.written},
+		{"codes", codesBound, r.coded},
 		{"long lines", int(float64(r.lines) * longPercent / 100), r.long},
 		{"wide literals", 0, r.wide},
 		{"side effects in if heads", 0, r.heads},
-		{"many values assigned at once", 0, r.many},
-		{"exported without doc", -1, r.bare},
+		{"many values assigned at once", manyBound, r.many},
+		{"exported without doc", bareBound, r.bare},
 	}
 }
 

@@ -68,7 +68,10 @@ func aKey(n int) access.Key {
 func keyComesBack(t *testing.T, s access.Store) {
 	nothing, some := budget.Micros(0), budget.Micros(1<<60)
 	first, second, third := aKey(1), aKey(2), aKey(3)
-	second.Role, second.Agents, second.Rate, second.Day = access.Operator, []string{"echo", "né"}, 60, &some
+	second.Role = access.Operator
+	second.Agents = []string{"echo", "né"}
+	second.Rate = 60
+	second.Day = &some
 	second.Expires, second.Revoked = noon.Add(time.Hour), noon.Add(time.Minute)
 	third.Role, third.Day, third.Principal = access.Owner, &nothing, "anna@desk"
 	local := second

@@ -10,7 +10,10 @@ func dot4Portable(w, x0, x1, x2, x3 []float32, out *[4]float32) {
 		c += y * x2[i]
 		d += y * x3[i]
 	}
-	out[0], out[1], out[2], out[3] = a, b, c, d
+	out[0] = a
+	out[1] = b
+	out[2] = c
+	out[3] = d
 }
 
 // linear writes values·weightsᵀ + bias: rows of in numbers each in x become rows of len(bias) numbers in y. weights

@@ -76,8 +76,11 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 	r := newRig(t)
 	began := r.lay("iris", 1, func(n *dream.Record) {
 		over(dream.Exhausted)(n)
-		n.Reason, n.Theme, n.Seed, n.Insights, n.Spent = "the cap of the day", "the harbour", 1<<63,
-			[]string{"a", "b"}, 1234
+		n.Reason = "the cap of the day"
+		n.Theme = "the harbour"
+		n.Seed = 1 << 63
+		n.Insights = []string{"a", "b"}
+		n.Spent = 1234
 		n.Phases = []dream.Tally{
 			{
 				Phase:  dream.Onset,

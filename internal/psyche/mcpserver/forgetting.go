@@ -85,7 +85,10 @@ func (d *toolset) forgetting() {
 
 func (s selection) read() (psyche.Forgetting, error) {
 	f := psyche.Forgetting{DryRun: s.DryRun == nil || *s.DryRun}
-	f.User, f.Owner, f.Session, f.Derived = s.User, s.Owner, s.Conversation, s.Derived
+	f.User = s.User
+	f.Owner = s.Owner
+	f.Session = s.Conversation
+	f.Derived = s.Derived
 	if s.ID != "" {
 		f.IDs = []string{s.ID}
 	}

@@ -330,7 +330,11 @@ func rowsTell(t *testing.T, l purse.Ledger) {
 	}
 	settle(t, l, h, bill)
 	second := ask("s1", 9, "dream")
-	second.Phase, second.Model, second.Agent, second.Day, second.Dream = "rem", "other", "vega", "2026-03-02", "d2"
+	second.Phase = "rem"
+	second.Model = "other"
+	second.Agent = "vega"
+	second.Day = "2026-03-02"
+	second.Dream = "d2"
 	reserve(t, l, second)
 	want := purse.Row{
 		Ask:      request,
