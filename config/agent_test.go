@@ -23,7 +23,7 @@ func TestAnAgentsAgentStateHasItsDefaults(t *testing.T) {
 		UrgentUncertain: .6, // E5
 		ClientTimeout:   time.Minute,
 		WakeLock:        5 * time.Second,
-		AlarmHold:       5 * time.Minute, // Z10, S0
+		AlarmHold:       5 * time.Minute,
 		ResumeAfter:     5 * time.Minute,
 		ResumeTTL:       8 * time.Hour,
 		Digest:          "message",

@@ -88,7 +88,7 @@ var about = map[string]string{
 	"policy":   "What no dream may develop. It is frozen into a dream's request when it begins. docs/policy.md says how a text is held against it.",
 	"log":      "What the process says about itself.",
 	"consent":  "What may be used without asking again.",
-	"dream":    "Every number that shapes a dream. They are frozen into a dream's request when it begins: a change never alters one that is running. S4 is the design document of the onset.",
+	"dream":    "Every number that shapes a dream. They are frozen into a dream's request when it begins: a change never alters one that is running.",
 }
 
 const referenceHead = `# Configuration

@@ -214,21 +214,21 @@ func moneyKnobs() []Knob {
 			Sort:    Dollars,
 			Default: "0.50",
 			Unit:    "USD",
-			Reason:  "Hard cap of one dream (Z13), and the cap a new agent starts with.",
+			Reason:  "Hard cap of one dream, and the cap a new agent starts with.",
 		},
 		{
 			Key:     "money.day",
 			Sort:    Dollars,
 			Default: "2.00",
 			Unit:    "USD",
-			Reason:  "Hard cap of one agent in one day of its own time zone (Z13).",
+			Reason:  "Hard cap of one agent in one day of its own time zone.",
 		},
 		{
 			Key:     "money.month",
 			Sort:    Dollars,
 			Default: "15.00",
 			Unit:    "USD",
-			Reason:  "Hard cap of one agent in one month (Z13).",
+			Reason:  "Hard cap of one agent in one month.",
 		},
 		{
 			Key:       "money.fleet_day",
@@ -266,7 +266,7 @@ func consentKnobs() []Knob {
 	return []Knob{
 		{
 			Key: "consent.environment_key", Sort: YesNo, Default: false,
-			Reason: "Use OPENAI_API_KEY and OPENAI_BASE_URL found in the environment as provider \"openai\". A key that merely lies about is never used (Z13).",
+			Reason: "Use OPENAI_API_KEY and OPENAI_BASE_URL found in the environment as provider \"openai\". A key that merely lies about is never used.",
 		},
 		{
 			Key: "consent.local_ollama", Sort: YesNo, Default: false,
@@ -274,7 +274,7 @@ func consentKnobs() []Knob {
 		},
 		{
 			Key: "consent.auto_paid", Sort: YesNo, Default: false,
-			Reason: "Dreams that nobody asked for may spend money, within every cap (Z13). Off: they begin only where every model costs nothing.",
+			Reason: "Dreams that nobody asked for may spend money, within every cap. Off: they begin only where every model costs nothing.",
 		},
 		{
 			Key:     "consent.confirm_above",

@@ -15,7 +15,7 @@ func dreamingRows() []Knob {
 	return []Knob{
 		{
 			Key: "agent.auto", Sort: YesNo, Default: false,
-			Reason: "New agents dream by themselves when idle. Off until somebody switches it on, because it may spend money (Z13).",
+			Reason: "New agents dream by themselves when idle. Off until somebody switches it on, because it may spend money.",
 		},
 		{
 			Key:     "agent.idle_timeout",
@@ -62,7 +62,7 @@ func urgencyRows() []Knob {
 			Low:     .05,
 			High:    1,
 			Unit:    "share",
-			Reason:  "Urgency from which an idle agent waits for agent.urgent_idle only, not for agent.idle_timeout (E5): the threshold of S4's sibling documents. See triggers.md.",
+			Reason:  "Urgency from which an idle agent waits for agent.urgent_idle only, not for agent.idle_timeout. See triggers.md.",
 		},
 		{
 			Key:     "agent.urgent_uncertain",
@@ -84,7 +84,7 @@ func wakingRows() []Knob {
 			Default: "60s",
 			Low:     1,
 			High:    1 * day,
-			Reason:  "How long one request keeps an agent awake (Z10). A minute covers the pause before the next question, and what dies without a word holds nobody longer.",
+			Reason:  "How long one request keeps an agent awake. A minute covers the pause before the next question, and what dies without a word holds nobody longer.",
 		},
 		{
 			Key:     "agent.wake_lock",
@@ -92,7 +92,7 @@ func wakingRows() []Knob {
 			Default: "5s",
 			Low:     1,
 			High:    3600,
-			Reason:  "No dream begins for so long after any client came or went (S0), so that a storm of connections starts none. Never above client_timeout.",
+			Reason:  "No dream begins for so long after any client came or went, so that a storm of connections starts none. Never above client_timeout.",
 		},
 		{
 			Key:     "agent.alarm_hold",
@@ -135,7 +135,7 @@ func tellingRows() []Knob {
 		{
 			Key: "agent.review", Sort: Choice, Default: string(dream.ReviewAuto),
 			Choices: []string{string(dream.ReviewAuto), string(dream.ReviewAsk), string(dream.JournalOnly)},
-			Reason:  "What becomes of what the dreams of an agent leave behind, unless the agent has a way of its own. auto: it counts at once, as low confidence (H18). review: nothing counts until a person accepts it (oneiros review). journal-only: a dream writes its journal and its record and nothing else. See review.md.",
+			Reason:  "What becomes of what the dreams of an agent leave behind, unless the agent has a way of its own. auto: it counts at once, as low confidence. review: nothing counts until a person accepts it (oneiros review). journal-only: a dream writes its journal and its record and nothing else. See review.md.",
 		},
 	}
 }
@@ -150,7 +150,7 @@ func vitalityRows() []Knob {
 			Default: t.Thriving,
 			High:    1,
 			Unit:    "share",
-			Reason:  "Thriving from here: onsets of at most 5 cycles, and never more than dream.cycles, within 90 s (Z4). Vitality is the least share left of the caps of day and month, or what an agent was given. Half of the default day is two whole dreams.",
+			Reason:  "Thriving from here: onsets of at most 5 cycles, and never more than dream.cycles, within 90 s. Vitality is the least share left of the caps of day and month, or what an agent was given. Half of the default day is two whole dreams.",
 		},
 		{
 			Key:     "agent.vitality.stable",
@@ -158,7 +158,7 @@ func vitalityRows() []Knob {
 			Default: t.Stable,
 			High:    1,
 			Unit:    "share",
-			Reason:  "Stable from here: at most 3 cycles within 60 s (Z4). A quarter of the default day is one whole dream.",
+			Reason:  "Stable from here: at most 3 cycles within 60 s. A quarter of the default day is one whole dream.",
 		},
 		{
 			Key:     "agent.vitality.conservation",
@@ -166,7 +166,7 @@ func vitalityRows() []Knob {
 			Default: t.Conservation,
 			High:    1,
 			Unit:    "share",
-			Reason:  "Conservation from here: one cycle within 30 s (Z4). An eighth of the default day is half a dream; falling below it ends an onset early (S4).",
+			Reason:  "Conservation from here: one cycle within 30 s. An eighth of the default day is half a dream; falling below it ends an onset early.",
 		},
 		{
 			Key:     "agent.vitality.declining",
@@ -174,7 +174,7 @@ func vitalityRows() []Knob {
 			Default: t.Declining,
 			High:    1,
 			Unit:    "share",
-			Reason:  "Declining from here, terminal below: no onset in either (Z4). A fortieth of the default day is $0.05, the onset's share of one dream.",
+			Reason:  "Declining from here, terminal below: no onset in either. A fortieth of the default day is $0.05, the onset's share of one dream.",
 		},
 	}
 }

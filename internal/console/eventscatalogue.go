@@ -15,23 +15,21 @@ func (app *App) eventTypes() *cobra.Command {
 		Type  string `json:"type"`
 		Tells string `json:"announces"`
 		When  string `json:"when"`
-		Law   string `json:"law"`
 	}
 	return &cobra.Command{
-		Use: "types", Short: "Every type of event, what it announces, when and why", Args: cobra.NoArgs,
+		Use: "types", Short: "Every type of event, what it announces, and when", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			t := &table{
 				columns: []column{
 					{title: "TYPE"},
 					{title: "ANNOUNCES", flex: true},
 					{title: "WHEN", flex: true, drop: 1},
-					{title: "LAW", drop: 2},
 				},
 			}
 			list := []textOutput{}
 			for _, e := range event.Catalogue() {
-				list = append(list, textOutput{e.Type(), e.Tells, e.When, e.Law})
-				t.add(e.Type(), e.Tells, e.When, e.Law)
+				list = append(list, textOutput{e.Type(), e.Tells, e.When})
+				t.add(e.Type(), e.Tells, e.When)
 			}
 			return app.rows(list, t, "")
 		},

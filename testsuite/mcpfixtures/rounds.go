@@ -44,6 +44,7 @@ func askUser(words, field, kind string) *mcp.ElicitParams {
 func askModel(words string) *mcp.CreateMessageParams {
 	//lint:ignore SA1019 as above
 	return &mcp.CreateMessageParams{
+		//lint:ignore SA1019 as above
 		Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: words}}}, MaxTokens: 50,
 	}
 }

@@ -23,7 +23,7 @@ const (
 const (
 	namesBound = 2610
 	proseBound = 1172
-	codesBound = 436
+	codesBound = 216
 	manyBound  = 36
 	bareBound  = 46
 )
