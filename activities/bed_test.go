@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -66,7 +66,7 @@ func build(t *testing.T) *fixture {
 		Ports: activities.Ports{
 			Memory:   store,
 			Presence: store,
-			Guard:    &purse.Guard{Ledger: store.Ledger(), Catalog: table, Now: now},
+			Guard:    &spend.Guard{Ledger: store.Ledger(), Catalog: table, Now: now},
 			Catalog:  table,
 			Now:      now,
 		},

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // ambush is a store in which something happens just before a step.
@@ -228,7 +228,7 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 		stretch: s,
 		behind:  []string{"e0", "lamp", "lamp", "e1"},
 	}
-	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: text}, Attempt: 1}, tonight)
+	kept := r.ports.cut(ctx, s, c, spend.Paid{Answer: inference.Answer{Text: text}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
 	r.connect()
 	_, err = r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // broken fails the calls of one schema.
@@ -31,7 +31,7 @@ func (b *broken) Generate(ctx context.Context, r inference.Request, token func(s
 func (r *rig) breaks(schema string) {
 	p := r.ports.Guard
 	model := &broken{p.Model, schema, &inference.Failure{Kind: inference.Broken, Message: "no"}}
-	r.ports.Guard = &purse.Guard{Ledger: p.Ledger, Model: model, Catalog: p.Catalog, Now: p.Now}
+	r.ports.Guard = &spend.Guard{Ledger: p.Ledger, Model: model, Catalog: p.Catalog, Now: p.Now}
 }
 
 func (r *rig) seeds(t *testing.T, s Stretch, all []*dream.Fragment) []string {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Chronicle announces where a night stands, with the figures of the ledger.
@@ -136,7 +136,7 @@ func (c *Chronicle) tally(ctx context.Context, r MarkRequest, m Mark) (dream.Tal
 	if m.Name == "open" || m.Name == "skip" {
 		return t, nil // nothing has been spent
 	}
-	rows, err := c.Guard.Ledger.Rows(ctx, purse.Query{Dream: r.Dream, Phase: string(m.Phase)})
+	rows, err := c.Guard.Ledger.Rows(ctx, spend.Query{Dream: r.Dream, Phase: string(m.Phase)})
 	if err != nil {
 		return t, fmt.Errorf("sum up %s of %s: %w", m.Phase, r.Dream, err)
 	}

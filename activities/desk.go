@@ -19,13 +19,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Ports are what every deed holds.
 type Ports struct {
 	Memory  memory.Store
-	Guard   *purse.Guard
+	Guard   *spend.Guard
 	Catalog inference.Catalog
 	Now     func() time.Time
 
@@ -119,9 +119,9 @@ type call struct {
 
 func (c call) key() string { return c.spec.Dream + "/" + string(c.phase) + "/" + c.step }
 
-func (c call) charge(step string) purse.Charge {
+func (c call) charge(step string) spend.Charge {
 	accounts := append([]budget.Account{{Scope: PhaseScope(c.spec.Dream, c.phase), Limit: c.limit}}, c.spec.Accounts...)
-	return purse.Charge{
+	return spend.Charge{
 		Step:        step,
 		Agent:       c.spec.Agent,
 		Dream:       c.spec.Dream,
@@ -157,18 +157,18 @@ func (c call) request() inference.Request {
 }
 
 // ask buys one answer of at most c.tokens visible tokens. A cap or a cancellation is a Done, not an error.
-func (p Ports) ask(ctx context.Context, c call) (purse.Paid, Done, error) {
+func (p Ports) ask(ctx context.Context, c call) (spend.Paid, Done, error) {
 	return p.buy(ctx, c, c.key(), c.request())
 }
 
-func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request) (purse.Paid, Done, error) {
+func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request) (spend.Paid, Done, error) {
 	ctx, done := attended(ctx)
 	defer done()
 	began := p.now(c.stretch)
 	charge := c.charge(key)
 	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.spec.Agent) }
 	var cut *Cut
-	charge.Broken = func(broken purse.Paid) {
+	charge.Broken = func(broken spend.Paid) {
 		if _, woken := wokenBy(ctx); woken || canceled(ctx) {
 			cut = p.cut(ctx, c.stretch, c, broken, began)
 		}
@@ -191,7 +191,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 const unreadable = "the answer could not be read, nor its repair"
 
 // askFor buys an answer that must be one JSON value, with one attempt at repair; then Cost is that of both.
-func (p Ports) askFor(ctx context.Context, c call, into any) (purse.Paid, Done, error) {
+func (p Ports) askFor(ctx context.Context, c call, into any) (spend.Paid, Done, error) {
 	paid, done, err := p.ask(ctx, c)
 	if err != nil || done.End != EndDone {
 		return paid, done, err
@@ -237,7 +237,7 @@ func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (
 
 // ended sorts what stopped a paid call: a cap and a cancellation are ends, everything else is a failure.
 func (p Ports) ended(ctx context.Context, model string, err error) (Done, error) {
-	if over, ok := purse.AsOverCap(err); ok {
+	if over, ok := spend.AsOverCap(err); ok {
 		return Done{End: EndCap, Scope: over.Scope, Reason: over.Error()}, nil
 	}
 	if _, woken := wokenBy(ctx); woken {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // SurveyRequest asks what a round of the search has to go by.
@@ -70,7 +70,7 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 var longest = strings.Repeat("imagined ", 66)
 
 // prices are the worst prices of a call of each kind, with every text as long as a prompt shows it. A second call that
-// repairs an unreadable answer is not in them; the purse holds its cap all the same.
+// repairs an unreadable answer is not in them; the spend guard holds its cap all the same.
 func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string]budget.Micros, error) {
 	view, err := m.view(ctx, s)
 	if err != nil {
@@ -112,16 +112,16 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string
 	return prices, nil
 }
 
-// worst is what the purse would reserve for a call.
+// worst is what the spend guard would reserve for a call.
 func (m *Imagination) worst(c call) (budget.Micros, error) {
 	spec, err := m.Catalog.Lookup(c.spec.Models[c.role])
-	if err != nil || spec.Price == nil { // the purse refuses a model without a price, and says so
+	if err != nil || spec.Price == nil { // the spend guard refuses a model without a price, and says so
 		return 0, err
 	}
 	if c.role == dream.Observer && !spec.Judges { // then the embedder measures, for a hundredth of it
 		return 0, nil
 	}
-	out := int64(c.tokens) + purse.Overrun
+	out := int64(c.tokens) + spend.Overrun
 	if spec.Reasoning {
 		out += int64(c.spec.Knobs.ReasoningTokens)
 	}

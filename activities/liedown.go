@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // BeginRequest begins a sitting.
@@ -123,7 +123,7 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	}
 	if !o.Free {
 		err = b.Guard.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
-		if over, ok := purse.AsOverCap(err); ok {
+		if over, ok := spend.AsOverCap(err); ok {
 			return BeginResult{Refused: dream.Exhausted, Reason: over.Error()},
 				b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
 		}

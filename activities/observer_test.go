@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // watched is an order whose observer has parts.
@@ -106,7 +106,7 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	require.Equal(t, hypnagogia.Measured, second.Verdict.Judge)
 	require.Nil(t, second.Verdict.Parts.Judged)
 	require.Equal(t, "the judge left it out, or a score of it", second.Verdict.Parts.Why)
-	rows, err := r.store.Ledger().Rows(context.Background(), purse.Query{Dream: s.Dream})
+	rows, err := r.store.Ledger().Rows(context.Background(), spend.Query{Dream: s.Dream})
 	require.NoError(t, err)
 	var paid budget.Micros
 	for _, row := range rows {
@@ -137,7 +137,7 @@ func TestAnAnswerThatNobodyCanReadLeavesEveryThoughtMeasured(t *testing.T) {
 	result, err := (&Onset{r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
 	require.Len(t, r.model.requests, requests+2, "and its repair")
-	rows, err := r.store.Ledger().Rows(context.Background(), purse.Query{Dream: s.Dream})
+	rows, err := r.store.Ledger().Rows(context.Background(), spend.Query{Dream: s.Dream})
 	require.NoError(t, err)
 	var paid, told budget.Micros
 	for _, row := range rows {

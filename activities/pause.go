@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // PauseRequest ends a sitting that was woken.
@@ -149,7 +149,7 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 	last presence.Wake, j judgedSnapshots,
 ) error {
 	now := b.now(r.Stretch)
-	rows, err := b.Guard.Ledger.Rows(ctx, purse.Query{Dream: r.Dream})
+	rows, err := b.Guard.Ledger.Rows(ctx, spend.Query{Dream: r.Dream})
 	if err != nil {
 		return fmt.Errorf("sum up %s: %w", r.Dream, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // telling is a partial that scores .2 for its length and .2 for its end; drawn and affect add to it.
@@ -310,7 +310,7 @@ func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
 	o := r.spec(1, tonight)
 	c := call{spec: o, phase: dream.Onset, limit: o.Budget, step: "all"}
 	charge := c.charge(c.key())
-	_, err := r.ports.Guard.Ledger.Reserve(ctx, purse.Ask{
+	_, err := r.ports.Guard.Ledger.Reserve(ctx, spend.Ask{
 		Step:     charge.Step,
 		Agent:    "a",
 		Dream:    o.Dream,

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // says adds facts that a person told, each with words of its own.
@@ -247,7 +247,7 @@ func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
 			require.Empty(t, result.Outcome, "the control: without the breaker the flood stays")
 			require.NotEmpty(t, gists)
 		}
-		spent, err := r.ports.Guard.Ledger.Rows(context.Background(), purse.Query{Dream: s.Dream})
+		spent, err := r.ports.Guard.Ledger.Rows(context.Background(), spend.Query{Dream: s.Dream})
 		require.NoError(t, err)
 		require.NotEmpty(t, spent, "its money stays counted")
 		require.Positive(t, r.recordOf(s).Spent)

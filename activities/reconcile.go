@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // leftBehind is how old a night without an outcome must be before it can count as left behind. Whoever opens a record
@@ -184,7 +184,7 @@ func (b *DreamRun) closeLeftovers(ctx context.Context) (int, error) {
 	}
 	closed := 0
 	for _, id := range open {
-		rows, err := b.Guard.Ledger.Rows(ctx, purse.Query{Dream: id, Limit: 1})
+		rows, err := b.Guard.Ledger.Rows(ctx, spend.Query{Dream: id, Limit: 1})
 		if err != nil {
 			return closed, err
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 func (h *fixture) reconcile() int {
@@ -205,7 +205,7 @@ func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
 func (h *fixture) buy(o activities.Spec, step, text string, cost budget.Micros) {
 	h.t.Helper()
 	ledger := h.store.Ledger()
-	hold, err := ledger.Reserve(h.ctx, purse.Ask{
+	hold, err := ledger.Reserve(h.ctx, spend.Ask{
 		Step:     o.Dream + "/onset/" + step,
 		Agent:    o.Agent,
 		Dream:    o.Dream,
@@ -217,10 +217,10 @@ func (h *fixture) buy(o activities.Spec, step, text string, cost budget.Micros) 
 		At:       h.now,
 	})
 	require.NoError(h.t, err)
-	answer, err := json.Marshal(purse.Paid{Answer: inference.Answer{Text: text}, Attempt: hold.Attempt, Cost: cost})
+	answer, err := json.Marshal(spend.Paid{Answer: inference.Answer{Text: text}, Attempt: hold.Attempt, Cost: cost})
 	require.NoError(h.t, err)
 	require.NoError(h.t,
-		ledger.Settle(h.ctx, hold, purse.Bill{State: purse.Settled, Amount: cost, Answer: answer, At: h.now}))
+		ledger.Settle(h.ctx, hold, spend.Bill{State: spend.Settled, Amount: cost, Answer: answer, At: h.now}))
 }
 
 func (h *fixture) fragments(o activities.Spec) []string {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -125,7 +125,7 @@ func newRig(t *testing.T) *rig {
 		Presence: store,
 		Catalog:  table,
 		Now:      time.Now,
-		Guard: &purse.Guard{
+		Guard: &spend.Guard{
 			Ledger: store.Ledger(), Catalog: table, Now: time.Now,
 			Model: inference.Switchboard{Catalog: table, Providers: map[string]inference.Model{"p": model}},
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Ending is how a dream ends.
@@ -116,7 +116,7 @@ func (b *DreamRun) nothingAgain(ctx context.Context, record *dream.Record) (even
 
 // settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back
 // all of it. What was spent counts against the hard caps either way.
-func (b *DreamRun) settleAllowance(ctx context.Context, record *dream.Record, e Ending, rows []purse.Row) error {
+func (b *DreamRun) settleAllowance(ctx context.Context, record *dream.Record, e Ending, rows []spend.Row) error {
 	ledger := b.Guard.Ledger
 	if err := ledger.GiveBack(ctx, record.ID); err != nil {
 		return fmt.Errorf("give back the allowance of %s: %w", record.ID, err)
@@ -140,7 +140,7 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 	if err != nil {
 		return FinishResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
 	}
-	rows, err := ledger.Rows(ctx, purse.Query{Dream: s.Dream})
+	rows, err := ledger.Rows(ctx, spend.Query{Dream: s.Dream})
 	if err != nil {
 		return FinishResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
 	}
@@ -224,7 +224,7 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 
 // closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.
 // Whoever took it over has closed the record; then only what has been bought since is added, and what it cost.
-func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []purse.Row,
+func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []spend.Row,
 	events []event.Event,
 ) error {
 	w, err := b.held(ctx, s, w)
@@ -255,7 +255,7 @@ func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write,
 // unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer,
 // so that every answer that was bought can be found.
 func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record,
-	rows []purse.Row,
+	rows []spend.Row,
 ) ([]dream.Item, []event.Event, error) {
 	o := Spec{Dream: record.ID, Agent: record.Agent, AsOf: record.AsOf}
 	var found []dream.Item
@@ -299,8 +299,8 @@ func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record
 }
 
 // bought is the finished answer of a step; its attempt is 0 when there is none.
-func bought(ctx context.Context, ledger purse.Ledger, step string) (purse.Paid, error) {
-	var paid purse.Paid
+func bought(ctx context.Context, ledger spend.Ledger, step string) (spend.Paid, error) {
+	var paid spend.Paid
 	body, ok, err := ledger.Answer(ctx, step)
 	if err != nil || !ok {
 		return paid, err

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // snapshot is what an interrupted call leaves. Its text lives until it is judged; the prompt is named, not kept.
@@ -45,7 +45,7 @@ type Cut struct {
 }
 
 // cut keeps what an interrupted call had said. A store that cannot take it costs the partial and holds nobody up.
-func (p Ports) cut(ctx context.Context, s Stretch, c call, paid purse.Paid, began time.Time) *Cut {
+func (p Ports) cut(ctx context.Context, s Stretch, c call, paid spend.Paid, began time.Time) *Cut {
 	how := &Cut{Stopped: p.stopped(s, paid, began)}
 	if w, ok := wokenBy(ctx); ok {
 		how.At, how.Raised, how.Heard = w.Notice.At, w.Notice.Raised, w.Heard
@@ -86,7 +86,7 @@ func (p Ports) cut(ctx context.Context, s Stretch, c call, paid purse.Paid, bega
 }
 
 // stopped is when the model had stopped, by the clock that deeds go by: so long ago as the stream is closed.
-func (p Ports) stopped(s Stretch, paid purse.Paid, began time.Time) time.Time {
+func (p Ports) stopped(s Stretch, paid spend.Paid, began time.Time) time.Time {
 	now := p.now(s)
 	if paid.Ended.IsZero() { // it was never asked
 		return now

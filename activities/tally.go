@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // finalTallies are the phases as they stand when the dream ends, by the ledger: the one it ended in, which closed no
 // books of its own, and all of them when the workflow could not tell them.
-func finalTallies(e Ending, rows []purse.Row, now time.Time) []dream.Tally {
+func finalTallies(e Ending, rows []spend.Row, now time.Time) []dream.Tally {
 	tallies := append([]dream.Tally(nil), e.Tallies...)
 	if len(tallies) == 0 {
 		for _, phase := range dream.Phases {
@@ -39,7 +39,7 @@ const (
 )
 
 // sumUp takes the figures of a phase from the ledger's rows, those of other phases left out.
-func sumUp(t dream.Tally, rows []purse.Row) dream.Tally {
+func sumUp(t dream.Tally, rows []spend.Row) dream.Tally {
 	t.Calls = 0
 	t.Spent = 0
 	t.In = 0
@@ -53,7 +53,7 @@ func sumUp(t dream.Tally, rows []purse.Row) dream.Tally {
 		t.In += row.Tokens.In
 		t.Cached += row.Tokens.Cached
 		t.Out += row.Tokens.Out
-		if row.State == purse.Settled || row.State == purse.Partial {
+		if row.State == spend.Settled || row.State == spend.Partial {
 			t.Calls++
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Fire tells an agent's life that a trigger calls for a dream.
@@ -133,7 +133,7 @@ func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (Placing, string)
 		ctx, cancel := context.WithTimeout(ctx, placeWithin)
 		defer cancel()
 		sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
-		v, err := b.Guard.Embed(ctx, purse.Charge{
+		v, err := b.Guard.Embed(ctx, spend.Charge{
 			Step: "urgency/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "urgency",
 			Day:      day,
 			Accounts: DayAccounts(agent, day, b.Planner.FleetDay()),

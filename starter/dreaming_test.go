@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -34,7 +34,7 @@ func faulted(t *testing.T, err error, status int, code string) *psyche.Fault {
 }
 
 // paid makes the thinker cost something, and keeps the books.
-func paid(t *testing.T, s *Starter) purse.Ledger {
+func paid(t *testing.T, s *Starter) spend.Ledger {
 	t.Helper()
 	table := s.Catalog.(inference.Table)
 	spec := table[thinker]

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // PhaseEstimate is what one phase may cost.
@@ -83,7 +83,7 @@ func estimate(d draft) Estimate {
 			spec := d.specs[c.role]
 			out := int64(c.tokens)
 			if c.role != dream.Embedder {
-				out += purse.Overrun
+				out += spend.Overrun
 			}
 			if spec.Reasoning {
 				out += int64(o.Knobs.ReasoningTokens)

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -56,7 +56,7 @@ type Starter struct {
 
 	Presence presence.Store
 	WakeBus  presence.WakeBus
-	Ledger   purse.Ledger // what an agent has left bounds how deep it dreams; nil: it is taken to thrive
+	Ledger   spend.Ledger // what an agent has left bounds how deep it dreams; nil: it is taken to thrive
 	Feeds    memory.Feeds
 
 	known     sync.Map // agents that were woken here, by what they were called

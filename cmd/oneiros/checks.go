@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 )
@@ -169,7 +169,7 @@ func (d *app) checkStore(ctx context.Context) console.Finding {
 const probe = "doctor"
 
 // bookable books an allowance of nothing and gives it back: a write that meets nobody else's.
-func bookable(ctx context.Context, ledger purse.Ledger) error {
+func bookable(ctx context.Context, ledger spend.Ledger) error {
 	if err := ledger.Allow(ctx, probe, probe, probe, 0, 0); err != nil {
 		return err
 	}

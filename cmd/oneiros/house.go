@@ -21,21 +21,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// deployment is store, purse and models behind their ports.
+// deployment is store, spend guard and models behind their ports.
 type deployment struct {
 	config config.Config
 	store  kept
 	keys   *markedKeys
 	model  inference.Model
 	relay  inference.Relay
-	guard  *purse.Guard
+	guard  *spend.Guard
 	roles  map[dream.Role]string
 	shown  *console.Deployment
 	log    *slog.Logger
@@ -72,7 +72,7 @@ func build(ctx context.Context, c config.Config, path string) (*deployment, erro
 		log:     plainLogger(c.Log, os.Stderr),
 	}
 	h.keys = marked(store, c.DataDir, h.log)
-	h.guard = &purse.Guard{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
+	h.guard = &spend.Guard{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
 	h.shown = &console.Deployment{
 		Store:      store,
 		Ledger:     store.ledger,
@@ -232,7 +232,7 @@ func (h *deployment) embedder(ctx context.Context, agent dream.Agent, named stri
 }
 
 // embed places texts in an agent's space. The built-in embedder is called straight, since it cannot cost anything;
-// every other call passes the purse under the agent's caps.
+// every other call passes the spend guard under the agent's caps.
 func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
 	texts []string,
 ) ([][]float32, string, error) {
@@ -251,7 +251,7 @@ func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
 	}
 	today := time.Now().In(zone).Format(time.DateOnly)
 	sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
-	v, err := h.guard.Embed(ctx, purse.Charge{
+	v, err := h.guard.Embed(ctx, spend.Charge{
 		Step: "embed/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "import", Day: today,
 		Accounts: activities.DayAccounts(agent, today, h.config.Money.FleetDay),
 	}, model, texts)

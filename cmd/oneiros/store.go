@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -37,7 +37,7 @@ type store interface {
 // kept is an open store, with its ledger and the name that people know it by.
 type kept struct {
 	store
-	ledger purse.Ledger
+	ledger spend.Ledger
 	name   string
 }
 

@@ -31,10 +31,10 @@ var Floors = []Floor{
 		"internal/embedder", "internal/timeword", "internal/utterance",
 		"internal/recall/words", "internal/recall/rank",
 	}},
-	// Leftward, because purse is a port around another: it wraps inference.Model; and store is what all stores share of
+	// Leftward, because spend is a port around another: it wraps inference.Model; and store is what all stores share of
 	// memory.
 	{Name: "ports", Leftward: true, Rooms: []string{
-		"internal/memory", "internal/inference", "internal/purse", "internal/fabric", "internal/presence",
+		"internal/memory", "internal/inference", "internal/spend", "internal/fabric", "internal/presence",
 		"internal/access",
 		"internal/hostname",
 		"internal/store", "internal/recall",

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Removed says what the removal of an agent did.
@@ -174,7 +174,7 @@ func (app *App) mayRemove(ctx context.Context, h *Deployment, a dream.Agent) err
 
 // spendOf adds up what the spend ledger keeps of an agent.
 func spendOf(ctx context.Context, h *Deployment, a dream.Agent) (keptSpend, error) {
-	rows, err := h.Ledger.Rows(ctx, purse.Query{Agent: a.ID})
+	rows, err := h.Ledger.Rows(ctx, spend.Query{Agent: a.ID})
 	if err != nil {
 		return keptSpend{}, fmt.Errorf("read what %s has spent: %w", a.Handle, err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -65,7 +65,7 @@ type App struct {
 // Deployment is what most commands stand on.
 type Deployment struct {
 	Store   memory.Store
-	Ledger  purse.Ledger
+	Ledger  spend.Ledger
 	Events  fabric.Log
 	Wakes   presence.Store
 	Feeds   memory.Feeds

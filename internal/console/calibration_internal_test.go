@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -41,8 +41,8 @@ func TestASearchGoesByTheCalibrationThatTheDeploymentMeasured(t *testing.T) {
 	h := &Deployment{Store: store, Ledger: store.Ledger(), Catalog: catalog}
 	a := dream.Agent{ID: "a", Models: map[dream.Role]string{dream.Embedder: "p/model"}}
 	require.Equal(t, inference.Cautious, calibrationOf(t.Context(), h, a))
-	payer := &purse.Guard{Ledger: store.Ledger(), Catalog: catalog, Model: apart{}, Now: time.Now}
-	charge := purse.Charge{
+	payer := &spend.Guard{Ledger: store.Ledger(), Catalog: catalog, Model: apart{}, Now: time.Now}
+	charge := spend.Charge{
 		Dream: "talk/a", Agent: "a", Phase: "talk", Day: "2026-10-19",
 		Accounts: []budget.Account{{Scope: "day:a", Limit: budget.Unlimited}},
 	}

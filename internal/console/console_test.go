@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/policy"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -374,18 +374,18 @@ func (d *fixture) furnish() *fixture {
 		},
 	})
 	require.NoError(d, err)
-	d.pay("dream/echo/0001/onset/1", "2026-11-20", "onset", 9000, purse.Settled, 4100)
-	d.pay("dream/echo/0001/onset/2", "2026-11-20", "onset", 9000, purse.Partial, 9000)
-	d.pay("dream/echo/0001/nrem/1", "2026-11-20", "nrem", 20_000, purse.Lost, 20_000)
-	d.pay("dream/echo/0001/rem/1", "2026-11-20", "rem", 30_000, purse.Open, 0)
-	d.pay("dream/echo/0000/onset/1", "2026-11-19", "onset", 9000, purse.Settled, 123)
+	d.pay("dream/echo/0001/onset/1", "2026-11-20", "onset", 9000, spend.Settled, 4100)
+	d.pay("dream/echo/0001/onset/2", "2026-11-20", "onset", 9000, spend.Partial, 9000)
+	d.pay("dream/echo/0001/nrem/1", "2026-11-20", "nrem", 20_000, spend.Lost, 20_000)
+	d.pay("dream/echo/0001/rem/1", "2026-11-20", "rem", 30_000, spend.Open, 0)
+	d.pay("dream/echo/0000/onset/1", "2026-11-19", "onset", 9000, spend.Settled, 123)
 	return d
 }
 
-func (d *fixture) pay(step, day, phase string, reserve budget.Micros, end purse.State, amount budget.Micros) {
+func (d *fixture) pay(step, day, phase string, reserve budget.Micros, end spend.State, amount budget.Micros) {
 	d.Helper()
 	ledger := d.store.Ledger()
-	hold, err := ledger.Reserve(d.Context(), purse.Ask{
+	hold, err := ledger.Reserve(d.Context(), spend.Ask{
 		Step:     step,
 		Agent:    "echo",
 		Dream:    dreamID,
@@ -397,10 +397,10 @@ func (d *fixture) pay(step, day, phase string, reserve budget.Micros, end purse.
 		At:       now,
 	})
 	require.NoError(d, err)
-	if end != purse.Open {
+	if end != spend.Open {
 		require.NoError(d,
 			ledger.Settle(d.Context(), hold,
-				purse.Bill{State: end, Amount: amount, Tokens: budget.Tokens{In: 1000, Out: 80}, At: now}))
+				spend.Bill{State: end, Amount: amount, Tokens: budget.Tokens{In: 1000, Out: 80}, At: now}))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // The exit codes, which scripts may rely on.
@@ -99,7 +99,7 @@ func Code(err error) int {
 	case errors.Is(err, context.DeadlineExceeded): // every deadline is that of somebody who was asked
 		return Unreachable
 	}
-	if _, over := purse.AsOverCap(err); over {
+	if _, over := spend.AsOverCap(err); over {
 		return Refused
 	}
 	if f, ok := inference.AsFailure(err); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // visitWithin bounds how long Temporal is asked for, in all.
@@ -126,7 +126,7 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 			going++
 			continue
 		}
-		rows, err := e.deployment.Ledger.Rows(ctx, purse.Query{Dream: id, States: []purse.State{purse.Open}})
+		rows, err := e.deployment.Ledger.Rows(ctx, spend.Query{Dream: id, States: []spend.State{spend.Open}})
 		if err != nil {
 			return nil, fmt.Errorf("read the open reservations of %s: %w", id, err)
 		}

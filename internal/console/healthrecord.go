@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // recorded holds what nights said they made against what lies in the store: by name, as their events told it, and by
@@ -166,7 +166,7 @@ func (e *examination) spent(ctx context.Context, a dream.Agent, records []*dream
 		if n.Unsettled() {
 			continue
 		}
-		rows, err := e.deployment.Ledger.Rows(ctx, purse.Query{Dream: n.ID})
+		rows, err := e.deployment.Ledger.Rows(ctx, spend.Query{Dream: n.ID})
 		if err != nil {
 			return l, fmt.Errorf("read the ledger of %s: %w", n.ID, err)
 		}

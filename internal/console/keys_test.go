@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
@@ -93,7 +93,7 @@ func TestTheScreensOfKeys(t *testing.T) {
 		require.NoError(t, d.store.PutKey(t.Context(), k))
 	}
 	for n, at := range []time.Time{now, now, now.AddDate(0, 0, -1)} { // one settled, one still open, and yesterday's
-		hold, err := d.store.Ledger().Reserve(t.Context(), purse.Ask{
+		hold, err := d.store.Ledger().Reserve(t.Context(), spend.Ask{
 			Step:   fmt.Sprint("talk/", n),
 			Agent:  "ag_echo",
 			Phase:  "talk",
@@ -108,7 +108,7 @@ func TestTheScreensOfKeys(t *testing.T) {
 		require.NoError(t, err)
 		if n == 0 {
 			require.NoError(t,
-				d.store.Ledger().Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 120_000}))
+				d.store.Ledger().Settle(t.Context(), hold, spend.Bill{State: spend.Settled, Amount: 120_000}))
 		}
 	}
 	require.Equal(t, console.OK, d.run(0, "keys", "list", "--json"))

@@ -70,7 +70,7 @@ type placing struct {
 
 func (p placing) memories() string { return plural(p.Memories, "memory", "memories") }
 
-// planPlacing adds up what the purse will reserve for each call.
+// planPlacing adds up what the spend guard will reserve for each call.
 func planPlacing(ctx context.Context, h *Deployment, a dream.Agent) (placing, error) {
 	p := placing{Agent: a.Handle, Model: modelOf(h, a, dream.Embedder)}
 	spec, err := h.Catalog.Lookup(p.Model)

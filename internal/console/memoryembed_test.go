@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // countingEmbedder is a paid embedder that counts its calls; it refuses from call number limit on, when there is a
@@ -25,7 +25,7 @@ func (e *countingEmbedder) embed(ctx context.Context, a dream.Agent, _ string,
 	texts []string,
 ) ([][]float32, string, error) {
 	if e.limit > 0 && e.calls >= e.limit {
-		return nil, "", &purse.OverCap{Scope: "day:echo/2026-11-20", Limit: 100, Counted: 90, Asks: 20}
+		return nil, "", &spend.OverCap{Scope: "day:echo/2026-11-20", Limit: 100, Counted: 90, Asks: 20}
 	}
 	e.calls++
 	v, _, err := letters(ctx, a, "", texts)

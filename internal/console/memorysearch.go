@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/recall"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 func (app *App) memorySearch() *cobra.Command {
@@ -112,7 +112,7 @@ func calibrationOf(ctx context.Context, h *Deployment, a dream.Agent) inference.
 	if err != nil {
 		return inference.Calibration{}
 	}
-	existing, _ := (&purse.Guard{Ledger: h.Ledger, Catalog: h.Catalog}).Calibration(ctx, spec.Name)
+	existing, _ := (&spend.Guard{Ledger: h.Ledger, Catalog: h.Catalog}).Calibration(ctx, spec.Name)
 	return existing
 }
 

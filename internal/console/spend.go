@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // groupings are what spending can be told by.
@@ -38,14 +38,14 @@ type spent struct {
 	Out     int64         `json:"tokens_out"`
 }
 
-func (s *spent) count(r purse.Row) {
+func (s *spent) count(r spend.Row) {
 	s.Attempts++
 	switch r.State {
-	case purse.Open:
+	case spend.Open:
 		s.Reserved += r.Counted
-	case purse.Lost:
+	case spend.Lost:
 		s.Unknown += r.Counted
-	case purse.Settled, purse.Partial, purse.Refused:
+	case spend.Settled, spend.Partial, spend.Refused:
 		s.Settled += r.Counted
 	}
 	s.Total += r.Counted
@@ -54,7 +54,7 @@ func (s *spent) count(r purse.Row) {
 
 func (app *App) spend() *cobra.Command {
 	var by []string
-	q := purse.Query{}
+	q := spend.Query{}
 	cmd := &cobra.Command{
 		Use: "spend", Short: "What was spent: reserved, settled and unknown", GroupID: nights,
 		Long: `Spend reads the ledger. Reserved is the worst case of calls under way; settled is what calls cost, a cut
@@ -101,7 +101,7 @@ counted in full. The total is never below what a provider bills.`,
 }
 
 // narrow resolves --agent and --dream, and answers the handles of all agents by id.
-func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *purse.Query) (map[string]string, error) {
+func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *spend.Query) (map[string]string, error) {
 	all, err := h.Store.Agents(cmd.Context())
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *purse.Query) (map[s
 
 // knownDream makes the dream asked for a whole id, and finds out whether any of these agents dreamt it. The ledger
 // outlives a record that was forgotten.
-func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *purse.Query) error {
+func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *spend.Query) error {
 	for _, a := range all {
 		id := dreamID(q.Dream, a)
 		_, err := memory.One[*dream.Record](ctx, h.Store, a.ID, id)
@@ -144,7 +144,7 @@ func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *purse.
 			return err
 		}
 	}
-	rows, err := h.Ledger.Rows(ctx, purse.Query{Dream: q.Dream})
+	rows, err := h.Ledger.Rows(ctx, spend.Query{Dream: q.Dream})
 	if err == nil && len(rows) == 0 {
 		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errRecord, q.Dream)}
 	}
@@ -152,7 +152,7 @@ func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *purse.
 }
 
 // grouped sums rows by the named fields, in their order.
-func grouped(rows []purse.Row, by []string, handles map[string]string) []spent {
+func grouped(rows []spend.Row, by []string, handles map[string]string) []spent {
 	sums := map[string]*spent{}
 	var keys []string
 	for _, r := range rows {

@@ -90,7 +90,7 @@ func (s Search) Next(r Reach, m Means) Plan {
 			p.Moves = append(p.Moves, Move{Op: dream.Branch, Seed: i})
 		}
 		p.Moves, p.Dear = affordable(p.Moves, m)
-		if len(p.Moves) == 0 { // the first is asked for all the same: only the purse knows what it really costs
+		if len(p.Moves) == 0 { // the first is asked for all the same: only the spend guard knows what it really costs
 			p.Moves, p.Dear = []Move{{Op: dream.Branch}}, p.Dear-1
 		}
 		return p

@@ -154,7 +154,7 @@ func TestASearchSpendsNoMoreThanIsLeft(t *testing.T) {
 		{hypnagogia.Search{}, 35, 3, 0, ""},
 		{hypnagogia.Search{}, 34, 2, 1, ""},
 		{hypnagogia.Search{}, 15, 1, 2, ""},
-		{hypnagogia.Search{}, 0, 1, 2, ""}, // the purse has the last word on the first
+		{hypnagogia.Search{}, 0, 1, 2, ""}, // the spend guard has the last word on the first
 		{grown, 25, 2, 0, ""},
 		{grown, 24, 1, 1, ""},
 		{grown, 17, 1, 1, ""},
@@ -215,7 +215,7 @@ func TestTheBestThoughtsAreKeptAndEachOtherIsToldWhyNot(t *testing.T) {
 	require.Empty(t, hypnagogia.Search{}.Fates(2))
 }
 
-// TestWhateverTheScoresASearchHoldsItsBounds plays searches of random scores, failures and purses to their end.
+// TestWhateverTheScoresASearchHoldsItsBounds plays searches of random scores, failures and caps to their end.
 func TestWhateverTheScoresASearchHoldsItsBounds(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {

@@ -78,7 +78,7 @@ const (
 // UsageFrom says who counted.
 type UsageFrom string
 
-// The counters. A counted usage is an estimate from what was sent and read; the purse then settles at the full
+// The counters. A counted usage is an estimate from what was sent and read; the spend guard then settles at the full
 // reservation.
 const (
 	ByProvider UsageFrom = "provider"

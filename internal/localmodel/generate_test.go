@@ -68,7 +68,7 @@ func generate(t *testing.T, r inference.Request) (inference.Answer, []string) {
 	require.Equal(t, inference.ByProvider, a.UsageFrom)
 	require.LessOrEqual(t, len(pieces), r.MaxTokens)
 	require.LessOrEqual(t, a.Tokens.In, inference.CountPrompt(localmodel.Specs()[0], r),
-		"a purse that counted the prompt reserved enough")
+		"a spend guard that counted the prompt reserved enough")
 	return a, pieces
 }
 

@@ -18,7 +18,7 @@ import (
 // longestDelay bounds what a provider may ask us to wait.
 const longestDelay = 24 * time.Hour
 
-// noMoney are the error codes and types that mean an empty purse at the provider, whatever the status.
+// noMoney are the error codes and types that mean an empty account at the provider, whatever the status.
 var noMoney = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_credits"}
 
 // refusal turns a status into a failure. A 4xx answer is not billed.

@@ -231,7 +231,7 @@ func TestStreamsThatAreNoAnswersFail(t *testing.T) {
 			inference.Unavailable,
 		},
 		"an error in words": {`data: {"error":{"message":"it went wrong"}}` + "\n\n", inference.Broken},
-		"an empty purse": {
+		"an empty account": {
 			`data: {"error":{"message":"no","code":"insufficient_quota"}}` + "\n\n",
 			inference.NoMoney,
 		},

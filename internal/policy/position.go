@@ -5,7 +5,7 @@ var (
 	wholes = lexicon(
 		`what we hold | what we own | what we have | whatever we hold | whatever we own | all that we own | all that we hold | all that we have | our money | our savings | our cash | portfolio* | treasury | treasuries | our capital | the capital | capital | aum | assets under management | net worth | bankroll | everything we own | everything we have | everything we hold | all we own | all we have | all we hold | all our money | all the money | our holdings |
 		holdings | our wealth | our funds | the funds | our assets | nest egg | war chest | our reserves | our equity | vermogen* | vermoegen* | gesamtvermogen | portefeuille | patrimoine | cartera | patrimonio | capitale | портфел* | капитал* | kapital* | portafoglio | carteira`)
-	purses = lexicon(
+	funds = lexicon(
 		`fund | funds | book | books | wallet | balance | savings | stack | stash | purse | pot | money | cash | reserves | equity | assets | wealth | everything | estate | inventory | deposit* | collateral | coins | float | liquidity | weight* | allocation | allocations | position | positions | stake | exposure | sleeve | leg | legs | bag | slice | concentration | depot | bestand | fonds | fondos | fortuna | purse | chest | vault | account | konto | compte | cuenta | nav`)
 	// sized words say that a share without an of is that of a position.
 	sized = lexicon(
@@ -30,7 +30,7 @@ func (r *reading) position(c Cap, s span, crypto bool) []finding {
 	place := crypto || venues.has(r.in, s.from, s.to)
 	act := deeds.has(r.in, s.from, s.to) || into.has(r.in, s.from, s.to) && place
 	wholeAt, wholeN := wholes.in(r.in, s.from, s.to)
-	purseAt, purseN := purses.in(r.in, s.from, s.to)
+	fundAt, fundN := funds.in(r.in, s.from, s.to)
 	var found []finding
 	for _, q := range r.within(s) {
 		if q.rate || !r.share(q) {
@@ -53,8 +53,8 @@ func (r *reading) position(c Cap, s span, crypto bool) []finding {
 			found = append(found, tooMuch(c, Share, q).with(wholeAt, wholeAt+wholeN))
 		case !named && place && r.sizedShare(q, s) && (q.unit == Share || q.value < 1):
 			f := tooMuch(c, Share, q)
-			if purseAt >= 0 && purseAt-q.to < 6 && q.from-purseAt < 8 {
-				f = f.with(purseAt, purseAt+purseN)
+			if fundAt >= 0 && fundAt-q.to < 6 && q.from-fundAt < 8 {
+				f = f.with(fundAt, fundAt+fundN)
 			}
 			found = append(found, f)
 		}
@@ -85,7 +85,7 @@ func (r *reading) ofWhole(q quantity, s span) (whole, named bool) {
 	at := q.to
 	if at >= s.to || !oneOf(r.in[at], "of", "des", "der", "vom", "von", "du", "de", "del", "dei", "do", "da") {
 		if at < s.to && oneOf(r.in[at], "our", "the", "all", "my") &&
-			(wholes.has(r.in, at, min(s.to, at+3)) || purses.has(r.in, at+1, min(s.to, at+3)) && r.ours(at+1, at)) {
+			(wholes.has(r.in, at, min(s.to, at+3)) || funds.has(r.in, at+1, min(s.to, at+3)) && r.ours(at+1, at)) {
 			return true, true
 		}
 		return wholes.at2(r.in, at, s.to), wholes.at2(r.in, at, s.to)
@@ -97,7 +97,7 @@ func (r *reading) ofWhole(q quantity, s span) (whole, named bool) {
 		if wholes.at(r.in, i) > 0 {
 			return true, true
 		}
-		if purses.at(r.in, i) > 0 {
+		if funds.at(r.in, i) > 0 {
 			return r.ours(i, at), true
 		}
 		if into.at(r.in, i) > 0 && i > at+1 {
@@ -178,7 +178,7 @@ func (r *reading) wholly(c Cap, s span, place, act bool) []finding {
 		n := majority.at(r.in, i)
 		if n > 0 {
 			if (wholes.has(r.in, i, min(s.to, i+n+6)) ||
-				purses.has(r.in, i+n, min(s.to, i+n+5)) && r.oursNear(i, n, s)) && (act || place) {
+				funds.has(r.in, i+n, min(s.to, i+n+5)) && r.oursNear(i, n, s)) && (act || place) {
 				return []finding{
 					{
 						rule: c.Name, what: "more than half in one place is above " + format(c.Most, Share), from: i,
@@ -235,13 +235,13 @@ func (r *reading) together(i, n int, s span, place, act bool) bool {
 		n > 1:
 		return place && (act || hasAsset(r.in, s.from, s.to))
 	case oneOf(t, "one") || oneOf(t, "max", "empty", "go"):
-		return place && (wholes.has(r.in, s.from, s.to) || purses.has(r.in, i, s.to))
+		return place && (wholes.has(r.in, s.from, s.to) || funds.has(r.in, i, s.to))
 	case oneOf(t, "everything", "whatever", "what", "the", "it"), n == 3 && oneOf(t, "all") &&
 		oneOf(r.in[i+2], "it", "them"):
 		return (act || wholes.has(r.in, s.from, i)) && place
 	}
 	// whole, every last, all our: what is owned must follow, and a place or a deed
-	owned := wholes.has(r.in, i, min(s.to, i+n+4)) || purses.has(r.in, i+n, min(s.to, i+n+3)) ||
+	owned := wholes.has(r.in, i, min(s.to, i+n+4)) || funds.has(r.in, i+n, min(s.to, i+n+3)) ||
 		n >= 2 && oneOf(r.in[i], "every")
 	if owned && (oneOf(t, "all", "every") || r.mine(i, s)) && plans.has(r.in, i, s.to) {
 		return true

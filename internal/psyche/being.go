@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Ports are what a being stands on.
@@ -21,7 +21,7 @@ type Ports struct {
 	Memory memory.Store
 	Talks  memory.Talks      // what was put before the model in each talk; nil: only this process knows
 	Jobs   memory.EmbedQueue // who embeds memories in the background; nil: nobody
-	Guard  *purse.Guard      // with its catalogue, its models and its clock
+	Guard  *spend.Guard      // with its catalogue, its models and its clock
 	Relay  inference.Relay
 	Dreams Nights
 	Log    *slog.Logger // nil: silent. No text of a talk reaches it

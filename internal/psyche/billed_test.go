@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -41,7 +41,7 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 	}
 	w, changes := t.worst()
 	price := spec.Price.Dearer(w.Times)
-	reserved := price.Worst(w.In, plus(w.Out, purse.Overrun))
+	reserved := price.Worst(w.In, plus(w.Out, spend.Overrun))
 	return spliced(raw, append(changes, b.model(spec.Wire))), reserved, nil
 }
 

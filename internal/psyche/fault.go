@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // The types of faults, in the words that OpenAI's clients know.
@@ -67,7 +67,7 @@ func stored(what string, err error) error {
 
 // asked is why memory could not be asked: the embedder's failure, or the store's.
 func asked(ctx context.Context, err error) error {
-	_, over := purse.AsOverCap(err)
+	_, over := spend.AsOverCap(err)
 	if _, failed := inference.AsFailure(err); failed || over {
 		return passed(ctx, err)
 	}
@@ -75,7 +75,7 @@ func asked(ctx context.Context, err error) error {
 }
 
 // capOf names a cap by who is bounded; accounts are told by the scopes that Being.accounts writes.
-func capOf(o *purse.OverCap) string {
+func capOf(o *spend.OverCap) string {
 	who, _, _ := strings.Cut(o.Scope, ":")
 	switch who {
 	case "key":
@@ -88,7 +88,7 @@ func capOf(o *purse.OverCap) string {
 
 // passed is why a call was not made, or came to nothing before the provider had answered.
 func passed(ctx context.Context, err error) error {
-	if over, ok := purse.AsOverCap(err); ok {
+	if over, ok := spend.AsOverCap(err); ok {
 		return &Fault{
 			Status: http.StatusTooManyRequests, Type: tooMuch, Code: "insufficient_quota",
 			Message: fmt.Sprintf(

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 func pad(p, a, d float64) mood.PAD { return mood.PAD{Pleasure: p, Arousal: a, Dominance: d} }
@@ -343,7 +343,7 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	require.NotContains(t, err.(*psyche.Fault).Message, "torn")
 	other := setup(t, func(p *psyche.Ports, o *psyche.Options) {
 		o.Models = map[dream.Role]string{dream.Embedder: "p/free"}
-		p.Guard = &purse.Guard{
+		p.Guard = &spend.Guard{
 			Ledger: p.Guard.Ledger, Model: p.Guard.Model,
 			Catalog: without{p.Guard.Catalog, localmodel.Lexical}, Now: p.Guard.Now,
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -236,7 +236,7 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	table := catalogue()
 	p := psyche.Ports{
 		Memory: store, Talks: store, Relay: r.provider, Dreams: r.nights,
-		Guard: &purse.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
+		Guard: &spend.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{
 		Talker:   "p/free",

@@ -24,7 +24,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // written is a log that may be read while it is written.
@@ -77,9 +77,9 @@ func streaming(text string) string {
 	return fmt.Sprintf(`{"model":"echo","stream":true,"messages":[{"role":"user","content":%q}]}`, text)
 }
 
-func (r *rig) rows() []purse.Row {
+func (r *rig) rows() []spend.Row {
 	r.t.Helper()
-	rows, err := r.store.Ledger().Rows(r.t.Context(), purse.Query{})
+	rows, err := r.store.Ledger().Rows(r.t.Context(), spend.Query{})
 	require.NoError(r.t, err)
 	return rows
 }
@@ -156,7 +156,7 @@ func TestAPaidStreamIsSettledByUsageThatTheClientDidNotAskFor(t *testing.T) {
 		require.Equal(t, c.got, got)
 		r.settle()
 		row := r.rows()[i]
-		require.Equal(t, purse.Settled, row.State)
+		require.Equal(t, spend.Settled, row.State)
 		require.Equal(t, budget.Micros(26), row.Counted)
 		require.Equal(t, "talk", row.Phase)
 		require.True(t, strings.HasPrefix(row.Step, "talk/ag_echo/"))
@@ -205,7 +205,7 @@ func TestAClientThatHangsUpStopsTheProviderAndItsReservationCounts(t *testing.T)
 	r.settle()
 	rows := r.rows()
 	require.Len(t, rows, 1)
-	require.Equal(t, purse.Partial, rows[0].State)
+	require.Equal(t, spend.Partial, rows[0].State)
 	require.Equal(t, rows[0].Reserved, rows[0].Counted)
 	require.Len(t, r.episodes(), 1, "what the user said is remembered, half a reply is not")
 }
@@ -259,7 +259,7 @@ func TestAProvidersRefusalKeepsItsStatusAndShape(t *testing.T) {
 	require.Equal(t, refusal, string(body))
 	require.NoError(t, reply.Body.Close())
 	r.settle()
-	require.Equal(t, purse.Refused, r.rows()[0].State)
+	require.Equal(t, spend.Refused, r.rows()[0].State)
 	require.Empty(t, r.episodes())
 }
 
@@ -286,7 +286,7 @@ func TestAProviderThatIsAwayIsAFaultOfItsOwn(t *testing.T) {
 	r := setup(t, upstream(t, "p/dear", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	_, err := r.Chat(t.Context(), turn(ann, streaming("Hi")))
 	faulty(t, err, 502, "broken")
-	require.Equal(t, purse.Lost, r.rows()[0].State, "nobody knows what was billed")
+	require.Equal(t, spend.Lost, r.rows()[0].State, "nobody knows what was billed")
 }
 
 // The agent's day, its month, the fleet and the key each refuse what would overrun them, before a byte is sent.
@@ -334,7 +334,7 @@ func TestEveryCapRefusesATurn(t *testing.T) {
 			}
 			_, err := r.Chat(t.Context(), turn(who, chat("Hi")))
 			faulty(t, err, 429, "insufficient_quota")
-			over, ok := purse.AsOverCap(err)
+			over, ok := spend.AsOverCap(err)
 			require.True(t, ok)
 			require.Equal(t, c.scope, over.Scope)
 			var result *psyche.Fault
@@ -357,10 +357,10 @@ func TestAModelThatThinksIsGivenRoomForIt(t *testing.T) {
 	r.settle()
 	in := func(body string) int64 { return int64(len(body) + 16) }
 	rows := r.rows()
-	require.Equal(t, dear.Worst(in(chat("Hi")), 1100+purse.Overrun), rows[0].Reserved)
+	require.Equal(t, dear.Worst(in(chat("Hi")), 1100+spend.Overrun), rows[0].Reserved)
 	require.Equal(t,
 		dear.Worst(in(`{"model":"echo","max_tokens":10,"n":3,"messages":[{"role":"user","content":"Hi"}]}`),
-			3*1010+purse.Overrun), rows[1].Reserved)
+			3*1010+spend.Overrun), rows[1].Reserved)
 }
 
 // An open stream holds the agent awake for as long as it lasts, and a request for client_timeout after its end.

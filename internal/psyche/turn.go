@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Chat is one turn: wake, recall, pass on; what was said is remembered after the answer has gone by.
@@ -103,10 +103,10 @@ func (t *turn) begin(ctx context.Context) error {
 }
 
 func (t *turn) run(ctx context.Context) (*Reply, error) {
-	var worst purse.Worst
+	var worst spend.Worst
 	var r inference.RelayRequest
 	apart(func() { worst, r = t.request(ctx) })
-	var charge purse.Charge
+	var charge spend.Charge
 	if !t.free() {
 		charge = t.being.charge(&t.agent, &t.Caller)
 	}
@@ -118,7 +118,7 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 }
 
 // request is what the provider is asked, and what that comes to at worst.
-func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest) {
+func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest) {
 	conversation := t.conversation()
 	t.report = TurnReport{
 		Agent:        t.agent.Handle,
@@ -163,10 +163,10 @@ func unreadable(err error) error {
 }
 
 // charge says who pays: the agent and the key, under a step that no other request has.
-func (b *Being) charge(a *dream.Agent, c *Caller) purse.Charge {
+func (b *Being) charge(a *dream.Agent, c *Caller) spend.Charge {
 	now := b.now()
 	day, accounts := b.accounts(a, c, now)
-	return purse.Charge{
+	return spend.Charge{
 		Step:        "talk/" + a.ID + "/" + strings.ToLower(rand.Text()),
 		Agent:       a.ID,
 		Phase:       "talk",
@@ -200,7 +200,7 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 		Header: onward(t.Header),
 		Body:   spliced(t.Body, []splice{request.model(spec.Wire)}),
 		Model:  spec.Name,
-	}, purse.Worst{In: d.in, Times: d.times})
+	}, spend.Worst{In: d.in, Times: d.times})
 	if err != nil {
 		return nil, passed(ctx, err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // What a prompt comes to at worst.
@@ -25,12 +25,12 @@ const (
 
 // worst is what the turn can come to, with the changes of the body without which that would have no bound: a maximum
 // where the client names none, and the provider's usage in streams. Calls that cost nothing need neither.
-func (t *turn) worst() (purse.Worst, []splice) {
+func (t *turn) worst() (spend.Worst, []splice) {
 	if t.free() {
-		return purse.Worst{}, nil
+		return spend.Worst{}, nil
 	}
 	b, o, d := t.body, t.being.o, t.ceiling
-	w := purse.Worst{In: plus(d.in, int64(t.added)), Text: d.text, Times: d.times}
+	w := spend.Worst{In: plus(d.in, int64(t.added)), Text: d.text, Times: d.times}
 	most := d.answer
 	var changes []splice
 	if !d.named {
@@ -65,7 +65,8 @@ func (t *turn) limits() *limits {
 	return &limits{spec: t.spec, free: t.free(), allowed: t.being.allowed, thinking: int64(t.being.o.Thinking)}
 }
 
-// free says whether the turn costs nothing, whatever it comes to. A model without a price is refused by the purse.
+// free says whether the turn costs nothing, whatever it comes to. A model without a price is refused by the spend
+// guard.
 func (t *turn) free() bool { return costsNothing(&t.spec) }
 
 func costsNothing(spec *inference.Spec) bool {

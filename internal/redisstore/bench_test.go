@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -61,7 +61,7 @@ func BenchmarkReserveSettle(b *testing.B) {
 			return err
 		}
 		return s.Settle(b.Context(), h,
-			purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte(`{"text":"a short answer"}`), At: noon})
+			spend.Bill{State: spend.Settled, Amount: 7, Answer: []byte(`{"text":"a short answer"}`), At: noon})
 	})
 }
 

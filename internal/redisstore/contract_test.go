@@ -7,9 +7,9 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
-	"github.com/seed-56a03226/oneiros/internal/purse"
-	"github.com/seed-56a03226/oneiros/internal/purse/pursetest"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/internal/spend/spendtest"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -37,25 +37,25 @@ func pair(t testing.TB) (here, there *redisstore.Store) {
 
 func TestTheStoreKeepsTheContractOfTheLedger(t *testing.T) {
 	t.Parallel()
-	pursetest.RunLedger(t, func(t *testing.T) purse.Ledger { return fresh(t).Ledger() })
+	spendtest.RunLedger(t, func(t *testing.T) spend.Ledger { return fresh(t).Ledger() })
 }
 
 func TestNoCapIsPassedByTwoProcesses(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	require.NoError(t, pursetest.CapHolds(t.Context(), here.Ledger(), there.Ledger()))
+	require.NoError(t, spendtest.CapHolds(t.Context(), here.Ledger(), there.Ledger()))
 }
 
 func TestNothingIsBoughtAgainByTwoProcesses(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	require.NoError(t, pursetest.BuysOnce(t.Context(), here.Ledger(), there.Ledger()))
-	require.ErrorContains(t, pursetest.BuysOnce(t.Context(), pursetest.Forgetful(fresh(t).Ledger())), "bought again")
+	require.NoError(t, spendtest.BuysOnce(t.Context(), here.Ledger(), there.Ledger()))
+	require.ErrorContains(t, spendtest.BuysOnce(t.Context(), spendtest.Forgetful(fresh(t).Ledger())), "bought again")
 }
 
 func TestALedgerThatLooksFirstIsFoundOut(t *testing.T) {
 	t.Parallel()
-	require.Error(t, pursetest.CapHolds(t.Context(), pursetest.Careless(fresh(t).Ledger())))
+	require.Error(t, spendtest.CapHolds(t.Context(), spendtest.Careless(fresh(t).Ledger())))
 }
 
 func TestTheStoreKeepsTheContractOfTheBus(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
-	"github.com/seed-56a03226/oneiros/internal/purse/pursetest"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/internal/spend/spendtest"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -49,7 +49,7 @@ func (d *activities) work(ctx context.Context, s *redisstore.Store, worker int) 
 		}
 		d.note(func() { d.reserved[step] = true })
 		if err := s.Settle(ctx, h,
-			purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte(step), At: noon}); err == nil {
+			spend.Bill{State: spend.Settled, Amount: 7, Answer: []byte(step), At: noon}); err == nil {
 			d.note(func() { d.settled[step] = true })
 		}
 		a, err := s.Arrive(ctx, presence.Visit{
@@ -116,16 +116,16 @@ func TestAServerKilledInMidWorkLosesNothingItAcknowledged(t *testing.T) {
 // holds compares the books with what was said to be done, and with themselves.
 func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 	t.Helper()
-	rows, err := s.Rows(t.Context(), purse.Query{Dream: "dream/echo/1"})
+	rows, err := s.Rows(t.Context(), spend.Query{Dream: "dream/echo/1"})
 	require.NoError(t, err)
-	all, err := s.Rows(t.Context(), purse.Query{})
+	all, err := s.Rows(t.Context(), spend.Query{})
 	require.NoError(t, err)
 	require.Equal(t, all, rows)
-	state, sums := map[string]purse.State{}, purse.Balance{}
+	state, sums := map[string]spend.State{}, spend.Balance{}
 	for _, r := range rows {
 		require.NotContains(t, state, r.Step, "one call books once, whatever became of its answer")
 		state[r.Step] = r.State
-		if r.State == purse.Open {
+		if r.State == spend.Open {
 			sums.Reserved += r.Counted
 		} else {
 			sums.Spent += r.Counted
@@ -138,7 +138,7 @@ func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 		require.Contains(t, state, step)
 	}
 	for step := range d.settled {
-		require.Equal(t, purse.Settled, state[step])
+		require.Equal(t, spend.Settled, state[step])
 		answer, found, err := s.Ledger().Answer(t.Context(), step)
 		require.NoError(t, err)
 		require.True(t, found)
@@ -163,7 +163,7 @@ func TestNoCapIsPassedWhileTheServerIsKilled(t *testing.T) {
 	patient := redisstore.Timeout(30 * time.Second)
 	here, there := open(t, server.URL, "oneiros:", patient), open(t, server.URL, "oneiros:", patient)
 	held := make(chan error, 1)
-	go func() { held <- pursetest.CapHolds(t.Context(), here.Ledger(), there.Ledger()) }()
+	go func() { held <- spendtest.CapHolds(t.Context(), here.Ledger(), there.Ledger()) }()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	kills, seen := 0, 0
@@ -176,7 +176,7 @@ func TestNoCapIsPassedWhileTheServerIsKilled(t *testing.T) {
 			return
 		case <-tick.C:
 		}
-		rows, err := there.Rows(t.Context(), purse.Query{})
+		rows, err := there.Rows(t.Context(), spend.Query{})
 		require.NoError(t, err)
 		if len(rows) > seen+5 {
 			server.Restart()

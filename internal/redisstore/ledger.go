@@ -14,11 +14,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Ledger is the store as the purse knows it. It is a view of its own because there Close ends a dream's reservations,
-// and on the Store it lets go of the server.
+// Ledger is the store as the spend guard knows it. It is a view of its own because there Close ends a dream's
+// reservations, and on the Store it lets go of the server.
 type Ledger struct{ *Store }
 
 // Ledger gives the store's book of money.
@@ -31,7 +31,7 @@ var (
 	dropScript    = script("money", "book", "drop")
 )
 
-// query is what of a purse.Ask never changes, as its row keeps it. All attempts of a phase of a dream share one, which
+// query is what of a spend.Ask never changes, as its row keeps it. All attempts of a phase of a dream share one, which
 // then says neither step, model nor time (book.lua).
 type query struct {
 	Agent    string           `json:"agent,omitempty"`
@@ -59,21 +59,21 @@ func asking(a query) (kept []byte, name string, err error) {
 
 // Reserve books the worst case under every account, or nothing. When the answer of the server is lost it asks again
 // under the same token, so that one call books at most once.
-func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
+func (s *Store) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	hold, err := s.reserve(ctx, a)
 	if err != nil {
-		return purse.Hold{}, fmt.Errorf("reserve for %s: %w", a.Step, err)
+		return spend.Hold{}, fmt.Errorf("reserve for %s: %w", a.Step, err)
 	}
 	return hold, nil
 }
 
-func (s *Store) reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
+func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	if err := checkAsk(a); err != nil {
-		return purse.Hold{}, err
+		return spend.Hold{}, err
 	}
 	kept, name, err := asking(query{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
 	if err != nil {
-		return purse.Hold{}, err
+		return spend.Hold{}, err
 	}
 	keys := make([]string, len(a.Accounts))
 	args := []any{
@@ -94,25 +94,25 @@ func (s *Store) reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 		return err
 	})
 	if err != nil {
-		return purse.Hold{}, err
+		return spend.Hold{}, err
 	}
 	said, err := texts(reply)
 	if err != nil {
-		return purse.Hold{}, err
+		return spend.Hold{}, err
 	}
 	if said[0] == "answered" {
-		return purse.Hold{}, purse.ErrAnswered
+		return spend.Hold{}, spend.ErrAnswered
 	}
 	n, err := numbers(said[1:])
 	if err != nil {
-		return purse.Hold{}, err
+		return spend.Hold{}, err
 	}
 	if said[0] == "over" {
 		over := a.Accounts[n[0]-1]
-		return purse.Hold{},
-			&purse.OverCap{Scope: over.Scope, Limit: over.Limit, Counted: budget.Micros(n[1]), Asks: a.Amount}
+		return spend.Hold{},
+			&spend.OverCap{Scope: over.Scope, Limit: over.Limit, Counted: budget.Micros(n[1]), Asks: a.Amount}
 	}
-	return purse.Hold{Step: a.Step, Attempt: int(n[0]), Amount: a.Amount}, nil
+	return spend.Hold{Step: a.Step, Attempt: int(n[0]), Amount: a.Amount}, nil
 }
 
 // book names a key of the ledger.
@@ -124,7 +124,7 @@ func (s *Store) book(parts ...string) string {
 	return key
 }
 
-func checkAsk(a purse.Ask) error {
+func checkAsk(a spend.Ask) error {
 	if a.Step == "" {
 		return errors.New("the step's key is empty")
 	}
@@ -147,14 +147,14 @@ func checkAsk(a purse.Ask) error {
 }
 
 // Settle ends an attempt that is open or lost.
-func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
+func (s *Store) Settle(ctx context.Context, h spend.Hold, b spend.Bill) error {
 	if err := s.end(ctx, h, b); err != nil {
 		return fmt.Errorf("settle %s: %w", h.Key(), err)
 	}
 	return nil
 }
 
-func (s *Store) end(ctx context.Context, h purse.Hold, b purse.Bill) error {
+func (s *Store) end(ctx context.Context, h spend.Hold, b spend.Bill) error {
 	tokens, err := checkBill(b)
 	if err != nil {
 		return err
@@ -166,13 +166,13 @@ func (s *Store) end(ctx context.Context, h purse.Hold, b purse.Bill) error {
 	reply, err := s.run(ctx, again, settleScript, nil, h.Step, h.Attempt, string(b.State), int64(b.Amount), tokens,
 		b.Finish, date(b.At), answered, b.Answer)
 	if err == nil && reply == "missing" {
-		err = purse.ErrUnknownHold
+		err = spend.ErrUnknownHold
 	}
 	return err
 }
 
-func checkBill(b purse.Bill) ([]byte, error) {
-	if !slices.Contains([]purse.State{purse.Settled, purse.Partial, purse.Refused, purse.Lost}, b.State) {
+func checkBill(b spend.Bill) ([]byte, error) {
+	if !slices.Contains([]spend.State{spend.Settled, spend.Partial, spend.Refused, spend.Lost}, b.State) {
 		return nil, fmt.Errorf("state %q does not end an attempt; settled, partial, refused and unknown do", b.State)
 	}
 	if b.Amount < 0 {

@@ -13,15 +13,15 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func askFor(step string) purse.Ask {
-	return purse.Ask{
+func askFor(step string) spend.Ask {
+	return spend.Ask{
 		Step:     step,
 		Agent:    "echo",
 		Dream:    "dream/echo/1",
@@ -117,16 +117,16 @@ func TestAStepWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 	warm(t, s)
 	for round := range int64(3) {
 		step := []string{"one", "two", "three"}[round]
-		var hold purse.Hold
+		var hold spend.Hold
 		var err error
 		w.lose(t, round+1, func() { hold, err = l.Reserve(ctx, askFor(step)) })
 		require.NoError(t, err)
-		require.Equal(t, purse.Hold{Step: step, Attempt: 1, Amount: 10}, hold)
+		require.Equal(t, spend.Hold{Step: step, Attempt: 1, Amount: 10}, hold)
 		again, err := l.Reserve(ctx, askFor(step))
 		require.NoError(t, err)
 		require.Equal(t, 2, again.Attempt, "a second call is a second attempt")
 		w.lose(t, round+1, func() {
-			err = l.Settle(ctx, hold, purse.Bill{State: purse.Settled, Amount: 3, Answer: []byte(step), At: noon})
+			err = l.Settle(ctx, hold, spend.Bill{State: spend.Settled, Amount: 3, Answer: []byte(step), At: noon})
 		})
 		require.NoError(t, err)
 		var n int
@@ -135,7 +135,7 @@ func TestAStepWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 		require.Equal(t, budget.Micros(10), sum)
-		require.Equal(t, purse.Balance{Spent: budget.Micros(13 * (round + 1))}, balanceOf(t, l, "day"))
+		require.Equal(t, spend.Balance{Spent: budget.Micros(13 * (round + 1))}, balanceOf(t, l, "day"))
 		w.lose(t, round+1, func() { err = l.Allow(ctx, "echo", "2026-03-01", step, 5, budget.Dollar) })
 		require.NoError(t, err)
 		taken, err := l.Allowance(ctx, "echo", "2026-03-01")
@@ -162,7 +162,7 @@ func warm(t *testing.T, s *redisstore.Store) {
 	a.Dream, a.Accounts = "warm", nil
 	h, err := l.Reserve(ctx, a)
 	require.NoError(t, err)
-	require.NoError(t, l.Settle(ctx, h, purse.Bill{State: purse.Refused, At: noon}))
+	require.NoError(t, l.Settle(ctx, h, spend.Bill{State: spend.Refused, At: noon}))
 	_, _, err = l.Close(ctx, "warm", noon)
 	require.NoError(t, err)
 	require.NoError(t, l.Allow(ctx, "warm", "2026-03-01", "warm", 1, 1))
@@ -172,7 +172,7 @@ func warm(t *testing.T, s *redisstore.Store) {
 	require.NoError(t, err)
 }
 
-func balanceOf(t *testing.T, l purse.Ledger, scope string) purse.Balance {
+func balanceOf(t *testing.T, l spend.Ledger, scope string) spend.Balance {
 	t.Helper()
 	b, err := l.Balance(t.Context(), scope)
 	require.NoError(t, err)

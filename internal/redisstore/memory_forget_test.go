@@ -15,8 +15,8 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -102,9 +102,9 @@ func onDisk(t *testing.T, server *redis.Server) string {
 	return all.String()
 }
 
-func bought(t *testing.T, s *redisstore.Store, dreamID, step string) purse.Hold {
+func bought(t *testing.T, s *redisstore.Store, dreamID, step string) spend.Hold {
 	t.Helper()
-	hold, err := s.Reserve(t.Context(), purse.Ask{
+	hold, err := s.Reserve(t.Context(), spend.Ask{
 		Step:   dreamID + "/" + step,
 		Agent:  echo,
 		Dream:  dreamID,
@@ -115,11 +115,11 @@ func bought(t *testing.T, s *redisstore.Store, dreamID, step string) purse.Hold 
 	return hold
 }
 
-func answered(t *testing.T, s *redisstore.Store, hold purse.Hold) {
+func answered(t *testing.T, s *redisstore.Store, hold spend.Hold) {
 	t.Helper()
 	require.NoError(t,
 		s.Settle(t.Context(), hold,
-			purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("the keeper's name"), At: noon}))
+			spend.Bill{State: spend.Settled, Amount: 1, Answer: []byte("the keeper's name"), At: noon}))
 }
 
 func contains(t *testing.T, s *redisstore.Store, step string) bool {

@@ -15,12 +15,12 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // One Store keeps every promise on one server (decision 9).
 var (
-	_ purse.Ledger     = Ledger{}
+	_ spend.Ledger     = Ledger{}
 	_ presence.Store   = (*Store)(nil)
 	_ presence.WakeBus = (*Store)(nil)
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	servers "github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -40,7 +40,7 @@ func caughtOf(number int, sources ...string) *dream.Fragment {
 }
 
 // dreamt leaves what a dream leaves: two items, an event and an attempt.
-func dreamt(t *testing.T, s memory.Store, ledger purse.Ledger) {
+func dreamt(t *testing.T, s memory.Store, ledger spend.Ledger) {
 	t.Helper()
 	f := memory.Fence{Dream: packingDream, Run: "r"}
 	_, err := s.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Since: noon}, memory.Fence{})
@@ -51,7 +51,7 @@ func dreamt(t *testing.T, s memory.Store, ledger purse.Ledger) {
 	})
 	require.NoError(t, err)
 	for _, step := range []string{packingDream + "/onset/1", packingDream + "/onset/2"} {
-		_, err = ledger.Reserve(t.Context(), purse.Ask{
+		_, err = ledger.Reserve(t.Context(), spend.Ask{
 			Step:     step,
 			Agent:    echo,
 			Dream:    packingDream,
@@ -131,12 +131,12 @@ func TestKeysFromBeforeAnythingWasPackedAreReadAndGoOn(t *testing.T) {
 	require.Zero(t, same.Changed, "packed or not, equal content adds no revision")
 	for n, step := range []string{packingDream + "/onset/1", packingDream + "/onset/2"} {
 		require.NoError(t,
-			s.Settle(t.Context(), purse.Hold{Step: step, Attempt: 1},
-				purse.Bill{State: purse.Settled, Amount: budget.Micros(n + 1), At: noon}))
+			s.Settle(t.Context(), spend.Hold{Step: step, Attempt: 1},
+				spend.Bill{State: spend.Settled, Amount: budget.Micros(n + 1), At: noon}))
 	}
 	balance, err := s.Ledger().Balance(t.Context(), "fleet")
 	require.NoError(t, err)
-	require.Equal(t, purse.Balance{Spent: 3}, balance)
+	require.Equal(t, spend.Balance{Spent: 3}, balance)
 	undone, err := s.Undo(t.Context(), echo, packingDream)
 	require.NoError(t, err)
 	require.Equal(t, 2, undone.Archived)

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 var (
@@ -41,8 +41,8 @@ func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 }
 
 // Balance is the running sum of an account.
-func (s *Store) Balance(ctx context.Context, scope string) (purse.Balance, error) {
-	var b purse.Balance
+func (s *Store) Balance(ctx context.Context, scope string) (spend.Balance, error) {
+	var b spend.Balance
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		sums, err := s.client.HGetAll(ctx, s.book("account:", scope)).Result()
 		if err != nil || len(sums) == 0 {
@@ -50,7 +50,7 @@ func (s *Store) Balance(ctx context.Context, scope string) (purse.Balance, error
 		}
 		n, err := numbers([]string{sums["reserved"], sums["spent"]})
 		if err == nil {
-			b = purse.Balance{Reserved: budget.Micros(n[0]), Spent: budget.Micros(n[1])}
+			b = spend.Balance{Reserved: budget.Micros(n[0]), Spent: budget.Micros(n[1])}
 		}
 		return err
 	})
@@ -58,7 +58,7 @@ func (s *Store) Balance(ctx context.Context, scope string) (purse.Balance, error
 }
 
 // Rows lists attempts in the order they were reserved.
-func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
+func (s *Store) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 	list := ""
 	switch {
 	case q.Dream != "":
@@ -66,7 +66,7 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 	case q.Day != "" && q.Agent != "":
 		list = "day:" + q.Day + ":" + q.Agent
 	}
-	var out []purse.Row
+	var out []spend.Row
 	for from := int64(0); ; {
 		reply, err := s.run(ctx, again, rowsScript, nil, list, from, rowsAtOnce)
 		var page []string
@@ -95,7 +95,7 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 	}
 }
 
-func fitsQuery(r purse.Row, q purse.Query) bool {
+func fitsQuery(r spend.Row, q spend.Query) bool {
 	for _, f := range []struct{ asked, has string }{
 		{q.Agent, r.Agent}, {q.Dream, r.Dream}, {q.Phase, r.Phase}, {q.Model, r.Model}, {q.Day, r.Day},
 	} {
@@ -108,8 +108,8 @@ func fitsQuery(r purse.Row, q purse.Query) bool {
 
 // readRow reads ask, attempt, reserved, counted, state, tokens, finish, ended and latest; then step, model and at of a
 // row that shares its ask.
-func readRow(fields []string) (purse.Row, error) {
-	var r purse.Row
+func readRow(fields []string) (spend.Row, error) {
+	var r spend.Row
 	var a query
 	if len(fields) != rowFields {
 		return r, fmt.Errorf("a row of %d fields; it has %d", len(fields), rowFields)
@@ -128,7 +128,7 @@ func readRow(fields []string) (purse.Row, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Ask = purse.Ask{
+	r.Ask = spend.Ask{
 		Step:     a.Step,
 		Agent:    a.Agent,
 		Dream:    a.Dream,
@@ -139,7 +139,7 @@ func readRow(fields []string) (purse.Row, error) {
 		At:       at,
 	}
 	r.Attempt, r.Reserved, r.Counted, r.State, r.Finish = int(n[0]), budget.Micros(n[1]), budget.Micros(n[2]),
-		purse.State(fields[4]), fields[6]
+		spend.State(fields[4]), fields[6]
 	r.Amount = r.Reserved
 	if fields[5] != "" {
 		if err := json.Unmarshal([]byte(fields[5]), &r.Tokens); err != nil {
@@ -176,7 +176,7 @@ func (s *Store) allow(ctx context.Context, agent, day, dream string, amount, lim
 	if err != nil {
 		return err
 	}
-	return &purse.OverCap{
+	return &spend.OverCap{
 		Scope: "allowance:" + agent + "/" + day, Limit: limit, Counted: budget.Micros(n[0]),
 		Asks: amount,
 	}

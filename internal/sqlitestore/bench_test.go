@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/recall/rank"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -158,7 +158,7 @@ func BenchmarkReserveSettle(b *testing.B) {
 		caps = append(caps, budget.Account{Scope: scope, Limit: budget.Unlimited})
 	}
 	laps(b, func(i int) {
-		h, err := s.Reserve(b.Context(), purse.Ask{
+		h, err := s.Reserve(b.Context(), spend.Ask{
 			Step:     fmt.Sprint("step ", i),
 			Agent:    "echo",
 			Dream:    "d",
@@ -169,7 +169,7 @@ func BenchmarkReserveSettle(b *testing.B) {
 		require.NoError(b, err)
 		require.NoError(b,
 			s.Settle(b.Context(), h,
-				purse.Bill{State: purse.Settled, Amount: 60, Answer: []byte("an answer of some length"), At: dawn}))
+				spend.Bill{State: spend.Settled, Amount: 60, Answer: []byte("an answer of some length"), At: dawn}))
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // OpenDreams lists the dreams that have open attempts, by id.
@@ -27,8 +27,8 @@ func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 }
 
 // Balance is the running sum of an account.
-func (s *Store) Balance(ctx context.Context, scope string) (purse.Balance, error) {
-	var b purse.Balance
+func (s *Store) Balance(ctx context.Context, scope string) (spend.Balance, error) {
+	var b spend.Balance
 	err := s.glance(ctx, func(d tx) error {
 		var err error
 		b, err = d.balance(scope)
@@ -38,7 +38,7 @@ func (s *Store) Balance(ctx context.Context, scope string) (purse.Balance, error
 }
 
 // Rows lists attempts in the order they were reserved.
-func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
+func (s *Store) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 	w := where{terms: []string{"1"}}
 	for _, f := range []struct{ column, value string }{
 		{"agent", q.Agent}, {"dream", q.Dream}, {"phase", q.Phase}, {"model", q.Model}, {"day", q.Day},
@@ -54,7 +54,7 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 	if q.Limit > 0 {
 		limit = q.Limit
 	}
-	var out []purse.Row
+	var out []spend.Row
 	err := s.glance(ctx, func(d tx) error {
 		return d.each(
 			`SELECT step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
@@ -68,8 +68,8 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 	return out, wrap(err, "rows of the ledger")
 }
 
-func scanRow(scan func(...any) error) (purse.Row, error) {
-	var r purse.Row
+func scanRow(scan func(...any) error) (spend.Row, error) {
+	var r spend.Row
 	var accounts, tokens, short []byte
 	var at, ended string
 	if err := scan(&r.Step, &r.Attempt, &r.Agent, &r.Dream, &r.Phase, &r.Model, &r.Day, &accounts, &r.Reserved,
@@ -110,7 +110,7 @@ func (s *Store) Allow(ctx context.Context, agent, day, dream string, amount, lim
 			return err
 		}
 		if taken > limit || amount > limit-taken {
-			return &purse.OverCap{Scope: "allowance:" + agent + "/" + day, Limit: limit, Counted: taken, Asks: amount}
+			return &spend.OverCap{Scope: "allowance:" + agent + "/" + day, Limit: limit, Counted: taken, Asks: amount}
 		}
 		_, err = d.exec("INSERT INTO allowances (dream, agent, day, amount) VALUES (?, ?, ?, ?)", dream, agent, day,
 			int64(amount))

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
 	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
-	"github.com/seed-56a03226/oneiros/internal/purse"
-	"github.com/seed-56a03226/oneiros/internal/purse/pursetest"
+	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/internal/spend/spendtest"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -92,31 +92,31 @@ func TestTwoHandlesOnOneFileAreOneMemory(t *testing.T) {
 
 func TestTheStoreInMemoryKeepsThePromisesOfTheLedger(t *testing.T) {
 	t.Parallel()
-	pursetest.RunLedger(t, func(t *testing.T) purse.Ledger { return inMemory(t).Ledger() })
+	spendtest.RunLedger(t, func(t *testing.T) spend.Ledger { return inMemory(t).Ledger() })
 }
 
 func TestTheStoreOnAFileKeepsThePromisesOfTheLedger(t *testing.T) {
 	t.Parallel()
-	pursetest.RunLedger(t, func(t *testing.T) purse.Ledger { return onFile(t).Ledger() })
+	spendtest.RunLedger(t, func(t *testing.T) spend.Ledger { return onFile(t).Ledger() })
 }
 
 func TestNoCapIsPassedThroughTwoHandles(t *testing.T) {
 	t.Parallel()
 	one, other := onOneFile(t)
-	require.NoError(t, pursetest.CapHolds(t.Context(), one.Ledger(), other.Ledger()))
+	require.NoError(t, spendtest.CapHolds(t.Context(), one.Ledger(), other.Ledger()))
 }
 
 func TestNothingIsBoughtAgainThroughTwoHandles(t *testing.T) {
 	t.Parallel()
 	one, other := onOneFile(t)
-	require.NoError(t, pursetest.BuysOnce(t.Context(), one.Ledger(), other.Ledger()))
-	require.ErrorContains(t, pursetest.BuysOnce(t.Context(), pursetest.Forgetful(onFile(t).Ledger())), "bought again")
+	require.NoError(t, spendtest.BuysOnce(t.Context(), one.Ledger(), other.Ledger()))
+	require.ErrorContains(t, spendtest.BuysOnce(t.Context(), spendtest.Forgetful(onFile(t).Ledger())), "bought again")
 }
 
 func TestALedgerThatLooksBeforeItBooksIsCaught(t *testing.T) {
 	t.Parallel()
-	require.ErrorContains(t, pursetest.CapHolds(t.Context(), pursetest.Careless(onFile(t).Ledger())), "of a cap of")
-	require.Error(t, pursetest.CapHolds(t.Context(), pursetest.Careless(inMemory(t).Ledger())))
+	require.ErrorContains(t, spendtest.CapHolds(t.Context(), spendtest.Careless(onFile(t).Ledger())), "of a cap of")
+	require.Error(t, spendtest.CapHolds(t.Context(), spendtest.Careless(inMemory(t).Ledger())))
 }
 
 func TestTheStoreKeepsThePromisesOfTheLog(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 func TestTheUrgentGoFirstButNotForEver(t *testing.T) {
@@ -212,11 +212,11 @@ func TestReservationsThatShareATransactionHoldEveryCap(t *testing.T) {
 	var held, refused atomic.Int64
 	for i := range 2 * together {
 		all.Go(func() {
-			_, err := s.Reserve(t.Context(), purse.Ask{
+			_, err := s.Reserve(t.Context(), spend.Ask{
 				Step: fmt.Sprintf("step-%d", i), Agent: "a", Dream: "d", Amount: 3,
 				Accounts: []budget.Account{{Scope: "roomy", Limit: 1000}, {Scope: "tight", Limit: 100}},
 			})
-			if over, ok := purse.AsOverCap(err); ok && over.Scope == "tight" {
+			if over, ok := spend.AsOverCap(err); ok && over.Scope == "tight" {
 				refused.Add(1)
 			} else if err == nil {
 				held.Add(1)
@@ -230,9 +230,9 @@ func TestReservationsThatShareATransactionHoldEveryCap(t *testing.T) {
 	for _, scope := range []string{"roomy", "tight"} {
 		b, err := s.Ledger().Balance(t.Context(), scope)
 		require.NoError(t, err)
-		require.Equal(t, purse.Balance{Reserved: 99}, b)
+		require.Equal(t, spend.Balance{Reserved: 99}, b)
 	}
-	rows, err := s.Rows(t.Context(), purse.Query{Dream: "d"})
+	rows, err := s.Rows(t.Context(), spend.Query{Dream: "d"})
 	require.NoError(t, err)
 	require.Len(t, rows, 33, "what was refused left nothing behind")
 }

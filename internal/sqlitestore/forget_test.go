@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -127,7 +127,7 @@ func TestNoAnswerOutlivesWhatIsForgotten(t *testing.T) {
 			require.NotContains(t, string(onDisk(t, path)), secret)
 			answered(t, s, late, secret)
 			require.NotContains(t, string(onDisk(t, path)), secret)
-			rows, err := s.Ledger().Rows(t.Context(), purse.Query{States: []purse.State{purse.Settled}})
+			rows, err := s.Ledger().Rows(t.Context(), spend.Query{States: []spend.State{spend.Settled}})
 			require.NoError(t, err)
 			require.Len(t, rows, 41)
 		})
@@ -153,9 +153,9 @@ func TestAVectorBoughtAwakeGoesWithItsMemory(t *testing.T) {
 	require.NotContains(t, string(onDisk(t, path)), "0.123456789")
 }
 
-func bought(t *testing.T, s *sqlitestore.Store, dreamID, step string) purse.Hold {
+func bought(t *testing.T, s *sqlitestore.Store, dreamID, step string) spend.Hold {
 	t.Helper()
-	hold, err := s.Ledger().Reserve(t.Context(), purse.Ask{
+	hold, err := s.Ledger().Reserve(t.Context(), spend.Ask{
 		Step:   dreamID + "/" + step,
 		Agent:  echo,
 		Dream:  dreamID,
@@ -166,11 +166,11 @@ func bought(t *testing.T, s *sqlitestore.Store, dreamID, step string) purse.Hold
 	return hold
 }
 
-func answered(t *testing.T, s *sqlitestore.Store, hold purse.Hold, answer string) {
+func answered(t *testing.T, s *sqlitestore.Store, hold spend.Hold, answer string) {
 	t.Helper()
 	require.NoError(t,
 		s.Ledger().Settle(t.Context(), hold,
-			purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte(answer), At: dawn}))
+			spend.Bill{State: spend.Settled, Amount: 1, Answer: []byte(answer), At: dawn}))
 }
 
 // escaped undoes the one escape that JSON has for the markers.
@@ -252,7 +252,7 @@ func TestACallUnderWayLeavesNoAnswerWhenSomethingIsForgotten(t *testing.T) {
 	own, other := bought(t, s, "d1", "step"), bought(t, s, "d2", "step")
 	_, err = s.Forget(t.Context(), echo, "e")
 	require.NoError(t, err)
-	for hold, kept := range map[purse.Hold]bool{own: false, other: true} {
+	for hold, kept := range map[spend.Hold]bool{own: false, other: true} {
 		answered(t, s, hold, "x")
 		_, found, err := s.Ledger().Answer(t.Context(), hold.Step)
 		require.NoError(t, err)

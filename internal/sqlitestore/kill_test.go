@@ -20,7 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -71,7 +71,7 @@ func writeUntilKilled(ctx context.Context, path, name string) error {
 }
 
 func writeOnce(ctx context.Context, s *sqlitestore.Store, id string, say func(string, ...any)) error {
-	h, err := s.Reserve(ctx, purse.Ask{
+	h, err := s.Reserve(ctx, spend.Ask{
 		Step:     id,
 		Agent:    "echo",
 		Dream:    id[:strings.Index(id, "-")],
@@ -90,7 +90,7 @@ func writeOnce(ctx context.Context, s *sqlitestore.Store, id string, say func(st
 		return err
 	}
 	say("remembered %s", id)
-	if err := s.Settle(ctx, h, purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte(id), At: dawn}); err != nil {
+	if err := s.Settle(ctx, h, spend.Bill{State: spend.Settled, Amount: 7, Answer: []byte(id), At: dawn}); err != nil {
 		return err
 	}
 	say("settled %s", id)
@@ -161,13 +161,13 @@ func newest(t *testing.T, s *sqlitestore.Store) int64 {
 // checkBooks holds the store to every deed done, to whole transactions only, and to sums that are right.
 func checkBooks(t *testing.T, s *sqlitestore.Store, done []string) {
 	t.Helper()
-	all, err := s.Rows(t.Context(), purse.Query{})
+	all, err := s.Rows(t.Context(), spend.Query{})
 	require.NoError(t, err)
-	state := map[string]purse.State{}
-	var sums purse.Balance
+	state := map[string]spend.State{}
+	var sums spend.Balance
 	for _, r := range all {
 		state[r.Step] = r.State
-		if r.State == purse.Open {
+		if r.State == spend.Open {
 			sums.Reserved += r.Counted
 		} else {
 			sums.Spent += r.Counted
@@ -195,7 +195,7 @@ func checkBooks(t *testing.T, s *sqlitestore.Store, done []string) {
 		case "remembered":
 			require.True(t, announced[id], id)
 		case "settled":
-			require.Equal(t, purse.Settled, state[id])
+			require.Equal(t, spend.Settled, state[id])
 			answer, found, err := s.Ledger().Answer(t.Context(), id)
 			require.NoError(t, err)
 			require.True(t, found)

@@ -9,19 +9,19 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Ledger is the store as the purse knows it. It is a view of its own because there Close ends a dream's reservations,
-// and on the Store it lets go of the file.
+// Ledger is the store as the spend guard knows it. It is a view of its own because there Close ends a dream's
+// reservations, and on the Store it lets go of the file.
 type Ledger struct{ *Store }
 
 // Ledger gives the store's book of money.
 func (s *Store) Ledger() Ledger { return Ledger{s} }
 
 // Reserve books the worst case under every account, or nothing.
-func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
-	hold := purse.Hold{Step: a.Step, Amount: a.Amount}
+func (s *Store) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
+	hold := spend.Hold{Step: a.Step, Amount: a.Amount}
 	accounts, err := checkAsk(a)
 	if err == nil {
 		kept := store(string(accounts), a.Dream, a.Step)
@@ -32,12 +32,12 @@ func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 		})
 	}
 	if err != nil {
-		return purse.Hold{}, fmt.Errorf("reserve for %s: %w", a.Step, err)
+		return spend.Hold{}, fmt.Errorf("reserve for %s: %w", a.Step, err)
 	}
 	return hold, nil
 }
 
-func checkAsk(a purse.Ask) ([]byte, error) {
+func checkAsk(a spend.Ask) ([]byte, error) {
 	if a.Step == "" {
 		return nil, errors.New("the step's key is empty")
 	}
@@ -52,7 +52,7 @@ func checkAsk(a purse.Ask) ([]byte, error) {
 	return json.Marshal(a.Accounts)
 }
 
-func (d tx) reserve(a purse.Ask, accounts stored) (int, error) {
+func (d tx) reserve(a spend.Ask, accounts stored) (int, error) {
 	var attempt int
 	var answered bool
 	if _, err := d.one(
@@ -61,7 +61,7 @@ func (d tx) reserve(a purse.Ask, accounts stored) (int, error) {
 		return 0, err
 	}
 	if answered {
-		return 0, purse.ErrAnswered
+		return 0, spend.ErrAnswered
 	}
 	sums, err := d.balances(scopes(a.Accounts))
 	if err != nil {
@@ -71,7 +71,7 @@ func (d tx) reserve(a purse.Ask, accounts stored) (int, error) {
 		b := sums[account.Scope]
 		counted := plus(b.Reserved, b.Spent)
 		if counted > account.Limit || a.Amount > account.Limit-counted {
-			return 0, &purse.OverCap{Scope: account.Scope, Limit: account.Limit, Counted: counted, Asks: a.Amount}
+			return 0, &spend.OverCap{Scope: account.Scope, Limit: account.Limit, Counted: counted, Asks: a.Amount}
 		}
 	}
 	for scope, b := range sums {
@@ -85,16 +85,16 @@ func (d tx) reserve(a purse.Ask, accounts stored) (int, error) {
 		`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at, packed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, attempt, a.Agent, a.Dream, a.Phase, a.Model, a.Day,
 		accounts.text,
-		int64(a.Amount), int64(a.Amount), string(purse.Open), date(a.At), accounts.packed)
+		int64(a.Amount), int64(a.Amount), string(spend.Open), date(a.At), accounts.packed)
 	return attempt, err
 }
 
 // Settle ends an attempt that is open or lost.
-func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
+func (s *Store) Settle(ctx context.Context, h spend.Hold, b spend.Bill) error {
 	tokens, err := checkBill(b)
 	if err == nil {
 		write := s.bookkeep
-		if b.State == purse.Partial { // of a call that was cut: somebody waits for the sitting to be booked
+		if b.State == spend.Partial { // of a call that was cut: somebody waits for the sitting to be booked
 			write = s.urgently
 		}
 		err = write(ctx, func(d tx) error { return d.settle(h, b, string(tokens)) })
@@ -105,10 +105,10 @@ func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
 	return nil
 }
 
-func checkBill(b purse.Bill) ([]byte, error) {
+func checkBill(b spend.Bill) ([]byte, error) {
 	switch b.State {
-	case purse.Settled, purse.Partial, purse.Refused, purse.Lost:
-	case purse.Open:
+	case spend.Settled, spend.Partial, spend.Refused, spend.Lost:
+	case spend.Open:
 		return nil, errors.New("state open does not end an attempt")
 	default:
 		return nil, fmt.Errorf("state %q does not end an attempt; settled, partial, refused and unknown do", b.State)
@@ -119,15 +119,15 @@ func checkBill(b purse.Bill) ([]byte, error) {
 	return json.Marshal(b.Tokens)
 }
 
-func (d tx) settle(h purse.Hold, b purse.Bill, tokens string) error {
+func (d tx) settle(h spend.Hold, b spend.Bill, tokens string) error {
 	t, found, err := d.attempt(h)
 	if err != nil {
 		return err
 	}
 	if !found {
-		return purse.ErrUnknownHold
+		return spend.ErrUnknownHold
 	}
-	if t.state != purse.Open && t.state != purse.Lost {
+	if t.state != spend.Open && t.state != spend.Lost {
 		return nil
 	}
 	counted := counts(t.reserved, b)
@@ -150,13 +150,13 @@ func (d tx) settle(h purse.Hold, b purse.Bill, tokens string) error {
 const latest = "(SELECT max(attempt) FROM attempts AS a WHERE a.step = attempts.step)"
 
 // counts is what an ended attempt counts for. What nobody knows never counts less than was reserved.
-func counts(reserved budget.Micros, b purse.Bill) budget.Micros {
+func counts(reserved budget.Micros, b spend.Bill) budget.Micros {
 	switch b.State {
-	case purse.Refused:
+	case spend.Refused:
 		return 0
-	case purse.Partial, purse.Lost:
+	case spend.Partial, spend.Lost:
 		return max(reserved, b.Amount)
-	case purse.Settled, purse.Open:
+	case spend.Settled, spend.Open:
 		return b.Amount
 	}
 	return b.Amount
@@ -176,7 +176,7 @@ func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, bud
 				return err
 			}
 			if _, err := d.exec("UPDATE attempts SET state = ?, ended = ?, latest = "+latest+" WHERE key = ?",
-				string(purse.Lost), date(at), t.key); err != nil {
+				string(spend.Lost), date(at), t.key); err != nil {
 				return err
 			}
 			n, sum = n+1, plus(sum, t.counted)
@@ -192,14 +192,14 @@ func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, bud
 // attempt is what settling needs to know of one.
 type attempt struct {
 	key       int64
-	state     purse.State
+	state     spend.State
 	reserved  budget.Micros
 	counted   budget.Micros
 	forgotten bool
 	accounts  []budget.Account
 }
 
-func (d tx) attempt(h purse.Hold) (attempt, bool, error) {
+func (d tx) attempt(h spend.Hold) (attempt, bool, error) {
 	found, err := d.attempts(" WHERE step = ? AND attempt = ?", h.Step, h.Attempt)
 	if err != nil || len(found) == 0 {
 		return attempt{}, false, err
@@ -236,7 +236,7 @@ func (d tx) rebook(t attempt, counted budget.Micros) error {
 		return err
 	}
 	for scope, b := range sums {
-		if t.state == purse.Lost {
+		if t.state == spend.Lost {
 			b.Spent = plus(b.Spent, counted-t.counted)
 		} else {
 			b.Reserved, b.Spent = plus(b.Reserved, -t.counted), plus(b.Spent, counted)
@@ -247,10 +247,10 @@ func (d tx) rebook(t attempt, counted budget.Micros) error {
 }
 
 // balances are the sums of accounts, by scope; of one that nothing was booked under, zero.
-func (d tx) balances(scopes []string) (map[string]purse.Balance, error) {
-	sums := make(map[string]purse.Balance, len(scopes))
+func (d tx) balances(scopes []string) (map[string]spend.Balance, error) {
+	sums := make(map[string]spend.Balance, len(scopes))
 	for _, scope := range scopes {
-		sums[scope] = purse.Balance{}
+		sums[scope] = spend.Balance{}
 	}
 	list, err := json.Marshal(scopes)
 	if err != nil {
@@ -260,7 +260,7 @@ func (d tx) balances(scopes []string) (map[string]purse.Balance, error) {
 		[]any{string(list)},
 		func(scan func(...any) error) error {
 			var scope string
-			var b purse.Balance
+			var b spend.Balance
 			err := scan(&scope, &b.Reserved, &b.Spent)
 			sums[scope] = b
 			return err
@@ -269,7 +269,7 @@ func (d tx) balances(scopes []string) (map[string]purse.Balance, error) {
 }
 
 // setBalances writes the sums of accounts in one statement.
-func (d tx) setBalances(sums map[string]purse.Balance) error {
+func (d tx) setBalances(sums map[string]spend.Balance) error {
 	rows := make([][3]any, 0, len(sums))
 	for scope, b := range sums {
 		rows = append(rows, [3]any{scope, int64(b.Reserved), int64(b.Spent)})
@@ -284,8 +284,8 @@ func (d tx) setBalances(sums map[string]purse.Balance) error {
 	return err
 }
 
-func (d tx) balance(scope string) (purse.Balance, error) {
-	var b purse.Balance
+func (d tx) balance(scope string) (spend.Balance, error) {
+	var b spend.Balance
 	_, err := d.one("SELECT reserved, spent FROM accounts WHERE scope = ?", []any{scope}, &b.Reserved, &b.Spent)
 	return b, err
 }

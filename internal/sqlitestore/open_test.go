@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -215,7 +215,7 @@ func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t,
 		map[string]memory.Slot{echo: {Fence: memory.Fence{Dream: "d1", Run: "r1"}, Workflow: "w", Since: dawn}}, slots)
-	answered(t, s, purse.Hold{Step: "d1/s", Attempt: 1}, "kept")
+	answered(t, s, spend.Hold{Step: "d1/s", Attempt: 1}, "kept")
 	_, kept, err := s.Ledger().Answer(t.Context(), "d1/s")
 	require.NoError(t, err)
 	require.True(t, kept)

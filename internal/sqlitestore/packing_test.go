@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -98,7 +98,7 @@ func TestOnlyWhatADreamWritesIsPacked(t *testing.T) {
 	require.NoError(t, err)
 	for _, dreamID := range []string{packingDream, ""} {
 		_, err = s.Ledger().Reserve(t.Context(),
-			purse.Ask{
+			spend.Ask{
 				Step: "step of " + dreamID, Agent: echo, Dream: dreamID,
 				Accounts: []budget.Account{{Scope: "fleet"}},
 			})
@@ -186,12 +186,12 @@ func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
 	events, err := s.Events(t.Context(), echo, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, "PatternFound", events[0].Type)
-	rows, err := s.Ledger().Rows(t.Context(), purse.Query{Dream: packingDream})
+	rows, err := s.Ledger().Rows(t.Context(), spend.Query{Dream: packingDream})
 	require.NoError(t, err)
 	require.Equal(t, []budget.Account{{Scope: "fleet", Limit: 9}}, rows[0].Accounts)
 	require.NoError(t,
-		s.Ledger().Settle(t.Context(), purse.Hold{Step: packingStep, Attempt: 1},
-			purse.Bill{State: purse.Settled, Amount: 2, At: dawn}))
+		s.Ledger().Settle(t.Context(), spend.Hold{Step: packingStep, Attempt: 1},
+			spend.Bill{State: spend.Settled, Amount: 2, At: dawn}))
 	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "s/1/2", V: []float32{1, 0}, Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, hits, 2)

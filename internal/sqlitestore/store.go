@@ -15,14 +15,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
 // One Store keeps all promises in one file.
 var (
 	_ memory.Store = (*Store)(nil)
-	_ purse.Ledger = Ledger{}
+	_ spend.Ledger = Ledger{}
 	_ fabric.Log   = (*Store)(nil)
 
 	_ presence.Store   = (*Store)(nil)

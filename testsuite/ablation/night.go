@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/importer"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sample"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
@@ -150,7 +150,7 @@ func hire(ctx context.Context, c *stage.Company, models inference.Switchboard, e
 
 // bill reads what the night cost from the ledger.
 func (n *Night) bill(ctx context.Context, c *stage.Company, id, embedder string) error {
-	rows, err := c.Store.Ledger().Rows(ctx, purse.Query{Dream: id})
+	rows, err := c.Store.Ledger().Rows(ctx, spend.Query{Dream: id})
 	for _, r := range rows {
 		if r.Model != embedder {
 			n.Calls, n.In, n.Out = n.Calls+1, n.In+r.Tokens.In, n.Out+r.Tokens.Out

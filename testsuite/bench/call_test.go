@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
@@ -29,8 +29,8 @@ type way struct {
 }
 
 // BenchmarkStreamedCall makes the same call of 80 tokens by turns over raw net/http, which reads the same bytes and
-// understands none, over the gateway, and over gateway and purse with a ledger on a file: reserve under five caps and
-// settle, one durable transaction each. The provider serves without delay: what is left is what we add.
+// understands none, over the gateway, and over gateway and spend guard with a ledger on a file: reserve under five caps
+// and settle, one durable transaction each. The provider serves without delay: what is left is what we add.
 func BenchmarkStreamedCall(b *testing.B) {
 	upstream, err := provider.Start(provider.Options{})
 	require.NoError(b, err)
@@ -42,7 +42,7 @@ func BenchmarkStreamedCall(b *testing.B) {
 	store, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"))
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
-	paying := &purse.Guard{Ledger: store.Ledger(), Model: gateway, Catalog: table, Now: time.Now}
+	paying := &spend.Guard{Ledger: store.Ledger(), Model: gateway, Catalog: table, Now: time.Now}
 	raw := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8, DisableCompression: true}}
 	b.Cleanup(raw.CloseIdleConnections)
 
@@ -53,7 +53,7 @@ func BenchmarkStreamedCall(b *testing.B) {
 			_, err := gateway.Generate(ctx, asked(), func(string) bool { return true })
 			return err
 		}},
-		{"purse", func(ctx context.Context) error {
+		{"spend guard", func(ctx context.Context) error {
 			step++
 			_, err := paying.Generate(ctx, charge(step), asked(), func(string) bool { return true })
 			return err
@@ -92,8 +92,8 @@ func asked() inference.Request {
 	}
 }
 
-func charge(n int) purse.Charge {
-	return purse.Charge{
+func charge(n int) spend.Charge {
+	return spend.Charge{
 		Step:  fmt.Sprintf("dream/bench/%04d/onset/step", n),
 		Agent: "bench",
 		Dream: fmt.Sprintf("dream/bench/%04d", n/27),

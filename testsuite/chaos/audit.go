@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -68,10 +68,10 @@ func (e *Evidence) Audit() error {
 	return errors.Join(faults...)
 }
 
-func keyed(rows []purse.Row) map[string]purse.Row {
-	byKey := make(map[string]purse.Row, len(rows))
+func keyed(rows []spend.Row) map[string]spend.Row {
+	byKey := make(map[string]spend.Row, len(rows))
 	for _, row := range rows {
-		byKey[purse.Hold{Step: row.Step, Attempt: row.Attempt}.Key()] = row
+		byKey[spend.Hold{Step: row.Step, Attempt: row.Attempt}.Key()] = row
 	}
 	return byKey
 }
@@ -79,7 +79,7 @@ func keyed(rows []purse.Row) map[string]purse.Row {
 // Covered checks that the ledger counts at least what the till took, call by call, and so in every sum. It holds at any
 // time when the till is asked before the ledger: what a call costs only grows, and what it counts only falls to its
 // end.
-func Covered(book provider.Book, rows []purse.Row) []error {
+func Covered(book provider.Book, rows []spend.Row) []error {
 	var faults []error
 	byKey, seen := keyed(rows), map[string]bool{}
 	for _, call := range book.Calls {
@@ -147,7 +147,7 @@ func whole(c provider.Call) bool { return c.Completed && slices.Contains(truthfu
 // Pair is a call and its line in the ledger.
 type Pair struct {
 	Call provider.Call
-	Row  purse.Row
+	Row  spend.Row
 }
 
 // Truthful are the calls that were served whole, billed rightly and settled.
@@ -156,7 +156,7 @@ func (e *Evidence) Truthful() []Pair {
 	byKey := keyed(e.Rows)
 	for _, call := range e.Book.Calls {
 		row, found := byKey[call.Key]
-		if found && whole(call) && row.State == purse.Settled {
+		if found && whole(call) && row.State == spend.Settled {
 			pairs = append(pairs, Pair{Call: call, Row: row})
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -32,9 +32,9 @@ func flawless() chaos.Evidence {
 		Accounts: []budget.Account{{Scope: "dream:" + id, Limit: 1000}, {Scope: "day:a/2026-10-19", Limit: 2000}},
 	}
 	accounts := append([]budget.Account{{Scope: "phase:" + id + "/onset", Limit: 100}}, spec.Accounts...)
-	row := func(activity string, attempt int, state purse.State, counted budget.Micros) purse.Row {
-		return purse.Row{
-			Ask: purse.Ask{
+	row := func(activity string, attempt int, state spend.State, counted budget.Micros) spend.Row {
+		return spend.Row{
+			Ask: spend.Ask{
 				Step:     id + "/onset/" + activity,
 				Agent:    "a",
 				Dream:    id,
@@ -85,7 +85,7 @@ func flawless() chaos.Evidence {
 	}
 	e := chaos.Evidence{
 		Book: provider.Book{Calls: []provider.Call{call(1, "1/partial-1#1", 10), call(2, "1/partial-2#1", 12)}},
-		Rows: []purse.Row{row("1/partial-1", 1, purse.Settled, 10), row("1/partial-2", 1, purse.Lost, 60)},
+		Rows: []spend.Row{row("1/partial-1", 1, spend.Settled, 10), row("1/partial-2", 1, spend.Lost, 60)},
 		Dreams: []chaos.Dream{{
 			Record: record,
 			Begun:  true,
@@ -94,7 +94,7 @@ func flawless() chaos.Evidence {
 			Result: &workflows.Result{Dream: id, Outcome: dream.Completed, Spent: 70},
 		}},
 		Events:     map[string][]event.Event{"a": log},
-		Balances:   map[string]purse.Balance{},
+		Balances:   map[string]spend.Balance{},
 		Allowances: map[string]budget.Micros{"a/2026-10-19": 70},
 		Answers:    map[string]int{id + "/onset/1/partial-1": 1},
 		Fragments: map[string]*dream.Fragment{
@@ -102,7 +102,7 @@ func flawless() chaos.Evidence {
 		},
 	}
 	for _, a := range accounts {
-		e.Balances[a.Scope] = purse.Balance{Spent: 70}
+		e.Balances[a.Scope] = spend.Balance{Spent: 70}
 	}
 	return e
 }
@@ -133,11 +133,11 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 			"was reserved under",
 		},
 		"wrong balance": {
-			func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 71} },
+			func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = spend.Balance{Spent: 71} },
 			"its rows make",
 		},
 		"reserved for ever": {
-			func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 70, Reserved: 1} },
+			func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = spend.Balance{Spent: 70, Reserved: 1} },
 			"its rows make",
 		},
 		"open attempts": {func(e *chaos.Evidence) { e.Open = []string{"dream/echo/0001"} }, "open reservations"},
@@ -222,7 +222,7 @@ func TestEveryBoughtPartialIsAFragmentOrACut(t *testing.T) {
 	require.NoError(t, err, "no idea could be read, and it was asked for once more")
 
 	e = flawless()
-	e.Rows[1].State = purse.Settled
+	e.Rows[1].State = spend.Settled
 	_, err = e.Partials()
 	require.ErrorContains(t, err, "nobody has its answer")
 	again := e.Rows[1]

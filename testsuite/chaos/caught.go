@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
@@ -116,9 +116,9 @@ func (e *Evidence) Partials() (Caught, error) {
 		}
 		switch {
 		case stored:
-		case call.Completed && row.State == purse.Settled && twin(c):
+		case call.Completed && row.State == spend.Settled && twin(c):
 			caught.Twins++
-		case call.Completed && !slices.Contains([]purse.State{purse.Lost, purse.Partial}, row.State):
+		case call.Completed && !slices.Contains([]spend.State{spend.Lost, spend.Partial}, row.State):
 			faults = append(faults,
 				fmt.Errorf("the till completed %s, nobody has its answer, and the ledger calls it %s", call.Key,
 					row.State))
@@ -139,13 +139,13 @@ func (e *Evidence) Partials() (Caught, error) {
 // deed.
 func (e *Evidence) Once() error {
 	var faults []error
-	byStep := map[string][]purse.Row{}
+	byStep := map[string][]spend.Row{}
 	for _, row := range e.Rows {
 		byStep[row.Step] = append(byStep[row.Step], row)
 	}
 	for _, row := range e.Rows {
 		for _, other := range byStep[row.Step] {
-			answered := other.State == purse.Settled || e.Answers[other.Step] == other.Attempt
+			answered := other.State == spend.Settled || e.Answers[other.Step] == other.Attempt
 			if answered && row.Attempt > other.Latest {
 				faults = append(faults,
 					fmt.Errorf("%s was answered in attempt %d and bought again, after that, in attempt %d", row.Step,

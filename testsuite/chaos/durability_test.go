@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
@@ -121,7 +121,7 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	require.Greater(t, time.Duration(e.Book.Calls[0].Completion)*token, 4*time.Second,
 		"it takes longer than a beat and what that waits for an answer")
 	for _, row := range e.Rows {
-		require.Equal(t, purse.Settled, row.State, row.Step)
+		require.Equal(t, spend.Settled, row.State, row.Step)
 		require.Equal(t, 1, row.Attempt, row.Step)
 	}
 }
@@ -142,7 +142,7 @@ func TestAStoppedWorkerHandsItsDreamOn(t *testing.T) {
 	require.Zero(t, result.Tallies[0].Failed)
 	for _, row := range s.sound().Rows {
 		if row.Step == id+"/onset/2/partial-2" && row.Attempt == 1 {
-			require.Equal(t, purse.Partial, row.State)
+			require.Equal(t, spend.Partial, row.State)
 			require.Equal(t, "cut", row.Finish)
 			require.Equal(t, row.Reserved, row.Counted)
 		}

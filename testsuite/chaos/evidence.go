@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -24,12 +24,12 @@ import (
 // Evidence is everything a company, its Temporal server and its provider can be asked after the dreams have ended.
 type Evidence struct {
 	Book       provider.Book
-	Rows       []purse.Row
+	Rows       []spend.Row
 	Dreams     []Dream // by id
 	Events     map[string][]event.Event
 	Slots      map[string]memory.Slot
 	Open       []string                 // dreams with open attempts
-	Balances   map[string]purse.Balance // of every scope that an order or a row names
+	Balances   map[string]spend.Balance // of every scope that an order or a row names
 	Allowances map[string]budget.Micros // by "agent/day"
 	Answers    map[string]int           // by step: the attempt whose answer is stored
 	Fragments  map[string]*dream.Fragment
@@ -48,7 +48,7 @@ type Dream struct {
 // Gather asks for all of it. It waits for the till to fall silent first.
 func Gather(ctx context.Context, c *stage.Company, upstream *provider.Billing) (Evidence, error) {
 	e := Evidence{
-		Events: map[string][]event.Event{}, Balances: map[string]purse.Balance{},
+		Events: map[string][]event.Event{}, Balances: map[string]spend.Balance{},
 		Allowances: map[string]budget.Micros{},
 		Fragments:  map[string]*dream.Fragment{},
 	}
@@ -122,7 +122,7 @@ func look(ctx context.Context, c *stage.Company, record *dream.Record) (Dream, e
 func (e *Evidence) money(ctx context.Context, c *stage.Company) error {
 	var err error
 	ledger := c.Store.Ledger()
-	e.Rows, err = ledger.Rows(ctx, purse.Query{})
+	e.Rows, err = ledger.Rows(ctx, spend.Query{})
 	if err != nil {
 		return err
 	}

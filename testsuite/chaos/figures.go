@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -26,7 +26,7 @@ type Figures struct {
 	Kills    int
 	Calls    int
 	Faults   map[provider.Fault]int
-	States   map[purse.State]int
+	States   map[spend.State]int
 	Billed   budget.Micros
 	Ledger   budget.Micros
 	Whole    int // calls served whole and billed truthfully
@@ -50,7 +50,7 @@ func (p *performance) figures(e Evidence) Figures {
 		Kills:    p.crew.Killed(),
 		Calls:    len(e.Book.Calls),
 		Faults:   map[provider.Fault]int{},
-		States:   map[purse.State]int{},
+		States:   map[spend.State]int{},
 		Billed:   e.Book.Total,
 		Samples:  p.samples,
 		Fair:     p.fair,

@@ -20,7 +20,7 @@ type Call struct {
 	Attempt  int
 }
 
-// ReadKey reads an idempotency key; false for one that no purse wrote.
+// ReadKey reads an idempotency key; false for one that no spend guard wrote.
 func ReadKey(key string) (Call, bool) {
 	step, number, numbered := strings.Cut(key, "#")
 	attempt, err := strconv.Atoi(number)

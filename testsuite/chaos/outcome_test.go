@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -113,7 +113,7 @@ func TestACanceledDreamKeepsWhatWasBoughtAndFreesItsSlot(t *testing.T) {
 	cut := 0
 	for _, row := range e.Rows {
 		if row.Step == id+"/onset/2/partial-3" && row.Attempt == 2 {
-			require.Equal(t, purse.Partial, row.State)
+			require.Equal(t, spend.Partial, row.State)
 			require.Equal(t, "cut", row.Finish)
 			require.Equal(t, row.Reserved, row.Counted,
 				"nobody knows what a cut call will be billed at: it counts in full")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
@@ -224,7 +224,7 @@ func (p *performance) sample(ctx context.Context) {
 // compare asks the till first and the ledger after it.
 func (p *performance) compare(ctx context.Context) {
 	book := p.upstream.Billing.Book()
-	rows, err := p.company.Store.Ledger().Rows(ctx, purse.Query{})
+	rows, err := p.company.Store.Ledger().Rows(ctx, spend.Query{})
 	if err != nil {
 		if ctx.Err() == nil {
 			p.fault(err)

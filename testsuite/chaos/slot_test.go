@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
@@ -162,7 +162,7 @@ func TestWhatAActivityReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *t
 	require.Equal(t, 1, buried)
 
 	ledger := s.company.Store.Ledger()
-	_, err = ledger.Reserve(s.ctx, purse.Ask{
+	_, err = ledger.Reserve(s.ctx, spend.Ask{
 		Step:   id + "/nrem/backward",
 		Agent:  agent.ID,
 		Dream:  id,
@@ -189,10 +189,10 @@ func TestATerminatedDreamLetsGoOfTheCallItIsIn(t *testing.T) {
 	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
 	require.NoError(t, s.upstream.Billing.Quiet(s.ctx), "its worker hangs up")
 	require.NoError(t, s.crew.Dismiss(0))
-	rows, err := s.company.Store.Ledger().Rows(s.ctx, purse.Query{Dream: id})
+	rows, err := s.company.Store.Ledger().Rows(s.ctx, spend.Query{Dream: id})
 	require.NoError(t, err)
 	require.Len(t, rows, 1, "a deed without a workflow does not go on to the next call")
-	require.Equal(t, purse.Partial, rows[0].State)
+	require.Equal(t, spend.Partial, rows[0].State)
 	require.Equal(t, "cut", rows[0].Finish)
 	require.Equal(t, rows[0].Reserved, rows[0].Counted)
 	buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Executions{Client: s.company.Client})

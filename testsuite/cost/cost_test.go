@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sample"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/cost"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
@@ -211,11 +211,11 @@ func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length,
 		outcome: result.Outcome, reason: result.Reason, spent: map[dream.Phase]budget.Micros{},
 		calls: clerk.Calls(),
 	}
-	rows, err := company.Store.Ledger().Rows(ctx, purse.Query{Dream: begun.Dream})
+	rows, err := company.Store.Ledger().Rows(ctx, spend.Query{Dream: begun.Dream})
 	require.NoError(t, err)
 	var vectors budget.Tokens
 	for _, r := range rows {
-		require.Equal(t, purse.Settled, r.State, "%s: every call ended with a usage that can be believed", r.Step)
+		require.Equal(t, spend.Settled, r.State, "%s: every call ended with a usage that can be believed", r.Step)
 		n.spent[dream.Phase(r.Phase)] += r.Counted
 		n.total += r.Counted
 		into := &n.tokens

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -35,7 +35,7 @@ type deployment interface {
 
 type kept struct {
 	deployment
-	ledger purse.Ledger
+	ledger spend.Ledger
 }
 
 func fileStore(t *testing.T) kept {
@@ -135,7 +135,7 @@ func lead(t *testing.T, s kept) {
 	require.NoError(t, err)
 	_, err = s.PutNote(ctx, echo, f, memory.LateNote+"1", []byte{0, 255})
 	require.NoError(t, err)
-	spend(t, s)
+	spendSome(t, s)
 	for n, client := range []string{"web", "alarm/tides"} {
 		_, err = s.Arrive(ctx, presence.Visit{
 			Agent:  echo,
@@ -164,15 +164,15 @@ func lead(t *testing.T, s kept) {
 	require.NoError(t, s.Recorded(ctx, "nobody", 1))
 }
 
-// spend leaves an attempt of every kind.
-func spend(t *testing.T, s kept) {
+// spendSome leaves an attempt of every kind.
+func spendSome(t *testing.T, s kept) {
 	t.Helper()
 	ctx := t.Context()
-	for n, state := range []purse.State{
-		purse.Settled, purse.Partial, purse.Refused, purse.Lost, purse.Open,
-		purse.Settled, purse.Open,
+	for n, state := range []spend.State{
+		spend.Settled, spend.Partial, spend.Refused, spend.Lost, spend.Open,
+		spend.Settled, spend.Open,
 	} {
-		ask := purse.Ask{
+		ask := spend.Ask{
 			Step:     fmt.Sprint(night, "/", []int{0, 1, 2, 3, 4, 1, 3}[n]),
 			Agent:    echo,
 			Dream:    night,
@@ -188,17 +188,17 @@ func spend(t *testing.T, s kept) {
 		}
 		h, err := s.ledger.Reserve(ctx, ask)
 		require.NoError(t, err)
-		if state == purse.Open {
+		if state == spend.Open {
 			continue
 		}
-		bill := purse.Bill{
+		bill := spend.Bill{
 			State:  state,
 			Amount: budget.Micros(40 + n),
 			Tokens: budget.Tokens{In: 3, Out: 4},
 			Finish: "stop",
 			At:     noon.Add(time.Second),
 		}
-		if state == purse.Settled {
+		if state == spend.Settled {
 			bill.Answer = []byte("answer\xff")
 		}
 		require.NoError(t, s.ledger.Settle(ctx, h, bill))
@@ -213,10 +213,10 @@ func alike(t *testing.T, one, other kept) {
 	t.Helper()
 	ctx := t.Context()
 	for name, ask := range map[string]func(kept) (any, error){
-		"rows":       func(s kept) (any, error) { return s.ledger.Rows(ctx, purse.Query{}) },
-		"of a dream": func(s kept) (any, error) { return s.ledger.Rows(ctx, purse.Query{Dream: night}) },
+		"rows":       func(s kept) (any, error) { return s.ledger.Rows(ctx, spend.Query{}) },
+		"of a dream": func(s kept) (any, error) { return s.ledger.Rows(ctx, spend.Query{Dream: night}) },
 		"of a day": func(s kept) (any, error) {
-			return s.ledger.Rows(ctx, purse.Query{Agent: echo, Day: "2026-10-01"})
+			return s.ledger.Rows(ctx, spend.Query{Agent: echo, Day: "2026-10-01"})
 		},
 		"open":      func(s kept) (any, error) { return s.ledger.OpenDreams(ctx) },
 		"fleet":     func(s kept) (any, error) { return s.ledger.Balance(ctx, "fleet") },
@@ -257,7 +257,7 @@ func goesOn(t *testing.T, s kept) {
 	_, err = s.TakeSlot(ctx, echo, memory.Slot{Fence: memory.Fence{Dream: "d2", Run: "r"}, Since: noon}, f)
 	require.ErrorIs(t, err, memory.ErrAwake)
 	require.NoError(t, s.Recorded(ctx, echo, 1))
-	h, err := s.ledger.Reserve(ctx, purse.Ask{
+	h, err := s.ledger.Reserve(ctx, spend.Ask{
 		Step:     night + "/3",
 		Agent:    echo,
 		Dream:    night,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
@@ -27,9 +27,9 @@ func settled(t *testing.T, ctx context.Context, company *stage.Company, dreamID 
 }
 
 // rowsOf are the finished steps of a dream.
-func rowsOf(t *testing.T, ctx context.Context, company *stage.Company, dreamID string) []purse.Row {
+func rowsOf(t *testing.T, ctx context.Context, company *stage.Company, dreamID string) []spend.Row {
 	t.Helper()
-	rows, err := company.Ports.Guard.Ledger.Rows(ctx, purse.Query{Dream: dreamID, States: []purse.State{purse.Settled}})
+	rows, err := company.Ports.Guard.Ledger.Rows(ctx, spend.Query{Dream: dreamID, States: []spend.State{spend.Settled}})
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)
 	return rows

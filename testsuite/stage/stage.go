@@ -1,4 +1,4 @@
-// Package stage sets up a whole deployment for a test: store, purse, models, agent, worker and starter.
+// Package stage sets up a whole deployment for a test: store, spend guard, models, agent, worker and starter.
 package stage
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sample"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/workers"
@@ -118,7 +118,7 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		WakeBus:  store,
 		Feeds:    store,
 		Hooks:    play.hooks(),
-		Guard: &purse.Guard{
+		Guard: &spend.Guard{
 			Ledger: ledger, Catalog: table,
 			Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now,
 		},
@@ -223,7 +223,7 @@ func (c *Company) Hire(ctx context.Context, agentState int, name string) (dream.
 	return agent, err
 }
 
-// embed places memories without a purse: it is the test's own setting-up, and leaves no trace at the till.
+// embed places memories without a spend guard: it is the test's own setting-up, and leaves no trace at the till.
 func (c *Company) embed(_ context.Context, texts []string) ([][]float32, string, error) {
 	vectors := make([][]float32, len(texts))
 	space := localmodel.EmbedSpace

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -18,16 +18,16 @@ type Store interface {
 	fabric.Log
 	presence.Store
 	presence.WakeBus
-	Ledger() purse.Ledger
+	Ledger() spend.Ledger
 }
 
 type embedded struct{ *sqlitestore.Store }
 
-func (s embedded) Ledger() purse.Ledger { return s.Store.Ledger() }
+func (s embedded) Ledger() spend.Ledger { return s.Store.Ledger() }
 
 type shared struct{ *redisstore.Store }
 
-func (s shared) Ledger() purse.Ledger { return s.Store.Ledger() }
+func (s shared) Ledger() spend.Ledger { return s.Store.Ledger() }
 
 // store opens the play's: Redis when it names one, else the file.
 func (p Play) store(ctx context.Context) (Store, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -169,7 +169,7 @@ func (r *room) spendTheRest(agent dream.Agent, id string) {
 		require.NoError(r.t, err)
 		least = min(least, account.Limit-balance.Spent-balance.Reserved)
 	}
-	hold, err := ledger.Reserve(r.ctx, purse.Ask{
+	hold, err := ledger.Reserve(r.ctx, spend.Ask{
 		Step:     id + "/nrem/elsewhere",
 		Agent:    agent.ID,
 		Dream:    id,
@@ -181,5 +181,5 @@ func (r *room) spendTheRest(agent dream.Agent, id string) {
 		At:       time.Now(),
 	})
 	require.NoError(r.t, err)
-	require.NoError(r.t, ledger.Settle(r.ctx, hold, purse.Bill{State: purse.Settled, Amount: least, At: time.Now()}))
+	require.NoError(r.t, ledger.Settle(r.ctx, hold, spend.Bill{State: spend.Settled, Amount: least, At: time.Now()}))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
@@ -124,7 +124,7 @@ func (r *room) tell(agent dream.Agent, id string) string {
 	}
 	body, err := json.MarshalIndent(kept, "", " ")
 	require.NoError(r.t, err)
-	rows, err := r.company.Store.Ledger().Rows(r.ctx, purse.Query{Dream: id, States: []purse.State{purse.Settled}})
+	rows, err := r.company.Store.Ledger().Rows(r.ctx, spend.Query{Dream: id, States: []spend.State{spend.Settled}})
 	require.NoError(r.t, err)
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sample"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
@@ -27,7 +27,7 @@ import (
 type Deployment struct {
 	Company  *stage.Company
 	Provider *provider.Server
-	Ledger   purse.Ledger
+	Ledger   spend.Ledger
 	slots    *slots
 
 	mu          sync.Mutex
@@ -159,7 +159,7 @@ func shift(lines []byte, end time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// embed places memories without a purse: it is the test's own setting-up, and leaves no trace at the till.
+// embed places memories without a spend guard: it is the test's own setting-up, and leaves no trace at the till.
 func embed(_ context.Context, texts []string) ([][]float32, string, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -22,13 +22,13 @@ type Spent struct {
 // Money compares till, rows, accounts, allowances and records of one agent, day by day.
 func (h *Deployment) Money(ctx context.Context, s *Sleeper, nights []Night, calls []provider.Call) (Spent, error) {
 	var sum Spent
-	rows, err := h.Ledger.Rows(ctx, purse.Query{Agent: s.Agent.ID})
+	rows, err := h.Ledger.Rows(ctx, spend.Query{Agent: s.Agent.ID})
 	if err != nil {
 		return sum, err
 	}
 	b := books{
 		s:      s,
-		rows:   map[string]purse.Row{},
+		rows:   map[string]spend.Row{},
 		day:    map[string]budget.Micros{},
 		night:  map[string]budget.Micros{},
 		nights: map[string]Night{},
@@ -67,20 +67,20 @@ func (h *Deployment) Money(ctx context.Context, s *Sleeper, nights []Night, call
 // books are the rows of one agent.
 type books struct {
 	s          *Sleeper
-	rows       map[string]purse.Row
+	rows       map[string]spend.Row
 	day, night map[string]budget.Micros
 	nights     map[string]Night
 }
 
 // add takes in a row: it must be over, of a dream that was dreamt, paid by the day on which that one began, and of its
 // time.
-func (b books) add(r purse.Row) error {
-	key := purse.Hold{Step: r.Step, Attempt: r.Attempt}.Key()
+func (b books) add(r spend.Row) error {
+	key := spend.Hold{Step: r.Step, Attempt: r.Attempt}.Key()
 	n, ok := b.nights[r.Dream]
 	switch {
 	case !ok || n.Refused:
 		return fmt.Errorf("row %s belongs to no dream that was dreamt", key)
-	case r.State == purse.Open:
+	case r.State == spend.Open:
 		return fmt.Errorf("row %s is still open", key)
 	case r.Day != n.AsOf.In(b.s.Zone).Format(time.DateOnly):
 		return fmt.Errorf("row %s is paid by %s, and its dream began %s", key, r.Day, b.s.local(n.AsOf))
@@ -131,7 +131,7 @@ func (h *Deployment) account(ctx context.Context, scope string, spent, limit bud
 	switch {
 	case err != nil:
 		return err
-	case balance != purse.Balance{Spent: spent}:
+	case balance != spend.Balance{Spent: spent}:
 		return fmt.Errorf("account %s says %+v and its rows %s", scope, balance, spent)
 	case spent > limit:
 		return fmt.Errorf("account %s is %s and its cap %s", scope, spent, limit)

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/archive"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // RemovalStore is everything that keeps something of an agent, but the ledger.
@@ -31,7 +31,7 @@ type RemovalStore interface {
 // Removal is a deployment of two processes: two stores and a ledger of one memory.
 type Removal struct {
 	One, Other RemovalStore
-	Ledger     purse.Ledger
+	Ledger     spend.Ledger
 	Empty      RemovalStore // of another deployment
 }
 
@@ -114,7 +114,7 @@ func fillAgent(t *testing.T, r Removal, a dream.Agent) {
 	require.NoError(t, s.FreeSlot(ctx, a.ID, f))
 	_, err = s.Arrive(ctx, visitTo(a, dawn))
 	require.NoError(t, err)
-	spend(t, r, a)
+	spendSome(t, r, a)
 	for _, each := range []RemovalStore{r.One, r.Other} { // both hold an index now
 		require.NotEmpty(t, foundBy(t, each, a.ID))
 	}
@@ -132,12 +132,12 @@ func visitTo(a dream.Agent, at time.Time) presence.Visit {
 	}
 }
 
-// spend buys an answer for a dream and one awake.
-func spend(t *testing.T, r Removal, a dream.Agent) {
+// spendSome buys an answer for a dream and one awake.
+func spendSome(t *testing.T, r Removal, a dream.Agent) {
 	t.Helper()
 	for _, d := range []string{removedDream, ""} {
 		step := a.ID + "/step " + d
-		hold, err := r.Ledger.Reserve(t.Context(), purse.Ask{
+		hold, err := r.Ledger.Reserve(t.Context(), spend.Ask{
 			Step:     step,
 			Agent:    a.ID,
 			Dream:    d,
@@ -147,7 +147,7 @@ func spend(t *testing.T, r Removal, a dream.Agent) {
 			Accounts: []budget.Account{{Scope: "day:" + a.ID + "/2026-03-01", Limit: 1000}},
 		})
 		require.NoError(t, err)
-		bill := purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte("lamps"), At: dawn}
+		bill := spend.Bill{State: spend.Settled, Amount: 7, Answer: []byte("lamps"), At: dawn}
 		require.NoError(t, r.Ledger.Settle(t.Context(), hold, bill))
 	}
 	require.NoError(t, r.Ledger.Allow(t.Context(), a.ID, "2026-03-01", "dream/"+a.Handle+"/0001", 5, 1000))
@@ -409,17 +409,17 @@ func exported(t *testing.T, r Removal, but string) []string {
 func removalKeepsMoney(t *testing.T, r Removal) {
 	fillAgent(t, r, removable)
 	drop(t, r.One, echo)
-	rows, err := r.Ledger.Rows(t.Context(), purse.Query{Agent: echo})
+	rows, err := r.Ledger.Rows(t.Context(), spend.Query{Agent: echo})
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 	balance, err := r.Ledger.Balance(t.Context(), "day:"+echo+"/2026-03-01")
 	require.NoError(t, err)
-	require.Equal(t, purse.Balance{Spent: 14}, balance)
+	require.Equal(t, spend.Balance{Spent: 14}, balance)
 	allowed, err := r.Ledger.Allowance(t.Context(), echo, "2026-03-01")
 	require.NoError(t, err)
 	require.EqualValues(t, 5, allowed)
 	require.NoError(t, r.Other.PutAgent(t.Context(), removable))
-	_, err = r.Ledger.Reserve(t.Context(), purse.Ask{
+	_, err = r.Ledger.Reserve(t.Context(), spend.Ask{
 		Step:     "later",
 		Agent:    echo,
 		Day:      "2026-03-01",
@@ -427,7 +427,7 @@ func removalKeepsMoney(t *testing.T, r Removal) {
 		At:       dawn,
 		Accounts: []budget.Account{{Scope: "day:" + echo + "/2026-03-01", Limit: 20}},
 	})
-	over, ok := purse.AsOverCap(err)
+	over, ok := spend.AsOverCap(err)
 	require.True(t, ok, err)
 	require.EqualValues(t, 14, over.Counted)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
-	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
@@ -40,7 +40,7 @@ func (asleep) Status(context.Context, string) (presence.Status, error) {
 }
 
 // withBeing puts agents awake behind the face.
-func withBeing(t *testing.T, ledger purse.Ledger, edit ...func(*psyche.Options)) func(*rig, *front.Options) {
+func withBeing(t *testing.T, ledger spend.Ledger, edit ...func(*psyche.Options)) func(*rig, *front.Options) {
 	t.Helper()
 	return func(r *rig, _ *front.Options) {
 		table := inference.Table{}
@@ -57,7 +57,7 @@ func withBeing(t *testing.T, ledger purse.Ledger, edit ...func(*psyche.Options))
 		b := psyche.New(psyche.Ports{
 			Memory:    r.store,
 			Dreams:    asleep{},
-			Guard:     &purse.Guard{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
+			Guard:     &spend.Guard{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
 			Restoring: (&starter.Starter{Memory: r.store, Now: r.now}).ForRestoring(),
 		}, o)
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })

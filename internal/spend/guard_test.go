@@ -1,4 +1,4 @@
-package purse_test
+package spend_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -71,16 +71,16 @@ func (m *scripted) Embed(_ context.Context, model string, texts []string, key st
 }
 
 // closedHand is a ledger that cannot book an end.
-type closedHand struct{ purse.Ledger }
+type closedHand struct{ spend.Ledger }
 
 var errDisk = errors.New("the disk is full")
 
-func (closedHand) Settle(context.Context, purse.Hold, purse.Bill) error { return errDisk }
+func (closedHand) Settle(context.Context, spend.Hold, spend.Bill) error { return errDisk }
 
 type biller struct {
-	*purse.Guard
+	*spend.Guard
 	model  *scripted
-	ledger purse.Ledger
+	ledger spend.Ledger
 	t      *testing.T
 }
 
@@ -92,15 +92,15 @@ func open(t *testing.T, turns ...turn) biller {
 	model := &scripted{turns: turns}
 	now := func() time.Time { return time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC) }
 	return biller{
-		Guard: &purse.Guard{Ledger: store.Ledger(), Model: model, Catalog: catalog, Now: now}, model: model,
+		Guard: &spend.Guard{Ledger: store.Ledger(), Model: model, Catalog: catalog, Now: now}, model: model,
 		ledger: store.Ledger(), t: t,
 	}
 }
 
 const step = "dream/echo/0001/onset/1/partial-1"
 
-func charge(limits ...budget.Micros) purse.Charge {
-	c := purse.Charge{
+func charge(limits ...budget.Micros) spend.Charge {
+	c := spend.Charge{
 		Step:  step,
 		Agent: "echo",
 		Dream: "dream/echo/0001",
@@ -143,14 +143,14 @@ func answerOf(in, out int64, visible int, from inference.UsageFrom) inference.An
 	}
 }
 
-func (b biller) rows() []purse.Row {
+func (b biller) rows() []spend.Row {
 	b.t.Helper()
-	rows, err := b.ledger.Rows(context.Background(), purse.Query{})
+	rows, err := b.ledger.Rows(context.Background(), spend.Query{})
 	require.NoError(b.t, err)
 	return rows
 }
 
-func (b biller) balance(scope string) purse.Balance {
+func (b biller) balance(scope string) spend.Balance {
 	b.t.Helper()
 	balance, err := b.ledger.Balance(context.Background(), scope)
 	require.NoError(b.t, err)
@@ -159,7 +159,7 @@ func (b biller) balance(scope string) purse.Balance {
 
 func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 	t.Parallel()
-	full := worst(request("p/model"), 80+purse.Overrun)
+	full := worst(request("p/model"), 80+spend.Overrun)
 	provider := inference.ByProvider
 	cause := errors.New("somebody knocked")
 	failure := func(kind inference.Kind, status int, billed bool) error {
@@ -168,14 +168,14 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 	cases := []struct {
 		name    string
 		turn    turn
-		state   purse.State
+		state   spend.State
 		counted budget.Micros
 		kept    bool // the answer is stored under its step
 	}{
 		{
 			"a truthful usage is what it cost",
 			turn{answer: answerOf(15, 10, 10, provider)},
-			purse.Settled, 15 + 20,
+			spend.Settled, 15 + 20,
 			true,
 		},
 		{
@@ -186,34 +186,34 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 					UsageFrom: provider,
 				},
 			},
-			purse.Settled, 7 + 4 + 20, true,
+			spend.Settled, 7 + 4 + 20, true,
 		},
 		{
 			"a usage nobody reported counts in full",
 			turn{answer: answerOf(15, 10, 10, inference.ByCount)},
-			purse.Partial, full, true,
+			spend.Partial, full, true,
 		},
 		{
 			"fewer tokens out than were read counts in full",
 			turn{answer: answerOf(15, 5, 10, provider)},
-			purse.Partial,
+			spend.Partial,
 			full, true,
 		},
 		{
 			"fewer tokens in than any tokenizer makes counts in full",
 			turn{answer: answerOf(9, 10, 10, provider)},
-			purse.Partial, full, true,
+			spend.Partial, full, true,
 		},
 		{
 			"a usage at the bound is believed",
 			turn{answer: answerOf(10, 10, 10, provider)},
-			purse.Settled, 10 + 20,
+			spend.Settled, 10 + 20,
 			true,
 		},
 		{
 			"a high usage counts, even above what was reserved",
 			turn{answer: answerOf(1000, 1000, 10, provider)},
-			purse.Settled, 3000, true,
+			spend.Settled, 3000, true,
 		},
 		{"a halted stream counts in full", turn{answer: inference.Answer{
 			Text:      "a",
@@ -221,43 +221,43 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 			Tokens:    budget.Tokens{In: 15, Out: 1},
 			Visible:   1,
 			UsageFrom: inference.ByCount,
-		}}, purse.Partial, full, true},
+		}}, spend.Partial, full, true},
 		{
 			"a cut stream counts in full and keeps nothing",
 			turn{inference.Answer{Text: "a", Finish: inference.Cut, Visible: 1}, inference.Vectors{}, cause},
-			purse.Partial, full, false,
+			spend.Partial, full, false,
 		},
-		{"a refusal costs nothing", turn{err: failure(inference.BadRequest, 400, false)}, purse.Refused, 0, false},
-		{"a rate limit costs nothing", turn{err: failure(inference.RateLimited, 429, false)}, purse.Refused, 0, false},
+		{"a refusal costs nothing", turn{err: failure(inference.BadRequest, 400, false)}, spend.Refused, 0, false},
+		{"a rate limit costs nothing", turn{err: failure(inference.RateLimited, 429, false)}, spend.Refused, 0, false},
 		{
-			"an empty purse at the provider costs nothing",
+			"an empty account at the provider costs nothing",
 			turn{err: failure(inference.NoMoney, 402, false)},
-			purse.Refused, 0, false,
+			spend.Refused, 0, false,
 		},
 		{
 			"a call that never had a connection costs nothing",
 			turn{err: failure(inference.Unavailable, 0, false)},
-			purse.Refused, 0, false,
+			spend.Refused, 0, false,
 		},
 		{
 			"a failure on the provider's side counts in full",
 			turn{err: failure(inference.Unavailable, 500, true)},
-			purse.Lost, full, false,
+			spend.Lost, full, false,
 		},
 		{
 			"a broken stream counts in full",
 			turn{inference.Answer{Text: "a", Visible: 1}, inference.Vectors{}, failure(inference.Broken, 0, true)},
-			purse.Lost, full, false,
+			spend.Lost, full, false,
 		},
 		{
 			"a broken stream that reported more counts that",
 			turn{answerOf(1000, 1000, 1, provider), inference.Vectors{}, failure(inference.Broken, 0, true)},
-			purse.Lost, 3000, false,
+			spend.Lost, 3000, false,
 		},
 		{
 			"an answer nobody can read counts in full",
 			turn{err: failure(inference.Malformed, 200, true)},
-			purse.Lost,
+			spend.Lost,
 			full, false,
 		},
 	}
@@ -279,7 +279,7 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 			require.Equal(t, []string{step + "#1"}, b.model.keys, "the provider is told the attempt's key")
 			require.Equal(t, 1, paid.Attempt)
 			for _, account := range charge().Accounts {
-				require.Equal(t, purse.Balance{Spent: c.counted}, b.balance(account.Scope), account.Scope)
+				require.Equal(t, spend.Balance{Spent: c.counted}, b.balance(account.Scope), account.Scope)
 			}
 			_, kept, err := b.ledger.Answer(t.Context(), step)
 			require.NoError(t, err)
@@ -295,12 +295,12 @@ func TestAnEndIsBookedWhenTheCallerHasGone(t *testing.T) {
 	b.model.hook = cancel
 	_, err := b.Generate(ctx, charge(), request("p/model"), func(string) bool { return true })
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, purse.Partial, b.rows()[0].State)
+	require.Equal(t, spend.Partial, b.rows()[0].State)
 }
 
 func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
 	t.Parallel()
-	need := worst(request("p/model"), 80+purse.Overrun)
+	need := worst(request("p/model"), 80+spend.Overrun)
 	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	_, err := b.Generate(t.Context(), charge(), request("p/unpriced"), nil)
 	failure, ok := inference.AsFailure(err)
@@ -313,9 +313,9 @@ func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
 	require.Equal(t, inference.Unknown, failure.Kind)
 
 	_, err = b.Generate(t.Context(), charge(need, need-1, need-1), request("p/model"), nil)
-	over, ok := purse.AsOverCap(err)
+	over, ok := spend.AsOverCap(err)
 	require.True(t, ok, "%v", err)
-	require.Equal(t, purse.OverCap{Scope: "dream:1", Limit: need - 1, Asks: need}, *over,
+	require.Equal(t, spend.OverCap{Scope: "dream:1", Limit: need - 1, Asks: need}, *over,
 		"the first cap that refuses is named")
 	require.Empty(t, b.model.requests)
 	require.Empty(t, b.rows())
@@ -340,7 +340,7 @@ func TestAFinishedStepIsNeverBoughtAgain(t *testing.T) {
 }
 
 // unreadable cannot say what it keeps.
-type unreadable struct{ purse.Ledger }
+type unreadable struct{ spend.Ledger }
 
 func (unreadable) Answer(context.Context, string) ([]byte, bool, error) { return nil, false, errDisk }
 
@@ -350,11 +350,11 @@ func TestACapThatRefusesIsNoReasonWhileNobodyKnowsWhetherTheStepWasBought(t *tes
 	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
 	require.NoError(t, err)
 	b.Ledger = unreadable{b.ledger}
-	for _, c := range []purse.Charge{charge(), charge(0, 0, 0)} {
+	for _, c := range []spend.Charge{charge(), charge(0, 0, 0)} {
 		_, err = b.Generate(t.Context(), c, request("p/model"), nil)
 		require.ErrorIs(t, err, errDisk)
-		require.NotErrorIs(t, err, purse.ErrAnswered)
-		_, over := purse.AsOverCap(err)
+		require.NotErrorIs(t, err, spend.ErrAnswered)
+		_, over := spend.AsOverCap(err)
 		require.False(t, over)
 	}
 	require.Len(t, b.model.requests, 1)
@@ -362,7 +362,7 @@ func TestACapThatRefusesIsNoReasonWhileNobodyKnowsWhetherTheStepWasBought(t *tes
 
 func TestARetryIsReservedAnewAndTheFailedAttemptStaysCounted(t *testing.T) {
 	t.Parallel()
-	need := worst(request("p/model"), 80+purse.Overrun)
+	need := worst(request("p/model"), 80+spend.Overrun)
 	lost := turn{err: &inference.Failure{Kind: inference.Broken, Billed: true}}
 	b := open(t, lost, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	_, err := b.Generate(t.Context(), charge(2*need), request("p/model"), nil)
@@ -371,29 +371,29 @@ func TestARetryIsReservedAnewAndTheFailedAttemptStaysCounted(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, paid.Attempt)
 	require.Equal(t, []string{step + "#1", step + "#2"}, b.model.keys)
-	require.Equal(t, purse.Balance{Spent: need + 35}, b.balance("phase:onset"))
+	require.Equal(t, spend.Balance{Spent: need + 35}, b.balance("phase:onset"))
 
 	b = open(t, lost)
 	_, err = b.Generate(t.Context(), charge(2*need-1), request("p/model"), nil)
 	require.Error(t, err)
 	_, err = b.Generate(t.Context(), charge(2*need-1), request("p/model"), nil)
-	_, over := purse.AsOverCap(err)
+	_, over := spend.AsOverCap(err)
 	require.True(t, over, "a retry starts only if its own reservation fits beside what is lost")
 }
 
 func TestAnAttemptWhoseEndCannotBeBookedStaysReservedInFull(t *testing.T) {
 	t.Parallel()
-	need := worst(request("p/model"), 80+purse.Overrun)
+	need := worst(request("p/model"), 80+spend.Overrun)
 	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	b.Ledger = closedHand{b.ledger}
 	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
 	require.ErrorIs(t, err, errDisk)
-	require.Equal(t, purse.Balance{Reserved: need}, b.balance("dream:1"))
+	require.Equal(t, spend.Balance{Reserved: need}, b.balance("dream:1"))
 	lost, amount, err := b.ledger.Close(t.Context(), "dream/echo/0001", b.Now())
 	require.NoError(t, err)
 	require.Equal(t, 1, lost)
 	require.Equal(t, need, amount)
-	require.Equal(t, purse.Balance{Spent: need}, b.balance("dream:1"))
+	require.Equal(t, spend.Balance{Spent: need}, b.balance("dream:1"))
 	_, kept, err := b.ledger.Answer(t.Context(), step)
 	require.NoError(t, err)
 	require.False(t, kept)
@@ -424,7 +424,7 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	model := &placing{}
-	first := &purse.Guard{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now}
+	first := &spend.Guard{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now}
 	_, found := first.Calibration(t.Context(), "p/model")
 	require.False(t, found)
 	measured, err := first.Calibrate(t.Context(), charge(), "p/model")
@@ -432,7 +432,7 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	require.InDelta(t, 0, measured.Unrelated, 1e-6)
 	require.InDelta(t, .78, measured.Related, .01)
 	require.Equal(t, 1, model.calls)
-	again := &purse.Guard{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now} // another process
+	again := &spend.Guard{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now} // another process
 	read, found := again.Calibration(t.Context(), "p/model")
 	require.True(t, found)
 	require.Equal(t, measured, read)
@@ -440,7 +440,7 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, measured, bought)
 	require.Equal(t, 1, model.calls)
-	stated := &purse.Guard{Ledger: b.Ledger, Model: model, Now: b.Now, Catalog: inference.Table{
+	stated := &spend.Guard{Ledger: b.Ledger, Model: model, Now: b.Now, Catalog: inference.Table{
 		"p/model": {
 			Name:        "p/model",
 			Calibration: inference.Calibration{Unrelated: .1, Related: .2, Novel: .3, Same: .4},
@@ -470,7 +470,7 @@ func TestTheFirstAnswerOfAStepStays(t *testing.T) {
 			},
 		},
 	}
-	other := purse.Guard{Ledger: b.Ledger, Model: quick, Catalog: b.Catalog, Now: b.Now}
+	other := spend.Guard{Ledger: b.Ledger, Model: quick, Catalog: b.Catalog, Now: b.Now}
 	b.model.hook = func() { // a worker that was thought dead finishes while its successor is under way
 		_, err := other.Generate(context.Background(), charge(), request("p/model"), func(string) bool { return true })
 		require.NoError(t, err)
@@ -479,7 +479,7 @@ func TestTheFirstAnswerOfAStepStays(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "quick", paid.Text)
 	require.True(t, paid.Reused)
-	require.Equal(t, purse.Balance{Spent: 70}, b.balance("dream:1"), "both were made, and both count")
+	require.Equal(t, spend.Balance{Spent: 70}, b.balance("dream:1"), "both were made, and both count")
 }
 
 func TestAReasoningAllowanceIsReservedToo(t *testing.T) {
@@ -489,7 +489,7 @@ func TestAReasoningAllowanceIsReservedToo(t *testing.T) {
 	b := open(t, turn{answer: answerOf(15, 400, 10, inference.ByProvider)})
 	paid, err := b.Generate(t.Context(), charge(), r, func(string) bool { return true })
 	require.NoError(t, err)
-	require.Equal(t, worst(r, 80+500+purse.Overrun), b.rows()[0].Reserved)
+	require.Equal(t, worst(r, 80+500+spend.Overrun), b.rows()[0].Reserved)
 	require.Equal(t, budget.Micros(15+800), paid.Cost)
 }
 
@@ -508,16 +508,16 @@ func TestVectorsArePaidForLikeWords(t *testing.T) {
 	low.Tokens.In = 9
 	for name, c := range map[string]struct {
 		turn    turn
-		state   purse.State
+		state   spend.State
 		counted budget.Micros
 	}{
-		"truthful":   {turn{vectors: v}, purse.Settled, 15},
-		"unreported": {turn{vectors: unreported}, purse.Partial, full},
-		"low":        {turn{vectors: low}, purse.Partial, full},
-		"refused":    {turn{err: &inference.Failure{Kind: inference.BadRequest, Status: 400}}, purse.Refused, 0},
+		"truthful":   {turn{vectors: v}, spend.Settled, 15},
+		"unreported": {turn{vectors: unreported}, spend.Partial, full},
+		"low":        {turn{vectors: low}, spend.Partial, full},
+		"refused":    {turn{err: &inference.Failure{Kind: inference.BadRequest, Status: 400}}, spend.Refused, 0},
 		"lost": {
 			turn{err: &inference.Failure{Kind: inference.Unavailable, Status: 502, Billed: true}},
-			purse.Lost, full,
+			spend.Lost, full,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -540,7 +540,7 @@ func TestVectorsArePaidForLikeWords(t *testing.T) {
 	}
 	b := open(t, turn{vectors: v})
 	_, err := b.Embed(t.Context(), charge(full-1), "p/vectors", texts)
-	_, over := purse.AsOverCap(err)
+	_, over := spend.AsOverCap(err)
 	require.True(t, over)
 	require.Empty(t, b.model.requests)
 }
@@ -579,7 +579,7 @@ func TestACallThatNeedNotBeMadeAnyMoreIsNotMadeAndCostsNothing(t *testing.T) {
 	require.ErrorIs(t, err, notFound)
 	require.Empty(t, b.model.requests)
 	for _, row := range b.rows() {
-		require.Equal(t, purse.Refused, row.State)
+		require.Equal(t, spend.Refused, row.State)
 		require.Zero(t, row.Counted)
 	}
 	c.Still = func(context.Context) error { return nil }

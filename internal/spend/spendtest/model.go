@@ -1,4 +1,4 @@
-package pursetest
+package spendtest
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // agreesWithModel plays random sequences of reservations, settlements and closings on the ledger and on a list that
 // adds everything up anew each time it is asked. Every play has scopes, dreams and steps of its own in the one ledger.
-func agreesWithModel(t *testing.T, l purse.Ledger) {
+func agreesWithModel(t *testing.T, l spend.Ledger) {
 	var plays atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{ledger: l, play: plays.Add(1), answers: map[string]string{}}
@@ -30,16 +30,16 @@ func agreesWithModel(t *testing.T, l purse.Ledger) {
 }
 
 type entry struct {
-	hold    purse.Hold
+	hold    spend.Hold
 	dream   string
 	scopes  []string
-	state   purse.State
+	state   spend.State
 	counted budget.Micros
 	mute    bool // forgotten before it ended
 }
 
 type model struct {
-	ledger  purse.Ledger
+	ledger  spend.Ledger
 	play    int64
 	entries []entry
 	answers map[string]string
@@ -52,12 +52,12 @@ const modelScopes = 4
 // limit of a scope: narrow, middling, wide and none.
 func limit(i int) budget.Micros { return []budget.Micros{50, 200, 1000, budget.Unlimited}[i] }
 
-func (m *model) sum(scope string) purse.Balance {
-	var b purse.Balance
+func (m *model) sum(scope string) spend.Balance {
+	var b spend.Balance
 	for _, e := range m.entries {
 		switch {
 		case !slices.Contains(e.scopes, scope):
-		case e.state == purse.Open:
+		case e.state == spend.Open:
 			b.Reserved += e.counted
 		default:
 			b.Spent += e.counted
@@ -67,13 +67,13 @@ func (m *model) sum(scope string) purse.Balance {
 }
 
 func (m *model) reserve(t *rapid.T) {
-	a := purse.Ask{
+	a := spend.Ask{
 		Step:   m.name("step", rapid.IntRange(0, 4).Draw(t, "step")),
 		Dream:  m.name("dream", rapid.IntRange(0, 2).Draw(t, "dream")),
 		Amount: budget.Micros(rapid.IntRange(0, 60).Draw(t, "amount")), At: noon,
 	}
-	e := entry{dream: a.Dream, state: purse.Open, counted: a.Amount}
-	var over *purse.OverCap
+	e := entry{dream: a.Dream, state: spend.Open, counted: a.Amount}
+	var over *spend.OverCap
 	for _, i := range rapid.SliceOfDistinct(rapid.IntRange(0, modelScopes-1), func(i int) int { return i }).Draw(t,
 		"scopes") {
 		scope := m.name("scope", i)
@@ -81,16 +81,16 @@ func (m *model) reserve(t *rapid.T) {
 		a.Accounts, e.scopes = append(a.Accounts, budget.Account{Scope: scope, Limit: limit(i)}),
 			append(e.scopes, scope)
 		if over == nil && b.Reserved+b.Spent+a.Amount > limit(i) && limit(i) != budget.Unlimited {
-			over = &purse.OverCap{Scope: scope, Limit: limit(i), Counted: b.Reserved + b.Spent, Asks: a.Amount}
+			over = &spend.OverCap{Scope: scope, Limit: limit(i), Counted: b.Reserved + b.Spent, Asks: a.Amount}
 		}
 	}
 	h, err := m.ledger.Reserve(t.Context(), a)
 	if _, answered := m.answers[a.Step]; answered {
-		require.ErrorIs(t, err, purse.ErrAnswered)
+		require.ErrorIs(t, err, spend.ErrAnswered)
 		return
 	}
 	if over != nil {
-		got, ok := purse.AsOverCap(err)
+		got, ok := spend.AsOverCap(err)
 		require.True(t, ok, "%v", err)
 		require.Equal(t, over, got)
 		return
@@ -102,7 +102,7 @@ func (m *model) reserve(t *rapid.T) {
 			attempt++
 		}
 	}
-	require.Equal(t, purse.Hold{Step: a.Step, Attempt: attempt, Amount: a.Amount}, h)
+	require.Equal(t, spend.Hold{Step: a.Step, Attempt: attempt, Amount: a.Amount}, h)
 	e.hold = h
 	m.entries = append(m.entries, e)
 }
@@ -112,8 +112,8 @@ func (m *model) settle(t *rapid.T) {
 		t.Skip("nothing to settle")
 	}
 	e := &m.entries[rapid.IntRange(0, len(m.entries)-1).Draw(t, "entry")]
-	b := purse.Bill{
-		State: rapid.SampledFrom([]purse.State{purse.Settled, purse.Partial, purse.Lost, purse.Refused}).Draw(t,
+	b := spend.Bill{
+		State: rapid.SampledFrom([]spend.State{spend.Settled, spend.Partial, spend.Lost, spend.Refused}).Draw(t,
 			"state"),
 		Amount: budget.Micros(rapid.IntRange(0, 90).Draw(t, "amount")), At: noon,
 	}
@@ -121,18 +121,18 @@ func (m *model) settle(t *rapid.T) {
 		b.Answer = fmt.Appendf(nil, "answer %d", len(m.answers))
 	}
 	require.NoError(t, m.ledger.Settle(t.Context(), e.hold, b))
-	if e.state != purse.Open && e.state != purse.Lost {
+	if e.state != spend.Open && e.state != spend.Lost {
 		return
 	}
 	e.state = b.State
 	switch b.State {
-	case purse.Settled:
+	case spend.Settled:
 		e.counted = b.Amount
-	case purse.Partial, purse.Lost:
+	case spend.Partial, spend.Lost:
 		e.counted = max(b.Amount, e.hold.Amount)
-	case purse.Refused:
+	case spend.Refused:
 		e.counted = 0
-	case purse.Open:
+	case spend.Open:
 	}
 	if _, answered := m.answers[e.hold.Step]; !answered && b.Answer != nil && !e.mute {
 		m.answers[e.hold.Step] = string(b.Answer)
@@ -143,8 +143,8 @@ func (m *model) close(t *rapid.T) {
 	dream := m.name("dream", rapid.IntRange(0, 2).Draw(t, "dream"))
 	n, sum := 0, budget.Micros(0)
 	for i, e := range m.entries {
-		if e.dream == dream && e.state == purse.Open {
-			m.entries[i].state = purse.Lost
+		if e.dream == dream && e.state == spend.Open {
+			m.entries[i].state = spend.Lost
 			n, sum = n+1, sum+e.counted
 		}
 	}
@@ -186,19 +186,19 @@ func (m *model) check(t *rapid.T) {
 }
 
 func (m *model) checkRows(t *rapid.T, dream string) {
-	all, err := m.ledger.Rows(t.Context(), purse.Query{Dream: dream})
+	all, err := m.ledger.Rows(t.Context(), spend.Query{Dream: dream})
 	require.NoError(t, err)
 	var want, got []string
 	open := false
 	for _, e := range m.entries {
 		if e.dream == dream {
 			want = append(want, fmt.Sprintf("%s %d of %d %s", e.hold.Key(), e.counted, e.hold.Amount, e.state))
-			open = open || e.state == purse.Open
+			open = open || e.state == spend.Open
 		}
 	}
 	for _, r := range all {
 		got = append(got,
-			fmt.Sprintf("%s %d of %d %s", purse.Hold{Step: r.Step, Attempt: r.Attempt}.Key(), r.Counted, r.Reserved,
+			fmt.Sprintf("%s %d of %d %s", spend.Hold{Step: r.Step, Attempt: r.Attempt}.Key(), r.Counted, r.Reserved,
 				r.State))
 	}
 	require.Equal(t, want, got)

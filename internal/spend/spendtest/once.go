@@ -1,4 +1,4 @@
-package pursetest
+package spendtest
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // buyers is how many goroutines BuysOnce sets on each step, and steps how many steps they want.
@@ -18,7 +18,7 @@ const (
 // BuysOnce lets goroutines want the same steps through the handles given, which are one deployment's, each until the
 // step is answered. Attempts may overlap and both be answered; it says what is wrong when one was granted after an
 // answer was kept.
-func BuysOnce(ctx context.Context, handles ...purse.Ledger) error {
+func BuysOnce(ctx context.Context, handles ...spend.Ledger) error {
 	faults := make([]error, buyers)
 	var wg sync.WaitGroup
 	for i := range faults {
@@ -28,17 +28,17 @@ func BuysOnce(ctx context.Context, handles ...purse.Ledger) error {
 	return errors.Join(append(faults, boughtAgain(ctx, handles[0]))...)
 }
 
-func buy(ctx context.Context, l purse.Ledger, buyer int) error {
+func buy(ctx context.Context, l spend.Ledger, buyer int) error {
 	for n := range steps {
 		name := fmt.Sprint("wanted ", n)
-		h, err := l.Reserve(ctx, purse.Ask{
+		h, err := l.Reserve(ctx, spend.Ask{
 			Step:   name,
 			Agent:  "echo",
 			Dream:  "wanted",
 			Amount: 1,
 			At:     noon,
 		})
-		if errors.Is(err, purse.ErrAnswered) {
+		if errors.Is(err, spend.ErrAnswered) {
 			if _, kept, err := l.Answer(ctx, name); err != nil || !kept {
 				return fmt.Errorf("%s is called answered and no answer is kept (%w)", name, err)
 			}
@@ -48,7 +48,7 @@ func buy(ctx context.Context, l purse.Ledger, buyer int) error {
 			return err
 		}
 		if err := l.Settle(ctx, h,
-			purse.Bill{State: purse.Settled, Amount: 1, Answer: fmt.Append(nil, buyer), At: noon}); err != nil {
+			spend.Bill{State: spend.Settled, Amount: 1, Answer: fmt.Append(nil, buyer), At: noon}); err != nil {
 			return err
 		}
 	}
@@ -56,15 +56,15 @@ func buy(ctx context.Context, l purse.Ledger, buyer int) error {
 }
 
 // boughtAgain finds attempts that were granted when an earlier one of their step had been answered.
-func boughtAgain(ctx context.Context, l purse.Ledger) error {
-	all, err := l.Rows(ctx, purse.Query{Dream: "wanted"})
+func boughtAgain(ctx context.Context, l spend.Ledger) error {
+	all, err := l.Rows(ctx, spend.Query{Dream: "wanted"})
 	if err != nil {
 		return err
 	}
 	var faults []error
 	latest := map[string]int{}
 	for _, row := range all {
-		if row.State != purse.Settled || row.Latest < row.Attempt {
+		if row.State != spend.Settled || row.Latest < row.Attempt {
 			faults = append(faults,
 				fmt.Errorf("attempt %d of %s is %s, and %d is called the newest at its end", row.Attempt, row.Step,
 					row.State, row.Latest))
@@ -87,11 +87,11 @@ func boughtAgain(ctx context.Context, l purse.Ledger) error {
 }
 
 // Forgetful is a ledger that keeps no answers: the negative control of BuysOnce.
-func Forgetful(l purse.Ledger) purse.Ledger { return forgetful{l} }
+func Forgetful(l spend.Ledger) spend.Ledger { return forgetful{l} }
 
-type forgetful struct{ purse.Ledger }
+type forgetful struct{ spend.Ledger }
 
-func (f forgetful) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
+func (f forgetful) Settle(ctx context.Context, h spend.Hold, b spend.Bill) error {
 	b.Answer = nil
 	return f.Ledger.Settle(ctx, h, b)
 }

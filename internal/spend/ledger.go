@@ -1,5 +1,5 @@
-// Package purse makes every paid call: it reserves the worst case under every cap, makes the call, and settles.
-package purse
+// Package spend makes every paid call: it reserves the worst case under every cap, makes the call, and settles.
+package spend
 
 import (
 	"context"

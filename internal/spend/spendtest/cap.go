@@ -1,4 +1,4 @@
-package pursetest
+package spendtest
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Spenders is how many goroutines CapHolds sets on one account.
@@ -25,7 +25,7 @@ const (
 // says what is wrong when at any moment the attempts of the account, as the callers know them or as the ledger tells
 // them, count for more than the cap, when the balance is not the sum of the rows, or when the cap was not nearly used
 // up: a ledger that refuses everything keeps no promise either.
-func CapHolds(ctx context.Context, handles ...purse.Ledger) error {
+func CapHolds(ctx context.Context, handles ...spend.Ledger) error {
 	if len(handles) == 0 {
 		return errors.New("no ledger to hold to its cap")
 	}
@@ -33,16 +33,16 @@ func CapHolds(ctx context.Context, handles ...purse.Ledger) error {
 	faults := make([]error, Spenders)
 	var wg sync.WaitGroup
 	for i := range faults {
-		wg.Go(func() { faults[i] = spend(ctx, handles[i%len(handles)], i, &counted) })
+		wg.Go(func() { faults[i] = spendOne(ctx, handles[i%len(handles)], i, &counted) })
 	}
 	wg.Wait()
 	return errors.Join(append(faults, agree(ctx, handles, &counted))...)
 }
 
-func spend(ctx context.Context, l purse.Ledger, spender int, counted *atomic.Int64) error {
+func spendOne(ctx context.Context, l spend.Ledger, spender int, counted *atomic.Int64) error {
 	amount := budget.Micros(firstAsk)
 	for round := range rounds {
-		h, err := l.Reserve(ctx, purse.Ask{
+		h, err := l.Reserve(ctx, spend.Ask{
 			Step:     fmt.Sprintf("spender %d round %d", spender, round),
 			Agent:    "echo",
 			Dream:    fmt.Sprint("d", spender),
@@ -51,7 +51,7 @@ func spend(ctx context.Context, l purse.Ledger, spender int, counted *atomic.Int
 			At:       noon,
 			Accounts: []budget.Account{{Scope: "wide", Limit: budget.Unlimited}, {Scope: "tight", Limit: tightCap}},
 		})
-		if _, over := purse.AsOverCap(err); over {
+		if _, over := spend.AsOverCap(err); over {
 			amount = amount/2 + 1 // ask for less: in the end single micro-dollars decide
 			continue
 		}
@@ -62,14 +62,14 @@ func spend(ctx context.Context, l purse.Ledger, spender int, counted *atomic.Int
 			return fmt.Errorf("spender %d was granted %d and the callers now hold %d of a cap of %d", spender, amount,
 				sum, tightCap)
 		}
-		bill := purse.Bill{State: purse.Settled, Amount: amount - amount/8, At: noon}
+		bill := spend.Bill{State: spend.Settled, Amount: amount - amount/8, At: noon}
 		switch round % 4 {
 		case 1:
 			continue // left open, as by a process that died
 		case 2:
-			bill.State, bill.Amount = purse.Lost, amount
+			bill.State, bill.Amount = spend.Lost, amount
 		case 3:
-			bill.State, bill.Amount = purse.Refused, 0
+			bill.State, bill.Amount = spend.Refused, 0
 		}
 		// The callers' own sum rises after the ledger's and falls before it, so that it is never above an honest
 		// ledger's.
@@ -82,16 +82,16 @@ func spend(ctx context.Context, l purse.Ledger, spender int, counted *atomic.Int
 }
 
 // agree compares the book's rows, its balances, the callers' sum and the cap.
-func agree(ctx context.Context, handles []purse.Ledger, counted *atomic.Int64) error {
+func agree(ctx context.Context, handles []spend.Ledger, counted *atomic.Int64) error {
 	var faults []error
 	for _, l := range handles {
-		all, err := l.Rows(ctx, purse.Query{})
+		all, err := l.Rows(ctx, spend.Query{})
 		if err != nil {
 			return err
 		}
 		var open, ended budget.Micros
 		for _, r := range all {
-			if r.State == purse.Open {
+			if r.State == spend.Open {
 				open += r.Counted
 			} else {
 				ended += r.Counted
@@ -102,7 +102,7 @@ func agree(ctx context.Context, handles []purse.Ledger, counted *atomic.Int64) e
 			if err != nil {
 				return err
 			}
-			if want := (purse.Balance{Reserved: open, Spent: ended}); b != want {
+			if want := (spend.Balance{Reserved: open, Spent: ended}); b != want {
 				faults = append(faults, fmt.Errorf("account %s has balance %+v and its rows make %+v", scope, b, want))
 			}
 		}
@@ -117,26 +117,26 @@ func agree(ctx context.Context, handles []purse.Ledger, counted *atomic.Int64) e
 
 // Careless is a ledger that looks at the balance first and books afterwards, as one writes it on a bad day. It is the
 // negative control of CapHolds: the first reservations of all spenders look before any of them books.
-func Careless(l purse.Ledger) purse.Ledger {
+func Careless(l spend.Ledger) spend.Ledger {
 	c := &careless{Ledger: l}
 	c.looked.Add(Spenders)
 	return c
 }
 
 type careless struct {
-	purse.Ledger
+	spend.Ledger
 	calls  atomic.Int64
 	looked sync.WaitGroup
 }
 
-func (c *careless) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
+func (c *careless) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	over := c.look(ctx, a)
 	if c.calls.Add(1) <= Spenders {
 		c.looked.Done()
 		c.looked.Wait()
 	}
 	if over != nil {
-		return purse.Hold{}, over
+		return spend.Hold{}, over
 	}
 	unbound := a
 	unbound.Accounts = nil
@@ -146,14 +146,14 @@ func (c *careless) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error)
 	return c.Ledger.Reserve(ctx, unbound)
 }
 
-func (c *careless) look(ctx context.Context, a purse.Ask) error {
+func (c *careless) look(ctx context.Context, a spend.Ask) error {
 	for _, account := range a.Accounts {
 		b, err := c.Balance(ctx, account.Scope)
 		if err != nil {
 			return err
 		}
 		if counted := b.Reserved + b.Spent; a.Amount > account.Limit-counted {
-			return &purse.OverCap{Scope: account.Scope, Limit: account.Limit, Counted: counted, Asks: a.Amount}
+			return &spend.OverCap{Scope: account.Scope, Limit: account.Limit, Counted: counted, Asks: a.Amount}
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package purse
+package spend
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package purse_test
+package spend_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // counter is a provider that counts what it is asked and answers the same every time.
@@ -55,13 +55,13 @@ func (s shutting) Close() error { s.closed.Add(1); return nil }
 
 var passing = inference.RelayRequest{Method: "POST", Path: "/chat/completions", Model: "p/model"}
 
-func talking(step string) purse.Charge {
+func talking(step string) spend.Charge {
 	c := charge(100_000)
 	c.Step, c.Dream, c.Phase = step, "", "talk"
 	return c
 }
 
-func relayed(t *testing.T, r biller, via inference.Relay, step string, w purse.Worst) error {
+func relayed(t *testing.T, r biller, via inference.Relay, step string, w spend.Worst) error {
 	t.Helper()
 	res, err := r.Relay(t.Context(), talking(step), via, passing, w)
 	if err != nil {
@@ -75,7 +75,7 @@ func relayed(t *testing.T, r biller, via inference.Relay, step string, w purse.W
 func TestARelayedCallIsReservedBeforeAByteIsSentAndSettledByWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	const in, out = 100, 50
-	full := budget.Micros(in + 2*(out+purse.Overrun))
+	full := budget.Micros(in + 2*(out+spend.Overrun))
 	seen := func(ended bool, from inference.UsageFrom, tokens budget.Tokens, pieces int64) inference.RelayObserved {
 		return inference.RelayObserved{
 			Ended:     ended,
@@ -90,27 +90,27 @@ func TestARelayedCallIsReservedBeforeAByteIsSentAndSettledByWhatWasSeen(t *testi
 		name   string
 		status int
 		seen   inference.RelayObserved
-		state  purse.State
+		state  spend.State
 		counts budget.Micros
 	}{
-		{"the provider's usage", 200, seen(true, inference.ByProvider, few, 10), purse.Settled, 60},
-		{"no usage", 200, seen(true, inference.ByCount, few, 10), purse.Partial, full},
-		{"a cut stream", 200, seen(false, inference.ByCount, few, 10), purse.Partial, full},
+		{"the provider's usage", 200, seen(true, inference.ByProvider, few, 10), spend.Settled, 60},
+		{"no usage", 200, seen(true, inference.ByCount, few, 10), spend.Partial, full},
+		{"a cut stream", 200, seen(false, inference.ByCount, few, 10), spend.Partial, full},
 		{
 			"usage of an answer that was not read to its end", 200, seen(false, inference.ByProvider, few, 10),
-			purse.Partial, full,
+			spend.Partial, full,
 		},
-		{"fewer tokens than pieces", 200, seen(true, inference.ByProvider, few, 11), purse.Partial, full},
+		{"fewer tokens than pieces", 200, seen(true, inference.ByProvider, few, 11), spend.Partial, full},
 		{
 			"fewer tokens than a prompt of this length can have", 200,
-			seen(true, inference.ByProvider, budget.Tokens{In: 15, Out: 10}, 10), purse.Partial, full,
+			seen(true, inference.ByProvider, budget.Tokens{In: 15, Out: 10}, 10), spend.Partial, full,
 		},
-		{"a refusal", 400, seen(true, inference.ByCount, few, 0), purse.Refused, 0},
-		{"too many requests", 429, seen(true, inference.ByCount, few, 0), purse.Refused, 0},
-		{"a failure of the provider", 500, seen(true, inference.ByCount, few, 0), purse.Lost, full},
+		{"a refusal", 400, seen(true, inference.ByCount, few, 0), spend.Refused, 0},
+		{"too many requests", 429, seen(true, inference.ByCount, few, 0), spend.Refused, 0},
+		{"a failure of the provider", 500, seen(true, inference.ByCount, few, 0), spend.Lost, full},
 		{
 			"more than was reserved", 200, seen(true, inference.ByProvider, budget.Tokens{In: 1000, Out: 1000}, 10),
-			purse.Settled, 3000,
+			spend.Settled, 3000,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,14 +118,14 @@ func TestARelayedCallIsReservedBeforeAByteIsSentAndSettledByWhatWasSeen(t *testi
 			r := open(t)
 			via := &counter{status: c.status, seen: c.seen}
 			charge := talking("talk/1")
-			res, err := r.Relay(t.Context(), charge, via, passing, purse.Worst{In: in, Out: out, Text: 100})
+			res, err := r.Relay(t.Context(), charge, via, passing, spend.Worst{In: in, Out: out, Text: 100})
 			require.NoError(t, err)
 			b, err := r.ledger.Balance(t.Context(), charge.Accounts[0].Scope)
 			require.NoError(t, err)
 			require.Equal(t, full, b.Reserved)
 			require.NoError(t, res.Body.Close())
 			require.NoError(t, res.Body.Close(), "twice is once")
-			rows, err := r.ledger.Rows(t.Context(), purse.Query{})
+			rows, err := r.ledger.Rows(t.Context(), spend.Query{})
 			require.NoError(t, err)
 			require.Len(t, rows, 1)
 			require.Equal(t, c.state, rows[0].State)
@@ -142,16 +142,16 @@ func TestACallThatCameToNothingIsSettledAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err   error
-		state purse.State
+		state spend.State
 	}{
-		{&inference.Failure{Kind: inference.Unavailable}, purse.Refused},
-		{&inference.Failure{Kind: inference.Broken, Billed: true}, purse.Lost},
-		{fmt.Errorf("cut: %w", context.Canceled), purse.Partial},
+		{&inference.Failure{Kind: inference.Unavailable}, spend.Refused},
+		{&inference.Failure{Kind: inference.Broken, Billed: true}, spend.Lost},
+		{fmt.Errorf("cut: %w", context.Canceled), spend.Partial},
 	} {
 		r := open(t)
-		err := relayed(t, r, &counter{err: c.err}, "talk/1", purse.Worst{In: 1, Out: 1})
+		err := relayed(t, r, &counter{err: c.err}, "talk/1", spend.Worst{In: 1, Out: 1})
 		require.ErrorIs(t, err, c.err)
-		rows, err := r.ledger.Rows(t.Context(), purse.Query{})
+		rows, err := r.ledger.Rows(t.Context(), spend.Query{})
 		require.NoError(t, err)
 		require.Equal(t, c.state, rows[0].State)
 	}
@@ -163,19 +163,19 @@ func TestARelayIsRefusedWithoutAPriceAndOverACap(t *testing.T) {
 	via := &counter{status: 200}
 	unpriced := passing
 	unpriced.Model = "p/unpriced"
-	_, err := r.Relay(t.Context(), talking("talk/1"), via, unpriced, purse.Worst{})
+	_, err := r.Relay(t.Context(), talking("talk/1"), via, unpriced, spend.Worst{})
 	f, ok := inference.AsFailure(err)
 	require.True(t, ok)
 	require.Equal(t, inference.Unpriced, f.Kind)
-	_, err = r.Relay(t.Context(), talking("talk/2"), via, passing, purse.Worst{In: 1 << 40})
-	_, ok = purse.AsOverCap(err)
+	_, err = r.Relay(t.Context(), talking("talk/2"), via, passing, spend.Worst{In: 1 << 40})
+	_, ok = spend.AsOverCap(err)
 	require.True(t, ok)
 	require.Zero(t, via.asked.Load(), "nothing was sent")
 }
 
 func TestARelayThatNobodyCanCountIsTheDearestOfAll(t *testing.T) {
 	t.Parallel()
-	for _, w := range []purse.Worst{
+	for _, w := range []spend.Worst{
 		{Out: math.MaxInt64},
 		{In: math.MaxInt64},
 		{In: math.MaxInt64, Times: math.MaxInt64, Out: math.MaxInt64 - 1},
@@ -183,7 +183,7 @@ func TestARelayThatNobodyCanCountIsTheDearestOfAll(t *testing.T) {
 		r := open(t)
 		via := &counter{status: 200}
 		_, err := r.Relay(t.Context(), talking("talk/1"), via, passing, w)
-		over, ok := purse.AsOverCap(err)
+		over, ok := spend.AsOverCap(err)
 		require.True(t, ok)
 		require.Greater(t, over.Asks, budget.Micros(math.MaxInt64/10_000_000))
 		require.Zero(t, via.asked.Load())
@@ -200,10 +200,10 @@ func TestAPromptThatIsKeptIsReservedAndSettledAtItsOwnPrice(t *testing.T) {
 			Tokens: budget.Tokens{In: 60, Out: 20},
 		},
 	}
-	require.NoError(t, relayed(t, r, via, "talk/1", purse.Worst{In: 100, Out: 50, Times: 2}))
-	rows, err := r.ledger.Rows(t.Context(), purse.Query{})
+	require.NoError(t, relayed(t, r, via, "talk/1", spend.Worst{In: 100, Out: 50, Times: 2}))
+	rows, err := r.ledger.Rows(t.Context(), spend.Query{})
 	require.NoError(t, err)
-	require.Equal(t, budget.Micros(2*100+2*(50+purse.Overrun)), rows[0].Reserved)
+	require.Equal(t, budget.Micros(2*100+2*(50+spend.Overrun)), rows[0].Reserved)
 	require.Equal(t, budget.Micros(2*60+2*20), rows[0].Counted)
 }
 
@@ -214,10 +214,10 @@ func TestAModelThatCostsNothingBooksNothing(t *testing.T) {
 	charge := talking("talk/1")
 	charge.Accounts = []budget.Account{{Scope: "day", Limit: 0}}
 	via := &counter{status: 200}
-	res, err := r.Relay(t.Context(), charge, via, passing, purse.Worst{In: 1 << 40})
+	res, err := r.Relay(t.Context(), charge, via, passing, spend.Worst{In: 1 << 40})
 	require.NoError(t, err)
 	require.NoError(t, res.Body.Close())
-	rows, err := r.ledger.Rows(t.Context(), purse.Query{})
+	rows, err := r.ledger.Rows(t.Context(), spend.Query{})
 	require.NoError(t, err)
 	require.Empty(t, rows)
 }
@@ -226,8 +226,8 @@ func TestAModelThatCostsNothingBooksNothing(t *testing.T) {
 func TestTheCapHoldsUnderThirtyTwoRelaysAtOnce(t *testing.T) {
 	t.Parallel()
 	r := open(t)
-	worst := purse.Worst{In: 100, Out: 100}
-	one := price.Worst(worst.In, worst.Out+purse.Overrun)
+	worst := spend.Worst{In: 100, Out: 100}
+	one := price.Worst(worst.In, worst.Out+spend.Overrun)
 	via := &counter{
 		status: 200,
 		seen: inference.RelayObserved{
@@ -241,12 +241,12 @@ func TestTheCapHoldsUnderThirtyTwoRelaysAtOnce(t *testing.T) {
 	for w := range 32 {
 		wg.Go(func() {
 			for i := range 20 {
-				charge := purse.Charge{
+				charge := spend.Charge{
 					Step: fmt.Sprintf("talk/%d/%d", w, i), Agent: "a", Day: "2026-11-20",
 					Accounts: []budget.Account{account},
 				}
 				res, err := r.Relay(context.Background(), charge, via, passing, worst)
-				var over *purse.OverCap
+				var over *spend.OverCap
 				if errors.As(err, &over) {
 					refused.Add(1)
 					continue
@@ -297,7 +297,7 @@ func TestTheVectorsOfAQuestionAreBoughtAndNotKept(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, kept)
 	}
-	rows, err := r.ledger.Rows(t.Context(), purse.Query{})
+	rows, err := r.ledger.Rows(t.Context(), spend.Query{})
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 	require.Equal(t, budget.Micros(4), rows[1].Counted)

@@ -1,5 +1,5 @@
-// Package pursetest is the contract of purse.Ledger as a suite that every ledger passes.
-package pursetest
+// Package spendtest is the contract of spend.Ledger as a suite that every ledger passes.
+package spendtest
 
 import (
 	"fmt"
@@ -10,18 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // RunLedger holds a ledger to everything the port promises. open gives a new, empty one for each clause and sees to its
 // end.
-func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
+func RunLedger(t *testing.T, open func(t *testing.T) spend.Ledger) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, purse.Ledger)
+		run  func(*testing.T, spend.Ledger)
 	}{
 		{"AReservationFitsUnderEveryAccount", fitsUnderEvery},
 		{"AttemptsOfAStepAreNumbered", attemptsAreNumbered},
@@ -34,7 +34,7 @@ func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
 		{"WhatIsAnsweredIsNotReservedAgain", answeredIsRefused},
 		{
 			"NothingIsBoughtAgainByEightAtOnce",
-			func(t *testing.T, l purse.Ledger) { require.NoError(t, BuysOnce(t.Context(), l)) },
+			func(t *testing.T, l spend.Ledger) { require.NoError(t, BuysOnce(t.Context(), l)) },
 		},
 		{"ClosingADreamKeepsItsMoneyCounted", closingCounts},
 		{"ADreamThatIsForgottenKeepsItsMoneyAndNoAnswer", forgettingKeepsMoney},
@@ -43,7 +43,7 @@ func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
 		{"TheLedgerAgreesWithAPlainModel", agreesWithModel},
 		{
 			"NoCapIsPassedByThirtyTwoAtOnce",
-			func(t *testing.T, l purse.Ledger) { require.NoError(t, CapHolds(t.Context(), l)) },
+			func(t *testing.T, l spend.Ledger) { require.NoError(t, CapHolds(t.Context(), l)) },
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,8 +54,8 @@ func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
 }
 
 // ask is a wish of one dream under the accounts named, each limited to 100.
-func ask(step string, amount budget.Micros, scopes ...string) purse.Ask {
-	a := purse.Ask{
+func ask(step string, amount budget.Micros, scopes ...string) spend.Ask {
+	a := spend.Ask{
 		Step:   step,
 		Agent:  "echo",
 		Dream:  "d1",
@@ -71,7 +71,7 @@ func ask(step string, amount budget.Micros, scopes ...string) purse.Ask {
 	return a
 }
 
-func reserve(t *testing.T, l purse.Ledger, a purse.Ask) purse.Hold {
+func reserve(t *testing.T, l spend.Ledger, a spend.Ask) spend.Hold {
 	t.Helper()
 	h, err := l.Reserve(t.Context(), a)
 	require.NoError(t, err)
@@ -80,53 +80,53 @@ func reserve(t *testing.T, l purse.Ledger, a purse.Ask) purse.Hold {
 	return h
 }
 
-func refused(t *testing.T, l purse.Ledger, a purse.Ask) purse.OverCap {
+func refused(t *testing.T, l spend.Ledger, a spend.Ask) spend.OverCap {
 	t.Helper()
 	_, err := l.Reserve(t.Context(), a)
 	require.Error(t, err)
-	over, ok := purse.AsOverCap(err)
+	over, ok := spend.AsOverCap(err)
 	require.True(t, ok, err)
 	return *over
 }
 
-func settle(t *testing.T, l purse.Ledger, h purse.Hold, b purse.Bill) {
+func settle(t *testing.T, l spend.Ledger, h spend.Hold, b spend.Bill) {
 	t.Helper()
 	b.At = noon.Add(time.Minute)
 	require.NoError(t, l.Settle(t.Context(), h, b))
 }
 
-func balance(t *testing.T, l purse.Ledger, scope string) purse.Balance {
+func balance(t *testing.T, l spend.Ledger, scope string) spend.Balance {
 	t.Helper()
 	b, err := l.Balance(t.Context(), scope)
 	require.NoError(t, err)
 	return b
 }
 
-func rows(t *testing.T, l purse.Ledger, q purse.Query) []purse.Row {
+func rows(t *testing.T, l spend.Ledger, q spend.Query) []spend.Row {
 	t.Helper()
 	all, err := l.Rows(t.Context(), q)
 	require.NoError(t, err)
 	return all
 }
 
-func fitsUnderEvery(t *testing.T, l purse.Ledger) {
+func fitsUnderEvery(t *testing.T, l spend.Ledger) {
 	reserve(t, l, ask("s1", 60, "dream", "day"))
 	reserve(t, l, ask("s2", 40, "day", "month"))
-	require.Equal(t, purse.OverCap{Scope: "day", Limit: 100, Counted: 100, Asks: 1},
+	require.Equal(t, spend.OverCap{Scope: "day", Limit: 100, Counted: 100, Asks: 1},
 		refused(t, l, ask("s3", 1, "dream", "day", "month")))
-	require.Equal(t, purse.OverCap{Scope: "dream", Limit: 100, Counted: 60, Asks: 41},
+	require.Equal(t, spend.OverCap{Scope: "dream", Limit: 100, Counted: 60, Asks: 41},
 		refused(t, l, ask("s3", 41, "dream", "day")))
 	reserve(t, l, ask("free", 0, "day")) // nothing fits under a full account
-	require.Equal(t, purse.Balance{Reserved: 60}, balance(t, l, "dream"))
-	require.Equal(t, purse.Balance{Reserved: 100}, balance(t, l, "day"))
-	require.Equal(t, purse.Balance{Reserved: 40}, balance(t, l, "month"))
+	require.Equal(t, spend.Balance{Reserved: 60}, balance(t, l, "dream"))
+	require.Equal(t, spend.Balance{Reserved: 100}, balance(t, l, "day"))
+	require.Equal(t, spend.Balance{Reserved: 40}, balance(t, l, "month"))
 	require.Zero(t, balance(t, l, "nobody's"))
-	require.Len(t, rows(t, l, purse.Query{}), 3)
+	require.Len(t, rows(t, l, spend.Query{}), 3)
 	reserve(t, l, ask("named twice", 10, "other", "other"))
-	require.Equal(t, purse.Balance{Reserved: 10}, balance(t, l, "other"))
+	require.Equal(t, spend.Balance{Reserved: 10}, balance(t, l, "other"))
 }
 
-func attemptsAreNumbered(t *testing.T, l purse.Ledger) {
+func attemptsAreNumbered(t *testing.T, l spend.Ledger) {
 	for want := range 3 {
 		h := reserve(t, l, ask("s", 10, "dream"))
 		require.Equal(t, want+1, h.Attempt)
@@ -135,11 +135,11 @@ func attemptsAreNumbered(t *testing.T, l purse.Ledger) {
 	require.Equal(t, 1, reserve(t, l, ask("other", 10, "dream")).Attempt)
 	refused(t, l, ask("s", 61, "dream"))
 	require.Equal(t, 4, reserve(t, l, ask("s", 1, "dream")).Attempt)
-	require.Equal(t, purse.Balance{Reserved: 41}, balance(t, l, "dream"))
+	require.Equal(t, spend.Balance{Reserved: 41}, balance(t, l, "dream"))
 }
 
-func noSumOverflows(t *testing.T, l purse.Ledger) {
-	endless := purse.Ask{
+func noSumOverflows(t *testing.T, l spend.Ledger) {
+	endless := spend.Ask{
 		Step: "s", Amount: math.MaxInt64 - 5,
 		Accounts: []budget.Account{{Scope: "fleet", Limit: budget.Unlimited}},
 	}
@@ -150,119 +150,119 @@ func noSumOverflows(t *testing.T, l purse.Ledger) {
 	refused(t, l, endless) // more than any account can count
 	endless.Amount = 5
 	reserve(t, l, endless)
-	settle(t, l, h, purse.Bill{State: purse.Settled, Amount: 7})
-	require.Equal(t, purse.Balance{Reserved: 5, Spent: 7}, balance(t, l, "fleet"))
+	settle(t, l, h, spend.Bill{State: spend.Settled, Amount: 7})
+	require.Equal(t, spend.Balance{Reserved: 5, Spent: 7}, balance(t, l, "fleet"))
 	endless.Step, endless.Amount = "s4", budget.Dollar
 	reserve(t, l, endless)
 }
 
-func nonsenseIsRefused(t *testing.T, l purse.Ledger) {
-	for _, a := range []purse.Ask{ask("", 1, "dream"), ask("s", -1, "dream"), ask("s", 1, "")} {
+func nonsenseIsRefused(t *testing.T, l spend.Ledger) {
+	for _, a := range []spend.Ask{ask("", 1, "dream"), ask("s", -1, "dream"), ask("s", 1, "")} {
 		_, err := l.Reserve(t.Context(), a)
 		require.Error(t, err)
 	}
 	h := reserve(t, l, ask("s", 10, "dream"))
-	for _, b := range []purse.Bill{
-		{State: purse.Open, Amount: 1},
+	for _, b := range []spend.Bill{
+		{State: spend.Open, Amount: 1},
 		{State: "paid", Amount: 1},
-		{State: purse.Settled, Amount: -1},
+		{State: spend.Settled, Amount: -1},
 	} {
 		require.Error(t, l.Settle(t.Context(), h, b))
 	}
-	require.ErrorIs(t, l.Settle(t.Context(), purse.Hold{Step: "s", Attempt: 2}, purse.Bill{State: purse.Settled}),
-		purse.ErrUnknownHold)
-	require.Equal(t, purse.Balance{Reserved: 10}, balance(t, l, "dream"))
+	require.ErrorIs(t, l.Settle(t.Context(), spend.Hold{Step: "s", Attempt: 2}, spend.Bill{State: spend.Settled}),
+		spend.ErrUnknownHold)
+	require.Equal(t, spend.Balance{Reserved: 10}, balance(t, l, "dream"))
 }
 
-func settlesOnce(t *testing.T, l purse.Ledger) {
+func settlesOnce(t *testing.T, l spend.Ledger) {
 	h := reserve(t, l, ask("s", 50, "dream", "day"))
-	settle(t, l, h, purse.Bill{State: purse.Settled, Amount: 30})
-	for _, again := range []purse.State{purse.Settled, purse.Refused, purse.Lost, purse.Partial} {
-		settle(t, l, h, purse.Bill{State: again, Amount: 99, Answer: []byte("late")})
+	settle(t, l, h, spend.Bill{State: spend.Settled, Amount: 30})
+	for _, again := range []spend.State{spend.Settled, spend.Refused, spend.Lost, spend.Partial} {
+		settle(t, l, h, spend.Bill{State: again, Amount: 99, Answer: []byte("late")})
 	}
-	require.Equal(t, purse.Balance{Spent: 30}, balance(t, l, "dream"))
-	require.Equal(t, purse.Balance{Spent: 30}, balance(t, l, "day"))
+	require.Equal(t, spend.Balance{Spent: 30}, balance(t, l, "dream"))
+	require.Equal(t, spend.Balance{Spent: 30}, balance(t, l, "day"))
 	_, found, err := l.Answer(t.Context(), "s")
 	require.NoError(t, err)
 	require.False(t, found)
 	reserve(t, l, ask("s2", 70, "dream"))
 }
 
-func endsCount(t *testing.T, l purse.Ledger) {
+func endsCount(t *testing.T, l spend.Ledger) {
 	for _, c := range []struct {
-		state        purse.State
+		state        spend.State
 		told, counts budget.Micros
 	}{
 		// more than reserved is counted, and passes the cap
-		{purse.Settled, 20, 20},
-		{purse.Settled, 0, 0},
-		{purse.Settled, 130, 130},
-		{purse.Partial, 50, 50},
-		{purse.Partial, 60, 60},
-		{purse.Lost, 50, 50},
-		{purse.Refused, 0, 0},
-		{purse.Refused, 50, 0},
+		{spend.Settled, 20, 20},
+		{spend.Settled, 0, 0},
+		{spend.Settled, 130, 130},
+		{spend.Partial, 50, 50},
+		{spend.Partial, 60, 60},
+		{spend.Lost, 50, 50},
+		{spend.Refused, 0, 0},
+		{spend.Refused, 50, 0},
 	} {
 		scope := fmt.Sprintf("%s %d", c.state, c.told)
-		settle(t, l, reserve(t, l, ask(scope, 50, scope)), purse.Bill{State: c.state, Amount: c.told})
-		require.Equal(t, purse.Balance{Spent: c.counts}, balance(t, l, scope), scope)
+		settle(t, l, reserve(t, l, ask(scope, 50, scope)), spend.Bill{State: c.state, Amount: c.told})
+		require.Equal(t, spend.Balance{Spent: c.counts}, balance(t, l, scope), scope)
 	}
 	require.Equal(t, budget.Micros(130), refused(t, l, ask("after", 0, "settled 130")).Counted)
 }
 
-func lostMaySettle(t *testing.T, l purse.Ledger) {
+func lostMaySettle(t *testing.T, l spend.Ledger) {
 	h := reserve(t, l, ask("s", 50, "dream"))
-	settle(t, l, h, purse.Bill{State: purse.Lost, Amount: 50})
-	settle(t, l, h, purse.Bill{State: purse.Settled, Amount: 20, Answer: []byte("found")})
-	settle(t, l, h, purse.Bill{State: purse.Settled, Amount: 1})
-	require.Equal(t, purse.Balance{Spent: 20}, balance(t, l, "dream"))
+	settle(t, l, h, spend.Bill{State: spend.Lost, Amount: 50})
+	settle(t, l, h, spend.Bill{State: spend.Settled, Amount: 20, Answer: []byte("found")})
+	settle(t, l, h, spend.Bill{State: spend.Settled, Amount: 1})
+	require.Equal(t, spend.Balance{Spent: 20}, balance(t, l, "dream"))
 	answer, found, err := l.Answer(t.Context(), "s")
 	require.NoError(t, err)
 	require.True(t, found)
 	require.Equal(t, []byte("found"), answer)
 }
 
-func firstAnswerStays(t *testing.T, l purse.Ledger) {
+func firstAnswerStays(t *testing.T, l spend.Ledger) {
 	one, two := reserve(t, l, ask("s", 10, "dream")), reserve(t, l, ask("s", 10, "dream"))
 	_, found, err := l.Answer(t.Context(), "s")
 	require.NoError(t, err)
 	require.False(t, found)
-	settle(t, l, two, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("two")})
-	settle(t, l, one, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("one")})
+	settle(t, l, two, spend.Bill{State: spend.Settled, Amount: 1, Answer: []byte("two")})
+	settle(t, l, one, spend.Bill{State: spend.Settled, Amount: 1, Answer: []byte("one")})
 	answer, found, err := l.Answer(t.Context(), "s")
 	require.NoError(t, err)
 	require.True(t, found)
 	require.Equal(t, []byte("two"), answer)
-	settle(t, l, reserve(t, l, ask("silent", 1, "dream")), purse.Bill{State: purse.Settled, Answer: []byte{}})
+	settle(t, l, reserve(t, l, ask("silent", 1, "dream")), spend.Bill{State: spend.Settled, Answer: []byte{}})
 	answer, found, err = l.Answer(t.Context(), "silent")
 	require.NoError(t, err)
 	require.True(t, found)
 	require.Empty(t, answer)
 }
 
-func answeredIsRefused(t *testing.T, l purse.Ledger) {
+func answeredIsRefused(t *testing.T, l spend.Ledger) {
 	early, late := reserve(t, l, ask("s", 10, "dream")), reserve(t, l, ask("s", 10, "dream"))
-	settle(t, l, early, purse.Bill{State: purse.Lost})
-	settle(t, l, reserve(t, l, ask("s", 10, "dream")), purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte{}})
+	settle(t, l, early, spend.Bill{State: spend.Lost})
+	settle(t, l, reserve(t, l, ask("s", 10, "dream")), spend.Bill{State: spend.Settled, Amount: 1, Answer: []byte{}})
 	before := balance(t, l, "dream")
-	for _, a := range []purse.Ask{ask("s", 10, "dream"), ask("s", 1000, "dream")} { // no cap is asked
+	for _, a := range []spend.Ask{ask("s", 10, "dream"), ask("s", 1000, "dream")} { // no cap is asked
 		_, err := l.Reserve(t.Context(), a)
-		require.ErrorIs(t, err, purse.ErrAnswered)
+		require.ErrorIs(t, err, spend.ErrAnswered)
 	}
 	require.Equal(t, before, balance(t, l, "dream"))
-	settle(t, l, early, purse.Bill{State: purse.Partial})
-	settle(t, l, late, purse.Bill{State: purse.Settled, Amount: 2})
+	settle(t, l, early, spend.Bill{State: spend.Partial})
+	settle(t, l, late, spend.Bill{State: spend.Settled, Amount: 2})
 	require.NoError(t, l.Forget(t.Context(), "d1"))
 	require.Equal(t, 4, reserve(t, l, ask("s", 10, "dream")).Attempt) // nothing is kept any more
 	var latest []int
-	for _, row := range rows(t, l, purse.Query{}) {
+	for _, row := range rows(t, l, spend.Query{}) {
 		latest = append(latest, row.Latest)
 	}
 	require.Equal(t, []int{3, 3, 3, 0}, latest)
 }
 
-func closingCounts(t *testing.T, l purse.Ledger) {
-	settle(t, l, reserve(t, l, ask("s1", 20, "day")), purse.Bill{State: purse.Settled, Amount: 5})
+func closingCounts(t *testing.T, l spend.Ledger) {
+	settle(t, l, reserve(t, l, ask("s1", 20, "day")), spend.Bill{State: spend.Settled, Amount: 5})
 	late := reserve(t, l, ask("s2", 30, "day"))
 	reserve(t, l, ask("s3", 7, "day"))
 	other := ask("s4", 10, "day")
@@ -279,53 +279,53 @@ func closingCounts(t *testing.T, l purse.Ledger) {
 		require.NoError(t, err)
 		require.Equal(t, want.n, n)
 		require.Equal(t, want.sum, sum)
-		require.Equal(t, purse.Balance{Reserved: 10, Spent: 42}, balance(t, l, "day"))
+		require.Equal(t, spend.Balance{Reserved: 10, Spent: 42}, balance(t, l, "day"))
 	}
 	dreams, err = l.OpenDreams(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"d0"}, dreams)
-	settle(t, l, late, purse.Bill{State: purse.Settled, Amount: 3})
-	require.Equal(t, purse.Balance{Reserved: 10, Spent: 15}, balance(t, l, "day"))
+	settle(t, l, late, spend.Bill{State: spend.Settled, Amount: 3})
+	require.Equal(t, spend.Balance{Reserved: 10, Spent: 15}, balance(t, l, "day"))
 }
 
-func forgettingKeepsMoney(t *testing.T, l purse.Ledger) {
+func forgettingKeepsMoney(t *testing.T, l spend.Ledger) {
 	answer := func(step string) bool {
 		_, found, err := l.Answer(t.Context(), step)
 		require.NoError(t, err)
 		return found
 	}
-	end := func(h purse.Hold, state purse.State) {
-		settle(t, l, h, purse.Bill{State: state, Amount: 5, Answer: []byte("answer of " + h.Step)})
+	end := func(h spend.Hold, state spend.State) {
+		settle(t, l, h, spend.Bill{State: state, Amount: 5, Answer: []byte("answer of " + h.Step)})
 	}
-	end(reserve(t, l, ask("s1", 20, "day")), purse.Settled)
+	end(reserve(t, l, ask("s1", 20, "day")), spend.Settled)
 	other := ask("s2", 20, "day")
 	other.Dream = "d2"
-	end(reserve(t, l, other), purse.Settled)
+	end(reserve(t, l, other), spend.Settled)
 	open, lost := reserve(t, l, ask("s3", 10, "day")), reserve(t, l, ask("s4", 10, "day"))
-	settle(t, l, lost, purse.Bill{State: purse.Lost, Amount: 10})
-	before := rows(t, l, purse.Query{})
+	settle(t, l, lost, spend.Bill{State: spend.Lost, Amount: 10})
+	before := rows(t, l, spend.Query{})
 	for range 2 {
 		require.NoError(t, l.Forget(t.Context(), "d1"))
 	}
 	require.NoError(t, l.Forget(t.Context(), "never dreamt"))
 	require.Error(t, l.Forget(t.Context(), ""))
-	require.Equal(t, before, rows(t, l, purse.Query{}))
+	require.Equal(t, before, rows(t, l, spend.Query{}))
 	require.False(t, answer("s1"))
 	require.True(t, answer("s2"), "another dream's stays")
-	end(open, purse.Settled) // they come home late
-	end(lost, purse.Settled)
+	end(open, spend.Settled) // they come home late
+	end(lost, spend.Settled)
 	require.False(t, answer("s3"))
 	require.False(t, answer("s4"))
-	require.Equal(t, purse.Balance{Spent: 20}, balance(t, l, "day"))
-	end(reserve(t, l, ask("s1", 20, "day")), purse.Settled) // asked anew, it is answered anew
+	require.Equal(t, spend.Balance{Spent: 20}, balance(t, l, "day"))
+	end(reserve(t, l, ask("s1", 20, "day")), spend.Settled) // asked anew, it is answered anew
 	require.True(t, answer("s1"))
 }
 
-func rowsTell(t *testing.T, l purse.Ledger) {
+func rowsTell(t *testing.T, l spend.Ledger) {
 	request := ask("s1", 20, "dream", "day")
 	h := reserve(t, l, request)
-	bill := purse.Bill{
-		State: purse.Settled, Amount: 5,
+	bill := spend.Bill{
+		State: spend.Settled, Amount: 5,
 		Tokens: budget.Tokens{In: 10, Cached: 2, Out: 3, Reasoning: 1}, Finish: "stop",
 	}
 	settle(t, l, h, bill)
@@ -336,40 +336,40 @@ func rowsTell(t *testing.T, l purse.Ledger) {
 	second.Day = "2026-03-02"
 	second.Dream = "d2"
 	reserve(t, l, second)
-	want := purse.Row{
+	want := spend.Row{
 		Ask:      request,
 		Attempt:  1,
 		Reserved: 20,
 		Counted:  5,
-		State:    purse.Settled,
+		State:    spend.Settled,
 		Tokens:   bill.Tokens,
 		Finish:   "stop",
 		Ended:    noon.Add(time.Minute),
 		Latest:   1,
 	}
-	open := purse.Row{
+	open := spend.Row{
 		Ask:      second,
 		Attempt:  2,
 		Reserved: 9,
 		Counted:  9,
-		State:    purse.Open,
+		State:    spend.Open,
 	}
-	require.Equal(t, []purse.Row{want, open}, rows(t, l, purse.Query{}))
-	require.Equal(t, []purse.Row{want}, rows(t, l, purse.Query{Limit: 1}))
-	for _, q := range []purse.Query{
+	require.Equal(t, []spend.Row{want, open}, rows(t, l, spend.Query{}))
+	require.Equal(t, []spend.Row{want}, rows(t, l, spend.Query{Limit: 1}))
+	for _, q := range []spend.Query{
 		{Agent: "vega"},
 		{Dream: "d2"},
 		{Phase: "rem"},
 		{Model: "other"},
 		{Day: "2026-03-02"},
-		{States: []purse.State{purse.Open, purse.Lost}},
+		{States: []spend.State{spend.Open, spend.Lost}},
 	} {
-		require.Equal(t, []purse.Row{open}, rows(t, l, q), "%+v", q)
+		require.Equal(t, []spend.Row{open}, rows(t, l, q), "%+v", q)
 	}
-	require.Empty(t, rows(t, l, purse.Query{Agent: "echo", Dream: "d2"}))
+	require.Empty(t, rows(t, l, spend.Query{Agent: "echo", Dream: "d2"}))
 }
 
-func allowanceIsPlan(t *testing.T, l purse.Ledger) {
+func allowanceIsPlan(t *testing.T, l spend.Ledger) {
 	allow := func(dream string, amount budget.Micros) error {
 		return l.Allow(t.Context(), "echo", "2026-03-01", dream, amount, 100)
 	}
@@ -381,19 +381,19 @@ func allowanceIsPlan(t *testing.T, l purse.Ledger) {
 	require.NoError(t, allow("d1", 60))
 	require.NoError(t, allow("d1", 60)) // once per dream
 	require.Equal(t, budget.Micros(60), taken("2026-03-01"))
-	over, ok := purse.AsOverCap(allow("d2", 41))
+	over, ok := spend.AsOverCap(allow("d2", 41))
 	require.True(t, ok)
 	require.Equal(t, budget.Micros(60), over.Counted)
-	_, ok = purse.AsOverCap(allow("d2", math.MaxInt64))
+	_, ok = spend.AsOverCap(allow("d2", math.MaxInt64))
 	require.True(t, ok)
 	require.NoError(t, allow("d2", 40))
-	settle(t, l, reserve(t, l, ask("s", 50, "day")), purse.Bill{State: purse.Settled, Amount: 50})
+	settle(t, l, reserve(t, l, ask("s", 50, "day")), spend.Bill{State: spend.Settled, Amount: 50})
 	for range 2 {
 		require.NoError(t, l.GiveBack(t.Context(), "d1"))
 		require.NoError(t, l.GiveBack(t.Context(), "never allowed"))
 		require.Equal(t, budget.Micros(40), taken("2026-03-01"))
 	}
-	require.Equal(t, purse.Balance{Spent: 50}, balance(t, l, "day")) // what was spent stays spent
+	require.Equal(t, spend.Balance{Spent: 50}, balance(t, l, "day")) // what was spent stays spent
 	require.Zero(t, taken("2026-03-02"))
 	require.NoError(t, l.Allow(t.Context(), "vega", "2026-03-01", "d3", 100, 100))
 	require.NoError(t, allow("d1", 60)) // given back, it may be taken again
