@@ -11,32 +11,31 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// The failures of moving that callers branch on.
+// Errors of export and import that callers branch on.
 var (
-	ErrOccupied = errors.New("occupied") // only an empty store is filled from an archive
+	ErrOccupied = errors.New("occupied") // an archive is imported into an empty store only
 	ErrTorn     = errors.New("others kept writing while the store was read")
-	ErrAltered  = errors.New("not the same") // what a store keeps is not what it was given
+	ErrAltered  = errors.New("not the same") // the imported store would export something else
 )
 
-// Movable is a store whose whole content can be handed over, to a file or to another store (issue 3 point 6).
+// Movable is a store whose whole content can be copied to a file or to another store.
 type Movable interface {
-	// Export tells everything that the store keeps and could not work out again, in the order of Record: stores that
-	// keep the same tell the same. Each agent is told as of one moment, and so is the ledger, which is read last. After
-	// an error nothing follows. ErrTorn.
+	// Export returns everything in the store that cannot be recomputed, in the order of Record's fields: stores with
+	// the same content export the same records. Each agent is read as of one moment, and so is the ledger, which is
+	// read last. Nothing follows an error. ErrTorn.
 	Export(ctx context.Context) Records
-	// Import fills an empty store (ErrOccupied) with what another has told, in one step: when records end with an
-	// error, when the process dies, or when the filled store would tell anything else than it was given (ErrAltered),
-	// it stays empty.
+	// Import fills an empty store (ErrOccupied) with exported records, in one step. The store stays empty when records
+	// end with an error, when the process dies, or when the filled store would export something else (ErrAltered).
 	Import(ctx context.Context, records Records) (Tally, error)
-	// Listeners counts the other processes that listen to the store's bell: workers and servers that use it. A process
-	// that only reads, or that was told not to listen, is not seen.
+	// Listeners counts the other processes that listen to the store's wake notices: workers and servers that use it.
+	// A process that only reads, or that is configured not to listen, is not counted.
 	Listeners(ctx context.Context) (int, error)
 }
 
-// Records are told one after another; an error is the last of them.
+// Records is a sequence of records; an error ends it.
 type Records = iter.Seq2[Record, error]
 
-// Failed tells an error and nothing else.
+// Failed returns Records that hold an error only.
 func Failed(err error) Records {
 	return func(yield func(Record, error) bool) { yield(Record{}, err) }
 }
@@ -60,21 +59,22 @@ type Tally struct {
 	Accounts   int `json:"accounts"`
 	Answers    int `json:"answers"`
 	Allowances int `json:"allowances"`
-	// SHA256 is of every byte before the seal. It finds accidents: whoever alters an archive on purpose can write a new
-	// one.
+	// SHA256 is the digest of all bytes before the seal. It detects accidents, not attacks: anyone who alters an
+	// archive can compute a new one.
 	SHA256 string `json:"sha256"`
 }
 
-// Records is how many there are of all kinds.
+// Records is the number of records of all kinds.
 func (t Tally) Records() int {
 	return t.Feeds + t.Agents + t.Keys + t.Access + t.Counters + t.Leases + t.Slots + t.Affects + t.Items + t.Events +
 		t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
 }
 
-// Record is one thing that a store keeps; exactly one field is set. They are told in the order of the fields, with what
-// is one agent's, from Life to Note, together and by agent: feeds by name, agents and keys by id, leases by client,
-// affects, events and attempts as they came, items by id, notes by dream and key, accounts by scope, answers by step,
-// allowances by dream. Texts are UTF-8; times are in UTC, and the zero time is left out.
+// Record is one record of an archive; exactly one field is set. Records come in the order of the fields, except that
+// those of one agent, from Counters to Note, come together, agent by agent. Feeds are sorted by name, agents and keys
+// by id, leases by client, items by id, notes by dream and key, accounts by scope, answers by step, allowances by
+// dream; affects, events and attempts are in the order they were written. Texts are UTF-8; times are in UTC, and the
+// zero time is left out.
 type Record struct {
 	Feed      *KeptFeed      `json:"feed,omitempty"`
 	Agent     *KeptAgent     `json:"agent,omitempty"`
@@ -113,44 +113,44 @@ type KeptKey struct {
 	Body Raw    `json:"body"`
 }
 
-// KeptAccess says whether every request needs a key. It is told only where the keys do not say it: requests need one
-// although there is none, or need none although there are.
+// KeptAccess says whether every request needs a key. It is written only where the keys do not imply it: when requests
+// need a key although there is none, or need none although there are keys.
 type KeptAccess struct {
 	KeysRequired bool `json:"keys_required"`
 }
 
-// KeptCounters is what a store counts for an agent, with or without a record of it. A life of which everything is zero
-// is not told.
+// KeptCounters are the counters of an agent, also of one without an agent record. Counters that are all zero are left
+// out.
 type KeptCounters struct {
 	Agent      string      `json:"agent"`
-	Seq        int64       `json:"seq,omitempty"`        // of the newest event
-	Dreams     int64       `json:"dreams,omitempty"`     // numbers given
-	Scrubs     int64       `json:"scrubs,omitempty"`     // Forgettings
+	Seq        int64       `json:"seq,omitempty"`        // number of the newest event
+	Dreams     int64       `json:"dreams,omitempty"`     // dream numbers used so far
+	Scrubs     int64       `json:"scrubs,omitempty"`     // see Store.Forgettings
 	Space      string      `json:"space,omitempty"`      // of its vectors
-	Dim        int         `json:"dim,omitempty"`        // numbers in each of them
-	Collecting []KeptSpace `json:"collecting,omitempty"` // spaces beside its own, by name
+	Dim        int         `json:"dim,omitempty"`        // dimension of its vectors
+	Collecting []KeptSpace `json:"collecting,omitempty"` // spaces being collected, by name
 	Epoch      int64       `json:"epoch,omitempty"`
 	Told       int64       `json:"told,omitempty"` // the newest epoch that its workflow has recorded
-	Lock       time.Time   `json:"lock,omitzero"`  // no dream begins before it
+	Lock       time.Time   `json:"lock,omitzero"`  // the earliest time that a dream may begin
 	Seen       time.Time   `json:"seen,omitzero"`
 	Wake       *KeptWake   `json:"wake,omitempty"`    // the newest
-	Digest     []string    `json:"digest,omitempty"`  // ids that the next wake will tell
-	Removed    bool        `json:"removed,omitempty"` // its agent was removed, and these counters alone are left
+	Digest     []string    `json:"digest,omitempty"`  // journal entries for the next wake
+	Removed    bool        `json:"removed,omitempty"` // the agent was removed, and only these counters are left
 }
 
-// Blank says that everything of it is zero.
+// Blank reports whether all counters are zero.
 func (l KeptCounters) Blank() bool {
 	return l.Seq|l.Dreams|l.Scrubs|l.Epoch|l.Told == 0 && l.Space == "" && l.Dim == 0 && len(l.Collecting) == 0 &&
 		!l.Removed && l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil && len(l.Digest) == 0
 }
 
-// KeptSpace is a space of vectors that are being collected.
+// KeptSpace is a space whose vectors are being collected.
 type KeptSpace struct {
 	Space string `json:"space"`
 	Dim   int    `json:"dim"`
 }
 
-// KeptWake is one rise of the epoch and what was fixed by it.
+// KeptWake is one rise of the epoch, with what it fixed.
 type KeptWake struct {
 	Epoch  int64     `json:"epoch"`
 	Cause  string    `json:"cause"`
@@ -162,7 +162,7 @@ type KeptWake struct {
 	Digest []string  `json:"digest,omitempty"`
 }
 
-// KeptLease keeps an agent awake, or did: one that has ended is kept until somebody comes.
+// KeptLease keeps an agent awake. An expired lease is kept until the next client connects.
 type KeptLease struct {
 	Agent  string    `json:"agent"`
 	Client string    `json:"client"`
@@ -171,7 +171,7 @@ type KeptLease struct {
 	Until  time.Time `json:"until"`
 }
 
-// KeptSlot is who dreams for an agent.
+// KeptSlot is the dream that holds an agent's dreaming slot.
 type KeptSlot struct {
 	Agent    string    `json:"agent"`
 	Dream    string    `json:"dream"`
@@ -180,10 +180,10 @@ type KeptSlot struct {
 	Cluster  string    `json:"cluster,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	Epoch    int64     `json:"epoch,omitempty"`
-	Mood     *Foreseen `json:"mood,omitempty"` // that a knock would leave
+	Mood     *Foreseen `json:"mood,omitempty"` // that a wake would leave
 }
 
-// KeptAffect is one state of an agent's affect: number 1, 2, 3, …
+// KeptAffect is one entry of an agent's history of affects, numbered 1, 2, 3, …
 type KeptAffect struct {
 	Agent  string       `json:"agent"`
 	Number int          `json:"number"`
@@ -202,13 +202,13 @@ type KeptItem struct {
 
 // KeptRevision is one state of an item; Body is its JSON.
 type KeptRevision struct {
-	Number int       `json:"number,omitempty"` // 0: one more than that of the revision before it, the first being 1
+	Number int       `json:"number,omitempty"` // 0: the number of the revision before plus one; 1 for the first
 	Cause  string    `json:"cause"`
 	At     time.Time `json:"at"`
 	Body   Raw       `json:"body"`
 }
 
-// Numbers are the numbers of the item's revisions. They rise, and leave out those that a later one took the place of.
+// Numbers returns the numbers of the item's revisions. They rise, with gaps where a later revision replaced one.
 func (i KeptItem) Numbers() []int {
 	numbers := make([]int, len(i.Revisions))
 	before := 0
@@ -222,7 +222,7 @@ func (i KeptItem) Numbers() []int {
 	return numbers
 }
 
-// SetNumbers numbers the item's revisions, each in the one way that an archive writes it.
+// SetNumbers sets the numbers of the item's revisions in the one form that an archive uses.
 func (i *KeptItem) SetNumbers(numbers []int) {
 	before := 0
 	for n := range i.Revisions {
@@ -234,7 +234,7 @@ func (i *KeptItem) SetNumbers(numbers []int) {
 	}
 }
 
-// KeptVector is an item's place in a space: float32, little endian.
+// KeptVector is an item's embedding in a space: float32, little endian.
 type KeptVector struct {
 	Space string `json:"space"`
 	V     []byte `json:"v"`
@@ -253,7 +253,7 @@ type KeptEvent struct {
 	Data      Raw       `json:"data,omitempty"`
 }
 
-// KeptNote is working data of a dream.
+// KeptNote is one note of a dream's working data.
 type KeptNote struct {
 	Agent string `json:"agent"`
 	Dream string `json:"dream"`
@@ -261,7 +261,7 @@ type KeptNote struct {
 	Value []byte `json:"value"`
 }
 
-// KeptAttempt is one row of the ledger: attempt 1, 2, 3, … of its step.
+// KeptAttempt is one row of the spend ledger. The attempts of a step are numbered 1, 2, 3, …
 type KeptAttempt struct {
 	Step      string           `json:"step"`
 	Attempt   int              `json:"attempt"`
@@ -278,27 +278,27 @@ type KeptAttempt struct {
 	Finish    string           `json:"finish,omitempty"`
 	At        time.Time        `json:"at,omitzero"`
 	Ended     time.Time        `json:"ended,omitzero"`
-	Latest    int              `json:"latest,omitempty"`    // the step's newest attempt when it ended
-	Forgotten bool             `json:"forgotten,omitempty"` // its answer is not to be kept
+	Latest    int              `json:"latest,omitempty"`    // the step's newest attempt when this one ended
+	Forgotten bool             `json:"forgotten,omitempty"` // its answer must not be stored
 }
 
 // OpenAttempt is the state of an attempt that is reserved and has not ended.
 const OpenAttempt = "open"
 
-// KeptAccount is the running sum of an account. Whoever reads it adds the attempts up again.
+// KeptAccount is the running sum of an account. An import checks it by adding up the attempts.
 type KeptAccount struct {
 	Scope    string        `json:"scope"`
 	Reserved budget.Micros `json:"reserved"`
 	Spent    budget.Micros `json:"spent"`
 }
 
-// KeptAnswer is the finished answer of a step.
+// KeptAnswer is the recorded answer of a completed step.
 type KeptAnswer struct {
 	Step   string `json:"step"`
 	Answer []byte `json:"answer"`
 }
 
-// KeptAllowance is what a dream has taken of an agent's day.
+// KeptAllowance is the part of an agent's daily limit that a dream has taken.
 type KeptAllowance struct {
 	Dream  string        `json:"dream"`
 	Agent  string        `json:"agent"`

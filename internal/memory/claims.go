@@ -7,8 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// ReadClaims gives predictions the claim of the fragment that they name, where they keep none of their own. It is for
-// those who show them: what is read so must not be written back. A claim whose fragment was forgotten stays empty.
+// ReadClaims fills in the claim of each prediction that has none of its own, from the fragment that it names. The
+// result is for display and must not be written back. The claim stays empty when the fragment was forgotten.
 func ReadClaims(ctx context.Context, s Store, agent string, items []dream.Item) error {
 	open := map[string][]*dream.Prediction{}
 	var ids []string

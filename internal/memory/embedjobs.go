@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// EmbedJob is the work of embedding an agent's memories in the background, as the process that does it reports it.
+// EmbedJob is the background work of embedding one agent's memories, with the progress that its process reports.
 type EmbedJob struct {
 	Agent  string    `json:"agent"`            // id
-	Asked  time.Time `json:"asked"`            // when it was asked for last
-	Holder string    `json:"holder,omitempty"` // the process that does it; empty: it waits for one
-	Until  time.Time `json:"until,omitzero"`   // the holder's claim ends then unless it is renewed
+	Asked  time.Time `json:"asked"`            // time of the newest request for it
+	Holder string    `json:"holder,omitempty"` // the process that does the work; empty: no process yet
+	Until  time.Time `json:"until,omitzero"`   // when the holder's claim expires unless it is renewed
 	Began  time.Time `json:"began,omitzero"`   // when the holder began
-	Done   int       `json:"done"`             // memories that were embedded since it began
-	Total  int       `json:"total"`            // and those that were to be embedded then
+	Done   int       `json:"done"`             // memories embedded since it began
+	Total  int       `json:"total"`            // memories that had no embedding when it began
 
-	Failure string    `json:"failure,omitempty"` // how the newest attempt ended; empty: it goes on
-	Failed  int       `json:"failed,omitempty"`  // attempts in a row that failed
-	Next    time.Time `json:"next,omitzero"`     // after a failure it is not tried again before
+	Failure string    `json:"failure,omitempty"` // error of the newest attempt; empty: it has not failed
+	Failed  int       `json:"failed,omitempty"`  // failed attempts in a row
+	Next    time.Time `json:"next,omitzero"`     // after a failure, the earliest time of the next attempt
 }
 
-// Live says whether a process holds the job.
+// Live reports whether a process holds the job at that time.
 func (j EmbedJob) Live(now time.Time) bool { return j.Holder != "" && now.Before(j.Until) }
 
-// Left estimates how long the job still takes by how fast it went; false while nobody knows.
+// Left estimates the remaining time from the speed so far; false while there is nothing to estimate from.
 func (j EmbedJob) Left(now time.Time) (time.Duration, bool) {
 	took := now.Sub(j.Began)
 	if !j.Live(now) || j.Done <= 0 || took <= 0 {
@@ -33,8 +33,8 @@ func (j EmbedJob) Left(now time.Time) (time.Duration, bool) {
 	return time.Duration(float64(took) / float64(j.Done) * float64(max(0, j.Total-j.Done))), true
 }
 
-// After is what a store keeps when j is put over the job that it has. ErrTaken when another holder's claim on that one
-// lasts at now and j is a claim as well. A request, which names no holder, only notes its time with a claim that lasts.
+// After returns the job to store when j is put over the existing one. ErrTaken when j is a claim and another holder's
+// claim on the existing job is live. A request, which has no holder, only updates Asked of a live claim.
 func (j EmbedJob) After(kept EmbedJob, now time.Time) (EmbedJob, error) {
 	if kept.Asked.After(j.Asked) {
 		j.Asked = kept.Asked
@@ -49,21 +49,21 @@ func (j EmbedJob) After(kept EmbedJob, now time.Time) (EmbedJob, error) {
 	return kept, fmt.Errorf("the memories of %s are being embedded by %s: %w", kept.Agent, kept.Holder, ErrTaken)
 }
 
-// EmbedQueue keeps who embeds which agent's memories, one job an agent. They are work in progress: an archive does not
-// hold them.
+// EmbedQueue stores one embedding job per agent. Jobs are working data: an archive does not contain them.
 type EmbedQueue interface {
-	// PutEmbedJob keeps a job in place of the agent's, as EmbedJob.After says, and answers what is kept. ErrTaken.
+	// PutEmbedJob stores a job in place of the agent's, by the rule of EmbedJob.After, and returns the stored job.
+	// ErrTaken.
 	PutEmbedJob(ctx context.Context, j EmbedJob, now time.Time) (EmbedJob, error)
-	// EmbedJob is the agent's. ErrNotFound when none is kept.
+	// EmbedJob returns the agent's job. ErrNotFound.
 	EmbedJob(ctx context.Context, agent string) (EmbedJob, error)
-	// EmbedJobs lists all, by agent.
+	// EmbedJobs lists all jobs by agent.
 	EmbedJobs(ctx context.Context) ([]EmbedJob, error)
-	// EndEmbedJob removes the agent's job, unless it has another holder than j or was asked for again after j.Asked;
-	// false then.
+	// EndEmbedJob removes the agent's job. It returns false and keeps the job when that has another holder than j, or
+	// was requested again after j.Asked.
 	EndEmbedJob(ctx context.Context, j EmbedJob) (bool, error)
 }
 
-// Ends says whether j, which is done, ends the job that a store keeps.
+// Ends reports whether completing j also completes the stored job.
 func (j EmbedJob) Ends(kept EmbedJob) bool {
 	return kept.Holder == j.Holder && !kept.Asked.After(j.Asked)
 }

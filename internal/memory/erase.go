@@ -11,21 +11,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
 )
 
-// Selection names what is to be forgotten of an agent: by id, or everything that fits all that is set of Owner, User,
-// Session, Since and Until. These find what was said and imported, never what dreams made.
+// Selection names what is to be forgotten of an agent: items by id, plus every item that matches all of Owner, User,
+// Session, Since and Until that are set. These filters match what was said and imported, never what dreams made.
 type Selection struct {
 	IDs          []string
-	Texts        []string // what repeats these, although nothing is named
-	Owner        string   // of talks: "talk/<principal>/<user>", with or without "talk/"
-	User         string   // of talks, whatever key they came with
-	Session      string   // a conversation
+	Texts        []string // also forget what repeats these texts
+	Owner        string   // of conversations: "talk/<principal>/<user>", with or without "talk/"
+	User         string   // of conversations, with any API key
+	Session      string   // id of one conversation
 	Since, Until time.Time
 
-	Derived bool // what dreams made of it in words of their own, too
-	Bare    bool // the items alone
+	Derived bool // also forget what dreams made of it in other words
+	Bare    bool // forget the items alone, not what repeats them
 }
 
-// Empty says whether nothing is selected.
+// Empty reports whether the selection names nothing.
 func (s Selection) Empty() bool {
 	return len(s.IDs) == 0 && len(s.Texts) == 0 && !s.filters()
 }
@@ -34,7 +34,7 @@ func (s Selection) filters() bool {
 	return s.Owner != "" || s.User != "" || s.Session != "" || !s.Since.IsZero() || !s.Until.IsZero()
 }
 
-// fits says whether an item is what the filters ask for.
+// fits reports whether the filters match an item.
 func (s Selection) fits(item dream.Item) bool {
 	h, marks := item.Header(), item.Marks()
 	if !s.filters() || h.Dream != "" || h.Kind != dream.KindEpisode && h.Kind != dream.KindSemantic {
@@ -49,10 +49,10 @@ func (s Selection) fits(item dream.Item) bool {
 		(s.Until.IsZero() || h.At.Before(s.Until))
 }
 
-// ofTalks begins the origin of what was said in a talk with the server.
+// ofTalks is the prefix of the owner of what was said in a conversation with the server.
 const ofTalks = "talk/"
 
-// PlanErasure finds what an erasure would do: what is selected, what was made from nothing else, and what repeats it.
+// PlanErasure finds the effects of an erasure: the selected items, items made from nothing else, and what repeats them.
 func PlanErasure(ctx context.Context, s Store, agent string, sel Selection) (erasure.Plan, error) {
 	entries, err := entriesOf(ctx, s, agent)
 	if err != nil {
@@ -95,11 +95,11 @@ func entriesOf(ctx context.Context, s Store, agent string) ([]erasure.Entry, err
 	return entries, nil
 }
 
-// At most so many items are erased or scrubbed in one step: a store answers nobody else meanwhile.
+// erasedAtOnce is how many items one step erases or scrubs at most. A store serves no other request during a step.
 const erasedAtOnce = 500
 
-// CarryOut does what a plan says, in steps that may be cut off after any of them: until the last, the same selection
-// finds what is left.
+// CarryOut carries out a plan in steps. After an interruption, the same selection finds what is left, until the last
+// step is done.
 func CarryOut(ctx context.Context, s Store, agent string, plan erasure.Plan) (Erased, error) {
 	var all Erased
 	step := func(e Erasure) error {
@@ -134,7 +134,7 @@ func CarryOut(ctx context.Context, s Store, agent string, plan erasure.Plan) (Er
 	return all, step(Erasure{IDs: removed})
 }
 
-// ForgetAll carries out a plan, and then again what was written meanwhile, until nothing of it is found.
+// ForgetAll carries out a plan, and then repeats it for what was written meanwhile, until nothing more is found.
 func ForgetAll(ctx context.Context, s Store, agent string, plan erasure.Plan) (Erased, error) {
 	all, err := CarryOut(ctx, s, agent, plan)
 	for round := 0; err == nil && plan.Scrubber != nil && round < forgettingRounds; round++ {
@@ -154,5 +154,5 @@ func ForgetAll(ctx context.Context, s Store, agent string, plan erasure.Plan) (E
 	return all, err
 }
 
-// forgettingRounds bounds how often what was written meanwhile is looked for.
+// forgettingRounds is how often ForgetAll looks for what was written meanwhile.
 const forgettingRounds = 3

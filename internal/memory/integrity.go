@@ -2,15 +2,15 @@ package memory
 
 import "context"
 
-// Integrity is what a look at a store found. Nothing is altered by it.
+// Integrity is the result of checking a store. The check changes nothing.
 type Integrity struct {
-	Checked []string // what was looked at to its end
-	Skipped []string // what was not, and why
+	Checked []string // checks that were completed
+	Skipped []string // checks that were not, each with the reason
 	Faults  []string // what is broken; empty when nothing is
 }
 
-// Verifier is a store that can look at itself: at what its kind can lose or damage, and at what must hold between its
-// parts. What has not ended when ctx does is skipped. An error is one of reaching the store, not of what it keeps.
+// Verifier is a store that can check itself for lost or damaged data and for broken relations between its parts. Checks
+// that are not complete when ctx ends are listed as skipped. An error means that the store could not be reached.
 type Verifier interface {
 	Verify(ctx context.Context) (Integrity, error)
 }

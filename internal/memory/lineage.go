@@ -8,10 +8,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-// Derived finds the texts that dreams made from memories, oldest first: whatever names them as an origin, in any state
-// and in any revision, what was made from that in turn, and what the same dreams wrote without naming anything. What a
-// person wrote is that person's own, and the record of a night is no text of it. Forget takes the ids out of what
-// stays, so that whoever wants these gone asks first.
+// Derived finds the texts that dreams made from memories, oldest first: items that name one of ids as an origin in any
+// state or revision, items made from those in turn, and items without origins that the same dreams wrote. Items that a
+// person wrote and dream records are not included. Call it before Store.Forget, which removes the ids from the
+// references of the items that stay.
 func Derived(ctx context.Context, s Store, agent string, ids ...string) ([]dream.Item, error) {
 	items, err := s.Find(ctx, Query{Agent: agent, States: dream.States, Order: Oldest})
 	if err != nil {
@@ -40,7 +40,7 @@ func Derived(ctx context.Context, s Store, agent string, ids ...string) ([]dream
 	return derived, nil
 }
 
-// originsOf is what an item was made from in all of its revisions.
+// originsOf lists the origins of an item in all of its revisions.
 func originsOf(ctx context.Context, s Store, agent string, item dream.Item) ([]string, error) {
 	origins, err := past.Origins(item)
 	if err != nil || item.Header().Revision <= 1 {

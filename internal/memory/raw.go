@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Raw is JSON that somebody else wrote, kept byte for byte. In an archive it is an object where one would write it the
-// same, and a string that holds it otherwise.
+// Raw is JSON from outside, kept byte for byte. An archive holds it as an object when encoding/json would write the
+// same bytes, and as a string otherwise.
 type Raw []byte
 
-// MarshalJSON writes it in the one way that UnmarshalJSON reads.
+// MarshalJSON writes the form that UnmarshalJSON reads.
 func (r Raw) MarshalJSON() ([]byte, error) {
 	if len(r) > 0 && r[0] == '{' {
 		if plain, err := json.Marshal(json.RawMessage(r)); err == nil && bytes.Equal(plain, r) {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Uses of knowledge are notes made awake, one an item a day: cheap to write beside a turn, and without a revision. The
-// next night takes them into the items and drops them.
+// useNote is the key prefix of notes that record the use of an item while the agent is awake, one per item and day.
+// They are cheap to write during a conversation and add no revision. The next dream copies them into the items and
+// drops them.
 const useNote = "used/"
 
 // Use is one use of an item.
@@ -18,7 +19,7 @@ type Use struct {
 	key  string
 }
 
-// NoteUse notes that items were recalled or mentioned. Of several uses in a day the first is kept.
+// NoteUse records that items were recalled or mentioned. Of several uses of an item in a day the first is kept.
 func NoteUse(ctx context.Context, s Store, agent string, at time.Time, ids ...string) error {
 	at = at.UTC()
 	for _, id := range ids {
@@ -30,7 +31,7 @@ func NoteUse(ctx context.Context, s Store, agent string, at time.Time, ids ...st
 	return nil
 }
 
-// Uses are the uses that no night has taken in yet.
+// Uses returns the uses that no dream has copied into the items yet.
 func Uses(ctx context.Context, s Store, agent string) ([]Use, error) {
 	notes, err := s.Notes(ctx, agent, "", useNote)
 	if err != nil {
@@ -48,9 +49,9 @@ func Uses(ctx context.Context, s Store, agent string) ([]Use, error) {
 	return uses, nil
 }
 
-// DropUses removes uses that were taken in.
+// DropUses removes uses that were copied into the items.
 func DropUses(ctx context.Context, s Store, agent string, uses []Use) error {
-	if len(uses) == 0 { // without a key everything would go
+	if len(uses) == 0 { // DropNotes without keys would remove every note
 		return nil
 	}
 	keys := make([]string, len(uses))

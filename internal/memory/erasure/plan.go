@@ -1,4 +1,4 @@
-// Package erasure finds what repeats or was made from memories that are to be forgotten, and takes it out.
+// Package erasure finds what repeats memories that are to be forgotten or was made from them, and removes it.
 package erasure
 
 import (
@@ -10,59 +10,61 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-// Entry is an item in all of its revisions.
+// Entry is an item with all of its revisions.
 type Entry struct {
 	Item    dream.Item
-	Earlier []dream.Item // older revisions
+	Earlier []dream.Item // earlier revisions
 }
 
 func (e Entry) revisions() []dream.Item { return append([]dream.Item{e.Item}, e.Earlier...) }
 
-// Why says why an item is erased.
+// Why is the reason that an item is erased.
 type Why string
 
 // The reasons.
 const (
-	Named   Why = "named"   // it was asked for
+	Named   Why = "named"   // it was selected
 	Derived Why = "derived" // everything it was made from is erased
-	Copied  Why = "copied"  // without what it repeats it would say nothing, or little
-	Traced  Why = "traced"  // a dream made it of what is erased and of other things, in words of its own
+	Copied  Why = "copied"  // without the copied words little or nothing of it would be left
+	Traced  Why = "traced"  // a dream made it, in other words, from what is erased and from other memories
 )
 
-// Found is an item that an erasure concerns.
+// Found is an item that an erasure affects.
 type Found struct {
 	Item   dream.Item
-	Why    Why      // of one that is erased
-	Fields []string // of one that is scrubbed: where it repeats what is forgotten, in any revision
+	Why    Why      // of an erased item
+	Fields []string // of a scrubbed item: the fields that repeat what is forgotten, in any revision
 }
 
-// Plan is what an erasure does.
+// Plan lists the effects of an erasure.
 type Plan struct {
-	Erase    []Found      // copies first and what was asked for last: until then the rest can be found again
-	Scrub    []Found      // stay without what they repeat
-	Left     []dream.Item // stay: dreams made them of what is erased and of other things, in words of their own
-	Alike    []dream.Item // stay: somebody said them, and they share a phrase that many use
-	Absent   []string     // ids asked for that name nothing
-	Dreams   []string     // dreams that are not over: the answers kept for them may repeat it
+	// Items to delete: copies first, selected items last. Until those are gone, an interrupted erasure can be planned
+	// again from them.
+	Erase    []Found
+	Scrub    []Found      // kept without the words they repeat
+	Left     []dream.Item // kept: dreams made them, in other words, from what is erased and from other memories
+	Alike    []dream.Item // kept: somebody said them, and they share a common phrase with what is erased
+	Absent   []string     // selected ids that do not exist
+	Dreams   []string     // dreams that are not over: their recorded answers may repeat what is forgotten
 	Scrubber *Scrubber    // nil: there are no words to look for
 
-	gone map[string]bool // every id that is erased or was asked for
+	gone map[string]bool // every id that is erased or was selected
 }
 
-// Request is what is to be forgotten.
+// Request names what is to be forgotten.
 type Request struct {
-	IDs     []string // items, whether they are still there or not
-	Texts   []string // what repeats these, although no item is named
-	Derived bool     // what dreams made of the items in words of their own is erased, too
-	Bare    bool     // only the items themselves; what repeats them is left as it is
+	IDs     []string // items, whether they still exist or not
+	Texts   []string // also forget what repeats these texts
+	Derived bool     // also erase what dreams made of the items in other words
+	Bare    bool     // erase the items alone and keep what repeats them
 }
 
-// work is a plan in the making.
+// work is a plan being made.
 type work struct {
 	entries []Entry
-	origins map[string][]string // of each entry, over all revisions
-	why     map[string]Why      // of what is erased
-	ids     map[string]bool     // what is erased, and what was asked for and is not there
+	origins map[string][]string // origins of each entry, over all revisions
+	why     map[string]Why      // reasons of the items that are erased
+	ids     map[string]bool     // erased items, and selected ids that do not exist
 }
 
 // Find plans an erasure over all items of an agent.
@@ -115,8 +117,7 @@ func Find(entries []Entry, request Request) (Plan, error) {
 	return p, nil
 }
 
-// Again looks for what was written since a plan was made, and plans to erase that. It finds nothing new when more is
-// false.
+// Again plans the erasure of what was written since a plan was made. more is false when nothing was found.
 func Again(entries []Entry, before Plan) (p Plan, more bool, err error) {
 	w, err := begin(entries)
 	if err != nil {
@@ -134,7 +135,7 @@ func Again(entries []Entry, before Plan) (p Plan, more bool, err error) {
 	return p, len(p.Erase)+len(p.Scrub) > 0, nil
 }
 
-// begin reads what every entry was made from.
+// begin reads the origins of every entry.
 func begin(entries []Entry) (work, error) {
 	w := work{entries: entries, origins: map[string][]string{}, why: map[string]Why{}, ids: map[string]bool{}}
 	for _, e := range entries {
@@ -154,7 +155,7 @@ func (w *work) take(id string, why Why) {
 	w.why[id], w.ids[id] = why, true
 }
 
-// traced finds what dreams made from what is asked for, however far: see past.Descend.
+// traced finds what dreams made from the selected items, directly or through other texts (see past.Descend).
 func (w *work) traced(request Request) map[string]bool {
 	var texts []past.Text
 	for _, e := range w.entries {
@@ -169,8 +170,8 @@ func (w *work) traced(request Request) map[string]bool {
 	return marked
 }
 
-// descend takes along what was made from nothing but what is erased, and what import derived from memories that were
-// all forgotten before.
+// descend adds the items that were made only from erased items, and items that import derived from memories that were
+// all forgotten earlier.
 func (w *work) descend() {
 	for before := -1; before < len(w.ids); {
 		before = len(w.ids)
@@ -182,7 +183,7 @@ func (w *work) descend() {
 	}
 }
 
-// groundless says whether everything that an item was made from is erased.
+// groundless reports whether everything that an item was made from is erased.
 func (w *work) groundless(item dream.Item) bool {
 	h := item.Header()
 	origins := w.origins[h.ID]
@@ -190,15 +191,14 @@ func (w *work) groundless(item dream.Item) bool {
 	case h.Kind == dream.KindRecord || h.Kind == dream.KindEpisode && h.Dream == "":
 		return false
 	case h.Dream == "" && len(h.Sources) == 0:
-		return h.Kind == dream.KindSemantic && slices.Contains(h.Derived, "content") // it had sources once
+		return h.Kind == dream.KindSemantic && slices.Contains(h.Derived, "content") // its sources were forgotten earlier
 	case h.Dream == "":
 		origins = h.Sources
 	}
 	return len(origins) > 0 && !slices.ContainsFunc(origins, func(id string) bool { return !w.ids[id] })
 }
 
-// scrubber learns what is to be recognised: the words of what is erased that people or agents said, and of the given
-// texts.
+// scrubber collects the words to recognise: those of the selected items, and the given texts.
 func (w *work) scrubber(texts []string) (*Scrubber, error) {
 	s := &Scrubber{words: newWording(), sessions: map[string]bool{}}
 	for _, text := range texts {
@@ -244,15 +244,15 @@ func (s *Scrubber) learn(item dream.Item) error {
 	}
 	for _, f := range fields {
 		if h.Kind == dream.KindEpisode && slices.Contains(h.Derived, f.name) && f.name != "content" {
-			continue // it quotes the neighbours, which stay
+			continue // it quotes other memories, which stay
 		}
 		s.words.learn(f.text, !lived(item))
 	}
 	return nil
 }
 
-// ownWords are the texts of an item that stays which do not come from what is forgotten: what somebody said, and what
-// import put around its quotations.
+// ownWords returns the texts of an item that stays which do not come from what is forgotten: what somebody said, and
+// what import wrote around its quotations.
 func (w *work) ownWords(item dream.Item) ([]string, error) {
 	h := item.Header()
 	if h.Dream != "" || h.Kind == dream.KindRecord {
@@ -276,7 +276,7 @@ func (w *work) ownWords(item dream.Item) ([]string, error) {
 	return out, nil
 }
 
-// unquoted is what stands outside of the quotation marks that import writes.
+// unquoted returns the text outside of the quotation marks that import writes.
 func unquoted(text string) string {
 	var b strings.Builder
 	depth := 0
@@ -293,7 +293,7 @@ func unquoted(text string) string {
 	return b.String()
 }
 
-// copies finds what repeats the forgotten, and takes along what would say little without.
+// copies finds the items that repeat what is forgotten, and erases those that would have little text left.
 func (w *work) copies(s *Scrubber) ([]Found, error) {
 	found := map[string][]string{}
 	for _, e := range w.entries {
@@ -330,7 +330,7 @@ func (w *work) copies(s *Scrubber) ([]Found, error) {
 	return out, nil
 }
 
-// alike lists what somebody said that shares a phrase with what is forgotten, and is left as it is.
+// alike lists what people said that shares a phrase with what is forgotten and is kept.
 func (w *work) alike(s *Scrubber, scrubbed []Found) []dream.Item {
 	touched := map[string]bool{}
 	for _, f := range scrubbed {
@@ -346,7 +346,7 @@ func (w *work) alike(s *Scrubber, scrubbed []Found) []dream.Item {
 	return out
 }
 
-// erased lists what is erased: what was asked for last.
+// erased lists the items to erase, the selected ones last.
 func (w *work) erased() []Found {
 	var before, named []Found
 	for _, e := range w.entries {
@@ -371,7 +371,7 @@ func (w *work) items(ids map[string]bool) []dream.Item {
 	return out
 }
 
-// unsettled lists the dreams that go on or may go on.
+// unsettled lists the dreams that are running or may be resumed.
 func (w *work) unsettled() []string {
 	var out []string
 	for _, e := range w.entries {

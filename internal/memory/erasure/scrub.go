@@ -10,29 +10,29 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// wordFields are the JSON fields of items, and of what dreams note, that hold words of people or models.
+// wordFields are the JSON fields of items and of dream notes that hold words of people or models.
 var wordFields = map[string]bool{
 	"content": true, "claim": true, "premise": true, "reason": true, "said": true, "criterion": true, "trace": true,
 	"evidence":   true,
 	"first_step": true, "topics": true, "theme": true, "why": true, "partial": true, "drawn": true, "words": true,
 }
 
-// sceneFields are those that only an episode has: other kinds use these names for other things.
+// sceneFields hold words in episodes only: other kinds use these names for other things.
 var sceneFields = map[string]bool{"context": true, "action": true, "outcome": true}
 
-// voice says how the words of a field came about, and so what counts as a copy in it.
+// voice is how the text of a field came about. It decides what counts as a copy in it.
 type voice int
 
 const (
-	own  voice = iota // somebody said or wrote them
-	echo              // an agent's answer in a conversation that something is forgotten of
-	made              // they were put together from other texts
+	own  voice = iota // somebody said or wrote it
+	echo              // an agent's answer in a conversation of which something is forgotten
+	made              // it was put together from other texts
 )
 
-// Scrubber takes what is forgotten out of the texts of others. It is safe for concurrent use.
+// Scrubber removes what is forgotten from other texts. It is safe for concurrent use.
 type Scrubber struct {
 	words    wording
-	sessions map[string]bool // conversations that something is forgotten of
+	sessions map[string]bool // conversations of which something is forgotten
 }
 
 // field is a text of an item.
@@ -41,13 +41,13 @@ type field struct {
 	text string
 }
 
-// Scrub takes what is forgotten out of an item's JSON. changed is false when there is nothing of it.
+// Scrub removes what is forgotten from an item's JSON. changed is false when it contains nothing of it.
 func (s *Scrubber) Scrub(kind dream.Kind, body []byte) (scrubbed []byte, changed bool, err error) {
 	item, err := dream.Decode(kind, body)
 	if err != nil {
 		return nil, false, err
 	}
-	plain, err := json.Marshal(item) // one spelling of every name
+	plain, err := json.Marshal(item) // decoding and encoding gives every field its one spelling
 	if err != nil {
 		return nil, false, err
 	}
@@ -75,7 +75,7 @@ func (s *Scrubber) Scrub(kind dream.Kind, body []byte) (scrubbed []byte, changed
 	return scrubbed, err == nil, err
 }
 
-// Note takes what is forgotten out of what a dream noted in JSON. changed is false when there is nothing of it.
+// Note removes what is forgotten from a dream's note in JSON. changed is false when it contains nothing of it.
 func (s *Scrubber) Note(value []byte) (scrubbed []byte, changed bool) {
 	fields, err := parse(value)
 	if err != nil {
@@ -90,8 +90,8 @@ func (s *Scrubber) Note(value []byte) (scrubbed []byte, changed bool) {
 	return scrubbed, err == nil
 }
 
-// Holds says whether a note of any form holds something of what is forgotten: any text of one in JSON, or the note
-// itself.
+// Holds reports whether a note contains something of what is forgotten: in any string of a JSON note, or in the whole
+// note when it is not JSON.
 func (s *Scrubber) Holds(value []byte) bool {
 	fields, err := parse(value)
 	if err != nil {
@@ -119,19 +119,19 @@ func (s *Scrubber) within(value any) bool {
 func parse(body []byte) (any, error) {
 	var fields any
 	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber() // a number is written as it was
+	d.UseNumber() // numbers keep their spelling
 	err := d.Decode(&fields)
 	return fields, err
 }
 
-// walk rewrites the texts in a value of JSON.
+// walk rewrites the strings in a JSON value.
 type walk struct {
 	episode bool
 	rewrite func(name, text string) string
 	changed bool
 }
 
-// through goes through a value. top names the outermost field that it lies in, name the nearest.
+// through rewrites a value. top is the name of the outermost field that contains it, name that of the nearest.
 func (w *walk) through(value any, top, name string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -165,13 +165,13 @@ func mainField(kind dream.Kind) string {
 	return "content"
 }
 
-// lived says whether an item's main text is somebody's own: no dream wrote it, and no rule put it together.
+// lived reports whether an item's main text is somebody's own: no dream wrote it, and no rule put it together.
 func lived(item dream.Item) bool {
 	h := item.Header()
 	return h.Dream == "" && h.Kind != dream.KindRecord && !slices.Contains(h.Derived, mainField(h.Kind))
 }
 
-// voiceOf says how the words of an item's field came about.
+// voiceOf returns how the text of an item's field came about.
 func (s *Scrubber) voiceOf(item dream.Item, name string) voice {
 	switch {
 	case !lived(item) || slices.Contains(item.Header().Derived, name):
@@ -182,9 +182,8 @@ func (s *Scrubber) voiceOf(item dream.Item, name string) voice {
 	return own
 }
 
-// answers says whether an item is an agent's answer in a conversation that something is forgotten of. An exchange that
-// a person began is no answer, although its label is the agent's: the person's words in it are a statement of their
-// own.
+// answers reports whether an item is an agent's answer in a conversation of which something is forgotten. An exchange
+// that a person began does not count, although it has the agent's taint: the person's words in it are a statement.
 func (s *Scrubber) answers(item dream.Item) bool {
 	if e, ok := item.(*dream.Episode); ok && e.Speaker == person {
 		return false
@@ -192,24 +191,24 @@ func (s *Scrubber) answers(item dream.Item) bool {
 	return item.Header().Taint == dream.FromAgent && s.sessions[item.Marks().Session]
 }
 
-// person is how a speaker without a name is called in conversations.
+// person is the speaker name that conversations use when a speaker has none.
 const person = "user"
 
-// marked are the words of a text, and which of them repeat what is forgotten.
+// marked splits a text into words and marks those that repeat what is forgotten.
 func (s *Scrubber) marked(text string, v voice) ([]token, []bool) {
 	words := tokens(text)
 	if v == own {
 		return words, s.words.copied(words)
 	}
 	marked := s.words.traced(words)
-	for i := 1; i < len(words); i++ { // a word between two others betrays what stood around it
+	for i := 1; i < len(words); i++ { // a word between two copied ones shows what stood around it
 		for gap := 1; gap <= mostGaps && i+gap < len(words); gap++ {
 			if !marked[i] && marked[i-1] && marked[i+gap] {
 				marked[i] = true
 			}
 		}
 	}
-	for i := 1; i < len(words); i++ { // the last word of what was cut short may be a part of one
+	for i := 1; i < len(words); i++ { // the last word of a truncated text may be part of a copied word
 		if marked[i-1] && strings.HasPrefix(text[words[i].to:], "…") {
 			marked[i] = true
 		}
@@ -217,7 +216,7 @@ func (s *Scrubber) marked(text string, v voice) ([]token, []bool) {
 	return words, marked
 }
 
-// rewrite takes what repeats the forgotten out of a text.
+// rewrite replaces what repeats the forgotten text by Mark.
 func (s *Scrubber) rewrite(text string, v voice) string {
 	words, marked := s.marked(text, v)
 	var b strings.Builder
@@ -232,8 +231,8 @@ func (s *Scrubber) rewrite(text string, v voice) string {
 	return b.String() + text[at:]
 }
 
-// empties says whether too little of a main text is left without what repeats the forgotten: nothing that says
-// anything, or, of a text that was made of others, less than half.
+// empties reports whether removing the copies leaves too little of a main text: no meaningful word, or, of a text made
+// from others, less than half.
 func (s *Scrubber) empties(text string, v voice) bool {
 	words, marked := s.marked(text, v)
 	removed, left := 0, 0
@@ -253,7 +252,7 @@ func unspacedAt(text string, t token) bool {
 	return unspaced(r)
 }
 
-// fieldsOf are the texts of an item, each under the name of the outermost field that it lies in.
+// fieldsOf returns the texts of an item, each under the name of the outermost field that contains it.
 func fieldsOf(item dream.Item) ([]field, error) {
 	body, err := json.Marshal(item)
 	if err != nil {
@@ -278,7 +277,7 @@ func fieldsOf(item dream.Item) ([]field, error) {
 	return out, nil
 }
 
-// HoldsWords says whether a JSON field of a kind holds words of people or models, so that a copy is looked for in it.
+// HoldsWords reports whether a JSON field of a kind holds words of people or models, and so is searched for copies.
 func HoldsWords(kind dream.Kind, name string) bool {
 	return wordFields[name] || kind == dream.KindEpisode && sceneFields[name]
 }

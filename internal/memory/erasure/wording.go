@@ -1,28 +1,28 @@
 package erasure
 
-// A copy is told from chance by how many words in a row it shares with what is forgotten.
+// A copy differs from a coincidence by the number of words in a row that it shares with the forgotten text.
 const (
-	run      = 3 // so many words in a row are shared on purpose when two telling words are among them
-	someRun  = 5 // so many are when one is
-	phrase   = 4 // so many are, in what was made of other texts, when nothing that stays says the same
-	longRun  = 8 // so many are, whoever wrote them
-	mostGaps = 1 // words between two pieces of a copy that go with them, in what was made of other texts
+	run      = 3 // a run of this many shared words is a copy when two of them are telling
+	someRun  = 5 // … when one of them is telling
+	phrase   = 4 // … in text made from other texts, when no remaining text has the same run
+	longRun  = 8 // … in any text
+	mostGaps = 1 // in text made from other texts, so many words between two copied pieces are removed with them
 )
 
-// Mark stands in a text where words were taken out.
+// Mark replaces the words that were removed from a text.
 const Mark = "[forgotten]"
 
-// mostOthers is how many memories that stay may share a run of words with what is forgotten before it is a phrase that
-// many use, and no copy.
+// mostOthers is how many remaining memories may share a run of words with the forgotten text. A run that more of them
+// share is a common phrase, not a copy.
 const mostOthers = 2
 
-// wording is what was said in the texts to forget, and how it is recognised in others.
+// wording holds the words of the texts to forget, to recognise copies of them in other texts.
 type wording struct {
-	said    map[uint64]bool // runs of three in what somebody said
-	own     map[uint64]bool // those of them that are no common phrases
-	made    map[uint64]bool // runs of three in those, and in what was made of others' words
-	telling map[uint64]bool // words that nothing which stays has of its own
-	stays   map[uint64]bool // runs of four in what stays
+	said    map[uint64]bool // runs of three words in what people or agents said
+	own     map[uint64]bool // those of them that are not common phrases
+	made    map[uint64]bool // runs of three words in said, and in texts made from others
+	telling map[uint64]bool // words that no remaining text has outside of copies
+	stays   map[uint64]bool // runs of four words in the remaining texts
 }
 
 func newWording() wording {
@@ -35,7 +35,7 @@ func newWording() wording {
 	}
 }
 
-// learn takes in a text to forget. made: it was put together from other texts, which may stay.
+// learn adds a text to forget. made means that it was put together from other texts, which may remain.
 func (w *wording) learn(text string, made bool) {
 	words := tokens(text)
 	for _, g := range grams(words, run) {
@@ -51,9 +51,9 @@ func (w *wording) learn(text string, made bool) {
 	}
 }
 
-// compare takes in what stays: the texts of each memory. What many of them say is a common phrase, and the words that
-// they have outside of copies betray nothing. A word that is common may show that what seemed a copy was none, so it
-// looks again.
+// compare takes the texts of every remaining memory. A run of words that many of them share is a common phrase, and a
+// word that they use outside of copies is not telling. Removing a telling word may show that a supposed copy is none,
+// so the search for copies repeats until nothing changes.
 func (w *wording) compare(memories [][]string) {
 	var all [][]token
 	others := map[uint64]int{}
@@ -97,7 +97,7 @@ func (w *wording) compare(memories [][]string) {
 	}
 }
 
-// alike says whether a text shares so many words in a row with what is forgotten that somebody should look at it.
+// alike reports whether a text shares so many words in a row with the forgotten text that a person should look at it.
 func (w *wording) alike(text string) bool {
 	words := tokens(text)
 	found := false
@@ -105,7 +105,7 @@ func (w *wording) alike(text string) bool {
 	return found
 }
 
-// shared marks the words that lie in runs of three which a set knows.
+// shared marks the words that lie in runs of three that are in the set.
 func (w *wording) shared(words []token, set map[uint64]bool) []bool {
 	out := make([]bool, len(words))
 	for i, g := range grams(words, run) {
@@ -118,7 +118,7 @@ func (w *wording) shared(words []token, set map[uint64]bool) []bool {
 	return out
 }
 
-// copied marks what somebody's own words repeat.
+// copied marks the words that copy the forgotten text, in a text that somebody wrote.
 func (w *wording) copied(words []token) []bool {
 	marked := w.shared(words, w.own)
 	stretches(marked, func(from, to int) {
@@ -130,7 +130,7 @@ func (w *wording) copied(words []token) []bool {
 	return marked
 }
 
-// traced marks what a text that was made of others repeats: single telling words, too.
+// traced marks the words that copy the forgotten text, in a text made from others. Single telling words count too.
 func (w *wording) traced(words []token) []bool {
 	marked := w.shared(words, w.made)
 	stays := grams(words, phrase)

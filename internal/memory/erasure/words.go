@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// token is a word of a text. Letters of scripts that are written without spaces are words of their own.
+// token is a word of a text. Each letter of a script that is written without spaces is a word of its own.
 type token struct {
 	word     uint64 // hash of the word in lower case
 	from, to int    // bytes of the text
-	telling  bool   // long and rare enough to betray by itself what was forgotten
+	telling  bool   // long and rare enough to give away the forgotten text by itself
 }
 
-// shortestTelling is how many characters a word needs before it can be a trace by itself.
+// shortestTelling is how many characters a telling word has at least.
 const shortestTelling = 3
 
-// tokens cuts a text into words: runs of letters, digits and marks.
+// tokens splits a text into words: runs of letters, digits and marks.
 func tokens(text string) []token {
 	var out []token
 	begin := -1
@@ -52,7 +52,7 @@ func wordOf(text string, from, to int) token {
 	return token{word: hashOf(word), from: from, to: to, telling: telling}
 }
 
-// unspaced says whether a letter belongs to a script that is written without spaces between words.
+// unspaced reports whether a letter belongs to a script that is written without spaces between words.
 func unspaced(r rune) bool {
 	return r > 0x0e00 &&
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
@@ -61,11 +61,11 @@ func unspaced(r rune) bool {
 
 func hashOf(word string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(word)) // it never fails
+	_, _ = h.Write([]byte(word)) // a hash never fails to write
 	return h.Sum64()
 }
 
-// grams are the hashes of n words in a row, each at the place of its first word.
+// grams returns the hash of each run of n words, at the index of its first word.
 func grams(words []token, n int) []uint64 {
 	if len(words) < n {
 		return nil
@@ -81,7 +81,7 @@ func grams(words []token, n int) []uint64 {
 	return out
 }
 
-// everyday are words that say nothing about whose text they come from, however seldom an agent's memories use them.
+// everyday lists words that are never telling, however rare they are in an agent's memories.
 var everyday = func() map[string]bool {
 	words := map[string]bool{}
 	for _, word := range strings.Fields(`

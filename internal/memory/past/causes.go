@@ -1,5 +1,5 @@
-// Package past reads histories for a store: what still stands after some causes were undone, and where an item names
-// others.
+// Package past evaluates revision histories for a store: which revisions still count after some dreams were undone, and
+// which other items an item names.
 package past
 
 import (
@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// UndoCause begins the cause of what Undo writes; Undo reads it back, so nobody else may write it.
+// UndoCause is the prefix of the cause that Store.Undo writes. Undo reads it back, so nothing else may write it.
 const UndoCause = "undo:"
 
-// Counting reads a history of causes, oldest first, and gives the places of those that still count: an undo takes back
-// everything its dream wrote, wherever it lies, and says again what counts then. The newest entry that counts is what
-// an item is, and what is felt.
+// Counting takes the causes of a history, oldest first, and returns the indexes of those that still count. An undo
+// cancels every entry of its dream, wherever it stands. The newest entry that counts is the current state.
 func Counting(causes []string) []int {
 	var counting []int
 	for i, cause := range causes {
@@ -26,20 +25,20 @@ func Counting(causes []string) []int {
 	return counting
 }
 
-// Effect is what undoing a dream does to an item.
+// Effect is the effect of undoing a dream on one item.
 type Effect int
 
 // The effects.
 const (
-	None     Effect = iota // the dream wrote nothing of it that still counts
-	Archives               // nothing else made it
-	Restores               // what counted before the dream becomes the newest again
-	Keeps                  // something later stands, and stays
+	None     Effect = iota // the dream wrote no revision that still counts
+	Archives               // only the dream made it
+	Restores               // the newest revision before the dream becomes the newest again
+	Keeps                  // something later changed it, and it stays
 )
 
-// Undoing says what undoing a dream does to an item, by the causes of its revisions, oldest first, and at is the
-// revision that the item is like afterwards; -1 for none. What is kept is written again all the same: when what stands
-// is undone later, the item must not come back to this dream.
+// Undoing returns the effect of undoing a dream on an item, given the causes of its revisions, oldest first. at is the
+// index of the revision that the item equals afterwards; -1 for none. An item that is kept is written again all the
+// same, so that undoing the later change does not bring back what this dream wrote.
 func Undoing(causes []string, dreamID string) (effect Effect, at int) {
 	counting := Counting(causes)
 	of := func(i int) bool { return causes[i] == dreamID }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// after are the reference fields that name what came after an item, and so not what it was made from.
+// after lists the reference fields that name what came after an item, not what it was made from.
 var after = []string{"newer", "insights", "confirmed", "contradicted"}
 
 // Origins lists the ids of what an item was made from, each once.
@@ -31,14 +31,14 @@ func Origins(item dream.Item) ([]string, error) {
 	return Named(body)
 }
 
-// Text is something that a dream wrote, and the ids of what it was made from.
+// Text is something that a dream wrote, with the ids of what it was made from.
 type Text struct {
 	ID, Dream string
 	Origins   []string
 }
 
-// Descend marks every text that goes back to one of these ids, directly or by way of other texts, and every text
-// without origins that was written by a dream which made such a text: its prompts may have shown the same.
+// Descend marks every text that was made from one of these ids, directly or through other texts. It also marks every
+// text without origins by a dream that wrote such a text, because the dream's prompts may have shown the same memories.
 func Descend(texts []Text, ids ...string) map[string]bool {
 	from, dreams, marked := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, id := range ids {

@@ -20,7 +20,7 @@ func TestWhatAnUndoTookBackCountsNoMore(t *testing.T) {
 		{nil, nil},
 		{[]string{"import", "d1", "d2"}, []int{0, 1, 2}},
 		{[]string{"import", "d1", "d1", "undo:d1"}, []int{0}},
-		{[]string{"import", "d1", "d2", "undo:d1"}, []int{0, 2}}, // d2 lies on top
+		{[]string{"import", "d1", "d2", "undo:d1"}, []int{0, 2}}, // d2 wrote after d1
 		{[]string{"import", "d1", "d2", "undo:d1", "undo:d2"}, []int{0}},
 		{[]string{"import", "d1", "d2", "undo:d2", "undo:d1"}, []int{0}},
 		{[]string{"import", "d1", "undo:d1", "d1"}, []int{0, 3}},

@@ -37,13 +37,13 @@ func Named(body []byte) ([]string, error) {
 	return ids, nil
 }
 
-// Scrub takes ids out of the reference fields of an item's JSON. changed is false when it names none of them.
+// Scrub removes ids from the reference fields of an item's JSON. changed is false when it names none of them.
 func Scrub(kind dream.Kind, body []byte, removed map[string]bool) (scrubbed []byte, changed bool, err error) {
 	item, err := dream.Decode(kind, body)
 	if err != nil {
 		return nil, false, err
 	}
-	plain, err := json.Marshal(item) // one spelling of every name
+	plain, err := json.Marshal(item) // decoding and encoding gives every field its one spelling
 	if err != nil {
 		return nil, false, err
 	}
@@ -92,7 +92,7 @@ func Scrub(kind dream.Kind, body []byte, removed map[string]bool) (scrubbed []by
 	return scrubbed, err == nil, err
 }
 
-// replaced takes a field for a list of what was corrected; nil where it is none.
+// replaced reads a field as a list of corrected items; nil when it is not one.
 func replaced(raw json.RawMessage) (list []dream.Replaced) {
 	if len(raw) < 2 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
 		return nil
@@ -100,7 +100,7 @@ func replaced(raw json.RawMessage) (list []dream.Replaced) {
 	return list
 }
 
-// read takes a field for a list of ids or for one id.
+// read reads a field as a list of ids or as one id.
 func read(raw json.RawMessage) (list []string, one string) {
 	if raw == nil || json.Unmarshal(raw, &list) == nil {
 		return list, ""

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-// FuzzScrub takes ids out of bodies that a damaged file might hold.
+// FuzzScrub removes ids from bodies that a damaged file might hold.
 func FuzzScrub(f *testing.F) {
 	f.Add(`{"id":"a","sources":["x","y"],"newer":"x","episodes":["x"]}`, "x")
 	f.Add(`{"sources":null,"parent":7,"insights":{"x":1}}`, "x")
