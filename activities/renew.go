@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
@@ -54,6 +55,8 @@ func (n *Replay) renew(ctx context.Context, o Spec, s Stretch) error {
 		w.Change = append(w.Change, e)
 	}
 	if len(w.Change) > 0 {
+		last := uses[len(uses)-1].At.UTC().Format(time.RFC3339Nano)
+		w.Events = append(w.Events, n.event(s, "nrem/renewed/"+last, event.MemoriesRenewed{Memories: len(w.Change)}))
 		if err := n.write(ctx, s, w); err != nil {
 			return err
 		}

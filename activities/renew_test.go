@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
@@ -40,9 +41,23 @@ func TestWhatIsRecalledKeepsItsStrength(t *testing.T) {
 	left, err := memory.Uses(ctx, r.store, "a")
 	require.NoError(t, err)
 	require.Empty(t, left)
+	events, err := r.store.Events(ctx, "a", 0, 100)
+	require.NoError(t, err)
+	said := func() (renewed []string) {
+		for _, e := range events {
+			if e.Type == (event.MemoriesRenewed{}).EventType() {
+				renewed = append(renewed, string(e.Data))
+			}
+		}
+		return renewed
+	}
+	require.Equal(t, []string{`{"memories":1}`}, said())
 	revision := after.Revision
 	r.looks(2)
 	require.Equal(t, revision, r.entry("k00").Revision, "a night without uses writes nothing")
+	events, err = r.store.Events(ctx, "a", 0, 100)
+	require.NoError(t, err)
+	require.Len(t, said(), 1, "and says nothing")
 }
 
 func TestWhatIsMentionedKeepsItsStrength(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
@@ -115,6 +116,24 @@ func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
 		var object map[string]any
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &object), line)
 	}
+}
+
+// The three lines that a report begins with are fields of its JSON.
+func TestAReportGivesItsSummaryAsFields(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t).furnish()
+	d.file = "my own.yaml"
+	require.Equal(t, console.OK, d.run(0, "dreams", "show", "1", "-a", "echo"), d.err.String())
+	lines := strings.Split(d.out.String(), "\n")
+	require.Equal(t, console.OK, d.run(0, "dreams", "show", "1", "-a", "echo", "--json"), d.err.String())
+	var report struct{ Summary screen.Summary }
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &report))
+	s := report.Summary
+	require.Equal(t, "oneiros predictions list -a echo --dream 0001 --config 'my own.yaml'", s.Command)
+	require.Equal(t, 1, s.Counts.Open)
+	require.Equal(t, "Changed   "+s.Changed, lines[0])
+	require.Equal(t, "Archived  "+s.Archived, lines[1])
+	require.Equal(t, "Next      "+s.Next, lines[2]+" "+strings.TrimSpace(lines[3]), "the command has its own line")
 }
 
 func TestADreamIsNamedByIdByNumberOrAsTheLast(t *testing.T) {

@@ -2,14 +2,12 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
@@ -87,7 +85,7 @@ func (app *App) dreamsShow() *cobra.Command {
 
 // report tells a night to a person, or gives all of it as JSON.
 func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, record *dream.Record) error {
-	r, err := reportOf(ctx, h, a, record)
+	r, err := app.reportOf(ctx, h, a, record)
 	if err != nil {
 		return fmt.Errorf("report of %s: %w", record.ID, err)
 	}
@@ -101,7 +99,7 @@ func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, record
 // reportJSON is a report with every list present.
 func (app *App) reportJSON(r screen.DreamReport) map[string]any {
 	return map[string]any{
-		"agent": r.Agent, "night": app.public(&r.Record), "breaks": orEmpty(r.Breaks),
+		"agent": r.Agent, "summary": screen.Summarize(r), "night": app.public(&r.Record), "breaks": orEmpty(r.Breaks),
 		"fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
 		"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
 		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "archived": orEmpty(r.Archived),
@@ -114,8 +112,10 @@ func (app *App) style(a dream.Agent) screen.Style {
 }
 
 // reportOf reads from the store everything a dream left behind.
-func reportOf(ctx context.Context, h *Deployment, a dream.Agent, record *dream.Record) (screen.DreamReport, error) {
-	r := screen.DreamReport{Agent: a.Handle, Record: *record}
+func (app *App) reportOf(
+	ctx context.Context, h *Deployment, a dream.Agent, record *dream.Record,
+) (screen.DreamReport, error) {
+	r := screen.DreamReport{Agent: a.Handle, Record: *record, Option: h.option(), MayGoOn: app.mayGoOn(record)}
 	items, err := h.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: record.ID, Order: memory.Oldest,
 		States: dream.States,
@@ -126,16 +126,7 @@ func reportOf(ctx context.Context, h *Deployment, a dream.Agent, record *dream.R
 	if err := memory.ReadClaims(ctx, h.Store, a.ID, items); err != nil {
 		return r, err
 	}
-	r.Fragments = memory.As[*dream.Fragment](items)
-	r.Predictions = memory.As[*dream.Prediction](items)
-	r.Scenarios = memory.As[*dream.Scenario](items)
-	r.Hypotheses = memory.As[*dream.Hypothesis](items)
-	r.Gists = memory.As[*dream.Gist](items)
-	r.Playbook = memory.As[*dream.Playbook](items)
-	r.Archived, err = archivedBy(ctx, h, record)
-	if err != nil {
-		return r, err
-	}
+	r.AddItems(items)
 	surfaced, err := h.Store.Get(ctx, a.ID, record.Insights...)
 	for _, item := range surfaced {
 		r.Surfaced = append(r.Surfaced, item.Text())
@@ -146,41 +137,17 @@ func reportOf(ctx context.Context, h *Deployment, a dream.Agent, record *dream.R
 		models[dream.Role(role)] = name
 	}
 	r.BuiltInRoles, r.BuiltIn = builtIn(h, models)
-	if err == nil && (record.Stretches > 1 || record.Outcome == dream.Interrupted) {
-		var events []event.Event
-		events, err = eventsOf(ctx, h, record)
-		r.Breaks = screen.Breaks(events)
+	if err != nil {
+		return r, err
 	}
-	return r, err
-}
-
-// archivedBy is what a dream has put aside, as its events told it; what was forgotten since is left out.
-func archivedBy(ctx context.Context, h *Deployment, record *dream.Record) ([]screen.Archived, error) {
 	events, err := eventsOf(ctx, h, record)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	var all []screen.Archived
-	for _, e := range events {
-		var result event.ItemArchived
-		if e.Type != result.EventType() || json.Unmarshal(e.Data, &result) != nil {
-			continue
-		}
-		items, err := h.Store.Get(ctx, record.Agent, result.Item, result.Newer)
-		if err != nil {
-			return nil, err
-		}
-		a := screen.Archived{ID: result.Item, Kind: result.Kind, Reason: result.Reason}
-		for _, item := range items {
-			if item.Header().ID == result.Item {
-				a.Text = item.Text()
-			} else {
-				a.Newer = item.Text()
-			}
-		}
-		if a.Text != "" {
-			all = append(all, a)
-		}
+	if record.Stretches > 1 || record.Outcome == dream.Interrupted {
+		r.Breaks = screen.Breaks(events)
 	}
-	return all, nil
+	return r, r.AddEvents(events, func(ids ...string) ([]dream.Item, error) {
+		return h.Store.Get(ctx, a.ID, ids...)
+	})
 }

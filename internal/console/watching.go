@@ -185,7 +185,7 @@ func (app *App) finished(ctx context.Context, h *Deployment, a dream.Agent, id s
 		return err
 	}
 	if app.json { // the last line of the stream of events
-		r, err := reportOf(ctx, h, a, record)
+		r, err := app.reportOf(ctx, h, a, record)
 		if err == nil {
 			err = app.line(map[string]any{"report": app.reportJSON(r)})
 		}

@@ -95,6 +95,11 @@ func ofThePhases() []Entry {
 		{PatternFound{}, "a pattern was consolidated as a prediction", "in NREM, for each"},
 		{GistExtracted{}, "a fading memory left its gist behind", "in NREM, for each"},
 		{
+			MemoriesRenewed{},
+			"knowledge that was used since the dream before fades later",
+			"in NREM, at most once for the same uses",
+		},
+		{
 			ItemArchived{},
 			"a dream put something aside that counted before it, and what took its place",
 			"for each, in the write that does it",

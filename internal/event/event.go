@@ -352,6 +352,11 @@ type MemoriesEmbedded struct {
 	Took     int64  `json:"took_ms"`  // since the process that finished it had begun
 }
 
+// MemoriesRenewed announces that a dream put off the fading of knowledge that was used since the dream before.
+type MemoriesRenewed struct {
+	Memories int `json:"memories"`
+}
+
 // OutputBarred announces that the policy bars what a phase after the onset wrote: it is archived, and neither kept nor
 // staged nor surfaced.
 type OutputBarred struct {
@@ -384,6 +389,7 @@ func (PatternFound) EventType() string         { return "PatternFound" }
 func (GistExtracted) EventType() string        { return "GistExtracted" }
 func (ItemArchived) EventType() string         { return "ItemArchived" }
 func (ItemRestored) EventType() string         { return "ItemRestored" }
+func (MemoriesRenewed) EventType() string      { return "MemoriesRenewed" }
 func (MemoriesEmbedded) EventType() string     { return "MemoriesEmbedded" }
 func (ScenarioImagined) EventType() string     { return "ScenarioImagined" }
 func (HypothesisStaged) EventType() string     { return "HypothesisStaged" }

@@ -164,6 +164,7 @@ var payloads = []event.Payload{
 	event.HookSilent{Hook: "audit", Border: "exit", Default: "allow"},
 	event.ReviewAsked{Item: "h-1", Kind: dream.KindHypothesis},
 	event.ItemRestored{Item: "se-9", Kind: dream.KindSemantic, By: "person"},
+	event.MemoriesRenewed{Memories: 3},
 	event.MemoriesEmbedded{Space: "builtin-minilm/1/384", Embedded: 5882, Took: 81_000},
 	event.ReviewDecided{Items: []string{"h-1", "h-2"}, Accepted: true, By: "mara"},
 	event.DreamEnded{Outcome: dream.Empty, Reason: "nothing was kept", Spent: 266_651, Kept: 1},

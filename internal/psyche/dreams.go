@@ -83,6 +83,12 @@ func (d *Dreams) Dream(ctx context.Context, c Caller, id string) (Dream, error) 
 		}
 		view.Record = dreamRecord(n, phases, spent)
 	}
+	if view.Record != nil {
+		view.Record.Summary, err = d.summary(ctx, a, n)
+		if err != nil {
+			return Dream{}, unreadStore(ctx, err)
+		}
+	}
 	return view, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 // Dream is a night as callers see it, in the public shape of a dream. Times are whole seconds since 1970, money is in
@@ -49,6 +50,8 @@ type Record struct {
 	Counters Counters       `json:"counters"`
 	Phases   []dream.Tally  `json:"phases"`
 	Depth    *dream.Depth   `json:"depth,omitempty"`
+	// what changed in the agent, what was archived and what to do next; left out of lists
+	Summary *screen.Summary `json:"summary,omitempty"`
 }
 
 // Usage is what all calls of a dream read and wrote, in tokens.

@@ -120,6 +120,10 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 		return read(e, func(p event.ItemRestored) (string, ink, string) {
 			return "restored", green, fmt.Sprintf("%s %s, by a %s", p.Kind, own(e, p.Item), p.By)
 		})
+	case "MemoriesRenewed":
+		return read(e, func(p event.MemoriesRenewed) (string, ink, string) {
+			return "strengthened", green, count(p.Memories, "memory") + ", by use"
+		})
 	case "MemoriesEmbedded":
 		return read(e, func(p event.MemoriesEmbedded) (string, ink, string) {
 			took := (time.Duration(p.Took) * time.Millisecond).Round(time.Second)

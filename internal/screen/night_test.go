@@ -187,7 +187,7 @@ func night() screen.DreamReport {
 				Head:      dream.Head{ID: "p-1", Phase: dream.NREM},
 				Claim:     "When the quiet pools drain for two evenings running, the loud one follows within a week.",
 				Criterion: "depth of the three pools, read daily",
-				Horizon:   evening.AddDate(0, 0, 14), Confidence: .32,
+				Horizon:   evening.AddDate(0, 0, 14), Confidence: .32, Status: dream.PredictionOpen,
 			},
 			{Head: dream.Head{ID: "p-2", Phase: dream.Onset}, Claim: "…", Confidence: .15},
 		},

@@ -45,6 +45,25 @@ func (p *page) item(mark string, colour ink, words string) {
 	}
 }
 
+// lead writes a sentence behind its name; the lines that follow hang under the first. A command at its end that would be
+// broken gets a line of its own, so that it can be copied.
+func (p *page) lead(name, text, command string) {
+	hang := strings.Repeat(" ", width(name))
+	columns := p.columns() - width(name)
+	lines := wrap(Clean(text), columns)
+	if len(lines) > 1 && command != "" {
+		lines = wrap(Clean(strings.TrimSuffix(text, command)), columns)
+		lines = append(lines, wrap(Clean(command), columns)...)
+	}
+	for i, line := range lines {
+		if i == 0 {
+			p.raw(p.st.paint(bold, name) + line)
+			continue
+		}
+		p.raw(hang + line)
+	}
+}
+
 // note writes what is known of the item above it.
 func (p *page) note(text string) { p.text("      ", text, faint) }
 

@@ -26,7 +26,13 @@ type DreamReport struct {
 	BuiltInRoles []string // the roles that the built-in model had
 	Breaks       []Break  // where it was woken, Breaks of its events
 
-	Archived []Archived // what it put aside that counted before
+	Archived []Archived // what it put aside that counted before, and that is still archived
+
+	Journal      []*dream.Journal
+	Waiting      int    // what counts only when a person accepts it
+	Strengthened int    // memories whose fading it put off
+	MayGoOn      bool   // it was interrupted, and the time to resume it has not run out
+	Option       string // flags that the commands of the summary need, with a space before them
 }
 
 // most is how many entries of a list the report shows before it only counts the rest.
@@ -36,6 +42,7 @@ const most = 12
 // Texts of items are cleaned and wrapped to the terminal. It ends with a line break.
 func Report(r DreamReport, st Style) string {
 	p := &page{st: st}
+	summarized(p, Summarize(r))
 	headline(p, r)
 	if r.BuiltIn {
 		p.blank()
@@ -142,6 +149,9 @@ func sentence(r DreamReport) string {
 		}
 	}
 	kept := keptWords(r)
+	if n.State == dream.Archived && n.Outcome != dream.Dreaming {
+		return fmt.Sprintf("%s dreamt%s, and the dream was undone; the %s it spent still counts.", who, slept, n.Spent)
+	}
 	switch n.Outcome {
 	case dream.Dreaming:
 		return who + " is still dreaming."

@@ -11,8 +11,10 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 func TestEachRouteAnswersTheRolesThatItIsFor(t *testing.T) {
@@ -106,6 +108,27 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 			},
 		}
 	})
+	made := dream.Head{Agent: "id-iris", At: began.At, State: dream.Live, Taint: dream.FromDream, Dream: began.ID}
+	gist, faded, open := made, made, made
+	gist.ID, gist.Kind = "gist/se-1", dream.KindGist
+	faded.ID, faded.Kind, faded.State, faded.NewerID = "se-1", dream.KindSemantic, dream.Archived, gist.ID
+	faded.Dream, faded.Taint = "", dream.FromWeb
+	open.ID, open.Kind = "p-1", dream.KindPrediction
+	told := func(p event.Payload) event.Event {
+		return event.New(p.EventType(), "id-iris", began.ID, began.At, p)
+	}
+	_, err := r.store.Commit(t.Context(), memory.Write{
+		Agent: "id-iris", Cause: "test",
+		Add: []dream.Item{
+			&dream.Gist{Head: gist, Content: "Harbours silt up."}, &dream.Semantic{Head: faded, Content: "Silt."},
+			&dream.Prediction{Head: open, Claim: "It silts up.", Status: dream.PredictionOpen},
+		},
+		Events: []event.Event{
+			told(event.MemoriesRenewed{Memories: 2}),
+			told(event.ItemArchived{Item: "se-1", Kind: dream.KindSemantic, Newer: gist.ID, Reason: event.Faded}),
+		},
+	})
+	require.NoError(t, err)
 	d := as[psyche.Dream](t, r.get(operator, "/v1/dreams/dream_iris_0001"), 200)
 	ended := began.Ended.Unix()
 	require.Equal(t, psyche.Dream{
@@ -129,6 +152,23 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 			Phases:   began.Phases,
 			Usage:    psyche.Usage{Input: 11, Cached: 1, Output: 22},
 			Counters: psyche.Counters{Calls: 4, Failed: 1, Made: 5, Kept: 2},
+			Summary: &screen.Summary{
+				Changed: "The money ran out; until then: 1 gist and 1 prediction added; " +
+					"2 memories strengthened by use.",
+				Archived: "1 memory, 1 of which left a gist in its place (oneiros dreams show dream/iris/0001 lists what); " +
+					"to bring it back: oneiros memory restore -a iris --dream 0001",
+				Next:    "See what the money went to: oneiros spend -a iris --dream 0001 --by phase",
+				Restore: "oneiros memory restore -a iris --dream 0001",
+				Command: "oneiros spend -a iris --dream 0001 --by phase",
+				Counts: screen.Changes{
+					Gists:        1,
+					Predictions:  1,
+					Open:         1,
+					Strengthened: 2,
+					Replaced:     1,
+					Archived:     1,
+				},
+			},
 		},
 	}, d)
 	seen := as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200)

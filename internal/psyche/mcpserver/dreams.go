@@ -17,6 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 // Dreams is what the face asks of the nights; *psyche.Dreams fits it. Each method looks at role and reach.
@@ -67,6 +68,8 @@ type night struct {
 	Budget   *int64   `json:"budget_micros,omitempty" jsonschema:"hard cap in millionths of a dollar; to operators"`
 	Spent    *int64   `json:"spent_micros,omitempty" jsonschema:"in millionths of a dollar; to operators"`
 	Phases   []string `json:"phases,omitempty" jsonschema:"those it has come to, in their order; to operators"`
+
+	Summary *screen.Summary `json:"summary,omitempty" jsonschema:"what changed in the agent, what was archived and what to do next; to operators, and not in lists"`
 }
 
 func (d *toolset) nights() {
@@ -249,6 +252,7 @@ func dreamt(n psyche.Dream) night {
 	}
 	if r := n.Record; r != nil {
 		out.Theme, out.Budget, out.Spent = r.Theme, at(int64(r.Budget)), at(int64(r.Spent))
+		out.Summary = r.Summary
 	}
 	return out
 }
@@ -263,6 +267,9 @@ func (n night) sentence() string {
 	}
 	if n.Spent != nil {
 		text += ", " + budget.Micros(*n.Spent).String() + " spent"
+	}
+	if s := n.Summary; s != nil {
+		return fmt.Sprintf("Changed: %s\nArchived: %s\nNext: %s\n%s", s.Changed, s.Archived, s.Next, text)
 	}
 	return text
 }

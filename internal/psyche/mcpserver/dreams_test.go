@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,9 @@ func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 	for _, phase := range dream.Phases {
 		require.Equal(t, string(phase), (<-told).Message)
 	}
+	require.True(t, strings.HasPrefix(text(result),
+		"Changed: Nothing.\nArchived: Nothing.\nNext: Nothing to do.\ndream_iris_0001 of iris: completed"), text(result))
+	require.Equal(t, "Nothing.", data["summary"].(map[string]any)["changed"])
 
 	result, err = call(t.Context(), session, "dreams_start",
 		map[string]any{"agent": "iris", "theme": mcpservertest.Endless})

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
+	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 // Endless is the theme of a dream that ends only when it is cancelled.
@@ -64,7 +65,13 @@ func (d *Dreams) Dream(_ context.Context, c psyche.Caller, id string) (psyche.Dr
 	} else if n.Record.Theme != Endless && !n.Status.Over() {
 		n.Status, n.Outcome = dream.StatusCompleted, dream.Completed
 	}
-	return shown(*n, c), nil
+	v := shown(*n, c)
+	if v.Record != nil {
+		record := *v.Record
+		s := screen.Summarize(screen.DreamReport{Agent: v.Agent, Record: dream.Record{Outcome: v.Outcome}})
+		record.Summary, v.Record = &s, &record
+	}
+	return v, nil
 }
 
 // List answers all.

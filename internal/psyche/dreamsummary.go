@@ -1,0 +1,64 @@
+package psyche
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/screen"
+)
+
+// summary is what a dream's report begins with. A dream that goes on has made nothing that is worth reading the store
+// for; it says so.
+func (d *Dreams) summary(ctx context.Context, a dream.Agent, n *dream.Record) (*screen.Summary, error) {
+	r := screen.DreamReport{Agent: a.Handle, Record: *n, MayGoOn: n.MayGoOn(d.Now())}
+	if n.Outcome != dream.Dreaming {
+		items, err := d.Memory.Find(ctx, memory.Query{
+			Agent: a.ID, Dream: n.ID, Order: memory.Oldest, States: dream.States,
+		})
+		if err != nil {
+			return nil, err
+		}
+		r.AddItems(items)
+		events, err := d.eventsOf(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		err = r.AddEvents(events, func(ids ...string) ([]dream.Item, error) {
+			return d.Memory.Get(ctx, a.ID, ids...)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s := screen.Summarize(r)
+	return &s, nil
+}
+
+// eventsOf reads the events of a dream, in order, from the newest back to when the dream began.
+func (d *Dreams) eventsOf(ctx context.Context, n *dream.Record) ([]event.Event, error) {
+	heads, err := d.Events.Heads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	began := n.At.Add(-time.Minute) // the clocks of several processes differ a little
+	var found []event.Event
+	for end, more := heads[n.Agent], true; more && end > 0; end -= readAtOnce {
+		after := max(0, end-readAtOnce)
+		events, err := d.Events.Events(ctx, n.Agent, after, int(end-after))
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range slices.Backward(events) {
+			if e.Dream == n.ID {
+				found = append(found, e)
+			}
+			more = more && !e.At.Before(began)
+		}
+	}
+	slices.Reverse(found)
+	return found, nil
+}
