@@ -56,7 +56,7 @@ func planOf(t *testing.T, s *Store, query string, args []any) string {
 
 func TestTheAgentsSearchedLongestAgoMakeRoom(t *testing.T) {
 	t.Parallel()
-	s, err := Open(t.Context(), ":memory:", VectorMemory(6_000))
+	s, err := Open(t.Context(), ":memory:", VectorMemory(5_000))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	for _, agent := range []string{"a", "b", "c", "a"} {

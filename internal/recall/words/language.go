@@ -1,6 +1,7 @@
 package words
 
 import (
+	"math/bits"
 	"strings"
 	"unicode"
 
@@ -68,15 +69,18 @@ func stemmed(w word, l Language) string {
 	return env.Current()
 }
 
-// detect tells the language of a text by its stop words. Plain ASCII without any is taken for English.
-func detect(text string, raw []word) Language {
+// languageSet has a bit for each language.
+type languageSet uint16
+
+func (s languageSet) has(l Language) bool { return s>>l&1 != 0 }
+
+// detect tells the language of a text by its stop words, given the languages in which each word is one. Plain ASCII
+// without any is taken for English.
+func detect(text string, stops []languageSet) Language {
 	var hits [Languages]int
-	for i, w := range raw {
-		if i == 400 {
-			break
-		}
-		for _, l := range stopIn[w.text] {
-			hits[l]++
+	for _, set := range stops[:min(len(stops), 400)] {
+		for ; set != 0; set &= set - 1 {
+			hits[bits.TrailingZeros16(uint16(set))]++
 		}
 	}
 	best := Unknown
@@ -96,17 +100,13 @@ func detect(text string, raw []word) Language {
 	return Unknown
 }
 
-var (
-	stopWords [Languages]map[string]bool
-	stopIn    = map[string][]Language{}
-)
+// stopIn is in which languages a word is a stop word.
+var stopIn = map[string]languageSet{}
 
 func init() {
 	for l, list := range stopLists {
-		stopWords[l] = map[string]bool{}
 		for w := range strings.FieldsSeq(list) {
-			stopWords[l][w] = true
-			stopIn[w] = append(stopIn[w], Language(l))
+			stopIn[w] |= 1 << l
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of what is read of one text.
+// What is read of one text at most.
 const (
 	mostTerms   = 4000
 	longestTerm = 64 // bytes
@@ -25,50 +25,85 @@ type Text struct {
 }
 
 // Of reads a text.
-func Of(text string) Text { return new(Reader).Of(text) }
-
-// Reader reads many texts and stems each word once. It is for one goroutine, and keeps every word that it has met.
-type Reader struct {
-	stems [Languages]map[string]string
+func Of(text string) Text {
+	r := NewReader(strings.Clone)
+	terms, language := r.Of(text)
+	return Text{Terms: terms, Language: language}
 }
 
-// NewReader makes one.
-func NewReader() *Reader {
-	r := &Reader{}
-	for l := range r.stems {
-		r.stems[l] = map[string]string{}
-	}
-	return r
+// Reader reads many texts, looking at each word once: it keeps every word that it has met. It is for one goroutine.
+type Reader[T any] struct {
+	number   func(term string) T
+	readings map[bool]map[string]*reading[T] // by whether a word is plain
+	raw      []word
+	found    []*reading[T]
+	stops    []languageSet
 }
 
-func (r *Reader) stemmed(w word, l Language) string {
-	existing := r.stems[l]
-	if existing == nil || !w.plain {
-		return stemmed(w, l)
-	}
-	stem, seen := existing[w.text]
-	if !seen {
-		stem = strings.Clone(stemmed(w, l))
-		existing[strings.Clone(w.text)] = stem
-	}
-	return stem
+// reading is what a reader knows of a word.
+type reading[T any] struct {
+	stops languageSet // in which it is a stop word
+	terms []termIn[T]
 }
 
-// Of reads a text.
-func (r *Reader) Of(text string) Text {
-	raw := split(text)
-	t := Text{Language: detect(text, raw)}
-	stops := stopWords[t.Language]
-	for _, w := range raw {
-		if len(t.Terms) == mostTerms {
-			break
-		}
-		if w.plain && stops[w.text] {
+// termIn is the term that a word makes in texts of a language.
+type termIn[T any] struct {
+	language Language
+	term     T
+}
+
+// NewReader makes one that answers what number makes of each term. The term shares memory with the text that is read:
+// number clones what it keeps.
+func NewReader[T any](number func(term string) T) *Reader[T] {
+	return &Reader[T]{number: number, readings: map[bool]map[string]*reading[T]{true: {}, false: {}}}
+}
+
+// Of reads a text: its terms in order, with repetitions, without stop words.
+func (r *Reader[T]) Of(text string) ([]T, Language) {
+	r.raw, r.found, r.stops = split(r.raw[:0], text), r.found[:0], r.stops[:0]
+	for _, w := range r.raw {
+		known := r.reading(w)
+		r.found, r.stops = append(r.found, known), append(r.stops, known.stops)
+	}
+	language := detect(text, r.stops)
+	var terms []T
+	for i, w := range r.raw {
+		if w.plain && r.stops[i].has(language) {
 			continue
 		}
-		t.Terms = append(t.Terms, r.stemmed(w, t.Language))
+		if terms == nil {
+			terms = make([]T, 0, len(r.raw)-i)
+		}
+		if len(terms) == mostTerms {
+			break
+		}
+		terms = append(terms, r.term(r.found[i], w, language))
 	}
-	return t
+	return terms, language
+}
+
+func (r *Reader[T]) reading(w word) *reading[T] {
+	readings := r.readings[w.plain]
+	found := readings[w.text]
+	if found == nil {
+		found = &reading[T]{stops: stopIn[w.text]}
+		readings[strings.Clone(w.text)] = found
+	}
+	return found
+}
+
+func (r *Reader[T]) term(of *reading[T], w word, l Language) T {
+	if !w.plain {
+		l = Unknown // the same in all
+	}
+	for _, t := range of.terms {
+		if t.language == l {
+			return t.term
+		}
+	}
+	term := r.number(stemmed(w, l))
+	of.terms = append(of.terms, termIn[T]{language: l, term: term})
+	return term
 }
 
 // Term is a word of a question in all the forms under which texts may hold it.
@@ -76,13 +111,16 @@ type Term struct{ Forms []string }
 
 // Question reads what is sought, each word once. The texts' languages add the forms that their stemmers make.
 func Question(text string, texts ...Language) []Term {
-	raw := split(text)
-	own := detect(text, raw)
-	stops := stopWords[own]
+	raw := split(nil, text)
+	stops := make([]languageSet, len(raw))
+	for i, w := range raw {
+		stops[i] = stopIn[w.text]
+	}
+	own := detect(text, stops)
 	seen := map[string]bool{}
 	var terms []Term
-	for _, w := range raw {
-		if w.plain && stops[w.text] {
+	for i, w := range raw {
+		if w.plain && stops[i].has(own) {
 			continue
 		}
 		first := stemmed(w, own)
@@ -107,14 +145,13 @@ type word struct {
 	plain bool
 }
 
-// split reads the words of a text. What is written together with digits or signs, such as an address, a path or a
+// split appends the words of a text. What is written together with digits or signs, such as an address, a path or a
 // version, is one word as a whole and its parts beside it.
-func split(text string) []word {
+func split(out []word, text string) []word {
 	if !ascii(text) {
 		text = norm.NFKC.String(text)
 	}
-	var out []word
-	for chunk := range strings.FieldsFuncSeq(text, unicode.IsSpace) {
+	for chunk := range strings.FieldsSeq(text) {
 		if len(out) >= mostTerms {
 			break
 		}

@@ -34,33 +34,17 @@ type termsOf struct {
 }
 
 // reader reads the terms of texts. It is for one goroutine.
-type reader struct {
-	build *build
-	words *words.Reader
-	known map[string]uint32
-}
+type reader struct{ words *words.Reader[uint32] }
 
-func (b *build) reader() *reader {
-	return &reader{build: b, words: words.NewReader(), known: map[string]uint32{}}
-}
+func (b *build) reader() *reader { return &reader{words: words.NewReader(b.number)} }
 
 func (r *reader) of(e Entry) termsOf {
 	if !e.Live {
 		return termsOf{}
 	}
-	t := r.words.Of(e.Text)
-	out := termsOf{language: t.Language, numbers: make([]uint32, len(t.Terms))}
-	for i, term := range t.Terms {
-		n := r.known[term]
-		if n == 0 {
-			term = strings.Clone(term)
-			n = r.build.number(term)
-			r.known[term] = n
-		}
-		out.numbers[i] = n
-	}
-	slices.Sort(out.numbers)
-	return out
+	numbers, language := r.words.Of(e.Text)
+	slices.Sort(numbers)
+	return termsOf{language: language, numbers: numbers}
 }
 
 // number is that of a term in the index, a new one when it has none.
@@ -70,7 +54,7 @@ func (b *build) number(term string) uint32 {
 	n := b.index.terms[term]
 	if n == 0 {
 		n = uint32(len(b.index.terms) + 1)
-		b.index.terms[term] = n
+		b.index.terms[strings.Clone(term)] = n
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/seed-56a03226/oneiros/internal/recall/words"
@@ -8,20 +9,23 @@ import (
 
 // group holds the items of one owner, one row each. The row of an item that left is used again.
 type group struct {
-	stride int
-	ids    []string
-	kinds  []uint8 // place in dream.Kinds
-	flags  []uint8
-	times  []int64 // Unix seconds
-	rows   []float32
-	free   []int
+	stride  int // numbers of a vector
+	ids     []string
+	marks   []uint8
+	times   []int64     // Unix seconds
+	vectors [][]float32 // chunks of chunkRows rows
+	free    []int       // rows that hold no item
 
-	postings  map[uint32][]posting // by term, in no order
-	holds     [][]uint32           // the terms of each row, each once
-	lengths   []uint32             // terms of each row, with repetitions
+	postings  map[uint32]*[]posting // by term, in the order of rows
+	terms     [][]uint32            // the terms of each row, each once
+	lengths   []uint32              // terms of each row, with repetitions
 	languages []words.Language
+	tallies   []tally
 	posted    int64 // postings in all
 }
+
+// chunkRows is how many rows have their vectors in one piece of memory: a group that grows copies one piece at most.
+const chunkRows = 1024
 
 // posting says that a row holds a term so many times.
 type posting struct {
@@ -29,14 +33,21 @@ type posting struct {
 	times uint32
 }
 
-// Flags of a row.
+// tally counts the texts with the same marks, and their terms with repetitions.
+type tally struct {
+	marks uint8
+	texts int
+	terms int64
+}
+
+// The marks of a row: three bits, and the place of its kind in dream.Kinds. A row without marks holds no item.
 const (
-	held   = 1 << iota // the row holds an item
-	placed             // the item has a vector
+	held = 1 << (7 - iota)
+	placed
 	dreamt
 )
 
-// About what is taken by an item beside its vector and words (its id, its place in the map, its flags), by a term of a
+// About what is taken by an item beside its vector and words (its id, its place in the map, its marks), by a term of a
 // row (its posting, with the room that slices keep, and its place among the row's terms), and by a term itself.
 const (
 	rowBytes     = 176
@@ -45,7 +56,11 @@ const (
 )
 
 func (g *group) bytes() int64 {
-	return int64(4*cap(g.rows)+rowBytes*len(g.ids)) + postingBytes*g.posted + int64(termBytes*len(g.postings))
+	n := int64(rowBytes*len(g.ids)+termBytes*len(g.postings)) + postingBytes*g.posted
+	for _, chunk := range g.vectors {
+		n += int64(4 * cap(chunk))
+	}
+	return n
 }
 
 // take gives a row to an item.
@@ -57,81 +72,117 @@ func (g *group) take(id string) int {
 		return row
 	}
 	g.ids = append(g.ids, id)
-	g.kinds = append(g.kinds, 0)
-	g.flags = append(g.flags, 0)
+	g.marks = append(g.marks, 0)
 	g.times = append(g.times, 0)
-	g.holds = append(g.holds, nil)
+	g.terms = append(g.terms, nil)
 	g.lengths = append(g.lengths, 0)
 	g.languages = append(g.languages, 0)
-	g.rows = slices.Grow(g.rows, g.stride)[:len(g.rows)+g.stride]
-	return len(g.ids) - 1
+	row := len(g.ids) - 1
+	if row%chunkRows == 0 {
+		g.vectors = append(g.vectors, nil)
+	}
+	chunk := &g.vectors[row/chunkRows]
+	*chunk = slices.Grow(*chunk, g.stride)[:len(*chunk)+g.stride]
+	return row
 }
 
-// set writes what a row holds.
+// set writes the marks and the vector of a row that has no terms. The vector is copied; nil: it has none.
 func (g *group) set(row int, kind uint8, dreamed bool, v []float32) {
-	g.kinds[row], g.flags[row] = kind, held
+	g.marks[row] = held | kind
 	if dreamed {
-		g.flags[row] |= dreamt
+		g.marks[row] |= dreamt
 	}
 	numbers := g.vector(row)
 	clear(numbers)
 	if v != nil {
-		g.flags[row] |= placed
+		g.marks[row] |= placed
 		copy(numbers, v)
 		normalise(numbers)
 	}
 }
 
-func (g *group) vector(row int) []float32 { return g.rows[row*g.stride : (row+1)*g.stride] }
+func (g *group) vector(row int) []float32 {
+	at := row % chunkRows * g.stride
+	return g.vectors[row/chunkRows][at : at+g.stride]
+}
 
-// drop frees a row.
+// drop frees a row that has no terms.
 func (g *group) drop(row int) {
-	g.ids[row], g.flags[row] = "", 0
+	g.ids[row], g.marks[row] = "", 0
 	g.free = append(g.free, row)
 }
 
 func (g *group) empty() bool { return len(g.free) == len(g.ids) }
 
-// write posts the terms of a row that has none.
+// write posts the sorted terms of a row that has its marks and no terms.
 func (g *group) write(row int, l words.Language, terms []uint32) {
 	g.languages[row], g.lengths[row] = l, uint32(len(terms))
 	if len(terms) == 0 {
 		return
 	}
-	slices.Sort(terms)
-	var own []uint32
+	own := make([]uint32, 0, len(terms))
 	for i := 0; i < len(terms); {
 		n := 1
 		for i+n < len(terms) && terms[i+n] == terms[i] {
 			n++
 		}
-		g.postings[terms[i]] = append(g.postings[terms[i]], posting{row: uint32(row), times: uint32(n)})
+		g.post(terms[i], posting{row: uint32(row), times: uint32(n)})
 		own = append(own, terms[i])
 		i += n
 	}
-	g.holds[row] = slices.Clip(own)
+	g.terms[row] = own
 	g.posted += int64(len(own))
+	t := g.tally(g.marks[row])
+	t.texts++
+	t.terms += int64(len(terms))
+}
+
+func (g *group) post(term uint32, p posting) {
+	list := g.postings[term]
+	if list == nil {
+		list = new([]posting)
+		g.postings[term] = list
+	}
+	if n := len(*list); n == 0 || (*list)[n-1].row < p.row {
+		*list = append(*list, p)
+		return
+	}
+	*list = slices.Insert(*list, from(*list, int(p.row)), p)
+}
+
+// from is the place of the first posting of a row or a later one.
+func from(list []posting, row int) int {
+	at, _ := slices.BinarySearchFunc(list, uint32(row), func(p posting, row uint32) int { return cmp.Compare(p.row, row) })
+	return at
+}
+
+// tally is that of some marks.
+func (g *group) tally(marks uint8) *tally {
+	at := slices.IndexFunc(g.tallies, func(t tally) bool { return t.marks == marks })
+	if at < 0 {
+		at = len(g.tallies)
+		g.tallies = append(g.tallies, tally{marks: marks})
+	}
+	return &g.tallies[at]
 }
 
 // erase takes the terms of a row away and answers the language that it was in.
 func (g *group) erase(row int) words.Language {
-	for _, term := range g.holds[row] {
+	for _, term := range g.terms[row] {
 		list := g.postings[term]
-		for i := range list {
-			if list[i].row == uint32(row) {
-				list[i] = list[len(list)-1]
-				list = list[:len(list)-1]
-				break
-			}
-		}
-		if len(list) == 0 {
+		at := from(*list, row)
+		*list = slices.Delete(*list, at, at+1)
+		if len(*list) == 0 {
 			delete(g.postings, term)
-		} else {
-			g.postings[term] = list
 		}
 	}
-	g.posted -= int64(len(g.holds[row]))
+	if n := g.lengths[row]; n > 0 {
+		t := g.tally(g.marks[row])
+		t.texts--
+		t.terms -= int64(n)
+	}
+	g.posted -= int64(len(g.terms[row]))
 	l := g.languages[row]
-	g.holds[row], g.lengths[row], g.languages[row] = nil, 0, words.Unknown
+	g.terms[row], g.lengths[row], g.languages[row] = nil, 0, words.Unknown
 	return l
 }

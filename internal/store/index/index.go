@@ -13,7 +13,7 @@ import (
 )
 
 // Version is a state of an agent's memory. Another space or another count of erasures makes an index start again; a
-// higher tide brings what has changed since.
+// higher VectorRevision brings what has changed since.
 type Version struct {
 	Erasures       int64
 	Space          string // of the vectors; empty when there are none
@@ -83,8 +83,8 @@ func (x *Index) current(v Version) bool {
 	return x.version.Erasures > v.Erasures || x.version.same(v) && x.version.VectorRevision >= v.VectorRevision
 }
 
-// CatchUp brings the index to a version. read puts every entry that changed after the tide since, -1 for all of them,
-// and answers the tide up to which it read. Where it fails the index is empty again.
+// CatchUp brings the index to a version. read puts every entry that changed after the vector revision since, -1 for all
+// of them, and answers the revision up to which it read. Where it fails the index is empty again.
 func (x *Index) CatchUp(v Version, read func(since int64, put func(Entry)) (int64, error)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -129,26 +129,27 @@ func (x *Index) put(e Entry, t termsOf) {
 	if !e.Live {
 		return
 	}
-	if !found {
-		g := x.groups[e.Owner]
-		if g == nil {
-			g = &group{postings: map[uint32][]posting{}, stride: (x.version.Numbers + 7) / 8 * 8}
-			x.groups[e.Owner] = g
-		}
-		at = address{group: g, owner: e.Owner, row: g.take(e.ID)}
-		x.at[e.ID] = at
+	if found {
+		x.spoken[at.group.erase(at.row)]--
+	} else {
+		at = x.take(e)
 	}
 	at.group.set(at.row, kindNumber(e.Kind), e.Dreamt, e.Vector)
 	at.group.times[at.row] = e.At.Unix()
-	x.write(at, t)
+	at.group.write(at.row, t.language, t.numbers)
+	x.spoken[t.language]++
 }
 
-// write gives a row the words of a text.
-func (x *Index) write(at address, t termsOf) {
-	g := at.group
-	x.spoken[g.erase(at.row)]--
-	g.write(at.row, t.language, t.numbers)
-	x.spoken[t.language]++
+// take gives an entry a row in its owner's group.
+func (x *Index) take(e Entry) address {
+	g := x.groups[e.Owner]
+	if g == nil {
+		g = &group{postings: map[uint32]*[]posting{}, stride: x.version.Numbers}
+		x.groups[e.Owner] = g
+	}
+	at := address{group: g, owner: e.Owner, row: g.take(e.ID)}
+	x.at[e.ID] = at
+	return at
 }
 
 func (x *Index) remove(id string, at address) {

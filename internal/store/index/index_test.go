@@ -15,12 +15,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/recall/rank"
+	"github.com/seed-56a03226/oneiros/internal/recall/words"
 	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
 const space = "test/1/5"
 
-// fill brings an index to a tide with these entries.
+// fill brings an index to a version with these entries.
 func fill(t *testing.T, x *index.Index, v index.Version, entries ...index.Entry) {
 	t.Helper()
 	require.NoError(t, x.CatchUp(v, func(_ int64, put func(index.Entry)) (int64, error) {
@@ -85,6 +86,96 @@ func TestSearchAgreesWithAPlainScan(t *testing.T) {
 			}
 		}
 	}
+}
+
+// BM25 and the share of a question's words are weighed among the kinds that are searched, whatever was written over,
+// moved and removed before.
+func TestWordsAreScoredAsAPlainBM25ScoresThem(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 1))
+	vocabulary := []string{"harbour", "lantern", "quince", "painted", "rope", "gull", "anchor", "bread", "storm", "net"}
+	say := func(n int) string {
+		var text strings.Builder
+		for range n {
+			text.WriteString(vocabulary[min(r.IntN(10), r.IntN(10))] + " ")
+		}
+		return text.String()
+	}
+	for _, n := range []int{1, 60, 7000} {
+		x := index.New()
+		all := map[string]index.Entry{}
+		var entries []index.Entry
+		for i := range n + n/2 {
+			e := index.Entry{
+				ID:     fmt.Sprintf("%04d", i%n),
+				Kind:   dream.Kinds[r.IntN(3)],
+				Owner:  []string{"", "talk/a"}[r.IntN(2)],
+				Live:   r.IntN(4) > 0,
+				Dreamt: r.IntN(3) == 0,
+				Text:   say(r.IntN(9)),
+			}
+			all[e.ID] = e
+			entries = append(entries, e)
+		}
+		fill(t, x, index.Version{VectorRevision: 1}, entries...)
+		for _, f := range []memory.Filter{
+			{},
+			{Kinds: []dream.Kind{dream.Kinds[1]}, Except: []string{"0003"}},
+			{Owners: []string{"talk/a"}, Dreamt: memory.NoneDreamt},
+		} {
+			question := say(4)
+			found, same := x.Search(memory.Search{Text: question, Limit: n, Filter: f, Blend: rank.Blend{Words: 1}})
+			require.True(t, same)
+			want := plainBM25(all, f, question)
+			require.Len(t, found.Hits, len(want))
+			for _, h := range found.Hits {
+				require.InDelta(t, want[h.Item], h.Words, 1e-4, h.Item)
+			}
+		}
+	}
+}
+
+// plainBM25 scores the texts that a filter leaves and that hold a word of the question.
+func plainBM25(all map[string]index.Entry, f memory.Filter, question string) map[string]float64 {
+	searched, length := 0, 0
+	holding := map[string]int{}
+	counted := f
+	counted.Except = nil
+	for _, e := range all {
+		terms := words.Of(e.Text).Terms
+		if !e.Live || !fits(e, counted) || len(terms) == 0 {
+			continue
+		}
+		searched++
+		length += len(terms)
+		slices.Sort(terms)
+		for _, term := range slices.Compact(terms) {
+			holding[term]++
+		}
+	}
+	out := map[string]float64{}
+	for id, e := range all {
+		if !e.Live || !fits(e, f) {
+			continue
+		}
+		terms := words.Of(e.Text).Terms
+		for _, sought := range words.Question(question) {
+			times := 0.0
+			for _, term := range terms {
+				if term == sought.Forms[0] {
+					times++
+				}
+			}
+			if times == 0 {
+				continue
+			}
+			n := float64(holding[sought.Forms[0]])
+			rarity := math.Log(1 + (float64(searched)-n+.5)/(n+.5))
+			long := 1 - .75 + .75*float64(len(terms))*float64(searched)/float64(length)
+			out[id] += rarity * times * 2.2 / (times + 1.2*long)
+		}
+	}
+	return out
 }
 
 func fits(e index.Entry, f memory.Filter) bool {

@@ -1,9 +1,9 @@
 package index
 
 import (
-	"cmp"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -28,16 +28,12 @@ func (x *Index) Search(q memory.Search) (memory.Found, bool) {
 	if q.V != nil && (x.version.Space != q.Space || x.version.Numbers != len(q.V)) {
 		return memory.Found{}, false
 	}
-	s := x.scanOf(q.Filter)
-	if q.V != nil {
-		s.sought = make([]float32, (len(q.V)+7)/8*8)
-		copy(s.sought, q.V)
-		normalise(s.sought)
-	}
-	sums := s.sums()
-	mass := x.compareWords(s, sums, words.Question(q.Text, x.languages()...))
-	found, bounds := s.survey(sums)
-	return memory.Found{Hits: s.best(q, sums, bounds, mass), Newest: found.newest(), Items: found.items}, true
+	s := x.scan(q.Filter, q.V)
+	w := x.weigh(s, words.Question(q.Text, x.languages()...))
+	scores := scoresOf(s.rows)
+	defer pool.Put(scores)
+	all := s.survey(w, scores)
+	return memory.Found{Hits: s.best(q, w, all, scores), Newest: all.newest(), Items: all.items}, true
 }
 
 // languages are those that a fair share of the texts is in.
@@ -51,78 +47,77 @@ func (x *Index) languages() []words.Language {
 	return out
 }
 
-// sum is what the rows of a group have scored.
-type sum struct {
-	words   []float32
-	share   []float32
-	cosines []float32
+// soughtTerm is a term of a question in one group.
+type soughtTerm struct {
+	postings []posting // in the order of rows
+	weight   float64   // BM25's, for the texts that are searched
+	part     float64   // of the weight of the whole question; see background
 }
 
-// sums makes room for the scores of every group that the filter leaves.
-func (s *scan) sums() map[*group]*sum {
-	out := map[*group]*sum{}
-	for _, b := range s.blocks {
-		if out[b.group] == nil {
-			n := len(b.group.ids)
-			out[b.group] = &sum{words: make([]float32, n), share: make([]float32, n)}
-			if s.sought != nil {
-				out[b.group].cosines = make([]float32, n)
-			}
-		}
-	}
-	return out
+// weighed is what was found out about a question's terms before any row is scored.
+type weighed struct {
+	average float64 // terms of a text
+	mass    float64 // the parts of all terms, those that no text holds included
 }
 
-// compareWords adds BM25 over the texts of the kinds that are looked at, and answers the weight of all the words
-// sought, those that nothing holds included.
-func (x *Index) compareWords(s *scan, sums map[*group]*sum, terms []words.Term) float64 {
+// weigh finds the postings of a question's terms, and how rare each is among the texts of the kinds that are searched.
+// Excepted texts and those of another time count.
+func (x *Index) weigh(s *scan, terms []words.Term) weighed {
 	texts, length := 0, int64(0)
-	for g := range sums {
-		for row, terms := range g.lengths {
-			if terms > 0 && s.counts(g, row) {
-				texts++
-				length += int64(terms)
+	for _, g := range s.groups {
+		for _, t := range g.tallies {
+			if s.wanted[t.marks] {
+				texts += t.texts
+				length += t.terms
 			}
 		}
 	}
 	if texts == 0 {
-		return 0
+		return weighed{}
 	}
-	average := float64(length) / float64(texts)
-	mass := 0.0
+	w := weighed{average: float64(length) / float64(texts)}
 	for _, term := range terms {
-		var numbers []uint32
-		holding := 0
+		w.mass += x.weighTerm(s, term, texts)
+	}
+	return w
+}
+
+// weighTerm gives the groups the postings of one term and answers its part.
+func (x *Index) weighTerm(s *scan, term words.Term, texts int) float64 {
+	holding := 0
+	before := make([]int, len(s.groups))
+	for i, g := range s.groups {
+		before[i] = len(g.terms)
 		for _, form := range term.Forms {
-			n := x.terms[form]
-			if n == 0 {
-				continue
-			}
-			numbers = append(numbers, n)
-			for g := range sums {
-				for _, p := range g.postings[n] {
-					if s.counts(g, int(p.row)) {
-						holding++
-					}
-				}
-			}
-		}
-		holding = min(holding, texts)
-		weight := rarity(holding, texts)
-		part := rarity(holding, max(texts, background))
-		mass += part
-		for g, sum := range sums {
-			for _, n := range numbers {
-				for _, p := range g.postings[n] {
-					times := float64(p.times)
-					long := 1 - leveling + leveling*float64(g.lengths[p.row])/average
-					sum.words[p.row] += float32(weight * times * (saturation + 1) / (times + saturation*long))
-					sum.share[p.row] += float32(part)
-				}
+			number := x.terms[form]
+			if list := g.postings[number]; number != 0 && list != nil {
+				holding += s.holding(g, *list)
+				g.terms = append(g.terms, soughtTerm{postings: *list})
 			}
 		}
 	}
-	return mass
+	holding = min(holding, texts) // a text may hold several forms
+	part := rarity(holding, max(texts, background))
+	for i, g := range s.groups {
+		for j := before[i]; j < len(g.terms); j++ {
+			g.terms[j].weight, g.terms[j].part = rarity(holding, texts), part
+		}
+	}
+	return part
+}
+
+// holding counts the postings of rows of the kinds that are searched.
+func (s *scan) holding(g *scanned, list []posting) int {
+	if !slices.ContainsFunc(g.tallies, func(t tally) bool { return t.texts > 0 && !s.wanted[t.marks] }) {
+		return len(list)
+	}
+	n := 0
+	for _, p := range list {
+		if s.wanted[g.marks[p.row]] {
+			n++
+		}
+	}
+	return n
 }
 
 // background is how many texts a memory is taken to have when the share of a question that an item holds is weighed:
@@ -134,13 +129,30 @@ func rarity(holding, texts int) float64 {
 	return math.Log(1 + (float64(texts-holding)+.5)/(float64(holding)+.5))
 }
 
+// scores are what the rows of a scan have scored.
+type scores struct {
+	words   []float32 // BM25; below 0: the filter does not leave the row
+	cosines []float32
+}
+
+const filtered = -1
+
+var pool = sync.Pool{New: func() any { return &scores{} }}
+
+// scoresOf takes room for so many rows from the pool. It holds what it held before.
+func scoresOf(rows int) *scores {
+	s := pool.Get().(*scores)
+	s.words = slices.Grow(s.words[:0], rows)[:rows]
+	s.cosines = slices.Grow(s.cosines[:0], rows)[:rows]
+	return s
+}
+
 // surveyed is what a look over all rows that the filter leaves has seen.
 type surveyed struct {
-	items           int
-	last            int64
-	mostWords       float32
-	lowest, highest float32
-	placed          bool
+	rank.Bounds
+	items  int
+	last   int64 // Unix seconds
+	placed bool  // some have a vector that was compared
 }
 
 func (v surveyed) newest() time.Time {
@@ -150,101 +162,138 @@ func (v surveyed) newest() time.Time {
 	return time.Unix(v.last, 0).UTC()
 }
 
-// survey takes the cosines of all rows and finds the ends of what they scored.
-func (s *scan) survey(sums map[*group]*sum) (surveyed, rank.Bounds) {
-	seen := make([]surveyed, s.workers())
-	s.run(func(worker int, b blockOf) {
-		v, sum := &seen[worker], sums[b.group]
-		for row := b.from; row < b.to; row++ {
-			if !s.wants(b.group, row) {
-				continue
-			}
-			if v.items == 0 || b.group.times[row] > v.last {
-				v.last = b.group.times[row]
-			}
-			v.items++
-			v.mostWords = max(v.mostWords, sum.words[row])
-			if s.sought == nil || b.group.flags[row]&placed == 0 {
-				continue
-			}
-			c := dot(s.sought, b.group.vector(row))
-			sum.cosines[row] = c
-			if !v.placed || c < v.lowest {
-				v.lowest = c
-			}
-			if !v.placed || c > v.highest {
-				v.highest = c
-			}
-			v.placed = true
-		}
-	})
-	all := surveyed{}
-	for _, v := range seen {
-		if v.items == 0 {
-			continue
-		}
-		if all.items == 0 || v.last > all.last {
-			all.last = v.last
-		}
-		all.items += v.items
-		all.mostWords = max(all.mostWords, v.mostWords)
-		if !v.placed {
-			continue
-		}
-		if !all.placed || v.lowest < all.lowest {
-			all.lowest = v.lowest
-		}
-		if !all.placed || v.highest > all.highest {
-			all.highest = v.highest
-		}
-		all.placed = true
+// join takes in what another worker has seen.
+func (v *surveyed) join(o surveyed) {
+	if o.items == 0 {
+		return
 	}
-	return all,
-		rank.Bounds{MostWords: float64(all.mostWords), Lowest: float64(all.lowest), Highest: float64(all.highest)}
+	if v.items == 0 {
+		*v = o
+		return
+	}
+	v.items += o.items
+	v.last = max(v.last, o.last)
+	v.MostWords = max(v.MostWords, o.MostWords)
+	switch {
+	case !o.placed:
+	case !v.placed:
+		v.placed, v.Lowest, v.Highest = true, o.Lowest, o.Highest
+	default:
+		v.Lowest, v.Highest = min(v.Lowest, o.Lowest), max(v.Highest, o.Highest)
+	}
 }
 
-// best blends the scores and keeps the best.
-func (s *scan) best(q memory.Search, sums map[*group]*sum, bounds rank.Bounds, mass float64) []rank.Hit {
+// survey scores all rows by words and by meaning.
+func (s *scan) survey(w weighed, scores *scores) surveyed {
+	seen := make([]surveyed, s.workers())
+	s.run(func(worker int, b block) {
+		n := b.to - b.from
+		seen[worker].join(s.surveyBlock(b, w, scores.words[b.at:b.at+n], scores.cosines[b.at:b.at+n]))
+	})
+	all := seen[0]
+	for _, v := range seen[1:] {
+		all.join(v)
+	}
+	return all
+}
+
+func (s *scan) surveyBlock(b block, w weighed, byWords, cosines []float32) surveyed {
+	v, g := surveyed{last: math.MinInt64}, b.group
+	g.scoreWords(b, w.average, byWords)
+	most, lowest, highest := float32(0), float32(math.MaxFloat32), float32(-math.MaxFloat32)
+	for i := range byWords {
+		row := b.from + i
+		if !s.wants(g, row) {
+			byWords[i] = filtered
+			continue
+		}
+		v.items++
+		v.last = max(v.last, g.times[row])
+		most = max(most, byWords[i])
+		if s.places(g, row) {
+			c := dot(s.sought, g.vector(row))
+			cosines[i] = c
+			lowest, highest = min(lowest, c), max(highest, c)
+			v.placed = true
+		}
+	}
+	v.MostWords = float64(most)
+	if v.placed {
+		v.Lowest, v.Highest = float64(lowest), float64(highest)
+	}
+	return v
+}
+
+// scoreWords writes the BM25 of a block's rows.
+func (g *scanned) scoreWords(b block, average float64, out []float32) {
+	clear(out)
+	short, each := saturation*(1-leveling), saturation*leveling/average
+	for _, t := range g.terms {
+		full := t.weight * (saturation + 1)
+		for _, p := range t.postings[from(t.postings, b.from):] {
+			if int(p.row) >= b.to {
+				break
+			}
+			times := float64(p.times)
+			out[int(p.row)-b.from] += float32(full * times / (times + short + each*float64(g.lengths[p.row])))
+		}
+	}
+}
+
+// best blends the scores and answers the best hits.
+func (s *scan) best(q memory.Search, w weighed, all surveyed, scores *scores) []rank.Hit {
 	if q.Limit <= 0 {
 		return nil
 	}
-	best := make([]podium, s.workers())
-	for w := range best {
-		best[w].size = q.Limit
+	best := make([]top, s.workers())
+	for worker := range best {
+		best[worker].size = q.Limit
 	}
-	s.run(func(worker int, b blockOf) {
-		g, sum := b.group, sums[b.group]
+	s.run(func(worker int, b block) {
+		g := b.group
 		for row := b.from; row < b.to; row++ {
-			if !s.wants(g, row) {
+			at := b.at + row - b.from
+			byWords, cosine, has := scores.words[at], float32(0), s.places(g, row)
+			if byWords < 0 || byWords == 0 && !has {
 				continue
 			}
-			cosine, has := 0.0, sum.cosines != nil && g.flags[row]&placed != 0
 			if has {
-				cosine = float64(sum.cosines[row])
+				cosine = scores.cosines[at]
 			}
-			if sum.words[row] == 0 && !has {
-				continue
+			score := float32(q.Blend.Score(float64(byWords), float64(cosine), has, all.Bounds))
+			if best[worker].admits(score) {
+				best[worker].offer(place{
+					id:     g.ids[row],
+					score:  score,
+					group:  g,
+					row:    row,
+					words:  byWords,
+					cosine: cosine,
+				})
 			}
-			score := q.Blend.Score(float64(sum.words[row]), cosine, has, bounds)
-			best[worker].offer(place{id: g.ids[row], score: float32(score), group: g, row: row})
 		}
 	})
-	var all []place
-	for _, p := range best {
-		all = append(all, p.heap...)
-	}
-	slices.SortFunc(all, func(a, b place) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
-	out := make([]rank.Hit, 0, min(q.Limit, len(all)))
-	for _, p := range all[:min(q.Limit, len(all))] {
-		sum := sums[p.group]
-		h := rank.Hit{Item: p.id, Score: float64(p.score), Words: float64(sum.words[p.row])}
-		if mass > 0 {
-			h.Share = min(1, float64(sum.share[p.row])/mass)
+	places := joined(best, q.Limit)
+	out := make([]rank.Hit, len(places))
+	for i, p := range places {
+		out[i] = rank.Hit{Item: p.id, Score: float64(p.score), Words: float64(p.words)}
+		if w.mass > 0 {
+			out[i].Share = min(1, p.group.share(p.row)/w.mass)
 		}
-		if sum.cosines != nil && p.group.flags[p.row]&placed != 0 {
-			h.Cosine, h.Placed = max(-1, min(1, float64(sum.cosines[p.row]))), true
+		if s.places(p.group, p.row) {
+			out[i].Cosine, out[i].Placed = max(-1, min(1, float64(p.cosine))), true
 		}
-		out = append(out, h)
 	}
 	return out
+}
+
+// share adds the parts of the terms that a row holds.
+func (g *scanned) share(row int) float64 {
+	sum := 0.0
+	for _, t := range g.terms {
+		if at := from(t.postings, row); at < len(t.postings) && int(t.postings[at].row) == row {
+			sum += t.part
+		}
+	}
+	return sum
 }

@@ -1,6 +1,10 @@
 package index
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas32"
+)
 
 // normalise makes v a unit vector; a vector of zeros stays one, and its cosine with anything is 0.
 func normalise(v []float32) {
@@ -17,21 +21,7 @@ func normalise(v []float32) {
 	}
 }
 
-// dot multiplies two vectors of equal length, a multiple of eight. Four sums in eight steps are as fast as two loads a
-// product allow; eight sums are slower.
+// dot multiplies two vectors of equal length. gonum's is written in assembly on amd64 and twice as fast as a loop in Go.
 func dot(a, b []float32) float32 {
-	var s0, s1, s2, s3 float32
-	b = b[:len(a)]
-	for i := 0; i+8 <= len(a); i += 8 {
-		x, y := (*[8]float32)(a[i:]), (*[8]float32)(b[i:])
-		s0 += x[0] * y[0]
-		s1 += x[1] * y[1]
-		s2 += x[2] * y[2]
-		s3 += x[3] * y[3]
-		s0 += x[4] * y[4]
-		s1 += x[5] * y[5]
-		s2 += x[6] * y[6]
-		s3 += x[7] * y[7]
-	}
-	return (s0 + s1) + (s2 + s3)
+	return blas32.Dot(blas32.Vector{N: len(a), Inc: 1, Data: a}, blas32.Vector{N: len(b), Inc: 1, Data: b})
 }
