@@ -1,8 +1,10 @@
 package psyche_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -418,6 +421,37 @@ func TestWhatIsForgottenLeavesTheTalksThatQuoteIt(t *testing.T) {
 	_, report := r.talk(question)
 	require.Zero(t, report.Recalled)
 	require.NotContains(t, r.provider.last(t), "paints lanterns")
+}
+
+func TestAnAnswerThatMayRepeatWhatWasForgottenMeanwhileIsNotKept(t *testing.T) {
+	t.Parallel()
+	for _, forgotten := range []bool{false, true} {
+		r := setup(t)
+		r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
+		answer := says("I will call you at 9 on Tuesday, and we decided to sail to Bergen with Captain Holm.")
+		r.provider.answer = func(q inference.RelayRequest) (int, string, io.ReadCloser) {
+			if forgotten {
+				_, err := r.store.Forget(context.Background(), r.agent.ID, "ep_1")
+				require.NoError(t, err)
+			}
+			return answer(q)
+		}
+		r.talk(turn(ann, chat("What does the lighthouse keeper paint? My boat is called Rex and lies in Bergen.")))
+		r.settle()
+		var said []string
+		for _, e := range r.episodes() {
+			if e.ID != "ep_1" {
+				said = append(said, e.Speaker)
+			}
+		}
+		if forgotten {
+			require.Equal(t, []string{"user"}, said)
+			require.EqualValues(t, 1, r.Counts().Forgotten)
+			continue
+		}
+		require.ElementsMatch(t, []string{"user", "echo"}, said)
+		require.Zero(t, r.Counts().Forgotten)
+	}
 }
 
 // An alarm wakes the agent before any client comes: the first client is told all the same, and so is the first that

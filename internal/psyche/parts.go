@@ -48,6 +48,7 @@ type Counts struct {
 	Repeated  int64 // lines that only said what was recalled
 	Dropped   int64 // exchanges that were not remembered, because too many waited or the process ended
 	Failed    int64 // exchanges that could not be
+	Forgotten int64 // answers that were not kept, because something was forgotten while they were written
 	Full      int64 // exchanges and memories that were not kept, because a quota is reached
 }
 
@@ -61,7 +62,7 @@ type RecallCounts struct {
 }
 
 type counts struct {
-	turns, woke, recalled, stored, known, corrected, trivial, repeated, dropped, failed, full atomic.Int64
+	turns, woke, recalled, stored, known, corrected, trivial, repeated, dropped, failed, full, forgotten atomic.Int64
 
 	recalls recallCounter // of all agents
 	byAgent sync.Map      // of *recallCounter, by agent id
@@ -161,6 +162,7 @@ func (b *Being) Counts() Counts {
 		Repeated:  c.repeated.Load(),
 		Dropped:   c.dropped.Load(),
 		Failed:    c.failed.Load(),
+		Forgotten: c.forgotten.Load(),
 		Full:      c.full.Load(),
 		Skipped:   recalls.Skipped,
 		ByWords:   recalls.WordsOnly,

@@ -222,7 +222,7 @@ func (b *Being) commitOwned(ctx context.Context, owner string, w memory.Write) (
 	for _, e := range memory.As[*dream.Episode](items) {
 		given[e.ID] = e.Origin != owner
 	}
-	again := memory.Write{Agent: w.Agent, Cause: w.Cause}
+	again := memory.Write{Agent: w.Agent, Cause: w.Cause, Fence: w.Fence}
 	for _, e := range memory.As[*dream.Episode](w.Add) {
 		if !given[e.ID] {
 			continue

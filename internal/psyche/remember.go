@@ -112,18 +112,27 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 	agent := t.agent
 	caller := t.Caller
 	session := t.report.Conversation
+	reading := t.reading
 	now := t.being.now()
 	b.later(agent.ID, task{t.from, func(ctx context.Context) {
-		if err := b.remember(ctx, agent, caller, session, lines, shown, now); err != nil {
+		err := b.remember(ctx, agent, caller, session, lines, shown, reading, now)
+		if errors.Is(err, memory.ErrForgotten) {
+			// The answer may repeat what was forgotten while it was written; what a person said does not.
+			b.counts.forgotten.Add(1)
+			lines = slices.DeleteFunc(lines, func(l line) bool { return l.by != dream.FromHuman })
+			err = b.remember(ctx, agent, caller, session, lines, shown, memory.Reading{}, now)
+		}
+		if err != nil {
 			b.counts.failed.Add(1)
 			b.Log.WarnContext(ctx, "an exchange could not be remembered", "agent", agent.Handle, "error", err)
 		}
 	}})
 }
 
-// remember keeps those lines that are worth it, are new, and are not what was put before the model.
+// remember stores those lines that are worth it, are new, and do not repeat what the prompt quoted. ErrForgotten when
+// something of the agent was forgotten after the reading.
 func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line, shown []string,
-	now time.Time,
+	reading memory.Reading, now time.Time,
 ) error {
 	var wanted []line
 	for _, l := range lines {
@@ -153,7 +162,7 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 	if err != nil {
 		return err
 	}
-	w := memory.Write{Agent: a.ID, Cause: byTalk}
+	w := memory.Write{Agent: a.ID, Cause: byTalk, Fence: memory.Fence{Read: reading}}
 	feels := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
 	for i, l := range wanted {
 		if placed.known(i, l.text) {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
@@ -49,6 +50,7 @@ type turn struct {
 	on      parts
 	report  TurnReport
 	talk    *talk
+	reading memory.Reading // before anything was recalled
 
 	added  int          // bytes of background
 	lines  []line       // that may be remembered
@@ -79,6 +81,7 @@ func (t *turn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.reading = b.talks.reading(t.agent.ID)
 	t.body, err = readBody(t.Body)
 	if err != nil {
 		return unreadable(err)

@@ -68,7 +68,7 @@ func (t *talks) forget(agent string, times int64) {
 	if t.forgot == nil {
 		t.forgot = map[string]int64{}
 	}
-	if t.forgot[agent] == times {
+	if n, seen := t.forgot[agent]; seen && n == times {
 		return
 	}
 	t.forgot[agent] = times
@@ -78,6 +78,14 @@ func (t *talks) forget(agent string, times int64) {
 			delete(t.all, key)
 		}
 	}
+}
+
+// reading says as of which forgetting a turn with an agent reads: the one that was seen last.
+func (t *talks) reading(agent string) memory.Reading {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, seen := t.forgot[agent]
+	return memory.Reading{Known: seen, Forgettings: n}
 }
 
 // of finds the talk of an owner with an agent under a name. No two owners share one.
