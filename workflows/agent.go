@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// AgentRequest begins, or goes on with, an agent's life.
+// AgentRequest is the input of the agent workflow.
 type AgentRequest struct {
 	Agent    string      `json:"agent"`
 	Handle   string      `json:"handle"`
@@ -15,8 +15,9 @@ type AgentRequest struct {
 	Carried  *AgentState `json:"carried,omitempty"` // set by continue-as-new only
 }
 
-// Agent is one agent's life: it begins dreams, one at a time, knows when they have ended, wakes and falls asleep (O2).
-// It completes only when a plan finds that the agent was removed; whoever removes an agent terminates it before that.
+// Agent is the workflow of one agent: it begins dreams, one at a time, learns when they end, and keeps whether the
+// agent sleeps, dreams or is awake. It completes only when a plan finds that the agent was removed; removing an agent
+// normally terminates it first.
 func Agent(ctx workflow.Context, r AgentRequest) error {
 	a := new(agentRun)
 	if err := a.setup(ctx, r); err != nil {
@@ -33,14 +34,14 @@ type agentRun struct {
 	wakes, alarms, sleep, resume workflow.ReceiveChannel
 	visited, calls               workflow.ReceiveChannel
 
-	traced  any             // where the trace of the newest wake stands; nil where nobody traces
-	found   string          // the state that the search attributes tell
-	removed bool            // the store says so: nothing is left to do
-	missing bool            // a wake came that is not settled yet
-	changed bool            // an update changed the state: look again at what to wait for
-	dream   workflow.Future // of a dream begun in this run; nil after continue-as-new
+	wakeTrace any             // the trace context of the newest wake; nil without tracing
+	indexed   string          // the state that the search attributes show
+	removed   bool            // the agent was removed from the store: the workflow completes
+	unsettled bool            // a wake was recorded that settle has not handled
+	changed   bool            // an update changed the state: compute the next wait again
+	dream     workflow.Future // of a dream begun in this run; nil after continue-as-new
 
-	sent []workflow.Future // what dreams were told, on its way
+	sent []workflow.Future // signals to dreams that are not delivered yet
 }
 
 func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
@@ -52,7 +53,7 @@ func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 	a.state = AgentState{State: Sleeping, LastActive: workflow.Now(ctx), Settings: r.Settings}
 	if r.Carried != nil {
 		a.state = *r.Carried
-		a.missing = a.state.Greeted < a.state.Epoch
+		a.unsettled = a.state.Greeted < a.state.Epoch
 	}
 	a.ended = workflow.GetSignalChannel(ctx, SignalEnded)
 	a.active = workflow.GetSignalChannel(ctx, SignalActive)
@@ -72,13 +73,16 @@ func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 		handler any
 		options workflow.UpdateHandlerOptions
 	}{
-		{UpdateDream, a.asked, workflow.UpdateHandlerOptions{
+		{UpdateDream, a.handleDream, workflow.UpdateHandlerOptions{
 			Validator:   a.mayBegin,
-			Description: "begin the dream of this order; refused while another runs, or while the agent is awake",
+			Description: "begin the dream of this spec; refused while another runs, or while the agent is awake",
 		}},
-		{UpdateWake, a.woken, workflow.UpdateHandlerOptions{Description: "wake up; answers when the agent is awake"}},
-		{UpdateResume, a.resumed, workflow.UpdateHandlerOptions{
-			Validator: a.mayResume, Description: "go on with the interrupted dream; refused when none waits",
+		{
+			UpdateWake, a.handleWake,
+			workflow.UpdateHandlerOptions{Description: "wake up; answers when the agent is awake"},
+		},
+		{UpdateResume, a.handleResume, workflow.UpdateHandlerOptions{
+			Validator: a.mayResume, Description: "resume the interrupted dream; refused when there is none",
 		}},
 	} {
 		if err := workflow.SetUpdateHandlerWithOptions(ctx, each.name, each.handler, each.options); err != nil {
@@ -95,14 +99,14 @@ func (a *agentRun) run(ctx workflow.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		a.heed(ctx)
+		a.checkTriggers(ctx)
 		if a.due(workflow.Now(ctx)) {
-			a.dreamByItself(ctx)
+			a.beginAutomatic(ctx)
 			if a.removed {
 				return nil
 			}
 		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && a.through(ctx) {
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && a.readyToContinue(ctx) {
 			next := a.request
 			next.Settings, next.Carried = a.state.Settings, &a.state
 			return workflow.NewContinueAsNewError(ctx, AgentType, next)
@@ -110,18 +114,18 @@ func (a *agentRun) run(ctx workflow.Context) error {
 	}
 }
 
-// through takes in what has come, and says whether the run may end. Taking in may have to wait, and more may come
-// meanwhile: whatever is unread when a run ends is lost.
-func (a *agentRun) through(ctx workflow.Context) bool {
-	a.arrived(ctx)
+// readyToContinue handles all signals and says whether the run may continue as new. Handling can block while more
+// signals arrive, so it repeats: a signal that is unread when a run ends is lost.
+func (a *agentRun) readyToContinue(ctx workflow.Context) bool {
+	a.awaitSent(ctx)
 	for a.called() && ctx.Err() == nil {
 		a.catchUp(ctx)
-		a.arrived(ctx)
+		a.awaitSent(ctx)
 	}
 	return ctx.Err() == nil && workflow.AllHandlersFinished(ctx)
 }
 
-// wait sleeps until something happens: a signal, an update, the end of the dream, or the next time to look.
+// wait blocks until there is something to do: a signal, an update, the end of the dream, or the next time to check.
 func (a *agentRun) wait(ctx workflow.Context) {
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
@@ -131,19 +135,20 @@ func (a *agentRun) wait(ctx workflow.Context) {
 	}
 	a.changed = false
 	notified := func() bool { return timer != nil && timer.IsReady() }
-	if workflow.Await(ctx, func() bool { return notified() || a.dreamt() || a.changed || a.missing || a.called() }) !=
+	if workflow.Await(ctx,
+		func() bool { return notified() || a.dreamClosed() || a.changed || a.unsettled || a.called() }) !=
 		nil {
 		return
 	}
 	a.catchUp(ctx)
 	if notified() && a.state.State == Dreaming {
-		a.lookAtDream(ctx)
+		a.checkDream(ctx)
 	}
 	a.settle(ctx, notified())
 	a.show(ctx)
 }
 
-// called says whether a signal waits to be read.
+// called says whether a signal is unread.
 func (a *agentRun) called() bool {
 	for _, c := range []workflow.ReceiveChannel{
 		a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume,

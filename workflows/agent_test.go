@@ -16,14 +16,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// world is what surrounds a life in these tests: dreams that last an hour, and a planner that remembers being asked.
+// world surrounds an agent's workflow in these tests: dreams that last an hour, and a planner that records its calls.
 type world struct {
 	env     *testsuite.TestWorkflowEnvironment
 	planned []time.Time
 	dreamt  []string
 	refuse  string    // the planner's reason not to dream
-	removed bool      // the store says that the agent was
-	lived   time.Time // the newest thing in the store
+	removed bool      // the store says that the agent was removed
+	newest  time.Time // the time of the newest memory in the store
 	running bool
 }
 
@@ -41,11 +41,11 @@ func newWorld(t *testing.T) *world {
 		if w.removed {
 			return activities.PlanResult{Removed: true}, nil
 		}
-		if w.lived.Add(r.IdleTimeout).After(r.Now) {
-			return activities.PlanResult{Active: w.lived}, nil
+		if w.newest.Add(r.IdleTimeout).After(r.Now) {
+			return activities.PlanResult{Active: w.newest}, nil
 		}
 		o := testSpec("dream/echo/" + string(rune('a'+len(w.planned)-1)))
-		return activities.PlanResult{Spec: o, Reason: w.refuse, Active: w.lived}, nil
+		return activities.PlanResult{Spec: o, Reason: w.refuse, Active: w.newest}, nil
 	}, activity.RegisterOptions{Name: "Bed.Plan"})
 	w.env.RegisterActivityWithOptions(func(context.Context, activities.RunningRequest) (bool, error) {
 		return w.running, nil
@@ -80,7 +80,7 @@ func (w *world) agentState(t *testing.T) AgentState {
 	return l
 }
 
-// ask sends a dream update and calls then with what came back.
+// ask sends a dream update and calls then with its error.
 func (w *world) ask(spec activities.Spec, then func(refused, failed error)) {
 	w.env.UpdateWorkflow(UpdateDream, spec.Dream, &testsuite.TestUpdateCallback{
 		OnAccept:   func() {},
@@ -89,7 +89,7 @@ func (w *world) ask(spec activities.Spec, then func(refused, failed error)) {
 	}, spec)
 }
 
-func TestAAgentStateDreamsOneDreamAtATime(t *testing.T) {
+func TestAnAgentHasOneDreamAtATime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var first, second, third error
@@ -119,7 +119,7 @@ func orElse(a, b error) error {
 	return b
 }
 
-func TestAAgentStateRefusesAnotherAgentsOrder(t *testing.T) {
+func TestAnAgentRefusesTheDreamOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	spec := testSpec("dream/other/0001")
@@ -128,11 +128,11 @@ func TestAAgentStateRefusesAnotherAgentsOrder(t *testing.T) {
 	w.env.RegisterDelayedCallback(func() { w.ask(spec, func(r, f error) { refused = orElse(r, f) }) }, time.Minute)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, time.Hour)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo"})
-	require.ErrorContains(t, refused, `the order is for agent "a2" and this is "a1"`)
+	require.ErrorContains(t, refused, `the dream spec is for agent "a2" and this is "a1"`)
 	require.Empty(t, w.dreamt)
 }
 
-func TestAnIdleAgentDreamsByItselfAndKeepsItsGap(t *testing.T) {
+func TestAnIdleAgentDreamsAndKeepsTheGap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	start := w.env.Now()
@@ -151,11 +151,11 @@ func TestAnIdleAgentDreamsByItselfAndKeepsItsGap(t *testing.T) {
 		"six hours after the first dream ended")
 }
 
-func TestAnAgentThatLivedSomethingIsNotIdleThoughNobodySaidSo(t *testing.T) {
+func TestANewMemoryInTheStoreCountsAsActivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	start := w.env.Now()
-	w.env.RegisterDelayedCallback(func() { w.lived = start.Add(25 * time.Minute) }, 25*time.Minute)
+	w.env.RegisterDelayedCallback(func() { w.newest = start.Add(25 * time.Minute) }, 25*time.Minute)
 	var before, after AgentState
 	w.env.RegisterDelayedCallback(func() { before = w.agentState(t) }, 54*time.Minute)
 	w.env.RegisterDelayedCallback(func() { after = w.agentState(t) }, 56*time.Minute)
@@ -168,12 +168,12 @@ func TestAnAgentThatLivedSomethingIsNotIdleThoughNobodySaidSo(t *testing.T) {
 	require.Len(t, w.planned, 2, "the store is asked again only when the agent has been idle for long enough")
 	require.WithinDuration(t, start.Add(55*time.Minute), w.planned[1], time.Second)
 	require.Equal(t, Sleeping, before.State)
-	require.True(t, before.LastActive.Equal(w.lived))
+	require.True(t, before.LastActive.Equal(w.newest))
 	require.Equal(t, Dreaming, after.State)
 	require.Empty(t, after.LastReason)
 }
 
-func TestAskingForADreamIsAUseOfTheAgent(t *testing.T) {
+func TestARequestForADreamCountsAsActivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	start := w.env.Now()
@@ -188,7 +188,7 @@ func TestAskingForADreamIsAUseOfTheAgent(t *testing.T) {
 	require.WithinDuration(t, start.Add(3*time.Hour+25*time.Minute), w.planned[0], time.Second)
 }
 
-func TestAPlannerMayRefuseAndIsAskedAgainAGapLater(t *testing.T) {
+func TestARefusedPlanIsRetriedAfterTheGap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.refuse = "its models cost money"
@@ -204,7 +204,7 @@ func TestAPlannerMayRefuseAndIsAskedAgainAGapLater(t *testing.T) {
 	require.Len(t, w.planned, 2)
 }
 
-func TestTheAgentStateOfARemovedAgentEnds(t *testing.T) {
+func TestTheWorkflowOfARemovedAgentCompletes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.removed = true
@@ -217,7 +217,7 @@ func TestTheAgentStateOfARemovedAgentEnds(t *testing.T) {
 	require.Empty(t, w.dreamt)
 }
 
-func TestAnAgentThatIsNotAutomaticWaitsToBeAsked(t *testing.T) {
+func TestAnAgentThatIsNotAutomaticDreamsOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env.RegisterDelayedCallback(func() {
@@ -229,7 +229,7 @@ func TestAnAgentThatIsNotAutomaticWaitsToBeAsked(t *testing.T) {
 	require.Len(t, w.planned, 1, "switched on while long idle, it dreams at once")
 }
 
-func TestAAgentStateGoesOnAsNewWithoutLosingASignal(t *testing.T) {
+func TestContinueAsNewLosesNoSignal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	late := w.env.Now().Add(3 * time.Minute)
@@ -254,7 +254,7 @@ func TestAAgentStateGoesOnAsNewWithoutLosingASignal(t *testing.T) {
 	require.True(t, next.Settings.Auto)
 }
 
-func TestAAgentStateContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
+func TestAfterContinueAsNewTheEndOfADreamIsNoticed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -263,7 +263,7 @@ func TestAAgentStateContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
 		{"by its signal", func(w *world) {
 			w.env.SignalWorkflow(SignalEnded, Ended{Dream: "dream/echo/0001", Outcome: dream.Completed})
 		}},
-		{"by looking, when the dream was terminated", func(w *world) { w.running = false }},
+		{"by a check, when the dream was terminated", func(w *world) { w.running = false }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -284,7 +284,7 @@ func TestAAgentStateContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
 	}
 }
 
-func TestDreamIDsReadWell(t *testing.T) {
+func TestDreamIDs(t *testing.T) {
 	t.Parallel()
 	for number, want := range map[int64]string{1: "dream/echo/0001", 42: "dream/echo/0042", 12345: "dream/echo/12345"} {
 		require.Equal(t, want, DreamID("echo", number))
@@ -294,7 +294,7 @@ func TestDreamIDsReadWell(t *testing.T) {
 	require.Equal(t, "agent/echo", AgentID("echo"))
 }
 
-func TestAShorterGapReachesAnAgentThatHasDreamt(t *testing.T) {
+func TestAShorterGapAppliesAfterADream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env.RegisterDelayedCallback(func() {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// awaken is the hypnopompic return: insights surface, and the mood of the dream moves the waking mood a little.
+// awaken is the hypnopompic return: insights surface, and the dream's mood shifts the waking mood slightly.
 func (n *dreamRun) awaken(ctx workflow.Context, _ activities.BeginResult) error {
 	items := ids(n.staged, n.selected, n.patterns, n.scenarios)
 	p, err := n.enter(ctx, dream.Return, n.plan.Return, activities.Mark{Surfacing: len(items)})
@@ -21,7 +21,7 @@ func (n *dreamRun) awaken(ctx workflow.Context, _ activities.BeginResult) error 
 				Items:       items,
 			}
 		}})
-		if gravest(err) {
+		if endsDream(err) {
 			return err
 		}
 		n.insights = r.Made
@@ -30,8 +30,8 @@ func (n *dreamRun) awaken(ctx workflow.Context, _ activities.BeginResult) error 
 	request := activities.SettleRequest{
 		Insights: ids(n.insights), Kept: n.felt(), Selected: n.gathered.Selected, Shown: n.gathered.Shown,
 	}
-	err = n.quick(ctx, "mood returns", "Awakening.Settle", func() any {
-		request.Stretch = n.seat(ctx)
+	err = n.storeCall(ctx, "mood returns", "Awakening.Settle", func() any {
+		request.Stretch = n.currentStretch(ctx)
 		return request
 	}, nil)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// begin starts the dream as a child that outlives this run. A dream that was interrupted gives way to it.
+// begin starts a dream as a child workflow that outlives this run. An interrupted dream is released first.
 func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, error) {
 	a.catchUp(ctx)
 	if a.state.State == Dreaming {
@@ -28,8 +28,8 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 	a.state.Dream = &Begun{Dream: spec.Dream, Workflow: spec.Dream}
 	a.state.Broken = nil
 	a.changed = true
-	a.dream = nil // whatever it was, it is not this one
-	unanswered := a.answered(workflow.Now(ctx))
+	a.dream = nil // it belonged to an earlier dream
+	restoreCalls := a.answered(workflow.Now(ctx))
 	if broken != nil {
 		a.send(ctx, broken.Begun, SignalRelease, "another dream was begun")
 	}
@@ -49,58 +49,59 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 			a.state.State = Sleeping
 		}
 		a.changed = true
-		unanswered()
+		restoreCalls()
 		return Begun{}, fmt.Errorf("begin %s: %w", spec.Dream, err)
 	}
 	a.state.Dreams++
 	a.changed = true
-	if a.state.Dream != nil && a.state.Dream.Dream == spec.Dream { // unless it is over already
+	if a.state.Dream != nil && a.state.Dream.Dream == spec.Dream { // it may have ended already
 		a.dream, a.state.Dream.Run = child, execution.RunID
 	}
 	return Begun{Dream: spec.Dream, Workflow: spec.Dream, Run: execution.RunID}, nil
 }
 
-// send tells a dream something and does not wait for it to arrive; the run does not end before it has. One that has
-// ended meanwhile needs no telling.
+// send signals a dream without waiting for delivery; awaitSent waits before the run ends. A failure only means that
+// the dream has ended.
 func (a *agentRun) send(ctx workflow.Context, to Begun, signal string, arg any) {
 	a.sent = append(a.sent, workflow.SignalExternalWorkflow(ctx, to.Workflow, to.Run, signal, arg))
 }
 
-// arrived waits until everything that was sent has arrived, or is known not to.
-func (a *agentRun) arrived(ctx workflow.Context) {
+// awaitSent waits until every signal that was sent is delivered or has failed.
+func (a *agentRun) awaitSent(ctx workflow.Context) {
 	for _, f := range a.sent {
 		if err := f.Get(ctx, nil); err != nil {
-			workflow.GetLogger(ctx).Info("a dream that was to be told something has ended", "error", err)
+			workflow.GetLogger(ctx).Info("a signal did not reach its dream, which has ended", "error", err)
 		}
 	}
 	a.sent = nil
 }
 
-// mayResume refuses to go on with a dream that does not wait, or while the agent is not asleep.
+// mayResume is the validator of the resume update: it refuses when the agent is not asleep or has no interrupted
+// dream.
 func (a *agentRun) mayResume(workflow.Context) error {
 	switch {
-	case a.state.State == Dreaming && a.state.Dream != nil && !a.dreamt() && a.ended.Len() == 0:
+	case a.state.State == Dreaming && a.state.Dream != nil && !a.dreamClosed() && a.ended.Len() == 0:
 		return a.alreadyDreaming()
 	case a.state.State == Waking || a.state.State == Awake:
 		return a.heldAwake()
 	case a.state.Broken == nil && a.ended.Len() == 0:
-		return temporal.NewNonRetryableApplicationError(a.request.Handle+" has no interrupted dream that could go on",
+		return temporal.NewNonRetryableApplicationError(a.request.Handle+" has no interrupted dream to resume",
 			NothingToResume, nil)
 	}
 	return nil
 }
 
-// resumed goes on with the interrupted dream because somebody asked for it.
-func (a *agentRun) resumed(ctx workflow.Context) (Begun, error) {
+// resumed handles the resume update.
+func (a *agentRun) handleResume(ctx workflow.Context) (Begun, error) {
 	a.catchUp(ctx)
 	if err := a.mayResume(ctx); err != nil {
 		return Begun{}, err
 	}
-	return a.goOn(ctx)
+	return a.resumeDream(ctx)
 }
 
-// goOn gives the interrupted dream the word. Its workflow lies down by itself, and says so when it cannot.
-func (a *agentRun) goOn(ctx workflow.Context) (Begun, error) {
+// resumeDream signals the interrupted dream to go on. Its workflow begins the next stretch, or reports why it cannot.
+func (a *agentRun) resumeDream(ctx workflow.Context) (Begun, error) {
 	broken := *a.state.Broken
 	begun := broken.Begun
 	a.state.State = Dreaming
@@ -116,15 +117,15 @@ func (a *agentRun) goOn(ctx workflow.Context) (Begun, error) {
 			}
 		}
 		a.changed = true
-		return Begun{}, fmt.Errorf("go on with %s: %w", broken.Dream, err)
+		return Begun{}, fmt.Errorf("resume %s: %w", broken.Dream, err)
 	}
 	return broken.Begun, nil
 }
 
-// dreamByItself begins a dream that nobody asked for, or goes on with the interrupted one, unless the store remembers
-// something lived since the agent fell idle: then idleness counts from there. What else speaks against it is kept, and
-// the next look is one gap away.
-func (a *agentRun) dreamByItself(ctx workflow.Context) {
+// beginAutomatic begins a dream without a request, or resumes the interrupted one. If the store has a newer memory
+// than LastActive, idleness counts from that memory. Any other reason against a dream is kept in LastReason, and the
+// next attempt is one gap later.
+func (a *agentRun) beginAutomatic(ctx workflow.Context) {
 	var plan activities.PlanResult
 	request := activities.PlanRequest{
 		Agent: a.request.Agent, Now: workflow.Now(ctx), IdleTimeout: a.state.Settings.IdleTimeout,
@@ -159,7 +160,7 @@ func (a *agentRun) dreamByItself(ctx workflow.Context) {
 	if err == nil && plan.Reason == "" && a.state.State == Sleeping {
 		if plan.Resume {
 			if a.state.Broken != nil {
-				_, err = a.goOn(ctx)
+				_, err = a.resumeDream(ctx)
 			}
 		} else {
 			_, err = a.begin(ctx, plan.Spec)
@@ -170,16 +171,17 @@ func (a *agentRun) dreamByItself(ctx workflow.Context) {
 		a.state.LastReason = plain(err)
 	}
 	if a.state.LastReason != "" && plan.NotBefore.IsZero() {
-		a.state.LastTry = a.tried(workflow.Now(ctx), err)
+		a.state.LastTry = a.retryBase(workflow.Now(ctx), err)
 	}
-	if plan.Reason != "" { // whoever asked is told, and may ask again
+	if plan.Reason != "" { // the reason reaches the person who asked, who may ask again
 		a.state.Triggering.drop(func(f activities.Fire) bool { return f.Kind == dream.OnRequest })
 	}
 }
 
-// tried is the time from which the gap after a vain plan counts: so long ago, when the plan failed for want of the
-// store or a server, that it is made again soon. What an interrupted dream and a person wait for is short as it is.
-func (a *agentRun) tried(now time.Time, err error) time.Time {
+// retryBase is the time from which the gap after a failed plan counts. When the store or a server was unreachable it
+// lies far enough in the past that the plan is retried after TryAgain. A dream that is to be resumed or that a person
+// requested has a short gap already.
+func (a *agentRun) retryBase(now time.Time, err error) time.Time {
 	s, p := a.state.Settings, a.state.Triggering.Pending
 	var app *temporal.ApplicationError
 	if err == nil || s.TryAgain <= 0 || s.TryAgain >= s.MinGap || a.state.Broken != nil ||
@@ -190,9 +192,9 @@ func (a *agentRun) tried(now time.Time, err error) time.Time {
 	return now.Add(s.TryAgain - s.MinGap)
 }
 
-// show writes the summary for Temporal's own tools.
+// show writes the summary that Temporal's tools display.
 func (a *agentRun) show(ctx workflow.Context) {
-	a.find(ctx)
+	a.showState(ctx)
 	text := a.state.State
 	switch {
 	case a.state.Dream != nil:
@@ -200,21 +202,22 @@ func (a *agentRun) show(ctx workflow.Context) {
 	case a.state.State == Awake:
 		text += " since " + a.state.Since.UTC().Format("2006-01-02 15:04:05 MST")
 	case a.state.Broken != nil:
-		text += "; " + a.state.Broken.Dream + " was interrupted and may go on until " +
+		text += "; " + a.state.Broken.Dream + " was interrupted and may be resumed until " +
 			a.state.Broken.Until.UTC().Format("2006-01-02 15:04 MST")
 	}
 	workflow.SetCurrentDetails(ctx,
 		fmt.Sprintf("%s; %d dreams and %d wakes so far. %s", text, a.state.Dreams, a.state.Wakes, a.state.LastReason))
 }
 
-// find writes the search attributes of the agent when its state has changed; waking is too short to be searched for.
-func (a *agentRun) find(ctx workflow.Context) {
-	if !a.state.Settings.Searchable || a.found == a.state.State || a.state.State == Waking {
+// showState writes the agent's search attributes when its state has changed. The state waking is too short to be
+// shown.
+func (a *agentRun) showState(ctx workflow.Context) {
+	if !a.state.Settings.Searchable || a.indexed == a.state.State || a.state.State == Waking {
 		return
 	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrAgent.ValueSet(a.request.Handle),
 		AttrAgentState.ValueSet(a.state.State)); err != nil {
 		workflow.GetLogger(ctx).Warn("search attributes were refused", "error", err)
 	}
-	a.found = a.state.State
+	a.indexed = a.state.State
 }

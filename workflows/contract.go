@@ -1,4 +1,5 @@
-// Package workflows says what happens next in an agent's nights, and the names that others call it by.
+// Package workflows holds the Temporal workflows of agents, dreams and feeds, and the names by which clients call
+// them: types, signals, updates, queries and search attributes.
 package workflows
 
 import (
@@ -17,31 +18,31 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Names on the wire: recorded in histories, typed by people into other tools.
+// Names on the wire. They are recorded in histories and typed by people into other tools: they must not change.
 const (
 	AgentType = "Agent"
 	DreamType = "Dream"
 
-	TaskQueue = "oneiros" // the one queue by default
+	TaskQueue = "oneiros" // the default queue of workflows and activities
 
-	UpdateDream     = "dream"       // on an agent: begin this order; answers Begun
-	SignalEnded     = "dream-ended" // on an agent: a dream of yours has ended; carries Ended
-	SignalActive    = "active"      // on an agent: somebody used it; idleness counts from now
+	UpdateDream     = "dream"       // on an agent: begin the dream of this activities.Spec; answers Begun
+	SignalEnded     = "dream-ended" // on an agent: a dream has ended or was interrupted; carries Ended
+	SignalActive    = "active"      // on an agent: it was used; idleness counts from now
 	SignalSettings  = "settings"    // on an agent: new Settings
 	UpdateWake      = "wake"        // on an agent or a dream: wake up; carries Wake, answers Awoken
-	SignalWake      = "wake"        // the same, where no answer is wanted; both may carry nothing at all
+	SignalWake      = "wake"        // the same without an answer; the payload of both may be empty
 	SignalAlarm     = "alarm"       // on an agent or a dream: an alarm; carries Wake
-	SignalSleep     = "sleep"       // on an agent: nobody is connected any more, look again
-	SignalVisited   = "visited"     // on an agent: somebody came whom the store found awake already, look who
-	SignalResume    = "resume"      // on a dream: go on; on an agent: let its interrupted dream go on
-	SignalRelease   = "let-go"      // on a dream that was interrupted: end for good; carries the reason, a text
-	UpdateResume    = "resume"      // on an agent: go on with the interrupted dream; answers Begun
+	SignalSleep     = "sleep"       // on an agent: the last client left; look again who is connected
+	SignalVisited   = "visited"     // on an agent: a client connected while the store already held the agent awake
+	SignalResume    = "resume"      // on a dream: resume; on an agent: resume its interrupted dream
+	SignalRelease   = "let-go"      // on an interrupted dream: end for good; carries the reason, a text
+	UpdateResume    = "resume"      // on an agent: resume the interrupted dream; answers Begun
 	SignalTrigger   = "trigger"     // on an agent: a trigger calls for a dream; carries activities.Fire
-	QueryAgentState = "life"        // on an agent: Life
+	QueryAgentState = "life"        // on an agent: AgentState
 	QueryProgress   = "progress"    // on a dream: Progress
 )
 
-// Search attributes, registered by temporald; other clusters may lack them (Order.Searchable).
+// Search attributes, registered by temporald. Other clusters may lack them (Spec.Searchable).
 var (
 	AttrAgent      = temporal.NewSearchAttributeKeyKeyword("OneirosAgent")
 	AttrPhase      = temporal.NewSearchAttributeKeyKeyword("OneirosPhase")
@@ -51,7 +52,7 @@ var (
 	AttrAgentState = temporal.NewSearchAttributeKeyKeyword("OneirosLife")
 )
 
-// AgentID is the workflow id of an agent's life: "agent/echo".
+// AgentID is the workflow id of an agent: "agent/echo".
 func AgentID(handle string) string { return "agent/" + handle }
 
 // DreamID is the id of a dream and of its workflow: "dream/echo/0042".
@@ -67,7 +68,7 @@ func DreamID(handle string, number int64) string {
 	return "dream/" + handle + "/" + text
 }
 
-// HandleOf reads the handle out of a dream id; empty when it is none.
+// HandleOf is the handle in a dream id; empty when the id is malformed.
 func HandleOf(dreamID string) string {
 	parts := strings.Split(dreamID, "/")
 	if len(parts) != 3 || parts[0] != "dream" {
@@ -76,12 +77,12 @@ func HandleOf(dreamID string) string {
 	return parts[1]
 }
 
-// Progress is where a dream stands; it holds no text of memories.
+// Progress is the state of a dream; it holds no text of memories.
 type Progress struct {
 	Dream     string        `json:"dream"`
 	Phase     dream.Phase   `json:"phase"`
 	Stage     dream.Stage   `json:"stage,omitempty"`
-	Target    dream.Stage   `json:"target,omitempty"`    // the deepest that the onset descends to; empty: the peak
+	Target    dream.Stage   `json:"target,omitempty"`    // the deepest stage of the onset; empty: the peak
 	Collapses int           `json:"collapses,omitempty"` // Dali cycles that went too deep
 	Cycle     int           `json:"cycle"`
 	Fragments int           `json:"fragments"`
@@ -89,8 +90,8 @@ type Progress struct {
 	Tallies   []dream.Tally `json:"tallies"`
 	Outcome   dream.Outcome `json:"outcome"`
 	Reason    string        `json:"reason,omitempty"`
-	Until     time.Time     `json:"until,omitzero"`  // an interrupted dream may be resumed until then
-	Epoch     int64         `json:"epoch,omitempty"` // that woke it last
+	Until     time.Time     `json:"until,omitzero"`  // the deadline for resuming an interrupted dream
+	Epoch     int64         `json:"epoch,omitempty"` // of the wake that interrupted it last
 }
 
 // Result is how a dream ended.
@@ -103,68 +104,69 @@ type Result struct {
 	Tallies []dream.Tally `json:"tallies"`
 }
 
-// Ended tells an agent's life that a sitting is over: for good, or, with Until, for as long as nobody resumes it.
+// Ended reports to an agent's workflow that a dream has ended or, with Until, was interrupted and may be resumed
+// until then.
 type Ended struct {
 	Dream   string         `json:"dream"`
 	Outcome dream.Outcome  `json:"outcome"`
 	Until   time.Time      `json:"until,omitzero"`
-	Epoch   int64          `json:"epoch,omitempty"` // that woke it
+	Epoch   int64          `json:"epoch,omitempty"` // of the wake that interrupted it
 	Cause   presence.Cause `json:"cause,omitempty"`
 }
 
-// Wake asks an agent, or one dream, to wake up.
+// Wake is the payload of the wake and alarm signals and of the wake update.
 type Wake = activities.Wake
 
-// Awoken answers a wake.
+// Awoken is the answer to the wake update.
 type Awoken struct {
 	Epoch int64     `json:"epoch"`
-	State string    `json:"state"`           // awake
+	State string    `json:"state"`           // a state of AgentState, usually awake
 	Dream string    `json:"dream,omitempty"` // the dream that was interrupted
-	Until time.Time `json:"until,omitzero"`  // it may be resumed until then
+	Until time.Time `json:"until,omitzero"`  // the deadline for resuming it
 }
 
-// Begun names the dream that has begun.
+// Begun names a dream that has begun.
 type Begun struct {
 	Dream    string `json:"dream"`
 	Workflow string `json:"workflow"`
 	Run      string `json:"run"`
 }
 
-// Settings are the knobs of an agent's life, frozen when they are sent.
+// Settings are the knobs of an agent's workflow, as they were when they were sent.
 type Settings struct {
-	Auto        bool          `json:"auto"`         // dream without being asked
-	IdleTimeout time.Duration `json:"idle_timeout"` // after the last activity
+	Auto        bool          `json:"auto"`         // dream without a request
+	IdleTimeout time.Duration `json:"idle_timeout"` // quiet time after the last use before an automatic dream
 	MinGap      time.Duration `json:"min_gap"`      // between the end of a dream and the next automatic one
 	Searchable  bool          `json:"searchable"`
 
 	ClientTimeout time.Duration `json:"client_timeout,omitempty"` // how long one request keeps an agent awake
-	// after any client activity no dream begins for so long
+	// no dream begins for this long after any use by a client
 	WakeLock time.Duration `json:"wake_lock,omitempty"`
-	// how long an alarm keeps an agent awake that nobody visits
+	// how long an alarm keeps an agent awake that no client uses
 	AlarmHold   time.Duration `json:"alarm_hold,omitempty"`
-	ResumeAfter time.Duration `json:"resume_after,omitempty"` // quiet time before an interrupted dream goes on
-	// dreams by themselves begin up to so much later, each agent its own
+	ResumeAfter time.Duration `json:"resume_after,omitempty"` // quiet time before an interrupted dream is resumed
+	// the most by which an automatic dream is delayed; each agent has its own delay
 	Jitter time.Duration `json:"jitter,omitempty"`
-	// dreams by themselves begin only then: "22:00-07:00", the agent's zone; none: always
+	// automatic dreams begin only within these hours, such as "22:00-07:00" in the agent's zone; none: always
 	Windows []string `json:"windows,omitempty"`
-	Quiet   []string `json:"quiet,omitempty"` // and never then
+	Quiet   []string `json:"quiet,omitempty"` // and never within these
 
-	Triggers []dream.Trigger  `json:"triggers,omitzero"` // the agent's own; nil: idleness alone
-	Zone     string           `json:"zone,omitempty"`    // the agent's, for its schedules; empty: UTC
-	Eager    *circadian.Eager `json:"eager,omitempty"`   // when an urgent agent need not idle for as long; nil: never
+	Triggers []dream.Trigger  `json:"triggers,omitzero"` // the agent's own; nil: only idleness begins a dream
+	Zone     string           `json:"zone,omitempty"`    // of the schedules; empty: UTC
+	Eager    *circadian.Eager `json:"eager,omitempty"`   // the shorter idle time of an urgent agent; nil: none
 
-	// after a plan that failed, such as when the store was away; 0: after MinGap
+	// the delay after a plan that failed, for example because the store was unreachable; 0: MinGap
 	TryAgain time.Duration `json:"try_again,omitempty"`
 }
 
-// Register lists every workflow; it serves worker, replayer and test environment alike.
+// Register registers every workflow with a worker, a replayer or a test environment.
 func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Agent, workflow.RegisterOptions{Name: AgentType})
 	r.RegisterWorkflowWithOptions(Dream, workflow.RegisterOptions{Name: DreamType})
 	RegisterFeed(r)
 }
 
-// RegisterActivities lists every activity under its name on the wire: "Onset.Partial", "Bed.Rise".
+// RegisterActivities registers every activity under its wire name, such as "Onset.Partial" or "Bed.Rise".
 func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, agentStates activities.Executions,
 	planner activities.Planner,
 ) {

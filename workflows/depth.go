@@ -10,22 +10,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// descent is how deep the onset goes. The zero descent is that of orders without a depth rule: always to the peak.
+// descent is how deep the onset goes. Without a depth rule it is the zero value: always to the peak.
 type descent struct {
 	aim       *dream.Depth
-	senses    []hypnagogia.Sense // of the cycle under way
+	senses    []hypnagogia.Sense // of the current cycle
 	collapses int                // cycles that went too deep
 }
 
-// way lists the stages that the onset goes through, in order.
-func (n *dreamRun) way() []dream.Stage {
+// way lists the stages of the onset in order.
+func (n *dreamRun) stages() []dream.Stage {
 	if n.descent.aim == nil {
 		return hypnagogia.Descent(n.spec.Knobs.Cycles, n.spec.Tier)
 	}
 	return hypnagogia.DescentTo(n.descent.aim.Stage)
 }
 
-// deepest is the stage that Dali cycles are dreamt at.
+// deepest is the stage of the Dali cycles.
 func (n *dreamRun) deepest() dream.Stage {
 	if n.descent.aim == nil {
 		return dream.Peak
@@ -33,7 +33,7 @@ func (n *dreamRun) deepest() dream.Stage {
 	return n.descent.aim.Stage
 }
 
-// cycles is how many Dali cycles the onset has.
+// cycles is the number of Dali cycles.
 func (n *dreamRun) cycles() int {
 	if n.descent.aim == nil {
 		return n.spec.Knobs.Cycles
@@ -41,8 +41,8 @@ func (n *dreamRun) cycles() int {
 	return n.descent.aim.Cycles
 }
 
-// inductionTemperature is the knob's, held within the stage that the induction is dreamt at: transitional, or the
-// target above it. Where nothing chooses the depth it may be hotter than that, and no colder.
+// inductionTemperature is the knob's value held within the range of the induction's stage: transitional, or the
+// target if that is shallower. Without a depth rule it may be hotter, not colder.
 func (n *dreamRun) inductionTemperature() float64 {
 	k := n.spec.Knobs
 	if n.descent.aim == nil {
@@ -54,31 +54,31 @@ func (n *dreamRun) inductionTemperature() float64 {
 	return hypnagogia.InductionTemperature(dream.Transitional, k)
 }
 
-// temperatures are those of a cycle: each that went too deep makes the ones after it cooler.
+// temperatures are those of a cycle; every earlier cycle that went too deep makes it cooler.
 func (n *dreamRun) temperatures(cycle int, captured bool) (partial, judge []float64) {
 	k := n.spec.Knobs
 	return hypnagogia.TemperaturesAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials,
 		k.Partials, k, captured)
 }
 
-// stageAsked is the stage that a step of the onset is asked at; empty for orders without a depth rule, whose deeds know
-// it by themselves.
-func (p *phase) stageAsked() dream.Stage {
+// stageAsked is the stage of the onset that a request names; empty without a depth rule, where activities derive it
+// themselves.
+func (p *phase) requestStage() dream.Stage {
 	if p.n.descent.aim == nil || p.name != dream.Onset {
 		return ""
 	}
 	return p.n.state.Stage
 }
 
-// sound shows other tools how deep the dream is, where that lasts: every write costs an event.
-func (n *dreamRun) sound(ctx workflow.Context) {
+// showDepth writes the depth as a search attribute, only when the dream stays there: every write costs an event.
+func (n *dreamRun) showDepth(ctx workflow.Context) {
 	if n.descent.aim == nil || n.state.Stage == n.deepest() {
-		n.find(ctx, AttrDepth.ValueSet(string(n.state.Stage)))
+		n.setAttributes(ctx, AttrDepth.ValueSet(string(n.state.Stage)))
 	}
 }
 
-// surface judges whether a cycle went too deep (S4, HoriStage), and answers the moves there and back, and why. The way
-// back is to the stage that it came from, at the heat of the next cycle.
+// surface judges whether a cycle went too deep, and returns the moves to TooDeep and back and the reason. The way
+// back leads to the same stage at the temperature of the next cycle.
 func (p *phase) surface(cycle int, temperature float64, captured bool) ([]activities.Deeper, string) {
 	n := p.n
 	why := hypnagogia.Collapsed(n.descent.senses)
@@ -96,7 +96,7 @@ func (p *phase) surface(cycle int, temperature float64, captured bool) ([]activi
 	}, why
 }
 
-// summary is what the live summary says of the depth.
+// summary is the part of the live summary that shows the depth.
 func (d descent) summary(state Progress) string {
 	text := fmt.Sprintf(", down to %s", d.aim.Stage)
 	if state.Phase == dream.Onset && state.Stage != d.aim.Stage {

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// dive is the onset of a hardened dream whose deeds succeed at once; it writes down what is asked of them.
+// dive is the onset of a hardened dream whose activities succeed at once; it logs their requests.
 type dive struct {
 	env   *testsuite.TestWorkflowEnvironment
 	log   []string
@@ -56,17 +56,17 @@ func newDive(t *testing.T, aim *dream.Depth) *dive {
 			g.Depth = d.aim
 		}
 		if m := r.Deeper; m != nil {
-			d.say("%s to %s at %.3f", m.From, m.To, m.Temperature)
+			d.logf("%s to %s at %.3f", m.From, m.To, m.Temperature)
 		}
 		return g, nil
 	})
 	activityName("Onset.Induce", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
-		d.say("induction at %.3f, asked at %q", r.Temperature, r.Stage)
+		d.logf("induction at %.3f, requested at %q", r.Temperature, r.Stage)
 		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
 	})
 	activityName("Onset.Partial", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
 		if r.Turn == 1 {
-			d.say("cycle %d from %.3f, asked at %q", r.Cycle, r.Temperature, r.Stage)
+			d.logf("cycle %d from %.3f, requested at %q", r.Cycle, r.Temperature, r.Stage)
 		}
 		return activities.StepResult{}, nil
 	})
@@ -89,26 +89,26 @@ func newDive(t *testing.T, aim *dream.Depth) *dive {
 	return d
 }
 
-func (d *dive) say(format string, args ...any) { d.log = append(d.log, fmt.Sprintf(format, args...)) }
+func (d *dive) logf(format string, args ...any) { d.log = append(d.log, fmt.Sprintf(format, args...)) }
 
 func (d *dive) mark(m activities.Mark) {
 	if m.Phase != dream.Onset {
 		return
 	}
 	if m.Deeper != nil {
-		d.say("%s to %s at %.3f", m.Deeper.From, m.Deeper.To, m.Deeper.Temperature)
+		d.logf("%s to %s at %.3f", m.Deeper.From, m.Deeper.To, m.Deeper.Temperature)
 	}
 	if m.Dali == nil {
 		return
 	}
 	for _, move := range m.Moves {
-		d.say("%s to %s at %.3f", move.From, move.To, move.Temperature)
+		d.logf("%s to %s at %.3f", move.From, move.To, move.Temperature)
 	}
-	d.say("interrupt %d, too deep: %q", m.Dali.Cycle, m.Dali.TooDeep)
+	d.logf("interrupt %d, too deep: %q", m.Dali.Cycle, m.Dali.TooDeep)
 }
 
-// fall dreams, and answers what the onset asked for. What follows the onset has no deeds here and fails.
-func (d *dive) fall(t *testing.T, rule *activities.DepthRule) string {
+// fall runs the dream and returns the log of the onset. The phases after the onset have no activities here and fail.
+func (d *dive) run(t *testing.T, rule *activities.DepthRule) string {
 	t.Helper()
 	o := testSpec("dream/echo/0001")
 	o.Tier, o.Depth = dream.Hardened, rule
@@ -121,37 +121,37 @@ func adaptive() *activities.DepthRule {
 	return &activities.DepthRule{Prior: hypnagogia.Prior(3)}
 }
 
-// The onset descends to the target and no deeper; Z5: with the heats of each stage.
+// The onset descends to the target and no deeper, with the temperatures of each stage.
 func TestAnOnsetDescendsToItsTargetAndNoDeeper(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		aim  dream.Depth
 		want string
 	}{
-		{dream.Depth{Stage: dream.Shallow, Cycles: 1}, `induction at 1.000, asked at "shallow"
-cycle 1 from 1.000, asked at "shallow"
+		{dream.Depth{Stage: dream.Shallow, Cycles: 1}, `induction at 1.000, requested at "shallow"
+cycle 1 from 1.000, requested at "shallow"
 interrupt 1, too deep: ""
 `},
 		{dream.Depth{Stage: dream.Transitional, Cycles: 2}, `shallow to transitional at 1.200
-induction at 1.200, asked at "transitional"
-cycle 1 from 1.200, asked at "transitional"
+induction at 1.200, requested at "transitional"
+cycle 1 from 1.200, requested at "transitional"
 interrupt 1, too deep: ""
-cycle 2 from 1.140, asked at "transitional"
+cycle 2 from 1.140, requested at "transitional"
 interrupt 2, too deep: ""
 `},
 		{dream.Depth{Stage: dream.Peak, Cycles: 3}, `shallow to transitional at 1.200
-induction at 1.200, asked at "transitional"
+induction at 1.200, requested at "transitional"
 transitional to peak at 1.500
-cycle 1 from 1.500, asked at "peak"
+cycle 1 from 1.500, requested at "peak"
 interrupt 1, too deep: ""
-cycle 2 from 1.425, asked at "peak"
+cycle 2 from 1.425, requested at "peak"
 interrupt 2, too deep: ""
-cycle 3 from 1.354, asked at "peak"
+cycle 3 from 1.354, requested at "peak"
 interrupt 3, too deep: ""
 `},
 	} {
 		d := newDive(t, &c.aim)
-		require.Equal(t, c.want, d.fall(t, adaptive()))
+		require.Equal(t, c.want, d.run(t, adaptive()))
 		value, err := d.env.QueryWorkflow(QueryProgress)
 		require.NoError(t, err)
 		var p Progress
@@ -160,7 +160,7 @@ interrupt 3, too deep: ""
 	}
 }
 
-// S4, HoriStage: too deep triggers a Dali interrupt and a return to the peak, cooler.
+// A cycle that goes too deep triggers a Dali interrupt and a return to the peak at a lower temperature.
 func TestAnOnsetThatGoesTooDeepComesBackCooler(t *testing.T) {
 	t.Parallel()
 	d := newDive(t, &dream.Depth{Stage: dream.Peak, Cycles: 3})
@@ -171,17 +171,17 @@ func TestAnOnsetThatGoesTooDeepComesBackCooler(t *testing.T) {
 		return &hypnagogia.Sense{Coherence: .9, Fresh: 1}
 	}
 	require.Equal(t, `shallow to transitional at 1.200
-induction at 1.200, asked at "transitional"
+induction at 1.200, requested at "transitional"
 transitional to peak at 1.500
-cycle 1 from 1.500, asked at "peak"
+cycle 1 from 1.500, requested at "peak"
 peak to too_deep at 1.500
 too_deep to peak at 1.286
 interrupt 1, too deep: "incoherent"
-cycle 2 from 1.286, asked at "peak"
+cycle 2 from 1.286, requested at "peak"
 interrupt 2, too deep: ""
-cycle 3 from 1.222, asked at "peak"
+cycle 3 from 1.222, requested at "peak"
 interrupt 3, too deep: ""
-`, d.fall(t, adaptive()))
+`, d.run(t, adaptive()))
 	value, err := d.env.QueryWorkflow(QueryProgress)
 	require.NoError(t, err)
 	var p Progress
@@ -190,8 +190,8 @@ interrupt 3, too deep: ""
 	require.Equal(t, dream.Peak, p.Stage)
 }
 
-// One bad thought of four is no collapse.
-func TestOneLostThoughtIsNotTooDeep(t *testing.T) {
+// One incoherent thought of four is not a collapse.
+func TestOneIncoherentThoughtIsNotTooDeep(t *testing.T) {
 	t.Parallel()
 	d := newDive(t, &dream.Depth{Stage: dream.Peak, Cycles: 1})
 	d.sense = func(_, turn int) *hypnagogia.Sense {
@@ -200,27 +200,27 @@ func TestOneLostThoughtIsNotTooDeep(t *testing.T) {
 		}
 		return &hypnagogia.Sense{Coherence: .9, Fresh: 1}
 	}
-	require.NotContains(t, d.fall(t, adaptive()), "too_deep")
+	require.NotContains(t, d.run(t, adaptive()), "too_deep")
 }
 
-// An order of before the policy goes to the peak, whatever its partials say: its history has nothing else.
-func TestAnOldOrderGoesToThePeakAndKnowsNoCollapse(t *testing.T) {
+// A spec without a depth rule goes to the peak, whatever its partials contain, as recorded histories did.
+func TestASpecWithoutDepthRuleGoesToThePeakAndNeverCollapses(t *testing.T) {
 	t.Parallel()
 	d := newDive(t, nil)
 	d.sense = func(int, int) *hypnagogia.Sense { return &hypnagogia.Sense{} }
 	require.Equal(t, `shallow to transitional at 1.200
-induction at 1.200, asked at ""
+induction at 1.200, requested at ""
 transitional to peak at 1.500
-cycle 1 from 1.500, asked at ""
+cycle 1 from 1.500, requested at ""
 interrupt 1, too deep: ""
-cycle 2 from 1.425, asked at ""
+cycle 2 from 1.425, requested at ""
 interrupt 2, too deep: ""
-cycle 3 from 1.354, asked at ""
+cycle 3 from 1.354, requested at ""
 interrupt 3, too deep: ""
-`, d.fall(t, nil))
+`, d.run(t, nil))
 }
 
-func TestTheLiveSummaryTellsHowDeepTheDreamGoes(t *testing.T) {
+func TestTheLiveSummaryShowsTheDepth(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		at        dream.Stage
@@ -238,8 +238,8 @@ func TestTheLiveSummaryTellsHowDeepTheDreamGoes(t *testing.T) {
 	}
 }
 
-// Every ideation call is floored at its stage's lower bound, also where nothing chooses the depth.
-func TestAnInductionIsNeverColderThanItsStage(t *testing.T) {
+// Every generating call is at least as hot as its stage's lower bound, also without a depth rule.
+func TestAnInductionIsNeverBelowTheTemperatureOfItsStage(t *testing.T) {
 	t.Parallel()
 	for knob, want := range map[float64]float64{.3: 1, 1.2: 1.2, 1.4: 1.4} {
 		n := &dreamRun{}
@@ -259,8 +259,8 @@ func TestADreamWhosePartialsAllFailedSaysWhy(t *testing.T) {
 		name, want string
 		partial    func(context.Context, activities.StepRequest) (activities.StepResult, error)
 	}{
-		{"an answer that its deed explains", "no idea was in it", unreadable("no idea was in it")},
-		{"an answer that nobody explains", "the answer could not be read", unreadable("")},
+		{"an unreadable answer with a reason", "no idea was in it", unreadable("no idea was in it")},
+		{"an unreadable answer without a reason", "the answer could not be read", unreadable("")},
 		{
 			"a failure without a message", activities.FailMissing,
 			func(context.Context, activities.StepRequest) (activities.StepResult, error) {
@@ -273,7 +273,7 @@ func TestADreamWhosePartialsAllFailedSaysWhy(t *testing.T) {
 			t.Parallel()
 			d := newDive(t, &dream.Depth{Stage: dream.Shallow, Cycles: 1})
 			d.env.OnActivity("Onset.Partial", mock.Anything, mock.Anything).Return(c.partial)
-			d.fall(t, adaptive())
+			d.run(t, adaptive())
 			require.Equal(t, dream.Aborted, d.risen.Outcome)
 			require.Equal(t, "all 4 partials of Dali cycle 1 failed: "+c.want, d.risen.Reason)
 		})

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// Dream is one night: onset, NREM, REM, integration, return (O1). It always ends with a stated outcome; it fails
-// only when the order itself is wrong.
+// Dream is the workflow of one dream: onset, NREM, REM, integration, return. It always ends with an outcome; it fails
+// only when the spec itself is invalid.
 func Dream(ctx workflow.Context, spec activities.Spec) (Result, error) {
 	n := new(dreamRun)
 	if err := n.setup(ctx, spec); err != nil {
@@ -26,38 +26,38 @@ func Dream(ctx workflow.Context, spec activities.Spec) (Result, error) {
 	return n.run(ctx)
 }
 
-// dreamRun is the state of a dream and what it holds on to.
+// dreamRun is the state of a running dream.
 type dreamRun struct {
 	spec    activities.Spec
 	stretch stretch
-	away    time.Duration // between sittings
+	away    time.Duration // total time between stretches
 	plan    budget.Plan
 	began   time.Time
 	state   Progress
-	ended   map[dream.Phase]string // phases that a cap or a failure ended early, and why
+	ended   map[dream.Phase]string // phases ended early by a cap or a failure, and why
 
 	gathered  activities.GatherResult
 	fragments []activities.Made // kept, in order of capture
-	shown     int               // of these, the first so many, to the hooks of the capture
-	selected  []activities.Made // rated promote at lucid capture
+	shown     int               // the first so many fragments were shown to the capture hooks
+	selected  []activities.Made // rated "promote" at lucid capture
 	patterns  []activities.Made
 	gists     []activities.Made
 	scenarios []activities.Made // kept
 	staged    []activities.Made
 	insights  []activities.Made
-	taken     int // of all these, what another dream has made
+	taken     int // how many of all these another dream made
 
-	behaviour dream.Behaviour // how the agent did when memories were last gathered
+	behaviour dream.Behaviour // of the agent when memories were last gathered
 	descent   descent
 
-	broken []string          // phases whose every call failed
-	open   *phase            // the phase under way
-	breaks []screen.Break    // where it was woken
-	marks  []activities.Mark // not announced yet
-	marked []int             // the tallies they belong to
+	broken []string          // phases in which every call failed
+	open   *phase            // the running phase
+	breaks []screen.Break    // where the dream was woken
+	marks  []activities.Mark // not yet announced
+	marked []int             // the indices of their tallies
 }
 
-// verdict ends a dream early.
+// verdict is an error that ends a dream early with an outcome.
 type verdict struct {
 	outcome dream.Outcome
 	reason  string
@@ -80,28 +80,28 @@ func (n *dreamRun) setup(ctx workflow.Context, spec activities.Spec) error {
 		func() (Progress, error) { return n.state, nil }); err != nil {
 		return err
 	}
-	n.hear(ctx)
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateWake, n.asked, workflow.UpdateHandlerOptions{
-		Description: "stop dreaming at a token boundary; answers when the sitting is booked",
+	n.receiveWakes(ctx)
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateWake, n.handleWake, workflow.UpdateHandlerOptions{
+		Description: "stop dreaming at a token boundary; answers when the end of the stretch is recorded",
 	})
 }
 
 func (n *dreamRun) run(ctx workflow.Context) (Result, error) {
-	lain, err := n.begin(ctx, 1)
+	begun, err := n.begin(ctx, 1)
 	if err != nil {
 		return n.finish(ctx, err)
 	}
-	if lain.Refused != dream.Dreaming {
-		return n.refused(ctx, lain)
+	if begun.Refused != dream.Dreaming {
+		return n.refused(ctx, begun)
 	}
-	n.sit(ctx, 1, lain.Epoch)
+	n.beginStretch(ctx, 1, begun.Epoch)
 	if err := n.takeOver(ctx); err != nil {
 		return n.finish(ctx, err)
 	}
 	for _, phase := range []func(workflow.Context, activities.BeginResult) error{
 		n.descend, n.replay, n.imagine, n.integrate, n.awaken,
 	} {
-		if err := phase(ctx, lain); err != nil {
+		if err := phase(ctx, begun); err != nil {
 			return n.finish(ctx, err)
 		}
 		if err := n.watchClock(ctx); err != nil {
@@ -113,17 +113,17 @@ func (n *dreamRun) run(ctx workflow.Context) (Result, error) {
 
 func (n *dreamRun) begin(ctx workflow.Context, number int) (activities.BeginResult, error) {
 	info := workflow.GetInfo(ctx)
-	n.stretch.lying = true
-	defer func() { n.stretch.lying = false }()
-	var lain activities.BeginResult
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.BeginRequest{
+	n.stretch.beginning = true
+	defer func() { n.stretch.beginning = false }()
+	var begun activities.BeginResult
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "begin the dream"), "Bed.LieDown", activities.BeginRequest{
 		Spec: n.spec, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
 		Stretch: number, Now: workflow.Now(ctx), Phase: n.state.Phase,
-	}).Get(ctx, &lain)
-	return lain, err
+	}).Get(ctx, &begun)
+	return begun, err
 }
 
-// watchClock ends a dream that outlasts its wall; the time between its sittings does not count.
+// watchClock ends a dream that runs longer than Knobs.DreamWall. Time between stretches does not count.
 func (n *dreamRun) watchClock(ctx workflow.Context) error {
 	if lasted := workflow.Now(ctx).Sub(n.began) - n.away; lasted > n.spec.Knobs.DreamWall {
 		return &verdict{
@@ -134,7 +134,7 @@ func (n *dreamRun) watchClock(ctx workflow.Context) error {
 	return nil
 }
 
-// outcome says how the night ended, and why.
+// outcome is how the dream ended, and why.
 func (n *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, string) {
 	var early *verdict
 	switch {
@@ -154,10 +154,11 @@ func (n *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, st
 		if n.gathered.Shown == 0 {
 			return dream.Empty, "there were no memories to dream over"
 		}
-		if reason, ok := n.ended[dream.Onset]; ok { // a spent onset alone is no end, but here nothing followed it
+		// an onset that used up its budget does not end a dream, but here nothing followed
+		if reason, ok := n.ended[dream.Onset]; ok {
 			return dream.Exhausted, reason
 		}
-		return n.nothing()
+		return n.nothingKept()
 	}
 	if len(n.broken) > 0 {
 		return dream.Completed, "every call of " + strings.Join(n.broken, " and ") + " failed"
@@ -165,8 +166,8 @@ func (n *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, st
 	return dream.Completed, ""
 }
 
-// nothing says why a night in which no cap ended a phase has nothing to show.
-func (n *dreamRun) nothing() (dream.Outcome, string) {
+// nothing says why a dream kept nothing although no cap ended a phase.
+func (n *dreamRun) nothingKept() (dream.Outcome, string) {
 	for _, t := range n.state.Tallies {
 		switch {
 		case n.spec.Tier != dream.Core || n.spec.Redreams != nil || t.Phase != dream.Onset || t.State != "skipped":
@@ -180,7 +181,7 @@ func (n *dreamRun) nothing() (dream.Outcome, string) {
 	return dream.Empty, "nothing was worth keeping"
 }
 
-// kept counts what will outlast the night.
+// kept counts what the dream adds to memory or the journal.
 func (n *dreamRun) kept() int {
 	if n.state.Outcome == dream.Undone {
 		return 0
@@ -195,13 +196,13 @@ func (n *dreamRun) kept() int {
 	return kept
 }
 
-// finish closes the night, whatever ended it; it is done even when the workflow was cancelled.
+// finish closes the dream whatever ended it, even when the workflow was cancelled.
 func (n *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
 	outcome, reason := n.outcome(ctx, cause)
-	free, cancel := workflow.NewDisconnectedContext(ctx)
+	disconnected, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	n.state.Outcome, n.state.Reason, n.state.Until = outcome, reason, time.Time{}
-	if p := n.open; p != nil { // the dream ends in its midst
+	if p := n.open; p != nil { // the dream ends within a phase
 		p.stopped = reason
 		state := "stopped"
 		if outcome == dream.Exhausted {
@@ -209,48 +210,49 @@ func (n *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
 		}
 		p.note(activities.Mark{Name: "close", State: state})
 	}
-	if n.stretch.over { // it ends between two sittings: what there is to announce was booked with the last one
+	if n.stretch.over { // between two stretches: the marks were recorded with the last one
 		n.marks, n.marked = nil, nil
 	}
-	if err := n.lastWords(free); err != nil {
+	if err := n.announceLast(disconnected); err != nil {
 		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.spec.Dream, "error", err)
 	}
 	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
-	var risen activities.FinishResult
-	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise",
-		activities.FinishRequest{Stretch: n.seat(free), Ending: ending}).Get(free, &risen)
+	var finished activities.FinishResult
+	err := workflow.ExecuteLocalActivity(quickWrite(disconnected, "close the dream"), "Bed.Rise",
+		activities.FinishRequest{Stretch: n.currentStretch(disconnected), Ending: ending}).Get(disconnected, &finished)
 	if err != nil {
-		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.spec.Dream,
+		workflow.GetLogger(ctx).Error("the dream could not be closed; the reconciler will close it", "dream",
+			n.spec.Dream,
 			"error", err)
 	}
-	if err == nil { // otherwise what the phases have announced is the best that is known
-		n.state.Spent = risen.Spent
+	if err == nil { // otherwise the figures of the announced phases are the best there are
+		n.state.Spent = finished.Spent
 	}
-	if len(risen.Tallies) > 0 {
-		n.state.Tallies = risen.Tallies
+	if len(finished.Tallies) > 0 {
+		n.state.Tallies = finished.Tallies
 	}
-	if risen.Reason != "" {
-		n.state.Reason = risen.Reason
+	if finished.Reason != "" {
+		n.state.Reason = finished.Reason
 	}
-	if risen.Outcome != "" { // it was undone
-		outcome, n.state.Outcome = risen.Outcome, risen.Outcome
-		ending.Outcome, ending.Reason = risen.Outcome, risen.Reason
+	if finished.Outcome != "" { // the dream was undone
+		outcome, n.state.Outcome = finished.Outcome, finished.Outcome
+		ending.Outcome, ending.Reason = finished.Outcome, finished.Reason
 	}
-	n.find(free, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(outcome)),
+	n.setAttributes(disconnected, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(outcome)),
 		AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(n.state.Spent)))
-	n.show(free)
-	n.report(free, Ended{Dream: n.spec.Dream, Outcome: outcome, Epoch: n.state.Epoch})
-	n.leftTo(free, ending, risen)
+	n.show(disconnected)
+	n.report(disconnected, Ended{Dream: n.spec.Dream, Outcome: outcome, Epoch: n.state.Epoch})
+	n.callExitHooks(disconnected, ending, finished)
 	return n.result(), nil
 }
 
-// refused ends a dream that never began; LieDown has closed its record already.
-func (n *dreamRun) refused(ctx workflow.Context, lain activities.BeginResult) (Result, error) {
-	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
-	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(lain.Refused)),
+// refused ends a dream that was not allowed to begin. Bed.LieDown has closed its record already.
+func (n *dreamRun) refused(ctx workflow.Context, begun activities.BeginResult) (Result, error) {
+	n.state.Outcome, n.state.Reason = begun.Refused, begun.Reason
+	n.setAttributes(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(begun.Refused)),
 		AttrPhase.ValueSet("ended"))
 	n.show(ctx)
-	n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: lain.Refused})
+	n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: begun.Refused})
 	return n.result(), nil
 }
 
@@ -265,19 +267,20 @@ func (n *dreamRun) result() Result {
 	}
 }
 
-// report tells the agent's life how a sitting ended.
+// report signals the agent's workflow that a stretch has ended.
 func (n *dreamRun) report(ctx workflow.Context, ended Ended) {
 	if n.spec.Owner == "" {
 		return
 	}
 	err := workflow.SignalExternalWorkflow(ctx, n.spec.Owner, "", SignalEnded, ended).Get(ctx, nil)
-	if err != nil { // the agent's life has ended; nobody is left to tell
-		workflow.GetLogger(ctx).Info("nobody to tell that the sitting has ended", "owner", n.spec.Owner, "error", err)
+	if err != nil { // the agent's workflow has ended
+		workflow.GetLogger(ctx).Info("the agent's workflow is gone; the end of the stretch was not reported", "owner",
+			n.spec.Owner, "error", err)
 	}
 }
 
-// find writes search attributes, where the cluster has them.
-func (n *dreamRun) find(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
+// find writes search attributes if the cluster has them.
+func (n *dreamRun) setAttributes(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
 	if !n.spec.Searchable {
 		return
 	}
@@ -286,12 +289,13 @@ func (n *dreamRun) find(ctx workflow.Context, updates ...temporal.SearchAttribut
 	}
 }
 
-func skipReason(o activities.Spec, lain activities.BeginResult) string {
-	return SkipReason(o, lain.Remaining)
+func skipReason(spec activities.Spec, begun activities.BeginResult) string {
+	return SkipReason(spec, begun.Remaining)
 }
 
-// SkipReason is why the onset of an order is skipped when so much remains under every cap; empty: it is not.
-func SkipReason(o activities.Spec, remaining budget.Micros) string {
-	return hypnagogia.Enter(o.Knobs.OnsetEnabled, hypnagogia.Bounds(o.Behaviour).Allowed, remaining, o.Budget,
-		o.Knobs.BudgetFraction, o.Free)
+// SkipReason is why the onset of a dream is skipped when this amount remains under every cap; empty when it is not
+// skipped.
+func SkipReason(spec activities.Spec, remaining budget.Micros) string {
+	return hypnagogia.Enter(spec.Knobs.OnsetEnabled, hypnagogia.Bounds(spec.Behaviour).Allowed, remaining, spec.Budget,
+		spec.Knobs.BudgetFraction, spec.Free)
 }

@@ -2,33 +2,33 @@ package workflows
 
 import "time"
 
-// next is how long to wait at most, if anything is to be waited for.
+// next is the longest time to wait; false when there is nothing to wait for.
 func (a *agentRun) next(now time.Time) (time.Duration, bool) {
 	switch a.state.State {
 	case Dreaming:
 		if a.state.Unraised != nil {
-			return raiseAgain, true
+			return raiseRetry, true
 		}
-		return look, true
+		return lookInterval, true
 	case Waking:
-		if a.untold() {
-			return max(time.Millisecond, a.state.Since.Add(heardOf).Sub(now)), true
+		if a.signalledElsewhere() {
+			return max(time.Millisecond, a.state.Since.Add(forwardDelay).Sub(now)), true
 		}
-		return max(time.Millisecond, a.state.Since.Add(hard).Sub(now)), true
+		return max(time.Millisecond, a.state.Since.Add(wakeDeadline).Sub(now)), true
 	case Awake:
 		return max(time.Second, a.state.Until.Sub(now)), true
 	}
 	at, ok := a.dueAt(now)
 	if a.state.Unraised != nil { // the store was away
-		return raiseAgain, true
+		return raiseRetry, true
 	}
-	if heed, heeds := a.heedAt(now); heeds && (!ok || heed.Before(at)) {
+	if heed, heeds := a.triggersDueAt(now); heeds && (!ok || heed.Before(at)) {
 		at, ok = heed, true
 	}
 	return max(time.Second, at.Sub(now)), ok
 }
 
-// dueAt is when the next dream by itself begins, or goes on; false for never.
+// dueAt is when the next automatic dream begins or the interrupted one is resumed; false for never.
 func (a *agentRun) dueAt(now time.Time) (time.Time, bool) {
 	next := a.rhythm().Due(now, a.past())
 	if !next.Resume && (!a.state.Settings.Auto || !a.state.Settings.idles()) {

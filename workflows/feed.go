@@ -15,30 +15,30 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Names of a feed's probe on the wire.
+// Wire names of a feed's workflow.
 const (
 	FeedType = "Feed"
 
-	SignalReading      = "reading"  // on a feed: readings that were pushed, a list of dream.Reading
+	SignalReading      = "reading"  // on a feed: pushed readings, a list of dream.Reading
 	SignalFeedSettings = "settings" // on a feed: new FeedSettings
-	SignalStop         = "stop"     // on a feed: look whether the store still has you
+	SignalStop         = "stop"     // on a feed: check whether the store still has it
 	QueryFeed          = "feed"     // on a feed: FeedState
 )
 
-// FeedID is the workflow id of a feed's probe: "feed/eth".
+// FeedID is the workflow id of a feed: "feed/eth".
 func FeedID(name string) string { return "feed/" + name }
 
-// FeedRequest begins, or goes on with, the probe of a feed.
+// FeedRequest is the input of the feed workflow.
 type FeedRequest struct {
 	Feed     string       `json:"feed"`
 	Settings FeedSettings `json:"settings"`
 	Carried  *FeedState   `json:"carried,omitempty"` // set by continue-as-new only
 }
 
-// FeedSettings are what a probe needs to know of its feed, frozen when they are sent. The URL is not among them: it may
-// hold a secret, and the deed that asks reads it from the store.
+// FeedSettings are what the workflow needs to know of its feed, as it was when they were sent. The URL is not among
+// them because it may hold a secret: the pull activity reads it from the store.
 type FeedSettings struct {
-	Every time.Duration `json:"every,omitempty"` // how often it is asked; 0: it is only pushed
+	Every time.Duration `json:"every,omitempty"` // interval of pulls; 0: readings are only pushed
 	Rules []dream.Rule  `json:"rules,omitempty"`
 }
 
@@ -58,39 +58,39 @@ func (s FeedSettings) validate() error {
 	return errors.Join(faults...)
 }
 
-// FeedState is where a probe stands; all of it crosses continue-as-new.
+// FeedState is the state of a feed's workflow. All of it is carried across continue-as-new.
 type FeedState struct {
 	Settings    FeedSettings  `json:"settings"`
 	Watch       alarm.Watch   `json:"watch"`
-	RequestedAt time.Time     `json:"asked,omitzero"` // when it was last asked
-	Heard       time.Time     `json:"heard,omitzero"` // when it last said something
-	Readings    int           `json:"readings"`       // that a rule takes, heard since Watch.Since
-	Refused     int           `json:"refused"`        // that said nothing or too much, or are of another time
+	RequestedAt time.Time     `json:"asked,omitzero"` // the last pull
+	Heard       time.Time     `json:"heard,omitzero"` // the last accepted reading
+	Readings    int           `json:"readings"`       // matched by a rule, since Watch.Since
+	Refused     int           `json:"refused"`        // readings that were malformed, too large or of a wrong time
 	Refusal     string        `json:"refusal,omitempty"`
-	Turned      time.Time     `json:"turned,omitzero"`  // when the last one was refused
-	Untaken     alarm.Untaken `json:"untaken,omitzero"` // that no rule takes
-	Failures    int           `json:"failures"`         // of asking and of sounding
-	InARow      int           `json:"in_a_row"`         // failures of asking since it last answered
+	Turned      time.Time     `json:"turned,omitzero"`  // when the last reading was refused
+	Untaken     alarm.Untaken `json:"untaken,omitzero"` // readings that no rule matches
+	Failures    int           `json:"failures"`         // of pulls and of soundings
+	InARow      int           `json:"in_a_row"`         // pulls that failed since the last success
 	Failure     string        `json:"failure,omitempty"`
 	Failed      time.Time     `json:"failed,omitzero"`
 	Alarms      int           `json:"alarms"`
-	Hints       int           `json:"hints,omitempty"`    // of quiet rules, which wake nobody
+	Hints       int           `json:"hints,omitempty"`    // firings of quiet rules, which wake nobody
 	Last        *Sounding     `json:"last,omitempty"`     // the newest alarm
-	Sounding    []Sounding    `json:"sounding,omitempty"` // alarms that have not reached everybody yet
+	Sounding    []Sounding    `json:"sounding,omitempty"` // alarms that have not reached every agent yet
 }
 
-// Sounding is an alarm on its way to the agents that follow the feed.
+// Sounding is an alarm that is being delivered to the agents that follow the feed.
 type Sounding struct {
 	Rule   string         `json:"rule"`
 	Kind   dream.RuleKind `json:"kind"`
-	What   string         `json:"what"` // as a person would tell it: "price: 100 to 106"
+	What   string         `json:"what"` // what happened, in words: "price: 100 to 106"
 	At     time.Time      `json:"at"`
-	Agents int            `json:"agents"` // that it reached; 0 while it is on its way
+	Agents int            `json:"agents"` // how many it reached; 0 until delivery is done
 	Quiet  bool           `json:"quiet,omitempty"`
 }
 
-// Feed is the one probe of a feed: it asks when it is time, hears what is pushed, and sounds an alarm when a rule
-// becomes true. It ends when the store has the feed no more.
+// Feed is the workflow of a feed: it pulls at its interval, judges pulled and pushed readings, and sounds an alarm
+// when a rule becomes true. It ends when the store no longer has the feed.
 func Feed(ctx workflow.Context, r FeedRequest) error {
 	p := new(probe)
 	if err := p.setup(ctx, r); err != nil {
@@ -99,17 +99,17 @@ func Feed(ctx workflow.Context, r FeedRequest) error {
 	return p.run(ctx)
 }
 
-// RegisterFeed lists the workflow of feeds.
+// RegisterFeed registers the feed workflow.
 func RegisterFeed(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Feed, workflow.RegisterOptions{Name: FeedType})
 }
 
-// RegisterFeeds lists the deeds of feeds: "Feed.Pull", "Feed.Read", "Feed.Sound".
+// RegisterFeeds registers the activities of feeds: "Feed.Pull", "Feed.Read", "Feed.Sound".
 func RegisterFeeds(r worker.ActivityRegistry, p activities.Ports, fetch activities.Fetcher, alarms activities.Alarms) {
 	r.RegisterActivityWithOptions(&activities.Feed{Ports: p, Fetch: fetch, Alarms: alarms}, prefixed("Feed."))
 }
 
-// show writes the summary for Temporal's own tools.
+// show writes the summary that Temporal's tools display.
 func (p *probe) show(ctx workflow.Context) {
 	s := p.state
 	texts := []string{fmt.Sprintf("%d readings", s.Readings)}
@@ -138,7 +138,7 @@ func (p *probe) show(ctx workflow.Context) {
 	workflow.SetCurrentDetails(ctx, strings.Join(texts, "; "))
 }
 
-// longestFailure is how much of a failure a probe remembers, in bytes.
+// longestFailure is the most bytes of a failure that the state keeps.
 const longestFailure = 300
 
 func cut(s string, most int) string {
@@ -148,29 +148,30 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-// patience is how long an alarm is sounded that does not reach everybody. Whoever cannot be woken by then is told by
-// the next.
+// patience is how long an alarm is retried that does not reach every agent. An agent that cannot be woken by then
+// learns of the next alarm only.
 const patience = 10 * time.Minute
 
-// asking is the shape of a deed that asks a feed, at most twice: soon over, and tried once more when our own store
-// failed, because the next time to ask is near.
-func asking(ctx workflow.Context, summary string) workflow.Context {
+// asking is the option set of a pull: short, and retried once only when our own store failed, because the next pull
+// is near.
+func pullOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: time.Minute, Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: time.Second, MaximumAttempts: 2,
-			NonRetryableErrorTypes: finally,
+			NonRetryableErrorTypes: nonRetryable,
 		},
 	})
 }
 
-// sounding is the shape of a deed that wakes agents: tried until everybody is reached, for as long as it matters.
-func sounding(ctx workflow.Context, within time.Duration, summary string) workflow.Context {
+// sounding is the option set of an activity that wakes agents: retried until every agent is reached or the alarm is
+// too old.
+func soundOptions(ctx workflow.Context, within time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: max(time.Second, within), Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
-			NonRetryableErrorTypes: finally,
+			NonRetryableErrorTypes: nonRetryable,
 		},
 	})
 }

@@ -19,17 +19,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// ticker is a feed, the store it is kept in and whoever follows it, as a probe sees them.
+// ticker is a feed, its store and the agents that follow it, as the feed's workflow sees them.
 type ticker struct {
-	env     *testsuite.TestWorkflowEnvironment
-	price   float64
-	pulled  []time.Time
-	sounded []activities.SoundRequest
-	fault   string
-	gone    bool
-	deaf    int // how many soundings fail first
-	store   activities.ReadResult
-	reads   int
+	env        *testsuite.TestWorkflowEnvironment
+	price      float64
+	pulled     []time.Time
+	sounded    []activities.SoundRequest
+	fault      string
+	removed    bool
+	failSounds int // how many soundings fail first
+	store      activities.ReadResult
+	reads      int
 }
 
 func newTicker(t *testing.T) *ticker {
@@ -40,8 +40,8 @@ func newTicker(t *testing.T) *ticker {
 	k.env.RegisterActivityWithOptions(func(context.Context, activities.PullRequest) (activities.PullResult, error) {
 		k.pulled = append(k.pulled, k.env.Now())
 		price := k.price
-		if k.fault != "" || k.gone {
-			return activities.PullResult{Fault: k.fault, Gone: k.gone}, nil
+		if k.fault != "" || k.removed {
+			return activities.PullResult{Fault: k.fault, Gone: k.removed}, nil
 		}
 		return activities.PullResult{Readings: []dream.Reading{{Number: &price}}}, nil
 	}, activity.RegisterOptions{Name: "Feed.Pull"})
@@ -49,8 +49,8 @@ func newTicker(t *testing.T) *ticker {
 		r activities.SoundRequest,
 	) (activities.SoundResult, error) {
 		k.sounded = append(k.sounded, r)
-		if k.deaf > 0 {
-			k.deaf--
+		if k.failSounds > 0 {
+			k.failSounds--
 			return activities.SoundResult{}, errors.New("wake echo: no worker answered")
 		}
 		return activities.SoundResult{Agents: 2}, nil
@@ -115,7 +115,7 @@ func TestAPriceThatMovesSixPerCentSoundsOneAlarm(t *testing.T) {
 	require.Equal(t, len(k.pulled), seen.Readings)
 }
 
-func TestAQuietRuleIsToldAndIsNoAlarm(t *testing.T) {
+func TestAQuietRuleIsReportedAndIsNoAlarm(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
 	quiet := rules("price")
@@ -133,7 +133,7 @@ func TestAQuietRuleIsToldAndIsNoAlarm(t *testing.T) {
 	require.Empty(t, seen.Sounding)
 }
 
-func TestAPushIsJudgedAtOnceAndAFeedThatIsOnlyPushedIsNeverAsked(t *testing.T) {
+func TestAPushIsJudgedAtOnceAndAFeedWithoutIntervalIsNeverPulled(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
 	k.at(time.Hour, func() { k.push(100) })
@@ -144,7 +144,7 @@ func TestAPushIsJudgedAtOnceAndAFeedThatIsOnlyPushedIsNeverAsked(t *testing.T) {
 	require.Empty(t, k.pulled)
 }
 
-func TestAFailingFeedIsAskedNoMoreOftenAndItsSilenceIsAnAlarm(t *testing.T) {
+func TestAFailingFeedKeepsItsIntervalAndItsSilenceIsAnAlarm(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
 	k.fault = "host answered 503"
@@ -166,7 +166,7 @@ func TestAFailingFeedIsAskedNoMoreOftenAndItsSilenceIsAnAlarm(t *testing.T) {
 	require.InDelta(t, 20, len(k.pulled), 1)
 }
 
-func TestSilenceIsNoticedWhenItIsDueWithoutAnythingElse(t *testing.T) {
+func TestSilenceIsNoticedWhenItIsDue(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
 	start := k.env.Now()
@@ -179,10 +179,10 @@ func TestSilenceIsNoticedWhenItIsDueWithoutAnythingElse(t *testing.T) {
 	require.WithinDuration(t, start.Add(4*time.Minute+90*time.Second), k.sounded[0].At, time.Second)
 }
 
-func TestAnAlarmIsSoundedUntilItReachesEverybodyAndTheProbeGoesOnMeanwhile(t *testing.T) {
+func TestAnAlarmIsRetriedUntilItReachesEveryAgent(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
-	k.deaf = 6
+	k.failSounds = 6
 	k.at(time.Second, func() { k.push(100) })
 	k.at(2*time.Second, func() { k.push(106) })
 	k.at(3*time.Second, func() {
@@ -200,10 +200,10 @@ func TestAnAlarmIsSoundedUntilItReachesEverybodyAndTheProbeGoesOnMeanwhile(t *te
 	require.Zero(t, seen.Failures)
 }
 
-func TestAnAlarmThatReachesNobodyIsGivenUpAndCounted(t *testing.T) {
+func TestAnAlarmThatReachesNobodyIsDroppedAndCounted(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
-	k.deaf = 1 << 20
+	k.failSounds = 1 << 20
 	k.at(time.Second, func() { k.push(100); k.push(106) })
 	var seen FeedState
 	k.at(20*time.Minute, func() { seen = k.state(t); k.env.CancelWorkflow() })
@@ -213,7 +213,7 @@ func TestAnAlarmThatReachesNobodyIsGivenUpAndCounted(t *testing.T) {
 	require.Zero(t, seen.Last.Agents)
 }
 
-func TestWhatNoRuleTakesIsNamedAndWhatIsOfAnotherTimeIsRefused(t *testing.T) {
+func TestUnmatchedReadingsAreCountedAndReadingsOfAWrongTimeAreRefused(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
 	nine, start := 9.0, k.env.Now()
@@ -239,13 +239,13 @@ func TestWhatNoRuleTakesIsNamedAndWhatIsOfAnotherTimeIsRefused(t *testing.T) {
 	require.Equal(t, 1, seen.Untaken.Readings)
 	require.Equal(t, "lvel", seen.Untaken.Metrics[0].Metric)
 	require.WithinDuration(t, start.Add(time.Second), seen.Untaken.Metrics[0].At, time.Second,
-		"without a time it is of now")
+		"a reading without a time counts as now")
 	require.Equal(t, 2, seen.Refused)
 	require.Contains(t, seen.Refusal, "has not come yet")
-	require.Empty(t, seen.Watch.Took, "high has heard nothing yet")
+	require.Empty(t, seen.Watch.Took, "the rule high has had no reading yet")
 	require.Zero(t, seen.Alarms)
 	require.Equal(t, 1, after.Readings)
-	require.Equal(t, 1, after.Alarms, "a bare value is of the metric that all rules name")
+	require.Equal(t, 1, after.Alarms, "a value without a metric belongs to the metric that all rules name")
 	require.Contains(t, after.Watch.Took, "high")
 	require.Contains(t, after.Watch.Rose, "high")
 	require.Equal(t, alarm.Untaken{}, under.Untaken)
@@ -263,20 +263,20 @@ func TestNewSettingsReplaceTheRulesAndWrongOnesAreRefused(t *testing.T) {
 	k.at(5*time.Second, func() { seen = k.state(t); k.env.CancelWorkflow() })
 	k.run(FeedSettings{Rules: rules("price")})
 	require.Len(t, k.sounded, 1)
-	require.Equal(t, "high", k.sounded[0].Rule, "what was said already is judged by the new rules")
+	require.Equal(t, "high", k.sounded[0].Rule, "earlier readings are judged by the new rules")
 	require.Equal(t, high, seen.Settings.Rules)
 	require.Contains(t, seen.Failure, "new settings were refused: every is 1ns")
 }
 
-func TestAFeedThatTheStoreHasNoMoreEndsItsProbe(t *testing.T) {
+func TestTheWorkflowOfARemovedFeedCompletes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		apply func(k *ticker)
 	}{
 		{"by its signal", func(k *ticker) { k.env.SignalWorkflow(SignalStop, nil) }},
-		{"by what asking it found", func(k *ticker) {
-			k.gone = true
+		{"by a pull", func(k *ticker) {
+			k.removed = true
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestAFeedThatTheStoreHasNoMoreEndsItsProbe(t *testing.T) {
 	}
 }
 
-func TestAFeedThatIsThereAgainKeepsItsProbe(t *testing.T) {
+func TestAFeedThatWasCreatedAgainKeepsItsWorkflow(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
 	k.store = activities.ReadResult{Every: time.Hour, Rules: rules("pause")}
@@ -304,10 +304,10 @@ func TestAFeedThatIsThereAgainKeepsItsProbe(t *testing.T) {
 	require.Len(t, k.pulled, 1)
 }
 
-func TestAProbeGoesOnAsNewWithWhatItKnowsAndOwes(t *testing.T) {
+func TestContinueAsNewCarriesAlarmsThatAreNotDelivered(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
-	k.deaf = 1 << 20
+	k.failSounds = 1 << 20
 	k.at(time.Minute, func() { k.push(100) })
 	k.at(2*time.Minute, func() {
 		for _, n := range []float64{101, 102, 107, 103} {
@@ -326,7 +326,7 @@ func TestAProbeGoesOnAsNewWithWhatItKnowsAndOwes(t *testing.T) {
 	require.Equal(t, 5, next.Carried.Readings)
 	require.Len(t, next.Carried.Watch.Readings, 5)
 	require.Equal(t, rules("price", "pause"), next.Settings.Rules)
-	require.Len(t, next.Carried.Sounding, 1, "the alarm that nobody has heard yet goes along")
+	require.Len(t, next.Carried.Sounding, 1, "the undelivered alarm is carried")
 
 	later := newTicker(t)
 	later.env.SetStartTime(k.env.Now())
@@ -335,12 +335,12 @@ func TestAProbeGoesOnAsNewWithWhatItKnowsAndOwes(t *testing.T) {
 	later.at(time.Minute, func() { seen = later.state(t); later.env.CancelWorkflow() })
 	later.env.ExecuteWorkflow(Feed, next)
 	require.Len(t, later.sounded, 2)
-	require.Equal(t, next.Carried.Sounding[0].At.UnixNano(), later.sounded[0].At.UnixNano(), "under its own name")
+	require.Equal(t, next.Carried.Sounding[0].At.UnixNano(), later.sounded[0].At.UnixNano(), "under the same id")
 	require.Equal(t, 2, seen.Alarms)
 	require.Len(t, later.pulled, 1)
 }
 
-func TestAProbeWithWrongSettingsDoesNotBegin(t *testing.T) {
+func TestAFeedWithInvalidSettingsDoesNotStart(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
 	k.run(FeedSettings{Every: time.Millisecond, Rules: []dream.Rule{{Name: "r"}}})
@@ -349,7 +349,7 @@ func TestAProbeWithWrongSettingsDoesNotBegin(t *testing.T) {
 	require.ErrorContains(t, err, `rule "r": kind "" is unknown`)
 }
 
-func TestAProbeCarriesNoURL(t *testing.T) {
+func TestTheURLOfAFeedIsNotInItsHistory(t *testing.T) {
 	t.Parallel()
 	body, err := json.Marshal(FeedRequest{Feed: "chain", Carried: &FeedState{}})
 	require.NoError(t, err)

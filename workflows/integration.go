@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// integrate stages hypotheses for the playbook (H14).
+// integrate stages hypotheses for the playbook.
 func (n *dreamRun) integrate(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.Integration) || n.skipForCore(ctx, dream.Integration) {
 		return nil
@@ -23,7 +23,7 @@ func (n *dreamRun) integrate(ctx workflow.Context, _ activities.BeginResult) err
 				Items:       items,
 			}
 		}})
-		if gravest(err) {
+		if endsDream(err) {
 			return err
 		}
 		if r.Unasked {

@@ -9,8 +9,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// An alarm lets a sleeper sleep on and holds it awake in the store: a knock that comes then raises no epoch.
-func TestAConnectThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
+// An alarm leaves a sleeping agent asleep and holds it awake in the store: a client that connects then raises no
+// epoch.
+func TestAClientConnectingDuringAnAlarmWakesTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var alarmed, joined, still, after AgentState
@@ -26,7 +27,7 @@ func TestAConnectThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
 	})
 	w.at(2*time.Minute+time.Second, func() { joined = w.agentState(t) })
 	w.at(3*time.Minute, func() {
-		w.env.SignalWorkflow(SignalVisited, nil) // says it again
+		w.env.SignalWorkflow(SignalVisited, nil) // the signal is repeated
 		w.ask(testSpec("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
 	})
 	w.at(10*time.Minute, func() { still = w.agentState(t) })
@@ -41,10 +42,10 @@ func TestAConnectThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
 	require.ErrorContains(t, refused, "holds it awake")
 	require.Equal(t, Awake, still.State)
 	require.Equal(t, Sleeping, after.State)
-	require.Equal(t, []int64{1, 1}, w.greeted, "that it slept on was noted; that it is awake is announced")
+	require.Equal(t, []int64{1, 1}, w.greeted, "once noted as asleep, once announced as awake")
 }
 
-func TestASleeperWhomNobodyVisitsSleepsOnWhateverIsSaid(t *testing.T) {
+func TestASleepingAgentWithoutClientsStaysAsleep(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() {
@@ -60,8 +61,8 @@ func TestASleeperWhomNobodyVisitsSleepsOnWhateverIsSaid(t *testing.T) {
 	require.Equal(t, []int64{1}, w.greeted)
 }
 
-// The one who joined is told of before the alarm, by another process.
-func TestAnAlarmThatIsToldAfterWhoeverJoinedItIsCounted(t *testing.T) {
+// Another process reports the connected client before the alarm.
+func TestAnAlarmReportedAfterItsClientIsCounted(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() {
@@ -80,8 +81,8 @@ func TestAnAlarmThatIsToldAfterWhoeverJoinedItIsCounted(t *testing.T) {
 	require.Equal(t, []int64{1}, w.greeted)
 }
 
-// The same knock comes by another tool than ours: no starter says that it joined.
-func TestAConnectByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
+// The client connects through another Temporal client, so no starter signals that it joined the alarm.
+func TestAConnectByAnotherTemporalClientDuringAnAlarmWakesTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		update, unrecorded bool
@@ -128,7 +129,7 @@ func TestAConnectByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
 			if c.want == Awake {
 				require.Equal(t, presence.Connect, during.Wake.Cause)
 				require.Equal(t, "mara", during.Wake.Client)
-				require.Equal(t, 10*time.Minute, w.rousedFor, "as long as a visit counts that does not say")
+				require.Equal(t, 10*time.Minute, w.rousedFor, "the client timeout of the settings")
 			}
 			if c.update {
 				require.Equal(t, Awoken{Epoch: 1, State: Awake}, answer)

@@ -10,11 +10,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// judge lets the observer judge the partials that came back.
+// judge lets the observer judge the partials that succeeded.
 func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, temperatures []float64,
 	stop error,
 ) (int, error) {
-	if gravest(stop) || errors.Is(stop, errAlarmed) {
+	if endsDream(stop) || errors.Is(stop, errAlarmed) {
 		return 0, nil
 	}
 	judging := make([]ask, len(caught))
@@ -37,7 +37,7 @@ func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, temp
 	return kept, ended
 }
 
-// together asks for the verdicts of a cycle in one call, at the heat of the first.
+// together judges all partials of a cycle in one call, at the temperature of the first.
 func (p *phase) together(ctx workflow.Context, cycle int, caught []int, drift, temperatures []float64) ask {
 	turns := make([]activities.Turn, len(caught))
 	for at, i := range caught {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// A memo is what Temporal's own tools show of a workflow beside its input, so that an operator need not open the
-// history. It is written once, when the workflow starts, and holds no text of memories or dreams.
+// Memos show in Temporal's tools what a workflow is for, without opening its history. They are written once, at the
+// start, and hold no text of memories or dreams.
 
 // DreamMemo is the memo of a dream.
 func DreamMemo(spec activities.Spec) map[string]any {

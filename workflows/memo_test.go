@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-func TestADreamsMemoSaysWhatItIs(t *testing.T) {
+func TestTheMemoOfADream(t *testing.T) {
 	t.Parallel()
 	plain := testSpec("dream/echo/0042")
 	plain.Budget, plain.Seed = 500_000, 1<<63+1

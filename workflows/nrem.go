@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// replay is NREM: episodes forward, then backward, then a last look at what fades.
+// replay is NREM: episodes forward, then backward, then a last look at fading memories.
 func (n *dreamRun) replay(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.NREM) || n.skipForCore(ctx, dream.NREM) {
 		return nil
@@ -16,7 +16,7 @@ func (n *dreamRun) replay(ctx workflow.Context, _ activities.BeginResult) error 
 	if err != nil {
 		return err
 	}
-	if err := p.replay(ctx); gravest(err) {
+	if err := p.replay(ctx); endsDream(err) {
 		return err
 	}
 	return p.leave()
@@ -39,7 +39,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 		p.kept += activities.Kept(r.Made)
 		n.patterns = append(n.patterns, r.Made...)
 	}
-	if n.spec.Review == dream.JournalOnly { // a gist that nobody keeps is not paid for
+	if n.spec.Review == dream.JournalOnly { // gists would not be kept, so they are not paid for
 		return nil
 	}
 	r, err := p.one(ctx,
@@ -50,7 +50,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 	return err
 }
 
-// skipForCore records that the core tier does not do a phase: its night is one induction call.
+// skipForCore skips a phase of the core tier, whose dream is one induction call.
 func (n *dreamRun) skipForCore(ctx workflow.Context, name dream.Phase) bool {
 	if n.spec.Tier != dream.Core {
 		return false

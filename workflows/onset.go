@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// descend is the onset: induction, Dali cycles, lucid capture (Layer 1). It is skipped by H2; its share then goes to
+// descend is the onset: induction, Dali cycles, lucid capture. When it is skipped, its share of the budget goes to
 // NREM.
 func (n *dreamRun) descend(ctx workflow.Context, lain activities.BeginResult) error {
 	if err := n.gather(ctx, 0, nil); err != nil {
@@ -38,27 +38,27 @@ func (n *dreamRun) descend(ctx workflow.Context, lain activities.BeginResult) er
 		n.skip(ctx, dream.Onset, reason)
 		return nil
 	}
-	way, gathered := n.way(), n.gathered
+	stages, gathered := n.stages(), n.gathered
 	n.state.Stage = dream.Shallow
 	p, err := n.enter(ctx, dream.Onset, n.plan.Onset, activities.Mark{
-		Onset: &gathered, Deeper: n.deeper(way, dream.Transitional, n.inductionTemperature()),
+		Onset: &gathered, Deeper: n.deeper(stages, dream.Transitional, n.inductionTemperature()),
 	})
-	if errors.Is(err, errAlarmed) { // as it opened
+	if errors.Is(err, errAlarmed) { // an alarm came as the onset opened
 		return p.leaveOnset(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	if n.deepest() == dream.Transitional {
-		n.sound(ctx)
+		n.showDepth(ctx)
 	}
-	if err := p.fallAsleep(ctx, way); gravest(err) {
+	if err := p.fallAsleep(ctx, stages); endsDream(err) {
 		return err
 	}
 	return p.leaveOnset(ctx)
 }
 
-func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
+func (p *phase) fallAsleep(ctx workflow.Context, stages []dream.Stage) error {
 	n := p.n
 	if err := p.place(ctx); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 		if err := p.mayDescend(ctx, cycle); err != nil {
 			return err
 		}
-		captured, err = p.dali(ctx, way, cycle, captured)
+		captured, err = p.dali(ctx, stages, cycle, captured)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,8 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 	return nil
 }
 
-// mayDescend bounds the onset by how the agent was doing when the dream began; one cycle it always has.
+// mayDescend limits the duration of the onset by the agent's behaviour when the dream began; the first cycle is
+// always allowed.
 func (p *phase) mayDescend(ctx workflow.Context, cycle int) error {
 	wall := hypnagogia.Bounds(p.n.spec.Behaviour).Onset
 	lasted := workflow.Now(ctx).Sub(p.began) - p.n.away
@@ -104,8 +105,8 @@ func (p *phase) mayDescend(ctx workflow.Context, cycle int) error {
 	return errSpent
 }
 
-// place gives vectors to memories that have none, a batch a call. What another process embeds meanwhile is waited for
-// as long as the dream may last.
+// place embeds memories that have no vector, one batch a call. Memories that another process is embedding are waited
+// for as long as the dream may last.
 func (p *phase) place(ctx workflow.Context) error {
 	for turn := 1; p.n.gathered.Bare > 0 && turn <= p.n.gathered.Bare; {
 		r, err := p.one(ctx, ask{"placing memories", "Onset.Place", func() any {
@@ -132,7 +133,8 @@ func (p *phase) place(ctx workflow.Context) error {
 	return nil
 }
 
-// gather chooses the memories of a cycle, anew when the agent's affect has moved, and announces a change of depth.
+// gather selects the memories of a cycle, again only if the agent's affect has moved, and announces a change of
+// depth.
 func (n *dreamRun) gather(ctx workflow.Context, cycle int, deeper *activities.Deeper) error {
 	request := activities.GatherRequest{Cycle: cycle, Deeper: deeper}
 	if cycle > 0 {
@@ -140,8 +142,8 @@ func (n *dreamRun) gather(ctx workflow.Context, cycle int, deeper *activities.De
 		request.Since = &since
 	}
 	var g activities.GatherResult
-	err := n.quick(ctx, "gather memories", "Onset.Gather", func() any {
-		request.Stretch = n.seat(ctx)
+	err := n.storeCall(ctx, "gather memories", "Onset.Gather", func() any {
+		request.Stretch = n.currentStretch(ctx)
 		return request
 	}, &g)
 	if err == nil && !g.Same {
@@ -154,9 +156,9 @@ func (n *dreamRun) gather(ctx workflow.Context, cycle int, deeper *activities.De
 	return err
 }
 
-// deeper moves to a stage if the way down leads there, and says so; nil when the dream is that deep already.
-func (n *dreamRun) deeper(way []dream.Stage, to dream.Stage, temperature float64) *activities.Deeper {
-	if n.state.Stage == to || !slices.Contains(way, to) {
+// deeper moves to a stage if the descent leads there; nil when the dream is that deep already.
+func (n *dreamRun) deeper(stages []dream.Stage, to dream.Stage, temperature float64) *activities.Deeper {
+	if n.state.Stage == to || !slices.Contains(stages, to) {
 		return nil
 	}
 	from := n.state.Stage
@@ -164,14 +166,14 @@ func (n *dreamRun) deeper(way []dream.Stage, to dream.Stage, temperature float64
 	return &activities.Deeper{From: from, To: to, Temperature: temperature}
 }
 
-// dali is one cycle: partials in parallel, each halted, each judged. At least one of them must succeed.
-func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, captured bool) (bool, error) {
+// dali is one Dali cycle: partials in parallel, each cut off and judged. At least one of them must succeed.
+func (p *phase) dali(ctx workflow.Context, stages []dream.Stage, cycle int, captured bool) (bool, error) {
 	n, k := p.n, p.n.spec.Knobs
 	n.state.Cycle, n.descent.senses = cycle, nil
 	partialTemperature, judgeTemperature := n.temperatures(cycle, captured)
-	deeper := n.deeper(way, dream.Peak, partialTemperature[0])
+	deeper := n.deeper(stages, dream.Peak, partialTemperature[0])
 	if deeper != nil {
-		n.sound(ctx)
+		n.showDepth(ctx)
 	}
 	if err := n.gather(ctx, cycle, deeper); err != nil {
 		return false, err
@@ -204,10 +206,10 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	before := len(n.fragments)
 	kept, err := p.judge(ctx, cycle, caught, partialTemperature, judgeTemperature, stop)
 	stop = worse(stop, err)
-	if !gravest(stop) && !errors.Is(stop, errAlarmed) {
+	if !endsDream(stop) && !errors.Is(stop, errAlarmed) {
 		stop = worse(stop, p.review(ctx, cycle, before))
 	}
-	if gravest(stop) || errors.Is(stop, errAlarmed) {
+	if endsDream(stop) || errors.Is(stop, errAlarmed) {
 		return false, stop
 	}
 	p.cycles = cycle
@@ -225,8 +227,8 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	return kept > 0, stop
 }
 
-// caughtOf are the partials that came, counted from 0, and the heat that each was asked for with: one a deed, or all
-// that the only deed of a cycle gave.
+// caughtOf lists the partials that succeeded, counted from 0, and the temperature of each: one per activity, or all
+// those that the single activity of a cycle returned.
 func caughtOf(drifted []answer, temperatures []float64) (caught []int, temperature []float64) {
 	for i, a := range drifted {
 		if a.came && a.Ideas == 0 {
@@ -242,7 +244,7 @@ func caughtOf(drifted []answer, temperatures []float64) (caught []int, temperatu
 	return caught, temperature
 }
 
-// catch counts fragments and remembers the kept ones.
+// catch counts fragments and keeps those that were kept.
 func (p *phase) catch(made []activities.Made) {
 	p.made += len(made)
 	kept := keptOf(made)
@@ -256,27 +258,27 @@ func (p *phase) catch(made []activities.Made) {
 	}
 }
 
-// leaveOnset rates what was caught and closes the phase. A spent onset falls through to NREM.
+// leaveOnset rates the fragments and closes the phase. After an onset without money the dream continues with NREM.
 func (p *phase) leaveOnset(ctx workflow.Context) error {
 	if len(p.n.fragments) == 0 {
 		return p.leave()
 	}
-	if err := p.owed(ctx); gravest(err) {
+	if err := p.reviewUnshown(ctx); endsDream(err) {
 		return err
 	}
 	rated, err := p.rate(ctx)
-	if gravest(err) {
+	if endsDream(err) {
 		return err
 	}
 	if !rated {
-		if err := p.hold(ctx); gravest(err) {
+		if err := p.hold(ctx); endsDream(err) {
 			return err
 		}
 	}
 	return p.leave()
 }
 
-// rate is the lucid capture, for which an alarm leaves no time. Without an answer fragments stay as they are.
+// rate is the lucid capture, which is left out after an alarm. Without an answer the fragments stay as they are.
 func (p *phase) rate(ctx workflow.Context) (bool, error) {
 	n := p.n
 	if p.alarm != "" {
@@ -288,7 +290,7 @@ func (p *phase) rate(ctx workflow.Context) (bool, error) {
 			Fragments:   ids(n.fragments),
 		}
 	}})
-	if gravest(err) || len(r.Made) == 0 {
+	if endsDream(err) || len(r.Made) == 0 {
 		return false, err
 	}
 	n.fragments, n.selected = keptOf(r.Made), nil
@@ -301,12 +303,12 @@ func (p *phase) rate(ctx workflow.Context) (bool, error) {
 	return true, nil
 }
 
-// worse keeps the graver of two reasons to stop: a verdict before a spent phase before nothing.
+// worse is the more serious of two reasons to stop: a verdict before an alarm before a used-up budget.
 func worse(a, b error) error {
 	switch {
 	case a == nil:
 		return b
-	case b == nil, !mild(a), errors.Is(a, errAlarmed) && mild(b):
+	case b == nil, !endsPhase(a), errors.Is(a, errAlarmed) && endsPhase(b):
 		return a
 	default:
 		return b

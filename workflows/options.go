@@ -10,20 +10,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// heartbeat is how long a paid deed may be silent before it counts as lost: three beats of activities.beat, and the
-// five seconds that a killed worker's task waits at least.
+// heartbeat is how long a paid activity may be silent before it counts as lost: three beats of activities.beat, and
+// the five seconds that the task of a killed worker waits at least.
 const heartbeat = 10 * time.Second
 
-// TaskTimeout is how long a workflow task may be out before another worker gets it: the stall of a story whose worker
-// was killed in the middle of one. The server's default of 10 s would be a 10 s wake; deeds that write the store extend
-// it.
+// TaskTimeout is how long a workflow task may run before another worker gets it, and so how long a workflow stalls
+// when its worker is killed within a task. The server's default is 10 s, which would delay a wake by 10 s. Local
+// activities extend the task.
 const TaskTimeout = 3 * time.Second
 
-// finally are failures that no other attempt mends.
-var finally = []string{activities.FailRefused, activities.FailFenced, activities.FailMissing}
+// nonRetryable are the failure types that a further attempt cannot mend.
+var nonRetryable = []string{activities.FailRefused, activities.FailFenced, activities.FailMissing}
 
-// paidCall is the shape of a deed that spends money: few attempts, each reserved anew; its partial result counts when
-// it is cancelled, so the workflow waits for it.
+// paidCall is the option set of an activity that spends money: few attempts, each with a reservation of its own. Its
+// partial result counts when it is cancelled, so the workflow waits for it.
 func paidCall(ctx workflow.Context, k dream.Knobs, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: k.CallTimeout,
@@ -32,13 +32,13 @@ func paidCall(ctx workflow.Context, k dream.Knobs, summary string) workflow.Cont
 		Summary:             summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute,
-			MaximumAttempts: int32(k.Attempts), NonRetryableErrorTypes: finally,
+			MaximumAttempts: int32(k.Attempts), NonRetryableErrorTypes: nonRetryable,
 		},
 	})
 }
 
-// quickWrite is the shape of a deed that only writes or reads the store: cheap, idempotent, tried until the store
-// answers. It runs inside the workflow task and is run again when the worker dies.
+// quickWrite is the option set of an activity that only reads or writes the store: cheap, idempotent, retried until
+// the store answers. It runs inside the workflow task and runs again when the worker dies.
 func quickWrite(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: 10 * time.Minute,
@@ -46,13 +46,13 @@ func quickWrite(ctx workflow.Context, summary string) workflow.Context {
 		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
-			NonRetryableErrorTypes: finally,
+			NonRetryableErrorTypes: nonRetryable,
 		},
 	})
 }
 
-// shortly is the shape of a deed of an agent's life: it must not keep the life from hearing a wake while the store is
-// away, so it is given up soon, and asked for again when the life looks next.
+// shortly is the option set of a store activity of an agent's workflow. It gives up after five seconds and is tried
+// again later, because the workflow must handle wakes while the store is unreachable.
 func shortly(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: 5 * time.Second,
@@ -60,7 +60,7 @@ func shortly(ctx workflow.Context, summary string) workflow.Context {
 		Summary:                summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: time.Second,
-			NonRetryableErrorTypes: finally,
+			NonRetryableErrorTypes: nonRetryable,
 		},
 	})
 }

@@ -13,27 +13,27 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// phase is the bookkeeping of one part of the night.
+// phase is the bookkeeping of one phase of a dream.
 type phase struct {
 	n       *dreamRun
 	name    dream.Phase
 	limit   budget.Micros
 	began   time.Time
-	away    time.Duration // between sittings when it began
-	tally   int           // its place in the tallies
+	away    time.Duration // total time between stretches when the phase began
+	tally   int           // its index in the tallies
 	made    int
 	kept    int
 	cycles  int
 	failed  int
 	bought  int
 	reused  int
-	stopped string // why it ended early; empty when it ran to its end
-	fault   string // how the last failed call failed
-	remark  string // of one that ran: why it made nothing
-	alarm   string // the alarm that ended an onset; empty for none
+	stopped string // why it ended early; empty if it did not
+	fault   string // why the last failed call failed
+	remark  string // why a call that succeeded made nothing
+	alarm   string // the alarm that ended an onset
 }
 
-// enter opens a phase and announces it, together with the end of the one before.
+// enter opens a phase and announces it together with the end of the phase before.
 func (n *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros,
 	open activities.Mark,
 ) (*phase, error) {
@@ -51,14 +51,14 @@ func (n *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Mi
 	if name == dream.Onset {
 		updates = append(updates, AttrDepth.ValueSet(string(dream.Shallow)))
 	}
-	n.find(ctx, updates...)
+	n.setAttributes(ctx, updates...)
 	n.open = p
 	open.Name, open.State = "open", "running"
 	p.note(open)
 	return p, n.announce(ctx)
 }
 
-// skip records a phase that is not dreamt.
+// skip records a phase that is not run.
 func (n *dreamRun) skip(ctx workflow.Context, name dream.Phase, reason string) {
 	p := &phase{
 		n:       n,
@@ -72,7 +72,7 @@ func (n *dreamRun) skip(ctx workflow.Context, name dream.Phase, reason string) {
 	p.note(activities.Mark{Name: "skip", State: "skipped"})
 }
 
-// note keeps a mark to be announced with the next ones.
+// note queues a mark for the next announcement.
 func (p *phase) note(m activities.Mark) {
 	m.Phase = p.name
 	m.Reason = p.stopped
@@ -90,11 +90,11 @@ func (p *phase) note(m activities.Mark) {
 	p.n.marked = append(p.n.marked, p.tally)
 }
 
-// announce writes the marks that were noted and takes the phases' figures from the ledger.
+// announce writes the queued marks and updates the phases' tallies from the spend ledger.
 func (n *dreamRun) announce(ctx workflow.Context) error { return n.write(ctx, false) }
 
-// lastWords announces what is left to announce when the night is over; no wake stops that.
-func (n *dreamRun) lastWords(ctx workflow.Context) error { return n.write(ctx, true) }
+// announceLast announces the remaining marks when the dream is over; a wake does not stop it.
+func (n *dreamRun) announceLast(ctx workflow.Context) error { return n.write(ctx, true) }
 
 func (n *dreamRun) write(ctx workflow.Context, parting bool) error {
 	if len(n.marks) == 0 {
@@ -105,8 +105,8 @@ func (n *dreamRun) write(ctx workflow.Context, parting bool) error {
 	request := activities.MarkRequest{Marks: n.marks, Last: parting}
 	places := n.marked
 	n.marks, n.marked = nil, nil
-	err := n.quick(ctx, string(last.Phase)+" "+last.Name, "Chronicle.Mark", func() any {
-		request.Stretch, request.Now = n.seat(ctx), workflow.Now(ctx)
+	err := n.storeCall(ctx, string(last.Phase)+" "+last.Name, "Chronicle.Mark", func() any {
+		request.Stretch, request.Now = n.currentStretch(ctx), workflow.Now(ctx)
 		return request
 	}, &tallies)
 	if err != nil {
@@ -123,8 +123,8 @@ func (n *dreamRun) write(ctx workflow.Context, parting bool) error {
 	return nil
 }
 
-// leave closes a phase. When every call of it failed, what the phases before it made is kept; a night that has made
-// nothing by then is aborted.
+// leave closes a phase. When every call of it failed, what earlier phases made is kept; a dream that has made nothing
+// by then is aborted.
 func (p *phase) leave() error {
 	state := "ran"
 	failed := p.failed > 0 && p.bought == 0
@@ -146,41 +146,41 @@ func (p *phase) leave() error {
 	return nil
 }
 
-// step is what most paid deeds are asked with.
+// step is the part of a request that most paid activities share.
 func (p *phase) step(ctx workflow.Context, cycle, turn int, temperature float64) activities.StepRequest {
 	return activities.StepRequest{
-		Stretch:     p.n.seat(ctx),
+		Stretch:     p.n.currentStretch(ctx),
 		Limit:       p.limit,
 		Cycle:       cycle,
 		Turn:        turn,
 		Temperature: temperature,
 		Source:      p.n.gathered.Cycle,
 		Tone:        p.n.gathered.Affect,
-		Stage:       p.stageAsked(),
+		Stage:       p.requestStage(),
 	}
 }
 
-// errSpent says that the phase has no money left; the caller stops asking.
+// errSpent says that the phase has no money left: no further call of it is made.
 var errSpent = errors.New("the phase's budget is used up")
 
-// mild says whether an error ends only the phase: its money is spent, or an alarm ended the onset.
-func mild(err error) bool { return errors.Is(err, errSpent) || errors.Is(err, errAlarmed) }
+// mild says whether an error ends only the phase: its budget is used up, or an alarm ended the onset.
+func endsPhase(err error) bool { return errors.Is(err, errSpent) || errors.Is(err, errAlarmed) }
 
-// gravest says whether an error ends the dream.
-func gravest(err error) bool { return err != nil && !mild(err) }
+// endsDream says whether an error ends the dream.
+func endsDream(err error) bool { return err != nil && !endsPhase(err) }
 
-// settle reads the result of a paid deed. It answers errSpent when the phase must stop, a verdict when the dream must,
-// and nil with an empty result when the deed failed and the phase can do without it.
+// settle reads the result of a paid activity. It returns errSpent when the phase must stop, a verdict when the dream
+// must end, and nil with an empty result when the activity failed and the phase continues without it.
 func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.StepResult, error) {
 	var r activities.StepResult
 	if err := f.Get(ctx, &r); err != nil {
-		if temporal.IsCanceledError(err) && ctx.Err() == nil { // the sitting's calls were cut, not the dream
+		if temporal.IsCanceledError(err) && ctx.Err() == nil { // the stretch's calls were cancelled, not the dream
 			return r, errWoken
 		}
-		if away(err) {
-			workflow.GetLogger(ctx).Warn("a deed could not be done now; it is asked for again", "phase", p.name,
+		if unavailable(err) {
+			workflow.GetLogger(ctx).Warn("an activity could not run now; it will be retried", "phase", p.name,
 				"error", err)
-			return r, errAway
+			return r, errUnavailable
 		}
 		return r, p.failedCall(ctx, err)
 	}
@@ -215,13 +215,15 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 	return r, nil
 }
 
-// away says whether a deed failed for want of the store or of a worker: that is nobody's answer, and passes.
-func away(err error) bool {
+// unavailable says whether an activity failed because the store was unreachable or the worker was stopping. Both
+// pass.
+func unavailable(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && (app.Type() == activities.FailStore || app.Type() == activities.FailStopping)
 }
 
-// failedCall decides whether a failed deed ends the dream: a fence or a provider that will never answer does.
+// failedCall decides whether a failed activity ends the dream: it does after a fence, and when the provider refuses
+// for good.
 func (p *phase) failedCall(ctx workflow.Context, err error) error {
 	if temporal.IsCanceledError(err) {
 		return err

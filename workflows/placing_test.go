@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// placed runs do in a phase of a dream whose memory has two items without a vector. Onset.Place answers what answer
-// says for each call, counted from 1.
+// placed runs do in a phase of a dream whose memory has two items without a vector. Onset.Place returns answer(n) for
+// the n-th call, counted from 1.
 func placed(
 	t *testing.T, name dream.Phase, answer func(call int) activities.StepResult,
 	do func(p *phase, ctx workflow.Context) error,
@@ -32,7 +32,7 @@ func placed(
 	p := &phase{n: n, name: name}
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		n.began = workflow.Now(ctx)
-		n.sit(ctx, 1, 0)
+		n.beginStretch(ctx, 1, 0)
 		return do(p, ctx)
 	})
 	return requests, env.GetWorkflowError()
@@ -48,7 +48,7 @@ func TestADreamWaitsForMemoriesThatAreEmbeddedInTheBackground(t *testing.T) {
 		return activities.StepResult{Done: activities.Done{Unasked: true}}
 	}, (*phase).place)
 	require.NoError(t, err)
-	require.Len(t, requests, 8, "as often as it has to, though only two items lack a vector")
+	require.Len(t, requests, 8, "until nothing is waiting, although only two items lack a vector")
 	for _, r := range requests {
 		require.Equal(t, 1, r.Turn)
 		require.Empty(t, r.Phase)
@@ -61,12 +61,12 @@ func TestADreamWhoseOnsetWasSkippedEmbedsBeforeItMeasuresScenarios(t *testing.T)
 	for state, calls := range map[string]int{"skipped": 1, "ran": 0} {
 		requests, err := placed(t, dream.REM, nothing, func(p *phase, ctx workflow.Context) error {
 			p.n.state.Tallies = []dream.Tally{{Phase: dream.Onset, State: state}}
-			return p.placeUnlessTheOnsetDid(ctx)
+			return p.placeIfOnsetSkipped(ctx)
 		})
 		require.NoError(t, err)
 		require.Len(t, requests, calls, state)
 		for _, r := range requests {
-			require.Equal(t, dream.REM, r.Phase, "on the money of the phase that needs it")
+			require.Equal(t, dream.REM, r.Phase, "charged to the phase that needs it")
 		}
 	}
 }

@@ -14,16 +14,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
+// probe is the running workflow of a feed.
 type probe struct {
 	name  string
 	state FeedState
 
 	reading, settings, stop workflow.ReceiveChannel
-	stopping                bool                       // somebody said that the feed is gone
-	pull                    workflow.Future            // under way; nil when none is
-	sounds                  map[string]workflow.Future // under way, by the alarm
+	stopping                bool                       // the feed may have been removed from the store
+	pull                    workflow.Future            // a pull in progress; nil for none
+	sounds                  map[string]workflow.Future // alarms being sounded, by Sounding.id
 	timer                   workflow.Future
-	due                     time.Time // of the timer
+	due                     time.Time // when the timer fires
 	quit                    workflow.CancelFunc
 }
 
@@ -51,13 +52,13 @@ func (p *probe) run(ctx workflow.Context) error {
 			return err
 		}
 		p.catchUp(ctx)
-		if p.stopping && p.gone(ctx) {
+		if p.stopping && p.removed(ctx) {
 			return ctx.Err()
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			p.drain(ctx) // nothing may block from here on
+			p.drain(ctx) // nothing below may block: signals would be lost
 			if p.pull != nil {
-				p.state.RequestedAt = time.Time{} // what it answers is lost with this run: ask again
+				p.state.RequestedAt = time.Time{} // the answer of the running pull is lost with this run: pull again
 			}
 			return workflow.NewContinueAsNewError(ctx, FeedType,
 				FeedRequest{Feed: p.name, Settings: p.state.Settings, Carried: &p.state})
@@ -65,18 +66,18 @@ func (p *probe) run(ctx workflow.Context) error {
 	}
 }
 
-// begin starts what is due: asking the feed, and sounding alarms that nobody sounds yet. Neither is waited for.
+// begin starts what is due, without waiting for it: a pull, and the sounding of new alarms.
 func (p *probe) begin(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	if p.pull == nil && p.state.Settings.Every > 0 && !p.state.RequestedAt.Add(p.state.Settings.Every).After(now) {
 		p.state.RequestedAt = now
-		p.pull = workflow.ExecuteActivity(asking(ctx, "ask "+p.name), "Feed.Pull",
+		p.pull = workflow.ExecuteActivity(pullOptions(ctx, "ask "+p.name), "Feed.Pull",
 			activities.PullRequest{Feed: p.name, Rules: p.state.Settings.Rules})
 	}
 	for _, s := range p.state.Sounding {
 		if p.sounds[s.id()] == nil {
 			p.sounds[s.id()] = workflow.ExecuteActivity(
-				sounding(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), "Feed.Sound",
+				soundOptions(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), "Feed.Sound",
 				activities.SoundRequest{
 					Feed:  p.name,
 					Rule:  s.Rule,
@@ -91,8 +92,8 @@ func (p *probe) begin(ctx workflow.Context) {
 
 func (s Sounding) id() string { return s.Rule + " " + s.At.UTC().Format(time.RFC3339Nano) }
 
-// wait sleeps until something comes: a signal, an answer, or the next time to ask or to notice a silence. The timer is
-// kept when what it is for moves away: it then rings too early, once.
+// wait blocks until a signal, the result of an activity, or the next time to pull or to notice a silence. The timer
+// is kept when that time moves later; it then fires too early, once.
 func (p *probe) wait(ctx workflow.Context) error {
 	next, ok := p.next()
 	if p.timer != nil && (!ok || next.Before(p.due)) {
@@ -125,7 +126,7 @@ func (p *probe) sounded() bool {
 	})
 }
 
-// next is when to look again although nothing comes.
+// next is when to look again if nothing arrives.
 func (p *probe) next() (time.Time, bool) {
 	at, ok := p.state.Watch.Due(p.state.Settings.Rules)
 	if p.pull == nil && p.state.Settings.Every > 0 {
@@ -136,17 +137,17 @@ func (p *probe) next() (time.Time, bool) {
 	return at, ok
 }
 
-// catchUp takes in everything that has come, and what the time itself has to say.
+// catchUp handles everything that has arrived, and the time that has passed.
 func (p *probe) catchUp(ctx workflow.Context) {
 	if p.answered() {
-		p.heardBack(ctx)
+		p.pulled(ctx)
 	}
-	p.reached(ctx)
+	p.settleSounded(ctx)
 	p.drain(ctx)
 }
 
-// heardBack takes the answer of a pull.
-func (p *probe) heardBack(ctx workflow.Context) {
+// pulled handles the result of a pull.
+func (p *probe) pulled(ctx workflow.Context) {
 	var answer activities.PullResult
 	err := p.pull.Get(ctx, &answer)
 	p.pull = nil
@@ -168,7 +169,7 @@ func (p *probe) heardBack(ctx workflow.Context) {
 			workflow.GetLogger(ctx).Warn("a feed can be read again", "feed", p.name, "failures", p.state.InARow)
 		}
 		p.state.InARow = 0
-		p.hear(ctx, append(answer.Readings, answer.Rest...), 0)
+		p.judge(ctx, append(answer.Readings, answer.Rest...), 0)
 		p.state.Untaken.Readings += answer.More
 	}
 }
@@ -178,8 +179,8 @@ func (p *probe) failed(ctx workflow.Context, err error) {
 	p.state.Failure, p.state.Failed = cut(plain(err), longestFailure), workflow.Now(ctx)
 }
 
-// reached books the alarms that have been sounded, or that nobody could sound.
-func (p *probe) reached(ctx workflow.Context) {
+// reached removes the alarms whose activity has ended, successful or not.
+func (p *probe) settleSounded(ctx workflow.Context) {
 	p.state.Sounding = slices.DeleteFunc(slices.Clone(p.state.Sounding), func(s Sounding) bool {
 		f := p.sounds[s.id()]
 		if f == nil || !f.IsReady() {
@@ -196,7 +197,8 @@ func (p *probe) reached(ctx workflow.Context) {
 	})
 }
 
-// drain takes every signal that has come, so that none is lost when the run is continued as new, and hears.
+// drain reads every signal, so that none is lost at continue-as-new, and judges the readings and the time that has
+// passed.
 func (p *probe) drain(ctx workflow.Context) {
 	for p.stop.Len() > 0 {
 		p.stop.ReceiveAsync(nil)
@@ -215,9 +217,10 @@ func (p *probe) drain(ctx workflow.Context) {
 			fresh = append(fresh, readings...)
 		}
 	}
-	p.hear(ctx, fresh, alarm.Oldest(p.state.Settings.Rules))
+	p.judge(ctx, fresh, alarm.Oldest(p.state.Settings.Rules))
 }
 
+// adopt replaces the settings; invalid ones are refused and counted as a failure.
 func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
 	if err := settings.validate(); err != nil {
 		p.failed(ctx, fmt.Errorf("new settings were refused: %w", err))
@@ -227,9 +230,9 @@ func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
 	p.state.Settings, p.state.Untaken = settings, p.state.Untaken.Under(settings.Rules)
 }
 
-// hear judges readings that are not older than oldest (0: of any age), and the time that has passed, and queues the
-// alarms of it: one a rule.
-func (p *probe) hear(ctx workflow.Context, fresh []dream.Reading, oldest time.Duration) {
+// judge evaluates readings that are at most oldest old (0: of any age) and the time that has passed, and queues the
+// alarms, one per rule.
+func (p *probe) judge(ctx workflow.Context, fresh []dream.Reading, oldest time.Duration) {
 	now := workflow.Now(ctx)
 	var fired []alarm.Fired
 	p.state.Watch, fired = p.state.Watch.Hear(p.state.Settings.Rules, p.admitted(fresh, oldest, now), now)
@@ -259,7 +262,7 @@ func (p *probe) quiet(rule string) bool {
 	return slices.ContainsFunc(p.state.Settings.Rules, func(r dream.Rule) bool { return r.Name == rule && r.Quiet })
 }
 
-// admitted are the readings that can be judged; all are counted.
+// admitted are the readings that can be judged. Refused ones are counted.
 func (p *probe) admitted(fresh []dream.Reading, oldest time.Duration, now time.Time) []dream.Reading {
 	var admitted []dream.Reading
 	for _, r := range alarm.Named(fresh, p.state.Settings.Rules) {
@@ -281,9 +284,9 @@ func (p *probe) admitted(fresh []dream.Reading, oldest time.Duration, now time.T
 	return admitted
 }
 
-// gone asks the store whether the feed is no more, and takes its rules if it is: the word that it is gone, and the word
-// that it is there again, may overtake each other.
-func (p *probe) gone(ctx workflow.Context) bool {
+// removed asks the store whether the feed still exists, and takes its current rules if it does: the signals that it
+// was removed and that it was created again may arrive in either order.
+func (p *probe) removed(ctx workflow.Context) bool {
 	p.stopping = false
 	var now activities.ReadResult
 	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "is the feed still there"), "Feed.Read",

@@ -7,15 +7,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// takeOver takes over what the earlier phases of another dream have made, for one that goes on from there.
+// takeOver copies what the earlier phases of another dream made into this dream, which continues from there.
 func (n *dreamRun) takeOver(ctx workflow.Context) error {
 	from := n.spec.Redreams
 	if from == nil {
 		return nil
 	}
 	var t activities.TakeOverResult
-	err := n.quick(ctx, "take over "+from.Dream, "Bed.TakeOver",
-		func() any { return activities.TakeOverRequest{Stretch: n.seat(ctx)} }, &t)
+	err := n.storeCall(ctx, "take over "+from.Dream, "Bed.TakeOver",
+		func() any { return activities.TakeOverRequest{Stretch: n.currentStretch(ctx)} }, &t)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (n *dreamRun) takeOver(ctx workflow.Context) error {
 	return nil
 }
 
-// takenOver records a phase that is taken over and not dreamt.
+// takenOver skips a phase whose results are taken over from another dream.
 func (n *dreamRun) takenOver(ctx workflow.Context, name dream.Phase) bool {
 	if !n.spec.Redreams.Taken(name) {
 		return false
@@ -40,7 +40,8 @@ func (n *dreamRun) takenOver(ctx workflow.Context, name dream.Phase) bool {
 	return true
 }
 
-// felt are the fragments whose tones move the mood: the dream's own. Those that were taken over have moved it already.
+// felt are the fragments whose tones move the mood: only the dream's own, since those taken over have moved it
+// already.
 func (n *dreamRun) felt() []string {
 	if n.spec.Redreams != nil {
 		return nil

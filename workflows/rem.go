@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// imagine is REM: a search over scenarios, or, without rounds, scenarios side by side, weighed once.
+// imagine is REM: a search over scenarios or, without rounds, scenarios in parallel that are weighed once.
 func (n *dreamRun) imagine(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.REM) || n.skipForCore(ctx, dream.REM) {
 		return nil
@@ -19,23 +19,22 @@ func (n *dreamRun) imagine(ctx workflow.Context, _ activities.BeginResult) error
 	if err != nil {
 		return err
 	}
-	way := p.imagine
+	run := p.imagine
 	if n.spec.Knobs.RemRounds > 0 {
-		way = p.search
+		run = p.search
 	}
-	err = p.placeUnlessTheOnsetDid(ctx)
+	err = p.placeIfOnsetSkipped(ctx)
 	if err == nil {
-		err = way(ctx)
+		err = run(ctx)
 	}
-	if gravest(err) {
+	if endsDream(err) {
 		return err
 	}
 	return p.leave()
 }
 
-// placeUnlessTheOnsetDid embeds memories before scenarios are measured against them, in a dream whose onset was
-// skipped.
-func (p *phase) placeUnlessTheOnsetDid(ctx workflow.Context) error {
+// placeIfOnsetSkipped embeds memories before scenarios are compared with them, in a dream whose onset was skipped.
+func (p *phase) placeIfOnsetSkipped(ctx workflow.Context) error {
 	skipped := slices.ContainsFunc(p.n.state.Tallies,
 		func(t dream.Tally) bool { return t.Phase == dream.Onset && t.State == "skipped" })
 	if !skipped || p.n.gathered.Bare == 0 {
@@ -63,7 +62,7 @@ func (p *phase) imagine(ctx workflow.Context) error {
 		imagined = append(imagined, a.Made...)
 	}
 	p.made = len(imagined)
-	if len(imagined) == 0 || gravest(stop) {
+	if len(imagined) == 0 || endsDream(stop) {
 		return stop
 	}
 	r, err := p.one(ctx, ask{"weigh scenarios", "Imagination.Weigh", func() any {
@@ -77,7 +76,7 @@ func (p *phase) imagine(ctx workflow.Context) error {
 	return worse(stop, err)
 }
 
-// seeds are the fragments that branches develop, one each: the selected ones in turn, then the other kept ones.
+// seeds are the fragments to develop, one per branch: first the selected ones, then the other kept ones.
 func (n *dreamRun) seeds() []string {
 	seeds := ids(n.selected)
 	for _, f := range n.fragments {
@@ -92,7 +91,7 @@ func (n *dreamRun) seeds() []string {
 	return seeds
 }
 
-// nth is the seed at a place; none past the last.
+// nth is the seed at an index; empty past the end.
 func nth(seeds []string, at int) string {
 	if at < len(seeds) {
 		return seeds[at]

@@ -11,16 +11,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// search is the search of one night: the graph, which the law plans by, and the ids of its thoughts.
+// search is the state of the REM search: the graph that the rules plan with, and the ids of its thoughts.
 type search struct {
 	hypnagogia.Search
-	ids   []string // by place
+	ids   []string // by index in the graph
 	seeds []string
-	turn  int // scenarios asked for, those that failed included: no two steps share one
+	turn  int // scenarios requested so far, failed ones included: every step has its own
 }
 
-// search imagines in rounds. Before each the law is told the graph so far, what is left and what a call costs, and says
-// what to make; what was made is weighed. However it ends, the best of what was weighed is kept.
+// search imagines in rounds. Before each round, hypnagogia plans the moves from the graph, the remaining money and
+// the price of a call; then the new scenarios are weighed. However it ends, the best weighed scenarios are kept.
 func (p *phase) search(ctx workflow.Context) error {
 	n, k := p.n, p.n.spec.Knobs
 	s := &search{}
@@ -38,34 +38,34 @@ func (p *phase) search(ctx workflow.Context) error {
 		before := len(s.ids)
 		s.Round++
 		stop = p.grow(ctx, s, plan.Moves)
-		if len(s.ids) > before && !gravest(stop) {
+		if len(s.ids) > before && !endsDream(stop) {
 			stop = worse(stop, p.weigh(ctx, s, before))
 		}
 		p.made = len(s.ids)
 	}
-	if len(s.ids) == 0 || gravest(stop) && !spentDream(stop) {
+	if len(s.ids) == 0 || endsDream(stop) && !spentDream(stop) {
 		return stop
 	}
 	if stop != nil {
 		why = p.stopped
 	}
 	var r activities.StepResult
-	err := n.quick(ctx, "keep scenarios", "Imagination.Keep", func() any {
-		return activities.KeepRequest{Stretch: n.seat(ctx), Scenarios: s.ids, Keep: k.Keep, Why: why}
+	err := n.storeCall(ctx, "keep scenarios", "Imagination.Keep", func() any {
+		return activities.KeepRequest{Stretch: n.currentStretch(ctx), Scenarios: s.ids, Keep: k.Keep, Why: why}
 	}, &r)
 	n.scenarios = keptOf(r.Made)
 	p.kept = len(n.scenarios)
 	return worse(stop, err)
 }
 
-// spentDream says whether a dream ends because a cap above its phase was reached: it may still put in order what it
-// has.
+// spentDream says whether a dream ends because a cap above its phase was reached. It may still keep the best of what
+// it has.
 func spentDream(err error) bool {
 	var v *verdict
 	return errors.As(err, &v) && v.outcome == dream.Exhausted
 }
 
-// plan asks the law for the next round.
+// plan computes the next round.
 func (p *phase) plan(ctx workflow.Context, s *search) (hypnagogia.Plan, error) {
 	n, k := p.n, p.n.spec.Knobs
 	request := activities.SurveyRequest{Limit: p.limit}
@@ -73,8 +73,8 @@ func (p *phase) plan(ctx workflow.Context, s *search) (hypnagogia.Plan, error) {
 		request.Fragments = n.seeds()
 	}
 	var survey activities.SurveyResult
-	err := n.quick(ctx, fmt.Sprintf("survey before round %d", s.Round+1), "Imagination.Survey", func() any {
-		request.Stretch = n.seat(ctx)
+	err := n.storeCall(ctx, fmt.Sprintf("survey before round %d", s.Round+1), "Imagination.Survey", func() any {
+		request.Stretch = n.currentStretch(ctx)
 		return request
 	}, &survey)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *phase) plan(ctx workflow.Context, s *search) (hypnagogia.Plan, error) {
 	return s.Next(reach, survey.Means), nil
 }
 
-// grow makes the moves of a round side by side.
+// grow makes the moves of a round in parallel.
 func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move) error {
 	asks := make([]ask, len(moves))
 	for i, move := range moves {
@@ -105,7 +105,7 @@ func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move) e
 	return stop
 }
 
-// move is the deed of one.
+// move is the paid activity of one move.
 func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.Move) ask {
 	temperature, round := p.n.spec.Knobs.RemTemperature, s.Round
 	of := make([]string, len(move.Parents))
@@ -135,7 +135,7 @@ func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.
 	}
 }
 
-// weigh scores what a round has made, from a place on.
+// weigh scores the scenarios of a round, from index from on.
 func (p *phase) weigh(ctx workflow.Context, s *search, from int) error {
 	k := p.n.spec.Knobs
 	r, err := p.one(ctx, ask{fmt.Sprintf("round %d: weigh", s.Round), "Imagination.Weigh", func() any {

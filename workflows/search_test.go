@@ -16,21 +16,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// rehearsal plays REM alone, with deeds that answer as they are told to.
+// rehearsal runs REM alone with scripted activities.
 type rehearsal struct {
-	// of the scenarios by their turn, such as "4"; one that has none is left out by who weighs
-	scores  map[string]float64
-	fails   map[string]bool // deeds by step, such as "merge-4", that come to nothing
-	capped  map[string]bool // deeds that meet the cap of the phase
-	left    []budget.Micros // before each round; unlimited past the last
-	prices  map[string]budget.Micros
-	barred  string   // a fragment that may not be developed
-	asked   []string // the deeds, in the order they were asked for
-	kept    []string // what Keep was given
-	why     string   // and why the search went no further
-	above   bool     // the cap that is met is one above the phase's
-	ended   error    // what the search answered
-	settled *phase
+	// by the turn of the scenario, such as "4"; a scenario without a score is left out of the weighing
+	scores    map[string]float64
+	fails     map[string]bool // activities by step, such as "merge-4", that make nothing
+	capped    map[string]bool // activities that reach the cap of the phase
+	left      []budget.Micros // before each round; unlimited past the last
+	prices    map[string]budget.Micros
+	barred    string   // a fragment that may not be developed
+	requested []string // the activities in the order of their requests
+	kept      []string // the request of Keep
+	why       string   // why the search ended
+	above     bool     // the cap that is reached is above the phase's
+	ended     error    // the error that the search returned
+	settled   *phase
 }
 
 func (r *rehearsal) step(activityName string, s activities.StepRequest, of ...string) (activities.StepResult, error) {
@@ -39,7 +39,7 @@ func (r *rehearsal) step(activityName string, s activities.StepRequest, of ...st
 	for _, id := range of {
 		text += " " + id
 	}
-	r.asked = append(r.asked, text)
+	r.requested = append(r.requested, text)
 	switch {
 	case r.capped[name]:
 		scope := activities.PhaseScope("d", dream.REM)
@@ -109,7 +109,7 @@ func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []stri
 		n.selected = append(n.selected, activities.Made{ID: id})
 	}
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		n.sit(ctx, 1, 0)
+		n.beginStretch(ctx, 1, 0)
 		r.settled = &phase{n: n, name: dream.REM, limit: 1000}
 		r.ended = r.settled.search(ctx)
 		return nil
@@ -124,7 +124,7 @@ func knobs(branches, beam, rounds int) dream.Knobs {
 	return k
 }
 
-// sideBySide are deeds of one round, which come in any order.
+// sideBySide checks the activities round by round; those of one round run in any order.
 func sideBySide(t *testing.T, questions []string, rounds ...[]string) {
 	t.Helper()
 	for i, round := range rounds {
@@ -139,10 +139,10 @@ func TestASearchMergesRefinesAndTurnsBack(t *testing.T) {
 	t.Parallel()
 	r := &rehearsal{scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7, "5": .2, "6": .8, "7": .75}}
 	n := r.play(t, knobs(3, 2, 3), []string{"f1", "f2", "f3"}, []string{"f3"})
-	sideBySide(t, r.asked,
+	sideBySide(t, r.requested,
 		[]string{"1:branch-1 f3", "1:branch-2 f1", "1:branch-3 f2"}, []string{"1:weigh-1 1 2 3"},
 		[]string{"2:merge-4 1 2", "2:refine-5 1"}, []string{"2:weigh-2 4 5"},
-		// 5 scored below 1: it is left, and 3 taken up
+		// 5 scored below 1: it is not developed further, and 3 is
 		[]string{"3:merge-6 4 3", "3:refine-7 4"}, []string{"3:weigh-3 6 7"},
 	)
 	require.Equal(t, []string{"1", "2", "3", "4", "5", "6", "7"}, r.kept)
@@ -154,23 +154,23 @@ func TestASearchMergesRefinesAndTurnsBack(t *testing.T) {
 	require.NoError(t, r.ended)
 }
 
-func TestABarredFragmentIsNoSeed(t *testing.T) {
+func TestABarredFragmentIsNotDeveloped(t *testing.T) {
 	t.Parallel()
 	r := &rehearsal{barred: "f2", scores: map[string]float64{"1": .5, "2": .5}}
 	r.play(t, knobs(2, 1, 1), []string{"f1", "f2", "f3"}, []string{"f2"})
-	sideBySide(t, r.asked, []string{"1:branch-1 f1", "1:branch-2 f3"}, []string{"1:weigh-1 1 2"})
+	sideBySide(t, r.requested, []string{"1:branch-1 f1", "1:branch-2 f3"}, []string{"1:weigh-1 1 2"})
 }
 
-func TestASearchEndsWithWhatItHasWhenAnotherRoundMightCostTooMuch(t *testing.T) {
+func TestASearchEndsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 	t.Parallel()
 	r := &rehearsal{
 		scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7}, left: []budget.Micros{100, 30, 10},
 		prices: map[string]budget.Micros{"branch": 20, "refine": 20, "merge": 20, hypnagogia.PriceOfWeighing: 10},
 	}
 	n := r.play(t, knobs(3, 2, 4), nil, nil)
-	sideBySide(t, r.asked,
+	sideBySide(t, r.requested,
 		[]string{"1:branch-1 ", "1:branch-2 ", "1:branch-3 "}, []string{"1:weigh-1 1 2 3"},
-		[]string{"2:merge-4 1 2"}, []string{"2:weigh-2 4"}, // the refinement was given up for want of money
+		[]string{"2:merge-4 1 2"}, []string{"2:weigh-2 4"}, // the refinement was left out for want of money
 	)
 	require.Len(t, r.kept, 4)
 	require.Equal(t, "another round might cost more than is left", r.why)
@@ -187,9 +187,9 @@ func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
 		}
 		r.play(t, knobs(3, 2, 4), nil, nil)
 		require.Equal(t, "the cap", r.settled.stopped, seen)
-		require.Contains(t, r.asked, "2:merge-4 1 2")
+		require.Contains(t, r.requested, "2:merge-4 1 2")
 		require.Contains(t, r.kept, "4")
-		for _, activityName := range r.asked {
+		for _, activityName := range r.requested {
 			require.NotContains(t, activityName, "3:", "no third round")
 		}
 	}
@@ -209,14 +209,14 @@ func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
 	require.Empty(t, n.scenarios)
 }
 
-func TestACallThatComesToNothingIsMadeAgainUnderANumberOfItsOwn(t *testing.T) {
+func TestAMoveThatMadeNothingIsRepeatedUnderANewNumber(t *testing.T) {
 	t.Parallel()
 	r := &rehearsal{
 		scores: map[string]float64{"1": .6, "3": .4, "6": .7, "7": .7},
 		fails:  map[string]bool{"branch-2": true, "merge-4": true, "refine-5": true},
 	}
 	r.play(t, knobs(3, 2, 3), nil, nil)
-	sideBySide(t, r.asked,
+	sideBySide(t, r.requested,
 		[]string{"1:branch-1 ", "1:branch-2 ", "1:branch-3 "}, []string{"1:weigh-1 1 3"},
 		[]string{"2:merge-4 1 3", "2:refine-5 1"},
 		[]string{"3:merge-6 1 3", "3:refine-7 1"}, []string{"3:weigh-3 6 7"},
@@ -224,10 +224,10 @@ func TestACallThatComesToNothingIsMadeAgainUnderANumberOfItsOwn(t *testing.T) {
 	require.Equal(t, []string{"1", "3", "6", "7"}, r.kept)
 }
 
-func TestWhatNobodyCouldWeighEndsTheSearch(t *testing.T) {
+func TestScenariosWithoutAScoreEndTheSearch(t *testing.T) {
 	t.Parallel()
 	r := &rehearsal{fails: map[string]bool{"weigh-1": true}}
 	r.play(t, knobs(2, 2, 3), nil, nil)
-	sideBySide(t, r.asked, []string{"1:branch-1 ", "1:branch-2 "}, []string{"1:weigh-1 1 2"})
+	sideBySide(t, r.requested, []string{"1:branch-1 ", "1:branch-2 "}, []string{"1:weigh-1 1 2"})
 	require.Equal(t, []string{"1", "2"}, r.kept)
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// show writes the live summary that Temporal's own tools display. It holds counts and money, never text of a dream.
+// show writes the live summary that Temporal's tools display. It holds counts and money, never text of a dream.
 func (n *dreamRun) show(ctx workflow.Context) {
 	var b []byte
 	b = fmt.Appendf(b, "%s, seed %d, %s of %s", n.spec.Tier, n.spec.Seed, n.state.Spent, n.spec.Budget)
 	if n.stretch.number > 1 {
-		b = fmt.Appendf(b, ", sitting %d", n.stretch.number)
+		b = fmt.Appendf(b, ", stretch %d", n.stretch.number)
 	}
 	if n.descent.aim != nil {
 		b = append(b, n.descent.summary(n.state)...)
@@ -27,7 +27,7 @@ func (n *dreamRun) show(ctx workflow.Context) {
 	if n.state.Outcome != "" {
 		b = fmt.Appendf(b, "\n**%s** %s", n.state.Outcome, n.state.Reason)
 		if !n.state.Until.IsZero() {
-			b = fmt.Appendf(b, "; it may go on until %s", n.state.Until.UTC().Format("2006-01-02 15:04 MST"))
+			b = fmt.Appendf(b, "; it may be resumed until %s", n.state.Until.UTC().Format("2006-01-02 15:04 MST"))
 		}
 		b = append(b, '\n')
 	}

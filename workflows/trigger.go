@@ -12,40 +12,41 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Triggering is what a life knows of its triggers. It crosses continue-as-new, so that a schedule which was missed
-// calls once and a call that came in the midst of a dream is not lost.
+// Triggering is the trigger state of an agent. It is carried across continue-as-new, so that a missed schedule calls
+// once and a call that arrives during a dream is not lost.
 type Triggering struct {
-	Pending *activities.Fire `json:"pending,omitempty"` // the call that waits
-	// the other triggers' that the same dream will answer: one takes its place when it is dropped
+	Pending *activities.Fire `json:"pending,omitempty"` // the call that is waiting
+	// waiting calls of other triggers, which the same dream answers; the first replaces Pending when that is dropped
 	Behind       []activities.Fire        `json:"behind,omitempty"`
-	Appointments []activities.Appointment `json:"appointments,omitempty"` // the next call of each schedule
-	// the schedules and the zone that they were made for
+	Appointments []activities.Appointment `json:"appointments,omitempty"` // the next time of each schedule
+	// the schedules and the zone that Appointments were computed from
 	Of      string             `json:"of,omitempty"`
-	Heard   map[string]string  `json:"heard,omitempty"`   // by trigger, what called last
+	Heard   map[string]string  `json:"heard,omitempty"`   // the key of the last call, by trigger
 	Last    *activities.Fire   `json:"last,omitempty"`    // the call that the last dream answered
 	Began   time.Time          `json:"began,omitzero"`    // when the last dream began
-	Looked  time.Time          `json:"looked,omitzero"`   // when the urgency was looked at last
-	Urgency *circadian.Urgency `json:"urgency,omitempty"` // as it was then
-	Again   time.Time          `json:"again,omitzero"`    // the store was away: not before then
+	Looked  time.Time          `json:"looked,omitzero"`   // when urgency was last checked
+	Urgency *circadian.Urgency `json:"urgency,omitempty"` // the result of that check
+	Again   time.Time          `json:"again,omitzero"`    // no check before then, because the store was unreachable
 }
 
-// heedAgain is how long a life waits before it looks at its triggers again, when the store was away.
-const heedAgain = time.Minute
+// heedAgain is the delay before triggers are checked again when the store was unreachable.
+const triggerRetry = time.Minute
 
-// heeding says whether this life has triggers, or an urgency, at all: those of before had none.
-func (s Settings) heeding() bool { return s.Triggers != nil || s.Eager != nil }
+// heeding says whether there are triggers or an urgency to check. Settings of older versions have neither.
+func (s Settings) hasTriggers() bool { return s.Triggers != nil || s.Eager != nil }
 
-// idles says whether idleness alone makes it dream.
+// idles says whether idleness alone begins a dream.
 func (s Settings) idles() bool {
 	return s.Triggers == nil ||
 		slices.ContainsFunc(s.Triggers, func(t dream.Trigger) bool { return t.Kind == dream.OnIdle })
 }
 
+// schedules lists the triggers that are schedules.
 func (s Settings) schedules() []dream.Trigger {
 	return slices.DeleteFunc(slices.Clone(s.Triggers), func(t dream.Trigger) bool { return t.Kind != dream.OnSchedule })
 }
 
-// scheduled names what appointments are made for.
+// scheduled identifies the schedules and their zone; appointments of another value are out of date.
 func (s Settings) scheduled() string {
 	schedules := s.schedules()
 	if len(schedules) == 0 {
@@ -58,8 +59,8 @@ func (s Settings) scheduled() string {
 	return strings.Join(words, "\n")
 }
 
-// keeps says whether a trigger's appointment still holds, although others may have come or gone: its schedule and the
-// zone are those that it was made for.
+// keeps says whether an appointment computed from the value of still holds: the trigger's schedule and the zone are
+// unchanged, although other schedules may differ.
 func (s Settings) keeps(of, trigger string) bool {
 	words := strings.Split(of, "\n")
 	if words[0] != s.Zone {
@@ -75,7 +76,7 @@ func (s Settings) keeps(of, trigger string) bool {
 	})
 }
 
-// quiet is the time that must have passed since the last activity before a called dream begins.
+// quiet is the idle time before a dream that a trigger calls for.
 func (s Settings) quiet() time.Duration {
 	if s.Eager != nil && s.Eager.Idle > 0 {
 		return min(s.Eager.Idle, s.IdleTimeout)
@@ -83,6 +84,7 @@ func (s Settings) quiet() time.Duration {
 	return s.IdleTimeout
 }
 
+// rhythm is the timing of automatic dreams by the current settings.
 func (a *agentRun) rhythm() circadian.Rhythm {
 	s := a.state.Settings
 	return circadian.Rhythm{
@@ -91,6 +93,7 @@ func (a *agentRun) rhythm() circadian.Rhythm {
 	}
 }
 
+// past is what the timing needs to know of earlier events.
 func (a *agentRun) past() circadian.Past {
 	past := circadian.Past{Active: a.state.LastActive, Dream: a.state.LastDream, Try: a.state.LastTry}
 	if a.state.Broken != nil {
@@ -99,7 +102,7 @@ func (a *agentRun) past() circadian.Past {
 	return past
 }
 
-// calledAt is when the dream that a call waits for may begin. An urgency is forgotten when the agent was used since.
+// calledAt is when the dream of the pending call may begin. An urgent call expires when the agent is used after it.
 func (a *agentRun) calledAt() (time.Time, bool) {
 	f := a.state.Triggering.Pending
 	if f == nil || f.Kind != dream.OnRequest && !a.state.Settings.Auto ||
@@ -108,17 +111,17 @@ func (a *agentRun) calledAt() (time.Time, bool) {
 	}
 	r := a.rhythm()
 	c := circadian.Call{At: f.At, Now: f.Kind == dream.OnRequest, Quiet: a.state.Settings.quiet(), Jitter: r.Jitter}
-	if f.Kind == activities.OnUrgency { // its look was late by the jitter already
+	if f.Kind == activities.OnUrgency { // its check was delayed by the jitter already
 		c.Jitter = 0
 	}
 	return r.Called(c, a.past()), true
 }
 
-// heedAt is when to look at the triggers next: at once when the schedules have changed, else at the next appointment
+// heedAt is when to check the triggers next: at once when schedules have changed, otherwise at the next appointment
 // and when an idle agent may be urgent.
-func (a *agentRun) heedAt(now time.Time) (time.Time, bool) {
+func (a *agentRun) triggersDueAt(now time.Time) (time.Time, bool) {
 	s, t := a.state.Settings, a.state.Triggering
-	if !s.heeding() || !s.Auto {
+	if !s.hasTriggers() || !s.Auto {
 		return time.Time{}, false
 	}
 	var at time.Time
@@ -133,7 +136,7 @@ func (a *agentRun) heedAt(now time.Time) (time.Time, bool) {
 	for _, each := range t.Appointments {
 		sooner(each.At)
 	}
-	if look, ok := a.lookAt(); ok {
+	if look, ok := a.urgencyDueAt(); ok {
 		sooner(look)
 	}
 	if t.Again.After(at) && !at.IsZero() {
@@ -142,8 +145,8 @@ func (a *agentRun) heedAt(now time.Time) (time.Time, bool) {
 	return at, !at.IsZero()
 }
 
-// lookAt is when the urgency is to be asked for, once in each stretch of idleness.
-func (a *agentRun) lookAt() (time.Time, bool) {
+// lookAt is when urgency is checked, once in each stretch of idleness.
+func (a *agentRun) urgencyDueAt() (time.Time, bool) {
 	s := a.state.Settings
 	if s.Eager == nil || s.Eager.Idle <= 0 || s.Eager.Idle >= s.IdleTimeout || !s.idles() || a.state.Broken != nil {
 		return time.Time{}, false
@@ -152,24 +155,24 @@ func (a *agentRun) lookAt() (time.Time, bool) {
 	return at, a.state.Triggering.Looked.Before(at)
 }
 
-// heed looks at the triggers when it is time: an appointment that has come calls, however many were missed, and an idle
-// agent that is urgent calls for itself.
-func (a *agentRun) heed(ctx workflow.Context) {
+// heed checks the triggers when it is time. An appointment that has passed calls once, however many were missed; an
+// idle agent that is urgent calls for a dream.
+func (a *agentRun) checkTriggers(ctx workflow.Context) {
 	now := workflow.Now(ctx)
-	at, ok := a.heedAt(now)
+	at, ok := a.triggersDueAt(now)
 	if a.state.State != Sleeping || !ok || at.After(now) {
 		return
 	}
 	s := a.state.Settings
 	request := activities.HeedRequest{Agent: a.request.Agent, Now: now, Zone: s.Zone, Schedules: s.schedules()}
-	look, asks := a.lookAt()
+	look, asks := a.urgencyDueAt()
 	if asks && !look.After(now) {
 		request.Eager = s.Eager
 	}
 	var found activities.HeedResult
 	if err := workflow.ExecuteLocalActivity(shortly(ctx, "look at the triggers"), "Bed.Heed", request).Get(ctx,
 		&found); err != nil {
-		a.state.Triggering.Again = now.Add(heedAgain)
+		a.state.Triggering.Again = now.Add(triggerRetry)
 		return
 	}
 	t := &a.state.Triggering
@@ -191,8 +194,8 @@ func (a *agentRun) heed(ctx workflow.Context) {
 	}
 }
 
-// call takes in one call. Of several the first waits in front, since one dream answers them all; a person's goes
-// before.
+// call handles one call. Since one dream answers all waiting calls, the first stays pending; a person's request goes
+// before it.
 func (a *agentRun) call(f activities.Fire) {
 	t := &a.state.Triggering
 	switch {
@@ -200,10 +203,10 @@ func (a *agentRun) call(f activities.Fire) {
 		t.drop(func(waiting activities.Fire) bool { return waiting.Trigger == f.Trigger })
 		return
 	case f.Kind == dream.OnRequest:
-		a.state.NotBefore = time.Time{} // hours are not asked for it
+		a.state.NotBefore = time.Time{} // a request ignores quiet hours
 	case f.Kind != activities.OnUrgency &&
 		!slices.ContainsFunc(a.state.Settings.Triggers, func(own dream.Trigger) bool { return own.Name == f.Trigger }):
-		return // it was dropped meanwhile
+		return // the trigger was removed meanwhile
 	case f.Key != "" && t.Heard[f.Trigger] == f.Key, f.At.Before(t.Began):
 		return
 	}
@@ -216,7 +219,7 @@ func (a *agentRun) call(f activities.Fire) {
 	t.wait(f)
 }
 
-// wait puts a call among those that wait, each trigger's once. An urgency gives way to whatever else calls.
+// wait queues a call, one per trigger. An urgent call gives way to any other.
 func (t *Triggering) wait(f activities.Fire) {
 	p := t.Pending
 	switch {
@@ -230,7 +233,7 @@ func (t *Triggering) wait(f activities.Fire) {
 	}
 }
 
-// drop forgets calls that wait; the first of the others takes the place of the one in front.
+// drop removes waiting calls; the first of those left becomes pending.
 func (t *Triggering) drop(removed func(activities.Fire) bool) {
 	t.Behind = slices.DeleteFunc(t.Behind, removed)
 	if t.Pending == nil || !removed(*t.Pending) {
@@ -242,22 +245,24 @@ func (t *Triggering) drop(removed func(activities.Fire) bool) {
 	}
 }
 
-// answered notes that a dream begins: whatever called for one has it. What it answers takes that back, for a dream that
-// could not begin after all.
-func (a *agentRun) answered(now time.Time) (unanswered func()) {
+// answered clears the waiting calls because a dream begins. The function it returns restores them, for a dream that
+// failed to begin.
+func (a *agentRun) answered(now time.Time) (restore func()) {
 	t := &a.state.Triggering
 	before := *t
-	t.Last, t.Pending, t.Behind, t.Began = t.Pending, nil, nil, now
+	t.Last = t.Pending
+	t.Pending, t.Behind = nil, nil
+	t.Began = now
 	return func() {
-		came := t.Behind
+		arrivals := t.Behind
 		if t.Pending != nil {
-			came = slices.Insert(came, 0, *t.Pending)
+			arrivals = slices.Insert(arrivals, 0, *t.Pending)
 		}
 		t.Last = before.Last
 		t.Pending = before.Pending
 		t.Behind = before.Behind
 		t.Began = before.Began
-		for _, f := range came {
+		for _, f := range arrivals {
 			t.wait(f)
 		}
 	}
@@ -273,14 +278,14 @@ func (a *agentRun) drainCalls() {
 	}
 }
 
-// forget drops what is known of triggers that are no more.
+// forget drops the state of triggers that no longer exist.
 func (a *agentRun) forget() {
 	t, own := &a.state.Triggering, map[string]bool{string(dream.OnRequest): true, string(activities.OnUrgency): true}
 	for _, each := range a.state.Settings.Triggers {
 		own[each.Name] = true
 	}
 	t.drop(func(f activities.Fire) bool { return !own[f.Trigger] })
-	// what is missed while it may not dream by itself is not made up for; what still holds then is told again
+	// schedules missed while automatic dreams are off are not made up for; a condition that still holds calls again
 	if !a.state.Settings.Auto {
 		t.Appointments, t.Of, t.Heard = nil, "", nil
 		t.drop(func(f activities.Fire) bool { return f.Kind != dream.OnRequest })
@@ -292,7 +297,7 @@ func (a *agentRun) forget() {
 	}
 }
 
-// calling is what a dream that begins by itself now is called by; nil when it is idleness.
+// calling is the call that a dream which begins now answers; nil when it begins by idleness.
 func (a *agentRun) calling(now time.Time) *activities.Fire {
 	if at, ok := a.calledAt(); ok && !at.After(now) {
 		return a.state.Triggering.Pending

@@ -19,13 +19,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// heeded is a world that looks at triggers, with the law's own schedules.
+// heeded is a world that checks triggers, with the real computation of schedules.
 type heeded struct {
 	*world
 	heeds  []activities.HeedRequest
 	plans  []activities.PlanRequest
 	early  bool
-	away   bool // the store
+	away   bool // the store is unreachable
 	awake  time.Time
 	refuse string
 }
@@ -70,7 +70,7 @@ func (h *heeded) signal(after time.Duration, f activities.Fire) {
 	}, after)
 }
 
-// by is an agent that dreams by itself by these triggers alone; a day of idleness would be needed otherwise.
+// by is settings under which only these triggers begin a dream; idleness alone would take a day.
 func by(triggers ...dream.Trigger) Settings {
 	return Settings{
 		Auto:        true,
@@ -83,7 +83,7 @@ func by(triggers ...dream.Trigger) Settings {
 
 var nightly = dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "03:30"}
 
-func TestASchedulesDreamBeginsByTheClockOfTheZoneEachDay(t *testing.T) {
+func TestAScheduleFollowsTheClockOfTheZone(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t) // 22:00 UTC on 19 October, midnight in Berlin; the clock is put back on the 25th
 	h.live(24*8, by(nightly))
@@ -96,10 +96,10 @@ func TestASchedulesDreamBeginsByTheClockOfTheZoneEachDay(t *testing.T) {
 		require.WithinDuration(t, time.Date(2026, 10, 20+i, hour, 30, 0, 0, time.UTC), p.Now, 2*time.Second)
 	}
 	require.Len(t, h.dreamt, 8)
-	require.LessOrEqual(t, len(h.heeds), 9, "once for each, and once to begin with")
+	require.LessOrEqual(t, len(h.heeds), 9, "once per dream, and once at the start")
 }
 
-func TestADreamIsCalledOnceForAllThatAScheduleMissed(t *testing.T) {
+func TestAMissedScheduleCallsOnce(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	quarter := dream.Trigger{Name: "quarter", Kind: dream.OnSchedule, Schedule: "*/15 * * * *"}
@@ -115,7 +115,7 @@ func TestADreamIsCalledOnceForAllThatAScheduleMissed(t *testing.T) {
 	require.WithinDuration(t, start.Add(5*time.Minute+time.Hour+90*time.Minute), h.plans[0].Now, 2*time.Second)
 }
 
-func TestACallInTheMidstOfATalkIsKeptUntilItIsQuiet(t *testing.T) {
+func TestACallDuringATalkIsKeptUntilTheAgentIsIdle(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
@@ -123,8 +123,8 @@ func TestACallInTheMidstOfATalkIsKeptUntilItIsQuiet(t *testing.T) {
 	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, start.Add(30*time.Minute)) },
 		30*time.Minute)
 	h.signal(31*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
-	h.signal(32*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"}) // told twice
-	// of no trigger of its own
+	h.signal(32*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"}) // repeated
+	// of a trigger that the agent does not have
 	h.signal(33*time.Minute, activities.Fire{Trigger: "gone", Kind: dream.OnEvent, Key: "2"})
 	var waits, after AgentState
 	h.env.RegisterDelayedCallback(func() { waits = h.world.agentState(t) }, 35*time.Minute)
@@ -137,7 +137,7 @@ func TestACallInTheMidstOfATalkIsKeptUntilItIsQuiet(t *testing.T) {
 	require.WithinDuration(t, start.Add(40*time.Minute), h.plans[0].Now, 2*time.Second)
 }
 
-func TestACallWhileTheStoreSaysAwakeIsKept(t *testing.T) {
+func TestACallWhileTheAgentIsAwakeIsKept(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	start := h.env.Now()
@@ -148,12 +148,12 @@ func TestACallWhileTheStoreSaysAwakeIsKept(t *testing.T) {
 	require.WithinDuration(t, h.awake, h.plans[1].Now, 2*time.Second)
 }
 
-func TestACallOfBeforeTheDreamIsAnsweredByIt(t *testing.T) {
+func TestACallFromBeforeTheDreamIsAnsweredByIt(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	start := h.env.Now()
 	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, time.Hour)
-	// late
+	// arrives late
 	h.signal(70*time.Minute,
 		activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "1", At: start.Add(30 * time.Minute)})
 	h.signal(80*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "2"})
@@ -167,7 +167,7 @@ func TestACallOfBeforeTheDreamIsAnsweredByIt(t *testing.T) {
 	require.WithinDuration(t, start.Add(4*time.Hour), h.plans[0].Now, 2*time.Second, "a gap after the dream")
 }
 
-func TestAnUrgentAgentNeedNotIdleForAsLong(t *testing.T) {
+func TestAnUrgentAgentDreamsAfterAShorterIdleTime(t *testing.T) {
 	t.Parallel()
 	for _, early := range []bool{true, false} {
 		h := newHeeded(t)
@@ -183,7 +183,7 @@ func TestAnUrgentAgentNeedNotIdleForAsLong(t *testing.T) {
 	}
 }
 
-func TestAnUrgencyIsForgottenWhenTheAgentIsUsed(t *testing.T) {
+func TestAnUrgentCallExpiresWhenTheAgentIsUsed(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	h.early, h.refuse = true, "its models cost money"
@@ -192,10 +192,10 @@ func TestAnUrgencyIsForgottenWhenTheAgentIsUsed(t *testing.T) {
 	h.live(2, Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour, Eager: &circadian.DefaultEager})
 	require.WithinDuration(t, start.Add(10*time.Minute), h.plans[0].Now, 2*time.Second)
 	require.WithinDuration(t, start.Add(70*time.Minute), h.plans[1].Now, 2*time.Second,
-		"looked at again a gap after the vain try")
+		"checked again one gap after the failed attempt")
 }
 
-func TestAPersonsCallWaitsForNothingButSleep(t *testing.T) {
+func TestARequestedDreamBeginsAsSoonAsTheAgentSleeps(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	start := h.env.Now()
@@ -210,7 +210,7 @@ func TestAPersonsCallWaitsForNothingButSleep(t *testing.T) {
 	require.Zero(t, h.plans[0].IdleTimeout)
 }
 
-func TestAPersonsCallThatIsRefusedIsToldAndGone(t *testing.T) {
+func TestARefusedRequestIsReportedAndDropped(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	h.refuse = "its models cost money"
@@ -244,8 +244,8 @@ func TestACallIsDroppedWithItsTriggerOrByHand(t *testing.T) {
 	}
 }
 
-// One dream answers all that call; as long as none has begun, each call is its own.
-func TestACallThatIsDroppedTakesNoOtherWithIt(t *testing.T) {
+// One dream answers all waiting calls; until one begins, each call stands alone.
+func TestDroppingACallKeepsTheOthers(t *testing.T) {
 	t.Parallel()
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
 	torn := dream.Trigger{Name: "torn", Kind: dream.OnEvent, Event: "AlarmRaised"}
@@ -269,7 +269,7 @@ func TestACallThatIsDroppedTakesNoOtherWithIt(t *testing.T) {
 	}
 }
 
-func TestAPersonsCallThatIsRefusedTakesNoOtherWithIt(t *testing.T) {
+func TestARefusedRequestKeepsTheOtherCalls(t *testing.T) {
 	t.Parallel()
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
 	h := newHeeded(t)
@@ -279,12 +279,11 @@ func TestAPersonsCallThatIsRefusedTakesNoOtherWithIt(t *testing.T) {
 	h.signal(3*time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
 	h.env.RegisterDelayedCallback(func() { h.refuse = "" }, time.Hour)
 	h.live(12, by(full))
-	require.Len(t, h.plans, 2, "the person's, and after the gap the one that had waited before")
+	require.Len(t, h.plans, 2, "the request, and after the gap the call that waited before it")
 	require.Len(t, h.dreamt, 1)
 }
 
-// A dream that could not begin has answered nobody: neither who waited, nor who is told late of what had happened
-// before.
+// A dream that could not begin answers no call, neither a waiting one nor one that arrives late.
 func TestADreamThatCannotBeginAnswersNoCall(t *testing.T) {
 	t.Parallel()
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
@@ -313,8 +312,9 @@ func TestADreamThatCannotBeginAnswersNoCall(t *testing.T) {
 	require.Equal(t, "full", after.Triggering.Last.Trigger)
 }
 
-// A schedule whose time has passed in a dream calls after it, although another schedule has come or gone meanwhile.
-func TestAScheduleThatWaitsIsNotLostWhenAnotherChanges(t *testing.T) {
+// A schedule whose time passed during a dream calls after it, although other schedules were added or removed
+// meanwhile.
+func TestAMissedScheduleIsKeptWhenAnotherChanges(t *testing.T) {
 	t.Parallel()
 	weekly := dream.Trigger{Name: "weekly", Kind: dream.OnSchedule, Schedule: "sun 12:00"}
 	moved := dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "09:00"}
@@ -322,7 +322,7 @@ func TestAScheduleThatWaitsIsNotLostWhenAnotherChanges(t *testing.T) {
 	elsewhere.Zone = "Asia/Tokyo"
 	for name, c := range map[string]struct {
 		then Settings
-		at   time.Time // that the next dream is planned
+		at   time.Time // when the next dream is planned
 	}{
 		"another comes":     {by(weekly, nightly), time.Date(2026, 10, 20, 4, 0, 0, 0, time.UTC)},
 		"itself is moved":   {by(moved), time.Date(2026, 10, 20, 7, 0, 0, 0, time.UTC)},
@@ -342,7 +342,7 @@ func TestAScheduleThatWaitsIsNotLostWhenAnotherChanges(t *testing.T) {
 	}
 }
 
-func TestWhatAScheduleMissedWhileSwitchedOffIsNotMadeUpFor(t *testing.T) {
+func TestASchedulesMissedWhileSwitchedOffAreNotMadeUpFor(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	off := by(nightly)
@@ -354,11 +354,12 @@ func TestWhatAScheduleMissedWhileSwitchedOffIsNotMadeUpFor(t *testing.T) {
 	require.WithinDuration(t, time.Date(2026, 10, 22, 1, 30, 0, 0, time.UTC), h.plans[0].Now, 2*time.Second)
 }
 
-// Nor is a call that waited when it was switched off; what still holds is told again by whoever listens.
+// A call that waited when automatic dreams were switched off is dropped as well; a condition that still holds calls
+// again.
 func TestACallThatWaitedWhenItWasSwitchedOffIsForgotten(t *testing.T) {
 	t.Parallel()
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
-	for name, again := range map[string]bool{"told again": true, "not told again": false} {
+	for name, again := range map[string]bool{"called again": true, "not called again": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHeeded(t)
@@ -382,7 +383,7 @@ func TestACallThatWaitedWhenItWasSwitchedOffIsForgotten(t *testing.T) {
 	}
 }
 
-func TestTriggersAreLookedAtAgainWhenTheStoreWasAway(t *testing.T) {
+func TestTriggersAreCheckedAgainAfterTheStoreWasUnreachable(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	h.away = true
@@ -418,8 +419,9 @@ func TestTriggersCrossContinueAsNew(t *testing.T) {
 	require.Len(t, goes.dreamt, 1, "the call that waited was not lost")
 }
 
-// A store that is away when a dream is due costs a minute, and no night: lives of before wait for the gap, as they did.
-func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
+// A store that is unreachable when a dream is due delays the dream by a minute. Settings of older versions wait for
+// the gap.
+func TestAFailedPlanIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
 	for name, c := range map[string]struct {
@@ -429,11 +431,11 @@ func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
 		plans  int
 		begins time.Duration // after the first plan
 	}{
-		"by idleness":      {again: time.Minute, begins: 11 * time.Minute},
-		"by a trigger":     {again: time.Minute, kind: dream.OnEpisodes, begins: 11 * time.Minute},
-		"by a person":      {again: time.Minute, kind: dream.OnRequest, begins: 11 * time.Minute},
-		"a life of before": {begins: 2 * time.Hour},
-		"what no time mends": {
+		"by idleness":                  {again: time.Minute, begins: 11 * time.Minute},
+		"by a trigger":                 {again: time.Minute, kind: dream.OnEpisodes, begins: 11 * time.Minute},
+		"by a person":                  {again: time.Minute, kind: dream.OnRequest, begins: 11 * time.Minute},
+		"settings of an older version": {begins: 2 * time.Hour},
+		"a permanent failure": {
 			again:  time.Minute,
 			broken: temporal.NewNonRetryableApplicationError("no such zone", activities.FailRefused, nil),
 			begins: 2 * time.Hour,
@@ -472,7 +474,7 @@ func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
 			h.env.RegisterDelayedCallback(h.env.CancelWorkflow, 2*time.Hour+55*time.Minute)
 			h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: s})
 			require.Len(t, h.dreamt, 1)
-			// a try that had been given up may be heard of late
+			// an attempt that was given up may still be counted later
 			last := slices.MaxFunc(plans, time.Time.Compare).Sub(plans[0])
 			require.InDelta(t, c.begins.Minutes(), last.Minutes(), 1.5)
 			require.Less(t, len(plans), 100, "each plan is tried a few times")

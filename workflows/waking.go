@@ -12,8 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// woken answers a wake when the agent is awake: of simultaneous ones the first wakes it, the others wait for the same.
-func (a *agentRun) woken(ctx workflow.Context, w Wake) (Awoken, error) {
+// handleWake handles the wake update and returns when the agent is awake. Of simultaneous wakes the first wakes the
+// agent and the others wait for it.
+func (a *agentRun) handleWake(ctx workflow.Context, w Wake) (Awoken, error) {
 	if err := a.wake(ctx, w); err != nil {
 		return Awoken{}, err
 	}
@@ -30,19 +31,20 @@ func (a *agentRun) woken(ctx workflow.Context, w Wake) (Awoken, error) {
 	return awoken, nil
 }
 
-// drainWakes takes what other clients than ours, and clients that went away, have to say.
+// drainWakes reads the signals that other Temporal clients sent, and those of clients that did not wait for an
+// answer.
 func (a *agentRun) drainWakes(ctx workflow.Context) {
 	for a.wakes.Len() > 0 {
 		var w Wake
 		if a.wakes.ReceiveAsync(&w) {
-			a.told(ctx, w)
+			a.receiveWake(ctx, w)
 		}
 	}
 	for a.alarms.Len() > 0 {
 		var w Wake
 		if a.alarms.ReceiveAsync(&w) {
 			w.Cause = presence.Alarm
-			a.told(ctx, w)
+			a.receiveWake(ctx, w)
 		}
 	}
 	for a.sleep.ReceiveAsync(nil) {
@@ -54,16 +56,17 @@ func (a *agentRun) drainWakes(ctx workflow.Context) {
 		requested = true
 	}
 	if requested && a.state.State == Sleeping && a.state.Broken != nil {
-		if _, err := a.goOn(ctx); err != nil {
+		if _, err := a.resumeDream(ctx); err != nil {
 			workflow.GetLogger(ctx).Warn("the interrupted dream could not go on", "error", err)
 		}
 	}
 }
 
-// raiseAgain is how long a life waits before it tries again to raise an epoch, when the store was away.
-const raiseAgain = 5 * time.Second
+// raiseRetry is the delay before an epoch that could not be raised is tried again.
+const raiseRetry = 5 * time.Second
 
-func (a *agentRun) told(ctx workflow.Context, w Wake) {
+// receiveWake handles one wake signal. A wake whose epoch could not be raised is kept for a retry.
+func (a *agentRun) receiveWake(ctx workflow.Context, w Wake) {
 	if err := a.wake(ctx, w); err != nil {
 		workflow.GetLogger(ctx).Warn("a wake could not be carried out yet", "error", err)
 		if w.Epoch == 0 {
@@ -72,8 +75,8 @@ func (a *agentRun) told(ctx workflow.Context, w Wake) {
 	}
 }
 
-// wake carries out one wake. One without an epoch raises it first; one of an epoch that is recorded already changes
-// nothing: it is a duplicate, or late, or forged.
+// wake carries out one wake. A wake without an epoch raises one first. A wake whose epoch is already recorded changes
+// nothing: it is a duplicate, late or forged.
 func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 	if w.Epoch < 0 {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("epoch is %d; it must not be negative", w.Epoch),
@@ -83,7 +86,7 @@ func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 		w.Hold = a.state.Settings.AlarmHold
 	}
 	if w.Hold <= 0 && w.Cause == presence.Connect {
-		w.Hold = a.visits()
+		w.Hold = a.clientTimeout()
 	}
 	joined := false
 	if w.Epoch == 0 {
@@ -101,10 +104,10 @@ func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 	if w.Epoch > a.state.Epoch {
 		a.record(ctx, w)
 	} else {
-		a.missing = a.missing || a.state.Greeted < a.state.Epoch // whoever tells again is told that it is recorded
+		a.unsettled = a.unsettled || a.state.Greeted < a.state.Epoch // confirm a repeated wake again
 	}
 	if joined {
-		a.joined(ctx)
+		a.wakeForClient(ctx)
 	}
 	return nil
 }
@@ -117,7 +120,7 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	a.state.LastActive = now
 	a.state.LastWoken = nil
 	a.state.Wakes++
-	a.missing, a.traced = true, ctx.Value(TraceKey{})
+	a.unsettled, a.wakeTrace = true, ctx.Value(TraceKey{})
 	event := circadian.Connect
 	switch w.Cause {
 	case presence.Alarm:
@@ -128,7 +131,7 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	case presence.Connect:
 	}
 	a.changed = true
-	// then the store tells how long; whoever came may have left
+	// lookAround then takes the time from the store's leases; the client may have left already
 	a.state.Until = now.Add(max(time.Second, a.state.Settings.WakeLock))
 	state, err := circadian.Step(circadian.State(a.state.State), event)
 	if err != nil || string(state) == a.state.State {
@@ -142,39 +145,39 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	}
 	woken := *a.state.Dream
 	a.state.LastWoken = &woken
-	if w.Told != woken.Workflow { // its answer is the end of the sitting
+	if w.Told != woken.Workflow { // the dream answers by reporting the end of its stretch
 		a.send(ctx, woken, SignalWake, w)
 	}
 }
 
-// heardOf is how long a dream that others have told of a wake may take to be put down, before the agent's life tells it
-// too.
-const heardOf = 250 * time.Millisecond
+// heardOf is how long a dream that another process has signalled may take to stop before the agent's workflow signals
+// it as well.
+const forwardDelay = 250 * time.Millisecond
 
-// untold says whether the life has yet to tell its dream of a wake, because others do.
-func (a *agentRun) untold() bool {
+// untold says whether another process has signalled the dream and this workflow has not.
+func (a *agentRun) signalledElsewhere() bool {
 	d := a.state.Dream
 	return a.state.State == Waking && a.state.Wake != nil && d != nil && a.state.Wake.Told == d.Workflow
 }
 
-// pass tells a dream of its wake that others seem not to have reached.
-func (a *agentRun) pass(ctx workflow.Context, now time.Time) {
-	if a.untold() && !a.state.Since.Add(heardOf).After(now) {
+// pass signals the wake to a dream that another process seems not to have reached.
+func (a *agentRun) forwardWake(ctx workflow.Context, now time.Time) {
+	if a.signalledElsewhere() && !a.state.Since.Add(forwardDelay).After(now) {
 		a.state.Wake.Told = ""
 		a.send(ctx, *a.state.Dream, SignalWake, *a.state.Wake)
 	}
 }
 
-// visits is how long a visit counts that does not say.
-func (a *agentRun) visits() time.Duration {
+// visits is how long a client request keeps the agent awake.
+func (a *agentRun) clientTimeout() time.Duration {
 	if a.state.Settings.ClientTimeout > 0 {
 		return a.state.Settings.ClientTimeout
 	}
-	return visited
+	return defaultClientTimeout
 }
 
-// missed takes in a wake that the dream heard of before the agent's life did: by the bell, or from another client.
-func (a *agentRun) missed(ctx workflow.Context, ended Ended) {
+// missed records a wake that reached the dream before this workflow, by the wake bus or from another client.
+func (a *agentRun) recordMissed(ctx workflow.Context, ended Ended) {
 	if ended.Epoch <= a.state.Epoch {
 		return
 	}
@@ -186,41 +189,43 @@ func (a *agentRun) missed(ctx workflow.Context, ended Ended) {
 	}
 }
 
-// ready makes a waking agent awake.
+// ready changes a waking agent to awake.
 func (a *agentRun) ready(ctx workflow.Context) {
 	if state, err := circadian.Step(circadian.State(a.state.State), circadian.Ready); err == nil {
-		a.state.State, a.state.Since, a.changed, a.missing = string(state), workflow.Now(ctx), true, true
+		a.state.State = string(state)
+		a.state.Since = workflow.Now(ctx)
+		a.changed, a.unsettled = true, true
 	}
 }
 
-// settle does what the state asks for now: a waking agent whose dream is put down, or does not answer, is awake; an
-// awake one that nobody holds any more sleeps.
+// settle does what the state requires now. A waking agent whose dream has stopped, or does not answer in time,
+// becomes awake; an awake agent that nothing holds awake falls asleep.
 func (a *agentRun) settle(ctx workflow.Context, notified bool) {
 	now := workflow.Now(ctx)
-	a.pass(ctx, now)
-	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(hard).After(now)) {
+	a.forwardWake(ctx, now)
+	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(wakeDeadline).After(now)) {
 		a.ready(ctx)
 	}
-	a.missing = false
+	a.unsettled = false
 	if w := a.state.Unraised; w != nil && notified {
 		a.state.Unraised = nil
-		a.told(ctx, *w)
+		a.receiveWake(ctx, *w)
 	}
 	if a.state.State != Waking && a.state.Greeted < a.state.Epoch {
-		a.greet(ctx, now)
+		a.announceWake(ctx, now)
 	}
 	if a.state.State == Awake && (notified || !a.state.Until.After(now)) {
-		a.lookAround(ctx, now)
+		a.checkClients(ctx, now)
 	}
 }
 
-// TraceKey is under what a workflow's context holds its place in a trace, for whoever fits an interceptor that traces:
-// what a life does for a wake goes on in the trace of whoever knocked, and not in that of whoever the life began with.
+// TraceKey is the context key under which a tracing interceptor finds the trace of a wake, so that what the workflow
+// does for a wake belongs to the trace of the client that caused it, not of the one that started the workflow.
 type TraceKey struct{}
 
-// greet announces that the agent is awake, and notes that its wake is recorded; one that found it asleep and left it
-// so, as an alarm does, is only noted. Nobody waits for it.
-func (a *agentRun) greet(ctx workflow.Context, now time.Time) {
+// greet announces that the agent is awake and notes in the store that its wake is recorded. A wake that left the
+// agent asleep, as an alarm does, is only noted. A failure is logged and tried again by later calls.
+func (a *agentRun) announceWake(ctx workflow.Context, now time.Time) {
 	request := activities.GreetRequest{
 		Agent: a.request.Agent, Epoch: a.state.Epoch, Now: now,
 		Asleep: a.state.State != Awake,
@@ -231,18 +236,18 @@ func (a *agentRun) greet(ctx workflow.Context, now time.Time) {
 	if a.state.LastWoken != nil {
 		request.Dream = a.state.LastWoken.Dream
 	}
-	if a.traced != nil {
-		ctx, a.traced = workflow.WithValue(ctx, TraceKey{}, a.traced), nil
+	if a.wakeTrace != nil {
+		ctx, a.wakeTrace = workflow.WithValue(ctx, TraceKey{}, a.wakeTrace), nil
 	}
 	var greeted activities.GreetResult
 	if err := workflow.ExecuteLocalActivity(shortly(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx,
 		&greeted); err != nil {
-		workflow.GetLogger(ctx).Warn("the wake could not be announced; whoever finds it untold tells again", "error",
+		workflow.GetLogger(ctx).Warn("the wake could not be announced; it is tried again", "error",
 			err)
 		return
 	}
 	a.state.Greeted = request.Epoch
-	if greeted.Forged { // otherwise every true wake below it would count as known
+	if greeted.Forged { // otherwise real wakes with lower epochs would count as duplicates
 		if a.state.Epoch == request.Epoch {
 			a.state.Epoch = greeted.Epoch
 		}
@@ -250,36 +255,38 @@ func (a *agentRun) greet(ctx workflow.Context, now time.Time) {
 	}
 }
 
-// lookAround asks who is still connected: a replica that died leaves no agent awake for ever.
-func (a *agentRun) lookAround(ctx workflow.Context, now time.Time) {
-	if b := a.state.Dream; b != nil { // left behind when the agent woke; it says when it is over, or it is gone
-		a.lookAtDream(ctx)
+// lookAround asks the store which clients are connected, so that a server that died does not keep an agent awake for
+// ever.
+func (a *agentRun) checkClients(ctx workflow.Context, now time.Time) {
+	// still there although the agent woke: it will report its end, or it was terminated
+	if b := a.state.Dream; b != nil {
+		a.checkDream(ctx)
 	}
 	var found activities.LookResult
-	err := workflow.ExecuteLocalActivity(shortly(ctx, "who is connected"), "Bed.Look",
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "which clients are connected"), "Bed.Look",
 		activities.LookRequest{Agent: a.request.Agent, Now: now}).Get(ctx, &found)
 	if err != nil {
-		a.state.Until = now.Add(a.visits())
+		a.state.Until = now.Add(a.clientTimeout())
 		return
 	}
-	if found.Epoch > a.state.Epoch { // a wake that nobody could tell us
+	if found.Epoch > a.state.Epoch { // a wake whose signal never arrived
 		last := found.Last
-		a.state.Epoch, a.state.Wake, a.missing = found.Epoch, &last, true
+		a.state.Epoch, a.state.Wake, a.unsettled = found.Epoch, &last, true
 		a.state.Wakes++
 	}
 	if found.Until.After(now) || a.state.Dream != nil {
 		a.state.Until = later(found.Until, now.Add(time.Second))
-		if most := now.Add(look); a.state.Until.After(most) { // whoever leaves may not reach us
+		if most := now.Add(lookInterval); a.state.Until.After(most) { // the signal of a client that leaves may be lost
 			a.state.Until = most
 		}
-		if !found.Until.After(now) { // only its dream keeps it from sleeping
-			a.state.Until = now.Add(look)
+		if !found.Until.After(now) { // only the dream keeps the agent from sleeping
+			a.state.Until = now.Add(lookInterval)
 		}
 		return
 	}
 	if state, err := circadian.Step(circadian.Awake, circadian.Left); err == nil {
 		a.state.State, a.changed = string(state), true
-		a.state.LastActive = now // quiet begins when nobody holds it awake any more
+		a.state.LastActive = now // idle time begins when nothing holds the agent awake
 	}
 }
 

@@ -15,19 +15,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// town is a world in which people come and go: dreams listen to wakes, and somebody holds the agent awake until a time.
+// town is a world with clients: dreams react to wakes, and clients hold the agent awake until a given time.
 type town struct {
 	*world
-	epoch   int64
-	until   time.Time // of the leases in the store
-	visit   Wake      // who came by itself and is there
-	greeted []int64
-	lookups int
-	deaf    bool // dreams do not answer a wake
-	gives   bool // they end when they are let go
+	epoch        int64
+	until        time.Time // the end of the leases in the store
+	visit        Wake      // the connected client
+	greeted      []int64
+	lookups      int
+	ignoreWakes  bool // dreams do not react to a wake
+	endOnRelease bool // dreams end when they are released
 
-	held      presence.Cause // of the wake that holds the agent already: the next without an epoch joins it
-	joins     bool           // and its answer says so
+	// the cause of the wake that holds the agent awake; the next wake without an epoch joins it
+	held      presence.Cause
+	joins     bool // the answer says that it joined
 	rousedFor time.Duration
 }
 
@@ -79,7 +80,7 @@ func newTown(t *testing.T) *town {
 	return w
 }
 
-// dream lasts an hour, less what it has dreamt before; woken, it may go on for two hours.
+// dream lasts an hour, less what it has already dreamt; an interrupted one may be resumed for two hours.
 func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error) {
 	w.dreamt = append(w.dreamt, spec.Dream)
 	wakes, words := workflow.GetSignalChannel(ctx, SignalWake), workflow.GetSignalChannel(ctx, SignalResume)
@@ -89,7 +90,7 @@ func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error)
 		timed, cancel := workflow.WithCancel(ctx)
 		timer := workflow.NewTimer(timed, left)
 		if err := workflow.Await(ctx,
-			func() bool { return timer.IsReady() || wakes.Len() > 0 && !w.deaf }); err != nil {
+			func() bool { return timer.IsReady() || wakes.Len() > 0 && !w.ignoreWakes }); err != nil {
 			cancel()
 			return Result{}, err
 		}
@@ -106,7 +107,7 @@ func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error)
 			})
 		lets := workflow.GetSignalChannel(ctx, SignalRelease)
 		ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour,
-			func() bool { return words.Len() > 0 || w.gives && lets.Len() > 0 })
+			func() bool { return words.Len() > 0 || w.endOnRelease && lets.Len() > 0 })
 		if err != nil || !ok || words.Len() == 0 {
 			reportEnd(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted})
 			return Result{Dream: spec.Dream, Outcome: dream.Interrupted}, err
@@ -138,7 +139,7 @@ func (w *town) live(settings Settings) {
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: settings})
 }
 
-func TestAConnectWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
+func TestAClientWakesTheAgentAndItSleepsAfterTheLeaseEnds(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var woken Awoken
@@ -160,11 +161,11 @@ func TestAConnectWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
 	require.ErrorContains(t, refused, "holds it awake")
 	require.Equal(t, Sleeping, after.State)
 	require.Equal(t, []int64{1}, w.greeted)
-	require.Equal(t, 6, w.lookups, "at once, every two minutes, and when the lease ends")
+	require.Equal(t, 6, w.lookups, "at once, every two minutes, and at the end of the lease")
 	require.Empty(t, w.dreamt)
 }
 
-func TestAWokenDreamWaitsAndGoesOnByItself(t *testing.T) {
+func TestAnInterruptedDreamIsResumedAutomatically(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var woken Awoken
@@ -190,7 +191,7 @@ func TestAWokenDreamWaitsAndGoesOnByItself(t *testing.T) {
 	require.Equal(t, 1, again.Dreams)
 }
 
-func TestAnInterruptedDreamGivesWayToANewOne(t *testing.T) {
+func TestAnInterruptedDreamIsReleasedForANewOne(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
@@ -206,7 +207,7 @@ func TestAnInterruptedDreamGivesWayToANewOne(t *testing.T) {
 	require.Equal(t, []string{"dream/echo/0001", "dream/echo/0002"}, w.dreamt)
 }
 
-func TestAnInterruptedDreamWhoseTimeRanOutIsForgotten(t *testing.T) {
+func TestAnInterruptedDreamExpires(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
@@ -223,10 +224,10 @@ func TestAnInterruptedDreamWhoseTimeRanOutIsForgotten(t *testing.T) {
 	require.ErrorContains(t, refused, "no interrupted dream")
 }
 
-func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
+func TestAWakeTakesAtMostASecondEvenIfTheDreamDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.deaf = true
+	w.ignoreWakes = true
 	var requestedAt, answered time.Time
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() {
@@ -240,10 +241,10 @@ func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
 	})
 	w.at(3*time.Hour, func() { require.Equal(t, Sleeping, w.agentState(t).State); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute})
-	require.Equal(t, hard, answered.Sub(requestedAt))
+	require.Equal(t, wakeDeadline, answered.Sub(requestedAt))
 }
 
-func TestWakesThatAreNotNewChangeNothing(t *testing.T) {
+func TestRepeatedLateAndForgedWakesChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute,
@@ -269,7 +270,7 @@ func TestWakesThatAreNotNewChangeNothing(t *testing.T) {
 	require.Equal(t, []int64{7}, w.greeted)
 }
 
-func TestASignalWithNothingInItWakesADreamer(t *testing.T) {
+func TestASignalWithoutPayloadWakesADreamingAgent(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []string{SignalWake, SignalAlarm} {
 		t.Run(signal, func(t *testing.T) {
@@ -286,14 +287,14 @@ func TestASignalWithNothingInItWakesADreamer(t *testing.T) {
 			require.NotNil(t, l.Broken)
 			require.Equal(t, signal == SignalAlarm, l.Wake.Cause == presence.Alarm)
 			if signal == SignalAlarm {
-				require.Equal(t, look, l.Until.Sub(l.Since).Round(10*time.Second), "then it looks again")
+				require.Equal(t, lookInterval, l.Until.Sub(l.Since).Round(10*time.Second), "then it checks again")
 				require.Equal(t, 1, l.Alarms)
 			}
 		})
 	}
 }
 
-func TestAnAlarmLeavesASleeperAsleepAndIsNoted(t *testing.T) {
+func TestAnAlarmLeavesASleepingAgentAsleepAndIsNoted(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.epoch = 1; w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
@@ -302,7 +303,7 @@ func TestAnAlarmLeavesASleeperAsleepAndIsNoted(t *testing.T) {
 	require.Equal(t, []int64{1}, w.greeted)
 }
 
-func TestAAgentStateLearnsFromTheStoreOfAWakeThatNobodyToldIt(t *testing.T) {
+func TestAWakeWhoseSignalWasLostIsLearnedFromTheStore(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() {

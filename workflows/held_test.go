@@ -15,13 +15,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// onGuard is a bedside whose dream has hooks at the capture and a rule in words, and writes down the deeds that concern
-// them.
-func onGuard(t *testing.T, review func(n int) (activities.StepResult, error),
+// withHooks is a core dream with capture hooks and a rule in words, which logs the activities that concern them.
+func withHooks(t *testing.T, review func(n int) (activities.StepResult, error),
 	capture func() (activities.StepResult, error),
-) (*bedside, []string) {
+) (*coreDream, []string) {
 	t.Helper()
-	b := newBedside(t)
+	b := newCoreDream(t)
 	b.cause = presence.Alarm
 	var lines []string
 	as := func(name string, do any) { b.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name}) }
@@ -68,29 +67,31 @@ func captured() (activities.StepResult, error) {
 	return activities.StepResult{Made: []activities.Made{{ID: "f", Kept: true, Chosen: true}}}, nil
 }
 
-func TestAHookIsAskedOnceAndTheRulesInWordsAtTheCapture(t *testing.T) {
+func TestAHookAndTheRulesInWordsAreCalledOnceAtTheCapture(t *testing.T) {
 	t.Parallel()
-	b, lines := onGuard(t, passed, captured)
+	b, lines := withHooks(t, passed, captured)
 	require.Equal(t, []string{"review", "capture", "surface"}, lines)
 	require.Equal(t, dream.Completed, b.risen[0].Ending.Outcome)
 }
 
-// H19 ends the onset at once; H18 and H23 hold for what it had caught all the same, before anything goes on with it.
-func TestAnAlarmKeepsNothingFromTheHooksOrFromTheRulesInWords(t *testing.T) {
+// An alarm ends the onset at once; hooks and rules in words still apply to what it had caught, before anything uses
+// it.
+func TestAfterAnAlarmHooksAndRulesInWordsStillApply(t *testing.T) {
 	t.Parallel()
-	b, lines := onGuard(t, func(n int) (activities.StepResult, error) {
+	b, lines := withHooks(t, func(n int) (activities.StepResult, error) {
 		if n == 1 {
 			return activities.StepResult{}, temporal.NewNonRetryableApplicationError("woken", activities.FailWoken, nil)
 		}
 		return activities.StepResult{}, nil
 	}, captured)
 	require.True(t, b.closed[0].Alarm)
-	require.Equal(t, []string{"review", "review", "hold"}, lines, "nothing was rated, and nothing is developed unasked")
+	require.Equal(t, []string{"review", "review", "hold"}, lines,
+		"nothing was rated, and nothing is developed without the check")
 }
 
-func TestACaptureThatFailsLeavesNothingUnaskedAbout(t *testing.T) {
+func TestAfterAFailedCaptureTheRulesInWordsStillApply(t *testing.T) {
 	t.Parallel()
-	_, lines := onGuard(t, passed, func() (activities.StepResult, error) {
+	_, lines := withHooks(t, passed, func() (activities.StepResult, error) {
 		return activities.StepResult{}, temporal.NewNonRetryableApplicationError("broken", activities.FailMissing, nil)
 	})
 	require.Equal(t, []string{"review", "capture", "hold"}, lines)

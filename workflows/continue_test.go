@@ -14,9 +14,9 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// TestWhatComesWhileAAgentStateTakesInItsLastSignalsIsNotLost has a wake come after a run has read its signals, and
-// settings while that wake waits for the store: they are unread when the run could go on as new.
-func TestWhatComesWhileAAgentStateTakesInItsLastSignalsIsNotLost(t *testing.T) {
+// A wake arrives after a run has read its signals, and settings arrive while that wake waits for the store: they are
+// unread when the run might continue as new.
+func TestSignalsThatArriveBeforeContinueAsNewAreNotLost(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()

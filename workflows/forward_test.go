@@ -9,19 +9,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Whoever raised the epoch has told the dream, too: the agent's life waits for what it says, and tells it after a
-// while.
-func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
+// The process that raised the epoch has signalled the dream as well: the agent's workflow waits for the dream's
+// report, and signals it itself after a while.
+func TestAnAgentSignalsADreamThatAnotherProcessDidNotReach(t *testing.T) {
 	t.Parallel()
-	for name, result := range map[string]struct {
-		by      string        // the dream that others say they tell
-		arrives bool          // what they told it
-		after   time.Duration // its end is heard, about
+	for name, c := range map[string]struct {
+		by      string        // the dream that another process claims to have signalled
+		arrives bool          // whether that signal arrived
+		after   time.Duration // about when its end is reported
 	}{
-		"nobody else tells it":    {"", false, 0},
-		"others tell another one": {"dream/echo/0009", false, 0},
-		"others have told it":     {"dream/echo/0001", true, 0},
-		"others did not reach it": {"dream/echo/0001", false, heardOf},
+		"no other process signals it":            {"", false, 0},
+		"another process signals another dream":  {"dream/echo/0009", false, 0},
+		"another process signalled it":           {"dream/echo/0001", true, 0},
+		"the signal of another process was lost": {"dream/echo/0001", false, forwardDelay},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,10 +33,10 @@ func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 			w.at(2*time.Minute, func() {
 				wake := Wake{Epoch: 1, Cause: presence.Connect}
 				w.epoch, began = 1, w.env.Now()
-				if result.arrives {
+				if c.arrives {
 					require.NoError(t, w.env.SignalWorkflowByID("dream/echo/0001", SignalWake, wake))
 				}
-				wake.Told = result.by
+				wake.Told = c.by
 				w.connect(wake, func(a Awoken, err error) {
 					require.NoError(t, err)
 					woken, awoke = a, w.env.Now()
@@ -45,10 +45,10 @@ func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 			w.at(3*time.Minute, func() { after = w.agentState(t); w.env.CancelWorkflow() })
 			w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
 			require.Equal(t, "dream/echo/0001", woken.Dream)
-			require.NotZero(t, woken.Until, "it was put down, and waits")
+			require.NotZero(t, woken.Until, "it was interrupted and waits")
 			require.NotNil(t, after.Broken)
-			require.GreaterOrEqual(t, awoke.Sub(began), result.after)
-			require.Less(t, awoke.Sub(began), result.after+heardOf)
+			require.GreaterOrEqual(t, awoke.Sub(began), c.after)
+			require.Less(t, awoke.Sub(began), c.after+forwardDelay)
 		})
 	}
 }

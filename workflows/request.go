@@ -10,10 +10,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
-// mayBegin refuses a dream that must not begin; nothing of it is recorded. News of an end that has come and was not
-// read yet is left for begin to read: a validator changes nothing.
+// mayBegin is the validator of the dream update; a refused update is not recorded. An unread signal that a dream has
+// ended lets the update pass, since begin reads it and a validator must not.
 func (a *agentRun) mayBegin(_ workflow.Context, spec activities.Spec) error {
-	if a.state.State == Dreaming && !a.dreamt() && a.ended.Len() == 0 {
+	if a.state.State == Dreaming && !a.dreamClosed() && a.ended.Len() == 0 {
 		return a.alreadyDreaming()
 	}
 	if a.state.State == Waking || a.state.State == Awake {
@@ -21,7 +21,7 @@ func (a *agentRun) mayBegin(_ workflow.Context, spec activities.Spec) error {
 	}
 	if spec.Agent != a.request.Agent {
 		return temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the order is for agent %q and this is %q", spec.Agent, a.request.Agent), "BadOrder", nil)
+			fmt.Sprintf("the dream spec is for agent %q and this is %q", spec.Agent, a.request.Agent), "BadOrder", nil)
 	}
 	return spec.Validate()
 }
@@ -31,14 +31,14 @@ func (a *agentRun) alreadyDreaming() error {
 		fmt.Sprintf("%s is already dreaming %s", a.request.Handle, a.state.Dream.Dream), AlreadyDreaming, nil)
 }
 
-// heldAwake says why an agent that is awake begins no dream.
+// heldAwake is the error for a dream request while the agent is awake.
 func (a *agentRun) heldAwake() error {
 	_, err := circadian.Step(circadian.State(a.state.State), circadian.Asked)
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s: %v", a.request.Handle, err), HeldAwake, nil)
 }
 
-// asked begins a dream that somebody asked for; asking is a use of the agent.
-func (a *agentRun) asked(ctx workflow.Context, spec activities.Spec) (Begun, error) {
+// handleDream handles the dream update, which counts as a use of the agent.
+func (a *agentRun) handleDream(ctx workflow.Context, spec activities.Spec) (Begun, error) {
 	a.state.LastActive = workflow.Now(ctx)
 	return a.begin(ctx, spec)
 }

@@ -10,21 +10,22 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// ask is a paid deed to be asked for.
+// ask is a paid activity to run.
 type ask struct {
 	summary      string
 	activityName string
-	request      func() any // made anew for every sitting
+	request      func() any // built anew for every stretch
 }
 
-// answer is what became of it.
+// answer is the result of an ask.
 type answer struct {
 	activities.StepResult
-	came bool // it was made and did not fail
+	came bool // it ran and did not fail
 }
 
-// pay makes paid deeds side by side and answers in their order. Those that a wake cut are made again in the next
-// sitting, by the same step and dice. The error is the graver of what stops the phase or the dream.
+// pay runs paid activities in parallel and returns their answers in order. Those that a wake interrupted run again in
+// the next stretch, with the same step name and dice. The error is the more serious of what stops the phase or the
+// dream.
 func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 	answers := make([]answer, len(asks))
 	open := make([]int, len(asks))
@@ -32,9 +33,9 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		open[i] = i
 	}
 	var stop error
-	pause := awayFirst
+	pause := storeWaitFirst
 	for len(open) > 0 {
-		if p.n.stretch.wake != nil { // light sleep: it came between two calls
+		if p.n.stretch.wake != nil { // the wake came between two calls
 			if err := p.n.pause(ctx, nil, true, false); err != nil {
 				return answers, worse(stop, err)
 			}
@@ -47,7 +48,7 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		all := p.n.await(ctx, futures)
 		var again []int
 		var cuts []activities.Cut
-		removed := 0
+		unavailables := 0
 		for at, i := range open {
 			if !all && !futures[at].IsReady() {
 				again = append(again, i)
@@ -58,24 +59,24 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 			if r.Cut != nil {
 				cuts = append(cuts, *r.Cut)
 			}
-			if errors.Is(err, errWoken) || errors.Is(err, errAway) {
+			if errors.Is(err, errWoken) || errors.Is(err, errUnavailable) {
 				again = append(again, i)
-				if errors.Is(err, errAway) {
-					removed++
+				if errors.Is(err, errUnavailable) {
+					unavailables++
 				}
 				continue
 			}
 			stop = worse(stop, err)
 			answers[i] = answer{r, err == nil && p.failed == failed}
 		}
-		if len(again) == 0 || gravest(stop) {
+		if len(again) == 0 || endsDream(stop) {
 			return answers, stop
 		}
-		if all && removed == len(again) {
-			if err := p.n.waitOut(ctx, pause); err != nil {
+		if all && unavailables == len(again) {
+			if err := p.n.waitForStore(ctx, pause); err != nil {
 				return answers, worse(stop, err)
 			}
-			pause, open = min(2*pause, awayMost), again
+			pause, open = min(2*pause, storeWaitMost), again
 			continue
 		}
 		if err := p.n.pause(ctx, cuts, len(cuts) == 0 && all, !all); err != nil {
@@ -86,37 +87,37 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 	return answers, stop
 }
 
-// A store that is away is waited for: so long at first, twice as long each time, so long at most, within the dream's
-// wall.
+// While the store is unreachable, activities are retried with a delay that starts at the first value and doubles up
+// to the second, within the dream's time limit.
 const (
-	awayFirst = 5 * time.Second
-	awayMost  = time.Minute
+	storeWaitFirst = 5 * time.Second
+	storeWaitMost  = time.Minute
 )
 
-// errAway says that a deed could not be done now, and was nobody's failure.
-var errAway = errors.New("away")
+// errAway says that the store or the worker was unavailable; the activity is retried and does not count as failed.
+var errUnavailable = errors.New("away")
 
-// waitOut waits until a deed may be asked for again, or the sitting is woken.
-func (n *dreamRun) waitOut(ctx workflow.Context, pause time.Duration) error {
+// waitOut waits before a retry, or until the stretch is woken.
+func (n *dreamRun) waitForStore(ctx workflow.Context, pause time.Duration) error {
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
-	timer := workflow.NewTimerWithOptions(timed, pause, workflow.TimerOptions{Summary: "the store is away"})
+	timer := workflow.NewTimerWithOptions(timed, pause, workflow.TimerOptions{Summary: "the store is unreachable"})
 	if err := workflow.Await(ctx, func() bool { return timer.IsReady() || n.stretch.wake != nil }); err != nil {
 		return err
 	}
 	return n.watchClock(ctx)
 }
 
-// one makes a single paid deed.
+// one runs a single paid activity.
 func (p *phase) one(ctx workflow.Context, a ask) (activities.StepResult, error) {
 	answers, err := p.pay(ctx, a)
 	return answers[0].StepResult, err
 }
 
-// await waits until every deed has come back. Once the sitting is woken they have the cooperative time; false when some
-// were left behind: what they still write the store refuses, and what they cost is counted in full.
+// await waits until every activity has returned. After a wake they have the cooperative time. It returns false when
+// some are left running: the store refuses what they still write, and their cost is counted in full.
 func (n *dreamRun) await(ctx workflow.Context, futures []workflow.Future) bool {
-	back := func() bool {
+	allReady := func() bool {
 		for _, f := range futures {
 			if !f.IsReady() {
 				return false
@@ -124,7 +125,7 @@ func (n *dreamRun) await(ctx workflow.Context, futures []workflow.Future) bool {
 		}
 		return true
 	}
-	result := func() bool { // a deed that the bell reached tells of the wake before its signal does
+	anyWoken := func() bool { // an activity that the wake bus reached returns before the wake signal arrives
 		for _, f := range futures {
 			var r activities.StepResult
 			if f.IsReady() && f.Get(ctx, &r) == nil && r.End == activities.EndWoken {
@@ -133,28 +134,28 @@ func (n *dreamRun) await(ctx workflow.Context, futures []workflow.Future) bool {
 		}
 		return false
 	}
-	if workflow.Await(ctx, func() bool { return back() || n.stretch.wake != nil || result() }) != nil {
-		return true // cancelled: the deeds bring home what they have
+	if workflow.Await(ctx, func() bool { return allReady() || n.stretch.wake != nil || anyWoken() }) != nil {
+		return true // cancelled: the activities return what they have
 	}
-	if back() {
+	if allReady() {
 		return true
 	}
-	// A deed that tells of the wake was reached by the bell, and so were the others: only the wake itself, which cuts
-	// the calls when it is heard, or the end of the time makes a request of it.
+	// An activity that ended by a wake was reached by the wake bus, and so were the others. They are only cancelled
+	// by the wake signal itself or when the cooperative time is over.
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timed, cooperative, workflow.TimerOptions{Summary: "cooperative stop"})
-	if workflow.Await(ctx, func() bool { return back() || timer.IsReady() }) != nil {
+	if workflow.Await(ctx, func() bool { return allReady() || timer.IsReady() }) != nil {
 		return true
 	}
-	return back()
+	return allReady()
 }
 
-// errWoken says that a wake came before the deed was done.
+// errWoken says that a wake came before the activity was done.
 var errWoken = errors.New("woken")
 
-// quick makes a deed that only touches the store, again in the next sitting when a wake came first.
-func (n *dreamRun) quick(ctx workflow.Context, summary, activityName string, request func() any, into any) error {
+// quick runs an activity that only touches the store, and runs it again in the next stretch when a wake came first.
+func (n *dreamRun) storeCall(ctx workflow.Context, summary, activityName string, request func() any, into any) error {
 	for {
 		err := workflow.ExecuteLocalActivity(quickWrite(ctx, summary), activityName, request()).Get(ctx, into)
 		var app *temporal.ApplicationError

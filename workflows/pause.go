@@ -13,11 +13,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// errAlarmed says that an alarm ended the onset: the dream, when it goes on, goes on with NREM.
+// errAlarmed says that an alarm ended the onset; when the dream is resumed it continues with NREM.
 var errAlarmed = errors.New("an alarm ended the onset")
 
-// pause books a sitting that was woken, tells the agent's life, and waits for the word to go on, for its time to run
-// out, or for a cancellation. It returns nil when the dream lies down again.
+// pause records the end of a stretch that was woken, reports it to the agent's workflow, and waits until the dream is
+// resumed, its time runs out, or it is cancelled. It returns nil when the dream has begun its next stretch.
 func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, forced bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -25,7 +25,7 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 	n.stretch.cut()
 	left := workflow.Now(ctx)
 	request := activities.PauseRequest{
-		Stretch: n.seat(ctx),
+		Stretch: n.currentStretch(ctx),
 		Number:  n.stretch.number,
 		Phase:   n.state.Phase,
 		Cycle:   n.state.Cycle,
@@ -45,7 +45,7 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 		request.Wake = *n.stretch.wake
 	}
 	var paused activities.PauseResult
-	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "book the sitting"), "Bed.Pause", request).Get(ctx,
+	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "record the stretch"), "Bed.Pause", request).Get(ctx,
 		&paused); err != nil {
 		return err
 	}
@@ -53,22 +53,22 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 	if last {
 		paused.Until = time.Time{}
 	}
-	stood := screen.Break{Phase: n.state.Phase, Open: true}
+	here := screen.Break{Phase: n.state.Phase, Open: true}
 	for _, t := range paused.Tallies {
-		if t.Phase == stood.Phase {
-			stood.Calls = t.Calls
+		if t.Phase == here.Phase {
+			here.Calls = t.Calls
 		}
 	}
 	if len(paused.Tallies) == len(n.state.Tallies) {
 		n.state.Tallies = paused.Tallies
 	}
-	n.breaks = append(n.breaks, stood)
+	n.breaks = append(n.breaks, here)
 	n.state.Outcome = dream.Interrupted
 	n.state.Until = paused.Until
 	n.state.Epoch = paused.Wake.Epoch
 	n.state.Spent = paused.Spent
 	n.state.Reason = string(paused.Wake.Cause)
-	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)),
+	n.setAttributes(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)),
 		AttrSpend.ValueSet(int64(paused.Spent)))
 	n.show(ctx)
 	n.report(ctx, Ended{
@@ -85,7 +85,7 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 		case last:
 			return &verdict{
 				dream.Interrupted,
-				fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.spec.Stretches),
+				fmt.Sprintf("it was woken in the last of the %d stretches that a dream may have", n.spec.Stretches),
 			}
 		}
 		return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
@@ -104,41 +104,41 @@ func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, for
 	return nil
 }
 
-// resume waits until the dream may lie down again, and lies down.
+// resume waits until the dream may go on, and begins its next stretch.
 func (n *dreamRun) resume(ctx workflow.Context, until time.Time) error {
-	words, ends := workflow.GetSignalChannel(ctx, SignalResume), workflow.GetSignalChannel(ctx, SignalRelease)
+	resumes, releases := workflow.GetSignalChannel(ctx, SignalResume), workflow.GetSignalChannel(ctx, SignalRelease)
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timed, until.Sub(workflow.Now(ctx)),
 		workflow.TimerOptions{Summary: "it may be resumed until then"})
 	for {
 		if err := workflow.Await(ctx,
-			func() bool { return words.Len() > 0 || ends.Len() > 0 || timer.IsReady() }); err != nil {
+			func() bool { return resumes.Len() > 0 || releases.Len() > 0 || timer.IsReady() }); err != nil {
 			return err
 		}
 		var why string
-		if ends.ReceiveAsync(&why) {
-			return &verdict{dream.Interrupted, joined(why, "it was let go")}
+		if releases.ReceiveAsync(&why) {
+			return &verdict{dream.Interrupted, joined(why, "it was released")}
 		}
-		if !words.ReceiveAsync(nil) {
+		if !resumes.ReceiveAsync(nil) {
 			return &verdict{dream.Interrupted, fmt.Sprintf("nobody resumed it within %s", n.spec.ResumeTTL)}
 		}
-		for words.ReceiveAsync(nil) { // one word is enough
+		for resumes.ReceiveAsync(nil) { // several resume signals count as one
 		}
-		lain, err := n.begin(ctx, n.stretch.number+1)
+		begun, err := n.begin(ctx, n.stretch.number+1)
 		switch {
 		case err != nil:
 			return err
-		case lain.Awake:
+		case begun.Awake:
 			n.stretch.wake = nil
 			n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
-		case lain.Refused != dream.Dreaming:
-			return &verdict{dream.Interrupted, lain.Reason}
+		case begun.Refused != dream.Dreaming:
+			return &verdict{dream.Interrupted, begun.Reason}
 		default:
-			n.sit(ctx, n.stretch.number+1, lain.Epoch)
+			n.beginStretch(ctx, n.stretch.number+1, begun.Epoch)
 			n.state.Outcome, n.state.Reason, n.state.Until = dream.Dreaming, "", time.Time{}
 			n.breaks[len(n.breaks)-1].Open = false
-			n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet("resumed"))
+			n.setAttributes(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet("resumed"))
 			n.show(ctx)
 			return nil
 		}

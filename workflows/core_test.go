@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// bedside is a dream of the core tier whose deeds succeed at once.
-type bedside struct {
+// coreDream is a dream of the core tier whose activities succeed at once.
+type coreDream struct {
 	env    *testsuite.TestWorkflowEnvironment
 	pauses []activities.PauseRequest
 	risen  []activities.FinishRequest
@@ -31,10 +31,10 @@ type bedside struct {
 	cause  presence.Cause
 }
 
-func newBedside(t *testing.T) *bedside {
+func newCoreDream(t *testing.T) *coreDream {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
-	b := &bedside{env: suite.NewTestWorkflowEnvironment()}
+	b := &coreDream{env: suite.NewTestWorkflowEnvironment()}
 	b.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
 	b.env.RegisterWorkflowWithOptions(Dream, workflow.RegisterOptions{Name: DreamType})
 	activityName := func(name string, do any) {
@@ -88,8 +88,8 @@ func newBedside(t *testing.T) *bedside {
 	return b
 }
 
-// wokenOnce makes the first opening of the onset find its sitting woken.
-func (b *bedside) wokenOnce() {
+// wokenOnce makes the opening of the onset report a wake, once.
+func (b *coreDream) wokenOnce() {
 	once := true
 	b.mark = func(r activities.MarkRequest) error {
 		if m := r.Marks[len(r.Marks)-1]; once && m.Name == "open" && m.Phase == dream.Onset {
@@ -100,7 +100,7 @@ func (b *bedside) wokenOnce() {
 	}
 }
 
-func (b *bedside) dream(t *testing.T) activities.Ending {
+func (b *coreDream) dream(t *testing.T) activities.Ending {
 	t.Helper()
 	o := testSpec("dream/echo/0001")
 	o.ResumeTTL = time.Hour
@@ -110,10 +110,10 @@ func (b *bedside) dream(t *testing.T) activities.Ending {
 	return b.risen[0].Ending
 }
 
-// A signal of any Temporal client names no epoch, so no fence stops the dream for it: it must not be lost.
-func TestAPlainWakeThatComesWhileTheDreamLiesDownStopsIt(t *testing.T) {
+// A signal without an epoch raises no fence in the store, so the workflow itself must not lose it.
+func TestAWakeWithoutEpochWhileTheDreamBeginsStopsIt(t *testing.T) {
 	t.Parallel()
-	b := newBedside(t)
+	b := newCoreDream(t)
 	b.lie = func() {
 		if b.lies < 3 {
 			b.env.SignalWorkflow(SignalWake, nil)
@@ -124,14 +124,14 @@ func TestAPlainWakeThatComesWhileTheDreamLiesDownStopsIt(t *testing.T) {
 			time.Duration(i+1)*10*time.Minute)
 	}
 	require.Equal(t, dream.Completed, b.dream(t).Outcome)
-	require.Len(t, b.pauses, 2, "the first lying down, and that of the next sitting")
+	require.Len(t, b.pauses, 2, "in the first stretch and in the second")
 	require.Equal(t, 3, b.lies)
 }
 
-func TestADreamThatIsWokenInItsLastStretchEndsAndSaysSo(t *testing.T) {
+func TestADreamThatIsWokenInItsLastStretchEnds(t *testing.T) {
 	t.Parallel()
 	for stretches, pauses := range map[int]int{1: 1, 3: 3, 0: 5} {
-		b := newBedside(t)
+		b := newCoreDream(t)
 		b.lie = func() {
 			if b.lies <= 5 {
 				b.env.SignalWorkflow(SignalWake, nil)
@@ -147,12 +147,12 @@ func TestADreamThatIsWokenInItsLastStretchEndsAndSaysSo(t *testing.T) {
 		require.Len(t, b.risen, 1)
 		require.Len(t, b.pauses, pauses, stretches)
 		ending := b.risen[0].Ending
-		if stretches == 0 { // an order of a program that knew no bound
+		if stretches == 0 { // a spec of a version without a limit
 			require.Equal(t, dream.Completed, ending.Outcome)
 			continue
 		}
 		require.Equal(t, dream.Interrupted, ending.Outcome)
-		require.Equal(t, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", stretches),
+		require.Equal(t, fmt.Sprintf("it was woken in the last of the %d stretches that a dream may have", stretches),
 			ending.Reason)
 		require.Zero(t, b.pauses[pauses-1].TTL)
 		require.Equal(t, stretches, b.lies)
@@ -164,10 +164,10 @@ func TestADreamThatIsWokenInItsLastStretchEndsAndSaysSo(t *testing.T) {
 	}
 }
 
-// An alarm ends the onset, however young it is, and the dream goes on after it.
+// An alarm ends the onset even as it opens, and the dream continues after it.
 func TestAnAlarmAsTheOnsetOpensEndsTheOnsetOnly(t *testing.T) {
 	t.Parallel()
-	b := newBedside(t)
+	b := newCoreDream(t)
 	b.cause = presence.Alarm
 	b.wokenOnce()
 	b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, 10*time.Minute)
@@ -176,13 +176,13 @@ func TestAnAlarmAsTheOnsetOpensEndsTheOnsetOnly(t *testing.T) {
 	require.NotEmpty(t, b.closed)
 	require.Equal(t, dream.Onset, b.closed[0].Phase)
 	require.True(t, b.closed[0].Alarm)
-	require.Equal(t, 10*time.Minute, b.closed[0].Away, "it was awake, and not in the onset, until the dream went on")
+	require.Equal(t, 10*time.Minute, b.closed[0].Away, "the time until the resume is not part of the onset")
 }
 
-// A store that is away for some minutes costs no attempt of any step, and fails no phase.
-func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
+// While the store is unreachable for some minutes, no step loses an attempt and no phase fails.
+func TestAnUnreachableStoreIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	b := newBedside(t)
+	b := newCoreDream(t)
 	failing := 7
 	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).
 		Return(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
@@ -199,14 +199,14 @@ func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
 	require.Zero(t, b.closed[0].Failed)
 }
 
-// The record knows the nights before, and the workflow does not: both say the same.
-func TestADreamSaysOfItsEndWhatItsRecordSays(t *testing.T) {
+// Only the record knows how many dreams before were empty; the workflow reports the record's reason.
+func TestTheReasonOfTheEndIsThatOfTheRecord(t *testing.T) {
 	t.Parallel()
 	for recorded, want := range map[string]string{
 		"nothing, 3 nights in a row now": "nothing, 3 nights in a row now",
 		"":                               "",
 	} {
-		b := newBedside(t)
+		b := newCoreDream(t)
 		b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(activities.FinishResult{Reason: recorded},
 			nil)
 		o := testSpec("dream/echo/0001")
@@ -217,9 +217,9 @@ func TestADreamSaysOfItsEndWhatItsRecordSays(t *testing.T) {
 	}
 }
 
-func TestAStoreThatStaysAwayEndsTheDreamAtItsWall(t *testing.T) {
+func TestAnUnreachableStoreEndsTheDreamAtItsTimeLimit(t *testing.T) {
 	t.Parallel()
-	b := newBedside(t)
+	b := newCoreDream(t)
 	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{},
 		temporal.NewApplicationError("away", activities.FailStore))
 	ending := b.dream(t)
@@ -227,35 +227,35 @@ func TestAStoreThatStaysAwayEndsTheDreamAtItsWall(t *testing.T) {
 	require.Contains(t, ending.Reason, "may last 2h0m0s")
 }
 
-func TestAWakeThatTheStretchHasOutlivedIsAnsweredAtOnce(t *testing.T) {
+func TestAnOldWakeIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBedside(t)
+	b := newCoreDream(t)
 	b.cause = presence.Connect
 	b.wokenOnce()
 	b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, 30*time.Second)
 	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, nil).After(
 		3 * time.Hour)
 	var answered time.Time
-	var told Awoken
+	var awoken Awoken
 	sent := b.env.Now().Add(time.Minute)
 	b.env.RegisterDelayedCallback(func() {
 		b.env.UpdateWorkflow(UpdateWake, "", &testsuite.TestUpdateCallback{
 			OnAccept: func() {}, OnReject: func(err error) { require.NoError(t, err) },
 			OnComplete: func(result any, err error) {
 				require.NoError(t, err)
-				answered, told = b.env.Now(), result.(Awoken)
+				answered, awoken = b.env.Now(), result.(Awoken)
 			},
 		}, Wake{Epoch: 1})
 	}, time.Minute)
 	b.dream(t)
 	require.WithinDuration(t, sent, answered, time.Second)
-	require.Equal(t, Dreaming, told.State)
+	require.Equal(t, Dreaming, awoken.State)
 	require.Len(t, b.pauses, 1)
 }
 
-// Two people ask while a dream waits: one dream begins, the other asker is refused, and a knock in between is no
-// dream's.
-func TestOneOfTwoWhoAskWhileADreamWaitsIsRefused(t *testing.T) {
+// Two dream requests arrive while a dream is interrupted: one dream begins and the other request is refused; a client
+// that connects in between belongs to neither dream.
+func TestOneOfTwoRequestsDuringAnInterruptedDreamIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
@@ -275,11 +275,11 @@ func TestOneOfTwoWhoAskWhileADreamWaitsIsRefused(t *testing.T) {
 	require.Equal(t, "dream/echo/0002", l.Dream.Dream)
 }
 
-// The dream that gives way may close before the new one has a run: its end is its own.
-func TestTheEndOfADreamThatGaveWayIsNotTheEndOfTheNextOne(t *testing.T) {
+// A released dream may close before the new one has a run; its end must not count as the end of the new one.
+func TestTheEndOfAReleasedDreamIsNotTheEndOfTheNextOne(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.gives = true
+	w.endOnRelease = true
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	w.at(10*time.Minute,
@@ -291,8 +291,8 @@ func TestTheEndOfADreamThatGaveWayIsNotTheEndOfTheNextOne(t *testing.T) {
 	require.Equal(t, "dream/echo/0002", l.Dream.Dream)
 }
 
-// A life whose store is away hears a wake all the same, within seconds.
-func TestAAgentStateThatCannotPlanHearsAWake(t *testing.T) {
+// An agent's workflow handles a wake within seconds although the store is unreachable.
+func TestAnAgentThatCannotPlanHandlesAWake(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(activities.PlanResult{}, context.DeadlineExceeded)
@@ -306,9 +306,9 @@ func TestAAgentStateThatCannotPlanHearsAWake(t *testing.T) {
 	require.Equal(t, Awake, l.State)
 }
 
-func TestADreamWhoseClosingFailsStillSaysWhatItSpent(t *testing.T) {
+func TestADreamWhoseClosingFailsStillReportsItsSpend(t *testing.T) {
 	t.Parallel()
-	b := newBedside(t)
+	b := newCoreDream(t)
 	b.env.OnActivity("Chronicle.Mark", mock.Anything, mock.Anything).
 		Return(func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
 			tallies := make([]dream.Tally, len(r.Marks))

@@ -8,15 +8,15 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// dreamt says whether the dream of this run has closed and nobody has noted it yet.
-func (a *agentRun) dreamt() bool { return a.dream != nil && a.dream.IsReady() }
+// dreamt says whether the dream begun in this run has closed and this was not handled yet.
+func (a *agentRun) dreamClosed() bool { return a.dream != nil && a.dream.IsReady() }
 
-// catchUp takes in everything that has come.
+// catchUp handles everything that has arrived.
 func (a *agentRun) catchUp(ctx workflow.Context) {
-	if a.dreamt() {
+	if a.dreamClosed() {
 		if a.state.Dream != nil {
-			a.over(ctx, Ended{Dream: a.state.Dream.Dream})
-		} else { // it was interrupted, and has ended for good
+			a.noteEnd(ctx, Ended{Dream: a.state.Dream.Dream})
+		} else { // it was interrupted before, and has now ended for good
 			a.state.Broken = nil
 		}
 		a.dream = nil
@@ -24,11 +24,11 @@ func (a *agentRun) catchUp(ctx workflow.Context) {
 	a.drain(ctx)
 }
 
-// drain takes every signal that has come, so that none is lost when the run is continued as new.
+// drain reads every signal, so that none is lost at continue-as-new.
 func (a *agentRun) drain(ctx workflow.Context) {
 	var ended Ended
 	for a.ended.ReceiveAsync(&ended) {
-		a.over(ctx, ended)
+		a.noteEnd(ctx, ended)
 		ended = Ended{}
 	}
 	var when time.Time
@@ -46,17 +46,17 @@ func (a *agentRun) drain(ctx workflow.Context) {
 	}
 	a.drainCalls()
 	a.drainWakes(ctx)
-	came := false
+	connected := false
 	for a.visited.ReceiveAsync(nil) {
-		came = true
+		connected = true
 	}
-	if came {
-		a.joined(ctx)
+	if connected {
+		a.wakeForClient(ctx)
 	}
 }
 
-// reopenHours forgets until when the former settings closed the hours, so that a dream that is due is planned by the
-// new ones.
+// reopenHours forgets the end of the quiet hours of the former settings, so that a due dream is planned by the new
+// ones.
 func (a *agentRun) reopenHours(ctx workflow.Context) {
 	if a.state.NotBefore.IsZero() ||
 		workflow.GetVersion(ctx, HoursFollowSettings, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
@@ -65,8 +65,8 @@ func (a *agentRun) reopenHours(ctx workflow.Context) {
 	a.state.NotBefore, a.state.LastReason = time.Time{}, ""
 }
 
-// over notes that a sitting has ended, once: for good, or until the dream goes on.
-func (a *agentRun) over(ctx workflow.Context, ended Ended) {
+// over notes once that a dream has ended for good or was interrupted.
+func (a *agentRun) noteEnd(ctx workflow.Context, ended Ended) {
 	if b := a.state.Broken; b != nil && b.Dream == ended.Dream && ended.Until.IsZero() {
 		a.state.Broken = nil
 	}
@@ -75,7 +75,7 @@ func (a *agentRun) over(ctx workflow.Context, ended Ended) {
 	}
 	if !ended.Until.IsZero() {
 		a.state.Broken = &Broken{Begun: *a.state.Dream, Until: ended.Until}
-		a.missed(ctx, ended)
+		a.recordMissed(ctx, ended)
 	} else {
 		a.dream = nil
 	}
@@ -83,19 +83,19 @@ func (a *agentRun) over(ctx workflow.Context, ended Ended) {
 	switch a.state.State {
 	case Dreaming:
 		a.state.State = Sleeping
-	case Awake: // it had not waited for this dream: look again who is there
+	case Awake: // the agent woke before this dream stopped: check the clients again
 		a.state.Until = workflow.Now(ctx)
 	}
 	a.state.LastDream = workflow.Now(ctx)
 }
 
-// lookAtDream notices a dream that ended without being able to say so.
-func (a *agentRun) lookAtDream(ctx workflow.Context) {
+// lookAtDream notices a dream that ended without reporting it.
+func (a *agentRun) checkDream(ctx workflow.Context) {
 	held := *a.state.Dream
 	var running bool
-	err := workflow.ExecuteLocalActivity(shortly(ctx, "is it still dreaming"), "Bed.Running",
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "does the dream still run"), "Bed.Running",
 		activities.RunningRequest{Workflow: held.Workflow, Run: held.Run}).Get(ctx, &running)
 	if err == nil && !running {
-		a.over(ctx, Ended{Dream: held.Dream})
+		a.noteEnd(ctx, Ended{Dream: held.Dream})
 	}
 }

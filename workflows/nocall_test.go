@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// A last look that finds nothing to look at has bought nothing: a phase whose every call failed has failed.
-func TestAActivityThatHadNothingToAskForIsNoCallThatSucceeded(t *testing.T) {
+// An activity that had nothing to do is not a success: a phase in which every call failed has failed.
+func TestAnActivityWithoutACallDoesNotCountAsSuccess(t *testing.T) {
 	t.Parallel()
 	for unasked, state := range map[bool]string{true: "failed", false: "ran"} {
 		var suite testsuite.WorkflowTestSuite
@@ -30,7 +30,7 @@ func TestAActivityThatHadNothingToAskForIsNoCallThatSucceeded(t *testing.T) {
 		n.spec.Dream, n.spec.Knobs = "d", dream.DefaultKnobs()
 		p := &phase{n: n, name: dream.NREM}
 		env.ExecuteWorkflow(func(ctx workflow.Context) error {
-			n.sit(ctx, 1, 0)
+			n.beginStretch(ctx, 1, 0)
 			if err := p.replay(ctx); err != nil {
 				return err
 			}
@@ -39,6 +39,6 @@ func TestAActivityThatHadNothingToAskForIsNoCallThatSucceeded(t *testing.T) {
 		require.NoError(t, env.GetWorkflowError())
 		require.Len(t, n.marks, 1)
 		require.Equal(t, state, n.marks[0].State)
-		require.Equal(t, unasked, len(n.broken) == 1, "the night says which phase failed")
+		require.Equal(t, unasked, len(n.broken) == 1, "the dream names the failed phase")
 	}
 }

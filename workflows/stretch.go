@@ -10,45 +10,46 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// cooperative is how long a woken call may take to stop by itself; then the dream goes on without what it had said.
+// cooperative is how long calls have to stop by themselves after a wake; then the dream continues without their
+// output.
 const cooperative = 500 * time.Millisecond
 
-// stretch is one stretch of a dream, from lying down to being woken.
+// stretch is the part of a dream from its beginning, or a resume, until it is woken or ends.
 type stretch struct {
 	activities.Stretch
-	number int
-	calls  workflow.Context    // of the paid deeds; ends when the sitting is woken
-	cut    workflow.CancelFunc // ends it
-	wake   *Wake               // what asked the sitting to stop, when the workflow heard of it
-	over   bool                // it was woken and booked; nobody dreams
-	lying  bool                // it is about to begin
+	number    int
+	calls     workflow.Context    // of the paid activities; cancelled when the stretch is woken
+	cut       workflow.CancelFunc // cancels calls
+	wake      *Wake               // the wake that stops the stretch, once the workflow has received it
+	over      bool                // woken, and its end recorded; the dream waits
+	beginning bool                // the stretch is about to begin
 }
 
-// sit begins a sitting.
-func (n *dreamRun) sit(ctx workflow.Context, number int, epoch int64) {
+// beginStretch sets up a new stretch.
+func (n *dreamRun) beginStretch(ctx workflow.Context, number int, epoch int64) {
 	n.stretch.number, n.stretch.Epoch, n.stretch.over = number, epoch, false
 	n.stretch.calls, n.stretch.cut = workflow.WithCancel(ctx)
-	early := n.stretch.wake // it came while the dream lay down
+	early := n.stretch.wake // received while the stretch was beginning
 	n.stretch.wake = nil
 	if early != nil {
 		n.woken(*early)
 	}
 }
 
-// seat is the sitting as deeds are asked with.
-func (n *dreamRun) seat(ctx workflow.Context) activities.Stretch {
+// currentStretch is the stretch as activities receive it, with the current time.
+func (n *dreamRun) currentStretch(ctx workflow.Context) activities.Stretch {
 	s := n.stretch.Stretch
 	s.Now = workflow.Now(ctx)
 	return s
 }
 
-// hear takes wakes and alarms from any Temporal client, and ours.
-func (n *dreamRun) hear(ctx workflow.Context) {
+// receiveWakes reads wake and alarm signals of any Temporal client.
+func (n *dreamRun) receiveWakes(ctx workflow.Context) {
 	wakes, alarms := workflow.GetSignalChannel(ctx, SignalWake), workflow.GetSignalChannel(ctx, SignalAlarm)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var w Wake
-			received := false // a signal that cannot be read is none
+			received := false // a signal that cannot be decoded is ignored
 			s := workflow.NewSelector(ctx)
 			s.AddReceive(wakes, func(c workflow.ReceiveChannel, _ bool) { received = c.ReceiveAsync(&w) })
 			s.AddReceive(alarms, func(c workflow.ReceiveChannel, _ bool) {
@@ -64,11 +65,11 @@ func (n *dreamRun) hear(ctx workflow.Context) {
 	})
 }
 
-// woken stops the sitting, or the one that is about to begin. It is false for a wake that the sitting has outlived, and
-// for one of a dream that waits: nobody dreams then.
+// woken stops the current stretch, or the one that is about to begin. It returns false when there is nothing to stop:
+// the wake is older than the stretch, or the dream is waiting to be resumed.
 func (n *dreamRun) woken(w Wake) bool {
 	switch {
-	case n.stretch.lying || n.stretch.cut == nil:
+	case n.stretch.beginning || n.stretch.cut == nil:
 		if n.stretch.wake == nil || w.Epoch > n.stretch.wake.Epoch {
 			n.stretch.wake = &w
 		}
@@ -82,12 +83,12 @@ func (n *dreamRun) woken(w Wake) bool {
 	return true
 }
 
-// asked answers an Update of that name: it returns when the sitting is booked, or at once when there is nothing to
+// handleWake answers the wake update: when the end of the stretch is recorded, or at once when there is nothing to
 // stop.
-func (n *dreamRun) asked(ctx workflow.Context, w Wake) (Awoken, error) {
+func (n *dreamRun) handleWake(ctx workflow.Context, w Wake) (Awoken, error) {
 	if n.woken(w) {
 		err := workflow.Await(ctx, func() bool {
-			return !n.stretch.lying && n.stretch.cut != nil && (n.stretch.over || n.stretch.wake == nil) ||
+			return !n.stretch.beginning && n.stretch.cut != nil && (n.stretch.over || n.stretch.wake == nil) ||
 				n.state.Outcome != dream.Dreaming
 		})
 		if err != nil {
