@@ -15,10 +15,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// Awakening does the deeds of the hypnopompic return.
+// Awakening has the activities of the hypnopompic return.
 type Awakening struct{ Ports }
 
-// insights is how many thoughts a night may carry into the day.
+// insights is the most insights that a dream may add to the journal.
 const insights = 3
 
 type surfaced struct {
@@ -28,7 +28,8 @@ type surfaced struct {
 	} `json:"insights"`
 }
 
-// Surface asks what is worth remembering by day and writes it into the journal, with its significance.
+// Surface asks the model which thoughts are worth remembering when awake, and writes them into the journal with their
+// significance.
 func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
 	spec, err := a.spec(ctx, r.Stretch)
 	if err != nil {
@@ -64,18 +65,18 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	add := func(n int, text string, sources []string) error {
 		entry, err := a.entry(ctx, spec, r, n, text, sources)
 		if err == nil && entry.Significance >= journal.Threshold && len(items) < insights {
-			items = append(items, entry) // what is less significant is not written down at all
+			items = append(items, entry) // insignificant insights are not written
 		}
 		return err
 	}
-	for i, said := range answer.Insights {
-		if text := strings.TrimSpace(said.Insight); text != "" {
-			if err := add(i+1, text, sourcesOf(said.Sources, view.Lines, behind)); err != nil {
+	for i, found := range answer.Insights {
+		if text := strings.TrimSpace(found.Insight); text != "" {
+			if err := add(i+1, text, sourcesOf(found.Sources, view.Lines, behind)); err != nil {
 				return StepResult{}, toApplicationError(err)
 			}
 		}
 	}
-	if spec.Tier == dream.Core { // no call: what was caught speaks for itself
+	if spec.Tier == dream.Core { // the core tier makes no call: its fragments are the insights
 		for i, line := range view.Lines {
 			if err := add(i+1, line.Text, []string{behind[i]}); err != nil {
 				return StepResult{}, toApplicationError(err)
@@ -85,25 +86,25 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	return a.keep(ctx, r.Stretch, c, done, items, memory.Write{})
 }
 
-// entry is a journal entry, its significance counted over the distinct lived memories it goes back to.
-func (a *Awakening) entry(ctx context.Context, o Spec, r ConsolidateRequest, n int, text string,
+// entry is a journal entry. Its significance counts the distinct lived memories that it goes back to.
+func (a *Awakening) entry(ctx context.Context, spec Spec, r ConsolidateRequest, n int, text string,
 	sources []string,
 ) (*dream.Journal, error) {
 	roots := map[string]bool{}
 	if err := a.roots(ctx, r.Stretch, sources, 4, roots); err != nil {
 		return nil, err
 	}
-	if o.Review == dream.JournalOnly { // what lies between will be gone
+	if spec.Review == dream.JournalOnly { // intermediate items will be removed
 		sources = slices.Sorted(maps.Keys(roots))
 	}
 	return &dream.Journal{
-		Head:    head(o, dream.Return, dream.KindJournal, fmt.Sprintf("%d", n), sources),
+		Head:    head(spec, dream.Return, dream.KindJournal, fmt.Sprintf("%d", n), sources),
 		Content: text, Significance: journal.Significance(text, len(roots), r.Tone), Affect: r.Tone,
 		Topics: journal.Topics(text, 3),
 	}, nil
 }
 
-// roots collects the lived memories that items go back to, at most depth steps away.
+// roots collects the lived memories that items go back to in at most depth steps.
 func (p Ports) roots(ctx context.Context, s Stretch, ids []string, depth int, found map[string]bool) error {
 	if depth == 0 || len(ids) == 0 {
 		return nil
@@ -122,7 +123,7 @@ func (p Ports) roots(ctx context.Context, s Stretch, ids []string, depth int, fo
 	return nil
 }
 
-// SettleRequest ends the return.
+// SettleRequest is the input of Awakening.Settle.
 type SettleRequest struct {
 	Stretch
 	Insights []string `json:"insights"` // ids of journal entries
@@ -131,15 +132,15 @@ type SettleRequest struct {
 	Shown    int      `json:"shown"`
 }
 
-// SettleResult is the mood the agent wakes with.
+// SettleResult is how the mood changed.
 type SettleResult struct {
 	Before mood.PAD `json:"before"`
 	After  mood.PAD `json:"after"`
 	Delta  float64  `json:"delta"`
 }
 
-// Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much. Of a
-// dream that was resumed what a knock has applied is not applied again (Bed.goOn).
+// Settle moves the waking mood part of the way toward the mood of the dream, once, and reports by how much. In a
+// resumed dream, what an interruption has already applied is not applied again (see resume.go).
 func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, error) {
 	spec, err := a.spec(ctx, r.Stretch)
 	if err != nil {
@@ -161,7 +162,7 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	if spec.Review.Holds() {
 		after = record.Before
 	}
-	since := record.BeforeAt // the mood counts from when it was read: reading it refreshes nothing
+	since := record.BeforeAt // the mood decays from the time when it was read, so reading it changes nothing
 	if since.IsZero() {
 		since = spec.AsOf
 	}

@@ -14,19 +14,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
-// byPolicy begins the name of a rule in a flag.
+// byPolicy is the prefix of a policy rule in Flag.By.
 const byPolicy = "policy/"
 
-// cage holds texts against the policy that is frozen in an order. Nothing is read anew: a dream cannot change it, and
-// neither can a file that changes while it runs. Orders of before there was one bar nothing.
-func cage(o Spec) (*policy.Cage, error) {
-	if o.Policy == nil {
+// cage is the policy that is frozen in a spec; nil for specs without one. It is never read again during a dream, so
+// that neither the dream nor a changed file can alter it.
+func cage(spec Spec) (*policy.Cage, error) {
+	if spec.Policy == nil {
 		return nil, nil
 	}
-	return policy.New(*o.Policy)
+	return policy.New(*spec.Policy)
 }
 
-// flagsOf are what the policy says of a text: one flag for each rule that it breaks.
+// flagsOf checks texts against the policy: one flag for each rule that they break.
 func flagsOf(c *policy.Cage, texts ...string) []dream.Flag {
 	var flags []dream.Flag
 	for _, text := range texts {
@@ -40,19 +40,19 @@ func flagsOf(c *policy.Cage, texts ...string) []dream.Flag {
 	return flags
 }
 
-// tag marks a fragment that the observer has judged with what the policy says of it. It stays where a person can see it
-// and is never developed. One that was discarded is developed by nobody: it is not looked at.
+// tag checks a judged fragment against the policy and flags it. A flagged fragment stays visible to people and is
+// never developed. A discarded fragment is not checked, since it is not developed anyway.
 func (p Ports) tag(ctx context.Context, s Stretch, f *dream.Fragment, w *memory.Write) error {
 	if f.Status == dream.FragmentDiscarded {
 		return nil
 	}
-	o, err := p.spec(ctx, s)
+	spec, err := p.spec(ctx, s)
 	if err != nil {
 		return err
 	}
-	c, err := cage(o)
+	c, err := cage(spec)
 	if err != nil {
-		return fmt.Errorf("read the policy of %s: %w", o.Dream, err)
+		return fmt.Errorf("read the policy of %s: %w", spec.Dream, err)
 	}
 	p.flag(s, f, flagsOf(c, f.Content), w)
 	if flag, barred := f.Barred(); barred {
@@ -61,10 +61,10 @@ func (p Ports) tag(ctx context.Context, s Stretch, f *dream.Fragment, w *memory.
 	return nil
 }
 
-// barredBy is the reason of what a flag bars.
+// barredBy is the archiving reason for a barring flag.
 func barredBy(flag dream.Flag) string { return "barred by " + flag.By }
 
-// flag adds flags to a fragment, each once, and announces them without a word of it.
+// flag adds each flag once to a fragment and announces it, without any text of the fragment.
 func (p Ports) flag(s Stretch, f *dream.Fragment, flags []dream.Flag, w *memory.Write) {
 	for _, flag := range flags {
 		if slices.ContainsFunc(f.Flags, func(existing dream.Flag) bool { return existing.By == flag.By }) {
@@ -76,54 +76,54 @@ func (p Ports) flag(s Stretch, f *dream.Fragment, flags []dream.Flag, w *memory.
 	}
 }
 
-// mayDevelop says whether a fragment may be developed: nobody has barred it, and the policy of this dream does not
-// either. That is asked anew, because a fragment may come from a dream that had another.
-func mayDevelop(o Spec, f *dream.Fragment) (bool, error) {
-	if _, barred := f.Barred(); barred || unheld(o, f) {
+// mayDevelop says whether a fragment may be developed: it is not barred, and it passes the policy of this dream,
+// which is checked again because the fragment may come from a dream with another policy.
+func mayDevelop(spec Spec, f *dream.Fragment) (bool, error) {
+	if _, barred := f.Barred(); barred || unheld(spec, f) {
 		return false, nil
 	}
-	c, err := cage(o)
+	c, err := cage(spec)
 	return len(c.Check(f.Content)) == 0, err
 }
 
-// mayWeave leaves out what later phases may not rest on: barred fragments, and every text that breaks the policy.
+// mayWeave removes what later phases may not build on: barred fragments and texts that break the policy.
 func (p Ports) mayWeave(ctx context.Context, s Stretch, items []dream.Item) ([]dream.Item, error) {
-	o, err := p.spec(ctx, s)
+	spec, err := p.spec(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	c, err := cage(o)
+	c, err := cage(spec)
 	if err != nil {
-		return nil, fmt.Errorf("read the policy of %s: %w", o.Dream, err)
+		return nil, fmt.Errorf("read the policy of %s: %w", spec.Dream, err)
 	}
 	return slices.DeleteFunc(slices.Clone(items), func(item dream.Item) bool {
 		if f, ok := item.(*dream.Fragment); ok {
-			if _, barred := f.Barred(); barred || unheld(o, f) {
+			if _, barred := f.Barred(); barred || unheld(spec, f) {
 				return true
 			}
 		}
-		return len(flagsOf(c, spokenBy(item)...)) > 0
+		return len(flagsOf(c, checkedTexts(item)...)) > 0
 	}), nil
 }
 
-// maySurface says whether words that an interrupted call had said may become an entry of the journal.
+// maySurface says whether the text of an interrupted call may become a journal entry.
 func (p Ports) maySurface(ctx context.Context, s Stretch, text string) (bool, error) {
-	o, err := p.spec(ctx, s)
-	if errors.Is(err, memory.ErrNotFound) { // it never lay down, or its notes are gone
+	spec, err := p.spec(ctx, s)
+	if errors.Is(err, memory.ErrNotFound) { // the dream never began, or its notes were removed
 		return true, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	c, err := cage(o)
+	c, err := cage(spec)
 	return len(c.Check(text)) == 0, err
 }
 
-// sift keeps what the policy bars out of what a step made: it is archived with its flags, so that a person can read it,
-// and neither kept nor staged nor surfaced. What rests on it goes with it: the prediction of a scenario, the promotion
-// of a fragment, the announcement. It answers what remains.
-func (p Ports) sift(s Stretch, o Spec, items []dream.Item, w *memory.Write) ([]dream.Item, error) {
-	c, err := cage(o)
+// sift handles items of a step that the policy bars: they are archived with their flags, so that a person can read
+// them, and neither kept nor staged nor surfaced. What depends on them is dropped as well: the prediction of a
+// scenario, the promotion of a fragment, the announcement. It returns the remaining items.
+func (p Ports) sift(s Stretch, spec Spec, items []dream.Item, w *memory.Write) ([]dream.Item, error) {
+	c, err := cage(spec)
 	if err != nil || c == nil {
 		return items, err
 	}
@@ -133,7 +133,7 @@ func (p Ports) sift(s Stretch, o Spec, items []dream.Item, w *memory.Write) ([]d
 		if on, ok := item.(*dream.Prediction); ok && barred[on.Scenario] {
 			continue
 		}
-		flags := flagsOf(c, spokenBy(item)...)
+		flags := flagsOf(c, checkedTexts(item)...)
 		if len(flags) == 0 {
 			kept = append(kept, item)
 			continue
@@ -151,17 +151,17 @@ func (p Ports) sift(s Stretch, o Spec, items []dream.Item, w *memory.Write) ([]d
 		return items, nil
 	}
 	w.Events = slices.DeleteFunc(w.Events,
-		func(e event.Event) bool { return e.Type != event.OutputBarred{}.EventType() && tells(e, barred) })
+		func(e event.Event) bool { return e.Type != event.OutputBarred{}.EventType() && refersTo(e, barred) })
 	w.Change = slices.DeleteFunc(w.Change, func(item dream.Item) bool {
 		f, ok := item.(*dream.Fragment)
-		// what would have taken its place does not count
+		// the items that it would have replaced stay as they are
 		return ok && barred[f.Hypothesis] || barred[item.Header().NewerID]
 	})
 	return kept, nil
 }
 
-// spokenBy are the words of an item that the policy is held against: all that a dream wrote into it.
-func spokenBy(item dream.Item) []string {
+// spokenBy are the texts of an item that are checked against the policy: everything that a dream wrote into it.
+func checkedTexts(item dream.Item) []string {
 	switch i := item.(type) {
 	case *dream.Scenario:
 		return []string{i.Content, i.Premise}
@@ -191,8 +191,8 @@ func setAside(item dream.Item, flags []dream.Flag) {
 	}
 }
 
-// tells says whether an event is about one of these items.
-func tells(e event.Event, ids map[string]bool) bool {
+// tells says whether an event refers to one of these items.
+func refersTo(e event.Event, ids map[string]bool) bool {
 	for id := range ids {
 		if bytes.Contains(e.Data, []byte(`"`+id+`"`)) {
 			return true

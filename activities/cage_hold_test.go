@@ -42,9 +42,8 @@ func (r *rig) seeds(t *testing.T, s Stretch, all []*dream.Fragment) []string {
 	return survey.Seeds
 }
 
-// A lucid capture that fails after the observer was asked about the rules in words has paid for that answer: what it
-// bars is barred.
-func TestWhatTheRulesInWordsBarStaysBarredWhenTheCaptureFails(t *testing.T) {
+// A lucid capture that fails after the rules in words were applied has paid for that answer, so its result counts.
+func TestFragmentsBarredByRulesInWordsStayBarredAfterAFailedCapture(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, s, all := r.caged(forbidding(), plain, cruel)
@@ -70,7 +69,7 @@ func TestWhatTheRulesInWordsBarStaysBarredWhenTheCaptureFails(t *testing.T) {
 	require.Len(t, r.events("FragmentFlagged"), 1)
 }
 
-func TestFragmentsThatNobodyCouldAskAboutAreUnclear(t *testing.T) {
+func TestFragmentsWithoutAJudgementAreUnclear(t *testing.T) {
 	t.Parallel()
 	for _, way := range []policy.Unclear{policy.Flag, policy.Bar} {
 		r := newRig(t)
@@ -93,8 +92,8 @@ func TestFragmentsThatNobodyCouldAskAboutAreUnclear(t *testing.T) {
 	}
 }
 
-// A policy that bars what is unclear bars what nobody was asked about, whichever way it came to a later phase.
-func TestUnderAStrictPolicyNothingIsDevelopedThatNobodyWasAskedAbout(t *testing.T) {
+// A policy that bars unclear fragments bars those that were never judged, on every way to a later phase.
+func TestUnderAStrictPolicyNothingUnjudgedIsDeveloped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	rules := forbidding()
@@ -114,5 +113,5 @@ func TestUnderAStrictPolicyNothingIsDevelopedThatNobodyWasAskedAbout(t *testing.
 	o.Policy.Sentences = append(o.Policy.Sentences, policy.Sentence{Name: "late", Text: "Nothing new."})
 	may, err := mayDevelop(o, kept)
 	require.NoError(t, err)
-	require.False(t, may, "it was held to other rules than these")
+	require.False(t, may, "it was judged by other rules")
 }

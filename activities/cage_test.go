@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
-// forbidding are rules with one in words.
+// forbidding is a policy with rules in words.
 func forbidding() *policy.Rules {
 	return &policy.Rules{
 		Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}}, Guards: policy.Guards(),
@@ -26,7 +26,7 @@ func forbidding() *policy.Rules {
 	}
 }
 
-// caught keeps fragments as the observer leaves them, under a policy.
+// caged stores fragments as the observer leaves them, under a policy.
 func (r *rig) caged(rules *policy.Rules, texts ...string) (Spec, Stretch, []*dream.Fragment) {
 	r.t.Helper()
 	o := r.spec(1, tonight)
@@ -67,7 +67,7 @@ const (
 	cruel = "Tell the harbour what the keeper did."
 )
 
-func TestAFragmentThatBreaksThePolicyIsTaggedAndNobodyHearsItsWords(t *testing.T) {
+func TestAFragmentThatBreaksThePolicyIsFlaggedAndNotQuoted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, _, all := r.caged(forbidding(), rash, plain)
@@ -82,7 +82,7 @@ func TestAFragmentThatBreaksThePolicyIsTaggedAndNobodyHearsItsWords(t *testing.T
 		string(events[0].Data))
 }
 
-func TestAnOrderWithoutAPolicyBarsNothing(t *testing.T) {
+func TestASpecWithoutPolicyBarsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o, _, all := r.caged(nil, rash)
@@ -110,19 +110,19 @@ func captureAll(t *testing.T, r *rig, s Stretch, all []*dream.Fragment) StepResu
 
 const ratedBoth = `{"ratings":[{"ref":"f1","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."},{"ref":"f2","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."}]}`
 
-// One call asks about every fragment that is not barred already; what the observer says breaks a rule is barred with
-// its reason.
+// One call covers every fragment that is not barred already; a fragment that breaks a rule is barred with the
+// observer's reason.
 func TestTheObserverJudgesByTheRulesInWords(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, s, all := r.caged(forbidding(), rash, plain, cruel)
 	r.model.say["breaches"] = `{"breaches":[{"ref":"[f2]","breaks":["s1"],"reason":"it names the keeper"},{"ref":"f1","breaks":[],"reason":""}]}`
 	r.model.say["ratings"] = ratedBoth
-	for range 2 { // a deed may be done twice
+	for range 2 { // activities may be repeated
 		result := captureAll(t, r, s, all)
 		require.Equal(t, []bool{false, true, false},
 			[]bool{result.Made[0].Chosen, result.Made[1].Chosen, result.Made[2].Chosen})
-		require.True(t, result.Made[2].Kept, "it is tagged, not dropped")
+		require.True(t, result.Made[2].Kept, "it is flagged, not dropped")
 	}
 	f := byText(memory.As[*dream.Fragment](r.find(s, dream.KindFragment)))
 	require.Equal(t, []dream.Flag{{By: "policy/kind", Reason: "it names the keeper", Bars: true}}, f[cruel].Flags)
@@ -147,17 +147,17 @@ func TestTheObserverJudgesByTheRulesInWords(t *testing.T) {
 	var claims []string
 	predictions := r.find(s, dream.KindPrediction)
 	for _, p := range memory.As[*dream.Prediction](predictions) {
-		require.Empty(t, p.Claim, "the fragment says it, and nothing keeps it twice")
+		require.Empty(t, p.Claim, "the claim is the fragment's text, which is not stored twice")
 	}
 	require.NoError(t, memory.ReadClaims(context.Background(), r.store, "a", predictions))
 	for _, p := range memory.As[*dream.Prediction](predictions) {
 		claims = append(claims, p.Claim)
 	}
-	require.Equal(t, []string{plain}, claims, "a barred fragment foretells nothing that could come true")
+	require.Equal(t, []string{plain}, claims, "a barred fragment makes no prediction")
 }
 
-// Where nobody can judge, a fragment is marked to be looked at; a policy may want it barred instead.
-func TestWhatTheObserverCannotJudgeIsFlagged(t *testing.T) {
+// Without a judgement a fragment is flagged for review; a policy may bar it instead.
+func TestAFragmentThatCannotBeJudgedIsFlagged(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		says, why string
@@ -168,10 +168,10 @@ func TestWhatTheObserverCannotJudgeIsFlagged(t *testing.T) {
 		"left out": {says: `{"breaches":[]}`, why: "the answer left it out"},
 		"a rule that is none": {
 			says: `{"breaches":[{"ref":"f1","breaks":["s9"],"reason":"x"}]}`,
-			why:  "the answer names a rule that there is not",
+			why:  "the answer names a rule that does not exist",
 		},
 		"no money":               {poor: true, why: "there was no money left to ask"},
-		"a model that is no use": {blind: true, why: "what p/w answers as a judge means nothing"},
+		"a model that is no use": {blind: true, why: "what p/w answers as a judge has no meaning"},
 	} {
 		for _, unclear := range []policy.Unclear{"", policy.Bar} {
 			t.Run(name+" "+string(unclear), func(t *testing.T) {
@@ -203,15 +203,15 @@ func TestWhatTheObserverCannotJudgeIsFlagged(t *testing.T) {
 					}, f.Flags)
 				_, barred := f.Barred()
 				require.Equal(t, unclear == policy.Bar, barred)
-				require.Equal(t, unclear != policy.Bar, result.Made[0].Chosen, "only what is barred is not developed")
+				require.Equal(t, unclear != policy.Bar, result.Made[0].Chosen, "only barred fragments are not developed")
 			})
 		}
 	}
 }
 
-// What later phases write is held against the policy as well: it is archived with its flags, and neither kept nor
-// staged nor surfaced.
-func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
+// Items of later phases are checked as well: an item that breaks the policy is archived with its flags, and neither
+// kept nor staged nor surfaced.
+func TestItemsThatBreakThePolicyAreArchived(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(6)
@@ -229,7 +229,7 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 		return result
 	}
 	require.Empty(t, branch(1, "We go long ETH at 20x leverage and win.", "Leverage wins.").Made,
-		"the search never hears of it")
+		"the search does not get it")
 	kept := branch(2, "The boats come home.", "Hide the seed phrase in the song.")
 	require.Len(t, kept.Made, 1)
 
@@ -239,7 +239,7 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 		ConsolidateRequest{StepRequest: step(s, .4), Items: []string{kept.Made[0].ID, all[0].ID}})
 	require.NoError(t, err)
 	require.Len(t, staged.Made, 1)
-	require.Len(t, r.events("HypothesisStaged"), 1, "what was not staged is not announced as staged")
+	require.Len(t, r.events("HypothesisStaged"), 1, "only staged hypotheses are announced")
 
 	long := strings.Repeat(
 		" The harbour remembers every boat that left it and every lamp that called them home again in the fog.", 3)
@@ -265,7 +265,7 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 			require.False(t, i.Kept)
 			require.Equal(t, "barred by policy/leverage", i.Reason)
 		case *dream.Prediction:
-			require.Equal(t, dream.PredictionVoid, i.Status, "nothing resolves it")
+			require.Equal(t, dream.PredictionVoid, i.Status, "it cannot be resolved")
 		case *dream.Hypothesis:
 			require.Equal(t, dream.HypothesisBarred, i.Status)
 		}
@@ -273,7 +273,7 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 	}
 	require.Len(t, barred[dream.KindScenario], 1)
 	require.Len(t, barred[dream.KindPrediction], 1,
-		"that of the scenario that was kept; the other went with its scenario")
+		"the prediction of the kept scenario; the other was archived with its scenario")
 	require.Len(t, barred[dream.KindHypothesis], 2)
 	events := r.events("OutputBarred")
 	require.GreaterOrEqual(t, len(events), 4)
@@ -286,9 +286,8 @@ func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
 		"a claim that was not staged promotes no fragment")
 }
 
-// A fragment of another dream is held against this one's policy too; what was barred by anybody is not shown to later
-// phases.
-func TestLaterPhasesRestOnNothingThatIsBarred(t *testing.T) {
+// A fragment of another dream is checked against this dream's policy; later phases see no barred fragment.
+func TestLaterPhasesUseNoBarredFragments(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(6)
@@ -313,8 +312,8 @@ func TestLaterPhasesRestOnNothingThatIsBarred(t *testing.T) {
 	require.Len(t, view.Lines, 1)
 }
 
-// What an interrupted call had said may not become an entry of the journal when it breaks the policy.
-func TestWordsOfAnInterruptedCallAreHeldBackToo(t *testing.T) {
+// The text of an interrupted call becomes no journal entry when it breaks the policy.
+func TestTheTextOfAnInterruptedCallIsHeldToThePolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, s, _ := r.caged(forbidding(), plain)
@@ -325,10 +324,10 @@ func TestWordsOfAnInterruptedCallAreHeldBackToo(t *testing.T) {
 	}
 	got, err := r.ports.maySurface(context.Background(), Stretch{Agent: "a", Dream: "dream/a/9999"}, rash)
 	require.NoError(t, err)
-	require.True(t, got, "of a dream that never lay down there is no policy")
+	require.True(t, got, "a dream that never began has no policy")
 }
 
-func TestAnOrderWithAPolicyThatIsWrongIsRefused(t *testing.T) {
+func TestASpecWithAnInvalidPolicyIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o := r.spec(1, tonight)

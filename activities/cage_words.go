@@ -25,28 +25,28 @@ type breach struct {
 	Reason string   `json:"reason"`
 }
 
-// breachTokens is what one fragment takes of the answer: its reference, the rules' and ten words.
+// breachTokens is the answer budget per fragment: its reference, the rules' names and about ten words.
 const breachTokens = 40
 
-// CageTokens is the most that the answer about so many fragments may take.
+// CageTokens is the largest answer about so many fragments.
 func CageTokens(k dream.Knobs, fragments int) int { return k.ObserverTokens + breachTokens*fragments }
 
-// uncaged takes the barred fragments out of a lucid capture: they stay as they were caught, with their flags, are rated
-// by nobody and foretell nothing. Before that the observer is asked about the rules in words, once for all fragments of
-// the night.
-func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, spec Spec, all []*dream.Fragment, w *memory.Write) (
+// uncaged separates barred fragments from a lucid capture: they keep their flags, are not rated and make no
+// predictions. Before that the observer applies the rules in words, once for all fragments of the dream.
+func (o *Onset) separateBarred(ctx context.Context, r CaptureRequest, spec Spec, all []*dream.Fragment,
+	w *memory.Write) (
 	free []*dream.Fragment, made []Made, done Done, err error,
 ) {
 	flags, done, err := o.breaking(ctx, r, spec, all)
 	if err != nil || done.Interrupted() {
 		return nil, nil, done, err
 	}
-	free, made = o.hold(r, spec, all, flags, w)
+	free, made = o.applyFlags(r, spec, all, flags, w)
 	return free, made, Done{}, nil
 }
 
-// hold gives fragments the flags of the rules in words, and tells the free ones from the barred, which are written.
-func (o *Onset) hold(r CaptureRequest, spec Spec, all []*dream.Fragment, flags map[string][]dream.Flag,
+// hold flags fragments by the rules in words and separates free ones from barred ones, which are written.
+func (o *Onset) applyFlags(r CaptureRequest, spec Spec, all []*dream.Fragment, flags map[string][]dream.Flag,
 	w *memory.Write,
 ) (free []*dream.Fragment, made []Made) {
 	for _, f := range all {
@@ -66,9 +66,9 @@ func (o *Onset) hold(r CaptureRequest, spec Spec, all []*dream.Fragment, flags m
 	return free, made
 }
 
-// Hold asks about the rules in words for fragments that no lucid capture has asked about: an alarm ended their onset,
-// or the capture failed. What it bought before is not bought again; when nobody answers, each is unclear. Nothing is
-// rated.
+// Hold applies the rules in words to fragments without a lucid capture, because an alarm ended their onset or the
+// capture failed. A recorded answer is used again without a new call; without an answer each fragment counts as
+// unclear. Nothing is rated.
 func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -90,7 +90,7 @@ func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) 
 		return StepResult{}, toApplicationError(err)
 	}
 	w := memory.Write{}
-	free, made := o.hold(r, spec, all, flags, &w)
+	free, made := o.applyFlags(r, spec, all, flags, &w)
 	for _, f := range free {
 		w.Change = append(w.Change, f)
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
@@ -98,61 +98,61 @@ func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) 
 	return StepResult{Made: inOrder(r.Fragments, made)}, toApplicationError(o.write(ctx, r.Stretch, w))
 }
 
-// lastAttempt says whether a deed that fails now is not asked for again.
-func lastAttempt(ctx context.Context, o Spec) bool {
-	return !activity.IsActivity(ctx) || int(activity.GetInfo(ctx).Attempt) >= o.Knobs.Attempts
+// lastAttempt says whether a failing activity will not be retried.
+func lastAttempt(ctx context.Context, spec Spec) bool {
+	return !activity.IsActivity(ctx) || int(activity.GetInfo(ctx).Attempt) >= spec.Knobs.Attempts
 }
 
-// unheld says whether a policy bars a fragment because nobody was asked whether it breaks the rules in words.
-func unheld(o Spec, f *dream.Fragment) bool {
-	return o.Policy != nil && o.Policy.Unclear == policy.Bar && f.HeldTo != o.Policy.Words()
+// unheld says whether the policy bars a fragment because the rules in words were never applied to it.
+func unheld(spec Spec, f *dream.Fragment) bool {
+	return spec.Policy != nil && spec.Policy.Unclear == policy.Bar && f.HeldTo != spec.Policy.Words()
 }
 
-// askable are the fragments that are asked about: those that nothing but the rules in words may bar.
+// askable are the fragments that only the rules in words may bar.
 func askable(p *policy.Rules, all []*dream.Fragment) []*dream.Fragment {
 	return slices.DeleteFunc(slices.Clone(all), func(f *dream.Fragment) bool { return barredOtherwise(f, p) })
 }
 
-// inOrder puts what a capture made into the order in which it was asked for.
+// inOrder sorts results of a capture into the order of the request.
 func inOrder(ids []string, made []Made) []Made {
 	place := func(m Made) int { return slices.Index(ids, m.ID) }
 	slices.SortStableFunc(made, func(a, b Made) int { return place(a) - place(b) })
 	return made
 }
 
-// breaking asks the observer which fragments break the rules in words, and answers the flags of each. A fragment that
-// is barred already is not shown. Where there is no judge, no money, or no sense in the answer, each is flagged as
-// unclear: to be looked at, or barred, as the policy says.
-func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Spec,
+// breaking asks the observer which fragments break the rules in words, and returns the flags of each. Fragments that
+// are already barred are not shown. Without a judging model, without money or without a readable answer, every
+// fragment is flagged as unclear, and the policy decides whether that means review or barred.
+func (o *Onset) breaking(ctx context.Context, r CaptureRequest, spec Spec,
 	all []*dream.Fragment,
 ) (map[string][]dream.Flag, Done, error) {
 	flags := map[string][]dream.Flag{}
-	if order.Policy == nil || len(order.Policy.Sentences) == 0 {
+	if spec.Policy == nil || len(spec.Policy.Sentences) == 0 {
 		return flags, Done{}, nil
 	}
-	shown := askable(order.Policy, all)
+	shown := askable(spec.Policy, all)
 	if len(shown) == 0 {
 		return flags, Done{}, nil
 	}
-	spec, err := o.Catalog.Lookup(order.Models[dream.Observer])
+	model, err := o.Catalog.Lookup(spec.Models[dream.Observer])
 	if err != nil {
 		return nil, Done{}, err
 	}
-	if !spec.Judges {
-		return unclear(order.Policy, shown, "what "+spec.Name+" answers as a judge means nothing"), Done{}, nil
+	if !model.Judges {
+		return unclear(spec.Policy, shown, "what "+model.Name+" answers as a judge has no meaning"), Done{}, nil
 	}
-	answer, done, err := o.askBreaches(ctx, r, order, shown)
+	answer, done, err := o.askBreaches(ctx, r, spec, shown)
 	if err != nil || done.Interrupted() {
 		return nil, done, err
 	}
 	switch done.End {
 	case EndCap:
-		return unclear(order.Policy, shown, "there was no money left to ask"), Done{}, nil
+		return unclear(spec.Policy, shown, "there was no money left to ask"), Done{}, nil
 	case EndUnreadable:
-		return unclear(order.Policy, shown, "the answer could not be read"), Done{}, nil
+		return unclear(spec.Policy, shown, "the answer could not be read"), Done{}, nil
 	}
 	for i, f := range shown {
-		flags[f.ID] = answer.flags(order.Policy, fmt.Sprintf("f%d", i+1))
+		flags[f.ID] = answer.flags(spec.Policy, fmt.Sprintf("f%d", i+1))
 	}
 	return flags, Done{}, nil
 }
@@ -191,7 +191,7 @@ func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, spec Spec,
 	return answer, done, err
 }
 
-// flags are what an answer says of one fragment.
+// flags are the flags that an answer gives to one fragment.
 func (b breaches) flags(p *policy.Rules, ref string) []dream.Flag {
 	at := slices.IndexFunc(b.Breaches, func(one breach) bool { return trimRef(one.Ref) == ref })
 	if at < 0 {
@@ -207,7 +207,7 @@ func (b breaches) flags(p *policy.Rules, ref string) []dream.Flag {
 			}
 		}
 		if n < 0 {
-			return []dream.Flag{unclearFlag(p, "the answer names a rule that there is not")}
+			return []dream.Flag{unclearFlag(p, "the answer names a rule that does not exist")}
 		}
 		reason := strings.TrimSpace(answer.Reason)
 		if reason == "" {
@@ -233,8 +233,8 @@ func unclearFlag(p *policy.Rules, why string) dream.Flag {
 	}
 }
 
-// barredOtherwise says whether a fragment is barred by anything but the rules in words: what these have said before, in
-// a deed that is done again, must not change what is asked.
+// barredOtherwise says whether a fragment is barred by anything but the rules in words. Earlier results of those
+// rules are ignored, so that a retried activity asks the same question.
 func barredOtherwise(f *dream.Fragment, p *policy.Rules) bool {
 	return slices.ContainsFunc(f.Flags, func(flag dream.Flag) bool {
 		inWords := flag.By == byPolicy+policy.RuleUnclear ||

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// CaptureRequest asks for the lucid capture of the kept fragments.
+// CaptureRequest is the input of Onset.Capture and Onset.Hold.
 type CaptureRequest struct {
 	StepRequest
 	Fragments []string `json:"fragments"` // ids, in order of capture
@@ -32,10 +32,10 @@ type rating struct {
 	Days      int    `json:"days"`
 	FirstStep string `json:"first_step"`
 
-	by string // who rated: the model, or the composite
+	by string // the model, or byComposite
 }
 
-// byComposite rated what no model did.
+// byComposite names the observer's composite as the rater.
 const byComposite = "composite"
 
 // Ratings of lucid capture.
@@ -45,9 +45,9 @@ const (
 	discard = "discard"
 )
 
-// Capture rates every kept fragment promote, stage or discard (H7) and writes down what each predicts (E2). A model
-// whose ratings mean nothing is not asked, and one there is no money for cannot be: then the best third is promoted by
-// the observer's composite, and nothing discarded.
+// Capture rates every kept fragment as promote, stage or discard and records a prediction for each. When the model's
+// ratings have no meaning, or there is no money for the call, the best third by the observer's composite is promoted
+// and nothing is discarded.
 func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -59,7 +59,7 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 	}
 	fragments := memory.As[*dream.Fragment](items)
 	w := memory.Write{}
-	fragments, made, done, err := o.uncaged(ctx, r, spec, fragments, &w)
+	fragments, made, done, err := o.separateBarred(ctx, r, spec, fragments, &w)
 	if err != nil || done.Interrupted() {
 		return StepResult{Done: done}, toApplicationError(err)
 	}
@@ -103,22 +103,22 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 	return StepResult{Done: done, Made: inOrder(r.Fragments, made)}, toApplicationError(o.write(ctx, r.Stretch, w))
 }
 
-func fragmentPrediction(o Spec, f *dream.Fragment, r rating) *dream.Prediction {
-	p := foretell(o, dream.Onset, strings.TrimPrefix(f.ID, o.Dream+"/onset/")+"/p", "", r.Criterion, r.Days,
+func fragmentPrediction(spec Spec, f *dream.Fragment, r rating) *dream.Prediction {
+	p := foretell(spec, dream.Onset, strings.TrimPrefix(f.ID, spec.Dream+"/onset/")+"/p", "", r.Criterion, r.Days,
 		f.Confidence, f.Reason, f.Sources)
-	p.Fragment = f.ID // its claim is the fragment's text: memory.ReadClaims
+	p.Fragment = f.ID // its claim is the fragment's text, which memory.ReadClaims fills in
 	return p
 }
 
-// untold is the horizon of a claim that names none, in days, and its criterion.
-const untold = 14
+// defaultHorizon is the horizon in days of a claim that names none.
+const defaultHorizon = 14
 
-// foretell makes a complete prediction, confidence held in the range of its phase.
-func foretell(o Spec, phase dream.Phase, step, claim, criterion string, days int, confidence float64, trace string,
+// foretell makes a complete prediction, with the confidence held in the range of its phase.
+func foretell(spec Spec, phase dream.Phase, step, claim, criterion string, days int, confidence float64, trace string,
 	episodes []string,
 ) *dream.Prediction {
 	if days < 1 || days > 365 {
-		days = untold
+		days = defaultHorizon
 	}
 	if strings.TrimSpace(criterion) == "" {
 		criterion = fmt.Sprintf(
@@ -126,26 +126,26 @@ func foretell(o Spec, phase dream.Phase, step, claim, criterion string, days int
 			days)
 	}
 	return &dream.Prediction{
-		Head:       head(o, phase, dream.KindPrediction, step, episodes),
+		Head:       head(spec, phase, dream.KindPrediction, step, episodes),
 		Source:     dream.Creative,
 		Claim:      claim,
 		Criterion:  criterion,
-		Horizon:    o.AsOf.Add(time.Duration(days) * 24 * time.Hour),
+		Horizon:    spec.AsOf.Add(time.Duration(days) * 24 * time.Hour),
 		Confidence: prediction.Clamp(phase, confidence),
-		Session:    o.Dream,
+		Session:    spec.Dream,
 		Episodes:   episodes,
 		Trace:      trace,
 		Status:     dream.PredictionOpen,
 	}
 }
 
-// rate answers one rating per fragment, in order.
-func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec,
+// rate returns one rating per fragment, in order.
+func (o *Onset) rate(ctx context.Context, r CaptureRequest, spec Spec,
 	fragments []*dream.Fragment,
 ) ([]rating, Done, error) {
 	measured := rateByComposite(fragments)
-	spec, err := o.Catalog.Lookup(order.Models[dream.Observer])
-	if err != nil || !spec.Judges || order.Tier == dream.Core {
+	model, err := o.Catalog.Lookup(spec.Models[dream.Observer])
+	if err != nil || !model.Judges || spec.Tier == dream.Core {
 		return measured, Done{}, err
 	}
 	self, _, err := o.self(ctx, r.Stretch)
@@ -162,7 +162,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec,
 	}
 	lines := prompt.Lines("f", texts...)
 	c := call{
-		spec:        order,
+		spec:        spec,
 		phase:       dream.Onset,
 		limit:       r.Limit,
 		tone:        r.Tone,
@@ -172,24 +172,24 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec,
 		temperature: r.Temperature,
 		behind:      idsOf(fragments),
 		text:        prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: existing}),
-		tokens:      order.Knobs.AnswerTokens + 60*len(fragments),
-		seed:        seedOf(order, dream.Onset, 99, 0),
+		tokens:      spec.Knobs.AnswerTokens + 60*len(fragments),
+		seed:        seedOf(spec, dream.Onset, 99, 0),
 	}
 	var answer ratings
 	_, done, err := o.askFor(ctx, c, &answer)
 	if err == nil && done.End == EndUnreadable {
-		return measured, Done{}, nil // a phase leaves aside what an unreadable step made, and these ratings stand
+		return measured, Done{}, nil // the ratings by composite are used instead
 	}
 	if err != nil || done.End != EndDone {
-		// out of money the composite decides: every fragment is rated and foretells something
+		// without money the composite decides: every fragment is rated and makes a prediction
 		return measured, done, err
 	}
 	for i, line := range lines {
-		for _, said := range answer.Ratings {
-			if trimRef(said.Ref) == line.Ref &&
-				(said.Rating == promote || said.Rating == stage || said.Rating == discard) {
-				said.by = spec.Name
-				measured[i] = said
+		for _, rated := range answer.Ratings {
+			if trimRef(rated.Ref) == line.Ref &&
+				(rated.Rating == promote || rated.Rating == stage || rated.Rating == discard) {
+				rated.by = model.Name
+				measured[i] = rated
 			}
 		}
 	}
@@ -198,12 +198,12 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec,
 
 // rateByComposite promotes the best third, at least one, and stages the rest.
 func rateByComposite(fragments []*dream.Fragment) []rating {
-	order := make([]int, len(fragments))
-	for i := range order {
-		order[i] = i
+	ranks := make([]int, len(fragments))
+	for i := range ranks {
+		ranks[i] = i
 	}
-	sort.SliceStable(order, func(a, b int) bool {
-		x, y := fragments[order[a]], fragments[order[b]]
+	sort.SliceStable(ranks, func(a, b int) bool {
+		x, y := fragments[ranks[a]], fragments[ranks[b]]
 		if x.Verdict.Composite != y.Verdict.Composite {
 			return x.Verdict.Composite > y.Verdict.Composite
 		}
@@ -211,7 +211,7 @@ func rateByComposite(fragments []*dream.Fragment) []rating {
 	})
 	best := (len(fragments) + 2) / 3
 	rated := make([]rating, len(fragments))
-	for rank, i := range order {
+	for rank, i := range ranks {
 		rated[i] = rating{
 			by: byComposite, Rating: stage,
 			Reason: fmt.Sprintf("rank %d of %d by composite", rank+1, len(fragments)),

@@ -12,22 +12,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Chronicle announces where a night stands, with the figures of the ledger.
+// Chronicle announces the progress of a dream with figures from the spend ledger.
 type Chronicle struct{ Ports }
 
-// MarkRequest asks to announce where phases stand: one that ends and the one that follows it go in one write.
+// MarkRequest is the input of Chronicle.Mark. The end of a phase and the beginning of the next go in one write.
 type MarkRequest struct {
 	Stretch
 	Now   time.Time `json:"now"`
 	Marks []Mark    `json:"marks"`
-	Last  bool      `json:"last,omitempty"` // the dream is over: a wake does not stop these
+	Last  bool      `json:"last,omitempty"` // the dream is over: a wake does not stop this write
 }
 
-// Mark is the state of one phase.
+// Mark is a state change of one phase.
 type Mark struct {
 	Phase   dream.Phase   `json:"phase"`
-	Name    string        `json:"name"`  // makes the events' ids: "open", "cycle-1", "close", "skip"
-	State   string        `json:"state"` // of the tally: running, ran, skipped, exhausted
+	Name    string        `json:"name"`  // part of the event ids: "open", "cycle-1", "close", "skip"
+	State   string        `json:"state"` // the tally's state: running, ran, skipped, exhausted
 	Reason  string        `json:"reason,omitempty"`
 	Cap     budget.Micros `json:"cap,omitempty"`
 	Made    int           `json:"made,omitempty"`
@@ -36,14 +36,14 @@ type Mark struct {
 	Failed  int           `json:"failed,omitempty"`
 	Reused  int           `json:"reused,omitempty"`
 	Started time.Time     `json:"started"`
-	Onset   *GatherResult `json:"onset,omitempty"` // when an onset opens: what it begins with
+	Onset   *GatherResult `json:"onset,omitempty"` // when an onset opens: its gathering
 	Deeper  *Deeper       `json:"deeper,omitempty"`
-	Moves   []Deeper      `json:"moves,omitempty"` // too deep, and back: around the Dali interrupt that told of it
-	Dali    *Dali         `json:"dali,omitempty"`  // when a Dali cycle is over
+	Moves   []Deeper      `json:"moves,omitempty"` // the move to TooDeep and back, announced around the Dali interrupt
+	Dali    *Dali         `json:"dali,omitempty"`  // at the end of a Dali cycle
 
-	Away time.Duration `json:"away,omitempty"` // of the time since it started, what the agent was awake
+	Away time.Duration `json:"away,omitempty"` // how long the agent was awake since the phase began
 
-	Surfacing int  `json:"surfacing,omitempty"` // when the return opens: what may surface
+	Surfacing int  `json:"surfacing,omitempty"` // when the return opens: the number of items that may surface
 	Alarm     bool `json:"alarm,omitempty"`     // an alarm ended the onset
 }
 
@@ -54,16 +54,16 @@ type Deeper struct {
 	Temperature float64     `json:"heat"`
 }
 
-// Dali is a finished cycle: how many partials were halted, how many fragments kept, and the hottest temperature.
+// Dali is a finished cycle: the number of partials and of kept fragments, and the hottest temperature.
 type Dali struct {
 	Cycle       int     `json:"cycle"`
 	Partials    int     `json:"partials"`
 	Captured    int     `json:"captured"`
 	Temperature float64 `json:"heat"`
-	TooDeep     string  `json:"too_deep,omitempty"` // why most of it made no sense any more
+	TooDeep     string  `json:"too_deep,omitempty"` // why most of the cycle was incoherent
 }
 
-// Mark sums up each phase from the ledger, announces it and answers its tally, in order.
+// Mark computes each phase's tally from the spend ledger, announces it and returns the tallies in order.
 func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, error) {
 	tallies := make([]dream.Tally, len(r.Marks))
 	var events []event.Event
@@ -94,8 +94,8 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 	return tallies, toApplicationError(c.write(ctx, r.Stretch, w))
 }
 
-// moves are the announcements of a cycle that went too deep: the way there stands before its Dali interrupt, the way
-// back after it.
+// moves are the depth changes of a cycle that went too deep: the first is announced before its Dali interrupt, the
+// way back after it.
 func (c *Chronicle) moves(s Stretch, m Mark) (there, back []event.Event) {
 	for i, d := range m.Moves {
 		e := c.event(s, fmt.Sprintf("%s/%s/move-%d", m.Phase, m.Name, i+1),
@@ -109,7 +109,7 @@ func (c *Chronicle) moves(s Stretch, m Mark) (there, back []event.Event) {
 	return there, back
 }
 
-// moved says whether fragments were kept or let go since the last marks: at the end of a cycle, and of the onset.
+// moved says whether the marks may have changed the kept fragments: at the end of a cycle and of the onset.
 func moved(marks []Mark) bool {
 	for _, m := range marks {
 		if m.Phase == dream.Onset && m.Name != "open" && m.Name != "skip" {
@@ -143,7 +143,7 @@ func (c *Chronicle) tally(ctx context.Context, r MarkRequest, m Mark) (dream.Tal
 	return sumUp(t, rows), nil
 }
 
-// edge are the announcements that belong to the beginning, a cycle or the end of a phase.
+// edge are the announcements for the beginning, a cycle or the end of a phase.
 func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 	var payloads []event.Payload
 	switch {
@@ -163,7 +163,7 @@ func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 	case m.Name == "open":
 		payloads = append(payloads, event.PhaseStarted{Phase: m.Phase, Budget: m.Cap})
 	case m.Name == "close" && m.Phase == dream.Onset && m.State == "stopped" && m.Alarm:
-		// AlarmAbort took the place of OnsetCompleted when the sitting was booked
+		// AlarmAbort was written instead of OnsetCompleted when the stretch was recorded
 	case m.Name == "close" && m.Phase == dream.Onset:
 		payloads = append(payloads, event.OnsetCompleted{
 			Fragments: m.Kept,

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-func TestAnOnsetLastedAsLongAsTheAgentWasAsleepInIt(t *testing.T) {
+func TestTheDurationOfAnOnsetExcludesTimeAwake(t *testing.T) {
 	t.Parallel()
 	m := Mark{
 		Phase:   dream.Onset,

@@ -12,9 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime has a dream refused months ahead of the clock, and another end
-// there.
-func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
+// With a server that skips idle time, one dream is refused months ahead of the local clock, and another ends there.
+func TestADreamUsesItsWorkflowsTimeOnAServerThatSkipsTime(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	ahead := night.AddDate(0, 5, 0)
@@ -26,14 +25,14 @@ func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
 		return lain
 	}
 	require.Empty(t, lie("dream/echo/0001").Refused)
-	require.Equal(t, dream.Canceled, lie("dream/echo/0002").Refused, "the first one dreams")
-	require.Equal(t, ahead, h.night("dream/echo/0002").Ended)
+	require.Equal(t, dream.Canceled, lie("dream/echo/0002").Refused, "the first one is dreaming")
+	require.Equal(t, ahead, h.dreamRecord("dream/echo/0002").Ended)
 	later := ahead.Add(time.Minute)
 	s := activities.Stretch{Agent: h.agent.ID, Dream: "dream/echo/0001", Run: "run of dream/echo/0001", Now: later}
 	_, err := h.dreamRun.Rise(h.ctx,
 		activities.FinishRequest{Stretch: s, Ending: activities.Ending{Outcome: dream.Empty}})
 	require.NoError(t, err)
-	require.Equal(t, later, h.night("dream/echo/0001").Ended)
+	require.Equal(t, later, h.dreamRecord("dream/echo/0001").Ended)
 	events, err := h.store.Events(h.ctx, h.agent.ID, 0, 0)
 	require.NoError(t, err)
 	at := map[string]time.Time{}
@@ -47,7 +46,7 @@ func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
 	}, at)
 }
 
-func TestHoursOpenWithTheJitterUnlessTheyCloseAgainByThen(t *testing.T) {
+func TestHoursOpenAfterTheJitterUnlessTheyCloseBefore(t *testing.T) {
 	t.Parallel()
 	h := build(t) // it is 08:00 in Tokyo
 	plan := func(windows string, jitter time.Duration) time.Time {
@@ -62,7 +61,7 @@ func TestHoursOpenWithTheJitterUnlessTheyCloseAgainByThen(t *testing.T) {
 	require.True(t, plan("22:00-22:10", 17*time.Minute).Equal(opens))
 }
 
-func TestAVisitThatItsAgentStateDidNotHearOfCountsAsActivity(t *testing.T) {
+func TestAClientUnknownToTheWorkflowCountsAsActivity(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	seen := night.Add(-20 * time.Minute)

@@ -13,22 +13,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// DepthRule is how a dream chooses its depth, frozen with its order: what outcomes cannot move.
+// DepthRule is how a dream chooses its depth, frozen in its spec: the part that outcomes do not change.
 type DepthRule struct {
 	Prior hypnagogia.Policy `json:"prior"`
 }
 
-// Fathomed is how deep an onset would go, and all that it is chosen by.
+// Fathomed is the chosen depth of an onset and what it was chosen by.
 type Fathomed struct {
 	Aim      dream.Depth         `json:"aim"`
 	Sounding hypnagogia.Sounding `json:"sounding"`
 	Learning hypnagogia.Learning `json:"learning"`
 }
 
-// learnedNights is how far back is looked for what depth is learned from: a year of one dream a night.
+// learnedNights is how many dreams depth is learned from: a year of one dream a night.
 const learnedNights = 365
 
-// Fathom reads what is known of an agent at a time and applies the policy to it. Chance is what the dice add.
+// Fathom reads what is known of an agent at a time and applies the depth policy. chance is the random part.
 func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Time, prior hypnagogia.Policy,
 	chance float64, behaviour dream.Behaviour, cycles int,
 ) (Fathomed, error) {
@@ -65,7 +65,8 @@ func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Tim
 	return f, nil
 }
 
-// dreamt are the nights before that went to a chosen depth, oldest first. Without outcomes none of them can be scored.
+// dreamt are earlier dreams with a chosen depth, oldest first. Without outcomes none of them can be scored, so none
+// are read.
 func dreamt(ctx context.Context, store memory.Store, agent string, until time.Time,
 	outcomes int,
 ) ([]hypnagogia.Dreamt, error) {
@@ -93,17 +94,17 @@ func dreamt(ctx context.Context, store memory.Store, agent string, until time.Ti
 	return nights, nil
 }
 
-// judged are outcomes as the law of scoring takes them: creative ones compare within their phase.
+// judged converts outcomes for hypnagogia's scoring; creative ones are compared within their phase.
 func judged(outcomes []prediction.Outcome) []hypnagogia.Judged {
 	out := make([]hypnagogia.Judged, len(outcomes))
 	for i, o := range outcomes {
-		sort := o.Source
+		source := o.Source
 		if o.Phase != "" {
-			sort += "/" + string(o.Phase)
+			source += "/" + string(o.Phase)
 		}
 		out[i] = hypnagogia.Judged{
 			Dream:    o.Dream,
-			Sort:     sort,
+			Sort:     source,
 			Made:     o.Made,
 			At:       o.ResolvedAt,
 			Residual: o.Residual(),
@@ -112,17 +113,17 @@ func judged(outcomes []prediction.Outcome) []hypnagogia.Judged {
 	return out
 }
 
-// depthNote freezes how deep a night is to go.
+// depthNote is the note that freezes the depth of a dream.
 const depthNote = "depth"
 
-// aim is how deep a night goes, chosen when it lies down; nil for one whose order leaves no choice.
-func (p Ports) aim(ctx context.Context, o Spec, s Stretch) (*dream.Depth, error) {
-	if o.Depth == nil {
+// aim is the depth of a dream, chosen when it begins; nil for a spec without a depth rule.
+func (p Ports) aim(ctx context.Context, spec Spec, s Stretch) (*dream.Depth, error) {
+	if spec.Depth == nil {
 		return nil, nil
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, depthNote)
 	if errors.Is(err, memory.ErrNotFound) {
-		body, err = p.fathom(ctx, o, s)
+		body, err = p.fathom(ctx, spec, s)
 	}
 	if err != nil {
 		return nil, err
@@ -134,18 +135,18 @@ func (p Ports) aim(ctx context.Context, o Spec, s Stretch) (*dream.Depth, error)
 	return &f.Aim, nil
 }
 
-// sound is how deep an order's onset goes by what is known now.
-func (p Ports) sound(ctx context.Context, o Spec) (Fathomed, error) {
-	cycles := o.Knobs.Cycles
-	if o.Tier == dream.Core {
+// sound is how deep the onset of a spec would go by what is known now.
+func (p Ports) sound(ctx context.Context, spec Spec) (Fathomed, error) {
+	cycles := spec.Knobs.Cycles
+	if spec.Tier == dream.Core {
 		cycles = 0
 	}
-	chance := hypnagogia.Chance * (2*hypnagogia.Dice(o.Seed, dream.Onset, 0, 0, "depth").Float64() - 1)
-	return Fathom(ctx, p.Memory, o.Agent, o.AsOf, o.Depth.Prior, chance, o.Behaviour, cycles)
+	chance := hypnagogia.Chance * (2*hypnagogia.Dice(spec.Seed, dream.Onset, 0, 0, "depth").Float64() - 1)
+	return Fathom(ctx, p.Memory, spec.Agent, spec.AsOf, spec.Depth.Prior, chance, spec.Behaviour, cycles)
 }
 
-func (p Ports) fathom(ctx context.Context, o Spec, s Stretch) ([]byte, error) {
-	f, err := p.sound(ctx, o)
+func (p Ports) fathom(ctx context.Context, spec Spec, s Stretch) ([]byte, error) {
+	f, err := p.sound(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (p Ports) fathom(ctx context.Context, o Spec, s Stretch) ([]byte, error) {
 	return p.Memory.PutNote(ctx, s.Agent, s.fence(), depthNote, body)
 }
 
-// went is the depth that a night was to go to, for its record; nil when it never got so far as to choose.
+// went is the depth that a dream chose, for its record; nil when it never chose one.
 func (p Ports) went(ctx context.Context, agent, dreamID string) (*dream.Depth, error) {
 	body, err := p.Memory.Note(ctx, agent, dreamID, depthNote)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -172,7 +173,7 @@ func (p Ports) went(ctx context.Context, agent, dreamID string) (*dream.Depth, e
 	return &f.Aim, nil
 }
 
-// sensed tells of a judged partial how much sense it still made.
+// sensed adds to the results of a judged partial how coherent it still was.
 func sensed(f *dream.Fragment, logProb *float64) func(StepResult, error) (StepResult, error) {
 	return func(r StepResult, err error) (StepResult, error) {
 		for i := range r.Made {
@@ -182,7 +183,7 @@ func sensed(f *dream.Fragment, logProb *float64) func(StepResult, error) (StepRe
 	}
 }
 
-// senseOf is the sense that a thought still made; nil for one that says nothing: silence is not too deep.
+// senseOf is how coherent a thought still is; nil for an empty one, which does not count as too deep.
 func senseOf(f *dream.Fragment, logProb *float64) *hypnagogia.Sense {
 	if f.Content == "" {
 		return nil

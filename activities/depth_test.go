@@ -17,19 +17,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// adaptive is an order that chooses its depth.
+// adaptive is a spec with a depth rule.
 func (r *rig) adaptive(n int, asOf time.Time) Spec {
 	o := r.spec(n, asOf)
 	o.Depth = &DepthRule{Prior: hypnagogia.Prior(3)}
 	return o
 }
 
-// Surprise chooses the depth when the dream lies down; done twice it answers the same, whatever was learned meanwhile.
-func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
+// Surprise chooses the depth when the dream begins; a repetition returns the same, whatever was learned meanwhile.
+func TestADepthIsChosenOnceAndRecorded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
-	r.live(10) // each of surprise .5
+	r.live(10) // each with a surprise of 0.5
 	s := r.begin(r.adaptive(1, tonight))
 	first, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	require.Equal(t, first, again)
 	later, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s, Cycle: 1})
 	require.NoError(t, err)
-	require.Nil(t, later.Depth, "it is told with the first gathering")
+	require.Nil(t, later.Depth, "only the first gathering returns it")
 
 	r.finish(s)
 	record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
@@ -62,7 +62,7 @@ func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	require.Equal(t, first.Depth, record.Depth)
 }
 
-func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
+func TestASpecWithoutDepthRuleChoosesNone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -94,7 +94,7 @@ func TestADreamOfTheCoreTierStaysAboveThePeak(t *testing.T) {
 	require.Equal(t, dream.Transitional, g.Depth.Stage)
 }
 
-// past is a life of n nights, each with predictions before and after it whose residuals shrink as said.
+// past writes n dreams, each with predictions before and after it whose residuals shrink by the given function.
 func (r *rig) past(n int, shrunk func(depth float64) float64) {
 	r.t.Helper()
 	w := memory.Write{Agent: "a", Cause: "import"}
@@ -144,11 +144,11 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 	require.NoError(r.t, err)
 }
 
-// scoredPredictions fill the window of the score on each side of a night.
+// scoredPredictions fill the window of the score on each side of a dream.
 const scoredPredictions = 10
 
-// At its prior until fifty outcomes; then, where shallow nights did better, shallower than the prior.
-func TestAPolicyIsLearnedFromWhatCameOfNights(t *testing.T) {
+// Up to fifty outcomes the policy is its prior; after that, if shallow dreams did better, it is shallower.
+func TestADepthPolicyIsLearnedFromOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		nights  int
@@ -169,23 +169,23 @@ func TestAPolicyIsLearnedFromWhatCameOfNights(t *testing.T) {
 		before, err := Fathom(context.Background(), r.store, "a", tonight.AddDate(0, 0, -60), hypnagogia.Prior(3), 0,
 			"", 3)
 		require.NoError(t, err)
-		require.Less(t, before.Learning.Outcomes, c.nights, "nothing from after the night's now")
+		require.Less(t, before.Learning.Outcomes, c.nights, "nothing later than the spec's time")
 	}
 }
 
-// feed answers what it was told, or not at all.
+// feed returns the given readings, or an error.
 type feed struct {
-	readings []dream.Reading
-	err      error
-	asked    []string
+	readings  []dream.Reading
+	err       error
+	requested []string
 }
 
 func (f *feed) Latest(_ context.Context, name string) ([]dream.Reading, error) {
-	f.asked = append(f.asked, name)
+	f.requested = append(f.requested, name)
 	return f.readings, f.err
 }
 
-// follow lets the agent follow a feed that has more to say than a dream takes along.
+// follow lets the agent follow a feed with more readings than a dream records.
 func (r *rig) follow() *feed {
 	r.t.Helper()
 	agent, err := r.store.Agent(context.Background(), "a")
@@ -209,8 +209,8 @@ func (r *rig) follow() *feed {
 	return f
 }
 
-// External data is let into the prompt in a share that falls with depth to zero at the peak.
-func TestTheWorldIsLetInByAShareThatFallsWithDepth(t *testing.T) {
+// Readings are let into the prompt in a share that falls with depth, to zero at the peak.
+func TestReadingsAreLetInByAShareThatFallsWithDepth(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -219,7 +219,7 @@ func TestTheWorldIsLetInByAShareThatFallsWithDepth(t *testing.T) {
 	s := r.begin(r.adaptive(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
-	f.readings = nil // what it says later stays outside
+	f.readings = nil // later readings are not used
 	r.model.say["partial"] = "a lamp counts the tide"
 	const golden = `
 From outside, faint and far away:
@@ -248,10 +248,10 @@ From outside, faint and far away:
 			require.Contains(t, shown, golden)
 		}
 	}
-	require.Equal(t, []string{"harbour"}, f.asked)
+	require.Equal(t, []string{"harbour"}, f.requested)
 }
 
-func TestAFeedThatDoesNotAnswerLetsNothingIn(t *testing.T) {
+func TestAFeedThatDoesNotAnswerCountsAsEmpty(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -269,8 +269,8 @@ func TestAFeedThatDoesNotAnswerLetsNothingIn(t *testing.T) {
 	require.NotContains(t, r.model.requests[len(r.model.requests)-1].Messages[1].Content, "outside")
 }
 
-// The verdict of a partial tells the workflow how much sense it still made, in numbers.
-func TestAThoughtThatSaysNothingTellsNothingOfDepth(t *testing.T) {
+// The result of a judged partial tells the workflow in numbers how coherent it was.
+func TestAnEmptyThoughtDoesNotCountForDepth(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
@@ -285,7 +285,7 @@ func TestAThoughtThatSaysNothingTellsNothingOfDepth(t *testing.T) {
 	require.Nil(t, result.Made[0].Sense)
 }
 
-func TestAJudgedPartialTellsItsSense(t *testing.T) {
+func TestAJudgedPartialReportsItsCoherence(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -305,11 +305,11 @@ func TestAJudgedPartialTellsItsSense(t *testing.T) {
 	require.Equal(t, hypnagogia.LostRepeating, result.Made[0].Sense.Lost())
 	kept, err := memory.One[*dream.Fragment](ctx, r.store, "a", result.Made[0].ID)
 	require.NoError(t, err)
-	require.Equal(t, dream.Shallow, kept.Stage, "a fragment knows how deep it was caught")
+	require.Equal(t, dream.Shallow, kept.Stage, "a fragment has the stage it was caught at")
 }
 
-// Too deep, the interrupt, and the way back, each announced once and in this order.
-func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
+// The move to TooDeep, the interrupt and the way back are announced once each, in this order.
+func TestBothMovesOfACycleThatWentTooDeepAreAnnounced(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)

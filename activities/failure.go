@@ -13,25 +13,24 @@ import (
 
 // Types of ApplicationError. They are wire format: recorded in histories, matched by workflows.
 const (
-	FailProvider = "ProviderFailed"  // the call failed; another attempt could do better
-	FailRefused  = "ProviderRefused" // bad request, no key, no money, unpriced: never again
-	FailFenced   = "Fenced"          // the sitting lost the agent's dreaming slot: never again
-	FailMissing  = "Missing"         // something the deed needs does not exist: never again
-	FailStopping = "WorkerStopping"  // the worker shuts down: try elsewhere
-	FailStore    = "StoreFailed"     // the store, or something else that no provider is to blame for: it will be back
-	FailWoken    = "Woken"           // the agent was woken: the sitting is over
-	FailSettings = "Settings"        // a zone or hours that cannot be read: not until somebody changes them
+	FailProvider = "ProviderFailed"  // the call failed; a retry may succeed
+	FailRefused  = "ProviderRefused" // bad request, no key, no money, no price: not retried
+	FailFenced   = "Fenced"          // the stretch lost the agent's dreaming slot: not retried
+	FailMissing  = "Missing"         // something that the activity needs does not exist: not retried
+	FailStopping = "WorkerStopping"  // the worker shuts down: retried elsewhere
+	FailStore    = "StoreFailed"     // the store or another of our own services failed: retried
+	FailWoken    = "Woken"           // the agent was woken: the stretch is over
+	FailSettings = "Settings"        // a zone or hours cannot be read: not retried until they are changed
 )
 
 var (
 	errStopping = errors.New("the worker is stopping")
 
-	// ErrSettings marks a setting of an agent that cannot be read: trying again does not help.
+	// ErrSettings marks an agent's setting that cannot be read: a retry does not help.
 	ErrSettings = errors.New("this setting cannot be read")
 )
 
-// toApplicationError turns a deed's error into what Temporal should know: the type, whether to try again, and the
-// provider's own delay.
+// toApplicationError converts an activity's error for Temporal: its type, whether to retry, and the provider's delay.
 func toApplicationError(err error) error {
 	if err == nil {
 		return nil
@@ -67,10 +66,11 @@ func toApplicationError(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), FailStore, temporal.ApplicationErrorOptions{Cause: err})
 }
 
-// notThere is the HTTP status of a model or an address that a provider does not know.
+// notThere is the HTTP status for an unknown model or address.
 const notThere = 404
 
-// brief is a failure as it may stand in a history: a provider's own words can quote the prompt, so only our own cross.
+// brief is the text of a failure that may stand in a history: only our own words, since a provider's message can
+// quote the prompt.
 func brief(f *inference.Failure) string {
 	switch f.Kind {
 	case inference.Unpriced, inference.Unknown:
@@ -83,7 +83,7 @@ func brief(f *inference.Failure) string {
 	case f.Remedy != "":
 		own = f.Remedy
 	case f.Kind == inference.Unavailable && f.Status == 0 && !f.Billed:
-		own = "nobody answers there"
+		own = "the provider cannot be reached"
 	case f.Status == notThere && strings.Contains(strings.ToLower(f.Message), "model"):
 		own = "the provider does not know this model"
 	case f.Status == notThere:
@@ -92,7 +92,7 @@ func brief(f *inference.Failure) string {
 	return (&inference.Failure{Kind: f.Kind, Status: f.Status, Message: own}).Error()
 }
 
-// callFailed names the model whose call failed.
+// callFailed adds the model's name to the error of a call.
 type callFailed struct {
 	model string
 	err   error
@@ -101,7 +101,8 @@ type callFailed struct {
 func (c *callFailed) Error() string { return c.model + ": " + c.err.Error() }
 func (c *callFailed) Unwrap() error { return c.err }
 
-// canceled says whether ctx ended because the workflow asked for it, and not because a worker stops or a clock ran out.
+// canceled says whether ctx ended because the workflow cancelled it, not because the worker stops or a timeout
+// passed.
 func canceled(ctx context.Context) bool {
 	var request *temporal.CanceledError
 	return ctx.Err() != nil && errors.As(context.Cause(ctx), &request)

@@ -16,53 +16,53 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Fetcher asks a feed what it says now. Its errors go into histories: they hold nothing of the URL but its host, and
-// nothing of the answer.
+// Fetcher reads a feed. Its errors are recorded in histories: of the URL they may contain only the host, and nothing
+// of the answer.
 type Fetcher interface {
 	Fetch(ctx context.Context, f dream.Feed) ([]dream.Reading, error)
 }
 
-// Alarms wakes an agent because of a trigger, "feed/rule", or calls it where one of its own triggers waits for the
-// rule. Waking one that is awake changes little, so it may be done again.
+// Alarms wakes an agent because of a trigger, "feed/rule", or calls it when one of its own triggers waits for the
+// rule. Repeating it is harmless.
 type Alarms interface {
 	Callers
 	Alarm(ctx context.Context, agentID, trigger string) error
 }
 
-// Feed does the deeds of a probe: it asks the feed, and wakes whoever follows it.
+// Feed has the activities of a feed's workflow: reading the feed and waking the agents that follow it.
 type Feed struct {
 	Ports
 	Fetch  Fetcher
 	Alarms Alarms
-	Pause  time.Duration // before a feed that did not answer is asked once more; 0: a second
+	Pause  time.Duration // the delay before an immediate retry of a failed read; 0: a second
 }
 
-// PullRequest asks what a feed says now. Its URL stays in the store, as it may hold a secret.
+// PullRequest is the input of Feed.Pull. The URL stays in the store, since it may hold a secret.
 type PullRequest struct {
 	Feed  string       `json:"feed"`
 	Rules []dream.Rule `json:"rules"`
 }
 
-// PullResult is what a feed said of the metrics that rules look at. What is the feed's own fault is a result and no
-// error, so that a feed which is broken for a week does not fill the log with it.
+// PullResult is what a feed returned for the metrics that rules use. A failure of the feed itself is a result, not an
+// error, so that a feed that is down for a week does not fill the log.
 type PullResult struct {
 	Readings []dream.Reading `json:"readings,omitempty"`
-	Rest     []dream.Reading `json:"rest,omitempty"`  // that no rule looks at, the first of them
-	More     int             `json:"more,omitempty"`  // of those, how many are left out
-	Fault    string          `json:"fault,omitempty"` // why it could not be read
-	Gone     bool            `json:"gone,omitempty"`  // the store has it no more, or it has no URL any more
+	Rest     []dream.Reading `json:"rest,omitempty"`  // readings that no rule uses, the first of them
+	More     int             `json:"more,omitempty"`  // how many of those are left out
+	Fault    string          `json:"fault,omitempty"` // why the feed could not be read
+	Gone     bool            `json:"gone,omitempty"`  // the feed, or its URL, was removed from the store
 }
 
-// Bounds of a pull.
+// Limits of a pull.
 const (
-	mostRest = 8           // what no rule looks at is carried so far: enough to name a typo
-	seldom   = time.Minute // a feed that is asked at least this rarely is asked once more before it has failed
+	mostRest = 8           // readings without a rule that are carried: enough to name a typo
+	seldom   = time.Minute // a feed pulled at most this often is retried once before it counts as failed
 )
 
-// Pull asks a feed. Its error is the deployment's own: its store does not answer.
+// Pull reads a feed. It returns an error only when the deployment's own store fails.
 func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	if f.Feeds == nil || f.Fetch == nil {
-		return PullResult{}, errors.New("this worker asks no feeds; start one that does")
+		return PullResult{}, errors.New("this worker reads no feeds; start one that does")
 	}
 	feed, err := f.Feeds.Feed(ctx, r.Feed)
 	switch {
@@ -83,7 +83,7 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	if len(result.Readings) > alarm.MostReadings {
 		return PullResult{
 			Fault: fmt.Sprintf(
-				"it says %d things that its rules look at; %d at most: let the path end nearer, or name metrics in the rules",
+				"it returned %d readings that rules use; at most %d are allowed: make the path more specific, or name metrics in the rules",
 				len(result.Readings), alarm.MostReadings),
 		}, nil
 	}
@@ -95,7 +95,7 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	return result, nil
 }
 
-// ask asks a feed, and once more when the next time to ask is far.
+// ask reads a feed, and retries once when the next pull is far away.
 func (f *Feed) ask(ctx context.Context, feed dream.Feed) ([]dream.Reading, error) {
 	answer, err := f.Fetch.Fetch(ctx, feed)
 	if err == nil || feed.Every < seldom {
@@ -109,29 +109,29 @@ func (f *Feed) ask(ctx context.Context, feed dream.Feed) ([]dream.Reading, error
 	return f.Fetch.Fetch(ctx, feed)
 }
 
-// SoundRequest tells that a rule has fired.
+// SoundRequest reports that a rule has fired.
 type SoundRequest struct {
 	Feed string         `json:"feed"`
 	Rule string         `json:"rule"`
 	Kind dream.RuleKind `json:"kind"`
-	At   time.Time      `json:"at"` // when it fired; with feed and rule it names the alarm
+	At   time.Time      `json:"at"` // when it fired; with feed and rule it identifies the alarm
 
-	What  string `json:"what,omitempty"`  // what happened, as a person would tell it
+	What  string `json:"what,omitempty"`  // what happened, in words
 	Quiet bool   `json:"quiet,omitempty"` // it wakes nobody
 }
 
-// SoundResult says whom it reached.
+// SoundResult is what an alarm reached.
 type SoundResult struct {
-	Agents   int `json:"agents"` // that follow the feed and were woken or awake
+	Agents   int `json:"agents"` // agents that follow the feed and are awake now
 	Resolved int `json:"resolved,omitempty"`
 }
 
-// ringing is how many agents are woken at once.
-const ringing = 16
+// wakesAtOnce is how many agents are woken in parallel.
+const wakesAtOnce = 16
 
-// Sound wakes every agent that follows the feed, unless the rule is quiet, and writes into its log that the alarm was
-// raised; the predictions that watch the rule are resolved by it. One agent that cannot be woken keeps no other from
-// waking; the deed then fails, and done again it announces nothing twice.
+// Sound wakes every agent that follows the feed, unless the rule is quiet, and writes the alarm into its log;
+// predictions that watch the rule are resolved by it. An agent that cannot be woken does not keep others from waking;
+// the activity then fails, and its retry announces nothing twice.
 func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
 	if f.Alarms == nil && !r.Quiet {
 		return SoundResult{}, errors.New("this worker raises no alarms; start one that does")
@@ -145,7 +145,7 @@ func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
 		faults []string
 		mu     sync.Mutex
 		all    sync.WaitGroup
-		free   = make(chan struct{}, ringing)
+		free   = make(chan struct{}, wakesAtOnce)
 	)
 	for _, agent := range agents {
 		if agent.Feed != r.Feed {
@@ -171,7 +171,8 @@ func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
 	if len(faults) > 0 {
 		if r.Quiet {
 			return result,
-				fmt.Errorf("rule %s/%s: %d agents were not told; the first: %s", r.Feed, r.Rule, len(faults), faults[0])
+				fmt.Errorf("rule %s/%s: %d agents were not reached; the first: %s", r.Feed, r.Rule, len(faults),
+					faults[0])
 		}
 		return result,
 			fmt.Errorf("alarm %s/%s: %d agents were woken and %d were not; the first: %s", r.Feed, r.Rule,
@@ -180,17 +181,16 @@ func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
 	return result, nil
 }
 
-// reach wakes one agent unless the rule is quiet, and tells its predictions, which hear of it even if the agent cannot
-// be woken.
+// reach wakes one agent unless the rule is quiet, and resolves its predictions, even if it cannot be woken.
 func (f *Feed) reach(ctx context.Context, agent dream.Agent, r SoundRequest) (resolved int, err error) {
 	if !r.Quiet {
 		err = f.rouse(ctx, agent, r)
 	}
-	resolved, result := Reckon(f.Ports).Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
-	return resolved, errors.Join(err, result, f.call(ctx, agent, r))
+	resolved, resolveErr := Reckon(f.Ports).Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
+	return resolved, errors.Join(err, resolveErr, f.call(ctx, agent, r))
 }
 
-// rouse wakes one agent. Its log tells of the alarm although it could not be woken.
+// rouse wakes one agent. The alarm is logged even if the agent could not be woken.
 func (f *Feed) rouse(ctx context.Context, agent dream.Agent, r SoundRequest) error {
 	err := f.Alarms.Alarm(ctx, agent.ID, r.Feed+"/"+r.Rule)
 	id := strings.Join([]string{"feed", r.Feed, r.Rule, strconv.FormatInt(r.At.UnixNano(), 10), "AlarmRaised"}, "/")
@@ -203,22 +203,22 @@ func (f *Feed) rouse(ctx context.Context, agent dream.Agent, r SoundRequest) err
 	return nil
 }
 
-// ReadRequest asks for the rules of a feed.
+// ReadRequest is the input of Feed.Read.
 type ReadRequest struct {
 	Feed string `json:"feed"`
 }
 
-// ReadResult is a feed as the store has it now, but for what may be secret of it.
+// ReadResult is a feed's settings without what may be secret.
 type ReadResult struct {
 	Gone  bool          `json:"gone,omitempty"`
-	Every time.Duration `json:"every,omitempty"` // 0: it has no URL
+	Every time.Duration `json:"every,omitempty"` // 0: the feed has no URL
 	Rules []dream.Rule  `json:"rules,omitempty"`
 }
 
-// Read looks whether a feed still is, and what its rules are.
+// Read says whether a feed still exists, and returns its rules.
 func (f *Feed) Read(ctx context.Context, r ReadRequest) (ReadResult, error) {
 	if f.Feeds == nil {
-		return ReadResult{}, errors.New("this worker knows no feeds; start one that does")
+		return ReadResult{}, errors.New("this worker reads no feeds; start one that does")
 	}
 	feed, err := f.Feeds.Feed(ctx, r.Feed)
 	if errors.Is(err, memory.ErrNotFound) {

@@ -20,25 +20,25 @@ import (
 
 // market is a feed and the agents that it wakes.
 type market struct {
-	says  []dream.Reading
-	fails error
-	asked []dream.Feed
+	says      []dream.Reading
+	fails     error
+	requested []dream.Feed
 
-	mu     sync.Mutex
-	woken  []string
-	called []string
-	deaf   string // this agent cannot be woken
+	mu          sync.Mutex
+	woken       []string
+	called      []string
+	unreachable string // this agent cannot be woken
 }
 
 func (m *market) Fetch(_ context.Context, f dream.Feed) ([]dream.Reading, error) {
-	m.asked = append(m.asked, f)
+	m.requested = append(m.requested, f)
 	return m.says, m.fails
 }
 
 func (m *market) Alarm(_ context.Context, agentID, trigger string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if agentID == m.deaf {
+	if agentID == m.unreachable {
 		return errors.New("no worker answered")
 	}
 	m.woken = append(m.woken, agentID+" "+trigger)
@@ -69,7 +69,7 @@ func raised(t *testing.T, h *fixture, agent string) []event.Event {
 	return slices.DeleteFunc(events, func(e event.Event) bool { return e.Type != "AlarmRaised" })
 }
 
-func TestAPullReadsTheURLFromTheStoreAndTellsOnlyWhatRulesLookAt(t *testing.T) {
+func TestAPullReadsTheURLFromTheStoreAndReturnsOnlyWhatRulesUse(t *testing.T) {
 	t.Parallel()
 	h, m := build(t), &market{says: []dream.Reading{number("eth", 100), number("gas", 3)}}
 	feed := dream.Feed{Name: "chain", URL: "https://u:secret@host/x?k=secret", Every: time.Minute, Path: "$.now"}
@@ -78,8 +78,8 @@ func TestAPullReadsTheURLFromTheStoreAndTellsOnlyWhatRulesLookAt(t *testing.T) {
 	got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
 	require.NoError(t, err)
 	require.Equal(t, []dream.Reading{number("eth", 100)}, got.Readings)
-	require.Equal(t, []dream.Feed{feed}, m.asked)
-	require.Equal(t, []dream.Reading{number("gas", 3)}, got.Rest, "so that a typo can be told")
+	require.Equal(t, []dream.Feed{feed}, m.requested)
+	require.Equal(t, []dream.Reading{number("gas", 3)}, got.Rest, "so that a typo can be found")
 
 	for i := range alarm.MostReadings + 1 {
 		m.says = append(m.says, number(fmt.Sprint(i), 1))
@@ -87,7 +87,7 @@ func TestAPullReadsTheURLFromTheStoreAndTellsOnlyWhatRulesLookAt(t *testing.T) {
 	rules[0].Metric = ""
 	got, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
 	require.NoError(t, err)
-	require.Contains(t, got.Fault, "it says 67 things that its rules look at; 64 at most")
+	require.Contains(t, got.Fault, "it returned 67 readings that rules use; at most 64 are allowed")
 	rules[0].Metric = "eth"
 	got, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
 	require.NoError(t, err)
@@ -95,24 +95,24 @@ func TestAPullReadsTheURLFromTheStoreAndTellsOnlyWhatRulesLookAt(t *testing.T) {
 	require.Equal(t, 66-8, got.More)
 }
 
-func TestAFeedThatFailsIsAResultAndIsAskedOnceMoreWhenTheNextTimeIsFar(t *testing.T) {
+func TestAFailingFeedIsAResultAndIsRetriedIfTheNextPullIsFarAway(t *testing.T) {
 	t.Parallel()
 	h, m := build(t), &market{fails: errors.New("host answered 503")}
 	for every, requests := range map[time.Duration]int{time.Minute: 2, time.Second: 1} {
-		m.asked = nil
+		m.requested = nil
 		require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain", URL: "https://host", Every: every}))
 		got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain"})
-		require.NoError(t, err, "the SDK logs every error of a deed, and the feed's faults are not ours")
+		require.NoError(t, err, "the SDK logs every error of an activity, and a failing feed is not our error")
 		require.Equal(t, activities.PullResult{Fault: "host answered 503"}, got)
-		require.Len(t, m.asked, requests)
+		require.Len(t, m.requested, requests)
 	}
 	ended, cancel := context.WithCancel(h.ctx)
 	cancel()
 	_, err := probe(h, m).Pull(ended, activities.PullRequest{Feed: "chain"})
-	require.Error(t, err, "a worker that stops has not found the feed failing")
+	require.Error(t, err, "a stopping worker does not count as a failing feed")
 }
 
-func TestABareValueHasTheNameThatAllRulesHave(t *testing.T) {
+func TestAValueWithoutAMetricGetsTheNameThatAllRulesUse(t *testing.T) {
 	t.Parallel()
 	h, m := build(t), &market{says: []dream.Reading{number("", 49)}}
 	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain", URL: "https://host", Every: time.Minute}))
@@ -122,7 +122,7 @@ func TestABareValueHasTheNameThatAllRulesHave(t *testing.T) {
 	require.Equal(t, []dream.Reading{number("price", 49)}, got.Readings)
 }
 
-func TestAFeedThatIsGoneIsSaidToBeGone(t *testing.T) {
+func TestARemovedFeedIsReported(t *testing.T) {
 	t.Parallel()
 	h, m := build(t), &market{}
 	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "pushed"}))
@@ -131,12 +131,12 @@ func TestAFeedThatIsGoneIsSaidToBeGone(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, activities.PullResult{Gone: true}, got)
 	}
-	require.Empty(t, m.asked)
+	require.Empty(t, m.requested)
 }
 
-func TestAnAlarmWakesWhoeverFollowsTheFeedAndIsAnnouncedOnce(t *testing.T) {
+func TestAnAlarmWakesEveryFollowerAndIsAnnouncedOnce(t *testing.T) {
 	t.Parallel()
-	h, m := build(t), &market{deaf: "a3"}
+	h, m := build(t), &market{unreachable: "a3"}
 	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain"}))
 	for i, feed := range []string{"chain", "", "chain", "chain"} {
 		agent := h.agent
@@ -147,7 +147,7 @@ func TestAnAlarmWakesWhoeverFollowsTheFeedAndIsAnnouncedOnce(t *testing.T) {
 	_, err := probe(h, m).Sound(h.ctx, request)
 	require.ErrorContains(t, err,
 		"alarm chain/price: 2 agents were woken and 1 were not; the first: wake echo3: no worker answered")
-	m.deaf = ""
+	m.unreachable = ""
 	result, err := probe(h, m).Sound(h.ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Agents)
@@ -155,7 +155,7 @@ func TestAnAlarmWakesWhoeverFollowsTheFeedAndIsAnnouncedOnce(t *testing.T) {
 	require.Contains(t, m.woken, "a3 chain/price")
 	for _, id := range []string{"a1", "a3", "a4"} {
 		events := raised(t, h, id)
-		require.Len(t, events, 1, "done twice it is announced once")
+		require.Len(t, events, 1, "a repetition announces nothing")
 		require.JSONEq(t, `{"feed":"chain","rule":"price","kind":"relative_change"}`, string(events[0].Data))
 		require.True(t, events[0].At.Equal(night))
 	}
@@ -167,9 +167,9 @@ func TestAnAlarmWakesWhoeverFollowsTheFeedAndIsAnnouncedOnce(t *testing.T) {
 	require.Len(t, raised(t, h, "a1"), 2, "another alarm")
 }
 
-func TestAQuietRuleWakesNobodyAndResolvesWhatWatchesIt(t *testing.T) {
+func TestAQuietRuleWakesNobodyAndResolvesPredictions(t *testing.T) {
 	t.Parallel()
-	h, m := build(t), &market{deaf: "a1"}
+	h, m := build(t), &market{unreachable: "a1"}
 	h.agent.Feed = "chain"
 	require.NoError(t, h.store.PutAgent(h.ctx, h.agent))
 	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain"}))
@@ -203,7 +203,7 @@ func TestAQuietRuleWakesNobodyAndResolvesWhatWatchesIt(t *testing.T) {
 	loud := activities.SoundRequest{Feed: "chain", Rule: "gate", Kind: dream.StateIs, At: night.Add(time.Minute)}
 	result, err := probe(h, m).Sound(h.ctx, loud)
 	require.ErrorContains(t, err, "wake echo: no worker answered")
-	require.Equal(t, activities.SoundResult{Resolved: 1}, result, "it is told although it could not be woken")
+	require.Equal(t, activities.SoundResult{Resolved: 1}, result, "its predictions are resolved although it could not be woken")
 	require.Equal(t, dream.PredictionRight, status("p3"))
 
 	quiet := activities.SoundRequest{
@@ -219,18 +219,18 @@ func TestAQuietRuleWakesNobodyAndResolvesWhatWatchesIt(t *testing.T) {
 		f.Alarms = nil
 		result, err = f.Sound(h.ctx, quiet)
 		require.NoError(t, err)
-		require.Equal(t, activities.SoundResult{Resolved: want}, result, "done twice it resolves once")
+		require.Equal(t, activities.SoundResult{Resolved: want}, result, "a repetition resolves nothing")
 	}
 	require.Equal(t, []string{dream.PredictionRight, dream.PredictionRight}, []string{status("p1"), status("p2")})
 	require.Empty(t, m.woken)
-	require.Len(t, raised(t, h, "a1"), 1, "of the one that is not quiet")
+	require.Len(t, raised(t, h, "a1"), 1, "for the rule that is not quiet")
 }
 
-func TestAWorkerWithoutFeedsSaysSo(t *testing.T) {
+func TestAWorkerWithoutFeedsReturnsAnError(t *testing.T) {
 	t.Parallel()
 	f := &activities.Feed{}
 	_, err := f.Pull(context.Background(), activities.PullRequest{Feed: "chain"})
-	require.ErrorContains(t, err, "this worker asks no feeds")
+	require.ErrorContains(t, err, "this worker reads no feeds")
 	_, err = f.Sound(context.Background(), activities.SoundRequest{Feed: "chain"})
 	require.ErrorContains(t, err, "this worker raises no alarms")
 }

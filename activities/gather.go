@@ -14,31 +14,31 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// GatherRequest asks for the memories of an onset cycle.
+// GatherRequest is the input of Onset.Gather.
 type GatherRequest struct {
 	Stretch
 	Cycle int `json:"cycle"`
-	// affect of the last gathering; gathered anew only when it moved by > .15
+	// affect at the last gathering; memories are gathered again only when it moved by more than 0.15
 	Since  *mood.PAD `json:"since,omitempty"`
-	Deeper *Deeper   `json:"deeper,omitempty"` // announced on the way into the cycle
+	Deeper *Deeper   `json:"deeper,omitempty"` // announced before the cycle
 }
 
-// GatherResult counts what was chosen. The pieces themselves lie in the store, under the cycle's note.
+// GatherResult summarises what was chosen. The pieces themselves are in the cycle's note in the store.
 type GatherResult struct {
-	Cycle    int       `json:"cycle"` // whose note holds the pieces
+	Cycle    int       `json:"cycle"` // the cycle whose note holds the pieces
 	Bias     mood.Bias `json:"bias"`
 	Affect   mood.PAD  `json:"affect"`
 	Selected int       `json:"selected"`
 	Shown    int       `json:"shown"`
 	Bare     int       `json:"bare"` // chosen items that have no vector yet
-	Same     bool      `json:"same"` // affect has not moved: the last gathering stands
+	Same     bool      `json:"same"` // affect has not moved: the previous gathering applies
 
-	Behaviour dream.Behaviour `json:"behaviour,omitempty"` // how the agent does now, when its dream is bounded by it
-	// how deep the onset goes, told with the first gathering; nil: to the peak
+	Behaviour dream.Behaviour `json:"behaviour,omitempty"` // the agent's behaviour now, if it limits the dream
+	// the depth of the onset, returned by the first gathering; nil: the peak
 	Depth *dream.Depth `json:"depth,omitempty"`
 }
 
-// shown is a piece as the note keeps it: enough to find the text again.
+// shown is a piece in the note: enough to find the text again.
 type shown struct {
 	Ref  string `json:"ref"`
 	Item string `json:"item"`
@@ -52,7 +52,7 @@ type gathering struct {
 func gatherNote(cycle int) string { return fmt.Sprintf("gathered/%d", cycle) }
 
 // Gather chooses recent, salient and fading memories, breaks them into pieces, biases them by mood, cuts them to the
-// window and shuffles them. What it chose is frozen in a note: done twice it answers the same.
+// window and shuffles them. The choice is frozen in a note, so a repeated activity returns the same.
 func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -89,8 +89,8 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 	if err != nil {
 		return GatherResult{}, toApplicationError(err)
 	}
-	feels := affect.At(spec.AsOf) // as of the night's now, like everything that is gathered
-	if r.Since != nil && feels.Distance(*r.Since) <= mood.RebiasAfterShift {
+	affectNow := affect.At(spec.AsOf) // the mood at the spec's time, like everything that is gathered
+	if r.Since != nil && affectNow.Distance(*r.Since) <= mood.RebiasAfterShift {
 		return GatherResult{Same: true, Affect: *r.Since}, nil
 	}
 	if err := o.sameSpace(ctx, spec); err != nil {
@@ -108,7 +108,7 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 	for _, item := range items {
 		pieces = append(pieces, hypnagogia.Decompose(item)...)
 	}
-	ranked := hypnagogia.Rank(pieces, feels, spec.AsOf)
+	ranked := hypnagogia.Rank(pieces, affectNow, spec.AsOf)
 	if r.Cycle == 0 {
 		if err := o.listen(ctx, spec, r.Stretch); err != nil {
 			return GatherResult{}, toApplicationError(err)
@@ -123,8 +123,8 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 		hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
 	g := gathering{Result: GatherResult{
 		Cycle:    r.Cycle,
-		Bias:     feels.Bias(),
-		Affect:   feels,
+		Bias:     affectNow.Bias(),
+		Affect:   affectNow,
 		Selected: len(pieces),
 		Shown:    len(shuffled),
 	}}
@@ -143,7 +143,7 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherR
 	if err != nil {
 		return GatherResult{}, toApplicationError(err)
 	}
-	return readGathering(r, body) // what another attempt noted first holds
+	return readGathering(r, body) // if another attempt wrote the note first, that one counts
 }
 
 // readGathering reads the note of a cycle.
@@ -155,65 +155,66 @@ func readGathering(r GatherRequest, body []byte) (GatherResult, error) {
 	return g.Result, nil
 }
 
-// sameSpace refuses a dream whose embedder is not the one that the agent's vectors come from: nothing could be
-// measured.
-func (p Ports) sameSpace(ctx context.Context, order Spec) error {
-	space, err := p.Memory.Space(ctx, order.Agent)
+// sameSpace refuses a dream whose embedder differs from that of the agent's vectors, since their distances would have
+// no meaning.
+func (p Ports) sameSpace(ctx context.Context, spec Spec) error {
+	space, err := p.Memory.Space(ctx, spec.Agent)
 	if err != nil || space == "" {
 		return err
 	}
-	spec, err := p.Catalog.Lookup(order.Models[dream.Embedder])
+	model, err := p.Catalog.Lookup(spec.Models[dream.Embedder])
 	if err != nil {
 		return err
 	}
-	if !spec.Makes(space) {
+	if !model.Makes(space) {
 		return fmt.Errorf(
 			"the vectors of %s are of %s and the embedder is %s; run oneiros memory embed --agent %s first: %w",
-			order.Handle, space, spec.Name, order.Handle, memory.ErrSpace)
+			spec.Handle, space, model.Name, spec.Handle, memory.ErrSpace)
 	}
 	return nil
 }
 
-// Prompts beside the memories they show, in tokens; and the least bytes a token of memories takes.
+// Prompt tokens besides the memories, and the fewest bytes that a token of memories takes.
 const (
 	besideMemories = 700
 	bytesPerToken  = 3
 )
 
-// window is how many characters of memory the generator can be shown: the knob, or what its context leaves.
-func (o *Onset) window(order Spec) int {
-	most := order.Knobs.ShownCharacters
-	spec, err := o.Catalog.Lookup(order.Models[dream.Generator])
-	if err != nil || spec.Context == 0 {
+// window is how many characters of memory fit into the generator's prompt: the knob's value, or what the model's
+// context leaves.
+func (o *Onset) window(spec Spec) int {
+	most := spec.Knobs.ShownCharacters
+	model, err := o.Catalog.Lookup(spec.Models[dream.Generator])
+	if err != nil || model.Context == 0 {
 		return most
 	}
-	out := order.Knobs.AnswerTokens
-	if spec.Reasoning {
-		out += order.Knobs.ReasoningTokens
+	out := spec.Knobs.AnswerTokens
+	if model.Reasoning {
+		out += spec.Knobs.ReasoningTokens
 	}
-	return max(500, min(most, bytesPerToken*(spec.Context-out-besideMemories)))
+	return max(500, min(most, bytesPerToken*(model.Context-out-besideMemories)))
 }
 
-// choose selects by S4: the newest, the salient, and those about to fade, each once, nothing from after the night's
-// now. They are kept at hand and must not be changed.
-func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
+// choose selects the newest, the most salient and the soonest fading memories, each once, none later than the spec's
+// time. The result is cached and must not be changed.
+func (p Ports) choose(ctx context.Context, spec Spec) ([]dream.Item, error) {
 	var existing []dream.Item
-	p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.chosen })
+	p.cache.read(ctx, spec.Dream, func(v *cachedRun) { existing = v.chosen })
 	if existing != nil {
 		return existing, nil
 	}
-	k, until := o.Knobs, o.AsOf.Add(1)
+	k, until := spec.Knobs, spec.AsOf.Add(1)
 	episodes := []dream.Kind{dream.KindEpisode}
 	queries := []memory.Query{
 		{
-			Agent: o.Agent,
+			Agent: spec.Agent,
 			Kinds: episodes,
 			Order: memory.Newest,
 			Limit: k.Recent,
 			Until: until,
 		},
 		{
-			Agent:       o.Agent,
+			Agent:       spec.Agent,
 			Kinds:       episodes,
 			Order:       memory.MostSalient,
 			SalientFrom: k.SalientAbove,
@@ -221,7 +222,7 @@ func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 			Until:       until,
 		},
 		{
-			Agent: o.Agent,
+			Agent: spec.Agent,
 			Kinds: []dream.Kind{dream.KindSemantic},
 			Order: memory.SoonestDue,
 			Limit: k.Decaying,
@@ -245,11 +246,11 @@ func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 			}
 		}
 	}
-	p.cache.put(ctx, o.Dream, func(v *cachedRun) { v.chosen, v.met = chosen, seen })
+	p.cache.put(ctx, spec.Dream, func(v *cachedRun) { v.chosen, v.byID = chosen, seen })
 	return chosen, nil
 }
 
-// again reads memories that a dream has chosen, from the store where they are not at hand. They must not be changed.
+// again reads memories that a dream has chosen, from the cache if possible. They must not be changed.
 func (p Ports) again(ctx context.Context, s Stretch, ids []string) ([]dream.Item, error) {
 	var existing []dream.Item
 	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.those(ids) })
@@ -269,10 +270,10 @@ func (o *Onset) bare(ctx context.Context, spec Spec, pieces []hypnagogia.Piece) 
 	return len(bare), err
 }
 
-// measurable are the kinds whose vectors distances are measured against.
+// measurable are the kinds that distances are measured against.
 var measurable = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindPlaybook, dream.KindGist}
 
-// remember reads a gathering back as the lines of a prompt, with the item behind each line.
+// remember reads a gathering as the lines of a prompt, with the id of the item behind each line.
 func (o *Onset) remember(ctx context.Context, s Stretch, cycle int) ([]prompt.Line, []string, error) {
 	var existing *remembered
 	o.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.shown[cycle] })
@@ -310,7 +311,7 @@ func (o *Onset) remember(ctx context.Context, s Stretch, cycle int) ([]prompt.Li
 	for _, piece := range g.Shown {
 		text, ok := texts[piece.Ref]
 		if !ok {
-			continue // forgotten since
+			continue // removed since
 		}
 		lines = append(lines, prompt.Line{Ref: fmt.Sprintf("r%d", len(lines)+1), Text: text})
 		behind = append(behind, piece.Item)

@@ -19,60 +19,60 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// What crosses between a dream and its hooks is made of words.
+// Types exchanged between a dream and its hooks.
 type (
-	Border      = dream.Border      // where hooks are asked
-	HookEntry   = dream.HookEntry   // what they see before the onset
-	HookCapture = dream.HookCapture // what they see of the fragments of a cycle
-	Captured    = dream.Captured    // one of them
-	Concern     = dream.Concern     // what holds one
-	HookExit    = dream.HookExit    // what they see when the dream is over
+	Border      = dream.Border      // where hooks are called
+	HookEntry   = dream.HookEntry   // the input of the entry hook
+	HookCapture = dream.HookCapture // the input of the capture hook: the fragments of a cycle
+	Captured    = dream.Captured    // one of these fragments
+	Concern     = dream.Concern     // why a hook holds a fragment
+	HookExit    = dream.HookExit    // the input of the exit hook
 )
 
-// The borders.
+// The borders at which hooks are called.
 const (
 	AtEntry   = dream.AtEntry
 	AtCapture = dream.AtCapture
 	AtExit    = dream.AtExit
 )
 
-// Borders in the order that a dream comes to them.
+// Borders in the order of a dream.
 var Borders = dream.Borders
 
-// What stands for the answer of a hook that gives none in time: an onset runs or is vetoed, fragments pass or are held.
+// What applies when a hook does not answer in time: the onset runs or is vetoed, fragments pass or are held.
 const (
 	SilentAllow  = "allow"
 	SilentRefuse = "refuse"
 )
 
-// The bounds of a hook's time. A wake waits for no hook: it cuts the question, which is asked again when the dream goes
-// on.
+// Limits of a hook's timeout. A wake does not wait for a hook: it cancels the call, which is repeated when the dream
+// is resumed.
 const (
 	ShortestHook = 100 * time.Millisecond
 	LongestHook  = 8 * time.Second
 )
 
-// HookRule is a hook as a dream's order names it.
+// HookRule is a hook in a dream's spec.
 type HookRule struct {
 	Name    string        `json:"name"`
 	At      []Border      `json:"at"`
 	Timeout time.Duration `json:"timeout"`
-	Silent  string        `json:"silent"`         // SilentAllow or SilentRefuse; an exit has nothing to refuse
-	Text    bool          `json:"text,omitempty"` // it is shown what fragments say, not only their numbers
+	Silent  string        `json:"silent"`         // SilentAllow or SilentRefuse; without effect at the exit
+	Text    bool          `json:"text,omitempty"` // the hook receives the text of fragments, not only their numbers
 }
 
-// Validate says what is wrong with a rule.
+// Validate returns every fault of a rule.
 func (r HookRule) Validate() error {
 	var faults []error
 	if r.Name == "" || strings.ContainsAny(r.Name, "/ \t\n") {
 		faults = append(faults, fmt.Errorf("hook name %q must be a word without a slash", r.Name))
 	}
 	if len(r.At) == 0 {
-		faults = append(faults, fmt.Errorf("hook %s is asked at no border; name some of %v", r.Name, Borders))
+		faults = append(faults, fmt.Errorf("hook %s has no border; use some of %v", r.Name, Borders))
 	}
 	for _, at := range r.At {
 		if !slices.Contains(Borders, at) {
-			faults = append(faults, fmt.Errorf("hook %s is asked at %q; the borders are %v", r.Name, at, Borders))
+			faults = append(faults, fmt.Errorf("hook %s has the border %q; the borders are %v", r.Name, at, Borders))
 		}
 	}
 	if r.Timeout < ShortestHook || r.Timeout > LongestHook {
@@ -87,25 +87,24 @@ func (r HookRule) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Hook is somebody who is asked at the borders of a dream. What it is shown is a copy: it can answer, and change
-// nothing. It must be safe for concurrent use and should heed its context, which ends with its timeout or when the
-// agent is woken.
+// Hook is called at the borders of a dream. It receives copies, so it can answer but change nothing. It must be safe
+// for concurrent use and should stop when its context ends, by its timeout or a wake.
 type Hook interface {
-	// Entry may veto the onset by giving a reason; "" lets it run.
+	// Entry may veto the onset by returning a reason; "" lets it run.
 	Entry(ctx context.Context, e HookEntry) (veto string, err error)
-	// Capture may hold fragments for review by giving a reason for each; those it does not name pass.
+	// Capture may hold fragments for review by returning a reason for each; all others pass.
 	Capture(ctx context.Context, c HookCapture) ([]Concern, error)
-	// Exit hears what the dream came to.
+	// Exit receives the result of the dream.
 	Exit(ctx context.Context, x HookExit) error
 }
 
-// Hooks are the hooks that this process can ask, by name.
+// Hooks are the hooks configured in this process, by name.
 type Hooks map[string]Hook
 
-// Frontier does the deeds at the borders.
+// Frontier has the activities that call hooks.
 type Frontier struct{ Ports }
 
-// EntryRequest asks the hooks whether the onset may run.
+// EntryRequest is the input of Frontier.Enter.
 type EntryRequest struct {
 	Stretch
 	Onset     budget.Micros `json:"onset"`
@@ -114,8 +113,8 @@ type EntryRequest struct {
 	Gathered  GatherResult  `json:"gathered"`
 }
 
-// Enter asks every hook of the entry. Done.Scope names the one that vetoed and Done.Reason why; both empty, the onset
-// runs. The first answer is noted and holds, however often the deed is done.
+// Enter calls every entry hook. If one vetoes, Done.Scope is its name and Done.Reason its reason; both are empty when
+// the onset may run. The first answers are recorded and used by every repetition.
 func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error) {
 	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
@@ -157,6 +156,7 @@ func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error
 			f.write(ctx, r.Stretch, memory.Write{Events: f.silences(r.Stretch, AtEntry, "entry", answers)}))
 }
 
+// depthTable is what an onset may do under each behaviour, for hooks.
 func depthTable() map[dream.Behaviour]dream.DepthBound {
 	table := map[dream.Behaviour]dream.DepthBound{}
 	for _, b := range dream.Behaviours {
@@ -169,15 +169,15 @@ func depthTable() map[dream.Behaviour]dream.DepthBound {
 	return table
 }
 
-// ReviewRequest asks the hooks about the fragments that a cycle kept.
+// ReviewRequest is the input of Frontier.Review.
 type ReviewRequest struct {
 	Stretch
 	Cycle     int      `json:"cycle"`
 	Fragments []string `json:"fragments"`
 }
 
-// Review shows the kept fragments of a cycle to every hook of the capture and holds those they are concerned about:
-// they are flagged, announced and never developed, and stay where a person can see them. Nothing is dropped.
+// Review shows the kept fragments of a cycle to every capture hook and holds those that a hook is concerned about:
+// they are flagged, announced, never developed, and remain visible to people. Nothing is removed.
 func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, error) {
 	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
@@ -244,17 +244,18 @@ func captured(fragments []*dream.Fragment, text bool) []Captured {
 	return shown
 }
 
-// ExitRequest tells the hooks what a dream came to.
+// ExitRequest is the input of Frontier.Leave.
 type ExitRequest struct {
 	Stretch
 	Ending Ending        `json:"ending"`
 	Cost   FinishResult  `json:"cost"`
-	Rules  []HookRule    `json:"rules"` // the order's: its note may be gone by now
+	Rules  []HookRule    `json:"rules"` // from the spec, whose note may be removed by now
 	Handle string        `json:"handle"`
 	Budget budget.Micros `json:"budget"`
 }
 
-// Leave tells every hook of the exit. Nobody waits for its answer; who did not hear is noted in an event.
+// Leave calls every exit hook. No workflow waits for the answers; a hook that could not be reached is recorded in an
+// event.
 func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
 	x := HookExit{
 		Agent:   r.Handle,
@@ -310,24 +311,24 @@ func (f *Frontier) count(ctx context.Context, s Stretch, x *HookExit) error {
 }
 
 func rulesAt(rules []HookRule, at Border) []HookRule {
-	var request []HookRule
+	var matching []HookRule
 	for _, r := range rules {
 		if slices.Contains(r.At, at) {
-			request = append(request, r)
+			matching = append(matching, r)
 		}
 	}
-	return request
+	return matching
 }
 
-// ask asks the hooks of a border once: what they said is noted, and a deed that is done again reads it.
+// ask calls the hooks of a border once: the answers are recorded, and a repeated activity reads them.
 func (f *Frontier) ask(
-	ctx context.Context, s Stretch, o Spec, at Border, note string,
+	ctx context.Context, s Stretch, spec Spec, at Border, note string,
 	how func(context.Context, Hook, HookRule) (answered, error),
 ) ([]answered, error) {
 	body, err := f.Memory.Note(ctx, s.Agent, s.Dream, note)
 	if errors.Is(err, memory.ErrNotFound) {
-		answers := f.every(ctx, rulesAt(o.Hooks, at), how)
-		if ctx.Err() != nil { // woken, or the worker stops: nobody was silent
+		answers := f.every(ctx, rulesAt(spec.Hooks, at), how)
+		if ctx.Err() != nil { // woken, or the worker stops: a missing answer is not silence
 			return nil, context.Cause(ctx)
 		}
 		body, err = json.Marshal(answers)
@@ -345,21 +346,21 @@ func (f *Frontier) ask(
 	return answers, nil
 }
 
-// every asks hooks side by side, each within its own time, and answers in their order.
+// every calls hooks in parallel, each with its own timeout, and returns the answers in order.
 func (f *Frontier) every(ctx context.Context, rules []HookRule,
 	how func(context.Context, Hook, HookRule) (answered, error),
 ) []answered {
 	answers := make([]answered, len(rules))
-	var asking sync.WaitGroup
+	var pending sync.WaitGroup
 	for i, rule := range rules {
-		asking.Go(func() {
+		pending.Go(func() {
 			answers[i] = f.one(ctx, rule, how)
 			answers[i].Hook, answers[i].Silent = rule.Name, rule.Silent
 		})
 	}
-	asking.Wait()
+	pending.Wait()
 	for _, a := range answers {
-		if a.Fault != "" && ctx.Err() == nil && activity.IsActivity(ctx) { // the event tells no words of others
+		if a.Fault != "" && ctx.Err() == nil && activity.IsActivity(ctx) { // the event contains no words of a hook
 			activity.GetLogger(ctx).Warn("a hook gave no answer", "hook", a.Hook, "reason", a.Fault, "instead",
 				a.Silent)
 		}
@@ -367,17 +368,17 @@ func (f *Frontier) every(ctx context.Context, rules []HookRule,
 	return answers
 }
 
-// noting is the time of a deed that is kept from its hooks, so that what they said, or that they were silent, can be
-// written: a deed whose own time ran out would be done again, and its hooks' defaults would never stand.
+// noting is the part of an activity's time that is not given to hooks, so that their answers, or their silence, can
+// be recorded: an activity that timed out would be repeated and its defaults would never apply.
 const noting = 500 * time.Millisecond
 
-// one asks a hook and goes on when its time is over, whether it heeds that or not.
+// one calls a hook and continues after its timeout, even if the hook does not return.
 func (f *Frontier) one(ctx context.Context, rule HookRule,
 	how func(context.Context, Hook, HookRule) (answered, error),
 ) answered {
 	hook, found := f.Hooks[rule.Name]
 	if !found {
-		return answered{Fault: "no hook of this name is fitted in the worker"}
+		return answered{Fault: "the worker has no hook of this name"}
 	}
 	within := rule.Timeout
 	if end, bounded := ctx.Deadline(); bounded {
@@ -406,7 +407,7 @@ func (f *Frontier) one(ctx context.Context, rule HookRule,
 	}
 }
 
-// silences announces the hooks that gave no answer, or one that nobody could follow, and what stood for it.
+// silences announces hooks without a usable answer and the default that was applied.
 func (f *Frontier) silences(s Stretch, at Border, activityName string, answers []answered) []event.Event {
 	var events []event.Event
 	for _, a := range answers {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// answered is what one hook said at a border.
+// answered is the answer of one hook at a border.
 type answered struct {
 	Hook     string    `json:"hook"`
 	Silent   string    `json:"silent"`
-	Fault    string    `json:"fault,omitempty"` // why it gave no answer
+	Fault    string    `json:"fault,omitempty"` // why there is no answer
 	Veto     string    `json:"veto,omitempty"`
 	Concerns []Concern `json:"concerns,omitempty"`
 }
@@ -26,10 +26,10 @@ func (a answered) about(fragment string) (string, bool) {
 	return "the hook gave no answer, and its silence refuses: " + a.Fault, a.Fault != "" && a.Silent == SilentRefuse
 }
 
-// mostReason is how many characters of a reason are kept: it crosses Temporal and stands in lists.
+// mostReason is the most characters of a reason that are kept, since it is stored in histories and shown in lists.
 const mostReason = 400
 
-// oneLine is what a hook said, on one line and no longer than it may be.
+// oneLine puts text on one line of at most mostReason characters.
 func oneLine(text string) string {
 	letters := []rune(strings.Join(strings.Fields(text), " "))
 	if len(letters) > mostReason {
@@ -38,7 +38,7 @@ func oneLine(text string) string {
 	return string(letters)
 }
 
-// worded is an answer whose reasons are as they are kept. One that gives none is no less an answer.
+// worded shortens the reasons of an answer. An answer without a reason is valid.
 func (a answered) worded() answered {
 	word := func(reason string) string { return cmp.Or(oneLine(reason), "it gave no reason") }
 	if a.Veto != "" {
@@ -52,8 +52,7 @@ func (a answered) worded() answered {
 	return a
 }
 
-// astray tells of concerns about fragments that the hook was not shown: nobody can hold those, so its default answers
-// for them.
+// astray is the fault of an answer that holds a fragment the hook was not shown: the hook's default is applied then.
 func astray(concerns []Concern, shown []string) string {
 	for _, c := range concerns {
 		if !slices.Contains(shown, c.Fragment) {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// warden is a hook that answers as it is told, and remembers what it was shown.
+// warden is a hook with scripted answers that records what it was shown.
 type warden struct {
 	veto     string
 	concerns []Concern
@@ -57,7 +57,7 @@ func ruleOf(name, silent string) HookRule {
 	return HookRule{Name: name, At: Borders, Timeout: ShortestHook, Silent: silent}
 }
 
-// guarded lies down under rules, with hooks fitted.
+// guarded begins a dream with hooks.
 func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *Frontier, Stretch) {
 	t.Helper()
 	r := newRig(t)
@@ -84,12 +84,12 @@ func (r *rig) silences() []event.HookSilent {
 	return silent
 }
 
-func TestAHookOfTheEntryMayVetoAndIsShownWhatItMayNotChange(t *testing.T) {
+func TestAnEntryHookMayVetoAndGetsCopies(t *testing.T) {
 	t.Parallel()
 	w := &warden{veto: "the day has been long"}
 	r, f, s := guarded(t, Hooks{"night-watch": w, "other": &warden{}}, ruleOf("other", SilentAllow),
 		ruleOf("night-watch", SilentAllow))
-	for range 2 { // done again it asks nobody again
+	for range 2 { // a repetition does not call the hooks again
 		result, err := f.Enter(context.Background(), EntryRequest{
 			Stretch:   s,
 			Onset:     70,
@@ -109,7 +109,7 @@ func TestAHookOfTheEntryMayVetoAndIsShownWhatItMayNotChange(t *testing.T) {
 	require.Empty(t, r.silences())
 }
 
-func TestASilentHookIsAnsweredForByItsDefaultAndAnnounced(t *testing.T) {
+func TestTheDefaultOfASilentHookAppliesAndIsAnnounced(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		hooks  Hooks
@@ -120,7 +120,7 @@ func TestASilentHookIsAnsweredForByItsDefaultAndAnnounced(t *testing.T) {
 		"hangs, refuses":  {Hooks{"h": &warden{hangs: true}}, SilentRefuse, true},
 		"panics, refuses": {Hooks{"h": &warden{panics: true}}, SilentRefuse, true},
 		"fails, allows": {
-			Hooks{"h": &warden{err: errors.New("no")}, "unasked": &warden{veto: "x"}},
+			Hooks{"h": &warden{err: errors.New("no")}, "not in the spec": &warden{veto: "x"}},
 			SilentAllow,
 			false,
 		},
@@ -161,7 +161,7 @@ func (r *rig) caught(s Stretch, texts ...string) []string {
 	return idsOf(w.Add)
 }
 
-func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
+func TestAHeldFragmentIsFlaggedAnnouncedAndStored(t *testing.T) {
 	t.Parallel()
 	reader, blind := &warden{}, &warden{}
 	rule := ruleOf("reader", SilentAllow)
@@ -170,7 +170,7 @@ func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
 	caught := r.caught(s, "a lantern is a slow clock", "burn the ledger")
 	reader.concerns = []Concern{
 		{Fragment: caught[1], Reason: "it speaks of fire"},
-		{Fragment: "dream/b/0001/onset/1.1", Reason: "somebody else's"},
+		{Fragment: "dream/b/0001/onset/1.1", Reason: "of another dream"},
 	}
 	for range 2 {
 		result, err := f.Review(context.Background(), ReviewRequest{Stretch: s, Cycle: 1, Fragments: caught})
@@ -205,9 +205,8 @@ func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
 	require.Equal(t, 1, count)
 }
 
-// Nothing that a hook says may be lost in silence. A word about a fragment that it was not shown is one nobody can
-// follow.
-func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
+// A concern about a fragment that the hook was not shown cannot be applied; the rest of the answer must not be lost.
+func TestAConcernAboutAnUnknownFragmentAppliesTheDefaultToTheRest(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []string{SilentAllow, SilentRefuse} {
 		t.Run(silent, func(t *testing.T) {
@@ -222,8 +221,8 @@ func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
 			result, err := f.Review(t.Context(), ReviewRequest{Stretch: s, Cycle: 1, Fragments: caught})
 			require.NoError(t, err)
 			require.Equal(t, silent == SilentAllow, result.Made[0].Kept,
-				"its default answers for what nobody could follow")
-			require.False(t, result.Made[1].Kept, "what could be followed holds")
+				"its default applies to the other fragments")
+			require.False(t, result.Made[1].Kept, "the valid concern applies")
 			require.Equal(t, []event.HookSilent{{Hook: "h", Border: "capture", Default: silent}}, r.silences())
 			held := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
 			reasons := map[string]string{}
@@ -239,7 +238,7 @@ func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
 	}
 }
 
-func TestTheReasonsOfAHookAreOneShortLineAndNeverNone(t *testing.T) {
+func TestTheReasonOfAHookIsOneShortLineAndNeverEmpty(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		" \n ":              "it gave no reason",
@@ -250,14 +249,14 @@ func TestTheReasonsOfAHookAreOneShortLineAndNeverNone(t *testing.T) {
 		_, f, s := guarded(t, Hooks{"h": w}, ruleOf("h", SilentAllow))
 		result, err := f.Enter(t.Context(), EntryRequest{Stretch: s})
 		require.NoError(t, err)
-		require.Equal(t, "h", result.Scope, "a veto is a veto, however it is put")
+		require.Equal(t, "h", result.Scope, "a veto without a reason is a veto")
 		require.Equal(t, want, result.Reason)
 	}
 }
 
 func longReason(word string) string { return strings.Repeat(word, 1000) }
 
-func TestAnExitIsToldWhatTheDreamCameTo(t *testing.T) {
+func TestAnExitHookReceivesTheResultOfTheDream(t *testing.T) {
 	t.Parallel()
 	w := &warden{}
 	r, f, s := guarded(t, Hooks{"audit": w, "away": &warden{hangs: true}}, ruleOf("audit", SilentAllow),
@@ -276,7 +275,7 @@ func TestAnExitIsToldWhatTheDreamCameTo(t *testing.T) {
 	require.Len(t, r.silences(), 1)
 }
 
-func TestAWokenDreamTakesNoSilenceForAnAnswer(t *testing.T) {
+func TestAWakeIsNotSilenceOfAHook(t *testing.T) {
 	t.Parallel()
 	r, f, s := guarded(t, Hooks{"h": &warden{hangs: true}},
 		HookRule{Name: "h", At: Borders, Timeout: LongestHook, Silent: SilentRefuse})
@@ -288,7 +287,7 @@ func TestAWokenDreamTakesNoSilenceForAnAnswer(t *testing.T) {
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
 
-func TestAHookRuleSaysWhatIsWrongWithIt(t *testing.T) {
+func TestAHookRuleReportsEveryFault(t *testing.T) {
 	t.Parallel()
 	err := HookRule{Name: "a/b", At: []Border{"noon"}, Timeout: time.Hour, Silent: "shrug"}.Validate()
 	require.ErrorContains(t, err, `hook name "a/b" must be a word without a slash`)
@@ -296,11 +295,11 @@ func TestAHookRuleSaysWhatIsWrongWithIt(t *testing.T) {
 	require.ErrorContains(t, err, `it must lie between 100ms and 8s`)
 	require.ErrorContains(t, err, `say allow or refuse`)
 	require.ErrorContains(t, HookRule{Name: "a", Timeout: time.Second, Silent: SilentAllow}.Validate(),
-		"asked at no border")
+		"has no border")
 }
 
-// A call may be given less time than a hook: then the hook's silence is noted before the deed's own time is over.
-func TestTheDefaultOfAHookStandsThoughTheActivityHasLessTimeThanTheHook(t *testing.T) {
+// If a call has less time than the hook's timeout, the hook's silence is recorded before the call's time is over.
+func TestTheDefaultOfAHookAppliesWhenTheActivityHasLessTime(t *testing.T) {
 	t.Parallel()
 	rule := ruleOf("h", SilentRefuse)
 	rule.Timeout = LongestHook

@@ -13,14 +13,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// Imagination does the deeds of REM. In the request of one, Cycle is the round of the search and Turn the scenario's
-// place in it, both from 1; without a round scenarios are imagined side by side, weighed once and kept then.
+// Imagination has the activities of REM. In a request, Cycle is the round of the search and Turn the number of the
+// scenario, both from 1. Without rounds, scenarios are imagined in parallel, weighed once and kept.
 type Imagination struct{ Ports }
 
-// BranchRequest asks for one scenario.
+// BranchRequest is the input of Imagination.Branch.
 type BranchRequest struct {
 	StepRequest
-	Fragment string `json:"fragment,omitempty"` // the fragment it develops; empty: only a what-if
+	Fragment string `json:"fragment,omitempty"` // the fragment to develop; empty: only a what-if
 }
 
 type scenario struct {
@@ -33,8 +33,8 @@ type scenario struct {
 	Trace      string  `json:"trace"`
 }
 
-// Branch imagines one scenario from a fragment and a what-if, with the prediction it makes. A barred fragment is
-// not developed: its scenario rests on the what-if alone.
+// Branch imagines one scenario from a fragment and a what-if, with its prediction. A barred fragment is not used: the
+// scenario then has only the what-if.
 func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
@@ -67,7 +67,7 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 	return m.imagine(ctx, r.StepRequest, spec, s, prompt.Imagine(view))
 }
 
-// view is what every prompt of REM shows of the dreamer.
+// view is what every REM prompt shows of the agent.
 func (m *Imagination) view(ctx context.Context, s Stretch) (prompt.Imagining, error) {
 	self, theme, err := m.self(ctx, s)
 	if err != nil {
@@ -77,18 +77,18 @@ func (m *Imagination) view(ctx context.Context, s Stretch) (prompt.Imagining, er
 	return prompt.Imagining{Self: self, Theme: theme, Playbook: rules}, err
 }
 
-// setOut draws the what-if of a branch: parts of two or three episodes put together, or one that went otherwise. Where
-// memory cannot give the one it gives the other; where it can give neither there is none.
-func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dream.Scenario,
+// setOut draws the what-if of a branch: parts of two or three episodes combined, or one episode with a different
+// course. If memory does not allow one kind, the other is used; if neither is possible there is none.
+func (m *Imagination) setOut(ctx context.Context, spec Spec, r BranchRequest, s *dream.Scenario,
 	view *prompt.Imagining,
 ) error {
-	episodes, err := m.pool(ctx, o, r.Stretch)
+	episodes, err := m.pool(ctx, spec, r.Stretch)
 	if err != nil {
 		return err
 	}
-	turned, reported := hypnagogia.Turn(episodes, o.Knobs.ReplayAlpha,
-		hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "turn"))
-	drawn := hypnagogia.Recombine(episodes, 1, hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "recombine"))
+	turned, reported := hypnagogia.Turn(episodes, spec.Knobs.ReplayAlpha,
+		hypnagogia.Dice(spec.Seed, dream.REM, 0, r.Turn, "turn"))
+	drawn := hypnagogia.Recombine(episodes, 1, hypnagogia.Dice(spec.Seed, dream.REM, 0, r.Turn, "recombine"))
 	otherwise := r.Cycle > 0 && reported &&
 		(hypnagogia.WhatIfOf(r.Turn) == hypnagogia.Counterfactual || len(drawn) == 0)
 	switch {
@@ -106,7 +106,7 @@ func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dr
 	return nil
 }
 
-// imagine buys one scenario and keeps it, with the prediction it makes.
+// imagine buys one scenario and stores it with its prediction.
 func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *dream.Scenario,
 	text prompt.Text,
 ) (StepResult, error) {
@@ -143,7 +143,7 @@ func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *
 		p := foretell(spec, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days,
 			answer.Confidence, answer.Trace, s.Sources)
 		lived := map[string]bool{}
-		// a scenario has the sources of those it grew from
+		// a scenario inherits the sources of its parents
 		if err := m.roots(ctx, r.Stretch, s.Sources, 2, lived); err != nil {
 			return StepResult{}, toApplicationError(err)
 		}

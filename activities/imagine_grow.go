@@ -11,13 +11,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// GrowRequest asks for one scenario made from others.
+// GrowRequest is the input of Imagination.Refine and Imagination.Merge.
 type GrowRequest struct {
 	StepRequest
-	Scenarios []string `json:"scenarios"` // one to be refined, two to become one
+	Scenarios []string `json:"scenarios"` // one to refine, or two to merge
 }
 
-// Refine imagines a scenario again, stronger where it was found weak.
+// Refine rewrites a scenario to improve its weakest part.
 func (m *Imagination) Refine(ctx context.Context, r GrowRequest) (StepResult, error) {
 	return m.grow(ctx, r, dream.Refine, 1)
 }
@@ -27,7 +27,7 @@ func (m *Imagination) Merge(ctx context.Context, r GrowRequest) (StepResult, err
 	return m.grow(ctx, r, dream.Merge, 2)
 }
 
-// errGrow says that a request names too few scenarios, or too many.
+// errGrow says that a request has the wrong number of scenarios.
 var errGrow = errors.New("wrong number of scenarios")
 
 func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operation, want int) (StepResult, error) {
@@ -64,7 +64,7 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 	return m.imagine(ctx, r.StepRequest, spec, s, prompt.Refine(g))
 }
 
-// descendant is a scenario made from others: it rests on what they rest on.
+// descendant is a scenario made from others; it inherits their sources.
 func descendant(op dream.Operation, from []*dream.Scenario) *dream.Scenario {
 	s := &dream.Scenario{Operation: op}
 	for _, parent := range from {
@@ -80,7 +80,7 @@ func descendant(op dream.Operation, from []*dream.Scenario) *dream.Scenario {
 	return s
 }
 
-// weakest names the lowest part of a score; empty when there is none, or when all are the same.
+// weakest names the lowest part of a score; empty without a score, or when all parts are equal.
 func weakest(w *dream.Worth) string {
 	if w == nil || w.Novelty == w.Plausible && w.Plausible == w.Matters {
 		return ""
@@ -95,7 +95,7 @@ func weakest(w *dream.Worth) string {
 	}
 }
 
-// claimOf is what the prediction of a scenario claims; empty when it made none, or when that is gone.
+// claimOf is the claim of a scenario's prediction; empty when it has none, or it was removed.
 func (m *Imagination) claimOf(ctx context.Context, s Stretch, scenario string) (string, error) {
 	items, err := m.made(ctx, s, scenario+"/p")
 	for _, p := range memory.As[*dream.Prediction](items) {

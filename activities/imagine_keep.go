@@ -13,16 +13,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// KeepRequest ends a search.
+// KeepRequest is the input of Imagination.Keep.
 type KeepRequest struct {
 	Stretch
-	Scenarios []string `json:"scenarios"` // all of them, in the order they were made
+	Scenarios []string `json:"scenarios"` // all of the search, in order of creation
 	Keep      int      `json:"keep"`
-	Why       string   `json:"why,omitempty"` // the search went no further
+	Why       string   `json:"why,omitempty"` // why the search ended
 }
 
-// Keep ends a search: the best scenarios are kept, of every other it is written down why not, and the fragments that
-// the kept ones develop are marked. It costs nothing, and answers all of them, best first.
+// Keep ends a search: the best scenarios are kept, every other one gets a reason, and the fragments that kept ones
+// develop are marked. It makes no paid call and returns all scenarios, best first.
 func (m *Imagination) Keep(ctx context.Context, r KeepRequest) (StepResult, error) {
 	items, err := m.Memory.Get(ctx, r.Agent, r.Scenarios...)
 	if err != nil {
@@ -36,7 +36,7 @@ func (m *Imagination) Keep(ctx context.Context, r KeepRequest) (StepResult, erro
 	return StepResult{Made: made}, toApplicationError(err)
 }
 
-// settle decides what becomes of scenarios, for good, and announces it.
+// settle decides which scenarios are kept and announces it.
 func (m *Imagination) settle(ctx context.Context, stretch Stretch, all []*dream.Scenario, keep int) ([]Made, error) {
 	decide(all, keep)
 	w := memory.Write{}
@@ -72,7 +72,7 @@ func (m *Imagination) settle(ctx context.Context, stretch Stretch, all []*dream.
 	return made, m.write(ctx, stretch, w)
 }
 
-// decide marks the scenarios that are kept, and gives each other its reason.
+// decide marks the kept scenarios and gives every other one its reason.
 func decide(all []*dream.Scenario, keep int) {
 	for i, fate := range hypnagogia.SearchOf(all).Fates(keep) {
 		s := all[i]
@@ -84,12 +84,12 @@ func decide(all []*dream.Scenario, keep int) {
 		switch fate.Why {
 		case hypnagogia.WhyUnweighed:
 			if s.Reason == "" {
-				s.Reason = "nobody weighed it"
+				s.Reason = "it was not weighed"
 			}
 		case hypnagogia.WhyNothing:
 			s.Reason = "it is worth nothing"
 		case hypnagogia.WhyLeft:
-			own, other := toldApart(s.Score, all[fate.By].Score)
+			own, other := distinguish(s.Score, all[fate.By].Score)
 			s.Reason = fmt.Sprintf("left: it scored %s, and %s that it came from %s", own, numbered(all[fate.By]),
 				other)
 		case hypnagogia.WhyGrown:
@@ -100,8 +100,8 @@ func decide(all []*dream.Scenario, keep int) {
 	}
 }
 
-// toldApart writes two scores with two places, or with as many as it takes to tell one from the other.
-func toldApart(a, b float64) (string, string) {
+// toldApart formats two scores with two decimals, or with as many as it takes to distinguish them.
+func distinguish(a, b float64) (string, string) {
 	for places := 2; places <= 6; places++ {
 		own, other := fmt.Sprintf("%.*f", places, a), fmt.Sprintf("%.*f", places, b)
 		if own != other || a == b {
@@ -116,13 +116,13 @@ func numbered(s *dream.Scenario) string {
 	return "scenario " + s.ID[strings.LastIndex(s.ID, "/")+1:]
 }
 
-// ranked are scenarios best first; of equals the one whose text comes first.
+// ranked sorts scenarios best first; equal scores are ordered by text.
 func ranked(all []*dream.Scenario) []*dream.Scenario {
-	order := slices.Clone(all)
-	slices.SortStableFunc(order, func(a, b *dream.Scenario) int {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b *dream.Scenario) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Content, b.Content))
 	})
-	return order
+	return sorted
 }
 
 func textsOf[T dream.Item](items []T) []string {

@@ -14,21 +14,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// SurveyRequest asks what a round of the search has to go by.
+// SurveyRequest is the input of Imagination.Survey.
 type SurveyRequest struct {
 	Stretch
-	Limit     budget.Micros `json:"limit"`               // the phase's cap
-	Fragments []string      `json:"fragments,omitempty"` // that might be developed, in order; empty when that is known
+	Limit budget.Micros `json:"limit"` // the phase's cap
+	// candidates for development, in order; empty after the first round
+	Fragments []string `json:"fragments,omitempty"`
 }
 
-// SurveyResult is what a round has to go by.
+// SurveyResult is what a round of the search is planned with.
 type SurveyResult struct {
-	Seeds []string         `json:"seeds,omitempty"` // the fragments that may be developed, in the order asked
+	// the candidates that may be developed, in the order of the request
+	Seeds []string         `json:"seeds,omitempty"`
 	Means hypnagogia.Means `json:"means"`
 }
 
-// Survey reads which fragments may be developed, what is left for the phase under every cap, and what a call of each
-// kind costs at most. It costs nothing.
+// Survey reads which fragments may be developed, how much money the phase has left under every cap, and the highest
+// price of a call of each kind. It makes no paid call.
 func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
@@ -66,12 +68,12 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 	return result, toApplicationError(err)
 }
 
-// longest is a text as long as a prompt quotes one.
+// longest is a text of the greatest length that a prompt quotes.
 var longest = strings.Repeat("imagined ", 66)
 
-// prices are the worst prices of a call of each kind, with every text as long as a prompt shows it. A second call that
-// repairs an unreadable answer is not in them; the spend guard holds its cap all the same.
-func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string]budget.Micros, error) {
+// prices are the highest prices of a call of each kind, with every text at its greatest length. The repair of an
+// unreadable answer is not included; the spend guard holds the caps in any case.
+func (m *Imagination) prices(ctx context.Context, s Stretch, spec Spec) (map[string]budget.Micros, error) {
 	view, err := m.view(ctx, s)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string
 	g := prompt.Growing{Self: view.Self, Theme: view.Theme, Playbook: view.Playbook, First: longest}
 	refined, merged := g, g
 	refined.Claim, refined.Said, merged.Second = longest, longest, longest
-	most := max(o.Knobs.Branches, o.Knobs.RemBeam)
+	most := max(spec.Knobs.Branches, spec.Knobs.RemBeam)
 	lines := make([]string, most)
 	existing := make([]prompt.Weighed, shownKnown)
 	for i := range lines {
@@ -94,16 +96,16 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string
 	}
 	prices := map[string]budget.Micros{}
 	for name, c := range map[string]call{
-		string(dream.Branch): {role: dream.Imaginer, text: prompt.Imagine(view), tokens: o.Knobs.AnswerTokens},
-		string(dream.Refine): {role: dream.Imaginer, text: prompt.Refine(refined), tokens: o.Knobs.AnswerTokens},
-		string(dream.Merge):  {role: dream.Imaginer, text: prompt.Merge(merged), tokens: o.Knobs.AnswerTokens},
+		string(dream.Branch): {role: dream.Imaginer, text: prompt.Imagine(view), tokens: spec.Knobs.AnswerTokens},
+		string(dream.Refine): {role: dream.Imaginer, text: prompt.Refine(refined), tokens: spec.Knobs.AnswerTokens},
+		string(dream.Merge):  {role: dream.Imaginer, text: prompt.Merge(merged), tokens: spec.Knobs.AnswerTokens},
 		hypnagogia.PriceOfWeighing: {
 			role:   dream.Observer,
 			text:   prompt.Weigh(prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Known: existing}),
-			tokens: weighTokens(o.Knobs, most),
+			tokens: weighTokens(spec.Knobs, most),
 		},
 	} {
-		c.spec = o
+		c.spec = spec
 		prices[name], err = m.worst(c)
 		if err != nil {
 			return nil, err
@@ -114,16 +116,16 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string
 
 // worst is what the spend guard would reserve for a call.
 func (m *Imagination) worst(c call) (budget.Micros, error) {
-	spec, err := m.Catalog.Lookup(c.spec.Models[c.role])
-	if err != nil || spec.Price == nil { // the spend guard refuses a model without a price, and says so
+	model, err := m.Catalog.Lookup(c.spec.Models[c.role])
+	if err != nil || model.Price == nil { // the spend guard refuses a model without a price with an explanation
 		return 0, err
 	}
-	if c.role == dream.Observer && !spec.Judges { // then the embedder measures, for a hundredth of it
+	if c.role == dream.Observer && !model.Judges { // then the embedder measures, for about a hundredth of the price
 		return 0, nil
 	}
 	out := int64(c.tokens) + spend.Overrun
-	if spec.Reasoning {
+	if model.Reasoning {
 		out += int64(c.spec.Knobs.ReasoningTokens)
 	}
-	return spec.Price.Worst(inference.CountPrompt(spec, c.request()), out), nil
+	return model.Price.Worst(inference.CountPrompt(model, c.request()), out), nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// imagining is a rig whose model imagines what it is told to.
+// imagining is a rig for REM activities.
 func imagining(t *testing.T) (*rig, Spec, Stretch, *Imagination) {
 	t.Helper()
 	r := newRig(t)
@@ -26,13 +26,13 @@ func imagining(t *testing.T) (*rig, Spec, Stretch, *Imagination) {
 	return r, o, s, &Imagination{r.ports}
 }
 
-func (r *rig) tells(content string) {
+func (r *rig) answersScenario(content string) {
 	r.model.say["scenario"] = fmt.Sprintf(
 		`{"premise":"suppose","content":%q,"claim":"the tide is late","criterion":"a clock","days":3,"confidence":0.9,"trace":"t"}`,
 		content)
 }
 
-// weighs has the judge answer these parts for s1, s2, …; all three parts the same.
+// weighs lets the judge answer these values for s1, s2, …, each for all three parts.
 func (r *rig) weighs(parts ...float64) {
 	var lines []string
 	for i, p := range parts {
@@ -55,12 +55,12 @@ func (r *rig) scenario(id string) *dream.Scenario {
 	return s
 }
 
-// branches imagines scenarios of the first round, each with a text of its own.
+// branches imagines scenarios of the first round, each with its own text.
 func (r *rig) branches(m *Imagination, s Stretch, texts ...string) []string {
 	r.t.Helper()
 	var ids []string
 	for i, text := range texts {
-		r.tells(text)
+		r.answersScenario(text)
 		result, err := m.Branch(context.Background(), BranchRequest{StepRequest: round(s, 1, i+1)})
 		require.NoError(r.t, err)
 		require.Len(r.t, result.Made, 1)
@@ -69,12 +69,12 @@ func (r *rig) branches(m *Imagination, s Stretch, texts ...string) []string {
 	return ids
 }
 
-func TestBranchesTakeTurnsBetweenWhatNeverMetAndWhatWentOtherwise(t *testing.T) {
+func TestBranchesAlternateBetweenCombinedAndChangedEpisodes(t *testing.T) {
 	t.Parallel()
 	r, o, s, m := imagining(t)
 	f := r.fragment(o, s)
 	for turn := 1; turn <= 4; turn++ {
-		r.tells(fmt.Sprintf("scenario number %d", turn))
+		r.answersScenario(fmt.Sprintf("scenario number %d", turn))
 		request := BranchRequest{StepRequest: round(s, 1, turn)}
 		if turn == 1 {
 			request.Fragment = f.ID
@@ -107,7 +107,7 @@ func TestBranchesTakeTurnsBetweenWhatNeverMetAndWhatWentOtherwise(t *testing.T) 
 		claim, err := memory.One[*dream.Prediction](context.Background(), r.store, "a", made.ID+"/p")
 		require.NoError(t, err)
 		require.Equal(t, dream.Creative, claim.Source)
-		require.InDelta(t, .35, claim.Confidence, 1e-9, "REM is never surer (S4)")
+		require.InDelta(t, .35, claim.Confidence, 1e-9, "the most that REM may have")
 	}
 }
 
@@ -128,8 +128,9 @@ func TestABarredFragmentIsNeverDeveloped(t *testing.T) {
 		SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: []string{barred.ID, free.ID, "gone"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{free.ID}, survey.Seeds)
-	r.tells("a scenario")
-	result, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: barred.ID}) // whoever asks for it
+	r.answersScenario("a scenario")
+	// even if it is requested
+	result, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: barred.ID})
 	require.NoError(t, err)
 	made := r.scenario(result.Made[0].ID)
 	require.Empty(t, made.Develops())
@@ -141,15 +142,15 @@ func TestABarredFragmentIsNeverDeveloped(t *testing.T) {
 	}
 }
 
-func TestAScenarioGrownFromOthersRestsOnWhatTheyRestOn(t *testing.T) {
+func TestAScenarioMadeFromOthersInheritsTheirSources(t *testing.T) {
 	t.Parallel()
 	r, o, s, m := imagining(t)
 	ctx := context.Background()
 	f := r.fragment(o, s)
-	r.tells("the lamp floats away")
+	r.answersScenario("the lamp floats away")
 	first, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: f.ID})
 	require.NoError(t, err)
-	r.tells("the key is found")
+	r.answersScenario("the key is found")
 	second, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 2)})
 	require.NoError(t, err)
 	a, b := first.Made[0].ID, second.Made[0].ID
@@ -157,7 +158,7 @@ func TestAScenarioGrownFromOthersRestsOnWhatTheyRestOn(t *testing.T) {
 	_, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: []string{a, b}, Keep: 2})
 	require.NoError(t, err)
 
-	r.tells("the lamp is tied and floats")
+	r.answersScenario("the lamp is tied and floats")
 	refined, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 3), Scenarios: []string{a}})
 	require.NoError(t, err)
 	question := r.model.requests[len(r.model.requests)-1].Messages[1].Content
@@ -179,11 +180,11 @@ func TestAScenarioGrownFromOthersRestsOnWhatTheyRestOn(t *testing.T) {
 		require.NotEmpty(t, claim.Episodes)
 		for _, episode := range claim.Episodes {
 			_, err := memory.One[*dream.Episode](ctx, r.store, "a", episode)
-			require.NoError(t, err, "the episode set of a prediction (E2) is lived, and %s is not", episode)
+			require.NoError(t, err, "a prediction rests on lived episodes, and %s is none", episode)
 		}
 	}
 
-	r.tells("the lamp finds the key")
+	r.answersScenario("the lamp finds the key")
 	merged, err := m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: []string{a, b}})
 	require.NoError(t, err)
 	two := r.scenario(merged.Made[0].ID)
@@ -196,12 +197,12 @@ func TestAScenarioGrownFromOthersRestsOnWhatTheyRestOn(t *testing.T) {
 	require.ErrorContains(t, err, "it takes 2")
 }
 
-func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) {
+func TestWeighingRoundByRoundKeepsTheStoreConsistent(t *testing.T) {
 	t.Parallel()
 	r, _, s, m := imagining(t)
 	ctx := context.Background()
 	made := r.branches(m, s, "the lamp floats away", "the key is found", "a gull counts the days")
-	r.weighs(.6, .5) // the third is left out
+	r.weighs(.6, .5) // the third is missing in the answer
 	result, err := m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 1})
 	require.NoError(t, err)
 	require.Equal(t,
@@ -211,14 +212,14 @@ func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) 
 		}, result.Made)
 	require.InDelta(t, .6, result.Made[0].Score, 1e-9)
 	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(made[1]).Reason)
-	require.Equal(t, "nobody weighed it: who weighed the others left it out", r.scenario(made[2]).Reason)
+	require.Equal(t, "it was not weighed: the answer left it out", r.scenario(made[2]).Reason)
 	require.Equal(t, "because", r.scenario(made[0]).Said)
 	require.Equal(t, "p/w", r.scenario(made[0]).Worth.Judge)
 
-	r.tells("Away floats the lamp") // says the same again
+	r.answersScenario("Away floats the lamp") // repeats its parent
 	again, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: made[:1]})
 	require.NoError(t, err)
-	r.tells("the key hangs on a thread that the moon winds up")
+	r.answersScenario("the key hangs on a thread that the moon winds up")
 	better, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 5), Scenarios: made[1:2]})
 	require.NoError(t, err)
 	r.weighs(.9, .7)
@@ -230,15 +231,15 @@ func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) 
 	require.Equal(t, "it repeats what it came from", r.scenario(fresh[0]).Said)
 	question := r.model.requests[len(r.model.requests)-1].Messages[1].Content
 	require.Contains(t, question, "[w1] the lamp floats away (novelty 0.60, plausible 0.60, matters 0.60)")
-	require.NotContains(t, question, "a gull counts", "what nobody weighed measures nothing")
+	require.NotContains(t, question, "a gull counts", "a scenario without a score is not shown for comparison")
 
 	events, err := r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
 	for _, e := range events {
-		require.NotEqual(t, "ScenarioImagined", e.Type, "told when it is decided")
+		require.NotEqual(t, "ScenarioImagined", e.Type, "announced when it is decided")
 	}
 	all := append(append([]string{}, made...), fresh...)
-	for range 2 { // done twice it says the same, once
+	for range 2 { // a repetition returns the same and announces nothing
 		kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: all, Keep: 1, Why: "its rounds are used"})
 		require.NoError(t, err)
 		require.Len(t, kept.Made, 5)
@@ -265,19 +266,19 @@ func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) 
 	require.Equal(t, dream.Branch, values[made[0]].Operation)
 }
 
-func TestWhatTheMoneyDoesNotReachToWeighKeepsThatReason(t *testing.T) {
+func TestScenariosThatCouldNotBeWeighedKeepTheReason(t *testing.T) {
 	t.Parallel()
 	r, o, s, m := imagining(t)
 	ctx := context.Background()
 	f := r.fragment(o, s)
-	r.tells("the lamp floats away")
+	r.answersScenario("the lamp floats away")
 	first, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: f.ID})
 	require.NoError(t, err)
 	made := []string{first.Made[0].ID}
 	r.weighs(.4)
 	_, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
 	require.NoError(t, err)
-	r.tells("the lamp is tied to a stone and does not float at all")
+	r.answersScenario("the lamp is tied to a stone and does not float at all")
 	second, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 2), Scenarios: made})
 	require.NoError(t, err)
 	poor := round(s, 2, 0)
@@ -290,13 +291,13 @@ func TestWhatTheMoneyDoesNotReachToWeighKeepsThatReason(t *testing.T) {
 	kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: append(made, second.Made[0].ID), Keep: 2})
 	require.NoError(t, err)
 	require.Equal(t, 1, Kept(kept.Made))
-	require.Equal(t, "nobody weighed it: the money was spent", r.scenario(second.Made[0].ID).Reason)
+	require.Equal(t, "it was not weighed: the money was spent", r.scenario(second.Made[0].ID).Reason)
 	developed, err := memory.One[*dream.Fragment](ctx, r.store, "a", f.ID)
 	require.NoError(t, err)
 	require.Equal(t, []string{dream.FragmentDeveloped, made[0]}, []string{developed.Status, developed.Scenario})
 }
 
-func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
+func TestASurveyReportsTheMoneyLeftAndPricesNoCallTooLow(t *testing.T) {
 	t.Parallel()
 	r, _, s, m := imagining(t)
 	ctx := context.Background()
@@ -349,23 +350,23 @@ func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
 	require.Equal(t, budget.Unlimited, rest.Means.Left)
 }
 
-func TestAnOrderFromBeforeTheSearchIsDreamtAsItWas(t *testing.T) {
+func TestASpecWithoutSearchIsDreamtAsBefore(t *testing.T) {
 	t.Parallel()
 	r, o, s, m := imagining(t)
 	ctx := context.Background()
 	f := r.fragment(o, s)
 	old := step(s, 1)
 	old.Turn = 2
-	r.tells("the lamp floats away")
+	r.answersScenario("the lamp floats away")
 	first, err := m.Branch(ctx, BranchRequest{StepRequest: old, Fragment: f.ID})
 	require.NoError(t, err)
 	old.Turn = 3
-	r.tells("the key is found")
+	r.answersScenario("the key is found")
 	second, err := m.Branch(ctx, BranchRequest{StepRequest: old})
 	require.NoError(t, err)
 	one := r.scenario(first.Made[0].ID)
-	require.True(t, one.Counterfactual && one.Synthetic, "as the first release told it")
-	// as it was answered then
+	require.True(t, one.Counterfactual && one.Synthetic, "as in the first version")
+	// an answer of that version
 	r.model.say["scores"] = `{"scores":[{"ref":"s1","score":0.3,"reason":"dull"},{"ref":"s2","score":0.8,"reason":"odd"}]}`
 	result, err := m.Weigh(ctx,
 		WeighRequest{StepRequest: step(s, .3), Scenarios: []string{first.Made[0].ID, second.Made[0].ID}, Keep: 1})
@@ -385,7 +386,7 @@ func TestAnOrderFromBeforeTheSearchIsDreamtAsItWas(t *testing.T) {
 	require.Equal(t, 2, count)
 }
 
-func TestTwoScoresAreToldApart(t *testing.T) {
+func TestTwoScoresAreWrittenDistinguishably(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a, b      float64
@@ -395,7 +396,7 @@ func TestTwoScoresAreToldApart(t *testing.T) {
 		{.8131, .8142, "0.813", "0.814"},
 		{.7, .7, "0.70", "0.70"},
 	} {
-		own, than := toldApart(c.a, c.b)
+		own, than := distinguish(c.a, c.b)
 		require.Equal(t, []string{c.own, c.than}, []string{own, than})
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// WeighRequest asks to score scenarios.
+// WeighRequest is the input of Imagination.Weigh.
 type WeighRequest struct {
 	StepRequest
-	Scenarios []string `json:"scenarios"` // to be scored, in the order they were made
-	// every other one of the search, in the order made: they are scored already
+	Scenarios []string `json:"scenarios"` // to be scored, in order of creation
+	// every other scenario of the search, in order of creation: already scored
 	Beside []string `json:"beside,omitempty"`
 	Keep   int      `json:"keep"`
 }
@@ -22,7 +22,7 @@ type WeighRequest struct {
 type scores struct {
 	Scores []struct {
 		Ref       string   `json:"ref"`
-		Score     *float64 `json:"score"` // of an answer that was bought before scores had parts
+		Score     *float64 `json:"score"` // of answers recorded before scores had parts
 		Novelty   *float64 `json:"novelty"`
 		Plausible *float64 `json:"plausible"`
 		Matters   *float64 `json:"matters"`
@@ -32,12 +32,12 @@ type scores struct {
 
 // unweighed is why scenarios have no score, by how the weighing ended.
 var unweighed = map[End]string{
-	EndDone: "who weighed the others left it out", EndCap: "the money was spent", EndCut: "the dream was ended",
+	EndDone: "the answer left it out", EndCap: "the money was spent", EndCut: "the dream was ended",
 	EndUnreadable: "the answer could not be read",
 }
 
-// Weigh scores scenarios and says which would be kept as things stand. Of a search it answers those that it scored, in
-// their order; without a round that is the end of it, and it answers all, best first.
+// Weigh scores scenarios and says which ones would be kept so far. In a search it returns the scored ones in order;
+// without rounds it ends REM and returns all of them, best first.
 func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, error) {
 	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
@@ -54,7 +54,7 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 	}
 	for _, s := range fresh {
 		if s.Worth == nil {
-			s.Reason = "nobody weighed it: " + unweighed[done.End]
+			s.Reason = "it was not weighed: " + unweighed[done.End]
 		}
 		for _, before := range existing {
 			if s.Worth != nil && inherits(s, before) && hypnagogia.Repeats(s.Content, before.Content) {
@@ -81,7 +81,7 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 	return result, toApplicationError(m.write(ctx, r.Stretch, w))
 }
 
-// apart takes the scenarios of these ids out of all.
+// apart separates the scenarios with these ids from the others.
 func apart(all []*dream.Scenario, ids []string) (others, named []*dream.Scenario) {
 	wanted := map[string]bool{}
 	for _, id := range ids {
@@ -106,15 +106,15 @@ func inherits(s, from *dream.Scenario) bool {
 	return false
 }
 
-// shownKnown is how many scored scenarios are shown beside those to score: what these came from, and the best.
+// shownKnown is how many scored scenarios are shown for comparison: the parents and the best.
 const shownKnown = 4
 
-// score fills in the scores: the model's, or, where its numbers mean nothing, what is measured.
-func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec,
+// score fills in the scores: the model's, or measured ones if the model's numbers have no meaning.
+func (m *Imagination) score(ctx context.Context, r WeighRequest, spec Spec,
 	existing, fresh []*dream.Scenario,
 ) (Done, error) {
 	c := call{
-		spec:        order,
+		spec:        spec,
 		phase:       dream.REM,
 		limit:       r.Limit,
 		tone:        r.Tone,
@@ -122,14 +122,14 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec,
 		step:        weighStep(r.Cycle),
 		role:        dream.Observer,
 		temperature: r.Temperature,
-		tokens:      weighTokens(order.Knobs, len(fresh)),
-		seed:        seedOf(order, dream.REM, 1, max(0, r.Cycle-1)),
+		tokens:      weighTokens(spec.Knobs, len(fresh)),
+		seed:        seedOf(spec, dream.REM, 1, max(0, r.Cycle-1)),
 	}
-	spec, err := m.Catalog.Lookup(order.Models[dream.Observer])
+	model, err := m.Catalog.Lookup(spec.Models[dream.Observer])
 	if err != nil {
 		return Done{}, err
 	}
-	if !spec.Judges {
+	if !model.Judges {
 		return m.measure(ctx, c, fresh)
 	}
 	self, _, err := m.self(ctx, r.Stretch)
@@ -144,27 +144,30 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec,
 		return done, err
 	}
 	for i, line := range view.Lines {
-		for _, said := range answer.Scores {
-			if trimRef(said.Ref) != line.Ref {
+		for _, scored := range answer.Scores {
+			if trimRef(scored.Ref) != line.Ref {
 				continue
 			}
-			if said.Novelty == nil && said.Plausible == nil && said.Matters == nil {
-				said.Novelty, said.Plausible, said.Matters = said.Score, said.Score, said.Score
+			if scored.Novelty == nil && scored.Plausible == nil && scored.Matters == nil {
+				scored.Novelty, scored.Plausible, scored.Matters = scored.Score, scored.Score, scored.Score
 			}
-			if said.Novelty != nil && said.Plausible != nil && said.Matters != nil {
+			if scored.Novelty != nil && scored.Plausible != nil && scored.Matters != nil {
 				weighed(fresh[i], dream.Worth{
-					Novelty: clamp(*said.Novelty), Plausible: clamp(*said.Plausible), Matters: clamp(*said.Matters),
-					Judge: spec.Name,
-				}, said.Reason)
+					Novelty: clamp(*scored.Novelty), Plausible: clamp(*scored.Plausible),
+					Matters: clamp(*scored.Matters),
+					Judge:   model.Name,
+				}, scored.Reason)
 			}
 		}
 	}
 	return done, nil
 }
 
-// weighed gives a scenario its score.
+// weighed sets the score of a scenario.
 func weighed(s *dream.Scenario, w dream.Worth, text string) {
-	s.Worth, s.Score, s.Said, s.Reason = &w, hypnagogia.ScenarioWorth(w), text, ""
+	s.Worth = &w
+	s.Score = hypnagogia.ScenarioWorth(w)
+	s.Said, s.Reason = text, ""
 }
 
 func weighStep(round int) string {
@@ -176,7 +179,7 @@ func weighStep(round int) string {
 
 func weighTokens(k dream.Knobs, n int) int { return k.ObserverTokens + 60*n }
 
-// measures are the scored scenarios that a weighing measures by: the parents of what is weighed, then the best.
+// measures are the scored scenarios shown for comparison: the parents of the new ones, then the best.
 func measures(existing, fresh []*dream.Scenario) []prompt.Weighed {
 	var out []prompt.Weighed
 	shown := map[string]bool{}
@@ -204,8 +207,8 @@ func measures(existing, fresh []*dream.Scenario) []prompt.Weighed {
 	return out
 }
 
-// measure scores scenarios with the embedder alone: new as what is far from all that is known, plausible as what reads
-// like speech, mattering as what lies near to what it came from.
+// measure scores scenarios with the embedder alone: novelty is the distance from everything known, plausibility how
+// much it reads like speech, significance the nearness to its sources.
 func (m *Imagination) measure(ctx context.Context, c call, fresh []*dream.Scenario) (Done, error) {
 	items := make([]dream.Item, len(fresh))
 	for i, s := range fresh {

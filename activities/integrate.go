@@ -12,13 +12,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// Integration does the deeds of consolidation.
+// Integration has the activities of consolidation.
 type Integration struct{ Ports }
 
-// ConsolidateRequest asks for hypotheses from what the night has made.
+// ConsolidateRequest is the input of Integration.Consolidate and Awakening.Surface.
 type ConsolidateRequest struct {
 	StepRequest
-	Items []string `json:"items"` // ids of patterns, kept scenarios and selected fragments, best first
+	Items []string `json:"items"` // patterns, kept scenarios and selected fragments, best first
 }
 
 type hypotheses struct {
@@ -30,17 +30,17 @@ type hypotheses struct {
 	} `json:"hypotheses"`
 }
 
-// most is how many hypotheses one dream may stage, however much room the playbook has.
+// most is how many hypotheses one dream may stage, however many the playbook could take.
 const most = 3
 
-// Consolidate stages hypotheses for the playbook, at most Knobs.MaxStaged at a time (H14), and marks the fragments they
+// Consolidate stages hypotheses for the playbook, at most Knobs.MaxStaged at a time, and marks the fragments they
 // come from as promoted.
 func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
 	spec, err := g.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	if err := g.learn(ctx, spec, r.Stretch); err != nil { // by now every memory of the night has its place
+	if err := g.learn(ctx, spec, r.Stretch); err != nil { // by now every memory of the dream has a vector
 		return StepResult{}, toApplicationError(err)
 	}
 	staged, err := g.stagedBefore(ctx, r.Stretch)
@@ -98,7 +98,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 			event.HypothesisStaged{Hypothesis: item.ID, Confidence: item.Confidence}))
 	}
 	items, err = g.sift(r.Stretch, spec, items, &w)
-	if err != nil { // what is barred promotes nothing
+	if err != nil { // a barred hypothesis promotes nothing
 		return StepResult{}, toApplicationError(err)
 	}
 	w.Change, err = g.promoted(ctx, r.Agent, items)
@@ -109,23 +109,23 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	return g.keep(ctx, r.Stretch, c, done, items, w)
 }
 
-// mayRest are the staged hypotheses that may give way tonight, the first to go first. A dream whose makings wait for a
-// person puts nothing aside.
-func (g *Integration) mayRest(ctx context.Context, o Spec) ([]*dream.Hypothesis, error) {
-	if o.Review.Holds() {
+// mayRest are staged hypotheses that may be archived to make room, the first to go first. A dream under review
+// archives nothing.
+func (g *Integration) mayRest(ctx context.Context, spec Spec) ([]*dream.Hypothesis, error) {
+	if spec.Review.Holds() {
 		return nil, nil
 	}
 	items, err := g.Memory.Find(ctx, memory.Query{
-		Agent: o.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
-		Until: o.AsOf,
+		Agent: spec.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
+		Until: spec.AsOf,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find which hypotheses may give way: %w", err)
 	}
-	return prediction.GiveWay(memory.As[*dream.Hypothesis](items), o.AsOf), nil
+	return prediction.GiveWay(memory.As[*dream.Hypothesis](items), spec.AsOf), nil
 }
 
-// rest archives as many hypotheses as are too many with the new ones.
+// rest archives as many hypotheses as exceed the limit with the new ones.
 func (g *Integration) rest(s Stretch, resting []*dream.Hypothesis, surplus int, w *memory.Write) {
 	for _, h := range resting[:max(0, min(surplus, len(resting)))] {
 		h.State, h.Status = dream.Archived, dream.HypothesisRested
@@ -136,8 +136,8 @@ func (g *Integration) rest(s Stretch, resting []*dream.Hypothesis, surplus int, 
 	}
 }
 
-// stagedBefore counts the hypotheses that are staged, or wait to be, but for the dream's own: a deed that is done again
-// has the room that it had.
+// stagedBefore counts hypotheses that are staged or proposed, except the dream's own, so that a repeated activity has
+// the same room.
 func (g *Integration) stagedBefore(ctx context.Context, s Stretch) (int, error) {
 	q := memory.Query{
 		Agent: s.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
@@ -155,7 +155,7 @@ func (g *Integration) stagedBefore(ctx context.Context, s Stretch) (int, error) 
 	return all - own, nil
 }
 
-// material are the texts to consolidate, as lines, with the item behind each.
+// material are the texts to consolidate as prompt lines, with the id of the item behind each.
 func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (prompt.Consolidating, []string, error) {
 	items, err := p.made(ctx, r.Stretch, r.Items...)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// judgeMeasured stores fragments with the verdict of the embedder alone, which costs no call to a judge.
+// judgeMeasured stores fragments with a verdict of the embedder alone, without a judge's call.
 func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call,
 	fragments []*dream.Fragment,
 ) (StepResult, error) {
-	received, done, err := o.hear(ctx, r, c, fragments)
+	measured, done, err := o.measureThoughts(ctx, r, c, fragments)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	if done.End != EndDone { // bought, and kept as what it is
+	if done.End != EndDone { // paid for, and kept unjudged
 		w := memory.Write{}
 		for _, f := range fragments {
 			f.Status, f.Reason = dream.FragmentDiscarded, notJudged
@@ -32,7 +32,7 @@ func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call,
 		return StepResult{Done: done}, toApplicationError(o.write(ctx, r.Stretch, w))
 	}
 	values := map[string]bool{}
-	for _, h := range received {
+	for _, h := range measured {
 		o.decide(c.spec, h.f, h.weigh(c.spec, nil))
 		if words := strings.Join(strings.Fields(strings.ToLower(h.f.Content)), " "); values[words] {
 			h.f.Status, h.f.Reason = dream.FragmentDiscarded, "said already"
@@ -40,7 +40,7 @@ func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call,
 			values[words] = true
 		}
 	}
-	return o.judged(ctx, r, received)
+	return o.judged(ctx, r, measured)
 }
 
 type judgement struct {
@@ -51,7 +51,7 @@ type judgement struct {
 	Reason    string   `json:"reason"`
 }
 
-// scores are what a judge answered; nil when a part of it is missing.
+// scores are the scores of a judge's answer; nil when one is missing.
 func (j judgement) scores() *dream.Scores {
 	if j.Novelty == nil || j.Relevance == nil || j.Coherence == nil {
 		return nil
@@ -59,8 +59,8 @@ func (j judgement) scores() *dream.Scores {
 	return &dream.Scores{Novelty: clamp(*j.Novelty), Relevance: clamp(*j.Relevance), Coherence: clamp(*j.Coherence)}
 }
 
-// Judge lets the observer judge one partial and keeps or discards it. A model whose numbers mean nothing is not
-// asked: then the verdict is measured with the embedder, and says so.
+// Judge lets the observer judge one partial and keeps or discards it. If the model's numbers have no meaning, the
+// verdict is measured with the embedder, and says so.
 func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -71,11 +71,11 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 		return StepResult{}, toApplicationError(err)
 	}
 	c := o.judging(spec, r, fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), 100+r.Turn, spec.Knobs.ObserverTokens)
-	if f.Content == "" { // nothing to measure, and no provider embeds nothing
+	if f.Content == "" { // there is nothing to measure, and providers refuse empty texts
 		o.decide(spec, f, dream.Verdict{})
 		return sensed(f, logProb)(o.judged(ctx, r, []judgedThought{{f: f}}))
 	}
-	all, done, err := o.hear(ctx, r, c, []*dream.Fragment{f})
+	all, done, err := o.measureThoughts(ctx, r, c, []*dream.Fragment{f})
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, toApplicationError(err)
 	}
@@ -91,7 +91,7 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	return sensed(f, logProb)(o.judged(ctx, r, all))
 }
 
-// caught makes a fragment of what one turn of a cycle said.
+// caught makes a fragment of one partial of a cycle.
 func (o *Onset) caught(ctx context.Context, spec Spec, r StepRequest, turn int,
 	drift float64,
 ) (*dream.Fragment, *float64, error) {
@@ -109,6 +109,7 @@ func (o *Onset) caught(ctx context.Context, spec Spec, r StepRequest, turn int,
 	}, answer.logProb, nil
 }
 
+// judging is the call of a judge. throw selects the dice.
 func (o *Onset) judging(spec Spec, r StepRequest, step string, throw, tokens int) call {
 	return call{
 		spec:        spec,
@@ -124,7 +125,7 @@ func (o *Onset) judging(spec Spec, r StepRequest, step string, throw, tokens int
 	}
 }
 
-// judged writes fragments with their verdicts, in one step, and announces what became of them and what they touched.
+// judged writes fragments with their verdicts in one step, and announces the verdicts and fired markers.
 func (o *Onset) judged(ctx context.Context, r StepRequest, all []judgedThought) (StepResult, error) {
 	w := memory.Write{}
 	var made []Made
@@ -145,12 +146,12 @@ func (o *Onset) judged(ctx context.Context, r StepRequest, all []judgedThought) 
 	return StepResult{Made: made}, toApplicationError(o.write(ctx, r.Stretch, w))
 }
 
-// verdict asks the judge about one thought. What it does not answer is measured.
+// verdict asks the judge about one thought; without an answer it is measured.
 func (o *Onset) verdict(ctx context.Context, r StepRequest, c call,
 	h judgedThought,
 ) (dream.Verdict, string, Done, error) {
-	spec, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
-	if err != nil || !spec.Judges {
+	model, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
+	if err != nil || !model.Judges {
 		return h.weigh(c.spec, nil), "", Done{}, err
 	}
 	self, theme, err := o.self(ctx, r.Stretch)
@@ -179,24 +180,24 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call,
 	if err != nil || done.End == EndCap || done.Interrupted() {
 		return dream.Verdict{}, "", done, err
 	}
-	v := h.said(c.spec, spec.Name, answer.scores(), answer.Reason, unanswered(done), dream.BySingle, 0, &paid.Cost)
-	if v.Judge != spec.Name {
+	v := h.verdict(c.spec, model.Name, answer.scores(), answer.Reason, noVerdict(done), dream.BySingle, 0, &paid.Cost)
+	if v.Judge != model.Name {
 		return v, "", Done{}, nil
 	}
 	return v, answer.Reason, Done{}, nil
 }
 
-// unanswered is why a judge that was asked gave no verdict.
-func unanswered(done Done) string {
+// noVerdict is why a judge gave no verdict.
+func noVerdict(done Done) string {
 	if done.End == EndUnreadable {
 		return "the judge's answer could not be read, nor its repair"
 	}
 	return "the judge left out a score"
 }
 
-// said puts a verdict together from what a judge answered; without an answer it is measured, and why is told. cost is
-// what the call cost for this thought.
-func (h judgedThought) said(spec Spec, judge string, scores *dream.Scores, reason, why, way string, together int,
+// said makes a verdict of a judge's scores. Without scores it is measured and why is recorded. cost is the price of
+// this thought.
+func (h judgedThought) verdict(spec Spec, judge string, scores *dream.Scores, reason, why, way string, together int,
 	cost *budget.Micros,
 ) dream.Verdict {
 	v := h.weigh(spec, scores)
@@ -216,13 +217,13 @@ func (h judgedThought) said(spec Spec, judge string, scores *dream.Scores, reaso
 	return v
 }
 
-// notJudged is why a thought that was paid for comes to nothing when money or time ran out before the observer saw it.
+// notJudged is why a paid thought is discarded when money or time ran out before it was judged.
 const notJudged = "the dream ended before it was judged"
 
-// belowFloor is why most fragments are discarded; their composite is stored beside it.
+// belowFloor is why most fragments are discarded; the composite is stored beside it.
 const belowFloor = "below the floor"
 
-// decide keeps a fragment whose composite exceeds the floor, and says why another is discarded.
+// decide keeps a fragment whose composite exceeds the floor, and otherwise records why it is discarded.
 func (o *Onset) decide(spec Spec, f *dream.Fragment, v dream.Verdict) {
 	f.Verdict = v
 	if spec.Observer != nil {

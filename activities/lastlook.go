@@ -21,22 +21,22 @@ type gists struct {
 	} `json:"gists"`
 }
 
-// LastLook lets knowledge that no person and no agent said give up its gist before it fades. The gist takes its place:
-// the entry is archived in the write that keeps the gist, under the gist's id. An entry that gave none, or only its own
-// words, stays. A gist that still carries numbers, dates or addresses is cut down until it does not.
+// LastLook replaces fading knowledge that neither a person nor an agent said by its gist. The entry is archived in
+// the write that stores the gist. An entry without a gist, or whose gist repeats its own words, stays. Numbers, dates
+// and addresses are removed from the gist.
 func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, err := n.spec(ctx, r.Stretch)
+	spec, err := n.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	if err := n.renew(ctx, order, r.Stretch); err != nil {
+	if err := n.renew(ctx, spec, r.Stretch); err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	volatility, err := n.volatility(ctx, order, r.Stretch)
+	volatility, err := n.volatility(ctx, spec, r.Stretch)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	entries, err := n.fading(ctx, order, r.Stretch, volatility)
+	entries, err := n.fading(ctx, spec, r.Stretch, volatility)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
@@ -54,7 +54,7 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 	}
 	lines := prompt.Lines("r", texts...)
 	c := call{
-		spec:        order,
+		spec:        spec,
 		phase:       dream.NREM,
 		limit:       r.Limit,
 		tone:        r.Tone,
@@ -64,59 +64,59 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 		temperature: r.Temperature,
 		text:        prompt.LastLook(self, lines),
 		behind:      behind,
-		tokens:      order.Knobs.AnswerTokens + 40*len(entries),
-		seed:        seedOf(order, dream.NREM, 0, 50),
+		tokens:      spec.Knobs.AnswerTokens + 40*len(entries),
+		seed:        seedOf(spec, dream.NREM, 0, 50),
 	}
 	var answer gists
-	spec, err := n.Catalog.Lookup(order.Models[dream.Replayer])
+	model, err := n.Catalog.Lookup(spec.Models[dream.Replayer])
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
 	done := Done{}
-	if spec.Judges {
+	if model.Judges {
 		_, done, err = n.askFor(ctx, c, &answer)
 		if err != nil || done.End != EndDone {
 			return StepResult{Done: done}, toApplicationError(err)
 		}
 	}
-	items, w, err := n.distil(ctx, order, r.Stretch, entries, gistsBySource(answer, lines, texts, spec.Judges))
+	items, w, err := n.distil(ctx, spec, r.Stretch, entries, gistsBySource(answer, lines, texts, model.Judges))
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
 	return n.keep(ctx, r.Stretch, c, done, items, w)
 }
 
-// fadingNote freezes what is looked at tonight, out of the fadingPool live entries that are due soonest.
+// fadingNote freezes the entries of a last look, out of the fadingPool live entries that are due soonest.
 const fadingNote, fadingPool = "fading", 10_000
 
-// fading are the entries nearest to their demurrage threshold that may fade and have no gist yet, at the rate of
-// forgetting that the volatility of the night's episodes sets. The choice is frozen in a note.
-func (n *Replay) fading(ctx context.Context, o Spec, s Stretch, volatility float64) ([]*dream.Semantic, error) {
+// fading are the entries nearest to their demurrage threshold that may fade and have no gist yet. The rate of
+// forgetting depends on the volatility of the dream's episodes. The choice is frozen in a note.
+func (n *Replay) fading(ctx context.Context, spec Spec, s Stretch, volatility float64) ([]*dream.Semantic, error) {
 	ids, err := n.frozen(ctx, s, fadingNote, func() ([]string, error) {
-		all, err := n.entries(ctx, o)
+		all, err := n.entries(ctx, spec)
 		if err != nil {
 			return nil, err
 		}
 		var ids []string
 		for _, e := range all {
-			soon := o.AsOf.Add(o.Knobs.HalfLife / 4)
-			if len(ids) == o.Knobs.LastLookEntries || forgetting.Protected(e.Taint) ||
-				n.due(o, e, volatility).After(soon) {
+			soon := spec.AsOf.Add(spec.Knobs.HalfLife / 4)
+			if len(ids) == spec.Knobs.LastLookEntries || forgetting.Protected(e.Taint) ||
+				n.due(spec, e, volatility).After(soon) {
 				continue
 			}
-			if at, err := n.mentioned(ctx, o, e); err != nil {
+			if at, err := n.mentioned(ctx, spec, e); err != nil {
 				return nil, err
-			} else if !at.IsZero() { // the next night takes it in
-				if err := memory.NoteUse(ctx, n.Memory, o.Agent, at, e.ID); err != nil {
+			} else if !at.IsZero() { // a later dream handles it
+				if err := memory.NoteUse(ctx, n.Memory, spec.Agent, at, e.ID); err != nil {
 					return nil, err
 				}
 				use := useOf(e).With(at)
 				e.Uses, e.Used = use.Count, use.Last
-				if n.due(o, e, volatility).After(soon) {
+				if n.due(spec, e, volatility).After(soon) {
 					continue
 				}
 			}
-			if state, err := n.gisted(ctx, o.Agent, e.ID); err != nil {
+			if state, err := n.gisted(ctx, spec.Agent, e.ID); err != nil {
 				return nil, err
 			} else if state != dream.Live && state != dream.Proposed {
 				ids = append(ids, e.ID)
@@ -127,26 +127,26 @@ func (n *Replay) fading(ctx context.Context, o Spec, s Stretch, volatility float
 	if err != nil {
 		return nil, fmt.Errorf("choose fading knowledge: %w", err)
 	}
-	items, err := n.Memory.Get(ctx, o.Agent, ids...)
+	items, err := n.Memory.Get(ctx, spec.Agent, ids...)
 	return memory.As[*dream.Semantic](items), err
 }
 
 // entries is live knowledge, soonest due first.
-func (n *Replay) entries(ctx context.Context, o Spec) ([]*dream.Semantic, error) {
+func (n *Replay) entries(ctx context.Context, spec Spec) ([]*dream.Semantic, error) {
 	items, err := n.Memory.Find(ctx, memory.Query{
-		Agent: o.Agent,
+		Agent: spec.Agent,
 		Kinds: []dream.Kind{dream.KindSemantic},
 		Order: memory.SoonestDue,
 		Limit: fadingPool,
-		Until: o.AsOf.Add(1),
+		Until: spec.AsOf.Add(1),
 	})
 	return memory.As[*dream.Semantic](items), err
 }
 
-// due is when an entry reaches the threshold at this volatility; what the store sorts by is the due time without any.
-func (n *Replay) due(o Spec, e *dream.Semantic, volatility float64) time.Time {
-	from, half := forgetting.Renewed(e.At, o.Knobs.HalfLife, useOf(e))
-	return forgetting.Due(from, e.Strength, half, volatility, o.Knobs.FadeBelow)
+// due is when an entry reaches the threshold at this volatility; the store sorts by the due time without volatility.
+func (n *Replay) due(spec Spec, e *dream.Semantic, volatility float64) time.Time {
+	from, half := forgetting.Renewed(e.At, spec.Knobs.HalfLife, useOf(e))
+	return forgetting.Due(from, e.Strength, half, volatility, spec.Knobs.FadeBelow)
 }
 
 // gisted is the state of the gist of an entry; empty when there is none.
@@ -158,9 +158,9 @@ func (n *Replay) gisted(ctx context.Context, agent, id string) (dream.State, err
 	return existing[0].Header().State, nil
 }
 
-// volatility is the dispersion of the surprise of the night's episodes.
-func (n *Replay) volatility(ctx context.Context, o Spec, s Stretch) (float64, error) {
-	episodes, err := n.pool(ctx, o, s)
+// volatility is the dispersion of the surprise of the dream's episodes.
+func (n *Replay) volatility(ctx context.Context, spec Spec, s Stretch) (float64, error) {
+	episodes, err := n.pool(ctx, spec, s)
 	if err != nil {
 		return 0, err
 	}
@@ -173,7 +173,7 @@ func (n *Replay) volatility(ctx context.Context, o Spec, s Stretch) (float64, er
 
 func gistID(source string) string { return "gist/" + source }
 
-// gistsBySource takes the model's gist of each entry, or, without one, what is left of the entry when specifics go.
+// gistsBySource is the gist of each entry: the model's, or the entry's text without its specifics.
 func gistsBySource(answer gists, lines []prompt.Line, texts []string, requested bool) []string {
 	bySource := make([]string, len(lines))
 	for i, line := range lines {
@@ -189,13 +189,13 @@ func gistsBySource(answer gists, lines []prompt.Line, texts []string, requested 
 	return bySource
 }
 
-// distil makes the gists of entries, and lets each take the place of its entry.
-func (n *Replay) distil(ctx context.Context, o Spec, s Stretch, entries []*dream.Semantic,
+// distil makes the gists of entries, each replacing its entry.
+func (n *Replay) distil(ctx context.Context, spec Spec, s Stretch, entries []*dream.Semantic,
 	texts []string,
 ) ([]dream.Item, memory.Write, error) {
 	var items []dream.Item
 	w := memory.Write{}
-	names, err := n.namesOfPeople(ctx, o.Agent)
+	names, err := n.namesOfPeople(ctx, spec.Agent)
 	if err != nil {
 		return nil, w, err
 	}
@@ -204,19 +204,19 @@ func (n *Replay) distil(ctx context.Context, o Spec, s Stretch, entries []*dream
 		if !ok || !forgetting.Replaces(text, e.Content) || forgetting.Foreign(text, e.Content, names) != "" {
 			continue
 		}
-		foreign, err := n.speaksOfOthers(ctx, o, e, text)
+		foreign, err := n.speaksOfOthers(ctx, spec, e, text)
 		if err != nil {
 			return nil, w, err
 		}
 		if foreign {
 			continue
 		}
-		id, err := n.freeGist(ctx, o, e.ID)
+		id, err := n.freeGist(ctx, spec, e.ID)
 		if err != nil {
 			return nil, w, err
 		}
-		g := &dream.Gist{Head: head(o, dream.NREM, dream.KindGist, "", []string{e.ID}), Content: text}
-		g.ID, g.Taint = id, e.Taint // it says what its source said, and stands where that stood
+		g := &dream.Gist{Head: head(spec, dream.NREM, dream.KindGist, "", []string{e.ID}), Content: text}
+		g.ID, g.Taint = id, e.Taint // it repeats its source and has the source's taint
 		items = append(items, g)
 		e.State, e.NewerID = dream.Archived, g.ID
 		w.Change = append(w.Change, e)
@@ -250,16 +250,16 @@ func (n *Replay) namesOfPeople(ctx context.Context, agent string) (map[string]bo
 	return names, nil
 }
 
-// speaksOfOthers says whether what was given as the gist of an entry is rather about something that a person or an
-// agent said: asked by the words of the gist, recall finds that before the entry. A model that floods, contradicts or
-// quotes wrongly gets no gist in; where a person has said the same as the entry, the entry stays beside it.
-func (n *Replay) speaksOfOthers(ctx context.Context, o Spec, e *dream.Semantic, gist string) (bool, error) {
+// speaksOfOthers says whether the gist of an entry is rather about something that a person or an agent said: a search
+// for the gist's words then finds that before the entry. This keeps out gists of a model that invents or contradicts.
+// If a person said the same as the entry, the entry stays.
+func (n *Replay) speaksOfOthers(ctx context.Context, spec Spec, e *dream.Semantic, gist string) (bool, error) {
 	a, err := recall.Find(ctx, n.Memory, recall.Question{
-		Agent: o.Agent, Text: gist, Limit: nearestOfGist,
+		Agent: spec.Agent, Text: gist, Limit: nearestOfGist,
 		Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.NoneDreamt},
 	})
 	if err != nil {
-		return false, fmt.Errorf("look what the gist of %s speaks of: %w", e.ID, err)
+		return false, fmt.Errorf("search what the gist of %s is about: %w", e.ID, err)
 	}
 	for _, m := range a.Memories {
 		switch h := m.Item.Header(); {
@@ -272,15 +272,15 @@ func (n *Replay) speaksOfOthers(ctx context.Context, o Spec, e *dream.Semantic, 
 	return false, nil
 }
 
-// nearestOfGist is how many answers to the words of a gist are looked at: as many as a probe looks at.
+// nearestOfGist is how many search results are compared with a gist: as many as a probe compares.
 const nearestOfGist = probe.First
 
-// freeGist is the id for the gist of an entry. That of a dream that was undone stays taken.
-func (n *Replay) freeGist(ctx context.Context, o Spec, source string) (string, error) {
+// freeGist is the id for the gist of an entry. The id of an undone dream's gist stays taken.
+func (n *Replay) freeGist(ctx context.Context, spec Spec, source string) (string, error) {
 	id := gistID(source)
-	existing, err := n.Memory.Get(ctx, o.Agent, id)
-	if err == nil && len(existing) > 0 && existing[0].Header().Dream != o.Dream {
-		id += "@" + o.Dream
+	existing, err := n.Memory.Get(ctx, spec.Agent, id)
+	if err == nil && len(existing) > 0 && existing[0].Header().Dream != spec.Dream {
+		id += "@" + spec.Dream
 	}
 	return id, err
 }

@@ -37,7 +37,7 @@ func (r *rig) knows(n int, taint dream.Taint) {
 	require.NoError(r.t, err)
 }
 
-// looks dreams one night that takes nothing but a last look.
+// looks runs a dream that consists of a last look.
 func (r *rig) looks(night int) StepResult {
 	r.t.Helper()
 	s := r.begin(r.spec(night, tonight.Add(time.Duration(night-1)*24*time.Hour)))
@@ -47,7 +47,7 @@ func (r *rig) looks(night int) StepResult {
 	return result
 }
 
-// archived counts the entries that are, and requires of each that something live stands in its place.
+// archived counts the archived entries, and requires that a live item has replaced each.
 func (r *rig) archived() int {
 	r.t.Helper()
 	ctx := context.Background()
@@ -58,19 +58,19 @@ func (r *rig) archived() int {
 		gist, err := memory.One[*dream.Gist](ctx, r.store, "a", e.NewerID)
 		require.NoError(r.t, err)
 		require.Equal(r.t, dream.Live, gist.State)
-		require.Equal(r.t, e.Taint, gist.Taint, "a gist says what its source said, and is as trusted")
+		require.Equal(r.t, e.Taint, gist.Taint, "a gist has the taint of its source")
 		require.NotEqual(r.t, e.Content, gist.Content)
 	}
 	return len(items)
 }
 
-// gistsOf has the model answer these gists, of r1, r2, ….
+// gistsOf lets the model answer these gists of r1, r2, ….
 func (r *rig) gistsOf(texts ...string) {
-	said := make([]string, len(texts))
+	answers := make([]string, len(texts))
 	for i, text := range texts {
-		said[i] = fmt.Sprintf(`{"source":"r%d","gist":%q}`, i+1, text)
+		answers[i] = fmt.Sprintf(`{"source":"r%d","gist":%q}`, i+1, text)
 	}
-	r.model.say["gists"] = `{"gists":[` + strings.Join(said, ",") + `]}`
+	r.model.say["gists"] = `{"gists":[` + strings.Join(answers, ",") + `]}`
 }
 
 func repeated(text string, n int) []string {
@@ -81,7 +81,7 @@ func repeated(text string, n int) []string {
 	return texts
 }
 
-func TestFadedKnowledgeIsReplacedByItsGistNightAfterNight(t *testing.T) {
+func TestFadedKnowledgeIsReplacedByItsGist(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
@@ -117,24 +117,24 @@ func TestALastLookThatGivesNoGistArchivesNothing(t *testing.T) {
 			}
 			require.Empty(t, r.looks(1).Made)
 			require.Zero(t, r.archived())
-			require.Empty(t, r.find(Stretch{}, dream.KindGist), "a gist never repeats a source that stays")
+			require.Empty(t, r.find(Stretch{}, dream.KindGist), "no gist repeats a source that stays")
 		})
 	}
 }
 
-func TestWhatPeopleAndAgentsSaidIsNeverArchived(t *testing.T) {
+func TestKnowledgeFromPeopleAndAgentsIsNeverArchived(t *testing.T) {
 	t.Parallel()
 	for _, taint := range []dream.Taint{dream.FromHuman, dream.FromAgent} {
 		r := newRig(t)
 		r.live(3)
 		r.knows(5, taint)
 		r.gistsOf(repeated("somebody by the sea likes warm soup", 5)...)
-		require.True(t, r.looks(1).Done.Unasked, "nothing is asked of them, and nothing paid")
+		require.True(t, r.looks(1).Done.Unasked, "no call is made for it")
 		require.Zero(t, r.archived())
 	}
 }
 
-func TestAGistOfADreamThatWasUndoneDoesNotStandForItsSource(t *testing.T) {
+func TestTheGistOfAnUndoneDreamDoesNotReplaceItsSource(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)

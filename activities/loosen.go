@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// verbalise makes all partials of a cycle in one call, with the probability that the model gives each. Of a model that
-// takes no heat at all a call goes before it, whose stream is closed in the middle of its scraps.
+// verbalise makes all partials of a cycle in one call, with the probability that the model states for each. For a
+// model without a temperature setting, another call goes before it whose stream is cut off.
 func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text prompt.Onset,
 	behind []string,
 ) (StepResult, error) {
@@ -50,11 +50,13 @@ func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text pr
 		}
 		spur = prompt.Spur{Scraps: paid.Text, Count: spur.Count}
 	}
-	c.step, c.text, c.tokens, c.seed = ideasStep(r.Cycle), prompt.Ideas(text, spur),
-		hypnagogia.IdeaTokens(spec.Knobs), seedOf(spec, dream.Onset, r.Cycle, 0)
+	c.step = ideasStep(r.Cycle)
+	c.text = prompt.Ideas(text, spur)
+	c.tokens = hypnagogia.IdeaTokens(spec.Knobs)
+	c.seed = seedOf(spec, dream.Onset, r.Cycle, 0)
 	paid, done, err := o.ask(ctx, c)
 	if err == nil && done.End == EndDone && len(readIdeas(paid.Text, spec.Knobs.Partials)) == 0 {
-		again := c.request() // a cycle has one such call where it had four partials: it may try twice
+		again := c.request() // a cycle has one such call instead of several partials, so one retry is affordable
 		again.Messages = append(again.Messages, inference.Repair(errNoIdea, paid.Text)...)
 		paid, done, err = o.buy(ctx, c, c.key()+repairing, again)
 	}
@@ -72,16 +74,16 @@ const repairing = "/repair"
 
 var errNoIdea = errors.New("it holds no idea")
 
-// diverging is the step that the dice of a divergent call fall by; those of partials are 1 to 5, of judges above 100.
+// diverging is the dice step of a divergent call; partials use 1 to 5, judges above 100.
 const diverging = 90
 
 func scrapsStep(cycle int) string { return fmt.Sprintf("%d/scraps", cycle) }
 func ideasStep(cycle int) string  { return fmt.Sprintf("%d/ideas", cycle) }
 
-// scenesShown is how many scenes that never were loosen a cycle.
+// scenesShown is how many invented scenes loosen a cycle.
 const scenesShown = 2
 
-// scenes are put together from episodes that never met, and the episodes they come from.
+// scenes combine episodes that never occurred together; the second result is the ids of those episodes.
 func (o *Onset) scenes(ctx context.Context, spec Spec, r StepRequest) ([]prompt.Scene, []string, error) {
 	episodes, err := o.pool(ctx, spec, r.Stretch)
 	if err != nil {
@@ -97,26 +99,26 @@ func (o *Onset) scenes(ctx context.Context, spec Spec, r StepRequest) ([]prompt.
 	return scenes, sources, nil
 }
 
-// partial is what one turn of a cycle gave, whichever call it came in.
+// partial is what one turn of a cycle produced, in whichever call.
 type partial struct {
 	text     string
 	settings dream.Settings
-	logProb  *float64 // mean of the call's visible tokens; nil when the model does not tell
+	logProb  *float64 // mean over the call's visible tokens; nil when the model does not state it
 }
 
-// partial reads what a turn of a cycle said out of the ledger: a partial of its own, or one idea of the cycle's only
-// call, halted at the same number of visible tokens. heat is what the workflow asked for.
-func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, temperature float64) (partial, error) {
-	way := order.Loosening[dream.Generator]
+// partial reads the text of a turn from the spend ledger: a partial of its own, or one idea of the cycle's only call,
+// cut off at the same number of visible tokens. temperature is the requested one.
+func (p Ports) partial(ctx context.Context, spec Spec, cycle, turn int, temperature float64) (partial, error) {
+	loosening := spec.Loosening[dream.Generator]
 	c := call{
-		spec:        order,
+		spec:        spec,
 		phase:       dream.Onset,
 		step:        partialStep(cycle, turn),
 		role:        dream.Generator,
-		temperature: hypnagogia.Warmth(way, temperature),
+		temperature: hypnagogia.Warmth(loosening, temperature),
 		minP:        true,
 	}
-	if hypnagogia.Verbal(way) {
+	if hypnagogia.Verbal(loosening) {
 		c.step = ideasStep(cycle)
 	}
 	answer, err := bought(ctx, p.Guard.Ledger, c.key())
@@ -128,73 +130,72 @@ func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, tempera
 		logProb: answer.LogProb,
 	}
 	got.settings.Steering = answer.Steered
-	if !hypnagogia.Verbal(way) {
+	if !hypnagogia.Verbal(loosening) {
 		return got, nil
 	}
 	got.text = ""
-	found := readIdeas(answer.Text, order.Knobs.Partials)
+	found := readIdeas(answer.Text, spec.Knobs.Partials)
 	if len(found) == 0 {
 		answer, err = bought(ctx, p.Guard.Ledger, c.key()+repairing)
 		if err != nil {
 			return partial{}, err
 		}
-		found = readIdeas(answer.Text, order.Knobs.Partials)
+		found = readIdeas(answer.Text, spec.Knobs.Partials)
 	}
 	if turn >= 1 && turn <= len(found) {
-		spec, err := p.Catalog.Lookup(order.Models[dream.Generator])
+		model, err := p.Catalog.Lookup(spec.Models[dream.Generator])
 		if err != nil {
 			return got, err
 		}
-		got.text, got.settings.Probability = inference.Halt(spec, found[turn-1].Text, order.Knobs.PartialTokens),
+		got.text, got.settings.Probability = inference.Halt(model, found[turn-1].Text, spec.Knobs.PartialTokens),
 			found[turn-1].Probability
 	}
 	return got, nil
 }
 
-// speaks says whether a step of the onset gives partials.
-func speaks(step string) bool {
+// speaks says whether a step of the onset produces partials.
+func givesPartials(step string) bool {
 	return strings.Contains(step, "/partial-") || strings.HasSuffix(strings.TrimSuffix(step, repairing), "/ideas")
 }
 
-// spoken is a partial that was paid for: its turn, and what it said.
-type spoken struct {
+// paidPartial is a paid partial: its turn and its text.
+type paidPartial struct {
 	cycle, turn int
 	text        string
 }
 
-// spokenIn are the partials in the answer of a step of the onset: one, all those of a cycle, or none when it was no
-// such step.
-func (p Ports) spokenIn(ctx context.Context, s Stretch, step, answer string) ([]spoken, error) {
+// spokenIn are the partials in the answer of a step of the onset: one, all those of a cycle, or none.
+func (p Ports) partialsIn(ctx context.Context, s Stretch, step, answer string) ([]paidPartial, error) {
 	var cycle, turn int
 	if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err == nil {
-		return []spoken{{cycle, turn, answer}}, nil
+		return []paidPartial{{cycle, turn, answer}}, nil
 	}
 	if _, err := fmt.Sscanf(step, "%d/ideas", &cycle); err != nil ||
 		strings.TrimSuffix(step, repairing) != ideasStep(cycle) {
 		return nil, nil
 	}
-	order, err := p.spec(ctx, s)
-	if errors.Is(err, memory.ErrNotFound) { // it never lay down, or its notes are gone
-		order.Knobs = dream.DefaultKnobs()
+	spec, err := p.spec(ctx, s)
+	if errors.Is(err, memory.ErrNotFound) { // the dream never began, or its notes were removed
+		spec.Knobs = dream.DefaultKnobs()
 	} else if err != nil {
 		return nil, err
 	}
-	spec, _ := p.Catalog.Lookup(order.Models[dream.Generator]) // of a model that is gone, no tokenizer is known
-	var all []spoken
-	for i, one := range readIdeas(answer, order.Knobs.Partials) {
-		all = append(all, spoken{cycle, i + 1, inference.Halt(spec, one.Text, order.Knobs.PartialTokens)})
+	model, _ := p.Catalog.Lookup(spec.Models[dream.Generator]) // an unknown model has no tokenizer
+	var all []paidPartial
+	for i, one := range readIdeas(answer, spec.Knobs.Partials) {
+		all = append(all, paidPartial{cycle, i + 1, inference.Halt(model, one.Text, spec.Knobs.PartialTokens)})
 	}
 	return all, nil
 }
 
-// idea is one of several in an answer, with the probability that the model gave it; nil when it gave none that is one.
+// idea is one of several in an answer, with the model's probability; nil when it stated none that is valid.
 type idea struct {
 	Text        string   `json:"text"`
 	Probability *float64 `json:"probability"`
 }
 
-// readIdeas reads an answer of several ideas, each once: the JSON that was asked for, also when its end is missing,
-// else its lines, for models that cannot be held to JSON. What it reads depends on the answer alone.
+// readIdeas reads several ideas from an answer, each once: as JSON, even when its end is missing, otherwise line by
+// line for models that cannot be held to JSON. The result depends on the answer alone.
 func readIdeas(answer string, most int) []idea {
 	var listed struct {
 		Ideas []idea `json:"ideas"`
@@ -204,7 +205,7 @@ func readIdeas(answer string, most int) []idea {
 		found = listed.Ideas
 	}
 	if len(found) == 0 {
-		_ = inference.ReadJSON(answer, &found) // a bare list; else it stays empty
+		_ = inference.ReadJSON(answer, &found) // a bare list, or nothing
 	}
 	if len(found) == 0 {
 		found = plainIdeas(journal.Legible(answer))
@@ -229,10 +230,10 @@ var (
 		`(?i)[\[(]?\b(?:p|prob|probability|likelihood)\b\s*(?:[:=≈]|is|of)?\s*(0?\.\d+|0|1(?:\.0+)?)\s*[\])]?[.,;]?`)
 )
 
-// shortestIdea is how many words make a line more than a heading.
+// shortestIdea is the fewest words of a line that is an idea and not a heading.
 const shortestIdea = 4
 
-// plainIdeas takes each line that says something for an idea.
+// plainIdeas treats each line with enough words as an idea.
 func plainIdeas(text string) []idea {
 	var ideas []idea
 	for _, line := range strings.Split(text, "\n") {
@@ -251,7 +252,7 @@ func plainIdeas(text string) []idea {
 	return ideas
 }
 
-// stated is a probability that is one; models also state percentages and nonsense.
+// stated is a valid probability or nil; models also state percentages and nonsense.
 func stated(p *float64) *float64 {
 	if p == nil || !(*p >= 0 && *p <= 1) {
 		return nil

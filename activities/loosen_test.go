@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// loosened lies down to a dream whose generator is loosened by words, with what it falls asleep over gathered.
+// loosened begins a dream whose generator is loosened by words, and gathers its memories.
 func (r *rig) loosened(way dream.Loosening) (Spec, Stretch) {
 	r.t.Helper()
 	r.live(10)
@@ -28,7 +28,7 @@ func (r *rig) loosened(way dream.Loosening) (Spec, Stretch) {
 const fourIdeas = `{"ideas":[{"text":"a gull keeps the ledger of the tide","probability":0.04},{"text":"A gull  keeps the ledger of the tide","probability":0.02},
 	{"text":"the winter is folded into a letter","probability":7},{"text":"somebody rows the lighthouse home","probability":0.01}]}`
 
-func TestOneVerbalisedCallGivesThePartialsOfACycle(t *testing.T) {
+func TestOneVerbalisedCallProducesThePartialsOfACycle(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -39,22 +39,22 @@ func TestOneVerbalisedCallGivesThePartialsOfACycle(t *testing.T) {
 	request.Cycle, request.Turn, request.Drift = 1, 1, 1.5
 	result, err := (&Onset{r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
-	require.Equal(t, 3, result.Ideas, "the second only repeats the first")
+	require.Equal(t, 3, result.Ideas, "the second idea repeats the first")
 	require.Len(t, r.model.requests, 1)
-	asked := r.model.requests[0]
-	require.InDelta(t, 1.2, *asked.Sampling.Temperature, 1e-9, "no hotter than the floor of the peak without min-p")
-	require.GreaterOrEqual(t, asked.MaxTokens, o.Knobs.Partials*o.Knobs.PartialTokens)
-	require.Equal(t, o.Knobs.ReasoningTokens, asked.Reasoning, "the allowance to think is reserved too")
-	require.Contains(t, asked.Messages[1].Content, "Write 4 images")
-	require.Contains(t, asked.Messages[1].Content, "0.10")
-	require.Contains(t, asked.Messages[1].Content, "- [n1]", "a scene that never was")
+	sent := r.model.requests[0]
+	require.InDelta(t, 1.2, *sent.Sampling.Temperature, 1e-9, "no hotter than the floor of the peak without min-p")
+	require.GreaterOrEqual(t, sent.MaxTokens, o.Knobs.Partials*o.Knobs.PartialTokens)
+	require.Equal(t, o.Knobs.ReasoningTokens, sent.Reasoning, "tokens for reasoning are reserved too")
+	require.Contains(t, sent.Messages[1].Content, "Write 4 images")
+	require.Contains(t, sent.Messages[1].Content, "0.10")
+	require.Contains(t, sent.Messages[1].Content, "- [n1]", "an invented scene")
 	for turn, want := range []struct {
 		text        string
 		probability *float64
 	}{
-		{"a gull keeps the ledger of the tide", known(.04)},
+		{"a gull keeps the ledger of the tide", probabilityOf(.04)},
 		{"the winter is folded into a letter", nil},
-		{"somebody rows the lighthouse home", known(.01)},
+		{"somebody rows the lighthouse home", probabilityOf(.01)},
 	} {
 		request.Turn, request.Temperature = turn+1, .4
 		judged, err := (&Onset{r.ports}).Judge(ctx, request)
@@ -64,19 +64,19 @@ func TestOneVerbalisedCallGivesThePartialsOfACycle(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want.text, f.Content)
 		require.Equal(t, dream.Verbalised, f.Settings.Loosening)
-		require.Equal(t, want.probability, f.Settings.Probability, "7 is no probability")
+		require.Equal(t, want.probability, f.Settings.Probability, "7 is not a probability")
 		require.InDelta(t, 1.2, *f.Settings.Temperature, 1e-9)
 		require.Equal(t, fmt.Sprintf("%s/onset/1.%d", s.Dream, turn+1), f.ID)
 	}
 	again, err := (&Onset{r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.True(t, again.Reused)
-	require.Equal(t, 3, again.Ideas, "done twice it is bought once")
+	require.Equal(t, 3, again.Ideas, "a repetition buys nothing")
 }
 
-func known(p float64) *float64 { return &p }
+func probabilityOf(p float64) *float64 { return &p }
 
-func TestATwoPhaseCycleDivergesFirstAndMakesIdeasOfTheScraps(t *testing.T) {
+func TestATwoPhaseCycleMakesIdeasFromTheScrapsOfADivergentCall(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -100,7 +100,7 @@ func TestATwoPhaseCycleDivergesFirstAndMakesIdeasOfTheScraps(t *testing.T) {
 		"both share their prefix, so that the provider's cache hits")
 }
 
-func TestEveryIdeaIsHaltedLikeAPartial(t *testing.T) {
+func TestEveryIdeaIsCutOffLikeAPartial(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o, s := r.loosened(dream.Verbalised)
@@ -118,7 +118,7 @@ func TestEveryIdeaIsHaltedLikeAPartial(t *testing.T) {
 		"between two words")
 }
 
-func TestAnAnswerWithoutAnyIdeaIsAskedForOnceMore(t *testing.T) {
+func TestAnAnswerWithoutIdeasIsRetriedOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -138,20 +138,20 @@ func TestAnAnswerWithoutAnyIdeaIsAskedForOnceMore(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "somebody rows the lighthouse home", got.text)
 
-	deaf := newRig(t)
-	_, s = deaf.loosened(dream.Verbalised)
-	deaf.model.say["ideas"] = "No."
+	refusing := newRig(t)
+	_, s = refusing.loosened(dream.Verbalised)
+	refusing.model.say["ideas"] = "No."
 	request = step(s, 1.5)
 	request.Cycle, request.Turn = 1, 1
-	result, err = (&Onset{deaf.ports}).Partial(ctx, request)
+	result, err = (&Onset{refusing.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, EndUnreadable, result.End)
 	require.Zero(t, result.Ideas)
-	require.Len(t, deaf.model.requests, 2)
+	require.Len(t, refusing.model.requests, 2)
 }
 
-// Every answer that was bought can be found, however many ideas it holds.
-func TestIdeasThatNobodyJudgedAreKeptAsDiscardedWhenTheDreamEnds(t *testing.T) {
+// Every paid answer can be found, however many ideas it contains.
+func TestUnjudgedIdeasAreStoredAsDiscardedWhenTheDreamEnds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -168,7 +168,7 @@ func TestIdeasThatNobodyJudgedAreKeptAsDiscardedWhenTheDreamEnds(t *testing.T) {
 	require.NoError(t, err)
 	r.finish(s)
 	found := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
-	require.Len(t, found, 3, "the scraps are no partial")
+	require.Len(t, found, 3, "the scraps are not a partial")
 	unjudged := 0
 	for _, f := range found {
 		if f.Reason == notJudged {
@@ -193,9 +193,9 @@ func TestAnInductionStatesProbabilitiesWhereTheModelIsLoosenedByWords(t *testing
 	require.Contains(t, r.model.requests[0].Messages[1].Content, "hardly ever")
 }
 
-func TestIdeasAreReadHoweverTheModelWritesThem(t *testing.T) {
+func TestIdeasAreReadInEveryFormat(t *testing.T) {
 	t.Parallel()
-	p := known
+	p := probabilityOf
 	for name, c := range map[string]struct {
 		answer string
 		want   []idea
@@ -227,7 +227,7 @@ func TestIdeasAreReadHoweverTheModelWritesThem(t *testing.T) {
 	}
 }
 
-func FuzzReadingIdeasNeverGivesMoreThanWereAskedFor(f *testing.F) {
+func FuzzReadIdeas(f *testing.F) {
 	f.Add(fourIdeas)
 	f.Add("1. a line of some words (p=.1)\n{")
 	f.Fuzz(func(t *testing.T, answer string) {

@@ -11,17 +11,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// learn lets the strong moments among the memories of a night teach somatic markers. It buys nothing: episodes that
-// have no place yet teach another time. Done twice it changes nothing.
-func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
-	if o.Observer == nil || o.Review.Holds() { // a marker would count for every dream to come
+// learn derives somatic markers from the strong moments among the dream's memories. It makes no paid call: episodes
+// without a vector are used by a later dream. Repeating it changes nothing.
+func (p Ports) learn(ctx context.Context, spec Spec, s Stretch) error {
+	if spec.Observer == nil || spec.Review.Holds() { // a marker would affect every later dream
 		return nil
 	}
-	space, err := p.Memory.Space(ctx, o.Agent)
+	space, err := p.Memory.Space(ctx, spec.Agent)
 	if err != nil || space == "" {
 		return err
 	}
-	items, err := p.choose(ctx, o)
+	items, err := p.choose(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -36,19 +36,19 @@ func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	held, err := p.markers(ctx, o.Agent)
+	held, err := p.markers(ctx, spec.Agent)
 	if err != nil {
 		return err
 	}
-	vectors, err := p.Memory.Vectors(ctx, o.Agent, space, ids...)
+	vectors, err := p.Memory.Vectors(ctx, spec.Agent, space, ids...)
 	if err != nil {
-		return fmt.Errorf("place the strong moments of %s: %w", o.Handle, err)
+		return fmt.Errorf("place the strong moments of %s: %w", spec.Handle, err)
 	}
 	taught := make([]hypnagogia.Taught, len(vectors))
 	for i, v := range vectors {
 		taught[i] = hypnagogia.Taught{Episode: strong[v.Item], Place: v.V}
 	}
-	calibration, err := p.calibration(ctx, o)
+	calibration, err := p.calibration(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
 		}
 		sum := sha256.Sum256([]byte(m.Sources[0]))
 		m.Head = dream.Head{
-			ID:      o.Dream + "/marker/" + hex.EncodeToString(sum[:4]),
-			Agent:   o.Agent,
+			ID:      spec.Dream + "/marker/" + hex.EncodeToString(sum[:4]),
+			Agent:   spec.Agent,
 			Kind:    dream.KindMarker,
-			At:      o.AsOf,
+			At:      spec.AsOf,
 			State:   dream.Live,
 			Taint:   dream.FromDream,
-			Dream:   o.Dream,
+			Dream:   spec.Dream,
 			Sources: m.Sources,
 		}
 		w.Add = append(w.Add, m)
@@ -77,7 +77,7 @@ func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
 	return p.write(ctx, s, w)
 }
 
-// markers are the live markers of an agent with their places.
+// markers are the live markers of an agent with their positions in the vector space.
 func (p Ports) markers(ctx context.Context, agent string) ([]hypnagogia.Placed, error) {
 	items, err := p.Memory.Find(ctx,
 		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest})
@@ -87,10 +87,10 @@ func (p Ports) markers(ctx context.Context, agent string) ([]hypnagogia.Placed, 
 	return p.placed(ctx, agent, memory.As[*dream.Marker](items))
 }
 
-// placing is how many of its sources a marker's place is the mean of: those it was learned from first.
+// placing is how many of a marker's sources its position is the mean of: the first that it was learned from.
 const placing = 16
 
-// placed gives markers their places: the means of their sources' vectors in the space that the agent lives in now.
+// placed gives markers their positions: the means of their sources' vectors in the agent's current space.
 func (p Ports) placed(ctx context.Context, agent string, markers []*dream.Marker) ([]hypnagogia.Placed, error) {
 	if len(markers) == 0 {
 		return nil, nil

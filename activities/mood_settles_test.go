@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// moved sets how the agent feels and since when.
+// moved sets the agent's affect and its start.
 func (r *rig) moved(m mood.PAD, since time.Time) {
 	r.t.Helper()
 	w := memory.Write{Agent: "a", Cause: "operator", Affect: &dream.Affect{PAD: m, Since: since, Cause: "operator"}}
@@ -20,7 +20,7 @@ func (r *rig) moved(m mood.PAD, since time.Time) {
 	require.NoError(r.t, err)
 }
 
-// returns dreams a whole return and nothing else.
+// returns runs a dream that consists of a return.
 func (r *rig) returns(n int, asOf time.Time) *dream.Record {
 	r.t.Helper()
 	ctx := context.Background()
@@ -34,7 +34,7 @@ func (r *rig) returns(n int, asOf time.Time) *dream.Record {
 	return record
 }
 
-func TestADreamReadsTheMoodAsItHasSettledAndRefreshesNothing(t *testing.T) {
+func TestADreamReadsTheDecayedMoodAndDoesNotRefreshIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	angry := mood.PAD{Pleasure: -.8, Arousal: .9, Dominance: .4}
@@ -44,17 +44,17 @@ func TestADreamReadsTheMoodAsItHasSettledAndRefreshesNothing(t *testing.T) {
 		asOf := tonight.Add(time.Duration(hours) * time.Hour)
 		record := r.returns(n+1, asOf)
 		want := left(asOf.Sub(tonight))
-		require.InDelta(t, 0, want.Distance(record.Before), 1e-9, "the mood that a night begins from has settled")
-		require.InDelta(t, 0, want.Distance(record.After), 1e-9, "a night that dreamt nothing leaves it as it was")
+		require.InDelta(t, 0, want.Distance(record.Before), 1e-9, "a dream begins from the decayed mood")
+		require.InDelta(t, 0, want.Distance(record.After), 1e-9, "an empty dream leaves it unchanged")
 	}
 	affect, err := r.store.Affect(context.Background(), "a")
 	require.NoError(t, err)
 	later := tonight.Add(9 * time.Hour)
 	require.InDelta(t, 0, left(9*time.Hour).Distance(affect.At(later)), 1e-9,
-		"three nights have read it and kept it alive for none")
+		"three dreams have read it without refreshing it")
 }
 
-func TestWhatIsGatheredGoesByTheMoodOfThatTime(t *testing.T) {
+func TestGatheringUsesTheMoodOfTheDreamsTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
@@ -62,6 +62,6 @@ func TestWhatIsGatheredGoesByTheMoodOfThatTime(t *testing.T) {
 	s := r.begin(r.spec(1, tonight.Add(6*time.Hour)))
 	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
-	require.Equal(t, mood.Broad, g.Bias, "six hours later nothing is left of the fright")
+	require.Equal(t, mood.Broad, g.Bias, "six hours later the fright has decayed")
 	require.Less(t, mood.PAD{}.Distance(g.Affect), .05)
 }

@@ -11,15 +11,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// near measures a text against memory and playbook, as they were at the night's now (decision 3). Sources that the text
-// names are kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt.
-func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
+// near measures a text against memory and playbook as they were at the spec's time. Sources that the text names are
+// kept; if it names none, the nearest lived memories are used, at most three.
+func (p Ports) near(ctx context.Context, spec Spec, v memory.Vector,
+	sources []string,
+) (hypnagogia.Near, []string, error) {
 	n := hypnagogia.Near{PlaybookEmpty: true}
-	existing, cosines, err := p.nearest(ctx, o, v, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
+	existing, cosines, err := p.nearest(ctx, spec, v, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
 	if err != nil {
 		return n, nil, fmt.Errorf("measure the distance to memory: %w", err)
 	}
-	rules, likeness, err := p.nearest(ctx, o, v, dream.KindPlaybook)
+	rules, likeness, err := p.nearest(ctx, spec, v, dream.KindPlaybook)
 	if err != nil {
 		return n, nil, fmt.Errorf("measure the distance to the playbook: %w", err)
 	}
@@ -29,7 +31,7 @@ func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []stri
 	if len(existing) > 0 {
 		n.Memory = cosines[existing[0].Header().ID]
 	}
-	scale, _ := p.Guard.Calibration(ctx, o.Models[dream.Embedder])
+	scale, _ := p.Guard.Calibration(ctx, spec.Models[dream.Embedder])
 	named, lived, sum := len(sources) > 0, 0, 0.0
 	for _, item := range existing {
 		h := item.Header()
@@ -48,20 +50,19 @@ func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []stri
 	return n, sources, nil
 }
 
-// How many neighbours are looked at, and among how many of those that came after the night they are looked for at most.
+// How many neighbours are used, and among how many candidates they are searched when newer items must be skipped.
 const (
 	neighbours     = 8
 	mostNeighbours = 512
 )
 
-// nearest are the items nearest to a text that were known at the night's now, the nearest first, with their cosines by
-// id.
-func (p Ports) nearest(ctx context.Context, o Spec, v memory.Vector,
+// nearest are the items nearest to a text that existed at the spec's time, nearest first, with their cosines by id.
+func (p Ports) nearest(ctx context.Context, spec Spec, v memory.Vector,
 	kinds ...dream.Kind,
 ) ([]dream.Item, map[string]float64, error) {
 	for most := neighbours; ; most *= neighbours {
 		hits, err := p.Memory.Near(ctx, memory.Near{
-			Agent:  o.Agent,
+			Agent:  spec.Agent,
 			Space:  v.Space,
 			V:      v.V,
 			Limit:  most,
@@ -74,18 +75,18 @@ func (p Ports) nearest(ctx context.Context, o Spec, v memory.Vector,
 		for i, hit := range hits {
 			ids[i], cosines[hit.Item] = hit.Item, hit.Cosine
 		}
-		items, err := p.Memory.Get(ctx, o.Agent, ids...)
+		items, err := p.Memory.Get(ctx, spec.Agent, ids...)
 		if err != nil {
 			return nil, nil, err
 		}
-		items = slices.DeleteFunc(items, func(item dream.Item) bool { return item.Header().At.After(o.AsOf) })
+		items = slices.DeleteFunc(items, func(item dream.Item) bool { return item.Header().At.After(spec.AsOf) })
 		if len(items) >= neighbours || len(hits) < most || most >= mostNeighbours {
 			return items[:min(len(items), neighbours)], cosines, nil
 		}
 	}
 }
 
-// texts reads the texts of items, leaving out what is gone.
+// texts reads the texts of items, leaving out those that were removed.
 func (p Ports) texts(ctx context.Context, agent string, ids []string) ([]string, error) {
 	items, err := p.Memory.Get(ctx, agent, ids...)
 	if err != nil {
@@ -101,15 +102,15 @@ func (p Ports) texts(ctx context.Context, agent string, ids []string) ([]string,
 // rules is how many playbook entries a prompt shows.
 const rules = 12
 
-// playbook reads the entries that an agent acts by, surest first, as lines p1, p2, …. They stay as they are while a
-// dream lasts.
+// playbook reads the entries that an agent acts by, the most certain first, as lines p1, p2, …. They do not change
+// during a dream.
 func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 	var existing *[]prompt.Line
 	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.rules })
 	if existing != nil {
 		return *existing, nil
 	}
-	o, err := p.spec(ctx, s)
+	spec, err := p.spec(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 		Kinds: []dream.Kind{dream.KindPlaybook},
 		Order: memory.HighestScore,
 		Limit: rules,
-		Until: o.AsOf.Add(1),
+		Until: spec.AsOf.Add(1),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the playbook: %w", err)
@@ -132,8 +133,7 @@ func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 	return lines, nil
 }
 
-// sourcesOf turns the references of an answer into the items behind them, each once, leaving out references that were
-// never shown.
+// sourcesOf converts the references of an answer to item ids, each once, leaving out references that were not shown.
 func sourcesOf(refs []string, lines []prompt.Line, behind []string) []string {
 	var ids []string
 	seen := map[string]bool{}

@@ -11,9 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// What was lived after the night's now is not known in it, neither to a dream of the past nor to one that goes on the
-// next day.
-func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
+// Episodes after the spec's time are invisible, both to a dream of the past and to one that is resumed a day later.
+func TestDistancesIgnoreMemoriesAfterTheSpecsTime(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -55,7 +54,7 @@ func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-func TestAMarkerThatWasLearnedAfterTheNightIsNotFeltInIt(t *testing.T) {
+func TestAMarkerLearnedAfterTheSpecsTimeDoesNotFire(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)

@@ -15,21 +15,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
-// statedFact is a fact that a person or an agent said, and that nobody has forgotten or corrected.
+// statedFact is a fact that a person or an agent said, and that has not been removed or corrected.
 type statedFact struct{ id, text string }
 
-// A life is told to, corrected and asked to forget by one person.
+// All facts are told, corrected and removed by one person.
 const owner = dream.TalkOrigin + "laptop/anna"
 
-// simulatedAgent is one agent's life: what happens to it, one thing after the other, on a real store and with real
-// activities.
+// simulatedAgent is an agent to which a random sequence of events happens, on a real store and with real activities:
+// facts are told, corrected and removed, and dreams run.
 type simulatedAgent struct {
 	*rig
 	at     time.Time
 	nights []string
 	facts  []statedFact
 	number int
-	old    bool // archive by the rule of before: by age alone
+	old    bool // use the former archiving rule: by age alone
 }
 
 func (l *simulatedAgent) fact(kind dream.Kind, taint dream.Taint, age time.Duration) {
@@ -53,7 +53,7 @@ func (l *simulatedAgent) fact(kind dream.Kind, taint dream.Taint, age time.Durat
 	}
 }
 
-// talk is a few facts that a person says in one talk, seconds apart.
+// talk adds a few facts that a person says within seconds.
 func (l *simulatedAgent) talk(n int) {
 	session := fmt.Sprintf("talk-%d", l.number)
 	for i := range n {
@@ -79,7 +79,7 @@ func (l *simulatedAgent) talk(n int) {
 	}
 }
 
-// correct puts a newer fact in the place of one that was said, which is not owed any more.
+// correct replaces a fact by a newer one; it need not be recalled any more.
 func (l *simulatedAgent) correct(i int) {
 	old := l.facts[i]
 	l.facts = slices.Delete(l.facts, i, i+1)
@@ -92,7 +92,7 @@ func (l *simulatedAgent) correct(i int) {
 	require.NoError(l.t, err)
 }
 
-// forget erases a fact, which is not owed any more.
+// forget erases a fact; it need not be recalled any more.
 func (l *simulatedAgent) forget(i int) {
 	_, err := l.store.Forget(context.Background(), "a", l.facts[i].id)
 	require.NoError(l.t, err)
@@ -126,8 +126,8 @@ func (l *simulatedAgent) record() {
 	l.nights = append(l.nights, s.Dream)
 }
 
-// oldArchive is the rule of before, the negative control: what has faded below the threshold is archived, gist or no
-// gist.
+// oldArchive is the former rule, as a negative control: whatever has faded below the threshold is archived, with or
+// without a gist.
 func (l *simulatedAgent) oldArchive(s Stretch, o Spec) {
 	replay := &Replay{l.ports}
 	all, err := replay.entries(context.Background(), o)
@@ -142,8 +142,7 @@ func (l *simulatedAgent) oldArchive(s Stretch, o Spec) {
 	require.NoError(l.t, l.ports.write(context.Background(), s, w))
 }
 
-// lost is the first fact that recall does not answer first when it is asked for by its own words, as a talk of its
-// owner asks.
+// lost is the first fact that recall does not return first for its own words, as an owner would ask.
 func (l *simulatedAgent) lost() string {
 	for _, f := range l.facts {
 		answer, err := recall.Find(context.Background(), l.store, recall.Question{
@@ -158,7 +157,7 @@ func (l *simulatedAgent) lost() string {
 	return ""
 }
 
-// survives lets ten to twenty things happen, and answers the first fact that one of them lost.
+// survives runs ten to twenty events and returns the first fact that one of them lost.
 func survives(t *testing.T, draw *rapid.T, old bool) string {
 	l := &simulatedAgent{rig: newRig(t), at: tonight, old: old}
 	l.gistsOf(repeated("somebody by the sea likes warm soup", 20)...)
@@ -199,7 +198,7 @@ func survives(t *testing.T, draw *rapid.T, old bool) string {
 	return ""
 }
 
-func TestNoSequenceOfEventsLosesWhatPeopleSaid(t *testing.T) {
+func TestNoSequenceOfEventsLosesStatedFacts(t *testing.T) {
 	t.Parallel()
 	for seed := range 30 {
 		require.Empty(t, rapid.Custom(func(draw *rapid.T) string { return survives(t, draw, false) }).Example(seed),
@@ -207,12 +206,12 @@ func TestNoSequenceOfEventsLosesWhatPeopleSaid(t *testing.T) {
 	}
 }
 
-func TestTheOldRuleLosesWhatPeopleSaid(t *testing.T) {
+func TestTheFormerRuleLosesStatedFacts(t *testing.T) {
 	t.Parallel()
 	for seed := range 30 {
 		if rapid.Custom(func(draw *rapid.T) string { return survives(t, draw, true) }).Example(seed) != "" {
 			return
 		}
 	}
-	require.Fail(t, "the negative control lost nothing in 30 lives")
+	require.Fail(t, "the negative control lost nothing in 30 runs")
 }

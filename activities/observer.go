@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// watching is what the observer of a night goes by beside the texts: how its embedder's space lies, what its outcomes
-// say of it, and which markers it may feel. It is frozen when the first thought is judged.
+// watching is what the observer of a dream uses beside the texts: the calibration of its embedder's space, its bias
+// by outcomes, and the markers it may fire. It is frozen when the first thought is judged.
 type watching struct {
 	Judge   string                 `json:"judge"`
 	Space   hypnagogia.Calibration `json:"space"`
@@ -23,14 +23,14 @@ type watching struct {
 	Markers []string               `json:"markers,omitempty"` // ids
 }
 
-// observerNote freezes it.
+// observerNote is the note that freezes it.
 const observerNote = "observer"
 
-// calibrating is how many of the newest episodes a space is calibrated by: 2,016 pairs, in about 3 ms at 384 numbers.
+// calibrating is how many of the newest episodes calibrate a space: 2,016 pairs, in about 3 ms at 384 dimensions.
 const calibrating = 64
 
-// watch is what the observer of a dream goes by.
-func (p Ports) watch(ctx context.Context, o Spec, s Stretch) (watching, []hypnagogia.Placed, error) {
+// watch reads what the observer of a dream uses.
+func (p Ports) watch(ctx context.Context, spec Spec, s Stretch) (watching, []hypnagogia.Placed, error) {
 	var existing *watching
 	var held []hypnagogia.Placed
 	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing, held = v.watch, v.markers })
@@ -39,7 +39,7 @@ func (p Ports) watch(ctx context.Context, o Spec, s Stretch) (watching, []hypnag
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, observerNote)
 	if errors.Is(err, memory.ErrNotFound) {
-		body, err = p.beginWatch(ctx, o, s)
+		body, err = p.beginWatch(ctx, spec, s)
 	}
 	if err != nil {
 		return watching{}, nil, err
@@ -60,9 +60,9 @@ func (p Ports) watch(ctx context.Context, o Spec, s Stretch) (watching, []hypnag
 	return w, held, nil
 }
 
-// beginWatch looks at what is known now, freezes it, and raises the alarms that the outcomes give reason for.
-func (p Ports) beginWatch(ctx context.Context, o Spec, s Stretch) ([]byte, error) {
-	w, err := p.look(ctx, o)
+// beginWatch computes what the observer uses, freezes it, and raises the alarms that outcomes call for.
+func (p Ports) beginWatch(ctx context.Context, spec Spec, s Stretch) ([]byte, error) {
+	w, err := p.look(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -88,46 +88,49 @@ func (p Ports) beginWatch(ctx context.Context, o Spec, s Stretch) ([]byte, error
 	return p.Memory.PutNote(ctx, s.Agent, s.fence(), observerNote, body)
 }
 
-func (p Ports) look(ctx context.Context, o Spec) (watching, error) {
-	spec, err := p.Catalog.Lookup(o.Models[dream.Observer])
+func (p Ports) look(ctx context.Context, spec Spec) (watching, error) {
+	model, err := p.Catalog.Lookup(spec.Models[dream.Observer])
 	if err != nil {
 		return watching{}, err
 	}
 	w := watching{Judge: hypnagogia.Measured}
-	if spec.Judges {
-		w.Judge = spec.Name
+	if model.Judges {
+		w.Judge = model.Name
 	}
-	w.Bias, err = ObserverBias(ctx, p.Memory, o, w.Judge)
+	w.Bias, err = ObserverBias(ctx, p.Memory, spec, w.Judge)
 	if err != nil {
 		return w, err
 	}
-	w.Space, err = p.calibration(ctx, o)
+	w.Space, err = p.calibration(ctx, spec)
 	if err != nil {
 		return w, err
 	}
 	items, err := p.Memory.Find(ctx,
-		memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest, Until: o.AsOf.Add(1)})
+		memory.Query{
+			Agent: spec.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest,
+			Until: spec.AsOf.Add(1),
+		})
 	if err != nil {
-		return w, fmt.Errorf("find the markers of %s: %w", o.Agent, err)
+		return w, fmt.Errorf("find the markers of %s: %w", spec.Agent, err)
 	}
 	w.Markers = idsOf(items)
 	return w, nil
 }
 
-// ObserverBias is what the outcomes of an agent's fragments say of a judge, as far as they were known at the order's
-// now.
-func ObserverBias(ctx context.Context, store memory.Store, o Spec, judge string) (hypnagogia.Bias, error) {
-	all, err := Outcomes(ctx, store, o.Agent)
+// ObserverBias is what the outcomes of an agent's fragments say about a judge, as far as they were known at the
+// spec's time.
+func ObserverBias(ctx context.Context, store memory.Store, spec Spec, judge string) (hypnagogia.Bias, error) {
+	all, err := Outcomes(ctx, store, spec.Agent)
 	if err != nil {
 		return hypnagogia.Bias{}, err
 	}
-	all = slices.DeleteFunc(prediction.Until(all, o.AsOf),
+	all = slices.DeleteFunc(prediction.Until(all, spec.AsOf),
 		func(out prediction.Outcome) bool { return out.Fragment == "" })
 	ids := make([]string, len(all))
 	for i, out := range all {
 		ids[i] = out.Fragment
 	}
-	items, err := store.Get(ctx, o.Agent, ids...)
+	items, err := store.Get(ctx, spec.Agent, ids...)
 	if err != nil {
 		return hypnagogia.Bias{}, fmt.Errorf("read the fragments that came out: %w", err)
 	}
@@ -150,7 +153,7 @@ func ObserverBias(ctx context.Context, store memory.Store, o Spec, judge string)
 	return hypnagogia.BiasOf(watched), nil
 }
 
-// promotedOnce says whether lucid capture found a fragment worth developing.
+// promotedOnce says whether lucid capture selected a fragment.
 func promotedOnce(f *dream.Fragment) bool {
 	switch f.Status {
 	case dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted:
@@ -159,20 +162,23 @@ func promotedOnce(f *dream.Fragment) bool {
 	return f.Rating != nil && f.Rating.Rated == promote
 }
 
-// calibration measures the embedder's space by the newest episodes that have a place.
-func (p Ports) calibration(ctx context.Context, o Spec) (hypnagogia.Calibration, error) {
-	space, err := p.Memory.Space(ctx, o.Agent)
+// calibration measures the embedder's space by the newest episodes that have vectors.
+func (p Ports) calibration(ctx context.Context, spec Spec) (hypnagogia.Calibration, error) {
+	space, err := p.Memory.Space(ctx, spec.Agent)
 	if err != nil || space == "" {
 		return hypnagogia.Calibration{}, err
 	}
 	items, err := p.Memory.Find(ctx,
-		memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: calibrating, Until: o.AsOf.Add(1)})
+		memory.Query{
+			Agent: spec.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: calibrating,
+			Until: spec.AsOf.Add(1),
+		})
 	if err != nil {
-		return hypnagogia.Calibration{}, fmt.Errorf("calibrate the space of %s: %w", o.Agent, err)
+		return hypnagogia.Calibration{}, fmt.Errorf("calibrate the space of %s: %w", spec.Agent, err)
 	}
-	vectors, err := p.Memory.Vectors(ctx, o.Agent, space, idsOf(items)...)
+	vectors, err := p.Memory.Vectors(ctx, spec.Agent, space, idsOf(items)...)
 	if err != nil {
-		return hypnagogia.Calibration{}, fmt.Errorf("calibrate the space of %s: %w", o.Agent, err)
+		return hypnagogia.Calibration{}, fmt.Errorf("calibrate the space of %s: %w", spec.Agent, err)
 	}
 	places := make([][]float32, len(vectors))
 	for i, v := range vectors {
@@ -181,7 +187,7 @@ func (p Ports) calibration(ctx context.Context, o Spec) (hypnagogia.Calibration,
 	return hypnagogia.Calibrate(places), nil
 }
 
-// tongue is the language of what a cycle was shown.
+// tongue is the language of the memories that a cycle was shown.
 func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, error) {
 	var t hypnagogia.Tongue
 	found := false

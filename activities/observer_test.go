@@ -18,14 +18,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// watched is an order whose observer has parts.
+// watched is a spec whose observer has parts.
 func (r *rig) watched(n int, way string) Spec {
 	o := r.spec(n, tonight)
 	o.Observer = &hypnagogia.Bill{Way: way}
 	return o
 }
 
-// drift makes the partials of a cycle, each saying what it is told to.
+// drift makes the partials of a cycle with these texts.
 func (r *rig) drift(s Stretch, texts ...string) TogetherRequest {
 	r.t.Helper()
 	ctx := context.Background()
@@ -70,9 +70,9 @@ var thoughts = []string{
 	"what if the pier was only ever waiting for the gull to leave it alone", "",
 }
 
-// One call for a cycle; what the answer leaves out or garbles is measured, and the verdict says so; an answer without
-// words is judged by nobody.
-func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) {
+// A cycle is judged in one call. A thought that the answer leaves out or garbles is measured, and its verdict says
+// so; an empty thought is not judged.
+func TestACycleIsJudgedInOneCallAndGarbledVerdictsAreMeasured(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
@@ -87,7 +87,7 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	require.Equal(t, EndDone, result.End)
 	require.Len(t, result.Made, 4)
 	for i, made := range result.Made {
-		require.Equal(t, i < 3, made.Sense != nil, "who says nothing tells nothing of how deep it is")
+		require.Equal(t, i < 3, made.Sense != nil, "an empty thought does not count for depth")
 	}
 	id := func(turn int) string { return fmt.Sprintf("%s/onset/1.%d", s.Dream, turn) }
 	first := r.thought(id(1))
@@ -99,7 +99,7 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	for f, reason := range map[*dream.Fragment]string{first: "a ledger", third: "a pier"} {
 		require.Equal(t, "p/w", f.Verdict.Judge)
 		require.Equal(t, dream.ByTogether, f.Verdict.Parts.Way)
-		require.Equal(t, 3, f.Verdict.Parts.Together, "the silent one was not asked about")
+		require.Equal(t, 3, f.Verdict.Parts.Together, "the empty thought was not judged")
 		require.Equal(t, reason, f.Verdict.Parts.Said)
 	}
 	require.Equal(t, 1.0, third.Verdict.Parts.Judged.Coherence, "clamped")
@@ -117,7 +117,7 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	require.InDelta(t, float64(paid),
 		float64(*first.Verdict.Parts.Cost+*second.Verdict.Parts.Cost+*third.Verdict.Parts.Cost), 2)
 
-	// Done again, nothing is bought and nothing changes.
+	// A repetition buys nothing and changes nothing.
 	requests = len(r.model.requests)
 	_, err = (&Onset{r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	require.Len(t, r.find(s, dream.KindFragment), 4)
 }
 
-func TestAnAnswerThatNobodyCanReadLeavesEveryThoughtMeasured(t *testing.T) {
+func TestAnUnreadableAnswerLeavesEveryThoughtMeasured(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
@@ -139,16 +139,16 @@ func TestAnAnswerThatNobodyCanReadLeavesEveryThoughtMeasured(t *testing.T) {
 	require.Len(t, r.model.requests, requests+2, "and its repair")
 	rows, err := r.store.Ledger().Rows(context.Background(), spend.Query{Dream: s.Dream})
 	require.NoError(t, err)
-	var paid, told budget.Micros
+	var paid, stated budget.Micros
 	for _, row := range rows {
 		if strings.Contains(row.Step, "judge-all") && !strings.Contains(row.Step, "embed") {
 			paid += row.Counted
 		}
 	}
 	for _, made := range result.Made {
-		told += *r.thought(made.ID).Verdict.Parts.Cost
+		stated += *r.thought(made.ID).Verdict.Parts.Cost
 	}
-	require.InDelta(t, float64(paid), float64(told), 2, "the verdicts tell what both calls cost")
+	require.InDelta(t, float64(paid), float64(stated), 2, "the verdicts state the cost of both calls")
 	for _, made := range result.Made {
 		v := r.thought(made.ID).Verdict
 		require.Equal(t, hypnagogia.Measured, v.Judge)
@@ -156,7 +156,7 @@ func TestAnAnswerThatNobodyCanReadLeavesEveryThoughtMeasured(t *testing.T) {
 	}
 }
 
-func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
+func TestAThoughtIsJudgedSinglyWithAllItsParts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
@@ -179,10 +179,10 @@ func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
 	require.Equal(t, .10, *f.Verdict.Floor)
 	require.NotNil(t, p.Cost)
 	require.Positive(t, p.Surface.Whole)
-	require.NotNil(t, p.Meaning, "twelve places are enough to know the space, and the thought is long enough")
+	require.NotNil(t, p.Meaning, "twelve vectors are enough to calibrate the space, and the thought is long enough")
 	require.Empty(t, p.Blind)
 
-	// An order of before has none of it.
+	// A spec of an older version has none of it.
 	r.finish(s)
 	s = r.begin(r.spec(2, tonight))
 	r.drift(s, thoughts[0])
@@ -196,7 +196,7 @@ func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
 	require.Equal(t, hypnagogia.Composite(.6, .5, .9), old.Verdict.Composite)
 }
 
-// Markers are learned from strong feeling with a known outcome, and one that fires adds to relevance and is announced.
+// Markers are learned from strong affect with a known outcome; one that fires adds to relevance and is announced.
 func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -223,13 +223,13 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	spec := r.watched(1, dream.BySingle)
 	s := r.begin(spec)
 	markers := r.find(s, dream.KindMarker)
-	require.Len(t, markers, 1, "two near ones of one valence are one; one without an outcome is none")
+	require.Len(t, markers, 1, "two near moments of one valence make one marker; one without an outcome makes none")
 	m := markers[0].(*dream.Marker)
 	require.Equal(t, 2, m.Count)
 	require.Equal(t, dream.CameOutBadly, m.Valence)
 	require.ElementsMatch(t, []string{"s1", "s2"}, m.Sources)
 	require.Equal(t, dream.FromDream, m.Taint)
-	require.NoError(t, r.ports.learn(context.Background(), spec, s), "twice is once")
+	require.NoError(t, r.ports.learn(context.Background(), spec, s), "a repetition changes nothing")
 	require.Equal(t, markers, r.find(s, dream.KindMarker))
 
 	affect, err := r.store.Affect(context.Background(), "a")
@@ -251,9 +251,9 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	require.Contains(t, string(announced[0].Data), m.ID)
 	after, err := r.store.Affect(context.Background(), "a")
 	require.NoError(t, err)
-	require.Equal(t, affect, after, "the onset writes no affect (H18)")
+	require.Equal(t, affect, after, "the onset writes no affect")
 
-	// What is forgotten takes its part away; with nothing left the marker fires no more.
+	// A removed source no longer counts; without any source the marker does not fire.
 	_, err = r.store.Forget(context.Background(), "a", "s1", "s2")
 	require.NoError(t, err)
 	held, err := r.ports.markers(context.Background(), "a")
@@ -263,8 +263,8 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	}
 }
 
-// An agent whose memories have no place yet learns nothing when it lies down, and an order of before never does.
-func TestWhatHasNoPlaceTeachesNothingYet(t *testing.T) {
+// An agent without vectors learns nothing, and a spec of an older version never does.
+func TestMemoriesWithoutVectorsTeachNoMarkers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, err := r.store.Commit(context.Background(),
@@ -288,8 +288,8 @@ func TestWhatHasNoPlaceTeachesNothingYet(t *testing.T) {
 	require.Empty(t, r.find(s, dream.KindMarker))
 }
 
-// The bias comes from outcomes of the same judge, is frozen for the night, and an alarm is raised once.
-func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
+// The bias is computed from outcomes of the same judge and frozen for the dream; its alarm is raised once.
+func TestTheBiasIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
@@ -361,10 +361,10 @@ func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	s = r.begin(spec)
 	_, _, err = r.ports.watch(context.Background(), spec, s)
 	require.NoError(t, err)
-	require.Len(t, r.events("ObserverDrifted"), 1, "said once for these fifty")
+	require.Len(t, r.events("ObserverDrifted"), 1, "announced once for these fifty")
 }
 
-func TestABatchThatItsCapRefusesLeavesItsThoughtsUnjudged(t *testing.T) {
+func TestABatchRefusedByACapLeavesItsThoughtsUnjudged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)

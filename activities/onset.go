@@ -17,23 +17,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// Onset does the deeds of falling asleep.
+// Onset has the activities of the onset: induction, Dali cycles and lucid capture.
 type Onset struct{ Ports }
 
-// StepRequest names one paid step of a phase.
+// StepRequest is the part of a request that most paid steps share.
 type StepRequest struct {
 	Stretch
 	Limit       budget.Micros `json:"limit"` // the phase's cap
 	Cycle       int           `json:"cycle,omitempty"`
 	Turn        int           `json:"turn,omitempty"`
 	Temperature float64       `json:"heat"`
-	Source      int           `json:"source,omitempty"` // the gathering to draw from
-	Drift       float64       `json:"drift,omitempty"`  // for a judge: the heat of the partial it judges
+	Source      int           `json:"source,omitempty"` // the cycle whose gathering is used
+	Drift       float64       `json:"drift,omitempty"`  // for a judge: the temperature of the partial
 	Tone        mood.PAD      `json:"tone"`
 
-	Phase dream.Phase `json:"phase,omitempty"` // that memories are embedded in; empty: the onset
+	Phase dream.Phase `json:"phase,omitempty"` // the phase that embeds memories; empty: the onset
 
-	// the depth it is asked at; empty: by its heat, and of a partial the peak
+	// the stage of the step; empty: derived from the temperature, and the peak for a partial
 	Stage dream.Stage `json:"stage,omitempty"`
 }
 
@@ -42,10 +42,10 @@ type StepResult struct {
 	Done
 	Made []Made `json:"made,omitempty"`
 
-	// nothing was asked for: another process embeds what is needed first, and goes on with it
+	// nothing was done: another process is embedding what is needed
 	Waiting bool `json:"waiting,omitempty"`
 
-	Ideas int `json:"ideas,omitempty"` // of a call that gave several partials: how many, as turns 1, 2, … of its cycle
+	Ideas int `json:"ideas,omitempty"` // number of partials that one call produced, as turns 1, 2, … of its cycle
 }
 
 func fragmentStep(cycle, turn int) string { return fmt.Sprintf("%d.%d", cycle, turn) }
@@ -53,9 +53,9 @@ func fragmentStep(cycle, turn int) string { return fmt.Sprintf("%d.%d", cycle, t
 // batch is how many texts one embedding call carries.
 const batch = 64
 
-// Place gives vectors to memories that have none, so that distances can be measured: against a memory of which half is
-// not embedded everything would seem new. One call, at most a batch. Where another process embeds them in the
-// background, it waits for that, a while at a time.
+// Place embeds memories that have no vector, so that distances can be measured: with half of the memory unembedded,
+// everything would seem new. It makes one call of at most a batch. If another process embeds them in the background,
+// it waits for that for a while.
 func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -87,26 +87,26 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 		toApplicationError(o.write(ctx, r.Stretch, memory.Write{Vectors: vectors}))
 }
 
-// How long one activity waits for the background at most, and how often it looks.
+// The longest wait of one activity for background embedding, and the interval of its checks.
 const (
 	awaitEmbeddingFor = 20 * time.Second
 	embeddingLook     = 200 * time.Millisecond
 )
 
-// awaitEmbedding waits until no other process embeds the agent's memories; waits says that one still does, or that the
-// dream was woken or canceled meanwhile.
-func (p Ports) awaitEmbedding(ctx context.Context, o Spec) (result StepResult, waits bool, err error) {
+// awaitEmbedding waits until no other process embeds the agent's memories. waits is true when one still does, or when
+// the dream was woken or cancelled meanwhile.
+func (p Ports) awaitEmbedding(ctx context.Context, spec Spec) (result StepResult, waits bool, err error) {
 	if p.Jobs == nil {
 		return StepResult{}, false, nil
 	}
-	ctx, done := attended(ctx)
+	ctx, done := withHeartbeat(ctx)
 	defer done()
 	look := time.NewTicker(embeddingLook)
 	defer look.Stop()
-	enough := time.NewTimer(min(awaitEmbeddingFor, o.Knobs.CallTimeout/2))
+	enough := time.NewTimer(min(awaitEmbeddingFor, spec.Knobs.CallTimeout/2))
 	defer enough.Stop()
 	for {
-		j, err := p.Jobs.EmbedJob(ctx, o.Agent)
+		j, err := p.Jobs.EmbedJob(ctx, spec.Agent)
 		switch {
 		case errors.Is(err, memory.ErrNotFound) || err == nil && !j.Live(p.Now()):
 			return StepResult{}, false, nil
@@ -118,13 +118,13 @@ func (p Ports) awaitEmbedding(ctx context.Context, o Spec) (result StepResult, w
 		case <-enough.C:
 			return StepResult{Waiting: true, Done: Done{Unasked: true}}, true, nil
 		case <-ctx.Done():
-			d, err := p.ended(ctx, o.Models[dream.Embedder], ctx.Err())
+			d, err := p.ended(ctx, spec.Models[dream.Embedder], ctx.Err())
 			return StepResult{Done: d}, true, err
 		}
 	}
 }
 
-// place buys the vectors of items that are about to be written or lack them.
+// place buys the vectors of items that lack them or are about to be written.
 func (p Ports) place(ctx context.Context, c call, step string, items []dream.Item) ([]memory.Vector, Done, error) {
 	if len(items) == 0 {
 		return nil, Done{}, nil
@@ -152,7 +152,7 @@ type inducedFragments struct {
 	} `json:"fragments"`
 }
 
-// Induce makes the one call of the induction and measures what it gave against memory.
+// Induce makes the one call of the induction and compares its fragments with memory.
 func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
@@ -194,8 +194,8 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 	return o.judgeMeasured(ctx, r, c, fragments)
 }
 
-// Partial makes one partial completion and lets it be halted, or, of a model that is loosened by words, all
-// of a cycle. Its text waits in the ledger for the judge.
+// Partial makes one partial completion that is cut off or, for a model that is loosened by words, all partials of a
+// cycle. The text stays in the spend ledger until it is judged.
 func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) {
 	spec, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
@@ -210,6 +210,7 @@ func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) 
 	return StepResult{Done: done}, toApplicationError(err)
 }
 
+// partialCall is the call of one partial.
 func (o *Onset) partialCall(spec Spec, r StepRequest, text prompt.Onset) call {
 	return call{
 		spec:        spec,
@@ -228,7 +229,7 @@ func (o *Onset) partialCall(spec Spec, r StepRequest, text prompt.Onset) call {
 	}
 }
 
-// seedWords are words of memories drawn at random: noise that every model takes.
+// seedWords are words of randomly chosen memories: noise that works with every model.
 func seedWords(spec Spec, r StepRequest, lines []prompt.Line, n int) []string {
 	dice := hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, r.Turn, "seed words")
 	var words []string
@@ -240,6 +241,7 @@ func seedWords(spec Spec, r StepRequest, lines []prompt.Line, n int) []string {
 
 func partialStep(cycle, turn int) string { return fmt.Sprintf("%d/partial-%d", cycle, turn) }
 
+// prepare reads what the prompts of an onset step show.
 func (o *Onset) prepare(ctx context.Context, r StepRequest) (Spec, prompt.Onset, []string, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -261,11 +263,12 @@ func (o *Onset) prepare(ctx context.Context, r StepRequest) (Spec, prompt.Onset,
 	return spec, text, behind, err
 }
 
-// seedOf derives the provider's seed of a call from the dream's dice; it fits the 32 bits that providers take.
-func seedOf(o Spec, phase dream.Phase, cycle, step int) int64 {
-	return int64(hypnagogia.Dice(o.Seed, phase, cycle, step, "provider seed").Uint32() >> 1)
+// seedOf derives the provider's seed of a call from the dream's dice; it fits the 32 bits that providers accept.
+func seedOf(spec Spec, phase dream.Phase, cycle, step int) int64 {
+	return int64(hypnagogia.Dice(spec.Seed, phase, cycle, step, "provider seed").Uint32() >> 1)
 }
 
+// settings are the settings of a call as they are stored with its items.
 func settings(c call, effective string) dream.Settings {
 	s := dream.Settings{
 		Model: c.spec.Models[c.role], Temperature: &c.temperature, Effective: effective,

@@ -16,11 +16,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// PauseRequest ends a sitting that was woken.
+// PauseRequest ends a stretch that was woken.
 type PauseRequest struct {
 	Stretch
-	Wake    Wake          `json:"wake"`   // what the workflow heard of it; zero when only its deeds were reached
-	Number  int           `json:"number"` // of the sitting, from 1
+	// the wake that reached the workflow; zero when it reached only the activities
+	Wake    Wake          `json:"wake"`
+	Number  int           `json:"number"` // of the stretch, from 1
 	Phase   dream.Phase   `json:"phase"`
 	Cycle   int           `json:"cycle,omitempty"`
 	Kept    int           `json:"kept"`
@@ -30,28 +31,28 @@ type PauseRequest struct {
 	Forced  bool          `json:"forced,omitempty"`
 	TTL     time.Duration `json:"ttl"`
 
-	Onset bool `json:"onset,omitempty"` // an alarm in the onset ends the onset for good
+	Onset bool `json:"onset,omitempty"` // an alarm during the onset ends the onset
 }
 
-// PauseResult is how long the dream may be resumed, and what woke it.
+// PauseResult is until when the dream may be resumed, and what woke it.
 type PauseResult struct {
 	Wake  Wake          `json:"wake"`
 	Until time.Time     `json:"until,omitzero"` // zero: it cannot be resumed
-	Left  budget.Micros `json:"left"`           // what every cap still allows
+	Left  budget.Micros `json:"left"`           // what all caps still allow
 	Spent budget.Micros `json:"spent"`
 
-	Tallies []dream.Tally `json:"tallies,omitempty"` // of the phases, by the ledger
+	Tallies []dream.Tally `json:"tallies,omitempty"` // of the phases, from the spend ledger
 }
 
-// Pause books a sitting that was woken: it judges what the interrupted calls had said, keeps it in the journal or
-// erases it, notes how the wake went, and frees the slot. Done twice it changes nothing.
+// Pause ends a stretch that was woken: it judges the text of interrupted calls, keeps it in the journal or erases it,
+// records the times of the wake, and frees the slot. Repeating it changes nothing.
 func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	result := PauseResult{Wake: r.Wake}
 	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
 		return result, toApplicationError(err)
 	}
-	if record.Stretches > r.Number { // done late, by a worker that had stood still: the slot is a later sitting's
+	if record.Stretches > r.Number { // done late by a suspended worker: the slot belongs to a later stretch
 		result.Until, result.Spent, result.Tallies = record.Until, record.Spent, record.Phases
 		return result, nil
 	}
@@ -71,7 +72,7 @@ func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, erro
 	if err != nil {
 		return result, toApplicationError(err)
 	}
-	// by a worker that died before it had erased them
+	// left by a worker that died before erasing them
 	if record.Outcome == dream.Interrupted && record.Stretches == r.Number {
 		result.Until, result.Spent, result.Tallies = record.Until, record.Spent, record.Phases
 		return result, toApplicationError(b.putDown(ctx, r, judged))
@@ -82,12 +83,11 @@ func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, erro
 	return result, toApplicationError(b.putDown(ctx, r, judged))
 }
 
-// putDown erases what has been judged and frees the slot, side by side: somebody waits, and a store may do both at
-// once.
+// putDown erases the judged snapshots and frees the slot, in parallel because a client is waiting.
 func (b *DreamRun) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) error {
 	var erased error
 	var beside sync.WaitGroup
-	if len(j.keys) > 0 { // without a key all of the dream's notes would go
+	if len(j.keys) > 0 { // without keys DropNotes would drop all notes of the dream
 		beside.Go(func() {
 			erased = b.Memory.DropNotes(ctx, r.Agent, r.Dream, j.keys...)
 			if erased != nil {
@@ -100,7 +100,8 @@ func (b *DreamRun) putDown(ctx context.Context, r PauseRequest, j judgedSnapshot
 	return errors.Join(erased, err)
 }
 
-// roused finds what woke the agent, and wakes it when nobody has: then a plain signal reached the dream itself.
+// roused finds what woke the agent, and raises the epoch if nothing has: then a signal without an epoch reached the
+// dream itself.
 func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds,
 	result *PauseResult,
 ) (presence.Wake, error) {
@@ -144,8 +145,8 @@ func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds,
 	return last, nil
 }
 
-// book writes the record, the events and the journal entry of an interrupted sitting, in one step.
-func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Record, o Spec, result *PauseResult,
+// book writes the record, the events and the journal entry of an interrupted stretch in one step.
+func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Record, spec Spec, result *PauseResult,
 	last presence.Wake, j judgedSnapshots,
 ) error {
 	now := b.now(r.Stretch)
@@ -164,11 +165,13 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 	if err := b.counted(ctx, r.Stretch, record.Phases, nil); err != nil {
 		return err
 	}
-	if o.ResumeTTL > 0 && r.TTL > 0 && (o.Free || result.Left > 0) {
-		result.Until = now.Add(o.ResumeTTL)
+	if spec.ResumeTTL > 0 && r.TTL > 0 && (spec.Free || result.Left > 0) {
+		result.Until = now.Add(spec.ResumeTTL)
 	}
-	record.Outcome, record.Ended, record.Until, record.Stretches = dream.Interrupted, now.UTC(), result.Until.UTC(),
-		r.Number
+	record.Outcome = dream.Interrupted
+	record.Ended = now.UTC()
+	record.Until = result.Until.UTC()
+	record.Stretches = r.Number
 	record.Reason = becauseOf(result.Wake)
 	if last.Dream == r.Dream {
 		record.After, record.AfterAt = last.Affect, last.At.UTC()
@@ -178,7 +181,7 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 		return err
 	}
 	if moved {
-		record.Connected, err = b.felt(ctx, r, o, record, last)
+		record.Connected, err = b.felt(ctx, r, spec, record, last)
 		if err != nil {
 			return err
 		}
@@ -186,7 +189,7 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 	result.Spent, result.Tallies = record.Spent, record.Phases
 
 	times := r.times(result.Wake, now)
-	told := event.DreamInterrupted{
+	interrupted := event.DreamInterrupted{
 		Cause:        string(result.Wake.Cause),
 		Epoch:        result.Wake.Epoch,
 		Stretch:      r.Number,
@@ -204,12 +207,12 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 		DeltaUnknown: !found,
 	}
 	if found && moved {
-		told.Delta = last.Delta
+		interrupted.Delta = last.Delta
 	}
 	w := memory.Write{Late: true, Change: []dream.Item{record}}
 	if j.entry != nil {
 		j.entry.Wake = &times
-		told.Journal = j.entry.ID
+		interrupted.Journal = j.entry.ID
 		w.Add = append(w.Add, j.entry)
 	}
 	activityName := fmt.Sprintf("sitting-%d/%s", r.Number, r.Run)
@@ -218,7 +221,7 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Recor
 			Trigger: result.Wake.Trigger, Fragments: r.Kept, Spent: spentIn(record.Phases, dream.Onset),
 		}))
 	}
-	w.Events = append(w.Events, b.event(r.Stretch, activityName, told))
+	w.Events = append(w.Events, b.event(r.Stretch, activityName, interrupted))
 	return b.write(ctx, r.Stretch, w)
 }
 
@@ -233,7 +236,7 @@ func spentIn(tallies []dream.Tally, phase dream.Phase) budget.Micros {
 	return spent
 }
 
-// becauseOf says what woke a dream, as its record tells it.
+// becauseOf is what woke a dream, in the words of its record.
 func becauseOf(w Wake) string {
 	switch {
 	case w.Cause == presence.Alarm && w.Trigger != "":
@@ -247,8 +250,8 @@ func becauseOf(w Wake) string {
 	}
 }
 
-// times are the four phases of the wake, as far as clocks were read: the visit and its epoch by whoever knocked, the
-// cut and its safety by the deeds, the rest here.
+// times are the four phases of the wake, as far as their times are known: request and epoch from the process that
+// woke the agent, stop and snapshot from the activities, the rest from here.
 func (r PauseRequest) times(w Wake, now time.Time) dream.WakeTimes {
 	t := dream.WakeTimes{Light: r.Light, Forced: r.Forced}
 	at, raised := w.At, w.Raised

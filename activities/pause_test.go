@@ -17,11 +17,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// telling is a partial that scores .2 for its length and .2 for its end; drawn and affect add to it.
+// telling is a partial that scores 0.2 for its length and 0.2 for its end; drawn memories and affect add to it.
 var telling = strings.Repeat("the tide went out over glass and nobody was there to count it, ", 4) +
 	"so the keeper slept."
 
-// woken lays a dream down, lets a call be cut with these words, and wakes the agent.
+// woken begins a dream, interrupts a call after these words, and wakes the agent.
 func (r *rig) woken(n int, ttl time.Duration, words ...string) (Stretch, PauseRequest) {
 	r.t.Helper()
 	ctx := context.Background()
@@ -79,8 +79,9 @@ func (r *rig) journals() []*dream.Journal {
 	return memory.As[*dream.Journal](items)
 }
 
-// The most significant partial becomes the one entry of the wake, what is less is erased, and twice is once.
-func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
+// The most significant partial becomes the only entry of the wake, the others are erased, and a repetition changes
+// nothing.
+func TestAStretchIsRecordedOnceWithItsMostSignificantPartial(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -113,7 +114,7 @@ func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 	require.InDelta(t, result.Significance, entries[0].Significance, 1e-9)
 	notes, err := r.store.Notes(ctx, "a", s.Dream, memory.LateNote)
 	require.NoError(t, err)
-	require.Empty(t, notes, "a partial lives until it is judged")
+	require.Empty(t, notes, "a partial is kept until it is judged")
 	record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
 	require.NoError(t, err)
 	require.True(t, record.Resumable())
@@ -137,8 +138,8 @@ func TestAnInsignificantPartialIsErased(t *testing.T) {
 	require.Equal(t, 1, result.Partials)
 }
 
-// A signal of any Temporal client names no epoch: booking the sitting raises it.
-func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
+// A signal of any Temporal client may name no epoch: recording the stretch raises it.
+func TestRecordingAStretchRaisesAMissingEpoch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -154,9 +155,8 @@ func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
 	require.Len(t, status.Leases, 1)
 }
 
-// A signal to the dream itself raises the epoch when the dream is put down, and holds as long as one to the agent
-// would.
-func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
+// A signal to the dream itself raises the epoch when the stretch is recorded, and holds as long as one to the agent.
+func TestAWakeSignalledToTheDreamUsesTheHoldSettings(t *testing.T) {
 	t.Parallel()
 	holds := &Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Minute}
 	for name, c := range map[string]struct {
@@ -173,7 +173,7 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 			holds, time.Second,
 			9 * time.Minute,
 		},
-		"an order without holds": {Wake{Cause: presence.Alarm}, nil, time.Minute, 0},
+		"a spec without holds": {Wake{Cause: presence.Alarm}, nil, time.Minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +193,7 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 	}
 }
 
-func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
+func TestALaterStretchBeginsUnderTheNewEpoch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -220,7 +220,7 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	require.NoError(t, err)
 	lain, err := r.dreamRun().LieDown(ctx, again)
 	require.NoError(t, err)
-	require.True(t, lain.Awake, "somebody is connected")
+	require.True(t, lain.Awake, "a client is connected")
 	_, err = r.store.Dismiss(ctx, "a", time.Now())
 	require.NoError(t, err)
 	again.Now = time.Now()
@@ -241,8 +241,8 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	require.Equal(t, 2, record.Stretches)
 }
 
-// A worker that stood still for longer than a workflow task may last does late what another has done in its place.
-func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
+// A worker that was suspended for longer than a workflow task repeats what another one has already done.
+func TestAnActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -274,7 +274,7 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.store.Dismiss(ctx, "a", time.Now())
 	require.NoError(t, err)
-	require.Contains(t, lie(1).Reason, "sitting 1 of "+o.Dream+" is over already")
+	require.Contains(t, lie(1).Reason, "stretch 1 of "+o.Dream+" is over already")
 	stands(1, dream.Interrupted, false)
 
 	require.Empty(t, lie(2).Refused)
@@ -302,7 +302,7 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	stands(3, dream.Dreaming, true)
 }
 
-func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
+func TestADreamWithoutMoneyIsNotResumed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -328,7 +328,7 @@ func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
 	require.Zero(t, paused.Left)
 }
 
-// Clocks that were not read leave a phase out, and no phase is negative.
+// Times that are unknown leave a phase out, and no phase is negative.
 func TestTheFourPhasesOfAWake(t *testing.T) {
 	t.Parallel()
 	at := func(ms int) time.Time { return tonight.Add(time.Duration(ms) * time.Millisecond) }
@@ -345,7 +345,7 @@ func TestTheFourPhasesOfAWake(t *testing.T) {
 			[4]int{1, 3, 2, 4},
 		},
 		{
-			"the bell came before the word",
+			"the notice came before the signal",
 			Wake{},
 			[]Cut{{At: at(0), Raised: at(2), Stopped: at(3), Saved: at(4)}},
 			[4]int{2, 1, 1, 6},
@@ -370,8 +370,8 @@ func TestTheFourPhasesOfAWake(t *testing.T) {
 	}
 }
 
-// The mood a knock would find moves with what the onset keeps, and is what the woken dream leaves.
-func TestAConnectLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
+// The mood that a wake would leave follows the kept fragments, and is what the interrupted dream leaves.
+func TestAConnectLeavesTheMoodOfTheKeptFragments(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()

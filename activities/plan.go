@@ -11,39 +11,37 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// PlanRequest asks for a dream that starts by itself.
+// PlanRequest is the input of DreamRun.Plan.
 type PlanRequest struct {
 	Agent       string        `json:"agent"`
 	Now         time.Time     `json:"now"`
 	IdleTimeout time.Duration `json:"idle_timeout"`
 
-	Resume *Stretch `json:"resume,omitempty"` // go on with this interrupted dream instead of planning one
-	// when dreams by themselves may begin, in the agent's zone; none: always
+	Resume *Stretch `json:"resume,omitempty"` // resume this interrupted dream instead of planning one
+	// automatic dreams begin only within these hours, in the agent's zone; none: always
 	Windows []string `json:"windows,omitempty"`
-	Quiet   []string `json:"quiet,omitempty"` // and when never
+	Quiet   []string `json:"quiet,omitempty"` // and never within these
 
-	// after the hours open, so that not every agent of a zone begins at once
+	// a delay after the hours open, so that the agents of a zone do not all begin at once
 	Jitter time.Duration `json:"jitter,omitempty"`
 }
 
-// PlanResult is an order, or why there is none. With neither order nor reason the agent is not idle: it lived
-// something.
+// PlanResult is a dream's spec, or why there is none. With neither, the agent is not idle: it has a newer memory.
 type PlanResult struct {
 	Spec   Spec   `json:"order"`
-	Reason string `json:"reason,omitempty"` // not empty: do not dream now
-	// when the newest thing that the agent remembers was lived, or somebody was seen; zero for nothing
+	Reason string `json:"reason,omitempty"` // why no dream begins now; empty: it may
+	// the time of the newest memory or of the last client, whichever is later; zero for none
 	Active time.Time `json:"active"`
 
-	// somebody holds the agent awake until then, and nobody told its life
+	// a client holds the agent awake until then, which the workflow does not know yet
 	Awake     time.Time `json:"awake,omitzero"`
-	NotBefore time.Time `json:"not_before,omitzero"` // the hours are quiet until then
-	Resume    bool      `json:"resume,omitempty"`    // go on with the interrupted dream
-	Removed   bool      `json:"removed,omitempty"`   // the agent was removed, and its workflow has nothing left to do
+	NotBefore time.Time `json:"not_before,omitzero"` // quiet hours last until then
+	Resume    bool      `json:"resume,omitempty"`    // resume the interrupted dream
+	Removed   bool      `json:"removed,omitempty"`   // the agent was removed: its workflow completes
 }
 
-// Plan freezes an order for a dream that starts by itself, when the agent is idle by what it remembers, too: whoever
-// brings memories in need not say so. It writes nothing, so that it may be done twice: the record is opened when the
-// dream lies down.
+// Plan prepares the spec of an automatic dream when the agent is idle by its memory as well, since memories may be
+// added without a notice. It writes nothing, so it can be repeated: the record is written when the dream begins.
 func (b *DreamRun) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
 	_, err := b.Memory.Agent(ctx, r.Agent)
 	if errors.Is(err, memory.ErrRemoved) {
@@ -72,7 +70,7 @@ func (b *DreamRun) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) 
 	return result, toApplicationError(err)
 }
 
-// against asks what forbids a dream by itself now: somebody who holds the agent awake, or the hours.
+// against checks what forbids an automatic dream now: a client that holds the agent awake, or the hours.
 func (b *DreamRun) against(ctx context.Context, r PlanRequest, result *PlanResult) (bool, error) {
 	status, err := b.Presence.Status(ctx, r.Agent, r.Now)
 	if err != nil {
@@ -82,7 +80,7 @@ func (b *DreamRun) against(ctx context.Context, r PlanRequest, result *PlanResul
 		result.Awake = status.Until()
 		return true, nil
 	}
-	// who came while an alarm held it awake told its life nothing
+	// a client that connected during an alarm has not been reported to the agent's workflow
 	if r.Resume == nil && status.Seen.After(result.Active) {
 		result.Active = status.Seen
 		if result.Active.Add(r.IdleTimeout).After(r.Now) {

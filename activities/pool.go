@@ -11,18 +11,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// poolNote freezes which episodes a night draws from, so that a deed done again draws the same from another memory.
+// poolNote freezes the episodes that a dream draws from, so that a repeated activity draws the same ones.
 const poolNote = "pool"
 
-// pool are the episodes that replay and recombination draw from: those an onset chooses from. They must not be changed.
-func (p Ports) pool(ctx context.Context, o Spec, s Stretch) ([]*dream.Episode, error) {
+// pool are the episodes that replay and recombination draw from, the same that the onset chooses from. They must not
+// be changed.
+func (p Ports) pool(ctx context.Context, spec Spec, s Stretch) ([]*dream.Episode, error) {
 	var existing []*dream.Episode
-	p.cache.read(ctx, o.Dream, func(v *cachedRun) { existing = v.episodes })
+	p.cache.read(ctx, spec.Dream, func(v *cachedRun) { existing = v.episodes })
 	if existing != nil {
 		return existing, nil
 	}
 	ids, err := p.frozen(ctx, s, poolNote, func() ([]string, error) {
-		items, err := p.choose(ctx, o)
+		items, err := p.choose(ctx, spec)
 		return idsOf(memory.As[*dream.Episode](items)), err
 	})
 	if err != nil {
@@ -33,11 +34,11 @@ func (p Ports) pool(ctx context.Context, o Spec, s Stretch) ([]*dream.Episode, e
 		return nil, fmt.Errorf("read the episodes of the night: %w", err)
 	}
 	episodes := memory.As[*dream.Episode](items)
-	p.cache.put(ctx, o.Dream, func(v *cachedRun) { v.episodes = episodes })
+	p.cache.put(ctx, spec.Dream, func(v *cachedRun) { v.episodes = episodes })
 	return episodes, nil
 }
 
-// frozen is a choice of items that is made once in a dream: the first that is noted holds.
+// frozen returns a choice of items that is made once in a dream and kept in a note.
 func (p Ports) frozen(ctx context.Context, s Stretch, key string, choose func() ([]string, error)) ([]string, error) {
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, key)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -70,9 +71,9 @@ func idsOf[T dream.Item](items []T) []string {
 	return ids
 }
 
-// draw samples episodes by surprise (Schaul 2016), without replacement.
-func (p Ports) draw(ctx context.Context, o Spec, s Stretch, purpose string, n int) ([]*dream.Episode, error) {
-	all, err := p.pool(ctx, o, s)
+// draw samples episodes by surprise without replacement (Schaul et al. 2016).
+func (p Ports) draw(ctx context.Context, spec Spec, s Stretch, purpose string, n int) ([]*dream.Episode, error) {
+	all, err := p.pool(ctx, spec, s)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +81,8 @@ func (p Ports) draw(ctx context.Context, o Spec, s Stretch, purpose string, n in
 	for i, e := range all {
 		weights[i] = e.Surprise
 	}
-	drawn := hypnagogia.Sample(weights, min(n, len(all)), o.Knobs.ReplayAlpha,
-		hypnagogia.Dice(o.Seed, dream.NREM, 0, 0, purpose))
+	drawn := hypnagogia.Sample(weights, min(n, len(all)), spec.Knobs.ReplayAlpha,
+		hypnagogia.Dice(spec.Seed, dream.NREM, 0, 0, purpose))
 	episodes := make([]*dream.Episode, len(drawn))
 	for i, at := range drawn {
 		episodes[i] = all[at]

@@ -16,29 +16,29 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
-// Notes of the probe: what was asked when the night began and what was found, and what was decided when it ended. The
-// second is written before a night is undone, so that an end that is done twice decides once.
+// Notes of the probe: its questions and results at the beginning of a dream, and the decision at its end. The
+// decision is written before a dream is undone, so that a repeated end does not decide again.
 const (
 	probeNote   = "probe/asked"
 	verdictNote = "probe/verdict"
 )
 
-// mostProbed bounds what questions are made of: the newest so many memories. With 10,000 the probe takes .7 s of one
-// core before a night and .15 s after it.
+// mostProbed is how many of the newest memories questions are made of. With 10,000 memories the probe takes 0.7 s of
+// one core before a dream and 0.15 s after it.
 const mostProbed = 20_000
 
-// probed is the note of the probe before the night.
+// probed is the note of the probe at the beginning of a dream.
 type probed struct {
 	Questions []probe.Question `json:"questions"`
 	Found     []bool           `json:"found"`
-	// among the answers, from 1; 0: it was not found; none in notes of older builds
+	// rank of the expected answer, from 1; 0: not found; missing in notes of older versions
 	Places []int `json:"places,omitempty"`
-	Alone  []int `json:"alone,omitempty"` // likewise, asked by the text's own word; 0 where it has none
+	Alone  []int `json:"alone,omitempty"` // the same for the text's own word alone; 0: it has none
 }
 
-// before asks an agent's memory what it should know, when the night begins, and keeps what it found.
-func (p Ports) before(ctx context.Context, o Spec, s Stretch) error {
-	if o.Knobs.Probe <= 0 {
+// before questions an agent's memory when the dream begins, and keeps the results.
+func (p Ports) before(ctx context.Context, spec Spec, s Stretch) error {
+	if spec.Knobs.Probe <= 0 {
 		return nil
 	}
 	_, err := p.Memory.Note(ctx, s.Agent, s.Dream, probeNote)
@@ -49,7 +49,7 @@ func (p Ports) before(ctx context.Context, o Spec, s Stretch) error {
 	if err != nil {
 		return err
 	}
-	note := probed{Questions: probe.Ask(docs, probe.Sample(own, o.Knobs.Probe, o.Seed), o.Seed)}
+	note := probed{Questions: probe.Ask(docs, probe.Sample(own, spec.Knobs.Probe, spec.Seed), spec.Seed)}
 	for _, q := range note.Questions {
 		found, err := p.answer(ctx, s.Agent, q)
 		if err != nil {
@@ -71,7 +71,7 @@ func (p Ports) before(ctx context.Context, o Spec, s Stretch) error {
 	return err
 }
 
-// answer asks recall itself, by words alone: placing the question could cost a call.
+// answer searches by words alone, because embedding the question could cost a call.
 func (p Ports) answer(ctx context.Context, agent string, q probe.Question) ([]string, error) {
 	a, err := recall.Find(ctx, p.Memory, recall.Question{
 		Agent:  agent,
@@ -89,7 +89,7 @@ func (p Ports) answer(ctx context.Context, agent string, q probe.Question) ([]st
 	return ids, nil
 }
 
-// alone asks for a text by its own word; nothing is found where it has none.
+// alone searches for a text by its own word; empty where it has none.
 func (p Ports) alone(ctx context.Context, agent string, q probe.Question) ([]string, error) {
 	if q.Own == "" {
 		return nil, nil
@@ -97,7 +97,7 @@ func (p Ports) alone(ctx context.Context, agent string, q probe.Question) ([]str
 	return p.answer(ctx, agent, probe.Question{ID: q.ID, Words: []string{q.Own}})
 }
 
-// recallable are the texts that recall may find, and of these the ids of what people and agents said.
+// recallable are the texts that recall may find, and the ids of those that people and agents said.
 func (p Ports) recallable(ctx context.Context, agent string) ([]probe.Doc, []string, error) {
 	items, err := p.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: recall.Kinds, Limit: mostProbed})
 	if err != nil {
@@ -118,7 +118,7 @@ func (p Ports) recallable(ctx context.Context, agent string) ([]probe.Doc, []str
 	return docs, own, nil
 }
 
-// after asks the same again when the night ends. Nil when nothing was asked before.
+// after repeats the probe when the dream ends; nil when there was none at the beginning.
 func (p Ports) after(ctx context.Context, s Stretch) (*probe.Verdict, error) {
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, verdictNote)
 	if err == nil {
@@ -149,7 +149,7 @@ func (p Ports) after(ctx context.Context, s Stretch) (*probe.Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, known, err := p.compared(ctx, s, q.ID, placeIn(note.Places, i), found, fresh)
+		r, exists, err := p.compared(ctx, s, q.ID, placeIn(note.Places, i), found, fresh)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func (p Ports) after(ctx context.Context, s Stretch) (*probe.Verdict, error) {
 		}
 		r.Behind = r.Behind || behind(placeIn(note.Alone, i), q.ID, found, fresh)
 		r.Before = note.Found[i]
-		if known {
+		if exists {
 			results = append(results, r)
 		}
 	}
@@ -167,7 +167,7 @@ func (p Ports) after(ctx context.Context, s Stretch) (*probe.Verdict, error) {
 	return &v, nil
 }
 
-// freshlyMade are the ids of what the night made and recall may find.
+// freshlyMade are the ids of items made by the dream that recall may find.
 func (p Ports) freshlyMade(ctx context.Context, s Stretch) (map[string]bool, error) {
 	items, err := p.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: recall.Kinds})
 	if err != nil {
@@ -180,7 +180,7 @@ func (p Ports) freshlyMade(ctx context.Context, s Stretch) (map[string]bool, err
 	return fresh, nil
 }
 
-// placeIn is the place that a note keeps of a question; 0 in notes of older builds.
+// placeIn is the rank in a note; 0 in notes of older versions.
 func placeIn(places []int, i int) int {
 	if i < len(places) {
 		return places[i]
@@ -188,8 +188,7 @@ func placeIn(places []int, i int) int {
 	return 0
 }
 
-// behind says whether a text that stood at the place before stands lower, or nowhere, and something fresh stands above
-// it.
+// behind says whether a text that had the rank before is now lower or missing, and a new item ranks above it.
 func behind(before int, id string, found []string, fresh map[string]bool) bool {
 	at := slices.Index(found, id)
 	if at < 0 {
@@ -199,13 +198,13 @@ func behind(before int, id string, found []string, fresh map[string]bool) bool {
 		slices.ContainsFunc(found[:at], func(other string) bool { return fresh[other] })
 }
 
-// compared says what became of the text that a question was made of, which stood at the place before. It is not known
-// any more when it was forgotten.
+// compared is what became of the text behind a question, which had the rank before. exists is false when it was
+// removed.
 func (p Ports) compared(
 	ctx context.Context, s Stretch, id string, before int, found []string, fresh map[string]bool,
-) (r probe.Result, known bool, err error) {
+) (r probe.Result, exists bool, err error) {
 	at := id
-	for range 5 { // what took its place, and what took the place of that
+	for range 5 { // follow what replaced it, and what replaced that
 		items, err := p.Memory.Get(ctx, s.Agent, at)
 		if err != nil {
 			return r, false, err
@@ -213,7 +212,7 @@ func (p Ports) compared(
 		if len(items) == 0 {
 			break
 		}
-		known = true
+		exists = true
 		h := items[0].Header()
 		if h.State == dream.Live && slices.Contains(found, at) {
 			r.After = true
@@ -224,20 +223,20 @@ func (p Ports) compared(
 			break
 		}
 	}
-	if r.After || !known {
-		return r, known, nil
+	if r.After || !exists {
+		return r, exists, nil
 	}
 	revisions, err := p.Memory.Revisions(ctx, s.Agent, id)
 	if err != nil {
-		return r, known, err
+		return r, exists, err
 	}
 	r.Caused = revisions[len(revisions)-1].Cause == s.Dream
 	r.Caused = r.Caused || slices.ContainsFunc(found, func(other string) bool { return fresh[other] })
-	return r, known, nil
+	return r, exists, nil
 }
 
-// undoIfWorse probes the memory again, and undoes the night when it has made recall worse. It answers how the night
-// ends then, and what it is to announce; what was spent stays spent. Done twice it decides once.
+// undoIfWorse repeats the probe and undoes the dream if it has made recall worse. It returns the ending and the
+// events to announce; what was spent stays spent. A repetition does not decide again.
 func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Record,
 	e Ending,
 ) (*dream.Record, Ending, []event.Event, error) {

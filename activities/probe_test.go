@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// says adds facts that a person told, each with words of its own.
+// says adds facts told by a person, each with words of its own.
 func (r *rig) says(n int) []string {
 	r.t.Helper()
 	w := memory.Write{Agent: "a", Cause: "talk"}
@@ -41,10 +41,10 @@ func (r *rig) says(n int) []string {
 	return ids
 }
 
-// letters is a number as a word: figures are taken out of gists.
+// letters is a number as a word, since figures are removed from gists.
 func letters(n int) string { return string([]rune{'a' + rune(n/26), 'a' + rune(n%26)}) }
 
-// archives is a night that puts facts aside, as a faulty rule would.
+// archives is a dream that archives facts, as a faulty rule would.
 func (r *rig) archives(s Stretch, ids ...string) {
 	r.t.Helper()
 	items, err := r.store.Get(context.Background(), "a", ids...)
@@ -77,7 +77,7 @@ func (r *rig) liveFacts() int {
 	return n
 }
 
-func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
+func TestADreamThatLosesFactsIsUndone(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
 		r := newRig(t)
@@ -91,7 +91,7 @@ func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
 		}
 		require.NoError(t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{fragment}}))
 		r.archives(s, facts[:3]...)
-		for range 2 { // done twice, it decides once
+		for range 2 { // a repetition does not decide again
 			result := r.ends(s)
 			require.Equal(t, dream.Undone, result.Outcome)
 			require.Contains(t, result.Reason,
@@ -118,7 +118,7 @@ func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
 	}
 }
 
-func TestWithoutTheBreakerALossStays(t *testing.T) {
+func TestWithoutTheProbeALossStays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	facts := r.says(40)
@@ -131,7 +131,7 @@ func TestWithoutTheBreakerALossStays(t *testing.T) {
 	require.Nil(t, r.recordOf(s).Recall)
 }
 
-func TestANightWithinTheMarginStands(t *testing.T) {
+func TestADreamWithinTheMarginStands(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	facts := r.says(40)
@@ -144,7 +144,7 @@ func TestANightWithinTheMarginStands(t *testing.T) {
 	require.Equal(t, 38, r.liveFacts())
 }
 
-func TestWhatPeopleDoDuringANightUndoesNoNight(t *testing.T) {
+func TestChangesByPeopleDuringADreamDoNotUndoIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -155,7 +155,7 @@ func TestWhatPeopleDoDuringANightUndoesNoNight(t *testing.T) {
 	items, err := r.store.Get(ctx, "a", facts[10:20]...)
 	require.NoError(t, err)
 	w := memory.Write{Agent: "a", Cause: "operator"}
-	for i, item := range items { // corrected: a newer one stands in its place
+	for i, item := range items { // corrected: replaced by a newer one
 		newer := *item.(*dream.Episode)
 		newer.ID, newer.Revision = fmt.Sprintf("newer%d", i), 0
 		item.Header().State, item.Header().NewerID = dream.Superseded, newer.ID
@@ -163,7 +163,7 @@ func TestWhatPeopleDoDuringANightUndoesNoNight(t *testing.T) {
 	}
 	more, err := r.store.Get(ctx, "a", facts[20:30]...)
 	require.NoError(t, err)
-	for _, item := range more { // put aside by a person
+	for _, item := range more { // archived by a person
 		item.Header().State = dream.Archived
 	}
 	w.Change = append(w.Change, more...)
@@ -198,8 +198,8 @@ func (r *rig) knowsHarbours(n int) {
 	require.NoError(r.t, err)
 }
 
-// floods has the model contradict what a few people said, again and again; behind the words of an entry, which pass for
-// its gist.
+// floods lets the model contradict what people said again and again; with behind, after the words of an entry, so
+// that it passes as its gist.
 func (r *rig) floods(n int, behind bool) {
 	var flood []string
 	for i := range n {
@@ -214,12 +214,12 @@ func (r *rig) floods(n int, behind bool) {
 	r.gistsOf(flood...)
 }
 
-func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
+func TestADreamThatFloodsRecallIsUndone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		entries int
 		breaker bool
-		lost    bool // pushed out of the first answers; else the memories come behind what the night made
+		lost    bool // pushed out of the first answers; otherwise ranked below the dream's items
 	}{{60, true, true}, {5, true, false}, {60, false, true}} {
 		r := newRig(t)
 		r.says(30)
@@ -244,17 +244,17 @@ func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
 			require.Empty(t, gists)
 			require.Zero(t, r.archived())
 		} else {
-			require.Empty(t, result.Outcome, "the control: without the breaker the flood stays")
+			require.Empty(t, result.Outcome, "control: without the probe the flood stays")
 			require.NotEmpty(t, gists)
 		}
 		spent, err := r.ports.Guard.Ledger.Rows(context.Background(), spend.Query{Dream: s.Dream})
 		require.NoError(t, err)
-		require.NotEmpty(t, spent, "its money stays counted")
+		require.NotEmpty(t, spent, "its cost stays counted")
 		require.Positive(t, r.recordOf(s).Spent)
 	}
 }
 
-func TestAGistThatSpeaksOfWhatAPersonSaidIsNotWritten(t *testing.T) {
+func TestAGistAboutAnotherMemoryIsNotWritten(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.says(30)
@@ -280,13 +280,13 @@ func TestAGistThatSpeaksOfWhatAPersonSaidIsNotWritten(t *testing.T) {
 		}}})
 	require.NoError(t, err)
 	r.gistsOf("The pilot Bruna trusts Buoyaa, Beaconaa and Lampaa more than Chartaa")
-	require.Empty(t, r.looks(1).Made, "it brings in the name of somebody else's memory")
+	require.Empty(t, r.looks(1).Made, "it contains a name from another memory")
 	r.gistsOf("A pilot trusts Buoyaa more than any chart")
-	require.NotEmpty(t, r.looks(2).Made, "the control: a gist of the entry itself is written")
+	require.NotEmpty(t, r.looks(2).Made, "control: a gist of the entry itself is written")
 	require.Equal(t, 1, r.archived())
 }
 
-func TestAQuietNightStandsAndKeepsBothCounts(t *testing.T) {
+func TestAnUnchangedRecallKeepsTheDreamAndBothCounts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.says(250)

@@ -11,14 +11,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// leftBehind is how old a night without an outcome must be before it can count as left behind. Whoever opens a record
-// asks for its workflow at once and withdraws the record when nobody answers within 20 s (starter.Begin); five minutes
-// leave room for hosts whose clocks differ, and for a person who starts by hand what was frozen.
+// leftBehind is how old a record without an outcome must be before it counts as abandoned. A starter that writes a
+// record starts its workflow at once and withdraws the record if that fails for 20 s (starter.Begin); five minutes
+// allow for hosts with different clocks and for a person who starts a prepared dream by hand.
 const leftBehind = 5 * time.Minute
 
-// Reconcile closes what dreams left open whose workflows do not run: their slots, their nights without an outcome, and
-// their reservations. What runs on another cluster is left to that one. It answers how many dreams it put in order;
-// what it cannot put in order keeps nobody else waiting.
+// Reconcile closes what dreams without a running workflow have left open: slots, records without an outcome,
+// reservations. Dreams of another cluster are left alone. It returns how many dreams it closed; one that cannot be
+// closed does not delay the others.
 func (b *DreamRun) Reconcile(ctx context.Context) (int, error) {
 	slots, err := b.Memory.Slots(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *DreamRun) Reconcile(ctx context.Context) (int, error) {
 	return closed, errors.Join(faults...)
 }
 
-// freeDead frees a slot whose dream's workflow is gone.
+// freeDead frees the slot of a dream whose workflow is gone.
 func (b *DreamRun) freeDead(ctx context.Context, agent string, held memory.Slot) (int, error) {
 	running, err := b.Executions.Running(ctx, held.Workflow, held.Run)
 	if err != nil || running {
@@ -58,12 +58,12 @@ func (b *DreamRun) freeDead(ctx context.Context, agent string, held memory.Slot)
 	return 1, b.forget(ctx, held.Dream)
 }
 
-// elsewhere says whether something is carried by another cluster than the one we can ask.
+// elsewhere says whether a dream belongs to another cluster than the one we can ask.
 func (b *DreamRun) elsewhere(cluster string) bool {
 	return cluster != "" && cluster != b.Executions.Here()
 }
 
-// where tells of another cluster, and what to do when it is gone for good; of ours it has nothing to tell.
+// where describes another cluster and what to do when it is gone for good; empty for ours.
 func (b *DreamRun) where(cluster string) string {
 	if !b.elsewhere(cluster) {
 		return ""
@@ -73,9 +73,8 @@ func (b *DreamRun) where(cluster string) string {
 		cluster)
 }
 
-// Abandon closes a dream whatever its cluster would say, by the word of a person who knows that the cluster is gone.
-// Should its workflow live all the same, the store refuses what it writes. memory.ErrNotFound when the dream does not
-// go on.
+// Abandon closes a dream whatever its cluster would answer, on behalf of a person who knows that the cluster is gone.
+// If its workflow still runs, the store refuses its writes. memory.ErrNotFound when the dream has ended.
 func (b *DreamRun) Abandon(ctx context.Context, agent, dreamID string) error {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, agent, dreamID)
 	if err != nil {
@@ -102,7 +101,7 @@ func (b *DreamRun) Abandon(ctx context.Context, agent, dreamID string) error {
 	return b.forget(ctx, dreamID)
 }
 
-// reap closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
+// reap closes a dream whose workflow ended without closing it: terminated or timed out.
 func (b *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) error {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, agent, held.Dream)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -115,7 +114,7 @@ func (b *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) err
 	switch {
 	case record.Run == "":
 		ending.Reason = "it was never begun"
-	case record.Outcome == dream.Interrupted && !record.Resumable(): // it had ended already, and was about to say so
+	case record.Outcome == dream.Interrupted && !record.Resumable(): // it had ended but not yet reported it
 		ending = Ending{Outcome: dream.Interrupted, Reason: "it may not be resumed", Tallies: record.Phases}
 	}
 	s := Stretch{Agent: agent, Dream: held.Dream, Run: held.Run}
@@ -123,9 +122,8 @@ func (b *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) err
 	return err
 }
 
-// closeOpen closes the nights whose books are open and that hold no slot: their beginning broke off before they lay
-// down, or their end before it was written, which is after the slot is free when a knock has ended them for good.
-// Nights that were undone are looked at too: undoing a dream does not end it.
+// closeOpen closes dreams that are still open but hold no slot: their start failed before they began, or their end
+// failed after the slot was freed. Dreams that were undone are included: undoing a dream does not end it.
 func (b *DreamRun) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int, error) {
 	agents, err := b.Memory.Agents(ctx)
 	if err != nil {
@@ -157,7 +155,7 @@ func (b *DreamRun) closeOpen(ctx context.Context, slots map[string]memory.Slot) 
 	return closed, errors.Join(faults...)
 }
 
-// closeRecord closes a night that was left behind. One that has lain down meanwhile is let be.
+// closeRecord closes an abandoned dream, unless it has begun meanwhile.
 func (b *DreamRun) closeRecord(ctx context.Context, record *dream.Record) (bool, error) {
 	if b.elsewhere(record.Cluster) || b.Now().Sub(record.At) < leftBehind {
 		return false, nil
@@ -175,8 +173,8 @@ func (b *DreamRun) closeRecord(ctx context.Context, record *dream.Record) (bool,
 	return true, b.forget(ctx, record.ID)
 }
 
-// closeLeftovers counts as spent what a deed reserved after its dream was closed, and died with: the slot is gone by
-// then.
+// closeLeftovers settles reservations that an activity made after its dream was closed, and did not settle itself
+// because its worker died.
 func (b *DreamRun) closeLeftovers(ctx context.Context) (int, error) {
 	open, err := b.Guard.Ledger.OpenDreams(ctx)
 	if err != nil {

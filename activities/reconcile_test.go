@@ -34,27 +34,27 @@ func (h *fixture) allowance() budget.Micros {
 	return taken
 }
 
-func TestANightThatWasNeverBegunIsClosedWhenItIsOldAndNothingOfItRuns(t *testing.T) {
+func TestADreamThatNeverBeganIsClosedWhenItIsOldAndNotRunning(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	left, waiting := h.spec("dream/echo/0001"), h.spec("dream/echo/0002")
-	h.running[waiting.Dream] = true // no worker has taken it up yet
+	h.running[waiting.Dream] = true // waits for a worker
 	h.later(4 * time.Minute)
-	require.Zero(t, h.reconcile(), "somebody may be about to begin it")
+	require.Zero(t, h.reconcile(), "it may be about to begin")
 	h.later(2 * time.Minute)
 	require.Equal(t, 1, h.reconcile())
 	require.Zero(t, h.reconcile())
-	n := h.night(left.Dream)
+	n := h.dreamRecord(left.Dream)
 	require.Equal(t, dream.Canceled, n.Outcome)
 	require.Equal(t, "it was never begun", n.Reason)
 	require.Equal(t, h.now, n.Ended)
 	require.Equal(t, []string{event.DreamEnded{}.EventType()}, h.count(left.Dream))
-	require.Equal(t, dream.Canceled, h.begin(left, "late").Refused, "who comes later finds it closed")
+	require.Equal(t, dream.Canceled, h.begin(left, "late").Refused, "a later beginning is refused")
 	require.Empty(t, h.begin(waiting, "r1").Refused)
-	require.Equal(t, budget.Micros(300), h.allowance(), "of the one that lay down")
+	require.Equal(t, budget.Micros(300), h.allowance(), "of the dream that began")
 }
 
-func TestANightThatLostItsSlotBeforeItsEndWasWrittenIsClosed(t *testing.T) {
+func TestADreamThatLostItsSlotBeforeItsEndIsClosed(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
@@ -64,11 +64,11 @@ func TestANightThatLostItsSlotBeforeItsEndWasWrittenIsClosed(t *testing.T) {
 	require.Zero(t, h.reconcile(), "it runs")
 	h.running[o.Dream] = false
 	require.Equal(t, 1, h.reconcile())
-	require.Equal(t, "its workflow was terminated", h.night(o.Dream).Reason)
+	require.Equal(t, "its workflow was terminated", h.dreamRecord(o.Dream).Reason)
 }
 
-// Between the booking of its last sitting and its rising a dream holds no slot, and has an outcome already.
-func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingReserved(t *testing.T) {
+// Between the end of its last stretch and its closing, a dream holds no slot and already has an outcome.
+func TestADreamTerminatedBeforeItIsClosedKeepsNothingReserved(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
@@ -87,19 +87,19 @@ func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingRes
 		Tallies: []dream.Tally{{Phase: dream.Onset, State: "stopped", Reason: "woken", Made: 3}},
 	})
 	require.NoError(t, err)
-	require.Zero(t, paused.Until, "no time is given to go on")
-	n := h.night(o.Dream)
+	require.Zero(t, paused.Until, "it cannot be resumed")
+	n := h.dreamRecord(o.Dream)
 	require.Equal(t, dream.Interrupted, n.Outcome)
 	require.False(t, n.Resumable())
 	h.later(time.Hour)
-	require.Zero(t, h.reconcile(), "it is about to rise")
+	require.Zero(t, h.reconcile(), "it is about to be closed")
 	require.Equal(t, budget.Micros(300), h.allowance())
 
 	h.running[o.Dream] = false
 	require.Equal(t, 1, h.reconcile())
 	require.Zero(t, h.reconcile())
 	require.Equal(t, budget.Micros(10), h.allowance(), "what it spent")
-	n = h.night(o.Dream)
+	n = h.dreamRecord(o.Dream)
 	require.Equal(t, dream.Interrupted, n.Outcome)
 	require.Equal(t, "it may not be resumed", n.Reason)
 	require.Equal(t, 3, n.Phases[0].Made)
@@ -113,7 +113,7 @@ func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingRes
 	require.Contains(t, h.count(o.Dream), event.DreamEnded{}.EventType())
 }
 
-// meddling is a store in which somebody else writes the night just before it is closed.
+// meddling is a store in which another process writes the record just before it is closed.
 type meddling struct {
 	memory.Store
 	before func()
@@ -128,17 +128,17 @@ func (m *meddling) Commit(ctx context.Context, w memory.Write) (memory.Receipt, 
 	return m.Store.Commit(ctx, w)
 }
 
-func TestANightThatLiesDownWhileItIsBeingClosedGoesOn(t *testing.T) {
+func TestADreamThatBeginsWhileItIsBeingClosedContinues(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
 	h.later(time.Hour)
 	h.dreamRun.Memory = &meddling{Store: h.store, before: func() { require.Empty(t, h.begin(o, "r1").Refused) }}
 	require.Zero(t, h.reconcile())
-	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
+	require.Equal(t, dream.Dreaming, h.dreamRecord(o.Dream).Outcome)
 }
 
-func TestADreamWithdrawnWhileItLiesDownIsRefusedAndLeavesNothing(t *testing.T) {
+func TestADreamWithdrawnWhileItBeginsIsRefusedAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
@@ -148,14 +148,14 @@ func TestADreamWithdrawnWhileItLiesDownIsRefusedAndLeavesNothing(t *testing.T) {
 			return
 		}
 		withdrawn = true
-		n := h.night(o.Dream)
+		n := h.dreamRecord(o.Dream)
 		n.Outcome, n.Reason, n.Ended = dream.Canceled, "it was never begun: nobody answered", h.now
 		_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: o.Dream, Change: []dream.Item{n}})
 		require.NoError(t, err)
 	}}
 	request := activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"}
 	_, err := h.dreamRun.LieDown(h.ctx, request)
-	require.ErrorIs(t, err, memory.ErrStale, "it is tried again")
+	require.ErrorIs(t, err, memory.ErrStale, "it is retried")
 	lain, err := h.dreamRun.LieDown(h.ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, lain.Refused)
@@ -166,7 +166,7 @@ func TestADreamWithdrawnWhileItLiesDownIsRefusedAndLeavesNothing(t *testing.T) {
 	require.Empty(t, slots)
 }
 
-// lying is a store in which something happens between the reading of the night and the writing of its beginning.
+// lying is a store that runs a function between reading the record and writing its beginning.
 type lying struct {
 	memory.Store
 	meanwhile func()
@@ -177,19 +177,19 @@ func (l *lying) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 	return l.Store.PutNote(ctx, agent, f, key, value)
 }
 
-func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
+func TestAnAutomaticDreamWritesItsRecordWhenItBegins(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
 	o.Dream = "dream/echo/0002"
 	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, h.agent, o.Day, h.fleet)
 	_, err := h.dreamRun.LieDown(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"})
-	require.ErrorContains(t, err, "not found", "only a dream that begins by itself may do without a record")
+	require.ErrorContains(t, err, "not found", "only an automatic dream may begin without a record")
 	o.Alone = true
 	for range 2 {
 		require.Empty(t, h.begin(o, "r1").Refused)
 	}
-	n := h.night(o.Dream)
+	n := h.dreamRecord(o.Dream)
 	require.Equal(t, "r1", n.Run)
 	require.Equal(t, o.Budget, n.Budget)
 	require.Len(t, n.Models, len(dream.Roles))
@@ -198,10 +198,10 @@ func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
 	third := o
 	third.Dream = "dream/echo/0003"
 	require.Equal(t, dream.Canceled, h.begin(third, "r2").Refused)
-	require.Equal(t, "echo is already dreaming dream/echo/0002", h.night(third.Dream).Reason)
+	require.Equal(t, "echo is already dreaming dream/echo/0002", h.dreamRecord(third.Dream).Reason)
 }
 
-// buy puts a finished answer of a partial into the ledger.
+// buy puts a finished answer of a partial into the spend ledger.
 func (h *fixture) buy(o activities.Spec, step, text string, cost budget.Micros) {
 	h.t.Helper()
 	ledger := h.store.Ledger()
@@ -239,7 +239,7 @@ func (h *fixture) fragments(o activities.Spec) []string {
 	return texts
 }
 
-func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
+func TestPaidAnswersAreFoundHoweverTheDreamEnds(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
@@ -250,9 +250,9 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 	next.Budget, next.Accounts[0].Limit = 50, 50
 	require.Empty(t, h.begin(next, "r2").Refused, "it takes the slot over")
 	require.Equal(t, []string{"before"}, h.fragments(o))
-	require.Equal(t, budget.Micros(10), h.night(o.Dream).Spent)
+	require.Equal(t, budget.Micros(10), h.dreamRecord(o.Dream).Spent)
 
-	h.buy(o, "1/partial-2", "late", 7) // by a deed that outlived its workflow
+	h.buy(o, "1/partial-2", "late", 7) // by an activity that outlived its workflow
 	ending := activities.Ending{Outcome: dream.Completed, Kept: 1}
 	for range 2 {
 		risen, err := h.dreamRun.Rise(h.ctx,
@@ -263,8 +263,8 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, budget.Micros(17), risen.Spent)
 		require.Equal(t, []string{"before", "late"}, h.fragments(o))
-		n := h.night(o.Dream)
-		require.Equal(t, dream.Canceled, n.Outcome, "its end was told when it was buried")
+		n := h.dreamRecord(o.Dream)
+		require.Equal(t, dream.Canceled, n.Outcome, "its end was announced when it was closed")
 		require.Equal(t, budget.Micros(17), n.Spent)
 		require.Equal(t, budget.Micros(17), n.Phases[0].Spent)
 	}
@@ -276,7 +276,7 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(h *fixture, o activities.Spec){
-		"risen": func(h *fixture, o activities.Spec) {
+		"finished": func(h *fixture, o activities.Spec) {
 			for range 2 {
 				_, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{
 					Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"},
@@ -295,7 +295,7 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 			next.Budget, next.Accounts[0].Limit = 50, 50
 			require.Empty(h.t, h.begin(next, "r2").Refused)
 		},
-		"left behind": func(h *fixture, o activities.Spec) {
+		"abandoned": func(h *fixture, o activities.Spec) {
 			require.NoError(h.t, h.store.FreeSlot(h.ctx, h.agent.ID, memory.Fence{Dream: o.Dream, Run: "r1"}))
 			h.running[o.Dream] = false
 			h.later(time.Hour)
@@ -312,13 +312,13 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 			_, kept, err := h.store.Ledger().Answer(h.ctx, o.Dream+"/onset/1/partial-1")
 			require.NoError(t, err)
 			require.False(t, kept)
-			require.Equal(t, []string{"a thought"}, h.fragments(o), "it was written down first")
-			require.Equal(t, budget.Micros(10), h.night(o.Dream).Spent)
+			require.Equal(t, []string{"a thought"}, h.fragments(o), "it was stored first")
+			require.Equal(t, budget.Micros(10), h.dreamRecord(o.Dream).Spent)
 		})
 	}
 }
 
-func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
+func TestARunThatNeverBeganDoesNotCloseTheDreamOfAnother(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
@@ -329,7 +329,7 @@ func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
 		Ending:  activities.Ending{Outcome: dream.Aborted, Reason: "it failed"},
 	})
 	require.NoError(t, err)
-	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
+	require.Equal(t, dream.Dreaming, h.dreamRecord(o.Dream).Outcome)
 	require.Empty(t, h.fragments(o))
 	require.Equal(t, budget.Micros(300), h.allowance())
 	slots, err := h.store.Slots(h.ctx)
@@ -337,18 +337,18 @@ func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
 	require.Equal(t, "r1", slots[o.Agent].Run)
 }
 
-func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
+func TestDreamsOfAnotherClusterAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	h.here = "default/one"
 	o := h.spec("dream/echo/0001")
 	require.Empty(t, h.begin(o, "r1").Refused)
-	require.Equal(t, "default/one", h.night(o.Dream).Cluster)
+	require.Equal(t, "default/one", h.dreamRecord(o.Dream).Cluster)
 	slots, err := h.store.Slots(h.ctx)
 	require.NoError(t, err)
 	require.Equal(t, "default/one", slots[o.Agent].Cluster)
 
-	h.here, h.running[o.Dream] = "default/two", false // here nobody has ever heard of it
+	h.here, h.running[o.Dream] = "default/two", false // unknown to this cluster
 	h.later(time.Hour)
 	require.Zero(t, h.reconcile())
 	next := h.spec("dream/echo/0002")
@@ -358,11 +358,11 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 	require.Equal(t,
 		"echo is already dreaming dream/echo/0001 on another Temporal cluster, default/one, which cannot be asked from here; "+
 			"if that one is gone for good, abandon the dream", lain.Reason)
-	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
+	require.Equal(t, dream.Dreaming, h.dreamRecord(o.Dream).Outcome)
 
 	h.buy(o, "1/partial-1", "a thought", 10)
 	require.NoError(t, h.dreamRun.Abandon(h.ctx, o.Agent, o.Dream))
-	n := h.night(o.Dream)
+	n := h.dreamRecord(o.Dream)
 	require.Equal(t, dream.Canceled, n.Outcome)
 	require.Equal(t, "it was abandoned", n.Reason)
 	require.Equal(t, budget.Micros(10), n.Spent)
@@ -372,11 +372,11 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 	require.Empty(t, h.begin(last, "r3").Refused)
 }
 
-func TestANightThatAnotherClusterIsToBeginIsNotClosedHere(t *testing.T) {
+func TestADreamThatAnotherClusterIsToBeginIsNotClosedHere(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
-	n := h.night(o.Dream)
+	n := h.dreamRecord(o.Dream)
 	n.Cluster = "default/one"
 	_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: o.Dream, Change: []dream.Item{n}})
 	require.NoError(t, err)

@@ -11,19 +11,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// TakeOverRequest asks for what the earlier phases of another dream have made.
+// TakeOverRequest is the input of DreamRun.TakeOver.
 type TakeOverRequest struct{ Stretch }
 
-// TakeOverResult names it. Nothing is copied: the items stay the other dream's, as they are.
+// TakeOverResult lists the items taken over. They are not copied: they still belong to the other dream.
 type TakeOverResult struct {
 	Fragments []Made `json:"fragments,omitempty"` // kept, in order of capture
-	Selected  []Made `json:"selected,omitempty"`  // of these, rated promote at lucid capture
+	Selected  []Made `json:"selected,omitempty"`  // those rated promote at lucid capture
 	Patterns  []Made `json:"patterns,omitempty"`
 	Scenarios []Made `json:"scenarios,omitempty"` // kept, best first
 	Staged    []Made `json:"staged,omitempty"`
 }
 
-// Empty says that there is nothing to go on with.
+// Empty says whether there is nothing to continue with.
 func (t TakeOverResult) Empty() bool {
 	return len(t.Fragments)+len(t.Patterns)+len(t.Scenarios)+len(t.Staged) == 0
 }
@@ -31,7 +31,7 @@ func (t TakeOverResult) Empty() bool {
 // takenNote freezes what a dream takes over.
 const takenNote = "taken"
 
-// TakeOver names what a dream that goes on from another takes over. The first answer holds.
+// TakeOver lists what a dream takes over from the one it continues. The first result is frozen.
 func (b *DreamRun) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverResult, error) {
 	spec, err := b.spec(ctx, r.Stretch)
 	if err != nil || spec.Redreams == nil {
@@ -49,12 +49,12 @@ func (b *DreamRun) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverRes
 	return Sorted(items), toApplicationError(err)
 }
 
-// ErrNoRedream says that a dream cannot be dreamt anew from a phase.
+// ErrNoRedream says that a dream cannot be continued from a phase.
 var ErrNoRedream = errors.New("cannot be dreamt anew")
 
-// Taken are the items that a dream which goes on from another takes over. What that one took over itself is looked for
-// where it was made. ErrNoRedream when a dream on the way still goes on or was undone, memory.ErrNotFound when there is
-// none.
+// Taken are the items that a dream takes over. Items that the other dream took over itself are read from where they
+// were made. ErrNoRedream when a dream on the way still runs or was undone, memory.ErrNotFound when it does not
+// exist.
 func Taken(ctx context.Context, store memory.Store, agent string, from dream.Redream) ([]dream.Item, error) {
 	var taken []dream.Item
 	for _, phase := range dream.Phases {
@@ -70,9 +70,9 @@ func Taken(ctx context.Context, store memory.Store, agent string, from dream.Red
 	return taken, nil
 }
 
-// dreamtIn is what a phase of a dream has made and kept, wherever it was dreamt.
+// dreamtIn is what a phase of a dream has made and kept, or what it took over.
 func dreamtIn(ctx context.Context, store memory.Store, agent, id string, phase dream.Phase) ([]dream.Item, error) {
-	for range 1000 { // a chain that long is a circle
+	for range 1000 { // a longer chain is a cycle
 		record, err := memory.One[*dream.Record](ctx, store, agent, id)
 		switch {
 		case err != nil:
@@ -101,7 +101,7 @@ func dreamtIn(ctx context.Context, store memory.Store, agent, id string, phase d
 	return nil, fmt.Errorf("%s goes on from itself: it %w", id, ErrNoRedream)
 }
 
-// goesOn says whether later phases go on with an item.
+// goesOn says whether later phases use an item.
 func goesOn(item dream.Item) bool {
 	switch i := item.(type) {
 	case *dream.Fragment:
@@ -116,7 +116,7 @@ func goesOn(item dream.Item) bool {
 	return false
 }
 
-// Sorted tells items apart by what later phases do with them. Those that are held are no seeds.
+// Sorted groups items by how later phases use them. Held fragments are not developed.
 func Sorted(items []dream.Item) TakeOverResult {
 	var t TakeOverResult
 	fragments := memory.As[*dream.Fragment](items)
@@ -142,7 +142,7 @@ func Sorted(items []dream.Item) TakeOverResult {
 	return t
 }
 
-// chosen says whether lucid capture rated a fragment promote; of an older one its status tells.
+// chosen says whether lucid capture rated a fragment promote; older fragments show it by their status.
 func chosen(f *dream.Fragment) bool {
 	if f.Rating != nil {
 		return f.Rating.Rated == promote

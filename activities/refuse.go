@@ -11,20 +11,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// beyond says what an order wants that its agent, the fleet or the catalogue does not allow; empty when nothing.
-func (b *DreamRun) beyond(ctx context.Context, o Spec) (string, error) {
-	agent, err := b.Memory.Agent(ctx, o.Agent)
+// beyond is what a spec asks for that its agent, the deployment or the catalogue does not allow; empty for nothing.
+func (b *DreamRun) beyond(ctx context.Context, spec Spec) (string, error) {
+	agent, err := b.Memory.Agent(ctx, spec.Agent)
 	if err != nil {
-		return "", fmt.Errorf("read agent %s: %w", o.Agent, err)
+		return "", fmt.Errorf("read agent %s: %w", spec.Agent, err)
 	}
-	if err := o.Within(agent, b.Planner.FleetDay(), b.Catalog); err != nil {
-		return "this worker may not dream the order: " + strings.ReplaceAll(err.Error(), "\n", "; "), nil
+	if err := spec.Within(agent, b.Planner.FleetDay(), b.Catalog); err != nil {
+		return "this worker may not run the dream: " + strings.ReplaceAll(err.Error(), "\n", "; "), nil
 	}
 	return "", nil
 }
 
-// over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt
-// it. One that was withdrawn while it lay down leaves nothing behind.
+// over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another run dreamt it.
+// A dream that was withdrawn while it began leaves nothing behind.
 func (b *DreamRun) over(ctx context.Context, record *dream.Record, run string) (BeginResult, error) {
 	fence := memory.Fence{Dream: record.ID, Run: run}
 	if record.Run != "" {
@@ -41,11 +41,10 @@ func (b *DreamRun) over(ctx context.Context, record *dream.Record, run string) (
 	return BeginResult{Refused: record.Outcome, Reason: record.Reason}, toApplicationError(err)
 }
 
-// refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
-// without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was
-// started under the same id.
-func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.Outcome, reason string) error {
-	record, err := memory.One[*dream.Record](ctx, b.Memory, o.Agent, o.Dream)
+// refuse closes the record of a dream that never began and gives its allowance back. It writes without a fence,
+// because the slot belongs to another. The record of a dream that has begun belongs to its own run and stays.
+func (b *DreamRun) refuse(ctx context.Context, spec Spec, s Stretch, outcome dream.Outcome, reason string) error {
+	record, err := memory.One[*dream.Record](ctx, b.Memory, spec.Agent, spec.Dream)
 	if err != nil {
 		return toApplicationError(err)
 	}
@@ -56,8 +55,9 @@ func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.
 			events = append([]event.Event{b.event(s, "refused/"+s.Run, event.DreamAborted{Reason: reason})}, events...)
 		}
 		_, err = b.Memory.Commit(ctx,
-			memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{record}, Events: events})
-		err = errors.Join(err, b.Guard.Ledger.GiveBack(ctx, o.Dream), b.Memory.DropNotes(ctx, o.Agent, o.Dream))
+			memory.Write{Agent: spec.Agent, Cause: spec.Dream, Change: []dream.Item{record}, Events: events})
+		err = errors.Join(err, b.Guard.Ledger.GiveBack(ctx, spec.Dream),
+			b.Memory.DropNotes(ctx, spec.Agent, spec.Dream))
 	}
-	return toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+	return toApplicationError(errors.Join(err, b.Memory.FreeSlot(ctx, spec.Agent, s.fence())))
 }

@@ -12,22 +12,22 @@ import (
 
 // Gathering counts what an onset would be shown.
 type Gathering struct {
-	Episodes  int       `json:"episodes"`  // chosen: the newest and the salient, each once
-	Knowledge int       `json:"knowledge"` // chosen: entries about to fade
-	Pieces    int       `json:"pieces"`    // that they break into
-	Shown     int       `json:"shown"`     // of these that fit the generator's window
-	Bare      int       `json:"bare"`      // memories without a place, which would be placed first
+	Episodes  int       `json:"episodes"`  // the newest and the most salient, each once
+	Knowledge int       `json:"knowledge"` // entries about to fade
+	Pieces    int       `json:"pieces"`    // the pieces that they break into
+	Shown     int       `json:"shown"`     // the pieces that fit the generator's window
+	Bare      int       `json:"bare"`      // memories without a vector, which would be embedded first
 	Bias      mood.Bias `json:"bias"`
 }
 
-// WouldGather tells what an order's onset would gather now. It writes nothing.
-func WouldGather(ctx context.Context, store memory.Store, catalog inference.Catalog, o Spec) (Gathering, error) {
+// WouldGather is what the onset of a spec would gather now. It writes nothing.
+func WouldGather(ctx context.Context, store memory.Store, catalog inference.Catalog, spec Spec) (Gathering, error) {
 	onset := &Onset{Ports{Memory: store, Catalog: catalog}}
-	affect, err := store.Affect(ctx, o.Agent)
+	affect, err := store.Affect(ctx, spec.Agent)
 	if err != nil {
 		return Gathering{}, err
 	}
-	items, err := onset.choose(ctx, o)
+	items, err := onset.choose(ctx, spec)
 	if err != nil {
 		return Gathering{}, err
 	}
@@ -35,22 +35,22 @@ func WouldGather(ctx context.Context, store memory.Store, catalog inference.Cata
 	for _, item := range items {
 		pieces = append(pieces, hypnagogia.Decompose(item)...)
 	}
-	fitting := hypnagogia.Fit(hypnagogia.Rank(pieces, affect.At(o.AsOf), o.AsOf), onset.window(o))
+	fitting := hypnagogia.Fit(hypnagogia.Rank(pieces, affect.At(spec.AsOf), spec.AsOf), onset.window(spec))
 	g := Gathering{
 		Episodes: len(memory.As[*dream.Episode](items)), Knowledge: len(memory.As[*dream.Semantic](items)),
 		Pieces: len(pieces), Shown: len(fitting),
-		Bias: affect.At(o.AsOf).Bias(),
+		Bias: affect.At(spec.AsOf).Bias(),
 	}
-	g.Bare, err = onset.bare(ctx, o, fitting)
+	g.Bare, err = onset.bare(ctx, spec, fitting)
 	return g, err
 }
 
-// WouldFathom tells how deep an order's onset would go now. It writes nothing.
-func WouldFathom(ctx context.Context, store memory.Store, o Spec) (Fathomed, error) {
-	return Ports{Memory: store}.sound(ctx, o)
+// WouldFathom is how deep the onset of a spec would go now. It writes nothing.
+func WouldFathom(ctx context.Context, store memory.Store, spec Spec) (Fathomed, error) {
+	return Ports{Memory: store}.sound(ctx, spec)
 }
 
-// WouldMeasure is memory.ErrSpace when the order's embedder is not the one that the agent's vectors come from.
-func WouldMeasure(ctx context.Context, store memory.Store, catalog inference.Catalog, o Spec) error {
-	return Ports{Memory: store, Catalog: catalog}.sameSpace(ctx, o)
+// WouldMeasure returns memory.ErrSpace when the spec's embedder differs from that of the agent's vectors.
+func WouldMeasure(ctx context.Context, store memory.Store, catalog inference.Catalog, spec Spec) error {
+	return Ports{Memory: store, Catalog: catalog}.sameSpace(ctx, spec)
 }

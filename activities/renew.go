@@ -11,20 +11,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// mentions is the cosine from which on an episode mentions a piece of knowledge: that from which on two texts are about
-// the same thing, as it was measured for the embedder.
-func (n *Replay) mentions(ctx context.Context, o Spec) float64 {
-	existing, _ := n.Guard.Calibration(ctx, o.Models[dream.Embedder])
+// mentions is the cosine from which an episode counts as mentioning a piece of knowledge: the calibrated cosine of
+// related texts of the embedder.
+func (n *Replay) mentions(ctx context.Context, spec Spec) float64 {
+	existing, _ := n.Guard.Calibration(ctx, spec.Models[dream.Embedder])
 	return existing.Related
 }
 
-// renew takes what was used since the last night into the knowledge that was. Done twice it counts once. A dream whose
-// makings wait for a person leaves the uses to the next.
-func (n *Replay) renew(ctx context.Context, o Spec, s Stretch) error {
-	if o.Review.Holds() {
+// renew strengthens knowledge that was used since the last dream. Repeating it counts once. A dream under review
+// leaves this to the next one.
+func (n *Replay) renew(ctx context.Context, spec Spec, s Stretch) error {
+	if spec.Review.Holds() {
 		return nil
 	}
-	uses, err := memory.Uses(ctx, n.Memory, o.Agent)
+	uses, err := memory.Uses(ctx, n.Memory, spec.Agent)
 	if err != nil || len(uses) == 0 {
 		return err
 	}
@@ -37,7 +37,7 @@ func (n *Replay) renew(ctx context.Context, o Spec, s Stretch) error {
 		}
 		at[u.Item] = append(at[u.Item], u.At)
 	}
-	items, err := n.Memory.Get(ctx, o.Agent, ids...)
+	items, err := n.Memory.Get(ctx, spec.Agent, ids...)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (n *Replay) renew(ctx context.Context, o Spec, s Stretch) error {
 			use = use.With(when)
 		}
 		e.Uses, e.Used = use.Count, use.Last
-		e.Due = n.due(o, e, 0)
+		e.Due = n.due(spec, e, 0)
 		w.Change = append(w.Change, e)
 	}
 	if len(w.Change) > 0 {
@@ -61,25 +61,25 @@ func (n *Replay) renew(ctx context.Context, o Spec, s Stretch) error {
 			return err
 		}
 	}
-	return memory.DropUses(ctx, n.Memory, o.Agent, uses)
+	return memory.DropUses(ctx, n.Memory, spec.Agent, uses)
 }
 
 func useOf(e *dream.Semantic) forgetting.Use { return forgetting.Use{Count: e.Uses, Last: e.Used} }
 
-// mentioned is the newest time at which an episode mentioned a piece of knowledge after it was told and last used; zero
-// when none has. What it was derived from mentions nothing new.
-func (n *Replay) mentioned(ctx context.Context, o Spec, e *dream.Semantic) (time.Time, error) {
+// mentioned is the newest time at which an episode mentioned a piece of knowledge after it was learned and last used;
+// zero for none. Episodes that it was derived from do not count.
+func (n *Replay) mentioned(ctx context.Context, spec Spec, e *dream.Semantic) (time.Time, error) {
 	var newest time.Time
-	at, err := n.Memory.Space(ctx, o.Agent)
+	at, err := n.Memory.Space(ctx, spec.Agent)
 	if err != nil || at == "" {
 		return newest, err
 	}
-	placed, err := n.Memory.Vectors(ctx, o.Agent, at, e.ID)
+	placed, err := n.Memory.Vectors(ctx, spec.Agent, at, e.ID)
 	if err != nil || len(placed) == 0 {
 		return newest, err
 	}
 	hits, err := n.Memory.Near(ctx, memory.Near{
-		Agent: o.Agent, Space: at, V: placed[0].V, Limit: neighbours,
+		Agent: spec.Agent, Space: at, V: placed[0].V, Limit: neighbours,
 		Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode}, Except: e.Sources},
 	})
 	if err != nil {
@@ -87,14 +87,14 @@ func (n *Replay) mentioned(ctx context.Context, o Spec, e *dream.Semantic) (time
 	}
 	var ids []string
 	for _, hit := range hits {
-		if hit.Cosine >= n.mentions(ctx, o) {
+		if hit.Cosine >= n.mentions(ctx, spec) {
 			ids = append(ids, hit.Item)
 		}
 	}
-	items, err := n.Memory.Get(ctx, o.Agent, ids...)
+	items, err := n.Memory.Get(ctx, spec.Agent, ids...)
 	for _, item := range items {
 		when := item.Header().At
-		if when.After(e.At) && when.After(e.Used) && !when.After(o.AsOf) && when.After(newest) {
+		if when.After(e.At) && when.After(e.Used) && !when.After(spec.AsOf) && when.After(newest) {
 			newest = when
 		}
 	}

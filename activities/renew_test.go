@@ -19,7 +19,7 @@ func (r *rig) entry(id string) *dream.Semantic {
 	return e
 }
 
-func TestWhatIsRecalledKeepsItsStrength(t *testing.T) {
+func TestRecalledKnowledgeKeepsItsStrength(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -37,13 +37,13 @@ func TestWhatIsRecalledKeepsItsStrength(t *testing.T) {
 	require.Equal(t, 2, after.Uses, "two uses on one day count once")
 	require.Equal(t, yesterday, after.Used)
 	require.True(t, after.Due.After(before.Due))
-	require.Equal(t, dream.Archived, r.entry("k01").State, "the control: nobody recalled it")
+	require.Equal(t, dream.Archived, r.entry("k01").State, "control: it was not recalled")
 	left, err := memory.Uses(ctx, r.store, "a")
 	require.NoError(t, err)
 	require.Empty(t, left)
 	events, err := r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
-	said := func() (renewed []string) {
+	announced := func() (renewed []string) {
 		for _, e := range events {
 			if e.Type == (event.MemoriesRenewed{}).EventType() {
 				renewed = append(renewed, string(e.Data))
@@ -51,16 +51,16 @@ func TestWhatIsRecalledKeepsItsStrength(t *testing.T) {
 		}
 		return renewed
 	}
-	require.Equal(t, []string{`{"memories":1}`}, said())
+	require.Equal(t, []string{`{"memories":1}`}, announced())
 	revision := after.Revision
 	r.looks(2)
-	require.Equal(t, revision, r.entry("k00").Revision, "a night without uses writes nothing")
+	require.Equal(t, revision, r.entry("k00").Revision, "a dream without uses writes nothing")
 	events, err = r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
-	require.Len(t, said(), 1, "and says nothing")
+	require.Len(t, announced(), 1, "and announces nothing")
 }
 
-func TestWhatIsMentionedKeepsItsStrength(t *testing.T) {
+func TestMentionedKnowledgeKeepsItsStrength(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -88,13 +88,13 @@ func TestWhatIsMentionedKeepsItsStrength(t *testing.T) {
 	require.NoError(t, err)
 	r.looks(1)
 	require.Equal(t, dream.Live, r.entry("k00").State)
-	require.Equal(t, dream.Archived, r.entry("k01").State, "the control: nobody mentioned it")
+	require.Equal(t, dream.Archived, r.entry("k01").State, "control: it was not mentioned")
 	r.looks(2)
 	require.Equal(t, 1, r.entry("k00").Uses)
 	require.Equal(t, e.At, r.entry("k00").Used)
 }
 
-func TestWhatAPersonRestoredIsLetBe(t *testing.T) {
+func TestRestoredKnowledgeIsNotArchivedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)

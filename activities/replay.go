@@ -13,10 +13,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// Replay does the deeds of NREM.
+// Replay has the activities of NREM.
 type Replay struct{ Ports }
 
-// ReplayRequest asks to replay episodes in one direction.
+// ReplayRequest is the input of Replay.Run.
 type ReplayRequest struct {
 	StepRequest
 	Backward bool `json:"backward"`
@@ -40,7 +40,7 @@ type patterns struct {
 	} `json:"patterns"`
 }
 
-// Run replays the most surprising episodes forward or backward and keeps the patterns found as predictions.
+// Run replays the most surprising episodes forward or backward and keeps the patterns it finds as predictions.
 func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	spec, err := n.spec(ctx, r.Stretch)
 	if err != nil {
@@ -100,9 +100,9 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	return n.keep(ctx, r.Stretch, c, done, found, w)
 }
 
-// keep writes what a step made. What distances are measured against gets its place in the embedder's space; the rest
-// needs none, and costs none.
-func (p Ports) keep(ctx context.Context, s Stretch, c call, request Done, items []dream.Item,
+// keep writes what a step made. Kinds that distances are measured against are embedded; the others are not, which
+// saves the call.
+func (p Ports) keep(ctx context.Context, s Stretch, c call, result Done, items []dream.Item,
 	w memory.Write,
 ) (StepResult, error) {
 	items, err := p.sift(s, c.spec, items, &w)
@@ -119,7 +119,7 @@ func (p Ports) keep(ctx context.Context, s Stretch, c call, request Done, items 
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	// over a cap, or cut, the items are kept all the same, without their place
+	// if a cap is reached or the call is interrupted, the items are kept without vectors
 	w.Add, w.Vectors = append(w.Add, items...), vectors
 	made := make([]Made, len(items))
 	for i, item := range items {
@@ -128,11 +128,11 @@ func (p Ports) keep(ctx context.Context, s Stretch, c call, request Done, items 
 			Kept: c.spec.Review != dream.JournalOnly || item.Header().Kind == dream.KindJournal,
 		}
 	}
-	done.Reused = request.Reused
+	done.Reused = result.Reused
 	return StepResult{Done: done, Made: made}, toApplicationError(p.write(ctx, s, w))
 }
 
-// reportEpisodes makes one line of each episode: what, how it came out, and when.
+// reportEpisodes makes one line of each episode: what happened, the outcome, and when.
 func reportEpisodes(episodes []*dream.Episode) ([]prompt.Line, []string) {
 	lines := make([]prompt.Line, len(episodes))
 	behind := make([]string, len(episodes))

@@ -13,16 +13,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Reckoning holds predictions against what happened. Persons, tools, rules over feeds and the clock do so; no deed of a
-// dream does. All it writes is written awake, and safe to do twice.
+// Reckoning resolves predictions by what happened, on behalf of people, tools, feed rules and the clock; no activity
+// of a dream does. Everything it writes can be written twice safely.
 type Reckoning struct {
 	Memory memory.Store
 	Feeds  memory.Feeds // nil: no prediction can be watched
-	World  World        // where it is Hearing, what a silent feed did not say is no verdict
+	World  World        // if it has Heard, silence of a feed that never sent a reading is no verdict
 	Now    func() time.Time
 }
 
-// Reckon is a reckoning over the same memory. It is no method of Ports: those of deeds are offered to workflows.
+// Reckon is a Reckoning over the same memory. It is not a method of Ports, whose exported methods become activities.
 func Reckon(p Ports) Reckoning {
 	return Reckoning{Memory: p.Memory, Feeds: p.Feeds, World: p.World, Now: p.Now}
 }
@@ -30,16 +30,16 @@ func Reckon(p Ports) Reckoning {
 // Resolved is a prediction after a verdict.
 type Resolved struct {
 	Prediction *dream.Prediction   `json:"prediction"`
-	Changed    bool                `json:"changed"` // false: the same verdict stood already
-	Moved      []*dream.Hypothesis `json:"moved"`   // the hypotheses that rest on it, as they are now
+	Changed    bool                `json:"changed"` // false: the same verdict was there already
+	Moved      []*dream.Hypothesis `json:"moved"`   // the hypotheses that rest on it, after the change
 }
 
-// tries is how often a verdict is written anew because somebody else wrote in between.
+// tries is how often a verdict is retried after a concurrent write.
 const tries = 5
 
-// Resolve writes a verdict, moves the hypotheses that rest on the prediction and announces both, in one transaction. A
-// verdict without a time is of now. memory.ErrNotFound, and prediction.ErrResolved when another verdict stands and this
-// one does not say Again; the revisions keep both.
+// Resolve writes a verdict, updates the hypotheses that rest on the prediction and announces both, in one
+// transaction. A verdict without a time counts as now. memory.ErrNotFound, or prediction.ErrResolved when a different
+// verdict exists and Again is not set; the revisions keep both.
 func (k Reckoning) Resolve(ctx context.Context, agent, id string, v prediction.Verdict) (Resolved, error) {
 	if v.At.IsZero() {
 		v.At = k.Now()
@@ -55,7 +55,7 @@ func (k Reckoning) Resolve(ctx context.Context, agent, id string, v prediction.V
 	return resolved, err
 }
 
-// claimed gives a prediction that is answered, and no more written, the claim of the fragment that it names.
+// claimed fills in the claim of a fragment's prediction for an answer; it is not written.
 func (k Reckoning) claimed(ctx context.Context, p *dream.Prediction) error {
 	if err := memory.ReadClaims(ctx, k.Memory, p.Agent, []dream.Item{p}); err != nil {
 		return fmt.Errorf("%s is %s, but its claim could not be read: %w", p.ID, p.Status, err)
@@ -63,7 +63,7 @@ func (k Reckoning) claimed(ctx context.Context, p *dream.Prediction) error {
 	return nil
 }
 
-// again does what reads and then writes, until nobody writes in between.
+// again repeats a read and write until no concurrent write interferes, at most tries times.
 func again(do func() error) error {
 	for try := 1; ; try++ {
 		if err := do(); !errors.Is(err, memory.ErrStale) || try == tries {
@@ -113,8 +113,8 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 	return Resolved{Prediction: p, Changed: true, Moved: moved}, nil
 }
 
-// moved are the hypotheses that rest on a prediction, moved by what became of it. What it had moved before may be
-// refuted or promoted by now.
+// moved are the hypotheses that rest on a prediction, updated by its verdict. With before set, they include
+// hypotheses that an earlier verdict refuted or promoted.
 func (k Reckoning) moved(ctx context.Context, p *dream.Prediction, before bool) ([]*dream.Hypothesis, error) {
 	q := memory.Query{
 		Agent: p.Agent, Kinds: []dream.Kind{dream.KindHypothesis},
@@ -136,7 +136,7 @@ func (k Reckoning) moved(ctx context.Context, p *dream.Prediction, before bool) 
 	return moved, nil
 }
 
-// causeOf names in the revisions what resolved a prediction. None of them is the id of a dream.
+// causeOf is the cause of a resolution in revisions. It is never the id of a dream.
 func causeOf(v prediction.Verdict) string {
 	if v.By == dream.ByPerson {
 		return "operator"
@@ -144,7 +144,7 @@ func causeOf(v prediction.Verdict) string {
 	return v.By
 }
 
-// Outcomes are the outcomes of an agent's predictions, the one resolved first in front.
+// Outcomes are the outcomes of an agent's predictions, in the order of their resolution.
 func Outcomes(ctx context.Context, s memory.Store, agent string) ([]prediction.Outcome, error) {
 	items, err := s.Find(ctx, memory.Query{
 		Agent: agent, Kinds: []dream.Kind{dream.KindPrediction},

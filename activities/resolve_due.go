@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Fired tells an agent's open predictions that a rule over its feed fired, and answers how many that resolved.
+// Fired applies a fired feed rule to an agent's open predictions and returns how many it resolved.
 func (k Reckoning) Fired(ctx context.Context, agent, feed, rule, what string, at time.Time) (int, error) {
 	open, err := k.open(ctx, memory.Query{Agent: agent})
 	if err != nil {
@@ -29,8 +29,8 @@ func (k Reckoning) Fired(ctx context.Context, agent, feed, rule, what string, at
 	return resolved, errors.Join(faults...)
 }
 
-// Lapse resolves every prediction of every agent whose horizon has passed, and answers how many. What it cannot resolve
-// keeps nobody else waiting.
+// Lapse resolves every prediction of every agent whose horizon has passed and returns how many. One that cannot be
+// resolved does not delay the others.
 func (k Reckoning) Lapse(ctx context.Context) (int, error) {
 	agents, err := k.Memory.Agents(ctx)
 	if err != nil {
@@ -39,12 +39,12 @@ func (k Reckoning) Lapse(ctx context.Context) (int, error) {
 	lapsed, now := 0, k.Now()
 	var faults []error
 	for _, agent := range agents {
-		due, err := k.open(ctx, memory.Query{Agent: agent.ID, DueBefore: now.Add(1), Order: memory.SoonestDue})
+		passed, err := k.open(ctx, memory.Query{Agent: agent.ID, DueBefore: now.Add(1), Order: memory.SoonestDue})
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		for _, p := range due {
+		for _, p := range passed {
 			done, err := k.lapse(ctx, agent, p, now)
 			lapsed, faults = lapsed+done, append(faults, err)
 		}
@@ -56,15 +56,15 @@ func (k Reckoning) lapse(ctx context.Context, agent dream.Agent, p *dream.Predic
 	if _, due := prediction.Lapsed(p, "", now); !due {
 		return 0, nil
 	}
-	unheard, err := k.unheard(ctx, agent, p)
+	noVerdict, err := k.cannotFire(ctx, agent, p)
 	if err != nil {
 		return 0, err
 	}
-	v, _ := prediction.Lapsed(p, unheard, now)
+	v, _ := prediction.Lapsed(p, noVerdict, now)
 	return k.settle(ctx, p, v)
 }
 
-// settle resolves what is open, and leaves alone what somebody else has resolved or undone meanwhile.
+// settle resolves an open prediction; one that was resolved or undone meanwhile is left alone.
 func (k Reckoning) settle(ctx context.Context, p *dream.Prediction, v prediction.Verdict) (int, error) {
 	done, err := k.Resolve(ctx, p.Agent, p.ID, v)
 	switch {
@@ -87,7 +87,7 @@ func (k Reckoning) open(ctx context.Context, q memory.Query) ([]*dream.Predictio
 	return memory.As[*dream.Prediction](items), nil
 }
 
-// now is the clock's time, which may be behind that of the process that heard the feed.
+// now is the clock's time, unless the process that read the feed is ahead.
 func (k Reckoning) now(at time.Time) time.Time {
 	if now := k.Now(); now.After(at) {
 		return now
@@ -95,32 +95,32 @@ func (k Reckoning) now(at time.Time) time.Time {
 	return at
 }
 
-// unheard says why the rule that a prediction watches could not fire for an agent; empty when it could.
-func (k Reckoning) unheard(ctx context.Context, agent dream.Agent, p *dream.Prediction) (string, error) {
+// unheard is why the rule that a prediction watches could not fire for an agent; empty when it could.
+func (k Reckoning) cannotFire(ctx context.Context, agent dream.Agent, p *dream.Prediction) (string, error) {
 	if p.Watch == nil {
 		return "", nil
 	}
-	err := k.hears(ctx, agent, *p.Watch)
-	var deaf *deafError
+	err := k.checkRule(ctx, agent, *p.Watch)
+	var unwatchable *watchError
 	switch {
-	case errors.As(err, &deaf):
-		return deaf.why, nil
+	case errors.As(err, &unwatchable):
+		return unwatchable.why, nil
 	case err != nil:
 		return "", err
 	}
-	return k.silent(ctx, p)
+	return k.neverRead(ctx, p)
 }
 
-// Hearing is a world of which it is known when a feed was heard last: memory.ErrNotFound when nobody listens to it.
+// Hearing is a World that also knows when a feed last sent a reading; memory.ErrNotFound when nobody reads the feed.
 type Hearing interface {
 	Heard(ctx context.Context, feed string) (time.Time, error)
 }
 
-// silent says that a feed has said nothing for as long as it was watched; empty when it has, when nobody can tell, and
-// of a rule about silence. A feed that fell silent later is not found out.
-func (k Reckoning) silent(ctx context.Context, p *dream.Prediction) (string, error) {
-	world, tells := k.World.(Hearing)
-	if !tells {
+// silent is the reason when a feed has sent nothing since it is watched; empty when it has, when that is unknown, and
+// for a rule about silence. A feed that fell silent later is not detected.
+func (k Reckoning) neverRead(ctx context.Context, p *dream.Prediction) (string, error) {
+	world, ok := k.World.(Hearing)
+	if !ok {
 		return "", nil
 	}
 	feed, err := k.Feeds.Feed(ctx, p.Watch.Feed)
@@ -131,51 +131,51 @@ func (k Reckoning) silent(ctx context.Context, p *dream.Prediction) (string, err
 		func(r dream.Rule) bool { return r.Name == p.Watch.Rule && r.Kind == dream.Stale }) {
 		return "", nil
 	}
-	received, err := world.Heard(ctx, feed.Name)
+	last, err := world.Heard(ctx, feed.Name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
-		return "nobody listens to feed " + feed.Name, nil
+		return "no process reads feed " + feed.Name, nil
 	case err != nil:
-		return "", fmt.Errorf("ask when feed %s was heard: %w", feed.Name, err)
-	case received.Before(p.Watch.Since) || received.Before(p.At):
-		return fmt.Sprintf("nothing was heard of feed %s since it was watched", feed.Name), nil
+		return "", fmt.Errorf("ask when feed %s was last read: %w", feed.Name, err)
+	case last.Before(p.Watch.Since) || last.Before(p.At):
+		return fmt.Sprintf("feed %s has sent nothing since it was watched", feed.Name), nil
 	}
 	return "", nil
 }
 
-// deafError is why a rule cannot be heard.
-type deafError struct {
+// deafError is why a rule cannot be watched.
+type watchError struct {
 	why     string
 	missing bool // the feed or the rule does not exist
 }
 
-func (e *deafError) Error() string { return e.why }
+func (e *watchError) Error() string { return e.why }
 
-func (e *deafError) Unwrap() error {
+func (e *watchError) Unwrap() error {
 	if e.missing {
 		return memory.ErrNotFound
 	}
 	return ErrUnheard
 }
 
-// ErrUnheard says that an agent does not follow the feed that is to be watched for it.
+// ErrUnheard says that an agent does not follow the feed that a prediction is to watch.
 var ErrUnheard = errors.New("unheard")
 
-// hears says what is in the way of an agent hearing a rule: a deafError.
-func (k Reckoning) hears(ctx context.Context, agent dream.Agent, w dream.Watch) error {
+// hears returns a watchError when an agent cannot watch a rule.
+func (k Reckoning) checkRule(ctx context.Context, agent dream.Agent, w dream.Watch) error {
 	if k.Feeds == nil {
-		return errors.New("no feeds are known here")
+		return errors.New("this process has no feeds")
 	}
 	feed, err := k.Feeds.Feed(ctx, w.Feed)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
-		return &deafError{fmt.Sprintf("there is no feed %s", w.Feed), true}
+		return &watchError{fmt.Sprintf("there is no feed %s", w.Feed), true}
 	case err != nil:
 		return fmt.Errorf("read feed %s: %w", w.Feed, err)
 	case !slices.ContainsFunc(feed.Rules, func(r dream.Rule) bool { return r.Name == w.Rule }):
-		return &deafError{fmt.Sprintf("feed %s has no rule %s", w.Feed, w.Rule), true}
+		return &watchError{fmt.Sprintf("feed %s has no rule %s", w.Feed, w.Rule), true}
 	case agent.Feed != w.Feed:
-		return &deafError{fmt.Sprintf("%s does not follow feed %s", agent.Handle, w.Feed), false}
+		return &watchError{fmt.Sprintf("%s does not follow feed %s", agent.Handle, w.Feed), false}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Foretelling is an analytical prediction, by a person or a tool.
+// Foretelling is an analytical prediction by a person or a tool.
 type Foretelling struct {
 	Claim      string
 	Criterion  string
@@ -26,9 +26,9 @@ type Foretelling struct {
 	Watch      *dream.Watch
 }
 
-// Foretell keeps a prediction that was made awake. Told twice, it is kept once: false says that it was known.
-// memory.ErrNotFound when an episode, the feed or the rule to watch does not exist; ErrUnheard when the agent does not
-// follow that feed.
+// Foretell stores a prediction made by a person or a tool. Repeating it changes nothing and returns false.
+// memory.ErrNotFound when an episode, the feed or the rule does not exist; ErrUnheard when the agent does not follow
+// the feed.
 func (k Reckoning) Foretell(ctx context.Context, agent dream.Agent, f Foretelling) (*dream.Prediction, bool, error) {
 	now := k.Now().UTC()
 	p := &dream.Prediction{
@@ -80,7 +80,7 @@ func (k Reckoning) Foretell(ctx context.Context, agent dream.Agent, f Foretellin
 	return p, kept.Added > 0, err
 }
 
-// foretoldID derives an id from what was foretold, by whom and by when.
+// foretoldID derives an id from the claim, its author and its horizon.
 func foretoldID(p *dream.Prediction) string {
 	sum := sha256.Sum256(
 		[]byte(
@@ -88,9 +88,9 @@ func foretoldID(p *dream.Prediction) string {
 	return "pr_" + hex.EncodeToString(sum[:8])
 }
 
-// Watch lets a rule over the agent's feed resolve an open prediction from now on; nil lets none. memory.ErrNotFound
-// when the prediction, the feed or the rule does not exist, ErrUnheard when the agent does not follow the feed,
-// prediction.ErrResolved.
+// Watch lets a rule of the agent's feed resolve an open prediction from now on; nil removes the rule.
+// memory.ErrNotFound when the prediction, the feed or the rule does not exist, ErrUnheard when the agent does not
+// follow the feed, prediction.ErrResolved when it is resolved.
 func (k Reckoning) Watch(ctx context.Context, agent dream.Agent, id string, w *dream.Watch) (*dream.Prediction, error) {
 	if w != nil {
 		if err := k.fit(ctx, agent, *w); err != nil {
@@ -108,12 +108,12 @@ func (k Reckoning) Watch(ctx context.Context, agent dream.Agent, id string, w *d
 	return p, err
 }
 
-// fit says what is wrong with a watch of an agent's.
+// fit returns what is wrong with a watch for an agent.
 func (k Reckoning) fit(ctx context.Context, agent dream.Agent, w dream.Watch) error {
 	if err := prediction.CheckWatch(w); err != nil {
 		return err
 	}
-	return k.hears(ctx, agent, w)
+	return k.checkRule(ctx, agent, w)
 }
 
 func (k Reckoning) watch(ctx context.Context, agent, id string, w *dream.Watch) (*dream.Prediction, error) {

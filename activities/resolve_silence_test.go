@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// ear is a world of which somebody knows when its feeds were heard.
+// ear is a World that knows when its feeds were last read.
 type ear struct {
 	at  time.Time
 	err error
@@ -22,8 +22,8 @@ type ear struct {
 func (e *ear) Latest(context.Context, string) ([]dream.Reading, error) { return nil, nil }
 func (e *ear) Heard(_ context.Context, feed string) (time.Time, error) { return e.at, e.err }
 
-// A rule over a feed that said nothing could not fire: its silence is no evidence, and teaches nothing.
-func TestAWatchOverAFeedThatSaidNothingIsVoid(t *testing.T) {
+// A rule of a feed that sent nothing could not fire: its silence is no evidence.
+func TestAWatchOfAFeedThatSentNothingIsVoid(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		set := l.now
@@ -32,27 +32,27 @@ func TestAWatchOverAFeedThatSaidNothingIsVoid(t *testing.T) {
 				&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 			require.NoError(l, err)
 		}
-		received := &ear{err: errors.New("no worker answers")}
-		l.World = received
+		world := &ear{err: errors.New("no worker answers")}
+		l.World = world
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
 		n, err := l.Lapse(ctx)
-		require.ErrorContains(l, err, "no worker answers", "it is asked again a minute later")
+		require.ErrorContains(l, err, "no worker answers", "it is tried again a minute later")
 		require.Zero(l, n)
 
-		received.at, received.err = set.Add(-time.Second), nil
+		world.at, world.err = set.Add(-time.Second), nil
 		n, err = l.Lapse(ctx)
 		require.NoError(l, err)
 		require.Equal(l, 2, n)
 		for _, id := range []string{"/p1", "/p2"} {
 			p := l.prediction(nightly + id)
 			require.Equal(l, dream.PredictionVoid, p.Status)
-			require.Contains(l, p.Evidence, "nothing was heard of feed harbour since it was watched")
+			require.Contains(l, p.Evidence, "feed harbour has sent nothing since it was watched")
 		}
 		require.InDeltaSlice(l, []float64{.2, .2, .2}, l.confidences(), 1e-9)
 	})
 }
 
-func TestAWatchOverAFeedThatWasHeardOrIsAboutSilenceLapses(t *testing.T) {
+func TestAWatchOfAFeedThatSentReadingsOrOfSilenceLapses(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		require.NoError(l, l.store.PutFeed(ctx, dream.Feed{Name: "harbour", Rules: []dream.Rule{
@@ -75,7 +75,7 @@ func TestAWatchOverAFeedThatWasHeardOrIsAboutSilenceLapses(t *testing.T) {
 	})
 }
 
-func TestAWatchOverAFeedThatNobodyListensToIsVoid(t *testing.T) {
+func TestAWatchOfAFeedThatNobodyReadsIsVoid(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		_, err := l.Watch(ctx, l.agent, nightly+"/p1",
@@ -87,6 +87,6 @@ func TestAWatchOverAFeedThatNobodyListensToIsVoid(t *testing.T) {
 		require.NoError(l, err)
 		p := l.prediction(nightly + "/p1")
 		require.Equal(l, dream.PredictionVoid, p.Status)
-		require.Contains(l, p.Evidence, "nobody listens to feed harbour")
+		require.Contains(l, p.Evidence, "no process reads feed harbour")
 	})
 }

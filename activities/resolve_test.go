@@ -23,18 +23,18 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// keeper is what a reckoning stands on.
-type keeper interface {
+// storage is what a Reckoning needs to store.
+type storage interface {
 	memory.Store
 	memory.Feeds
 	fabric.Log
 }
 
-// ledger is a reckoning over a store, with an agent that follows the feed harbour, and a night of two predictions and
-// two hypotheses.
+// ledger is a Reckoning over a store, with an agent that follows the feed harbour, and a dream with two predictions
+// and two hypotheses.
 type ledger struct {
 	*testing.T
-	store keeper
+	store storage
 	now   time.Time
 	agent dream.Agent
 	activities.Reckoning
@@ -42,18 +42,18 @@ type ledger struct {
 
 const nightly = "dream/echo/0001"
 
-// onBoth runs a test over a file and over Redis.
+// onBoth runs a test with SQLite and with Redis.
 func onBoth(t *testing.T, test func(l *ledger)) {
 	t.Helper()
 	t.Parallel()
-	for name, open := range map[string]func(t *testing.T) keeper{
-		"sqlite": func(t *testing.T) keeper {
+	for name, open := range map[string]func(t *testing.T) storage{
+		"sqlite": func(t *testing.T) storage {
 			s, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 			return s
 		},
-		"redis": func(t *testing.T) keeper {
+		"redis": func(t *testing.T) storage {
 			s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -81,7 +81,7 @@ func onBoth(t *testing.T, test func(l *ledger)) {
 	}
 }
 
-// dreamt is a night that foretold two things and staged what rests on each, and a third that rests on nothing.
+// dreamt stores a dream with two predictions, a hypothesis on each, and a hypothesis without a prediction.
 func (l *ledger) dreamt() {
 	l.Helper()
 	head := func(kind dream.Kind, id string, sources ...string) dream.Head {
@@ -130,7 +130,7 @@ func (l *ledger) prediction(id string) *dream.Prediction {
 	return p
 }
 
-// confidences of the three hypotheses.
+// confidences are those of the three hypotheses.
 func (l *ledger) confidences() []float64 {
 	l.Helper()
 	var all []float64
@@ -142,7 +142,7 @@ func (l *ledger) confidences() []float64 {
 	return all
 }
 
-// announced are the events of the log, told short.
+// announced are the events of the log in short form.
 func (l *ledger) announced() []string {
 	l.Helper()
 	events, err := l.store.Events(l.Context(), "a1", 0, 0)
@@ -169,7 +169,7 @@ func says(status string) prediction.Verdict {
 	return prediction.Verdict{Status: status, By: dream.ByPerson, Evidence: "seen from the pier"}
 }
 
-func TestAVerdictMovesWhatRestsOnItAndIsAnnouncedInOneStep(t *testing.T) {
+func TestAVerdictMovesItsHypothesesAndIsAnnouncedInOneStep(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		done, err := l.Resolve(l.Context(), "a1", nightly+"/p1", says(dream.PredictionRight))
 		require.NoError(l, err)
@@ -204,7 +204,7 @@ func TestAVerdictMovesWhatRestsOnItAndIsAnnouncedInOneStep(t *testing.T) {
 	})
 }
 
-func TestAVerdictTurnedRoundTakesItsStepBackAndBothAreKept(t *testing.T) {
+func TestAReversedVerdictTakesItsStepBackAndBothAreKept(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		_, err := l.Resolve(l.Context(), "a1", nightly+"/p1", says(dream.PredictionRight))
 		require.NoError(l, err)
@@ -223,7 +223,7 @@ func TestAVerdictTurnedRoundTakesItsStepBackAndBothAreKept(t *testing.T) {
 	})
 }
 
-func TestManyVerdictsAtOnceMoveAHypothesisByEach(t *testing.T) {
+func TestConcurrentVerdictsEachMoveTheHypothesis(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		var all sync.WaitGroup
 		faults := make(chan error, 8)
@@ -245,7 +245,7 @@ func TestManyVerdictsAtOnceMoveAHypothesisByEach(t *testing.T) {
 	})
 }
 
-func TestARuleResolvesWhatWatchesItAndNothingElse(t *testing.T) {
+func TestARuleResolvesOnlyThePredictionsThatWatchIt(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		w := &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionWrong}
@@ -254,12 +254,12 @@ func TestARuleResolvesWhatWatchesItAndNothingElse(t *testing.T) {
 			require.NoError(l, err)
 			require.True(l, p.Watch.Since.Equal(l.now))
 		}
-		require.Len(l, l.causes(nightly+"/p1"), 2, "watching twice the same way changes nothing")
+		require.Len(l, l.causes(nightly+"/p1"), 2, "the same watch twice changes nothing")
 		n, err := l.Fired(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(-time.Minute))
 		require.NoError(l, err)
-		require.Zero(l, n, "nobody watched it then")
+		require.Zero(l, n, "it was not watched at that time")
 		for want := range 2 {
-			// a clock that is ahead of ours
+			// a clock that runs ahead of ours
 			n, err = l.Fired(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(time.Second))
 			require.NoError(l, err)
 			require.Equal(l, 1-want, n)
@@ -274,7 +274,7 @@ func TestARuleResolvesWhatWatchesItAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestOnlyWhatCanBeHeardIsWatched(t *testing.T) {
+func TestOnlyRulesOfTheAgentsFeedCanBeWatched(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		for _, c := range []struct {
@@ -319,7 +319,7 @@ func TestOnlyWhatCanBeHeardIsWatched(t *testing.T) {
 	})
 }
 
-func TestAHorizonThatPassesResolvesTheOppositeOrNothing(t *testing.T) {
+func TestAPassedHorizonResolvesTheOppositeOrNothing(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		_, err := l.Watch(ctx, l.agent, nightly+"/p1",
@@ -344,12 +344,12 @@ func TestAHorizonThatPassesResolvesTheOppositeOrNothing(t *testing.T) {
 		p := l.prediction(nightly + "/p1")
 		require.Equal(l, "correct horizon the rule harbour/quay did not fire before its horizon",
 			strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
-		require.InDeltaSlice(l, []float64{.3, .3, .2}, l.confidences(), 1e-9, "what is void moves nothing")
+		require.InDeltaSlice(l, []float64{.3, .3, .2}, l.confidences(), 1e-9, "a void prediction moves nothing")
 		require.Equal(l, []string{nightly + ": open", "operator: open", "horizon: correct"}, l.causes(nightly+"/p1"))
 	})
 }
 
-func TestAHorizonWithNobodyListeningSaysNothing(t *testing.T) {
+func TestAPassedHorizonWithoutItsFeedIsVoid(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		for _, id := range []string{"p1", "p2"} {
@@ -370,7 +370,7 @@ func TestAHorizonWithNobodyListeningSaysNothing(t *testing.T) {
 	})
 }
 
-func TestWhatAPersonOrAToolForetellsIsKeptOnce(t *testing.T) {
+func TestAPredictionOfAPersonOrToolIsStoredOnce(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		f := activities.Foretelling{
@@ -394,7 +394,7 @@ func TestWhatAPersonOrAToolForetellsIsKeptOnce(t *testing.T) {
 		n, err := l.Fired(ctx, "a1", "harbour", "quay", "", l.now.Add(time.Minute))
 		require.NoError(l, err)
 		require.Equal(l, 1, n)
-		require.InDelta(l, .4, *l.prediction(p.ID).Residual, 1e-12, "judged as a creative one is")
+		require.InDelta(l, .4, *l.prediction(p.ID).Residual, 1e-12, "resolved like a creative one")
 
 		f.Episodes = []string{"e-nobody"}
 		_, _, err = l.Foretell(ctx, l.agent, f)
@@ -405,7 +405,7 @@ func TestWhatAPersonOrAToolForetellsIsKeptOnce(t *testing.T) {
 	})
 }
 
-func TestAVerdictThatIsForgottenLeavesNoTraceOfItself(t *testing.T) {
+func TestAForgottenVerdictLeavesNoTrace(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		_, err := l.Resolve(ctx, "a1", nightly+"/p1", says(dream.PredictionRight))
@@ -419,14 +419,14 @@ func TestAVerdictThatIsForgottenLeavesNoTraceOfItself(t *testing.T) {
 	})
 }
 
-// crowded is a store in which somebody always writes first.
+// crowded is a store in which another writer is always first.
 type crowded struct{ memory.Store }
 
 func (crowded) Commit(context.Context, memory.Write) (memory.Receipt, error) {
 	return memory.Receipt{}, memory.ErrStale
 }
 
-// silent cannot say who follows what for one agent.
+// silent cannot read the predictions of one agent.
 type silent struct {
 	memory.Store
 	of string
@@ -439,7 +439,7 @@ func (s silent) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 	return s.Store.Find(ctx, q)
 }
 
-func TestOneAgentThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
+func TestAnAgentThatCannotBeReadDoesNotDelayOthers(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
 		require.NoError(l, l.store.PutAgent(ctx, dream.Agent{ID: "a0", Handle: "ada", Zone: "UTC"}))
@@ -450,11 +450,11 @@ func TestOneAgentThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
 		l.Memory = crowded{l.store}
 		_, err = l.Resolve(ctx, "a1", nightly+"/p1",
 			prediction.Verdict{Status: dream.PredictionRight, By: dream.ByPerson, Again: true})
-		require.ErrorIs(l, err, memory.ErrStale, "it is not tried for ever")
+		require.ErrorIs(l, err, memory.ErrStale, "the retries are limited")
 	})
 }
 
-func TestNobodyButTheReckoningResolves(t *testing.T) {
+func TestOnlyTheReckoningResolvesPredictions(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "PredictionResolved", event.PredictionResolved{}.EventType())
 	files, err := filepath.Glob("*.go")
@@ -470,17 +470,17 @@ func TestNobodyButTheReckoningResolves(t *testing.T) {
 			"ResolvedAt", "Reckon(",
 		} {
 			if path == "feed.go" && word == "Reckon(" {
-				continue // what a feed says is told there
+				continue // readings of feeds resolve predictions there
 			}
 			if path == "depth.go" && word == "ResolvedAt" {
-				continue // when an outcome was known is read there, and nothing written
+				continue // reads when an outcome was known, and writes nothing
 			}
-			require.NotContains(t, string(source), word, "%s: nothing that a dream does resolves a prediction", path)
+			require.NotContains(t, string(source), word, "%s: no activity of a dream resolves a prediction", path)
 		}
 	}
 }
 
-func TestWhatIsAnsweredOfAFragmentsPredictionHoldsItsClaim(t *testing.T) {
+func TestAFragmentsPredictionIsReturnedWithItsClaim(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		fragment := &dream.Fragment{Head: dream.Head{
 			ID:    nightly + "/f7",
@@ -510,11 +510,11 @@ func TestWhatIsAnsweredOfAFragmentsPredictionHoldsItsClaim(t *testing.T) {
 			&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 		require.NoError(l, err)
 		require.Equal(l, fragment.Content, watched.Claim)
-		for range 2 { // the second time nothing changes
+		for range 2 { // the second time changes nothing
 			resolved, err := l.Resolve(l.Context(), "a1", p.ID, says(dream.PredictionRight))
 			require.NoError(l, err)
 			require.Equal(l, fragment.Content, resolved.Prediction.Claim)
 		}
-		require.Empty(l, l.prediction(p.ID).Claim, "it is not written into the prediction")
+		require.Empty(l, l.prediction(p.ID).Claim, "the claim is not stored in the prediction")
 	})
 }

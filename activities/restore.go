@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-// Restoring makes items count again that dreams have archived. It holds no fence: a person does it.
+// Restoring restores items that dreams have archived, for a person. It uses no fence.
 type Restoring struct {
 	Memory memory.Store
 	Now    func() time.Time
@@ -25,8 +25,8 @@ var ErrNotArchived = errors.New("was not archived by a dream")
 // restored is the cause of what Restore writes.
 const restored = "restore"
 
-// Faded lists the ids of what dreams have archived although they did not make it, by the dream that did; of one dream
-// when it is named.
+// Faded lists the ids of items that dreams archived and did not make, by the time of archiving; of one dream if it is
+// named.
 func (k Restoring) Faded(ctx context.Context, agent, dreamID string) ([]string, error) {
 	q := memory.Query{Agent: agent, States: []dream.State{dream.Archived}, Order: memory.Oldest}
 	items, err := k.Memory.Find(ctx, q)
@@ -53,7 +53,7 @@ func (k Restoring) Faded(ctx context.Context, agent, dreamID string) ([]string, 
 	return ids, nil
 }
 
-// by is the dream that archived an item, or ErrNotArchived with what did.
+// by is the dream that archived an item, or ErrNotArchived with the actual cause.
 func (k Restoring) by(ctx context.Context, agent, id string) (string, error) {
 	history, err := k.Memory.Revisions(ctx, agent, id)
 	if err != nil {
@@ -67,7 +67,7 @@ func (k Restoring) by(ctx context.Context, agent, id string) (string, error) {
 		return "", fmt.Errorf("%s %w: it never counted", id, ErrNotArchived)
 	}
 	cause := newest.Cause
-	if of, undone := strings.CutPrefix(cause, past.UndoCause); undone { // what it says, an earlier cause may have said
+	if of, undone := strings.CutPrefix(cause, past.UndoCause); undone { // an undo may repeat an earlier cause
 		counting := past.Counting(causesOfRevisions(history))
 		if len(counting) == 0 {
 			return "", fmt.Errorf("%s %w: it went when %s was undone", id, ErrNotArchived, of)
@@ -80,7 +80,7 @@ func (k Restoring) by(ctx context.Context, agent, id string) (string, error) {
 	return cause, nil
 }
 
-// causesOfRevisions are the causes of an item's revisions, oldest first, as an undo reads them.
+// causesOfRevisions are the causes of an item's revisions, oldest first, as undo uses them.
 func causesOfRevisions(history []memory.Revision) []string {
 	causes := make([]string, len(history))
 	for i, r := range history {
@@ -92,8 +92,8 @@ func causesOfRevisions(history []memory.Revision) []string {
 	return causes
 }
 
-// Restore makes these items count again, all or none, each as a new revision. What took the place of one is archived,
-// so that no two say the same. memory.ErrNotFound, ErrNotArchived.
+// Restore makes these items live again, all or none, each as a new revision. What replaced an item is archived, so
+// that there are no duplicates. memory.ErrNotFound, ErrNotArchived.
 func (k Restoring) Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
 	var items []dream.Item
 	err := again(func() (err error) {
@@ -142,5 +142,6 @@ func (k Restoring) restore(ctx context.Context, agent string, ids []string) ([]d
 	if _, err := k.Memory.Commit(ctx, w); err != nil {
 		return nil, fmt.Errorf("restore what dreams have archived: %w", err)
 	}
-	return items, memory.NoteUse(ctx, k.Memory, agent, k.Now(), ids...) // it is wanted: the next night lets it be
+	// counts as a use, so that the next dream does not archive it again
+	return items, memory.NoteUse(ctx, k.Memory, agent, k.Now(), ids...)
 }

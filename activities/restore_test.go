@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-func TestWhatADreamArchivedIsRestored(t *testing.T) {
+func TestAnItemArchivedByADreamIsRestored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -40,7 +40,7 @@ func TestWhatADreamArchivedIsRestored(t *testing.T) {
 	require.Empty(t, entry.NewerID)
 	gist, err := memory.One[*dream.Gist](ctx, r.store, "a", "gist/k01")
 	require.NoError(t, err)
-	require.Equal(t, dream.Archived, gist.State, "no two say the same")
+	require.Equal(t, dream.Archived, gist.State, "there is no duplicate")
 	require.Equal(t, "k01", gist.NewerID)
 	var result event.ItemRestored
 	require.Equal(t, 1, r.count("ItemRestored", &result))
@@ -56,7 +56,7 @@ func TestWhatADreamArchivedIsRestored(t *testing.T) {
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
 
-func TestWhatWasUndoneIsNotRestored(t *testing.T) {
+func TestUndoneItemsAreNotRestored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -74,8 +74,9 @@ func TestWhatWasUndoneIsNotRestored(t *testing.T) {
 	require.ErrorContains(t, err, "it went when dream/a/0001 was undone")
 }
 
-// A dream archived what an earlier one had changed, and the earlier one was undone: the later one's work stands.
-func TestWhatADreamArchivedIsRestoredThoughAnEarlierOneWasUndone(t *testing.T) {
+// A dream archived an item that an earlier, since undone, dream had changed: the archiving stands and can be
+// restored.
+func TestAnItemIsRestoredAlthoughAnEarlierDreamWasUndone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -99,7 +100,7 @@ func TestWhatADreamArchivedIsRestoredThoughAnEarlierOneWasUndone(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// stages has n hypotheses staged since a time, by another dream.
+// stages stores n hypotheses of another dream, staged at a time.
 func (r *rig) stages(n int, since time.Time, confidence float64) {
 	r.t.Helper()
 	o := r.spec(99, since)
@@ -113,7 +114,7 @@ func (r *rig) stages(n int, since time.Time, confidence float64) {
 	require.NoError(r.t, err)
 }
 
-func TestAFullStagingTurnsOverAndSaysSo(t *testing.T) {
+func TestAFullStagingReplacesOldHypotheses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		days   int
@@ -126,7 +127,7 @@ func TestAFullStagingTurnsOverAndSaysSo(t *testing.T) {
 		s := r.begin(r.spec(100, tonight))
 		r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"gulls sit before rain","first_step":"look","confidence":0.3,"sources":["r1"]}]}`
 		request := ConsolidateRequest{StepRequest: step(s, .4), Items: []string{"e1"}}
-		for range 2 { // done twice, it rests no more
+		for range 2 { // a repetition archives no more
 			result, err := (&Integration{r.ports}).Consolidate(ctx, request)
 			require.NoError(t, err)
 			require.Equal(t, c.rested == 0, result.Unasked)

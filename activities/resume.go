@@ -11,10 +11,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// goOn lies down again for a later sitting of an interrupted dream. When the agent's mood is another than the wake
-// left, the dream begins from that: what the agent lived through since is not taken back when it settles, and what the
-// knock applied is not applied again. When it is the same, the dream goes on as if nobody had come.
-func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *dream.Record) (BeginResult, error) {
+// goOn begins a later stretch of an interrupted dream. If the agent's mood changed after the wake, the dream
+// continues from the new mood: later experience is not taken back when the dream settles, and the shift that the wake
+// applied is not applied twice. Otherwise the dream continues as if it had not been interrupted.
+func (b *DreamRun) resume(ctx context.Context, s Stretch, r BeginRequest, record *dream.Record) (BeginResult, error) {
 	left, err := b.remaining(ctx, r.Spec)
 	if err != nil {
 		return BeginResult{}, toApplicationError(err)
@@ -43,7 +43,7 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *
 	record.Ended = time.Time{}
 	record.Until = time.Time{}
 	record.Stretches = r.Stretch
-	if !affect.Same(record.Woke()) { // somebody has moved it since the wake
+	if !affect.Same(record.Woke()) { // changed since the wake
 		record.Affect(affect, affect.Since)
 		record.Felt, record.Connected = max(record.Felt, record.Connected), 0
 	}
@@ -54,25 +54,25 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *
 				event.DreamResumed{Stretch: r.Stretch, Phase: r.Phase, Left: left}),
 		},
 	})
-	if errors.Is(err, memory.ErrWoken) { // between the slot and this write
+	if errors.Is(err, memory.ErrWoken) { // woken between taking the slot and this write
 		result.Refused, result.Awake, result.Reason = dream.Canceled, true, r.Spec.Handle+" was woken again"
 		return result, toApplicationError(b.Memory.FreeSlot(ctx, s.Agent, s.fence()))
 	}
 	return result, toApplicationError(err)
 }
 
-// stale says why a dream that was put down may not go on: it has ended meanwhile, was undone, or could measure nothing
-// any more, because its agent's memory has moved to another embedder. Empty when it may.
-func (b *DreamRun) stale(ctx context.Context, o Spec, record *dream.Record) (string, error) {
+// stale is why an interrupted dream may not be resumed: it has ended or was undone, or its agent's memory has moved
+// to another embedder. Empty when it may.
+func (b *DreamRun) stale(ctx context.Context, spec Spec, record *dream.Record) (string, error) {
 	switch {
 	case record.Outcome == dream.Dreaming:
-		return "its last sitting was never booked", nil
+		return "its last stretch was never recorded", nil
 	case !record.Resumable():
 		return fmt.Sprintf("it has ended %s: %s", record.Outcome, record.Reason), nil
 	case record.State != dream.Live:
 		return "it was undone while it waited", nil
 	}
-	err := b.sameSpace(ctx, o)
+	err := b.sameSpace(ctx, spec)
 	if errors.Is(err, memory.ErrSpace) {
 		return err.Error(), nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// waits is a dream that was woken in its first sitting, has been booked, and whose visitor has gone.
+// waits is a dream that was interrupted in its first stretch, with no client connected.
 func (r *rig) waits() (Spec, Stretch) {
 	r.t.Helper()
 	s, request := r.woken(1, time.Hour)
@@ -57,7 +57,7 @@ func (r *rig) slots() int {
 	return len(slots)
 }
 
-func TestADreamThatWasAbandonedWhileItWaitedStaysEnded(t *testing.T) {
+func TestADreamAbandonedWhileInterruptedStaysEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o, s := r.waits()
@@ -69,7 +69,7 @@ func TestADreamThatWasAbandonedWhileItWaitedStaysEnded(t *testing.T) {
 	require.Zero(t, r.slots())
 }
 
-func TestADreamThatWasUndoneWhileItWaitedDoesNotGoOn(t *testing.T) {
+func TestADreamUndoneWhileInterruptedIsNotResumed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o, s := r.waits()
@@ -86,7 +86,7 @@ type dead struct{ alive }
 
 func (dead) Running(context.Context, string, string) (bool, error) { return false, nil }
 
-func TestADreamThatWasUndoneAndWhoseWorkflowIsGoneIsClosed(t *testing.T) {
+func TestAnUndoneDreamWithoutWorkflowIsClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -112,7 +112,7 @@ func TestADreamThatWasUndoneAndWhoseWorkflowIsGoneIsClosed(t *testing.T) {
 	require.Zero(t, closed)
 }
 
-// counting counts the nights that a search hands out.
+// counting counts the records that a search returns.
 type counting struct {
 	memory.Store
 	nights int
@@ -124,7 +124,7 @@ func (c *counting) Find(ctx context.Context, q memory.Query) ([]dream.Item, erro
 	return items, err
 }
 
-func TestWhatWasInterruptedForGoodIsNotReadAgainEachTime(t *testing.T) {
+func TestDreamsThatEndedInterruptedAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -141,7 +141,7 @@ func TestWhatWasInterruptedForGoodIsNotReadAgainEachTime(t *testing.T) {
 	require.Zero(t, seen.nights, o.Dream)
 }
 
-func TestAMemoryThatMovedToAnotherEmbedderEndsTheDreamThatWaits(t *testing.T) {
+func TestAnotherEmbedderEndsTheInterruptedDream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(2)

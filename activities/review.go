@@ -14,11 +14,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// draftNote begins the keys of what a dream that writes only its journal has made and needs until it is over.
+// draftNote is the key prefix of items that a journal-only dream has made and needs until it ends.
 const draftNote = "draft/"
 
-// held makes of a write what the dream's order lets it be (Order.Review), and leaves alone what other dreams have on
-// record. A dream whose notes are gone is over: what is written of it then is its record.
+// held adapts a write to the dream's review mode (Spec.Review) and removes changes to the records of other dreams. A
+// dream without notes has ended; what is written then is its record.
 func (p Ports) held(ctx context.Context, s Stretch, w memory.Write) (memory.Write, error) {
 	w.Change = slices.DeleteFunc(slices.Clone(w.Change),
 		func(item dream.Item) bool { return ofAnother(s, item.Header()) })
@@ -39,21 +39,21 @@ func (p Ports) held(ctx context.Context, s Stretch, w memory.Write) (memory.Writ
 	return p.proposed(spec, s, w), nil
 }
 
-// ofAnother says whether an item is on the record of another dream, which stays as it is when a dream goes on from
-// that.
+// ofAnother says whether an item belongs to the record of another dream, which this dream continues and must not
+// change.
 func ofAnother(s Stretch, h *dream.Head) bool {
 	return h.Dream != "" && h.Dream != s.Dream && !h.Kind.Outlives()
 }
 
-// outlives says whether something in a write goes on to count when the dream is over.
+// outlives says whether a write has effects beyond the end of the dream.
 func outlives(s Stretch, w memory.Write) bool {
 	return w.Affect != nil || w.Waking != nil ||
 		slices.ContainsFunc(w.Add, func(item dream.Item) bool { return item.Header().Kind.Outlives() }) ||
 		slices.ContainsFunc(w.Change, func(item dream.Item) bool { return item.Header().Dream != s.Dream })
 }
 
-// proposed keeps everything that would outlive the dream, and lets none of it count.
-func (p Ports) proposed(o Spec, s Stretch, w memory.Write) memory.Write {
+// proposed stores everything that would outlive the dream as a proposal that does not count yet.
+func (p Ports) proposed(spec Spec, s Stretch, w memory.Write) memory.Write {
 	changes := w.Change
 	w.Add, w.Change = slices.Clone(w.Add), nil
 	for _, item := range changes {
@@ -61,11 +61,11 @@ func (p Ports) proposed(o Spec, s Stretch, w memory.Write) memory.Write {
 		if h.Dream == s.Dream {
 			w.Change = append(w.Change, item)
 		} else if h.Kind == dream.KindSemantic &&
-			h.State == dream.Archived { // the one change that dreams make of what is not their own
-			w.Add = append(w.Add, archiving(o, h))
+			h.State == dream.Archived { // the only change that dreams make to items that are not theirs
+			w.Add = append(w.Add, archiving(spec, h))
 		}
 	}
-	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.ItemArchived{})
+	w.Events = withoutEvents(w.Events, event.HypothesisStaged{}, event.ItemArchived{})
 	for _, item := range w.Add {
 		h := item.Header()
 		// what the policy bars is archived already
@@ -79,24 +79,24 @@ func (p Ports) proposed(o Spec, s Stretch, w memory.Write) memory.Write {
 	return w
 }
 
-func archiving(o Spec, of *dream.Head) *dream.Proposal {
+func archiving(spec Spec, of *dream.Head) *dream.Proposal {
 	return &dream.Proposal{
-		Head: head(o, dream.NREM, dream.KindProposal, "archive/"+of.ID, []string{of.ID}),
+		Head: head(spec, dream.NREM, dream.KindProposal, "archive/"+of.ID, []string{of.ID}),
 		Does: dream.ProposeArchive, Of: of.ID, Was: of.Revision, Newer: of.NewerID,
 	}
 }
 
-// moodProposal asks to let a dream move the mood; nil when nobody has to be asked, or nothing would move.
-func moodProposal(o Spec, from, to mood.PAD) []dream.Item {
-	if o.Review != dream.ReviewAsk || from == to {
+// moodProposal proposes to let a dream move the mood; nil without review, or when the mood would not change.
+func moodProposal(spec Spec, from, to mood.PAD) []dream.Item {
+	if spec.Review != dream.ReviewAsk || from == to {
 		return nil
 	}
 	return []dream.Item{&dream.Proposal{
-		Head: head(o, dream.Return, dream.KindProposal, "mood", nil), Does: dream.ProposeMood, From: &from, To: &to,
+		Head: head(spec, dream.Return, dream.KindProposal, "mood", nil), Does: dream.ProposeMood, From: &from, To: &to,
 	}}
 }
 
-// drafted keeps of a write the journal and the record. What the dream itself still needs is noted until it is over.
+// drafted reduces a write to the journal and the record. Other items become drafts until the dream ends.
 func (p Ports) drafted(ctx context.Context, s Stretch, w memory.Write) (memory.Write, error) {
 	removed := map[string]bool{}
 	all := w.Add
@@ -125,25 +125,25 @@ func (p Ports) drafted(ctx context.Context, s Stretch, w memory.Write) (memory.W
 		return item.Header().Dream != s.Dream || ok && removed[f.Hypothesis]
 	})
 	w.Vectors = slices.DeleteFunc(slices.Clone(w.Vectors), func(v memory.Vector) bool { return removed[v.Item] })
-	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.PatternFound{}, event.GistExtracted{},
+	w.Events = withoutEvents(w.Events, event.HypothesisStaged{}, event.PatternFound{}, event.GistExtracted{},
 		event.ItemArchived{})
 	return w, nil
 }
 
-// draft is an item that only its own dream sees.
+// draft is an item that only its own dream can see.
 type draft struct {
 	Kind dream.Kind      `json:"kind"`
 	Body json.RawMessage `json:"body"`
 }
 
-// unsaid leaves out events of what has not been done.
-func unsaid(events []event.Event, types ...event.Payload) []event.Event {
+// unsaid removes events of these types.
+func withoutEvents(events []event.Event, types ...event.Payload) []event.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool {
 		return slices.ContainsFunc(types, func(p event.Payload) bool { return p.EventType() == e.Type })
 	})
 }
 
-// made reads what a dream has made or drawn on, its drafts too, in the order of ids.
+// made reads items, including the dream's drafts, in the order of ids.
 func (p Ports) made(ctx context.Context, s Stretch, ids ...string) ([]dream.Item, error) {
 	items, err := p.Memory.Get(ctx, s.Agent, ids...)
 	if err != nil || len(items) == len(ids) {
@@ -169,7 +169,7 @@ func (p Ports) made(ctx context.Context, s Stretch, ids ...string) ([]dream.Item
 	return items, nil
 }
 
-// draft reads one back; nil when there is none.
+// draft reads one draft; nil when there is none.
 func (p Ports) draft(ctx context.Context, s Stretch, id string) (dream.Item, error) {
 	if !strings.HasPrefix(id, s.Dream+"/") {
 		return nil, nil

@@ -15,15 +15,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Reviewing is a person's part in what dreams leave behind. It holds no fence: what it writes is written awake, under
-// the name of the dream, so that undoing the dream takes it back.
+// Reviewing lets a person decide about what dreams propose. It uses no fence, and writes under the name of the dream,
+// so that undoing the dream undoes the decision.
 type Reviewing struct {
 	Memory    memory.Store
 	Now       func() time.Time
-	MaxStaged int // hypotheses staged at once
+	MaxStaged int // the most hypotheses that may be staged
 }
 
-// The refusals of a decision, none of which writes anything.
+// Reasons to refuse a decision; nothing is written then.
 var (
 	ErrNotWaiting = errors.New("does not wait for a review")
 	ErrGoesOn     = errors.New("still goes on")
@@ -32,10 +32,10 @@ var (
 	ErrFull       = errors.New("too many hypotheses are staged")
 )
 
-// ErrProposed says that a thing waits for a review and does not count yet.
+// ErrProposed says that an item waits for a review and does not count yet.
 var ErrProposed = errors.New("waits for a review")
 
-// Waiting is everything of an agent that waits, oldest first: what dreams proposed, then fragments that are held.
+// Waiting is everything of an agent that waits for a review, oldest first: proposals, then held fragments.
 func (k Reviewing) Waiting(ctx context.Context, agent string) ([]dream.Item, error) {
 	waiting, err := k.Memory.Find(ctx,
 		memory.Query{Agent: agent, States: []dream.State{dream.Proposed}, Order: memory.Oldest})
@@ -71,7 +71,7 @@ func Waits(item dream.Item) bool {
 	return item.Header().State == dream.Proposed
 }
 
-// ByPolicy is the rule of the policy that bars a fragment; no review lifts it.
+// ByPolicy is the policy flag that bars a fragment, which no review lifts.
 func ByPolicy(item dream.Item) (dream.Flag, bool) {
 	if f, ok := item.(*dream.Fragment); ok {
 		for _, flag := range f.Flags {
@@ -83,14 +83,14 @@ func ByPolicy(item dream.Item) (dream.Flag, bool) {
 	return dream.Flag{}, false
 }
 
-// Decision is what a person decided about things of one dream.
+// Decision is a person's decision about items of one dream.
 type Decision struct {
 	Dream    string   `json:"dream"`
 	Items    []string `json:"items"`
 	Accepted bool     `json:"accepted"`
 }
 
-// Decide accepts or rejects items of one dream, all or none of them; one that is named twice is decided once.
+// Decide accepts or rejects items of one dream, all or none; duplicates count once.
 func (k Reviewing) Decide(ctx context.Context, agent, dreamID string, ids []string, accept bool) (Decision, error) {
 	done := Decision{Dream: dreamID, Items: distinct(ids), Accepted: accept}
 	if len(done.Items) == 0 {
@@ -100,12 +100,12 @@ func (k Reviewing) Decide(ctx context.Context, agent, dreamID string, ids []stri
 	return done, err
 }
 
-// deciding is one decision being written.
+// deciding is a decision that is being written.
 type deciding struct {
 	Reviewing
 	agent string
 	now   time.Time
-	known map[string]dream.Item // what is decided, by id
+	items map[string]dream.Item // the items of the decision, by id
 	w     memory.Write
 	Decision
 }
@@ -126,14 +126,14 @@ func (k Reviewing) decide(ctx context.Context, agent string, done Decision) erro
 		Reviewing: k,
 		agent:     agent,
 		now:       k.Now().UTC(),
-		known:     map[string]dream.Item{},
+		items:     map[string]dream.Item{},
 		Decision:  done,
 	}
 	for _, item := range items {
-		d.known[item.Header().ID] = item
+		d.items[item.Header().ID] = item
 	}
 	for _, id := range done.Items {
-		item, ok := d.known[id]
+		item, ok := d.items[id]
 		switch {
 		case !ok:
 			return fmt.Errorf("%s: %w", id, memory.ErrNotFound)
@@ -204,7 +204,7 @@ func verdictOf(accepted bool) string {
 	return "rejected"
 }
 
-// fragment lifts the holds of hooks, or sets the fragment aside.
+// fragment lifts the holds of hooks, or discards the fragment.
 func (d *deciding) fragment(f *dream.Fragment) error {
 	if !d.Accepted {
 		f.Status, f.Reason = dream.FragmentDiscarded, "rejected at review"
@@ -227,7 +227,7 @@ func (d *deciding) fragment(f *dream.Fragment) error {
 	return nil
 }
 
-// propose does what a proposal asks for.
+// propose carries out a proposal.
 func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
 	if p.Does == dream.ProposeMood {
 		if p.From == nil || p.To == nil {
@@ -242,20 +242,20 @@ func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
 	}
 	e, err := memory.One[*dream.Semantic](ctx, d.Memory, d.agent, p.Of)
 	if errors.Is(err, memory.ErrNotFound) {
-		return nil // forgotten meanwhile: there is nothing to let go of
+		return nil // removed meanwhile: nothing to archive
 	}
 	if err != nil {
 		return err
 	}
 	if e.State != dream.Live {
-		return nil // it is archived already
+		return nil // already archived
 	}
 	if e.Revision != p.Was {
 		return fmt.Errorf("%s would be archived by %s, and %w; reject that, a later dream looks at it again", p.Of,
 			p.ID, ErrChanged)
 	}
 	stands, err := d.stands(ctx, p.Newer)
-	if err != nil || !stands { // nothing would stand in its place
+	if err != nil || !stands { // its replacement does not count
 		return err
 	}
 	e.State, e.NewerID = dream.Archived, p.Newer
@@ -265,16 +265,16 @@ func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
 	return nil
 }
 
-// stands says whether an item counts, or will when this is written.
+// stands says whether an item is live, or will be after this write.
 func (d *deciding) stands(ctx context.Context, id string) (bool, error) {
-	if _, decided := d.known[id]; decided {
+	if _, decided := d.items[id]; decided {
 		return d.Accepted, nil
 	}
 	items, err := d.Memory.Get(ctx, d.agent, id)
 	return err == nil && len(items) > 0 && items[0].Header().State == dream.Live, err
 }
 
-// shifted moves a mood by as much as another was to be moved.
+// shifted moves a mood by the difference of two others.
 func shifted(now, from, to mood.PAD) mood.PAD {
 	add := func(a, b, c float64) float64 { return min(1, max(-1, a+c-b)) }
 	return mood.PAD{
@@ -283,7 +283,7 @@ func shifted(now, from, to mood.PAD) mood.PAD {
 	}
 }
 
-// demote takes back from fragments that a hypothesis was made of them.
+// demote reverts fragments that were promoted by a hypothesis.
 func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
 	items, err := d.Memory.Find(ctx, memory.Query{
 		Agent: d.agent, Dream: d.Dream, Kinds: []dream.Kind{dream.KindFragment},
@@ -305,11 +305,11 @@ func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
 	return nil
 }
 
-// room refuses more staged hypotheses than there may be at once. Whoever accepts another one meanwhile changes what
-// waits: it is written along as it was read, so that of two decisions that count at once one has to count again.
+// room refuses more staged hypotheses than the limit. The waiting hypotheses are written back unchanged, so that of
+// two concurrent decisions one fails and counts again.
 func (d *deciding) room(ctx context.Context) error {
 	accepted := 0
-	for _, item := range d.known {
+	for _, item := range d.items {
 		if _, ok := item.(*dream.Hypothesis); ok && d.Accepted {
 			accepted++
 		}
@@ -328,7 +328,7 @@ func (d *deciding) room(ctx context.Context) error {
 		return fmt.Errorf("read which hypotheses wait: %w", err)
 	}
 	for _, h := range others {
-		if _, decided := d.known[h.Header().ID]; !decided {
+		if _, decided := d.items[h.Header().ID]; !decided {
 			d.w.Change = append(d.w.Change, h)
 		}
 	}

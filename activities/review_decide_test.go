@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-func TestADecisionAboutNothingOrTwiceAboutTheSameIsTold(t *testing.T) {
+func TestADecisionNeedsItemsAndIgnoresDuplicates(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -24,14 +24,14 @@ func TestADecisionAboutNothingOrTwiceAboutTheSameIsTold(t *testing.T) {
 	_, err := k.Decide(ctx, "a", o.Dream, nil, true)
 	require.ErrorContains(t, err, "names no item")
 	done, err := k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1", o.Dream + "/integration/1"}, true)
-	require.NoError(t, err, "named twice it is decided once")
+	require.NoError(t, err, "a duplicate is decided once")
 	require.Equal(t, []string{o.Dream + "/integration/1"}, done.Items)
 	require.Len(t, r.events("HypothesisStaged"), 1)
 	require.Len(t, r.events("ReviewDecided"), 1)
 }
 
-// Two persons may decide at once: one decision stands, and the other is told so.
-func TestOfTwoDecisionsAtOnceOneStands(t *testing.T) {
+// Of two concurrent decisions one is applied, and the other gets an error.
+func TestOneOfTwoConcurrentDecisionsIsApplied(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
@@ -59,7 +59,7 @@ func TestOfTwoDecisionsAtOnceOneStands(t *testing.T) {
 	require.Len(t, r.events("ReviewDecided"), 1)
 }
 
-func TestAFragmentWhoseHoldIsLiftedIsNotToldAsBarred(t *testing.T) {
+func TestAFragmentWhoseHoldIsLiftedIsNotShownAsBarred(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)

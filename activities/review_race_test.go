@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// proposes keeps the record of a night that is over, and a hypothesis of it that waits.
+// proposes stores the record of a finished dream and a proposed hypothesis of it.
 func (l *ledger) proposes(id string) string {
 	l.Helper()
 	part := func(id string, kind dream.Kind, state dream.State, of string) dream.Head {
@@ -37,9 +37,9 @@ func (l *ledger) proposes(id string) string {
 	return h.ID
 }
 
-// Persons may decide at once: of one thing one decision stands and the others are told so, and never is more staged
-// than may be.
-func TestDecisionsAtOnceNeitherContradictNorStageTooMuch(t *testing.T) {
+// Of concurrent decisions about one item one is applied and the others get errors, and the number of staged
+// hypotheses never exceeds the limit.
+func TestConcurrentDecisionsNeitherContradictNorStageTooMuch(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		const nights, room = 6, 2
 		k := activities.Reviewing{Memory: l.store, Now: l.Now, MaxStaged: room}
@@ -75,7 +75,7 @@ func TestDecisionsAtOnceNeitherContradictNorStageTooMuch(t *testing.T) {
 		require.NoError(l, err)
 		require.Len(l, left, nights-room)
 		for _, h := range left {
-			require.Equal(l, 1, h.Header().Revision, "what waits on is as it was")
+			require.Equal(l, 1, h.Header().Revision, "what still waits is unchanged")
 		}
 	})
 }

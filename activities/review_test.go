@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// yield is a write with one of everything that a deed can leave behind.
+// yield is a write with one of everything that an activity can store.
 func yield(r *rig, o Spec, s Stretch) memory.Write {
 	h := &dream.Hypothesis{
 		Head: head(o, dream.Integration, dream.KindHypothesis, "1", nil), Claim: "It calms.",
@@ -35,7 +35,7 @@ func yield(r *rig, o Spec, s Stretch) memory.Write {
 	}
 }
 
-func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
+func TestTheReviewModeDecidesWhatAnActivityStores(t *testing.T) {
 	t.Parallel()
 	for way, want := range map[dream.Review]map[dream.State]int{
 		"":                {dream.Live: 3, dream.Archived: 1},
@@ -50,7 +50,7 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 			o := r.spec(1, tonight)
 			o.Review = way
 			s := r.begin(o)
-			for range 2 { // a deed done twice changes nothing
+			for range 2 { // a repetition changes nothing
 				require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
 			}
 			for state, n := range want {
@@ -63,7 +63,7 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 			}
 			items, err := r.ports.made(ctx, s, o.Dream+"/integration/1", "nobody", o.Dream+"/onset/1")
 			require.NoError(t, err)
-			require.Len(t, items, 2, "the dream itself goes on with all of it")
+			require.Len(t, items, 2, "the dream itself uses all of it")
 			require.Equal(t, "It calms.", items[0].Text())
 
 			log, err := r.store.Events(ctx, "a", 0, 100)
@@ -83,11 +83,11 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 				For:    1,
 			})
 			require.NoError(t, err)
-			require.Equal(t, !way.Holds(), len(arrival.Digest) == 1, "what a client is told")
+			require.Equal(t, !way.Holds(), len(arrival.Digest) == 1, "the digest for a client")
 			affect, err := r.store.Affect(ctx, "a")
 			require.NoError(t, err)
 			require.Equal(t, !way.Holds(), affect.PAD == mood.PAD{Arousal: 1},
-				"a knock moves the mood only where the dream may")
+				"a wake moves the mood only if the dream may")
 			r.finish(s)
 			notes, err := r.store.Notes(ctx, "a", o.Dream, draftNote)
 			require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 	}
 }
 
-func TestNoMoreHypothesesAreAcceptedThanMayBeStaged(t *testing.T) {
+func TestAcceptedHypothesesStayWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)

@@ -19,12 +19,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// player is a model that says what it is told to, by the name of the schema ("partial" without one), and remembers
-// what it was asked.
+// player is a model with scripted answers by schema name ("partial" without one), which records its requests.
 type player struct {
 	say      map[string]string
 	requests []inference.Request
-	while    func(name string) // called while it speaks
+	while    func(name string) // called during the answer
 }
 
 func (p *player) Generate(_ context.Context, r inference.Request, _ func(string) bool) (inference.Answer, error) {
@@ -85,7 +84,7 @@ func (alive) Running(context.Context, string, string) (bool, error) { return tru
 
 var tonight = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
 
-// rig is a store on a file, an agent and deeds that ask the player, without Temporal.
+// rig is a file store, an agent and activities with a player as model, without Temporal.
 type rig struct {
 	t     *testing.T
 	path  string
@@ -232,7 +231,7 @@ func (r *rig) live(n int) {
 	require.NoError(r.t, err)
 }
 
-// step asks as a phase with plenty of money does.
+// step is the request of a phase with plenty of money.
 func step(s Stretch, temperature float64) StepRequest {
 	return StepRequest{Stretch: s, Limit: budget.Dollar, Temperature: temperature}
 }
@@ -245,7 +244,7 @@ func (r *rig) find(s Stretch, kind dream.Kind) []dream.Item {
 	return items
 }
 
-// unplanned plans nothing, and caps no fleet.
+// unplanned plans nothing, and has no cap.
 type unplanned struct{}
 
 func (unplanned) Plan(context.Context, string, time.Time) (Spec, string, error) {

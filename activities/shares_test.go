@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// nightsBefore writes nights before tonight, each with eight fragments, of which some were developed and staged.
+// nightsBefore writes earlier dreams, each with eight fragments, of which some were developed and staged.
 func (r *rig) nightsBefore(nights, used, staged int) []hypnagogia.Fragments {
 	r.t.Helper()
 	var counted []hypnagogia.Fragments
@@ -64,8 +64,7 @@ func (r *rig) nightsBefore(nights, used, staged int) []hypnagogia.Fragments {
 	return counted
 }
 
-// chosen plays lucid capture, REM and the staging of a night over six fragments that are always the same, and tells
-// what was chosen.
+// chosen runs lucid capture, REM and staging over six fixed fragments, and returns what was chosen.
 func (r *rig) chosen() string {
 	ctx, text := context.Background(), ""
 	tell := func(what string, made []Made) {
@@ -96,7 +95,7 @@ func (r *rig) chosen() string {
 	text += fmt.Sprintln("seeds", survey.Seeds)
 	var made []string
 	for turn := 1; turn <= 3; turn++ {
-		r.tells(fmt.Sprintf("scenario %d", turn))
+		r.answersScenario(fmt.Sprintf("scenario %d", turn))
 		result, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, turn), Fragment: survey.Seeds[turn-1]})
 		require.NoError(r.t, err)
 		made = append(made, result.Made[0].ID)
@@ -118,8 +117,8 @@ func (r *rig) chosen() string {
 	return text
 }
 
-// TestNothingIsSelectedOrStagedToReachAShare dreams the same night after thirty in which nothing was used, and after
-// thirty in which everything was: both shares stand in alarm, at either end, and the same is chosen.
+// The same dream runs after thirty dreams in which nothing was used, and after thirty in which everything was: both
+// shares raise their alarm, and the choice is the same.
 func TestNothingIsSelectedOrStagedToReachAShare(t *testing.T) {
 	t.Parallel()
 	tellAfter := func(used, staged int) (string, hypnagogia.Share, hypnagogia.Share) {

@@ -18,33 +18,33 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// snapshot is what an interrupted call leaves. Its text lives until it is judged; the prompt is named, not kept.
+// snapshot is what an interrupted call leaves. Its text is kept until it is judged; the prompt is only named.
 type snapshot struct {
 	Step    string      `json:"step"`   // names the prompt: phase, cycle, turn
 	Phase   dream.Phase `json:"phase"`  //
-	Tokens  int         `json:"tokens"` // read of the visible answer
-	Calls   int         `json:"calls"`  // attempts made of this step, this one included
+	Tokens  int         `json:"tokens"` // tokens of the visible answer
+	Calls   int         `json:"calls"`  // attempts of this step, including this one
 	Partial string      `json:"partial"`
-	Drawn   int         `json:"drawn"` // distinct lines of the prompt that the text takes up
+	Drawn   int         `json:"drawn"` // distinct prompt lines that the text uses
 	Affect  mood.PAD    `json:"affect"`
 	Began   time.Time   `json:"began"`
 	Stopped time.Time   `json:"stopped"`
-	Turn    string      `json:"turn"` // which of how many
+	Turn    string      `json:"turn"` // the turn and the number of turns
 	Epoch   int64       `json:"epoch"`
-	Behind  []string    `json:"behind,omitempty"` // ids of the items that the prompt shows
+	Behind  []string    `json:"behind,omitempty"` // ids of the items in the prompt
 }
 
-// Cut tells how a call was interrupted; it holds no text.
+// Cut records how a call was interrupted; it holds no text.
 type Cut struct {
-	Snapshot string    `json:"snapshot,omitempty"` // key of the note; empty when nothing had been said
-	At       time.Time `json:"at,omitzero"`        // when the visit was received, by the ring
+	Snapshot string    `json:"snapshot,omitempty"` // key of the note; empty when no text had arrived
+	At       time.Time `json:"at,omitzero"`        // when the wake request was received, from the notice
 	Raised   time.Time `json:"raised,omitzero"`
 	Heard    time.Time `json:"heard,omitzero"`
 	Stopped  time.Time `json:"stopped,omitzero"` // when the stream was closed
 	Saved    time.Time `json:"saved,omitzero"`   // when the snapshot was durable
 }
 
-// cut keeps what an interrupted call had said. A store that cannot take it costs the partial and holds nobody up.
+// cut keeps the text of an interrupted call. If the store cannot take it, the text is lost and nothing waits.
 func (p Ports) cut(ctx context.Context, s Stretch, c call, paid spend.Paid, began time.Time) *Cut {
 	how := &Cut{Stopped: p.stopped(s, paid, began)}
 	if w, ok := wokenBy(ctx); ok {
@@ -78,27 +78,28 @@ func (p Ports) cut(ctx context.Context, s Stretch, c call, paid spend.Paid, bega
 	if err != nil {
 		how.Snapshot = ""
 		if activity.IsActivity(ctx) {
-			activity.GetLogger(ctx).Warn("what an interrupted call had said could not be kept", "step", c.key(),
+			activity.GetLogger(ctx).Warn("the text of an interrupted call could not be kept", "step", c.key(),
 				"error", err)
 		}
 	}
 	return how
 }
 
-// stopped is when the model had stopped, by the clock that deeds go by: so long ago as the stream is closed.
+// stopped is when the model stopped, by the activity's clock.
 func (p Ports) stopped(s Stretch, paid spend.Paid, began time.Time) time.Time {
 	now := p.now(s)
-	if paid.Ended.IsZero() { // it was never asked
+	if paid.Ended.IsZero() { // no call was made
 		return now
 	}
 	at := now.Add(-time.Since(paid.Ended))
-	if at.Before(began) { // where a server skips idle time the clock stands still meanwhile
+	if at.Before(began) { // a test server that skips idle time stops the clock meanwhile
 		return began
 	}
 	return at
 }
 
-// judged is what the snapshots of a sitting came to: an entry of the most significant, or nothing.
+// judgedSnapshots is the result of judging the snapshots of a stretch: an entry with the most significant text, or
+// none.
 type judgedSnapshots struct {
 	keys         []string
 	partials     int
@@ -106,7 +107,7 @@ type judgedSnapshots struct {
 	entry        *dream.Journal
 }
 
-// weigh judges every snapshot of a dream that waits to be judged.
+// weigh judges every snapshot of a dream that is not judged yet.
 func (p Ports) weigh(ctx context.Context, s Stretch, number int, now time.Time) (judgedSnapshots, error) {
 	var j judgedSnapshots
 	notes, err := p.Memory.Notes(ctx, s.Agent, s.Dream, memory.LateNote)
@@ -118,21 +119,21 @@ func (p Ports) weigh(ctx context.Context, s Stretch, number int, now time.Time) 
 	for key, body := range notes {
 		j.keys = append(j.keys, key)
 		var shot snapshot
-		// left behind by a sitting that did not wait
+		// left behind by a stretch that did not wait for it
 		if json.Unmarshal(body, &shot) != nil || s.Epoch > 0 && shot.Epoch != s.Epoch {
 			continue
 		}
 		j.partials++
-		said := journal.Legible(shot.Partial)
-		if may, err := p.maySurface(ctx, s, said); err != nil || !may {
+		legible := journal.Legible(shot.Partial)
+		if may, err := p.maySurface(ctx, s, legible); err != nil || !may {
 			if err != nil {
 				return j, err
 			}
 			continue
 		}
-		score := journal.Significance(said, shot.Drawn, shot.Affect)
+		score := journal.Significance(legible, shot.Drawn, shot.Affect)
 		if score > j.significance || score == j.significance && (text == "" || shot.Step < best.Step) {
-			j.significance, best, text = score, shot, said
+			j.significance, best, text = score, shot, legible
 		}
 	}
 	if j.significance < journal.Threshold || text == "" {
@@ -164,7 +165,7 @@ func (p Ports) weigh(ctx context.Context, s Stretch, number int, now time.Time) 
 	return j, nil
 }
 
-// takenUp are the items whose words a text takes up, of those that its prompt showed and that still exist.
+// takenUp are the items whose words a text uses, of those that its prompt showed and that still exist.
 func (p Ports) takenUp(ctx context.Context, agent, text string, shown []string) ([]string, error) {
 	items, err := p.Memory.Get(ctx, agent, shown...)
 	if err != nil {
@@ -183,7 +184,7 @@ func (p Ports) takenUp(ctx context.Context, agent, text string, shown []string) 
 	return ids, nil
 }
 
-// distinct leaves out what was named before.
+// distinct removes duplicates and keeps the order.
 func distinct(ids []string) []string {
 	var once []string
 	for _, id := range ids {

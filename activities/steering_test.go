@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-func TestIdeasOfTheOnsetAreSteeredAndNothingElse(t *testing.T) {
+func TestOnlyIdeasOfTheOnsetAreSteered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
@@ -50,7 +50,7 @@ func TestIdeasOfTheOnsetAreSteeredAndNothingElse(t *testing.T) {
 	require.Equal(t, "muse x 0.25 at layer 11", items[0].(*dream.Fragment).Settings.Steering)
 }
 
-func TestAnOrderSaysWhichSteeringCannotBe(t *testing.T) {
+func TestASpecWithInvalidSteeringIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newRig(t).spec(1, tonight)
 	o.Steering = &inference.Steering{From: 1, To: 1, Alpha: 1}
@@ -58,5 +58,5 @@ func TestAnOrderSaysWhichSteeringCannotBe(t *testing.T) {
 	old := newRig(t).spec(1, tonight)
 	body, err := json.Marshal(old)
 	require.NoError(t, err)
-	require.NotContains(t, string(body), "steering\"", "an order that steers nothing reads as one of before")
+	require.NotContains(t, string(body), "steering\"", "a spec without steering reads as in older versions")
 }

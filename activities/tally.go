@@ -7,8 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// finalTallies are the phases as they stand when the dream ends, by the ledger: the one it ended in, which closed no
-// books of its own, and all of them when the workflow could not tell them.
+// finalTallies are the tallies of a dream that ends, from the spend ledger: of the phase it ended in, which was not
+// closed, and of all phases when the workflow could not provide them.
 func finalTallies(e Ending, rows []spend.Row, now time.Time) []dream.Tally {
 	tallies := append([]dream.Tally(nil), e.Tallies...)
 	if len(tallies) == 0 {
@@ -32,13 +32,13 @@ func finalTallies(e Ending, rows []spend.Row, now time.Time) []dream.Tally {
 	return tallies
 }
 
-// States of a phase: it is going on; it did not get to its end.
+// States of a phase: running, and ended before its regular end.
 const (
 	stillRunning = "running"
 	brokenOff    = "stopped"
 )
 
-// sumUp takes the figures of a phase from the ledger's rows, those of other phases left out.
+// sumUp sets the figures of a phase from the spend ledger's rows.
 func sumUp(t dream.Tally, rows []spend.Row) dream.Tally {
 	t.Calls = 0
 	t.Spent = 0

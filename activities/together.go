@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// TogetherRequest asks for the verdicts on the partials of a cycle in one call.
+// TogetherRequest is the input of Onset.JudgeTogether.
 type TogetherRequest struct {
 	StepRequest
 	Turns []Turn `json:"turns"`
@@ -19,19 +19,19 @@ type TogetherRequest struct {
 // Turn is one partial of a cycle.
 type Turn struct {
 	Turn  int     `json:"turn"`
-	Drift float64 `json:"drift"` // the heat it was made at
+	Drift float64 `json:"drift"` // the temperature it was made at
 }
 
-// beside a verdict are its reference and its braces, in tokens.
+// besideVerdict is the size of a verdict's reference and braces in tokens.
 const besideVerdict = 10
 
-// togetherTokens is the most that the verdicts on so many thoughts may take.
+// togetherTokens is the largest answer with verdicts on so many thoughts.
 func togetherTokens(k dream.Knobs, thoughts int) int {
 	return thoughts * (k.ObserverTokens + besideVerdict)
 }
 
-// JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each. A thought that
-// the answer leaves out or garbles is measured with the embedder, and its verdict says so; the others stand.
+// JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each. A thought
+// that the answer leaves out or garbles is measured with the embedder, and its verdict says so.
 func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResult, error) {
 	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
@@ -54,7 +54,7 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 	}
 	c := o.judging(spec, r.StepRequest, fmt.Sprintf("%d/judge-all", r.Cycle), 120,
 		togetherTokens(spec.Knobs, len(caught)))
-	all, done, err := o.hear(ctx, r.StepRequest, c, caught)
+	all, done, err := o.measureThoughts(ctx, r.StepRequest, c, caught)
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, toApplicationError(err)
 	}
@@ -77,19 +77,19 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 	return result, nil
 }
 
-// verdicts asks the judge about all thoughts at once.
+// verdicts asks the judge about all thoughts in one call.
 func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []judgedThought) (Done, error) {
-	spec, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
+	model, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
 	if err != nil {
 		return Done{}, err
 	}
 	var answer struct {
-		Verdicts []json.RawMessage `json:"verdicts"` // each by itself: one that is garbled spoils no other
+		Verdicts []json.RawMessage `json:"verdicts"` // decoded one by one: a garbled one does not affect the others
 	}
 	values := map[string]judgement{}
 	why := ""
 	var cost *budget.Micros
-	if spec.Judges && len(all) > 0 {
+	if model.Judges && len(all) > 0 {
 		c.text, c.behind, err = o.thoughts(ctx, r, all)
 		if err != nil {
 			return Done{}, err
@@ -102,21 +102,22 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []judge
 		share := (paid.Cost + budget.Micros(len(all)) - 1) / budget.Micros(len(all))
 		cost, why = &share, "the judge left it out, or a score of it"
 		if done.End == EndUnreadable {
-			why = unanswered(done)
+			why = noVerdict(done)
 		}
 		for _, one := range answer.Verdicts {
 			var j judgement
 			if json.Unmarshal(one, &j) != nil {
 				continue
 			}
-			if ref := trimRef(j.Ref); values[ref].scores() == nil { // the first that can be read counts
+			if ref := trimRef(j.Ref); values[ref].scores() == nil { // the first readable verdict counts
 				values[ref] = j
 			}
 		}
 	}
 	for i, h := range all {
 		j := values[thoughtRef(i)]
-		o.decide(c.spec, h.f, h.said(c.spec, spec.Name, j.scores(), j.Reason, why, dream.ByTogether, len(all), cost))
+		o.decide(c.spec, h.f,
+			h.verdict(c.spec, model.Name, j.scores(), j.Reason, why, dream.ByTogether, len(all), cost))
 		if h.f.Reason == "" && j.scores() != nil {
 			h.f.Reason = j.Reason
 		}
@@ -126,7 +127,7 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []judge
 
 func thoughtRef(i int) string { return fmt.Sprintf("t%d", i+1) }
 
-// thoughts are what the judge of a cycle sees: each thought with the memories nearest to it.
+// thoughts are what the judge of a cycle sees: each thought with its nearest memories.
 func (o *Onset) thoughts(ctx context.Context, r StepRequest, all []judgedThought) (prompt.Text, []string, error) {
 	self, theme, err := o.self(ctx, r.Stretch)
 	if err != nil {

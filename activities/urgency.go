@@ -15,23 +15,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Placing puts texts into the space of an agent's embedder, which it names.
+// Placing embeds texts with an agent's embedder and names its vector space.
 type Placing func(ctx context.Context, texts []string) (places [][]float32, space string, err error)
 
-// Needs says how much an agent needs to dream. It writes nothing.
+// Needs computes how much an agent needs to dream. It writes nothing.
 type Needs struct {
 	Memory memory.Store
-	Place  Placing // nil: claims are not placed, and no residual counts as novel
-	Why    string  // why it is nil
+	Place  Placing // nil: claims are not embedded, and no residual counts as novel
+	Why    string  // why Place is nil
 }
 
-// lastDream is where new memories are counted from.
+// lastDream is the dream since which new memories are counted.
 type lastDream struct {
-	record *dream.Record // that looked at memory; nil: none yet
-	newest string        // the newest record of a night, although it may have been refused
+	record *dream.Record // the last dream that read memory; nil: none yet
+	newest string        // the newest record, even of a refused dream
 }
 
-// lookback is how many nights are looked through for one that lay down; the others were refused before.
+// lookback is how many records are searched for one that began; the others were refused.
 const lookback = 20
 
 func (n Needs) lastDream(ctx context.Context, agent string) (lastDream, error) {
@@ -52,7 +52,7 @@ func (n Needs) lastDream(ctx context.Context, agent string) (lastDream, error) {
 	return last, nil
 }
 
-// everLived counts all that an agent ever lived and still has, in whatever state.
+// everLived counts all episodes of an agent that still exist, in any state.
 func everLived(ctx context.Context, store memory.Store, agent string) (int, error) {
 	n, err := store.Count(ctx, memory.Query{
 		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode},
@@ -64,8 +64,8 @@ func everLived(ctx context.Context, store memory.Store, agent string) (int, erro
 	return n, nil
 }
 
-// fresh counts the episodes that no dream could have seen: those brought since, whenever they were lived. Of a night of
-// before nights counted, those lived since.
+// fresh counts the episodes that no dream could have seen: those added since the last dream, whenever they happened.
+// If the last dream's record has no count of episodes, those that happened since then are counted.
 func (n Needs) fresh(ctx context.Context, agent string, last lastDream) (int, error) {
 	if last.record != nil && last.record.Episodes == nil {
 		count, err := n.Memory.Count(ctx,
@@ -91,7 +91,7 @@ func (n Needs) Fresh(ctx context.Context, agent string) (int, error) {
 	return n.fresh(ctx, agent, last)
 }
 
-// Lived gathers what an agent's urgency is made of.
+// Lived collects what an agent's urgency is computed from.
 func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadian.Lived, error) {
 	last, err := n.lastDream(ctx, agent)
 	if err != nil {
@@ -142,7 +142,7 @@ func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadia
 	return l, err
 }
 
-// felt is the mean distance of episodes from a neutral mood, each by its salience, in [0, 1].
+// felt is the mean distance of episodes from a neutral mood, weighted by salience, in [0, 1].
 func felt(episodes []*dream.Episode) float64 {
 	sum, mass := 0.0, 0.0
 	for _, e := range episodes {
@@ -155,8 +155,8 @@ func felt(episodes []*dream.Episode) float64 {
 	return sum / mass
 }
 
-// Novel says of each outcome whether what was claimed is unlike every episode and insight in memory: its cosine to the
-// nearest of them lies below .3, as the agent's own space has it. unplaced is why nobody could say.
+// Novel says of each outcome whether its claim is unlike every episode and insight in memory: its cosine to the
+// nearest is below 0.3, calibrated to the agent's vector space. unplaced is why that could not be measured.
 func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Outcome,
 	now time.Time,
 ) (novel []bool, unplaced string, err error) {
@@ -175,7 +175,7 @@ func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Ou
 		return nil, "", err
 	}
 	places, of, err := n.Place(ctx, claims)
-	var without goesWithout
+	var without withoutVectors
 	if errors.As(err, &without) {
 		return nil, string(without), nil
 	}

@@ -19,33 +19,33 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Callers tell an agent's life that a trigger calls. A life that is told twice hears it once.
+// Callers pass calls of triggers to an agent's workflow, which ignores repeated ones.
 type Callers interface {
 	Call(ctx context.Context, agent dream.Agent, f Fire) error
 }
 
-// Listener notices what nobody tells an agent's life: memories that were brought, and events in its log. Whether
-// something calls is read from the store each time, so that a listener which dies misses nothing; what it remembers
-// only spares words, and is forgotten within the hour.
+// Listener finds calls that no other process reports: added memories, and events in an agent's log. It derives them
+// from the store each time, so a restart loses nothing; its own memory only avoids repeated signals and is dropped
+// within the hour.
 type Listener struct {
 	Memory memory.Store
 	Events fabric.Log
 	Calls  Callers
 	Now    func() time.Time
 
-	mu    sync.Mutex
-	told  map[string]string // by agent and trigger, the key that its life has heard
-	heard map[string]int64  // by agent, the newest event that was looked at
+	mu     sync.Mutex
+	passed map[string]string // by agent and trigger, the key of the last call that was passed on
+	read   map[string]int64  // by agent, the newest event that was read
 
-	since map[string]time.Time // by agent, since when it remembers
+	since map[string]time.Time // by agent, when the memory was begun
 }
 
-// forgetAfter is how long a listener remembers whom it told what. A life that was terminated, or did not know the
-// trigger yet, has not heard it; one that has knows it by its key.
+// forgetAfter is how long a listener remembers which calls it passed on. A workflow that was terminated, or did not
+// have the trigger yet, then gets the call again; any other recognises it by its key.
 const forgetAfter = time.Hour
 
-// Listen looks at every agent that dreams by itself once, and answers how many calls it passed on. One that cannot be
-// read or told keeps no other waiting.
+// Listen checks every agent that dreams automatically once, and returns how many calls it passed on. An agent that
+// cannot be read or reached does not delay the others.
 func (l *Listener) Listen(ctx context.Context) (int, error) {
 	agents, err := l.Memory.Agents(ctx)
 	if err != nil {
@@ -53,14 +53,14 @@ func (l *Listener) Listen(ctx context.Context) (int, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.told == nil {
-		l.told, l.heard, l.since = map[string]string{}, map[string]int64{}, map[string]time.Time{}
+	if l.passed == nil {
+		l.passed, l.read, l.since = map[string]string{}, map[string]int64{}, map[string]time.Time{}
 	}
 	passed := 0
 	var faults []error
 	for _, a := range agents {
 		if !a.Auto || !listens(a) {
-			delete(l.since, a.ID) // switched on again, its life is told anew
+			delete(l.since, a.ID) // calls are repeated when it is switched on again
 			continue
 		}
 		n, err := l.listen(ctx, a)
@@ -72,7 +72,7 @@ func (l *Listener) Listen(ctx context.Context) (int, error) {
 	return passed, errors.Join(faults...)
 }
 
-// listens says whether an agent has a trigger that must be listened for.
+// listens says whether an agent has a trigger that the listener serves.
 func listens(a dream.Agent) bool {
 	for _, t := range a.Triggered() {
 		if t.Kind == dream.OnEpisodes || t.Kind == dream.OnEvent && t.Event != "" {
@@ -96,30 +96,30 @@ func (l *Listener) listen(ctx context.Context, a dream.Agent) (int, error) {
 	passed := 0
 	for _, f := range fires {
 		to := a.ID + "\x00" + f.Trigger
-		if l.told[to] == f.Key {
+		if l.passed[to] == f.Key {
 			continue
 		}
 		if err := l.Calls.Call(ctx, a, f); err != nil {
-			return passed, err // the events are looked at again
+			return passed, err // the events are read again
 		}
-		l.told[to] = f.Key
+		l.passed[to] = f.Key
 		passed++
 	}
 	if head > 0 {
-		l.heard[a.ID] = head
+		l.read[a.ID] = head
 	}
 	return passed, nil
 }
 
-// forget lets everything since an agent's last dream be told again, when it was told long ago.
+// forget resets the memory of an agent after forgetAfter.
 func (l *Listener) forget(agent string) {
 	if now := l.Now(); now.Sub(l.since[agent]) >= forgetAfter {
-		l.since[agent], l.heard[agent] = now, 0
-		maps.DeleteFunc(l.told, func(to, _ string) bool { return strings.HasPrefix(to, agent+"\x00") })
+		l.since[agent], l.read[agent] = now, 0
+		maps.DeleteFunc(l.passed, func(to, _ string) bool { return strings.HasPrefix(to, agent+"\x00") })
 	}
 }
 
-// fires are the calls of an agent's triggers since its last dream, at most one of each.
+// fires are the calls of an agent's triggers since its last dream, at most one per trigger.
 func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs,
 	last lastDream,
 ) (fires []Fire, head int64, err error) {
@@ -135,7 +135,7 @@ func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs,
 				fires = append(fires, Fire{
 					Trigger: t.Name, Kind: t.Kind, At: l.Now().UTC(),
 					Key: "after " + last.newest + " " + strconv.Itoa(t.Episodes),
-					Why: fmt.Sprintf("%d new episodes since the last dream, and %d were to be waited for", n,
+					Why: fmt.Sprintf("%d new episodes since the last dream; the trigger waits for %d", n,
 						t.Episodes),
 				})
 			}
@@ -150,7 +150,7 @@ func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs,
 	return append(fires, found...), head, err
 }
 
-// happened are the newest matching events since the last dream that were not looked at yet.
+// happened are the newest matching events since the last dream that were not read yet.
 func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[string]dream.Trigger,
 	last lastDream,
 ) ([]Fire, int64, error) {
@@ -159,7 +159,7 @@ func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[str
 		since = last.record.AsOf
 	}
 	found := map[string]Fire{}
-	head := l.heard[a.ID]
+	head := l.read[a.ID]
 	after := head
 	if head == 0 {
 		var err error
@@ -203,7 +203,7 @@ func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[str
 // page is how many events are read at once.
 const page = 500
 
-// begin is the place in an agent's log before everything that happened since a time.
+// begin is the position in an agent's log before everything that happened since a time.
 func (l *Listener) begin(ctx context.Context, agent string, since time.Time) (int64, error) {
 	heads, err := l.Events.Heads(ctx)
 	if err != nil {
@@ -223,7 +223,7 @@ func (l *Listener) begin(ctx context.Context, agent string, since time.Time) (in
 	return 0, nil
 }
 
-// Matches says whether an event calls by a trigger. What a dream wrote calls for no other.
+// Matches says whether an event calls by a trigger. Events of a dream call for no other dream.
 func Matches(t dream.Trigger, e event.Event) bool {
 	if t.Event == "" || e.Type != t.Event || e.Dream != "" {
 		return false
@@ -252,7 +252,7 @@ func whyEvent(e event.Event) string {
 	return e.Type
 }
 
-// call tells an agent that one of its triggers waits for a rule over its feed, which has fired.
+// call passes a fired rule to an agent that has a trigger for it.
 func (f *Feed) call(ctx context.Context, agent dream.Agent, r SoundRequest) error {
 	if !agent.Auto {
 		return nil
@@ -270,7 +270,7 @@ func (f *Feed) call(ctx context.Context, agent dream.Agent, r SoundRequest) erro
 			Why:     "rule " + r.Feed + "/" + r.Rule + " fired",
 		}
 		if err := f.Alarms.Call(ctx, agent, fire); err != nil {
-			return fmt.Errorf("tell %s that %s/%s fired: %w", agent.Handle, r.Feed, r.Rule, err)
+			return fmt.Errorf("pass to %s that %s/%s fired: %w", agent.Handle, r.Feed, r.Rule, err)
 		}
 	}
 	return nil

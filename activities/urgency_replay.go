@@ -15,13 +15,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Curriculum is what NREM replays first, frozen with an order.
+// Curriculum is what NREM replays first, frozen in a spec.
 type Curriculum struct {
-	Large float64 `json:"large"` // size from which a residual is large
-	Share float64 `json:"share"` // of the episodes replayed in one direction that may come first, in [0, 1]
+	Large float64 `json:"large"` // absolute residual from which it counts as large
+	Share float64 `json:"share"` // largest share of a direction's episodes that may come first, in [0, 1]
 }
 
-// Validate names what is wrong.
+// Validate returns what is wrong with a curriculum.
 func (c Curriculum) Validate() error {
 	if !(c.Large > 0 && c.Large <= 1) || !(c.Share >= 0 && c.Share <= 1) {
 		return fmt.Errorf("curriculum is large %v, share %v; both must lie between 0 and 1, and large above 0",
@@ -30,25 +30,25 @@ func (c Curriculum) Validate() error {
 	return nil
 }
 
-// DefaultCurriculum leaves half of what is replayed to surprise: one error must not be all that a night sees.
+// DefaultCurriculum leaves half of the replay to surprise, so that one error does not fill a dream.
 var DefaultCurriculum = Curriculum{Large: circadian.LargeResidual, Share: .5}
 
-// lessonNote freezes which episodes a night replays first.
+// lessonNote freezes the episodes that a dream replays first.
 const lessonNote = "lesson"
 
-// queue is what is replayed in one direction: first the episodes behind residuals that are large and novel, the largest
-// in front, then those drawn by surprise. An order without a curriculum draws all of them.
-func (n *Replay) queue(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.Episode, Done, error) {
-	if o.Curriculum == nil {
-		episodes, err := n.draw(ctx, o, r.Stretch, r.direction(), o.Knobs.ReplayEpisodes)
+// queue is what is replayed in one direction: first the episodes behind large, novel residuals, the largest first,
+// then episodes drawn by surprise. Without a curriculum all are drawn.
+func (n *Replay) queue(ctx context.Context, spec Spec, r ReplayRequest) ([]*dream.Episode, Done, error) {
+	if spec.Curriculum == nil {
+		episodes, err := n.draw(ctx, spec, r.Stretch, r.direction(), spec.Knobs.ReplayEpisodes)
 		return episodes, Done{}, err
 	}
-	first, done, err := n.lesson(ctx, o, r)
+	first, done, err := n.lesson(ctx, spec, r)
 	if err != nil || done.Interrupted() {
 		return nil, done, err
 	}
-	first = first[:min(len(first), int(o.Curriculum.Share*float64(o.Knobs.ReplayEpisodes)))]
-	all, err := n.pool(ctx, o, r.Stretch)
+	first = first[:min(len(first), int(spec.Curriculum.Share*float64(spec.Knobs.ReplayEpisodes)))]
+	all, err := n.pool(ctx, spec, r.Stretch)
 	if err != nil {
 		return nil, done, err
 	}
@@ -60,20 +60,19 @@ func (n *Replay) queue(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.E
 		}
 	}
 	queue := slices.Clone(first)
-	left := min(o.Knobs.ReplayEpisodes-len(first), len(rest))
-	for _, at := range hypnagogia.Sample(weights, left, o.Knobs.ReplayAlpha,
-		hypnagogia.Dice(o.Seed, dream.NREM, 0, 0, r.direction())) {
+	left := min(spec.Knobs.ReplayEpisodes-len(first), len(rest))
+	for _, at := range hypnagogia.Sample(weights, left, spec.Knobs.ReplayAlpha,
+		hypnagogia.Dice(spec.Seed, dream.NREM, 0, 0, r.direction())) {
 		queue = append(queue, rest[at])
 	}
 	return queue, Done{}, nil
 }
 
-// lesson are the episodes behind the residuals since the last dream that are large and novel. They are chosen once in a
-// night.
-func (n *Replay) lesson(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.Episode, Done, error) {
+// lesson are the episodes behind the large, novel residuals since the last dream. They are chosen once per dream.
+func (n *Replay) lesson(ctx context.Context, spec Spec, r ReplayRequest) ([]*dream.Episode, Done, error) {
 	var done Done
 	ids, err := n.frozen(ctx, r.Stretch, lessonNote, func() (ids []string, err error) {
-		ids, done, err = n.pressing(ctx, o, r)
+		ids, done, err = n.pressing(ctx, spec, r)
 		if err == nil && done.Interrupted() {
 			err = errPaused
 		}
@@ -85,29 +84,29 @@ func (n *Replay) lesson(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.
 	if err != nil || len(ids) == 0 {
 		return nil, Done{}, err
 	}
-	items, err := n.Memory.Get(ctx, o.Agent, ids...)
+	items, err := n.Memory.Get(ctx, spec.Agent, ids...)
 	if err != nil {
 		return nil, Done{}, fmt.Errorf("read the episodes that are replayed first: %w", err)
 	}
 	return memory.As[*dream.Episode](items), Done{}, nil
 }
 
-// errPaused keeps a choice that was interrupted from being frozen.
+// errPaused prevents an interrupted choice from being frozen.
 var errPaused = errors.New("paused")
 
-func (n *Replay) pressing(ctx context.Context, o Spec, r ReplayRequest) ([]string, Done, error) {
-	outcomes, err := n.since(ctx, o)
+func (n *Replay) pressing(ctx context.Context, spec Spec, r ReplayRequest) ([]string, Done, error) {
+	outcomes, err := n.since(ctx, spec)
 	if err != nil {
 		return nil, Done{}, err
 	}
 	large := slices.DeleteFunc(outcomes,
-		func(out prediction.Outcome) bool { return math.Abs(out.Residual()) < o.Curriculum.Large })
+		func(out prediction.Outcome) bool { return math.Abs(out.Residual()) < spec.Curriculum.Large })
 	if len(large) == 0 {
 		return nil, Done{}, nil
 	}
 	var done Done
 	c := call{
-		spec:    o,
+		spec:    spec,
 		phase:   dream.NREM,
 		limit:   r.Limit,
 		stretch: r.Stretch,
@@ -118,8 +117,8 @@ func (n *Replay) pressing(ctx context.Context, o Spec, r ReplayRequest) ([]strin
 		done = ended
 		return got.V, got.Space, err
 	}}
-	novel, _, err := needs.Novel(ctx, o.Agent, large, o.AsOf)
-	if err != nil || done.Interrupted() || novel == nil { // over a cap, or in another space, nothing comes first
+	novel, _, err := needs.Novel(ctx, spec.Agent, large, spec.AsOf)
+	if err != nil || done.Interrupted() || novel == nil { // without money, or in another space, nothing comes first
 		return nil, done, err
 	}
 	var pressing []prediction.Outcome
@@ -131,24 +130,25 @@ func (n *Replay) pressing(ctx context.Context, o Spec, r ReplayRequest) ([]strin
 	slices.SortStableFunc(pressing, func(a, b prediction.Outcome) int {
 		return cmp.Compare(math.Abs(b.Residual()), math.Abs(a.Residual()))
 	})
-	ids, err := n.behind(ctx, o, pressing)
+	ids, err := n.behind(ctx, spec, pressing)
 	return ids, Done{}, err
 }
 
-// since are the newest outcomes that no dream before this one has seen.
-func (n *Replay) since(ctx context.Context, o Spec) ([]prediction.Outcome, error) {
+// since are the newest outcomes that no earlier dream has seen.
+func (n *Replay) since(ctx context.Context, spec Spec) ([]prediction.Outcome, error) {
 	items, err := n.Memory.Find(ctx,
-		memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: lookback})
+		memory.Query{Agent: spec.Agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: lookback})
 	if err != nil {
 		return nil, fmt.Errorf("read the nights before: %w", err)
 	}
-	all, err := Outcomes(ctx, n.Memory, o.Agent)
+	all, err := Outcomes(ctx, n.Memory, spec.Agent)
 	if err != nil {
 		return nil, err
 	}
-	outcomes := prediction.Until(all, o.AsOf)
+	outcomes := prediction.Until(all, spec.AsOf)
 	for _, record := range memory.As[*dream.Record](items) {
-		if record.ID != o.Dream && record.AsOf.Before(o.AsOf) && (record.Episodes != nil || len(record.Phases) > 0) {
+		if record.ID != spec.Dream && record.AsOf.Before(spec.AsOf) &&
+			(record.Episodes != nil || len(record.Phases) > 0) {
 			outcomes = prediction.After(outcomes, record.AsOf)
 			break
 		}
@@ -156,22 +156,22 @@ func (n *Replay) since(ctx context.Context, o Spec) ([]prediction.Outcome, error
 	return slices.Clone(prediction.Recent(outcomes, circadian.RecentResiduals)), nil
 }
 
-// behind are the episodes that predictions rest on, each once, in their order.
-func (n *Replay) behind(ctx context.Context, o Spec, outcomes []prediction.Outcome) ([]string, error) {
+// behind are the episodes that predictions rest on, each once, in order.
+func (n *Replay) behind(ctx context.Context, spec Spec, outcomes []prediction.Outcome) ([]string, error) {
 	var ids []string
 	for _, out := range outcomes {
-		items, err := n.Memory.Get(ctx, o.Agent, out.Prediction)
+		items, err := n.Memory.Get(ctx, spec.Agent, out.Prediction)
 		if err != nil {
 			return nil, fmt.Errorf("read what was foretold: %w", err)
 		}
 		for _, p := range memory.As[*dream.Prediction](items) {
 			rests := append(slices.Clone(p.Episodes), p.Sources...)
-			found, err := n.Memory.Get(ctx, o.Agent, rests...)
+			found, err := n.Memory.Get(ctx, spec.Agent, rests...)
 			if err != nil {
 				return nil, fmt.Errorf("read what a prediction rests on: %w", err)
 			}
 			for _, e := range memory.As[*dream.Episode](found) {
-				if e.State == dream.Live && !e.At.After(o.AsOf) && !slices.Contains(ids, e.ID) {
+				if e.State == dream.Live && !e.At.After(spec.AsOf) && !slices.Contains(ids, e.ID) {
 					ids = append(ids, e.ID)
 				}
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// pays plans nothing and lets an embedder be asked.
+// pays plans nothing and allows an embedder.
 type pays struct {
 	unplanned
 	model, why string
@@ -28,7 +28,7 @@ type pays struct {
 
 func (p pays) Embedder(context.Context, dream.Agent) (string, string) { return p.model, p.why }
 
-// resolved keeps a prediction that came out, resting on some episodes.
+// resolved stores a resolved prediction that rests on some episodes.
 func (r *rig) resolved(id, claim string, confidence float64, status string, at time.Time, episodes ...string) {
 	r.t.Helper()
 	p := &dream.Prediction{
@@ -62,7 +62,7 @@ func (r *rig) place(ctx context.Context, texts []string) ([][]float32, string, e
 	return v.V, v.Space, err
 }
 
-func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
+func TestUrgencyCountsFromTheLastDream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	needs := Needs{Memory: r.store, Place: r.place}
@@ -82,7 +82,7 @@ func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
 	require.Equal(t, 12, *record.Episodes)
 
 	_, err = r.store.Commit(t.Context(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{
-		&dream.Episode{ // lived long ago, brought now
+		&dream.Episode{ // happened long ago, added now
 			Head: dream.Head{
 				ID:    "old",
 				Agent: "a",
@@ -114,10 +114,10 @@ func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
 	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, later.Add(-2*time.Hour))
 	lived, err = needs.Lived(t.Context(), "a", later)
 	require.NoError(t, err)
-	require.Equal(t, 2, lived.Episodes, "whenever they were lived")
+	require.Equal(t, 2, lived.Episodes, "whenever they happened")
 	require.Equal(t, 12*time.Hour, lived.Since)
 	require.False(t, lived.Never)
-	require.Equal(t, 2, lived.Residuals, "the dream has seen the first")
+	require.Equal(t, 2, lived.Residuals, "the last dream has seen the first")
 	require.Equal(t, 1, lived.Novel)
 	require.Positive(t, lived.Affect)
 
@@ -160,7 +160,7 @@ func TestTheUrgencyOfAnIdleAgentSpendsOnlyWhereItMatters(t *testing.T) {
 	require.Positive(t, spent())
 	before := spent()
 	require.Equal(t, keen, ask(.3))
-	require.Equal(t, before, spent(), "what was placed is not bought again")
+	require.Equal(t, before, spent(), "vectors are not bought twice")
 
 	bed.Planner = pays{why: "automatic dreaming on a paid provider is switched off"}
 	require.Equal(t, "automatic dreaming on a paid provider is switched off", ask(.3).Urgency.Lived.Unplaced)
@@ -168,7 +168,7 @@ func TestTheUrgencyOfAnIdleAgentSpendsOnlyWhereItMatters(t *testing.T) {
 	require.NotEmpty(t, ask(.3).Urgency.Lived.Unplaced)
 }
 
-// slowEmbedder answers when nobody waits for it any more.
+// slowEmbedder answers only when its context has ended.
 type slowEmbedder struct{ inference.Model }
 
 func (slowEmbedder) Embed(ctx context.Context, _ string, _ []string, _ string) (inference.Vectors, error) {
@@ -176,9 +176,8 @@ func (slowEmbedder) Embed(ctx context.Context, _ string, _ []string, _ string) (
 	return inference.Vectors{}, ctx.Err()
 }
 
-// The look at an idle agent keeps its schedules too: an embedder that does not answer holds them up for a moment, not
-// for good.
-func TestAnEmbedderThatDoesNotAnswerKeepsNobodyFromTheTriggers(t *testing.T) {
+// The check of an idle agent includes its schedules: an embedder that does not answer delays them only for a moment.
+func TestAnEmbedderThatDoesNotAnswerDelaysTriggersBriefly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
@@ -193,13 +192,13 @@ func TestAnEmbedderThatDoesNotAnswerKeepsNobodyFromTheTriggers(t *testing.T) {
 		Eager: &circadian.Eager{Idle: time.Minute, Urgent: .3, Uncertain: .3},
 	})
 	require.NoError(t, err)
-	require.NoError(t, ctx.Err(), "it did not wait for whoever asked to give up")
+	require.NoError(t, ctx.Err(), "it did not wait for the caller's timeout")
 	require.Len(t, got.Appointments, 1)
 	require.NotNil(t, got.Urgency)
 	require.Equal(t, "its embedder did not answer in time", got.Urgency.Lived.Unplaced)
 }
 
-func TestAScheduleThatCannotBeReadIsToldAndKeepsNoOther(t *testing.T) {
+func TestAnInvalidScheduleIsReportedAndDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	got := Appointments([]dream.Trigger{{Name: "a", Schedule: "25:00"}, {Name: "b", Schedule: "03:30"}}, "UTC", tonight)
 	require.Contains(t, got[0].Fault, `schedule "25:00"`)
@@ -208,13 +207,13 @@ func TestAScheduleThatCannotBeReadIsToldAndKeepsNoOther(t *testing.T) {
 		"Moon/Base")
 }
 
-// hearer remembers the calls.
-type hearer struct {
+// hearer records the calls.
+type recorder struct {
 	calls []Fire
 	deaf  error
 }
 
-func (h *hearer) Call(_ context.Context, _ dream.Agent, f Fire) error {
+func (h *recorder) Call(_ context.Context, _ dream.Agent, f Fire) error {
 	if h.deaf != nil {
 		return h.deaf
 	}
@@ -222,9 +221,9 @@ func (h *hearer) Call(_ context.Context, _ dream.Agent, f Fire) error {
 	return nil
 }
 
-func (h *hearer) Alarm(context.Context, string, string) error { return nil }
+func (h *recorder) Alarm(context.Context, string, string) error { return nil }
 
-func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
+func TestNewEpisodesAndEventsCallOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	agent, err := r.store.Agent(t.Context(), "a")
@@ -235,7 +234,7 @@ func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
 		{Name: "wrong", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: .5},
 	}
 	require.NoError(t, r.store.PutAgent(t.Context(), agent))
-	received := &hearer{}
+	received := &recorder{}
 	listener := func() *Listener {
 		return &Listener{Memory: r.store, Events: r.store, Calls: received, Now: func() time.Time { return tonight }}
 	}
@@ -257,9 +256,9 @@ func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
 	require.ErrorContains(t, err, "Temporal is away")
 	received.deaf = nil
 	listen(l, "full")
-	require.Equal(t, "12 new episodes since the last dream, and 10 were to be waited for", received.calls[0].Why)
+	require.Equal(t, "12 new episodes since the last dream; the trigger waits for 10", received.calls[0].Why)
 	listen(l)
-	listen(listener(), "full") // another worker, which remembers nothing: the life hears it once by its key
+	listen(listener(), "full") // another worker without that memory: the workflow recognises the call by its key
 	r.resolved("small", "it rains", .7, dream.PredictionRight, tonight.Add(-2*time.Hour))
 	listen(l)
 	r.resolved("large", "it snows", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
@@ -277,9 +276,9 @@ func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
 	listen(listener())
 }
 
-// A life that did not know the trigger yet, or was terminated since, has not heard of what is told once: it is told
-// again, and one that has heard knows it by its key.
-func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
+// A call is repeated after a while, for a workflow that did not have the trigger yet or was terminated; any other
+// recognises it by its key.
+func TestCallsAreRepeatedAfterAWhileUntilADreamHasSeenThem(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	agent, err := r.store.Agent(t.Context(), "a")
@@ -292,7 +291,7 @@ func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
 	require.NoError(t, r.store.PutAgent(t.Context(), agent))
 	r.live(12)
 	r.resolved("large", "it snows", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
-	received, at := &hearer{}, tonight
+	received, at := &recorder{}, tonight
 	l := &Listener{Memory: r.store, Events: r.store, Calls: received, Now: func() time.Time { return at }}
 	var first []Fire
 	for _, c := range []struct {
@@ -307,10 +306,10 @@ func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
 			first = received.calls
 		}
 		for i, f := range received.calls {
-			require.Equal(t, first[i].Key, f.Key, "by which its life knows it")
+			require.Equal(t, first[i].Key, f.Key, "the workflow recognises it")
 		}
 	}
-	for _, auto := range []bool{false, true} { // its life has forgotten what waited
+	for _, auto := range []bool{false, true} { // the workflow has dropped the waiting call
 		agent.Auto, received.calls = auto, nil
 		require.NoError(t, r.store.PutAgent(t.Context(), agent))
 		_, err := l.Listen(t.Context())
@@ -344,7 +343,7 @@ func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 	}
 	_, err = r.store.Commit(t.Context(), w)
 	require.NoError(t, err)
-	received := &hearer{}
+	received := &recorder{}
 	l := &Listener{Memory: r.store, Events: r.store, Calls: received, Now: time.Now}
 	n, err := l.Listen(t.Context())
 	require.NoError(t, err)
@@ -352,22 +351,22 @@ func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 	require.Equal(t, "alarm", received.calls[0].Key)
 }
 
-// What a worker is fitted with can do all that its activities ask for: the compiler refuses one that could not, where a
-// type assertion would end feed triggers, or the placing of an idle agent's memories, without a word.
-func TestThePortsOfAWorkerNameEverythingTheyCarry(t *testing.T) {
+// The ports of a worker have typed fields for everything its activities use, so that a missing capability is a
+// compile error.
+func TestThePortsOfAWorkerHaveTypedFields(t *testing.T) {
 	t.Parallel()
 	require.True(t, reflect.TypeFor[Alarms]().Implements(reflect.TypeFor[Callers]()))
 	require.True(t, reflect.TypeFor[Planner]().Implements(reflect.TypeFor[Embedders]()))
 }
 
-func TestARuleOverTheFeedCallsWhoeverHasATriggerForIt(t *testing.T) {
+func TestAFeedRuleCallsAgentsWithATriggerForIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	agent, err := r.store.Agent(t.Context(), "a")
 	require.NoError(t, err)
 	agent.Feed, agent.Triggers = "quay",
 		[]dream.Trigger{{Name: "calm", Kind: dream.OnEvent, Feed: "quay", Rule: "calm"}}
-	received := &hearer{}
+	received := &recorder{}
 	ports := r.ports
 	ports.Feeds = r.store
 	feed := &Feed{Ports: ports, Alarms: received}
@@ -379,14 +378,14 @@ func TestARuleOverTheFeedCallsWhoeverHasATriggerForIt(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.Len(t, received.calls, 1, "only one that dreams by itself, and only its rule")
+	require.Len(t, received.calls, 1, "only an automatic agent, and only its rule")
 	require.Equal(t, "calm", received.calls[0].Trigger)
 	received.deaf = errors.New("Temporal is away")
 	_, err = feed.Sound(t.Context(), SoundRequest{Feed: "quay", Rule: "calm", Quiet: true, At: tonight})
-	require.ErrorContains(t, err, "Temporal is away", "the deed is done again")
+	require.ErrorContains(t, err, "Temporal is away", "the activity is retried")
 }
 
-func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
+func TestEpisodesBehindNovelErrorsAreReplayedFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(30)
@@ -413,17 +412,17 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	forward := queue(spec, false)
 	require.Equal(t, []string{"e9", "e3", "e4"}, forward[:3])
 	require.Len(t, forward, spec.Knobs.ReplayEpisodes)
-	require.Equal(t, forward, queue(spec, false), "done twice it is the same")
+	require.Equal(t, forward, queue(spec, false), "a repetition returns the same")
 	require.Equal(t, []string{"e9", "e3", "e4"}, queue(spec, true)[:3])
 	r.resolved("late", "lynx lynx lynx lynx", .99, dream.PredictionWrong, at, "e20")
-	require.Equal(t, forward, queue(spec, false), "it was chosen once in the night")
+	require.Equal(t, forward, queue(spec, false), "it was chosen once in the dream")
 	r.finish(s)
 
 	r.begin(plain)
 	drawn, err := replay.draw(t.Context(), plain, Stretch{Agent: "a", Dream: plain.Dream, Run: "run"}, "forward",
 		plain.Knobs.ReplayEpisodes)
 	require.NoError(t, err)
-	require.Equal(t, idsOf(drawn), queue(plain, false), "an order of before draws by surprise alone")
+	require.Equal(t, idsOf(drawn), queue(plain, false), "a spec without a curriculum draws by surprise alone")
 	narrow := plain
 	narrow.Curriculum = &Curriculum{Large: 2}
 	require.ErrorContains(t, narrow.Validate(), "curriculum is large 2")

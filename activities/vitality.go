@@ -11,19 +11,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// behaviour is how an agent does now: by the vitality set from outside, else by the least share left of the caps of
-// its day and month. A dream that is not bounded by it, because its order names none, does not ask.
-func (p Ports) behaviour(ctx context.Context, o Spec) (dream.Behaviour, error) {
-	if o.Behaviour == "" {
+// behaviour is the agent's behaviour now: by the vitality set from outside, otherwise by the smallest share left of
+// its day's and month's caps. It is empty for a spec without behaviour.
+func (p Ports) behaviour(ctx context.Context, spec Spec) (dream.Behaviour, error) {
+	if spec.Behaviour == "" {
 		return "", nil
 	}
-	agent, err := p.Memory.Agent(ctx, o.Agent)
+	agent, err := p.Memory.Agent(ctx, spec.Agent)
 	if err != nil {
-		return "", fmt.Errorf("read agent %s: %w", o.Agent, err)
+		return "", fmt.Errorf("read agent %s: %w", spec.Agent, err)
 	}
 	var caps []circadian.Cap
-	for _, account := range o.Accounts {
-		if o.Free || !strings.HasPrefix(account.Scope, "day:") && !strings.HasPrefix(account.Scope, "month:") {
+	for _, account := range spec.Accounts {
+		if spec.Free || !strings.HasPrefix(account.Scope, "day:") && !strings.HasPrefix(account.Scope, "month:") {
 			continue
 		}
 		balance, err := p.Guard.Ledger.Balance(ctx, account.Scope)
@@ -34,14 +34,14 @@ func (p Ports) behaviour(ctx context.Context, o Spec) (dream.Behaviour, error) {
 			circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
 	}
 	bounds := circadian.DefaultThresholds
-	if o.Thresholds != nil {
-		bounds = *o.Thresholds
+	if spec.Thresholds != nil {
+		bounds = *spec.Thresholds
 	}
 	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), bounds), nil
 }
 
-// waking is what a knock would find now: the mood that the dream, woken here, would leave as a return of zero length.
-func (p Ports) waking(ctx context.Context, o Spec, s Stretch) (*memory.Waking, error) {
+// waking is the mood that a wake would leave now: as if the dream ended here with a return of zero length.
+func (p Ports) waking(ctx context.Context, spec Spec, s Stretch) (*memory.Waking, error) {
 	record, err := memory.One[*dream.Record](ctx, p.Memory, s.Agent, s.Dream)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (p Ports) waking(ctx context.Context, o Spec, s Stretch) (*memory.Waking, e
 	if err != nil {
 		return nil, err
 	}
-	after, err := p.left(ctx, o, items, record)
+	after, err := p.left(ctx, spec, items, record)
 	return &memory.Waking{Mood: &after, Since: record.BeforeAt}, err
 }
 
@@ -66,16 +66,14 @@ func (p Ports) kept(ctx context.Context, s Stretch) ([]*dream.Fragment, error) {
 	return memory.As[*dream.Fragment](items), nil
 }
 
-// left is the mood that a dream leaves: the waking one, moved a part of the way toward the tone of what was kept.
-func (p Ports) left(ctx context.Context, o Spec, kept []*dream.Fragment, record *dream.Record) (mood.PAD, error) {
+// left is the mood that a dream leaves: the waking mood, moved part of the way toward the tone of the kept fragments.
+func (p Ports) left(ctx context.Context, spec Spec, kept []*dream.Fragment, record *dream.Record) (mood.PAD, error) {
 	dreamt, err := p.tone(ctx, record.Agent, kept, record)
-	return record.Before.Toward(dreamt, o.Knobs.MoodShift), err
+	return record.Before.Toward(dreamt, spec.Knobs.MoodShift), err
 }
 
-// tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood.
-// Fragments that a knock has made the agent feel, and that are in the waking mood since, are left out: their shift is
-// applied once
-// .
+// tone is the mean affect of the lived memories behind the kept fragments; without any, the waking mood. Fragments
+// whose shift a wake has already applied are left out.
 func (p Ports) tone(ctx context.Context, agent string, fragments []*dream.Fragment,
 	record *dream.Record,
 ) (mood.PAD, error) {

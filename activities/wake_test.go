@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
+func TestALookNamesTheConnectedClientAndDoesNotAnnounceSleepTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.ports.Now = func() time.Time { return tonight }
@@ -38,7 +38,7 @@ func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
 	visit("mara", presence.Connect, 30*time.Second)
 	found := look(40*time.Second, true)
 	require.Equal(t, Wake{Epoch: 1, Cause: presence.Connect, Client: "ivo", At: tonight.Add(20 * time.Second)},
-		found.Visit, "the last that came")
+		found.Visit, "the last client that connected")
 	require.Equal(t, tonight.Add(90*time.Second), found.Until)
 	require.Empty(t, look(2*time.Minute, true).Visit)
 	var asleep event.AgentAsleep
@@ -47,7 +47,7 @@ func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
 	require.Equal(t, 1, r.count(asleep.EventType(), &asleep))
 }
 
-func TestOnlyAConnectThatRaisesNothingOverASleeperJoins(t *testing.T) {
+func TestOnlyAConnectToAHeldSleepingAgentJoins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.ports.Now = func() time.Time { return tonight }
@@ -61,7 +61,7 @@ func TestOnlyAConnectThatRaisesNothingOverASleeperJoins(t *testing.T) {
 	}
 	require.False(t, rouse(presence.Alarm, "").Joined, "it raised the epoch")
 	require.False(t, rouse(presence.Alarm, "again").Joined)
-	require.False(t, rouse("", "").Joined, "an operator wakes no sleeper")
+	require.False(t, rouse("", "").Joined, "an operator's wake leaves the agent asleep")
 	joined := rouse(presence.Connect, "mara")
 	require.True(t, joined.Joined)
 	require.Equal(t, presence.Alarm, joined.Cause, "of the wake that it joined")
@@ -70,5 +70,5 @@ func TestOnlyAConnectThatRaisesNothingOverASleeperJoins(t *testing.T) {
 	other.ports.Now = r.ports.Now
 	r = other
 	require.False(t, rouse(presence.Connect, "mara").Joined, "it raised the epoch")
-	require.False(t, rouse(presence.Connect, "ivo").Joined, "a knock has woken it")
+	require.False(t, rouse(presence.Connect, "ivo").Joined, "a client has woken it")
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
+func TestAnInterruptedDreamCountsWhatItHasKept(t *testing.T) {
 	t.Parallel()
 	for name, tallies := range map[string][]dream.Tally{
-		"told by its workflow": {{Phase: dream.Onset, State: "running", Cycles: 0}},
+		"reported by its workflow": {{Phase: dream.Onset, State: "running", Cycles: 0}},
 		"of a later phase": {
 			{Phase: dream.Onset, State: "ran", Made: 3, Kept: 2},
 			{Phase: dream.REM, State: "running"},
@@ -55,7 +55,7 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 			_, err = r.dreamRun().Rise(ctx,
 				FinishRequest{
 					Stretch: s,
-					Ending:  Ending{Outcome: dream.Canceled, Reason: "somebody cancelled it", Tallies: tallies},
+					Ending:  Ending{Outcome: dream.Canceled, Reason: "an operator cancelled it", Tallies: tallies},
 				})
 			require.NoError(t, err)
 			record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 )
 
-// The built-in embedder sees words, not meaning: to it too soup is farthest away. What it cannot see, the small words
-// tell.
+// The built-in embedder compares words, not meaning, so garbled text is far from everything; the function words
+// reveal it.
 func TestSoupScoresLowWithTheBuiltInEmbedderToo(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("../internal/hypnagogia/testdata/soup.jsonl")

@@ -18,7 +18,7 @@ import (
 
 const secret = "SECRETDREAM"
 
-func TestWhatAnUnreadableAnswerSaidStaysOutOfTheHistory(t *testing.T) {
+func TestTheTextOfAnUnreadableAnswerStaysOutOfTheHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
@@ -45,7 +45,7 @@ func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
 		require.Contains(t, err.Error(), "418")
 	}
 	nobody := &callFailed{"house/any", &inference.Failure{Kind: inference.Unavailable, Message: "dial tcp " + secret}}
-	require.ErrorContains(t, toApplicationError(nobody), "house/any: unavailable: nobody answers there")
+	require.ErrorContains(t, toApplicationError(nobody), "house/any: unavailable: the provider cannot be reached")
 	require.NotContains(t, toApplicationError(nobody).Error(), secret)
 	strange := &inference.Failure{
 		Kind: inference.BadRequest, Status: 404,
@@ -59,7 +59,7 @@ func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
 		"model x has no price")
 }
 
-func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
+func TestTheReasonOfADiscardedFragmentIsNotAnnounced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
@@ -72,7 +72,7 @@ func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
 		CaptureRequest{StepRequest: step(s, .5), Fragments: []string{f.ID}})
 	require.NoError(t, err)
 	require.Len(t, result.Made, 1)
-	require.False(t, result.Made[0].Kept, "what lucid capture discards is not kept")
+	require.False(t, result.Made[0].Kept, "a fragment that lucid capture discards is not kept")
 	events, err := r.store.Events(context.Background(), "a", 0, 100)
 	require.NoError(t, err)
 	for _, e := range events {
@@ -93,7 +93,7 @@ func (r *rig) fragment(o Spec, s Stretch) *dream.Fragment {
 	return f
 }
 
-func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
+func TestAPaidInductionIsKeptWhenItsEmbeddingFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
@@ -102,13 +102,14 @@ func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"]}]}`
 	var result StepResult
-	// the least that pays for the call and nothing else
+	// the smallest amount that pays for the call and nothing else
 	for limit := budget.Micros(1000); len(r.model.requests) == 0; limit += 10 {
 		request := step(s, 1.2)
 		request.Limit = limit
 		result, err = (&Onset{r.ports}).Induce(context.Background(), request)
 		require.NoError(t, err)
-		if len(r.model.requests) == 1 && result.End == EndDone { // what the settled call left is enough to place it
+		// the call cost less than reserved, so its embedding was affordable
+		if len(r.model.requests) == 1 && result.End == EndDone {
 			return
 		}
 	}
@@ -118,7 +119,7 @@ func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
 	require.Equal(t, dream.FragmentDiscarded, kept[0].Status)
 }
 
-func TestAnInductionThatSaysTheSameTwiceHasOneThought(t *testing.T) {
+func TestRepeatedFragmentsOfAnInductionCountOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
@@ -134,7 +135,7 @@ func TestAnInductionThatSaysTheSameTwiceHasOneThought(t *testing.T) {
 	require.False(t, result.Made[1].Kept)
 }
 
-func TestWhatWasPaidForIsKeptWhenTheDreamIsCutAtTheLastToken(t *testing.T) {
+func TestAPaidAnswerIsKeptWhenTheDreamIsCancelledAtTheLastToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
@@ -148,7 +149,7 @@ func TestWhatWasPaidForIsKeptWhenTheDreamIsCutAtTheLastToken(t *testing.T) {
 	require.Len(t, r.find(s, dream.KindPrediction), 1)
 }
 
-func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
+func TestTheObserverSeesNothingDreamtAndNothingLaterThanTheDream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(4)
@@ -192,12 +193,12 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 	}
 	f, err := memory.One[*dream.Fragment](ctx, r.store, "a", result.Made[0].ID)
 	require.NoError(t, err)
-	require.Less(t, f.Verdict.DistanceMemory, .5, "it is measured against all of memory all the same")
+	require.Less(t, f.Verdict.DistanceMemory, .5, "the distance is measured to all of memory")
 	require.NotContains(t, f.Sources, gist.ID)
 	require.NotContains(t, f.Sources, "later")
 }
 
-func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
+func TestVectorsBoughtForOtherMemoriesAreNotUsed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -221,7 +222,7 @@ func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
 	s := r.begin(o)
 	bare, err := r.store.Bare(ctx, "a", "", measurable, batch)
 	require.NoError(t, err)
-	// and the process dies
+	// then the process dies
 	_, _, err = r.ports.place(ctx, call{spec: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare)
 	require.NoError(t, err)
 	_, err = r.store.Commit(ctx,
@@ -238,7 +239,7 @@ func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
 	}
 }
 
-// embedding is a job that another process holds until it was looked at so often; then it has embedded everything.
+// embedding is a job that another process holds until it was read a number of times; then everything is embedded.
 type embedding struct {
 	memory.EmbedQueue
 	looks int
@@ -257,8 +258,8 @@ func (e *embedding) EmbedJob(context.Context, string) (memory.EmbedJob, error) {
 	return memory.EmbedJob{Agent: "a", Holder: "server", Until: time.Now().Add(time.Hour)}, nil
 }
 
-// Without the wait, the dream would measure against a memory of which the background has embedded nothing yet.
-func TestADreamWaitsForTheBackgroundAndPaysForNothingThatItEmbeds(t *testing.T) {
+// Without the wait, the dream would measure distances to a memory that is not embedded yet.
+func TestADreamWaitsForBackgroundEmbeddingAndDoesNotPayForIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -287,7 +288,7 @@ func TestADreamWaitsForTheBackgroundAndPaysForNothingThatItEmbeds(t *testing.T) 
 	require.Equal(t, 3, jobs.looks)
 }
 
-func TestADreamThatWaitsForTheBackgroundEndsWhenItIsWokenAndComesBackWhenItTakesLong(t *testing.T) {
+func TestTheWaitForBackgroundEmbeddingEndsByAWakeOrAfterALimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o := r.spec(1, tonight)
@@ -307,7 +308,7 @@ func TestADreamThatWaitsForTheBackgroundEndsWhenItIsWokenAndComesBackWhenItTakes
 	require.Equal(t, EndWoken, result.End)
 }
 
-func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
+func TestADreamWithAnotherEmbedderIsRefusedBeforeAnyCall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -332,7 +333,7 @@ func TestTheMemoriesShownFitTheModelsWindow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o := r.spec(1, tonight)
-	require.Equal(t, 12_000, (&Onset{r.ports}).window(o), "no window is known")
+	require.Equal(t, 12_000, (&Onset{r.ports}).window(o), "the window is unknown")
 	for context, want := range map[int]int{2048: 3 * (2048 - 600 - 700), 128_000: 12_000, 100: 500} {
 		table := r.ports.Catalog.(inference.Table)
 		spec := table["p/w"]
@@ -342,7 +343,7 @@ func TestTheMemoriesShownFitTheModelsWindow(t *testing.T) {
 	}
 }
 
-func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
+func TestADreamGivesBackItsUnspentAllowance(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
@@ -353,7 +354,7 @@ func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
 		return amount
 	}
 	s := r.begin(r.spec(1, tonight))
-	require.Equal(t, budget.Dollar, taken(), "a dream sets its whole budget aside")
+	require.Equal(t, budget.Dollar, taken(), "a dream reserves its whole budget")
 	r.model.say["patterns"] = `{"patterns":[]}`
 	_, err := (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
@@ -366,7 +367,7 @@ func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
 	aborted := r.begin(r.spec(2, tonight))
 	_, err = (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(aborted, .7)})
 	require.NoError(t, err)
-	for range 2 { // done twice it changes nothing
+	for range 2 { // a repetition changes nothing
 		_, err = r.dreamRun().Rise(ctx,
 			FinishRequest{Stretch: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
 		require.NoError(t, err)
@@ -378,7 +379,7 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, c := range []struct {
-		said    string
+		text    string
 		check   func(v dream.Verdict) bool
 		because string
 	}{
@@ -400,7 +401,7 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 		s := r.begin(r.spec(1, tonight))
 		_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 		require.NoError(t, err)
-		r.model.say["partial"] = c.said
+		r.model.say["partial"] = c.text
 		r.model.say["verdict"] = `{"novelty":1,"relevance":1,"coherence":1,"reason":"wonderful"}`
 		request := step(s, 1.3)
 		request.Cycle, request.Turn = 1, 1
@@ -414,7 +415,7 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 	}
 }
 
-func TestAMemoryForgottenInMidDreamIsShownNoMore(t *testing.T) {
+func TestAMemoryForgottenDuringADreamIsNoLongerShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
@@ -439,7 +440,7 @@ func TestAMemoryForgottenInMidDreamIsShownNoMore(t *testing.T) {
 	require.NotContains(t, shown(2), "number 21 gull")
 }
 
-func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
+func TestTheThirdEmptyDreamInARowRaisesTheAlarm(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -467,7 +468,7 @@ func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
 	require.Contains(t, record.Reason, "3 nights in a row now")
 }
 
-func TestAStepDoneAgainSaysThatItsAnswerWasBoughtBefore(t *testing.T) {
+func TestARepeatedStepReportsThatItsAnswerWasReused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Ports are what every deed holds.
+// Ports are the stores and services that all activities use.
 type Ports struct {
 	Memory  memory.Store
 	Guard   *spend.Guard
@@ -32,26 +32,26 @@ type Ports struct {
 	Presence presence.Store // kept by the same store as Memory
 	WakeBus  presence.WakeBus
 	Feeds    memory.Feeds
-	Jobs     memory.EmbedQueue // nil: nobody embeds in the background
-	World    World             // nil: nothing is let in from outside
-	Hooks    Hooks             // those that this process can ask
+	Jobs     memory.EmbedQueue // nil: no background embedding
+	World    World             // nil: no recorded background, and nothing from outside
+	Hooks    Hooks             // the hooks configured in this process
 
-	cache *runCache // nil: everything is read anew
+	cache *runCache // nil: every read goes to the store
 }
 
-// writing is how long the store may take for one write.
+// writing is the time limit of one write to the store.
 const writing = 15 * time.Second
 
 const specNote = "order"
 
-// spec reads the frozen order of a dream.
+// spec reads the frozen spec of a dream.
 func (p Ports) spec(ctx context.Context, s Stretch) (Spec, error) {
-	var o Spec
+	var spec Spec
 	forgets, err := p.forgettings(ctx, s.Agent)
 	if err != nil {
-		return o, err
+		return spec, err
 	}
-	p.cache.fresh(s.Dream, forgets)
+	p.cache.dropOutdated(s.Dream, forgets)
 	var existing *Spec
 	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing = v.spec })
 	if existing != nil {
@@ -59,16 +59,16 @@ func (p Ports) spec(ctx context.Context, s Stretch) (Spec, error) {
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, specNote)
 	if err != nil {
-		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
+		return spec, fmt.Errorf("read the spec of %s: %w", s.Dream, err)
 	}
-	if err := json.Unmarshal(body, &o); err != nil {
-		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
+	if err := json.Unmarshal(body, &spec); err != nil {
+		return spec, fmt.Errorf("read the spec of %s: %w", s.Dream, err)
 	}
-	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.spec = &o })
-	return o, nil
+	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.spec = &spec })
+	return spec, nil
 }
 
-// forgettings is how often something of the agent was forgotten when the activity began to read.
+// forgettings is the number of removals from the agent's memory when the activity began to read.
 func (p Ports) forgettings(ctx context.Context, agent string) (int64, error) {
 	if r := readingOf(ctx); r.Known {
 		return r.Forgettings, nil
@@ -76,7 +76,7 @@ func (p Ports) forgettings(ctx context.Context, agent string) (int64, error) {
 	return p.Memory.Forgettings(ctx, agent)
 }
 
-// self reads who dreams, and the theme of the night.
+// self reads the agent's self-description and the theme of the dream.
 func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error) {
 	var existing *prompt.Self
 	var theme string
@@ -97,7 +97,7 @@ func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error)
 	return self, record.Theme, nil
 }
 
-// call is one paid step.
+// call is one paid model call.
 type call struct {
 	spec        Spec
 	phase       dream.Phase
@@ -105,16 +105,16 @@ type call struct {
 	step        string        // unique in the phase: "2/partial-1"
 	role        dream.Role
 	text        prompt.Text
-	behind      []string // ids of the items that the text shows
+	behind      []string // ids of the items that the text contains
 	temperature float64
 	minP        bool
 	seed        int64
 	tokens      int
 
-	logProbs bool // how sure the model was is wanted, where it tells
+	logProbs bool // token probabilities are wanted, if the model gives them
 
-	stretch Stretch  // that asks
-	tone    mood.PAD // the mood it dreams in
+	stretch Stretch  // on whose behalf the call is made
+	tone    mood.PAD // the mood of the dream
 }
 
 func (c call) key() string { return c.spec.Dream + "/" + string(c.phase) + "/" + c.step }
@@ -147,7 +147,7 @@ func (c call) request() inference.Request {
 	if c.minP {
 		r.Sampling.MinP = &k.MinP
 	}
-	if c.phase == dream.Onset && c.role == dream.Generator { // ideas are steered, judgements never
+	if c.phase == dream.Onset && c.role == dream.Generator { // only generated ideas are steered, judgements never
 		r.Steering = c.spec.Steering
 	}
 	if c.text.Schema != nil {
@@ -156,17 +156,18 @@ func (c call) request() inference.Request {
 	return r
 }
 
-// ask buys one answer of at most c.tokens visible tokens. A cap or a cancellation is a Done, not an error.
+// ask buys one answer of at most c.tokens visible tokens. Reaching a cap or being cancelled is returned as a Done,
+// not as an error.
 func (p Ports) ask(ctx context.Context, c call) (spend.Paid, Done, error) {
 	return p.buy(ctx, c, c.key(), c.request())
 }
 
 func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request) (spend.Paid, Done, error) {
-	ctx, done := attended(ctx)
+	ctx, done := withHeartbeat(ctx)
 	defer done()
 	began := p.now(c.stretch)
 	charge := c.charge(key)
-	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.spec.Agent) }
+	charge.Still = func(ctx context.Context) error { return p.unchanged(ctx, c.spec.Agent) }
 	var cut *Cut
 	charge.Broken = func(broken spend.Paid) {
 		if _, woken := wokenBy(ctx); woken || canceled(ctx) {
@@ -180,17 +181,17 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 	d, err := p.ended(ctx, r.Model, err)
 	if d.End == EndWoken || d.End == EndCut {
 		d.Cut = cut
-		if cut == nil { // it ended before the model was asked
+		if cut == nil { // the call ended before it reached the model
 			d.Cut = p.cut(ctx, c.stretch, c, paid, began)
 		}
 	}
 	return paid, d, err
 }
 
-// unreadable is why an answer came to nothing; what it said stays out of the history.
+// unreadable is why an answer could not be used; its text stays out of the history.
 const unreadable = "the answer could not be read, nor its repair"
 
-// askFor buys an answer that must be one JSON value, with one attempt at repair; then Cost is that of both.
+// askFor buys an answer that must be one JSON value, with one attempt at a repair, whose cost is added.
 func (p Ports) askFor(ctx context.Context, c call, into any) (spend.Paid, Done, error) {
 	paid, done, err := p.ask(ctx, c)
 	if err != nil || done.End != EndDone {
@@ -215,12 +216,13 @@ func (p Ports) askFor(ctx context.Context, c call, into any) (spend.Paid, Done, 
 
 // embed buys vectors for texts and checks that they belong to the agent's space.
 func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (inference.Vectors, Done, error) {
-	ctx, done := attended(ctx)
+	ctx, done := withHeartbeat(ctx)
 	defer done()
-	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00"))) // vectors bought for other texts are no use
+	// the step contains the texts, because vectors of other texts are useless
+	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
 	key := c.spec.Dream + "/" + string(c.phase) + "/" + step + "-" + hex.EncodeToString(sum[:6])
 	charge := c.charge(key)
-	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.spec.Agent) }
+	charge.Still = func(ctx context.Context) error { return p.unchanged(ctx, c.spec.Agent) }
 	vectors, err := p.Guard.Embed(ctx, charge, c.spec.Models[dream.Embedder], texts)
 	if err == nil && len(vectors.V) != len(texts) {
 		err = &inference.Failure{
@@ -235,7 +237,7 @@ func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (
 	return vectors, d, err
 }
 
-// ended sorts what stopped a paid call: a cap and a cancellation are ends, everything else is a failure.
+// ended sorts what stopped a paid call: reaching a cap and being cancelled are ends, everything else is a failure.
 func (p Ports) ended(ctx context.Context, model string, err error) (Done, error) {
 	if over, ok := spend.AsOverCap(err); ok {
 		return Done{End: EndCap, Scope: over.Scope, Reason: over.Error()}, nil
@@ -251,7 +253,7 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 	}
 	if activity.IsActivity(ctx) {
 		text := err.Error()
-		if failure, ok := inference.AsFailure(err); ok { // a provider's own words may quote what it was shown
+		if failure, ok := inference.AsFailure(err); ok { // a provider's own message may quote the prompt
 			activity.GetLogger(ctx).Debug("a call failed; the provider's own words", "model", model, "error", err)
 			text = brief(failure)
 		}
@@ -260,9 +262,9 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 	return Done{}, &callFailed{model, err}
 }
 
-// write is what a deed adds to the store, fenced by its sitting.
+// write adds to the store, fenced by the stretch.
 func (p Ports) write(ctx context.Context, s Stretch, w memory.Write) error {
-	// what was paid for is kept, though nobody waits
+	// what was paid for is written even if the caller has gone
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
 	defer cancel()
 	w, err := p.held(ctx, s, w)
@@ -277,8 +279,7 @@ func (p Ports) write(ctx context.Context, s Stretch, w memory.Write) error {
 	return nil
 }
 
-// now is the later of the clock and the time that the workflow asked at, which runs ahead where a server skips idle
-// time.
+// now is the later of the clock and the workflow's time, which runs ahead when a test server skips idle time.
 func (p Ports) now(s Stretch) time.Time {
 	if now := p.Now(); now.After(s.Now) {
 		return now
@@ -286,21 +287,21 @@ func (p Ports) now(s Stretch) time.Time {
 	return s.Now
 }
 
-// event makes an event whose id derives from the deed, so that a deed done twice announces once.
+// event makes an event whose id derives from the activity's name, so that a repeated activity announces once.
 func (p Ports) event(s Stretch, activityName string, payload event.Payload) event.Event {
 	return event.New(s.Dream+"/"+activityName+"/"+payload.EventType(), s.Agent, s.Dream, p.now(s), payload)
 }
 
-// head is the common part of what a dream makes.
-func head(o Spec, phase dream.Phase, kind dream.Kind, step string, sources []string) dream.Head {
+// head is the common part of the items that a dream makes.
+func head(spec Spec, phase dream.Phase, kind dream.Kind, step string, sources []string) dream.Head {
 	return dream.Head{
-		ID:      o.Dream + "/" + string(phase) + "/" + step,
-		Agent:   o.Agent,
+		ID:      spec.Dream + "/" + string(phase) + "/" + step,
+		Agent:   spec.Agent,
 		Kind:    kind,
-		At:      o.AsOf,
+		At:      spec.AsOf,
 		State:   dream.Live,
 		Taint:   dream.FromDream,
-		Dream:   o.Dream,
+		Dream:   spec.Dream,
 		Phase:   phase,
 		Sources: sources,
 	}

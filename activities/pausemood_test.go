@@ -28,7 +28,7 @@ func (r *rig) settle(s Stretch, kept ...string) SettleResult {
 	return settled
 }
 
-func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
+func TestAResumedDreamContinuesFromTheCurrentMood(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o, s := r.waits()
@@ -42,7 +42,7 @@ func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
 	require.InDelta(t, .9, affect.PAD.Pleasure, 1e-9)
 }
 
-// keeps has a dream keep a fragment of a Dali cycle that draws on a memory of this pleasure.
+// keeps stores a fragment of a Dali cycle that draws on a memory of this pleasure.
 func (r *rig) keeps(o Spec, s Stretch, cycle int, pleasure float64) string {
 	r.t.Helper()
 	lived := &dream.Episode{
@@ -74,8 +74,8 @@ func (r *rig) marks(s Stretch, cycle int) {
 	require.NoError(r.t, err)
 }
 
-// A dream that nobody's day came between settles as if it had never been woken, to the last bit.
-func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *testing.T) {
+// If the mood did not change between the stretches, the dream settles exactly as if it had not been interrupted.
+func TestAResumedDreamWithUnchangedMoodSettlesAsIfNotInterrupted(t *testing.T) {
 	t.Parallel()
 	var settled []SettleResult
 	for _, woken := range []bool{false, true} {
@@ -113,17 +113,17 @@ func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *test
 	require.Equal(t, settled[0], settled[1])
 }
 
-// What a knock has made the agent feel is not applied again; what it had not is.
-func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
+// The shift that a wake has applied is not applied again; the rest of it is.
+func TestTheShiftOfAWakeIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	later, both := .5, .75
 	for _, c := range []struct {
 		name   string
 		cause  presence.Cause
 		phase  dream.Phase
-		marked int      // how many cycles were over
-		kept   int      // cycles that kept something
-		toward *float64 // the tone that is left to be felt
+		marked int      // number of finished cycles
+		kept   int      // cycles that kept a fragment
+		toward *float64 // the tone that is not yet applied
 		felt   int
 	}{
 		{"after the onset", presence.Connect, dream.NREM, 2, 2, nil, 3},
@@ -180,8 +180,8 @@ func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
 	}
 }
 
-// The store keeps the newest wake: one that came before the sitting was booked hides how far the mood moved.
-func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
+// The store keeps only the newest wake, so a later wake before the stretch is recorded hides how far the mood moved.
+func TestAHiddenWakeLeavesItsDeltaOut(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
 		r := newRig(t)
@@ -218,6 +218,6 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 		require.Equal(t, 1, r.count(result.EventType(), &result))
 		require.Equal(t, again, result.DeltaUnknown)
 		require.Equal(t, again, result.Delta == 0)
-		require.Equal(t, 2, r.nightOf(s).Connected, "it was moved all the same")
+		require.Equal(t, 2, r.nightOf(s).Connected, "the mood was moved nevertheless")
 	}
 }

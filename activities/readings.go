@@ -16,25 +16,25 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// World tells what a feed has said last, a reading for each of its metrics.
+// World reads the newest reading of each metric of a feed.
 type World interface {
 	Latest(ctx context.Context, feed string) ([]dream.Reading, error)
 }
 
-// What of the world a dream takes along when it lies down; ours. Twelve readings make whole numbers of every share of
-// the gate.
+// How much of a feed a dream records when it begins. Twelve readings divide evenly by every share of the thalamic
+// gate.
 const (
 	worldMost   = 12
-	worldWithin = 24 * time.Hour // older is no news
+	worldWithin = 24 * time.Hour // older readings are left out
 	worldLine   = 120            // characters of one reading
 	worldWaits  = 2 * time.Second
 )
 
-// worldNote freezes what the agent's feed said when the dream lay down.
+// worldNote freezes the readings of the agent's feed at the beginning of the dream.
 const worldNote = "world"
 
-// listen takes down what the agent's feed says when the dream lies down, newest first. A feed that does not answer has
-// said nothing: a dream goes without, as it does at its peak.
+// listen records the readings of the agent's feed when the dream begins, newest first. A feed that does not answer
+// counts as empty.
 func (o *Onset) listen(ctx context.Context, spec Spec, s Stretch) error {
 	if spec.Depth == nil || o.World == nil {
 		return nil
@@ -58,7 +58,7 @@ func (o *Onset) listen(ctx context.Context, spec Spec, s Stretch) error {
 	return err
 }
 
-// world is what was taken down; nothing in most dreams.
+// world are the recorded readings; none in most dreams.
 func (o *Onset) world(ctx context.Context, spec Spec, s Stretch) ([]string, error) {
 	if spec.Depth == nil || o.World == nil {
 		return nil, nil
@@ -70,7 +70,7 @@ func (o *Onset) world(ctx context.Context, spec Spec, s Stretch) ([]string, erro
 	return texts, err
 }
 
-// Outside are readings as a sleeper hears them, newest first: nothing from after the night's now, and no old news.
+// Outside are readings as prompt lines, newest first, without those after the dream's present or older than a day.
 func Outside(feed string, readings []dream.Reading, asOf time.Time) []string {
 	readings = slices.DeleteFunc(slices.Clone(readings), func(r dream.Reading) bool {
 		return r.At.After(asOf) || asOf.Sub(r.At) > worldWithin
@@ -90,7 +90,7 @@ func Outside(feed string, readings []dream.Reading, asOf time.Time) []string {
 	return lines
 }
 
-// ago is how long since, in the largest whole unit.
+// ago is the time since, in the largest whole unit.
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -101,7 +101,7 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%d h ago", int(d.Hours()))
 }
 
-// letIn is the share of the world that the gate of a stage lets into its prompts (H20).
+// letIn is the share of the recorded readings that the thalamic gate of a stage lets into its prompts.
 func (o *Onset) letIn(ctx context.Context, spec Spec, r StepRequest) ([]prompt.Line, error) {
 	share := hypnagogia.Gate(r.Stage)
 	if r.Stage == "" || share == 0 {
@@ -111,7 +111,7 @@ func (o *Onset) letIn(ctx context.Context, spec Spec, r StepRequest) ([]prompt.L
 	return prompt.Lines("w", hypnagogia.Admit(world, share)...), err
 }
 
-// outside is how many characters of the window the world takes at the most.
+// outside is the most characters of the window that readings take.
 func outside(world []string) int {
 	taken := 0
 	for _, line := range hypnagogia.Admit(world, hypnagogia.Gate(dream.Shallow)) {

@@ -8,15 +8,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// yields are what each phase counts as made. Return makes nothing: what comes back was kept before.
+// yields are the kinds that each phase counts as made. The return makes nothing: what surfaces exists already.
 var yields = map[dream.Phase][]dream.Kind{
 	dream.Onset: {dream.KindFragment}, dream.NREM: {dream.KindPrediction, dream.KindGist},
 	dream.REM:         {dream.KindScenario},
 	dream.Integration: {dream.KindHypothesis},
 }
 
-// counted gives phases that were broken off what the store holds of them: their workflow counts at the end of a cycle
-// or of a phase, and what was kept since would be missing from the record. more is about to be written.
+// counted replaces the counts of interrupted phases by what the store holds: the workflow counts only at the end of a
+// cycle or phase, so items kept since then would be missing. more is about to be written.
 func (b *DreamRun) counted(ctx context.Context, s Stretch, tallies []dream.Tally, more []dream.Item) error {
 	for i, t := range tallies {
 		kinds := yields[t.Phase]

@@ -8,8 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// judgedThought is a thought as the observer has it: placed, with what is near to it and what can be told of it without
-// asking anybody.
+// judgedThought is a thought with its vector, its neighbours and everything the observer measures without a model.
 type judgedThought struct {
 	f      *dream.Fragment
 	vector memory.Vector
@@ -17,8 +16,8 @@ type judgedThought struct {
 	ear    hypnagogia.Ear
 }
 
-// weigh is the verdict on a thought, measured or by what a judge said. Orders of before the observer had parts keep its
-// old law.
+// weigh is the verdict on a thought, measured or from a judge's scores. Specs without observer parts use the older
+// formula.
 func (h judgedThought) weigh(spec Spec, answer *dream.Scores) dream.Verdict {
 	if spec.Observer != nil {
 		return hypnagogia.Weigh(h.f.Content, h.near, answer, h.ear)
@@ -30,7 +29,7 @@ func (h judgedThought) weigh(spec Spec, answer *dream.Scores) dream.Verdict {
 	measured := v.Coherence
 	v.Novelty, v.Relevance, v.Coherence = answer.Novelty, answer.Relevance, answer.Coherence
 	if measured < .5 {
-		v.Coherence = min(v.Coherence, measured) // nor is a loop or token soup coherent
+		v.Coherence = min(v.Coherence, measured) // nor is a repeating or garbled text coherent
 	}
 	if echo := 2 * v.DistanceMemory; echo < v.Novelty && v.DistanceMemory < .1 {
 		v.Novelty = echo // a near copy of a memory is not new, whatever the judge says
@@ -39,15 +38,15 @@ func (h judgedThought) weigh(spec Spec, answer *dream.Scores) dream.Verdict {
 	return v
 }
 
-// What keeps the observer from seeing whether a thought stays with itself.
+// Why the observer cannot measure whether a thought is consistent with itself.
 const (
 	blindWords = "the built-in embedder sees words, not meaning"
-	blindSpace = "too few memories have a place yet to know how near strangers lie in this space"
+	blindSpace = "too few memories have vectors yet to calibrate this space"
 	blindShort = "it is too short to have parts"
 )
 
-// hear places thoughts, and the parts of each beside it, in one call, and looks up what lies near them.
-func (o *Onset) hear(ctx context.Context, r StepRequest, c call,
+// hear embeds thoughts and their parts in one call, and looks up their neighbours.
+func (o *Onset) measureThoughts(ctx context.Context, r StepRequest, c call,
 	fragments []*dream.Fragment,
 ) ([]judgedThought, Done, error) {
 	if len(fragments) == 0 {
@@ -84,7 +83,7 @@ func (o *Onset) hear(ctx context.Context, r StepRequest, c call,
 	return all, Done{}, nil
 }
 
-// ears prepares the observer's ear for each thought, and the parts of it whose meaning is to be compared.
+// ears prepares the observer's measurements of each thought, and the parts of it whose meaning is compared.
 func (o *Onset) ears(ctx context.Context, r StepRequest, spec Spec, fragments []*dream.Fragment) (
 	base []hypnagogia.Ear, parts [][]string, held []hypnagogia.Placed, space hypnagogia.Calibration, err error,
 ) {
@@ -121,7 +120,7 @@ func (o *Onset) ears(ctx context.Context, r StepRequest, spec Spec, fragments []
 	return base, parts, held, w.Space, nil
 }
 
-// cosines of vectors that follow each other.
+// cosines are the similarities of consecutive vectors.
 func cosines(vectors [][]float32) []float64 {
 	out := make([]float64, 0, len(vectors)-1)
 	for i := 1; i < len(vectors); i++ {

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// ambush is a store in which something happens just before a step.
+// ambush is a store that runs a function just before a step.
 type ambush struct {
 	memory.Store
 	commit func(memory.Write)
@@ -66,7 +66,7 @@ func (r *rig) connect() presence.Arrival {
 	return arrival
 }
 
-func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
+func TestADreamWokenWhileItBeginsGivesBackItsAllowance(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -91,7 +91,7 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 	require.Zero(t, taken)
 }
 
-// seat puts the deeds of a test environment under a rouser, as a worker does.
+// seat registers the activities of a test environment, as a worker does.
 type seat struct {
 	interceptor.WorkerInterceptorBase
 	inflight *InflightRegistry
@@ -115,7 +115,7 @@ func (s *onSeat) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAct
 		func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }
 
-func TestANoticeThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testing.T) {
+func TestANoticeThatInterruptsAReadEndsTheActivityWithoutError(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
@@ -141,7 +141,7 @@ func TestANoticeThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testi
 	require.Empty(t, r.model.requests)
 }
 
-func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
+func TestARepeatedEndCountsEmptyDreamsOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -168,11 +168,11 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 			want += ", 3 nights in a row now"
 		}
 		require.Equal(t, want, r.nightOf(s).Reason)
-		require.Equal(t, want, risen.Reason, "the workflow says what the record says, done once or again")
+		require.Equal(t, want, risen.Reason, "the result has the record's reason, also when repeated")
 	}
 }
 
-func TestASettingThatCannotBeReadIsNotTriedAgain(t *testing.T) {
+func TestAnInvalidSettingIsNotRetried(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, request := range []PlanRequest{
@@ -197,8 +197,8 @@ func TestASettingThatCannotBeReadIsNotTriedAgain(t *testing.T) {
 	require.Contains(t, app.Error(), `zone "Middle/Earth" of a`)
 }
 
-// An entry made of what a cut call had said names the memories it takes up.
-func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
+// An entry made from an interrupted call names the memories that its text uses.
+func TestTheEntryOfAWakeNamesTheMemoriesItUses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(2)
@@ -241,8 +241,8 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	require.Empty(t, r.journals()[0].Sources)
 }
 
-// What the calls of a dream that goes on, or waits, were answered goes with a memory that their prompts showed.
-func TestForgettingAMemoryDropsWhatADreamBoughtWithIt(t *testing.T) {
+// Removing a memory also removes the recorded answers of running and interrupted dreams whose prompts showed it.
+func TestForgettingAMemoryDropsTheAnswersBasedOnIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
@@ -269,11 +269,11 @@ func TestForgettingAMemoryDropsWhatADreamBoughtWithIt(t *testing.T) {
 	require.False(t, kept)
 }
 
-// notes is a store whose notes of gatherings go wrong.
+// notes is a store with failing or concurrent notes of gatherings.
 type notes struct {
 	memory.Store
-	unread error         // of reading one
-	first  func() []byte // what another attempt notes just before this one does
+	unread error         // the error of reading one
+	first  func() []byte // what another attempt writes just before this one
 }
 
 func (n *notes) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
@@ -292,7 +292,7 @@ func (n *notes) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 	return n.Store.PutNote(ctx, agent, f, key, value)
 }
 
-func TestAGatheringThatCannotBeReadIsNotGatheredAnew(t *testing.T) {
+func TestAGatheringThatCannotBeReadIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
@@ -305,10 +305,10 @@ func TestAGatheringThatCannotBeReadIsNotGatheredAnew(t *testing.T) {
 	require.ErrorContains(t, err, "disk I/O error")
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, FailStore, app.Type(), "it is read again")
+	require.Equal(t, FailStore, app.Type(), "reading is retried")
 }
 
-func TestOfTwoGatheringsTheOneNotedFirstHolds(t *testing.T) {
+func TestOfTwoGatheringsTheFirstNoteCounts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by
-// how much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether
-// it moved.
+// shifted says whether the wake that ended a stretch has moved the agent's mood (moved), and whether the store still
+// knows by how much (found). The store keeps the newest wake only; if a later one replaced it, moved says whether the
+// current mood stems from this dream.
 func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, record *dream.Record,
 	last presence.Wake,
 ) (moved, found bool, err error) {
@@ -26,9 +26,9 @@ func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, record *dream.Re
 	return affect.Cause == r.Dream && !affect.Same(began), false, nil
 }
 
-// felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in
-// the lucid capture after the last cycle, whose fragments the mood goes by, there is none.
-func (b *DreamRun) felt(ctx context.Context, r PauseRequest, o Spec, record *dream.Record,
+// felt is the first Dali cycle whose fragments have not yet moved the agent's mood in an interruption: the
+// interrupted cycle, or none when the interruption came in the lucid capture after the last cycle.
+func (b *DreamRun) felt(ctx context.Context, r PauseRequest, spec Spec, record *dream.Record,
 	last presence.Wake,
 ) (int, error) {
 	if r.Phase != dream.Onset {
@@ -38,7 +38,7 @@ func (b *DreamRun) felt(ctx context.Context, r PauseRequest, o Spec, record *dre
 	if err != nil {
 		return 0, err
 	}
-	whole, err := b.left(ctx, o, kept, record)
+	whole, err := b.left(ctx, spec, kept, record)
 	if err != nil {
 		return 0, err
 	}

@@ -11,22 +11,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// clockwork is a store of epochs that counts how often it is asked, and can fail.
+// clockwork is a store of epochs that counts its reads and can fail.
 type clockwork struct {
 	presence.Store
 	epoch int64
 	fail  error
-	asked chan struct{}
+	reads chan struct{}
 }
 
 func (c *clockwork) Epoch(context.Context, string) (int64, error) {
-	if c.asked != nil {
-		c.asked <- struct{}{}
+	if c.reads != nil {
+		c.reads <- struct{}{}
 	}
 	return c.epoch, c.fail
 }
 
-func seated(t *testing.T, r *InflightRegistry, epoch int64) context.Context {
+func registered(t *testing.T, r *InflightRegistry, epoch int64) context.Context {
 	t.Helper()
 	ctx, release := r.Seat(context.Background(), Stretch{Agent: "a", Epoch: epoch})
 	t.Cleanup(release)
@@ -40,10 +40,10 @@ func inflightRegistry(t *testing.T, epochs presence.Store) *InflightRegistry {
 	return r
 }
 
-func TestANoticeStopsTheActivitiesOfOlderEpochsOfItsAgentOnly(t *testing.T) {
+func TestANoticeStopsOnlyActivitiesOfItsAgentUnderOlderEpochs(t *testing.T) {
 	t.Parallel()
 	r := inflightRegistry(t, &clockwork{})
-	older, newer := seated(t, r, 1), seated(t, r, 2)
+	older, newer := registered(t, r, 1), registered(t, r, 2)
 	other, release := r.Seat(context.Background(), Stretch{Agent: "b", Epoch: 0})
 	defer release()
 	require.Equal(t, 3, r.Running())
@@ -55,36 +55,36 @@ func TestANoticeStopsTheActivitiesOfOlderEpochsOfItsAgentOnly(t *testing.T) {
 	require.NoError(t, other.Err())
 }
 
-func TestAActivityOfAStretchThatWasWokenBeforeItBeganIsStopped(t *testing.T) {
+func TestAnActivityOfAStretchWokenBeforeItBeganIsStopped(t *testing.T) {
 	t.Parallel()
 	r := inflightRegistry(t, &clockwork{epoch: 3})
-	_, woken := wokenBy(seated(t, r, 2))
+	_, woken := wokenBy(registered(t, r, 2))
 	require.True(t, woken)
-	require.NoError(t, seated(t, r, 3).Err())
+	require.NoError(t, registered(t, r, 3).Err())
 }
 
-func TestAStoreThatDoesNotAnswerStopsNoActivity(t *testing.T) {
+func TestAnUnreadableEpochStopsNoActivity(t *testing.T) {
 	t.Parallel()
 	r := inflightRegistry(t, &clockwork{epoch: 9, fail: errors.New("away")})
-	require.NoError(t, seated(t, r, 0).Err())
+	require.NoError(t, registered(t, r, 0).Err())
 }
 
-// A ring of another process may be forged: the store decides, and is asked only where a deed would stop.
-func TestANoticeFromElsewhereIsCheckedAgainstTheStore(t *testing.T) {
+// A notice of another process may be forged: the store decides, and is read only if an activity would be stopped.
+func TestANoticeOfAnotherProcessIsVerified(t *testing.T) {
 	t.Parallel()
-	epochs := &clockwork{epoch: 5, asked: make(chan struct{}, 16)}
+	epochs := &clockwork{epoch: 5, reads: make(chan struct{}, 16)}
 	r := inflightRegistry(t, epochs)
-	activity := seated(t, r, 5)
-	<-epochs.asked
+	activity := registered(t, r, 5)
+	<-epochs.reads
 	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 99})
-	<-epochs.asked
-	late := seated(t, r, 4) // woken by reading
-	<-epochs.asked
+	<-epochs.reads
+	late := registered(t, r, 4) // stopped by reading the epoch
+	<-epochs.reads
 	require.Error(t, late.Err())
 	r.Hear(presence.WakeNotice{Agent: "nobody", Epoch: 99})
 	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 5})
 	require.NoError(t, activity.Err(), "a forged epoch stops nothing")
-	require.LessOrEqual(t, len(epochs.asked), 1)
+	require.LessOrEqual(t, len(epochs.reads), 1)
 }
 
 func TestAReleasedActivityIsForgotten(t *testing.T) {

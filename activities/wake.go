@@ -10,28 +10,28 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Wake asks an agent, or one dream, to wake up. Whoever raised the epoch names it; with the zero Wake, which a person
-// may send with any tool, the epoch is raised where it arrives.
+// Wake asks an agent, or one dream, to wake up. It carries the epoch when its sender has raised one. With the zero
+// Wake, which a person may send with any tool, the receiver raises it.
 type Wake struct {
 	Epoch   int64          `json:"epoch,omitempty"`
-	Cause   presence.Cause `json:"cause,omitempty"`   // operator when empty; alarm for a signal of that name
-	Client  string         `json:"client,omitempty"`  // who came
-	At      time.Time      `json:"at,omitzero"`       // when the visit was received
+	Cause   presence.Cause `json:"cause,omitempty"`   // empty: operator; alarm for the alarm signal
+	Client  string         `json:"client,omitempty"`  // which client connected
+	At      time.Time      `json:"at,omitzero"`       // when the request was received
 	Raised  time.Time      `json:"raised,omitzero"`   // when its epoch was durable
 	Trigger string         `json:"trigger,omitempty"` // of an alarm: "feed/rule"
-	// how long an agent that nobody visits stays awake for it; 0: a minute
+	// how long an agent without clients stays awake for it; 0: a minute
 	Hold time.Duration `json:"hold,omitempty"`
-	// the dream that whoever raised the epoch tells himself, beside the agent's life
+	// the dream that the sender signals itself, beside the agent's workflow
 	Told string `json:"told,omitempty"`
 }
 
-// alarmed begins the name of the client that an alarm comes as.
+// alarmed is the prefix of the client name of an alarm.
 const alarmed = "alarm/"
 
-// held is how long an agent stays awake for a wake that does not say.
-const held = time.Minute
+// defaultHold is how long an agent stays awake for a wake that does not say.
+const defaultHold = time.Minute
 
-// visit is the wake as a visit, for one that came without an epoch.
+// visit converts a wake that arrived without an epoch for the presence store.
 func (w Wake) visit(agent string, now time.Time) presence.Visit {
 	v := presence.Visit{
 		Agent:  agent,
@@ -44,7 +44,7 @@ func (w Wake) visit(agent string, now time.Time) presence.Visit {
 		v.Cause = presence.Operator
 	}
 	if v.For <= 0 {
-		v.For = held
+		v.For = defaultHold
 	}
 	if v.Client == "" {
 		v.Client = "signal"
@@ -55,7 +55,7 @@ func (w Wake) visit(agent string, now time.Time) presence.Visit {
 	return v
 }
 
-// RouseRequest asks to raise an agent's epoch for a wake that nobody raised it for.
+// RouseRequest is the input of DreamRun.Rouse.
 type RouseRequest struct {
 	Agent string    `json:"agent"`
 	Wake  Wake      `json:"wake"`
@@ -64,15 +64,15 @@ type RouseRequest struct {
 	Lock time.Duration `json:"lock,omitempty"` // the wake lock
 }
 
-// RouseResult is the wake with the epoch that holds now.
+// RouseResult is the wake with the agent's current epoch.
 type RouseResult struct {
 	Wake
-	// a knock that raised no epoch, as an alarm or an operator held the sleeper awake
+	// a client connected while an alarm or an operator held the agent, so no epoch was raised
 	Joined bool `json:"joined,omitempty"`
 }
 
-// Rouse raises the epoch of an agent and rings the bell, for a wake that reached its workflow by another tool than
-// ours. It answers the wake with the epoch that holds now.
+// Rouse raises the epoch of an agent and publishes the wake notice, for a wake that another Temporal client sent to
+// its workflow. It returns the wake with the agent's current epoch.
 func (b *DreamRun) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
 	now := b.now(Stretch{Now: r.Now})
 	visit := r.Wake.visit(r.Agent, now)
@@ -82,8 +82,11 @@ func (b *DreamRun) Rouse(ctx context.Context, r RouseRequest) (RouseResult, erro
 		return RouseResult{Wake: r.Wake}, toApplicationError(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
 	}
 	w := r.Wake
-	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At,
-		b.now(Stretch{Now: r.Now})
+	w.Epoch = arrival.Epoch
+	w.Cause = arrival.Cause
+	w.Client = arrival.Client
+	w.At = arrival.At
+	w.Raised = b.now(Stretch{Now: r.Now})
 	if arrival.Raised && !arrival.Notified {
 		b.notify(ctx, r.Agent, w)
 	}
@@ -92,7 +95,8 @@ func (b *DreamRun) Rouse(ctx context.Context, r RouseRequest) (RouseResult, erro
 	return RouseResult{Wake: w, Joined: joined}, nil
 }
 
-// notify tells every process; what it does not reach, the fence and the workflow do.
+// notify publishes a wake notice to every process. A failure is ignored: the fence and the workflow stop the dream as
+// well.
 func (b *DreamRun) notify(ctx context.Context, agent string, w Wake) {
 	if b.WakeBus != nil {
 		_ = b.WakeBus.Publish(ctx, presence.WakeNotice{
@@ -105,7 +109,7 @@ func (b *DreamRun) notify(ctx context.Context, agent string, w Wake) {
 	}
 }
 
-// GreetRequest notes that an agent's life has recorded a wake, or that nobody holds the agent awake any more.
+// GreetRequest says that an agent's workflow has recorded a wake, or that the agent may sleep again.
 type GreetRequest struct {
 	Agent string    `json:"agent"`
 	Epoch int64     `json:"epoch"`
@@ -113,17 +117,17 @@ type GreetRequest struct {
 	Dream string    `json:"dream,omitempty"`
 	Now   time.Time `json:"now"`
 
-	Asleep bool `json:"asleep,omitempty"` // the wake left it asleep: there is nothing to announce
+	Asleep bool `json:"asleep,omitempty"` // the wake left the agent asleep: nothing is announced
 }
 
-// GreetResult tells of a wake whose epoch nobody has raised.
+// GreetResult reports a wake whose epoch was never raised in the store.
 type GreetResult struct {
 	Forged bool  `json:"forged,omitempty"`
-	Epoch  int64 `json:"epoch,omitempty"` // the agent's newest, when the one that was told is above it
+	Epoch  int64 `json:"epoch,omitempty"` // the agent's newest epoch, if the announced one is above it
 }
 
-// Greet announces that the agent is awake and notes that its life knows. Of a forged epoch it notes the newest that is
-// true.
+// Greet announces that the agent is awake and records that its workflow knows. For a forged epoch it records the
+// newest real one.
 func (b *DreamRun) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
 	newest, err := b.Presence.Epoch(ctx, r.Agent)
 	if err != nil {
@@ -136,7 +140,7 @@ func (b *DreamRun) Greet(ctx context.Context, r GreetRequest) (GreetResult, erro
 	if !r.Asleep {
 		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Stretch{Now: r.Now}),
 			event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
-		// somebody waits
+		// a client is waiting
 		if _, err := b.Memory.Commit(ctx,
 			memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}, Late: true}); err != nil {
 			return result, toApplicationError(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
@@ -145,25 +149,26 @@ func (b *DreamRun) Greet(ctx context.Context, r GreetRequest) (GreetResult, erro
 	return result, toApplicationError(b.Presence.Recorded(ctx, r.Agent, r.Epoch))
 }
 
-// LookRequest asks who holds an agent awake.
+// LookRequest is the input of DreamRun.Look.
 type LookRequest struct {
 	Agent string    `json:"agent"`
 	Now   time.Time `json:"now"`
 
-	Asleep bool `json:"asleep,omitempty"` // its life has it asleep: when nobody is there, there is nothing to announce
+	// the workflow has the agent asleep: nothing is announced when no client is there
+	Asleep bool `json:"asleep,omitempty"`
 }
 
-// LookResult tells until when an agent stays awake.
+// LookResult is until when an agent stays awake, and its newest wake.
 type LookResult struct {
-	Until time.Time     `json:"until,omitzero"` // not after now: it is free to sleep
+	Until time.Time     `json:"until,omitzero"` // not after now: it may sleep
 	Epoch int64         `json:"epoch"`
 	Last  Wake          `json:"last"` // the newest wake
 	Seen  time.Time     `json:"seen,omitzero"`
 	Hold  time.Duration `json:"hold,omitempty"`
-	Visit Wake          `json:"guest,omitzero"` // the last of those who came by themselves and are still there
+	Visit Wake          `json:"guest,omitzero"` // the last client that connected by itself and is still there
 }
 
-// Look asks who holds an agent awake; when nobody does, it announces that the agent falls asleep.
+// Look reads what holds an agent awake. If nothing does, it announces that the agent falls asleep.
 func (b *DreamRun) Look(ctx context.Context, r LookRequest) (LookResult, error) {
 	now := b.now(Stretch{Now: r.Now})
 	status, err := b.Presence.Status(ctx, r.Agent, now)

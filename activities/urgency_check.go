@@ -14,26 +14,26 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Fire tells an agent's life that a trigger calls for a dream.
+// Fire tells an agent's workflow that a trigger calls for a dream.
 type Fire struct {
 	Trigger string            `json:"trigger"`
 	Kind    dream.TriggerKind `json:"kind"`
 	At      time.Time         `json:"at"`
-	Key     string            `json:"key,omitempty"`  // of what happened: told twice, it calls once
-	Why     string            `json:"why,omitempty"`  // for people; nothing of a memory
-	Drop    bool              `json:"drop,omitempty"` // forget the call of this trigger that waits
+	Key     string            `json:"key,omitempty"`  // identifies the cause: a repeated call counts once
+	Why     string            `json:"why,omitempty"`  // for people; no text of a memory
+	Drop    bool              `json:"drop,omitempty"` // remove the waiting call of this trigger
 }
 
-// OnUrgency is the kind of a call that no trigger makes: an idle agent is urgent.
+// OnUrgency is the kind of a call without a trigger: an idle agent is urgent.
 const OnUrgency dream.TriggerKind = "urgency"
 
-// HeedRequest asks when schedules call next, and how urgent an agent is.
+// HeedRequest is the input of DreamRun.Heed.
 type HeedRequest struct {
 	Agent     string           `json:"agent"`
 	Now       time.Time        `json:"now"`
 	Zone      string           `json:"zone,omitempty"` // of the schedules; empty: UTC
 	Schedules []dream.Trigger  `json:"schedules,omitempty"`
-	Eager     *circadian.Eager `json:"eager,omitempty"` // nil: urgency is not asked
+	Eager     *circadian.Eager `json:"eager,omitempty"` // nil: urgency is not computed
 }
 
 // Appointment is the next time at which a schedule calls.
@@ -43,15 +43,15 @@ type Appointment struct {
 	Fault   string    `json:"fault,omitempty"`
 }
 
-// HeedResult answers both.
+// HeedResult has the next times of the schedules and the urgency.
 type HeedResult struct {
 	Appointments []Appointment      `json:"appointments,omitempty"`
 	Urgency      *circadian.Urgency `json:"urgency,omitempty"`
-	Early        bool               `json:"early,omitempty"` // it need not be idle for any longer
+	Early        bool               `json:"early,omitempty"` // urgent enough to dream after the shorter idle time
 }
 
-// Heed looks at the clock of the agent's zone, and at its memory. It buys at most the places of claims that were never
-// placed, and only where dreams by themselves may spend.
+// Heed computes the next times of the schedules and the agent's urgency. It buys at most the vectors of claims that
+// have none, and only if automatic dreams may cost money.
 func (b *DreamRun) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) {
 	result := HeedResult{Appointments: Appointments(r.Schedules, r.Zone, r.Now)}
 	if r.Eager == nil {
@@ -62,7 +62,7 @@ func (b *DreamRun) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) 
 	if err != nil {
 		return result, toApplicationError(err)
 	}
-	if all := lived; lived.Residuals > 0 { // placing claims is dear beside the rest: only where it matters
+	if all := lived; lived.Residuals > 0 { // embedding claims is expensive, so only where it matters
 		all.Novel = all.Residuals
 		if r.Eager.Early(circadian.UrgencyOf(all)) {
 			needs.Place, needs.Why = b.placing(ctx, r)
@@ -97,21 +97,21 @@ func Appointments(schedules []dream.Trigger, zone string, after time.Time) []App
 	return next
 }
 
-// Embedders say which model places an agent's texts when nobody asked it to, or why none does.
+// Embedders say which model embeds an agent's texts outside of a dream, or why none does.
 type Embedders interface {
 	Embedder(ctx context.Context, agent dream.Agent) (model, why string)
 }
 
-// placeWithin bounds how long a look at an idle agent waits for an embedder: half of what the whole look may take,
-// since the agent's schedules wait with it.
+// placeWithin limits how long the check of an idle agent waits for an embedder: half of the check's time limit, since
+// the schedules wait with it.
 const placeWithin = 2 * time.Second
 
-// goesWithout is why nothing was placed, of a look that goes on without.
-type goesWithout string
+// goesWithout is why a check continues without embedding.
+type withoutVectors string
 
-func (w goesWithout) Error() string { return string(w) }
+func (w withoutVectors) Error() string { return string(w) }
 
-// placing buys places outside a dream, under the caps of the agent's day.
+// placing buys vectors outside of a dream, under the caps of the agent's day.
 func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (Placing, string) {
 	if b.Guard == nil {
 		return nil, "this worker places nothing outside a dream"
@@ -138,11 +138,11 @@ func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (Placing, string)
 			Day:      day,
 			Accounts: DayAccounts(agent, day, b.Planner.FleetDay()),
 		}, model, texts)
-		switch { // urgency is an estimate: over a cap, or with a provider away, it goes without
+		switch { // urgency is an estimate: without money or provider it is computed without vectors
 		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return nil, "", goesWithout("its embedder did not answer in time")
+			return nil, "", withoutVectors("its embedder did not answer in time")
 		case err != nil:
-			return nil, "", goesWithout("its claims could not be placed: " + oneLine(err.Error()))
+			return nil, "", withoutVectors("its claims could not be placed: " + oneLine(err.Error()))
 		}
 		return v.V, v.Space, nil
 	}, ""

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// fixture is a store, a bed over it, and the workflows that run by the test's word.
+// fixture is a store, a DreamRun over it, and a switchable set of running workflows.
 type fixture struct {
 	t        *testing.T
 	ctx      context.Context
@@ -27,8 +27,8 @@ type fixture struct {
 	agent    dream.Agent
 	now      time.Time
 	fleet    budget.Micros
-	running  map[string]bool // by workflow
-	here     string          // the cluster
+	running  map[string]bool // by workflow id
+	here     string          // the name of the cluster
 }
 
 const paidModel, freeModel = "house/paid", "house/free"
@@ -86,12 +86,12 @@ func (h *fixture) Plan(_ context.Context, agent string, _ time.Time) (activities
 }
 
 func (h *fixture) Embedder(context.Context, dream.Agent) (string, string) {
-	return "", "nothing is placed here"
+	return "", "nothing is embedded here"
 }
 
 func (h *fixture) FleetDay() budget.Micros { return h.fleet }
 
-// spec is one that the agent may dream, its night on record.
+// spec is one that the agent may dream; its record is written.
 func (h *fixture) spec(id string) activities.Spec {
 	h.t.Helper()
 	o := activities.Spec{
@@ -132,7 +132,7 @@ func (h *fixture) record(id string, at time.Time) {
 	require.NoError(h.t, err)
 }
 
-func (h *fixture) night(id string) *dream.Record {
+func (h *fixture) dreamRecord(id string) *dream.Record {
 	h.t.Helper()
 	n, err := memory.One[*dream.Record](h.ctx, h.store, h.agent.ID, id)
 	require.NoError(h.t, err)
@@ -160,7 +160,7 @@ func (h *fixture) count(id string) []string {
 	return types
 }
 
-func TestAnOrderWithinItsLimitsLiesDownOnceHoweverOften(t *testing.T) {
+func TestABeginningIsRepeatableForASpecWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
@@ -169,11 +169,11 @@ func TestAnOrderWithinItsLimitsLiesDownOnceHoweverOften(t *testing.T) {
 	}
 	h.agent.Caps.Dream = 1
 	require.NoError(t, h.store.PutAgent(h.ctx, h.agent))
-	require.Empty(t, h.begin(o, "r1").Refused, "caps that are lowered later do not reach into a running dream")
+	require.Empty(t, h.begin(o, "r1").Refused, "caps that are lowered later do not affect a running dream")
 	require.Equal(t, []string{event.DreamStarted{}.EventType()}, h.count(o.Dream))
 }
 
-func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
+func TestASpecWrittenByHandIsHeldToTheCaps(t *testing.T) {
 	t.Parallel()
 	account := func(scope string, limit budget.Micros) func(*activities.Spec) {
 		return func(o *activities.Spec) {
@@ -201,8 +201,8 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 		`day is "2027-01-01", and as_of falls on 2026-10-20 in Asia/Tokyo`: func(o *activities.Spec) {
 			o.Day = "2027-01-01"
 		},
-		"it calls itself free, and its generator, house/paid, is not": func(o *activities.Spec) { o.Free = true },
-		"it calls itself free, and the price of its generator is not known": func(o *activities.Spec) {
+		"it is marked as free, and its generator, house/paid, has a price": func(o *activities.Spec) { o.Free = true },
+		"it is marked as free, and the price of its generator is not known": func(o *activities.Spec) {
 			o.Free, o.Models[dream.Generator] = true, "who/knows"
 		},
 	} {
@@ -215,7 +215,7 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 			require.Equal(t, dream.Aborted, lain.Refused)
 			require.Contains(t, lain.Reason, reason)
 			require.NotContains(t, lain.Reason, "\n")
-			n := h.night(o.Dream)
+			n := h.dreamRecord(o.Dream)
 			require.Equal(t, dream.Aborted, n.Outcome)
 			require.Equal(t, lain.Reason, n.Reason)
 			require.Equal(t, []string{event.DreamAborted{}.EventType(), event.DreamEnded{}.EventType()},
@@ -230,7 +230,7 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 	}
 }
 
-func TestAnOrderMayBeStricterThanItsAgentAndFreeWhenEveryModelIs(t *testing.T) {
+func TestASpecMayBeStricterThanItsAgentAndFreeWhenEveryModelIs(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
@@ -244,7 +244,7 @@ func TestAnOrderMayBeStricterThanItsAgentAndFreeWhenEveryModelIs(t *testing.T) {
 	require.Equal(t, activities.BeginResult{Remaining: 10}, h.begin(o, "r1"))
 }
 
-func TestAnAgentIsPlannedForWhenItHasLivedNothingForLongEnough(t *testing.T) {
+func TestADreamIsPlannedWhenThereIsNoRecentMemory(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	live := func(id string, at time.Time) {

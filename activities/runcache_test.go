@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-func TestAShelfHoldsOnlyDreamsThatMayStillGoOn(t *testing.T) {
+func TestTheCacheHoldsOnlyUnfinishedDreams(t *testing.T) {
 	t.Parallel()
 	s := newRunCache()
 	theme := func(id string) (theme string) {
@@ -24,18 +24,18 @@ func TestAShelfHoldsOnlyDreamsThatMayStillGoOn(t *testing.T) {
 	require.Empty(t, s.dreams)
 	require.Empty(t, s.order)
 	require.Empty(t, theme("first"))
-	for i := range shelved + 5 {
+	for i := range cachedDreams + 5 {
 		s.put(t.Context(), fmt.Sprint(i), func(v *cachedRun) { v.theme = "later" })
 	}
-	require.Len(t, s.dreams, shelved)
-	require.Len(t, s.order, shelved)
+	require.Len(t, s.dreams, cachedDreams)
+	require.Len(t, s.order, cachedDreams)
 	require.Empty(t, theme("first"))
 	(*runCache)(nil).drop("nothing is kept")
 }
 
-// An activity that began to read before a forgetting neither finds nor leaves anything at hand for those that began
-// after it.
-func TestWhatWasReadBeforeAForgettingIsNotAtHandAfterIt(t *testing.T) {
+// Entries of an activity that began to read before a removal are not used by activities that began after it, and the
+// other way round.
+func TestCachedReadsAreNotUsedAfterARemoval(t *testing.T) {
 	t.Parallel()
 	s := newRunCache()
 	asOf := func(forgettings int64) context.Context {
@@ -49,15 +49,15 @@ func TestWhatWasReadBeforeAForgettingIsNotAtHandAfterIt(t *testing.T) {
 		s.put(ctx, "d", func(v *cachedRun) { v.theme, v.spec = theme, &Spec{} })
 	}
 	before, after := asOf(1), asOf(2)
-	s.fresh("d", 1)
+	s.dropOutdated("d", 1)
 	put(before, "gone")
 	require.Equal(t, "gone", theme(before))
-	require.Empty(t, theme(after), "before it asked how often something was forgotten")
-	s.fresh("d", 2)
+	require.Empty(t, theme(after), "before the removal count was read")
+	s.dropOutdated("d", 2)
 	put(before, "gone, too")
 	require.Empty(t, theme(after))
 	put(after, "there")
-	s.fresh("d", 1)
+	s.dropOutdated("d", 1)
 	require.Equal(t, "there", theme(after), "an older activity drops nothing")
 	require.Empty(t, theme(before))
 }

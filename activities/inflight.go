@@ -12,25 +12,25 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// InflightRegistry knows the paid deeds that run in this process and stops those of an agent that is woken. The order
-// is law (decision 16): a deed registers first and reads the epoch second, a visit raises the epoch first and rings
-// second, so that a wake reaches every deed by one way or the other.
+// InflightRegistry holds the paid activities that run in this process and stops those of an agent that is woken. The
+// order matters: an activity registers before it reads the epoch, and a wake raises the epoch before it publishes a
+// notice, so that every activity notices a wake in one way or the other.
 type InflightRegistry struct {
 	epochs presence.Store
 
 	mu         sync.Mutex
 	activities map[string]map[*running]struct{} // by agent
 
-	doubts chan presence.WakeNotice // rings from elsewhere, to be checked
-	done   chan struct{}
-	gone   sync.WaitGroup
+	doubts       chan presence.WakeNotice // notices of other processes, to be verified
+	done         chan struct{}
+	checkersDone sync.WaitGroup
 }
 
-// running is one deed under way.
+// running is an activity in progress.
 type running struct {
 	epoch int64
 	mu    sync.Mutex
-	stops []context.CancelCauseFunc // of the deed, and of the call that it makes
+	stops []context.CancelCauseFunc // cancels the activity, and the call that it makes
 }
 
 type runningKey struct{}
@@ -43,9 +43,9 @@ func (d *running) stop(why error) {
 	}
 }
 
-// also lets a ring stop the call itself, without waiting for whoever watches over the deed. What has been stopped
-// already stops at once.
-func also(ctx context.Context, stop context.CancelCauseFunc) {
+// also lets a wake notice cancel the call directly. If the activity was stopped already, the call is cancelled at
+// once.
+func cancelOnWake(ctx context.Context, stop context.CancelCauseFunc) {
 	d, ok := ctx.Value(runningKey{}).(*running)
 	if !ok {
 		return
@@ -58,34 +58,34 @@ func also(ctx context.Context, stop context.CancelCauseFunc) {
 	}
 }
 
-// Rings from other processes are checked by so many at once, and kept in a queue of this length; more are lost, as a
-// bell may.
+// Notices of other processes are verified by this many goroutines and wait in a queue of this length; more are lost,
+// which notices may be.
 const (
 	checkers = 4
 	queued   = 4096
 	checking = 2 * time.Second
 )
 
-// NewInflightRegistry makes a rouser over the store of epochs. Close it.
+// NewInflightRegistry makes a registry over the store of epochs. It must be closed.
 func NewInflightRegistry(epochs presence.Store) *InflightRegistry {
 	r := &InflightRegistry{
 		epochs: epochs, activities: map[string]map[*running]struct{}{},
 		doubts: make(chan presence.WakeNotice, queued), done: make(chan struct{}),
 	}
 	for range checkers {
-		r.gone.Go(r.check)
+		r.checkersDone.Go(r.check)
 	}
 	return r
 }
 
-// Close ends the checking of rings and waits for it.
+// Close ends the verification of notices and waits for it.
 func (r *InflightRegistry) Close() {
 	close(r.done)
-	r.gone.Wait()
+	r.checkersDone.Wait()
 }
 
-// Hear takes a ring of the bell. One of this process is believed; others may be forged, late or repeated, so the store
-// is asked first, and only when a deed runs that it would stop.
+// Hear handles a wake notice. A local notice is trusted. Others may be forged, late or repeated, so the epoch is read
+// from the store first, but only if an activity runs that the notice would stop.
 func (r *InflightRegistry) Hear(notice presence.WakeNotice) {
 	switch {
 	case notice.Local:
@@ -126,7 +126,7 @@ func (r *InflightRegistry) check() {
 	}
 }
 
-// stop ends every deed of the agent that began under an older epoch.
+// stop cancels every activity of the agent that began under an older epoch.
 func (r *InflightRegistry) stop(notice presence.WakeNotice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,12 +137,12 @@ func (r *InflightRegistry) stop(notice presence.WakeNotice) {
 	}
 }
 
-// Seat registers a deed of a sitting: the returned context ends with a *Woken when the agent is woken. release must be
-// called when the deed is over. A sitting that is woken already gets a context that has ended.
-func (r *InflightRegistry) Seat(ctx context.Context, s Stretch) (seated context.Context, release func()) {
-	seated, stop := context.WithCancelCause(ctx)
+// Seat registers an activity of a stretch. The returned context ends with a *Woken when the agent is woken, and is
+// already ended if it was woken before. release must be called when the activity is over.
+func (r *InflightRegistry) Seat(ctx context.Context, s Stretch) (registered context.Context, release func()) {
+	registered, stop := context.WithCancelCause(ctx)
 	d := &running{epoch: s.Epoch, stops: []context.CancelCauseFunc{stop}}
-	seated = context.WithValue(seated, runningKey{}, d)
+	registered = context.WithValue(registered, runningKey{}, d)
 	r.mu.Lock()
 	if r.activities[s.Agent] == nil {
 		r.activities[s.Agent] = map[*running]struct{}{}
@@ -158,14 +158,14 @@ func (r *InflightRegistry) Seat(ctx context.Context, s Stretch) (seated context.
 		r.mu.Unlock()
 		stop(nil)
 	}
-	// a store that does not answer stops the deed itself
+	// if the store cannot be read, the activity fails by itself
 	if epoch, err := r.epochs.Epoch(ctx, s.Agent); err == nil && epoch > s.Epoch {
 		d.stop(&Woken{Notice: presence.WakeNotice{Agent: s.Agent, Epoch: epoch}, Heard: time.Now()})
 	}
-	return seated, release
+	return registered, release
 }
 
-// Running counts the deeds under way.
+// Running counts the activities in progress.
 func (r *InflightRegistry) Running() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,33 +176,33 @@ func (r *InflightRegistry) Running() int {
 	return n
 }
 
-// Woken is why a deed's context ended: the agent's epoch has risen.
+// Woken is the cause of a context that ended because the agent's epoch rose.
 type Woken struct {
 	Notice presence.WakeNotice
 	Heard  time.Time
 }
 
-// Error says so.
+// Error implements error.
 func (w *Woken) Error() string { return "the agent was woken" }
 
-// wokenBy finds what woke a deed, if it was woken.
+// wokenBy is what woke an activity, if it was woken.
 func wokenBy(ctx context.Context) (*Woken, bool) {
 	var w *Woken
 	return w, ctx.Err() != nil && errors.As(context.Cause(ctx), &w)
 }
 
-// Seated is what every request of a deed of a sitting answers.
+// Seated is a request of an activity that belongs to a stretch.
 type Seated interface{ Seat() Stretch }
 
-// Rouse runs a paid deed under the rouser: do is not called when its sitting is woken already, and whatever a ring
-// broke off (a call, a read) or the store refused because the sitting was woken is the end of the deed and not its
-// failure. Deeds inside a workflow task are left alone: the store refuses what they write.
+// Rouse runs a paid activity that a wake can stop. do is not called if the stretch is woken already. A call or read
+// that a wake interrupted, or a write that the store refused because of it, ends the activity without an error. Local
+// activities are only run: the store refuses their writes.
 func (r *InflightRegistry) Rouse(ctx context.Context, request any, do func(context.Context) (any, error)) (any, error) {
-	seated, ok := request.(Seated)
+	inStretch, ok := request.(Seated)
 	if !ok || !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
 		return do(ctx)
 	}
-	ctx, release := r.Seat(ctx, seated.Seat())
+	ctx, release := r.Seat(ctx, inStretch.Seat())
 	defer release()
 	if _, woken := wokenBy(ctx); woken {
 		return StepResult{Done: Done{End: EndWoken, Reason: "woken before it began"}}, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// keepLate keeps one more snapshot of a sitting.
+// keepLate stores one more snapshot of a stretch.
 func (r *rig) keepLate(s Stretch, key string) {
 	r.t.Helper()
 	body, err := json.Marshal(snapshot{
@@ -37,8 +37,8 @@ func (r *rig) waiting(s Stretch) int {
 	return len(notes)
 }
 
-// A worker died between the booking and the erasing: whoever books again erases.
-func TestWhatWasJudgedIsErasedByWhoeverBooksAgain(t *testing.T) {
+// A worker died after recording the stretch and before erasing the snapshots: the repetition erases them.
+func TestJudgedSnapshotsAreErasedByTheRepetition(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -50,15 +50,15 @@ func TestWhatWasJudgedIsErasedByWhoeverBooksAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.store.TakeSlot(ctx, "a", memory.Slot{Fence: s.fence(), Since: tonight}, memory.Fence{})
 	require.NoError(t, err)
-	r.keepLate(s, "a") // as if it were still there
+	r.keepLate(s, "a") // as if the erasing had not happened
 	_, err = r.dreamRun().Pause(ctx, request)
 	require.NoError(t, err)
 	require.Zero(t, r.waiting(s))
 	require.Len(t, r.journals(), 1)
 }
 
-// What a call had said that did not stop in time is given up, and makes no entry of a later wake.
-func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterStretch(t *testing.T) {
+// The text of a call that did not stop in time is discarded, and makes no entry of a later wake.
+func TestTheSnapshotOfALateCallIsNotJudgedInALaterStretch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -78,7 +78,7 @@ func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterStretch(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
-	r.keepLate(s, "late") // of the first sitting
+	r.keepLate(s, "late") // of the first stretch
 	second := request
 	second.Epoch, second.Number = lain.Epoch, 2
 	_, err = r.store.Arrive(ctx, presence.Visit{
@@ -96,8 +96,8 @@ func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterStretch(t *testing.T) {
 	require.Empty(t, r.journals())
 }
 
-// A wake of an epoch that nobody raised is told as what it is.
-func TestAForgedEpochIsNotNotedAsTold(t *testing.T) {
+// A wake whose epoch was never raised is reported as forged.
+func TestAForgedEpochIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()

@@ -9,34 +9,34 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Executions says which workflows still run.
+// Executions tells which workflows still run.
 type Executions interface {
-	// Running is false when the run has closed or was never known.
+	// Running is false when the run has closed or does not exist.
 	Running(ctx context.Context, workflow, run string) (bool, error)
-	// Here names the cluster and namespace that it looks at; empty when that is not known. Of workflows that run
-	// elsewhere it knows nothing.
+	// Here is the cluster and namespace that it asks, empty when unknown. It cannot tell anything about workflows
+	// elsewhere.
 	Here() string
 }
 
-// Planner freezes an order for a dream that nobody asked for by hand.
+// Planner prepares the spec of a dream that begins automatically.
 type Planner interface {
 	Embedders
-	// Plan answers with an empty order and a reason when the agent should not dream now. It writes no record.
+	// Plan returns an empty spec and a reason when the agent should not dream now. It writes nothing.
 	Plan(ctx context.Context, agent string, now time.Time) (Spec, string, error)
-	// FleetDay is the deployment's cap of all agents together in one day.
+	// FleetDay is the deployment's cap for all agents together in one day.
 	FleetDay() budget.Micros
 }
 
-// DreamRun is where a dream begins and ends: slot, allowance, record.
+// DreamRun begins and ends dreams: it keeps the slot, the budget accounts and the record.
 type DreamRun struct {
 	Ports
 	Executions Executions
 	Planner    Planner
 }
 
-func (b *DreamRun) remaining(ctx context.Context, o Spec) (budget.Micros, error) {
+func (b *DreamRun) remaining(ctx context.Context, spec Spec) (budget.Micros, error) {
 	left := budget.Unlimited
-	for _, account := range o.Accounts {
+	for _, account := range spec.Accounts {
 		if account.Limit == budget.Unlimited {
 			continue
 		}
@@ -49,7 +49,7 @@ func (b *DreamRun) remaining(ctx context.Context, o Spec) (budget.Micros, error)
 	return left, nil
 }
 
-// Running asks whether a workflow still runs.
+// Running says whether a workflow still runs.
 func (b *DreamRun) Running(ctx context.Context, r RunningRequest) (bool, error) {
 	return b.Executions.Running(ctx, r.Workflow, r.Run)
 }
@@ -60,12 +60,12 @@ type RunningRequest struct {
 	Run      string `json:"run"`
 }
 
-// MoodRequest asks how the agent feels.
+// MoodRequest is the input of DreamRun.Feel.
 type MoodRequest struct {
 	Agent string `json:"agent"`
 }
 
-// Feel re-reads the agent's affect (H5: at every cycle boundary).
+// Feel reads the agent's affect, at every cycle boundary.
 func (b *DreamRun) Feel(ctx context.Context, r MoodRequest) (mood.PAD, error) {
 	affect, err := b.Memory.Affect(ctx, r.Agent)
 	return affect.At(b.now(Stretch{})), toApplicationError(err)

@@ -8,22 +8,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// An activity reads memories, waits for a model, and writes what follows from them. When something of the agent was
-// forgotten in between, what it would write may repeat that. So each activity of a dream carries as of which forgetting
-// it reads: the store refuses its writes when that is no longer the last one, no call is made, and nothing it read is
-// kept at hand. It is done again, and reads what there is now.
+// An activity reads memories, waits for a model, and writes its results. If memories of the agent were removed in
+// between, the results might repeat them. Each activity of a dream therefore carries the removal count it reads at:
+// when that is outdated, the store refuses its writes, no call is made and nothing is cached. The activity is retried
+// and reads the current memory.
 
 type readingKey struct{}
 
-// Reading notes, before an activity of a dream reads anything, how often something of the agent was forgotten. Where
-// the store does not say, everything that the activity writes is refused, so that it is tried again.
+// Reading records the agent's removal count before an activity of a dream reads anything. If the store cannot be
+// read, every write of the activity is refused, so that it is retried.
 func Reading(ctx context.Context, store memory.Store, request any) context.Context {
-	seated, ok := request.(Seated)
+	inStretch, ok := request.(Seated)
 	if !ok {
 		return ctx
 	}
 	r := memory.Reading{Known: true, Forgettings: -1}
-	if n, err := store.Forgettings(ctx, seated.Seat().Agent); err == nil {
+	if n, err := store.Forgettings(ctx, inStretch.Seat().Agent); err == nil {
 		r.Forgettings = n
 	}
 	return context.WithValue(ctx, readingKey{}, r)
@@ -34,8 +34,8 @@ func readingOf(ctx context.Context) memory.Reading {
 	return r
 }
 
-// stillKnown fails when something of the agent was forgotten since the activity began to read.
-func (p Ports) stillKnown(ctx context.Context, agent string) error {
+// stillKnown fails when memories of the agent were removed since the activity began to read.
+func (p Ports) unchanged(ctx context.Context, agent string) error {
 	r := readingOf(ctx)
 	if !r.Known {
 		return nil
@@ -50,13 +50,13 @@ func (p Ports) stillKnown(ctx context.Context, agent string) error {
 	return nil
 }
 
-// forgottenMeanwhile says whether an activity must be done again because something was forgotten.
+// forgottenMeanwhile says whether an activity must be repeated because memories were removed.
 func forgottenMeanwhile(err error) bool { return errors.Is(err, memory.ErrForgotten) }
 
-// readingStore is a store whose writes say as of which forgetting the activity that makes them reads.
+// readingStore is a store that adds the activity's removal count to its writes.
 type readingStore struct{ memory.Store }
 
-// Commit does a write with the reading of its activity.
+// Commit writes with the removal count of its activity.
 func (s readingStore) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	if !w.Fence.Read.Known {
 		w.Fence.Read = readingOf(ctx)
@@ -64,7 +64,7 @@ func (s readingStore) Commit(ctx context.Context, w memory.Write) (memory.Receip
 	return s.Store.Commit(ctx, w)
 }
 
-// PutNote keeps a note with the reading of its activity.
+// PutNote keeps a note with the removal count of its activity.
 func (s readingStore) PutNote(ctx context.Context, agent string, f memory.Fence, key string,
 	value []byte,
 ) ([]byte, error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// A worker may die after it has staged and before it has said so: who does the deed again must answer the same.
-func TestConsolidatingTwiceStagesAndTellsTheSame(t *testing.T) {
+// A worker may die after staging and before reporting it: the repetition must return the same.
+func TestConsolidatingTwiceStagesAndReturnsTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(6)
@@ -20,22 +20,21 @@ func TestConsolidatingTwiceStagesAndTellsTheSame(t *testing.T) {
 	s := r.begin(o)
 	f := r.fragment(o, s)
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Boats return at dusk.","first_step":"Look.","confidence":0.5,"sources":["r1"]},{"claim":"Gulls know it.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
-	var told [][]Made
+	var results [][]Made
 	for range 2 {
 		result, err := (&Integration{Ports: r.ports}).Consolidate(context.Background(),
 			ConsolidateRequest{StepRequest: step(s, .4), Items: []string{f.ID}})
 		require.NoError(t, err)
 		require.Empty(t, result.Reason)
-		told = append(told, result.Made)
+		results = append(results, result.Made)
 	}
-	require.Len(t, told[0], 2)
-	require.Equal(t, told[0], told[1])
+	require.Len(t, results[0], 2)
+	require.Equal(t, results[0], results[1])
 	require.Len(t, r.find(s, dream.KindHypothesis), 2)
 	require.Len(t, r.model.requests, 1)
 }
 
-// Ratings that nobody can read are no ratings: the best third is chosen by the composite, and the dream goes on with
-// it.
+// Without readable ratings the best third is chosen by the composite, and the dream continues with it.
 func TestACaptureWhoseAnswerCannotBeReadChoosesByTheComposite(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -44,10 +43,10 @@ func TestACaptureWhoseAnswerCannotBeReadChoosesByTheComposite(t *testing.T) {
 	result := captureAll(t, r, s, all)
 	require.Equal(t, []bool{true, false}, []bool{result.Made[0].Chosen, result.Made[1].Chosen})
 	require.Equal(t, EndDone, result.End,
-		"what a phase is told of an answer that could not be read is not what was made of it")
+		"the result is not that of an unreadable answer")
 }
 
-// What the policy bars promotes nothing; what stands beside it does.
+// A barred claim promotes nothing; a claim beside it does.
 func TestAFragmentIsPromotedByTheClaimThatWasStaged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

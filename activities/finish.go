@@ -25,30 +25,30 @@ type Ending struct {
 	Tallies []dream.Tally `json:"tallies,omitempty"`
 }
 
-// FinishRequest ends a sitting.
+// FinishRequest is the input of DreamRun.Rise.
 type FinishRequest struct {
 	Stretch
 	Ending Ending `json:"ending"`
 }
 
-// FinishResult is what the dream cost, all caps and phases together.
+// FinishResult is what the dream cost, over all phases and caps.
 type FinishResult struct {
 	Spent   budget.Micros `json:"spent"`
-	Lost    int           `json:"lost"` // attempts whose end nobody knows; they count in full
+	Lost    int           `json:"lost"` // attempts without a known result; they count in full
 	Tallies []dream.Tally `json:"tallies,omitempty"`
-	Outcome dream.Outcome `json:"outcome,omitempty"` // when it is another than was asked for: the night was undone
-	// as the record has it, which knows the nights before; empty: it ended otherwise
+	Outcome dream.Outcome `json:"outcome,omitempty"` // if it differs from the requested one: the dream was undone
+	// the record's reason, which includes earlier dreams; empty: the request's
 	Reason string `json:"reason,omitempty"`
 }
 
-// Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes
-// nothing. A run that is not the one which lay down closes nothing: the books are the other's.
+// Rise closes a dream and frees the slot. It is the last activity of every dream; repeating it changes nothing. A run
+// other than the one that began the dream closes nothing.
 func (b *DreamRun) Rise(ctx context.Context, r FinishRequest) (FinishResult, error) {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
 		return FinishResult{}, toApplicationError(err)
 	}
-	// of any sitting: it may have begun one whose lying down was never answered
+	// any stretch of the run: it may have begun one without receiving the answer
 	held := memory.Fence{Dream: r.Dream, Run: r.Run}
 	if record.Run != "" && record.Run != r.Run {
 		return FinishResult{Spent: record.Spent, Tallies: record.Phases},
@@ -65,14 +65,15 @@ func (b *DreamRun) Rise(ctx context.Context, r FinishRequest) (FinishResult, err
 	return result, nil
 }
 
-// release forgets what was kept for a dream while it lasted. A store that cannot do it now holds nobody up.
+// release drops what was kept for a running dream. A failure is only logged.
 func (b *DreamRun) release(ctx context.Context, dreamID string) {
 	if err := b.forget(ctx, dreamID); err != nil && activity.IsActivity(ctx) {
-		activity.GetLogger(ctx).Warn("the answers of an ended dream are still kept", "dream", dreamID, "error", err)
+		activity.GetLogger(ctx).Warn("the recorded answers of an ended dream could not be removed", "dream", dreamID,
+			"error", err)
 	}
 }
 
-// forget drops the bought answers of a closed dream: what is worth keeping of them is in memory by now.
+// forget drops the recorded answers of a closed dream: their results are in memory by now.
 func (b *DreamRun) forget(ctx context.Context, dreamID string) error {
 	b.cache.drop(dreamID)
 	if err := b.Guard.Ledger.Forget(ctx, dreamID); err != nil {
@@ -81,16 +82,16 @@ func (b *DreamRun) forget(ctx context.Context, dreamID string) error {
 	return nil
 }
 
-// emptyAlarm is how many empty nights in a row raise the alarm.
+// emptyAlarm is how many empty dreams in a row raise an alarm.
 func (p Ports) emptyAlarm(ctx context.Context, s Stretch) int {
-	if o, err := p.spec(ctx, s); err == nil && o.Knobs.EmptyAlarm > 0 {
-		return o.Knobs.EmptyAlarm
+	if spec, err := p.spec(ctx, s); err == nil && spec.Knobs.EmptyAlarm > 0 {
+		return spec.Knobs.EmptyAlarm
 	}
 	return dream.DefaultEmptyAlarm
 }
 
-// nothingAgain counts the empty nights up to and with this one; 0 when this one was not empty. Nights that were
-// refused, cancelled or aborted say nothing either way.
+// nothingAgain counts the empty dreams in a row up to this one; 0 if this one was not empty. Refused, cancelled and
+// aborted dreams are ignored.
 func (b *DreamRun) nothingAgain(ctx context.Context, record *dream.Record) (event.NothingAgain, error) {
 	alarm := event.NothingAgain{}
 	if record.Outcome != dream.Empty {
@@ -114,8 +115,8 @@ func (b *DreamRun) nothingAgain(ctx context.Context, record *dream.Record) (even
 	return alarm, nil
 }
 
-// settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back
-// all of it. What was spent counts against the hard caps either way.
+// settleAllowance gives back the part of the day's allowance that a dream did not spend; an aborted dream gives back
+// all of it. What was spent counts against the hard caps in any case.
 func (b *DreamRun) settleAllowance(ctx context.Context, record *dream.Record, e Ending, rows []spend.Row) error {
 	ledger := b.Guard.Ledger
 	if err := ledger.GiveBack(ctx, record.ID); err != nil {
@@ -160,21 +161,22 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 		}
 	}
 	if ends || record.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
-		record.Outcome, record.Reason, record.Ended, record.Until = e.Outcome, e.Reason, b.now(s).UTC(), time.Time{}
+		record.Outcome, record.Reason = e.Outcome, e.Reason
+		record.Ended, record.Until = b.now(s).UTC(), time.Time{}
 	}
 	judged, err := b.weigh(ctx, s, max(1, record.Stretches), b.now(s))
 	if err != nil {
 		return FinishResult{}, err
 	}
-	if judged.entry != nil { // of a sitting that ended without being woken: it was cancelled
+	if judged.entry != nil { // the last stretch ended by cancellation, not by a wake
 		unjudged = append(unjudged, judged.entry)
 	}
 	if record.Outcome == dream.Undone {
-		for _, item := range unjudged { // on record with the rest of it
+		for _, item := range unjudged { // recorded with the rest
 			item.Header().State = dream.Archived
 		}
 	}
-	record.Connected, record.Open = 0, false // nothing is to be applied any more
+	record.Connected, record.Open = 0, false // nothing is left to apply
 	record.Depth, err = b.went(ctx, s.Agent, s.Dream)
 	if err != nil {
 		return FinishResult{}, err
@@ -197,8 +199,8 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 	}
 	if alarm, err := b.nothingAgain(ctx, record); err != nil {
 		return FinishResult{}, err
-	} else if ends && alarm.Nights >= b.emptyAlarm(ctx, s) { // one that had ended has said so
-		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end
+	} else if ends && alarm.Nights >= b.emptyAlarm(ctx, s) { // a dream that had ended has announced it already
+		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end event
 		record.Reason = fmt.Sprintf("%s, %d nights in a row now", record.Reason, alarm.Nights)
 	}
 	w := memory.Write{Late: true, Add: unjudged, Change: []dream.Item{record}, Events: append(events, ended...)}
@@ -222,8 +224,8 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 	return result, nil
 }
 
-// closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.
-// Whoever took it over has closed the record; then only what has been bought since is added, and what it cost.
+// closeUnfenced closes the record of a dream that holds no slot: it never began, or another dream has its slot. If
+// that other one has closed the record, only later purchases and their cost are added.
 func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []spend.Row,
 	events []event.Event,
 ) error {
@@ -252,18 +254,18 @@ func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write,
 	return nil
 }
 
-// unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer,
-// so that every answer that was bought can be found.
+// unjudged makes discarded fragments of paid partials that never reached the observer, so that every paid answer can
+// be found.
 func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record,
 	rows []spend.Row,
 ) ([]dream.Item, []event.Event, error) {
-	o := Spec{Dream: record.ID, Agent: record.Agent, AsOf: record.AsOf}
+	spec := Spec{Dream: record.ID, Agent: record.Agent, AsOf: record.AsOf}
 	var found []dream.Item
 	var events []event.Event
 	seen := map[string]bool{}
 	for _, row := range rows {
 		_, step, ok := strings.Cut(row.Step, "/"+string(dream.Onset)+"/")
-		if !ok || !speaks(step) || seen[row.Step] {
+		if !ok || !givesPartials(step) || seen[row.Step] {
 			continue
 		}
 		seen[row.Step] = true
@@ -274,13 +276,13 @@ func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record
 		if answer.Attempt == 0 {
 			continue
 		}
-		partials, err := b.spokenIn(ctx, s, step, answer.Text)
+		partials, err := b.partialsIn(ctx, s, step, answer.Text)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, one := range partials {
 			f := &dream.Fragment{
-				Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(one.cycle, one.turn), nil),
+				Head:    head(spec, dream.Onset, dream.KindFragment, fragmentStep(one.cycle, one.turn), nil),
 				Content: one.text, Cycle: one.cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
 				Reason: notJudged,
 			}
@@ -298,7 +300,7 @@ func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record
 	return found, events, nil
 }
 
-// bought is the finished answer of a step; its attempt is 0 when there is none.
+// bought is the recorded answer of a step; Attempt is 0 when there is none.
 func bought(ctx context.Context, ledger spend.Ledger, step string) (spend.Paid, error) {
 	var paid spend.Paid
 	body, ok, err := ledger.Answer(ctx, step)
