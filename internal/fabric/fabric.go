@@ -1,5 +1,5 @@
-// Package fabric is the delivery of events, with two named promises: every event, in order, from an offset; and a hint
-// that there are new ones, which may be lost.
+// Package fabric delivers events in two ways: every event, in order, from an offset (Events), and a hint that there are
+// new ones, which may be late (Await).
 package fabric
 
 import (
@@ -8,13 +8,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// Log is an agent's events as the store holds them.
+// Log is the event log of each agent, as the store keeps it.
 type Log interface {
-	// Events returns up to limit events with Seq > after, in order. No event is ever missing from its place.
+	// Events returns up to limit events with Seq > after, in order and without gaps.
 	Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error)
-	// Await returns when the agent may have events with Seq > after, or ctx ends (ctx.Err()).
-	// It may return early or late (bounded by a second), never not at all.
+	// Await returns when the agent may have events with Seq > after, or when ctx ends (ctx.Err()). It may return
+	// without a new event, and up to a second late.
 	Await(ctx context.Context, agent string, after int64) error
-	// Heads returns, by id, the Seq of the newest event of every agent on record. Agents without events are left out.
+	// Heads returns, by agent id, the Seq of the newest event. Agents without events are left out.
 	Heads(ctx context.Context) (map[string]int64, error)
 }

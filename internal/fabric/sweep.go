@@ -8,21 +8,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// page is how many events a sweep reads at once.
+// page is how many events a sweep reads in one call.
 const page = 500
 
-// Sweep reads the events of every agent, each once and in order, from where it stands. It keeps its place in memory:
-// where it must outlive a process, it is the reader's own to keep. It is not safe for concurrent use.
+// Sweep reads the events of all agents, each once and in order. Its position is kept in memory; a reader that must not
+// lose it stores After itself. It is not safe for concurrent use.
 type Sweep struct {
 	Log   Log
-	After map[string]int64 // by agent, the newest Seq that was read; nil or absent: none
+	After map[string]int64 // by agent, the Seq of the newest event read; absent: none
 
-	// Lost hears that an agent's log ends at head, before what was read of it: the store came back without its newest
-	// events. The sweep goes on from there, so that those which take their numbers are read. It may be nil.
+	// Lost is called when an agent's log ends at head, before an event that was read: the store was restored without
+	// its newest events. The sweep continues from head, so that new events with the same numbers are read. It may be
+	// nil.
 	Lost func(agent string, head int64)
 }
 
-// Skip makes a sweep begin behind everything that there is.
+// Skip moves the position past all existing events.
 func (s *Sweep) Skip(ctx context.Context) error {
 	heads, err := s.Log.Heads(ctx)
 	if err == nil {
@@ -31,8 +32,8 @@ func (s *Sweep) Skip(ctx context.Context) error {
 	return err
 }
 
-// Once gives f every event that has come since, one agent after the other, by their ids. An event that f refuses is
-// given again the next time, and its error is answered.
+// Once calls f for every new event, agent by agent in the order of their ids. When f returns an error, Once returns it,
+// and the next call begins with that event again.
 func (s *Sweep) Once(ctx context.Context, f func(event.Event) error) error {
 	heads, err := s.Log.Heads(ctx)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *Sweep) Once(ctx context.Context, f func(event.Event) error) error {
 				s.After[agent] = e.Seq
 			}
 			if len(events) == 0 {
-				break // what was there is gone: another store was put in its place
+				break // the events are missing: the store was replaced by another one
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package presence says who is connected to an agent, by lease, across replicas, and carries the bell that rouses a
-// dream.
+// Package presence defines the port that records which clients hold an agent awake, by lease and across processes, and
+// the wake bus that interrupts a running dream.
 package presence
 
 import (
@@ -14,55 +14,56 @@ import (
 // Cause is what woke an agent.
 type Cause string
 
-// The causes.
+// The causes of a wake.
 const (
 	Connect  Cause = "knock"    // a client connected
 	Alarm    Cause = "alarm"    // a rule over the agent's feed fired
 	Operator Cause = "operator" // a person who runs the deployment
 )
 
-// Visit is somebody who wants the agent awake.
+// Visit is a request to hold the agent awake.
 type Visit struct {
 	Agent string // id
-	// names whoever comes; the same client renews its lease. Never empty: an alarm comes as "alarm/<feed>/<rule>"
+	// Client names the caller and is never empty; the same client renews its lease. An alarm is "alarm/<feed>/<rule>".
 	Client string
 	Cause  Cause
 	Now    time.Time
-	For    time.Duration // how long the lease holds, > 0
-	Lock   time.Duration // how long after Now no dream may begin, whatever happens to the leases
+	For    time.Duration // how long the lease lasts, > 0
+	Lock   time.Duration // how long after Now no dream may begin, even when no lease is left
 
-	// that the agent is known by; memory.ErrNotFound when it is called otherwise, or is gone. Empty: whoever it is
+	// Handle, when set, must be the agent's current handle; otherwise memory.ErrNotFound.
 	Handle string
-	Notify bool // a store that can ring in the same step does, when the visit raises the epoch
+	Notify bool // publish the wake notice in the same step, if the store can and the visit raises the epoch
 }
 
-// Wake is one rise of the epoch and what was fixed by it: whoever connects sees this, and no later write of the dream
-// that was woken changes it.
+// Wake is one rise of the epoch with what it fixed. Every client that connects sees the same values, and later writes
+// of the woken dream do not change them.
 type Wake struct {
 	Agent  string    `json:"agent"`
 	Epoch  int64     `json:"epoch"`
 	Cause  Cause     `json:"cause"`
 	Client string    `json:"client"`
 	At     time.Time `json:"at"`
-	Dream  string    `json:"dream,omitempty"` // the dream that held the slot; empty when the agent only slept
-	Affect mood.PAD  `json:"affect"`          // after the shift of a return of zero length; none after an alarm
-	Delta  float64   `json:"delta"`           // how far that shift moved it, mood.PAD.Distance
-	// ids of journal entries since the wake before, at most Digested, never nil; consumed by this wake
+	Dream  string    `json:"dream,omitempty"` // the dream that held the slot; empty when none did
+	Affect mood.PAD  `json:"affect"`          // after the mood shift of the woken dream; unshifted after an alarm
+	Delta  float64   `json:"delta"`           // size of that shift, mood.PAD.Distance
+	// Digest holds the ids of journal entries since the previous wake, at most Digested, never nil. This wake consumes
+	// it.
 	Digest []string `json:"digest"`
 }
 
-// LeftAsleep says whether the wake only keeps dreams away: an alarm and an operator wake no agent that sleeps without a
-// dream.
+// LeftAsleep reports whether the wake leaves the agent asleep: an alarm or an operator does not wake an agent that
+// sleeps without a dream, but keeps dreams from beginning.
 func (w Wake) LeftAsleep() bool { return w.Dream == "" && (w.Cause == Alarm || w.Cause == Operator) }
 
-// Digested is how many entries a digest keeps: the newest.
+// Digested is the maximum number of entries in a digest; the newest are kept.
 const Digested = 5
 
-// Arrival answers a visit.
+// Arrival is the result of a visit.
 type Arrival struct {
 	Wake
-	Raised   bool // this visit raised the epoch; otherwise the agent was awake already and Wake is the one that woke it
-	Notified bool // the store has rung: this process's listeners have heard it, and others are told
+	Raised   bool // this visit raised the epoch; otherwise the agent was awake and Wake is the newest wake
+	Notified bool // the store has published the wake notice; listeners of this process have received it
 }
 
 // Lease keeps an agent awake until it ends.
@@ -73,21 +74,21 @@ type Lease struct {
 	Until  time.Time `json:"until"`
 }
 
-// Status is who holds an agent awake.
+// Status says who holds an agent awake.
 type Status struct {
 	Epoch    int64     `json:"epoch"`
 	Leases   []Lease   `json:"leases"`        // live ones, by client
-	Lock     time.Time `json:"lock"`          // no dream begins before it
+	Lock     time.Time `json:"lock"`          // the earliest time that a dream may begin
 	Last     *Wake     `json:"last"`          // the newest wake; nil when there was none
 	Recorded int64     `json:"told"`          // the newest epoch that the agent's workflow has recorded
-	Seen     time.Time `json:"seen,omitzero"` // the last visit or departure
+	Seen     time.Time `json:"seen,omitzero"` // time of the last visit or departure
 
-	// Visited says that a client came while an alarm or an operator held the agent asleep; it is awake since, until
-	// nobody holds it.
+	// Visited says that a client connected while an alarm or an operator held the agent without waking it. The agent is
+	// awake since then, until nothing holds it.
 	Visited bool `json:"visited,omitempty"`
 }
 
-// Until is when the agent is free to dream if nobody comes again; not after now when it is free already.
+// Until returns the time from which the agent may dream if nobody connects again; it may be in the past.
 func (s Status) Until() time.Time {
 	until := s.Lock
 	for _, l := range s.Leases {
@@ -98,11 +99,11 @@ func (s Status) Until() time.Time {
 	return until
 }
 
-// Awake says whether somebody holds the agent awake.
+// Awake reports whether the agent is held awake.
 func (s Status) Awake(now time.Time) bool { return s.Until().After(now) }
 
-// State is where the agent stands by what the store knows; dreaming says whether a dream holds its slot. Every face of
-// the agent tells this state: the command line, HTTP and MCP, whether Temporal answers or not.
+// State returns the agent's state by what the store knows; dreaming says whether a dream holds its slot. The command
+// line, HTTP and MCP all show this state, whether or not Temporal responds.
 func (s Status) State(dreaming bool, now time.Time) circadian.State {
 	switch {
 	case s.Awake(now) && dreaming:
@@ -115,58 +116,59 @@ func (s Status) State(dreaming bool, now time.Time) circadian.State {
 	return circadian.Sleeping
 }
 
-// heldAsleep says whether whoever holds the agent leaves it asleep.
+// heldAsleep reports whether every lease belongs to an alarm or an operator that leaves the agent asleep.
 func (s Status) heldAsleep() bool {
 	client := slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Cause == Connect })
 	return s.Last != nil && s.Last.LeftAsleep() && !s.Visited && !client
 }
 
-// Store keeps leases and epochs. Each method is one atomic, durable step, safe across processes. It is kept by the same
-// store as memory, which refuses every fenced write of an older epoch (memory.ErrWoken) and a dream of an agent that is
-// awake (memory.ErrAwake).
+// Store keeps leases and epochs. Each method is one atomic, durable step, safe across processes. It is the same store
+// as memory.Store, which refuses every fenced write of an older epoch (memory.ErrWoken) and refuses to begin a dream of
+// an agent that is awake (memory.ErrAwake).
 type Store interface {
-	// Arrive grants or renews the client's lease and the wake lock. When the agent was not awake, or a dream that has
-	// not been woken holds its slot, the same step raises the epoch, applies the mood that the woken dream would leave
-	// (unless the cause is an alarm), consumes the digest and keeps the Wake. A client that finds the agent held asleep
-	// by an alarm or an operator raises nothing; from then on, until the next wake, the agent's standing is Visited. An
-	// epoch is raised by exactly one of many simultaneous visits. With v.Ring the store may ring in that step, after
-	// the epoch has risen; Arrival.Rung says whether it did.
+	// Arrive grants or renews the client's lease and the wake lock. When the agent was not awake, or when a dream that
+	// has not been woken holds its slot, the same step raises the epoch, applies the mood that the woken dream would
+	// leave (unless the cause is an alarm), consumes the digest and stores the Wake. A client that finds the agent held
+	// by an alarm or an operator does not raise the epoch, but sets Status.Visited until the next wake. Of many
+	// simultaneous visits exactly one raises an epoch. With v.Notify the store may publish the notice in that step,
+	// after the epoch has risen; Arrival.Notified says whether it did.
 	Arrive(ctx context.Context, v Visit) (Arrival, error)
-	// Depart ends a client's lease; lock is the wake lock that its going starts anew. A client without a lease changes
-	// nothing.
+	// Depart ends a client's lease. lock is the length of the wake lock that begins with its departure. Without a lease
+	// it changes nothing.
 	Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (Status, error)
-	// Dismiss ends every lease and the lock, by the word of an operator.
+	// Dismiss ends every lease and the lock, on an operator's request.
 	Dismiss(ctx context.Context, agent string, now time.Time) (Status, error)
-	// Status tells who holds the agent awake; leases that have ended by now are left out. An agent nobody ever visited
-	// has the zero Standing.
+	// Status returns who holds the agent awake, without leases that have expired by now. An agent that nobody has
+	// visited has the zero Status.
 	Status(ctx context.Context, agent string, now time.Time) (Status, error)
-	// Epoch is the agent's newest: 0 before its first wake.
+	// Epoch is the agent's current epoch: 0 before its first wake.
 	Epoch(ctx context.Context, agent string) (int64, error)
-	// Recorded notes that the agent's workflow has recorded the wake of an epoch; it never goes back.
+	// Recorded marks the wake of an epoch as recorded by the agent's workflow. It never goes back.
 	Recorded(ctx context.Context, agent string, epoch int64) error
-	// Untold lists the newest wakes that no workflow has recorded yet, by agent.
+	// Untold lists, by agent, the newest wakes that no workflow has recorded yet.
 	Untold(ctx context.Context) (map[string]Wake, error)
 }
 
-// EveryEpoch is above every epoch: a ring of it stops whatever runs. Nothing durable rests on a ring.
+// EveryEpoch is above every epoch: a notice of it stops all running activities of the agent.
 const EveryEpoch int64 = 1 << 62
 
-// WakeNotice tells every process to stop the deeds of an agent that began under an epoch before this one.
+// WakeNotice asks every process to stop the agent's activities that began under an earlier epoch.
 type WakeNotice struct {
 	Agent  string    `json:"agent"`
 	Epoch  int64     `json:"epoch"`
 	Cause  Cause     `json:"cause"`
 	At     time.Time `json:"at"`     // when the visit was received
 	Raised time.Time `json:"raised"` // when its epoch was durable
-	// it was rung in this process; a ring from elsewhere may be forged, and is checked against the store
+	// Local is set in the process that published the notice. A notice from elsewhere may be forged and is checked
+	// against the store.
 	Local bool `json:"-"`
 }
 
-// WakeBus carries rings. It may lose, repeat, delay or forge them: nothing durable rests on it.
+// WakeBus carries wake notices. It may lose, repeat, delay or forge them, so nothing durable depends on it.
 type WakeBus interface {
-	// Publish reaches the listeners of this process before it returns, and those of others soon.
+	// Publish reaches the listeners of this process before it returns, and those of others soon after.
 	Publish(ctx context.Context, r WakeNotice) error
-	// Listen calls hear for every ring until stop is called, from any goroutine, quickly answered. It returns when it
-	// listens.
+	// Listen calls hear for every notice until stop is called. hear is called from any goroutine and must return
+	// quickly. Listen returns once it listens.
 	Listen(hear func(WakeNotice)) (stop func(), err error)
 }

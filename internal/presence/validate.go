@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Validate names every field of a visit that is wrong and what would be right.
+// Validate names every invalid field of a visit and what would be valid.
 func (v Visit) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -32,7 +32,7 @@ func (v Visit) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Validate says what is wrong with a ring.
+// Validate returns what is wrong with a notice.
 func (r WakeNotice) Validate() error {
 	if r.Agent == "" {
 		return errors.New("ring: agent is empty")

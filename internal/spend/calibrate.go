@@ -8,14 +8,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// calibrations are those measured or read by this process, by model.
+// calibrations caches calibrations by model.
 type calibrations struct{ all sync.Map }
 
-// calibrationStep is the step under which the vectors of a model's calibration are kept, for all agents and for good.
+// calibrationStep is the ledger step that holds the vectors of a model's calibration, permanently and for all agents.
 func calibrationStep(model string) string { return "calibration/1/" + model }
 
-// Calibration says what the cosines of a model's vectors mean, where that is known: from the catalogue, or from what
-// Calibrate has measured. It buys nothing.
+// Calibration returns how to read the cosines of a model's vectors: from the catalogue, or from what Calibrate
+// measured. It makes no paid call.
 func (p *Guard) Calibration(ctx context.Context, model string) (inference.Calibration, bool) {
 	spec, err := p.Catalog.Lookup(model)
 	if err != nil {
@@ -39,8 +39,8 @@ func (p *Guard) Calibration(ctx context.Context, model string) (inference.Calibr
 	return c, true
 }
 
-// Calibrate measures what the cosines of a model's vectors mean, where that is not known, by placing some 60 fixed
-// sentences. They are bought once in a deployment; c says who pays, and its step is not used.
+// Calibrate returns the calibration of a model. If there is none yet, it measures one by embedding some 60 fixed
+// sentences, which are bought once per deployment. c says who pays; its Step is not used.
 func (p *Guard) Calibrate(ctx context.Context, c Charge, model string) (inference.Calibration, error) {
 	if existing, found := p.Calibration(ctx, model); found {
 		return existing, nil

@@ -12,14 +12,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Overrun is how many tokens beyond its maximum a stream may run on before the closed connection stops it; every
-// streamed call reserves for them. At 5 ms a token it covers 320 ms between our hanging up and the provider's noticing.
+// Overrun is how many tokens beyond its maximum a stream may produce before closing the connection stops it. Every
+// streamed call reserves for them. At 5 ms a token it covers 320 ms between closing the connection and the provider's
+// stop.
 const Overrun = 64
 
-// settling is how long the ledger may take to book the end of a call, even when the caller has gone.
+// settling is the timeout for settling a call in the ledger, which also runs after the caller's context has ended.
 const settling = 15 * time.Second
 
-// Charge says who pays for a step and under which caps.
+// Charge says who pays for a step, and under which caps.
 type Charge struct {
 	Step        string
 	Agent       string
@@ -27,15 +28,15 @@ type Charge struct {
 	Phase       string
 	Day         string
 	Accounts    []budget.Account
-	RequestedAt time.Time // when the step was asked for; its rows are never older, where a server skips idle time
+	RequestedAt time.Time // when the step was requested; its rows are never older, where a server skips idle time
 
-	// Still, when set, is asked between the reservation and the call. When it fails, nothing is asked of the model and
-	// nothing is spent. An answer that must not be kept is known so: what makes it so before the reservation fails
-	// here, and what does later finds the attempt in the ledger.
+	// Still, when set, is called between the reservation and the call. When it fails, no call is made and nothing is
+	// spent. It lets callers refuse an answer that must not be stored: a reason that arises before the reservation
+	// fails here, and one that arises later finds the attempt in the ledger.
 	Still func(ctx context.Context) error
 
-	// Broken, when set, is told what a call had said whose context ended, before the ledger books its end: somebody
-	// waits for that to be safe, and a reservation without an end counts in full.
+	// Broken, when set, receives the partial answer of a call whose context ended. It is called before settling,
+	// because somebody waits for that answer to be stored, and a reservation that is not settled counts in full.
 	Broken func(Paid)
 }
 
@@ -45,7 +46,7 @@ type Paid struct {
 	Attempt int           `json:"attempt"`
 	Cost    budget.Micros `json:"cost"`
 	Reused  bool          `json:"-"` // it had been bought before
-	Ended   time.Time     `json:"-"` // when the model had stopped
+	Ended   time.Time     `json:"-"` // when the model stopped
 }
 
 // Guard makes paid calls.
@@ -58,9 +59,9 @@ type Guard struct {
 	calibrations calibrations
 }
 
-// Generate buys the answer of a step, or returns the one already bought. Errors: *OverCap when a cap refuses,
-// *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) beside the partial answer when ctx
-// ended.
+// Generate buys the answer of a step, or returns the one that was bought before. Errors: *OverCap when a cap refuses,
+// *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) together with the partial answer
+// when ctx ended.
 func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (Paid, error) {
 	spec, hold, err := p.reserve(ctx, c, r, int64(r.MaxTokens)+Overrun)
 	if err != nil {
@@ -89,8 +90,8 @@ func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, tok
 	return p.first(context.WithoutCancel(ctx), c.Step, paid, bill.Answer), nil
 }
 
-// first is the answer that is kept for a step: another attempt may have finished before this one, and its answer is the
-// step's.
+// first returns the answer stored for a step. Another attempt may have finished before this one; then its answer
+// counts.
 func (p *Guard) first(ctx context.Context, step string, paid Paid, body []byte) Paid {
 	stored, ok, err := p.Ledger.Answer(ctx, step)
 	if err != nil || !ok || bytes.Equal(stored, body) {
@@ -104,10 +105,10 @@ func (p *Guard) first(ctx context.Context, step string, paid Paid, body []byte) 
 	return kept
 }
 
-// Embed buys the vectors of a step, or returns the ones already bought. Errors as for Generate.
+// Embed buys the vectors of a step, or returns the ones that were bought before. Errors as for Generate.
 func (p *Guard) Embed(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
 	r := inference.Request{Model: model}
-	clipped := make([]string, len(texts)) // a memory longer than the embedder's window is placed by its beginning
+	clipped := make([]string, len(texts)) // of a text longer than the embedder's window, only the beginning is embedded
 	existing, _ := p.Catalog.Lookup(model)
 	for i, text := range texts {
 		text = existing.Clip(text)
@@ -133,10 +134,10 @@ func (p *Guard) Embed(ctx context.Context, c Charge, model string, texts []strin
 	return vectors, errors.Join(callErr, p.settle(ctx, c, hold, bill))
 }
 
-// outdated is how the ledger tells an attempt that was not made because Charge.Still failed.
+// outdated is the finish reason, in the ledger, of an attempt that was not made because Charge.Still failed.
 const outdated = "outdated"
 
-// still ends an attempt that need not be made any more.
+// still settles an attempt that need not be made any more.
 func (p *Guard) still(ctx context.Context, c Charge, hold Hold) error {
 	if c.Still == nil {
 		return nil
@@ -148,18 +149,18 @@ func (p *Guard) still(ctx context.Context, c Charge, hold Hold) error {
 	return errors.Join(err, p.settle(ctx, c, hold, Bill{State: Refused, Finish: outdated}))
 }
 
-// bought is the answer kept for a step that could not be reserved, or why it could not.
+// bought returns the answer stored for a step that could not be reserved, or the reason of the refusal.
 func (p *Guard) bought(ctx context.Context, step string, refused error) (Paid, error) {
 	paid, err := kept[Paid](ctx, p, step, refused)
 	paid.Reused = err == nil
 	return paid, err
 }
 
-// kept reads what a step that is refused has bought before. Neither a price that has gone nor a cap stands in its way.
+// kept reads the stored answer of a step that is refused now. A missing price or a cap does not prevent that.
 func kept[A any](ctx context.Context, p *Guard, step string, refused error) (A, error) {
 	var answer A
 	body, ok, err := p.Ledger.Answer(ctx, step)
-	if err != nil { // a cap that refuses is no answer while nobody knows whether one is needed
+	if err != nil { // it is unknown whether the cap matters, so this is not a refusal
 		return answer,
 			fmt.Errorf("look whether %s was bought, which is refused now (%s): %w", step, refused.Error(), err)
 	}
@@ -185,7 +186,7 @@ func (p *Guard) priced(model string) (inference.Spec, error) {
 	return spec, nil
 }
 
-// reserve books what r may cost at worst, with out tokens beside what the model may think.
+// reserve books the worst case of r, with out answer tokens on top of the reasoning tokens.
 func (p *Guard) reserve(ctx context.Context, c Charge, r inference.Request, out int64) (inference.Spec, Hold, error) {
 	spec, err := p.priced(r.Model)
 	if err != nil {
@@ -208,7 +209,7 @@ func (p *Guard) reserve(ctx context.Context, c Charge, r inference.Request, out 
 	return spec, hold, err
 }
 
-// at is the later of the clock and the time that the step was asked for.
+// at is the later of the clock and the time that the step was requested.
 func (p *Guard) at(c Charge) time.Time {
 	if now := p.Now(); now.After(c.RequestedAt) {
 		return now
@@ -226,8 +227,8 @@ func (p *Guard) settle(ctx context.Context, c Charge, hold Hold, b Bill) error {
 	return nil
 }
 
-// bill decides what an ended attempt counts for (decision 1): the provider's final usage when it can be believed, the
-// full reservation when it is missing or cannot, nothing only when the provider certainly charged nothing.
+// bill decides what an ended attempt counts for (decision 1): the provider's final usage when it is plausible, the full
+// reservation when it is missing or implausible, and nothing only when the provider certainly charged nothing.
 func bill(spec inference.Spec, r inference.Request, hold Hold, a inference.Answer, err error) Bill {
 	b := Bill{State: Settled, Amount: hold.Amount, Tokens: a.Tokens, Finish: string(a.Finish)}
 	reported := spec.Price.Cost(a.Tokens)
@@ -247,8 +248,8 @@ func bill(spec inference.Spec, r inference.Request, hold Hold, a inference.Answe
 	return b
 }
 
-// plausible rejects a usage that is certainly too low: fewer tokens than pieces we read, or more than six bytes of
-// prompt a token, which no tokenizer reaches on the text of a prompt.
+// plausible rejects a usage that is certainly too low: fewer tokens than pieces received, or more than six bytes of
+// prompt per token, which no tokenizer reaches on the text of a prompt.
 func plausible(spec inference.Spec, r inference.Request, a inference.Answer) bool {
 	bytes := 0
 	for _, m := range r.Asked(spec.JSON) {

@@ -32,13 +32,13 @@ var catalog = inference.Table{
 	"p/unpriced": {Name: "p/unpriced", Provider: "p"},
 }
 
-// scripted answers in order, the last one again and again, and remembers what it was asked.
+// scripted answers in order, repeats its last answer, and records the requests.
 type scripted struct {
 	mu       sync.Mutex
 	turns    []turn
 	requests []inference.Request
 	keys     []string
-	hook     func() // while a call is under way
+	hook     func() // called during a call
 }
 
 type turn struct {
@@ -70,7 +70,7 @@ func (m *scripted) Embed(_ context.Context, model string, texts []string, key st
 	return t.vectors, t.err
 }
 
-// closedHand is a ledger that cannot book an end.
+// closedHand is a ledger that cannot settle.
 type closedHand struct{ spend.Ledger }
 
 var errDisk = errors.New("the disk is full")
@@ -339,7 +339,7 @@ func TestAFinishedStepIsNeverBoughtAgain(t *testing.T) {
 	require.Len(t, b.rows(), 1)
 }
 
-// unreadable cannot say what it keeps.
+// unreadable is a ledger that cannot read its answers.
 type unreadable struct{ spend.Ledger }
 
 func (unreadable) Answer(context.Context, string) ([]byte, bool, error) { return nil, false, errDisk }
@@ -399,7 +399,7 @@ func TestAnAttemptWhoseEndCannotBeBookedStaysReservedInFull(t *testing.T) {
 	require.False(t, kept)
 }
 
-// placing is an embedder whose space tells texts apart by their first word, and counts its calls.
+// placing is an embedder whose vectors depend on a text's first word. It counts its calls.
 type placing struct {
 	inference.Model
 	calls int
@@ -412,7 +412,7 @@ func (p *placing) Embed(_ context.Context, _ string, texts []string, _ string) (
 		v := make([]float32, 64)
 		v[i/3] = 1
 		if i%3 == 1 {
-			v[63] = .8 // a rewording lies a little apart
+			v[63] = .8 // a rewording gets a slightly different vector
 		}
 		out.V = append(out.V, v)
 		out.Tokens.In += 8
@@ -471,7 +471,7 @@ func TestTheFirstAnswerOfAStepStays(t *testing.T) {
 		},
 	}
 	other := spend.Guard{Ledger: b.Ledger, Model: quick, Catalog: b.Catalog, Now: b.Now}
-	b.model.hook = func() { // a worker that was thought dead finishes while its successor is under way
+	b.model.hook = func() { // a worker that was believed dead finishes during its successor's call
 		_, err := other.Generate(context.Background(), charge(), request("p/model"), func(string) bool { return true })
 		require.NoError(t, err)
 	}

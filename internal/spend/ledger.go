@@ -15,21 +15,21 @@ type State string
 
 // The states. Open and Unknown count in full; Settled counts what was settled; Refused counts nothing.
 const (
-	Open    State = "open"    // reserved, the call is under way or its process died
-	Settled State = "settled" // finished: the answer is stored under its step
-	Partial State = "partial" // cut or halted without the provider's usage: counted at its full reservation
+	Open    State = "open"    // reserved; the call is running or its process died
+	Settled State = "settled" // finished; the answer is stored under its step
+	Partial State = "partial" // stopped without the provider's usage; counted at its full reservation
 	Refused State = "refused" // the provider certainly charged nothing
-	Lost    State = "unknown" // ended without anybody knowing what was billed: counted in full
+	Lost    State = "unknown" // ended, and the amount billed is unknown; counted in full
 )
 
-// Ask is a wish to spend.
+// Ask is a request for a reservation.
 type Ask struct {
 	Step     string // the step's key, unique in the deployment: "<dream id>/onset/2/partial-1"
 	Agent    string
 	Dream    string
 	Phase    string
 	Model    string
-	Day      string           // the day that pays, YYYY-MM-DD in the agent's zone
+	Day      string           // the day whose limit pays, YYYY-MM-DD in the agent's zone
 	Amount   budget.Micros    // the worst case
 	Accounts []budget.Account // every cap that applies, checked in one atomic step
 	At       time.Time
@@ -42,30 +42,30 @@ type Hold struct {
 	Amount  budget.Micros
 }
 
-// Key names the attempt for the provider and the ledger.
+// Key identifies the attempt to the provider and in the ledger.
 func (h Hold) Key() string { return fmt.Sprintf("%s#%d", h.Step, h.Attempt) }
 
 // Bill ends an attempt.
 type Bill struct {
 	State  State
-	Amount budget.Micros // what counts from now on; a partial or unknown end never counts less than its reservation
+	Amount budget.Micros // the final amount; a partial or unknown end never counts less than its reservation
 	Tokens budget.Tokens
 	Finish string
-	Answer []byte // the step's finished answer, stored in the same transaction; nil for none. The first answer stays.
+	Answer []byte // stored in the same transaction as the step's answer unless it has one; nil for none
 	At     time.Time
 }
 
-// Row is one attempt as the ledger tells it.
+// Row is one attempt in the ledger.
 type Row struct {
 	Ask
 	Attempt  int
 	Reserved budget.Micros
-	Counted  budget.Micros // what it counts for now
+	Counted  budget.Micros // what it counts for at present
 	State    State
 	Tokens   budget.Tokens
 	Finish   string
 	Ended    time.Time
-	// the step's newest attempt when this one's end was booked; 0 while it is open, and in books kept before schema 4
+	// The step's newest attempt when this one was settled; 0 while it is open, and in rows written before schema 4.
 	Latest int
 }
 
@@ -75,20 +75,20 @@ type Balance struct {
 	Spent    budget.Micros // ended attempts: settled, partial and unknown
 }
 
-// Query asks the ledger; zero fields do not filter.
+// Query selects rows of the ledger; zero fields do not filter.
 type Query struct {
 	Agent, Dream, Phase, Model, Day string
 	States                          []State
 	Limit                           int
 }
 
-// OverCap refuses a reservation: the first account it would overrun, in the order of the ask.
+// OverCap is the refusal of a reservation. It names the first account that would be overrun, in the order of the ask.
 type OverCap struct {
 	Scope                string
 	Limit, Counted, Asks budget.Micros
 }
 
-// Error says which cap, how much is used and how much was asked.
+// Error names the cap, what counts against it, and what was asked.
 func (e *OverCap) Error() string {
 	return fmt.Sprintf("cap %s is %s, %s is spent or reserved, and this call may cost %s", e.Scope, e.Limit,
 		e.Counted, e.Asks)
@@ -101,26 +101,26 @@ func AsOverCap(err error) (*OverCap, bool) {
 	return o, ok
 }
 
-// ErrAnswered is returned by Reserve for a step whose answer is kept: it is not bought again.
+// ErrAnswered is returned by Reserve for a step whose answer is stored: it is not bought again.
 var ErrAnswered = errors.New("the step's answer is kept already")
 
-// ErrUnknownHold is returned by Settle for an attempt the ledger never granted.
+// ErrUnknownHold is returned by Settle for an attempt that the ledger never granted.
 var ErrUnknownHold = errors.New("no such reservation")
 
-// Ledger is the durable book. Each method is one atomic, durable step, safe across processes.
+// Ledger is the durable spend ledger. Each method is one atomic, durable step, safe across processes.
 type Ledger interface {
-	// Reserve books the worst case under every account. It books nothing, and returns ErrAnswered, when an answer of
-	// the step is kept at that moment, and *OverCap when an account would be overrun.
+	// Reserve books the worst case under every account. It books nothing and returns ErrAnswered when an answer of the
+	// step is stored at that moment, or *OverCap when an account would be overrun.
 	Reserve(ctx context.Context, a Ask) (Hold, error)
 	// Settle ends an attempt. Settling an ended attempt again changes nothing, except that Open and Lost may still be
 	// settled by the process that made the call.
 	Settle(ctx context.Context, h Hold, b Bill) error
-	// Answer returns the finished answer of a step, if there is one.
+	// Answer returns the stored answer of a step, if there is one.
 	Answer(ctx context.Context, step string) ([]byte, bool, error)
-	// Close turns the open attempts of a dream into Lost ones, and says how many and how much.
+	// Close turns the open attempts of a dream into Lost ones, and returns their number and total amount.
 	Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error)
-	// Forget drops the kept answers of a dream that has ended, and sees to it that attempts which still end leave none:
-	// text and vectors go, amounts stay. After an error, ask again.
+	// Forget deletes the stored answers of a dream that has ended, and ensures that attempts which end later store
+	// none. Amounts stay. After an error, call it again.
 	Forget(ctx context.Context, dream string) error
 	// OpenDreams lists the dreams that have open attempts.
 	OpenDreams(ctx context.Context) ([]string, error)
@@ -128,11 +128,11 @@ type Ledger interface {
 	// Rows lists attempts in the order they were reserved.
 	Rows(ctx context.Context, q Query) ([]Row, error)
 
-	// Allow takes a dream's allowance from the agent's day, once per dream: *OverCap when limit would be passed.
-	// Allowance is a plan, not spending: GiveBack returns it and leaves what was spent where it is.
+	// Allow takes a dream's allowance from the agent's daily limit, once per dream; *OverCap when limit would be
+	// passed. An allowance is a plan, not spending: GiveBack returns it and does not change what was spent.
 	Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error
-	// Once given back it may be taken again; giving back twice is harmless.
+	// GiveBack returns a dream's allowance. It may be taken again; a second GiveBack changes nothing.
 	GiveBack(ctx context.Context, dream string) error
-	// Allowance is what is taken of the agent's day.
+	// Allowance is the sum that dreams have taken of the agent's day.
 	Allowance(ctx context.Context, agent, day string) (budget.Micros, error)
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Worst is what a relayed call can come to. Whoever edits its body knows.
+// Worst is the worst case of a relayed call. The code that edits the request body computes it.
 type Worst struct {
-	In, Out int64 // tokens at most, of all choices, thinking included
-	Times   int64 // what a token of the prompt costs at most, in list prices; 0: one, as usual
-	Text    int64 // bytes of the prompt that are certainly text: a usage of fewer than a sixth of it is not believed
+	In, Out int64 // maximum tokens, of all choices, reasoning included
+	Times   int64 // maximum price of a prompt token, in list prices; 0 means 1
+	Text    int64 // bytes of the prompt that are certainly text: a usage below a sixth of it is not believed
 }
 
-// Relay passes a body on under a reservation: the worst case is booked under every account before a byte is sent, and
-// settled when the answer has ended or was closed, by what was seen of it. Its Body must be closed. Models whose price
-// is zero book nothing: a cap of money has nothing to say of them, and a turn of talk need not wait for the ledger.
-// Errors are those of Generate.
+// Relay sends a request body on under a reservation: the worst case is booked under every account before a byte is
+// sent, and settled by the observed usage when the response has ended or was closed. Its Body must be closed. Models
+// whose price is zero book nothing: a money cap does not apply to them, and a conversation need not wait for the
+// ledger. Errors are those of Generate.
 func (p *Guard) Relay(ctx context.Context, c Charge, via inference.Relay, r inference.RelayRequest,
 	w Worst,
 ) (*inference.RelayResponse, error) {
@@ -43,7 +43,7 @@ func (p *Guard) Relay(ctx context.Context, c Charge, via inference.Relay, r infe
 	return res, nil
 }
 
-// meter books the worst case; nil for a model that costs nothing.
+// meter books the worst case; it returns nil for a model that costs nothing.
 func (p *Guard) meter(ctx context.Context, c *Charge, model string, w Worst) (*metered, error) {
 	spec, err := p.priced(model)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *Guard) meter(ctx context.Context, c *Charge, model string, w Worst) (*m
 	}, nil
 }
 
-// relayed decides what a relayed call counts for, as bill does for a generation.
+// relayed decides what a relayed call counts for, as bill does for Generate.
 func relayed(price *budget.Price, hold Hold, status int, o inference.RelayObserved, w Worst) Bill {
 	reported := price.Cost(o.Tokens)
 	b := Bill{State: Partial, Amount: max(hold.Amount, reported), Tokens: o.Tokens, Finish: o.Finish}
@@ -93,7 +93,7 @@ func relayed(price *budget.Price, hold Hold, status int, o inference.RelayObserv
 	return b
 }
 
-// metered books the end of a call when its answer is closed.
+// metered settles a call when its response body is closed.
 type metered struct {
 	io.ReadCloser
 	guard  *Guard
@@ -108,13 +108,13 @@ type metered struct {
 	booked error
 }
 
-// failed books a call that has no answer, and says why.
+// failed settles a call that has no response, and returns the reason.
 func (m *metered) failed(model string, why error) error {
 	b := bill(inference.Spec{Name: model, Price: m.price}, inference.Request{}, m.hold, inference.Answer{}, why)
 	return errors.Join(why, m.guard.settle(m.ctx, m.charge, m.hold, b))
 }
 
-// Close stops the provider, if it is not done, and settles.
+// Close ends the response and settles.
 func (m *metered) Close() error {
 	err := m.ReadCloser.Close()
 	m.once.Do(func() {
@@ -123,8 +123,8 @@ func (m *metered) Close() error {
 	return errors.Join(err, m.booked)
 }
 
-// Place buys vectors that nobody will ask for twice, such as those of a question: their answer is not kept. An embedder
-// whose price is zero books nothing. Errors as for Generate.
+// Place buys vectors that will not be asked for again, such as those of a question: they are not stored. A model whose
+// price is zero books nothing. Errors as for Generate.
 func (p *Guard) Place(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
 	spec, err := p.priced(model)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// counter is a provider that counts what it is asked and answers the same every time.
+// counter is a provider that counts its requests and always gives the same response.
 type counter struct {
 	asked  atomic.Int64
 	status int
@@ -222,7 +222,7 @@ func TestAModelThatCostsNothingBooksNothing(t *testing.T) {
 	require.Empty(t, rows)
 }
 
-// The cap has room for ten worst cases; thirty-two come at once, again and again.
+// The cap fits ten worst cases; thirty-two calls come at once, repeatedly.
 func TestTheCapHoldsUnderThirtyTwoRelaysAtOnce(t *testing.T) {
 	t.Parallel()
 	r := open(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 )
 
-// readerComesBack lets four writers announce at once while a reader leaves after every few events and another one takes
-// its place, which knows nothing but the number of the last one read.
+// readerComesBack lets four writers append concurrently, while readers replace each other after every few events. A new
+// reader knows only the number of the last event read.
 func readerComesBack(t *testing.T, a Announcer) {
 	const writers, each = 4, 25
 	faults := make(chan error, writers)
@@ -63,11 +63,11 @@ func visitOnce(t *testing.T, ctx context.Context, log fabric.Log, after int64) [
 		if len(events) > 0 {
 			return events
 		}
-		require.NoError(t, log.Await(ctx, echo, after)) // it may have returned early
+		require.NoError(t, log.Await(ctx, echo, after)) // it may return without a new event
 	}
 }
 
-// record puts agents on record, under handles of their own.
+// record creates agents, under handles of their own.
 func record(t *testing.T, a Announcer, ids ...string) {
 	t.Helper()
 	for _, id := range ids {

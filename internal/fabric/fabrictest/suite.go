@@ -1,4 +1,4 @@
-// Package fabrictest is the contract of fabric.Log as a suite that every log of events passes.
+// Package fabrictest tests that an event log keeps the contract of fabric.Log. Every log runs this suite.
 package fabrictest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Announcer is a log and the store whose commits fill it. Both may be two handles on one deployment.
+// Announcer is a log and the store whose commits fill it. They may be two handles on one deployment.
 type Announcer struct {
 	Log   fabric.Log
 	Store memory.Store
@@ -25,7 +25,7 @@ const echo = "agent-echo"
 
 var dawn = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 
-// Run holds a log to everything the port promises. open gives a new, empty one for each clause and sees to its end.
+// Run tests a log against the whole contract. open returns a new, empty one for each test and closes it at its end.
 func Run(t *testing.T, open func(t *testing.T) Announcer) {
 	t.Helper()
 	for _, c := range []struct {
@@ -91,7 +91,7 @@ func comeBack(t *testing.T, a Announcer) {
 
 func noGaps(t *testing.T, a Announcer) {
 	for i := range 5 {
-		// the second comes again as the next first
+		// each commit repeats the second event of the one before
 		first, second := pattern(fmt.Sprint("v", i)), pattern(fmt.Sprint("v", i+1))
 		r, err := announce(t.Context(), a, first, second)
 		require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Package archive is the form in which a store is handed over: one record a line, checked, counted and sealed with a
-// checksum.
+// Package archive writes and reads the file format in which a store is exported: one JSON record a line, checked,
+// counted, and sealed with a checksum.
 package archive
 
 import (
@@ -14,22 +14,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Version of the form. A reader takes the older ones and refuses a newer one; a new kind of record or field makes a new
-// version. In version 1 there were no keys, in version 2 nothing said that keys are required although there are none,
-// and in version 3 the revisions of an item were numbered without a gap. Up to version 3 no agent was removed.
+// Version of the format. A reader accepts older versions and refuses newer ones. A new kind of record or field needs a
+// new version: keys came with version 2, the record that says whether keys are required with version 3, and gaps
+// between revision numbers and removed agents with version 4.
 const Version = 4
 
-// openingOf is the first line of an archive of a version.
+// openingOf returns the first line of an archive of a version.
 func openingOf(version int) string {
 	return fmt.Sprintf(`{"oneiros":"archive","version":%d}`, version) + "\n"
 }
 
 var opening = openingOf(Version)
 
-// longest bounds a line in bytes: an item with all its revisions.
+// longest is the maximum length of a line in bytes: it holds an item with all its revisions.
 const longest = 1 << 28
 
-// The failures of reading.
+// Errors of reading.
 var (
 	ErrNone    = errors.New("not an archive")
 	ErrNewer   = errors.New("a newer program's archive")
@@ -42,7 +42,7 @@ type seal struct {
 	Seal *Tally `json:"seal"`
 }
 
-// Write writes an archive of records, which it checks. What a failure leaves in w has no seal, and no reader takes it.
+// Write checks records and writes an archive of them. After an error w holds no seal, and no reader accepts it.
 func Write(w io.Writer, records memory.Records) (Tally, error) {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if _, err := b.WriteString(opening); err != nil {
@@ -72,8 +72,8 @@ func Write(w io.Writer, records memory.Records) (Tally, error) {
 	return t, errors.Join(err, b.Flush())
 }
 
-// Read yields the records of an archive. The last thing it yields is an error when the archive was cut off, altered, or
-// says what no store would: only whoever has come to the end without one may believe what came before.
+// Read yields the records of an archive. The last value is an error when the archive is cut off, altered, or breaks a
+// rule that every store keeps. Callers must not use the records before they have read to the end without an error.
 func Read(r io.Reader) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		p := &reading{in: bufio.NewReaderSize(r, 1<<16), scroll: newScroll()}
@@ -96,7 +96,7 @@ func Read(r io.Reader) memory.Records {
 type reading struct {
 	in      *bufio.Reader
 	scroll  *scroll
-	number  int // of the line
+	number  int // number of the line
 	line    []byte
 	version int
 }
@@ -122,7 +122,7 @@ func (p *reading) open() error {
 	return fmt.Errorf("%w: it does not begin with %s", ErrNone, opening[:len(opening)-1])
 }
 
-// read takes in a line with its end.
+// read returns the next line with its line end.
 func (p *reading) read() ([]byte, error) {
 	p.number++
 	p.line = p.line[:0]

@@ -29,7 +29,7 @@ var small = memorytest.Size{
 	Dim:      3,
 }
 
-// tiny has every kind of record all the same.
+// tiny still has every kind of record.
 var tiny = memorytest.Size{
 	Agents:   1,
 	Items:    4,
@@ -88,13 +88,13 @@ func TestAnArchiveIsCounted(t *testing.T) {
 	require.Contains(t, b.String(), tally.SHA256)
 }
 
-// Wherever it is cut, even between two lines, an archive is refused.
+// An archive that is cut anywhere is refused, also between two lines.
 func TestAnArchiveThatIsCutOffIsRefused(t *testing.T) {
 	t.Parallel()
 	file := write(t, memorytest.Deployment(2, tiny))
 	for at := range file {
 		if at > 200 && at < len(file)-400 && at%211 > 0 && file[at] != '\n' {
-			continue // every byte of the beginning and the end, and every line's end
+			continue // test every byte of the beginning and the end, and the end of every line
 		}
 		_, err := read(bytes.NewReader(file[:at]))
 		require.Error(t, err, "cut after %d bytes of %d", at, len(file))
@@ -153,7 +153,7 @@ func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
 	}
 }
 
-// An archive of version 1 is read as ever: it has no keys, and its sum is of its own first line.
+// An archive of version 1 is still read: it has no keys, and its checksum begins with its own first line.
 func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
 	t.Parallel()
 	older := func(records []memory.Record, version string) string {
@@ -167,7 +167,7 @@ func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
 	}
 	made := slices.DeleteFunc(memorytest.Deployment(5, tiny), func(r memory.Record) bool { return r.Access != nil })
 	for _, r := range made {
-		if r.Item != nil { // they were numbered without a gap then
+		if r.Item != nil { // version 1 numbers revisions without gaps
 			for n := range r.Item.Revisions {
 				r.Item.Revisions[n].Number = 0
 			}
@@ -286,7 +286,7 @@ func TestRecordsOutOfPlaceAreRefused(t *testing.T) {
 	made := memorytest.Deployment(4, small)
 	for i := 1; i < len(made); i++ {
 		if made[i].Attempt != nil && made[i-1].Attempt != nil {
-			continue // in whatever order they came
+			continue // these may come in any order
 		}
 		swapped := append(append(append([]memory.Record{}, made[:i-1]...), made[i], made[i-1]), made[i+1:]...)
 		_, err := archive.Count(memorytest.Fill(swapped))
@@ -310,7 +310,7 @@ func TestATextThatIsNotUTF8IsRefused(t *testing.T) {
 	}
 }
 
-// FuzzRead: no text makes the reader panic, and one that it takes is the one that it would write.
+// FuzzRead: no input makes the reader panic, and an accepted input is exactly what the writer would write.
 func FuzzRead(f *testing.F) {
 	for seed := range uint64(3) {
 		file := write(f, memorytest.Deployment(seed, tiny))
@@ -327,7 +327,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzRecord seals whatever line it is given, so that what is behind the checksum is reached too.
+// FuzzRecord seals any line, so that the checks behind the checksum are reached too.
 func FuzzRecord(f *testing.F) {
 	for _, r := range memorytest.Deployment(1, tiny) {
 		line, err := json.Marshal(r)

@@ -9,13 +9,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// sum is what the attempts of an account come to.
+// sum adds up the attempts of an account.
 type sum struct {
 	reserved, spent budget.Micros
-	told            bool // the account has been told too
+	told            bool // the account has its own record
 }
 
-// book adds the ledger up again: the sums of accounts are compared, never trusted.
+// book checks the ledger: it adds up the attempts and compares the sums with the accounts.
 type book struct {
 	steps map[string]int // attempts so far
 	sums  map[string]sum
@@ -74,7 +74,7 @@ func (b *book) attempt(a memory.KeptAttempt) error {
 	return errors.Join(named("attempt", a.Step, names...), utc(a.At, a.Ended))
 }
 
-// plus stays at the most that can be counted, as ledgers do.
+// plus adds and stops at the largest value, as ledgers do.
 func plus(a, b budget.Micros) budget.Micros {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

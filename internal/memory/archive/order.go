@@ -7,15 +7,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// place is where a record stands in the order of an archive.
+// place is the position of a record in the order of an archive.
 type place struct {
 	stage    int
-	agent    string // of what is one agent's
-	part     int    // of an agent
+	agent    string // of a record that belongs to one agent
+	part     int    // kind of record within an agent
 	number   int64
 	name     string
 	name2    string
-	repeated bool // several may stand in the same place: attempts, whose order is their own
+	repeated bool // several records may share the place: attempts keep the order they were written in
 }
 
 func (p place) compare(o place) int {
@@ -23,20 +23,20 @@ func (p place) compare(o place) int {
 		cmp.Compare(p.number, o.number), cmp.Compare(p.name, o.name), cmp.Compare(p.name2, o.name2))
 }
 
-// The stages.
+// The stages of an archive.
 const (
 	feeds = iota + 1
 	agents
 	keys
 	accesses // at most one
-	minds    // what is one agent's
+	minds    // records of one agent
 	attempts
 	accounts
 	answers
 	allowances
 )
 
-// placeOf refuses a record that is none or several.
+// placeOf returns the place of a record, and refuses one with no field or several fields set.
 func placeOf(r memory.Record) (place, error) {
 	var found []place
 	put := func(p place) { found = append(found, p) }

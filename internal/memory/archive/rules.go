@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// rules are what must hold between the records of an archive, beyond the form of each. They keep a store from being
-// filled with what it could never have come to by itself.
+// rules holds what must be true between the records of an archive. They keep a store from being filled with a state
+// that it could never have reached by itself.
 type rules struct {
 	last    place
 	handles map[string]bool
@@ -72,7 +72,7 @@ func (k *rules) agent(a memory.KeptAgent) error {
 	return errors.Join(named("agent", a.ID), named("agent", a.Handle), body("agent", a.ID, a.Body))
 }
 
-// key refuses one whose body says something else than what a store finds it by.
+// key refuses a key whose body disagrees with the id or hash that a store finds it by.
 func (k *rules) key(r memory.KeptKey) error {
 	var answer struct{ ID, Hash string }
 	if err := json.Unmarshal(r.Body, &answer); err != nil || answer.ID != r.ID || answer.Hash != r.Hash {
@@ -85,7 +85,7 @@ func (k *rules) key(r memory.KeptKey) error {
 	return errors.Join(named("key", r.ID, r.Hash), body("key", r.ID, r.Body))
 }
 
-// named refuses a name that is empty; JSON would alter one that is not UTF-8.
+// named refuses an empty name, and text that is not UTF-8, which JSON would alter.
 func named(what, name string, more ...string) error {
 	if name == "" {
 		return fmt.Errorf("a name of the %s is empty", what)
@@ -115,12 +115,12 @@ func utc(times ...time.Time) error {
 	return nil
 }
 
-// mind is what is known of the agent whose records pass.
+// mind checks the records of one agent.
 type mind struct {
 	agent     string
 	life      memory.KeptCounters
 	affects   int
-	announced map[string]bool // ids of events
+	announced map[string]bool // ids of its events so far
 }
 
 func (m *mind) check(r memory.Record) error {

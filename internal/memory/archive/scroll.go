@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Tally counts what passed.
+// Tally counts records.
 type Tally = memory.Tally
 
 func count(t *Tally, r memory.Record) {
@@ -50,7 +50,7 @@ func count(t *Tally, r memory.Record) {
 	}
 }
 
-// Count reads records to their end, checks them, and gives the tally that an archive of them would have.
+// Count reads and checks all records, and returns the tally that an archive of them would have.
 func Count(records memory.Records) (Tally, error) {
 	var t Tally
 	for _, err := range Through(records, &t) {
@@ -61,8 +61,8 @@ func Count(records memory.Records) (Tally, error) {
 	return t, nil
 }
 
-// Through passes records on, checked: the first that no store would tell comes as an error. At the end it sets the
-// tally.
+// Through passes records on and checks them. A record that breaks a rule ends the sequence with an error. At the end it
+// sets the tally.
 func Through(records memory.Records, t *Tally) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		s := newScroll()
@@ -86,7 +86,7 @@ func Through(records memory.Records, t *Tally) memory.Records {
 	}
 }
 
-// scroll writes records down one after another.
+// scroll encodes records as lines and adds them to the checksum.
 type scroll struct {
 	hash  hash.Hash
 	tally Tally
@@ -102,13 +102,13 @@ func newScroll() *scroll {
 	return s
 }
 
-// reopen makes it one of an older form, before its first record.
+// reopen makes it an archive of an older version. Call it before the first record.
 func (s *scroll) reopen(opening string) {
 	s.hash.Reset()
 	s.hash.Write([]byte(opening))
 }
 
-// add gives the record's line, which is good until the next one.
+// add returns the record's line, which is valid until the next call.
 func (s *scroll) add(r memory.Record) ([]byte, error) {
 	if err := s.rules.check(r); err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func dreamerKeepsHandle(t *testing.T, s memory.Store) {
 	got, err := s.Agent(t.Context(), "a1")
 	require.NoError(t, err)
 	require.Equal(t, changed, got)
-	_, err = s.NextDream(t.Context(), "a2") // a counter may be older than the record
+	_, err = s.NextDream(t.Context(), "a2") // the counters may exist before the agent's record
 	require.NoError(t, err)
 	require.NoError(t, s.PutAgent(t.Context(), agent("a2", "vega")))
 }

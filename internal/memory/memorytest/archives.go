@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/archive"
 )
 
-// ArchiveStore is a store that can be moved.
+// ArchiveStore is a store that can be exported and imported.
 type ArchiveStore interface {
 	memory.Store
 	memory.Feeds
@@ -36,7 +36,7 @@ var archives = []struct {
 	{"AnExportThatNobodyReadsOnEnds", exportEnds},
 }
 
-// RunArchive holds a store to what it promises when it is moved: from tells, to is filled. Both give new, empty stores.
+// RunArchive tests export and import between two stores. from and to return new, empty stores.
 func RunArchive(t *testing.T, from, to func(t *testing.T) ArchiveStore) {
 	t.Helper()
 	for _, c := range archives {
@@ -55,7 +55,7 @@ var usual = Size{
 	Dim:      5,
 }
 
-// keysRequiredMoves hands over what keys do not say by themselves: required although there are none, and the opposite.
+// keysRequiredMoves exports what keys do not imply: required although there are none, and the opposite.
 func keysRequiredMoves(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	key := memory.Record{Key: &memory.KeptKey{ID: "a", Hash: "h", Body: memory.Raw(`{"id":"a","hash":"h"}`)}}
 	says := func(required bool) memory.Record {
@@ -70,7 +70,7 @@ func keysRequiredMoves(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	}
 }
 
-// Collect reads everything that is told.
+// Collect reads all records.
 func Collect(t *testing.T, records memory.Records) []memory.Record {
 	t.Helper()
 	var all []memory.Record
@@ -123,7 +123,7 @@ func everythingMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	}
 }
 
-// movedAnswers asks both stores everything that the port of memory knows.
+// movedAnswers compares the results of every method of the port on both stores.
 func movedAnswers(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	one := filled(t, from, Deployment(11, usual))
 	other := to(t)
@@ -206,7 +206,7 @@ func sameMind(t *testing.T, agent string, one, other ArchiveStore) {
 
 var states = []dream.State{dream.Live, dream.Superseded, dream.Archived}
 
-// writtenMoved fills a store by its own words, which an archive must tell as they were meant.
+// writtenMoved fills a store through its own methods, and checks that an archive preserves all of it.
 func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	one := from(t)
 	Live(t, one)
@@ -230,7 +230,7 @@ func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	require.Equal(t, ids(find(t, one, memory.Query{States: states})), ids(find(t, other, memory.Query{States: states})))
 }
 
-// Live leads a life by the words of the port, of an agent that no Deployment has.
+// Live writes one of everything through the methods of the port, for an agent that no Deployment has.
 func Live(t *testing.T, s ArchiveStore) {
 	t.Helper()
 	ctx := t.Context()
@@ -299,7 +299,7 @@ func cutLeavesNothing(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	require.Equal(t, written(t, Fill(made)), written(t, s.Export(t.Context())))
 }
 
-// falseRecordRefused alters one thing of an archive that its own seal would not find.
+// falseRecordRefused alters one record of an archive and writes a valid seal.
 func falseRecordRefused(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	s := to(t)
 	for name, lie := range map[string]func(r *memory.Record) bool{
@@ -343,7 +343,7 @@ func alter[T any](at **T, change func(*T)) bool {
 	return true
 }
 
-// filledGoesOn works on what was filled in.
+// filledGoesOn keeps writing to an imported store.
 func filledGoesOn(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	one := to(t)
 	Live(t, one)
@@ -367,7 +367,7 @@ func filledGoesOn(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 
 func exportEnds(t *testing.T, from, _ func(*testing.T) ArchiveStore) {
 	s := filled(t, from, Deployment(6, usual))
-	for range 100 { // more than any store has connections
+	for range 100 { // more than a store has connections
 		n := 0
 		for _, err := range s.Export(t.Context()) {
 			require.NoError(t, err)

@@ -27,7 +27,7 @@ var commits = []clause{
 	{"CauseDefaultsToTheDreamThatWrites", causeDefaults},
 }
 
-// oneOfEach is an item of every kind with its fields filled.
+// oneOfEach returns an item of every kind with its fields set.
 func oneOfEach() []dream.Item {
 	resolved, residual, temperature := dawn.Add(time.Hour), -.3, 1.31
 	full := func(kind dream.Kind) dream.Head {

@@ -15,10 +15,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// fillerAt names the record after which the process of a test stops and waits to be killed.
+// fillerAt names the environment variable with the record after which the child process waits to be killed.
 const fillerAt = "ONEIROS_TEST_FILLS_UNTIL"
 
-// deadly is what the process that is killed fills a store with.
+// deadly is the content that the killed process imports.
 var deadly = Size{
 	Agents:   2,
 	Items:    700,
@@ -27,8 +27,8 @@ var deadly = Size{
 	Dim:      16,
 }
 
-// FillIfSwitchedOn makes a test's program the process that DieFilling kills. A test's package calls it from an init,
-// with how to open the store that the environment names.
+// FillIfSwitchedOn makes a test binary the process that DieFilling kills. A test package calls it from an init
+// function, with a function that opens the store that the environment names.
 func FillIfSwitchedOn(open func(ctx context.Context) (memory.Movable, error)) {
 	at, err := strconv.Atoi(os.Getenv(fillerAt))
 	if err != nil {
@@ -42,7 +42,7 @@ func FillIfSwitchedOn(open func(ctx context.Context) (memory.Movable, error)) {
 	os.Exit(0)
 }
 
-// waiting hands records over, and after some of them, or after all, says so and waits for its input to end.
+// waiting yields records. After some or all of them it reports that and waits for its input to end.
 func waiting(at int, records []memory.Record) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for i, r := range records {
@@ -58,9 +58,9 @@ func waiting(at int, records []memory.Record) memory.Records {
 	}
 }
 
-// DieFilling fills a store in another process, named by env, and kills it at some record: before any, in the middle,
-// before the last, and whenever it comes after all were told. After each death look finds the store empty, or whole
-// when all had been told; and at last the store is filled.
+// DieFilling imports an archive in another process, configured by env, and kills it: before the first record, in the
+// middle, before the last, and at a random moment after all of them. After each kill the store must be empty, or
+// complete if all records had been read. At last the import runs to its end.
 func DieFilling(t *testing.T, env []string, look func(t *testing.T) (memory.Movable, []memory.Record)) {
 	t.Helper()
 	made := Deployment(1, deadly)
@@ -70,7 +70,7 @@ func DieFilling(t *testing.T, env []string, look func(t *testing.T) (memory.Mova
 		_, found := look(t)
 		if at == len(made) && len(found) > 0 {
 			require.Equal(t, whole, written(t, Fill(found)), "half a deployment")
-			return // it came to its end before it was killed
+			return // it had finished before it was killed
 		}
 		require.Empty(t, found, "killed at record %d of %d", at, len(made))
 	}

@@ -21,14 +21,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Size says how much a made-up deployment keeps.
+// Size is the size of a generated deployment.
 type Size struct {
-	Agents, Items, Events, Attempts int // items and events of each agent
-	Dim                             int // numbers of a vector
+	Agents, Items, Events, Attempts int // items and events are per agent
+	Dim                             int // dimension of a vector
 }
 
-// Deployment makes up what a store could keep: everything an archive knows, and every oddity of names, times and
-// amounts that stores must agree on. The same seed gives the same.
+// Deployment generates the content of a store: every kind of record, with unusual names, times and amounts that all
+// stores must handle alike. The same seed gives the same content.
 func Deployment(seed uint64, size Size) []memory.Record {
 	f := fancy{r: rand.New(rand.NewPCG(seed, 1)), size: size}
 	records := f.names()
@@ -38,7 +38,7 @@ func Deployment(seed uint64, size Size) []memory.Record {
 	return append(records, f.book()...)
 }
 
-// Fill hands records over one after another, as a store does.
+// Fill yields records one after another, as a store does.
 func Fill(records []memory.Record) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for _, r := range records {
@@ -49,7 +49,7 @@ func Fill(records []memory.Record) memory.Records {
 	}
 }
 
-// CutAfter hands over some records and then fails, as a file that was cut off does.
+// CutAfter yields n records and then ErrCut, like a truncated file.
 func CutAfter(n int, records []memory.Record) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for _, r := range records[:n] {
@@ -61,7 +61,7 @@ func CutAfter(n int, records []memory.Record) memory.Records {
 	}
 }
 
-// ErrCut is how CutAfter fails.
+// ErrCut is the error of CutAfter.
 var ErrCut = errors.New("cut by the test")
 
 type fancy struct {
@@ -71,7 +71,7 @@ type fancy struct {
 
 func agentID(n int) string { return fmt.Sprintf("agent %03d: é%%", n) }
 
-// odd are texts that have confused somebody before.
+// odd are texts that have caused errors before.
 var odd = []string{
 	"plain", "", "quoted \"so\" and \\so", "日本語 ünïcödé", "two\nlines\ttab", "<&>\u2028", "a:b:c%3A",
 	"nul \x00 inside", strings.Repeat("long ", 40),
@@ -79,7 +79,7 @@ var odd = []string{
 
 func (f *fancy) text() string { return odd[f.r.IntN(len(odd))] + fmt.Sprint(f.r.IntN(9)) }
 
-// at is a time to the nanosecond, or a round one.
+// at returns a time with nanoseconds, or a round one.
 func (f *fancy) at() time.Time {
 	t := dawn.Add(time.Duration(f.r.Int64N(int64(1000 * time.Hour))))
 	return t.Truncate([]time.Duration{1, time.Millisecond, time.Second}[f.r.IntN(3)])
@@ -100,7 +100,7 @@ func (f *fancy) some(most int) []string {
 func jsonOf(body any) memory.Raw {
 	b, bad := json.Marshal(body)
 	if bad != nil {
-		panic(bad) // a defect of the suite
+		panic(bad) // the generator itself is wrong
 	}
 	return b
 }
@@ -134,7 +134,7 @@ func (f *fancy) names() []memory.Record {
 	return append(records, f.keys()...)
 }
 
-// keyBody is an access.Key, which stands above this package.
+// keyBody has the fields of access.Key, which this package must not import.
 type keyBody struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -246,7 +246,7 @@ func (f *fancy) mind(agent string) []memory.Record {
 		case 3:
 			e.Data = nil
 		case 4:
-			e.Data = memory.Raw(" [1, \"<\"] ") // not as we would write it
+			e.Data = memory.Raw(" [1, \"<\"] ") // encoding/json would write it differently
 		}
 		records = append(records, memory.Record{Event: &e})
 	}
@@ -273,7 +273,7 @@ func (f *fancy) items(agent string) []memory.Record {
 		}
 		var numbers []int
 		for number := range 1 + max(0, f.r.IntN(6)-3) {
-			numbers = append(numbers, number+1+number*(n%3/2)) // of every third item each second one was replaced
+			numbers = append(numbers, number+1+number*(n%3/2)) // every third item has gaps between its revisions
 			k.Revisions = append(k.Revisions,
 				memory.KeptRevision{
 					Cause: fmt.Sprint("cause ", number), At: f.at(),
@@ -308,7 +308,7 @@ func (f *fancy) body(agent, id string, kind dream.Kind, number int) memory.Raw {
 		h.Dream, h.Phase, h.Sources = "dream/x/0001", dream.Onset, []string{"item of " + f.text(), "item"}
 	}
 	if f.r.IntN(20) == 0 {
-		h.At = time.Date(1066, 10, 14, 9, 0, 0, 0, time.UTC) // before a SQLite store can sort
+		h.At = time.Date(1066, 10, 14, 9, 0, 0, 0, time.UTC) // earlier than a SQLite store can sort
 	}
 	switch kind {
 	case dream.KindSemantic:
@@ -342,7 +342,7 @@ func (f *fancy) numbers(n int) []byte {
 	return b
 }
 
-// book is a ledger whose sums are right.
+// book generates a ledger whose sums are right.
 func (f *fancy) book() []memory.Record {
 	var records []memory.Record
 	attempts, answered := map[string]int{}, map[string]bool{}

@@ -31,7 +31,7 @@ func derived(t *testing.T, s memory.Store, ids ...string) []string {
 	return found
 }
 
-// household remembers "secret" and "plain", and has dreamt of both.
+// household writes the memories "secret" and "plain", and what dreams made from them.
 func household(t *testing.T, s memory.Store) {
 	foretold := &dream.Prediction{Head: dreamt("d2", "foretold").Head, Claim: "it comes back", Fragment: "thought"}
 	foretold.Kind = dream.KindPrediction

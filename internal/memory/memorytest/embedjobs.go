@@ -22,7 +22,7 @@ var embedJobs = []struct {
 	{"OfManyClaimsAtOnceOneHolds", embedJobRaced},
 }
 
-// RunEmbedJobs holds a store to what it promises of the embedding of memories.
+// RunEmbedJobs tests a store's queue of embedding jobs.
 func RunEmbedJobs(t *testing.T, open func(t *testing.T) memory.EmbedQueue) {
 	t.Helper()
 	for _, c := range embedJobs {

@@ -88,7 +88,7 @@ func forgetScrubs(t *testing.T, s memory.Store) {
 	require.Empty(t, get(t, s, "i")[0].(*dream.Scenario).Seeds)
 	require.Empty(t, get(t, s, "h")[0].(*dream.Hypothesis).Confirmed)
 	require.Equal(t, []string{"b"}, get(t, s, "h")[0].(*dream.Hypothesis).Contradicted)
-	require.Equal(t, "secret", p.Claim) // a reference is scrubbed; what is merely written is the item's own
+	require.Equal(t, "secret", p.Claim) // references are scrubbed; text stays as it was written
 }
 
 func learntAgain(t *testing.T, s memory.Store) {
@@ -142,7 +142,7 @@ func lateNotesGo(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"pool"}, notes())
 }
 
-// censor takes one word out of texts.
+// censor removes one word from texts.
 type censor string
 
 func (c censor) Scrub(_ dream.Kind, body []byte) ([]byte, bool, error) {

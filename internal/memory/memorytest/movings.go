@@ -22,7 +22,7 @@ var movings = []clause{
 	{"TheFirstVectorFoundsACollectedSpaceWithAllOfIt", foundsCollected},
 }
 
-// elsewhere is the space that the agents of these clauses move to.
+// elsewhere is the space that the agents of these tests move to.
 const elsewhere = "else/2/3"
 
 func there(id string, v ...float32) memory.Vector {
@@ -180,7 +180,7 @@ func collectedInVain(t *testing.T, s memory.Store) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{space: 2}, spaces)
 	require.Equal(t, []string{"a", "b"}, near(t, s, []float32{1, 0}, 9))
-	collect(t, s, there("a", 1, 0), there("b", 0, 1)) // of another length: nothing is left of the first collection
+	collect(t, s, there("a", 1, 0), there("b", 0, 1)) // another dimension: the first collection was dropped
 	require.Zero(t, move(t, s, elsewhere))
 	require.Equal(t, []string{"a", "b"}, nearThere(t, s, 1, 0))
 }
@@ -214,7 +214,7 @@ func foundsCollected(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"a", "b", "c"}, nearThere(t, s, 1, 0, 0))
 }
 
-// bothMove moves an agent by one handle while the other searches: every answer is wholly of one space.
+// bothMove moves an agent through one handle while the other searches: every result is wholly from one space.
 func bothMove(t *testing.T, one, other memory.Store) {
 	const n = 40
 	var all []memory.Vector

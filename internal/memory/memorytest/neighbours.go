@@ -65,14 +65,14 @@ func cosine(a, b []float32) float64 {
 func nearIsExact(t *testing.T, s memory.Store) {
 	r := rand.New(rand.NewPCG(7, 7))
 	throw := func() []float32 {
-		v := make([]float32, 13) // not a multiple of any width
+		v := make([]float32, 13) // not a multiple of any vector width
 		for i := range v {
 			v[i] = float32(r.NormFloat64()) * 3
 		}
 		return v
 	}
 	vectors := map[string][]float32{}
-	for batch := range 5 { // searched in between, so that a store's cache grows
+	for batch := range 5 { // search in between, so that a store's cache grows
 		w := memory.Write{Cause: "import"}
 		for i := range 60 {
 			id := fmt.Sprintf("e%d-%d", batch, i)
@@ -111,7 +111,7 @@ func equalNeighbours(t *testing.T, s memory.Store) {
 	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{3, 0}, Limit: 4})
 	require.NoError(t, err)
 	require.InDelta(t, 1, hits[0].Cosine, 1e-6)
-	require.Zero(t, hits[3].Cosine) // a vector of zeros is like nothing
+	require.Zero(t, hits[3].Cosine) // a zero vector is similar to nothing
 	require.Empty(t, near(t, s, []float32{1, 0}, 0))
 }
 
@@ -136,7 +136,7 @@ func newestVector(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"b", "a"}, near(t, s, []float32{1, 0}, 5))
 }
 
-// What comes back points where what was put did; a store may have made it a unit vector.
+// Vectors come back with the direction they were stored with; a store may have normalised them.
 func vectorsComeBack(t *testing.T, s memory.Store) {
 	add(t, s, episode("a", "x"), episode("b", "x"), episode("c", "x"))
 	none, err := s.Vectors(t.Context(), echo, space, "a")
@@ -179,7 +179,7 @@ func spacesNeverMix(t *testing.T, s memory.Store) {
 	named, err = s.Space(t.Context(), echo)
 	require.NoError(t, err)
 	require.Equal(t, space, named)
-	_, err = s.Forget(t.Context(), echo, "a") // with its last vector gone, an agent may choose a space anew
+	_, err = s.Forget(t.Context(), echo, "a") // without vectors, an agent may choose another space
 	require.NoError(t, err)
 	commit(t, s, memory.Write{Vectors: []memory.Vector{{Item: "b", Space: "other/1/2", V: []float32{1, 0}}}})
 	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "other/1/2", V: []float32{1, 0}, Limit: 3})
@@ -223,7 +223,7 @@ func bareLists(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"c", "b", "a"}, bare("other/1/2", 9, dream.KindEpisode))
 }
 
-// nearTo lists the nearest to [1, 0] that a filter leaves.
+// nearTo lists the items nearest to [1, 0] that pass a filter.
 func nearTo(t *testing.T, s memory.Store, f memory.Filter) []string {
 	t.Helper()
 	hits, err := s.Near(t.Context(), memory.Near{
@@ -241,7 +241,7 @@ func nearTo(t *testing.T, s memory.Store, f memory.Filter) []string {
 	return out
 }
 
-// statement is an episode of somebody's talk.
+// statement is an episode of an owner's conversation.
 func statement(id, owner string) *dream.Episode {
 	e := episode(id, id)
 	e.Origin = owner
@@ -283,7 +283,7 @@ func nearIsFiltered(t *testing.T, s memory.Store) {
 	}
 }
 
-// However an item comes to another owner, it is near to this one alone from then on.
+// When an item changes its owner in any way, only the new owner finds it from then on.
 func nearFollowsOwners(t *testing.T, s memory.Store) {
 	only := func(owner string, want ...string) {
 		t.Helper()
@@ -337,8 +337,8 @@ func nearFollowsOwners(t *testing.T, s memory.Store) {
 	require.Equal(t, []memory.Hit{{Item: "e", Cosine: 1}}, hits)
 }
 
-// filteredAgreesWithScan changes a life at random and compares every search with a filter and a sort over what Find
-// answers.
+// filteredAgreesWithScan makes random changes and compares every search with a filter and sort over the results of
+// Find.
 func filteredAgreesWithScan(t *testing.T, s memory.Store) {
 	r := rand.New(rand.NewPCG(31, 7))
 	owners := []string{"", ann, bob, "talk/k2/"}

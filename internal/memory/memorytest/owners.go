@@ -15,8 +15,8 @@ var owners = []clause{
 	{"OwnersCountsTheLiveItemsOfEach", ownersCounted},
 }
 
-// ownersCounted lets items of some owners come, change hands, fade, return, be undone and be forgotten at random: the
-// counts are always what the items say.
+// ownersCounted adds, reassigns, archives, restores, undoes and forgets items of several owners at random. The counts
+// must always agree with the items.
 func ownersCounted(t *testing.T, s memory.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -45,7 +45,7 @@ func ownersCounted(t *testing.T, s memory.Store) {
 		}
 		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: w.Cause, Add: w.Add})
 		require.NoError(t, err)
-		for _, item := range w.Change { // what was forgotten meanwhile cannot be changed
+		for _, item := range w.Change { // items that were forgotten meanwhile cannot be changed
 			if _, err := s.Commit(t.Context(),
 				memory.Write{Agent: echo, Cause: cause, Change: []dream.Item{item}}); err != nil {
 				require.ErrorIs(t, err, memory.ErrNotFound)

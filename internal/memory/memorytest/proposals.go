@@ -17,7 +17,7 @@ var proposals = []clause{
 	{"AProposalComesBackAsItWas", proposalComesBack},
 }
 
-// proposed is a gist that a dream would have count.
+// proposed is a gist that a dream proposed.
 func proposed(dreamID, id string) *dream.Gist {
 	g := dreamt(dreamID, id)
 	g.State = dream.Proposed

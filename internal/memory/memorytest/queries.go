@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Two who talk to the agent.
+// The owners of two clients' conversations.
 const (
 	ann = "talk/k1/ann"
 	bob = "talk/k1/bob"
@@ -109,7 +109,7 @@ func unknownOrder(t *testing.T, s memory.Store) {
 	require.ErrorContains(t, err, "loudest")
 }
 
-// agreesWithScan asks random questions of random lives and compares with a filter and a sort over all of it.
+// agreesWithScan runs random queries over random items and compares the results with a filter and sort over all items.
 func agreesWithScan(t *testing.T, s memory.Store) {
 	r := rand.New(rand.NewPCG(4, 2))
 	agentState := randomCounters(r, 150)
@@ -213,7 +213,7 @@ func randomQuery(r *rand.Rand) memory.Query {
 	return q
 }
 
-// scan is the port's words on Query, as plain code.
+// scan implements the contract of Query by a plain filter and sort.
 func scan(agentState []dream.Item, q memory.Query) []dream.Item {
 	found := []dream.Item{}
 	for _, item := range agentState {

@@ -14,7 +14,7 @@ var readings = []clause{
 	{"AnErasureInPartsMakesEachReadingBetweenThemStale", partsAreStale},
 }
 
-// readNow is a reading of what there is.
+// readNow returns a current reading.
 func readNow(t *testing.T, s memory.Store) memory.Reading {
 	t.Helper()
 	n, err := s.Forgettings(t.Context(), echo)

@@ -21,7 +21,7 @@ var revisings = []clause{
 	{"WhatADreamReplacedIsForgottenWithTheRest", replacedIsForgotten},
 }
 
-// answersTellRevisions asks for one memory, at its second revision, in every way there is.
+// answersTellRevisions reads one memory, at its second revision, by every method.
 func answersTellRevisions(t *testing.T, s memory.Store) {
 	stronger := semantic("s", "tides")
 	stronger.Strength, stronger.Dream = .6, "d1"
@@ -67,13 +67,13 @@ func changeIsStale(t *testing.T, s memory.Store) {
 	require.ErrorIs(t, err, memory.ErrStale)
 	require.ErrorContains(t, err, "read at revision 1 and the newest is 2")
 
-	early.Strength = .6 // the same words, but not said of what is there now
+	early.Strength = .6 // the same content as the newest, but based on an old revision
 	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d1", Change: []dream.Item{early}})
 	require.ErrorIs(t, err, memory.ErrStale)
 	require.Equal(t, memory.Receipt{},
 		commit(t, s, memory.Write{Cause: "d1", Change: []dream.Item{readSemantic(t, s, "s")}}))
 
-	early.Strength, early.Revision = .3, 0 // read nowhere, and asked for all the same
+	early.Strength, early.Revision = .3, 0 // not based on any revision, and written all the same
 	require.Equal(t, 1, commit(t, s, memory.Write{Cause: "import", Change: []dream.Item{early}}).Changed)
 
 	twice, again := readSemantic(t, s, "s"), readSemantic(t, s, "s")
@@ -110,7 +110,7 @@ func undoMakesStale(t *testing.T, s memory.Store) {
 	require.Equal(t, 1, commit(t, s, memory.Write{Cause: "d2", Change: []dream.Item{fresh}}).Changed)
 }
 
-// revisionLines are an item's revisions as a reader tells them: number, cause and score of each.
+// revisionLines describes an item's revisions: number, cause and score of each.
 func revisionLines(t *testing.T, s memory.Store, id string) (lines []string) {
 	t.Helper()
 	revisions, err := s.Revisions(t.Context(), echo, id)
@@ -121,7 +121,7 @@ func revisionLines(t *testing.T, s memory.Store, id string) (lines []string) {
 	return lines
 }
 
-// rate makes a change of a hypothesis that gives it another score.
+// rate changes the score of a hypothesis.
 func rate(t *testing.T, s memory.Store, w memory.Write, h *dream.Hypothesis, score float64) {
 	t.Helper()
 	changed := *h

@@ -112,7 +112,7 @@ func searchFollows(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"e"}, searched(t, s, lantern))
 }
 
-// searchIsExact compares with BM25 and cosine worked out over whole texts.
+// searchIsExact compares with BM25 and cosine computed over the whole texts.
 func searchIsExact(t *testing.T, s memory.Store) {
 	r := rand.New(rand.NewPCG(11, 5))
 	vocabulary := strings.Fields("tide glass lantern ferry rope harbour bread violin comet orchard kiln river")
@@ -151,7 +151,7 @@ func searchIsExact(t *testing.T, s memory.Store) {
 	}
 }
 
-// plainSearch gives the scores, best first.
+// plainSearch returns the scores, best first.
 func plainSearch(texts map[string][]string, places map[string][]float32, sought []string, place []float32,
 	blend rank.Blend,
 ) []float64 {
@@ -198,7 +198,7 @@ func plainSearch(texts map[string][]string, places map[string][]float32, sought 
 	return scores
 }
 
-// What others have said neither shows nor changes how rare a word is to somebody who may not see it.
+// Items of other owners are not found, and do not change how rare a word is for this owner.
 func searchWeighsVisible(t *testing.T, s memory.Store) {
 	ask := func() []rank.Hit {
 		found, err := s.Search(t.Context(), memory.Search{
@@ -220,7 +220,7 @@ func searchWeighsVisible(t *testing.T, s memory.Store) {
 		add(t, s, tell(fmt.Sprint("x", i), bob, "Lantern after lantern."))
 	}
 	require.Equal(t, before, ask())
-	for i := range 50 { // nor does what was dreamt change it
+	for i := range 50 { // nor do items that dreams made
 		made := episode(fmt.Sprint("y", i), "Rope, rope and rope again.")
 		made.Dream = "echo/0001"
 		add(t, s, made)

@@ -90,7 +90,7 @@ func bothNumber(t *testing.T, one, other memory.Store) {
 	require.EqualValues(t, 30, given[29])
 }
 
-// neitherOverwrites strengthens one memory by small steps from both sides: no step may be lost.
+// neitherOverwrites strengthens one memory in small steps from both sides: no step may be lost.
 func neitherOverwrites(t *testing.T, one, other memory.Store) {
 	add(t, one, semantic("s", "tides"))
 	const hands, steps = 4, 6

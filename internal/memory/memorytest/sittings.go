@@ -96,7 +96,7 @@ func oneHoldsTheSlot(t *testing.T, s memory.Store) {
 	slots, err := s.Slots(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]memory.Slot{echo: first, "agent-vega": second}, slots)
-	require.NoError(t, s.FreeSlot(t.Context(), echo, second.Fence)) // holds nothing here
+	require.NoError(t, s.FreeSlot(t.Context(), echo, second.Fence)) // does not hold the slot
 	require.NoError(t, s.FreeSlot(t.Context(), echo, first.Fence))
 	require.NoError(t, s.FreeSlot(t.Context(), echo, first.Fence))
 	_, err = s.TakeSlot(t.Context(), echo, second, memory.Fence{})
@@ -184,7 +184,7 @@ func noteKeepsFirst(t *testing.T, s memory.Store) {
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
 
-// noted keeps a note under each key, which is its value too.
+// noted stores a note under each key, with the key as its value.
 func noted(t *testing.T, s memory.Store, f memory.Fence, keys ...string) map[string][]byte {
 	t.Helper()
 	notes := map[string][]byte{}
@@ -235,7 +235,7 @@ func notesDroppedByKey(t *testing.T, s memory.Store) {
 	all := noted(t, s, f, "snapshot/1", "snapshot/2", "snapshot/3", "plan")
 	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream, "snapshot/1", "snapshot/3", "never kept"))
 	require.Equal(t, map[string][]byte{"snapshot/2": all["snapshot/2"], "plan": all["plan"]}, notes(t, s, f.Dream, ""))
-	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream, "snapshot/")) // a key, not the beginning of one
+	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream, "snapshot/")) // matches whole keys, not prefixes
 	require.NoError(t, s.DropNotes(t.Context(), echo, "echo/0002"))
 	require.NoError(t, s.DropNotes(t.Context(), "agent-vega", f.Dream))
 	require.Len(t, notes(t, s, f.Dream, ""), 2)

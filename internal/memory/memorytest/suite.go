@@ -1,4 +1,4 @@
-// Package memorytest is the contract of memory.Store as a suite that every store passes.
+// Package memorytest tests that a memory.Store keeps the contract of the port. Every store runs this suite.
 package memorytest
 
 import (
@@ -17,7 +17,7 @@ type clause struct {
 	run  func(*testing.T, memory.Store)
 }
 
-// Run holds a store to everything the port promises. open gives a new, empty store for each clause and sees to its end.
+// Run tests a store against the whole contract. open returns a new, empty store for each test and closes it at its end.
 func Run(t *testing.T, open func(t *testing.T) memory.Store) {
 	t.Helper()
 	for _, part := range [][]clause{
@@ -33,7 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) memory.Store) {
 	}
 }
 
-// RunFeeds holds a store that keeps feeds beside memory to what it promises of them.
+// RunFeeds tests the feeds of a store that keeps them beside memory.
 func RunFeeds(t *testing.T, open func(t *testing.T) FeedStore) {
 	t.Helper()
 	for _, c := range feeds {
@@ -44,7 +44,7 @@ func RunFeeds(t *testing.T, open func(t *testing.T) FeedStore) {
 	}
 }
 
-// RunShared holds two handles on one deployment, as two processes have them, to one memory.
+// RunShared tests two handles on one deployment, as two processes have them.
 func RunShared(t *testing.T, open func(t *testing.T) (one, other memory.Store)) {
 	t.Helper()
 	for _, c := range sharings {
@@ -58,7 +58,7 @@ func RunShared(t *testing.T, open func(t *testing.T) (one, other memory.Store)) 
 
 const echo = "agent-echo"
 
-// dawn is when every life of the suite begins.
+// dawn is the start time of all tests.
 var dawn = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 
 func head(kind dream.Kind, id string) dream.Head {
@@ -121,7 +121,7 @@ func get(t *testing.T, s memory.Store, ids ...string) []dream.Item {
 	return told(t, items)
 }
 
-// told takes the revisions out of an answer, in which every item has one, so that it compares with what was given.
+// told checks that every item has a revision number and clears it, so that items compare equal to those written.
 func told(t *testing.T, items []dream.Item) []dream.Item {
 	t.Helper()
 	for _, item := range items {
@@ -146,7 +146,7 @@ func ids(items []dream.Item) []string {
 	return out
 }
 
-// sleep takes the agent's slot for a dream and gives its fence.
+// sleep takes the agent's slot for a dream and returns its fence.
 func sleep(t *testing.T, s memory.Store, dreamID string) memory.Fence {
 	t.Helper()
 	f := memory.Fence{Dream: dreamID, Run: "run-" + dreamID}
@@ -161,7 +161,7 @@ func wakeUp(t *testing.T, s memory.Store, f memory.Fence) {
 	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
 }
 
-// together runs do n times at once and waits for all.
+// together runs do n times concurrently and waits for all of them.
 func together(t *testing.T, n int, do func(ctx context.Context, i int) error) {
 	t.Helper()
 	faults := make(chan error, n)

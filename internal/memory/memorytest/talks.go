@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// TalkStore keeps the backgrounds of talks beside memory.
+// TalkStore keeps the backgrounds of conversations beside memory.
 type TalkStore interface {
 	memory.Store
 	memory.Talks
@@ -29,7 +29,7 @@ var talks = []struct {
 	{"ABackgroundWithoutATalkIsRefused", backgroundsNamed},
 }
 
-// RunTalks holds a store to what it promises of talks.
+// RunTalks tests a store's backgrounds of conversations.
 func RunTalks(t *testing.T, open func(t *testing.T) TalkStore) {
 	t.Helper()
 	for _, c := range talks {

@@ -28,7 +28,7 @@ var undoings = []clause{
 	{"ANightThatWasUndoneIsStillFoundWaiting", undoneNightIsFound},
 }
 
-// dreamt is a gist that a dream made.
+// dreamt returns a gist that a dream made.
 func dreamt(dreamID, id string) *dream.Gist {
 	g := &dream.Gist{Head: head(dream.KindGist, id), Content: id}
 	g.Dream, g.Taint = dreamID, dream.FromDream
@@ -48,7 +48,7 @@ func undo(t *testing.T, s memory.Store, dreamID string) memory.Undone {
 	return done
 }
 
-// night adds a gist, lets one memory fade and then strengthens it twice over, as one dream.
+// night adds a gist, weakens one memory and then strengthens it twice, as one dream.
 func night(t *testing.T, s memory.Store, dreamID string) {
 	t.Helper()
 	f := sleep(t, s, dreamID)
@@ -142,8 +142,8 @@ func undoAffect(t *testing.T, s memory.Store) {
 	require.Equal(t, day, a)
 }
 
-// undoAffectsAnyOrder undoes nights that each moved the mood, with moods of the day between them, in random orders:
-// what is felt is always that of the newest that still counts.
+// undoAffectsAnyOrder undoes dreams that each moved the mood, with changes while awake between them, in random orders.
+// The affect is always that of the newest cause that still counts.
 func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
 	dice := rand.New(rand.NewPCG(20261122, 7))
 	for round := range 20 {
@@ -160,7 +160,7 @@ func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
 			} else {
 				nights = append(nights, cause)
 			}
-			for range 1 + dice.IntN(2) { // a night that was woken has moved it twice
+			for range 1 + dice.IntN(2) { // a dream that was woken has moved it twice
 				a := dream.Affect{PAD: mood.PAD{Pleasure: dice.Float64()}, Since: dawn, Cause: cause}
 				commit(t, s, memory.Write{Cause: cause, Affect: &a})
 				history = append(history, entry{cause, a})
@@ -176,9 +176,9 @@ func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
 	}
 }
 
-// undoItemsAnyOrder undoes nights that changed, faded and made the same items, with changes by a person between them,
-// in random orders: each item is always as the newest that still counts left it, and archived when nothing that counts
-// made it.
+// undoItemsAnyOrder undoes dreams that changed, archived and created the same items, with changes by a person between
+// them, in random orders. Each item is always as the newest remaining cause left it, and archived when no remaining
+// cause created it.
 func undoItemsAnyOrder(t *testing.T, s memory.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -205,7 +205,7 @@ func undoItemsAnyOrder(t *testing.T, s memory.Store) {
 	}
 }
 
-// itemHistory is what became of a few items, by the causes that still count.
+// itemHistory models a few items by the causes that still count.
 type itemHistory struct {
 	round  int
 	dice   *rand.Rand
@@ -218,7 +218,7 @@ type itemState struct {
 	item  *dream.Semantic
 }
 
-// write has a cause make one item and change some of those that there are.
+// write lets a cause create one item and change some existing ones.
 func (h *itemHistory) write(t *testing.T, s memory.Store, cause string, n int) {
 	t.Helper()
 	w := memory.Write{Cause: cause}
@@ -250,7 +250,7 @@ func (h *itemHistory) write(t *testing.T, s memory.Store, cause string, n int) {
 	}
 }
 
-// takeBack drops what a cause did. Of an item that nothing else made, what it was last stays, archived.
+// takeBack removes a cause. An item that nothing else created keeps its last state, archived.
 func (h *itemHistory) takeBack(cause string) {
 	for id, all := range h.states {
 		left := slices.DeleteFunc(slices.Clone(all), func(s itemState) bool { return s.cause == cause })
@@ -305,7 +305,7 @@ func undoNothing(t *testing.T, s memory.Store) {
 	require.Equal(t, dream.Live, stateOf(t, s, "e"))
 }
 
-// Undoing a dream that waits to go on does not end it: whoever closes the books finds it by its status.
+// Undoing an interrupted dream does not end it: the reconciler still finds it by its status.
 func undoneNightIsFound(t *testing.T, s memory.Store) {
 	waits := &dream.Record{Head: head(dream.KindRecord, "d1"), Outcome: dream.Interrupted, Until: dawn}
 	over := &dream.Record{Head: head(dream.KindRecord, "d2"), Outcome: dream.Interrupted}

@@ -13,11 +13,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// again is how often a ring that another process may have lost is rung once more.
+// again is the interval at which a notice that may have been lost is published again.
 const again = 20 * time.Millisecond
 
-// RunWakeBus holds a bell to everything the port promises. open gives the bells of two processes of one new deployment,
-// and sees to their end; there is nil when a deployment has one process only.
+// RunWakeBus tests a wake bus against the whole contract. open returns the buses of two processes of one new deployment
+// and closes them at the end of the test; there is nil for a bus that serves one process only.
 func RunWakeBus(t *testing.T, open func(t *testing.T) (here, there presence.WakeBus)) {
 	t.Helper()
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func notice(epoch int64) presence.WakeNotice {
 	}
 }
 
-// ear keeps what it heard.
+// ear records the notices it receives.
 type ear struct {
 	mu      sync.Mutex
 	notices []presence.WakeNotice
@@ -111,7 +111,7 @@ func stopped(t *testing.T, here, _ presence.WakeBus) {
 	one, stop := listen(t, here)
 	other, _ := listen(t, here)
 	stop()
-	stop() // twice is harmless
+	stop() // a second stop changes nothing
 	toll(t, here, notice(1))
 	require.NotContains(t, one.heard(), local(notice(1)))
 	require.Contains(t, other.heard(), local(notice(1)))
@@ -161,7 +161,7 @@ func manyNotice(t *testing.T, here, _ presence.WakeBus) {
 	}
 }
 
-// until rings from one bell until the listener of another has heard it, since a ring may be lost.
+// until publishes on one bus until the listener of another has received the notice, since one may be lost.
 func until(t *testing.T, from presence.WakeBus, received *ear, r presence.WakeNotice) {
 	t.Helper()
 	tick := time.NewTicker(again)

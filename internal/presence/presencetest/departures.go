@@ -58,7 +58,7 @@ func withoutLease(t *testing.T, s Store) {
 	before := status(t, s, time.Second)
 	require.Equal(t, before, depart(t, s, "stranger", time.Second, time.Hour))
 	require.Equal(t, before, status(t, s, time.Second))
-	after := depart(t, s, "web", hold, time.Hour) // its lease has just ended by itself
+	after := depart(t, s, "web", hold, time.Hour) // its lease has just expired
 	require.Empty(t, after.Leases)
 	require.Equal(t, before.Lock, after.Lock)
 	require.Equal(t, before.Seen, after.Seen)

@@ -25,7 +25,7 @@ func digestConsumed(t *testing.T, s Store) {
 		for _, id := range want {
 			foresee(t, s, f, nil, id)
 		}
-		require.NoError(t, s.FreeSlot(t.Context(), echo, f)) // the digest waits for the wake, however long
+		require.NoError(t, s.FreeSlot(t.Context(), echo, f)) // the digest stays until the next wake
 		w := raise(t, s, visit("web", time.Duration(i)*time.Hour))
 		require.Equal(t, want, w.Digest, "in the order they were added")
 		require.Equal(t, want, arrive(t, s, visit("app", time.Duration(i)*time.Hour)).Digest)
@@ -52,7 +52,7 @@ func digestKeepsNewest(t *testing.T, s Store) {
 	require.Equal(t, ids[3:], raise(t, s, visit("web", time.Hour)).Digest)
 }
 
-// digestNamesOnce: a step that is repeated says again what it said; what it says again is newest again.
+// digestNamesOnce: a retried step adds its entries again, and they become the newest.
 func digestNamesOnce(t *testing.T, s Store) {
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, nil, "a", "b")
@@ -73,7 +73,7 @@ func digestAddedAwake(t *testing.T, s Store) {
 	require.Equal(t, joy, w.Affect, "who only adds to the digest leaves the mood alone")
 }
 
-// digestOfNothing: whoever writes a wake as JSON writes a list.
+// digestOfNothing: an empty digest is an empty list in JSON, not null.
 func digestOfNothing(t *testing.T, s Store) {
 	require.Equal(t, []string{}, raise(t, s, visit("web", 0)).Digest)
 	require.Equal(t, []string{}, arrive(t, s, visit("app", 0)).Digest)

@@ -17,17 +17,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// How much happens in a race: the visitors' leases are a few ticks of its clock, so that the agent often falls asleep.
+// The size of a race. Leases last a few ticks of its clock, so that the agent often falls asleep.
 const (
 	visitors, callsEach = 4, 120
 	dreamers, nightEach = 3, 60
 	writesANight        = 6
 )
 
-// Race lets visitors come and go and dreams write for one agent, all at once, through the handles given, which are one
-// deployment's. It says what is wrong when a sitting of an older epoch wrote in a step that began after Arrive had
-// answered a newer one, when what was said of a wake changed, when an epoch was raised twice or never, or when a mood
-// or a digest was given twice. Who does what follows from the seed; who is first does not.
+// Race lets clients connect and disconnect while dreams write, for one agent and through the given handles of one
+// deployment. It returns an error when a stretch of an older epoch wrote in a step that began after Arrive had returned
+// a newer one, when a wake changed, when an epoch was raised twice or never, or when a mood or a digest was applied
+// twice. The seed decides who does what, not who is first.
 func Race(ctx context.Context, seed uint64, handles ...Store) error {
 	if len(handles) == 0 {
 		return errors.New("no store to hold a race over")
@@ -59,17 +59,17 @@ func Race(ctx context.Context, seed uint64, handles ...Store) error {
 
 type race struct {
 	tick   atomic.Int64
-	newest atomic.Int64 // epoch that an Arrive has answered
+	newest atomic.Int64 // the newest epoch that an Arrive has returned
 
 	mu     sync.Mutex
 	wakes  map[int64]presence.Wake
 	raised map[int64]int
-	wrote  int // by sittings that held their epoch
+	wrote  int // writes of stretches that held their epoch
 	woken  int // writes refused for their epoch
 	faults []error
 }
 
-// firstNight is undisturbed: later a fast store may let visitors come before every write of every night.
+// firstNight runs undisturbed: with a fast store, clients may later connect before every write of every dream.
 func (r *race) firstNight(ctx context.Context, s Store) error {
 	want := memory.Slot{Fence: memory.Fence{Dream: "first", Run: "r"}, Since: r.now()}
 	got, err := s.TakeSlot(ctx, echo, want, memory.Fence{})
@@ -147,7 +147,7 @@ func (r *race) look(ctx context.Context, s Store) error {
 	return r.says(*st.Last)
 }
 
-// says compares what is told of a wake with what was told first.
+// says compares a wake with what was first returned for its epoch.
 func (r *race) says(w presence.Wake) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -186,7 +186,7 @@ func (r *race) dreamer(ctx context.Context, s Store, dice *rand.Rand, name strin
 	return nil
 }
 
-// night writes until it is woken; sometimes somebody knocks in the midst of it for certain.
+// night writes until it is woken; sometimes it lets a client connect in between.
 func (r *race) night(ctx context.Context, s Store, dice *rand.Rand, f memory.Fence, name string) error {
 	connected := dice.IntN(2 * writesANight)
 	for i := range writesANight {
@@ -238,7 +238,7 @@ func (r *race) lastWords(ctx context.Context, s Store, f memory.Fence, id string
 	return nil
 }
 
-// agrees holds the end to the whole story: every epoch raised once, every mood applied once, every entry told once.
+// agrees checks the end state: every epoch raised once, every mood applied once, every digest entry returned once.
 func (r *race) agrees(ctx context.Context, s Store) error {
 	epoch, err := s.Epoch(ctx, echo)
 	if err != nil {
@@ -287,7 +287,7 @@ func (r *race) agrees(ctx context.Context, s Store) error {
 	return nil
 }
 
-// Heedless is a store that never looks at a writer's epoch: the negative control of Race.
+// Heedless is a store that does not check a writer's epoch: the negative control of Race.
 func Heedless(s Store) Store { return heedless{s} }
 
 type heedless struct{ Store }

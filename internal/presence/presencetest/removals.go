@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// RemovalStore is everything that keeps something of an agent, but the ledger.
+// RemovalStore has every port that keeps something of an agent, except the ledger.
 type RemovalStore interface {
 	memory.Store
 	memory.Talks
@@ -28,7 +28,7 @@ type RemovalStore interface {
 	memory.Movable
 }
 
-// Removal is a deployment of two processes: two stores and a ledger of one memory.
+// Removal is a deployment of two processes: two stores and a ledger on the same data.
 type Removal struct {
 	One, Other RemovalStore
 	Ledger     spend.Ledger
@@ -51,7 +51,7 @@ var removals = []struct {
 	{"ARemovedAgentIsMovedAsRemoved", removedIsMoved},
 }
 
-// RunRemovals holds a store to what it promises of removed agents.
+// RunRemovals tests what a store promises about removed agents.
 func RunRemovals(t *testing.T, open func(t *testing.T) Removal) {
 	t.Helper()
 	for _, c := range removals {
@@ -70,7 +70,7 @@ const (
 	removedOwner = dream.TalkOrigin + "laptop/anna"
 )
 
-// live gives an agent something of everything that a store keeps.
+// fillAgent writes one of everything that a store keeps for an agent.
 func fillAgent(t *testing.T, r Removal, a dream.Agent) {
 	t.Helper()
 	s := r.One
@@ -115,7 +115,7 @@ func fillAgent(t *testing.T, r Removal, a dream.Agent) {
 	_, err = s.Arrive(ctx, visitTo(a, dawn))
 	require.NoError(t, err)
 	spendSome(t, r, a)
-	for _, each := range []RemovalStore{r.One, r.Other} { // both hold an index now
+	for _, each := range []RemovalStore{r.One, r.Other} { // both have an index in memory now
 		require.NotEmpty(t, foundBy(t, each, a.ID))
 	}
 }
@@ -132,7 +132,7 @@ func visitTo(a dream.Agent, at time.Time) presence.Visit {
 	}
 }
 
-// spendSome buys an answer for a dream and one awake.
+// spendSome buys one answer for a dream and one for a request while awake.
 func spendSome(t *testing.T, r Removal, a dream.Agent) {
 	t.Helper()
 	for _, d := range []string{removedDream, ""} {
@@ -228,7 +228,7 @@ func archived(t *testing.T, s memory.Movable) string {
 	return b.String()
 }
 
-// hourLater is when nobody is connected any more.
+// hourLater is a time when no lease is left.
 var hourLater = dawn.Add(time.Hour)
 
 func drop(t *testing.T, s memory.Store, agent string) memory.Dropped {
@@ -262,7 +262,7 @@ func removedLeavesNothing(t *testing.T, r Removal) {
 		require.NoError(t, err)
 		kept := record.Counters != nil || record.Attempt != nil || record.Account != nil || record.Allowance != nil
 		require.True(t, kept, "%+v", record)
-		if l := record.Counters; l != nil && l.Agent == "echo" { // the handle counts on
+		if l := record.Counters; l != nil && l.Agent == "echo" { // the handle keeps its counters
 			require.Equal(t, memory.KeptCounters{Agent: "echo", Dreams: 1}, *l)
 		} else if l != nil {
 			want := memory.KeptCounters{
@@ -279,7 +279,7 @@ func removedLeavesNothing(t *testing.T, r Removal) {
 	}
 }
 
-// holdsNothing asks a store by every method that reads.
+// holdsNothing reads with every method of a store.
 func holdsNothing(t *testing.T, s RemovalStore) {
 	t.Helper()
 	ctx := t.Context()
@@ -384,7 +384,7 @@ func removalLeavesOthers(t *testing.T, r Removal) {
 	require.Len(t, all, len(others))
 }
 
-// exported is what a store keeps of all agents but one, without the ledger.
+// exported returns the records of all agents but one, without the ledger.
 func exported(t *testing.T, r Removal, but string) []string {
 	t.Helper()
 	var records []string

@@ -100,7 +100,7 @@ func oneHolder(t *testing.T, s Store) {
 	held, err := s.Slots(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, held)
-	_, err = s.TakeSlot(t.Context(), echo, first, memory.Fence{Epoch: 9}) // free: nothing is stolen
+	_, err = s.TakeSlot(t.Context(), echo, first, memory.Fence{Epoch: 9}) // the slot is free, so nothing is stolen
 	require.NoError(t, err)
 	_, err = s.TakeSlot(t.Context(), echo, slot("echo/0003", 0), memory.Fence{Epoch: 9})
 	require.ErrorIs(t, err, memory.ErrTaken)

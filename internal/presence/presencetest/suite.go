@@ -1,5 +1,5 @@
-// Package presencetest is the contract of presence.Store, kept by one store with memory.Store, and of presence.Bell, as
-// suites that every store and every bell passes.
+// Package presencetest tests the contracts of presence.Store, together with memory.Store, and of presence.WakeBus.
+// Every store and every wake bus runs these suites.
 package presencetest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Store is what keeps presence: the store that keeps memory as well, since a wake touches slot, mood, digest and fence.
+// Store keeps presence and memory together, because a wake changes slot, mood, digest and fence in one step.
 type Store interface {
 	presence.Store
 	memory.Store
@@ -25,7 +25,7 @@ type clause struct {
 	run  func(*testing.T, Store)
 }
 
-// Run holds a store to everything the port promises. open gives a new, empty store for each clause and sees to its end.
+// Run tests a store against the whole contract. open returns a new, empty store for each test and closes it at its end.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
 	for _, part := range [][]clause{visits, departures, wakes, digests, fences, slots, tellings, races} {
@@ -38,7 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 	}
 }
 
-// RunShared holds two handles on one deployment, as two processes have them, to one presence.
+// RunShared tests two handles on one deployment, as two processes have them.
 func RunShared(t *testing.T, open func(t *testing.T) (one, other Store)) {
 	t.Helper()
 	for _, c := range sharings {
@@ -55,13 +55,13 @@ const (
 	vega = "agent-vega"
 )
 
-// A visit of the suite holds its lease for a minute and the lock for five seconds.
+// Visits of the suite take a lease of one minute and a lock of five seconds.
 const (
 	hold = time.Minute
 	lock = 5 * time.Second
 )
 
-// dawn is when every life of the suite begins. It is far from any clock's now: a store that asks a clock is caught.
+// dawn is the start time of all tests. It is far from the present, so that a store that reads a clock fails.
 var dawn = time.Date(2003, 3, 1, 6, 0, 0, 0, time.UTC)
 
 func at(after time.Duration) time.Time { return dawn.Add(after) }
@@ -114,7 +114,7 @@ func clients(leases []presence.Lease) []string {
 	return names
 }
 
-// sleep takes the agent's slot for a dream and gives its fence, which names the agent's epoch.
+// sleep takes the agent's slot for a dream and returns its fence, which names the agent's epoch.
 func sleep(t *testing.T, s memory.Store, dreamID string, after time.Duration) memory.Fence {
 	t.Helper()
 	got, err := s.TakeSlot(t.Context(), echo, slot(dreamID, after), memory.Fence{})
@@ -135,7 +135,7 @@ func commit(ctx context.Context, s memory.Store, w memory.Write) error {
 	return err
 }
 
-// foresee writes what a knock would find.
+// foresee writes the mood and digest that a wake would find.
 func foresee(t *testing.T, s memory.Store, f memory.Fence, affect *mood.PAD, digest ...string) {
 	t.Helper()
 	require.NoError(t,
@@ -149,7 +149,7 @@ func affectOf(t *testing.T, s memory.Store) mood.PAD {
 	return a.PAD
 }
 
-// together runs do n times at once and waits for all.
+// together runs do n times concurrently and waits for all of them.
 func together(t *testing.T, n int, do func(ctx context.Context, i int) error) {
 	t.Helper()
 	faults := make(chan error, n)

@@ -106,8 +106,7 @@ func renewalsDoNotRaise(t *testing.T, s Store) {
 	require.EqualValues(t, 1, st.Epoch)
 }
 
-// renewalNeverShortens: who was promised to be kept awake until an hour is, however late another renewal of theirs
-// comes in.
+// renewalNeverShortens: a late renewal never shortens the time for which a client holds the agent awake.
 func renewalNeverShortens(t *testing.T, s Store) {
 	raise(t, s, visit("web", 10*time.Second))
 	late := visit("web", 0)
@@ -203,7 +202,7 @@ func badVisitRefused(t *testing.T, s Store) {
 	require.Zero(t, epoch(t, s))
 }
 
-// Its life is named by the handle, and would go to whoever is given that next.
+// The agent's counters are stored under its handle, and the next agent of that handle would inherit them.
 func wokenKeepsHandle(t *testing.T, s Store) {
 	called := func(id, handle string) error {
 		return s.PutAgent(t.Context(), dream.Agent{ID: id, Handle: handle, Zone: "UTC", Tier: dream.Core})

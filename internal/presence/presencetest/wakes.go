@@ -55,7 +55,7 @@ func connectAppliesMood(t *testing.T, s Store) {
 	require.NoError(t,
 		commit(t.Context(), s,
 			memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
-	again := raise(t, s, visit("web", time.Hour)) // the slot is still held by the dream that was woken
+	again := raise(t, s, visit("web", time.Hour)) // the woken dream still holds the slot
 	require.Equal(t, "echo/0001", again.Dream)
 	require.Equal(t, after(sorrow, time.Hour), again.Affect)
 	require.Zero(t, again.Delta)
@@ -63,7 +63,7 @@ func connectAppliesMood(t *testing.T, s Store) {
 	require.Equal(t, sorrow, affectOf(t, s))
 }
 
-// after is what is left of a mood.
+// after returns what is left of a mood after some time.
 func after(m mood.PAD, passed time.Duration) mood.PAD { return mood.Settled(m, mood.PAD{}, passed) }
 
 func wakeTellsSettled(t *testing.T, s Store) {
@@ -116,7 +116,7 @@ func newestMoodCounts(t *testing.T, s Store) {
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy)
 	foresee(t, s, f, &sorrow)
-	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: f})) // says nothing of it
+	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: f})) // does not set a mood
 	require.Equal(t, sorrow, raise(t, s, visit("web", 0)).Affect)
 	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
 	f = sleep(t, s, "echo/0002", time.Hour)
@@ -130,7 +130,7 @@ func newestMoodCounts(t *testing.T, s Store) {
 func moodGoesWithSlot(t *testing.T, s Store) {
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy, "entry")
-	_, err := s.TakeSlot(t.Context(), echo, slot("echo/0001", time.Second), memory.Fence{}) // confirms
+	_, err := s.TakeSlot(t.Context(), echo, slot("echo/0001", time.Second), memory.Fence{}) // confirms the slot
 	require.NoError(t, err)
 	thief, err := s.TakeSlot(t.Context(), echo, slot("echo/0002", time.Second), f)
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func moodUndone(t *testing.T, s Store) {
 	require.Equal(t, &w, status(t, s, 0).Last, "what was said was said")
 }
 
-// unwokenDreamRaises: by two clocks a dream may have begun while a visitor's lease still holds.
+// unwokenDreamRaises: when two clocks differ, a dream may have begun while a client's lease was still live.
 func unwokenDreamRaises(t *testing.T, s Store) {
 	raise(t, s, visit("web", 0))
 	f := sleep(t, s, "echo/0001", 2*hold)

@@ -11,20 +11,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Spenders is how many goroutines CapHolds sets on one account.
+// Spenders is how many goroutines CapHolds runs on one account.
 const Spenders = 32
 
-// The cap of CapHolds: seven first reservations of spenders fit under it, and no sum of theirs meets it by chance.
+// The cap of CapHolds: seven first reservations fit under it, and no sum of them reaches it exactly by chance.
 const (
 	tightCap = 1_000_003
 	firstAsk = tightCap / 7
 	rounds   = 12
 )
 
-// CapHolds lets 32 goroutines spend from one tight account through the handles given, which are one deployment's. It
-// says what is wrong when at any moment the attempts of the account, as the callers know them or as the ledger tells
-// them, count for more than the cap, when the balance is not the sum of the rows, or when the cap was not nearly used
-// up: a ledger that refuses everything keeps no promise either.
+// CapHolds lets 32 goroutines spend from one tight account through the given handles of one deployment. It returns an
+// error when at any moment the attempts of the account count for more than the cap, by the callers' sum or by the
+// ledger's; when the balance is not the sum of the rows; or when the cap was not nearly used up, as with a ledger that
+// refuses everything.
 func CapHolds(ctx context.Context, handles ...spend.Ledger) error {
 	if len(handles) == 0 {
 		return errors.New("no ledger to hold to its cap")
@@ -52,7 +52,7 @@ func spendOne(ctx context.Context, l spend.Ledger, spender int, counted *atomic.
 			Accounts: []budget.Account{{Scope: "wide", Limit: budget.Unlimited}, {Scope: "tight", Limit: tightCap}},
 		})
 		if _, over := spend.AsOverCap(err); over {
-			amount = amount/2 + 1 // ask for less: in the end single micro-dollars decide
+			amount = amount/2 + 1 // ask for less, down to single micro-dollars
 			continue
 		}
 		if err != nil {
@@ -71,8 +71,7 @@ func spendOne(ctx context.Context, l spend.Ledger, spender int, counted *atomic.
 		case 3:
 			bill.State, bill.Amount = spend.Refused, 0
 		}
-		// The callers' own sum rises after the ledger's and falls before it, so that it is never above an honest
-		// ledger's.
+		// The callers' own sum rises after the ledger's and falls before it, so it is never above a correct ledger's.
 		counted.Add(-int64(amount - bill.Amount))
 		if err := l.Settle(ctx, h, bill); err != nil {
 			return err
@@ -81,7 +80,7 @@ func spendOne(ctx context.Context, l spend.Ledger, spender int, counted *atomic.
 	return nil
 }
 
-// agree compares the book's rows, its balances, the callers' sum and the cap.
+// agree compares the ledger's rows, its balances, the callers' sum and the cap.
 func agree(ctx context.Context, handles []spend.Ledger, counted *atomic.Int64) error {
 	var faults []error
 	for _, l := range handles {
@@ -115,8 +114,8 @@ func agree(ctx context.Context, handles []spend.Ledger, counted *atomic.Int64) e
 	return errors.Join(faults...)
 }
 
-// Careless is a ledger that looks at the balance first and books afterwards, as one writes it on a bad day. It is the
-// negative control of CapHolds: the first reservations of all spenders look before any of them books.
+// Careless is a ledger that checks the balance first and books later. It is the negative control of CapHolds: the first
+// reservations of all spenders check before any of them books.
 func Careless(l spend.Ledger) spend.Ledger {
 	c := &careless{Ledger: l}
 	c.looked.Add(Spenders)

@@ -14,7 +14,7 @@ import (
 )
 
 // agreesWithModel plays random sequences of reservations, settlements and closings on the ledger and on a list that
-// adds everything up anew each time it is asked. Every play has scopes, dreams and steps of its own in the one ledger.
+// adds everything up on each read. Every sequence has its own scopes, dreams and steps in the one ledger.
 func agreesWithModel(t *testing.T, l spend.Ledger) {
 	var plays atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
@@ -49,7 +49,7 @@ func (m *model) name(kind string, i int) string { return fmt.Sprintf("play %d %s
 
 const modelScopes = 4
 
-// limit of a scope: narrow, middling, wide and none.
+// limit of a scope: narrow, medium, wide and none.
 func limit(i int) budget.Micros { return []budget.Micros{50, 200, 1000, budget.Unlimited}[i] }
 
 func (m *model) sum(scope string) spend.Balance {

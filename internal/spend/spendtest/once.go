@@ -9,15 +9,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// buyers is how many goroutines BuysOnce sets on each step, and steps how many steps they want.
+// buyers is the number of goroutines of BuysOnce, and steps the number of steps that each of them buys.
 const (
 	buyers = 8
 	steps  = 24
 )
 
-// BuysOnce lets goroutines want the same steps through the handles given, which are one deployment's, each until the
-// step is answered. Attempts may overlap and both be answered; it says what is wrong when one was granted after an
-// answer was kept.
+// BuysOnce lets goroutines buy the same steps through the given handles of one deployment, each until the step has an
+// answer. Attempts may overlap and both be answered. It returns an error when an attempt was granted after an answer
+// was stored.
 func BuysOnce(ctx context.Context, handles ...spend.Ledger) error {
 	faults := make([]error, buyers)
 	var wg sync.WaitGroup
@@ -55,7 +55,7 @@ func buy(ctx context.Context, l spend.Ledger, buyer int) error {
 	return nil
 }
 
-// boughtAgain finds attempts that were granted when an earlier one of their step had been answered.
+// boughtAgain finds attempts that were granted after an earlier attempt of their step had been answered.
 func boughtAgain(ctx context.Context, l spend.Ledger) error {
 	all, err := l.Rows(ctx, spend.Query{Dream: "wanted"})
 	if err != nil {
@@ -86,7 +86,7 @@ func boughtAgain(ctx context.Context, l spend.Ledger) error {
 	return errors.Join(faults...)
 }
 
-// Forgetful is a ledger that keeps no answers: the negative control of BuysOnce.
+// Forgetful is a ledger that stores no answers: the negative control of BuysOnce.
 func Forgetful(l spend.Ledger) spend.Ledger { return forgetful{l} }
 
 type forgetful struct{ spend.Ledger }

@@ -1,4 +1,4 @@
-// Package spendtest is the contract of spend.Ledger as a suite that every ledger passes.
+// Package spendtest tests that a ledger keeps the contract of spend.Ledger. Every ledger runs this suite.
 package spendtest
 
 import (
@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// RunLedger holds a ledger to everything the port promises. open gives a new, empty one for each clause and sees to its
+// RunLedger tests a ledger against the whole contract. open returns a new, empty one for each test and closes it at its
 // end.
 func RunLedger(t *testing.T, open func(t *testing.T) spend.Ledger) {
 	t.Helper()
@@ -53,7 +53,7 @@ func RunLedger(t *testing.T, open func(t *testing.T) spend.Ledger) {
 	}
 }
 
-// ask is a wish of one dream under the accounts named, each limited to 100.
+// ask is a request of one dream under the accounts named, each limited to 100.
 func ask(step string, amount budget.Micros, scopes ...string) spend.Ask {
 	a := spend.Ask{
 		Step:   step,
@@ -116,7 +116,7 @@ func fitsUnderEvery(t *testing.T, l spend.Ledger) {
 		refused(t, l, ask("s3", 1, "dream", "day", "month")))
 	require.Equal(t, spend.OverCap{Scope: "dream", Limit: 100, Counted: 60, Asks: 41},
 		refused(t, l, ask("s3", 41, "dream", "day")))
-	reserve(t, l, ask("free", 0, "day")) // nothing fits under a full account
+	reserve(t, l, ask("free", 0, "day")) // an amount of zero fits under a full account
 	require.Equal(t, spend.Balance{Reserved: 60}, balance(t, l, "dream"))
 	require.Equal(t, spend.Balance{Reserved: 100}, balance(t, l, "day"))
 	require.Equal(t, spend.Balance{Reserved: 40}, balance(t, l, "month"))
@@ -147,7 +147,7 @@ func noSumOverflows(t *testing.T, l spend.Ledger) {
 	refused(t, l, ask("s2", math.MaxInt64, "dream"))
 	refused(t, l, ask("s2", math.MaxInt64, "fleet"))
 	endless.Step, endless.Amount = "s3", 6
-	refused(t, l, endless) // more than any account can count
+	refused(t, l, endless) // more than an account can count
 	endless.Amount = 5
 	reserve(t, l, endless)
 	settle(t, l, h, spend.Bill{State: spend.Settled, Amount: 7})
@@ -193,7 +193,7 @@ func endsCount(t *testing.T, l spend.Ledger) {
 		state        spend.State
 		told, counts budget.Micros
 	}{
-		// more than reserved is counted, and passes the cap
+		// more than reserved is counted, even beyond the cap
 		{spend.Settled, 20, 20},
 		{spend.Settled, 0, 0},
 		{spend.Settled, 130, 130},
@@ -245,7 +245,7 @@ func answeredIsRefused(t *testing.T, l spend.Ledger) {
 	settle(t, l, early, spend.Bill{State: spend.Lost})
 	settle(t, l, reserve(t, l, ask("s", 10, "dream")), spend.Bill{State: spend.Settled, Amount: 1, Answer: []byte{}})
 	before := balance(t, l, "dream")
-	for _, a := range []spend.Ask{ask("s", 10, "dream"), ask("s", 1000, "dream")} { // no cap is asked
+	for _, a := range []spend.Ask{ask("s", 10, "dream"), ask("s", 1000, "dream")} { // caps are not checked
 		_, err := l.Reserve(t.Context(), a)
 		require.ErrorIs(t, err, spend.ErrAnswered)
 	}
@@ -253,7 +253,7 @@ func answeredIsRefused(t *testing.T, l spend.Ledger) {
 	settle(t, l, early, spend.Bill{State: spend.Partial})
 	settle(t, l, late, spend.Bill{State: spend.Settled, Amount: 2})
 	require.NoError(t, l.Forget(t.Context(), "d1"))
-	require.Equal(t, 4, reserve(t, l, ask("s", 10, "dream")).Attempt) // nothing is kept any more
+	require.Equal(t, 4, reserve(t, l, ask("s", 10, "dream")).Attempt) // no answer is stored any more
 	var latest []int
 	for _, row := range rows(t, l, spend.Query{}) {
 		latest = append(latest, row.Latest)
@@ -312,12 +312,12 @@ func forgettingKeepsMoney(t *testing.T, l spend.Ledger) {
 	require.Equal(t, before, rows(t, l, spend.Query{}))
 	require.False(t, answer("s1"))
 	require.True(t, answer("s2"), "another dream's stays")
-	end(open, spend.Settled) // they come home late
+	end(open, spend.Settled) // they end after Forget
 	end(lost, spend.Settled)
 	require.False(t, answer("s3"))
 	require.False(t, answer("s4"))
 	require.Equal(t, spend.Balance{Spent: 20}, balance(t, l, "day"))
-	end(reserve(t, l, ask("s1", 20, "day")), spend.Settled) // asked anew, it is answered anew
+	end(reserve(t, l, ask("s1", 20, "day")), spend.Settled) // a new attempt stores a new answer
 	require.True(t, answer("s1"))
 }
 
@@ -393,9 +393,9 @@ func allowanceIsPlan(t *testing.T, l spend.Ledger) {
 		require.NoError(t, l.GiveBack(t.Context(), "never allowed"))
 		require.Equal(t, budget.Micros(40), taken("2026-03-01"))
 	}
-	require.Equal(t, spend.Balance{Spent: 50}, balance(t, l, "day")) // what was spent stays spent
+	require.Equal(t, spend.Balance{Spent: 50}, balance(t, l, "day")) // spending does not change
 	require.Zero(t, taken("2026-03-02"))
 	require.NoError(t, l.Allow(t.Context(), "vega", "2026-03-01", "d3", 100, 100))
-	require.NoError(t, allow("d1", 60)) // given back, it may be taken again
+	require.NoError(t, allow("d1", 60)) // it may be taken again
 	require.Equal(t, budget.Micros(100), taken("2026-03-01"))
 }
