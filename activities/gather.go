@@ -209,14 +209,14 @@ func (p Ports) choose(ctx context.Context, spec Spec) ([]dream.Item, error) {
 		{
 			Agent: spec.Agent,
 			Kinds: episodes,
-			Order: memory.Newest,
+			Sort:  memory.Newest,
 			Limit: k.Recent,
 			Until: until,
 		},
 		{
 			Agent:       spec.Agent,
 			Kinds:       episodes,
-			Order:       memory.MostSalient,
+			Sort:        memory.MostSalient,
 			SalientFrom: k.SalientAbove,
 			Limit:       k.Salient,
 			Until:       until,
@@ -224,7 +224,7 @@ func (p Ports) choose(ctx context.Context, spec Spec) ([]dream.Item, error) {
 		{
 			Agent: spec.Agent,
 			Kinds: []dream.Kind{dream.KindSemantic},
-			Order: memory.SoonestDue,
+			Sort:  memory.SoonestDue,
 			Limit: k.Decaying,
 			Until: until,
 		},
@@ -237,7 +237,7 @@ func (p Ports) choose(ctx context.Context, spec Spec) ([]dream.Item, error) {
 		}
 		items, err := p.Memory.Find(ctx, q)
 		if err != nil {
-			return nil, fmt.Errorf("choose memories (%s): %w", q.Order, err)
+			return nil, fmt.Errorf("choose memories (%s): %w", q.Sort, err)
 		}
 		for _, item := range items {
 			if id := item.Header().ID; seen[id] == nil {

@@ -136,7 +136,7 @@ func (n *Replay) entries(ctx context.Context, spec Spec) ([]*dream.Semantic, err
 	items, err := n.Memory.Find(ctx, memory.Query{
 		Agent: spec.Agent,
 		Kinds: []dream.Kind{dream.KindSemantic},
-		Order: memory.SoonestDue,
+		Sort:  memory.SoonestDue,
 		Limit: fadingPool,
 		Until: spec.AsOf.Add(1),
 	})

@@ -80,7 +80,7 @@ func (p Ports) learn(ctx context.Context, spec Spec, s Stretch) error {
 // markers are the live markers of an agent with their positions in the vector space.
 func (p Ports) markers(ctx context.Context, agent string) ([]hypnagogia.Placed, error) {
 	items, err := p.Memory.Find(ctx,
-		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest})
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindMarker}, Sort: memory.Oldest})
 	if err != nil {
 		return nil, fmt.Errorf("find the markers of %s: %w", agent, err)
 	}

@@ -117,7 +117,7 @@ func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 	items, err := p.Memory.Find(ctx, memory.Query{
 		Agent: s.Agent,
 		Kinds: []dream.Kind{dream.KindPlaybook},
-		Order: memory.HighestScore,
+		Sort:  memory.HighestScore,
 		Limit: rules,
 		Until: spec.AsOf.Add(1),
 	})

@@ -107,7 +107,7 @@ func (p Ports) look(ctx context.Context, spec Spec) (watching, error) {
 	}
 	items, err := p.Memory.Find(ctx,
 		memory.Query{
-			Agent: spec.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest,
+			Agent: spec.Agent, Kinds: []dream.Kind{dream.KindMarker}, Sort: memory.Oldest,
 			Until: spec.AsOf.Add(1),
 		})
 	if err != nil {

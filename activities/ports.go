@@ -70,7 +70,7 @@ func (p Ports) spec(ctx context.Context, s Stretch) (Spec, error) {
 
 // forgettings is the number of removals from the agent's memory when the activity began to read.
 func (p Ports) forgettings(ctx context.Context, agent string) (int64, error) {
-	if r := readingOf(ctx); r.Known {
+	if r := readingOf(ctx); r.Set {
 		return r.Forgettings, nil
 	}
 	return p.Memory.Forgettings(ctx, agent)

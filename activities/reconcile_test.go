@@ -228,7 +228,7 @@ func (h *fixture) fragments(o activities.Spec) []string {
 	found, err := h.store.Find(h.ctx,
 		memory.Query{
 			Agent: o.Agent, Dream: o.Dream, Kinds: []dream.Kind{dream.KindFragment},
-			Order: memory.HighestScore,
+			Sort: memory.HighestScore,
 		})
 	require.NoError(h.t, err)
 	var texts []string

@@ -88,7 +88,7 @@ func dreamtIn(ctx context.Context, store memory.Store, agent, id string, phase d
 			items, err := store.Find(ctx,
 				memory.Query{
 					Agent: agent, Dream: id, States: []dream.State{dream.Live, dream.Proposed},
-					Order: memory.Oldest,
+					Sort: memory.Oldest,
 				})
 			if err != nil {
 				return nil, fmt.Errorf("read what %s has made: %w", id, err)

@@ -22,7 +22,7 @@ func Reading(ctx context.Context, store memory.Store, request any) context.Conte
 	if !ok {
 		return ctx
 	}
-	r := memory.Reading{Known: true, Forgettings: -1}
+	r := memory.Reading{Set: true, Forgettings: -1}
 	if n, err := store.Forgettings(ctx, inStretch.Seat().Agent); err == nil {
 		r.Forgettings = n
 	}
@@ -37,7 +37,7 @@ func readingOf(ctx context.Context) memory.Reading {
 // stillKnown fails when memories of the agent were removed since the activity began to read.
 func (p Ports) unchanged(ctx context.Context, agent string) error {
 	r := readingOf(ctx)
-	if !r.Known {
+	if !r.Set {
 		return nil
 	}
 	n, err := p.Memory.Forgettings(ctx, agent)
@@ -58,7 +58,7 @@ type readingStore struct{ memory.Store }
 
 // Commit writes with the removal count of its activity.
 func (s readingStore) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
-	if !w.Fence.Read.Known {
+	if !w.Fence.Read.Set {
 		w.Fence.Read = readingOf(ctx)
 	}
 	return s.Store.Commit(ctx, w)
@@ -68,7 +68,7 @@ func (s readingStore) Commit(ctx context.Context, w memory.Write) (memory.Receip
 func (s readingStore) PutNote(ctx context.Context, agent string, f memory.Fence, key string,
 	value []byte,
 ) ([]byte, error) {
-	if !f.Read.Known {
+	if !f.Read.Set {
 		f.Read = readingOf(ctx)
 	}
 	return s.Store.PutNote(ctx, agent, f, key, value)

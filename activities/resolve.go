@@ -118,7 +118,7 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 func (k Reckoning) moved(ctx context.Context, p *dream.Prediction, before bool) ([]*dream.Hypothesis, error) {
 	q := memory.Query{
 		Agent: p.Agent, Kinds: []dream.Kind{dream.KindHypothesis},
-		Statuses: []string{dream.HypothesisStaged}, Order: memory.Oldest,
+		Statuses: []string{dream.HypothesisStaged}, Sort: memory.Oldest,
 	}
 	if before {
 		q.Statuses, q.States = nil, []dream.State{dream.Live, dream.Archived}

@@ -39,7 +39,7 @@ func (k Reckoning) Lapse(ctx context.Context) (int, error) {
 	lapsed, now := 0, k.Now()
 	var faults []error
 	for _, agent := range agents {
-		passed, err := k.open(ctx, memory.Query{Agent: agent.ID, DueBefore: now.Add(1), Order: memory.SoonestDue})
+		passed, err := k.open(ctx, memory.Query{Agent: agent.ID, DueBefore: now.Add(1), Sort: memory.SoonestDue})
 		if err != nil {
 			faults = append(faults, err)
 			continue

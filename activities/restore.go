@@ -28,7 +28,7 @@ const restored = "restore"
 // Faded lists the ids of items that dreams archived and did not make, by the time of archiving; of one dream if it is
 // named.
 func (k Restoring) Faded(ctx context.Context, agent, dreamID string) ([]string, error) {
-	q := memory.Query{Agent: agent, States: []dream.State{dream.Archived}, Order: memory.Oldest}
+	q := memory.Query{Agent: agent, States: []dream.State{dream.Archived}, Sort: memory.Oldest}
 	items, err := k.Memory.Find(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("find what dreams have archived: %w", err)

@@ -38,7 +38,7 @@ var ErrProposed = errors.New("waits for a review")
 // Waiting is everything of an agent that waits for a review, oldest first: proposals, then held fragments.
 func (k Reviewing) Waiting(ctx context.Context, agent string) ([]dream.Item, error) {
 	waiting, err := k.Memory.Find(ctx,
-		memory.Query{Agent: agent, States: []dream.State{dream.Proposed}, Order: memory.Oldest})
+		memory.Query{Agent: agent, States: []dream.State{dream.Proposed}, Sort: memory.Oldest})
 	if err != nil {
 		return nil, fmt.Errorf("read what waits for a review: %w", err)
 	}
@@ -48,7 +48,7 @@ func (k Reviewing) Waiting(ctx context.Context, agent string) ([]dream.Item, err
 	slices.SortStableFunc(waiting,
 		func(a, b dream.Item) int { return strings.Compare(a.Header().Dream, b.Header().Dream) })
 	fragments, err := k.Memory.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.Oldest,
+		Agent: agent, Kinds: []dream.Kind{dream.KindFragment}, Sort: memory.Oldest,
 		Statuses: []string{dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted},
 	})
 	if err != nil {

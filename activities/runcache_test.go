@@ -39,7 +39,7 @@ func TestCachedReadsAreNotUsedAfterARemoval(t *testing.T) {
 	t.Parallel()
 	s := newRunCache()
 	asOf := func(forgettings int64) context.Context {
-		return context.WithValue(t.Context(), readingKey{}, memory.Reading{Known: true, Forgettings: forgettings})
+		return context.WithValue(t.Context(), readingKey{}, memory.Reading{Set: true, Forgettings: forgettings})
 	}
 	theme := func(ctx context.Context) (theme string) {
 		s.read(ctx, "d", func(v *cachedRun) { theme = v.theme })

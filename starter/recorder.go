@@ -311,7 +311,7 @@ func (s *Starter) Record(ctx context.Context) {
 }
 
 func (s *Starter) recordUntold(ctx context.Context) {
-	wakes, err := s.Presence.Untold(ctx)
+	wakes, err := s.Presence.Unrecorded(ctx)
 	if err != nil {
 		return // the store is away; the next look finds them
 	}

@@ -54,7 +54,7 @@ func build(t *testing.T) (*Starter, dream.Agent) {
 func nights(t *testing.T, s *Starter, agent dream.Agent) []*dream.Record {
 	t.Helper()
 	items, err := s.Memory.Find(context.Background(),
-		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
+		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Oldest})
 	require.NoError(t, err)
 	return memory.As[*dream.Record](items)
 }

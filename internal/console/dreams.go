@@ -117,7 +117,7 @@ func (app *App) reportOf(
 ) (screen.DreamReport, error) {
 	r := screen.DreamReport{Agent: a.Handle, Record: *record, Option: h.option(), MayGoOn: app.mayGoOn(record)}
 	items, err := h.Store.Find(ctx, memory.Query{
-		Agent: a.ID, Dream: record.ID, Order: memory.Oldest,
+		Agent: a.ID, Dream: record.ID, Sort: memory.Oldest,
 		States: dream.States,
 	})
 	if err != nil {

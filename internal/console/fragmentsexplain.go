@@ -76,7 +76,7 @@ func explained(ctx context.Context, h *Deployment, a dream.Agent, f *dream.Fragm
 	}
 	made, err := h.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: f.Dream, Kinds: []dream.Kind{dream.KindScenario, dream.KindPrediction},
-		Order:  memory.Oldest,
+		Sort:   memory.Oldest,
 		States: dream.States,
 	})
 	if err != nil {

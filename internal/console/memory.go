@@ -51,7 +51,7 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 		Agent:    a.ID,
 		Statuses: f.statuses,
 		Session:  f.session,
-		Order:    memory.Order(f.order),
+		Sort:     memory.SortOrder(f.order),
 		Limit:    f.limit,
 	}
 	for _, k := range f.kinds {
@@ -73,7 +73,7 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 		}
 		q.States = append(q.States, dream.State(s))
 	}
-	orders := []memory.Order{
+	orders := []memory.SortOrder{
 		"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore,
 		memory.SoonestDue,
 	}

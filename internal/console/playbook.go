@@ -31,7 +31,7 @@ func (app *App) playbookExport() *cobra.Command {
 			return err
 		}
 		find := func(q memory.Query) ([]dream.Item, error) {
-			q.Agent, q.Order = a.ID, memory.HighestScore
+			q.Agent, q.Sort = a.ID, memory.HighestScore
 			return h.Store.Find(cmd.Context(), q)
 		}
 		entries, err := find(memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}})

@@ -102,7 +102,7 @@ func (app *App) completePredictions(then ...string) cobra.CompletionFunc {
 		err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
 			found, err := h.Store.Find(cmd.Context(),
 				memory.Query{
-					Agent: a.ID, Kinds: []dream.Kind{dream.KindPrediction}, Order: memory.SoonestDue,
+					Agent: a.ID, Kinds: []dream.Kind{dream.KindPrediction}, Sort: memory.SoonestDue,
 					Limit: dreamsOffered,
 				})
 			for _, item := range found {

@@ -135,7 +135,7 @@ func (app *App) searchOf(cmd *cobra.Command, name string) (*Deployment, dream.Ag
 // searched are the scenarios of a dream in the order they were made.
 func searched(ctx context.Context, h *Deployment, a dream.Agent, id string) ([]*dream.Scenario, error) {
 	items, err := h.Store.Find(ctx, memory.Query{
-		Agent: a.ID, Dream: id, Kinds: []dream.Kind{dream.KindScenario}, Order: memory.Oldest,
+		Agent: a.ID, Dream: id, Kinds: []dream.Kind{dream.KindScenario}, Sort: memory.Oldest,
 		States: dream.States,
 	})
 	if err != nil {

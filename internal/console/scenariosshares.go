@@ -90,7 +90,7 @@ func shareState(s hypnagogia.State) string {
 // fragmentsOf counts the fragments of an agent's newest nights that reached REM, newest first.
 func fragmentsOf(ctx context.Context, h *Deployment, a dream.Agent) ([]hypnagogia.Fragments, error) {
 	items, err := h.Store.Find(ctx,
-		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Newest, Limit: sharesRead})
+		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Newest, Limit: sharesRead})
 	if err != nil {
 		return nil, fmt.Errorf("read the nights of %s: %w", a.Handle, err)
 	}

@@ -54,7 +54,7 @@ func (h *EmbedHeld) Error() string {
 
 // RequestEmbedding asks for an agent's memories to be embedded in the background.
 func RequestEmbedding(ctx context.Context, jobs memory.EmbedQueue, agent dream.Agent, now time.Time) error {
-	_, err := jobs.PutEmbedJob(ctx, memory.EmbedJob{Agent: agent.ID, Asked: now.UTC()}, now)
+	_, err := jobs.PutEmbedJob(ctx, memory.EmbedJob{Agent: agent.ID, Requested: now.UTC()}, now)
 	return err
 }
 
@@ -140,13 +140,13 @@ func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder,
 		return Moved{}, err
 	}
 	claim := &embedClaim{worker: w, job: memory.EmbedJob{
-		Agent:   agent.ID,
-		Asked:   now.UTC(),
-		Holder:  w.Holder,
-		Until:   now.Add(claimFor).UTC(),
-		Began:   now.UTC(),
-		Failed:  before.Failed,
-		Failure: before.Failure,
+		Agent:     agent.ID,
+		Requested: now.UTC(),
+		Holder:    w.Holder,
+		Until:     now.Add(claimFor).UTC(),
+		Began:     now.UTC(),
+		Failed:    before.Failed,
+		Failure:   before.Failure,
 	}}
 	kept, err := w.Store.PutEmbedJob(ctx, claim.job, now)
 	if errors.Is(err, memory.ErrTaken) {
@@ -155,7 +155,7 @@ func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder,
 	if err != nil {
 		return Moved{}, err
 	}
-	claim.job.Asked = kept.Asked
+	claim.job.Requested = kept.Requested
 	moved, err := claim.run(ctx, agent, e, progress)
 	if err == nil && moved.Placed > 0 {
 		err = w.announce(ctx, agent, moved, now)
@@ -254,7 +254,7 @@ func (c *embedClaim) renew(ctx context.Context) error {
 		return &EmbedHeld{kept}
 	}
 	if err == nil {
-		c.job.Asked = kept.Asked
+		c.job.Requested = kept.Requested
 	}
 	return err
 }

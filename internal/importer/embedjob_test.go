@@ -204,7 +204,7 @@ func (l *latecomer) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, e
 func TestTheJobOfAnAgentThatWasRemovedEnds(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	removed := memory.EmbedJob{Agent: "gone", Asked: s.at}
+	removed := memory.EmbedJob{Agent: "gone", Requested: s.at}
 	_, err := s.PutEmbedJob(t.Context(), removed, s.at)
 	require.NoError(t, err)
 	s.imports(20)
@@ -213,7 +213,7 @@ func TestTheJobOfAnAgentThatWasRemovedEnds(t *testing.T) {
 	jobs, err := s.EmbedJobs(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, jobs)
-	_, err = s.PutEmbedJob(t.Context(), memory.EmbedJob{Agent: "a", Asked: s.at}, s.at)
+	_, err = s.PutEmbedJob(t.Context(), memory.EmbedJob{Agent: "a", Requested: s.at}, s.at)
 	require.NoError(t, err)
 	_, err = s.DropAgent(t.Context(), "a", s.at)
 	require.NoError(t, err)

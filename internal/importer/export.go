@@ -33,7 +33,7 @@ func Export(ctx context.Context, store memory.Store, agent dream.Agent, w io.Wri
 		kinds = dream.Kinds
 	}
 	for _, kind := range kinds {
-		q := memory.Query{Agent: agent.ID, Kinds: []dream.Kind{kind}, Order: memory.Oldest}
+		q := memory.Query{Agent: agent.ID, Kinds: []dream.Kind{kind}, Sort: memory.Oldest}
 		if opts.Archived {
 			q.States = dream.States
 		}

@@ -168,7 +168,7 @@ func export(t testing.TB, s memory.Store, a dream.Agent, archived bool) (string,
 
 func all(t testing.TB, s memory.Store, agent string) []dream.Item {
 	t.Helper()
-	items, err := s.Find(context.Background(), memory.Query{Agent: agent, Order: memory.Oldest, States: dream.States})
+	items, err := s.Find(context.Background(), memory.Query{Agent: agent, Sort: memory.Oldest, States: dream.States})
 	require.NoError(t, err)
 	return items
 }

@@ -27,7 +27,7 @@ func (s *shelf) Commit(_ context.Context, w memory.Write) (memory.Receipt, error
 	var r memory.Receipt
 	for _, item := range w.Add {
 		if _, found := s.items[item.Header().ID]; found {
-			r.Known++
+			r.Existing++
 			continue
 		}
 		r.Added++

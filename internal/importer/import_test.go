@@ -109,7 +109,7 @@ func TestEverySelectionListIsFilled(t *testing.T) {
 			require.GreaterOrEqual(t, salient, 1)
 			require.LessOrEqual(t, salient, n/10+1)
 			fading, err := s.Find(ctx,
-				memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: 20})
+				memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, Sort: memory.SoonestDue, Limit: 20})
 			require.NoError(t, err)
 			if n >= 48 {
 				require.NotEmpty(t, fading)

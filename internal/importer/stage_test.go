@@ -80,7 +80,7 @@ func bring(t testing.TB, s memory.Store, a dream.Agent, opts importer.Options, f
 func find[T dream.Item](t testing.TB, s memory.Store, agent string, kind dream.Kind) []T {
 	t.Helper()
 	items, err := s.Find(context.Background(),
-		memory.Query{Agent: agent, Kinds: []dream.Kind{kind}, Order: memory.Oldest})
+		memory.Query{Agent: agent, Kinds: []dream.Kind{kind}, Sort: memory.Oldest})
 	require.NoError(t, err)
 	return memory.As[T](items)
 }

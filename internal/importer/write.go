@@ -45,7 +45,7 @@ func (w *writer) flush() error {
 		return fmt.Errorf("import %d items into the memory of %s: %w", len(w.batch), j.agent.Handle, err)
 	}
 	j.report.Added += receipt.Added
-	j.report.Known += receipt.Known
+	j.report.Known += receipt.Existing
 	w.batch = nil
 	clear(w.ids)
 	return nil

@@ -122,25 +122,25 @@ type KeptAccess struct {
 // KeptCounters are the counters of an agent, also of one without an agent record. Counters that are all zero are left
 // out.
 type KeptCounters struct {
-	Agent      string      `json:"agent"`
-	Seq        int64       `json:"seq,omitempty"`        // number of the newest event
-	Dreams     int64       `json:"dreams,omitempty"`     // dream numbers used so far
-	Scrubs     int64       `json:"scrubs,omitempty"`     // see Store.Forgettings
-	Space      string      `json:"space,omitempty"`      // of its vectors
-	Dim        int         `json:"dim,omitempty"`        // dimension of its vectors
-	Collecting []KeptSpace `json:"collecting,omitempty"` // spaces being collected, by name
-	Epoch      int64       `json:"epoch,omitempty"`
-	Told       int64       `json:"told,omitempty"` // the newest epoch that its workflow has recorded
-	Lock       time.Time   `json:"lock,omitzero"`  // the earliest time that a dream may begin
-	Seen       time.Time   `json:"seen,omitzero"`
-	Wake       *KeptWake   `json:"wake,omitempty"`    // the newest
-	Digest     []string    `json:"digest,omitempty"`  // journal entries for the next wake
-	Removed    bool        `json:"removed,omitempty"` // the agent was removed, and only these counters are left
+	Agent         string      `json:"agent"`
+	Seq           int64       `json:"seq,omitempty"`        // number of the newest event
+	Dreams        int64       `json:"dreams,omitempty"`     // dream numbers used so far
+	Scrubs        int64       `json:"scrubs,omitempty"`     // see Store.Forgettings
+	Space         string      `json:"space,omitempty"`      // of its vectors
+	Dim           int         `json:"dim,omitempty"`        // dimension of its vectors
+	Collecting    []KeptSpace `json:"collecting,omitempty"` // spaces being collected, by name
+	Epoch         int64       `json:"epoch,omitempty"`
+	RecordedEpoch int64       `json:"told,omitempty"` // the newest epoch that its workflow has recorded
+	Lock          time.Time   `json:"lock,omitzero"`  // the earliest time that a dream may begin
+	Seen          time.Time   `json:"seen,omitzero"`
+	Wake          *KeptWake   `json:"wake,omitempty"`    // the newest
+	Digest        []string    `json:"digest,omitempty"`  // journal entries for the next wake
+	Removed       bool        `json:"removed,omitempty"` // the agent was removed, and only these counters are left
 }
 
 // Blank reports whether all counters are zero.
 func (l KeptCounters) Blank() bool {
-	return l.Seq|l.Dreams|l.Scrubs|l.Epoch|l.Told == 0 && l.Space == "" && l.Dim == 0 && len(l.Collecting) == 0 &&
+	return l.Seq|l.Dreams|l.Scrubs|l.Epoch|l.RecordedEpoch == 0 && l.Space == "" && l.Dim == 0 && len(l.Collecting) == 0 &&
 		!l.Removed && l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil && len(l.Digest) == 0
 }
 

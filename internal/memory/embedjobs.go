@@ -8,13 +8,13 @@ import (
 
 // EmbedJob is the background work of embedding one agent's memories, with the progress that its process reports.
 type EmbedJob struct {
-	Agent  string    `json:"agent"`            // id
-	Asked  time.Time `json:"asked"`            // time of the newest request for it
-	Holder string    `json:"holder,omitempty"` // the process that does the work; empty: no process yet
-	Until  time.Time `json:"until,omitzero"`   // when the holder's claim expires unless it is renewed
-	Began  time.Time `json:"began,omitzero"`   // when the holder began
-	Done   int       `json:"done"`             // memories embedded since it began
-	Total  int       `json:"total"`            // memories that had no embedding when it began
+	Agent     string    `json:"agent"`            // id
+	Requested time.Time `json:"asked"`            // time of the newest request for it
+	Holder    string    `json:"holder,omitempty"` // the process that does the work; empty: no process yet
+	Until     time.Time `json:"until,omitzero"`   // when the holder's claim expires unless it is renewed
+	Began     time.Time `json:"began,omitzero"`   // when the holder began
+	Done      int       `json:"done"`             // memories embedded since it began
+	Total     int       `json:"total"`            // memories that had no embedding when it began
 
 	Failure string    `json:"failure,omitempty"` // error of the newest attempt; empty: it has not failed
 	Failed  int       `json:"failed,omitempty"`  // failed attempts in a row
@@ -36,14 +36,14 @@ func (j EmbedJob) Left(now time.Time) (time.Duration, bool) {
 // After returns the job to store when j is put over the existing one. ErrTaken when j is a claim and another holder's
 // claim on the existing job is live. A request, which has no holder, only updates Asked of a live claim.
 func (j EmbedJob) After(kept EmbedJob, now time.Time) (EmbedJob, error) {
-	if kept.Asked.After(j.Asked) {
-		j.Asked = kept.Asked
+	if kept.Requested.After(j.Requested) {
+		j.Requested = kept.Requested
 	}
 	if !kept.Live(now) || kept.Holder == j.Holder {
 		return j, nil
 	}
 	if j.Holder == "" {
-		kept.Asked = j.Asked
+		kept.Requested = j.Requested
 		return kept, nil
 	}
 	return kept, fmt.Errorf("the memories of %s are being embedded by %s: %w", kept.Agent, kept.Holder, ErrTaken)
@@ -65,5 +65,5 @@ type EmbedQueue interface {
 
 // Ends reports whether completing j also completes the stored job.
 func (j EmbedJob) Ends(kept EmbedJob) bool {
-	return kept.Holder == j.Holder && !kept.Asked.After(j.Asked)
+	return kept.Holder == j.Holder && !kept.Requested.After(j.Requested)
 }

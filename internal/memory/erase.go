@@ -72,7 +72,7 @@ func PlanErasure(ctx context.Context, s Store, agent string, sel Selection) (era
 }
 
 func entriesOf(ctx context.Context, s Store, agent string) ([]erasure.Entry, error) {
-	items, err := s.Find(ctx, Query{Agent: agent, States: dream.States, Order: Oldest})
+	items, err := s.Find(ctx, Query{Agent: agent, States: dream.States, Sort: Oldest})
 	if err != nil {
 		return nil, fmt.Errorf("read the memories of %s: %w", agent, err)
 	}

@@ -13,7 +13,7 @@ import (
 // person wrote and dream records are not included. Call it before Store.Forget, which removes the ids from the
 // references of the items that stay.
 func Derived(ctx context.Context, s Store, agent string, ids ...string) ([]dream.Item, error) {
-	items, err := s.Find(ctx, Query{Agent: agent, States: dream.States, Order: Oldest})
+	items, err := s.Find(ctx, Query{Agent: agent, States: dream.States, Sort: Oldest})
 	if err != nil {
 		return nil, fmt.Errorf("find what was made from memories of %s: %w", agent, err)
 	}

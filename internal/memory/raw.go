@@ -32,7 +32,7 @@ func (r *Raw) UnmarshalJSON(b []byte) error {
 	}
 	var text *string
 	if err := json.Unmarshal(b, &text); err != nil || text == nil {
-		return errors.New("an object, or a string that holds one, was due")
+		return errors.New("expected a JSON object, or a string that contains one")
 	}
 	*r = Raw(*text)
 	return nil

@@ -53,12 +53,12 @@ type Fence struct {
 // Reading is older than the agent's last forgetting (ErrForgotten), because the write may repeat what was forgotten.
 // The zero Reading is not checked.
 type Reading struct {
-	Known       bool
+	Set         bool
 	Forgettings int64 // of the agent before the first memory was read; see Store.Forgettings
 }
 
 // Stale reports whether something was forgotten after the reading, given the current number of forgettings.
-func (r Reading) Stale(forgettings int64) bool { return r.Known && forgettings > r.Forgettings }
+func (r Reading) Stale(forgettings int64) bool { return r.Set && forgettings > r.Forgettings }
 
 // Awake reports whether the write is made outside of any dream.
 func (f Fence) Awake() bool { return f.Same(Fence{}) && f.Epoch == 0 }
@@ -141,20 +141,20 @@ func (w Write) CauseOf() string {
 
 // Receipt counts the effects of a write.
 type Receipt struct {
-	Added, Known, Changed int
-	LastSeq               int64 // the agent's newest event
+	Added, Existing, Changed int
+	LastSeq                  int64 // the agent's newest event
 }
 
-// Order is the order of a query's results. Ties break by Text, then by id, so that it never depends on insertion.
-type Order string
+// SortOrder is the order of a query's results. Ties break by Text, then by id, so that it never depends on insertion.
+type SortOrder string
 
 // The sort orders.
 const (
-	Newest       Order = "newest"        // At, latest first
-	Oldest       Order = "oldest"        // At, earliest first
-	MostSalient  Order = "most_salient"  // Salience, then Newest
-	HighestScore Order = "highest_score" // Score, then Newest
-	SoonestDue   Order = "soonest_due"   // Due, earliest first; items without a due time are left out
+	Newest       SortOrder = "newest"        // At, latest first
+	Oldest       SortOrder = "oldest"        // At, earliest first
+	MostSalient  SortOrder = "most_salient"  // Salience, then Newest
+	HighestScore SortOrder = "highest_score" // Score, then Newest
+	SoonestDue   SortOrder = "soonest_due"   // Due, earliest first; items without a due time are left out
 )
 
 // Query selects items of one agent. Zero fields do not filter, except that States defaults to live.
@@ -170,8 +170,8 @@ type Query struct {
 	ScoreFrom    float64   // Score at least this
 	Since, Until time.Time // At in [Since, Until)
 	DueBefore    time.Time
-	Order        Order // Newest by default
-	Limit        int   // 0 for all
+	Sort         SortOrder // Newest by default
+	Limit        int       // 0 for all
 }
 
 // Near selects the live items of one agent that are nearest to a vector. Zero filters do not filter.

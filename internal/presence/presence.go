@@ -145,8 +145,8 @@ type Store interface {
 	Epoch(ctx context.Context, agent string) (int64, error)
 	// Recorded marks the wake of an epoch as recorded by the agent's workflow. It never goes back.
 	Recorded(ctx context.Context, agent string, epoch int64) error
-	// Untold lists, by agent, the newest wakes that no workflow has recorded yet.
-	Untold(ctx context.Context) (map[string]Wake, error)
+	// Unrecorded lists, by agent, the newest wakes that no workflow has recorded yet.
+	Unrecorded(ctx context.Context) (map[string]Wake, error)
 }
 
 // EveryEpoch is above every epoch: a notice of it stops all running activities of the agent.

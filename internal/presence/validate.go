@@ -24,7 +24,7 @@ func (v Visit) Validate() error {
 		fault("now is not given")
 	}
 	if v.For <= 0 {
-		fault("the lease is for %v; it must hold longer than nothing", v.For)
+		fault("the lease lasts %v; it must be longer than zero", v.For)
 	}
 	if v.Lock < 0 {
 		fault("lock is %v; it must not be negative", v.Lock)
@@ -35,10 +35,10 @@ func (v Visit) Validate() error {
 // Validate returns what is wrong with a notice.
 func (r WakeNotice) Validate() error {
 	if r.Agent == "" {
-		return errors.New("ring: agent is empty")
+		return errors.New("wake notice: agent is empty")
 	}
 	if r.Epoch < 1 {
-		return fmt.Errorf("ring for %s: epoch is %d; the first is 1", r.Agent, r.Epoch)
+		return fmt.Errorf("wake notice for %s: epoch is %d; the first is 1", r.Agent, r.Epoch)
 	}
 	return nil
 }

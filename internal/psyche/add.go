@@ -106,7 +106,7 @@ func Add(ctx context.Context, store memory.Store, place Placing, agent string, a
 		w.Vectors = nil
 		receipt, err = store.Commit(ctx, w)
 	}
-	added.Known = err == nil && receipt.Known > 0
+	added.Known = err == nil && receipt.Existing > 0
 	return added, err
 }
 

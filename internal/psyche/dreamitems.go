@@ -49,7 +49,7 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 	}
 	items, err := d.Memory.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{dream.KindJournal, dream.KindHypothesis, dream.KindPlaybook},
-		Order: memory.Oldest,
+		Sort: memory.Oldest,
 	})
 	if err != nil {
 		return Page[Insight]{}, unreadStore(ctx, err)
@@ -121,7 +121,7 @@ func ItemsOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, id string, 
 		Agent:  a.ID,
 		Dream:  n.ID,
 		Kinds:  []dream.Kind{kind},
-		Order:  memory.Oldest,
+		Sort:   memory.Oldest,
 		States: dream.States,
 	}, after, limit)
 }

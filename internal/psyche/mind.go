@@ -262,7 +262,7 @@ func (b *Being) Playbook(ctx context.Context, c Caller, agent string) (string, e
 	}
 	find := func(kind dream.Kind, states ...dream.State) ([]dream.Item, error) {
 		return b.Memory.Find(ctx,
-			memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: states, Order: memory.HighestScore})
+			memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: states, Sort: memory.HighestScore})
 	}
 	entries, err := find(dream.KindPlaybook)
 	if err != nil {

@@ -153,13 +153,13 @@ func TestStatusTellsOperatorsHowFarTheEmbeddingIs(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, s.Embedding)
 	j := memory.EmbedJob{
-		Agent:  r.agent.ID,
-		Asked:  dawn,
-		Holder: "server",
-		Until:  dawn.Add(time.Hour),
-		Began:  dawn.Add(-20 * time.Second),
-		Done:   1000,
-		Total:  4000,
+		Agent:     r.agent.ID,
+		Requested: dawn,
+		Holder:    "server",
+		Until:     dawn.Add(time.Hour),
+		Began:     dawn.Add(-20 * time.Second),
+		Done:      1000,
+		Total:     4000,
 	}
 	_, err = r.store.PutEmbedJob(t.Context(), j, dawn)
 	require.NoError(t, err)

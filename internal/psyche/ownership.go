@@ -139,7 +139,7 @@ func eachSaid(ctx context.Context, s memory.Store, agent string, do func(*dream.
 		Agent:  agent,
 		Kinds:  []dream.Kind{dream.KindEpisode},
 		States: everyState,
-		Order:  memory.Oldest,
+		Sort:   memory.Oldest,
 		Limit:  pageOfEpisodes,
 	}
 	seen := map[string]bool{} // of those at the time that the page begins with
@@ -241,7 +241,7 @@ func give(ctx context.Context, s memory.Store, agent string, from, to Owner, ids
 			return fmt.Errorf("read what was said: %w", err)
 		}
 		w := memory.Write{Agent: agent, Cause: causeOfGift}
-		w.Fence.Read = memory.Reading{Known: true, Forgettings: forgettings}
+		w.Fence.Read = memory.Reading{Set: true, Forgettings: forgettings}
 		noted := map[Owner]bool{}
 		for _, e := range memory.As[*dream.Episode](items) {
 			o, ok := OwnerOf(e.Origin)

@@ -207,7 +207,7 @@ func (b *Being) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.
 // owner's by now: an id is made of who said it first.
 func (b *Being) commitOwned(ctx context.Context, owner string, w memory.Write) (int, error) {
 	receipt, err := b.commit(ctx, w)
-	if err != nil || receipt.Known == 0 {
+	if err != nil || receipt.Existing == 0 {
 		return receipt.Added, err
 	}
 	ids := make([]string, len(w.Add))

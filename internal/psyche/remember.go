@@ -253,7 +253,7 @@ func (b *Being) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 		receipt, err = b.Memory.Commit(ctx, w)
 	}
 	b.counts.stored.Add(int64(receipt.Added))
-	b.counts.known.Add(int64(receipt.Known))
+	b.counts.known.Add(int64(receipt.Existing))
 	b.counts.corrected.Add(int64(receipt.Changed))
 	return receipt, err
 }

@@ -139,7 +139,7 @@ func lived(ctx context.Context, store memory.Store, s memory.Search, span timewo
 		Owners: s.Owners,
 		Since:  span.From,
 		Until:  span.Until,
-		Order:  memory.MostSalient,
+		Sort:   memory.MostSalient,
 		Limit:  s.Limit,
 	})
 	if err != nil {

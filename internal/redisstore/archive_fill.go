@@ -195,7 +195,7 @@ func (f *filling) lives(k memory.KeptCounters) error {
 		{"scrubs", k.Scrubs},
 		{"dim", int64(k.Dim)},
 		{"epoch", k.Epoch},
-		{"told", k.Told},
+		{"told", k.RecordedEpoch},
 	} {
 		if n.value != 0 {
 			set(n.name, n.value)
@@ -244,7 +244,7 @@ func (f *filling) lives(k memory.KeptCounters) error {
 			return err
 		}
 	}
-	if k.Told < k.Epoch {
+	if k.RecordedEpoch < k.Epoch {
 		return f.do("SADD", f.unheard(), escaped.Replace(k.Agent))
 	}
 	return nil

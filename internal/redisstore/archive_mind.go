@@ -51,7 +51,7 @@ func (r *reader) counters(agent string) (memory.KeptCounters, error) {
 	dim := int64(0)
 	for name, n := range map[string]*int64{
 		"seq": &k.Seq, "dreams": &k.Dreams, "scrubs": &k.Scrubs, "dim": &dim,
-		"epoch": &k.Epoch, "told": &k.Told,
+		"epoch": &k.Epoch, "told": &k.RecordedEpoch,
 	} {
 		if values[name] == "" {
 			continue

@@ -34,7 +34,7 @@ const fillerOf = "ONEIROS_TEST_FILLER_OF"
 
 func init() {
 	if url := os.Getenv(fillerOf); url != "" {
-		memorytest.FillIfSwitchedOn(func(ctx context.Context) (memory.Movable, error) {
+		memorytest.ImportIfRequested(func(ctx context.Context) (memory.Movable, error) {
 			return redisstore.Open(ctx, url, redisstore.Prefix(os.Getenv(fillerOf+"_PREFIX")), redisstore.Refill())
 		})
 	}
@@ -52,7 +52,7 @@ var few = memorytest.Size{
 func TestAProcessKilledWhileItFillsKeysLeavesThemUnusable(t *testing.T) {
 	t.Parallel()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
-	memorytest.DieFilling(t, []string{fillerOf + "=" + url, fillerOf + "_PREFIX=" + prefix},
+	memorytest.KillWhileImporting(t, []string{fillerOf + "=" + url, fillerOf + "_PREFIX=" + prefix},
 		func(t *testing.T) (memory.Movable, []memory.Record) {
 			whole, err := redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
 			if err == nil {
@@ -320,7 +320,7 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	s := open(t, server.URL, prefix)
 	_, err := s.Import(t.Context(), memorytest.Fill(memorytest.Deployment(2, few)))
 	require.NoError(t, err)
-	memorytest.Live(t, s)
+	memorytest.WriteEverything(t, s)
 	_, err = s.Claim(t.Context(), access.Claim{
 		Scope:  "key_0",
 		Name:   "n",

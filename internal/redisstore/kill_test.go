@@ -144,7 +144,7 @@ func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 		require.True(t, found)
 		require.Equal(t, step, string(answer))
 	}
-	untold, err := s.Untold(t.Context())
+	untold, err := s.Unrecorded(t.Context())
 	require.NoError(t, err)
 	for agent, epoch := range d.raised {
 		n, err := s.Epoch(t.Context(), agent)

@@ -118,9 +118,9 @@ func benchmarkSelect(b *testing.B, n int) {
 	laps(b, func(int) {
 		chosen := 0
 		for _, q := range []memory.Query{
-			{Kinds: []dream.Kind{dream.KindEpisode}, Order: memory.Newest, Limit: 200},
-			{Kinds: []dream.Kind{dream.KindEpisode}, Order: memory.MostSalient, SalientFrom: .7, Limit: 50},
-			{Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: 20},
+			{Kinds: []dream.Kind{dream.KindEpisode}, Sort: memory.Newest, Limit: 200},
+			{Kinds: []dream.Kind{dream.KindEpisode}, Sort: memory.MostSalient, SalientFrom: .7, Limit: 50},
+			{Kinds: []dream.Kind{dream.KindSemantic}, Sort: memory.SoonestDue, Limit: 20},
 		} {
 			q.Agent = echo
 			items, err := s.Find(b.Context(), q)

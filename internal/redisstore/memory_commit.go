@@ -50,7 +50,7 @@ func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 		s.mind.notice(w.Agent)
 	}
 	return memory.Receipt{
-		Added: int(whole(args, 1)), Known: int(whole(args, 2)), Changed: int(whole(args, 3)), LastSeq: whole(args, 4),
+		Added: int(whole(args, 1)), Existing: int(whole(args, 2)), Changed: int(whole(args, 3)), LastSeq: whole(args, 4),
 	}, nil
 }
 
@@ -70,7 +70,7 @@ func held(f memory.Fence) *holder {
 
 // reading is a reading as scripts read it: the agent's forgettings then, or nothing.
 func reading(r memory.Reading) *int64 {
-	if !r.Known {
+	if !r.Set {
 		return nil
 	}
 	return &r.Forgettings

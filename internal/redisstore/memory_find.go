@@ -52,7 +52,7 @@ func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 	if err != nil {
 		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
 	}
-	items, err := s.answer(ctx, q.Agent, p, q.Order)
+	items, err := s.answer(ctx, q.Agent, p, q.Sort)
 	if err != nil {
 		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
 	}
@@ -61,7 +61,7 @@ func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 
 // Bare returns live items without a vector in the space, oldest first.
 func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error) {
-	p, err := planRead(memory.Query{Agent: agent, Kinds: kinds, Order: memory.Oldest, Limit: limit})
+	p, err := planRead(memory.Query{Agent: agent, Kinds: kinds, Sort: memory.Oldest, Limit: limit})
 	var items []dream.Item
 	if err == nil {
 		p.Bare = &space
@@ -105,7 +105,7 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 }
 
 // answer sorts what was found, by whole texts where the order ties, and keeps the limit.
-func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memory.Order) ([]dream.Item, error) {
+func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memory.SortOrder) ([]dream.Item, error) {
 	rows, _, err := s.walk(ctx, agent, p)
 	if err != nil {
 		return nil, err
@@ -127,13 +127,13 @@ func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memo
 
 // Count counts what Find would answer without a limit.
 func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
-	if _, ok := orders[q.Order]; !ok {
-		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Order)
+	if _, ok := orders[q.Sort]; !ok {
+		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Sort)
 	}
-	dated := q.Order == memory.SoonestDue || !q.DueBefore.IsZero()
-	q.Order, q.Limit = memory.Newest, 0
+	dated := q.Sort == memory.SoonestDue || !q.DueBefore.IsZero()
+	q.Sort, q.Limit = memory.Newest, 0
 	if dated {
-		q.Order = memory.SoonestDue
+		q.Sort = memory.SoonestDue
 	}
 	p, err := planRead(q)
 	n := int64(0)

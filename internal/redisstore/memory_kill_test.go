@@ -196,7 +196,7 @@ func TestAWriteThatDoesNotFitLeavesNothingBehind(t *testing.T) {
 	}
 	_, err := s.Commit(t.Context(), full)
 	require.ErrorContains(t, err, "OOM")
-	items, err := s.Find(t.Context(), memory.Query{Agent: echo, Order: memory.SoonestDue})
+	items, err := s.Find(t.Context(), memory.Query{Agent: echo, Sort: memory.SoonestDue})
 	require.NoError(t, err)
 	require.Len(t, items, 1)
 	require.Equal(t, 1, items[0].Header().Revision)

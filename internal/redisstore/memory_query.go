@@ -56,7 +56,7 @@ type readPlan struct {
 	needsFeed bool   // the set lacks what an older program wrote until it is fed
 }
 
-var orders = map[memory.Order]struct {
+var orders = map[memory.SortOrder]struct {
 	by  string
 	key int
 }{
@@ -72,9 +72,9 @@ var orders = map[memory.Order]struct {
 // kind and state in the query's order, as far as the bounds that the order itself gives. What the order does not answer
 // is asked of each item.
 func planRead(q memory.Query) (readPlan, error) {
-	order, ok := orders[q.Order]
+	order, ok := orders[q.Sort]
 	if !ok {
-		return readPlan{}, fmt.Errorf("unknown order %q", q.Order)
+		return readPlan{}, fmt.Errorf("unknown order %q", q.Sort)
 	}
 	kinds, states := q.Kinds, q.States
 	if len(kinds) == 0 {
@@ -93,7 +93,7 @@ func planRead(q memory.Query) (readPlan, error) {
 		Since:    instant(q.Since),
 		Until:    instant(q.Until),
 		Due:      instant(q.DueBefore),
-		Dated:    q.Order == memory.SoonestDue,
+		Dated:    q.Sort == memory.SoonestDue,
 		Owners:   distinct(q.Owners),
 		Pair:     1,
 		from:     lowest,
@@ -205,7 +205,7 @@ func distinct[T ~string](values []T) []string {
 }
 
 // sortItems brings items into an order of memory.Query.
-func sortItems(items []dream.Item, order memory.Order) {
+func sortItems(items []dream.Item, order memory.SortOrder) {
 	type sorted struct {
 		dream.Item
 		at    time.Time

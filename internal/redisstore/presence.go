@@ -274,8 +274,8 @@ func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
 	return wrap(err, fmt.Sprintf("note epoch %d of agent %s as recorded", epoch, agent))
 }
 
-// Untold lists the newest wakes that no workflow has recorded yet.
-func (s *Store) Untold(ctx context.Context) (map[string]presence.Wake, error) {
+// Unrecorded lists the newest wakes that no workflow has recorded yet.
+func (s *Store) Unrecorded(ctx context.Context) (map[string]presence.Wake, error) {
 	wakes := map[string]presence.Wake{}
 	reply, err := s.run(ctx, again, untoldScript, []string{s.unheard()})
 	var said []string

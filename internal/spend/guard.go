@@ -162,7 +162,7 @@ func kept[A any](ctx context.Context, p *Guard, step string, refused error) (A, 
 	body, ok, err := p.Ledger.Answer(ctx, step)
 	if err != nil { // it is unknown whether the cap matters, so this is not a refusal
 		return answer,
-			fmt.Errorf("look whether %s was bought, which is refused now (%s): %w", step, refused.Error(), err)
+			fmt.Errorf("check whether %s was bought before, after it was refused (%s): %w", step, refused.Error(), err)
 	}
 	if !ok {
 		return answer, refused

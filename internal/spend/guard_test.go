@@ -70,12 +70,12 @@ func (m *scripted) Embed(_ context.Context, model string, texts []string, key st
 	return t.vectors, t.err
 }
 
-// closedHand is a ledger that cannot settle.
-type closedHand struct{ spend.Ledger }
+// unsettling is a ledger that cannot settle.
+type unsettling struct{ spend.Ledger }
 
 var errDisk = errors.New("the disk is full")
 
-func (closedHand) Settle(context.Context, spend.Hold, spend.Bill) error { return errDisk }
+func (unsettling) Settle(context.Context, spend.Hold, spend.Bill) error { return errDisk }
 
 type biller struct {
 	*spend.Guard
@@ -157,11 +157,11 @@ func (b biller) balance(scope string) spend.Balance {
 	return balance
 }
 
-func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
+func TestEveryResultOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 	t.Parallel()
 	full := worst(request("p/model"), 80+spend.Overrun)
 	provider := inference.ByProvider
-	cause := errors.New("somebody knocked")
+	cause := errors.New("a client connected")
 	failure := func(kind inference.Kind, status int, billed bool) error {
 		return &inference.Failure{Kind: kind, Status: status, Billed: billed, Message: "no"}
 	}
@@ -268,7 +268,7 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 			reserved := budget.Micros(-1)
 			b.model.hook = func() { reserved = b.balance("day:echo").Reserved }
 			paid, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
-			require.Equal(t, full, reserved, "the worst case is booked while the call is under way")
+			require.Equal(t, full, reserved, "the worst case is reserved during the call")
 			require.ErrorIs(t, err, c.turn.err)
 			require.Equal(t, c.turn.err == nil, err == nil)
 			rows := b.rows()
@@ -276,7 +276,7 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 			require.Equal(t, c.state, rows[0].State)
 			require.Equal(t, c.counted, rows[0].Counted)
 			require.Equal(t, full, rows[0].Reserved)
-			require.Equal(t, []string{step + "#1"}, b.model.keys, "the provider is told the attempt's key")
+			require.Equal(t, []string{step + "#1"}, b.model.keys, "the provider receives the attempt's key")
 			require.Equal(t, 1, paid.Attempt)
 			for _, account := range charge().Accounts {
 				require.Equal(t, spend.Balance{Spent: c.counted}, b.balance(account.Scope), account.Scope)
@@ -288,7 +288,7 @@ func TestEveryEndOfACallCountsForWhatItMayHaveCost(t *testing.T) {
 	}
 }
 
-func TestAnEndIsBookedWhenTheCallerHasGone(t *testing.T) {
+func TestACallIsSettledAfterItsCallerIsCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	b := open(t, turn{answer: inference.Answer{Finish: inference.Cut}, err: context.Canceled})
@@ -298,7 +298,7 @@ func TestAnEndIsBookedWhenTheCallerHasGone(t *testing.T) {
 	require.Equal(t, spend.Partial, b.rows()[0].State)
 }
 
-func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
+func TestACallWithoutAPriceOrOverACapIsNotMade(t *testing.T) {
 	t.Parallel()
 	need := worst(request("p/model"), 80+spend.Overrun)
 	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
@@ -306,7 +306,7 @@ func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
 	failure, ok := inference.AsFailure(err)
 	require.True(t, ok)
 	require.Equal(t, inference.Unpriced, failure.Kind)
-	require.Contains(t, failure.Message, "providers.p.models", "it says the line to add")
+	require.Contains(t, failure.Message, "providers.p.models", "the message names the line to add")
 	_, err = b.Generate(t.Context(), charge(), request("p/unheard"), nil)
 	failure, ok = inference.AsFailure(err)
 	require.True(t, ok)
@@ -321,7 +321,7 @@ func TestNothingIsSentThatHasNoPriceOrFitsUnderNoCap(t *testing.T) {
 	require.Empty(t, b.rows())
 
 	_, err = b.Generate(t.Context(), charge(need, need, need), request("p/model"), func(string) bool { return true })
-	require.NoError(t, err, "what fits to the last micro-dollar is made")
+	require.NoError(t, err, "a call that exactly fits is made")
 }
 
 func TestAFinishedStepIsNeverBoughtAgain(t *testing.T) {
@@ -331,7 +331,7 @@ func TestAFinishedStepIsNeverBoughtAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, first.Reused)
 	again, err := b.Generate(t.Context(), charge(0, 0, 0), request("p/unpriced"), nil)
-	require.NoError(t, err, "not even a price or a cap stands in the way of what is bought already")
+	require.NoError(t, err, "neither a missing price nor a cap prevents reading a bought answer")
 	require.True(t, again.Reused)
 	require.Equal(t, first.Answer, again.Answer)
 	require.Equal(t, first.Cost, again.Cost)
@@ -344,7 +344,7 @@ type unreadable struct{ spend.Ledger }
 
 func (unreadable) Answer(context.Context, string) ([]byte, bool, error) { return nil, false, errDisk }
 
-func TestACapThatRefusesIsNoReasonWhileNobodyKnowsWhetherTheStepWasBought(t *testing.T) {
+func TestAnUnreadableAnswerIsAnErrorAndNotARefusalByTheCap(t *testing.T) {
 	t.Parallel()
 	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
@@ -378,14 +378,14 @@ func TestARetryIsReservedAnewAndTheFailedAttemptStaysCounted(t *testing.T) {
 	require.Error(t, err)
 	_, err = b.Generate(t.Context(), charge(2*need-1), request("p/model"), nil)
 	_, over := spend.AsOverCap(err)
-	require.True(t, over, "a retry starts only if its own reservation fits beside what is lost")
+	require.True(t, over, "a retry needs room under the cap beside the lost attempt")
 }
 
-func TestAnAttemptWhoseEndCannotBeBookedStaysReservedInFull(t *testing.T) {
+func TestAnAttemptThatCannotBeSettledStaysReservedInFull(t *testing.T) {
 	t.Parallel()
 	need := worst(request("p/model"), 80+spend.Overrun)
 	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
-	b.Ledger = closedHand{b.ledger}
+	b.Ledger = unsettling{b.ledger}
 	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
 	require.ErrorIs(t, err, errDisk)
 	require.Equal(t, spend.Balance{Reserved: need}, b.balance("dream:1"))
@@ -448,10 +448,10 @@ func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
 	}}
 	read, found = stated.Calibration(t.Context(), "p/model")
 	require.True(t, found)
-	require.InDelta(t, .1, read.Unrelated, 1e-9, "what the catalogue says stands")
+	require.InDelta(t, .1, read.Unrelated, 1e-9, "the catalogue's calibration takes precedence")
 }
 
-func TestTheFirstAnswerOfAStepStays(t *testing.T) {
+func TestTheFirstAnswerOfAStepIsKept(t *testing.T) {
 	t.Parallel()
 	b := open(t,
 		turn{
@@ -479,7 +479,7 @@ func TestTheFirstAnswerOfAStepStays(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "quick", paid.Text)
 	require.True(t, paid.Reused)
-	require.Equal(t, spend.Balance{Spent: 70}, b.balance("dream:1"), "both were made, and both count")
+	require.Equal(t, spend.Balance{Spent: 70}, b.balance("dream:1"), "both calls were made, and both count")
 }
 
 func TestAReasoningAllowanceIsReservedToo(t *testing.T) {
@@ -493,7 +493,7 @@ func TestAReasoningAllowanceIsReservedToo(t *testing.T) {
 	require.Equal(t, budget.Micros(15+800), paid.Cost)
 }
 
-func TestVectorsArePaidForLikeWords(t *testing.T) {
+func TestVectorsArePaidLikeGeneratedText(t *testing.T) {
 	t.Parallel()
 	texts := []string{"sixty bytes sixty bytes sixty ", "bytes sixty bytes sixty bytes "}
 	r := inference.Request{Model: "p/vectors", Messages: []inference.Message{{Content: texts[0]}, {Content: texts[1]}}}
@@ -545,7 +545,7 @@ func TestVectorsArePaidForLikeWords(t *testing.T) {
 	require.Empty(t, b.model.requests)
 }
 
-func TestARowIsNeverOlderThanItsStepWasAskedFor(t *testing.T) {
+func TestARowIsNeverOlderThanTheRequestOfItsStep(t *testing.T) {
 	t.Parallel()
 	for requestedAt, at := range map[time.Time]time.Time{
 		time.Date(2027, 3, 28, 1, 0, 0, 0, time.UTC): time.Date(2027, 3, 28, 1, 0, 0, 0, time.UTC),
@@ -562,7 +562,7 @@ func TestARowIsNeverOlderThanItsStepWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestACallThatNeedNotBeMadeAnyMoreIsNotMadeAndCostsNothing(t *testing.T) {
+func TestACallThatIsNoLongerNeededIsNotMadeAndCostsNothing(t *testing.T) {
 	t.Parallel()
 	notFound := errors.New("it was forgotten")
 	reserved := budget.Micros(-1)
@@ -574,7 +574,7 @@ func TestACallThatNeedNotBeMadeAnyMoreIsNotMadeAndCostsNothing(t *testing.T) {
 	}
 	_, err := b.Generate(t.Context(), c, request("p/model"), func(string) bool { return true })
 	require.ErrorIs(t, err, notFound)
-	require.Positive(t, reserved, "it is asked after the reservation: what happens from then on finds the attempt")
+	require.Positive(t, reserved, "Still runs after the reservation")
 	_, err = b.Embed(t.Context(), c, "p/model", []string{"x"})
 	require.ErrorIs(t, err, notFound)
 	require.Empty(t, b.model.requests)

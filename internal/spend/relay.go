@@ -69,12 +69,12 @@ func (p *Guard) meter(ctx context.Context, c *Charge, model string, w Worst) (*m
 		return nil, err
 	}
 	return &metered{
-		guard:  p,
-		ctx:    ctx,
-		charge: *c,
-		price:  &price,
-		hold:   hold,
-		worst:  w,
+		guard:     p,
+		ctx:       ctx,
+		charge:    *c,
+		price:     &price,
+		hold:      hold,
+		worstCase: w,
 	}, nil
 }
 
@@ -96,16 +96,16 @@ func relayed(price *budget.Price, hold Hold, status int, o inference.RelayObserv
 // metered settles a call when its response body is closed.
 type metered struct {
 	io.ReadCloser
-	guard  *Guard
-	ctx    context.Context
-	charge Charge
-	price  *budget.Price
-	hold   Hold
-	worst  Worst
-	seen   func() inference.RelayObserved
-	status int
-	once   sync.Once
-	booked error
+	guard     *Guard
+	ctx       context.Context
+	charge    Charge
+	price     *budget.Price
+	hold      Hold
+	worstCase Worst
+	seen      func() inference.RelayObserved
+	status    int
+	once      sync.Once
+	booked    error
 }
 
 // failed settles a call that has no response, and returns the reason.
@@ -118,7 +118,7 @@ func (m *metered) failed(model string, why error) error {
 func (m *metered) Close() error {
 	err := m.ReadCloser.Close()
 	m.once.Do(func() {
-		m.booked = m.guard.settle(m.ctx, m.charge, m.hold, relayed(m.price, m.hold, m.status, m.seen(), m.worst))
+		m.booked = m.guard.settle(m.ctx, m.charge, m.hold, relayed(m.price, m.hold, m.status, m.seen(), m.worstCase))
 	})
 	return errors.Join(err, m.booked)
 }

@@ -124,7 +124,7 @@ func TestARelayedCallIsReservedBeforeAByteIsSentAndSettledByWhatWasSeen(t *testi
 			require.NoError(t, err)
 			require.Equal(t, full, b.Reserved)
 			require.NoError(t, res.Body.Close())
-			require.NoError(t, res.Body.Close(), "twice is once")
+			require.NoError(t, res.Body.Close(), "a second Close changes nothing")
 			rows, err := r.ledger.Rows(t.Context(), spend.Query{})
 			require.NoError(t, err)
 			require.Len(t, rows, 1)
@@ -138,7 +138,7 @@ func TestARelayedCallIsReservedBeforeAByteIsSentAndSettledByWhatWasSeen(t *testi
 	}
 }
 
-func TestACallThatCameToNothingIsSettledAtOnce(t *testing.T) {
+func TestAFailedRelayIsSettledImmediately(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err   error
@@ -170,10 +170,10 @@ func TestARelayIsRefusedWithoutAPriceAndOverACap(t *testing.T) {
 	_, err = r.Relay(t.Context(), talking("talk/2"), via, passing, spend.Worst{In: 1 << 40})
 	_, ok = spend.AsOverCap(err)
 	require.True(t, ok)
-	require.Zero(t, via.asked.Load(), "nothing was sent")
+	require.Zero(t, via.asked.Load(), "no request was sent")
 }
 
-func TestARelayThatNobodyCanCountIsTheDearestOfAll(t *testing.T) {
+func TestARelayWithoutUsageCountsInFull(t *testing.T) {
 	t.Parallel()
 	for _, w := range []spend.Worst{
 		{Out: math.MaxInt64},
@@ -190,7 +190,7 @@ func TestARelayThatNobodyCanCountIsTheDearestOfAll(t *testing.T) {
 	}
 }
 
-func TestAPromptThatIsKeptIsReservedAndSettledAtItsOwnPrice(t *testing.T) {
+func TestACachedPromptIsReservedAndSettledAtItsOwnPrice(t *testing.T) {
 	t.Parallel()
 	r := open(t)
 	via := &counter{
@@ -223,7 +223,7 @@ func TestAModelThatCostsNothingBooksNothing(t *testing.T) {
 }
 
 // The cap fits ten worst cases; thirty-two calls come at once, repeatedly.
-func TestTheCapHoldsUnderThirtyTwoRelaysAtOnce(t *testing.T) {
+func TestTheCapHoldsUnderThirtyTwoConcurrentRelays(t *testing.T) {
 	t.Parallel()
 	r := open(t)
 	worst := spend.Worst{In: 100, Out: 100}

@@ -108,7 +108,7 @@ func (f *filling) lives(k memory.KeptCounters) error {
 	}
 	v := presenceRow{
 		epoch:  k.Epoch,
-		told:   k.Told,
+		told:   k.RecordedEpoch,
 		lock:   k.Lock,
 		seen:   k.Seen,
 		digest: k.Digest,

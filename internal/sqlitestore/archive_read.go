@@ -89,17 +89,17 @@ func (d tx) exportCounters(agent string, put putting) error {
 		return err
 	}
 	k := memory.KeptCounters{
-		Agent:   agent,
-		Seq:     l.seq,
-		Dreams:  l.dreams,
-		Scrubs:  l.scrubs,
-		Space:   l.space,
-		Dim:     int(l.dim),
-		Epoch:   v.epoch,
-		Told:    v.told,
-		Lock:    v.lock,
-		Seen:    v.seen,
-		Removed: l.removed,
+		Agent:         agent,
+		Seq:           l.seq,
+		Dreams:        l.dreams,
+		Scrubs:        l.scrubs,
+		Space:         l.space,
+		Dim:           int(l.dim),
+		Epoch:         v.epoch,
+		RecordedEpoch: v.told,
+		Lock:          v.lock,
+		Seen:          v.seen,
+		Removed:       l.removed,
 	}
 	if len(v.digest) > 0 {
 		k.Digest = v.digest

@@ -28,7 +28,7 @@ const fillerOf = "ONEIROS_TEST_FILLER_OF"
 
 func init() {
 	if path := os.Getenv(fillerOf); path != "" {
-		memorytest.FillIfSwitchedOn(func(ctx context.Context) (memory.Movable, error) {
+		memorytest.ImportIfRequested(func(ctx context.Context) (memory.Movable, error) {
 			return sqlitestore.Open(ctx, path)
 		})
 	}
@@ -37,7 +37,7 @@ func init() {
 func TestAProcessKilledWhileItFillsAFileLeavesItEmpty(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
-	memorytest.DieFilling(t, []string{fillerOf + "=" + path}, func(t *testing.T) (memory.Movable, []memory.Record) {
+	memorytest.KillWhileImporting(t, []string{fillerOf + "=" + path}, func(t *testing.T) (memory.Movable, []memory.Record) {
 		s := open(t, path)
 		var verdict string
 		require.NoError(t, raw(t, path).QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&verdict))

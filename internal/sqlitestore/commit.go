@@ -110,7 +110,7 @@ func (s *Store) commit(d tx, p prepared) (memory.Receipt, error) {
 		if added {
 			r.Added++
 		} else {
-			r.Known++
+			r.Existing++
 		}
 	}
 	written := map[string]bool{}

@@ -32,9 +32,9 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 
 // Find answers a query.
 func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
-	sort, ok := sorts[q.Order]
+	sort, ok := sorts[q.Sort]
 	if !ok {
-		return nil, fmt.Errorf("find memories of %s: unknown order %q", q.Agent, q.Order)
+		return nil, fmt.Errorf("find memories of %s: unknown order %q", q.Agent, q.Sort)
 	}
 	query, args := findSQL(q, sort)
 	var items []dream.Item
@@ -47,8 +47,8 @@ func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 
 // Count counts what Find would answer without a limit.
 func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
-	if _, ok := sorts[q.Order]; !ok {
-		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Order)
+	if _, ok := sorts[q.Sort]; !ok {
+		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Sort)
 	}
 	w := where{}
 	w.filter(q)
@@ -95,7 +95,7 @@ type sorting struct {
 	args            []any
 }
 
-var sorts = map[memory.Order]sorting{
+var sorts = map[memory.SortOrder]sorting{
 	"":                  {by: "at DESC, text, id", index: "items_at"},
 	memory.Newest:       {by: "at DESC, text, id", index: "items_at"},
 	memory.Oldest:       {by: "at, text, id", index: "items_at"},
@@ -241,7 +241,7 @@ func (w *where) filter(q memory.Query) {
 	w.time("at >= ?", q.Since)
 	w.time("at < ?", q.Until)
 	w.time("due IS NOT NULL AND due < ?", q.DueBefore)
-	if q.Order == memory.SoonestDue {
+	if q.Sort == memory.SoonestDue {
 		w.and("due IS NOT NULL")
 	}
 }

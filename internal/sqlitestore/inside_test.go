@@ -24,7 +24,7 @@ func TestEveryOrderIsReadFromItsIndex(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	for order, sort := range sorts {
 		query, args := findSQL(
-			memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Order: order, Limit: 5}, sort)
+			memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Sort: order, Limit: 5}, sort)
 		plan := planOf(t, s, query, args)
 		require.Contains(t, plan, "SEARCH items USING INDEX "+sort.index+" (agent=? AND kind=? AND state=?", order)
 		require.Contains(t, plan, "USE TEMP B-TREE FOR LAST", order) // ties alone are sorted

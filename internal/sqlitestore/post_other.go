@@ -8,10 +8,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// post does not exist here: rings stay in their process, and other processes learn of a wake from Temporal.
-type post struct{ rings chan presence.Ring }
+// unixBus does not exist on this system: notices stay in their process, and other processes learn of a wake from
+// Temporal.
+type unixBus struct{ notices chan presence.WakeNotice }
 
-func newPost(*tower) (*post, error) { return nil, nil }
-func (p *post) listen() error       { return nil }
-func (p *post) close() error        { return nil }
-func ours(fs.FileInfo) bool         { return true }
+func newUnixBus(*dispatcher) (*unixBus, error) { return nil, nil }
+func (p *unixBus) listen() error               { return nil }
+func (p *unixBus) close() error                { return nil }
+func ours(fs.FileInfo) bool                    { return true }

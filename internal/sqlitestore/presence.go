@@ -118,8 +118,8 @@ func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
 	return wrap(err, "note what the workflow of "+agent+" was told")
 }
 
-// Untold lists the wakes that no workflow has recorded yet.
-func (s *Store) Untold(ctx context.Context) (map[string]presence.Wake, error) {
+// Unrecorded lists the wakes that no workflow has recorded yet.
+func (s *Store) Unrecorded(ctx context.Context) (map[string]presence.Wake, error) {
 	untold := map[string]presence.Wake{}
 	err := s.read(ctx, func(d tx) error {
 		var agents []string

@@ -169,7 +169,7 @@ func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Swi
 		Dream:  id,
 		Kinds:  []dream.Kind{dream.KindFragment, dream.KindScenario},
 		States: dream.States,
-		Order:  memory.Oldest,
+		Sort:   memory.Oldest,
 	})
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (e *Evidence) answers(ctx context.Context, c *stage.Company) error {
 
 func (e *Evidence) fragments(ctx context.Context, c *stage.Company, agent dream.Agent) error {
 	items, err := c.Store.Find(ctx, memory.Query{
-		Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario}, Order: memory.Oldest,
+		Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario}, Sort: memory.Oldest,
 	})
 	for _, f := range memory.As[*dream.Fragment](items) {
 		e.Fragments[f.ID] = f

@@ -70,7 +70,7 @@ func Gather(ctx context.Context, c *stage.Company, upstream *provider.Billing) (
 
 func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agent) error {
 	nights, err := c.Store.Find(ctx,
-		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
+		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Oldest})
 	if err != nil {
 		return err
 	}

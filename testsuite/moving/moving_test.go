@@ -225,7 +225,7 @@ func alike(t *testing.T, one, other kept) {
 		"standing":  func(s kept) (any, error) { return s.Status(ctx, echo, noon) },
 		"later":     func(s kept) (any, error) { return s.Status(ctx, "nobody", noon.Add(time.Hour)) },
 		"epoch":     func(s kept) (any, error) { return s.Epoch(ctx, echo) },
-		"untold":    func(s kept) (any, error) { return s.Untold(ctx) },
+		"untold":    func(s kept) (any, error) { return s.Unrecorded(ctx) },
 		"events":    func(s kept) (any, error) { return s.Events(ctx, echo, 0, 0) },
 		"slots":     func(s kept) (any, error) { return s.Slots(ctx) },
 		"affect":    func(s kept) (any, error) { return s.Affect(ctx, echo) },

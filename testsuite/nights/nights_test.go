@@ -123,7 +123,7 @@ func measureNights(t *testing.T, model, kind string) {
 // duplicates counts live items, and those of them that repeat one that was there before.
 func duplicates(t *testing.T, ctx context.Context, s memory.Store, agent string) (live, near int) {
 	t.Helper()
-	items, err := s.Find(ctx, memory.Query{Agent: agent, Order: memory.Oldest})
+	items, err := s.Find(ctx, memory.Query{Agent: agent, Sort: memory.Oldest})
 	require.NoError(t, err)
 	texts := map[string]string{}
 	for _, item := range items {

@@ -74,7 +74,7 @@ func Load(
 
 func (b *Bench) read(ctx context.Context) error {
 	items, err := b.Store.Find(ctx,
-		memory.Query{Agent: b.Agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Order: memory.Oldest})
+		memory.Query{Agent: b.Agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Sort: memory.Oldest})
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (e Evidence) owes(agent string, patient bool) bool {
 // nights reads an agent's dreams. While some are under way they are told as far as they have come.
 func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over bool) error {
 	items, err := s.Company.Store.Find(ctx,
-		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
+		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Oldest})
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Soak) Rest(ctx context.Context) error {
 		open := 0
 		for _, agent := range s.Agents {
 			items, err := s.Company.Store.Find(ctx,
-				memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Newest})
+				memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Newest})
 			if err != nil {
 				return err
 			}
@@ -186,7 +186,7 @@ func (s *Soak) dreamt(ctx context.Context, e *Evidence, agent dream.Agent) error
 	items, err := s.Company.Store.Find(ctx,
 		memory.Query{
 			Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario, dream.KindJournal},
-			Order: memory.Oldest,
+			Sort: memory.Oldest,
 		})
 	if err != nil {
 		return err

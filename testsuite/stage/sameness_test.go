@@ -82,7 +82,7 @@ func write(t *testing.T, ctx context.Context, company *stage.Company, agent drea
 	_ bool,
 ) string {
 	t.Helper()
-	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, Order: memory.HighestScore})
+	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, Sort: memory.HighestScore})
 	require.NoError(t, err)
 	for _, item := range items {
 		if record, ok := item.(*dream.Record); ok {

@@ -116,7 +116,7 @@ func searchNight(t *testing.T, name string, scores map[string][]float64, edit fu
 	items, err := company.Store.Find(ctx,
 		memory.Query{
 			Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindScenario},
-			Order: memory.Oldest,
+			Sort: memory.Oldest,
 		})
 	require.NoError(t, err)
 	all := make([]*dream.Scenario, len(items))

@@ -140,7 +140,7 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	require.NoError(t, err, "a wake that cannot be is refused by its answer")
-	untold, err := r.company.Store.Untold(r.ctx)
+	untold, err := r.company.Store.Unrecorded(r.ctx)
 	require.NoError(t, err)
 	require.NotContains(t, untold, agent.ID)
 	r.leave(agent)

@@ -90,7 +90,7 @@ func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
 // tell lays out what a night left behind, without what the clock decided and without its wakes.
 func (r *room) tell(agent dream.Agent, id string) string {
 	r.t.Helper()
-	items, err := r.company.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Dream: id, Order: memory.HighestScore})
+	items, err := r.company.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Dream: id, Sort: memory.HighestScore})
 	require.NoError(r.t, err)
 	var kept []dream.Item
 	for _, item := range items {

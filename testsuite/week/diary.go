@@ -43,7 +43,7 @@ func (n Night) Begin() time.Time {
 // Diary reads an agent's nights in the order in which they were dreamt.
 func (h *Deployment) Diary(ctx context.Context, agent string) ([]Night, error) {
 	items, err := h.Company.Store.Find(ctx,
-		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Oldest})
 	if err != nil {
 		return nil, err
 	}

@@ -210,7 +210,7 @@ func (s *setting) nothingLeft(t *testing.T, ctx context.Context) int {
 	open, err := s.Ledger.OpenDreams(ctx)
 	require.NoError(t, err)
 	require.Empty(t, open)
-	untold, err := s.Company.Store.Untold(ctx)
+	untold, err := s.Company.Store.Unrecorded(ctx)
 	require.NoError(t, err)
 	require.Empty(t, untold)
 	taken, refused, faults := s.Slots()

@@ -25,7 +25,7 @@ func readerComesBack(t *testing.T, a Announcer) {
 	var seen []event.Event
 	for place := int64(0); len(seen) < writers*each; place = seen[len(seen)-1].Seq {
 		visit, leave := context.WithCancel(t.Context())
-		seen = append(seen, visitOnce(t, visit, a.Log, place)...)
+		seen = append(seen, readSome(t, visit, a.Log, place)...)
 		leave()
 	}
 	for range writers {
@@ -33,12 +33,12 @@ func readerComesBack(t *testing.T, a Announcer) {
 	}
 	newest := map[string]int{}
 	for i, e := range seen {
-		require.EqualValues(t, i+1, e.Seq, "no gap and none twice")
+		require.EqualValues(t, i+1, e.Seq, "no gap and no duplicate")
 		var writer string
 		var number int
 		_, err := fmt.Sscanf(e.ID, "%2s-%d", &writer, &number)
 		require.NoError(t, err)
-		require.Equal(t, newest[writer]+1, number, "what one writer announced in turn comes in turn")
+		require.Equal(t, newest[writer]+1, number, "the events of one writer keep their order")
 		newest[writer] = number
 	}
 	require.Empty(t, read(t, a, int64(len(seen)), 10))
@@ -53,8 +53,8 @@ func writeInTurn(ctx context.Context, a Announcer, writer string, n int) error {
 	return nil
 }
 
-// visitOnce reads at least one event and at most five.
-func visitOnce(t *testing.T, ctx context.Context, log fabric.Log, after int64) []event.Event {
+// readSome reads at least one event and at most five.
+func readSome(t *testing.T, ctx context.Context, log fabric.Log, after int64) []event.Event {
 	t.Helper()
 	require.NoError(t, log.Await(ctx, echo, after))
 	for {

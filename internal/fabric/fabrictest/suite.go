@@ -32,19 +32,19 @@ func Run(t *testing.T, open func(t *testing.T) Announcer) {
 		name string
 		run  func(*testing.T, Announcer)
 	}{
-		{"EventsComeBackAsTheyWereAnnounced", comeBack},
+		{"EventsAreReadAsTheyWereWritten", comeBack},
 		{"SequenceHasNoGapsAndRepeatsAreIgnored", noGaps},
-		{"WritersAtOnceLeaveNoGaps", noGapsAtOnce},
+		{"ConcurrentWritersLeaveNoGaps", noGapsAtOnce},
 		{"AFailedWriteAnnouncesNothing", failedWriteIsSilent},
 		{"EachAgentHasItsOwnSequence", ownSequence},
-		{"AwaitReturnsAtOnceForWhatHasHappened", awaitPast},
-		{"AwaitReturnsWhenSomethingHappens", awaitFuture},
+		{"AwaitReturnsImmediatelyForExistingEvents", awaitPast},
+		{"AwaitReturnsForANewEvent", awaitFuture},
 		{"AwaitEndsWithItsContext", awaitEnds},
 		{"AFollowerSeesEveryEventOnce", followerSeesAll},
-		{"AReaderThatLeavesComesBackToItsPlace", readerComesBack},
-		{"HeadsNameTheNewestOfEveryAgentOnRecord", heads},
+		{"AReaderContinuesWhereAnotherStopped", readerComesBack},
+		{"HeadsReturnsTheNewestEventOfEveryAgent", heads},
 		{"ASweepReadsEveryAgentInOrderAndOnce", sweepReadsAll},
-		{"ASweepGoesOnAtWhatWasRefused", sweepGoesOn},
+		{"ASweepRetriesARefusedEvent", sweepGoesOn},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -48,7 +48,7 @@ func Write(w io.Writer, records memory.Records) (Tally, error) {
 	if _, err := b.WriteString(opening); err != nil {
 		return Tally{}, err
 	}
-	s := newScroll()
+	s := newEncoder()
 	for r, err := range records {
 		var line []byte
 		if err == nil {
@@ -76,7 +76,7 @@ func Write(w io.Writer, records memory.Records) (Tally, error) {
 // rule that every store keeps. Callers must not use the records before they have read to the end without an error.
 func Read(r io.Reader) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
-		p := &reading{in: bufio.NewReaderSize(r, 1<<16), scroll: newScroll()}
+		p := &reading{in: bufio.NewReaderSize(r, 1<<16), encoder: newEncoder()}
 		err := p.open()
 		for err == nil {
 			var record memory.Record
@@ -95,7 +95,7 @@ func Read(r io.Reader) memory.Records {
 
 type reading struct {
 	in      *bufio.Reader
-	scroll  *scroll
+	encoder *encoder
 	number  int // number of the line
 	line    []byte
 	version int
@@ -108,7 +108,7 @@ func (p *reading) open() error {
 	}
 	for p.version = Version; p.version > 0; p.version-- {
 		if string(line) == openingOf(p.version) {
-			p.scroll.reopen(string(line))
+			p.encoder.reopen(string(line))
 			return nil
 		}
 	}
@@ -160,7 +160,7 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 		return r, false, fmt.Errorf("%w: line %d: an archive of version 1 has no keys", ErrChanged, p.number)
 	}
 	if p.version < 4 && r.Counters != nil && r.Counters.Removed {
-		return r, false, fmt.Errorf("%w: line %d: an archive of version %d knows no removed agents",
+		return r, false, fmt.Errorf("%w: line %d: an archive of version %d has no removed agents",
 			ErrChanged, p.number, p.version)
 	}
 	if p.version < 3 && r.Access != nil {
@@ -174,7 +174,7 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 			fmt.Errorf("%w: line %d: an archive of version %d does not number revisions", ErrChanged, p.number,
 				p.version)
 	}
-	again, err := p.scroll.add(r)
+	again, err := p.encoder.add(r)
 	if err != nil {
 		return r, false, fmt.Errorf("%w: line %d: %w", ErrChanged, p.number, err)
 	}
@@ -185,7 +185,7 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 }
 
 func (p *reading) close(line []byte) error {
-	t, err := p.scroll.end()
+	t, err := p.encoder.end()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrChanged, err)
 	}
@@ -194,7 +194,7 @@ func (p *reading) close(line []byte) error {
 		return err
 	}
 	if !bytes.Equal(append(want, '\n'), line) {
-		return fmt.Errorf("%w: its seal says %s, and what stands before it comes to %s", ErrChanged,
+		return fmt.Errorf("%w: its seal is %s, and the lines before it give %s", ErrChanged,
 			bytes.TrimSpace(line), want)
 	}
 	if _, err := p.in.ReadByte(); err == nil {

@@ -56,7 +56,7 @@ func read(r io.Reader) (records []memory.Record, err error) {
 	return records, nil
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestAnArchiveIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		made := memorytest.Deployment(seed, small)
@@ -134,7 +134,7 @@ func twiceLine(file string, n int) string {
 	return strings.Join(append(lines[:n+1:n+1], lines[n:]...), "")
 }
 
-func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
+func TestAFileThatIsNoArchiveIsDistinguishedFromANewerArchive(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]error{
 		"":                    archive.ErrNone,
@@ -154,7 +154,7 @@ func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
 }
 
 // An archive of version 1 is still read: it has no keys, and its checksum begins with its own first line.
-func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
+func TestAnArchiveOfVersion1IsRead(t *testing.T) {
 	t.Parallel()
 	older := func(records []memory.Record, version string) string {
 		lines := strings.SplitAfter(string(write(t, records)), "\n")
@@ -192,7 +192,7 @@ func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
 	require.Equal(t, string(write(t, keyless)), string(write(t, got)))
 }
 
-func TestNumbersOfRevisionsAreToldOnlyWhereTheyLeaveSomeOut(t *testing.T) {
+func TestRevisionNumbersAreWrittenOnlyAfterAGap(t *testing.T) {
 	t.Parallel()
 	body := memory.Raw(`{"id":"a","agent":"x","kind":"episode","content":"a"}`)
 	item := func(numbers ...int) []memory.Record {
@@ -203,15 +203,15 @@ func TestNumbersOfRevisionsAreToldOnlyWhereTheyLeaveSomeOut(t *testing.T) {
 		}
 		return []memory.Record{{Item: &k}}
 	}
-	for _, c := range []struct{ told, are []int }{
+	for _, c := range []struct{ listed, are []int }{
 		{[]int{0}, []int{1}},
 		{[]int{0, 0, 0}, []int{1, 2, 3}},
 		{[]int{3, 0}, []int{3, 4}},
 		{[]int{0, 3, 0, 7}, []int{1, 3, 4, 7}},
 	} {
-		records := item(c.told...)
+		records := item(c.listed...)
 		require.Equal(t, c.are, records[0].Item.Numbers())
-		again := item(make([]int, len(c.told))...)[0].Item
+		again := item(make([]int, len(c.listed))...)[0].Item
 		again.SetNumbers(c.are)
 		require.Equal(t, records[0].Item, again)
 		got, err := read(bytes.NewReader(write(t, records)))
@@ -242,7 +242,7 @@ func TestTwoKeysOfOneHashAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "of another hash")
 }
 
-func TestWhetherKeysAreRequiredIsToldOnlyWhereTheKeysDoNotSayIt(t *testing.T) {
+func TestKeysRequiredIsWrittenOnlyWhereTheKeysDoNotImplyIt(t *testing.T) {
 	t.Parallel()
 	key := memory.Record{Key: &memory.KeptKey{ID: "a", Hash: "h", Body: memory.Raw(`{"id":"a","hash":"h"}`)}}
 	says := func(required bool) memory.Record {
@@ -263,7 +263,7 @@ func TestWhetherKeysAreRequiredIsToldOnlyWhereTheKeysDoNotSayIt(t *testing.T) {
 	}
 }
 
-func TestAFaultOfTheDiskIsToldAsItIs(t *testing.T) {
+func TestADiskErrorIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is full")
 	_, err := archive.Write(failing{broken}, memorytest.Fill(memorytest.Deployment(1, small)))
@@ -281,7 +281,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-func TestRecordsOutOfPlaceAreRefused(t *testing.T) {
+func TestRecordsInTheWrongOrderAreRefused(t *testing.T) {
 	t.Parallel()
 	made := memorytest.Deployment(4, small)
 	for i := 1; i < len(made); i++ {

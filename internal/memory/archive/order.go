@@ -29,7 +29,7 @@ const (
 	agents
 	keys
 	accesses // at most one
-	minds    // records of one agent
+	perAgent // records of one agent
 	attempts
 	accounts
 	answers
@@ -53,26 +53,26 @@ func placeOf(r memory.Record) (place, error) {
 		put(place{stage: accesses})
 	}
 	if l := r.Counters; l != nil {
-		put(place{stage: minds, agent: l.Agent})
+		put(place{stage: perAgent, agent: l.Agent})
 	}
 	if l := r.Lease; l != nil {
-		put(place{stage: minds, agent: l.Agent, part: 1, name: l.Client})
+		put(place{stage: perAgent, agent: l.Agent, part: 1, name: l.Client})
 	}
 	if s := r.Slot; s != nil {
-		put(place{stage: minds, agent: s.Agent, part: 2})
+		put(place{stage: perAgent, agent: s.Agent, part: 2})
 	}
 	if a := r.Affect; a != nil {
-		put(place{stage: minds, agent: a.Agent, part: 3, number: int64(a.Number)})
+		put(place{stage: perAgent, agent: a.Agent, part: 3, number: int64(a.Number)})
 	}
 	if i := r.Item; i != nil {
-		put(place{stage: minds, agent: i.Agent, part: 4, name: i.ID})
+		put(place{stage: perAgent, agent: i.Agent, part: 4, name: i.ID})
 	}
 	if e := r.Event; e != nil {
-		put(place{stage: minds, agent: e.Agent, part: 5, number: e.Seq})
+		put(place{stage: perAgent, agent: e.Agent, part: 5, number: e.Seq})
 	}
 	if n := r.Note; n != nil {
 		put(place{
-			stage: minds,
+			stage: perAgent,
 			agent: n.Agent,
 			part:  6,
 			name:  n.Dream,
@@ -92,7 +92,7 @@ func placeOf(r memory.Record) (place, error) {
 		put(place{stage: allowances, name: a.Dream})
 	}
 	if len(found) != 1 {
-		return place{}, errors.New("a record is one thing; this is none or several")
+		return place{}, errors.New("a record has exactly one field; this one has none or several")
 	}
 	return found[0], nil
 }

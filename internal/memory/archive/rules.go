@@ -18,14 +18,14 @@ type rules struct {
 	last    place
 	handles map[string]bool
 	hashes  map[string]bool // of keys
-	mind    mind
-	book    book
+	agents  agentRules
+	ledger  ledgerRules
 }
 
 func newRules() rules {
 	return rules{
 		handles: map[string]bool{}, hashes: map[string]bool{},
-		book: book{steps: map[string]int{}, sums: map[string]sum{}},
+		ledger: ledgerRules{steps: map[string]int{}, sums: map[string]sum{}},
 	}
 }
 
@@ -35,13 +35,13 @@ func (k *rules) check(r memory.Record) error {
 		return err
 	}
 	if c := k.last.compare(p); c > 0 || c == 0 && !p.repeated {
-		return errors.New("a record stands twice, or in the wrong place")
+		return errors.New("a record is repeated or in the wrong place")
 	}
 	k.last = p
-	if p.stage == minds && (p.agent != k.mind.agent || k.mind.announced == nil) {
-		k.mind = mind{agent: p.agent, announced: map[string]bool{}}
+	if p.stage == perAgent && (p.agent != k.agents.agent || k.agents.announced == nil) {
+		k.agents = agentRules{agent: p.agent, announced: map[string]bool{}}
 	}
-	if p.stage == minds && p.agent == "" {
+	if p.stage == perAgent && p.agent == "" {
 		return errors.New("the agent's id is empty")
 	}
 	switch {
@@ -53,16 +53,16 @@ func (k *rules) check(r memory.Record) error {
 		return k.key(*r.Key)
 	case r.Access != nil:
 		if r.Access.KeysRequired == (len(k.hashes) > 0) {
-			return errors.New("whether keys are required is told although the keys say it")
+			return errors.New("the record of whether keys are required is redundant: the keys imply it")
 		}
 		return nil
-	case p.stage == minds:
-		return k.mind.check(r)
+	case p.stage == perAgent:
+		return k.agents.check(r)
 	}
-	return k.book.check(r)
+	return k.ledger.check(r)
 }
 
-func (k *rules) end() error { return k.book.end() }
+func (k *rules) end() error { return k.ledger.end() }
 
 func (k *rules) agent(a memory.KeptAgent) error {
 	if k.handles[a.Handle] {
@@ -76,7 +76,7 @@ func (k *rules) agent(a memory.KeptAgent) error {
 func (k *rules) key(r memory.KeptKey) error {
 	var answer struct{ ID, Hash string }
 	if err := json.Unmarshal(r.Body, &answer); err != nil || answer.ID != r.ID || answer.Hash != r.Hash {
-		return fmt.Errorf("the body of key %q is not of it, or of another hash", r.ID)
+		return fmt.Errorf("the body of key %q has another id or hash", r.ID)
 	}
 	if k.hashes[r.Hash] {
 		return fmt.Errorf("two keys have the hash of %q", r.ID)
@@ -115,15 +115,15 @@ func utc(times ...time.Time) error {
 	return nil
 }
 
-// mind checks the records of one agent.
-type mind struct {
+// agentRules checks the records of one agent.
+type agentRules struct {
 	agent     string
-	life      memory.KeptCounters
+	counters  memory.KeptCounters
 	affects   int
 	announced map[string]bool // ids of its events so far
 }
 
-func (m *mind) check(r memory.Record) error {
+func (m *agentRules) check(r memory.Record) error {
 	err := m.record(r)
 	if err != nil {
 		err = fmt.Errorf("agent %q: %w", m.agent, err)
@@ -131,10 +131,10 @@ func (m *mind) check(r memory.Record) error {
 	return err
 }
 
-func (m *mind) record(r memory.Record) error {
+func (m *agentRules) record(r memory.Record) error {
 	switch {
 	case r.Counters != nil:
-		return m.lives(*r.Counters)
+		return m.checkCounters(*r.Counters)
 	case r.Lease != nil:
 		l := r.Lease
 		return errors.Join(named("lease", l.Client, l.Agent, l.Cause), utc(l.Since, l.Until))
@@ -161,13 +161,13 @@ func (m *mind) record(r memory.Record) error {
 	return nil
 }
 
-func (m *mind) lives(l memory.KeptCounters) error {
-	m.life = l
-	if (l.Space == "") != (l.Dim == 0) || l.Dim < 0 || min(l.Seq, l.Dreams, l.Scrubs, l.Epoch, l.Told) < 0 ||
-		l.Told > l.Epoch {
+func (m *agentRules) checkCounters(l memory.KeptCounters) error {
+	m.counters = l
+	if (l.Space == "") != (l.Dim == 0) || l.Dim < 0 || min(l.Seq, l.Dreams, l.Scrubs, l.Epoch, l.RecordedEpoch) < 0 ||
+		l.RecordedEpoch > l.Epoch {
 		return fmt.Errorf(
-			"its life counts what cannot be: space %q of %d numbers, event %d, dream %d, epoch %d of which %d is told",
-			l.Space, l.Dim, l.Seq, l.Dreams, l.Epoch, l.Told)
+			"its counters are inconsistent: space %q of dimension %d, event %d, dream %d, epoch %d, recorded epoch %d",
+			l.Space, l.Dim, l.Seq, l.Dreams, l.Epoch, l.RecordedEpoch)
 	}
 	names := append([]string{l.Space}, l.Digest...)
 	for i, c := range l.Collecting {
@@ -178,8 +178,8 @@ func (m *mind) lives(l memory.KeptCounters) error {
 	}
 	times := []time.Time{l.Lock, l.Seen}
 	// a removed agent keeps its epoch without a wake
-	if l.Wake == nil && l.Told < l.Epoch || l.Wake != nil && l.Epoch == 0 {
-		return fmt.Errorf("its epoch is %d, and its newest wake is not of it", l.Epoch)
+	if l.Wake == nil && l.RecordedEpoch < l.Epoch || l.Wake != nil && l.Epoch == 0 {
+		return fmt.Errorf("its epoch is %d, and there is no wake of that epoch", l.Epoch)
 	}
 	if w := l.Wake; w != nil {
 		if w.Epoch != l.Epoch {
@@ -188,10 +188,10 @@ func (m *mind) lives(l memory.KeptCounters) error {
 		names = append(append(names, w.Cause, w.Client, w.Dream), w.Digest...)
 		times = append(times, w.At)
 	}
-	return errors.Join(named("life", l.Agent, names...), utc(times...))
+	return errors.Join(named("counters", l.Agent, names...), utc(times...))
 }
 
-func (m *mind) item(i memory.KeptItem) error {
+func (m *agentRules) item(i memory.KeptItem) error {
 	names := []string{i.Agent, string(i.Kind)}
 	if len(i.Revisions) == 0 {
 		return fmt.Errorf("item %s has no revision", i.ID)
@@ -200,7 +200,7 @@ func (m *mind) item(i memory.KeptItem) error {
 	for n, r := range i.Revisions {
 		if r.Number != 0 && (r.Number < 2 || n > 0 && r.Number < numbers[n-1]+2) {
 			return fmt.Errorf(
-				"item %s: its revision %d is numbered %d; a number is told only where it leaves some out", i.ID, n+1,
+				"item %s: its revision %d is numbered %d; a number is written only after a gap", i.ID, n+1,
 				r.Number)
 		}
 		if err := errors.Join(body("item", i.ID, r.Body), utc(r.At)); err != nil {
@@ -220,12 +220,12 @@ func (m *mind) item(i memory.KeptItem) error {
 	return named("item", i.ID, names...)
 }
 
-func (m *mind) vector(v memory.KeptVector) error {
+func (m *agentRules) vector(v memory.KeptVector) error {
 	dim := 0
-	if v.Space == m.life.Space {
-		dim = m.life.Dim
+	if v.Space == m.counters.Space {
+		dim = m.counters.Dim
 	}
-	for _, c := range m.life.Collecting {
+	for _, c := range m.counters.Collecting {
 		if c.Space == v.Space {
 			dim = c.Dim
 		}
@@ -241,10 +241,10 @@ func (m *mind) vector(v memory.KeptVector) error {
 	return nil
 }
 
-func (m *mind) event(e memory.KeptEvent) error {
-	if e.Seq < 1 || e.Seq > m.life.Seq || m.announced[e.ID] {
-		return fmt.Errorf("event %d of id %q: the newest of the agent is %d, and an id is announced once", e.Seq,
-			e.ID, m.life.Seq)
+func (m *agentRules) event(e memory.KeptEvent) error {
+	if e.Seq < 1 || e.Seq > m.counters.Seq || m.announced[e.ID] {
+		return fmt.Errorf("event %d of id %q: the agent's newest is %d, and an id occurs once", e.Seq,
+			e.ID, m.counters.Seq)
 	}
 	m.announced[e.ID] = true
 	return errors.Join(named("event", e.ID, e.Agent, e.Subsystem, e.Dream, e.Type), utc(e.At))

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
 )
 
-const said = "Quorvelant hides the brass key under the third flowerpot of the house"
+const secret = "Quorvelant hides the brass key under the third flowerpot of the house"
 
 func head(kind dream.Kind, id string) dream.Head {
 	return dream.Head{
@@ -97,7 +97,7 @@ func TestWhatIsErasedWithAMemory(t *testing.T) {
 		},
 		"a dream's text that is a word of it": {gist("d", "x", "Quorvelant!", "rain"), erasure.Copied, nil},
 		"what somebody said later":            {later, "", []string{"content"}},
-		"what somebody said again":            {episode("x", strings.ToUpper(said)+"!"), erasure.Copied, nil},
+		"what somebody said again":            {episode("x", strings.ToUpper(secret)+"!"), erasure.Copied, nil},
 		"what happens to share a few words": {
 			episode("x", "the rain stands under the third window of the year"),
 			"", nil,
@@ -110,12 +110,12 @@ func TestWhatIsErasedWithAMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := c.item.Header().ID
-			plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said),
+			plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", secret),
 				episode("rain", "It rained all day"), gist("d", "alone", "shape", "e"), c.item)
 			require.Equal(t, erasure.Named, whys(plan.Erase)["e"])
 			require.Equal(t, c.why, whys(plan.Erase)[id])
 			require.Equal(t, "e", plan.Erase[len(plan.Erase)-1].Item.Header().ID,
-				"what the rest is recognised by goes last")
+				"the selected item is erased last")
 			var scrub []string
 			for _, f := range plan.Scrub {
 				require.Equal(t, id, f.Item.Header().ID)
@@ -126,15 +126,15 @@ func TestWhatIsErasedWithAMemory(t *testing.T) {
 	}
 }
 
-func TestAWordThatOthersUseToo(t *testing.T) {
+func TestAWordThatOthersUseIsNoTrace(t *testing.T) {
 	t.Parallel()
 	plan := find(t, erasure.Request{IDs: []string{"e"}},
-		episode("e", said), episode("pot", "I bought a flowerpot"), gist("d", "x", "a flowerpot in the rain", "pot"))
+		episode("e", secret), episode("pot", "I bought a flowerpot"), gist("d", "x", "a flowerpot in the rain", "pot"))
 	require.Empty(t, plan.Scrub)
 	require.Len(t, plan.Erase, 1)
 }
 
-func TestAPhraseThatManyUseIsNoCopy(t *testing.T) {
+func TestAPhraseInManyMemoriesIsNoCopy(t *testing.T) {
 	t.Parallel()
 	const phrase = "Please remember for me that the plan of the evening is as follows: "
 	items := []dream.Item{episode("e", phrase+"Quorvelant sings")}
@@ -144,7 +144,7 @@ func TestAPhraseThatManyUseIsNoCopy(t *testing.T) {
 	dreamt := gist("d", "g", "the plan of the evening tastes of bread", "b")
 	plan := find(t, erasure.Request{IDs: []string{"e"}}, append(items, dreamt)...)
 	require.Empty(t, plan.Scrub)
-	require.Equal(t, []string{"a", "b", "c", "d"}, idsOf(plan.Alike), "they are named")
+	require.Equal(t, []string{"a", "b", "c", "d"}, idsOf(plan.Alike), "they are listed in the plan")
 	plan = find(t, erasure.Request{IDs: []string{"a", "b", "c", "d", "e"}},
 		append(items, episode("last", phrase+"Quorvelant sings, and I listen to him"))...)
 	require.Empty(t, plan.Alike)
@@ -158,7 +158,7 @@ func TestNeighboursQuotesAreTakenOut(t *testing.T) {
 	next.Action, next.Outcome = "Ben said: “It rained.”", "What came next: “The sun shone on everyone”."
 	next.Derived = []string{"context", "action", "outcome"}
 	before := episode("before", "The sun shone on everyone")
-	plan := find(t, erasure.Request{IDs: []string{"e"}}, before, episode("e", said), next)
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, before, episode("e", secret), next)
 	require.Len(t, plan.Scrub, 1)
 	require.Equal(t, []string{"context"}, plan.Scrub[0].Fields)
 	body, err := json.Marshal(next)
@@ -176,7 +176,7 @@ func TestNeighboursQuotesAreTakenOut(t *testing.T) {
 
 func TestWhatAForgottenMemoryQuotesOfOthersStays(t *testing.T) {
 	t.Parallel()
-	e := episode("e", said)
+	e := episode("e", secret)
 	e.Context, e.Derived = "Anna had just said: “The harbour master sold eleven boats before the flood came”",
 		[]string{"context"}
 	plan := find(t, erasure.Request{IDs: []string{"e"}},
@@ -187,8 +187,8 @@ func TestWhatAForgottenMemoryQuotesOfOthersStays(t *testing.T) {
 
 func TestForgettingWhatWasDerivedLeavesWhereItCameFrom(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Request{IDs: []string{"k"}}, episode("e", said),
-		entry("k", "It was noted: “"+said+"”", "e"), gist("d", "g", "Quorvelant and the rain", "e"))
+	plan := find(t, erasure.Request{IDs: []string{"k"}}, episode("e", secret),
+		entry("k", "It was noted: “"+secret+"”", "e"), gist("d", "g", "Quorvelant and the rain", "e"))
 	require.Empty(t, plan.Scrub)
 	require.Equal(t, map[string]erasure.Why{"k": erasure.Named}, whys(plan.Erase))
 }
@@ -203,18 +203,18 @@ func TestAnAnswerInTheSameConversationRepeatsNoWord(t *testing.T) {
 	plan := find(t, erasure.Request{IDs: []string{"e"}}, request, answer)
 	require.Len(t, plan.Scrub, 1)
 	plan = find(t, erasure.Request{IDs: []string{"e"}}, request, other)
-	require.Empty(t, plan.Scrub, "a number that somebody else said by himself")
+	require.Empty(t, plan.Scrub, "a number that another person mentioned independently")
 	exchange := episode("x", "user: 4931 steps lead up there\nassistant: That is a long climb.")
 	exchange.Session, exchange.Taint, exchange.Speaker = "s", dream.FromAgent, "user"
 	plan = find(t, erasure.Request{IDs: []string{"e"}}, request, exchange)
-	require.Empty(t, plan.Scrub, "an exchange that a person began is no answer")
+	require.Empty(t, plan.Scrub, "an exchange that a person began is not an answer")
 }
 
 func TestEarlierRevisionsAreReadToo(t *testing.T) {
 	t.Parallel()
 	now := gist("d", "g", "rain alone", "rain")
 	plan, err := erasure.Find([]erasure.Entry{
-		{Item: episode("new", "kept"), Earlier: []dream.Item{episode("new", said)}},
+		{Item: episode("new", "kept"), Earlier: []dream.Item{episode("new", secret)}},
 		{Item: now, Earlier: []dream.Item{gist("d", "g", "Quorvelant in the rain", "rain")}},
 		{Item: episode("rain", "rain")},
 	}, erasure.Request{IDs: []string{"new"}})
@@ -223,18 +223,18 @@ func TestEarlierRevisionsAreReadToo(t *testing.T) {
 	require.Equal(t, "g", plan.Scrub[0].Item.Header().ID)
 }
 
-func TestTextsOfNoItemAreFoundToo(t *testing.T) {
+func TestAGivenTextIsFoundWithoutAnItem(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Request{IDs: []string{"long gone"}, Texts: []string{said}}, episode("rain", "rain"),
+	plan := find(t, erasure.Request{IDs: []string{"long gone"}, Texts: []string{secret}}, episode("rain", "rain"),
 		gist("d", "g", "Quorvelant speaks to the rain at night", "rain"))
 	require.Equal(t, []string{"long gone"}, plan.Absent)
 	require.Len(t, plan.Scrub, 1)
 }
 
-func TestWordsOfTheirOwnAreNamedAndErasedOnRequest(t *testing.T) {
+func TestParaphrasesAreListedAndErasedOnRequest(t *testing.T) {
 	t.Parallel()
 	items := []dream.Item{
-		episode("e", said), episode("rain", "It rained"),
+		episode("e", secret), episode("rain", "It rained"),
 		gist("d", "g", "something is hidden in the rain", "e", "rain"),
 		gist("d", "unsourced", "a thought"), gist("d2", "other", "rain", "rain"),
 	}
@@ -244,14 +244,14 @@ func TestWordsOfTheirOwnAreNamedAndErasedOnRequest(t *testing.T) {
 	require.Empty(t, plan.Left)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named, "g": erasure.Traced, "unsourced": erasure.Traced},
 		whys(plan.Erase))
-	plan = find(t, erasure.Request{IDs: []string{"e"}, Bare: true}, append(items, gist("d", "copy", said, "rain"))...)
+	plan = find(t, erasure.Request{IDs: []string{"e"}, Bare: true}, append(items, gist("d", "copy", secret, "rain"))...)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
 	require.Nil(t, plan.Scrubber)
 }
 
 func TestWhatIsWrittenMeanwhileIsFoundAgain(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), episode("rain", "rain"))
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", secret), episode("rain", "rain"))
 	late := gist("d", "late", "Quorvelant! the rain came and it came and it came", "rain")
 	again, more, err := erasure.Again([]erasure.Entry{{Item: episode("rain", "rain")}, {Item: late}}, plan)
 	require.NoError(t, err)
@@ -275,19 +275,19 @@ func TestUnsettledDreamsAreNamed(t *testing.T) {
 	goes := &dream.Record{Head: head(dream.KindRecord, "n1"), Outcome: dream.Dreaming}
 	over := &dream.Record{Head: head(dream.KindRecord, "n2"), Outcome: dream.Completed}
 	require.Equal(t, []string{"n1"},
-		find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), goes, over).Dreams)
+		find(t, erasure.Request{IDs: []string{"e"}}, episode("e", secret), goes, over).Dreams)
 }
 
-// TestEveryTextOfAnItemIsKnown fails when an item gets a field of text that nobody has looked at: it is one that holds
+// TestEveryTextFieldOfAnItemIsClassified fails when an item gets a field of text that nobody has looked at: it is one that holds
 // words, or one that names, counts or classifies.
-func TestEveryTextOfAnItemIsKnown(t *testing.T) {
+func TestEveryTextFieldOfAnItemIsClassified(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dream.Kinds {
 		item, err := dream.Decode(kind, []byte("{}"))
 		require.NoError(t, err)
 		for _, name := range textsOf(reflect.TypeOf(item).Elem(), map[reflect.Type]bool{}) {
 			require.True(t, slices.Contains(nameless, name) || erasure.HoldsWords(kind, name),
-				"%s has a field %q: does it hold words of people or models? Then wordFields must name it, else nameless",
+				"%s has a field %q: if it holds words of people or models, list it in wordFields, otherwise in nameless",
 				kind, name)
 		}
 	}
@@ -334,13 +334,13 @@ func FuzzScrub(f *testing.F) {
 	f.Add(`{"id":"a","content":"Quorvelant hides the brass key","flags":[{"reason":"the third flowerpot"}]}`)
 	f.Add(`{"content":7,"topics":["Quorvelant",null],"claim":"\u0000Quorvelant"}`)
 	f.Add(`["Quorvelant"`)
-	plan, err := erasure.Find([]erasure.Entry{{Item: episode("e", said)}}, erasure.Request{IDs: []string{"e"}})
+	plan, err := erasure.Find([]erasure.Entry{{Item: episode("e", secret)}}, erasure.Request{IDs: []string{"e"}})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, body string) {
 		plan.Scrubber.Holds([]byte(body))
 		if note, changed := plan.Scrubber.Note([]byte(body)); changed {
 			_, more := plan.Scrubber.Note(note)
-			require.False(t, more, "once is enough")
+			require.False(t, more, "a second run changes nothing")
 		}
 		for _, kind := range dream.Kinds {
 			scrubbed, changed, err := plan.Scrubber.Scrub(kind, []byte(body))
@@ -351,15 +351,15 @@ func FuzzScrub(f *testing.F) {
 			require.NoError(t, err)
 			_, changed, err = plan.Scrubber.Scrub(kind, scrubbed)
 			require.NoError(t, err)
-			require.False(t, changed, "once is enough")
+			require.False(t, changed, "a second run changes nothing")
 		}
 	})
 }
 
 // The probe of a night keeps rare words of memories as a list: each of them is a trace.
-func TestWordsThatANightAsksForAreTakenOutOfItsNotes(t *testing.T) {
+func TestRareWordsInADreamsNotesAreRemoved(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), episode("rain", "Saltmarsh rain"))
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", secret), episode("rain", "Saltmarsh rain"))
 	note, changed := plan.Scrubber.Note(
 		[]byte(`{"questions":[{"id":"x","words":["quorvelant","flowerpot"]},{"id":"y","words":["saltmarsh"]}]}`))
 	require.True(t, changed)

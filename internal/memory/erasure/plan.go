@@ -48,7 +48,7 @@ type Plan struct {
 	Dreams   []string     // dreams that are not over: their recorded answers may repeat what is forgotten
 	Scrubber *Scrubber    // nil: there are no words to look for
 
-	gone map[string]bool // every id that is erased or was selected
+	removed map[string]bool // every id that is erased or was selected
 }
 
 // Request names what is to be forgotten.
@@ -91,7 +91,7 @@ func Find(entries []Entry, request Request) (Plan, error) {
 	}
 	left := w.traced(request)
 	if request.Bare {
-		p.Erase, p.Left, p.gone = w.erased(), w.items(left), w.ids
+		p.Erase, p.Left, p.removed = w.erased(), w.items(left), w.ids
 		return p, nil
 	}
 	if request.Derived {
@@ -113,7 +113,7 @@ func Find(entries []Entry, request Request) (Plan, error) {
 		delete(left, id)
 	}
 	p.Alike = w.alike(s, p.Scrub)
-	p.Erase, p.Left, p.Scrubber, p.Dreams, p.gone = w.erased(), w.items(left), s, w.unsettled(), w.ids
+	p.Erase, p.Left, p.Scrubber, p.Dreams, p.removed = w.erased(), w.items(left), s, w.unsettled(), w.ids
 	return p, nil
 }
 
@@ -123,7 +123,7 @@ func Again(entries []Entry, before Plan) (p Plan, more bool, err error) {
 	if err != nil {
 		return p, false, err
 	}
-	for id := range before.gone {
+	for id := range before.removed {
 		w.ids[id] = true
 	}
 	w.descend()
@@ -131,7 +131,7 @@ func Again(entries []Entry, before Plan) (p Plan, more bool, err error) {
 	if err != nil {
 		return p, false, err
 	}
-	p.Erase, p.Scrubber, p.Dreams, p.gone = w.erased(), before.Scrubber, w.unsettled(), w.ids
+	p.Erase, p.Scrubber, p.Dreams, p.removed = w.erased(), before.Scrubber, w.unsettled(), w.ids
 	return p, len(p.Erase)+len(p.Scrub) > 0, nil
 }
 
@@ -221,11 +221,11 @@ func (w *work) scrubber(texts []string) (*Scrubber, error) {
 		}
 		var texts []string
 		for _, item := range e.revisions() {
-			said, err := w.ownWords(item)
+			own, err := w.ownWords(item)
 			if err != nil {
 				return nil, err
 			}
-			texts = append(texts, said...)
+			texts = append(texts, own...)
 		}
 		stays = append(stays, texts)
 	}

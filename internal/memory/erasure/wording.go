@@ -18,7 +18,7 @@ const mostOthers = 2
 
 // wording holds the words of the texts to forget, to recognise copies of them in other texts.
 type wording struct {
-	said    map[uint64]bool // runs of three words in what people or agents said
+	spoken  map[uint64]bool // runs of three words in what people or agents said
 	own     map[uint64]bool // those of them that are not common phrases
 	made    map[uint64]bool // runs of three words in said, and in texts made from others
 	telling map[uint64]bool // words that no remaining text has outside of copies
@@ -27,7 +27,7 @@ type wording struct {
 
 func newWording() wording {
 	return wording{
-		said:    map[uint64]bool{},
+		spoken:  map[uint64]bool{},
 		own:     map[uint64]bool{},
 		made:    map[uint64]bool{},
 		telling: map[uint64]bool{},
@@ -41,7 +41,7 @@ func (w *wording) learn(text string, made bool) {
 	for _, g := range grams(words, run) {
 		w.made[g] = true
 		if !made {
-			w.said[g], w.own[g] = true, true
+			w.spoken[g], w.own[g] = true, true
 		}
 	}
 	for _, t := range words {
@@ -101,7 +101,7 @@ func (w *wording) compare(memories [][]string) {
 func (w *wording) alike(text string) bool {
 	words := tokens(text)
 	found := false
-	stretches(w.shared(words, w.said), func(from, to int) { found = found || to-from >= someRun })
+	stretches(w.shared(words, w.spoken), func(from, to int) { found = found || to-from >= someRun })
 	return found
 }
 

@@ -24,16 +24,16 @@ var archives = []struct {
 	name string
 	run  func(t *testing.T, from, to func(*testing.T) ArchiveStore)
 }{
-	{"EverythingIsHandedOver", everythingMoved},
-	{"AStoreThatWasFilledAnswersAsTheOneBefore", movedAnswers},
-	{"WhatWasWrittenByTheStoreIsHandedOver", writtenMoved},
-	{"AnEmptyStoreIsHandedOver", nothingMoved},
-	{"OnlyAnEmptyStoreIsFilled", occupiedRefuses},
-	{"AnImportThatIsCutOffLeavesNothing", cutLeavesNothing},
-	{"AnImportThatLiesIsRefused", falseRecordRefused},
+	{"EveryRecordIsMoved", everythingMoved},
+	{"AnImportedStoreGivesTheSameResults", movedAnswers},
+	{"WhatTheStoreWroteItselfIsMoved", writtenMoved},
+	{"AnEmptyStoreIsMoved", nothingMoved},
+	{"OnlyAnEmptyStoreImports", occupiedRefuses},
+	{"AnInterruptedImportLeavesNothing", cutLeavesNothing},
+	{"AnAlteredRecordIsRefused", falseRecordRefused},
 	{"WhetherKeysAreRequiredMoves", keysRequiredMoves},
-	{"AFilledStoreGoesOn", filledGoesOn},
-	{"AnExportThatNobodyReadsOnEnds", exportEnds},
+	{"AnImportedStoreCanBeWritten", filledGoesOn},
+	{"AnAbandonedExportEnds", exportEnds},
 }
 
 // RunArchive tests export and import between two stores. from and to return new, empty stores.
@@ -175,17 +175,17 @@ func sameMind(t *testing.T, agent string, one, other ArchiveStore) {
 			return s.Near(ctx, memory.Near{Agent: agent, Space: ownSpace, V: []float32{1, 2, 3, 4, 5}, Limit: 1000})
 		},
 		func(s ArchiveStore) (any, error) {
-			return s.Count(ctx, memory.Query{Agent: agent, Session: odd[0] + "1"})
+			return s.Count(ctx, memory.Query{Agent: agent, Session: oddTexts[0] + "1"})
 		},
 		func(s ArchiveStore) (any, error) {
 			return s.Find(ctx, memory.Query{Agent: agent, Dream: "dream/x/0001", States: states})
 		},
 	}
-	for _, order := range []memory.Order{memory.MostSalient, memory.HighestScore, memory.SoonestDue} {
+	for _, by := range []memory.SortOrder{memory.MostSalient, memory.HighestScore, memory.SoonestDue} {
 		asks = append(asks, func(s ArchiveStore) (any, error) {
 			return s.Find(ctx, memory.Query{
 				Agent:       agent,
-				Order:       order,
+				Sort:        by,
 				States:      states,
 				Limit:       40,
 				SalientFrom: .01,
@@ -209,7 +209,7 @@ var states = []dream.State{dream.Live, dream.Superseded, dream.Archived}
 // writtenMoved fills a store through its own methods, and checks that an archive preserves all of it.
 func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	one := from(t)
-	Live(t, one)
+	WriteEverything(t, one)
 	other := to(t)
 	fill(t, other, one.Export(t.Context()))
 	require.Equal(t, written(t, one.Export(t.Context())), written(t, other.Export(t.Context())))
@@ -222,7 +222,7 @@ func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 		removed, err := s.Forget(t.Context(), echo, "e1")
 		require.NoError(t, err)
 		require.Equal(t, 1, removed)
-		require.Empty(t, get(t, s, "h1")[0].Header().Sources, "what named it was found")
+		require.Empty(t, get(t, s, "h1")[0].Header().Sources, "references to it were removed")
 		n, err := s.NextDream(t.Context(), echo)
 		require.NoError(t, err)
 		require.EqualValues(t, 3, n)
@@ -230,8 +230,8 @@ func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	require.Equal(t, ids(find(t, one, memory.Query{States: states})), ids(find(t, other, memory.Query{States: states})))
 }
 
-// Live writes one of everything through the methods of the port, for an agent that no Deployment has.
-func Live(t *testing.T, s ArchiveStore) {
+// WriteEverything writes one of everything through the methods of the port, for an agent that no Deployment has.
+func WriteEverything(t *testing.T, s ArchiveStore) {
 	t.Helper()
 	ctx := t.Context()
 	require.NoError(t, s.PutAgent(ctx, dream.Agent{ID: echo, Handle: "echo", Zone: "UTC", Tier: dream.Core}))
@@ -346,7 +346,7 @@ func alter[T any](at **T, change func(*T)) bool {
 // filledGoesOn keeps writing to an imported store.
 func filledGoesOn(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	one := to(t)
-	Live(t, one)
+	WriteEverything(t, one)
 	s := to(t)
 	fill(t, s, one.Export(t.Context()))
 	f := memory.Fence{Dream: "d1", Run: "run-d1"}
@@ -359,7 +359,7 @@ func filledGoesOn(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"e1", "e3", "s1"}, []string{hits[0].Item, hits[1].Item, hits[2].Item})
 	wakeUp(t, s, f)
-	require.Equal(t, 3, move(t, s, elsewhere), "what was collected stays, and the rest is missing")
+	require.Equal(t, 3, move(t, s, elsewhere), "collected vectors stay, and the others are missing")
 	_, err = s.PutNote(t.Context(), echo, memory.Fence{}, "k", nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"h1", "e2"}, bareIn(t, s, "flat/2"))

@@ -16,14 +16,14 @@ import (
 )
 
 var commits = []clause{
-	{"EveryKindComesBackAsItWasGiven", everyKindComesBack},
-	{"WhatIsKnownStaysAsItIs", knownStays},
+	{"EveryKindIsReadAsItWasWritten", everyKindComesBack},
+	{"AnExistingItemIsNotAddedAgain", knownStays},
 	{"AChangeKeepsEveryOlderRevision", changeKeepsRevisions},
 	{"AFailedWriteLeavesNothingBehind", failedWriteLeavesNothing},
-	{"AnswersAreCopies", answersAreCopies},
-	{"GetKeepsTheOrderAskedFor", getKeepsOrder},
+	{"ResultsAreCopies", answersAreCopies},
+	{"GetReturnsItemsInTheOrderOfIds", getKeepsOrder},
 	{"AgentsDoNotSeeEachOthersMemories", agentsAreApart},
-	{"WritesAtOnceAllArrive", writesAtOnce},
+	{"ConcurrentWritesAllArrive", writesAtOnce},
 	{"CauseDefaultsToTheDreamThatWrites", causeDefaults},
 }
 
@@ -159,9 +159,9 @@ func everyKindComesBack(t *testing.T, s memory.Store) {
 func knownStays(t *testing.T, s memory.Store) {
 	r := commit(t, s,
 		memory.Write{Cause: "import", Add: []dream.Item{episode("e1", "first"), episode("e1", "twice in one write")}})
-	require.Equal(t, memory.Receipt{Added: 1, Known: 1}, r)
+	require.Equal(t, memory.Receipt{Added: 1, Existing: 1}, r)
 	r = commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e1", "again"), episode("e2", "new")}})
-	require.Equal(t, memory.Receipt{Added: 1, Known: 1}, r)
+	require.Equal(t, memory.Receipt{Added: 1, Existing: 1}, r)
 	require.Equal(t, []dream.Item{episode("e1", "first"), episode("e2", "new")}, get(t, s, "e1", "e2"))
 	revisions, err := s.Revisions(t.Context(), echo, "e1")
 	require.NoError(t, err)

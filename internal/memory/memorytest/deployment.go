@@ -30,7 +30,7 @@ type Size struct {
 // Deployment generates the content of a store: every kind of record, with unusual names, times and amounts that all
 // stores must handle alike. The same seed gives the same content.
 func Deployment(seed uint64, size Size) []memory.Record {
-	f := fancy{r: rand.New(rand.NewPCG(seed, 1)), size: size}
+	f := generator{r: rand.New(rand.NewPCG(seed, 1)), size: size}
 	records := f.names()
 	for n := range size.Agents {
 		records = append(records, f.mind(agentID(n))...)
@@ -64,32 +64,32 @@ func CutAfter(n int, records []memory.Record) memory.Records {
 // ErrCut is the error of CutAfter.
 var ErrCut = errors.New("cut by the test")
 
-type fancy struct {
+type generator struct {
 	r    *rand.Rand
 	size Size
 }
 
 func agentID(n int) string { return fmt.Sprintf("agent %03d: é%%", n) }
 
-// odd are texts that have caused errors before.
-var odd = []string{
+// oddTexts are texts that have caused errors before.
+var oddTexts = []string{
 	"plain", "", "quoted \"so\" and \\so", "日本語 ünïcödé", "two\nlines\ttab", "<&>\u2028", "a:b:c%3A",
 	"nul \x00 inside", strings.Repeat("long ", 40),
 }
 
-func (f *fancy) text() string { return odd[f.r.IntN(len(odd))] + fmt.Sprint(f.r.IntN(9)) }
+func (f *generator) text() string { return oddTexts[f.r.IntN(len(oddTexts))] + fmt.Sprint(f.r.IntN(9)) }
 
 // at returns a time with nanoseconds, or a round one.
-func (f *fancy) at() time.Time {
+func (f *generator) at() time.Time {
 	t := dawn.Add(time.Duration(f.r.Int64N(int64(1000 * time.Hour))))
 	return t.Truncate([]time.Duration{1, time.Millisecond, time.Second}[f.r.IntN(3)])
 }
 
-func (f *fancy) pad() mood.PAD {
+func (f *generator) pad() mood.PAD {
 	return mood.PAD{Pleasure: 2*f.r.Float64() - 1, Arousal: 2*f.r.Float64() - 1, Dominance: float64(f.r.IntN(3) - 1)}
 }
 
-func (f *fancy) some(most int) []string {
+func (f *generator) some(most int) []string {
 	var out []string
 	for range f.r.IntN(most + 1) {
 		out = append(out, f.text())
@@ -105,7 +105,7 @@ func jsonOf(body any) memory.Raw {
 	return b
 }
 
-func (f *fancy) names() []memory.Record {
+func (f *generator) names() []memory.Record {
 	var records []memory.Record
 	for n := range 3 {
 		feed := dream.Feed{
@@ -147,7 +147,7 @@ type keyBody struct {
 	Day     int64     `json:"day,omitempty"`
 }
 
-func (f *fancy) keys() []memory.Record {
+func (f *generator) keys() []memory.Record {
 	var records []memory.Record
 	for n := range 3 {
 		sum := sha256.Sum256([]byte(f.text() + fmt.Sprint(n)))
@@ -172,7 +172,7 @@ const (
 	otherSpace = "made-up/2/other: %"
 )
 
-func (f *fancy) mind(agent string) []memory.Record {
+func (f *generator) mind(agent string) []memory.Record {
 	agentState := memory.KeptCounters{
 		Agent:      agent,
 		Seq:        int64(2*f.size.Events + 3),
@@ -186,7 +186,7 @@ func (f *fancy) mind(agent string) []memory.Record {
 		Seen:       f.at(),
 		Digest:     f.some(5),
 	}
-	agentState.Told = agentState.Epoch - f.r.Int64N(2)
+	agentState.RecordedEpoch = agentState.Epoch - f.r.Int64N(2)
 	agentState.Wake = &memory.KeptWake{
 		Epoch:  agentState.Epoch,
 		Cause:  "knock",
@@ -263,7 +263,7 @@ func (f *fancy) mind(agent string) []memory.Record {
 	return records
 }
 
-func (f *fancy) items(agent string) []memory.Record {
+func (f *generator) items(agent string) []memory.Record {
 	records := make([]memory.Record, 0, f.size.Items)
 	for n := range f.size.Items {
 		id := fmt.Sprintf("item %06d %s", n, f.text())
@@ -292,7 +292,7 @@ func (f *fancy) items(agent string) []memory.Record {
 	return records
 }
 
-func (f *fancy) body(agent, id string, kind dream.Kind, number int) memory.Raw {
+func (f *generator) body(agent, id string, kind dream.Kind, number int) memory.Raw {
 	h := dream.Head{
 		ID:    id,
 		Agent: agent,
@@ -334,7 +334,7 @@ func (f *fancy) body(agent, id string, kind dream.Kind, number int) memory.Raw {
 	}
 }
 
-func (f *fancy) numbers(n int) []byte {
+func (f *generator) numbers(n int) []byte {
 	var b []byte
 	for range n {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f.r.NormFloat64())))
@@ -343,7 +343,7 @@ func (f *fancy) numbers(n int) []byte {
 }
 
 // book generates a ledger whose sums are right.
-func (f *fancy) book() []memory.Record {
+func (f *generator) book() []memory.Record {
 	var records []memory.Record
 	attempts, answered := map[string]int{}, map[string]bool{}
 	sums := map[string]*memory.KeptAccount{}

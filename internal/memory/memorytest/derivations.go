@@ -10,8 +10,8 @@ import (
 )
 
 var derivations = []clause{
-	{"WhatDreamsMadeFromAMemoryIsFoundThroughAllItsStages", derivedThroughStages},
-	{"WhatDreamsMadeFromAMemoryIsErasedWithIt", derivedErased},
+	{"DerivedFindsTextsMadeThroughOtherTexts", derivedThroughStages},
+	{"DerivedTextsAreErasedWithTheMemory", derivedErased},
 }
 
 func made(dreamID, id string, from ...string) *dream.Gist {
@@ -31,8 +31,8 @@ func derived(t *testing.T, s memory.Store, ids ...string) []string {
 	return found
 }
 
-// household writes the memories "secret" and "plain", and what dreams made from them.
-func household(t *testing.T, s memory.Store) {
+// writeDerivations writes the memories "secret" and "plain", and what dreams made from them.
+func writeDerivations(t *testing.T, s memory.Store) {
 	foretold := &dream.Prediction{Head: dreamt("d2", "foretold").Head, Claim: "it comes back", Fragment: "thought"}
 	foretold.Kind = dream.KindPrediction
 	own := &dream.Prediction{Head: head(dream.KindPrediction, "own"), Claim: "I say so", Episodes: []string{"secret"}}
@@ -50,7 +50,7 @@ func household(t *testing.T, s memory.Store) {
 }
 
 func derivedThroughStages(t *testing.T, s memory.Store) {
-	household(t, s)
+	writeDerivations(t, s)
 	want := []string{"thought", "unnamed", "of a thought", "foretold", "changed"}
 	require.ElementsMatch(t, want, derived(t, s, "secret"))
 	require.ElementsMatch(t, []string{"of a thought", "foretold"}, derived(t, s, "thought"))
@@ -61,7 +61,7 @@ func derivedThroughStages(t *testing.T, s memory.Store) {
 }
 
 func derivedErased(t *testing.T, s memory.Store) {
-	household(t, s)
+	writeDerivations(t, s)
 	removed := append([]string{"secret"}, derived(t, s, "secret")...)
 	require.Equal(t, len(removed), forget(t, s, removed...))
 	require.Empty(t, get(t, s, removed...))

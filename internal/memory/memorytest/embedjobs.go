@@ -17,9 +17,9 @@ var embedJobs = []struct {
 	run  func(*testing.T, memory.EmbedQueue)
 }{
 	{"AJobIsKeptUnderItsAgent", embedJobKept},
-	{"AClaimHoldsUntilItEndsOrIsGivenUp", embedJobClaimed},
-	{"ARequestIsNotedWithAClaimAndKeepsItFromEnding", embedJobAsked},
-	{"OfManyClaimsAtOnceOneHolds", embedJobRaced},
+	{"AClaimHoldsUntilItExpiresOrIsReleased", embedJobClaimed},
+	{"ARequestDuringAClaimKeepsTheJob", embedJobAsked},
+	{"OneOfManyConcurrentClaimsHolds", embedJobRaced},
 }
 
 // RunEmbedJobs tests a store's queue of embedding jobs.
@@ -35,12 +35,12 @@ func RunEmbedJobs(t *testing.T, open func(t *testing.T) memory.EmbedQueue) {
 
 func claimed(holder string, at time.Time) memory.EmbedJob {
 	return memory.EmbedJob{
-		Agent:  echo,
-		Asked:  dawn,
-		Holder: holder,
-		Until:  at.Add(time.Minute),
-		Began:  at,
-		Total:  9,
+		Agent:     echo,
+		Requested: dawn,
+		Holder:    holder,
+		Until:     at.Add(time.Minute),
+		Began:     at,
+		Total:     9,
 	}
 }
 
@@ -51,14 +51,14 @@ func embedJobKept(t *testing.T, s memory.EmbedQueue) {
 	require.NoError(t, err)
 	require.Empty(t, none)
 	_, err = s.PutEmbedJob(t.Context(), memory.EmbedJob{}, dawn)
-	require.Error(t, err, "a job is an agent's")
+	require.Error(t, err, "a job needs an agent")
 
 	want := claimed("a", dawn)
 	want.Done, want.Failure, want.Failed, want.Next = 4, "the \"embedder\" is away\n", 2, dawn.Add(time.Hour)
 	kept, err := s.PutEmbedJob(t.Context(), want, dawn)
 	require.NoError(t, err)
 	require.Equal(t, want, kept)
-	other := memory.EmbedJob{Agent: "agent-vega", Asked: dawn}
+	other := memory.EmbedJob{Agent: "agent-vega", Requested: dawn}
 	_, err = s.PutEmbedJob(t.Context(), other, dawn)
 	require.NoError(t, err)
 	got, err := s.EmbedJob(t.Context(), echo)
@@ -73,7 +73,7 @@ func embedJobKept(t *testing.T, s memory.EmbedQueue) {
 	require.True(t, ended)
 	ended, err = s.EndEmbedJob(t.Context(), want)
 	require.NoError(t, err)
-	require.True(t, ended, "ending twice is ending")
+	require.True(t, ended, "ending twice is no error")
 	all, err = s.EmbedJobs(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []memory.EmbedJob{other}, all)
@@ -86,10 +86,10 @@ func embedJobClaimed(t *testing.T, s memory.EmbedQueue) {
 	soon := dawn.Add(59 * time.Second)
 	kept, err := s.PutEmbedJob(t.Context(), claimed("b", soon), soon)
 	require.ErrorIs(t, err, memory.ErrTaken)
-	require.Equal(t, first, kept, "who is refused is shown who holds it")
+	require.Equal(t, first, kept, "a refusal names the holder")
 	ended, err := s.EndEmbedJob(t.Context(), claimed("b", soon))
 	require.NoError(t, err)
-	require.False(t, ended, "nobody ends another's job")
+	require.False(t, ended, "another holder's job is not ended")
 
 	renewed := first
 	renewed.Until, renewed.Done = soon.Add(time.Minute), 5
@@ -104,10 +104,10 @@ func embedJobClaimed(t *testing.T, s memory.EmbedQueue) {
 	require.False(t, ended)
 	lapsed := renewed.Until
 	kept, err = s.PutEmbedJob(t.Context(), claimed("b", lapsed), lapsed)
-	require.NoError(t, err, "the claim of a process that was killed ends by itself")
+	require.NoError(t, err, "the claim of a killed process expires")
 	require.Equal(t, "b", kept.Holder)
 	_, err = s.PutEmbedJob(t.Context(), renewed, lapsed)
-	require.ErrorIs(t, err, memory.ErrTaken, "and the process that was slow sees that it has lost it")
+	require.ErrorIs(t, err, memory.ErrTaken, "the slow process learns that it has lost its claim")
 }
 
 func embedJobAsked(t *testing.T, s memory.EmbedQueue) {
@@ -115,16 +115,16 @@ func embedJobAsked(t *testing.T, s memory.EmbedQueue) {
 	_, err := s.PutEmbedJob(t.Context(), held, dawn)
 	require.NoError(t, err)
 	later := dawn.Add(time.Second)
-	kept, err := s.PutEmbedJob(t.Context(), memory.EmbedJob{Agent: echo, Asked: later}, later)
+	kept, err := s.PutEmbedJob(t.Context(), memory.EmbedJob{Agent: echo, Requested: later}, later)
 	require.NoError(t, err)
 	require.Equal(t, "a", kept.Holder)
-	require.Equal(t, later, kept.Asked)
+	require.Equal(t, later, kept.Requested)
 	ended, err := s.EndEmbedJob(t.Context(), held)
 	require.NoError(t, err)
-	require.False(t, ended, "there is more to embed than the holder has seen")
+	require.False(t, ended, "the newer request is not done yet")
 	kept, err = s.PutEmbedJob(t.Context(), held, later)
 	require.NoError(t, err)
-	require.Equal(t, later, kept.Asked, "a renewal does not forget the request")
+	require.Equal(t, later, kept.Requested, "a renewal keeps the time of the request")
 	ended, err = s.EndEmbedJob(t.Context(), kept)
 	require.NoError(t, err)
 	require.True(t, ended)

@@ -22,7 +22,7 @@ var feeds = []struct {
 }{
 	{"AFeedIsKeptByItsName", feedKept},
 	{"FeedsAreListedByName", feedsListed},
-	{"WhoFollowsADroppedFeedFollowsNothing", feedDropped},
+	{"DroppingAFeedUnfollowsItsAgents", feedDropped},
 	{"AFeedWithoutANameIsRefused", feedNamed},
 }
 

@@ -15,15 +15,15 @@ import (
 
 var forgettings = []clause{
 	{"ForgetErasesItemRevisionsAndVector", forgetErases},
-	{"ForgetScrubsWhatWasMadeFromTheItem", forgetScrubs},
-	{"WhatIsForgottenMayBeLearntAgain", learntAgain},
+	{"ForgetRemovesTheItemFromReferences", forgetScrubs},
+	{"AForgottenItemMayBeAddedAgain", learntAgain},
 	{"ForgettingsAreCounted", forgettingsCounted},
-	{"WhatCutCallsHadSaidGoesWithWhatTheirPromptsShowed", lateNotesGo},
+	{"LateNotesAreDeletedWithTheItemsThatTheirPromptsShowed", lateNotesGo},
 	{"AnErasureScrubsEveryRevisionOfWhatStays", erasureScrubs},
-	{"AScrubbedItemIsFoundWhereItsOtherTextBelongs", scrubbedIsPlacedAnew},
+	{"AScrubbedItemIsSortedByItsNewText", scrubbedIsPlacedAnew},
 	{"AnErasureScrubsNotes", erasureScrubsNotes},
-	{"WhatIsLeftOfAnErasedItemGoes", leftoversGo},
-	{"AForgettingIsCarriedOutToItsEnd", forgettingCarriedOut},
+	{"RemainsOfAnErasedItemAreDeleted", leftoversGo},
+	{"AnInterruptedForgettingIsCompleted", forgettingCarriedOut},
 }
 
 func forget(t *testing.T, s memory.Store, ids ...string) int {
@@ -112,7 +112,7 @@ func forgettingsCounted(t *testing.T, s memory.Store) {
 		require.NoError(t, err)
 		return n
 	}
-	require.Zero(t, times(), "an agent that never forgot")
+	require.Zero(t, times(), "an agent without forgettings")
 	add(t, s, semantic("s", "tides"))
 	before := times()
 	forget(t, s, "s")
@@ -192,7 +192,7 @@ func erasureScrubs(t *testing.T, s memory.Store) {
 	require.Equal(t, "operator", revisions[2].Cause)
 	require.Equal(t, "another gone", get(t, s, "f")[0].Text())
 	require.ElementsMatch(t, []string{"s", "p"}, near(t, s, []float32{1, 0}, 9),
-		"a vector of the text that was is no vector of this one")
+		"the vector of the old text is deleted")
 	bare, err := s.Bare(t.Context(), echo, space, nil, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"f"}, ids(bare))
@@ -256,7 +256,7 @@ func leftoversGo(t *testing.T, s memory.Store) {
 	notes, err := s.Notes(t.Context(), echo, "d2", memory.LateNote)
 	require.NoError(t, err)
 	require.Empty(t, notes)
-	require.Equal(t, memory.Erased{}, erase(t, s, memory.Erasure{}), "an erasure of nothing is none")
+	require.Equal(t, memory.Erased{}, erase(t, s, memory.Erasure{}), "an empty erasure does nothing")
 }
 
 func forgettingCarriedOut(t *testing.T, s memory.Store) {

@@ -13,13 +13,13 @@ import (
 
 var movings = []clause{
 	{"AnAgentMovesToACollectedSpaceInOneStep", movesInOneStep},
-	{"NobodyIsLeftBehind", nobodyLeftBehind},
+	{"AMoveNeedsAVectorOfEveryLiveItem", nobodyLeftBehind},
 	{"CollectedVectorsFollowTheirItems", collectedFollow},
 	{"SpacesAreNeverMixedWhileCollecting", collectingNeverMixes},
-	{"NoAgentMovesWhileItDreams", noMoveInADream},
-	{"WhatWasCollectedInVainIsDropped", collectedInVain},
+	{"AnAgentDoesNotMoveWhileItDreams", noMoveInADream},
+	{"MovingToTheOwnSpaceDropsCollectedVectors", collectedInVain},
 	{"AnAgentWithoutVectorsMovesToo", movesFromNowhere},
-	{"TheFirstVectorFoundsACollectedSpaceWithAllOfIt", foundsCollected},
+	{"TheFirstVectorAdoptsACollectedSpace", foundsCollected},
 }
 
 // elsewhere is the space that the agents of these tests move to.
@@ -56,7 +56,7 @@ func bareIn(t *testing.T, s memory.Store, space string) []string {
 	t.Helper()
 	items, err := s.Bare(t.Context(), echo, space, nil, 0)
 	require.NoError(t, err)
-	return ids(told(t, items))
+	return ids(withoutRevisions(t, items))
 }
 
 // placed adds semantic entries a, b, c, … with vectors in the suite's own space.
@@ -81,7 +81,7 @@ func movesInOneStep(t *testing.T, s memory.Store) {
 	spaces, err := s.Spaces(t.Context(), echo)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{space: 3, elsewhere: 3}, spaces)
-	require.Equal(t, []string{"a", "b", "c"}, near(t, s, []float32{1, 0}, 9), "search goes on in the old space")
+	require.Equal(t, []string{"a", "b", "c"}, near(t, s, []float32{1, 0}, 9), "searches still use the old space")
 	_, err = s.Near(t.Context(), memory.Near{Agent: echo, Space: elsewhere, V: []float32{1, 0, 0}, Limit: 9})
 	require.ErrorIs(t, err, memory.ErrSpace)
 
@@ -113,12 +113,12 @@ func nobodyLeftBehind(t *testing.T, s memory.Store) {
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{faded(semantic("b", "text of b"))}})
 	add(t, s, semantic("e", "never placed"))
 	collect(t, s, there("c", 0, 1, 0))
-	require.Equal(t, 1, move(t, s, elsewhere), "neither the archived nor the one without a place stands in the way")
+	require.Equal(t, 1, move(t, s, elsewhere), "neither archived items nor items without a vector prevent a move")
 	forget(t, s, "d")
 	require.Zero(t, move(t, s, elsewhere))
 	require.Equal(t, []string{"a", "c"}, nearThere(t, s, 1, 0, 0))
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{semantic("b", "text of b")}})
-	require.Equal(t, []string{"e", "b"}, bareIn(t, s, elsewhere), "what comes back to life has no place here yet")
+	require.Equal(t, []string{"e", "b"}, bareIn(t, s, elsewhere), "a restored item has no vector in this space yet")
 }
 
 func collectedFollow(t *testing.T, s memory.Store) {
@@ -133,7 +133,7 @@ func collectedFollow(t *testing.T, s memory.Store) {
 		retold, faded(semantic("b", "text of b")), faded(semantic("bare", "placed in the new space alone")), stronger,
 	}})
 	forget(t, s, "c")
-	require.Equal(t, []string{"a"}, bareIn(t, s, elsewhere), "its vector was of its old text")
+	require.Equal(t, []string{"a"}, bareIn(t, s, elsewhere), "its vector belonged to its old text")
 	require.Equal(t, 1, move(t, s, elsewhere))
 	collect(t, s, there("a", 0, 1, 0))
 	require.Zero(t, move(t, s, elsewhere))
@@ -201,13 +201,13 @@ func foundsCollected(t *testing.T, s memory.Store) {
 	add(t, s, semantic("a", "tides"), semantic("b", "glass"), semantic("c", "salt"), semantic("d", "ash"))
 	collect(t, s, there("a", 1, 0, 0), there("b", 1, 1, 0))
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{there("c", 1, 2)}})
-	require.ErrorIs(t, err, memory.ErrSpace, "what is collected there has three numbers")
+	require.ErrorIs(t, err, memory.ErrSpace, "the collected vectors have dimension three")
 	none, err := s.Space(t.Context(), echo)
 	require.NoError(t, err)
 	require.Empty(t, none)
 	require.Empty(t, nearThere(t, s, 1, 0, 0))
 	commit(t, s, memory.Write{Cause: "import", Vectors: []memory.Vector{there("c", 1, 2, 0)}})
-	require.Equal(t, []string{"d"}, bareIn(t, s, elsewhere), "what was collected has its place")
+	require.Equal(t, []string{"d"}, bareIn(t, s, elsewhere), "collected items have their vectors")
 	require.Equal(t, []string{"a", "b", "c"}, nearThere(t, s, 1, 0, 0))
 	require.Zero(t, move(t, s, elsewhere))
 	require.Equal(t, []string{"d"}, bareIn(t, s, elsewhere))

@@ -17,15 +17,15 @@ import (
 var neighbours = []clause{
 	{"NearIsExact", nearIsExact},
 	{"EqualNeighboursComeById", equalNeighbours},
-	{"OnlyLiveItemsOfTheKindsAskedForAreNear", nearIsLive},
-	{"OnlyWhatTheFilterLeavesIsNear", nearIsFiltered},
-	{"AnItemIsNearToItsOwnersOfNow", nearFollowsOwners},
+	{"OnlyLiveItemsOfTheRequestedKindsAreNear", nearIsLive},
+	{"OnlyItemsThatPassTheFilterAreNear", nearIsFiltered},
+	{"AnItemIsFoundByItsCurrentOwner", nearFollowsOwners},
 	{"FilteredNeighboursAgreeWithAPlainScan", filteredAgreesWithScan},
 	{"TheNewestVectorOfAnItemWins", newestVector},
 	{"VectorsOfTwoSpacesNeverMix", spacesNeverMix},
 	{"AVectorNeedsItsItem", vectorNeedsItem},
-	{"BareListsWhatHasNoVector", bareLists},
-	{"VectorsComeBackAsTheyWerePut", vectorsComeBack},
+	{"BareListsItemsWithoutAVector", bareLists},
+	{"VectorsAreReadAsTheyWereStored", vectorsComeBack},
 }
 
 const space = "test/1/12"

@@ -11,9 +11,9 @@ import (
 )
 
 var proposals = []clause{
-	{"WhatIsProposedIsSeenOnlyByWhoeverAsksForIt", proposedIsUnseen},
-	{"WhatIsAcceptedCountsAndWhatIsRejectedIsKept", proposedIsDecided},
-	{"UndoingADreamTakesBackWhatWasAcceptedOfIt", acceptedIsUndone},
+	{"AProposalIsFoundOnlyByItsStateOrId", proposedIsUnseen},
+	{"AcceptedProposalsAreLiveAndRejectedOnesAreKept", proposedIsDecided},
+	{"UndoingADreamArchivesItsAcceptedProposals", acceptedIsUndone},
 	{"AProposalComesBackAsItWas", proposalComesBack},
 }
 
@@ -31,9 +31,9 @@ func proposedIsUnseen(t *testing.T, s memory.Store) {
 		Vectors: []memory.Vector{vector("g", 1, 0), vector("h", 0, 1)},
 	})
 	wakeUp(t, s, f)
-	for _, order := range []memory.Order{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore} {
+	for _, by := range []memory.SortOrder{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore} {
 		for _, q := range []memory.Query{{}, {Dream: "d1"}, {Kinds: []dream.Kind{dream.KindGist}}} {
-			q.Order = order
+			q.Sort = by
 			require.Equal(t, []dream.Item{dreamt("d1", "h")}, find(t, s, q), "%+v", q)
 		}
 	}
@@ -43,11 +43,11 @@ func proposedIsUnseen(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"h"}, near(t, s, []float32{1, 0}, 5))
 	bare, err := s.Bare(t.Context(), echo, "another/1/2", []dream.Kind{dream.KindGist}, 5)
 	require.NoError(t, err)
-	require.Equal(t, []dream.Item{dreamt("d1", "h")}, told(t, bare))
+	require.Equal(t, []dream.Item{dreamt("d1", "h")}, withoutRevisions(t, bare))
 
 	require.Equal(t, []dream.Item{proposed("d1", "g")}, find(t, s, memory.Query{States: []dream.State{dream.Proposed}}))
 	require.Len(t, find(t, s, memory.Query{Dream: "d1", States: dream.States}), 2)
-	require.Equal(t, []dream.Item{proposed("d1", "g")}, get(t, s, "g"), "by its name it is found")
+	require.Equal(t, []dream.Item{proposed("d1", "g")}, get(t, s, "g"), "it is found by its id")
 }
 
 func proposedIsDecided(t *testing.T, s memory.Store) {
@@ -62,7 +62,7 @@ func proposedIsDecided(t *testing.T, s memory.Store) {
 	no.State = dream.Archived
 	commit(t, s, memory.Write{Cause: "d1", Change: []dream.Item{dreamt("d1", "yes"), no}})
 	require.Equal(t, []dream.Item{dreamt("d1", "yes")}, find(t, s, memory.Query{}))
-	require.Equal(t, []string{"yes"}, near(t, s, []float32{1, 0}, 5), "its place was kept")
+	require.Equal(t, []string{"yes"}, near(t, s, []float32{1, 0}, 5), "its vector was kept")
 	require.Empty(t, find(t, s, memory.Query{States: []dream.State{dream.Proposed}}))
 	require.Equal(t, dream.Archived, stateOf(t, s, "no"))
 }
@@ -78,7 +78,7 @@ func acceptedIsUndone(t *testing.T, s memory.Store) {
 	})
 	require.Equal(t, memory.Undone{Archived: 2, Restored: 1}, undo(t, s, "d1"))
 	require.Equal(t, dream.Archived, stateOf(t, s, "yes"))
-	require.Equal(t, dream.Archived, stateOf(t, s, "later"), "it waits no longer")
+	require.Equal(t, dream.Archived, stateOf(t, s, "later"), "it is not open any more")
 	require.Equal(t, dream.Live, stateOf(t, s, "s"))
 	affect, err := s.Affect(t.Context(), echo)
 	require.NoError(t, err)

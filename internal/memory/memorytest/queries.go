@@ -23,7 +23,7 @@ const (
 var queries = []clause{
 	{"TiesBreakByTextAndThenById", tiesBreak},
 	{"TimeIsFromSinceUpToUntil", timeIsHalfOpen},
-	{"OnlyWhatFallsDueIsSoonestDue", onlyDue},
+	{"SoonestDueLeavesOutItemsWithoutADueTime", onlyDue},
 	{"AnUnknownOrderIsRefused", unknownOrder},
 	{"EveryQueryAgreesWithAPlainScan", agreesWithScan},
 	{"LiveItemsAreCountedByOwner", countedByOwner},
@@ -72,8 +72,8 @@ func tiesBreak(t *testing.T, s memory.Store) {
 		}
 		add(t, s, episode(id, text))
 	}
-	for _, order := range []memory.Order{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore} {
-		require.Equal(t, []string{"b", "c", "d", "a"}, ids(find(t, s, memory.Query{Order: order})), order)
+	for _, by := range []memory.SortOrder{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore} {
+		require.Equal(t, []string{"b", "c", "d", "a"}, ids(find(t, s, memory.Query{Sort: by})), by)
 	}
 }
 
@@ -83,7 +83,7 @@ func timeIsHalfOpen(t *testing.T, s memory.Store) {
 		e.At = dawn.Add(time.Duration(i) * time.Hour)
 		add(t, s, e)
 	}
-	got := find(t, s, memory.Query{Since: dawn.Add(time.Hour), Until: dawn.Add(3 * time.Hour), Order: memory.Oldest})
+	got := find(t, s, memory.Query{Since: dawn.Add(time.Hour), Until: dawn.Add(3 * time.Hour), Sort: memory.Oldest})
 	require.Equal(t, []string{"1", "2"}, ids(got))
 }
 
@@ -97,15 +97,15 @@ func onlyDue(t *testing.T, s memory.Store) {
 	lasting := semantic("lasting", "x")
 	lasting.Due = time.Time{}
 	add(t, s, lasting)
-	require.Equal(t, []string{"1", "2", "0"}, ids(find(t, s, memory.Query{Order: memory.SoonestDue})))
+	require.Equal(t, []string{"1", "2", "0"}, ids(find(t, s, memory.Query{Sort: memory.SoonestDue})))
 	require.Equal(t, []string{"1"}, ids(find(t, s, memory.Query{DueBefore: dawn.Add(3 * time.Hour)})))
-	n, err := s.Count(t.Context(), memory.Query{Agent: echo, Order: memory.SoonestDue})
+	n, err := s.Count(t.Context(), memory.Query{Agent: echo, Sort: memory.SoonestDue})
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 }
 
 func unknownOrder(t *testing.T, s memory.Store) {
-	_, err := s.Find(t.Context(), memory.Query{Agent: echo, Order: "loudest"})
+	_, err := s.Find(t.Context(), memory.Query{Agent: echo, Sort: "loudest"})
 	require.ErrorContains(t, err, "loudest")
 }
 
@@ -169,7 +169,7 @@ func randomCounters(r *rand.Rand, n int) []dream.Item {
 func randomQuery(r *rand.Rand) memory.Query {
 	some := func() bool { return r.IntN(3) == 0 }
 	q := memory.Query{Agent: echo, Limit: r.IntN(3) * r.IntN(20)}
-	q.Order = []memory.Order{
+	q.Sort = []memory.SortOrder{
 		"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore,
 		memory.SoonestDue,
 	}[r.IntN(6)]
@@ -221,7 +221,7 @@ func scan(agentState []dream.Item, q memory.Query) []dream.Item {
 			found = append(found, item)
 		}
 	}
-	slices.SortFunc(found, func(a, b dream.Item) int { return before(a, b, q.Order) })
+	slices.SortFunc(found, func(a, b dream.Item) int { return before(a, b, q.Sort) })
 	return found
 }
 
@@ -240,13 +240,13 @@ func fits(h *dream.Head, m dream.Marks, q memory.Query) bool {
 		(q.Since.IsZero() || !h.At.Before(q.Since)) &&
 		(q.Until.IsZero() || h.At.Before(q.Until)) &&
 		(q.DueBefore.IsZero() || !m.Due.IsZero() && m.Due.Before(q.DueBefore)) &&
-		(q.Order != memory.SoonestDue || !m.Due.IsZero())
+		(q.Sort != memory.SoonestDue || !m.Due.IsZero())
 }
 
-func before(a, b dream.Item, order memory.Order) int {
+func before(a, b dream.Item, by memory.SortOrder) int {
 	newer := b.Header().At.Compare(a.Header().At)
 	last := cmp.Or(cmp.Compare(a.Text(), b.Text()), cmp.Compare(a.Header().ID, b.Header().ID))
-	switch order {
+	switch by {
 	case memory.Oldest:
 		return cmp.Or(-newer, last)
 	case memory.MostSalient:

@@ -10,7 +10,7 @@ import (
 )
 
 var readings = []clause{
-	{"WhatFollowsFromAnOlderReadingIsRefused", staleIsRefused},
+	{"AWriteBasedOnAnOlderReadingIsRefused", staleIsRefused},
 	{"AnErasureInPartsMakesEachReadingBetweenThemStale", partsAreStale},
 }
 
@@ -19,7 +19,7 @@ func readNow(t *testing.T, s memory.Store) memory.Reading {
 	t.Helper()
 	n, err := s.Forgettings(t.Context(), echo)
 	require.NoError(t, err)
-	return memory.Reading{Known: true, Forgettings: n}
+	return memory.Reading{Set: true, Forgettings: n}
 }
 
 func staleIsRefused(t *testing.T, s memory.Store) {
@@ -43,23 +43,23 @@ func staleIsRefused(t *testing.T, s memory.Store) {
 	forget(t, s, "s")
 	late := memory.Write{Agent: echo, Fence: dreaming, Add: []dream.Item{semantic("late", "tides")}, Late: true}
 	_, err := s.Commit(t.Context(), late)
-	require.ErrorIs(t, err, memory.ErrForgotten, "last words, too")
+	require.ErrorIs(t, err, memory.ErrForgotten, "late writes, too")
 	for name, f := range map[string]memory.Fence{"dreaming": dreaming, "awake": awake} {
 		require.ErrorIs(t, write(f, "after, "+name), memory.ErrForgotten, name)
 		require.ErrorIs(t, note(f, "after, "+name), memory.ErrForgotten, name)
 		require.ErrorIs(t, note(f, memory.LateNote+name), memory.ErrForgotten, name)
 		found, err := s.Get(t.Context(), echo, "after, "+name, "late")
 		require.NoError(t, err)
-		require.Empty(t, found, "what is refused is not written")
+		require.Empty(t, found, "a refused write writes nothing")
 	}
 	notes, err := s.Notes(t.Context(), echo, "d1", "")
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
 
 	other := memory.Fence{Dream: "d2", Run: "r", Read: dreaming.Read}
-	require.ErrorIs(t, write(other, "x"), memory.ErrFenced, "whose dream it is comes first")
+	require.ErrorIs(t, write(other, "x"), memory.ErrFenced, "the slot is checked first")
 	dreaming.Read, awake.Read = memory.Reading{}, memory.Reading{}
-	require.NoError(t, write(dreaming, "unread"), "what follows from no reading is not looked at")
+	require.NoError(t, write(dreaming, "unread"), "a write without a reading is not checked")
 	require.NoError(t, write(awake, "unread, awake"))
 	dreaming.Read = readNow(t, s)
 	require.NoError(t, write(dreaming, "read again"))

@@ -12,13 +12,13 @@ import (
 )
 
 var revisings = []clause{
-	{"EveryAnswerTellsTheRevisionOfItsItems", answersTellRevisions},
-	{"AChangeOfWhatHasChangedSinceIsStale", changeIsStale},
+	{"EveryMethodReturnsTheRevisionOfItsItems", answersTellRevisions},
+	{"AChangeOfAnOldRevisionIsStale", changeIsStale},
 	{"AStaleChangeLeavesNothingBehind", staleLeavesNothing},
-	{"UndoAndForgetPutReadersInThePast", undoMakesStale},
+	{"UndoAndForgetMakeOlderReadsStale", undoMakesStale},
 	{"ADreamReplacesWhatItWroteItself", dreamReplacesItsOwn},
-	{"NobodyElseReplacesWhatWasWritten", othersReplaceNothing},
-	{"WhatADreamReplacedIsForgottenWithTheRest", replacedIsForgotten},
+	{"OtherCausesDoNotReplaceRevisions", othersReplaceNothing},
+	{"ReplacedRevisionsAreForgottenWithTheItem", replacedIsForgotten},
 }
 
 // answersTellRevisions reads one memory, at its second revision, by every method.
@@ -41,7 +41,7 @@ func answersTellRevisions(t *testing.T, s memory.Store) {
 		require.Equal(t, 2, items[0].Header().Revision, name)
 		body, err := json.Marshal(items[0])
 		require.NoError(t, err)
-		require.NotContains(t, string(body), "evision", "it is the store's, not the item's")
+		require.NotContains(t, string(body), "evision", "the revision number is not part of the item")
 	}
 	history, err := s.Revisions(t.Context(), echo, "s")
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func staleLeavesNothing(t *testing.T, s memory.Store) {
 
 func undoMakesStale(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
-	night(t, s, "d1")
+	dreamOnce(t, s, "d1")
 	read, removed := readSemantic(t, s, "s2"), readSemantic(t, s, "s")
 	undo(t, s, "d1")
 	forget(t, s, "s")
@@ -148,12 +148,12 @@ func dreamReplacesItsOwn(t *testing.T, s memory.Store) {
 	require.Equal(t, 1, early.Revision)
 	early.Confidence = .9
 	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Change: []dream.Item{early}})
-	require.ErrorIs(t, err, memory.ErrStale, "numbers rise although what was replaced is gone")
+	require.ErrorIs(t, err, memory.ErrStale, "numbers rise although the first revision was replaced")
 
 	made.State = dream.Archived
 	rate(t, s, memory.Write{Fence: f}, made, .5)
 	require.Equal(t, []string{"3 d1 0.4", "4 d1 0.5"}, revisionLines(t, s, "made"),
-		"what it was before its state changed is kept")
+		"the revision before the change of state is kept")
 	wakeUp(t, s, f)
 	require.Equal(t, memory.Undone{Restored: 1}, undo(t, s, "d1"))
 	require.Equal(t, []dream.Item{lived}, get(t, s, "lived"))

@@ -17,12 +17,12 @@ import (
 )
 
 var searches = []clause{
-	{"WordsFindWhatHoldsThem", wordsFind},
+	{"WordsFindItemsThatContainThem", wordsFind},
 	{"SearchFollowsEveryChange", searchFollows},
 	{"SearchIsExact", searchIsExact},
-	{"SearchWeighsWordsByWhatTheFilterLeaves", searchWeighsVisible},
+	{"WordWeightsDependOnTheFilteredItemsOnly", searchWeighsVisible},
 	{"SearchInAnotherSpaceIsRefused", searchNeedsSpace},
-	{"SearchKeepsToASpanOfTime", searchInTime},
+	{"SearchFiltersByTime", searchInTime},
 }
 
 var byWords = rank.Blend{Words: 1}
@@ -53,7 +53,7 @@ func wordsFind(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"b"}, searched(t, s, memory.Search{Text: "5434"}))
 	require.ElementsMatch(t, []string{"a", "b"}, searched(t, s, memory.Search{Text: "Which ferry is late?"}),
 		"words are stemmed")
-	require.Empty(t, searched(t, s, memory.Search{Text: "What is the?"}), "words that say nothing find nothing")
+	require.Empty(t, searched(t, s, memory.Search{Text: "What is the?"}), "stop words find nothing")
 	require.Equal(t, []string{"c"},
 		searched(t, s,
 			memory.Search{Text: "ferry dough", Filter: memory.Filter{Kinds: []dream.Kind{dream.KindSemantic}}}))
@@ -231,7 +231,7 @@ func searchWeighsVisible(t *testing.T, s memory.Store) {
 func searchNeedsSpace(t *testing.T, s memory.Store) {
 	add(t, s, episode("a", "A lantern."))
 	require.Equal(t, []string{"a"}, searched(t, s, memory.Search{Text: "lantern", Space: space, V: []float32{1, 0}}),
-		"nothing has a place yet")
+		"no item has a vector yet")
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("a", 1, 0)}})
 	for _, q := range []memory.Search{{Space: "other/1/2", V: []float32{1, 0}}, {Space: space, V: []float32{1, 0, 0}}} {
 		q.Agent, q.Text, q.Limit = echo, "lantern", 9

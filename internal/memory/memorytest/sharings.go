@@ -20,12 +20,12 @@ var sharings = []struct {
 	run  func(t *testing.T, one, other memory.Store)
 }{
 	{"WhatOneCommitsTheOtherReads", otherReads},
-	{"WhatOneChangesIsNearOrFarForTheOther", otherIsNear},
+	{"VectorChangesOfOneAreSeenByTheOther", otherIsNear},
 	{"TheSlotIsOneForBoth", oneSlotForBoth},
 	{"BothNumberDreamsTogether", bothNumber},
 	{"BothWriteAtOnce", bothWrite},
-	{"NeitherOverwritesWhatItHasNotRead", neitherOverwrites},
-	{"WhenOneMovesTheOtherSearchesOneSpaceOrTheOther", bothMove},
+	{"ConcurrentChangesAreNotLost", neitherOverwrites},
+	{"WhileOneMovesTheOtherSearchesASingleSpace", bothMove},
 }
 
 func otherReads(t *testing.T, one, other memory.Store) {

@@ -111,18 +111,18 @@ func find(t *testing.T, s memory.Store, q memory.Query) []dream.Item {
 	q.Agent = echo
 	items, err := s.Find(t.Context(), q)
 	require.NoError(t, err)
-	return told(t, items)
+	return withoutRevisions(t, items)
 }
 
 func get(t *testing.T, s memory.Store, ids ...string) []dream.Item {
 	t.Helper()
 	items, err := s.Get(t.Context(), echo, ids...)
 	require.NoError(t, err)
-	return told(t, items)
+	return withoutRevisions(t, items)
 }
 
-// told checks that every item has a revision number and clears it, so that items compare equal to those written.
-func told(t *testing.T, items []dream.Item) []dream.Item {
+// withoutRevisions checks that every item has a revision number and clears it, so that items compare equal to those written.
+func withoutRevisions(t *testing.T, items []dream.Item) []dream.Item {
 	t.Helper()
 	for _, item := range items {
 		require.Positive(t, item.Header().Revision, item.Header().ID)

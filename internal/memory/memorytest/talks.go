@@ -23,9 +23,9 @@ var talks = []struct {
 	run  func(*testing.T, TalkStore)
 }{
 	{"BackgroundsAreListedInTheOrderTheyWereAdded", backgroundsListed},
-	{"TalksAndAgentsAreApart", backgroundsApart},
+	{"ConversationsAndAgentsAreSeparate", backgroundsApart},
 	{"BackgroundsAddedAtOnceAreAllKept", backgroundsAtOnce},
-	{"ForgettingErasesEveryBackgroundOfTheAgent", backgroundsForgotten},
+	{"ForgettingDeletesEveryBackgroundOfTheAgent", backgroundsForgotten},
 	{"ABackgroundWithoutATalkIsRefused", backgroundsNamed},
 }
 

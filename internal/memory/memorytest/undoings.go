@@ -15,17 +15,17 @@ import (
 )
 
 var undoings = []clause{
-	{"UndoArchivesWhatTheDreamMadeAndRestoresWhatItChanged", undoTakesBack},
+	{"UndoArchivesCreatedItemsAndRestoresChangedOnes", undoTakesBack},
 	{"UndoingTwiceChangesNothing", undoTwice},
-	{"WhatALaterCauseChangedIsKeptAndNamed", laterIsKept},
+	{"ItemsChangedLaterAreKeptAndListed", laterIsKept},
 	{"DreamsUndoneInOrderLeaveNothing", undoneInOrder},
 	{"UndoReturnsToTheAffectBefore", undoAffect},
 	{"UndoKeepsALaterAffect", undoKeepsLaterAffect},
-	{"UndoInAnyOrderFeelsTheNewestThatCounts", undoAffectsAnyOrder},
-	{"UndoInAnyOrderLeavesItemsAsTheNewestThatCountsLeftThem", undoItemsAnyOrder},
-	{"WhatIsUndoneIsFarAndWhatIsRestoredIsNear", undoneIsFar},
+	{"UndoInAnyOrderLeavesTheNewestAffectThatCounts", undoAffectsAnyOrder},
+	{"UndoInAnyOrderLeavesTheNewestRevisionThatCounts", undoItemsAnyOrder},
+	{"SearchesFollowAnUndo", undoneIsFar},
 	{"UndoOfAnUnknownDreamDoesNothing", undoNothing},
-	{"ANightThatWasUndoneIsStillFoundWaiting", undoneNightIsFound},
+	{"AnUndoneInterruptedDreamIsStillListed", undoneNightIsFound},
 }
 
 // dreamt returns a gist that a dream made.
@@ -48,8 +48,8 @@ func undo(t *testing.T, s memory.Store, dreamID string) memory.Undone {
 	return done
 }
 
-// night adds a gist, weakens one memory and then strengthens it twice, as one dream.
-func night(t *testing.T, s memory.Store, dreamID string) {
+// dreamOnce adds a gist, weakens one memory and then strengthens it twice, as one dream.
+func dreamOnce(t *testing.T, s memory.Store, dreamID string) {
 	t.Helper()
 	f := sleep(t, s, dreamID)
 	commit(t, s,
@@ -67,14 +67,14 @@ func night(t *testing.T, s memory.Store, dreamID string) {
 
 func undoTakesBack(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"), episode("e", "untouched"))
-	night(t, s, "d1")
+	dreamOnce(t, s, "d1")
 	require.Equal(t, memory.Undone{Archived: 1, Restored: 2}, undo(t, s, "d1"))
 	require.Equal(t, dream.Archived, stateOf(t, s, "gist-d1"))
 	require.Equal(t, []dream.Item{semantic("s", "tides"), semantic("s2", "glass"), episode("e", "untouched")},
 		get(t, s, "s", "s2", "e"))
 	revisions, err := s.Revisions(t.Context(), echo, "s2")
 	require.NoError(t, err)
-	require.Len(t, revisions, 3, "the second change of the night took the place of its first")
+	require.Len(t, revisions, 3, "the dream's second change replaced its first")
 	require.Equal(t, "undo:d1", revisions[2].Cause)
 	require.Equal(t, .7, revisions[1].Item.Marks().Score)
 	require.Equal(t, []int{1, 3, 4}, []int{revisions[0].Number, revisions[1].Number, revisions[2].Number})
@@ -87,7 +87,7 @@ func undoTakesBack(t *testing.T, s memory.Store) {
 
 func undoTwice(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
-	night(t, s, "d1")
+	dreamOnce(t, s, "d1")
 	commit(t, s, memory.Write{Cause: "d1", Affect: &dream.Affect{PAD: mood.PAD{Arousal: 1}, Since: dawn, Cause: "d1"}})
 	undo(t, s, "d1")
 	require.Equal(t, memory.Undone{}, undo(t, s, "d1"))
@@ -98,7 +98,7 @@ func undoTwice(t *testing.T, s memory.Store) {
 
 func laterIsKept(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
-	night(t, s, "d1")
+	dreamOnce(t, s, "d1")
 	edited, made := semantic("s2", "glass"), dreamt("d1", "gist-d1")
 	edited.Strength, made.Content = .9, "edited by a person"
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{edited, made}})
@@ -109,7 +109,7 @@ func laterIsKept(t *testing.T, s memory.Store) {
 
 func undoneInOrder(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
-	night(t, s, "d1")
+	dreamOnce(t, s, "d1")
 	f := sleep(t, s, "d2")
 	confirmed := dreamt("d1", "gist-d1")
 	confirmed.Content = "seen again in d2"
@@ -200,7 +200,7 @@ func undoItemsAnyOrder(t *testing.T, s memory.Store) {
 			undo(t, s, night)
 			h.takeBack(night)
 			h.check(t, s, fmt.Sprintf("seed %d, round %d, undone %s of %v", seed, round, night, nights))
-			require.Equal(t, memory.Undone{}, undo(t, s, night), "a second time")
+			require.Equal(t, memory.Undone{}, undo(t, s, night), "the second undo does nothing")
 		}
 	}
 }
@@ -292,7 +292,7 @@ func undoKeepsLaterAffect(t *testing.T, s memory.Store) {
 func undoneIsFar(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("s", 1, 0), vector("s2", 1, .5)}})
-	night(t, s, "d1")
+	dreamOnce(t, s, "d1")
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("gist-d1", 1, 1)}})
 	require.Equal(t, []string{"s2", "gist-d1"}, near(t, s, []float32{1, 0}, 9))
 	undo(t, s, "d1")

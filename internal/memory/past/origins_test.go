@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-func TestWhatCameAfterAnItemIsNotWhatItWasMadeFrom(t *testing.T) {
+func TestLaterItemsAreNotOrigins(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		item dream.Item
@@ -36,7 +36,7 @@ func TestWhatCameAfterAnItemIsNotWhatItWasMadeFrom(t *testing.T) {
 	}
 }
 
-func TestTextsDescendThroughOthersHoweverTheyAreListed(t *testing.T) {
+func TestTextsDescendThroughOthersInAnyOrder(t *testing.T) {
 	t.Parallel()
 	texts := []past.Text{
 		{"third", "d3", []string{"second"}},

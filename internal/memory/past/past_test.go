@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-func TestWhatAnUndoTookBackCountsNoMore(t *testing.T) {
+func TestUndoneRevisionsDoNotCount(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		causes   []string
@@ -34,7 +34,7 @@ func TestWhatAnUndoTookBackCountsNoMore(t *testing.T) {
 	}
 }
 
-func TestUndoingGoesBackToTheNewestThatCounts(t *testing.T) {
+func TestUndoingReturnsToTheNewestRevisionThatCounts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		causes []string
@@ -60,7 +60,7 @@ func TestUndoingGoesBackToTheNewestThatCounts(t *testing.T) {
 	}
 }
 
-func TestReferencesAreNamedAndScrubbed(t *testing.T) {
+func TestReferencesAreListedAndScrubbed(t *testing.T) {
 	t.Parallel()
 	p := &dream.Prediction{
 		Head: dream.Head{
@@ -96,7 +96,7 @@ func TestReferencesAreNamedAndScrubbed(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestWhatACorrectionQuotesIsScrubbedWithItsWords(t *testing.T) {
+func TestAScrubbedCorrectionLosesItsQuotedWords(t *testing.T) {
 	t.Parallel()
 	e := &dream.Episode{
 		Head: dream.Head{ID: "e", Kind: dream.KindEpisode, At: time.Unix(0, 0).UTC()}, Content: "The port is 5434.",

@@ -10,11 +10,11 @@ import (
 )
 
 var departures = []clause{
-	{"WhoGoesStartsTheLockAnew", goingStartsLock},
-	{"TheLastToGoLetsTheAgentSleep", lastToGo},
+	{"ADepartureRestartsTheLock", goingStartsLock},
+	{"TheLastDepartureLetsTheAgentSleep", lastToGo},
 	{"AClientWithoutALeaseChangesNothing", withoutLease},
-	{"AnOperatorDismissesEverybody", dismissed},
-	{"ABadDepartureIsRefused", badDepartureRefused},
+	{"AnOperatorEndsEveryLease", dismissed},
+	{"AnInvalidDepartureIsRefused", badDepartureRefused},
 }
 
 func depart(t *testing.T, s presence.Store, client string, after, lock time.Duration) presence.Status {

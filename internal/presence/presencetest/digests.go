@@ -15,8 +15,8 @@ var digests = []clause{
 	{"ADigestIsConsumedByTheWakeThatFindsIt", digestConsumed},
 	{"ADigestKeepsTheNewest", digestKeepsNewest},
 	{"ADigestNamesAnEntryOnce", digestNamesOnce},
-	{"ADigestMayBeAddedToAwake", digestAddedAwake},
-	{"ADigestOfNothingIsEmptyAndNotNil", digestOfNothing},
+	{"ADigestMayBeAddedToWhileAwake", digestAddedAwake},
+	{"AnEmptyDigestIsNotNil", digestOfNothing},
 }
 
 func digestConsumed(t *testing.T, s Store) {
@@ -70,7 +70,7 @@ func digestAddedAwake(t *testing.T, s Store) {
 		commit(t.Context(), s, memory.Write{Cause: "operator", Waking: &memory.Waking{Digest: []string{"noted too"}}}))
 	w := raise(t, s, visit("web", hold))
 	require.Equal(t, []string{"noted", "noted too"}, w.Digest)
-	require.Equal(t, joy, w.Affect, "who only adds to the digest leaves the mood alone")
+	require.Equal(t, joy, w.Affect, "adding to the digest does not change the mood")
 }
 
 // digestOfNothing: an empty digest is an empty list in JSON, not null.
@@ -78,7 +78,7 @@ func digestOfNothing(t *testing.T, s Store) {
 	require.Equal(t, []string{}, raise(t, s, visit("web", 0)).Digest)
 	require.Equal(t, []string{}, arrive(t, s, visit("app", 0)).Digest)
 	require.Equal(t, []string{}, status(t, s, 0).Last.Digest)
-	untold, err := s.Untold(t.Context())
+	untold, err := s.Unrecorded(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{}, untold[echo].Digest)
 }

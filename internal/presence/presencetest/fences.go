@@ -11,11 +11,11 @@ import (
 )
 
 var fences = []clause{
-	{"ASittingThatWasWokenWritesNothing", wokenWritesNothing},
-	{"ItsLastWordsAreKept", lastWordsKept},
-	{"LastWordsSayNothingOfMoodOrDigest", lastWordsBounded},
-	{"ASittingOfANewerEpochWrites", newerWrites},
-	{"AFenceWithoutAHolderIsNoWakingWrite", fenceWithoutHolder},
+	{"AWokenStretchWritesNothing", wokenWritesNothing},
+	{"ALateWriteOfAWokenStretchIsKept", lastWordsKept},
+	{"ALateWriteSetsNeitherMoodNorDigest", lastWordsBounded},
+	{"AStretchOfANewerEpochWrites", newerWrites},
+	{"AFenceWithAnEpochAloneIsRefused", fenceWithoutHolder},
 }
 
 func episode(id string) *dream.Episode {
@@ -36,7 +36,7 @@ func remember(f memory.Fence, id string) memory.Write {
 	return memory.Write{Fence: f, Add: []dream.Item{episode(id)}}
 }
 
-func known(t *testing.T, s memory.Store, ids ...string) int {
+func countStored(t *testing.T, s memory.Store, ids ...string) int {
 	t.Helper()
 	items, err := s.Get(t.Context(), echo, ids...)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func wokenWritesNothing(t *testing.T, s Store) {
 	require.ErrorIs(t, commit(t.Context(), s, remember(memory.Fence{Dream: "echo/0009", Run: "r"}, "stranger")),
 		memory.ErrFenced)
 	require.NoError(t, commit(t.Context(), s, remember(memory.Fence{}, "awake")))
-	require.Equal(t, 2, known(t, s, "before", "after", "stranger", "awake"))
+	require.Equal(t, 2, countStored(t, s, "before", "after", "stranger", "awake"))
 	_, err = s.Note(t.Context(), echo, f.Dream, "plan")
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
@@ -70,11 +70,11 @@ func lastWordsKept(t *testing.T, s Store) {
 	stranger := remember(memory.Fence{Dream: "echo/0009", Run: "r"}, "stranger")
 	stranger.Late = true
 	require.ErrorIs(t, commit(t.Context(), s, stranger), memory.ErrFenced)
-	require.NoError(t, s.FreeSlot(t.Context(), echo, f), "who was woken gives the slot back")
+	require.NoError(t, s.FreeSlot(t.Context(), echo, f), "a woken stretch frees the slot")
 	require.ErrorIs(t, commit(t.Context(), s, late), memory.ErrFenced)
 	_, err = s.PutNote(t.Context(), echo, f, memory.LateNote+"8", []byte("x"))
 	require.ErrorIs(t, err, memory.ErrFenced)
-	require.Equal(t, 1, known(t, s, "last words", "stranger"))
+	require.Equal(t, 1, countStored(t, s, "last words", "stranger"))
 	notes, err := s.Notes(t.Context(), echo, f.Dream, memory.LateNote)
 	require.NoError(t, err)
 	require.Equal(t, map[string][]byte{memory.LateNote + "7": []byte("half a sentence")}, notes)
@@ -94,7 +94,7 @@ func lastWordsBounded(t *testing.T, s Store) {
 		require.ErrorContains(t, err, "late")
 		require.NotErrorIs(t, err, memory.ErrWoken)
 	}
-	require.Zero(t, known(t, s, "too much"))
+	require.Zero(t, countStored(t, s, "too much"))
 	require.Zero(t, raise(t, s, visit("web", 0)).Affect)
 }
 
@@ -115,7 +115,7 @@ func newerWrites(t *testing.T, s Store) {
 	again := sleep(t, s, "echo/0001", 3*hold)
 	require.EqualValues(t, 2, again.Epoch)
 	require.NoError(t, commit(t.Context(), s, remember(again, "e")))
-	require.Equal(t, 3, known(t, s, "a", "b", "c", "d", "e"))
+	require.Equal(t, 3, countStored(t, s, "a", "b", "c", "d", "e"))
 }
 
 func fenceWithoutHolder(t *testing.T, s Store) {
@@ -125,5 +125,5 @@ func fenceWithoutHolder(t *testing.T, s Store) {
 	require.ErrorIs(t, err, memory.ErrFenced)
 	_, err = s.TakeSlot(t.Context(), echo, memory.Slot{Fence: nobody, Since: at(time.Second)}, memory.Fence{})
 	require.Error(t, err)
-	require.Zero(t, known(t, s, "a"))
+	require.Zero(t, countStored(t, s, "a"))
 }

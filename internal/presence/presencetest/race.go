@@ -19,9 +19,9 @@ import (
 
 // The size of a race. Leases last a few ticks of its clock, so that the agent often falls asleep.
 const (
-	visitors, callsEach = 4, 120
-	dreamers, nightEach = 3, 60
-	writesANight        = 6
+	raceClients, callsEach   = 4, 120
+	raceDreamers, dreamsEach = 3, 60
+	writesPerDream           = 6
 )
 
 // Race lets clients connect and disconnect while dreams write, for one agent and through the given handles of one
@@ -30,22 +30,22 @@ const (
 // twice. The seed decides who does what, not who is first.
 func Race(ctx context.Context, seed uint64, handles ...Store) error {
 	if len(handles) == 0 {
-		return errors.New("no store to hold a race over")
+		return errors.New("no store to test")
 	}
 	r := &race{wakes: map[int64]presence.Wake{}, raised: map[int64]int{}}
-	if err := r.firstNight(ctx, handles[0]); err != nil {
-		return fmt.Errorf("a night before anybody comes: %w", err)
+	if err := r.firstDream(ctx, handles[0]); err != nil {
+		return fmt.Errorf("the first dream, before any client connects: %w", err)
 	}
 	var wg sync.WaitGroup
 	begin := func(i int, run func(context.Context, Store, *rand.Rand, string) error) {
 		dice := rand.New(rand.NewPCG(seed, uint64(i)))
 		wg.Go(func() { r.fault(run(ctx, handles[i%len(handles)], dice, fmt.Sprint(i))) })
 	}
-	for i := range visitors {
+	for i := range raceClients {
 		begin(i, r.client)
 	}
-	for i := range dreamers {
-		begin(visitors+i, r.dreamer)
+	for i := range raceDreamers {
+		begin(raceClients+i, r.dreamer)
 	}
 	wg.Wait()
 	for _, s := range handles {
@@ -69,8 +69,8 @@ type race struct {
 	faults []error
 }
 
-// firstNight runs undisturbed: with a fast store, clients may later connect before every write of every dream.
-func (r *race) firstNight(ctx context.Context, s Store) error {
+// firstDream runs undisturbed: with a fast store, clients may later connect before every write of every dream.
+func (r *race) firstDream(ctx context.Context, s Store) error {
 	want := memory.Slot{Fence: memory.Fence{Dream: "first", Run: "r"}, Since: r.now()}
 	got, err := s.TakeSlot(ctx, echo, want, memory.Fence{})
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *race) connect(ctx context.Context, s Store, dice *rand.Rand, name strin
 		r.raised[a.Epoch]++
 		r.mu.Unlock()
 	}
-	return r.says(a.Wake)
+	return r.sameWake(a.Wake)
 }
 
 func (r *race) look(ctx context.Context, s Store) error {
@@ -141,14 +141,14 @@ func (r *race) look(ctx context.Context, s Store) error {
 		return err
 	}
 	if st.Epoch < before || st.Last.Epoch != st.Epoch {
-		return fmt.Errorf("after epoch %d was raised, standing told epoch %d and wake %d", before, st.Epoch,
+		return fmt.Errorf("after epoch %d was raised, Status returned epoch %d and wake %d", before, st.Epoch,
 			st.Last.Epoch)
 	}
-	return r.says(*st.Last)
+	return r.sameWake(*st.Last)
 }
 
-// says compares a wake with what was first returned for its epoch.
-func (r *race) says(w presence.Wake) error {
+// sameWake compares a wake with what was first returned for its epoch.
+func (r *race) sameWake(w presence.Wake) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first, found := r.wakes[w.Epoch]
@@ -163,7 +163,7 @@ func (r *race) says(w presence.Wake) error {
 }
 
 func (r *race) dreamer(ctx context.Context, s Store, dice *rand.Rand, name string) error {
-	for night := range nightEach {
+	for night := range dreamsEach {
 		before := r.newest.Load()
 		want := memory.Slot{Fence: memory.Fence{Dream: "d" + name, Run: "r"}, Since: r.now()}
 		got, err := s.TakeSlot(ctx, echo, want, memory.Fence{})
@@ -176,7 +176,7 @@ func (r *race) dreamer(ctx context.Context, s Store, dice *rand.Rand, name strin
 		if got.Epoch < before {
 			return fmt.Errorf("dream %s began at epoch %d after %d was raised", name, got.Epoch, before)
 		}
-		if err := r.night(ctx, s, dice, got.Fence, fmt.Sprintf("%s/%d", name, night)); err != nil {
+		if err := r.dream(ctx, s, dice, got.Fence, fmt.Sprintf("%s/%d", name, night)); err != nil {
 			return err
 		}
 		if err := s.FreeSlot(ctx, echo, got.Fence); err != nil {
@@ -186,10 +186,10 @@ func (r *race) dreamer(ctx context.Context, s Store, dice *rand.Rand, name strin
 	return nil
 }
 
-// night writes until it is woken; sometimes it lets a client connect in between.
-func (r *race) night(ctx context.Context, s Store, dice *rand.Rand, f memory.Fence, name string) error {
-	connected := dice.IntN(2 * writesANight)
-	for i := range writesANight {
+// dream writes until it is woken; sometimes it lets a client connect in between.
+func (r *race) dream(ctx context.Context, s Store, dice *rand.Rand, f memory.Fence, name string) error {
+	connected := dice.IntN(2 * writesPerDream)
+	for i := range writesPerDream {
 		if i == connected {
 			if err := r.connect(ctx, s, dice, "caller of "+name); err != nil {
 				return err
@@ -209,7 +209,7 @@ func (r *race) night(ctx context.Context, s Store, dice *rand.Rand, f memory.Fen
 		case err != nil:
 			return err
 		case f.Epoch < before:
-			return fmt.Errorf("the sitting of epoch %d wrote after %d was raised", f.Epoch, before)
+			return fmt.Errorf("the stretch of epoch %d wrote after %d was raised", f.Epoch, before)
 		}
 		r.mu.Lock()
 		r.wrote++
@@ -227,7 +227,7 @@ func (r *race) lastWords(ctx context.Context, s Store, f memory.Fence, id string
 		return err
 	}
 	if epoch <= f.Epoch {
-		return fmt.Errorf("the sitting of epoch %d was refused although the agent's is %d", f.Epoch, epoch)
+		return fmt.Errorf("the stretch of epoch %d was refused although the agent's epoch is %d", f.Epoch, epoch)
 	}
 	if _, err := s.PutNote(ctx, echo, f, memory.LateNote+id, nil); err != nil {
 		return fmt.Errorf("late note: %w", err)
@@ -269,7 +269,7 @@ func (r *race) agrees(ctx context.Context, s Store) error {
 		was := before.At(w.At)
 		if moved := was.Distance(w.Affect); math.Abs(w.Delta-moved) > 1e-9 ||
 			w.Cause == presence.Alarm && w.Delta != 0 {
-			return fmt.Errorf("wake %d by %s moved %+v to %+v and calls it %v", n, w.Cause, was, w.Affect, w.Delta)
+			return fmt.Errorf("wake %d by %s moved %+v to %+v, with a delta of %v", n, w.Cause, was, w.Affect, w.Delta)
 		}
 		if w.Delta > 0 {
 			before = dream.Affect{PAD: w.Affect, Since: w.At}

@@ -8,7 +8,7 @@ import (
 )
 
 var races = []clause{
-	{"NoRaceLetsAnOlderSittingWrite", func(t *testing.T, s Store) { raceHolds(t, s) }},
+	{"NoRaceLetsAStretchOfAnOlderEpochWrite", func(t *testing.T, s Store) { raceHolds(t, s) }},
 }
 
 func raceHolds(t *testing.T, handles ...Store) {

@@ -42,13 +42,13 @@ var removals = []struct {
 	{"ARemovedAgentLeavesNothing", removedLeavesNothing},
 	{"AgentsOfSimilarIDsAreUntouched", removalLeavesOthers},
 	{"WhatARemovedAgentHasSpentStaysCounted", removalKeepsMoney},
-	{"NobodyRemovesAnAgentTwice", removedTwice},
+	{"AnAgentIsRemovedOnce", removedTwice},
 	{"ADreamingAgentIsNotRemoved", dreamingIsNotRemoved},
 	{"AnAgentHeldAwakeIsNotRemoved", awakeIsNotRemoved},
 	{"NothingIsWrittenForARemovedAgent", removedIsClosed},
-	{"AnAgentMadeAnewBeginsEmptyAndGoesOnCounting", removedBeginsAnew},
+	{"ARecreatedAgentIsEmptyAndKeepsItsCounters", removedBeginsAnew},
 	{"TheNumbersOfDreamsStayWithTheHandle", removedHandleCounts},
-	{"ARemovedAgentIsMovedAsRemoved", removedIsMoved},
+	{"AnArchiveKeepsAnAgentRemoved", removedIsMoved},
 }
 
 // RunRemovals tests what a store promises about removed agents.
@@ -89,21 +89,21 @@ func fillAgent(t *testing.T, r Removal, a dream.Agent) {
 		_, err := s.Commit(ctx, w)
 		require.NoError(t, err)
 	}
-	talk := said("ep_1", "the harbour lamp is green")
+	talk := statement("ep_1", "the harbour lamp is green")
 	talk.Origin, talk.Session = removedOwner, "s1"
 	foretold := &dream.Prediction{Head: headOf(dream.KindPrediction, "pr_1"), Claim: "the lamp turns red"}
 	record := &dream.Record{Head: headOf(dream.KindRecord, removedDream), Outcome: dream.Completed}
 	record.Dream = removedDream
 	commit(memory.Write{
-		Fence: f, Cause: f.Dream, Add: []dream.Item{talk, knownAs("se_1", "lamps are green"), foretold, record},
+		Fence: f, Cause: f.Dream, Add: []dream.Item{talk, fact("se_1", "lamps are green"), foretold, record},
 		Vectors: []memory.Vector{vectorOf("ep_1", 1, 0)},
 		Affect:  &dream.Affect{PAD: mood.PAD{Pleasure: .5}, Since: dawn, Cause: f.Dream},
 		Events:  []event.Event{event.New("ev_1", a.ID, f.Dream, dawn, event.PatternFound{})},
 		Waking:  &memory.Waking{Digest: []string{"jo_1"}},
 	})
-	changed := knownAs("se_1", "lamps are red")
+	changed := fact("se_1", "lamps are red")
 	commit(memory.Write{Fence: f, Cause: f.Dream, Change: []dream.Item{changed}})
-	faded := said("ep_2", "gone already")
+	faded := statement("ep_2", "gone already")
 	faded.State = dream.Archived
 	commit(memory.Write{Cause: "import", Add: []dream.Item{faded}})
 	require.NoError(t, s.Collect(ctx, a.ID, []memory.Vector{{Item: "ep_1", Space: elsewhere, V: []float32{1, 0, 0}}}))
@@ -190,11 +190,11 @@ func headOf(kind dream.Kind, id string) dream.Head {
 	}
 }
 
-func said(id, content string) *dream.Episode {
+func statement(id, content string) *dream.Episode {
 	return &dream.Episode{Head: headOf(dream.KindEpisode, id), Content: content, Salience: .5}
 }
 
-func knownAs(id, content string) *dream.Semantic {
+func fact(id, content string) *dream.Semantic {
 	return &dream.Semantic{
 		Head: headOf(dream.KindSemantic, id), Content: content, Strength: .5,
 		Due: dawn.AddDate(0, 1, 0),
@@ -266,13 +266,13 @@ func removedLeavesNothing(t *testing.T, r Removal) {
 			require.Equal(t, memory.KeptCounters{Agent: "echo", Dreams: 1}, *l)
 		} else if l != nil {
 			want := memory.KeptCounters{
-				Agent:   echo,
-				Seq:     1,
-				Dreams:  1,
-				Scrubs:  l.Scrubs,
-				Epoch:   1,
-				Told:    1,
-				Removed: true,
+				Agent:         echo,
+				Seq:           1,
+				Dreams:        1,
+				Scrubs:        l.Scrubs,
+				Epoch:         1,
+				RecordedEpoch: 1,
+				Removed:       true,
 			}
 			require.Equal(t, want, *l)
 		}
@@ -299,9 +299,9 @@ func holdsNothing(t *testing.T, s RemovalStore) {
 		{Dream: removedDream},
 		{Session: "s1"},
 		{Owners: []string{removedOwner}},
-		{Order: memory.MostSalient},
-		{Order: memory.HighestScore},
-		{Order: memory.SoonestDue},
+		{Sort: memory.MostSalient},
+		{Sort: memory.HighestScore},
+		{Sort: memory.SoonestDue},
 	} {
 		q.Agent, q.States = echo, dream.States
 		found, err := s.Find(ctx, q)
@@ -348,7 +348,7 @@ func holdsNothing(t *testing.T, s RemovalStore) {
 	status, err := s.Status(ctx, echo, dawn)
 	require.NoError(t, err)
 	require.Equal(t, presence.Status{Epoch: 1, Recorded: 1}, status)
-	untold, err := s.Untold(ctx)
+	untold, err := s.Unrecorded(ctx)
 	require.NoError(t, err)
 	require.Empty(t, untold)
 	events, err := s.Events(ctx, echo, 0, 99)
@@ -434,7 +434,7 @@ func removalKeepsMoney(t *testing.T, r Removal) {
 
 func removedTwice(t *testing.T, r Removal) {
 	_, err := r.One.DropAgent(t.Context(), echo, hourLater)
-	require.ErrorIs(t, err, memory.ErrNotFound, "one that never was")
+	require.ErrorIs(t, err, memory.ErrNotFound, "an agent that never existed")
 	fillAgent(t, r, removable)
 	drop(t, r.One, echo)
 	for _, s := range []RemovalStore{r.One, r.Other} {
@@ -470,7 +470,7 @@ func awakeIsNotRemoved(t *testing.T, r Removal) {
 	_, err = r.One.Depart(t.Context(), echo, "laptop", dawn.Add(time.Second), time.Hour)
 	require.NoError(t, err)
 	_, err = r.Other.DropAgent(t.Context(), echo, dawn.Add(time.Second))
-	require.NoError(t, err, "a lock alone keeps dreams away and nothing else")
+	require.NoError(t, err, "a wake lock alone does not prevent a removal")
 }
 
 func removedIsClosed(t *testing.T, r Removal) {
@@ -481,13 +481,13 @@ func removedIsClosed(t *testing.T, r Removal) {
 		for name, write := range map[string]func() error{
 			"Commit": func() error {
 				_, err := s.Commit(ctx,
-					memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{said("late", "late")}})
+					memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{statement("late", "late")}})
 				return err
 			},
 			"fenced Commit": func() error {
 				f := memory.Fence{Dream: removedDream, Run: "run"}
 				_, err := s.Commit(ctx,
-					memory.Write{Agent: echo, Fence: f, Late: true, Add: []dream.Item{said("late", "late")}})
+					memory.Write{Agent: echo, Fence: f, Late: true, Add: []dream.Item{statement("late", "late")}})
 				return err
 			},
 			"Collect": func() error {
@@ -526,7 +526,7 @@ func removedBeginsAnew(t *testing.T, r Removal) {
 	drop(t, r.One, echo)
 	more, err := r.Other.Forgettings(t.Context(), echo)
 	require.NoError(t, err)
-	require.Greater(t, more, times, "caches begin again")
+	require.Greater(t, more, times, "caches start over")
 	require.NoError(t, r.Other.PutAgent(t.Context(), removable))
 	found := allOf(t, r.One)
 	require.Empty(t, found)
@@ -534,7 +534,7 @@ func removedBeginsAnew(t *testing.T, r Removal) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, number)
 	receipt := commitTo(t, r.One, memory.Write{
-		Cause: "import", Add: []dream.Item{said("ep_1", "another harbour")},
+		Cause: "import", Add: []dream.Item{statement("ep_1", "another harbour")},
 		Vectors: []memory.Vector{vectorOf("ep_1", 0, 1)},
 		Events:  []event.Event{event.New("ev_1", echo, "", dawn, event.PatternFound{})},
 	})

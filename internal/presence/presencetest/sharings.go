@@ -17,10 +17,10 @@ var sharings = []struct {
 	name string
 	run  func(t *testing.T, one, other Store)
 }{
-	{"WhoVisitsOneIsThereForTheOther", thereForOther},
+	{"AVisitThroughOneIsSeenByTheOther", thereForOther},
 	{"OneWakesTheDreamOfTheOther", wakesDreamOfOther},
 	{"OneOfManyVisitsThroughBothRaises", oneRaisesThroughBoth},
-	{"NoRaceThroughBothLetsAnOlderSittingWrite", func(t *testing.T, one, other Store) { raceHolds(t, one, other) }},
+	{"NoRaceThroughBothLetsAStretchOfAnOlderEpochWrite", func(t *testing.T, one, other Store) { raceHolds(t, one, other) }},
 }
 
 func thereForOther(t *testing.T, one, other Store) {
@@ -36,7 +36,7 @@ func thereForOther(t *testing.T, one, other Store) {
 	require.Equal(t, []string{"app"}, clients(st.Leases))
 	require.Equal(t, st, status(t, one, 2*time.Second))
 	require.NoError(t, other.Recorded(t.Context(), echo, 1))
-	require.Empty(t, untold(t, one))
+	require.Empty(t, unrecorded(t, one))
 	_, err = one.Dismiss(t.Context(), echo, at(3*time.Second))
 	require.NoError(t, err)
 	require.EqualValues(t, 2, raise(t, other, visit("web", 4*time.Second)).Epoch)

@@ -10,10 +10,10 @@ import (
 )
 
 var slots = []clause{
-	{"NoDreamBeginsWhileSomebodyIsThere", noDreamWhileAwake},
-	{"ASlotTellsTheEpochItWasTakenAt", slotTellsEpoch},
-	{"OneDreamAndRunAreOneHolderWhateverTheirEpoch", oneHolder},
-	{"NobodyFreesTheSlotOfALaterSitting", laterStretch},
+	{"NoDreamBeginsWhileTheAgentIsHeldAwake", noDreamWhileAwake},
+	{"ASlotHasTheEpochItWasTakenAt", slotTellsEpoch},
+	{"HoldersAreComparedByDreamAndRunNotByEpoch", oneHolder},
+	{"AStretchDoesNotFreeTheSlotOfALaterOne", laterStretch},
 }
 
 func noDreamWhileAwake(t *testing.T, s Store) {
@@ -31,11 +31,11 @@ func noDreamWhileAwake(t *testing.T, s Store) {
 	v.Now, v.Cause = at(lock), "alarm"
 	raise(t, s, v)
 	got, err := s.TakeSlot(t.Context(), echo, slot("echo/0001", lock), memory.Fence{})
-	require.NoError(t, err, "a slot that is held is confirmed, awake or not")
+	require.NoError(t, err, "a held slot is confirmed even while the agent is awake")
 	require.Equal(t, f, got.Fence)
 	got, err = s.TakeSlot(t.Context(), echo, slot("echo/0002", lock), memory.Fence{})
 	require.ErrorIs(t, err, memory.ErrTaken)
-	require.Equal(t, f, got.Fence, "who holds it is told, awake or not")
+	require.Equal(t, f, got.Fence, "the holder is returned even while the agent is awake")
 	_, err = s.TakeSlot(t.Context(), echo, slot("echo/0002", lock), f)
 	require.ErrorIs(t, err, memory.ErrAwake)
 	got, err = s.TakeSlot(t.Context(), echo, slot("echo/0002", 2*lock), f)
@@ -48,11 +48,11 @@ func slotTellsEpoch(t *testing.T, s Store) {
 	request.Epoch = 77
 	got, err := s.TakeSlot(t.Context(), echo, request, memory.Fence{})
 	require.NoError(t, err)
-	require.Zero(t, got.Epoch, "whatever was asked")
+	require.Zero(t, got.Epoch, "the requested epoch is ignored")
 	raise(t, s, visit("web", 0))
 	got, err = s.TakeSlot(t.Context(), echo, request, memory.Fence{})
 	require.NoError(t, err)
-	require.Zero(t, got.Epoch, "confirming makes no sitting younger")
+	require.Zero(t, got.Epoch, "confirming does not change the epoch")
 	require.NoError(t, s.FreeSlot(t.Context(), echo, got.Fence))
 	got, err = s.TakeSlot(t.Context(), echo, slot("echo/0001", hold), memory.Fence{})
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func laterStretch(t *testing.T, s Store) {
 	holds(false)
 	require.Equal(t, second, sleep(t, s, "echo/0001", 6*hold))
 	second.Epoch = 0
-	require.NoError(t, s.FreeSlot(t.Context(), echo, second), "whoever names no epoch ends any sitting")
+	require.NoError(t, s.FreeSlot(t.Context(), echo, second), "a fence without an epoch frees the slot of any stretch")
 	holds(false)
 }
 
@@ -93,7 +93,7 @@ func oneHolder(t *testing.T, s Store) {
 	elder.Epoch = 41
 	second := slot("echo/0002", 0)
 	second, err = s.TakeSlot(t.Context(), echo, second, elder)
-	require.NoError(t, err, "a thief names the holder, not its epoch")
+	require.NoError(t, err, "stealing compares dream and run, not the epoch")
 	younger := second.Fence
 	younger.Epoch = 42
 	require.NoError(t, s.FreeSlot(t.Context(), echo, younger))

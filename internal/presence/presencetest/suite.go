@@ -28,7 +28,7 @@ type clause struct {
 // Run tests a store against the whole contract. open returns a new, empty store for each test and closes it at its end.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
-	for _, part := range [][]clause{visits, departures, wakes, digests, fences, slots, tellings, races} {
+	for _, part := range [][]clause{visits, departures, wakes, digests, fences, slots, recordings, races} {
 		for _, c := range part {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()

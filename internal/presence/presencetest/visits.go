@@ -16,7 +16,7 @@ import (
 )
 
 var visits = []clause{
-	{"AnAgentNobodyVisitedHasNoStanding", nobodyVisited},
+	{"AnAgentWithoutVisitsHasAZeroStatus", nobodyVisited},
 	{"TheFirstVisitRaises", firstVisitRaises},
 	{"RenewalsDoNotRaise", renewalsDoNotRaise},
 	{"ARenewalNeverShortens", renewalNeverShortens},
@@ -24,10 +24,10 @@ var visits = []clause{
 	{"TheLockOutlastsAShortLease", lockOutlastsLease},
 	{"AgentsAreApart", agentsAreApart},
 	{"OneOfManySimultaneousVisitsRaises", oneOfManyRaises},
-	{"ABadVisitIsRefusedAndChangesNothing", badVisitRefused},
+	{"AnInvalidVisitIsRefusedAndChangesNothing", badVisitRefused},
 	{"AnAgentThatWasWokenKeepsItsHandle", wokenKeepsHandle},
-	{"AVisitToAnotherNameIsRefusedAndChangesNothing", otherNameRefused},
-	{"AClientThatFindsASleeperHeldWakesIt", clientWakesHeldSleeper},
+	{"AVisitWithAnotherHandleIsRefusedAndChangesNothing", otherNameRefused},
+	{"AClientConnectingDuringAnAlarmWakesTheAgent", clientWakesHeldSleeper},
 }
 
 func clientWakesHeldSleeper(t *testing.T, s Store) {
@@ -40,7 +40,7 @@ func clientWakesHeldSleeper(t *testing.T, s Store) {
 		require.Equal(t, circadian.Sleeping, status(t, s, from).State(false, at(from)))
 		held.Now = at(from + time.Second)
 		require.Equal(t, first, arrive(t, s, held).Wake)
-		require.False(t, status(t, s, from+time.Second).Visited, "the same again is no client")
+		require.False(t, status(t, s, from+time.Second).Visited, "a repeated alarm is no client")
 
 		client := arrive(t, s, visit("web", from+2*time.Second))
 		require.False(t, client.Raised)
@@ -50,17 +50,17 @@ func clientWakesHeldSleeper(t *testing.T, s Store) {
 		st := status(t, s, from+10*time.Second)
 		require.True(t, st.Visited)
 		require.Equal(t, circadian.Awake, st.State(false, at(from+10*time.Second)),
-			"until nobody holds it, as its workflow has it")
+			"until no lease is left, as in the workflow")
 	}
 	raise(t, s, visit("web", 3*time.Hour))
 	arrive(t, s, visit("other", 3*time.Hour))
-	require.False(t, status(t, s, 3*time.Hour).Visited, "a wake by a client left nobody asleep")
+	require.False(t, status(t, s, 3*time.Hour).Visited, "a wake by a client does not leave the agent asleep")
 }
 
 func nobodyVisited(t *testing.T, s Store) {
 	require.Zero(t, status(t, s, 0))
 	require.Zero(t, epoch(t, s))
-	untold, err := s.Untold(t.Context())
+	untold, err := s.Unrecorded(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, untold)
 }
@@ -131,7 +131,7 @@ func visitAfterLeaseRaises(t *testing.T, s Store) {
 		[]presence.Lease{{Client: "web", Cause: presence.Connect, Since: at(2 * hold), Until: at(3 * hold)}}, st.Leases)
 	require.Equal(t, &w, st.Last)
 	last := raise(t, s, visit("app", 3*hold))
-	require.EqualValues(t, 3, last.Epoch, "who comes when the last lease ends wakes the agent")
+	require.EqualValues(t, 3, last.Epoch, "a client that connects when the last lease ends wakes the agent")
 }
 
 func lockOutlastsLease(t *testing.T, s Store) {
@@ -208,7 +208,7 @@ func wokenKeepsHandle(t *testing.T, s Store) {
 		return s.PutAgent(t.Context(), dream.Agent{ID: id, Handle: handle, Zone: "UTC", Tier: dream.Core})
 	}
 	require.NoError(t, called(echo, "echo"))
-	require.NoError(t, called(echo, "murmur"), "nobody has come yet")
+	require.NoError(t, called(echo, "murmur"), "there was no visit yet")
 	arrive(t, s, visit("one", 0))
 	err := called(echo, "echo")
 	require.ErrorIs(t, err, memory.ErrDreamt)
@@ -227,7 +227,7 @@ func otherNameRefused(t *testing.T, s Store) {
 		}
 		return err
 	}
-	require.ErrorIs(t, under(echo, "echo"), memory.ErrNotFound, "nobody is called that")
+	require.ErrorIs(t, under(echo, "echo"), memory.ErrNotFound, "no agent has that handle")
 	for _, a := range []dream.Agent{{ID: echo, Handle: "echo"}, {ID: vega, Handle: "vega"}} {
 		a.Zone, a.Tier = "UTC", dream.Core
 		require.NoError(t, s.PutAgent(t.Context(), a))

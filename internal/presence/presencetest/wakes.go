@@ -13,16 +13,16 @@ import (
 )
 
 var wakes = []clause{
-	{"AKnockAppliesTheMoodOfTheDreamOnce", connectAppliesMood},
+	{"AConnectingClientAppliesTheMoodOfTheDreamOnce", connectAppliesMood},
 	{"AnAlarmAppliesNoMood", alarmAppliesNone},
 	{"TheNewestMoodCounts", newestMoodCounts},
 	{"AMoodGoesWithTheSlot", moodGoesWithSlot},
 	{"TheMoodOfAWakeIsUndoneWithItsDream", moodUndone},
-	{"ADreamThatSleepsOnIsWokenAlthoughSomebodyIsThere", unwokenDreamRaises},
-	{"WhatAWakeFixedNeverChanges", wakeIsFrozen},
+	{"ADreamThatWasNotWokenIsWokenAlthoughALeaseIsLive", unwokenDreamRaises},
+	{"AWakeNeverChanges", wakeIsFrozen},
 	{"AMoodOutsideItsRangeIsRefused", badMoodRefused},
-	{"AWakeTellsAMoodAsItHasSettled", wakeTellsSettled},
-	{"AMoodThatADreamReadSettlesFromWhenItWasRead", foreseenSettles},
+	{"AWakeReturnsTheMoodAsItHasSettled", wakeTellsSettled},
+	{"AForeseenMoodSettlesFromTheTimeItWasComputed", foreseenSettles},
 }
 
 var (
@@ -36,7 +36,7 @@ func connectAppliesMood(t *testing.T, s Store) {
 			memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy, "entry")
-	require.Equal(t, sorrow, affectOf(t, s), "until somebody knocks, nothing moves")
+	require.Equal(t, sorrow, affectOf(t, s), "until a client connects, the affect stays")
 	w := raise(t, s, visit("web", time.Second))
 	require.Equal(t, presence.Wake{
 		Agent:  echo,
@@ -76,7 +76,7 @@ func wakeTellsSettled(t *testing.T, s Store) {
 	}
 	a, err := s.Affect(t.Context(), echo)
 	require.NoError(t, err)
-	require.Equal(t, *felt, a, "being told of it refreshes nothing")
+	require.Equal(t, *felt, a, "reading it does not change it")
 }
 
 func foreseenSettles(t *testing.T, s Store) {
@@ -103,7 +103,7 @@ func alarmAppliesNone(t *testing.T, s Store) {
 	require.Equal(t, []string{"entry"}, w.Digest)
 	require.Zero(t, affectOf(t, s))
 	later := raise(t, s, visit("web", time.Hour))
-	require.Zero(t, later.Affect, "what an alarm let fall, no knock picks up")
+	require.Zero(t, later.Affect, "a later client does not get the mood that an alarm dropped")
 	require.Zero(t, later.Delta)
 	operator := visit("operator", 2*time.Hour)
 	operator.Cause = presence.Operator
@@ -160,7 +160,7 @@ func moodUndone(t *testing.T, s Store) {
 	_, err := s.Undo(t.Context(), echo, "echo/0001")
 	require.NoError(t, err)
 	require.Equal(t, sorrow, affectOf(t, s))
-	require.Equal(t, &w, status(t, s, 0).Last, "what was said was said")
+	require.Equal(t, &w, status(t, s, 0).Last, "an undo does not change the recorded wake")
 }
 
 // unwokenDreamRaises: when two clocks differ, a dream may have begun while a client's lease was still live.
@@ -197,7 +197,7 @@ func wakeIsFrozen(t *testing.T, s Store) {
 	require.Equal(t, []string{"resumed"}, next.Digest)
 	require.Equal(t, &next, status(t, s, 3*hold).Last)
 	next.Digest[0] = "scribbled over"
-	require.Equal(t, []string{"resumed"}, status(t, s, 3*hold).Last.Digest, "answers are copies")
+	require.Equal(t, []string{"resumed"}, status(t, s, 3*hold).Last.Digest, "results are copies")
 }
 
 func badMoodRefused(t *testing.T, s Store) {
@@ -208,7 +208,7 @@ func badMoodRefused(t *testing.T, s Store) {
 		memory.Write{Fence: f, Waking: &memory.Waking{Mood: &wild, Digest: []string{"entry"}}})
 	require.ErrorContains(t, err, "arousal")
 	err = commit(t.Context(), s, memory.Write{Waking: &memory.Waking{Mood: &sorrow, Digest: []string{"entry"}}})
-	require.ErrorContains(t, err, "mood", "nobody awake foresees a mood: it goes with the slot")
+	require.ErrorContains(t, err, "mood", "a write without a slot cannot foresee a mood")
 	w := raise(t, s, visit("web", 0))
 	require.Equal(t, joy, w.Affect)
 	require.Empty(t, w.Digest)

@@ -62,13 +62,13 @@ func (f *Face) entries(w http.ResponseWriter, r *http.Request) {
 
 func (f *Face) journal(w http.ResponseWriter, r *http.Request) {
 	found, err := held[*dream.Journal](f, r,
-		memory.Query{Kinds: []dream.Kind{dream.KindJournal}, Order: memory.Newest}, nil)
+		memory.Query{Kinds: []dream.Kind{dream.KindJournal}, Sort: memory.Newest}, nil)
 	answer(w, r, http.StatusOK, public(found), err)
 }
 
 func (f *Face) playbook(w http.ResponseWriter, r *http.Request) {
 	found, err := held[*dream.Playbook](f, r,
-		memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore}, nil)
+		memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}, Sort: memory.HighestScore}, nil)
 	answer(w, r, http.StatusOK, found, err)
 }
 
@@ -77,7 +77,7 @@ var outcomes = []string{dream.PredictionOpen, dream.PredictionRight, dream.Predi
 
 func (f *Face) predictions(w http.ResponseWriter, r *http.Request) {
 	found, err := held[*dream.Prediction](f, r,
-		memory.Query{Kinds: []dream.Kind{dream.KindPrediction}, Order: memory.SoonestDue}, outcomes)
+		memory.Query{Kinds: []dream.Kind{dream.KindPrediction}, Sort: memory.SoonestDue}, outcomes)
 	answer(w, r, http.StatusOK, found, err)
 }
 

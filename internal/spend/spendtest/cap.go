@@ -27,7 +27,7 @@ const (
 // refuses everything.
 func CapHolds(ctx context.Context, handles ...spend.Ledger) error {
 	if len(handles) == 0 {
-		return errors.New("no ledger to hold to its cap")
+		return errors.New("no ledger to test")
 	}
 	var counted atomic.Int64
 	faults := make([]error, Spenders)
@@ -107,7 +107,7 @@ func agree(ctx context.Context, handles []spend.Ledger, counted *atomic.Int64) e
 		}
 		if sum := open + ended; sum > tightCap || int64(sum) != counted.Load() || sum < tightCap*9/10 {
 			faults = append(faults,
-				fmt.Errorf("the rows count for %d, the callers know of %d, the cap is %d", sum, counted.Load(),
+				fmt.Errorf("the rows count for %d, the callers' sum is %d, the cap is %d", sum, counted.Load(),
 					tightCap))
 		}
 	}

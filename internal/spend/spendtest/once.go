@@ -40,7 +40,7 @@ func buy(ctx context.Context, l spend.Ledger, buyer int) error {
 		})
 		if errors.Is(err, spend.ErrAnswered) {
 			if _, kept, err := l.Answer(ctx, name); err != nil || !kept {
-				return fmt.Errorf("%s is called answered and no answer is kept (%w)", name, err)
+				return fmt.Errorf("Reserve says that %s is answered, but no answer is stored (%w)", name, err)
 			}
 			continue
 		}
@@ -66,7 +66,7 @@ func boughtAgain(ctx context.Context, l spend.Ledger) error {
 	for _, row := range all {
 		if row.State != spend.Settled || row.Latest < row.Attempt {
 			faults = append(faults,
-				fmt.Errorf("attempt %d of %s is %s, and %d is called the newest at its end", row.Attempt, row.Step,
+				fmt.Errorf("attempt %d of %s is %s, and the newest attempt at its end is said to be %d", row.Attempt, row.Step,
 					row.State, row.Latest))
 		}
 		if first, seen := latest[row.Step]; !seen || row.Latest < first {

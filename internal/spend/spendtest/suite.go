@@ -26,23 +26,23 @@ func RunLedger(t *testing.T, open func(t *testing.T) spend.Ledger) {
 		{"AReservationFitsUnderEveryAccount", fitsUnderEvery},
 		{"AttemptsOfAStepAreNumbered", attemptsAreNumbered},
 		{"NoSumOverflows", noSumOverflows},
-		{"NonsenseIsRefused", nonsenseIsRefused},
+		{"InvalidRequestsAreRefused", nonsenseIsRefused},
 		{"SettlingEndsAnAttemptOnce", settlesOnce},
-		{"EachEndCountsAsItShould", endsCount},
+		{"EachFinalStateCountsAsSpecified", endsCount},
 		{"ALostAttemptMayStillBeSettled", lostMaySettle},
 		{"TheFirstAnswerOfAStepStays", firstAnswerStays},
-		{"WhatIsAnsweredIsNotReservedAgain", answeredIsRefused},
+		{"AnAnsweredStepIsNotReservedAgain", answeredIsRefused},
 		{
-			"NothingIsBoughtAgainByEightAtOnce",
+			"EightConcurrentBuyersBuyNoStepTwice",
 			func(t *testing.T, l spend.Ledger) { require.NoError(t, BuysOnce(t.Context(), l)) },
 		},
 		{"ClosingADreamKeepsItsMoneyCounted", closingCounts},
-		{"ADreamThatIsForgottenKeepsItsMoneyAndNoAnswer", forgettingKeepsMoney},
-		{"RowsTellWhatWasAskedAndWhatBecameOfIt", rowsTell},
-		{"AnAllowanceIsAPlanAndNotSpending", allowanceIsPlan},
+		{"ForgettingADreamKeepsAmountsAndDeletesAnswers", forgettingKeepsMoney},
+		{"RowsContainRequestAndResult", rowsTell},
+		{"AnAllowanceIsNotSpending", allowanceIsPlan},
 		{"TheLedgerAgreesWithAPlainModel", agreesWithModel},
 		{
-			"NoCapIsPassedByThirtyTwoAtOnce",
+			"ThirtyTwoConcurrentSpendersStayUnderTheCap",
 			func(t *testing.T, l spend.Ledger) { require.NoError(t, CapHolds(t.Context(), l)) },
 		},
 	} {
@@ -190,8 +190,8 @@ func settlesOnce(t *testing.T, l spend.Ledger) {
 
 func endsCount(t *testing.T, l spend.Ledger) {
 	for _, c := range []struct {
-		state        spend.State
-		told, counts budget.Micros
+		state          spend.State
+		billed, counts budget.Micros
 	}{
 		// more than reserved is counted, even beyond the cap
 		{spend.Settled, 20, 20},
@@ -203,8 +203,8 @@ func endsCount(t *testing.T, l spend.Ledger) {
 		{spend.Refused, 0, 0},
 		{spend.Refused, 50, 0},
 	} {
-		scope := fmt.Sprintf("%s %d", c.state, c.told)
-		settle(t, l, reserve(t, l, ask(scope, 50, scope)), spend.Bill{State: c.state, Amount: c.told})
+		scope := fmt.Sprintf("%s %d", c.state, c.billed)
+		settle(t, l, reserve(t, l, ask(scope, 50, scope)), spend.Bill{State: c.state, Amount: c.billed})
 		require.Equal(t, spend.Balance{Spent: c.counts}, balance(t, l, scope), scope)
 	}
 	require.Equal(t, budget.Micros(130), refused(t, l, ask("after", 0, "settled 130")).Counted)

@@ -24,15 +24,15 @@ func RunWakeBus(t *testing.T, open func(t *testing.T) (here, there presence.Wake
 		name string
 		run  func(t *testing.T, here, there presence.WakeBus)
 	}{
-		{"ARingIsHeardHereBeforeItReturns", heardHere},
-		{"EverybodyHereHears", everybodyHears},
-		{"WhoStopsHearsNoMore", stopped},
+		{"PublishReachesThisProcessBeforeItReturns", receivedHere},
+		{"EveryListenerReceives", allListenersReceive},
+		{"AStoppedListenerReceivesNothing", stopped},
 		{"AListenerMayStopItselfAndListenAgain", stopsItself},
-		{"ABadRingIsHeardByNobody", badNotice},
-		{"ManyRingAtOnce", manyNotice},
-		{"ARingIsHeardThere", heardThere},
-		{"BothRingAndHear", bothHear},
-		{"NobodyListeningIsNoFault", nobodyListens},
+		{"AnInvalidNoticeIsRefused", badNotice},
+		{"ManyPublishConcurrently", manyNotices},
+		{"ANoticeReachesTheOtherProcess", receivedThere},
+		{"BothProcessesPublishAndReceive", bothReceive},
+		{"PublishingWithoutListenersIsNoError", nobodyListens},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -52,14 +52,14 @@ func notice(epoch int64) presence.WakeNotice {
 	}
 }
 
-// ear records the notices it receives.
-type ear struct {
+// listener records the notices it receives.
+type listener struct {
 	mu      sync.Mutex
 	notices []presence.WakeNotice
 	news    chan presence.WakeNotice
 }
 
-func (e *ear) hear(r presence.WakeNotice) {
+func (e *listener) receive(r presence.WakeNotice) {
 	e.mu.Lock()
 	e.notices = append(e.notices, r)
 	e.mu.Unlock()
@@ -69,42 +69,42 @@ func (e *ear) hear(r presence.WakeNotice) {
 	}
 }
 
-func (e *ear) heard() []presence.WakeNotice {
+func (e *listener) all() []presence.WakeNotice {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]presence.WakeNotice(nil), e.notices...)
 }
 
-func listen(t *testing.T, b presence.WakeBus) (received *ear, stop func()) {
+func listen(t *testing.T, b presence.WakeBus) (received *listener, stop func()) {
 	t.Helper()
-	e := &ear{news: make(chan presence.WakeNotice, 1024)}
-	stop, err := b.Listen(e.hear)
+	e := &listener{news: make(chan presence.WakeNotice, 1024)}
+	stop, err := b.Listen(e.receive)
 	require.NoError(t, err)
 	t.Cleanup(stop)
 	return e, stop
 }
 
-func toll(t *testing.T, b presence.WakeBus, r presence.WakeNotice) {
+func publish(t *testing.T, b presence.WakeBus, r presence.WakeNotice) {
 	t.Helper()
 	require.NoError(t, b.Publish(t.Context(), r))
 }
 
 func local(r presence.WakeNotice) presence.WakeNotice { r.Local = true; return r }
 
-func heardHere(t *testing.T, here, _ presence.WakeBus) {
+func receivedHere(t *testing.T, here, _ presence.WakeBus) {
 	e, _ := listen(t, here)
 	for n := range int64(3) {
-		toll(t, here, notice(n+1))
-		require.Contains(t, e.heard(), local(notice(n+1)))
+		publish(t, here, notice(n+1))
+		require.Contains(t, e.all(), local(notice(n+1)))
 	}
 }
 
-func everybodyHears(t *testing.T, here, _ presence.WakeBus) {
+func allListenersReceive(t *testing.T, here, _ presence.WakeBus) {
 	one, _ := listen(t, here)
 	other, _ := listen(t, here)
-	toll(t, here, notice(1))
-	require.Contains(t, one.heard(), local(notice(1)))
-	require.Contains(t, other.heard(), local(notice(1)))
+	publish(t, here, notice(1))
+	require.Contains(t, one.all(), local(notice(1)))
+	require.Contains(t, other.all(), local(notice(1)))
 }
 
 func stopped(t *testing.T, here, _ presence.WakeBus) {
@@ -112,9 +112,9 @@ func stopped(t *testing.T, here, _ presence.WakeBus) {
 	other, _ := listen(t, here)
 	stop()
 	stop() // a second stop changes nothing
-	toll(t, here, notice(1))
-	require.NotContains(t, one.heard(), local(notice(1)))
-	require.Contains(t, other.heard(), local(notice(1)))
+	publish(t, here, notice(1))
+	require.NotContains(t, one.all(), local(notice(1)))
+	require.Contains(t, other.all(), local(notice(1)))
 }
 
 func stopsItself(t *testing.T, here, _ presence.WakeBus) {
@@ -125,22 +125,22 @@ func stopsItself(t *testing.T, here, _ presence.WakeBus) {
 		stop()
 	})
 	require.NoError(t, err)
-	toll(t, here, notice(1))
-	toll(t, here, notice(2))
+	publish(t, here, notice(1))
+	publish(t, here, notice(2))
 	require.EqualValues(t, 1, received.Load())
 	e, _ := listen(t, here)
-	toll(t, here, notice(3))
-	require.Contains(t, e.heard(), local(notice(3)))
+	publish(t, here, notice(3))
+	require.Contains(t, e.all(), local(notice(3)))
 }
 
 func badNotice(t *testing.T, here, _ presence.WakeBus) {
 	e, _ := listen(t, here)
 	require.ErrorContains(t, here.Publish(t.Context(), presence.WakeNotice{Epoch: 1}), "agent")
 	require.ErrorContains(t, here.Publish(t.Context(), presence.WakeNotice{Agent: echo}), "epoch")
-	require.Empty(t, e.heard())
+	require.Empty(t, e.all())
 }
 
-func manyNotice(t *testing.T, here, _ presence.WakeBus) {
+func manyNotices(t *testing.T, here, _ presence.WakeBus) {
 	e, _ := listen(t, here)
 	together(t, 8, func(ctx context.Context, i int) error {
 		for n := range 20 {
@@ -155,38 +155,38 @@ func manyNotice(t *testing.T, here, _ presence.WakeBus) {
 		}
 		return nil
 	})
-	received := e.heard()
+	received := e.all()
 	for n := range 160 {
 		require.Contains(t, received, local(notice(int64(n+1))))
 	}
 }
 
 // until publishes on one bus until the listener of another has received the notice, since one may be lost.
-func until(t *testing.T, from presence.WakeBus, received *ear, r presence.WakeNotice) {
+func until(t *testing.T, from presence.WakeBus, received *listener, r presence.WakeNotice) {
 	t.Helper()
 	tick := time.NewTicker(again)
 	defer tick.Stop()
 	for {
-		toll(t, from, r)
+		publish(t, from, r)
 		for waiting := true; waiting; {
 			select {
 			case got := <-received.news:
 				if got.Agent == r.Agent && got.Epoch == r.Epoch {
-					require.Equal(t, r, got, "from elsewhere it is not local, whatever it says")
+					require.Equal(t, r, got, "a notice from another process is not local")
 					return
 				}
 			case <-tick.C:
 				waiting = false
 			case <-t.Context().Done():
-				require.FailNow(t, fmt.Sprintf("ring %d was never heard there", r.Epoch))
+				require.FailNow(t, fmt.Sprintf("notice %d never reached the other process", r.Epoch))
 			}
 		}
 	}
 }
 
-func heardThere(t *testing.T, here, there presence.WakeBus) {
+func receivedThere(t *testing.T, here, there presence.WakeBus) {
 	if there == nil {
-		t.Skip("a deployment of one process")
+		t.Skip("this bus serves one process only")
 	}
 	e, stop := listen(t, there)
 	second, _ := listen(t, there)
@@ -195,32 +195,32 @@ func heardThere(t *testing.T, here, there presence.WakeBus) {
 	unknown.At, unknown.Raised, unknown.Cause = time.Time{}, time.Time{}, ""
 	until(t, here, e, unknown)
 	r := local(notice(3))
-	toll(t, here, r)
+	publish(t, here, r)
 	r.Local = false
 	until(t, here, e, r)
 	stop()
 	until(t, here, second, notice(4))
-	require.NotContains(t, e.heard(), notice(4))
+	require.NotContains(t, e.all(), notice(4))
 }
 
-func bothHear(t *testing.T, here, there presence.WakeBus) {
+func bothReceive(t *testing.T, here, there presence.WakeBus) {
 	if there == nil {
-		t.Skip("a deployment of one process")
+		t.Skip("this bus serves one process only")
 	}
 	a, _ := listen(t, here)
 	b, _ := listen(t, there)
 	until(t, here, b, notice(1))
 	until(t, there, a, notice(2))
-	require.Contains(t, a.heard(), local(notice(1)))
-	require.Contains(t, b.heard(), local(notice(2)))
+	require.Contains(t, a.all(), local(notice(1)))
+	require.Contains(t, b.all(), local(notice(2)))
 }
 
 func nobodyListens(t *testing.T, here, there presence.WakeBus) {
-	toll(t, here, notice(1))
+	publish(t, here, notice(1))
 	if there != nil {
-		toll(t, there, notice(1))
+		publish(t, there, notice(1))
 		_, stop := listen(t, there)
 		stop()
-		toll(t, here, notice(2))
+		publish(t, here, notice(2))
 	}
 }

@@ -23,11 +23,11 @@ var feelings = []clause{
 var stretches = []clause{
 	{"DreamsAreNumberedOnceEach", dreamsAreNumbered},
 	{"OneDreamHoldsTheSlot", oneHoldsTheSlot},
-	{"ASlotIsStolenOnlyFromWhomTheThiefNames", slotIsStolen},
+	{"ASlotIsTakenOverOnlyFromTheNamedHolder", slotIsStolen},
 	{"OnlyOneOfManyTakesTheSlot", oneOfMany},
 	{"AWriteWithoutTheSlotIsFenced", writeIsFenced},
 	{"ANoteKeepsItsFirstValue", noteKeepsFirst},
-	{"NotesAreReadByTheBeginningOfTheirKeys", notesByPrefix},
+	{"NotesAreReadByKeyPrefix", notesByPrefix},
 	{"NotesAreDroppedByKey", notesDroppedByKey},
 }
 
@@ -221,7 +221,7 @@ func notesByPrefix(t *testing.T, s memory.Store) {
 	wakeUp(t, s, f)
 	other := sleep(t, s, "echo/0002")
 	noted(t, s, other, "snapshot/9")
-	require.Len(t, notes(t, s, f.Dream, memory.LateNote), 2, "a dream reads its own")
+	require.Len(t, notes(t, s, f.Dream, memory.LateNote), 2, "each dream reads its own notes")
 	_, err := s.PutNote(t.Context(), echo, other, "empty", nil)
 	require.NoError(t, err)
 	require.Contains(t, notes(t, s, other.Dream, "e"), "empty")
@@ -241,7 +241,7 @@ func notesDroppedByKey(t *testing.T, s memory.Store) {
 	require.Len(t, notes(t, s, f.Dream, ""), 2)
 	kept, err := s.PutNote(t.Context(), echo, f, "snapshot/1", []byte("anew"))
 	require.NoError(t, err)
-	require.Equal(t, "anew", string(kept), "what was dropped may be kept anew")
+	require.Equal(t, "anew", string(kept), "a dropped key may be written again")
 	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream))
 	require.Empty(t, notes(t, s, f.Dream, ""))
 }

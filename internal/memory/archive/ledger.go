@@ -12,16 +12,16 @@ import (
 // sum adds up the attempts of an account.
 type sum struct {
 	reserved, spent budget.Micros
-	told            bool // the account has its own record
+	listed          bool // the account has its own record
 }
 
-// book checks the ledger: it adds up the attempts and compares the sums with the accounts.
-type book struct {
+// ledgerRules checks the ledger: it adds up the attempts and compares the sums with the accounts.
+type ledgerRules struct {
 	steps map[string]int // attempts so far
 	sums  map[string]sum
 }
 
-func (b *book) check(r memory.Record) error {
+func (b *ledgerRules) check(r memory.Record) error {
 	switch {
 	case r.Attempt != nil:
 		return b.attempt(*r.Attempt)
@@ -43,7 +43,7 @@ func (b *book) check(r memory.Record) error {
 	return nil
 }
 
-func (b *book) attempt(a memory.KeptAttempt) error {
+func (b *ledgerRules) attempt(a memory.KeptAttempt) error {
 	b.steps[a.Step]++
 	if a.Attempt != b.steps[a.Step] {
 		return fmt.Errorf("attempt %d of step %q comes in place %d", a.Attempt, a.Step, b.steps[a.Step])
@@ -82,22 +82,22 @@ func plus(a, b budget.Micros) budget.Micros {
 	return a + b
 }
 
-func (b *book) account(a memory.KeptAccount) error {
+func (b *ledgerRules) account(a memory.KeptAccount) error {
 	s, found := b.sums[a.Scope]
 	if !found || a.Reserved != s.reserved || a.Spent != s.spent {
 		return fmt.Errorf(
 			"account %q says that %d micro-dollars are reserved and %d spent; its attempts come to %d and %d",
 			a.Scope, a.Reserved, a.Spent, s.reserved, s.spent)
 	}
-	s.told = true
+	s.listed = true
 	b.sums[a.Scope] = s
 	return named("account", a.Scope)
 }
 
-func (b *book) end() error {
+func (b *ledgerRules) end() error {
 	for scope, s := range b.sums {
-		if !s.told {
-			return fmt.Errorf("attempts count in account %q, which is not told", scope)
+		if !s.listed {
+			return fmt.Errorf("attempts count in account %q, which has no record", scope)
 		}
 	}
 	return nil

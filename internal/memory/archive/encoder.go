@@ -65,7 +65,7 @@ func Count(records memory.Records) (Tally, error) {
 // sets the tally.
 func Through(records memory.Records, t *Tally) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
-		s := newScroll()
+		s := newEncoder()
 		for r, err := range records {
 			if err == nil {
 				_, err = s.add(r)
@@ -86,8 +86,8 @@ func Through(records memory.Records, t *Tally) memory.Records {
 	}
 }
 
-// scroll encodes records as lines and adds them to the checksum.
-type scroll struct {
+// encoder encodes records as lines and adds them to the checksum.
+type encoder struct {
 	hash  hash.Hash
 	tally Tally
 	rules rules
@@ -95,21 +95,21 @@ type scroll struct {
 	enc   *json.Encoder
 }
 
-func newScroll() *scroll {
-	s := &scroll{hash: sha256.New(), rules: newRules()}
+func newEncoder() *encoder {
+	s := &encoder{hash: sha256.New(), rules: newRules()}
 	s.enc = json.NewEncoder(&s.line)
 	s.hash.Write([]byte(opening))
 	return s
 }
 
 // reopen makes it an archive of an older version. Call it before the first record.
-func (s *scroll) reopen(opening string) {
+func (s *encoder) reopen(opening string) {
 	s.hash.Reset()
 	s.hash.Write([]byte(opening))
 }
 
 // add returns the record's line, which is valid until the next call.
-func (s *scroll) add(r memory.Record) ([]byte, error) {
+func (s *encoder) add(r memory.Record) ([]byte, error) {
 	if err := s.rules.check(r); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *scroll) add(r memory.Record) ([]byte, error) {
 	return s.line.Bytes(), nil
 }
 
-func (s *scroll) end() (Tally, error) {
+func (s *encoder) end() (Tally, error) {
 	s.tally.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
 	return s.tally, s.rules.end()
 }
