@@ -26,7 +26,7 @@ func TestAVisitNamesEverythingThatIsWrongWithIt(t *testing.T) {
 	err := presence.Visit{Cause: "boredom", Lock: -time.Second}.Validate()
 	for _, fault := range []string{
 		"agent is empty", "client is empty", `cause is "boredom"`, "now is not given",
-		"lease is for 0s", "lock is -1s",
+		"lease lasts 0s", "lock is -1s",
 	} {
 		require.ErrorContains(t, err, fault)
 	}

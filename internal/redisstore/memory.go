@@ -153,7 +153,7 @@ func refusal(args []any) error {
 	case "woken":
 		return fmt.Errorf("the agent's epoch is %s by now: %w", text(args, 1), memory.ErrWoken)
 	case "forgotten":
-		return fmt.Errorf("it follows from what was read before forgetting %s of the agent: %w", text(args, 1),
+		return fmt.Errorf("it is based on memories that were read before forgetting %s of the agent: %w", text(args, 1),
 			memory.ErrForgotten)
 	case "missing":
 		return fmt.Errorf("change %s: %w", text(args, 1), memory.ErrNotFound)

@@ -20,7 +20,7 @@ import (
 
 // counter is a provider that counts its requests and always gives the same response.
 type counter struct {
-	asked  atomic.Int64
+	calls  atomic.Int64
 	status int
 	seen   inference.RelayObserved
 	err    error
@@ -30,7 +30,7 @@ type counter struct {
 }
 
 func (c *counter) Relay(_ context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
-	c.asked.Add(1)
+	c.calls.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.keys == nil {
@@ -170,7 +170,7 @@ func TestARelayIsRefusedWithoutAPriceAndOverACap(t *testing.T) {
 	_, err = r.Relay(t.Context(), talking("talk/2"), via, passing, spend.Worst{In: 1 << 40})
 	_, ok = spend.AsOverCap(err)
 	require.True(t, ok)
-	require.Zero(t, via.asked.Load(), "no request was sent")
+	require.Zero(t, via.calls.Load(), "no request was sent")
 }
 
 func TestARelayWithoutUsageCountsInFull(t *testing.T) {
@@ -186,7 +186,7 @@ func TestARelayWithoutUsageCountsInFull(t *testing.T) {
 		over, ok := spend.AsOverCap(err)
 		require.True(t, ok)
 		require.Greater(t, over.Asks, budget.Micros(math.MaxInt64/10_000_000))
-		require.Zero(t, via.asked.Load())
+		require.Zero(t, via.calls.Load())
 	}
 }
 
@@ -268,7 +268,7 @@ func TestTheCapHoldsUnderThirtyTwoConcurrentRelays(t *testing.T) {
 	}
 	wg.Wait()
 	require.EqualValues(t, 640, passed.Load()+refused.Load())
-	require.Equal(t, passed.Load(), via.asked.Load())
+	require.Equal(t, passed.Load(), via.calls.Load())
 	require.Equal(t, passed.Load(), via.closed.Load())
 	b, err := r.ledger.Balance(t.Context(), account.Scope)
 	require.NoError(t, err)

@@ -43,7 +43,7 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 	return wrap(err, "put key "+k.ID)
 }
 
-// Keys lists all by creation, then id.
+// Keys lists all keys by creation, then id.
 func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
 	var keys []access.Key
 	err := s.read(ctx, func(d tx) error {
@@ -75,7 +75,7 @@ func (d tx) keys() (keys []access.Key, err error) {
 	return keys, err
 }
 
-// KeysRequired says whether every request needs a key.
+// KeysRequired reports whether every request needs a key.
 func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
 	var required bool
 	err := s.read(ctx, func(d tx) error {
@@ -98,7 +98,7 @@ func (d tx) requireKeys(required bool) error {
 	return err
 }
 
-// AllowKeyless lets requests without a key in again.
+// AllowKeyless allows requests without a key again.
 func (s *Store) AllowKeyless(ctx context.Context, now time.Time) error {
 	err := s.write(ctx, func(d tx) error {
 		keys, err := d.keys()
@@ -114,7 +114,7 @@ func (s *Store) AllowKeyless(ctx context.Context, now time.Time) error {
 	return wrap(err, "allow requests without a key")
 }
 
-// Claim takes a request to be done.
+// Claim claims a request for execution.
 func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, error) {
 	var answer *access.Answered
 	err := c.Validate()
@@ -166,7 +166,7 @@ func (d tx) claim(c access.Claim) (*access.Answered, error) {
 	return &answer, nil
 }
 
-// Renew lets a claim block its twin for longer.
+// Renew prolongs the time for which a claim blocks the same request.
 func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error {
 	err := c.Validate()
 	if err == nil {
@@ -180,7 +180,7 @@ func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error 
 	return wrap(err, fmt.Sprintf("renew %q of %s", c.Name, c.Scope))
 }
 
-// Answer keeps what was said to a claimed request, or gives the claim up.
+// Answer stores the response to a claimed request, or gives up the claim.
 func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) error {
 	err := c.Validate()
 	if err == nil {
@@ -204,14 +204,14 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 			if err != nil || c.Most <= 0 {
 				return err
 			}
-			return d.boundAnswers(c)
+			return d.limitResponses(c)
 		})
 	}
 	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 }
 
-// boundAnswers empties the oldest answers of a scope that keeps too many.
-func (d tx) boundAnswers(c access.Claim) error {
+// limitResponses empties the oldest responses of a scope that keeps too many.
+func (d tx) limitResponses(c access.Claim) error {
 	none := access.Dropped()
 	_, err := d.exec(`UPDATE claims SET status = ?, type = ?, body = ?, header = '', dropped = 1 WHERE key IN (
 		SELECT key FROM claims WHERE scope = ? AND status IS NOT NULL AND dropped = 0 ORDER BY ends DESC, key DESC LIMIT -1 OFFSET ?)`,
@@ -219,7 +219,7 @@ func (d tx) boundAnswers(c access.Claim) error {
 	return err
 }
 
-// headerText is a header as it is kept; empty for none.
+// headerText is the stored form of a header; empty for none.
 func headerText(h map[string][]string) (string, error) {
 	if len(h) == 0 {
 		return "", nil
@@ -228,8 +228,8 @@ func headerText(h map[string][]string) (string, error) {
 	return string(text), err
 }
 
-// eraseSaid takes what was said to requests away: it may quote what is about to be erased.
-func (d tx) eraseSaid() error {
+// eraseResponses deletes the stored responses to requests, because they may quote what is about to be erased.
+func (d tx) eraseResponses() error {
 	removed := access.Erased()
 	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL",
 		removed.Status, removed.Type, removed.Body)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-func TestTheStoreKeepsThePromisesOfAccess(t *testing.T) {
+func TestTheStoreKeepsTheContractOfAccess(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) *sqlitestore.Store{"InMemory": inMemory, "OnAFile": onFile} {
 		t.Run(name, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestTheStoreKeepsThePromisesOfAccess(t *testing.T) {
 	}
 }
 
-// A file from before keys were marked as required is brought to the newest schema.
+// A file of a schema without the setting for required keys is migrated to the newest schema.
 func TestAFileOfAnOlderSchemaWithKeysRequiresThem(t *testing.T) {
 	t.Parallel()
 	steps, err := filepath.Glob("schema/*.sql")
@@ -55,7 +55,7 @@ func TestAFileOfAnOlderSchemaWithKeysRequiresThem(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidIsErasedWithMemories(t *testing.T) {
+func TestRecordedResponsesAreErasedWithMemories(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
@@ -74,7 +74,7 @@ func TestWhatWasSaidIsErasedWithMemories(t *testing.T) {
 	require.NotContains(t, string(onDisk(t, path)), "made of secrets")
 }
 
-func TestOneOfTwoHandlesIsToldToDoARequest(t *testing.T) {
+func TestOneOfTwoHandlesClaimsARequest(t *testing.T) {
 	t.Parallel()
 	one, other := onOneFile(t)
 	require.NoError(t, accesstest.OneDoesIt(t.Context(), one, other))

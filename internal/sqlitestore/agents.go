@@ -46,7 +46,7 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 	return nil
 }
 
-// keepsHandle refuses a new name for an agent that has dreamt or was woken under its old one.
+// keepsHandle refuses a new handle for an agent that has dreamt or was woken under its old one.
 func (d tx) keepsHandle(a dream.Agent) error {
 	var old string
 	if found, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !found ||
@@ -61,11 +61,11 @@ func (d tx) keepsHandle(a dream.Agent) error {
 	if err != nil || l.dreams == 0 && v.epoch == 0 {
 		return err
 	}
-	return fmt.Errorf("it cannot be called %q, for its life, its dreams and their ledger are named %q: %w", a.Handle,
+	return fmt.Errorf("it cannot be renamed to %q, because its counters, dreams and ledger entries are stored under %q: %w", a.Handle,
 		old, memory.ErrDreamt)
 }
 
-// Agent finds by id, then by handle.
+// Agent finds an agent by id, then by handle.
 func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
 	var a dream.Agent
 	err := s.read(ctx, func(d tx) error {
@@ -94,7 +94,7 @@ func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, erro
 	return a, nil
 }
 
-// Agents lists all, by handle.
+// Agents lists all agents by handle.
 func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
 	var agents []dream.Agent
 	err := s.read(ctx, func(d tx) error {
@@ -117,7 +117,7 @@ func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
 	return agents, nil
 }
 
-// agentCounters is what the store counts for an agent.
+// agentCounters are the counters that the store keeps for an agent.
 type agentCounters struct {
 	seq, dreams, dim, vectorRevision, scrubs int64
 	space                                    string
@@ -131,7 +131,7 @@ func (d tx) counters(agent string) (agentCounters, error) {
 	return l, err
 }
 
-// writable is the life of an agent that may be written for: memory.ErrRemoved when it was removed.
+// writable returns the counters of an agent that may be written for; memory.ErrRemoved when it was removed.
 func (d tx) writable(agent string) (agentCounters, error) {
 	l, err := d.counters(agent)
 	if err == nil && l.removed {

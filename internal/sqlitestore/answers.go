@@ -8,10 +8,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Answer returns the finished answer of a step. On the Store, Answer keeps what was said to a request of the server.
+// Answer returns the stored answer of a step. Store.Answer, by contrast, stores the response to a server request.
 func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	answer, found := []byte{}, false
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		var err error
 		found, err = d.one("SELECT answer FROM answers WHERE step = ?", []any{step}, &answer)
 		return err
@@ -28,8 +28,8 @@ func (d tx) keepAnswer(step string, answer []byte) error {
 	return err
 }
 
-// Forget drops a dream's kept answers and empties the write-ahead log, so that they are nowhere in the file. On the
-// Store, Forget erases memories.
+// Forget deletes a dream's stored answers and empties the write-ahead log, so that they are nowhere in the file.
+// Store.Forget, by contrast, erases memories.
 func (s Ledger) Forget(ctx context.Context, dream string) error {
 	err := s.write(ctx, func(d tx) error {
 		if dream == "" {
@@ -43,8 +43,8 @@ func (s Ledger) Forget(ctx context.Context, dream string) error {
 	return wrap(err, "forget the answers of dream "+dream)
 }
 
-// dropAnswers removes the answers of the steps whose attempts fit, and marks those of these attempts that may still
-// bring one.
+// dropAnswers deletes the answers of the steps whose attempts match, and marks those of these attempts that may still
+// bring an answer.
 func (d tx) dropAnswers(fit string, args ...any) error {
 	if _, err := d.exec("DELETE FROM answers WHERE step IN (SELECT step FROM attempts WHERE "+fit+")",
 		args...); err != nil {
@@ -54,9 +54,9 @@ func (d tx) dropAnswers(fit string, args ...any) error {
 	return err
 }
 
-// forgetAnswers drops what the ledger keeps of an item about to be erased: the answers of every dream that made or
-// changed it or showed it in its prompts, what calls of these had said when they were cut, and whatever was bought for
-// the agent awake, such as its vector.
+// forgetAnswers deletes what the ledger keeps about an item that is to be erased: the answers of every dream that made
+// it, changed it or showed it in its prompts, the partial output of interrupted calls of these dreams, and everything
+// that was bought for the agent while awake, such as the item's vector.
 func (d tx) forgetAnswers(agent, id string) error {
 	var dreams []string
 	name, err := json.Marshal(id)
@@ -90,11 +90,11 @@ func (d tx) forgetAnswers(agent, id string) error {
 			return err
 		}
 	}
-	return d.dropPlacing(agent)
+	return d.dropEmbeddings(agent)
 }
 
-// dropPlacing drops what embedders answered for an agent awake: once their vectors are kept as vectors nobody asks
-// again, and they are large.
-func (d tx) dropPlacing(agent string) error {
+// dropEmbeddings deletes the embedders' answers that were bought for an agent while awake. They are large, and not
+// needed any more once the vectors are stored with the items.
+func (d tx) dropEmbeddings(agent string) error {
 	return d.dropAnswers("agent = ? AND dream = ''", agent)
 }

@@ -18,39 +18,39 @@ import (
 
 var _ memory.Movable = (*Store)(nil)
 
-// errEnough ends an export that nobody reads on.
-var errEnough = errors.New("enough")
+// errStopped ends an export whose reader has stopped.
+var errStopped = errors.New("enough")
 
-// Export tells everything of one snapshot of the file.
+// Export returns everything in one snapshot of the file.
 func (s *Store) Export(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.read(ctx, func(d tx) error {
 			return d.export(func(r memory.Record) error {
 				if !yield(r, nil) {
-					return errEnough
+					return errStopped
 				}
 				return nil
 			})
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(memory.Record{}, fmt.Errorf("export %s: %w", s.name, err))
 		}
 	}
 }
 
-// tables are all that hold anything of a deployment. Claims pass: they are answers to requests that come twice within a
-// day.
+// tables lists all tables with data of a deployment. Claims are left out: they hold the responses to repeated requests
+// for a day only.
 var tables = []string{
 	"feeds", "agents", "keys", "access_settings", "lives", "presences", "leases", "slots", "affects", "items",
 	"revisions", "vectors", "moves", "events", "notes",
 	"attempts", "accounts", "answers", "allowances",
 }
 
-// roomToFill is the cache of pages while a file is filled, in KiB: most of the indexes of 100,000 memories.
-const roomToFill = 256 << 10
+// importCache is the page cache during an import, in KiB: it holds most of the indexes of 100,000 memories.
+const importCache = 256 << 10
 
-// Import fills the file in one transaction, reads it again inside of it, and commits only what says the same. Other
-// writers of the file wait meanwhile, as long as they do.
+// Import fills the file in one transaction, exports it again inside of the transaction, and commits only if the result
+// is the same. Other writers of the file wait meanwhile, up to their timeout.
 func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	var given memory.Tally
 	err := s.writing(ctx, false, func(l *dbConn) error {
@@ -58,19 +58,19 @@ func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tall
 			_, err := l.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA cache_size = -"+strconv.Itoa(kib))
 			return err
 		}
-		if err := set(roomToFill); err != nil {
+		if err := set(importCache); err != nil {
 			return err
 		}
-		err := l.within(ctx, "BEGIN IMMEDIATE", func() error {
+		err := l.inTransaction(ctx, "BEGIN IMMEDIATE", func() error {
 			var err error
 			given, err = tx{l, context.WithoutCancel(ctx)}.fill(ctx, records)
 			return err
 		})
-		return errors.Join(err, set(usualRoom))
+		return errors.Join(err, set(usualCache))
 	})
-	// The log holds as much as the archive, whether it was kept or not. Where somebody reads, it goes when they are
-	// done.
-	if emptied := s.emptyLog(context.WithoutCancel(ctx), false); !errors.Is(emptied, errHeld) {
+	// The log is as long as the archive, whether the import was committed or not. While somebody reads, it cannot be
+	// truncated; that happens later.
+	if emptied := s.emptyLog(context.WithoutCancel(ctx), false); !errors.Is(emptied, errLogInUse) {
 		err = errors.Join(err, emptied)
 	}
 	if err != nil {
@@ -79,20 +79,20 @@ func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tall
 	return given, nil
 }
 
-// usualRoom is the cache of the writing connection in KiB, as addresses sets it.
-const usualRoom = 16384
+// usualCache is the page cache of the writing connection in KiB, as addresses sets it.
+const usualCache = 16384
 
 func (d tx) fill(ctx context.Context, records memory.Records) (given memory.Tally, err error) {
-	if err := d.vacant(); err != nil {
+	if err := d.checkEmpty(); err != nil {
 		return given, err
 	}
-	f := filling{tx: d}
+	f := importer{tx: d}
 	for r, err := range archive.Through(records, &given) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = f.keep(r)
+			err = f.importRecord(r)
 		}
 		if err != nil {
 			return given, err
@@ -101,11 +101,11 @@ func (d tx) fill(ctx context.Context, records memory.Records) (given memory.Tall
 	kept, err := archive.Count(func(yield func(memory.Record, error) bool) {
 		err := d.export(func(r memory.Record) error {
 			if !yield(r, ctx.Err()) {
-				return errEnough
+				return errStopped
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(memory.Record{}, err)
 		}
 	})
@@ -115,22 +115,22 @@ func (d tx) fill(ctx context.Context, records memory.Records) (given memory.Tall
 	return given, err
 }
 
-// vacant refuses a file that keeps anything.
-func (d tx) vacant() error {
+// checkEmpty refuses a file that contains anything.
+func (d tx) checkEmpty() error {
 	for _, table := range tables {
 		var some bool
 		if _, err := d.one("SELECT EXISTS (SELECT 1 FROM "+table+")", nil, &some); err != nil {
 			return err
 		}
 		if some {
-			return fmt.Errorf("the file keeps something already (%s), and only an empty one is filled: %w", table,
+			return fmt.Errorf("the file is not empty (table %s); only an empty store imports: %w", table,
 				memory.ErrOccupied)
 		}
 	}
 	return nil
 }
 
-// Listeners counts the sockets beside the file that another process answers on.
+// Listeners counts the sockets beside the file that another process reads.
 func (s *Store) Listeners(context.Context) (int, error) {
 	if s.private {
 		return 0, nil
@@ -148,7 +148,7 @@ func (s *Store) Listeners(context.Context) (int, error) {
 		}
 		line, err := net.DialTimeout("unixgram", filepath.Join(folder, entry.Name()), time.Second)
 		if err != nil {
-			continue // what a dead process left
+			continue // left by a dead process
 		}
 		n++
 		_ = line.Close()

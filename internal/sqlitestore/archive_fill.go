@@ -12,13 +12,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// filling puts records into empty tables.
-type filling struct {
+// importer inserts records into empty tables.
+type importer struct {
 	tx
-	life memory.KeptCounters // of the agent whose records come
+	counters memory.KeptCounters // of the agent whose records come
 }
 
-func (f *filling) keep(r memory.Record) error {
+func (f *importer) importRecord(r memory.Record) error {
 	switch {
 	case r.Feed != nil:
 		return f.put("INSERT INTO feeds (name, body) VALUES (?, ?)", r.Feed.Name, string(r.Feed.Body))
@@ -32,7 +32,7 @@ func (f *filling) keep(r memory.Record) error {
 	case r.Access != nil:
 		return f.requireKeys(r.Access.KeysRequired)
 	case r.Counters != nil:
-		return f.lives(*r.Counters)
+		return f.importCounters(*r.Counters)
 	case r.Lease != nil:
 		return f.lease(*r.Lease)
 	case r.Slot != nil:
@@ -56,7 +56,7 @@ func (f *filling) keep(r memory.Record) error {
 	case r.Attempt != nil:
 		return f.attempt(*r.Attempt)
 	case r.Account != nil:
-		return nil // worked out from the attempts
+		return nil // the accounts are computed from the attempts
 	case r.Answer != nil:
 		return f.put("INSERT INTO answers (step, answer) VALUES (?, ?)", r.Answer.Step, r.Answer.Answer)
 	case r.Allowance != nil:
@@ -67,22 +67,22 @@ func (f *filling) keep(r memory.Record) error {
 	return nil
 }
 
-func (f *filling) put(query string, args ...any) error {
+func (f *importer) put(query string, args ...any) error {
 	_, err := f.exec(query, args...)
 	return err
 }
 
-func (f *filling) agent(k memory.KeptAgent) error {
+func (f *importer) agent(k memory.KeptAgent) error {
 	var a dream.Agent
 	if err := json.Unmarshal(k.Body, &a); err != nil || a.ID != k.ID || a.Handle != k.Handle {
-		return fmt.Errorf("the body of agent %q is not of it, or of another handle than %q: %w", k.ID, k.Handle,
+		return fmt.Errorf("the body of agent %q has another id, or another handle than %q: %w", k.ID, k.Handle,
 			memory.ErrAltered)
 	}
 	return f.put("INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)", k.ID, k.Handle, string(k.Body))
 }
 
-func (f *filling) lives(k memory.KeptCounters) error {
-	f.life = k
+func (f *importer) importCounters(k memory.KeptCounters) error {
+	f.counters = k
 	l := agentCounters{
 		seq:            k.Seq,
 		dreams:         k.Dreams,
@@ -107,11 +107,11 @@ func (f *filling) lives(k memory.KeptCounters) error {
 		return err
 	}
 	v := presenceRow{
-		epoch:  k.Epoch,
-		told:   k.RecordedEpoch,
-		lock:   k.Lock,
-		seen:   k.Seen,
-		digest: k.Digest,
+		epoch:    k.Epoch,
+		recorded: k.RecordedEpoch,
+		lock:     k.Lock,
+		seen:     k.Seen,
+		digest:   k.Digest,
 	}
 	if w := k.Wake; w != nil {
 		v.last = &presence.Wake{
@@ -129,13 +129,13 @@ func (f *filling) lives(k memory.KeptCounters) error {
 	return f.setPresenceRow(k.Agent, v)
 }
 
-// filledVectorRevision is the tide of every item that came with an archive.
+// filledVectorRevision is the vector revision of every imported item.
 const filledVectorRevision = 1
 
-// sortable refuses times that the file could keep only as the earliest or the latest that it knows.
-func (f *filling) sortable(times ...time.Time) error {
+// sortable refuses times that the file could store only as its earliest or latest one.
+func (f *importer) sortable(times ...time.Time) error {
 	for _, t := range times {
-		if !t.IsZero() && !moment(nanos(t)).Equal(t) {
+		if !t.IsZero() && !fromNanos(nanos(t)).Equal(t) {
 			return fmt.Errorf("the time %s lies outside of what a SQLite store can sort, 1678 to 2262",
 				t.Format(time.RFC3339))
 		}
@@ -143,7 +143,7 @@ func (f *filling) sortable(times ...time.Time) error {
 	return nil
 }
 
-func (f *filling) lease(l memory.KeptLease) error {
+func (f *importer) lease(l memory.KeptLease) error {
 	if err := f.sortable(l.Since, l.Until); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (f *filling) lease(l memory.KeptLease) error {
 		l.Cause, nanos(l.Since), nanos(l.Until))
 }
 
-func (f *filling) slots(k memory.KeptSlot) error {
+func (f *importer) slots(k memory.KeptSlot) error {
 	var left any
 	if k.Mood != nil {
 		body, err := json.Marshal(k.Mood)
@@ -165,7 +165,7 @@ func (f *filling) slots(k memory.KeptSlot) error {
 		k.Agent, k.Dream, k.Run, k.Workflow, k.Cluster, date(k.Since), k.Epoch, left)
 }
 
-func (f *filling) item(k memory.KeptItem) error {
+func (f *importer) item(k memory.KeptItem) error {
 	numbers := k.Numbers()
 	for i, r := range k.Revisions {
 		if err := f.sortable(r.At); err != nil {
@@ -176,7 +176,7 @@ func (f *filling) item(k memory.KeptItem) error {
 			return fmt.Errorf("item %s, revision %d: %w", k.ID, numbers[i], err)
 		}
 		if i+1 < len(numbers) {
-			kept := store(row.body, row.head.Dream, k.ID)
+			kept := storeText(row.body, row.head.Dream, k.ID)
 			err = f.put(
 				"INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 				k.Agent, k.ID, numbers[i], string(k.Kind), r.Cause, r.At.UnixNano(), kept.text, kept.packed)
@@ -190,8 +190,8 @@ func (f *filling) item(k memory.KeptItem) error {
 	return nil
 }
 
-// row works out again what a store sorts a revision by; its body stays as it is.
-func (f *filling) row(k memory.KeptItem, r memory.KeptRevision) (row, error) {
+// row computes the columns that a revision is sorted by; its body stays as it is.
+func (f *importer) row(k memory.KeptItem, r memory.KeptRevision) (row, error) {
 	item, err := dream.Decode(k.Kind, r.Body)
 	if err != nil {
 		return row{}, err
@@ -201,15 +201,15 @@ func (f *filling) row(k memory.KeptItem, r memory.KeptRevision) (row, error) {
 		return row{}, err
 	}
 	if w.id != k.ID || w.head.Kind != k.Kind {
-		return row{}, fmt.Errorf("its body is of the %s %s: %w", w.head.Kind, w.id, memory.ErrAltered)
+		return row{}, fmt.Errorf("its body is that of the %s %s: %w", w.head.Kind, w.id, memory.ErrAltered)
 	}
 	w.body = string(r.Body)
 	return w, nil
 }
 
-func (f *filling) newest(k memory.KeptItem, r row, number int, kept memory.KeptRevision) error {
-	own := f.life.Space
-	if f.life.Agent != k.Agent {
+func (f *importer) newest(k memory.KeptItem, r row, number int, kept memory.KeptRevision) error {
+	own := f.counters.Space
+	if f.counters.Agent != k.Agent {
 		own = ""
 	}
 	bare := true
@@ -225,7 +225,7 @@ func (f *filling) newest(k memory.KeptItem, r row, number int, kept memory.KeptR
 			return err
 		}
 	}
-	body := store(r.body, r.head.Dream, r.text, r.id)
+	body := storeText(r.body, r.head.Dream, r.text, r.id)
 	return f.put(
 		`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
 		revision, cause, changed, text, body, owner, dreamt, tide, packed)
@@ -236,7 +236,7 @@ func (f *filling) newest(k memory.KeptItem, r row, number int, kept memory.KeptR
 		r.marks.Owner, r.head.Dreamt(), filledVectorRevision, body.packed)
 }
 
-func (f *filling) event(k memory.KeptEvent) error {
+func (f *importer) event(k memory.KeptEvent) error {
 	e := event.Event{
 		ID:        k.ID,
 		Seq:       k.Seq,
@@ -257,12 +257,12 @@ func (f *filling) event(k memory.KeptEvent) error {
 	return err
 }
 
-func (f *filling) attempt(a memory.KeptAttempt) error {
+func (f *importer) attempt(a memory.KeptAttempt) error {
 	accounts, err := json.Marshal(a.Accounts)
 	if err != nil {
 		return err
 	}
-	kept := store(string(accounts), a.Dream, a.Step)
+	kept := storeText(string(accounts), a.Dream, a.Step)
 	tokens, err := json.Marshal(a.Tokens)
 	if err != nil {
 		return err

@@ -7,20 +7,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// page is how many items are read at once, with their revisions and vectors: a megabyte or two.
+// page is how many items are read at once, with their revisions and vectors: one or two megabytes.
 const page = 500
 
-func (d tx) exportItems(agent string, put putting) error {
+func (d tx) exportItems(agent string, put recordFunc) error {
 	for after := ""; ; {
 		items, numbers, err := d.itemsAfter(agent, after)
 		if err != nil || len(items) == 0 {
 			return err
 		}
 		last := items[len(items)-1].ID
-		if err := d.addPast(agent, after, last, items, numbers); err != nil {
+		if err := d.addEarlier(agent, after, last, items, numbers); err != nil {
 			return err
 		}
-		if err := d.addPlaces(agent, after, last, items); err != nil {
+		if err := d.addVectors(agent, after, last, items); err != nil {
 			return err
 		}
 		for i := range items {
@@ -32,7 +32,7 @@ func (d tx) exportItems(agent string, put putting) error {
 	}
 }
 
-// itemsAfter reads a page with the newest revisions, and their numbers.
+// itemsAfter reads one page of items with their newest revisions and the numbers of these.
 func (d tx) itemsAfter(agent, after string) (items []memory.KeptItem, numbers []int, err error) {
 	err = d.each(
 		"SELECT id, kind, revision, cause, changed, body, packed, text FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?",
@@ -57,8 +57,9 @@ func (d tx) itemsAfter(agent, after string) (items []memory.KeptItem, numbers []
 	return items, numbers, err
 }
 
-// addPast puts the older revisions of a page before the newest, whose numbers are given, and numbers all of them.
-func (d tx) addPast(agent, after, last string, items []memory.KeptItem, newest []int) error {
+// addEarlier inserts the older revisions of a page before the newest ones, whose numbers are given, and sets all
+// numbers.
+func (d tx) addEarlier(agent, after, last string, items []memory.KeptItem, newest []int) error {
 	place := 0
 	var older []memory.KeptRevision
 	numbers := make([][]int, len(items))
@@ -105,8 +106,8 @@ func (d tx) addPast(agent, after, last string, items []memory.KeptItem, newest [
 	return err
 }
 
-// addPlaces puts the vectors to the items of a page.
-func (d tx) addPlaces(agent, after, last string, items []memory.KeptItem) error {
+// addVectors adds the vectors to the items of a page.
+func (d tx) addVectors(agent, after, last string, items []memory.KeptItem) error {
 	place := 0
 	return d.each(
 		"SELECT id, space, v, numbers FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space",

@@ -6,10 +6,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-type putting = func(memory.Record) error
+type recordFunc = func(memory.Record) error
 
-// export tells every record in the order of an archive.
-func (d tx) export(put putting) error {
+// export returns every record in the order of an archive.
+func (d tx) export(put recordFunc) error {
 	if err := d.exportNames(put); err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (d tx) export(put putting) error {
 		return err
 	}
 	for _, agent := range agents {
-		for _, part := range []func(string, putting) error{
+		for _, part := range []func(string, recordFunc) error{
 			d.exportCounters, d.exportLeases, d.exportSlot, d.exportAffects, d.exportItems, d.exportEvents,
 			d.exportNotes,
 		} {
@@ -39,7 +39,7 @@ func (d tx) export(put putting) error {
 	return d.exportLedger(put)
 }
 
-func (d tx) exportNames(put putting) error {
+func (d tx) exportNames(put recordFunc) error {
 	err := d.each("SELECT name, body FROM feeds ORDER BY name", nil, func(scan func(...any) error) error {
 		var f memory.KeptFeed
 		if err := scan(&f.Name, (*[]byte)(&f.Body)); err != nil {
@@ -79,7 +79,7 @@ func (d tx) exportNames(put putting) error {
 	return put(memory.Record{Access: &memory.KeptAccess{KeysRequired: required}})
 }
 
-func (d tx) exportCounters(agent string, put putting) error {
+func (d tx) exportCounters(agent string, put recordFunc) error {
 	l, err := d.counters(agent)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d tx) exportCounters(agent string, put putting) error {
 		Space:         l.space,
 		Dim:           int(l.dim),
 		Epoch:         v.epoch,
-		RecordedEpoch: v.told,
+		RecordedEpoch: v.recorded,
 		Lock:          v.lock,
 		Seen:          v.seen,
 		Removed:       l.removed,
@@ -131,7 +131,7 @@ func (d tx) exportCounters(agent string, put putting) error {
 	return put(memory.Record{Counters: &k})
 }
 
-func (d tx) exportLeases(agent string, put putting) error {
+func (d tx) exportLeases(agent string, put recordFunc) error {
 	return d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? ORDER BY client", []any{agent},
 		func(scan func(...any) error) error {
 			l := memory.KeptLease{Agent: agent}
@@ -139,12 +139,12 @@ func (d tx) exportLeases(agent string, put putting) error {
 			if err := scan(&l.Client, &l.Cause, &since, &until); err != nil {
 				return err
 			}
-			l.Since, l.Until = moment(since), moment(until)
+			l.Since, l.Until = fromNanos(since), fromNanos(until)
 			return put(memory.Record{Lease: &l})
 		})
 }
 
-func (d tx) exportSlot(agent string, put putting) error {
+func (d tx) exportSlot(agent string, put recordFunc) error {
 	held, err := d.slot(agent)
 	if err != nil || held.Same(memory.Fence{}) {
 		return err
@@ -171,7 +171,7 @@ func (d tx) exportSlot(agent string, put putting) error {
 	return put(memory.Record{Slot: &k})
 }
 
-func (d tx) exportAffects(agent string, put putting) error {
+func (d tx) exportAffects(agent string, put recordFunc) error {
 	return d.each("SELECT number, cause, body FROM affects WHERE agent = ? ORDER BY number", []any{agent},
 		func(scan func(...any) error) error {
 			a := memory.KeptAffect{Agent: agent}
@@ -186,7 +186,7 @@ func (d tx) exportAffects(agent string, put putting) error {
 		})
 }
 
-func (d tx) exportEvents(agent string, put putting) error {
+func (d tx) exportEvents(agent string, put recordFunc) error {
 	return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? ORDER BY seq", []any{agent},
 		func(scan func(...any) error) error {
 			e, err := readEvent(agent, scan)
@@ -207,7 +207,7 @@ func (d tx) exportEvents(agent string, put putting) error {
 		})
 }
 
-func (d tx) exportNotes(agent string, put putting) error {
+func (d tx) exportNotes(agent string, put recordFunc) error {
 	return d.each("SELECT dream, name, value FROM notes WHERE agent = ? ORDER BY dream, name", []any{agent},
 		func(scan func(...any) error) error {
 			n := memory.KeptNote{Agent: agent}
@@ -219,7 +219,7 @@ func (d tx) exportNotes(agent string, put putting) error {
 		})
 }
 
-func (d tx) exportLedger(put putting) error {
+func (d tx) exportLedger(put recordFunc) error {
 	err := d.each(
 		`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
 		FROM attempts ORDER BY key`, nil, func(scan func(...any) error) error {

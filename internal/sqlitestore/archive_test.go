@@ -16,14 +16,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-func TestTheStoreIsMovedWithNothingLost(t *testing.T) {
+func TestAnArchivePreservesTheWholeStore(t *testing.T) {
 	t.Parallel()
 	private := func(t *testing.T) memorytest.ArchiveStore { return open(t, ":memory:") }
 	onFile := func(t *testing.T) memorytest.ArchiveStore { return open(t, filepath.Join(t.TempDir(), "oneiros.db")) }
 	memorytest.RunArchive(t, onFile, private)
 }
 
-// When this variable names a file, the test binary fills it until it is killed.
+// When this environment variable names a file, the test binary fills that file until it is killed.
 const fillerOf = "ONEIROS_TEST_FILLER_OF"
 
 func init() {
@@ -34,7 +34,7 @@ func init() {
 	}
 }
 
-func TestAProcessKilledWhileItFillsAFileLeavesItEmpty(t *testing.T) {
+func TestAProcessKilledDuringAnImportLeavesTheFileEmpty(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	memorytest.KillWhileImporting(t, []string{fillerOf + "=" + path}, func(t *testing.T) (memory.Movable, []memory.Record) {
@@ -46,7 +46,7 @@ func TestAProcessKilledWhileItFillsAFileLeavesItEmpty(t *testing.T) {
 	})
 }
 
-func TestAFileIsFilledWhileOthersWait(t *testing.T) {
+func TestOtherWritersWaitForAnImport(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
@@ -65,7 +65,7 @@ func TestAFileIsFilledWhileOthersWait(t *testing.T) {
 	require.NoError(t, <-late)
 	feeds, err := s.Feeds(t.Context())
 	require.NoError(t, err)
-	require.Len(t, feeds, 4, "what another process wrote came after the import")
+	require.Len(t, feeds, 4, "the other process wrote after the import")
 }
 
 func TestAnImportEndsWithItsContext(t *testing.T) {
@@ -99,7 +99,7 @@ func TestATimeThatAFileCannotSortIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestWhoListensBesideAFileIsCounted(t *testing.T) {
+func TestProcessesThatListenToAFileAreCounted(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
@@ -109,15 +109,15 @@ func TestWhoListensBesideAFileIsCounted(t *testing.T) {
 		return n
 	}
 	require.Zero(t, count())
-	child, _ := neighbour(t, path)
+	child, _ := startListener(t, path)
 	require.Equal(t, 1, count())
 	kill(t, child)
-	require.Zero(t, count(), "the socket of the dead is nobody")
+	require.Zero(t, count(), "the socket of a dead process does not count")
 }
 
-// Each new table or column is named here once an archive holds it, it can be worked out again, or, as claims and the
-// backgrounds of talks and embed_jobs, it is not meant to last.
-func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
+// Every new table or column must be listed here when an archive holds it, when it can be recomputed, or when it is not
+// meant to last, as claims, backgrounds of conversations and embed_jobs.
+func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	open(t, path)

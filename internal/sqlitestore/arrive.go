@@ -9,13 +9,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Arrive grants or renews a lease and raises the epoch when the agent was not awake or still dreams.
+// Arrive grants or renews a lease, and raises the epoch when the agent was not awake or is still dreaming.
 func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
 	var a presence.Arrival
 	err := v.Validate()
 	if err == nil {
 		v.Now = plain(v.Now)
-		err = s.urgently(ctx, func(d tx) error {
+		err = s.writeUrgent(ctx, func(d tx) error {
 			var err error
 			a, err = d.arrive(v)
 			return err
@@ -29,7 +29,7 @@ func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 
 func (d tx) arrive(visit presence.Visit) (presence.Arrival, error) {
 	var a presence.Arrival
-	if err := d.called(visit); err != nil {
+	if err := d.checkHandle(visit); err != nil {
 		return a, err
 	}
 	v, err := d.presenceRow(visit.Agent)
@@ -61,8 +61,8 @@ func (d tx) arrive(visit presence.Visit) (presence.Arrival, error) {
 	return a, d.setPresenceRow(visit.Agent, v)
 }
 
-// called refuses a visit to an agent that does not go by that handle.
-func (d tx) called(v presence.Visit) error {
+// checkHandle refuses a visit to an agent whose handle is not the visit's.
+func (d tx) checkHandle(v presence.Visit) error {
 	if v.Handle == "" {
 		_, err := d.writable(v.Agent)
 		return err
@@ -70,12 +70,12 @@ func (d tx) called(v presence.Visit) error {
 	var one int
 	found, err := d.one("SELECT 1 FROM agents WHERE id = ? AND handle = ?", []any{v.Agent, v.Handle}, &one)
 	if err == nil && !found {
-		err = fmt.Errorf("no agent %s is called %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
+		err = fmt.Errorf("no agent %s has the handle %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
 	}
 	return err
 }
 
-// lease grants or renews, and drops what has ended.
+// lease grants or renews a lease, and deletes expired ones.
 func (d tx) lease(v presence.Visit) error {
 	if _, err := d.exec("DELETE FROM leases WHERE agent = ? AND until <= ?", v.Agent, nanos(v.Now)); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (d tx) lease(v presence.Visit) error {
 	return err
 }
 
-// raise makes a wake of what the knock finds, which is then used up.
+// raise makes a wake from the stored mood and digest, and clears them.
 func (d tx) raise(v *presenceRow, visit presence.Visit, dreamID string) error {
 	now, err := d.affect(visit.Agent)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d tx) raise(v *presenceRow, visit presence.Visit, dreamID string) error {
 		Digest: append([]string{}, v.digest...),
 	}
 	if dreamID != "" {
-		left, err := d.moodLeft(visit.Agent)
+		left, err := d.takeMood(visit.Agent)
 		if err != nil {
 			return err
 		}
@@ -122,8 +122,8 @@ func (d tx) raise(v *presenceRow, visit presence.Visit, dreamID string) error {
 	return nil
 }
 
-// moodLeft takes the affect that the dream would leave out of its slot; nil for none.
-func (d tx) moodLeft(agent string) (*memory.Foreseen, error) {
+// takeMood removes from the slot the affect that the dream would leave, and returns it; nil when there is none.
+func (d tx) takeMood(agent string) (*memory.Foreseen, error) {
 	var body []byte
 	if _, err := d.one("SELECT mood FROM slots WHERE agent = ?", []any{agent}, &body); err != nil || body == nil {
 		return nil, err

@@ -9,19 +9,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// How often the file is asked whether another process wrote, and how long one answer serves all who wait.
+// How often the file is checked for writes of other processes, and how long one check serves all waiting callers.
 const (
-	listenEvery = 100 * time.Millisecond
-	versionGood = 50 * time.Millisecond
+	checkEvery = 100 * time.Millisecond
+	checkValid = 50 * time.Millisecond
 )
 
-// Events returns the agent's events after a sequence number, in order. A limit of zero or less is none.
+// Events returns up to limit of the agent's events after a sequence number, in order. A limit of zero or less gives
+// none.
 func (s *Store) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
 	if limit <= 0 {
 		limit = -1
 	}
 	var events []event.Event
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?",
 			[]any{agent, after, limit},
 			func(scan func(...any) error) error {
@@ -36,10 +37,10 @@ func (s *Store) Events(ctx context.Context, agent string, after int64, limit int
 	return events, nil
 }
 
-// Await returns when the agent has events after a sequence number: at once when this process wrote them, within a fifth
-// of a second when another did.
+// Await returns when the agent has events after a sequence number: immediately when this process wrote them, within 200
+// ms when another did.
 func (s *Store) Await(ctx context.Context, agent string, after int64) error {
-	tick := time.NewTicker(listenEvery)
+	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
 		notified := s.feeds.listen(agent)
@@ -48,21 +49,21 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 			return err
 		}
 		var l agentCounters
-		err = s.glance(ctx, func(d tx) error {
+		err = s.readOnce(ctx, func(d tx) error {
 			l, err = d.counters(agent)
 			return err
 		})
 		if err != nil || l.seq > after {
 			return err
 		}
-		if err := s.silence(ctx, notified, tick.C, version); err != nil {
+		if err := s.waitForChange(ctx, notified, tick.C, version); err != nil {
 			return err
 		}
 	}
 }
 
-// silence lasts until the bell rings or the file changes.
-func (s *Store) silence(ctx context.Context, notified <-chan struct{}, tick <-chan time.Time, since int64) error {
+// waitForChange returns when this process announces events or the file changes.
+func (s *Store) waitForChange(ctx context.Context, notified <-chan struct{}, tick <-chan time.Time, since int64) error {
 	for {
 		select {
 		case <-notified:
@@ -80,7 +81,8 @@ func (s *Store) silence(ctx context.Context, notified <-chan struct{}, tick <-ch
 	}
 }
 
-// feedBus tells those who wait in this process of new events, and watches the file for those of other processes.
+// feedBus announces new events to the waiting callers of this process, and watches the file for those of other
+// processes.
 type feedBus struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
@@ -114,11 +116,11 @@ func (b *feedBus) notify(agent string) {
 	}
 }
 
-// version is a number that changes when another connection commits (PRAGMA data_version).
+// version returns a number that changes when another connection commits (PRAGMA data_version).
 func (b *feedBus) version(ctx context.Context) (int64, error) {
 	b.looking.Lock()
 	defer b.looking.Unlock()
-	if b.watch == nil || time.Since(b.looked) < versionGood {
+	if b.watch == nil || time.Since(b.looked) < checkValid {
 		return b.seen, nil
 	}
 	if _, err := (tx{b.watch, ctx}).one("PRAGMA data_version", nil, &b.seen); err != nil {
@@ -139,7 +141,7 @@ func (b *feedBus) close() error {
 	return l.close()
 }
 
-// Heads returns the number of the newest event of every agent on record.
+// Heads returns the number of the newest event of every agent.
 func (s *Store) Heads(ctx context.Context) (map[string]int64, error) {
 	heads := map[string]int64{}
 	err := s.read(ctx, func(d tx) error {

@@ -25,8 +25,8 @@ import (
 // batch is how many memories an importer commits at a time.
 const batch = 500
 
-// laps times each turn of a benchmark and reports the median and the 99th percentile in milliseconds, and the processor
-// time of a turn, which a busy machine changes least.
+// laps times each turn of a benchmark. It reports the median and the 99th percentile in milliseconds, and the processor
+// time of a turn, which other load on the machine changes least.
 func laps(b *testing.B, turn func(i int)) {
 	b.Helper()
 	var times []time.Duration
@@ -53,8 +53,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// lived is the i-th memory of a benchmark's life: four episodes to one semantic entry, some 300 characters of text.
-func lived(r *rand.Rand, i int) dream.Item {
+// memoryOf returns the i-th memory of a benchmark: four episodes to one semantic entry, some 300 characters each.
+func memoryOf(r *rand.Rand, i int) dream.Item {
 	id := fmt.Sprintf("%08x-%06d", r.Uint32(), i)
 	at := dawn.Add(time.Duration(i) * time.Minute)
 	text := fmt.Sprintf("memory %d: %s", i, strings.Repeat("the tide went out over glass, ", 4+r.IntN(12)))
@@ -91,15 +91,15 @@ func throw(r *rand.Rand, dim int) []float32 {
 	return v
 }
 
-// aged is a store on a file with n memories, and with vectors of dim numbers when dim is not zero.
-func aged(b *testing.B, n, dim int) *sqlitestore.Store {
+// filledStore returns a store on a file with n memories, with vectors of dimension dim unless that is zero.
+func filledStore(b *testing.B, n, dim int) *sqlitestore.Store {
 	b.Helper()
 	s := open(b, filepath.Join(b.TempDir(), "oneiros.db"))
 	r := rand.New(rand.NewPCG(1, 2))
 	for from := 0; from < n; from += batch {
 		w := memory.Write{Agent: echo, Cause: "import"}
 		for i := from; i < min(n, from+batch); i++ {
-			item := lived(r, i)
+			item := memoryOf(r, i)
 			w.Add = append(w.Add, item)
 			if dim > 0 {
 				w.Vectors = append(w.Vectors, memory.Vector{Item: item.Header().ID, Space: "bench", V: throw(r, dim)})
@@ -111,12 +111,12 @@ func aged(b *testing.B, n, dim int) *sqlitestore.Store {
 	return s
 }
 
-// BenchmarkSelect10k and 100k choose the 270 memories of a dream: goals p99 5 ms and 40 ms.
+// BenchmarkSelect10k and 100k select the 270 memories of a dream: goals p99 5 ms and 40 ms.
 func BenchmarkSelect10k(b *testing.B)  { benchmarkSelect(b, 10_000) }
 func BenchmarkSelect100k(b *testing.B) { benchmarkSelect(b, 100_000) }
 
 func benchmarkSelect(b *testing.B, n int) {
-	s := aged(b, n, 0)
+	s := filledStore(b, n, 0)
 	laps(b, func(int) {
 		chosen := 0
 		for _, q := range []memory.Query{
@@ -133,9 +133,9 @@ func benchmarkSelect(b *testing.B, n int) {
 	})
 }
 
-// BenchmarkNear100k searches 100,000 vectors of 384 numbers, held in memory: goal p99 12 ms on two cores.
+// BenchmarkNear100k searches 100,000 vectors of dimension 384 in memory: goal p99 12 ms on two cores.
 func BenchmarkNear100k(b *testing.B) {
-	s := aged(b, 100_000, 384)
+	s := filledStore(b, 100_000, 384)
 	r := rand.New(rand.NewPCG(3, 4))
 	begun := time.Now()
 	_, err := s.Near(b.Context(), memory.Near{Agent: echo, Space: "bench", V: throw(r, 384), Limit: 20})
@@ -150,7 +150,7 @@ func BenchmarkNear100k(b *testing.B) {
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
 }
 
-// BenchmarkReserveSettle is the two durable steps around one paid call, under six caps.
+// BenchmarkReserveSettle makes the two durable steps around one paid call, under six caps.
 func BenchmarkReserveSettle(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "oneiros.db"))
 	var caps []budget.Account
@@ -173,8 +173,9 @@ func BenchmarkReserveSettle(b *testing.B) {
 	})
 }
 
-// BenchmarkSearch10k and 100k compare a question of eight words with as many memories of fifty words each, whose words
-// are as frequent as in a language (Zipf), by words and vectors of 384 numbers: goals p99 3 ms and 12 ms on two cores.
+// BenchmarkSearch10k and 100k compare a question of eight words with that many memories of fifty words each, with word
+// frequencies as in a natural language (Zipf), by words and vectors of dimension 384: goals p99 3 ms and 12 ms on two
+// cores.
 func BenchmarkSearch10k(b *testing.B)  { benchmarkSearch(b, 10_000) }
 func BenchmarkSearch100k(b *testing.B) { benchmarkSearch(b, 100_000) }
 
@@ -225,9 +226,9 @@ func benchmarkSearch(b *testing.B, n int) {
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
 }
 
-// BenchmarkNearOwner searches what one of 1,000 owners said among 100,000 memories of one agent, and the same memories
-// alone: goal for the ratio of the 99th percentiles 2 at most. BenchmarkFirstSearch is the first search after a start,
-// which reads the agent's whole memory: goal 1.5 s at 100,000 memories.
+// BenchmarkFirstSearch is the first search after a start, which reads the agent's whole memory: goal 1.5 s at 100,000
+// memories. BenchmarkNearOwner below searches what one of 1,000 owners said among 100,000 memories of one agent, and
+// the same memories alone: the ratio of the 99th percentiles should be 2 at most.
 func BenchmarkFirstSearch20k(b *testing.B)  { benchmarkFirstSearch(b, 20_000) }
 func BenchmarkFirstSearch100k(b *testing.B) { benchmarkFirstSearch(b, 100_000) }
 
@@ -317,7 +318,7 @@ func BenchmarkNearOwner(b *testing.B) {
 		require.Len(b, hits, 20)
 		return time.Since(begun)
 	}
-	search(echo) // read once
+	search(echo) // builds the index
 	search(alone.Agent)
 	var among, by []time.Duration
 	for b.Loop() {
@@ -342,7 +343,7 @@ func BenchmarkCommit(b *testing.B) {
 	laps(b, func(i int) {
 		w := memory.Write{Agent: echo, Cause: "import"}
 		for j := range batch {
-			w.Add = append(w.Add, lived(r, i*batch+j))
+			w.Add = append(w.Add, memoryOf(r, i*batch+j))
 		}
 		receipt, err := s.Commit(b.Context(), w)
 		require.NoError(b, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// report tells median, 99th percentile and longest of some times, in milliseconds.
+// report reports the median, the 99th percentile and the maximum of some times, in milliseconds.
 func report(b *testing.B, times []time.Duration) {
 	b.Helper()
 	slices.Sort(times)
@@ -34,7 +34,7 @@ func report(b *testing.B, times []time.Duration) {
 
 func agentOf(i int) string { return fmt.Sprint("agent-", i) }
 
-// dreaming puts an agent to sleep with a mood and a digest that a knock will find.
+// dreaming puts an agent to sleep with a mood and a digest for the next wake.
 func dreaming(b *testing.B, s *sqlitestore.Store, agent string, turn int) {
 	b.Helper()
 	f := memory.Fence{Dream: fmt.Sprintf("%s/%d", agent, turn), Run: "r"}
@@ -144,7 +144,7 @@ func BenchmarkThousandArrivals(b *testing.B) {
 	b.ReportMetric(float64(alls[len(alls)-1].Milliseconds()), "all-ms")
 }
 
-// writers commit one memory after another from n goroutines until they are stopped.
+// writers commit one memory after another from n goroutines until stop is called.
 func writers(b *testing.B, s *sqlitestore.Store, n int) (stop func()) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -168,7 +168,7 @@ func writers(b *testing.B, s *sqlitestore.Store, n int) (stop func()) {
 	}
 }
 
-// BenchmarkRing is the way of one ring to a listener of another process, which is another handle here.
+// BenchmarkRing sends one notice to a listener of another process, which is another handle here.
 func BenchmarkRing(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "oneiros.db")
 	s, other := open(b, path), open(b, path)

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// TestThoseWhoGiveUpSpoilNothingForTheRest ends calls at every moment of their transactions. The driver may report such
-// an end after the statement was carried out; no connection may keep the transaction.
-func TestThoseWhoGiveUpSpoilNothingForTheRest(t *testing.T) {
+// TestCancelledCallsLeaveNoTransaction cancels calls at every moment of their transactions. The driver may report
+// the cancellation although the statement was carried out. No connection may keep the transaction.
+func TestCancelledCallsLeaveNoTransaction(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 7))
 	path := filepath.Join(t.TempDir(), "oneiros.db")
@@ -36,7 +36,7 @@ func TestThoseWhoGiveUpSpoilNothingForTheRest(t *testing.T) {
 			_, err := handle.NextDream(t.Context(), echo)
 			require.NoError(t, err)
 		}
-		for range 8 { // every reading connection
+		for range 8 { // uses every reading connection
 			_, err := s.Affect(t.Context(), echo)
 			require.NoError(t, err)
 		}
@@ -44,7 +44,7 @@ func TestThoseWhoGiveUpSpoilNothingForTheRest(t *testing.T) {
 	require.Positive(t, gaveUp)
 }
 
-func TestAWriterWaitsForTheLockNoLongerThanItsCaller(t *testing.T) {
+func TestAWriterStopsWaitingForTheLockWithItsCaller(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path, sqlitestore.Busy(time.Hour))

@@ -10,17 +10,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// undoCause begins the cause of what Undo writes; Undo reads it back, so nobody else may write it.
+// undoCause is the prefix of the cause that Undo writes. Undo reads it back, so nothing else may write it.
 const undoCause = "undo:"
 
-// Commit does a Write in one transaction.
+// Commit applies a Write in one transaction.
 func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	var receipt memory.Receipt
 	p, err := prepareWrite(w)
 	if err == nil {
 		write := s.write
 		if w.Late {
-			write = s.urgently
+			write = s.writeUrgent
 		}
 		err = write(ctx, func(d tx) error {
 			var err error
@@ -37,16 +37,16 @@ func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 	return receipt, nil
 }
 
-// prepared is a write whose items are rows already: encoding happens before the file's lock is taken.
-type prepared struct {
+// preparedWrite is a write whose items are encoded already, so that encoding happens before the file's lock is taken.
+type preparedWrite struct {
 	memory.Write
 	add, change []row
 	vectors     []storedVector
 	events      [][]byte // packed
 }
 
-func prepareWrite(w memory.Write) (prepared, error) {
-	p := prepared{Write: w}
+func prepareWrite(w memory.Write) (preparedWrite, error) {
+	p := preparedWrite{Write: w}
 	if p.Cause == "" {
 		p.Cause = w.Fence.Dream
 	}
@@ -87,16 +87,16 @@ func prepareWrite(w memory.Write) (prepared, error) {
 	return p, nil
 }
 
-func (s *Store) commit(d tx, p prepared) (memory.Receipt, error) {
+func (s *Store) commit(d tx, p preparedWrite) (memory.Receipt, error) {
 	var r memory.Receipt
 	l, err := d.writable(p.Agent)
 	if err != nil {
 		return r, err
 	}
-	if err := d.fenced(p.Agent, p.Fence, p.Late); err != nil {
+	if err := d.checkFence(p.Agent, p.Fence, p.Late); err != nil {
 		return r, err
 	}
-	if err := l.fresh(p.Fence.Read); err != nil {
+	if err := l.checkReading(p.Fence.Read); err != nil {
 		return r, err
 	}
 	now := s.stamp()
@@ -116,7 +116,7 @@ func (s *Store) commit(d tx, p prepared) (memory.Receipt, error) {
 	written := map[string]bool{}
 	for _, row := range p.change {
 		if written[row.id] {
-			row.read = 0 // the revision it was read at was the newest when this write began
+			row.read = 0 // the revision that was read was the newest when this write began
 		}
 		written[row.id] = true
 		changed, err := d.revise(row, p.Write, now, next)
@@ -136,7 +136,7 @@ func (s *Store) commit(d tx, p prepared) (memory.Receipt, error) {
 		l.vectorRevision = next
 	}
 	if len(p.Vectors) > 0 && p.Fence.Awake() {
-		if err := d.dropPlacing(p.Agent); err != nil {
+		if err := d.dropEmbeddings(p.Agent); err != nil {
 			return r, err
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Store) commit(d tx, p prepared) (memory.Receipt, error) {
 	return r, d.setCounters(p.Agent, l)
 }
 
-// appendEvent gives the next sequence number, unless the agent's log has an event of this id.
+// appendEvent assigns the next sequence number, unless the agent's log has an event with this id.
 func (d tx) appendEvent(e event.Event, short []byte, seq *int64) error {
 	e.Seq = *seq + 1
 	n, err := d.putEvent(e, short)
@@ -170,7 +170,7 @@ func (d tx) appendEvent(e event.Event, short []byte, seq *int64) error {
 	return err
 }
 
-// putEvent writes an event that the agent's log does not have yet, packed where it was packed.
+// putEvent inserts an event that the agent's log does not have yet, in its packed form if it has one.
 func (d tx) putEvent(e event.Event, short []byte) (int64, error) {
 	const insert = "INSERT INTO events (agent, seq, id, schema, subsystem, dream, type, at, data, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
 		"ON CONFLICT (agent, id) DO NOTHING"

@@ -37,17 +37,17 @@ func onOneFile(t *testing.T) (one, other *sqlitestore.Store) {
 	return open(t, path), open(t, path)
 }
 
-func TestTheStoreInMemoryKeepsThePromisesOfMemory(t *testing.T) {
+func TestTheStoreInMemoryKeepsTheContractOfMemory(t *testing.T) {
 	t.Parallel()
 	memorytest.Run(t, func(t *testing.T) memory.Store { return inMemory(t) })
 }
 
-func TestTheStoreOnAFileKeepsThePromisesOfMemory(t *testing.T) {
+func TestTheStoreOnAFileKeepsTheContractOfMemory(t *testing.T) {
 	t.Parallel()
 	memorytest.Run(t, func(t *testing.T) memory.Store { return onFile(t) })
 }
 
-func TestTheStoreKeepsThePromisesOfFeeds(t *testing.T) {
+func TestTheStoreKeepsTheContractOfFeeds(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) *sqlitestore.Store{"InMemory": inMemory, "OnAFile": onFile} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestTheStoreKeepsThePromisesOfFeeds(t *testing.T) {
 	}
 }
 
-func TestTheStoreKeepsThePromisesOfRemovals(t *testing.T) {
+func TestTheStoreKeepsTheContractOfRemovals(t *testing.T) {
 	t.Parallel()
 	presencetest.RunRemovals(t, func(t *testing.T) presencetest.Removal {
 		one, other := onOneFile(t)
@@ -65,7 +65,7 @@ func TestTheStoreKeepsThePromisesOfRemovals(t *testing.T) {
 	})
 }
 
-func TestTheStoreKeepsThePromisesOfTalks(t *testing.T) {
+func TestTheStoreKeepsTheContractOfTalks(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) *sqlitestore.Store{"InMemory": inMemory, "OnAFile": onFile} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestTheStoreKeepsThePromisesOfTalks(t *testing.T) {
 	}
 }
 
-func TestTheStoreKeepsThePromisesOfEmbedJobs(t *testing.T) {
+func TestTheStoreKeepsTheContractOfEmbedJobs(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) *sqlitestore.Store{"InMemory": inMemory, "OnAFile": onFile} {
 		t.Run(name, func(t *testing.T) {
@@ -90,36 +90,36 @@ func TestTwoHandlesOnOneFileAreOneMemory(t *testing.T) {
 	memorytest.RunShared(t, func(t *testing.T) (memory.Store, memory.Store) { return onOneFile(t) })
 }
 
-func TestTheStoreInMemoryKeepsThePromisesOfTheLedger(t *testing.T) {
+func TestTheStoreInMemoryKeepsTheContractOfTheLedger(t *testing.T) {
 	t.Parallel()
 	spendtest.RunLedger(t, func(t *testing.T) spend.Ledger { return inMemory(t).Ledger() })
 }
 
-func TestTheStoreOnAFileKeepsThePromisesOfTheLedger(t *testing.T) {
+func TestTheStoreOnAFileKeepsTheContractOfTheLedger(t *testing.T) {
 	t.Parallel()
 	spendtest.RunLedger(t, func(t *testing.T) spend.Ledger { return onFile(t).Ledger() })
 }
 
-func TestNoCapIsPassedThroughTwoHandles(t *testing.T) {
+func TestTwoHandlesStayUnderTheCap(t *testing.T) {
 	t.Parallel()
 	one, other := onOneFile(t)
 	require.NoError(t, spendtest.CapHolds(t.Context(), one.Ledger(), other.Ledger()))
 }
 
-func TestNothingIsBoughtAgainThroughTwoHandles(t *testing.T) {
+func TestTwoHandlesBuyNoStepTwice(t *testing.T) {
 	t.Parallel()
 	one, other := onOneFile(t)
 	require.NoError(t, spendtest.BuysOnce(t.Context(), one.Ledger(), other.Ledger()))
 	require.ErrorContains(t, spendtest.BuysOnce(t.Context(), spendtest.Forgetful(onFile(t).Ledger())), "bought again")
 }
 
-func TestALedgerThatLooksBeforeItBooksIsCaught(t *testing.T) {
+func TestTheCapSuiteDetectsACarelessLedger(t *testing.T) {
 	t.Parallel()
 	require.ErrorContains(t, spendtest.CapHolds(t.Context(), spendtest.Careless(onFile(t).Ledger())), "of a cap of")
 	require.Error(t, spendtest.CapHolds(t.Context(), spendtest.Careless(inMemory(t).Ledger())))
 }
 
-func TestTheStoreKeepsThePromisesOfTheLog(t *testing.T) {
+func TestTheStoreKeepsTheContractOfTheLog(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (log, store *sqlitestore.Store){
 		"InMemory":       func(t *testing.T) (log, store *sqlitestore.Store) { s := inMemory(t); return s, s },

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// PutEmbedJob keeps a job in place of the agent's.
+// PutEmbedJob stores a job in place of the agent's.
 func (s *Store) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Time) (memory.EmbedJob, error) {
 	var kept memory.EmbedJob
 	err := s.write(ctx, func(d tx) error {
@@ -37,10 +37,10 @@ func (s *Store) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Tim
 	return kept, wrap(err, "put the embedding of "+j.Agent)
 }
 
-// EmbedJob is the agent's.
+// EmbedJob returns the agent's job.
 func (s *Store) EmbedJob(ctx context.Context, agent string) (memory.EmbedJob, error) {
 	var j memory.EmbedJob
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		var err error
 		j, err = d.embedJob(agent)
 		return err
@@ -53,22 +53,22 @@ func (d tx) embedJob(agent string) (memory.EmbedJob, error) {
 	var body []byte
 	found, err := d.one("SELECT body FROM embed_jobs WHERE agent = ?", []any{agent}, &body)
 	if err != nil || !found {
-		return j, errors.Join(err, missing(found))
+		return j, errors.Join(err, errIfMissing(found))
 	}
 	return j, json.Unmarshal(body, &j)
 }
 
-func missing(found bool) error {
+func errIfMissing(found bool) error {
 	if found {
 		return nil
 	}
 	return memory.ErrNotFound
 }
 
-// EmbedJobs lists all, by agent.
+// EmbedJobs lists all jobs by agent.
 func (s *Store) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
 	var all []memory.EmbedJob
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		all = nil
 		return d.each("SELECT body FROM embed_jobs ORDER BY agent", nil, func(scan func(...any) error) error {
 			var body []byte
@@ -84,7 +84,7 @@ func (s *Store) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list what is being embedded: %w", err)
+		return nil, fmt.Errorf("list embedding jobs: %w", err)
 	}
 	return all, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// PutFeed creates a feed or replaces the one of the same name.
+// PutFeed creates a feed or replaces the one with the same name.
 func (s *Store) PutFeed(ctx context.Context, f dream.Feed) error {
 	body, err := json.Marshal(f)
 	if err == nil && f.Name == "" {
@@ -27,7 +27,7 @@ func (s *Store) PutFeed(ctx context.Context, f dream.Feed) error {
 	return wrap(err, fmt.Sprintf("put feed %q", f.Name))
 }
 
-// Feed finds one by name.
+// Feed finds a feed by name.
 func (s *Store) Feed(ctx context.Context, name string) (dream.Feed, error) {
 	var f dream.Feed
 	err := s.read(ctx, func(d tx) error {
@@ -47,7 +47,7 @@ func (s *Store) Feed(ctx context.Context, name string) (dream.Feed, error) {
 	return f, nil
 }
 
-// Feeds lists all, by name.
+// Feeds lists all feeds by name.
 func (s *Store) Feeds(ctx context.Context) ([]dream.Feed, error) {
 	var feeds []dream.Feed
 	err := s.read(ctx, func(d tx) error {
@@ -70,7 +70,7 @@ func (s *Store) Feeds(ctx context.Context) ([]dream.Feed, error) {
 	return feeds, nil
 }
 
-// DropFeed removes one; agents that follow it follow nothing.
+// DropFeed removes a feed; agents that followed it follow none afterwards.
 func (s *Store) DropFeed(ctx context.Context, name string) error {
 	err := s.write(ctx, func(d tx) error {
 		n, err := d.exec("DELETE FROM feeds WHERE name = ?", name)
@@ -85,7 +85,7 @@ func (s *Store) DropFeed(ctx context.Context, name string) error {
 	return wrap(err, fmt.Sprintf("drop feed %q", name))
 }
 
-// unfollow takes a feed's name out of the agents that follow it.
+// unfollow removes a feed's name from the agents that follow it.
 func (d tx) unfollow(name string) error {
 	var followers []dream.Agent
 	err := d.each("SELECT body FROM agents", nil, func(scan func(...any) error) error {

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// fenced refuses a write of a sitting that does not hold the slot, or that was woken. Last words may come after the
-// wake.
-func (d tx) fenced(agent string, f memory.Fence, late bool) error {
+// checkFence refuses a write of a stretch that does not hold the slot or that was woken. Its last write (late) may come
+// after the wake.
+func (d tx) checkFence(agent string, f memory.Fence, late bool) error {
 	if f.Awake() {
 		return nil
 	}
@@ -29,36 +29,36 @@ func (d tx) fenced(agent string, f memory.Fence, late bool) error {
 			f.Dream, f.Run, holder.Dream, holder.Run, memory.ErrFenced)
 	}
 	if epoch > f.Epoch && !late {
-		return fmt.Errorf("the sitting of dream %q began at epoch %d and the agent's is %d: %w", f.Dream, f.Epoch,
+		return fmt.Errorf("the stretch of dream %q began at epoch %d, and the agent's epoch is %d: %w", f.Dream, f.Epoch,
 			epoch, memory.ErrWoken)
 	}
 	return nil
 }
 
-// fresh refuses what follows from a reading that is older than the agent's last forgetting.
-func (l agentCounters) fresh(r memory.Reading) error {
+// checkReading refuses a write based on a reading that is older than the agent's last forgetting.
+func (l agentCounters) checkReading(r memory.Reading) error {
 	if r.Stale(l.scrubs) {
-		return fmt.Errorf("it follows from what was read before forgetting %d of the agent: %w", l.scrubs,
+		return fmt.Errorf("it is based on memories that were read before forgetting %d of the agent: %w", l.scrubs,
 			memory.ErrForgotten)
 	}
 	return nil
 }
 
-// checkWaking refuses what no knock could find.
+// checkWaking refuses a Waking that no wake could apply.
 func checkWaking(w memory.Write) error {
 	if w.Late && (w.Affect != nil || w.Waking != nil) {
-		return errors.New("a late write sets neither affect nor what a knock would find: the wake has fixed both")
+		return errors.New("a late write must not set Affect or Waking: the wake has fixed both")
 	}
 	if w.Waking == nil || w.Waking.Mood == nil {
 		return nil
 	}
 	if w.Fence.Awake() {
-		return errors.New("a mood that a knock would leave goes with the dreaming slot; this write names no dream")
+		return errors.New("a waking mood is stored with the dreaming slot; this write names no dream")
 	}
 	return w.Waking.Mood.Validate()
 }
 
-// foresee keeps what a knock would find.
+// foresee stores the mood and digest for the next wake.
 func (d tx) foresee(agent string, f memory.Fence, w memory.Waking) error {
 	if !f.Awake() {
 		var affect any
@@ -80,12 +80,12 @@ func (d tx) foresee(agent string, f memory.Fence, w memory.Waking) error {
 	if err != nil {
 		return err
 	}
-	v.digest = newest(v.digest, w.Digest)
+	v.digest = appendDigest(v.digest, w.Digest)
 	return d.setPresenceRow(agent, v)
 }
 
-// newest adds entries to a digest, each once and where it was named last, and keeps the newest.
-func newest(digest, more []string) []string {
+// appendDigest adds entries to a digest, each once and at its last position, and keeps the newest.
+func appendDigest(digest, more []string) []string {
 	for _, id := range more {
 		digest = slices.DeleteFunc(digest, func(existing string) bool { return existing == id })
 		digest = append(digest, id)

@@ -15,10 +15,11 @@ import (
 	_ "modernc.org/sqlite" // the driver, in pure Go
 )
 
-// private stores need names of their own, or they would share their memory.
-var privates atomic.Int64
+// privateStores numbers the stores in memory: without names of their own they would share their content.
+var privateStores atomic.Int64
 
-// prepareFile makes the folder and the empty file, both for their owner alone, and refuses a network file system.
+// prepareFile creates the folder and the empty file with access for their owner only, and refuses a network file
+// system.
 func prepareFile(path string, network bool) error {
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -38,7 +39,7 @@ func prepareFile(path string, network bool) error {
 	case network:
 		return nil
 	default:
-		return local(path) // it may be a link to somewhere else
+		return local(path) // the path may be a link to another file system
 	}
 }
 
@@ -51,11 +52,11 @@ func local(path string) error {
 		"move it to a local disk, or allow it for one host alone", path, remote)
 }
 
-// addresses are the data source names of the writing and the reading connections.
+// addresses returns the data source names of the writing and the reading connections.
 //
 // synchronous=FULL: a commit is on the disk when it returns, so that a reservation survives a power cut (decision 9).
-// secure_delete: what is erased is overwritten. wal_autocheckpoint: folding does it before (fold.go). cache_size is in
-// KiB when negative.
+// secure_delete: deleted content is overwritten. wal_autocheckpoint: usually too high to be reached, because folding
+// checkpoints earlier (fold.go). A negative cache_size is in KiB.
 func addresses(path string, busy time.Duration) (write, read string) {
 	q := url.Values{}
 	add := func(pragma string) { q.Add("_pragma", pragma) }
@@ -63,7 +64,7 @@ func addresses(path string, busy time.Duration) (write, read string) {
 	add("temp_store(2)")
 	base := ""
 	if path == ":memory:" {
-		base = fmt.Sprintf("file:/oneiros-%d", privates.Add(1))
+		base = fmt.Sprintf("file:/oneiros-%d", privateStores.Add(1))
 		q.Set("vfs", "memdb")
 	} else {
 		abs, err := filepath.Abs(path)
@@ -74,11 +75,11 @@ func addresses(path string, busy time.Duration) (write, read string) {
 	}
 	read = base + "?" + q.Encode() + "&_pragma=query_only(1)&_pragma=cache_size(-4096)"
 	write = base + "?" + q.Encode() + "&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=cache_size(-16384)" +
-		"&_pragma=wal_autocheckpoint(" + strconv.Itoa(foldMost) + ")"
+		"&_pragma=wal_autocheckpoint(" + strconv.Itoa(foldAtMost) + ")"
 	return write, read
 }
 
-// uriPath writes a path of any system as SQLite reads it in a file URI.
+// uriPath turns a path of any operating system into the form that SQLite reads in a file URI.
 func uriPath(abs string) string {
 	slashed := filepath.ToSlash(abs)
 	if !strings.HasPrefix(slashed, "/") {

@@ -18,7 +18,7 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 	items := make([]dream.Item, 0, len(ids))
 	list, err := json.Marshal(ids)
 	if err == nil && len(ids) > 0 {
-		err = s.glance(ctx, func(d tx) error {
+		err = s.readOnce(ctx, func(d tx) error {
 			return d.items(
 				`SELECT kind, body, revision, text, items.id, packed FROM json_each(?) AS asked CROSS JOIN items ON agent = ? AND items.id = asked.value
 				ORDER BY asked.key`, []any{string(list), agent}, &items)
@@ -30,30 +30,30 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 	return items, nil
 }
 
-// Find answers a query.
+// Find returns the items that match a query.
 func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
 	sort, ok := sorts[q.Sort]
 	if !ok {
-		return nil, fmt.Errorf("find memories of %s: unknown order %q", q.Agent, q.Sort)
+		return nil, fmt.Errorf("find memories of %s: unknown sort order %q", q.Agent, q.Sort)
 	}
 	query, args := findSQL(q, sort)
 	var items []dream.Item
-	err := s.glance(ctx, func(d tx) error { return d.items(query, args, &items) })
+	err := s.readOnce(ctx, func(d tx) error { return d.items(query, args, &items) })
 	if err != nil {
 		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
 	}
 	return items, nil
 }
 
-// Count counts what Find would answer without a limit.
+// Count counts what Find would return without a limit.
 func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	if _, ok := sorts[q.Sort]; !ok {
-		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Sort)
+		return 0, fmt.Errorf("count memories of %s: unknown sort order %q", q.Agent, q.Sort)
 	}
 	w := where{}
 	w.filter(q)
 	n := 0
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		_, err := d.one("SELECT count(*) FROM items"+w.index(q, "")+w.String(), w.args, &n)
 		return err
 	})
@@ -63,14 +63,14 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	return n, nil
 }
 
-// itemColumns are what items scans.
+// itemColumns are the columns that items scans.
 const itemColumns = "kind, body, revision, text, id, packed"
 
 // items scans rows of itemColumns.
 func (d tx) items(query string, args []any, out *[]dream.Item) error {
 	return d.each(query, args, func(scan func(...any) error) error {
 		var kind, text, id string
-		var whole, short sql.RawBytes // until the next row
+		var whole, short sql.RawBytes // valid until the next row
 		var revision int
 		if err := scan(&kind, &whole, &revision, &text, &id, &short); err != nil {
 			return err
@@ -88,8 +88,8 @@ func (d tx) items(query string, args []any, out *[]dream.Item) error {
 	})
 }
 
-// sorting is an order's clause and the index that yields it; only is a condition beside the query's, with its
-// arguments.
+// sorting is the ORDER BY clause of a sort order, with the index that yields it. only is an additional condition, with
+// its arguments.
 type sorting struct {
 	by, index, only string
 	args            []any
@@ -104,8 +104,8 @@ var sorts = map[memory.SortOrder]sorting{
 	memory.SoonestDue:   {by: "due, text, id", index: "items_due"},
 }
 
-// partial are the indexes that hold some kinds alone, and how their definitions say so: SQLite uses such an index where
-// a query says the same. Other kinds are found by items_at and sorted.
+// partial lists the indexes that hold some kinds only, with the condition in their definitions: SQLite uses such an
+// index for a query that repeats the condition. Other kinds are found by items_at and sorted.
 var partial = map[string]struct {
 	kinds []dream.Kind
 	says  string
@@ -117,15 +117,15 @@ var partial = map[string]struct {
 	},
 }
 
-// findSQL answers from one index when the query names a dream, a session or an owner other than the agent. Otherwise
-// each pair of kind and state is a stretch of an index in the order wanted, read only as far as the limit, and the
-// stretches are merged.
+// findSQL uses one index when the query names a dream, a session or an owner other than the agent. Otherwise each pair
+// of kind and state is a range of an index in the right order, read only as far as the limit, and the ranges are
+// merged.
 func findSQL(q memory.Query, sort sorting) (string, []any) {
 	limit := q.Limit
 	if limit <= 0 {
 		limit = -1
 	}
-	if q.Dream != "" || q.Session != "" || theirs(q) != "" {
+	if q.Dream != "" || q.Session != "" || otherOwner(q) != "" {
 		w := where{}
 		w.filter(q)
 		return "SELECT " + itemColumns + " FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by +
@@ -161,17 +161,17 @@ func kindsOf(q memory.Query) []dream.Kind {
 	if len(q.Kinds) == 0 {
 		return dream.Kinds
 	}
-	return once(q.Kinds)
+	return unique(q.Kinds)
 }
 
 func statesOf(q memory.Query) []dream.State {
 	if len(q.States) == 0 {
 		return []dream.State{dream.Live}
 	}
-	return once(q.States)
+	return unique(q.States)
 }
 
-func once[T comparable](list []T) []T {
+func unique[T comparable](list []T) []T {
 	seen := map[T]bool{}
 	var out []T
 	for _, v := range list {
@@ -183,15 +183,15 @@ func once[T comparable](list []T) []T {
 	return out
 }
 
-// theirs is the one owner that a query asks for, other than the agent itself; empty when there is none.
-func theirs(q memory.Query) string {
-	if owners := once(q.Owners); len(owners) == 1 {
+// otherOwner is the one owner other than the agent that a query names; empty otherwise.
+func otherOwner(q memory.Query) string {
+	if owners := unique(q.Owners); len(owners) == 1 {
 		return owners[0]
 	}
 	return ""
 }
 
-// where gathers conditions and their arguments.
+// where collects conditions and their arguments.
 type where struct {
 	terms []string
 	args  []any
@@ -204,7 +204,7 @@ func (w *where) and(term string, args ...any) {
 	w.args = append(w.args, args...)
 }
 
-// in adds a test for one of several values.
+// in adds a condition that a column has one of several values.
 func in[T ~string](w *where, column string, values []T) {
 	args := make([]any, len(values))
 	for i, v := range values {
@@ -222,15 +222,15 @@ func (w *where) filter(q memory.Query) {
 		w.and("session = ? AND session <> ''", q.Session)
 	}
 	if len(q.Owners) > 0 {
-		in(w, "owner", once(q.Owners))
+		in(w, "owner", unique(q.Owners))
 	}
-	if owner := theirs(q); owner != "" {
+	if owner := otherOwner(q); owner != "" {
 		w.and("owner <> ''")
 	}
 	in(w, "kind", kindsOf(q))
 	in(w, "state", statesOf(q))
 	if len(q.Statuses) > 0 {
-		in(w, "status", once(q.Statuses))
+		in(w, "status", unique(q.Statuses))
 	}
 	if q.SalientFrom != 0 {
 		w.and("salience >= ?", q.SalientFrom)
@@ -252,15 +252,15 @@ func (w *where) time(term string, t time.Time) {
 	}
 }
 
-// index names the index to use, so that no plan depends on statistics that nobody gathers. sorted is the index of the
-// order, or empty when order does not matter.
+// index names the index to use, so that no plan depends on statistics, which are not collected. sorted is the index of
+// the sort order, or empty when the order does not matter.
 func (w *where) index(q memory.Query, sorted string) string {
 	switch {
 	case q.Dream != "":
 		return " INDEXED BY items_dream"
 	case q.Session != "":
 		return " INDEXED BY items_session"
-	case theirs(q) != "":
+	case otherOwner(q) != "":
 		return " INDEXED BY items_owner"
 	case sorted != "":
 		return " INDEXED BY " + sorted

@@ -6,34 +6,34 @@ import (
 	"sync/atomic"
 )
 
-// The write-ahead log is folded into the file after so many transactions, a few hundred pages. A writer folds what is
-// left itself, while everybody waits, only when the log has grown to so many pages: that happens when writes never
-// pause.
+// The write-ahead log is folded into the file (checkpointed) after so many transactions, which are a few hundred pages.
+// A writer checkpoints by itself, while all others wait, only when the log has grown to so many pages. That happens
+// when writes never pause.
 const (
-	foldAfter = 64
-	foldMost  = 8000 // 32 MB
+	foldAfter  = 64
+	foldAtMost = 8000 // 32 MB
 )
 
-// folding moves what is committed from the log into the file, beside those who write: it costs some milliseconds, and
-// whoever knocks may wait behind the writer that has to do it.
+// folding checkpoints the log in the background. A checkpoint takes some milliseconds, and a connecting client might
+// otherwise wait behind the writer that makes it.
 type folding struct {
 	written atomic.Int64
 	due     chan struct{}
 	end     chan struct{}
-	gone    sync.WaitGroup
-	// held by whoever folds or empties the log: SQLite lets only one do so, and lets the other not wait
+	running sync.WaitGroup
+	// Held while the log is folded or emptied: SQLite lets only one connection do so, and does not let a second wait.
 	busy   sync.Mutex
 	dbConn *dbConn
 }
 
-// begin makes the connection that folds, and the goroutine that does.
+// begin opens the folding connection and starts its goroutine.
 func (f *folding) begin(ctx context.Context, s *Store) error {
 	l, err := newConn(ctx, s.writeDB)
 	if err != nil {
 		return err
 	}
 	f.dbConn, f.due, f.end = l, make(chan struct{}, 1), make(chan struct{})
-	f.gone.Go(func() {
+	f.running.Go(func() {
 		for {
 			select {
 			case <-f.due:
@@ -53,11 +53,12 @@ func (f *folding) note() {
 	}
 	select {
 	case f.due <- struct{}{}:
-	default: // it is folding
+	default: // a checkpoint is already due
 	}
 }
 
-// fold moves what nobody reads in an older state. What stays is moved the next time, so that a failure means nothing.
+// fold moves all pages that no reader needs in an older state. The rest is moved the next time, so a failure is
+// harmless.
 func (f *folding) fold() {
 	f.busy.Lock()
 	defer f.busy.Unlock()
@@ -70,6 +71,6 @@ func (f *folding) close() error {
 		return nil
 	}
 	close(f.end)
-	f.gone.Wait()
+	f.running.Wait()
 	return f.dbConn.close()
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// No writer is made to fold the log while others wait: it is folded beside them, long before it is as long as it may
-// become.
-func TestTheLogIsFoldedIntoTheFileBesideThoseWhoWrite(t *testing.T) {
+// The log is folded in the background, long before it reaches the length at which a writer would have to do it while
+// others wait.
+func TestTheLogIsFoldedIntoTheFileInTheBackground(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")
 	s := open(t, path)
@@ -32,8 +32,8 @@ func TestTheLogIsFoldedIntoTheFileBesideThoseWhoWrite(t *testing.T) {
 			})
 		require.NoError(t, err)
 	}
-	const written = 512 << 8 // at the very least
+	const written = 512 << 8 // a lower bound
 	require.Eventually(t, func() bool { return size(path) > written }, 10*time.Second, time.Millisecond,
-		"the file holds what was committed")
-	require.Less(t, size(path+"-wal"), int64(8000*4096), "which no writer did")
+		"the file contains the committed rows")
+	require.Less(t, size(path+"-wal"), int64(8000*4096), "no writer had to fold the log")
 }

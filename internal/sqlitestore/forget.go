@@ -15,18 +15,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// errHeld says that the log could not be emptied.
-var errHeld = errors.New(
-	"the items are erased, but somebody reads an older state of the file, whose log still holds their text; forget again")
+// errLogInUse is returned when the log could not be emptied.
+var errLogInUse = errors.New(
+	"the items are erased, but another reader uses an older state of the file, so its log still has their text; forget again")
 
-// Forget is an erasure of these items alone.
+// Forget erases these items alone.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
 	done, err := s.Erase(ctx, agent, memory.Erasure{IDs: ids})
 	return done.Items, err
 }
 
-// Erase does an erasure in one transaction. Then it writes the file anew and empties the write-ahead log, so that what
-// was erased is nowhere in the file: SQLite overwrites what is deleted, but not the places that a row had before its
+// Erase applies an erasure in one transaction. Then it rewrites the file and empties the write-ahead log, so that the
+// erased text is nowhere in the file: SQLite overwrites what is deleted, but not the places where a row was before its
 // page was split.
 func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
 	var done memory.Erased
@@ -36,7 +36,7 @@ func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memo
 		return err
 	})
 	if err == nil && !e.More {
-		err = s.emptyLog(context.WithoutCancel(ctx), true) // what is erased must not outlive its caller's patience
+		err = s.emptyLog(context.WithoutCancel(ctx), true) // must complete even if the caller gives up
 	}
 	if err != nil {
 		return done, fmt.Errorf("forget memories of %s: %w", agent, err)
@@ -46,10 +46,10 @@ func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memo
 
 func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 	var done memory.Erased
-	if err := d.eraseSaid(); err != nil {
+	if err := d.eraseResponses(); err != nil {
 		return done, err
 	}
-	if _, err := d.exec("DELETE FROM backgrounds WHERE agent = ?", agent); err != nil { // they may quote what is gone
+	if _, err := d.exec("DELETE FROM backgrounds WHERE agent = ?", agent); err != nil { // they may quote what is erased
 		return done, err
 	}
 	if len(e.IDs) == 0 && len(e.Scrub) == 0 && e.Words == nil {
@@ -70,12 +70,12 @@ func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 		}
 		removed[id] = true
 	}
-	var sleeper string // its calls under way showed what is in the memory now
+	var sleeper string // the calls of the running dream may have shown any memory
 	if _, err := d.one("SELECT dream FROM slots WHERE agent = ?", []any{agent}, &sleeper); err != nil {
 		return done, err
 	}
 	for _, dream := range append(slices.Clone(e.Dreams), sleeper) {
-		if dream == "" { // what was bought awake
+		if dream == "" { // bought while awake
 			continue
 		}
 		if err := d.dropAnswers("dream = ?", dream); err != nil {
@@ -102,14 +102,14 @@ func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 	return done, d.afterErasure(agent)
 }
 
-// changes counts the rows that this connection has changed so far.
+// changes returns the number of rows that this connection has changed so far.
 func (d tx) changes() (int64, error) {
 	var n int64
 	_, err := d.one("SELECT total_changes()", nil, &n)
 	return n, err
 }
 
-// eraseItem erases an item and whatever is left of one that is gone.
+// eraseItem erases an item, or the remains of one that no longer exists.
 func (d tx) eraseItem(agent, id string) (bool, error) {
 	if err := d.forgetAnswers(agent, id); err != nil {
 		return false, err
@@ -126,7 +126,7 @@ func (d tx) eraseItem(agent, id string) (bool, error) {
 	return n > 0, nil
 }
 
-// afterErasure tells caches that they start again, and lets an agent without vectors choose a space anew.
+// afterErasure makes caches start over, and lets an agent without vectors choose another space.
 func (d tx) afterErasure(agent string) error {
 	l, err := d.counters(agent)
 	if err != nil {
@@ -146,7 +146,7 @@ func (d tx) afterErasure(agent string) error {
 	return d.setCounters(agent, l)
 }
 
-// scrubWords takes what is forgotten out of items that stay and out of the notes of dreams. It answers how many items
+// scrubWords removes what is forgotten from items that stay and from the notes of dreams. It returns how many items
 // changed.
 func (d tx) scrubWords(agent string, e memory.Erasure) (int, error) {
 	scrubbed := 0
@@ -199,7 +199,7 @@ func (d tx) scrubItem(agent, id string, words memory.Words) (bool, error) {
 		case !found:
 			continue
 		case r.revision > 0:
-			err = d.putBack("revisions", r.key, body, r.short, id)
+			err = d.updateBody("revisions", r.key, body, r.short, id)
 		default:
 			err = d.reword(agent, id, r.key, dream.Kind(r.kind), body)
 		}
@@ -208,14 +208,14 @@ func (d tx) scrubItem(agent, id string, words memory.Words) (bool, error) {
 	return changed, err
 }
 
-// reword gives an item another body in the same revision. When its text is another one, its vectors go.
+// reword replaces an item's body in the same revision. When its text changes, its vectors are deleted.
 func (d tx) reword(agent, id string, key int64, kind dream.Kind, body []byte) error {
 	item, err := dream.Decode(kind, body)
 	if err != nil {
 		return err
 	}
 	h, text := item.Header(), item.Text()
-	kept := store(string(body), h.Dream, text, id)
+	kept := storeText(string(body), h.Dream, text, id)
 	n, err := d.exec("UPDATE items SET body = ?, packed = ? WHERE key = ? AND text = ?", kept.text, kept.packed, key,
 		text)
 	if err != nil || n > 0 {
@@ -229,11 +229,11 @@ func (d tx) reword(agent, id string, key int64, kind dream.Kind, body []byte) er
 	return err
 }
 
-// putBack writes the body of a row in the form that it had.
-func (d tx) putBack(table string, key int64, body []byte, short bool, near ...string) error {
-	kept := stored{text: string(body)}
+// updateBody writes the body of a row, packed if it was packed before.
+func (d tx) updateBody(table string, key int64, body []byte, short bool, near ...string) error {
+	kept := storedText{text: string(body)}
 	if short {
-		kept = stored{packed: packed.Pack(body, near...)}
+		kept = storedText{packed: packed.Pack(body, near...)}
 	}
 	_, err := d.exec("UPDATE "+table+" SET body = ?, packed = ? WHERE rowid = ?", kept.text, kept.packed, key)
 	return err
@@ -269,7 +269,7 @@ func (d tx) scrubNotes(agent string, words memory.Words) error {
 	return err
 }
 
-// scrub takes the ids of what is gone out of the bodies of a table, items or revisions.
+// scrub removes the ids of erased items from the bodies of a table, items or revisions.
 func (d tx) scrub(table, agent string, removed map[string]bool) error {
 	type change struct {
 		key   int64
@@ -313,24 +313,24 @@ func (d tx) scrub(table, agent string, removed map[string]bool) error {
 		return err
 	}
 	for _, c := range changes {
-		if err := d.putBack(table, c.key, c.body, c.short, c.near...); err != nil {
+		if err := d.updateBody(table, c.key, c.body, c.short, c.near...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// A reader of an older state is waited for in short turns, between which others may write: nobody who knocks waits
-// longer.
+// emptyTurn is how long one attempt to empty the log waits for readers of an older state. Others may write between the
+// attempts, so no connecting client waits longer.
 const emptyTurn = 50 * time.Millisecond
 
-// emptyLog moves the log into the file and cuts it to nothing. anew: the file is written anew before.
+// emptyLog moves the log into the file and truncates it. anew: the file is rewritten first.
 func (s *Store) emptyLog(ctx context.Context, anew bool) error {
 	if s.private {
 		return nil
 	}
 	for waited := time.Duration(0); ; waited += 2 * emptyTurn {
-		err := s.peek(ctx, func(d tx) error {
+		err := s.onWriter(ctx, func(d tx) error {
 			s.fold.busy.Lock()
 			defer s.fold.busy.Unlock()
 			turn := min(emptyTurn, s.set.busy)
@@ -342,7 +342,7 @@ func (s *Store) emptyLog(ctx context.Context, anew bool) error {
 			}
 			return d.emptyLog(turn, s.set.busy)
 		})
-		if !errors.Is(err, errHeld) || waited+2*emptyTurn > s.set.busy {
+		if !errors.Is(err, errLogInUse) || waited+2*emptyTurn > s.set.busy {
 			return err
 		}
 		pause := time.NewTimer(emptyTurn)
@@ -355,41 +355,41 @@ func (s *Store) emptyLog(ctx context.Context, anew bool) error {
 	}
 }
 
-// patient has the line wait so long for others.
-func (d tx) patient(wait time.Duration) error {
+// setBusyTimeout sets how long the connection waits for others.
+func (d tx) setBusyTimeout(wait time.Duration) error {
 	_, err := d.conn.ExecContext(d.ctx, fmt.Sprint("PRAGMA busy_timeout = ", wait.Milliseconds()))
 	return err
 }
 
-// rewriteFile writes the file anew, which leaves nothing in it but what is kept.
+// rewriteFile rewrites the file, so that it contains nothing but live rows.
 func (d tx) rewriteFile(turn, after time.Duration) error {
-	if err := d.patient(turn); err != nil {
+	if err := d.setBusyTimeout(turn); err != nil {
 		return err
 	}
 	_, err := d.conn.ExecContext(d.ctx, "VACUUM")
 	if busy(err) {
-		err = errHeld
+		err = errLogInUse
 	}
-	return errors.Join(err, d.patient(after))
+	return errors.Join(err, d.setBusyTimeout(after))
 }
 
-// emptyLog waits as long as turn says for readers, and leaves the line as patient as it was.
+// emptyLog waits for readers for the time of one turn, and then restores the connection's timeout.
 func (d tx) emptyLog(turn, after time.Duration) error {
-	if err := d.patient(turn); err != nil {
+	if err := d.setBusyTimeout(turn); err != nil {
 		return err
 	}
 	var held, pages, moved int64
 	_, err := d.one("PRAGMA wal_checkpoint(TRUNCATE)", nil, &held, &pages, &moved)
 	if busy(err) || err == nil && held != 0 {
-		err = errHeld
+		err = errLogInUse
 	}
-	return errors.Join(err, d.patient(after))
+	return errors.Join(err, d.setBusyTimeout(after))
 }
 
 // Forgettings counts how often something of the agent was forgotten.
 func (s *Store) Forgettings(ctx context.Context, agent string) (int64, error) {
 	var times int64
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		l, err := d.counters(agent)
 		times = l.scrubs
 		return err

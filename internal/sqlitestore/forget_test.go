@@ -36,14 +36,14 @@ func episode(id, content string) *dream.Episode {
 	}
 }
 
-// TestNothingForgottenIsLeftInTheFile writes, rewrites and forgets memories of every length in random order, so that
-// pages split, merge and overflow, and then reads the file and its log byte by byte.
+// TestNothingForgottenIsLeftInTheFile writes, rewrites and forgets memories of all lengths in random order, so that
+// pages split, merge and overflow, and then searches the bytes of the file and its log.
 func TestNothingForgottenIsLeftInTheFile(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(16, 10))
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	// in no order, so that indexes split too
+	// in random order, so that indexes split too
 	secret := func(i int) string { return fmt.Sprintf("%04d<marker>", i*7919%9973) }
 	content := func(i int) string {
 		return strings.Repeat("filler ", r.IntN(40)*r.IntN(12)) + secret(i) + strings.Repeat(" more filler", r.IntN(30))
@@ -76,15 +76,15 @@ func TestNothingForgottenIsLeftInTheFile(t *testing.T) {
 	require.Greater(t, len(forgotten), 30)
 	require.Greater(t, len(kept), 200)
 	bytesOf := onDisk(t, path)
-	require.Contains(t, string(bytesOf), "<marker>", "the search itself must be able to find")
+	require.Contains(t, string(bytesOf), "<marker>", "the search must be able to find the marker")
 	for _, i := range forgotten {
 		require.NotContains(t, escaped(bytesOf), secret(i))
 	}
 }
 
-// TestNoAnswerOutlivesWhatIsForgotten has a night and its purchases quote a memory, and reads the file after each way
-// to forget: the ledger's at the end of the night, and the owner's in the midst of it.
-func TestNoAnswerOutlivesWhatIsForgotten(t *testing.T) {
+// TestRecordedAnswersAreForgottenWithTheMemory lets a dream and its paid calls quote a memory, and searches the file
+// after each way of forgetting: the ledger's at the end of the dream, and the owner's in the middle of it.
+func TestRecordedAnswersAreForgottenWithTheMemory(t *testing.T) {
 	t.Parallel()
 	const secret = "the lighthouse keeper's name"
 	for name, forget := range map[string]func(t *testing.T, s *sqlitestore.Store){
@@ -134,8 +134,8 @@ func TestNoAnswerOutlivesWhatIsForgotten(t *testing.T) {
 	}
 }
 
-// TestAVectorBoughtAwakeGoesWithItsMemory forgets a memory that was placed by an embedder that the ledger paid.
-func TestAVectorBoughtAwakeGoesWithItsMemory(t *testing.T) {
+// TestAVectorBoughtWhileAwakeIsErasedWithItsMemory forgets a memory whose vector was paid through the ledger.
+func TestAVectorBoughtWhileAwakeIsErasedWithItsMemory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
@@ -173,7 +173,7 @@ func answered(t *testing.T, s *sqlitestore.Store, hold spend.Hold, answer string
 			spend.Bill{State: spend.Settled, Amount: 1, Answer: []byte(answer), At: dawn}))
 }
 
-// escaped undoes the one escape that JSON has for the markers.
+// escaped undoes the one escape that JSON uses for the markers.
 func escaped(b []byte) string {
 	b = bytes.ReplaceAll(b, []byte(`\u003c`), []byte("<"))
 	return string(bytes.ReplaceAll(b, []byte(`\u003e`), []byte(">")))
@@ -192,8 +192,9 @@ func onDisk(t *testing.T, path string) []byte {
 	return all
 }
 
-// TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre imports and collects through a ledger that paid.
-func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
+// TestAnEmbeddersAnswerIsKeptUntilItsVectorsAreStored imports and collects vectors that were paid through the
+// ledger.
+func TestAnEmbeddersAnswerIsKeptUntilItsVectorsAreStored(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
 	answer := func(step string) bool {
@@ -205,7 +206,7 @@ func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
 	answered(t, s, bought(t, s, "", "one"), "[1]")
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x")}})
 	require.NoError(t, err)
-	require.True(t, answer("/one"), "until then an import cut short may ask for it again")
+	require.True(t, answer("/one"), "until then an interrupted import may need it again")
 	_, err = s.Commit(t.Context(),
 		memory.Write{Agent: echo, Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
 	require.NoError(t, err)
@@ -213,12 +214,12 @@ func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
 	answered(t, s, bought(t, s, "", "two"), "[1]")
 	require.NoError(t, s.Collect(t.Context(), echo, []memory.Vector{{Item: "e", Space: "t", V: []float32{1}}}))
 	require.False(t, answer("/two"))
-	require.True(t, answer("d1/embed"), "a dream's is its own affair")
+	require.True(t, answer("d1/embed"), "a dream's answer is kept")
 }
 
-// TestNoAnswerOutlivesWhatItsPromptShowed forgets a memory that the notes of one dream name and those of another do
-// not.
-func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
+// TestAnswersWhosePromptsShowedAMemoryAreForgottenWithIt forgets a memory that the notes of one dream name and those of
+// another do not.
+func TestAnswersWhosePromptsShowedAMemoryAreForgottenWithIt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
@@ -240,8 +241,8 @@ func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
 	require.Contains(t, string(onDisk(t, path)), "the keeper's name, by d2")
 }
 
-// A call under way may show any memory of the agent whose dream makes it, whatever the dream has noted.
-func TestACallUnderWayLeavesNoAnswerWhenSomethingIsForgotten(t *testing.T) {
+// A running call may show any memory of the dreaming agent, whatever the dream has noted.
+func TestARunningCallRecordsNoAnswerAfterAForgetting(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:")
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x")}})

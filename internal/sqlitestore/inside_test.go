@@ -15,20 +15,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// TestEveryOrderIsReadFromItsIndex asks SQLite for its plan: a limit must end the reading, whatever the size of the
-// life.
-func TestEveryOrderIsReadFromItsIndex(t *testing.T) {
+// TestEverySortOrderIsReadFromItsIndex asks SQLite for its plan: a limit must end the reading, however many memories
+// there are.
+func TestEverySortOrderIsReadFromItsIndex(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), ":memory:")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	for order, sort := range sorts {
+	for by, sort := range sorts {
 		query, args := findSQL(
-			memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Sort: order, Limit: 5}, sort)
+			memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Sort: by, Limit: 5}, sort)
 		plan := planOf(t, s, query, args)
-		require.Contains(t, plan, "SEARCH items USING INDEX "+sort.index+" (agent=? AND kind=? AND state=?", order)
-		require.Contains(t, plan, "USE TEMP B-TREE FOR LAST", order) // ties alone are sorted
-		require.NotContains(t, plan, "SCAN items", order)
+		require.Contains(t, plan, "SEARCH items USING INDEX "+sort.index+" (agent=? AND kind=? AND state=?", by)
+		require.Contains(t, plan, "USE TEMP B-TREE FOR LAST", by) // only ties are sorted
+		require.NotContains(t, plan, "SCAN items", by)
 	}
 	for index, q := range map[string]memory.Query{
 		"items_dream":   {Agent: "a", Dream: "d"},
@@ -54,7 +54,7 @@ func planOf(t *testing.T, s *Store, query string, args []any) string {
 	return plan.String()
 }
 
-func TestTheAgentsSearchedLongestAgoMakeRoom(t *testing.T) {
+func TestTheIndexesOfLeastRecentlySearchedAgentsAreEvicted(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), ":memory:", VectorMemory(5_000))
 	require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestAPanicLeavesNoTransaction(t *testing.T) {
 	}
 }
 
-func TestAMatrixThatHasMovedOnIsNotSearchedForTheOldSpace(t *testing.T) {
+func TestAnIndexOfTheNewSpaceIsNotSearchedForTheOld(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), ":memory:")
 	require.NoError(t, err)
@@ -131,9 +131,9 @@ func TestAMatrixThatHasMovedOnIsNotSearchedForTheOldSpace(t *testing.T) {
 	require.Equal(t, []memory.Hit{{Item: "g", Cosine: 1}}, hits)
 }
 
-// TestARemovalKnowsEveryTableOfAnAgent reads the schema: a table that names agents goes with them, or is one that
-// stays.
-func TestARemovalKnowsEveryTableOfAnAgent(t *testing.T) {
+// TestARemovalCoversEveryTableOfAnAgent reads the schema: a table with an agent column must be deleted with the agent
+// or be one of those that stay.
+func TestARemovalCoversEveryTableOfAnAgent(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), ":memory:")
 	require.NoError(t, err)

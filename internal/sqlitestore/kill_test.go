@@ -24,7 +24,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// When this variable names a file, the test binary is the second process that writes to it until it is killed.
+// When this environment variable names a file, the test binary is the second process: it writes to that file until it
+// is killed.
 const writerOf = "ONEIROS_TEST_WRITER_OF"
 
 func TestMain(m *testing.M) {
@@ -43,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled remembers, reserves, settles and wakes from three goroutines, and prints a line after each deed that
-// the store said was done.
+// writeUntilKilled commits, reserves, settles and wakes from three goroutines, and prints a line after each step that
+// the store reported as done.
 func writeUntilKilled(ctx context.Context, path, name string) error {
 	s, err := sqlitestore.Open(ctx, path)
 	if err != nil {
@@ -107,14 +108,14 @@ func writeOnce(ctx context.Context, s *sqlitestore.Store, id string, say func(st
 	return nil
 }
 
-func TestAProcessKilledInMidWriteLosesNothingItWasPromised(t *testing.T) {
+func TestAProcessKilledDuringWritesLosesNoCompletedWrite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
 	var done []string
 	for round, events := range []int64{1, 17, 60} {
 		done = append(done, killAfter(t, s, path, fmt.Sprint("w", round), events)...)
-		// the dead hold no lock
+		// a dead process holds no lock
 		require.NoError(t, writeOnce(t.Context(), s, fmt.Sprintf("own-%d", round), func(string, ...any) {}))
 	}
 	checkBooks(t, s, done)
@@ -125,8 +126,8 @@ func TestAProcessKilledInMidWriteLosesNothingItWasPromised(t *testing.T) {
 	require.Equal(t, "ok", verdict)
 }
 
-// killAfter starts a second process, follows its events through our own handle, kills it after so many, and returns
-// what it had said was done.
+// killAfter starts a second process, follows its events through our own handle, kills it after n events, and returns
+// what it had reported as done.
 func killAfter(t *testing.T, s *sqlitestore.Store, path, name string, events int64) []string {
 	t.Helper()
 	binary, err := os.Executable()
@@ -136,8 +137,8 @@ func killAfter(t *testing.T, s *sqlitestore.Store, path, name string, events int
 	child.Env = append(os.Environ(), writerOf+"="+path, writerOf+"_NAME="+name)
 	child.Stdout, child.Stderr = &out, &faults
 	require.NoError(t, child.Start())
-	before := newest(t, s)
-	for seen := before; seen < before+events; seen = newest(t, s) {
+	before := appendDigest(t, s)
+	for seen := before; seen < before+events; seen = appendDigest(t, s) {
 		require.NoError(t, s.Await(t.Context(), echo, seen))
 	}
 	require.NoError(t, child.Process.Kill()) // SIGKILL
@@ -151,14 +152,14 @@ func killAfter(t *testing.T, s *sqlitestore.Store, path, name string, events int
 	return done
 }
 
-func newest(t *testing.T, s *sqlitestore.Store) int64 {
+func appendDigest(t *testing.T, s *sqlitestore.Store) int64 {
 	t.Helper()
 	r, err := s.Commit(t.Context(), memory.Write{Agent: echo})
 	require.NoError(t, err)
 	return r.LastSeq
 }
 
-// checkBooks holds the store to every deed done, to whole transactions only, and to sums that are right.
+// checkBooks checks that every reported step was done, that all transactions are complete, and that all sums are right.
 func checkBooks(t *testing.T, s *sqlitestore.Store, done []string) {
 	t.Helper()
 	all, err := s.Rows(t.Context(), spend.Query{})
@@ -185,7 +186,7 @@ func checkBooks(t *testing.T, s *sqlitestore.Store, done []string) {
 	}
 	items, err := s.Find(t.Context(), memory.Query{Agent: echo})
 	require.NoError(t, err)
-	require.Len(t, items, 2*len(events)) // a write is whole or not at all
+	require.Len(t, items, 2*len(events)) // a write is complete or absent
 	require.NotEmpty(t, done)
 	for _, line := range done {
 		activity, id, _ := strings.Cut(line, " ")

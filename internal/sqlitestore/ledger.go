@@ -12,11 +12,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Ledger is the store as the spend guard knows it. It is a view of its own because there Close ends a dream's
-// reservations, and on the Store it lets go of the file.
+// Ledger is the store's implementation of spend.Ledger. It is a type of its own because its Close ends a dream's
+// reservations, while Store.Close closes the file.
 type Ledger struct{ *Store }
 
-// Ledger gives the store's book of money.
+// Ledger returns the store's spend ledger.
 func (s *Store) Ledger() Ledger { return Ledger{s} }
 
 // Reserve books the worst case under every account, or nothing.
@@ -24,8 +24,8 @@ func (s *Store) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	hold := spend.Hold{Step: a.Step, Amount: a.Amount}
 	accounts, err := checkAsk(a)
 	if err == nil {
-		kept := store(string(accounts), a.Dream, a.Step)
-		err = s.bookkeep(ctx, func(d tx) error {
+		kept := storeText(string(accounts), a.Dream, a.Step)
+		err = s.writeLedger(ctx, func(d tx) error {
 			var err error
 			hold.Attempt, err = d.reserve(a, kept)
 			return err
@@ -52,7 +52,7 @@ func checkAsk(a spend.Ask) ([]byte, error) {
 	return json.Marshal(a.Accounts)
 }
 
-func (d tx) reserve(a spend.Ask, accounts stored) (int, error) {
+func (d tx) reserve(a spend.Ask, accounts storedText) (int, error) {
 	var attempt int
 	var answered bool
 	if _, err := d.one(
@@ -93,9 +93,9 @@ func (d tx) reserve(a spend.Ask, accounts stored) (int, error) {
 func (s *Store) Settle(ctx context.Context, h spend.Hold, b spend.Bill) error {
 	tokens, err := checkBill(b)
 	if err == nil {
-		write := s.bookkeep
-		if b.State == spend.Partial { // of a call that was cut: somebody waits for the sitting to be booked
-			write = s.urgently
+		write := s.writeLedger
+		if b.State == spend.Partial { // an interrupted call: a connecting client waits for the stretch to end
+			write = s.writeUrgent
 		}
 		err = write(ctx, func(d tx) error { return d.settle(h, b, string(tokens)) })
 	}
@@ -130,7 +130,7 @@ func (d tx) settle(h spend.Hold, b spend.Bill, tokens string) error {
 	if t.state != spend.Open && t.state != spend.Lost {
 		return nil
 	}
-	counted := counts(t.reserved, b)
+	counted := finalAmount(t.reserved, b)
 	if err := d.rebook(t, counted); err != nil {
 		return err
 	}
@@ -146,11 +146,11 @@ func (d tx) settle(h spend.Hold, b spend.Bill, tokens string) error {
 	return d.keepAnswer(h.Step, b.Answer)
 }
 
-// latest is the newest attempt of a row's step.
+// latest selects the newest attempt of a row's step.
 const latest = "(SELECT max(attempt) FROM attempts AS a WHERE a.step = attempts.step)"
 
-// counts is what an ended attempt counts for. What nobody knows never counts less than was reserved.
-func counts(reserved budget.Micros, b spend.Bill) budget.Micros {
+// finalAmount is what an ended attempt counts for. An unknown cost never counts less than was reserved.
+func finalAmount(reserved budget.Micros, b spend.Bill) budget.Micros {
 	switch b.State {
 	case spend.Refused:
 		return 0
@@ -189,7 +189,7 @@ func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, bud
 	return n, sum, nil
 }
 
-// attempt is what settling needs to know of one.
+// attempt is the part of a row that settling needs.
 type attempt struct {
 	key       int64
 	state     spend.State
@@ -228,8 +228,7 @@ func (d tx) attempts(where string, args ...any) ([]attempt, error) {
 	return out, err
 }
 
-// rebook takes what an attempt counted out of every account, and puts in what it counts from now on. The accounts exist
-// since it was reserved.
+// rebook replaces what an attempt counted in every account by a new amount. The accounts exist since it was reserved.
 func (d tx) rebook(t attempt, counted budget.Micros) error {
 	sums, err := d.balances(scopes(t.accounts))
 	if err != nil {
@@ -246,7 +245,7 @@ func (d tx) rebook(t attempt, counted budget.Micros) error {
 	return d.setBalances(sums)
 }
 
-// balances are the sums of accounts, by scope; of one that nothing was booked under, zero.
+// balances returns the sums of accounts by scope; zero for an account without bookings.
 func (d tx) balances(scopes []string) (map[string]spend.Balance, error) {
 	sums := make(map[string]spend.Balance, len(scopes))
 	for _, scope := range scopes {
@@ -290,16 +289,16 @@ func (d tx) balance(scope string) (spend.Balance, error) {
 	return b, err
 }
 
-// scopes names each account once.
+// scopes lists each account once.
 func scopes(accounts []budget.Account) []string {
 	names := make([]string, len(accounts))
 	for i, a := range accounts {
 		names[i] = a.Scope
 	}
-	return once(names)
+	return unique(names)
 }
 
-// plus adds without overflow: what is too much to count stays at the most that can be counted.
+// plus adds without overflow: it stops at the largest value.
 func plus(a, b budget.Micros) budget.Micros {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -17,17 +17,17 @@ import (
 //go:embed schema/*.sql
 var schemas embed.FS
 
-// applicationID marks a file as ours in SQLite's header: "onei" in ASCII.
+// applicationID marks the file as ours in SQLite's header: "onei" in ASCII.
 const applicationID = 0x6f6e6569
 
-// migrate brings the file to the newest schema. Each step is one transaction with its version, so that a process killed
-// in between leaves a file of the older or of the newer schema, and two processes that open a new file do not collide.
+// migrate brings the file to the newest schema. Each step is one transaction that also sets the version. A process
+// killed in between leaves a file of one schema or the next, and two processes may open a new file at the same time.
 func (s *Store) migrate(ctx context.Context) error {
 	steps, err := fs.Glob(schemas, "schema/*.sql") // sorted
 	if err != nil {
 		return err
 	}
-	if err := s.refuse(ctx, len(steps)); err != nil {
+	if err := s.checkFile(ctx, len(steps)); err != nil {
 		return err
 	}
 	if !s.private {
@@ -47,9 +47,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-// refuse looks at the file before anything in it is changed, in one transaction: another process may be making its
-// tables.
-func (s *Store) refuse(ctx context.Context, newest int) error {
+// checkFile checks the file before anything in it is changed. It reads in one transaction, because another process may
+// be creating the tables.
+func (s *Store) checkFile(ctx context.Context, newest int) error {
 	look := func(d tx) error {
 		var id, tables, version int64
 		if _, err := d.one("PRAGMA application_id", nil, &id); err != nil {
@@ -74,12 +74,12 @@ func (s *Store) refuse(ctx context.Context, newest int) error {
 		}
 		return nil
 	}
-	return s.peek(ctx, func(d tx) error { return d.within(ctx, "BEGIN", func() error { return look(d) }) })
+	return s.onWriter(ctx, func(d tx) error { return d.inTransaction(ctx, "BEGIN", func() error { return look(d) }) })
 }
 
-// startLog turns the write-ahead log on. SQLite does not wait for other processes here, so this does.
+// startLog turns the write-ahead log on. SQLite does not wait for other processes here, so startLog does.
 func (s *Store) startLog(ctx context.Context) error {
-	return s.peek(ctx, func(d tx) error {
+	return s.onWriter(ctx, func(d tx) error {
 		deadline := time.NewTimer(s.set.busy)
 		defer deadline.Stop()
 		for {
@@ -106,8 +106,8 @@ func (s *Store) startLog(ctx context.Context) error {
 	})
 }
 
-// peek uses the writing connection outside any transaction.
-func (s *Store) peek(ctx context.Context, do func(tx) error) error {
+// onWriter runs do on the writing connection, outside any transaction.
+func (s *Store) onWriter(ctx context.Context, do func(tx) error) error {
 	return s.writing(ctx, false, func(l *dbConn) error { return do(tx{l, ctx}) })
 }
 
@@ -135,13 +135,13 @@ func (s *Store) step(ctx context.Context, version int, script string) error {
 	})
 }
 
-// busy says that another connection holds the lock.
+// busy reports whether another connection holds the lock.
 func busy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY
 }
 
-// noTransaction says that SQLite had rolled back by itself.
+// noTransaction reports whether SQLite had already rolled back by itself.
 func noTransaction(err error) bool {
 	return strings.Contains(err.Error(), "no transaction is active")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// FUSE file systems that bring a disk of another machine.
+// remoteFuses are FUSE file systems that mount another machine's disk.
 var remoteFuses = []string{
 	"sshfs", "rclone", "s3fs", "s3fs-fuse", "gcsfuse", "goofys", "geesefs", "mount-s3", "blobfuse", "blobfuse2",
 	"glusterfs",
@@ -15,7 +15,7 @@ var remoteFuses = []string{
 	"smbnetfs", "afp", "hdfs", "fuse_dfs", "ipfs", "google-drive-ocamlfuse", "onedriver", "keybase", "nfs", "drvfs",
 }
 
-// remoteFuse says whether a file system type, such as "fuse.sshfs", is known to be a network's.
+// remoteFuse reports whether a file system type, such as "fuse.sshfs", is known to be a network file system.
 func remoteFuse(kind string) bool {
 	name := strings.TrimPrefix(strings.ToLower(kind), "fuse.")
 	for _, remote := range remoteFuses {
@@ -26,9 +26,9 @@ func remoteFuse(kind string) bool {
 	return false
 }
 
-// mountKind finds, in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)), the type of the file system that holds
-// a path: that of the longest mount point above it, and of the last of several on one point. Lines it cannot read
-// are passed over; empty when nothing holds the path.
+// mountKind finds the type of the file system that holds a path, in the text of /proc/self/mountinfo
+// (proc_pid_mountinfo(5)): that of the longest mount point above the path, and the last of several on one point. Lines
+// that cannot be parsed are skipped; empty when no mount point matches.
 func mountKind(table, path string) string {
 	kind, longest := "", -1
 	for line := range strings.Lines(table) {
@@ -40,7 +40,7 @@ func mountKind(table, path string) string {
 	return kind
 }
 
-// resolved is a path without links where they can be followed.
+// resolved is a path with its links resolved, as far as that is possible.
 func resolved(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -51,7 +51,7 @@ func resolved(path string) string {
 	return path
 }
 
-// mountLine reads mount point (field 5) and type (the first field after the lone hyphen).
+// mountLine parses the mount point (field 5) and the type (the first field after the lone hyphen).
 func mountLine(line string) (point, kind string, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 7 {

@@ -16,7 +16,7 @@ a line of nonsense
 40 22 0:43 / /short rw -
 `
 
-func TestTheMountAboveAFolderNamesItsFileSystem(t *testing.T) {
+func TestTheFileSystemOfAPathIsThatOfItsMountPoint(t *testing.T) {
 	t.Parallel()
 	for folder, want := range map[string]string{
 		"/home/echo":        "ext4",
@@ -24,7 +24,7 @@ func TestTheMountAboveAFolderNamesItsFileSystem(t *testing.T) {
 		"/srv/data/deep":    "fuse.sshfs",
 		"/srv/local/data":   "xfs",
 		"/srvother/x":       "tmpfs",
-		"/mnt/my disk/echo": "fuse.rclone", // the later of two mounts on one point covers the earlier
+		"/mnt/my disk/echo": "fuse.rclone", // the later of two mounts on one point hides the earlier
 		"/short/x":          "ext4",
 	} {
 		require.Equal(t, want, mountKind(mountTable, folder), folder)
@@ -32,7 +32,7 @@ func TestTheMountAboveAFolderNamesItsFileSystem(t *testing.T) {
 	require.Empty(t, mountKind("", "/home"))
 }
 
-func TestOnlyFuseOfANetworkIsRemote(t *testing.T) {
+func TestOnlyFuseFileSystemsOfTheNetworkAreRemote(t *testing.T) {
 	t.Parallel()
 	for kind, remote := range map[string]bool{
 		"fuse.sshfs": true, "fuse.rclone": true, "FUSE.GlusterFS": true, "fuseblk": false, "fuse.ntfs-3g": false,

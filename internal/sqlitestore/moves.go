@@ -28,7 +28,7 @@ func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error
 	return spaces, nil
 }
 
-// Collect keeps vectors of another space beside the agent's own.
+// Collect stores vectors of another space beside those of the agent's own.
 func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
 	err := s.write(ctx, func(d tx) error {
 		if agent == "" {
@@ -49,7 +49,7 @@ func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vect
 				return fmt.Errorf("vector of %s: %w", v.Item, err)
 			}
 		}
-		return d.dropPlacing(agent)
+		return d.dropEmbeddings(agent)
 	})
 	if err != nil {
 		return fmt.Errorf("collect vectors of %s: %w", agent, err)
@@ -57,7 +57,7 @@ func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vect
 	return nil
 }
 
-// collect keeps one vector. No search reads it until the agent moves, when every search starts again.
+// collect stores one vector. No search reads it until the agent moves, when all search indexes start over.
 func (d tx) collect(agent string, v memory.Vector) error {
 	var kind, state string
 	found, err := d.one("SELECT kind, state FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &kind, &state)
@@ -84,14 +84,14 @@ func (d tx) collect(agent string, v memory.Vector) error {
 	return err
 }
 
-// dimension of a space that is being collected; 0 when none is.
+// dimension is the dimension of a space that is being collected; 0 when there is none.
 func (d tx) dimension(agent, space string) (int64, error) {
 	var dim int64
 	_, err := d.one("SELECT dim FROM moves WHERE agent = ? AND space = ?", []any{agent, space}, &dim)
 	return dim, err
 }
 
-// dropCollected removes an item's vectors in spaces that are being collected: they place a text that it no longer has.
+// dropCollected removes an item's collected vectors, because its text has changed.
 func (d tx) dropCollected(agent, id string) error {
 	_, err := d.exec(
 		"DELETE FROM vectors WHERE agent = ? AND id = ? AND space IN (SELECT space FROM moves WHERE agent = ?)",
@@ -111,7 +111,7 @@ func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
 			return err
 		}
 		if held.Fence != (memory.Fence{}) {
-			return fmt.Errorf("dream %q measures in the old space: %w", held.Dream, memory.ErrTaken)
+			return fmt.Errorf("dream %q holds the slot and uses the old space: %w", held.Dream, memory.ErrTaken)
 		}
 		l, err := d.writable(agent)
 		if err != nil {
@@ -129,7 +129,7 @@ func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
 	return missing, nil
 }
 
-// missing counts the live items that would lose their place.
+// missing counts the live items that would be without a vector after the move.
 func (d tx) missing(agent, from, to string) (int, error) {
 	n := 0
 	_, err := d.one(`SELECT count(*) FROM vectors AS old WHERE agent = ? AND space = ? AND live = 1 AND NOT EXISTS
@@ -138,7 +138,7 @@ func (d tx) missing(agent, from, to string) (int, error) {
 	return n, err
 }
 
-// move drops the vectors of all other spaces. Searches start again, as after an erasure.
+// move deletes the vectors of all other spaces. Search indexes start over, as after an erasure.
 func (d tx) move(agent string, l agentCounters, space string) error {
 	if space != l.space {
 		dim, err := d.dimension(agent, space)
@@ -146,7 +146,7 @@ func (d tx) move(agent string, l agentCounters, space string) error {
 			return err
 		}
 		l.space, l.dim = space, dim
-		if dim == 0 { // nothing lies anywhere
+		if dim == 0 { // there are no vectors at all
 			l.space = ""
 		}
 		l.scrubs++

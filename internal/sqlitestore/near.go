@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
-// Near compares a vector with every live vector of the agent that the filter leaves.
+// Near compares a vector with the vectors of all live items of the agent that pass the filter.
 func (s *Store) Near(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
 	hits, err := s.nearest(ctx, q)
 	if err != nil {
@@ -21,14 +21,14 @@ func (s *Store) Near(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
 
 func (s *Store) nearest(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
 	if err := checkVector(q.Space, q.V); err != nil {
-		return nil, fmt.Errorf("the vector sought: %w", err)
+		return nil, fmt.Errorf("the search vector: %w", err)
 	}
 	x := s.indexes.Of(q.Agent)
 	defer s.indexes.Trim(s.set.indexMemory)
 	return x.NearNow(q, func() (index.Version, error) { return s.catchUp(ctx, x, q.Agent) })
 }
 
-// Search scores every live item of the agent that the filter leaves.
+// Search scores all live items of the agent that pass the filter.
 func (s *Store) Search(ctx context.Context, q memory.Search) (memory.Found, error) {
 	found, err := s.search(ctx, q)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) Search(ctx context.Context, q memory.Search) (memory.Found, erro
 func (s *Store) search(ctx context.Context, q memory.Search) (memory.Found, error) {
 	if q.V != nil {
 		if err := checkVector(q.Space, q.V); err != nil {
-			return memory.Found{}, fmt.Errorf("the vector sought: %w", err)
+			return memory.Found{}, fmt.Errorf("the search vector: %w", err)
 		}
 	}
 	x := s.indexes.Of(q.Agent)
@@ -48,7 +48,7 @@ func (s *Store) search(ctx context.Context, q memory.Search) (memory.Found, erro
 	return x.SearchNow(q, func() (index.Version, error) { return s.catchUp(ctx, x, q.Agent) })
 }
 
-// catchUp reads what an agent's index lacks, and answers as of when.
+// catchUp reads what an agent's index is missing, and returns the version it then has.
 func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (index.Version, error) {
 	var v index.Version
 	err := s.read(ctx, func(d tx) error {
@@ -67,7 +67,7 @@ func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (inde
 	return v, err
 }
 
-// entries reads the items that changed after a tide, those that are live alone when it is all of them.
+// entries reads the items that changed after a vector revision, or all live items when the index is empty.
 func (d tx) entries(agent string, of index.Version, since int64, put func(index.Entry)) error {
 	query := `SELECT i.id, i.kind, i.state, i.owner, i.dreamt, i.at, i.text, v.v, v.numbers FROM items AS i INDEXED BY items_tide
 		LEFT JOIN vectors AS v ON v.agent = i.agent AND v.id = i.id AND v.space = ? WHERE i.agent = ? AND i.tide > ?`

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Magic numbers of file systems that live on another machine (linux/magic.h and the sources of each).
+// Magic numbers of network file systems (linux/magic.h and the sources of each).
 var networkMagic = map[uint32]string{
 	0x6969:     "NFS",
 	0x517B:     "SMB",
@@ -30,17 +30,17 @@ var networkMagic = map[uint32]string{
 
 const fuseMagic = 0x65735546
 
-// networkSystem names the network file system that a file or folder lies on; empty when it is local.
+// networkSystem names the network file system that a file or folder is on; empty when it is local.
 func networkSystem(path string) (string, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
 		return "", fmt.Errorf("ask which file system holds %s: %w", path, err)
 	}
-	return judge(uint32(st.Type), path, "/proc/self/mountinfo"), nil
+	return remoteSystem(uint32(st.Type), path, "/proc/self/mountinfo"), nil
 }
 
-// judge reads the mount table only for FUSE, whose one magic number stands for disks and networks alike.
-func judge(magic uint32, path, mounts string) string {
+// remoteSystem reads the mount table for FUSE only, whose one magic number stands for disks and networks alike.
+func remoteSystem(magic uint32, path, mounts string) string {
 	if name, ok := networkMagic[magic]; ok {
 		return name
 	}
@@ -49,7 +49,7 @@ func judge(magic uint32, path, mounts string) string {
 	}
 	table, err := os.ReadFile(mounts)
 	if err != nil {
-		return "" // without the table nobody can tell them apart
+		return "" // without the mount table they cannot be distinguished
 	}
 	if kind := mountKind(string(table), resolved(path)); remoteFuse(kind) {
 		return kind

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFileSystemsOfOtherMachinesAreNamed(t *testing.T) {
+func TestNetworkFileSystemsAreNamed(t *testing.T) {
 	t.Parallel()
 	table := filepath.Join(t.TempDir(), "mountinfo")
 	require.NoError(t, os.WriteFile(table, []byte(mountTable), 0o600))
@@ -16,10 +16,10 @@ func TestFileSystemsOfOtherMachinesAreNamed(t *testing.T) {
 		0x6969: "NFS", 0xFF534D42: "CIFS", 0xFE534D42: "SMB2",
 		0x01021997: "9P", 0xEF53: "", 0x01021994: "", fuseMagic: "fuse.sshfs",
 	} {
-		require.Equal(t, want, judge(magic, "/srv/data", table), "%#x", magic)
+		require.Equal(t, want, remoteSystem(magic, "/srv/data", table), "%#x", magic)
 	}
-	require.Empty(t, judge(fuseMagic, "/home", table))
-	require.Empty(t, judge(fuseMagic, "/srv/data", table+" is missing"))
+	require.Empty(t, remoteSystem(fuseMagic, "/home", table))
+	require.Empty(t, remoteSystem(fuseMagic, "/srv/data", table+" is missing"))
 	_, err := networkSystem(filepath.Join(t.TempDir(), "missing"))
 	require.ErrorContains(t, err, "missing")
 }

@@ -2,5 +2,6 @@
 
 package sqlitestore
 
-// networkSystem cannot tell here: a network file system is then the operator's own risk, as the documentation says.
+// networkSystem cannot find out on this system: the operator must avoid network file systems, as the documentation
+// says.
 func networkSystem(string) (string, error) { return "", nil }

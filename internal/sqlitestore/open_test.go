@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// raw opens the file with no store around it.
+// raw opens the file without a store.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -38,7 +38,7 @@ func do(t *testing.T, db *sql.DB, statements ...string) {
 	}
 }
 
-func TestTheFileIsItsOwnersAlone(t *testing.T) {
+func TestTheFileIsAccessibleToItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows keeps permissions elsewhere")
@@ -92,7 +92,7 @@ func TestAFileOfAnotherProgramIsRefusedAndLeftAlone(t *testing.T) {
 	require.ErrorContains(t, err, "notes.txt")
 }
 
-func TestManyMayOpenANewFileAtOnce(t *testing.T) {
+func TestManyProcessesMayOpenANewFileConcurrently(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	stores, faults := make(chan *sqlitestore.Store, 8), make(chan error, 8)
@@ -115,7 +115,7 @@ func TestManyMayOpenANewFileAtOnce(t *testing.T) {
 	}
 }
 
-func TestAStoreClosedAnswersNothing(t *testing.T) {
+func TestAClosedStoreRefusesEveryCall(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, err := sqlitestore.Open(t.Context(), path)
@@ -131,10 +131,10 @@ func TestAStoreClosedAnswersNothing(t *testing.T) {
 	require.ErrorIs(t, err, sqlitestore.ErrClosed)
 	names, err := filepath.Glob(path + "*")
 	require.NoError(t, err)
-	require.Equal(t, []string{path}, names) // the log went into the file: one file to copy
+	require.Equal(t, []string{path}, names) // the log was folded into the file, so there is one file to copy
 }
 
-func TestWhatWasWrittenIsThereAfterwards(t *testing.T) {
+func TestWritesSurviveReopening(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	for i := range 3 {
@@ -149,7 +149,7 @@ func TestWhatWasWrittenIsThereAfterwards(t *testing.T) {
 	}
 }
 
-func TestAWriterThatNeverEndsIsNamed(t *testing.T) {
+func TestABlockingWriterIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path, sqlitestore.Busy(20*time.Millisecond))
@@ -160,7 +160,7 @@ func TestAWriterThatNeverEndsIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.NextDream(t.Context(), echo)
 	require.ErrorContains(t, err, "another writer")
-	_, err = s.Find(t.Context(), memory.Query{Agent: echo}) // readers do not care
+	_, err = s.Find(t.Context(), memory.Query{Agent: echo}) // readers are not blocked
 	require.NoError(t, err)
 	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestAWriterThatNeverEndsIsNamed(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestForgettingSaysWhenAReaderHoldsTheLog(t *testing.T) {
+func TestForgettingReportsAReaderThatHoldsTheLog(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path, sqlitestore.Busy(20*time.Millisecond))
@@ -191,7 +191,7 @@ func TestForgettingSaysWhenAReaderHoldsTheLog(t *testing.T) {
 	require.NotContains(t, string(onDisk(t, path)), "a secret")
 }
 
-func TestAContextThatHasEndedWritesNothing(t *testing.T) {
+func TestACancelledContextWritesNothing(t *testing.T) {
 	t.Parallel()
 	s := onFile(t)
 	ended, cancel := context.WithCancel(t.Context())
@@ -205,7 +205,7 @@ func TestAContextThatHasEndedWritesNothing(t *testing.T) {
 	require.Zero(t, n)
 }
 
-func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
+func TestAFileOfAnOlderSchemaIsMigrated(t *testing.T) {
 	t.Parallel()
 	s := open(t, before(t, 1,
 		`INSERT INTO slots VALUES ('agent-echo', 'd1', 'r1', 'w', '2026-03-01T06:00:00Z')`,
@@ -221,7 +221,7 @@ func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
 	require.True(t, kept)
 }
 
-// What an older program kept has its owners at once, and is found by them.
+// Items written under an older schema get their owners in the migration, and are found by them.
 func TestItemsOfAnOlderSchemaGetTheirOwners(t *testing.T) {
 	t.Parallel()
 	const columns = "agent, id, kind, state, at, salience, surprise, score, status, session, dream, bare, revision, cause, changed, text, body"
@@ -276,7 +276,7 @@ func TestItemsOfAnOlderSchemaGetTheirOwners(t *testing.T) {
 	require.Len(t, hits, 2)
 }
 
-// before makes a file of an older schema with some rows.
+// before creates a file of an older schema with some rows.
 func before(t *testing.T, schema int, rows ...string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "oneiros.db")
@@ -292,7 +292,7 @@ func before(t *testing.T, schema int, rows ...string) (path string) {
 	return path
 }
 
-func TestADreamOfAFileWithoutPresenceIsWokenLikeAnyOther(t *testing.T) {
+func TestADreamOfAFileWithoutPresenceTablesCanBeWoken(t *testing.T) {
 	t.Parallel()
 	s := open(t, before(t, 2, `INSERT INTO slots VALUES ('agent-echo', 'd1', 'r1', 'w', '2026-03-01T06:00:00Z', 'c')`,
 		`INSERT INTO notes VALUES ('agent-echo', 'd1', 'plan', X'01')`))

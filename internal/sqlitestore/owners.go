@@ -10,8 +10,8 @@ import (
 // Owners counts the agent's live items by owner.
 func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error) {
 	counts := map[string]int{}
-	err := s.glance(ctx, func(d tx) error {
-		clear(counts) // it may be tried again
+	err := s.readOnce(ctx, func(d tx) error {
+		clear(counts) // this function may run more than once
 		query := "SELECT owner, count(*) FROM items INDEXED BY items_owner WHERE agent = ? AND owner <> '' AND state = ? GROUP BY owner"
 		return d.each(query, []any{agent, string(dream.Live)}, func(scan func(...any) error) error {
 			var owner string

@@ -9,27 +9,27 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// stored is a text as a row holds it: as it is, or packed, and then the text is empty.
-type stored struct {
+// storedText is a text as a row stores it: plain, or packed with an empty text column.
+type storedText struct {
 	text   string
-	packed []byte // nil: the text is as it is
+	packed []byte // nil: the text is plain
 }
 
-// store packs a text when a dream wrote it. What people and agents say is read far more often than it is written, and
-// stays.
-func store(text, dreamID string, near ...string) stored {
+// storeText packs a text when a dream wrote it. What people and agents say is read far more often than it is written,
+// and stays plain.
+func storeText(text, dreamID string, near ...string) storedText {
 	if dreamID == "" {
-		return stored{text: text}
+		return storedText{text: text}
 	}
-	return stored{packed: packed.Pack([]byte(text), near...)}
+	return storedText{packed: packed.Pack([]byte(text), near...)}
 }
 
-// read gives the text back.
-func (s stored) read(near ...string) ([]byte, error) {
+// read returns the text.
+func (s storedText) read(near ...string) ([]byte, error) {
 	return unpacked([]byte(s.text), s.packed, near...)
 }
 
-// unpacked is the text of a row of which both columns were read.
+// unpacked returns the text of a row, given both of its columns.
 func unpacked(text, short []byte, near ...string) ([]byte, error) {
 	if short == nil {
 		return text, nil
@@ -37,7 +37,7 @@ func unpacked(text, short []byte, near ...string) ([]byte, error) {
 	return packed.Unpack(short, near...)
 }
 
-// envelope is everything of an event beside its agent, its number and its id.
+// envelope is everything of an event except its agent, its number and its id.
 type envelope struct {
 	Schema    int             `json:"schema"`
 	Subsystem string          `json:"subsystem"`
@@ -47,8 +47,7 @@ type envelope struct {
 	Data      json.RawMessage `json:"data,omitempty"`
 }
 
-// packEvent packs an event of a dream; nil for every other one, and for data that JSON would not give back byte by
-// byte.
+// packEvent packs an event of a dream; nil for other events, and for data that JSON would not return byte by byte.
 func packEvent(e event.Event) ([]byte, error) {
 	if e.Dream == "" {
 		return nil, nil
@@ -66,14 +65,14 @@ func packEvent(e event.Event) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event %s: %w", e.ID, err)
 	}
-	if e.Data != nil { // behind the rest, as it was given
+	if e.Data != nil { // appended last, byte by byte
 		head = append(append(head[:len(head)-1], `,"data":`...), e.Data...)
 		head = append(head, '}')
 	}
 	return packed.Pack(head, e.ID), nil
 }
 
-// eventColumns are what readEvent scans.
+// eventColumns are the columns that readEvent scans.
 const eventColumns = "seq, id, schema, subsystem, dream, type, at, data, packed"
 
 // readEvent reads an event of an agent's log.

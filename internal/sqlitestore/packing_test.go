@@ -24,7 +24,7 @@ const (
 	packingStep  = packingDream + "/onset/1"
 )
 
-// caught is a fragment of a dream, and walk what it was made from.
+// caught returns a fragment of a dream; walk returns the episode that it was made from.
 func caught(content string) *dream.Fragment {
 	return &dream.Fragment{
 		Head: dream.Head{
@@ -57,7 +57,7 @@ func walk() *dream.Episode {
 	}
 }
 
-// columns reads a row of texts.
+// columns reads one row of texts.
 func columns(t *testing.T, path, query string) []string {
 	t.Helper()
 	rows, err := raw(t, path).QueryContext(t.Context(), query)
@@ -74,7 +74,7 @@ func columns(t *testing.T, path, query string) []string {
 	return values
 }
 
-func TestOnlyWhatADreamWritesIsPacked(t *testing.T) {
+func TestOnlyItemsOfDreamsArePacked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
@@ -133,8 +133,8 @@ func TestOnlyWhatADreamWritesIsPacked(t *testing.T) {
 	}
 }
 
-// ofBefore are the rows that a program of schema 11 left.
-func ofBefore(t *testing.T) []string {
+// rowsOfSchema11 returns the rows that a program of schema 11 wrote.
+func rowsOfSchema11(t *testing.T) []string {
 	t.Helper()
 	item := func(i dream.Item, cause string) string {
 		h, m := i.Header(), i.Marks()
@@ -171,9 +171,9 @@ func ofBefore(t *testing.T) []string {
 	}
 }
 
-func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
+func TestAFileWithoutPackedRowsIsReadAndWritten(t *testing.T) {
 	t.Parallel()
-	path := before(t, 11, ofBefore(t)...)
+	path := before(t, 11, rowsOfSchema11(t)...)
 	s := open(t, path)
 	got, err := memory.One[*dream.Fragment](t.Context(), s, echo, caught("").ID)
 	require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
 	require.Equal(t, want, got)
 	revisions, err := s.Revisions(t.Context(), echo, want.ID)
 	require.NoError(t, err)
-	require.Len(t, revisions, 2, "what is kept already stays")
+	require.Len(t, revisions, 2, "existing revisions stay")
 	events, err := s.Events(t.Context(), echo, 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, "PatternFound", events[0].Type)
@@ -201,7 +201,7 @@ func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
 	_, err = packed.Import(t.Context(), memorytest.Fill(result))
 	require.NoError(t, err)
 	require.Equal(t, result, memorytest.Collect(t, packed.Export(t.Context())),
-		"packed or not, the archive is the same")
+		"the archive does not depend on packing")
 	for _, s := range []*sqlitestore.Store{s, packed} {
 		undone, err := s.Undo(t.Context(), echo, packingDream)
 		require.NoError(t, err)
@@ -221,13 +221,13 @@ func TestAFileFromBeforeAnythingWasPackedIsReadAndGoesOn(t *testing.T) {
 	}
 	require.Equal(t, []string{"0", "0"},
 		columns(t, path, "SELECT body <> '', packed IS NULL FROM items WHERE kind = 'fragment'"),
-		"what is written is packed")
+		"new rows are packed")
 }
 
-// hiding takes one word out of items.
-type hiding struct{ word string }
+// censor removes one word from items.
+type censor struct{ word string }
 
-func TestWordsAreTakenOutOfWhatIsPacked(t *testing.T) {
+func TestWordsAreRemovedFromPackedRows(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "oneiros.db"))
 	first, second := caught("a pier of glass"), caught("a pier of rain")
@@ -235,7 +235,7 @@ func TestWordsAreTakenOutOfWhatIsPacked(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "b", Change: []dream.Item{second}})
 	require.NoError(t, err)
-	done, err := s.Erase(t.Context(), echo, memory.Erasure{Scrub: []string{first.ID}, Words: hiding{"pier"}})
+	done, err := s.Erase(t.Context(), echo, memory.Erasure{Scrub: []string{first.ID}, Words: censor{"pier"}})
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Scrubbed)
 	revisions, err := s.Revisions(t.Context(), echo, first.ID)
@@ -247,14 +247,14 @@ func TestWordsAreTakenOutOfWhatIsPacked(t *testing.T) {
 	require.Empty(t, found.Hits)
 }
 
-func (h hiding) Scrub(_ dream.Kind, body []byte) ([]byte, bool, error) {
+func (h censor) Scrub(_ dream.Kind, body []byte) ([]byte, bool, error) {
 	out := []byte(strings.ReplaceAll(string(body), h.word, "[]"))
 	return out, string(out) != string(body), nil
 }
-func (h hiding) Note(value []byte) ([]byte, bool) { return value, false }
-func (h hiding) Holds([]byte) bool                { return false }
+func (h censor) Note(value []byte) ([]byte, bool) { return value, false }
+func (h censor) Holds([]byte) bool                { return false }
 
-func TestAPackedRowThatWasAlteredIsAnError(t *testing.T) {
+func TestAnAlteredPackedRowIsAnError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
@@ -265,7 +265,7 @@ func TestAPackedRowThatWasAlteredIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, caught("").ID+": not packed, or altered")
 }
 
-// Reading what a dream wrote costs its unpacking; what was lived is read as ever.
+// Reading what a dream wrote costs the unpacking; memories are not packed.
 func BenchmarkFind(b *testing.B) {
 	for _, dreamID := range []string{"", packingDream} {
 		b.Run(map[bool]string{true: "lived", false: "dreamt"}[dreamID == ""], func(b *testing.B) {

@@ -14,7 +14,7 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 	lock time.Duration,
 ) (presence.Status, error) {
 	var st presence.Status
-	err := s.urgently(ctx, func(d tx) error {
+	err := s.writeUrgent(ctx, func(d tx) error {
 		if agent == "" || client == "" {
 			return errors.New("agent and client must not be empty")
 		}
@@ -48,12 +48,12 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 // Dismiss ends every lease and the lock.
 func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
 	var st presence.Status
-	err := s.urgently(ctx, func(d tx) error {
+	err := s.writeUrgent(ctx, func(d tx) error {
 		if agent == "" {
 			return errors.New("agent must not be empty")
 		}
 		v, err := d.presenceRow(agent)
-		if err != nil || !v.known {
+		if err != nil || !v.exists {
 			return err
 		}
 		if _, err := d.exec("DELETE FROM leases WHERE agent = ?", agent); err != nil {
@@ -72,7 +72,7 @@ func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (prese
 	return st, nil
 }
 
-// Status tells who holds the agent awake.
+// Status returns who holds the agent awake.
 func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
 	var st presence.Status
 	err := s.read(ctx, func(d tx) error {
@@ -84,29 +84,29 @@ func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presen
 		return err
 	})
 	if err != nil {
-		return presence.Status{}, fmt.Errorf("standing of %s: %w", agent, err)
+		return presence.Status{}, fmt.Errorf("status of %s: %w", agent, err)
 	}
 	return st, nil
 }
 
-// Epoch is the agent's newest.
+// Epoch returns the agent's current epoch.
 func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	var epoch int64
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		_, err := d.one("SELECT epoch FROM presences WHERE agent = ?", []any{agent}, &epoch)
 		return err
 	})
 	return epoch, wrap(err, "epoch of "+agent)
 }
 
-// Recorded notes what the agent's workflow has recorded.
+// Recorded marks the wake of an epoch as recorded by the agent's workflow.
 func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
-	err := s.urgently(ctx, func(d tx) error {
+	err := s.writeUrgent(ctx, func(d tx) error {
 		if agent == "" {
 			return errors.New("agent must not be empty")
 		}
 		v, err := d.presenceRow(agent)
-		if err != nil || epoch <= v.told {
+		if err != nil || epoch <= v.recorded {
 			return err
 		}
 		if epoch > v.epoch {
@@ -150,5 +150,5 @@ func (s *Store) Unrecorded(ctx context.Context) (map[string]presence.Wake, error
 	return untold, nil
 }
 
-// plain is a time as it is kept: in UTC, without the reading of a monotonic clock.
+// plain is the stored form of a time: in UTC, without a monotonic clock reading.
 func plain(t time.Time) time.Time { return t.UTC().Round(0) }

@@ -8,12 +8,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
 )
 
-func TestTheStoreInMemoryKeepsThePromisesOfPresence(t *testing.T) {
+func TestTheStoreInMemoryKeepsTheContractOfPresence(t *testing.T) {
 	t.Parallel()
 	presencetest.Run(t, func(t *testing.T) presencetest.Store { return inMemory(t) })
 }
 
-func TestTheStoreOnAFileKeepsThePromisesOfPresence(t *testing.T) {
+func TestTheStoreOnAFileKeepsTheContractOfPresence(t *testing.T) {
 	t.Parallel()
 	presencetest.Run(t, func(t *testing.T) presencetest.Store { return onFile(t) })
 }
@@ -23,7 +23,7 @@ func TestTwoHandlesOnOneFileAreOnePresence(t *testing.T) {
 	presencetest.RunShared(t, func(t *testing.T) (presencetest.Store, presencetest.Store) { return onOneFile(t) })
 }
 
-func TestAStoreThatNeverLooksAtAnEpochIsCaught(t *testing.T) {
+func TestTheRaceDetectsAStoreThatIgnoresEpochs(t *testing.T) {
 	t.Parallel()
 	err := presencetest.Race(t.Context(), 1, presencetest.Heedless(onFile(t)))
 	require.ErrorContains(t, err, "wrote after")

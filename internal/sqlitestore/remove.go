@@ -10,14 +10,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// agentTables hold what goes with an agent: every table with an agent column but those of counters (lives, presences)
-// and of money (attempts, allowances).
+// agentTables lists the tables whose rows are deleted with an agent: every table with an agent column except those of
+// counters (lives, presences) and of money (attempts, allowances).
 var agentTables = []string{
 	"items", "revisions", "vectors", "moves", "affects", "events", "notes", "backgrounds", "leases", "slots",
 	"embed_jobs",
 }
 
-// DropAgent removes an agent in one transaction. Then it writes the file anew and empties the log, as an erasure does.
+// DropAgent removes an agent in one transaction. Then it rewrites the file and empties the log, as Erase does.
 func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
 	var dropped memory.Dropped
 	err := s.write(ctx, func(d tx) error {
@@ -52,7 +52,7 @@ func (d tx) dropAgent(agent string, now time.Time) (memory.Dropped, error) {
 	if err != nil {
 		return dropped, err
 	}
-	if err := d.eraseSaid(); err != nil {
+	if err := d.eraseResponses(); err != nil {
 		return dropped, err
 	}
 	if err := d.dropAnswers("agent = ?", agent); err != nil {
@@ -69,7 +69,7 @@ func (d tx) dropAgent(agent string, now time.Time) (memory.Dropped, error) {
 	return dropped, d.keepCounters(agent, handle)
 }
 
-// idle refuses an agent that dreams, or that somebody holds awake.
+// idle refuses an agent that is dreaming or held awake by a client.
 func (d tx) idle(agent string, now time.Time) error {
 	held, err := d.slot(agent)
 	if err != nil {
@@ -86,7 +86,7 @@ func (d tx) idle(agent string, now time.Time) error {
 	for i, l := range leases {
 		clients[i] = l.Client
 	}
-	return fmt.Errorf("it is held by %s: %w", strings.Join(clients, ", "), memory.ErrAwake)
+	return fmt.Errorf("it is held awake by %s: %w", strings.Join(clients, ", "), memory.ErrAwake)
 }
 
 func (d tx) countAgent(agent string) (memory.Dropped, error) {
@@ -105,8 +105,8 @@ func (d tx) countAgent(agent string) (memory.Dropped, error) {
 	return dropped, err
 }
 
-// keepCounters leaves the counters of a removed agent and nothing else. Dreams are known by handle: a later agent whose
-// id is this handle goes on with their numbers.
+// keepCounters keeps the counters of a removed agent and nothing else. Dreams are named by handle: a later agent whose
+// id equals this handle continues their numbers.
 func (d tx) keepCounters(agent, handle string) error {
 	l, err := d.counters(agent)
 	if err != nil {
@@ -129,12 +129,12 @@ func (d tx) keepCounters(agent, handle string) error {
 		}
 	}
 	v, err := d.presenceRow(agent)
-	if err != nil || !v.known {
+	if err != nil || !v.exists {
 		return err
 	}
 	if v.epoch == 0 {
 		_, err = d.exec("DELETE FROM presences WHERE agent = ?", agent)
 		return err
 	}
-	return d.setPresenceRow(agent, presenceRow{epoch: v.epoch, told: v.epoch})
+	return d.setPresenceRow(agent, presenceRow{epoch: v.epoch, recorded: v.epoch})
 }

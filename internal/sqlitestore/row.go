@@ -12,16 +12,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// row is an item as its table holds it.
+// row is an item as its table stores it.
 type row struct {
 	head  dream.Head
 	marks dream.Marks
 	id    string
 	text  string
 	body  string
-	kept  stored // body, near text and id
-	read  int    // the revision it was read at; 0 for none
-	same  bool   // it becomes a revision although it says the same as the newest
+	kept  storedText // the body, packed relative to text and id
+	read  int        // the revision it was read at; 0 for none
+	same  bool       // add a revision even if it equals the newest
 }
 
 // rows encodes items of one agent.
@@ -37,8 +37,8 @@ func rows(agent string, items []dream.Item) ([]row, error) {
 	return out, nil
 }
 
-// twins are empty items by kind, to compare types with.
-var twins = func() map[dream.Kind]reflect.Type {
+// kindTypes maps each kind to the Go type of its items.
+var kindTypes = func() map[dream.Kind]reflect.Type {
 	types := map[dream.Kind]reflect.Type{}
 	for _, kind := range dream.Kinds {
 		if item, err := dream.Decode(kind, []byte("{}")); err == nil {
@@ -59,7 +59,7 @@ func encode(agent string, item dream.Item) (row, error) {
 	if h.Agent != agent {
 		return row{}, fmt.Errorf("%s is of agent %q; this memory is of %q", h.ID, h.Agent, agent)
 	}
-	if want := twins[h.Kind]; want != reflect.TypeOf(item) {
+	if want := kindTypes[h.Kind]; want != reflect.TypeOf(item) {
 		return row{}, fmt.Errorf("%s is a %T and names its kind %q; a kind has one type", h.ID, item, h.Kind)
 	}
 	switch h.State {
@@ -78,7 +78,7 @@ func encode(agent string, item dream.Item) (row, error) {
 		id:    h.ID,
 		text:  text,
 		body:  string(body),
-		kept:  store(string(body), h.Dream, text, h.ID),
+		kept:  storeText(string(body), h.Dream, text, h.ID),
 		read:  h.Revision,
 	}, nil
 }
@@ -115,11 +115,11 @@ func (d tx) insert(r row, cause string, now, vectorRevision int64) (bool, error)
 	return n == 1, err
 }
 
-// revise makes r the newest revision. changed is false when the newest says the same already.
+// revise makes r the newest revision. changed is false when it equals the newest one.
 func (d tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bool, err error) {
 	var key int64
 	var kind, state, cause, text, dreamID string
-	var body stored
+	var body storedText
 	var newest int
 	found, err := d.one(
 		"SELECT key, kind, state, cause, dream, text, body, packed, revision FROM items WHERE agent = ? AND id = ?",
@@ -141,7 +141,7 @@ func (d tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bo
 		return false, err
 	}
 	if !w.Replaces(cause, dream.State(state), r.head.State) {
-		past := store(string(before), dreamID, r.id)
+		past := storeText(string(before), dreamID, r.id)
 		if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed)
 			SELECT agent, id, revision, kind, cause, changed, ?, ? FROM items WHERE key = ?`, past.text, past.packed,
 			key); err != nil {
@@ -171,7 +171,7 @@ func (d tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bo
 	return true, err
 }
 
-// nanos is a time as SQLite sorts it, saturated where int64 ends (years 1678 and 2262).
+// nanos is a time as an integer that SQLite can sort by, saturated at the limits of int64 (years 1678 and 2262).
 func nanos(t time.Time) int64 {
 	switch {
 	case t.Year() < 1678:
@@ -183,7 +183,7 @@ func nanos(t time.Time) int64 {
 	}
 }
 
-// date is a time as the tables that are never sorted by it hold it; empty for none.
+// date is the form of a time in columns that are never sorted by; empty for the zero time.
 func date(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -44,7 +44,7 @@ func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 	return got, nil
 }
 
-// begin gives the slot to a sitting, unless somebody holds the agent awake, and tells the agent's epoch.
+// begin gives the slot to a stretch, unless a client holds the agent awake, and returns the agent's epoch.
 func (d tx) begin(agent string, want memory.Slot) (int64, error) {
 	v, err := d.presenceRow(agent)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 	return slots, nil
 }
 
-// slot reads the agent's slot; zero when it is free.
+// slot returns the agent's slot; zero when it is free.
 func (d tx) slot(agent string) (memory.Slot, error) {
 	var slot memory.Slot
 	var since string

@@ -1,4 +1,5 @@
-// Package sqlitestore keeps memory, events, the ledger and who is awake of a deployment in one SQLite file.
+// Package sqlitestore keeps the memories, events, spend ledger, presence and API keys of a deployment in one SQLite
+// file.
 package sqlitestore
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
-// One Store keeps all promises in one file.
+// Store implements all ports on one file.
 var (
 	_ memory.Store = (*Store)(nil)
 	_ spend.Ledger = Ledger{}
@@ -30,27 +31,27 @@ var (
 	_ memory.Feeds     = (*Store)(nil)
 )
 
-// ErrAbsent is returned by Open with Existing for a file that is missing or has nothing in it.
+// ErrAbsent is returned by Open with Existing for a file that is missing or empty.
 var ErrAbsent = errors.New("the file is missing or empty")
 
 // ErrClosed is returned by every method of a closed store.
 var ErrClosed = errors.New("the store is closed")
 
-// Store is one process's hold on the file: one connection that writes, several that read. It is safe for concurrent
-// use; other processes of the same host may hold the same file.
+// Store is one process's handle on the file, with one writing connection and several reading ones. It is safe for
+// concurrent use, and several processes of one host may open the same file.
 type Store struct {
 	name         string
 	set          settings
 	writeDB      *sql.DB
 	readDB       *sql.DB
-	writer       lane
-	writes       writeQueue // urgent
-	ledgerWrites writeQueue // of the ledger
+	writer       priorityLock
+	writes       writeQueue // urgent writes
+	ledgerWrites writeQueue // writes of the spend ledger
 	readers      chan *dbConn
-	lines        int          // reading connections
-	written      bool         // the writing connection was made
-	private      bool         // in memory: nobody else can hold it
-	gate         sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
+	readerCount  int          // number of reading connections
+	written      bool         // the writing connection exists
+	private      bool         // in memory: no other process can open it
+	gate         sync.RWMutex // for a store in memory: SQLite's memory file system blocks readers during a write
 	indexes      index.Cache
 	feeds        feedBus
 	dispatcher   dispatcher
@@ -71,26 +72,26 @@ type settings struct {
 	existing    bool
 }
 
-// Clock sets the clock that dates revisions. The system's by default.
+// Clock sets the clock that dates revisions; the system's by default.
 func Clock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
-// Busy sets how long a write waits for another process's write before it fails. 10 s by default.
+// Busy sets how long a write waits for another process's write before it fails; 10 s by default.
 func Busy(d time.Duration) Option { return func(s *settings) { s.busy = d } }
 
-// OnNetwork allows a file on a network file system. SQLite's write-ahead log needs shared memory and honest locks,
-// which network file systems lack: only for a file that one host alone will ever open, at the caller's risk.
+// OnNetwork allows a file on a network file system. SQLite's write-ahead log needs shared memory and reliable locks,
+// which network file systems lack. It is safe only when one host alone ever opens the file, at the caller's risk.
 func OnNetwork() Option { return func(s *settings) { s.network = true } }
 
-// Existing refuses a file that is missing, has no bytes or no tables (ErrAbsent), where Open would make a new store.
+// Existing makes Open refuse a file that is missing, empty or without tables (ErrAbsent) instead of creating a store.
 func Existing() Option { return func(s *settings) { s.existing = true } }
 
-// VectorMemory bounds the bytes of the indexes kept in memory for searches; the agents searched longest ago make room.
-// 1 GiB by default. One agent's index is always held whole while it is searched.
+// VectorMemory bounds the bytes of the search indexes kept in memory; the agents searched least recently are evicted.
+// 1 GiB by default. An agent's index is always held whole while it is searched.
 func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory = bytes } }
 
-// Open opens the deployment's file, making it (mode 0600, its folder 0700) and its tables when they are missing. The
-// path ":memory:" is a private store that ends with Close. A file of a newer schema, of another program or on a network
-// file system is refused.
+// Open opens the deployment's file. It creates the file (mode 0600, its folder 0700) and its tables when they are
+// missing. The path ":memory:" is a private store that ends with Close. A file of a newer schema, of another program or
+// on a network file system is refused.
 func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	set := settings{now: time.Now, busy: 10 * time.Second, indexMemory: 1 << 30, readers: max(4, runtime.GOMAXPROCS(0))}
 	for _, opt := range opts {
@@ -128,7 +129,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.writer.give(l)
+	s.writer.release(l)
 	s.written = true
 	if err := s.migrate(ctx); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (s *Store) open(ctx context.Context) error {
 			return err
 		}
 		s.readers <- l
-		s.lines++
+		s.readerCount++
 	}
 	if !s.private {
 		s.dispatcher.path = s.name
@@ -150,11 +151,11 @@ func (s *Store) open(ctx context.Context) error {
 	return err
 }
 
-// Close waits for writes and reads under way, then lets go of the file. Closing twice is harmless.
+// Close waits for running reads and writes, then closes the file. A second Close does nothing.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
-		shut(s.closed, &s.writes, &s.ledgerWrites)
+		closeQueues(s.closed, &s.writes, &s.ledgerWrites)
 		err = errors.Join(s.dispatcher.close(), s.fold.close())
 		if s.written {
 			l, fault := s.writer.take(context.Background(), nil, false)
@@ -163,7 +164,7 @@ func (s *Store) Close() error {
 			}
 			err = errors.Join(err, fault)
 		}
-		for range s.lines {
+		for range s.readerCount {
 			err = errors.Join(err, (<-s.readers).close())
 		}
 		err = errors.Join(err, s.feeds.close())

@@ -9,11 +9,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// PutBackground adds a background to a talk, and drops those that are older than memory.TalkFor.
+// PutBackground adds a background to a conversation, and deletes those older than memory.TalkFor.
 func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.Background) error {
 	body, err := json.Marshal(b)
 	if err == nil && (agent == "" || talk == "") {
-		err = errors.New("the agent and the talk must be named")
+		err = errors.New("agent and conversation must not be empty")
 	}
 	if err == nil {
 		err = s.write(ctx, func(d tx) error {
@@ -31,7 +31,7 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 	return wrap(err, fmt.Sprintf("keep a background of talk %q of %s", talk, agent))
 }
 
-// Backgrounds lists the backgrounds of a talk.
+// Backgrounds lists the backgrounds of a conversation.
 func (s *Store) Backgrounds(ctx context.Context, agent, talk string) ([]memory.Background, error) {
 	var all []memory.Background
 	err := s.read(ctx, func(d tx) error {
@@ -50,7 +50,7 @@ func (s *Store) Backgrounds(ctx context.Context, agent, talk string) ([]memory.B
 			})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("backgrounds of talk %q of %s: %w", talk, agent, err)
+		return nil, fmt.Errorf("backgrounds of conversation %q of %s: %w", talk, agent, err)
 	}
 	return all, nil
 }

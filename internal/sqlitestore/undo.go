@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-// Undo takes a dream back: what it made is archived, what it changed returns to what it was, both as new revisions.
-// What another cause changed after the dream stays, and is named.
+// Undo reverts a dream: what it created is archived, what it changed returns to its state before, both as new
+// revisions. What another cause changed after the dream stays, and is listed.
 func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone, error) {
 	var undone memory.Undone
 	err := s.write(ctx, func(d tx) error {
@@ -63,7 +63,7 @@ func (u *undoing) all() error {
 	return u.affect()
 }
 
-// touched lists what the dream made or changed, by id.
+// touched lists what the dream created or changed, by id.
 func (u *undoing) touched() ([]string, error) {
 	var ids []string
 	err := u.each(`SELECT id FROM items WHERE agent = ? AND dream = ? AND dream <> ''
@@ -106,14 +106,14 @@ func (u *undoing) item(id string, vectorRevision int64) error {
 	return u.put(revisions[at].Item, vectorRevision, &u.done.Restored)
 }
 
-// put makes item the newest revision, and counts it, unless the newest says the same. That something was undone is
-// written in any case.
+// put makes item the newest revision and counts it, unless it equals the newest one. A revision with the undo's cause
+// is written in any case.
 func (u *undoing) put(item dream.Item, vectorRevision int64, count *int) error {
 	r, err := encode(u.agent, item)
 	if err != nil {
 		return err
 	}
-	r.read = 0 // the newest was read in this transaction
+	r.read = 0 // the newest revision was read in this transaction
 	w := memory.Write{Cause: undoCause + u.dream}
 	changed, err := u.revise(r, w, u.now, vectorRevision)
 	if err == nil && !changed {
@@ -126,8 +126,8 @@ func (u *undoing) put(item dream.Item, vectorRevision int64, count *int) error {
 	return err
 }
 
-// affect takes the dream's affects out of the history and returns to the newest that still counts. It is written
-// although a later affect stands: whoever undoes that one later must not come back to this one.
+// affect removes the dream's affects from the history and returns to the newest that still counts. It is written even
+// when a later affect stands, so that undoing the later one does not return to this dream's.
 func (u *undoing) affect() error {
 	var causes, bodies []string
 	err := u.each("SELECT cause, body FROM affects WHERE agent = ? ORDER BY number", []any{u.agent},
@@ -140,7 +140,7 @@ func (u *undoing) affect() error {
 			if err := json.Unmarshal([]byte(body), &a); err != nil {
 				return err
 			}
-			if a.Cause == u.dream && !strings.HasPrefix(cause, undoCause) { // an undo says again what stands
+			if a.Cause == u.dream && !strings.HasPrefix(cause, undoCause) { // an undo repeats what it returns to
 				cause = u.dream
 			}
 			causes, bodies = append(causes, cause), append(bodies, body)

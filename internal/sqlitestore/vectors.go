@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// checkVector refuses what no cosine can be taken of.
+// checkVector refuses vectors that have no cosine.
 func checkVector(space string, v []float32) error {
 	if space == "" {
 		return errors.New("its space is empty; a space names embedder, version and dimension")
@@ -30,7 +30,7 @@ func checkVector(space string, v []float32) error {
 	return nil
 }
 
-// putVector places an item in the agent's space, which the first vector founds.
+// putVector stores an item's vector in the agent's space; the first vector of an agent sets the space.
 func (d tx) putVector(agent string, l *agentCounters, v memory.Vector, kept storedVector, vectorRevision int64) error {
 	if l.space == "" {
 		if err := d.found(agent, l, v); err != nil {
@@ -54,7 +54,7 @@ func (d tx) putVector(agent string, l *agentCounters, v memory.Vector, kept stor
 	if !found {
 		return memory.ErrNotFound
 	}
-	if dreamID == "" { // what was lived is read whenever a process begins to search
+	if dreamID == "" { // vectors of memories are read at every start of a search, so they are not packed
 		kept = storedVector{v: packVector(v.V)}
 	}
 	if _, err := d.exec(`INSERT INTO vectors (agent, id, space, kind, live, v, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -73,7 +73,7 @@ func (d tx) found(agent string, l *agentCounters, v memory.Vector) error {
 		return err
 	}
 	l.space, l.dim = v.Space, dim
-	if dim == 0 { // nothing lies there
+	if dim == 0 { // nothing was collected in it
 		l.dim = int64(len(v.V))
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 		sort := sorts[memory.Oldest]
 		if l.space == space {
 			sort.index, sort.only = "items_bare", "bare = 1"
-		} else { // some of it may be collected
+		} else { // part of it may have been collected
 			sort.only, sort.args =
 				"NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id AND v.space = ?)",
 				[]any{space}
@@ -111,12 +111,12 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 	return items, nil
 }
 
-// Vectors returns kept vectors in the order of ids.
+// Vectors returns stored vectors in the order of ids.
 func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
 	var out []memory.Vector
 	list, err := json.Marshal(ids)
 	if err == nil && len(ids) > 0 {
-		err = s.glance(ctx, func(d tx) error {
+		err = s.readOnce(ctx, func(d tx) error {
 			return d.each(
 				`SELECT vectors.id, v, numbers FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
 				ORDER BY asked.key`, []any{string(list), agent, space}, func(scan func(...any) error) error {
@@ -140,10 +140,10 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 	return out, nil
 }
 
-// Space names the space of the agent's vectors.
+// Space returns the space of the agent's vectors.
 func (s *Store) Space(ctx context.Context, agent string) (string, error) {
 	var l agentCounters
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		var err error
 		l, err = d.counters(agent)
 		return err
@@ -162,13 +162,13 @@ func packVector(v []float32) []byte {
 	return b
 }
 
-// storedVector is a vector as a row holds it.
+// storedVector is a vector as a row stores it.
 type storedVector struct {
 	v       []byte
-	numbers *int // how many lie packed in v; nil: v holds them as they are
+	numbers *int // dimension of a packed vector; nil: v is not packed
 }
 
-// storeVector packs a vector of what a dream made.
+// storeVector packs the vector of an item that a dream made.
 func storeVector(v []float32, dreamID string) storedVector {
 	if dreamID == "" {
 		return storedVector{v: packVector(v)}
@@ -184,7 +184,7 @@ func (s storedVector) len() int {
 	return len(s.v) / 4
 }
 
-// read gives the numbers to out, which has room for as many.
+// read writes the vector to out, which must have its dimension.
 func (s storedVector) read(out []float32) error {
 	if s.len() != len(out) {
 		return fmt.Errorf("it has %d numbers, and its space has %d", s.len(), len(out))
@@ -201,7 +201,7 @@ func (s storedVector) read(out []float32) error {
 	return nil
 }
 
-// plain is the vector as archives hold it.
+// plain returns the vector in the form of an archive.
 func (s storedVector) plain() ([]byte, error) {
 	if s.numbers == nil {
 		return s.v, nil

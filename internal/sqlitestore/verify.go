@@ -13,10 +13,11 @@ import (
 
 var _ memory.Verifier = (*Store)(nil)
 
-// mostFaults bounds how many faults of its pages SQLite tells.
-const mostFaults = 10
+// maxFaults is the maximum number of damaged pages that SQLite reports.
+const maxFaults = 10
 
-// references are rows that stand for nothing without another one. Each query counts those that miss it.
+// references lists rows that are meaningless without another row. Each query counts the rows whose other row is
+// missing.
 var references = []struct{ what, count string }{
 	{
 		"vectors without their memory",
@@ -34,8 +35,7 @@ var references = []struct{ what, count string }{
 	},
 }
 
-// Verify reads every page of the file as SQLite's quick_check does, and looks for rows that have lost what they belong
-// to.
+// Verify reads every page of the file, as SQLite's quick_check does, and looks for rows whose owning row is missing.
 func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
 	err := s.reading(ctx, func(l *dbConn) error {
@@ -55,7 +55,7 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 
 func (l *dbConn) verify(ctx context.Context, found *memory.Integrity) error {
 	const pages = "every page (quick_check)"
-	faults, err := l.pages(ctx)
+	faults, err := l.quickCheck(ctx)
 	found.Faults = append(found.Faults, faults...)
 	switch {
 	case ctx.Err() != nil:
@@ -82,9 +82,9 @@ func (l *dbConn) verify(ctx context.Context, found *memory.Integrity) error {
 	return nil
 }
 
-// pages are the faults that SQLite finds in the file. Its context interrupts it, as those of other reads do not.
-func (l *dbConn) pages(ctx context.Context) (faults []string, err error) {
-	rows, err := l.conn.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", mostFaults))
+// quickCheck lists the faults that SQLite finds in the file. Its context can interrupt it, unlike that of other reads.
+func (l *dbConn) quickCheck(ctx context.Context) (faults []string, err error) {
+	rows, err := l.conn.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", maxFaults))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (l *dbConn) pages(ctx context.Context) (faults []string, err error) {
 	return faults, rows.Err()
 }
 
-// Damaged says that SQLite met a file which it cannot make sense of.
+// Damaged reports whether SQLite found the file corrupt.
 func Damaged(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_CORRUPT || e.Code()&0xff == lib.SQLITE_NOTADB)

@@ -239,7 +239,7 @@ func TestTwoKeysOfOneHashAreRefused(t *testing.T) {
 	wrong := body("a")
 	wrong.Key.Hash = "other"
 	_, err = archive.Count(memorytest.Fill([]memory.Record{wrong}))
-	require.ErrorContains(t, err, "of another hash")
+	require.ErrorContains(t, err, "has another id or hash")
 }
 
 func TestKeysRequiredIsWrittenOnlyWhereTheKeysDoNotImplyIt(t *testing.T) {

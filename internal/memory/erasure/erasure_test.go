@@ -278,8 +278,8 @@ func TestUnsettledDreamsAreNamed(t *testing.T) {
 		find(t, erasure.Request{IDs: []string{"e"}}, episode("e", secret), goes, over).Dreams)
 }
 
-// TestEveryTextFieldOfAnItemIsClassified fails when an item gets a field of text that nobody has looked at: it is one that holds
-// words, or one that names, counts or classifies.
+// TestEveryTextFieldOfAnItemIsClassified fails when an item gets a field of text that nobody has looked at: it is one
+// that holds words, or one that names, counts or classifies.
 func TestEveryTextFieldOfAnItemIsClassified(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dream.Kinds {

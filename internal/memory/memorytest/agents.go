@@ -70,7 +70,7 @@ func dreamerKeepsHandle(t *testing.T, s memory.Store) {
 	require.NoError(t, err)
 	err = s.PutAgent(t.Context(), agent("a1", "echo"))
 	require.ErrorIs(t, err, memory.ErrDreamt)
-	require.ErrorContains(t, err, `named "murmur"`)
+	require.ErrorContains(t, err, `stored under "murmur"`)
 	changed := agent("a1", "murmur")
 	changed.Persona = "Murmur now."
 	require.NoError(t, s.PutAgent(t.Context(), changed))

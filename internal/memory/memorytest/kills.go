@@ -58,8 +58,8 @@ func waiting(at int, records []memory.Record) memory.Records {
 	}
 }
 
-// KillWhileImporting imports an archive in another process, configured by env, and kills it: before the first record, in the
-// middle, before the last, and at a random moment after all of them. After each kill the store must be empty, or
+// KillWhileImporting imports an archive in another process, configured by env, and kills it: before the first record,
+// in the middle, before the last, and at a random moment after all of them. After each kill the store must be empty, or
 // complete if all records had been read. At last the import runs to its end.
 func KillWhileImporting(t *testing.T, env []string, look func(t *testing.T) (memory.Movable, []memory.Record)) {
 	t.Helper()

@@ -121,7 +121,8 @@ func get(t *testing.T, s memory.Store, ids ...string) []dream.Item {
 	return withoutRevisions(t, items)
 }
 
-// withoutRevisions checks that every item has a revision number and clears it, so that items compare equal to those written.
+// withoutRevisions checks that every item has a revision number and clears it, so that items compare equal to those
+// written.
 func withoutRevisions(t *testing.T, items []dream.Item) []dream.Item {
 	t.Helper()
 	for _, item := range items {

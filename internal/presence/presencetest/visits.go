@@ -212,7 +212,7 @@ func wokenKeepsHandle(t *testing.T, s Store) {
 	arrive(t, s, visit("one", 0))
 	err := called(echo, "echo")
 	require.ErrorIs(t, err, memory.ErrDreamt)
-	require.ErrorContains(t, err, `named "murmur"`)
+	require.ErrorContains(t, err, `stored under "murmur"`)
 	require.ErrorIs(t, called(vega, "murmur"), memory.ErrTaken)
 	require.NoError(t, called(echo, "murmur"))
 }

@@ -21,13 +21,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// When this variable names a file, the test binary is the second process that listens for its rings until it is killed.
+// When this environment variable names a file, the test binary is the second process: it listens for the notices of
+// that file until it is killed.
 const listenerOf = "ONEIROS_TEST_LISTENER_OF"
 
-// echoed is what the listening process adds to the epoch of a ring that it rings back.
+// echoed is what the second process adds to the epoch of a notice before it publishes it again.
 const echoed = 1_000_000
 
-// listenUntilKilled prints every ring of another process and rings it back.
+// listenUntilKilled prints every notice of another process and publishes it again.
 func listenUntilKilled(ctx context.Context, path string) error {
 	s, err := sqlitestore.Open(ctx, path)
 	if err != nil {
@@ -55,12 +56,12 @@ func listenUntilKilled(ctx context.Context, path string) error {
 	return <-faults
 }
 
-// neighbour starts the second process and waits until it listens. said gives its lines.
-func neighbour(t *testing.T, path string) (child *exec.Cmd, answer <-chan string) {
+// startListener starts the second process and waits until it listens. answer yields its output lines.
+func startListener(t *testing.T, path string) (child *exec.Cmd, answer <-chan string) {
 	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
-	socketDir(t, path) // is swept in the end: who is killed leaves a socket behind
+	socketDir(t, path) // removed at the end: a killed process leaves its socket behind
 	child = exec.Command(binary)
 	child.Env = append(os.Environ(), listenerOf+"="+path)
 	child.Stderr = os.Stderr
@@ -86,7 +87,7 @@ func kill(t *testing.T, child *exec.Cmd) {
 	require.NoError(t, err)
 }
 
-// socketDir is where the sockets of a file are: beside it, if its path is short enough.
+// socketDir is the folder of a file's sockets: beside the file, if the path is short enough.
 func socketDir(t *testing.T, path string) string {
 	t.Helper()
 	folder := sqlitestore.SocketDir(path)
@@ -111,8 +112,8 @@ func noticeOf(epoch int64) presence.WakeNotice {
 	}
 }
 
-// eavesdrop gives the rings of other processes.
-func eavesdrop(t *testing.T, s *sqlitestore.Store) <-chan presence.WakeNotice {
+// listenRemote returns the notices of other processes.
+func listenRemote(t *testing.T, s *sqlitestore.Store) <-chan presence.WakeNotice {
 	t.Helper()
 	received := make(chan presence.WakeNotice, 10_000)
 	stop, err := s.Listen(func(r presence.WakeNotice) {
@@ -132,13 +133,13 @@ func onUnix(t *testing.T) {
 	}
 }
 
-func TestTheBusOfAFileKeepsItsPromises(t *testing.T) {
+func TestTheBusOfAFileKeepsItsContract(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	presencetest.RunWakeBus(t, func(t *testing.T) (presence.WakeBus, presence.WakeBus) { return onOneFile(t) })
 }
 
-func TestTheBusOfAPrivateStoreKeepsItsPromises(t *testing.T) {
+func TestTheBusOfAPrivateStoreKeepsItsContract(t *testing.T) {
 	t.Parallel()
 	presencetest.RunWakeBus(t, func(t *testing.T) (presence.WakeBus, presence.WakeBus) { return inMemory(t), nil })
 }
@@ -148,8 +149,8 @@ func TestANoticeReachesAnotherProcessAndComesBack(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	received := eavesdrop(t, s)
-	_, answer := neighbour(t, path)
+	received := listenRemote(t, s)
+	_, answer := startListener(t, path)
 	for n := range int64(20) {
 		require.NoError(t, s.Publish(t.Context(), noticeOf(n+1)))
 		var r presence.WakeNotice
@@ -164,19 +165,19 @@ func TestAThousandNoticesReachAnotherProcess(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	_, answer := neighbour(t, path)
+	_, answer := startListener(t, path)
 	for n := range int64(1000) {
 		require.NoError(t, s.Publish(t.Context(), noticeOf(n+1)))
 	}
 	lost := func() int64 { n, _ := s.Misrung(); return n }
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for received := int64(0); received+lost() < 1000; { // nothing is lost without being counted
+	for received := int64(0); received+lost() < 1000; { // every lost notice must be counted
 		select {
 		case line := <-answer:
 			require.Contains(t, line, `"epoch":`)
 			received++
-		case <-look.C: // to count again
+		case <-look.C: // count again
 		}
 	}
 	t.Logf("%d lost", lost())
@@ -187,42 +188,42 @@ func TestTheSocketOfAKilledProcessIsRemoved(t *testing.T) {
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	child, answer := neighbour(t, path)
+	child, answer := startListener(t, path)
 	require.Len(t, sockets(t, path), 1)
 	require.Contains(t, sockets(t, path)[0], fmt.Sprint("/", child.Process.Pid, "-"))
 	kill(t, child)
-	for range answer { // its last words
+	for range answer { // read its remaining output
 	}
-	require.Len(t, sockets(t, path), 1, "who is killed leaves a socket behind")
-	received := eavesdrop(t, s)
+	require.Len(t, sockets(t, path), 1, "a killed process leaves its socket behind")
+	received := listenRemote(t, s)
 	passer, err := sqlitestore.Open(t.Context(), path)
 	require.NoError(t, err)
 	require.NoError(t, passer.Publish(t.Context(), noticeOf(7)))
-	require.NoError(t, passer.Close(), "what waits is sent before the end")
+	require.NoError(t, passer.Close(), "waiting notices are sent before Close returns")
 	require.Equal(t, noticeOf(7), <-received)
 	require.Len(t, sockets(t, path), 1)
 	require.Contains(t, sockets(t, path)[0], fmt.Sprint("/", os.Getpid(), "-"))
 	require.NoError(t, s.Close())
-	require.NoDirExists(t, socketDir(t, path), "the last to leave takes the folder away")
+	require.NoDirExists(t, socketDir(t, path), "the last process removes the folder")
 	_, err = s.Listen(func(presence.WakeNotice) {})
 	require.ErrorIs(t, err, sqlitestore.ErrClosed)
 	require.ErrorIs(t, s.Publish(t.Context(), noticeOf(8)), sqlitestore.ErrClosed)
 }
 
-func TestWhoLeavesTakesTheSocketsOfTheDeadAlong(t *testing.T) {
+func TestAClosingProcessRemovesTheSocketsOfDeadOnes(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
-	received := eavesdrop(t, other)
-	child, answer := neighbour(t, path)
+	received := listenRemote(t, other)
+	child, answer := startListener(t, path)
 	kill(t, child)
-	for range answer { // its last words
+	for range answer { // read its remaining output
 	}
 	require.Len(t, sockets(t, path), 2)
-	eavesdrop(t, s)
+	listenRemote(t, s)
 	require.NoError(t, s.Close())
-	require.Len(t, sockets(t, path), 1, "the living keep theirs")
+	require.Len(t, sockets(t, path), 1, "sockets of living processes stay")
 	require.Empty(t, received)
 	_, garbled := other.Misrung()
 	require.Zero(t, garbled)
@@ -230,12 +231,12 @@ func TestWhoLeavesTakesTheSocketsOfTheDeadAlong(t *testing.T) {
 	require.NoDirExists(t, socketDir(t, path))
 }
 
-func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
+func TestInvalidDatagramsAreCountedAndDropped(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
-	received := eavesdrop(t, s)
+	received := listenRemote(t, s)
 	info, err := os.Stat(socketDir(t, path))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -263,12 +264,12 @@ func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
 	require.Empty(t, received)
 }
 
-func TestAProcessThatReadsNothingHoldsNobodyUp(t *testing.T) {
+func TestAProcessThatDoesNotReadBlocksNobody(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
-	received := eavesdrop(t, other)
+	received := listenRemote(t, other)
 	frozen, err := net.ListenUnixgram("unixgram",
 		&net.UnixAddr{Name: socketDir(t, path) + "/1-0000beef.sock", Net: "unixgram"})
 	require.NoError(t, err)
@@ -283,12 +284,12 @@ func TestAProcessThatReadsNothingHoldsNobodyUp(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestWhatIsNoSocketOfOursIsLeftAlone(t *testing.T) {
+func TestForeignFilesInTheSocketFolderAreKept(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
-	received := eavesdrop(t, other)
+	received := listenRemote(t, other)
 	for _, name := range []string{"notes.txt", "1-0000beef.sock"} {
 		require.NoError(t, os.WriteFile(filepath.Join(socketDir(t, path), name), nil, 0o600))
 	}
@@ -302,7 +303,7 @@ func TestWhatIsNoSocketOfOursIsLeftAlone(t *testing.T) {
 	require.Len(t, sockets(t, path), 4)
 }
 
-func TestAFolderThatOthersMayWriteToIsRefused(t *testing.T) {
+func TestASocketFolderThatOthersMayWriteToIsRefused(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	for name, spoil := range map[string]func(folder string) error{
@@ -324,12 +325,12 @@ func TestAFolderThatOthersMayWriteToIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFileFarDownNoticesThroughTheTemporaryFolder(t *testing.T) {
+func TestALongPathUsesTheTemporaryFolderForSockets(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20), "oneiros.db")
 	s := open(t, path)
-	received := eavesdrop(t, s)
+	received := listenRemote(t, s)
 	require.Len(t, sockets(t, path), 1)
 	require.NotContains(t, socketDir(t, path), "deep")
 	link := filepath.Join(t.TempDir(), "short.db")
@@ -337,6 +338,6 @@ func TestAFileFarDownNoticesThroughTheTemporaryFolder(t *testing.T) {
 	passer, err := sqlitestore.Open(t.Context(), link)
 	require.NoError(t, err)
 	require.NoError(t, passer.Publish(t.Context(), noticeOf(5)))
-	require.Equal(t, noticeOf(5), <-received, "both find the folder by the file's real path")
+	require.Equal(t, noticeOf(5), <-received, "both find the folder by the file's resolved path")
 	require.NoError(t, passer.Close())
 }

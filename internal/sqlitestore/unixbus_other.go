@@ -15,4 +15,4 @@ type unixBus struct{ notices chan presence.WakeNotice }
 func newUnixBus(*dispatcher) (*unixBus, error) { return nil, nil }
 func (p *unixBus) listen() error               { return nil }
 func (p *unixBus) close() error                { return nil }
-func ours(fs.FileInfo) bool                    { return true }
+func ownedByUser(fs.FileInfo) bool             { return true }

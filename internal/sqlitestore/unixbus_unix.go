@@ -17,28 +17,28 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// How long, and how often, a process whose socket is full is tried again before what was rung is lost to it.
+// How often, and in what interval, sending to a full socket is tried again before the notices are dropped.
 const (
 	retryEvery = time.Millisecond
 	retries    = 5
 )
 
-// roomForNotices is the bytes that the system is asked to hold for a socket. Some hold 2 KiB by themselves.
-const roomForNotices = 16 * datagramMost
+// receiveBuffer is the size of the receive buffer to ask for. Some systems use 2 KiB by default.
+const receiveBuffer = 16 * maxDatagram
 
-// unixBus carries rings to other processes of this host: one socket for datagrams per process that listens, in one
+// unixBus carries wake notices to other processes of this host: one datagram socket per listening process, all in one
 // folder.
 type unixBus struct {
 	dispatcher *dispatcher
 	folder     string
-	out        int // a socket without a name
+	sender     int // file descriptor of the sending socket, which has no name
 	notices    chan presence.WakeNotice
-	full       map[string]bool // sockets that took nothing last time; of the goroutine that carries
+	full       map[string]bool // sockets that were full last time; used by run alone
 	end        chan struct{}
 	served     sync.WaitGroup
 
 	mu     sync.Mutex
-	in     *net.UnixConn // nil until somebody listens
+	socket *net.UnixConn // nil until there is a listener
 	name   string        // of that socket
 	closed bool
 }
@@ -56,16 +56,16 @@ func newUnixBus(t *dispatcher) (*unixBus, error) {
 	if err := unix.SetNonblock(out, true); err != nil {
 		return nil, errors.Join(err, unix.Close(out))
 	}
-	_ = unix.SetsockoptInt(out, unix.SOL_SOCKET, unix.SO_SNDBUF, roomForNotices)
+	_ = unix.SetsockoptInt(out, unix.SOL_SOCKET, unix.SO_SNDBUF, receiveBuffer)
 	p := &unixBus{
 		dispatcher: t,
 		folder:     socketDir(t.path),
-		out:        out,
-		notices:    make(chan presence.WakeNotice, noticesWaiting),
+		sender:     out,
+		notices:    make(chan presence.WakeNotice, maxWaitingNotices),
 		end:        make(chan struct{}),
 		full:       map[string]bool{},
 	}
-	p.served.Go(p.carry)
+	p.served.Go(p.run)
 	return p, nil
 }
 
@@ -73,20 +73,20 @@ func newUnixBus(t *dispatcher) (*unixBus, error) {
 func (p *unixBus) listen() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.in != nil || p.closed {
+	if p.socket != nil || p.closed {
 		return nil
 	}
 	name := newSocketName()
 	in, err := p.open(name)
-	// the last to leave took the folder away just now
+	// Another process may have removed the folder just now.
 	for try := 0; errors.Is(err, fs.ErrNotExist) && try < retries; try++ {
 		in, err = p.open(name)
 	}
 	if err != nil {
 		return err
 	}
-	p.in, p.name = in, name
-	p.served.Go(func() { p.hear(in) })
+	p.socket, p.name = in, name
+	p.served.Go(func() { p.receive(in) })
 	return nil
 }
 
@@ -96,38 +96,38 @@ func (p *unixBus) open(name string) (*net.UnixConn, error) {
 	}
 	in, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(p.folder, name), Net: "unixgram"})
 	if err == nil {
-		_ = in.SetReadBuffer(roomForNotices) // a wish; the default holds fewer
+		_ = in.SetReadBuffer(receiveBuffer) // if it fails, the default size is used
 	}
 	return in, err
 }
 
-// hear takes datagrams in until the socket is closed.
-func (p *unixBus) hear(in *net.UnixConn) {
-	datagram := make([]byte, datagramMost+1) // one byte more than allowed, to tell
+// receive reads datagrams until the socket is closed.
+func (p *unixBus) receive(in *net.UnixConn) {
+	datagram := make([]byte, maxDatagram+1) // one byte more than allowed, to notice longer datagrams
 	for {
 		n, err := in.Read(datagram)
 		if err != nil {
 			return
 		}
-		p.dispatcher.heard(datagram[:n])
+		p.dispatcher.receive(datagram[:n])
 	}
 }
 
-// carry sends rings until the end, all that wait at once.
-func (p *unixBus) carry() {
+// run sends notices until the end, all that wait at once.
+func (p *unixBus) run() {
 	for {
 		select {
 		case r := <-p.notices:
-			p.deliver(p.more([]presence.WakeNotice{r}))
+			p.deliver(p.drain([]presence.WakeNotice{r}))
 		case <-p.end:
-			p.deliver(p.more(nil))
+			p.deliver(p.drain(nil))
 			return
 		}
 	}
 }
 
-// more adds what waits.
-func (p *unixBus) more(notices []presence.WakeNotice) []presence.WakeNotice {
+// drain appends all waiting notices.
+func (p *unixBus) drain(notices []presence.WakeNotice) []presence.WakeNotice {
 	for {
 		select {
 		case r := <-p.notices:
@@ -140,15 +140,15 @@ func (p *unixBus) more(notices []presence.WakeNotice) []presence.WakeNotice {
 
 func (p *unixBus) deliver(notices []presence.WakeNotice) {
 	if len(notices) == 0 || checkSocketDir(p.folder) != nil {
-		return // nobody listens, or nobody we know
+		return // no other process listens, or the folder is not safe to use
 	}
 	datagrams := encodeNotices(notices)
 	for _, path := range p.others() {
-		p.tell(path, datagrams)
+		p.sendAll(path, datagrams)
 	}
 }
 
-// others are the sockets of other processes, dead ones among them.
+// others lists the sockets of other processes, including those of dead ones.
 func (p *unixBus) others() []string {
 	entries, err := os.ReadDir(p.folder)
 	if err != nil {
@@ -166,7 +166,7 @@ func (p *unixBus) others() []string {
 	return paths
 }
 
-// sweep removes the sockets that killed processes left, without a word to the living.
+// sweep removes the sockets of killed processes without sending anything to the others.
 func (p *unixBus) sweep() {
 	for _, path := range p.others() {
 		conn, err := net.Dial("unixgram", path)
@@ -178,12 +178,12 @@ func (p *unixBus) sweep() {
 	}
 }
 
-// tell sends datagrams to one socket. One that nobody answers is removed. One that is full is waited for, a little and
-// once: until it takes something again, what does not fit is lost to it.
-func (p *unixBus) tell(path string, datagrams [][]byte) {
+// sendAll sends datagrams to one socket. A socket that no process reads is removed. A full socket is retried for a
+// short time, once; until it accepts a datagram again, what does not fit is dropped.
+func (p *unixBus) sendAll(path string, datagrams [][]byte) {
 	for i, datagram := range datagrams {
 		err := p.send(path, datagram)
-		for try := 0; crowded(err) && try < retries && !p.full[path]; try++ {
+		for try := 0; full(err) && try < retries && !p.full[path]; try++ {
 			time.Sleep(retryEvery)
 			err = p.send(path, datagram)
 		}
@@ -191,7 +191,7 @@ func (p *unixBus) tell(path string, datagrams [][]byte) {
 		case err == nil:
 			delete(p.full, path)
 		case errors.Is(err, unix.ECONNREFUSED):
-			_ = os.Remove(path) // the process is dead; another may have removed it before
+			_ = os.Remove(path) // the process is dead; another one may have removed the socket already
 			fallthrough
 		case errors.Is(err, unix.ENOENT):
 			delete(p.full, path)
@@ -206,25 +206,25 @@ func (p *unixBus) tell(path string, datagrams [][]byte) {
 
 func (p *unixBus) send(path string, datagram []byte) error {
 	for {
-		err := unix.Sendto(p.out, datagram, 0, &unix.SockaddrUnix{Name: path})
+		err := unix.Sendto(p.sender, datagram, 0, &unix.SockaddrUnix{Name: path})
 		if !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}
 }
 
-// crowded says that the other side has not read what it was sent before.
-func crowded(err error) bool {
+// full reports whether the receiver has not yet read earlier datagrams.
+func full(err error) bool {
 	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENOBUFS)
 }
 
-// close sends what waits, and removes this process's socket, those that nobody answers, and the folder with the last of
-// them.
+// close sends the waiting notices, and removes this process's socket, those of dead processes, and the folder if it is
+// empty then.
 func (p *unixBus) close() error {
 	close(p.end)
 	p.mu.Lock()
 	p.closed = true
-	in := p.in
+	in := p.socket
 	p.mu.Unlock()
 	var err error
 	if in != nil {
@@ -236,13 +236,13 @@ func (p *unixBus) close() error {
 	p.served.Wait()
 	if checkSocketDir(p.folder) == nil {
 		p.sweep()
-		_ = os.Remove(p.folder) // unless others still listen
+		_ = os.Remove(p.folder) // fails while other processes listen
 	}
-	return errors.Join(err, unix.Close(p.out))
+	return errors.Join(err, unix.Close(p.sender))
 }
 
-// ours says whether this user owns a file.
-func ours(info fs.FileInfo) bool {
+// ownedByUser reports whether this user owns a file.
+func ownedByUser(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -26,10 +26,10 @@ func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 	return dreams, wrap(err, "dreams with open reservations")
 }
 
-// Balance is the running sum of an account.
+// Balance returns the running sum of an account.
 func (s *Store) Balance(ctx context.Context, scope string) (spend.Balance, error) {
 	var b spend.Balance
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		var err error
 		b, err = d.balance(scope)
 		return err
@@ -48,14 +48,14 @@ func (s *Store) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 		}
 	}
 	if len(q.States) > 0 {
-		in(&w, "state", once(q.States))
+		in(&w, "state", unique(q.States))
 	}
 	limit := -1
 	if q.Limit > 0 {
 		limit = q.Limit
 	}
 	var out []spend.Row
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		return d.each(
 			`SELECT step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
 			FROM attempts`+w.String()+" ORDER BY key LIMIT ?", append(w.args, limit),
@@ -93,7 +93,7 @@ func scanRow(scan func(...any) error) (spend.Row, error) {
 	return r, errors.Join(json.Unmarshal(accounts, &r.Accounts), json.Unmarshal(tokens, &r.Tokens))
 }
 
-// Allow takes a dream's allowance from the agent's day. An allowance that was given back may be taken again.
+// Allow takes a dream's allowance from the agent's day. A returned allowance may be taken again.
 func (s *Store) Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error {
 	err := s.write(ctx, func(d tx) error {
 		if dream == "" || amount < 0 {
@@ -128,10 +128,10 @@ func (s *Store) GiveBack(ctx context.Context, dream string) error {
 	return wrap(err, "give back the allowance of dream "+dream)
 }
 
-// Allowance is what is taken of the agent's day.
+// Allowance is the sum that dreams have taken of the agent's day.
 func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros, error) {
 	var taken budget.Micros
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		var err error
 		taken, err = d.allowance(agent, day)
 		return err

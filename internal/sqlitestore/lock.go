@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// patience is how many urgent turns in a row may pass those who wait for an ordinary one.
-const patience = 8
+// maxUrgentTurns is how many urgent turns in a row may come before a waiting ordinary one.
+const maxUrgentTurns = 8
 
-// lane lends the one connection that writes: to those in a hurry first, otherwise in the order they came.
-type lane struct {
+// priorityLock lends the one writing connection: to urgent callers first, otherwise in order of arrival.
+type priorityLock struct {
 	mu     sync.Mutex
 	free   *dbConn
 	urgent []chan *dbConn
 	plain  []chan *dbConn
-	passed int // urgent turns since the last ordinary one, while somebody waited for it
+	passed int // urgent turns since the last ordinary one, while an ordinary caller waits
 }
 
-// take waits for the connection until it comes, ctx ends or the store is closed.
-func (w *lane) take(ctx context.Context, closed <-chan struct{}, urgent bool) (*dbConn, error) {
+// take waits until the connection is free, ctx ends or the store is closed.
+func (w *priorityLock) take(ctx context.Context, closed <-chan struct{}, urgent bool) (*dbConn, error) {
 	w.mu.Lock()
 	if l := w.free; l != nil {
 		w.free = nil
@@ -37,16 +37,16 @@ func (w *lane) take(ctx context.Context, closed <-chan struct{}, urgent bool) (*
 	case l := <-turn:
 		return l, nil
 	case <-closed:
-		w.leave(queue, turn)
+		w.cancel(queue, turn)
 		return nil, ErrClosed
 	case <-ctx.Done():
-		w.leave(queue, turn)
+		w.cancel(queue, turn)
 		return nil, ctx.Err()
 	}
 }
 
-// leave gives up a turn, or gives the connection back when the turn has just come.
-func (w *lane) leave(queue *[]chan *dbConn, turn chan *dbConn) {
+// cancel gives up a place in a queue, or returns the connection when the turn has just come.
+func (w *priorityLock) cancel(queue *[]chan *dbConn, turn chan *dbConn) {
 	w.mu.Lock()
 	i := slices.Index(*queue, turn)
 	if i >= 0 {
@@ -54,19 +54,19 @@ func (w *lane) leave(queue *[]chan *dbConn, turn chan *dbConn) {
 	}
 	w.mu.Unlock()
 	if i < 0 {
-		w.give(<-turn)
+		w.release(<-turn)
 	}
 }
 
-// give hands the connection to the next in turn.
-func (w *lane) give(l *dbConn) {
+// release hands the connection to the next caller.
+func (w *priorityLock) release(l *dbConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	queue := &w.plain
 	switch {
 	case len(w.plain) == 0:
 		queue, w.passed = &w.urgent, 0
-	case len(w.urgent) > 0 && w.passed < patience:
+	case len(w.urgent) > 0 && w.passed < maxUrgentTurns:
 		queue, w.passed = &w.urgent, w.passed+1
 	default:
 		w.passed = 0

@@ -18,31 +18,31 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-func TestTheUrgentGoFirstButNotForEver(t *testing.T) {
+func TestUrgentWritersGoFirstButNotForever(t *testing.T) {
 	t.Parallel()
-	var w lane
-	var order []string
+	var w priorityLock
+	var served []string
 	queue := func(n int) (turns []chan *dbConn) {
 		for range n {
 			turns = append(turns, make(chan *dbConn, 1))
 		}
 		return turns
 	}
-	w.urgent, w.plain = queue(2*patience+1), queue(3)
+	w.urgent, w.plain = queue(2*maxUrgentTurns+1), queue(3)
 	urgent, plain := append([]chan *dbConn{}, w.urgent...), append([]chan *dbConn{}, w.plain...)
 	for l := (&dbConn{}); w.free == nil; {
-		w.give(l)
+		w.release(l)
 		for name, turns := range map[string][]chan *dbConn{"u": urgent, "p": plain} {
 			for _, turn := range turns {
 				select {
 				case <-turn:
-					order = append(order, name)
+					served = append(served, name)
 				default:
 				}
 			}
 		}
 	}
-	require.Equal(t, "uuuuuuuup"+"uuuuuuuup"+"up", join(order))
+	require.Equal(t, "uuuuuuuup"+"uuuuuuuup"+"up", join(served))
 }
 
 func join(letters []string) (word string) {
@@ -52,23 +52,23 @@ func join(letters []string) (word string) {
 	return word
 }
 
-func TestWhoGivesUpHisTurnTakesNobodyElses(t *testing.T) {
+func TestACancelledTurnPassesTheConnectionOn(t *testing.T) {
 	t.Parallel()
-	var w lane
+	var w priorityLock
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := w.take(ended, nil, true)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, w.urgent)
 	turn, l := make(chan *dbConn, 1), &dbConn{}
-	turn <- l // came in the moment it was given up
-	w.leave(&w.plain, turn)
+	turn <- l // the turn came just when it was given up
+	w.cancel(&w.plain, turn)
 	got, err := w.take(t.Context(), nil, false)
 	require.NoError(t, err)
 	require.Same(t, l, got)
 }
 
-// queuedWriteOn opens a store whose writing connection is held, so that errands gather.
+// queuedWriteOn opens a store whose writing connection is held, so that writes queue up.
 func queuedWriteOn(t *testing.T) (s *Store, letGo func()) {
 	t.Helper()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "oneiros.db"))
@@ -76,7 +76,7 @@ func queuedWriteOn(t *testing.T) (s *Store, letGo func()) {
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	l, err := s.writer.take(t.Context(), s.closed, true)
 	require.NoError(t, err)
-	return s, func() { s.writer.give(l) }
+	return s, func() { s.writer.release(l) }
 }
 
 func (s *Store) send(t *testing.T, do func(tx) error) *queuedWrite {
@@ -86,7 +86,7 @@ func (s *Store) send(t *testing.T, do func(tx) error) *queuedWrite {
 	return e
 }
 
-func TestAnWriteThatFailsUndoesNothingOfTheOthers(t *testing.T) {
+func TestAFailedWriteDoesNotUndoOthersOfItsBatch(t *testing.T) {
 	t.Parallel()
 	s, letGo := queuedWriteOn(t)
 	fault := errors.New("refused")
@@ -105,7 +105,7 @@ func TestAnWriteThatFailsUndoesNothingOfTheOthers(t *testing.T) {
 		}
 	}
 	var good, bad, wild []*queuedWrite
-	for range together { // more than one transaction takes
+	for range maxBatch { // more than fit into one transaction
 		good = append(good, s.send(t, number(nil)))
 		bad = append(bad, s.send(t, number(func() {})))
 		wild = append(wild, s.send(t, number(func() { panic("a defect in it") })))
@@ -121,16 +121,16 @@ func TestAnWriteThatFailsUndoesNothingOfTheOthers(t *testing.T) {
 	}
 	n, err := s.NextDream(t.Context(), "a")
 	require.NoError(t, err)
-	require.EqualValues(t, together+1, n)
+	require.EqualValues(t, maxBatch+1, n)
 	alone := s.send(t, number(func() { panic("a defect in it") }))
 	<-alone.done
 	require.ErrorContains(t, alone.err, "a defect in it")
 	n, err = s.NextDream(t.Context(), "a")
 	require.NoError(t, err)
-	require.EqualValues(t, together+2, n)
+	require.EqualValues(t, maxBatch+2, n)
 }
 
-func TestAnWriteGivenUpIsNotDone(t *testing.T) {
+func TestAWithdrawnWriteIsNotMade(t *testing.T) {
 	t.Parallel()
 	s, letGo := queuedWriteOn(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,14 +148,14 @@ func TestAnWriteGivenUpIsNotDone(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-answer, context.Canceled)
 	letGo()
-	_, err := s.Depart(t.Context(), "b", "web", time.Unix(1, 0), 0) // behind it in the queue
+	_, err := s.Depart(t.Context(), "b", "web", time.Unix(1, 0), 0) // queued after it
 	require.NoError(t, err)
 	epoch, err := s.Epoch(t.Context(), "a")
 	require.NoError(t, err)
 	require.Zero(t, epoch)
 }
 
-func TestWritesOfAStoreThatClosesAreRefused(t *testing.T) {
+func TestWritesOfAClosingStoreAreRefused(t *testing.T) {
 	t.Parallel()
 	s, letGo := queuedWriteOn(t)
 	e := s.send(t, func(tx) error { return nil })
@@ -165,10 +165,10 @@ func TestWritesOfAStoreThatClosesAreRefused(t *testing.T) {
 	require.ErrorIs(t, e.err, ErrClosed)
 	letGo()
 	require.NoError(t, <-closed)
-	require.ErrorIs(t, s.urgently(t.Context(), func(tx) error { return nil }), ErrClosed)
+	require.ErrorIs(t, s.writeUrgent(t.Context(), func(tx) error { return nil }), ErrClosed)
 }
 
-func TestAConnectWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
+func TestAVisitStopsWaitingForAnotherProcessWithItsCaller(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, err := Open(t.Context(), path, Busy(time.Hour))
@@ -205,12 +205,12 @@ func TestAConnectWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
 	require.ErrorIs(t, err, memory.ErrAwake)
 }
 
-func TestReservationsThatShareATransactionHoldEveryCap(t *testing.T) {
+func TestReservationsThatShareATransactionKeepEveryCap(t *testing.T) {
 	t.Parallel()
 	s, letGo := queuedWriteOn(t)
 	var all sync.WaitGroup
 	var held, refused atomic.Int64
-	for i := range 2 * together {
+	for i := range 2 * maxBatch {
 		all.Go(func() {
 			_, err := s.Reserve(t.Context(), spend.Ask{
 				Step: fmt.Sprintf("step-%d", i), Agent: "a", Dream: "d", Amount: 3,
@@ -226,7 +226,7 @@ func TestReservationsThatShareATransactionHoldEveryCap(t *testing.T) {
 	letGo()
 	all.Wait()
 	require.EqualValues(t, 33, held.Load())
-	require.EqualValues(t, 2*together-33, refused.Load())
+	require.EqualValues(t, 2*maxBatch-33, refused.Load())
 	for _, scope := range []string{"roomy", "tight"} {
 		b, err := s.Ledger().Balance(t.Context(), scope)
 		require.NoError(t, err)
@@ -234,5 +234,5 @@ func TestReservationsThatShareATransactionHoldEveryCap(t *testing.T) {
 	}
 	rows, err := s.Rows(t.Context(), spend.Query{Dream: "d"})
 	require.NoError(t, err)
-	require.Len(t, rows, 33, "what was refused left nothing behind")
+	require.Len(t, rows, 33, "a refused reservation leaves no row")
 }

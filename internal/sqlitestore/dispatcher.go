@@ -9,34 +9,34 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// noticesWaiting bounds the rings that wait to be sent to other processes; more are lost. A thousand dreams woken at
-// once fit, four times over.
-const noticesWaiting = 4096
+// maxWaitingNotices is how many wake notices may wait to be sent to other processes; more are dropped. That is four
+// times what a thousand simultaneous wakes need.
+const maxWaitingNotices = 4096
 
-// dispatcher hangs the bell: it calls the listeners of this process, and those of others through sockets.
+// dispatcher is the wake bus: it calls the listeners of this process, and those of others through Unix sockets.
 type dispatcher struct {
 	path string // of the deployment's file; empty for a private store
 
 	mu        sync.Mutex
 	listeners map[int]func(presence.WakeNotice)
 	next      int
-	unixBus   *unixBus // nil until the first ring or listener
-	shut      bool
+	unixBus   *unixBus // nil until the first notice or listener
+	closed    bool
 
 	lost    atomic.Int64
 	garbled atomic.Int64
 }
 
-// Publish calls the listeners of this process, then leaves word for those of others.
+// Publish calls the listeners of this process, then queues the notice for other processes.
 func (s *Store) Publish(_ context.Context, r presence.WakeNotice) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
 	r.Local = true
-	for _, hear := range s.dispatcher.hearers() {
+	for _, hear := range s.dispatcher.current() {
 		hear(r)
 	}
-	p, err := s.dispatcher.posted()
+	p, err := s.dispatcher.bus()
 	if err != nil || p == nil {
 		return wrap(err, "ring for "+r.Agent)
 	}
@@ -48,20 +48,20 @@ func (s *Store) Publish(_ context.Context, r presence.WakeNotice) error {
 	return nil
 }
 
-// Listen calls hear for every ring of this process, in the goroutine that rings, and for those of others.
+// Listen calls hear for every notice of this process, in the publishing goroutine, and for those of others.
 func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
-	p, err := s.dispatcher.posted()
+	p, err := s.dispatcher.bus()
 	if err == nil && p != nil {
 		err = p.listen()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen for rings: %w", err)
+		return nil, fmt.Errorf("listen for wake notices: %w", err)
 	}
 	t := &s.dispatcher
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.shut {
-		return nil, fmt.Errorf("listen for rings: %w", ErrClosed)
+	if t.closed {
+		return nil, fmt.Errorf("listen for wake notices: %w", ErrClosed)
 	}
 	if t.listeners == nil {
 		t.listeners = map[int]func(presence.WakeNotice){}
@@ -76,14 +76,14 @@ func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) 
 	}, nil
 }
 
-// Misrung counts what the bell of this process could not use: rings that were not sent on because too many waited or
-// nobody took them in time, and datagrams that were no rings.
+// Misrung counts the notices that this process dropped because too many waited or a receiver was too slow (lost), and
+// the datagrams that were no notices (garbled).
 func (s *Store) Misrung() (lost, garbled int64) {
 	return s.dispatcher.lost.Load(), s.dispatcher.garbled.Load()
 }
 
-// hearers are the listeners of this moment. They are called without the lock: a listener may stop itself.
-func (t *dispatcher) hearers() []func(presence.WakeNotice) {
+// current returns the current listeners. They are called without the lock, because a listener may stop itself.
+func (t *dispatcher) current() []func(presence.WakeNotice) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	hearers := make([]func(presence.WakeNotice), 0, len(t.listeners))
@@ -93,11 +93,11 @@ func (t *dispatcher) hearers() []func(presence.WakeNotice) {
 	return hearers
 }
 
-// posted gives the way to other processes, which begins with the first ring or listener; nil when there are none.
-func (t *dispatcher) posted() (*unixBus, error) {
+// bus returns the bus to other processes, and creates it on first use; nil on systems without one.
+func (t *dispatcher) bus() (*unixBus, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.shut {
+	if t.closed {
 		return nil, ErrClosed
 	}
 	if t.path == "" || t.unixBus != nil {
@@ -108,14 +108,14 @@ func (t *dispatcher) posted() (*unixBus, error) {
 	return p, err
 }
 
-// heard takes in a datagram.
-func (t *dispatcher) heard(datagram []byte) {
+// receive handles a datagram.
+func (t *dispatcher) receive(datagram []byte) {
 	notices, err := decodeNotices(datagram)
 	if err != nil {
 		t.garbled.Add(1)
 		return
 	}
-	hearers := t.hearers()
+	hearers := t.current()
 	for _, r := range notices {
 		for _, hear := range hearers {
 			hear(r)
@@ -123,11 +123,11 @@ func (t *dispatcher) heard(datagram []byte) {
 	}
 }
 
-// close sends what still waits, and takes the bell down.
+// close sends the queued notices and closes the sockets.
 func (t *dispatcher) close() error {
 	t.mu.Lock()
 	p := t.unixBus
-	t.shut = true
+	t.closed = true
 	t.listeners = nil
 	t.mu.Unlock()
 	if p == nil {

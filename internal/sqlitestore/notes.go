@@ -11,10 +11,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Affect is the agent's newest.
+// Affect returns the agent's newest affect.
 func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
 	var a dream.Affect
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		var err error
 		a, err = d.affect(agent)
 		return err
@@ -35,7 +35,7 @@ func (d tx) affect(agent string) (dream.Affect, error) {
 	return a, json.Unmarshal(body, &a)
 }
 
-// putAffect adds to the history of affect, so that a dream's part in it can be undone.
+// putAffect appends to the history of affects, so that a dream's part in it can be undone.
 func (d tx) putAffect(agent, cause string, a dream.Affect) error {
 	if err := a.PAD.Validate(); err != nil {
 		return err
@@ -68,13 +68,13 @@ func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 	return n, nil
 }
 
-// PutNote keeps the first value of a key.
+// PutNote stores a note, unless its key exists.
 func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
 	kept := []byte{}
 	late := strings.HasPrefix(key, memory.LateNote)
 	write := s.write
 	if late {
-		write = s.urgently
+		write = s.writeUrgent
 	}
 	err := write(ctx, func(d tx) error {
 		if agent == "" || key == "" {
@@ -84,10 +84,10 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 		if err != nil {
 			return err
 		}
-		if err := d.fenced(agent, f, late); err != nil {
+		if err := d.checkFence(agent, f, late); err != nil {
 			return err
 		}
-		if err := l.fresh(f.Read); err != nil {
+		if err := l.checkReading(f.Read); err != nil {
 			return err
 		}
 		if _, err := d.exec("INSERT INTO notes (agent, dream, name, value) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -104,10 +104,10 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 	return kept, nil
 }
 
-// Note reads a note back.
+// Note returns a note.
 func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
 	value := []byte{}
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		found, err := d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?",
 			[]any{agent, dreamID, key}, &value)
 		if err == nil && !found {
@@ -121,10 +121,10 @@ func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, e
 	return value, nil
 }
 
-// Notes reads back the notes under a prefix.
+// Notes returns the notes with a key prefix.
 func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[string][]byte, error) {
 	notes := map[string][]byte{}
-	err := s.glance(ctx, func(d tx) error {
+	err := s.readOnce(ctx, func(d tx) error {
 		return d.each("SELECT name, value FROM notes WHERE agent = ? AND dream = ? AND substr(name, 1, length(?)) = ?",
 			[]any{agent, dreamID, prefix, prefix}, func(scan func(...any) error) error {
 				var name string
@@ -142,7 +142,7 @@ func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[s
 
 // DropNotes removes a dream's working data.
 func (s *Store) DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error {
-	write := s.urgently // named keys are the last words of a sitting that was woken
+	write := s.writeUrgent // with keys, this is part of the last writes of a woken stretch
 	if len(keys) == 0 {
 		write = s.write
 	}

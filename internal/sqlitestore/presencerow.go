@@ -9,17 +9,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// presenceRow is what the store keeps of an agent's being awake, without the leases.
+// presenceRow is what the store keeps about an agent being awake, without the leases.
 type presenceRow struct {
-	epoch, told int64
-	lock, seen  time.Time
-	last        *presence.Wake
-	visited     bool     // a client came while the last wake left the agent asleep
-	digest      []string // ids that the next wake will tell
-	known       bool
+	epoch, recorded int64
+	lock, seen      time.Time
+	last            *presence.Wake
+	visited         bool     // a client connected while the last wake left the agent asleep
+	digest          []string // journal entries for the next wake
+	exists          bool
 }
 
-// keptWake is the newest wake as the file keeps it, with what came of it since.
+// keptWake is the newest wake as it is stored, with what followed it.
 type keptWake struct {
 	presence.Wake
 	Visited bool `json:"visited,omitempty"`
@@ -30,19 +30,19 @@ func (d tx) presenceRow(agent string) (presenceRow, error) {
 	var lock, seen int64
 	var wake, digest []byte
 	var err error
-	v.known, err = d.one("SELECT epoch, told, lock, seen, wake, digest FROM presences WHERE agent = ?", []any{agent},
-		&v.epoch, &v.told, &lock, &seen, &wake, &digest)
-	if err != nil || !v.known {
+	v.exists, err = d.one("SELECT epoch, told, lock, seen, wake, digest FROM presences WHERE agent = ?", []any{agent},
+		&v.epoch, &v.recorded, &lock, &seen, &wake, &digest)
+	if err != nil || !v.exists {
 		return v, err
 	}
-	v.lock, v.seen = moment(lock), moment(seen)
+	v.lock, v.seen = fromNanos(lock), fromNanos(seen)
 	if len(wake) > 0 {
 		var kept keptWake
 		if err := json.Unmarshal(wake, &kept); err != nil {
 			return v, err
 		}
 		v.last, v.visited = &kept.Wake, kept.Visited
-		if v.last.Digest == nil { // it came with an archive
+		if v.last.Digest == nil { // it was imported
 			v.last.Digest = []string{}
 		}
 	}
@@ -67,12 +67,12 @@ func (d tx) setPresenceRow(agent string, v presenceRow) error {
 	}
 	_, err = d.exec(`INSERT INTO presences (agent, epoch, told, lock, seen, wake, digest) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent) DO UPDATE SET epoch = excluded.epoch, told = excluded.told, lock = excluded.lock, seen = excluded.seen,
-		wake = excluded.wake, digest = excluded.digest`, agent, v.epoch, v.told, nanos(v.lock), nanos(v.seen), wake,
+		wake = excluded.wake, digest = excluded.digest`, agent, v.epoch, v.recorded, nanos(v.lock), nanos(v.seen), wake,
 		string(digest))
 	return err
 }
 
-// until is when the last lease and the lock end.
+// until is the time when the last lease and the lock have ended.
 func (d tx) until(agent string, v presenceRow) (time.Time, error) {
 	var latest sql.NullInt64
 	var n int // counted only because SQLite plans a lone max anew at every call
@@ -80,7 +80,7 @@ func (d tx) until(agent string, v presenceRow) (time.Time, error) {
 	if err != nil || !latest.Valid {
 		return v.lock, err
 	}
-	return later(v.lock, moment(latest.Int64)), nil
+	return later(v.lock, fromNanos(latest.Int64)), nil
 }
 
 func (d tx) leases(agent string, now time.Time) ([]presence.Lease, error) {
@@ -91,7 +91,7 @@ func (d tx) leases(agent string, now time.Time) ([]presence.Lease, error) {
 			var l presence.Lease
 			var since, until int64
 			err := scan(&l.Client, &l.Cause, &since, &until)
-			l.Since, l.Until = moment(since), moment(until)
+			l.Since, l.Until = fromNanos(since), fromNanos(until)
 			out = append(out, l)
 			return err
 		})
@@ -105,15 +105,15 @@ func (d tx) status(agent string, v presenceRow, now time.Time) (presence.Status,
 		Leases:   leases,
 		Lock:     v.lock,
 		Last:     v.last,
-		Recorded: v.told,
+		Recorded: v.recorded,
 		Seen:     v.seen,
 	}
 	st.Visited = v.visited
 	return st, err
 }
 
-// moment reads what nanos wrote of a time of our era; the zero time otherwise.
-func moment(n int64) time.Time {
+// fromNanos reverses nanos. The smallest value, which stands for every time before 1678, is the zero time.
+func fromNanos(n int64) time.Time {
 	if n == math.MinInt64 {
 		return time.Time{}
 	}

@@ -31,27 +31,27 @@ func TestManyNoticesFitIntoFewDatagrams(t *testing.T) {
 	datagrams := encodeNotices(notices)
 	require.Less(t, len(datagrams), 12)
 	for _, d := range datagrams {
-		require.LessOrEqual(t, len(d), datagramMost)
+		require.LessOrEqual(t, len(d), maxDatagram)
 		some, err := decodeNotices(d)
 		require.NoError(t, err)
 		read = append(read, some...)
 	}
 	require.Equal(t, notices, read)
-	require.Empty(t, encodeNotices([]presence.WakeNotice{{Agent: strings.Repeat("a", nameMost+1), Epoch: 1}}))
-	require.Len(t, encodeNotices([]presence.WakeNotice{{Agent: strings.Repeat("\x01", nameMost), Epoch: 1}}), 1)
+	require.Empty(t, encodeNotices([]presence.WakeNotice{{Agent: strings.Repeat("a", maxName+1), Epoch: 1}}))
+	require.Len(t, encodeNotices([]presence.WakeNotice{{Agent: strings.Repeat("\x01", maxName), Epoch: 1}}), 1)
 }
 
-func TestASocketsPathFitsEverySystem(t *testing.T) {
+func TestSocketPathsAreShortEnoughForEverySystem(t *testing.T) {
 	t.Parallel()
 	require.Regexp(t, socketName, newSocketName())
 	require.NotEqual(t, newSocketName(), newSocketName())
 	for n := range 200 {
 		folder := socketDir("/" + strings.Repeat("x", n+1))
-		require.LessOrEqual(t, len(folder)+1+socketNameMost, addressMost)
+		require.LessOrEqual(t, len(folder)+1+maxSocketName, maxSocketPath)
 	}
 }
 
-// FuzzDecodeNotices reads whatever somebody may send.
+// FuzzDecodeNotices decodes arbitrary datagrams.
 func FuzzDecodeNotices(f *testing.F) {
 	f.Add(encodeNotices([]presence.WakeNotice{someNotice(1), someNotice(2)})[0])
 	f.Add([]byte(`{"agent":"a","epoch":1}`))

@@ -10,15 +10,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Limits of what processes tell each other: a datagram as large as systems let through without being told, and names no
-// longer than any that we give.
+// Limits of what processes send each other. A datagram of this size is accepted by every system without configuration,
+// and names are no longer than any that we create.
 const (
-	datagramMost = 16 << 10
-	nameMost     = 512
+	maxDatagram = 16 << 10
+	maxName     = 512
 )
 
-// encodeNotices writes rings as datagrams: as many in each as there is room for, so that a thousand wakes at once are a
-// few datagrams. A ring too large for one is left out.
+// encodeNotices packs notices into as few datagrams as possible, so that a thousand simultaneous wakes need a few
+// datagrams only. A notice too large for a datagram is left out.
 func encodeNotices(notices []presence.WakeNotice) [][]byte {
 	var datagrams [][]byte
 	var open []byte
@@ -27,7 +27,7 @@ func encodeNotices(notices []presence.WakeNotice) [][]byte {
 		if err != nil || checkNotice(r) != nil {
 			continue
 		}
-		if len(open) > 0 && len(open)+len(body)+1 > datagramMost {
+		if len(open) > 0 && len(open)+len(body)+1 > maxDatagram {
 			datagrams, open = append(datagrams, open), nil
 		}
 		open = append(append(open, body...), '\n')
@@ -38,10 +38,10 @@ func encodeNotices(notices []presence.WakeNotice) [][]byte {
 	return datagrams
 }
 
-// decodeNotices reads a datagram as strictly as it was written: anything odd in it spoils all of it.
+// decodeNotices reads a datagram strictly: anything unexpected makes the whole datagram invalid.
 func decodeNotices(datagram []byte) ([]presence.WakeNotice, error) {
-	if len(datagram) > datagramMost {
-		return nil, fmt.Errorf("the datagram has %d bytes; %d is the most", len(datagram), datagramMost)
+	if len(datagram) > maxDatagram {
+		return nil, fmt.Errorf("the datagram has %d bytes; %d is the most", len(datagram), maxDatagram)
 	}
 	if len(datagram) == 0 {
 		return nil, errors.New("the datagram is empty")
@@ -57,7 +57,7 @@ func decodeNotices(datagram []byte) ([]presence.WakeNotice, error) {
 		case err != nil:
 			return nil, err
 		case r == nil:
-			return nil, errors.New("a ring is null")
+			return nil, errors.New("a notice is null")
 		}
 		if err := checkNotice(*r); err != nil {
 			return nil, err
@@ -71,8 +71,8 @@ func checkNotice(r presence.WakeNotice) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	if len(r.Agent) > nameMost || len(r.Cause) > nameMost {
-		return fmt.Errorf("a name has %d bytes; %d is the most", max(len(r.Agent), len(r.Cause)), nameMost)
+	if len(r.Agent) > maxName || len(r.Cause) > maxName {
+		return fmt.Errorf("a name has %d bytes; %d is the most", max(len(r.Agent), len(r.Cause)), maxName)
 	}
 	return nil
 }

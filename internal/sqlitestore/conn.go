@@ -9,14 +9,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// statementsKept bounds the prepared statements of one connection. Queries have a few dozen shapes.
-const statementsKept = 200
+// maxStatements is the maximum number of prepared statements of a connection. Queries have a few dozen shapes.
+const maxStatements = 200
 
-// dbConn is one connection with its prepared statements, used by one goroutine at a time.
+// dbConn is one connection with its prepared statements. One goroutine at a time uses it.
 type dbConn struct {
-	conn  *sql.Conn
-	kept  map[string]*sql.Stmt
-	order []string
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+	used       []string
 }
 
 func newConn(ctx context.Context, db *sql.DB) (*dbConn, error) {
@@ -24,39 +24,39 @@ func newConn(ctx context.Context, db *sql.DB) (*dbConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dbConn{conn: conn, kept: map[string]*sql.Stmt{}}, nil
+	return &dbConn{conn: conn, statements: map[string]*sql.Stmt{}}, nil
 }
 
 func (l *dbConn) close() error {
 	var faults []error
-	for _, stmt := range l.kept {
+	for _, stmt := range l.statements {
 		faults = append(faults, stmt.Close())
 	}
 	return errors.Join(append(faults, l.conn.Close())...)
 }
 
 func (l *dbConn) prepare(query string) (*sql.Stmt, error) {
-	if stmt, ok := l.kept[query]; ok {
+	if stmt, ok := l.statements[query]; ok {
 		return stmt, nil
 	}
-	if len(l.order) >= statementsKept {
-		oldest := l.order[0]
-		l.order = l.order[1:]
-		if err := l.kept[oldest].Close(); err != nil {
+	if len(l.used) >= maxStatements {
+		oldest := l.used[0]
+		l.used = l.used[1:]
+		if err := l.statements[oldest].Close(); err != nil {
 			return nil, err
 		}
-		delete(l.kept, oldest)
+		delete(l.statements, oldest)
 	}
 	stmt, err := l.conn.PrepareContext(context.Background(), query)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", query, err)
 	}
-	l.kept[query] = stmt
-	l.order = append(l.order, query)
+	l.statements[query] = stmt
+	l.used = append(l.used, query)
 	return stmt, nil
 }
 
-// tx is one transaction on a line.
+// tx is one transaction on a connection.
 type tx struct {
 	*dbConn
 	ctx context.Context
@@ -77,7 +77,7 @@ func (d tx) exec(query string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// one scans the first row of a query into dest; false when there is none.
+// one scans the first row of a query into dest; false when there is no row.
 func (d tx) one(query string, args []any, dest ...any) (bool, error) {
 	if err := d.ctx.Err(); err != nil {
 		return false, err
@@ -93,7 +93,7 @@ func (d tx) one(query string, args []any, dest ...any) (bool, error) {
 	return err == nil, err
 }
 
-// each calls row for every row of a query. row must scan what it keeps.
+// each calls row for every row of a query. scan's results are valid until row returns.
 func (d tx) each(query string, args []any, row func(scan func(...any) error) error) error {
 	if err := d.ctx.Err(); err != nil {
 		return err
@@ -118,16 +118,16 @@ func (d tx) each(query string, args []any, row func(scan func(...any) error) err
 	return rows.Err()
 }
 
-// writing lends the one connection that writes, to the urgent first.
+// writing lends the writing connection, to urgent callers first.
 func (s *Store) writing(ctx context.Context, urgent bool, do func(*dbConn) error) error {
-	if err := s.opened(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
 	l, err := s.writer.take(ctx, s.closed, urgent)
 	if err != nil {
 		return err
 	}
-	defer func() { s.writer.give(l) }()
+	defer func() { s.writer.release(l) }()
 	defer s.fold.note()
 	if s.private {
 		s.gate.Lock()
@@ -136,50 +136,49 @@ func (s *Store) writing(ctx context.Context, urgent bool, do func(*dbConn) error
 	return do(l)
 }
 
-// write runs do as one durable transaction that holds the file's write lock from its first statement. The wait for the
-// lock ends with ctx. Once the lock is held the transaction runs to its end: it is short, and half of it must never be
-// a question of timing.
+// write runs do as one durable transaction, which holds the file's write lock from its first statement. ctx bounds the
+// wait for the lock only: a transaction that has begun runs to its end, because it is short.
 func (s *Store) write(ctx context.Context, do func(tx) error) error {
 	err := s.writing(ctx, false, func(l *dbConn) error {
-		return l.within(ctx, "BEGIN IMMEDIATE", func() error { return do(tx{l, context.WithoutCancel(ctx)}) })
+		return l.inTransaction(ctx, "BEGIN IMMEDIATE", func() error { return do(tx{l, context.WithoutCancel(ctx)}) })
 	})
 	return s.explain(err)
 }
 
-// explain says what a busy file means.
+// explain turns SQLite's "busy" into an error that says who holds the file.
 func (s *Store) explain(err error) error {
 	if busy(err) {
-		return away{fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)}
+		return awayError{fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)}
 	}
 	return err
 }
 
-// away is a file that could not be had in time, in its own words; it is memory.ErrAway.
-type away struct{ error }
+// awayError is a file that could not be locked in time. It is memory.ErrAway.
+type awayError struct{ error }
 
-func (away) Is(target error) bool { return target == memory.ErrAway }
-func (a away) Unwrap() error      { return a.error }
+func (awayError) Is(target error) bool { return target == memory.ErrAway }
+func (a awayError) Unwrap() error      { return a.error }
 
-// steady is a context that ends between two statements or rows and never in the midst of one: a reader waits for
-// nobody, and the driver has two goroutines watch over every statement whose context can end.
-type steady struct{ context.Context }
+// uninterrupted is a context that is checked between statements and rows only. A reader waits for no lock, and the
+// driver would start two goroutines for every statement whose context can end.
+type uninterrupted struct{ context.Context }
 
-// Done is never.
-func (steady) Done() <-chan struct{} { return nil }
+// Done returns nil: the context never ends during a statement.
+func (uninterrupted) Done() <-chan struct{} { return nil }
 
-// read runs do over one snapshot of the file.
+// read runs do on one snapshot of the file.
 func (s *Store) read(ctx context.Context, do func(tx) error) error {
 	return s.reading(ctx, func(l *dbConn) error {
-		return l.within(steady{ctx}, "BEGIN", func() error { return do(tx{l, steady{ctx}}) })
+		return l.inTransaction(uninterrupted{ctx}, "BEGIN", func() error { return do(tx{l, uninterrupted{ctx}}) })
 	})
 }
 
-// glance runs do, which makes a single statement: that is one snapshot by itself.
-func (s *Store) glance(ctx context.Context, do func(tx) error) error {
-	return s.reading(ctx, func(l *dbConn) error { return do(tx{l, steady{ctx}}) })
+// readOnce runs do, which makes a single statement. A single statement has a snapshot of its own.
+func (s *Store) readOnce(ctx context.Context, do func(tx) error) error {
+	return s.reading(ctx, func(l *dbConn) error { return do(tx{l, uninterrupted{ctx}}) })
 }
 
-// reading lends a connection that reads.
+// reading lends a reading connection.
 func (s *Store) reading(ctx context.Context, do func(*dbConn) error) error {
 	l, err := s.reader(ctx)
 	if err != nil {
@@ -193,10 +192,10 @@ func (s *Store) reading(ctx context.Context, do func(*dbConn) error) error {
 	return do(l)
 }
 
-// within runs do between the statement begin and COMMIT, and leaves no transaction on the line, whatever happened. The
-// driver may answer that ctx has ended after it has carried the statement out, so every failure is rolled back, that of
-// begin too, and so is a panic.
-func (l *dbConn) within(ctx context.Context, begin string, do func() error) (err error) {
+// inTransaction runs do between the statement begin and COMMIT, and always leaves the connection without a transaction.
+// The driver may report that ctx has ended although it carried out the statement, so every failure is rolled back,
+// including one of begin and a panic.
+func (l *dbConn) inTransaction(ctx context.Context, begin string, do func() error) (err error) {
 	end := tx{l, context.WithoutCancel(ctx)}
 	committed := false
 	defer func() {
@@ -217,7 +216,7 @@ func (l *dbConn) within(ctx context.Context, begin string, do func() error) (err
 	return nil
 }
 
-// rollback ends a transaction that SQLite may have ended by itself, as it does on a full disk.
+// rollback ends a transaction. SQLite may have ended it already, as it does on a full disk.
 func (d tx) rollback() error {
 	if _, err := d.exec("ROLLBACK"); err != nil && !noTransaction(err) {
 		return fmt.Errorf("roll back: %w", err)
@@ -225,8 +224,8 @@ func (d tx) rollback() error {
 	return nil
 }
 
-// opened refuses a context that has ended and a store that is closed.
-func (s *Store) opened(ctx context.Context) error {
+// checkOpen returns the error of a context that has ended or of a closed store.
+func (s *Store) checkOpen(ctx context.Context) error {
 	select {
 	case <-s.closed:
 		return ErrClosed
@@ -236,7 +235,7 @@ func (s *Store) opened(ctx context.Context) error {
 }
 
 func (s *Store) reader(ctx context.Context) (*dbConn, error) {
-	if err := s.opened(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
 	select {
