@@ -67,7 +67,7 @@ func (c *runCache) read(ctx context.Context, dreamID string, look func(r *cached
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	run := c.entry(dreamID)
-	if r := readingOf(ctx); r.Known && r.Forgettings != run.forgets {
+	if r := readingOf(ctx); r.Set && r.Forgettings != run.forgets {
 		run = newCachedRun()
 	}
 	look(run)

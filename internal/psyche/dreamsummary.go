@@ -17,7 +17,7 @@ func (d *Dreams) summary(ctx context.Context, a dream.Agent, n *dream.Record) (*
 	r := screen.DreamReport{Agent: a.Handle, Record: *n, MayGoOn: n.MayGoOn(d.Now())}
 	if n.Outcome != dream.Dreaming {
 		items, err := d.Memory.Find(ctx, memory.Query{
-			Agent: a.ID, Dream: n.ID, Order: memory.Oldest, States: dream.States,
+			Agent: a.ID, Dream: n.ID, Sort: memory.Oldest, States: dream.States,
 		})
 		if err != nil {
 			return nil, err

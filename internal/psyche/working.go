@@ -85,7 +85,7 @@ func (t *talks) reading(agent string) memory.Reading {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n, seen := t.forgot[agent]
-	return memory.Reading{Known: seen, Forgettings: n}
+	return memory.Reading{Set: seen, Forgettings: n}
 }
 
 // of finds the talk of an owner with an agent under a name. No two owners share one.
