@@ -76,6 +76,21 @@ func (b *DreamRun) where(cluster string) string {
 // Abandon closes a dream whatever its cluster would answer, on behalf of a person who knows that the cluster is gone.
 // If its workflow still runs, the store refuses its writes. memory.ErrNotFound when the dream has ended.
 func (b *DreamRun) Abandon(ctx context.Context, agent, dreamID string) error {
+	return b.end(ctx, agent, dreamID, func(*dream.Record) Ending {
+		return Ending{Outcome: dream.Canceled, Reason: "it was abandoned"}
+	})
+}
+
+// Outdated closes a dream that this build cannot go on with, as interrupted for good. The caller ends its workflow
+// afterwards: until then the store refuses what it writes. memory.ErrNotFound when the dream does not go on.
+func (b *DreamRun) Outdated(ctx context.Context, agent, dreamID, reason string) error {
+	return b.end(ctx, agent, dreamID, func(record *dream.Record) Ending {
+		return Ending{Outcome: dream.Interrupted, Reason: reason, Tallies: record.Phases}
+	})
+}
+
+// end closes a dream that goes on, without asking its workflow.
+func (b *DreamRun) end(ctx context.Context, agent, dreamID string, ending func(*dream.Record) Ending) error {
 	record, err := memory.One[*dream.Record](ctx, b.Memory, agent, dreamID)
 	if err != nil {
 		return err
@@ -92,7 +107,7 @@ func (b *DreamRun) Abandon(ctx context.Context, agent, dreamID string) error {
 		fence = held.Fence
 	}
 	s := Stretch{Agent: agent, Dream: dreamID, Run: fence.Run}
-	if _, err := b.close(ctx, s, record, Ending{Outcome: dream.Canceled, Reason: "it was abandoned"}); err != nil {
+	if _, err := b.close(ctx, s, record, ending(record)); err != nil {
 		return err
 	}
 	if err := b.Memory.FreeSlot(ctx, agent, fence); err != nil {

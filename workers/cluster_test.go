@@ -102,9 +102,9 @@ func TestAnAttributeOfAnotherTypeIsToldApartFromOneThatIsMissing(t *testing.T) {
 	require.True(t, found.Searchable)
 	require.Empty(t, found.Unsearchable())
 
-	delete(existing, "OneirosLife")
+	delete(existing, "OneirosState")
 	found = Cluster{}
 	found.compare(existing)
-	require.Equal(t, []Attribute{{"OneirosLife", "Keyword"}}, found.Missing)
-	require.Equal(t, "it lacks the search attributes OneirosLife", found.Unsearchable())
+	require.Equal(t, []Attribute{{"OneirosState", "Keyword"}}, found.Missing)
+	require.Equal(t, "it lacks the search attributes OneirosState", found.Unsearchable())
 }

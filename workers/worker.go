@@ -134,3 +134,10 @@ func Lapse(ctx context.Context, p activities.Ports) (int, error) {
 func Abandon(ctx context.Context, p activities.Ports, agentStates activities.Executions, agent, dreamID string) error {
 	return (&activities.DreamRun{Ports: p, Executions: agentStates}).Abandon(ctx, agent, dreamID)
 }
+
+// Outdated closes a dream that this build cannot go on with, as interrupted for good.
+func Outdated(ctx context.Context, p activities.Ports, agentStates activities.Executions, agent, dreamID, reason string,
+) error {
+	run := activities.DreamRun{Ports: p, Executions: agentStates}
+	return run.Outdated(ctx, agent, dreamID, reason)
+}

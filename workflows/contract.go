@@ -49,7 +49,7 @@ var (
 	AttrDepth      = temporal.NewSearchAttributeKeyKeyword("OneirosDepth")
 	AttrOutcome    = temporal.NewSearchAttributeKeyKeyword("OneirosOutcome")
 	AttrSpend      = temporal.NewSearchAttributeKeyInt64("OneirosSpendMicros")
-	AttrAgentState = temporal.NewSearchAttributeKeyKeyword("OneirosLife")
+	AttrAgentState = temporal.NewSearchAttributeKeyKeyword("OneirosState")
 )
 
 // AgentID is the workflow id of an agent: "agent/echo".

@@ -13,6 +13,9 @@ import (
 // Memos show in Temporal's tools what a workflow is for, without opening its history. They are written once, at the
 // start, and hold no text of memories or dreams.
 
+// MemoContract is the key under which a memo holds the contract that its execution was begun under.
+const MemoContract = "contract"
+
 // DreamMemo is the memo of a dream.
 func DreamMemo(spec activities.Spec) map[string]any {
 	memo := map[string]any{
@@ -25,6 +28,8 @@ func DreamMemo(spec activities.Spec) map[string]any {
 		"seed":   strconv.FormatUint(spec.Seed, 10), // as text: a web page rounds numbers of 64 bits
 		"model":  spec.Models[dream.Generator],
 		"begun":  "asked for",
+
+		MemoContract: Contract,
 	}
 	if spec.Alone {
 		memo["begun"] = "by itself"
@@ -47,8 +52,10 @@ func capText(limit budget.Micros, free bool) string {
 
 // AgentMemo is the memo of an agent's workflow: what its settings cannot change.
 func AgentMemo(agent dream.Agent) map[string]any {
-	return map[string]any{"agent": agent.Handle, "id": agent.ID}
+	return map[string]any{"agent": agent.Handle, "id": agent.ID, MemoContract: Contract}
 }
 
 // FeedMemo is the memo of a feed's probe.
-func FeedMemo(feed string) map[string]any { return map[string]any{"feed": feed} }
+func FeedMemo(feed string) map[string]any {
+	return map[string]any{"feed": feed, MemoContract: Contract}
+}

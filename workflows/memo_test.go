@@ -15,7 +15,7 @@ func TestTheMemoOfADream(t *testing.T) {
 	want := map[string]any{
 		"agent": "echo", "number": "0042", "tier": "core", "cap": "$0.50", "as_of": "2026-10-19T22:00:00Z",
 		"day":  "2026-10-19",
-		"seed": "9223372036854775809", "model": "m", "begun": "asked for",
+		"seed": "9223372036854775809", "model": "m", "begun": "asked for", "contract": Contract,
 	}
 	require.Equal(t, want, DreamMemo(plain))
 

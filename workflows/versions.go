@@ -1,5 +1,11 @@
 package workflows
 
+// Contract is the version of what this build and its workflows agree on: the order of commands, the names of activities
+// and search attributes, the shape of inputs. It stands in the memo of every execution. Before a worker starts, open
+// executions of another contract are replayed; those that fail are ended, and agents are begun anew from the store
+// (docs/upgrading.md). It goes up by one with every change under which a recorded history no longer replays.
+const Contract = 1
+
 // Changes of workflow logic, newest last. Each is a change id for workflow.GetVersion with its reason. A recorded history
 // stays in the replay suite as long as a run of its version may exist.
 const (

@@ -26,6 +26,7 @@ type engine struct {
 	deployment *deployment
 	client     client.Client
 	namespace  string
+	converters client.Options // how the client reads and writes payloads
 	starter    *starter.Starter
 	child      *temporalchild.Child
 	record     *temporalchild.Record
@@ -284,7 +285,7 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 		err = fmt.Errorf("reach Temporal at %s, namespace %s: %w%s", o.HostPort, o.Namespace, err, refused(ctx, o))
 		return &console.Exit{Code: console.Unreachable, Err: err}
 	}
-	e.client, e.namespace = c, o.Namespace
+	e.client, e.namespace, e.converters = c, o.Namespace, o
 	found, err := workers.Look(ctx, c, o.Namespace)
 	if err != nil {
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("ask Temporal at %s: %w", o.HostPort, err)}

@@ -28,6 +28,7 @@ func (e *engine) hire(ctx context.Context) error {
 		e.log.Warn("dreams cannot be searched on this cluster; oneiros doctor says what to do", "reason",
 			e.unsearchable)
 	}
+	e.takeOver(ctx)
 	if err := e.worker.Start(); err != nil {
 		e.worker = nil
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("start the worker: %w", err)}

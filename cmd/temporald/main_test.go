@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -186,6 +188,42 @@ func TestNamespaceMadeElsewhereGetsOurSearchAttributes(t *testing.T) {
 	known := knownAttributes(t, p, "default")
 	require.Len(t, known, len(searchAttributes)+1)
 	require.Contains(t, known, "Theirs")
+}
+
+func TestASearchAttributeOfAnEarlierBuildIsRenamedInPlace(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string]map[string]enumspb.IndexedValueType{
+		"alone":                  {},
+		"beside the name of now": {"OneirosState": enumspb.INDEXED_VALUE_TYPE_KEYWORD},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "temporal.db")
+			require.NoError(t, prepare(file))
+			attributes := map[string]enumspb.IndexedValueType{"OneirosLife": enumspb.INDEXED_VALUE_TYPE_KEYWORD}
+			maps.Copy(attributes, others)
+			earlier, err := sqliteschema.NewNamespaceConfig(clusterName, "default", false, attributes)
+			require.NoError(t, err)
+			fields := map[string]string{}
+			for field, alias := range earlier.Detail.GetConfig().GetCustomSearchAttributeAliases() {
+				fields[alias] = field
+			}
+			require.NoError(t, sqliteschema.CreateNamespaces(&config.SQL{
+				PluginName: sqliteplugin.PluginName, DatabaseName: file,
+				ConnectAttributes: map[string]string{"mode": "rwc"},
+			}, earlier))
+			p := launch(t, "temporald", "--db", file, "--ui-port", "-1")
+			require.Len(t, knownAttributes(t, p, "default"), len(searchAttributes))
+			described, err := workflowservice.NewWorkflowServiceClient(dial(t, p)).DescribeNamespace(t.Context(),
+				&workflowservice.DescribeNamespaceRequest{Namespace: "default"})
+			require.NoError(t, err)
+			aliases := described.GetConfig().GetCustomSearchAttributeAliases()
+			require.NotContains(t, slices.Collect(maps.Values(aliases)), "OneirosLife")
+			if len(others) == 0 {
+				require.Equal(t, "OneirosState", aliases[fields["OneirosLife"]], "the field keeps its values")
+			}
+		})
+	}
 }
 
 func TestAServerThatNobodyPreparedLacksWhatAForeignClusterLacks(t *testing.T) {

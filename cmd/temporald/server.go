@@ -10,6 +10,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	namespacepb "go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/server/common/authorization"
@@ -226,6 +227,9 @@ func settled(ctx context.Context, conn *grpc.ClientConn, namespace string,
 		&workflowservice.ListOpenWorkflowExecutionsRequest{Namespace: namespace, MaximumPageSize: 1}); err != nil {
 		return err
 	}
+	if err := rename(ctx, workflowservice.NewWorkflowServiceClient(conn), namespace, attributes); err != nil {
+		return err
+	}
 	operator := operatorservice.NewOperatorServiceClient(conn)
 	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
@@ -245,6 +249,42 @@ func settled(ctx context.Context, conn *grpc.ClientConn, namespace string,
 		return fmt.Errorf("add the search attributes: %w", err)
 	}
 	return fmt.Errorf("%d search attributes were just added", len(missing))
+}
+
+// rename gives search attributes that an earlier build registered their names of today. The server changes the name of
+// a field in two steps; a start that ends between them leaves the field without a name, and the next one registers the
+// attribute in another.
+func rename(ctx context.Context, frontend workflowservice.WorkflowServiceClient, namespace string,
+	attributes map[string]enumspb.IndexedValueType,
+) error {
+	described, err := frontend.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("describe namespace %s: %w", namespace, err)
+	}
+	aliases := described.GetConfig().GetCustomSearchAttributeAliases()
+	inUse := map[string]bool{}
+	for _, name := range aliases {
+		inUse[name] = true
+	}
+	for field, name := range aliases {
+		now, old := renamed[name]
+		if _, wanted := attributes[now]; !old || !wanted {
+			continue
+		}
+		steps := []string{"", now}
+		if inUse[now] {
+			steps = steps[:1]
+		}
+		for _, alias := range steps {
+			if _, err := frontend.UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+				Namespace: namespace,
+				Config:    &namespacepb.NamespaceConfig{CustomSearchAttributeAliases: map[string]string{field: alias}},
+			}); err != nil {
+				return fmt.Errorf("rename the search attribute %s to %s: %w", name, now, err)
+			}
+		}
+	}
+	return nil
 }
 
 // freePort returns port if nobody listens on it, or some free port for 0.

@@ -7,16 +7,20 @@ import (
 	"go.temporal.io/server/common/dynamicconfig"
 )
 
-// searchAttributes are what an operator may search agents and dreams by (O5). Ids and states only: search attributes
+// searchAttributes are what an operator may search agents and dreams by. Ids and states only: search attributes
 // are never encrypted.
 var searchAttributes = map[string]enumspb.IndexedValueType{
 	"OneirosAgent":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"OneirosPhase":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"OneirosDepth":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"OneirosOutcome":     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
-	"OneirosLife":        enumspb.INDEXED_VALUE_TYPE_KEYWORD,
+	"OneirosState":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"OneirosSpendMicros": enumspb.INDEXED_VALUE_TYPE_INT,
 }
+
+// renamed are search attributes of earlier builds, each with its name of today. The field behind the name stays, so
+// that a query finds what was written before and after, and a history of an earlier build shows the name of today.
+var renamed = map[string]string{"OneirosLife": "OneirosState"}
 
 // attributes are those to register.
 func attributes(o options) map[string]enumspb.IndexedValueType {

@@ -25,7 +25,7 @@ var tuning = []string{
 // The search attributes of our workflows, which temporald registers by itself.
 var searchAttributes = []string{
 	"OneirosAgent=Keyword", "OneirosPhase=Keyword", "OneirosDepth=Keyword", "OneirosOutcome=Keyword",
-	"OneirosSpendMicros=Int", "OneirosLife=Keyword",
+	"OneirosSpendMicros=Int", "OneirosState=Keyword",
 }
 
 // guard runs a program until it ends, we are told to stop, or the process $1 is gone.

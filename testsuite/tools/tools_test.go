@@ -29,7 +29,7 @@ var finding = []line{
 		night,
 	},
 	{`temporal workflow list --query 'OneirosDepth = "peak"'`, night},
-	{`temporal workflow count --query 'WorkflowType = "Agent" AND OneirosLife = "dreaming"'`, "Total: 1"},
+	{`temporal workflow count --query 'WorkflowType = "Agent" AND OneirosState = "dreaming"'`, "Total: 1"},
 	{`tctl workflow list --query 'OneirosAgent = "echo" AND WorkflowType = "Dream"'`, night},
 	{`tctl workflow list --open`, "agent/echo"},
 }
