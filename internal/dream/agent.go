@@ -17,39 +17,41 @@ type Caps struct {
 	Month budget.Micros `json:"month"`
 }
 
-// DefaultCaps are the consent defaults of Z13.
+// DefaultCaps are the spending limits of an agent whose owner has set none.
 var DefaultCaps = Caps{Dream: budget.Dollar / 2, Day: 2 * budget.Dollar, Month: 15 * budget.Dollar}
 
-// Agent is somebody who remembers and dreams.
+// Agent is an agent with a memory that it dreams over.
 type Agent struct {
 	ID        string          `json:"id"`
 	Handle    string          `json:"handle"`
 	Persona   string          `json:"persona"`
 	Interests []string        `json:"interests,omitempty"`
-	Zone      string          `json:"zone"` // IANA time zone: its day and its money's day follow it
+	Zone      string          `json:"zone"` // IANA time zone of its days, and of the days its money is counted by
 	Tier      Tier            `json:"tier"`
 	Models    map[Role]string `json:"models,omitempty"` // overrides of the configured model by role
 	Caps      Caps            `json:"caps"`
 	Feed      string          `json:"feed,omitempty"`
-	Auto      bool            `json:"auto"` // dream by itself when idle
+	Auto      bool            `json:"auto"` // dream automatically when idle
 	Created   time.Time       `json:"created"`
 
-	Vitality *float64 `json:"vitality,omitempty"` // in [0, 1], set from outside; nil: what is left under its caps
+	// in [0, 1], set from outside; nil: derived from the money left under its caps
+	Vitality *float64 `json:"vitality,omitempty"`
 
-	Review Review `json:"review,omitempty"` // what becomes of what its dreams leave behind; empty: ReviewAuto
+	Review Review `json:"review,omitempty"` // whether results of its dreams need a person's review; empty: ReviewAuto
 
-	Triggers []Trigger `json:"triggers,omitzero"` // what makes it dream by itself; nil: idleness alone, empty: nothing
+	// what begins an automatic dream; nil: idleness alone, empty: nothing
+	Triggers []Trigger `json:"triggers,omitzero"`
 }
 
-// Affect is how an agent feels, and since when.
+// Affect is the mood of an agent and its start.
 type Affect struct {
 	PAD   mood.PAD  `json:"pad"`
 	Since time.Time `json:"since"`
 	Cause string    `json:"cause"`
 }
 
-// At is what is left of the affect at a time: moods settle by themselves, and reading one does not refresh it. An
-// affect that says nothing of when it began is taken as it is.
+// At is the mood at a time: it decays toward neutral, and reading it does not refresh it. An affect without a start
+// does not decay.
 func (a Affect) At(now time.Time) mood.PAD {
 	if a.Since.IsZero() {
 		return a.PAD
@@ -57,7 +59,7 @@ func (a Affect) At(now time.Time) mood.PAD {
 	return mood.Settled(a.PAD, mood.PAD{}, now.Sub(a.Since))
 }
 
-// Same says whether two affects feel the same from the later of them on, whatever they are called.
+// Same says whether two affects have the same mood from the later of their starts on, whatever their causes.
 func (a Affect) Same(o Affect) bool {
 	at := a.Since
 	if o.Since.After(at) {
@@ -66,15 +68,15 @@ func (a Affect) Same(o Affect) bool {
 	return a.At(at).Distance(o.At(at)) < sameFeeling
 }
 
-// sameFeeling is the distance below which two moods differ by rounding alone.
+// sameFeeling is the distance below which two moods differ only by rounding.
 const sameFeeling = 1e-9
 
 var handle = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// IsHandle says whether an agent may be called so.
+// IsHandle says whether a name is a valid handle.
 func IsHandle(name string) bool { return handle.MatchString(name) }
 
-// Validate names every field that is wrong and what would be right.
+// Validate returns every wrong field and what would be right.
 func (a Agent) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -90,7 +92,7 @@ func (a Agent) Validate() error {
 	if a.Zone == "" {
 		fault("zone is empty; use an IANA name such as Europe/Berlin or UTC")
 	} else if _, err := time.LoadLocation(a.Zone); err != nil ||
-		a.Zone == "Local" { // "Local" is another zone on every machine
+		a.Zone == "Local" { // "Local" means another zone on every machine
 		fault("zone %q is not an IANA time zone such as Europe/Berlin", a.Zone)
 	}
 	if a.Caps.Dream < 0 || a.Caps.Day < 0 || a.Caps.Month < 0 {

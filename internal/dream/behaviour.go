@@ -1,9 +1,9 @@
 package dream
 
-// Behaviour is how well an agent is doing, from thriving to terminal. It bounds how deep and how long it dreams.
+// Behaviour is how well an agent is doing, from thriving to terminal. It limits the depth and duration of its dreams.
 type Behaviour string
 
-// The behavioural phases, best first.
+// The behaviours, best first.
 const (
 	Thriving     Behaviour = "thriving"
 	Stable       Behaviour = "stable"
@@ -12,10 +12,11 @@ const (
 	Terminal     Behaviour = "terminal"
 )
 
-// Behaviours in their explicit order, best first.
+// Behaviours in order, best first.
 var Behaviours = []Behaviour{Thriving, Stable, Conservation, Declining, Terminal}
 
-// Rank is the place in that order, 0 for thriving. What is unknown, or unset, counts as thriving: it bounds nothing.
+// Rank is the position in that order, 0 for thriving. An unknown or empty behaviour counts as thriving, without
+// limits.
 func (b Behaviour) Rank() int {
 	for i, each := range Behaviours {
 		if each == b {
@@ -25,5 +26,5 @@ func (b Behaviour) Rank() int {
 	return 0
 }
 
-// Worse says whether b stands below o.
+// Worse says whether b is worse than o.
 func (b Behaviour) Worse(o Behaviour) bool { return b.Rank() > o.Rank() }

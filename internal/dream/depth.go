@@ -1,22 +1,22 @@
 package dream
 
-// Ways of choosing the depth of an onset (Knobs.Depth).
+// How the depth of an onset is chosen (Knobs.Depth).
 const (
 	DepthAdaptive = "adaptive" // by surprise and regime change
-	// always to the peak, as S4's default has it; an order of before the policy says nothing and means this
+	// always to the peak; specs without a value mean this
 	DepthFixed = "fixed"
 )
 
-// Depth is how deep a night was to go, and why; Rise writes it into the record of the night, from which the policy
-// learns.
+// Depth is the intended depth of a dream and its reasons. It is written into the dream's record, from which the depth
+// policy learns.
 type Depth struct {
-	Stage    Stage   `json:"stage"`    // the deepest that the onset descends to
-	Cycles   int     `json:"cycles"`   // Dali cycles there
+	Stage    Stage   `json:"stage"`    // the deepest stage of the onset
+	Cycles   int     `json:"cycles"`   // Dali cycles at that stage
 	Depth    float64 `json:"depth"`    // the target in [0, 1]: a third for each stage
-	Surprise float64 `json:"surprise"` // in [0, 1], as it was when the dream lay down
-	Change   float64 `json:"change"`   // of regime, in [0, 1]: 1 when it has just been found
-	Chance   float64 `json:"chance"`   // what the dream's dice added to the depth
+	Surprise float64 `json:"surprise"` // in [0, 1], when the dream began
+	Change   float64 `json:"change"`   // of regime, in [0, 1]: 1 when it was just detected
+	Chance   float64 `json:"chance"`   // the random part of the depth
 
-	Learned  bool `json:"learned"`  // the policy was learned; false: it was the prior
-	Outcomes int  `json:"outcomes"` // scored nights it had to learn from
+	Learned  bool `json:"learned"`  // false: the prior of the policy was used
+	Outcomes int  `json:"outcomes"` // scored dreams that the policy learned from
 }

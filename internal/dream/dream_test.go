@@ -30,7 +30,7 @@ var nouns = map[dream.Kind]dream.Item{
 	dream.KindProposal: new(dream.Proposal),
 }
 
-// fill sets every field to something that is not zero, so that one that JSON loses or confuses is found.
+// fill sets every field to a non-zero value, so that a field that JSON loses or confuses is found.
 func fill(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
@@ -62,14 +62,14 @@ func fill(v reflect.Value, n *int) {
 	}
 }
 
-func TestEveryNounSurvivesItsJSONWhole(t *testing.T) {
+func TestItemsSurviveAJSONRoundTrip(t *testing.T) {
 	t.Parallel()
 	require.Len(t, dream.Kinds, len(nouns))
 	for _, kind := range dream.Kinds {
 		item := reflect.New(reflect.TypeOf(nouns[kind]).Elem())
 		n := 0
 		fill(item.Elem(), &n)
-		item.Interface().(dream.Item).Header().Revision = 0 // the store's own, no part of the noun
+		item.Interface().(dream.Item).Header().Revision = 0 // set by the store, not part of the JSON
 		body, err := json.Marshal(item.Interface())
 		require.NoError(t, err)
 		got, err := dream.Decode(kind, body)
@@ -81,7 +81,7 @@ func TestEveryNounSurvivesItsJSONWhole(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDecodedSaysSo(t *testing.T) {
+func TestDecodingErrors(t *testing.T) {
 	t.Parallel()
 	_, err := dream.Decode("ghost", []byte("{}"))
 	require.EqualError(t, err, `unknown kind of memory "ghost"`)
@@ -89,7 +89,7 @@ func TestWhatCannotBeDecodedSaysSo(t *testing.T) {
 	require.ErrorContains(t, err, "decode gist")
 }
 
-func TestMarksAreWhatAStoreSortsBy(t *testing.T) {
+func TestMarksOfEachKind(t *testing.T) {
 	t.Parallel()
 	due := noon.Add(time.Hour)
 	for _, c := range []struct {
@@ -120,8 +120,8 @@ func TestMarksAreWhatAStoreSortsBy(t *testing.T) {
 	}
 }
 
-// S4's figures as H2, H4, H5, H7, H8, H10, H11, H14 and Z5 cite them.
-func TestTheDefaultsAreTheSeedsFigures(t *testing.T) {
+// The published defaults of the design.
+func TestDefaultKnobs(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
 	require.NoError(t, k.Validate())
@@ -177,7 +177,7 @@ func TestKnobsThatContradictEachOtherAreNamed(t *testing.T) {
 	}
 }
 
-func TestAnAgentSaysWhatIsWrongWithIt(t *testing.T) {
+func TestAnInvalidAgentIsRefused(t *testing.T) {
 	t.Parallel()
 	good := dream.Agent{
 		ID:     "a-1",
@@ -215,13 +215,13 @@ func TestAnAgentSaysWhatIsWrongWithIt(t *testing.T) {
 }
 
 // $0.50 a dream, $2 an agent-day, $15 an agent-month.
-func TestTheDefaultCapsAreThoseOfConsent(t *testing.T) {
+func TestDefaultCaps(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, dream.Caps{Dream: 500_000, Day: 2_000_000, Month: 15_000_000}, dream.DefaultCaps)
 }
 
 // The phases in the order they are dreamt.
-func TestListsAreWholeAndWithoutRepeats(t *testing.T) {
+func TestListsAreCompleteAndWithoutDuplicates(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []dream.Phase{"onset", "nrem", "rem", "integration", "return"}, dream.Phases)
 	kinds, roles := slices.Clone(dream.Kinds), slices.Clone(dream.Roles)

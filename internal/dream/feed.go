@@ -2,44 +2,45 @@ package dream
 
 import "time"
 
-// Feed is something outside that agents are told about: numbers and states, pushed or pulled.
+// Feed is an external source of readings, numbers and states, that agents follow. Readings are pulled or pushed.
 type Feed struct {
 	Name  string        `json:"name"`
-	URL   string        `json:"url,omitempty"`   // where to pull a JSON document from; empty: it is only pushed
+	// where a JSON document is pulled from; empty: readings are only pushed
+	URL   string        `json:"url,omitempty"`
 	Path  string        `json:"path,omitempty"`  // where in the document the readings are
-	Every time.Duration `json:"every,omitempty"` // how often it is pulled
+	Every time.Duration `json:"every,omitempty"` // interval of pulls
 	Rules []Rule        `json:"rules,omitempty"`
 }
 
-// Rule is one alarm over a feed.
+// Rule is an alarm of a feed.
 type Rule struct {
 	Name string `json:"name"`
-	// of the readings; empty: each by itself, which is the feed's only one for most
+	// of the readings; empty: every metric by itself, which for most feeds is the only one
 	Metric string   `json:"metric,omitempty"`
 	Kind   RuleKind `json:"kind"`
-	Number float64  `json:"number,omitempty"` // the change or threshold; relative changes as a share: .05 is 5 %
-	// of above and below: how far back over the threshold the number must come before the rule fires again
+	Number float64  `json:"number,omitempty"` // the change or threshold; relative changes as a fraction: .05 is 5 %
+	// for above and below: how far the number must come back over the threshold before the rule can fire again
 	Margin float64       `json:"margin,omitempty"`
-	Window time.Duration `json:"window,omitempty"` // of a change, and the longest silence of staleness
-	State  string        `json:"state,omitempty"`  // of a state rule
-	Quiet  bool          `json:"quiet,omitempty"`  // it wakes nobody: it only resolves the predictions that watch it
+	Window time.Duration `json:"window,omitempty"` // of a change; for stale, the longest silence
+	State  string        `json:"state,omitempty"`  // for a state rule
+	Quiet  bool          `json:"quiet,omitempty"`  // it wakes nobody, and only resolves predictions that watch it
 }
 
-// RuleKind is what a rule looks at.
+// RuleKind is the condition of a rule.
 type RuleKind string
 
 // The kinds of rules.
 const (
 	RiseFall     RuleKind = "change"          // the number moved by at least Number within Window, up or down
-	RelativeMove RuleKind = "relative_change" // likewise, as a share of the earlier number
-	RelativeDrop RuleKind = "relative_drop"   // likewise, downwards only
+	RelativeMove RuleKind = "relative_change" // the same, as a fraction of the earlier number
+	RelativeDrop RuleKind = "relative_drop"   // the same, downwards only
 	Above        RuleKind = "above"
 	Below        RuleKind = "below"
 	StateIs      RuleKind = "state"
-	Stale        RuleKind = "stale" // nothing was heard for Window
+	Stale        RuleKind = "stale" // no reading for Window
 )
 
-// Reading is one thing that a feed said: a number or a state.
+// Reading is one value of a feed: a number or a state.
 type Reading struct {
 	At     time.Time `json:"at"`
 	Metric string    `json:"metric,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Border is a place of a dream at which hooks are asked.
+// Border is a point of a dream at which hooks are called.
 type Border string
 
 // The borders: before the onset, after each Dali cycle and the induction, when the dream is over.
@@ -18,10 +18,10 @@ const (
 	AtExit    Border = "exit"
 )
 
-// Borders in the order that a dream comes to them.
+// Borders in the order of a dream.
 var Borders = []Border{AtEntry, AtCapture, AtExit}
 
-// HookEntry is what a hook sees before the onset: budget, depth table and affect.
+// HookEntry is the input of a hook before the onset: budget, depth table and affect.
 type HookEntry struct {
 	Agent     string                   `json:"agent"`
 	Dream     string                   `json:"dream"`
@@ -30,15 +30,15 @@ type HookEntry struct {
 	Budget    budget.Micros            `json:"budget_micros"`
 	Onset     budget.Micros            `json:"onset_budget_micros"`
 	Remaining budget.Micros            `json:"remaining_micros"` // of the day
-	Behaviour Behaviour                `json:"behaviour"`        // empty: nothing bounds it
+	Behaviour Behaviour                `json:"behaviour"`        // empty: no limits
 	Depths    map[Behaviour]DepthBound `json:"depth_table"`
 	Cycles    int                      `json:"cycles"`
 	Affect    mood.PAD                 `json:"affect"`
 	Bias      mood.Bias                `json:"bias"`
-	Memories  int                      `json:"memories"` // pieces shown
+	Memories  int                      `json:"memories"` // number of pieces shown
 }
 
-// HookCapture is what a hook sees of the fragments that were kept since it was last asked.
+// HookCapture is the input of a hook after a cycle: the fragments kept since its last call.
 type HookCapture struct {
 	Agent     string     `json:"agent"`
 	Dream     string     `json:"dream"`
@@ -46,10 +46,10 @@ type HookCapture struct {
 	Fragments []Captured `json:"fragments"`
 }
 
-// Captured is one fragment.
+// Captured is one fragment for a hook.
 type Captured struct {
 	ID         string   `json:"id"`
-	Text       string   `json:"text,omitempty"` // where the hook's rule says so
+	Text       string   `json:"text,omitempty"` // only if the hook's rule asks for text
 	Stage      Stage    `json:"stage"`
 	Novelty    float64  `json:"novelty"`
 	Composite  float64  `json:"composite"`
@@ -65,7 +65,7 @@ type Concern struct {
 	Reason   string `json:"reason"`
 }
 
-// HookExit is what a hook sees when a dream is over.
+// HookExit is the input of a hook when a dream is over.
 type HookExit struct {
 	Agent      string        `json:"agent"`
 	Dream      string        `json:"dream"`
@@ -73,7 +73,7 @@ type HookExit struct {
 	Reason     string        `json:"reason,omitempty"`
 	Budget     budget.Micros `json:"budget_micros"`
 	Spent      budget.Micros `json:"spent_micros"`
-	Fragments  int           `json:"fragments"` // captured, the held ones included
+	Fragments  int           `json:"fragments"` // captured, including held ones
 	Held       int           `json:"held"`      // by hooks and the policy
 	Scenarios  int           `json:"scenarios"` // kept
 	Hypotheses int           `json:"hypotheses"`
@@ -81,7 +81,7 @@ type HookExit struct {
 	Phases     []Tally       `json:"phases"`
 }
 
-// DepthBound is a row of the depth table: how many Dali cycles an onset may have, and how long it may last.
+// DepthBound is a row of the depth table: the number of Dali cycles and the duration that an onset may have.
 type DepthBound struct {
 	CyclesLeast int
 	CyclesMost  int
@@ -89,7 +89,7 @@ type DepthBound struct {
 	Allowed     bool
 }
 
-// wireBound is a row as it crosses to a hook.
+// wireBound is the JSON form of a row.
 type wireBound struct {
 	CyclesLeast int   `json:"cycles_least"`
 	CyclesMost  int   `json:"cycles_most"`
@@ -97,7 +97,7 @@ type wireBound struct {
 	Allowed     bool  `json:"allowed"`
 }
 
-// MarshalJSON writes the wall in milliseconds, as every duration is told.
+// MarshalJSON writes the wall in milliseconds.
 func (b DepthBound) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wireBound{b.CyclesLeast, b.CyclesMost, b.Wall.Milliseconds(), b.Allowed})
 }

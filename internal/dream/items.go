@@ -9,28 +9,28 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Head is what every remembered thing carries.
+// Head is the common part of all items.
 type Head struct {
-	// derived: from content for what was lived, from dream, phase and counter for what was dreamt
+	// derived from the content of lived items, or from dream, phase and counter of dreamt ones
 	ID      string    `json:"id"`
 	Agent   string    `json:"agent"`
 	Kind    Kind      `json:"kind"`
 	At      time.Time `json:"at"` // when it happened or was made, UTC
 	State   State     `json:"state"`
 	Taint   Taint     `json:"taint"`
-	Dream   string    `json:"dream,omitempty"`   // the dream that made it; empty when lived
+	Dream   string    `json:"dream,omitempty"`   // the dream that made it; empty for lived items
 	Phase   Phase     `json:"phase,omitempty"`   // the phase that made it
 	Sources []string  `json:"sources,omitempty"` // ids of the items it was made from
 	Derived []string  `json:"derived,omitempty"` // names of fields that a local rule filled in
 	NewerID string    `json:"newer,omitempty"`   // the item that superseded it
 
-	Revision int `json:"-"` // which revision this is, set by the store that read it; 0 when no store did
+	Revision int `json:"-"` // set by the store that read the item; 0 otherwise
 }
 
-// Header gives the common part; with it every noun that embeds Head is half an Item.
+// Header returns the common part; types that embed Head get this method of Item.
 func (h *Head) Header() *Head { return h }
 
-// Marks are the numbers and labels that a store sorts and filters by. Scores lie in [0, 1].
+// Marks are the values that a store sorts and filters by. Scores lie in [0, 1].
 type Marks struct {
 	Salience float64
 	Surprise float64
@@ -38,27 +38,26 @@ type Marks struct {
 	Due      time.Time // when a semantic entry fades or a prediction falls due; zero for never
 	Status   string
 	Session  string
-	Owner    string // whose talk it was said in (TalkOrigin); empty for what is the agent's own
+	Owner    string // who said it in a talk (TalkOrigin); empty for what belongs to the agent alone
 }
 
-// TalkOrigin begins the origin of an episode that was said in a talk. The whole origin names who talked.
+// TalkOrigin is the prefix of the origin of an episode from a talk; the whole origin identifies the speaker.
 const TalkOrigin = "talk/"
 
-// Dreamt says whether a dream made the item or its words. A gist that carries the label of its source says what that
-// said, and stands where it stood.
+// Dreamt says whether a dream made the item or its text. A gist with the taint of its source counts as the source.
 func (h *Head) Dreamt() bool {
 	return h.Taint == FromDream || h.Dream != "" && h.Kind != KindGist
 }
 
-// Item is anything remembered.
+// Item is anything stored in memory.
 type Item interface {
 	Header() *Head
 	Marks() Marks
-	// Text is what an embedder reads and a search shows.
+	// Text is what is embedded and shown by a search.
 	Text() string
 }
 
-// Episode is something that happened: context, action, outcome.
+// Episode is an event: context, action, outcome.
 type Episode struct {
 	Head
 	Context  string   `json:"context,omitempty"`
@@ -72,10 +71,10 @@ type Episode struct {
 	Origin   string   `json:"origin,omitempty"` // where it came from: file and line, room, client
 	Speaker  string   `json:"speaker,omitempty"`
 
-	Replaces []Replaced `json:"replaces,omitempty"` // what it corrects, the newest first
+	Replaces []Replaced `json:"replaces,omitempty"` // what it corrects, newest first
 }
 
-// Replaced is what an episode took the place of.
+// Replaced is an earlier version that an episode corrected.
 type Replaced struct {
 	ID      string    `json:"id"`
 	Content string    `json:"content"`
@@ -91,10 +90,10 @@ func (e *Episode) Marks() Marks {
 	return m
 }
 
-// BeforeCorrection begins the lines of a text that tell what was so before.
+// BeforeCorrection is the prefix of the lines of a text that state earlier versions.
 const BeforeCorrection = "(until "
 
-// Text of an episode, and what was so before.
+// Text of an episode, with its earlier versions.
 func (e *Episode) Text() string {
 	if len(e.Replaces) == 0 {
 		return e.Content
@@ -110,12 +109,13 @@ func (e *Episode) Text() string {
 // Semantic is a piece of knowledge with a strength that fades (demurrage).
 type Semantic struct {
 	Head
-	Content  string    `json:"content"`
-	Strength float64   `json:"strength"`       // [0, 1] at At
-	Due      time.Time `json:"due"`            // when, undisturbed, its strength reaches the demurrage threshold
-	Uses     int       `json:"uses,omitempty"` // how often it was recalled or mentioned, days apart
-	Used     time.Time `json:"used,omitzero"`  // when it was last
-	Affect   mood.PAD  `json:"affect"`
+	Content  string  `json:"content"`
+	Strength float64 `json:"strength"` // [0, 1] at At
+	// when its strength reaches the demurrage threshold, without volatility or further use
+	Due    time.Time `json:"due"`
+	Uses   int       `json:"uses,omitempty"` // how often it was recalled or mentioned, at most once a day
+	Used   time.Time `json:"used,omitzero"`  // the last time of that
+	Affect mood.PAD  `json:"affect"`
 }
 
 // Marks of a semantic entry.
@@ -124,7 +124,7 @@ func (s *Semantic) Marks() Marks { return Marks{Score: s.Strength, Due: s.Due} }
 // Text of a semantic entry.
 func (s *Semantic) Text() string { return s.Content }
 
-// Fragment states (FragmentStatus).
+// Statuses of a fragment.
 const (
 	FragmentRaw       = "raw"
 	FragmentSelected  = "selected"
@@ -133,10 +133,10 @@ const (
 	FragmentDiscarded = "discarded"
 )
 
-// LucidDiscard begins the reason of a fragment that the observer kept and lucid capture discarded.
+// LucidDiscard is the prefix of the reason of a fragment that the observer kept and lucid capture discarded.
 const LucidDiscard = "lucid capture: "
 
-// Fragment is a thought caught at sleep onset (HypnagogicFragment). Rejected ones are stored too, as discarded.
+// Fragment is a thought from the onset. Rejected ones are stored as well, as discarded.
 type Fragment struct {
 	Head
 	Content    string   `json:"content"`
@@ -144,36 +144,36 @@ type Fragment struct {
 	Tone       mood.PAD `json:"tone"`
 	Cycle      int      `json:"cycle"` // Dali cycle, from 1; 0 for the induction
 	Stage      Stage    `json:"stage"`
-	Confidence float64  `json:"confidence"` // .10-.20
+	Confidence float64  `json:"confidence"` // 0.10 to 0.20
 	Status     string   `json:"status"`
 	Reason     string   `json:"reason,omitempty"` // why discarded, or the rating at lucid capture
 	Scenario   string   `json:"scenario,omitempty"`
 	Hypothesis string   `json:"hypothesis,omitempty"`
 	Settings   Settings `json:"settings"`
-	Flags      []Flag   `json:"flags,omitempty"` // what the policy and hooks said of it
-	// at lucid capture; nil for one that never got there, or was caught before ratings were kept
+	Flags      []Flag   `json:"flags,omitempty"` // results of policy and hooks
+	// at lucid capture; nil for a fragment that was not rated
 	Rating *Rating `json:"rating,omitempty"`
-	// the mark of the rules in words that somebody was asked about; empty: about none
+	// identifies the rules in words that it was judged by; empty: none
 	HeldTo string `json:"held_to,omitempty"`
 }
 
-// Rating is what lucid capture made of a fragment.
+// Rating is the result of lucid capture for a fragment.
 type Rating struct {
 	Rated  string `json:"rated"` // promote, stage or discard
-	By     string `json:"by"`    // the model, or "composite" when none was asked
+	By     string `json:"by"`    // the model, or "composite" when none was called
 	Reason string `json:"reason,omitempty"`
 }
 
-// Flag is what a rule of the policy or a hook said of a fragment.
+// Flag is the result of a policy rule or hook for a fragment.
 type Flag struct {
 	By     string `json:"by"` // "policy/<rule>" or "hook/<name>"
 	Reason string `json:"reason"`
-	Bars   bool   `json:"bars"` // it may never be developed; false: it is only to be looked at
+	Bars   bool   `json:"bars"` // it may never be developed; false: a person should look at it
 
-	Lifted time.Time `json:"lifted,omitzero"` // since a person has lifted it, it bars no longer
+	Lifted time.Time `json:"lifted,omitzero"` // since then it no longer bars, by a person's decision
 }
 
-// Barred says whether a fragment may never be developed, and who says so.
+// Barred returns the flag that bars a fragment, if there is one.
 func (f *Fragment) Barred() (Flag, bool) {
 	for _, flag := range f.Flags {
 		if flag.Bars && flag.Lifted.IsZero() {
@@ -189,46 +189,46 @@ func (f *Fragment) Marks() Marks { return Marks{Score: f.Verdict.Composite, Stat
 // Text of a fragment.
 func (f *Fragment) Text() string { return f.Content }
 
-// Settings records what a generation was asked for and what the provider was really sent.
+// Settings records the requested settings of a generation and those that were sent to the provider.
 type Settings struct {
 	Model       string   `json:"model"`
 	Temperature *float64 `json:"temperature,omitempty"` // requested
 	MinP        *float64 `json:"min_p,omitempty"`       // requested
 	Effective   string   `json:"effective,omitempty"`   // what was sent, such as "temperature=1.31 min_p=0.1"
 
-	// the way its model was loosened; empty for those of old orders
+	// how its model was loosened; empty in old records
 	Loosening   Loosening `json:"loosening,omitempty"`
-	Probability *float64  `json:"probability,omitempty"` // how likely the model called it; nil when it was not asked
-	// the vector it was made under, such as "muse x 0.25 at layer 11"
+	Probability *float64  `json:"probability,omitempty"` // the model's own estimate; nil when it was not asked for
+	// the steering vector, such as "muse x 0.25 at layer 11"
 	Steering string `json:"steering,omitempty"`
 }
 
-// Scenario is something imagined in REM from fragments and recombined episodes.
+// Scenario is a scene imagined in REM from fragments and recombined episodes.
 type Scenario struct {
 	Head
 	Content        string  `json:"content"`
 	Premise        string  `json:"premise,omitempty"`
 	Counterfactual bool    `json:"counterfactual"`
-	Synthetic      bool    `json:"synthetic"` // recombined from episodes that never happened together
+	Synthetic      bool    `json:"synthetic"` // recombined from episodes that did not happen together
 	Score          float64 `json:"score"`     // [0, 1]
 	Kept           bool    `json:"kept"`
 	Parent         string  `json:"parent,omitempty"` // the first fragment it develops
-	Reason         string  `json:"reason,omitempty"` // why it was let go
+	Reason         string  `json:"reason,omitempty"` // why it was not kept
 
-	// Of a scenario that a search made.
+	// Of a scenario made by a search.
 	Operation Operation `json:"operation,omitempty"`
 	Round     int       `json:"round,omitempty"`   // of the search, from 1
-	Turn      int       `json:"turn,omitempty"`    // its place in the search, from 1
+	Turn      int       `json:"turn,omitempty"`    // its number in the search, from 1
 	Parents   []string  `json:"parents,omitempty"` // scenarios it was made from
-	Seeds     []string  `json:"seeds,omitempty"`   // fragments it develops, those of its parents included
-	Worth     *Worth    `json:"worth,omitempty"`   // the parts of its score; nil: nobody weighed it
-	Said      string    `json:"said,omitempty"`    // by the judge
+	Seeds     []string  `json:"seeds,omitempty"`   // fragments it develops, including those of its parents
+	Worth     *Worth    `json:"worth,omitempty"`   // the parts of its score; nil: not weighed
+	Said      string    `json:"said,omitempty"`    // the judge's reason
 
-	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
-	Ended string `json:"ended,omitempty"` // of the last one that a search made: why the search went no further
+	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; it is archived then
+	Ended string `json:"ended,omitempty"` // on the last scenario of a search: why the search ended
 }
 
-// Operation is how a search made a scenario: from nothing but fragment and memory, from one scenario, or from two.
+// Operation is how a search made a scenario: from fragment and memory alone, from one scenario, or from two.
 type Operation string
 
 // The operations.
@@ -246,7 +246,7 @@ type Worth struct {
 	Judge     string  `json:"judge"` // the model, or "embedder" when the numbers were measured
 }
 
-// Develops lists the fragments that the scenario was imagined from.
+// Develops lists the fragments that the scenario was made from.
 func (s *Scenario) Develops() []string {
 	if len(s.Seeds) == 0 && s.Parent != "" {
 		return []string{s.Parent}
@@ -266,16 +266,17 @@ func (s *Scenario) Marks() Marks {
 // Text of a scenario.
 func (s *Scenario) Text() string { return s.Content }
 
-// Hypothesis states.
+// Statuses of a hypothesis.
 const (
 	HypothesisStaged   = "staged"
 	HypothesisPromoted = "promoted"
 	HypothesisRefuted  = "refuted"
-	HypothesisBarred   = "barred" // by the policy: it was never staged
-	HypothesisRested   = "rested" // nothing had spoken for it, and it gave way to a newer one; a person may restore it
+	HypothesisBarred   = "barred" // by the policy: never staged
+	HypothesisRested   = "rested" // archived without any outcome to make room for a newer one; a person may restore it
 )
 
-// Hypothesis is a claim staged for the playbook: starts at .2-.3, promoted at .7, refuted below .1.
+// Hypothesis is a claim staged for the playbook. Its confidence starts at 0.2 to 0.3; it is promoted at 0.7 and
+// refuted below 0.1.
 type Hypothesis struct {
 	Head
 	Claim      string  `json:"claim"`
@@ -283,10 +284,10 @@ type Hypothesis struct {
 	Confidence float64 `json:"confidence"`
 	Status     string  `json:"status"`
 
-	Confirmed    []string `json:"confirmed,omitempty"`    // the predictions it rests on that came true
-	Contradicted []string `json:"contradicted,omitempty"` // and those that did not
+	Confirmed    []string `json:"confirmed,omitempty"`    // its predictions that came true
+	Contradicted []string `json:"contradicted,omitempty"` // its predictions that did not
 
-	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
+	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; it is archived then
 }
 
 // Marks of a hypothesis.
@@ -295,11 +296,11 @@ func (h *Hypothesis) Marks() Marks { return Marks{Score: h.Confidence, Status: h
 // Text of a hypothesis.
 func (h *Hypothesis) Text() string { return h.Claim }
 
-// Gist is the shape of a lesson, kept when the entry it came from fades: no numbers, dates or addresses.
+// Gist is the general lesson of a knowledge entry that fades, without numbers, dates or addresses.
 type Gist struct {
 	Head
 	Content string `json:"content"`
-	Flags   []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
+	Flags   []Flag `json:"flags,omitempty"` // why the policy bars it; it is archived then
 }
 
 // Marks of a gist.
@@ -308,7 +309,7 @@ func (g *Gist) Marks() Marks { return Marks{} }
 // Text of a gist.
 func (g *Gist) Text() string { return g.Content }
 
-// Playbook is one heuristic that the agent acts by.
+// Playbook is a heuristic that the agent acts by.
 type Playbook struct {
 	Head
 	Content    string  `json:"content"`
@@ -322,26 +323,26 @@ func (p *Playbook) Marks() Marks { return Marks{Score: p.Confidence} }
 // Text of a playbook entry.
 func (p *Playbook) Text() string { return p.Content }
 
-// Prediction sources and states.
+// Sources and statuses of a prediction.
 const (
 	Creative        = "creative"
 	Analytical      = "analytical"
 	PredictionOpen  = "open"
 	PredictionRight = "correct"
 	PredictionWrong = "incorrect"
-	PredictionVoid  = "void" // the horizon passed and nobody could say
+	PredictionVoid  = "void" // the horizon passed and the outcome is unknown
 )
 
-// Prediction is a claim that reality can judge. Every creative output makes one.
+// Prediction is a claim that can turn out right or wrong. Every creative result makes one.
 type Prediction struct {
 	Head
 	Source     string     `json:"source"`
-	Claim      string     `json:"claim"`     // empty where Fragment says it
-	Criterion  string     `json:"criterion"` // what would show it true or false
-	Horizon    time.Time  `json:"horizon"`   // by when
+	Claim      string     `json:"claim"`     // empty if Fragment has it
+	Criterion  string     `json:"criterion"` // what would show it right or wrong
+	Horizon    time.Time  `json:"horizon"`   // the time until which it applies
 	Confidence float64    `json:"confidence"`
-	Session    string     `json:"session"`            // the dream sitting it came from
-	Episodes   []string   `json:"episodes,omitempty"` // the episode set it rests on
+	Session    string     `json:"session"`            // the dream it came from
+	Episodes   []string   `json:"episodes,omitempty"` // the episodes it rests on
 	Scenario   string     `json:"scenario,omitempty"`
 	Fragment   string     `json:"fragment,omitempty"`
 	Trace      string     `json:"trace,omitempty"` // the reasoning given for it
@@ -349,30 +350,30 @@ type Prediction struct {
 	ResolvedAt *time.Time `json:"resolved_at,omitempty"`
 	Residual   *float64   `json:"residual,omitempty"` // outcome (1 or 0) - confidence
 	ResolvedBy string     `json:"resolved_by,omitempty"`
-	Evidence   string     `json:"evidence,omitempty"` // what was seen, in the words of whoever resolved it
+	Evidence   string     `json:"evidence,omitempty"` // what was observed, in the words of the resolver
 	Watch      *Watch     `json:"watch,omitempty"`
 
-	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is void and archived
+	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; it is void and archived then
 }
 
-// Watch is a rule over a feed that resolves a prediction when it fires before the horizon; the horizon passing without
-// it resolves the opposite.
+// Watch lets a rule of a feed resolve a prediction when it fires before the horizon. If the horizon passes first, the
+// prediction gets the opposite result.
 type Watch struct {
 	Feed string `json:"feed"`
 	Rule string `json:"rule"`
-	// what the rule says of the prediction when it fires: PredictionRight or PredictionWrong
+	// the result when the rule fires: PredictionRight or PredictionWrong
 	Means string `json:"means"`
 
-	Since time.Time `json:"since,omitzero"` // from when on it is watched; what fired before says nothing
+	Since time.Time `json:"since,omitzero"` // the beginning of the watch; earlier firings do not count
 }
 
-// Who resolves a prediction. A tool is named behind ByTool, "tool/ledger-bot", and a rule behind ByRule,
-// "rule/harbour/quay-price". A dream is none of them.
+// Who resolved a prediction. ByTool is followed by the tool's name, as in "tool/ledger-bot", and ByRule by the
+// rule's, as in "rule/harbour/quay-price". Dreams do not resolve predictions.
 const (
 	ByPerson  = "person"
 	ByTool    = "tool/"
 	ByRule    = "rule/"
-	ByHorizon = "horizon" // the time ran out
+	ByHorizon = "horizon" // the horizon passed
 )
 
 // Marks of a prediction.
@@ -392,21 +393,21 @@ type Journal struct {
 	Duration     time.Duration `json:"duration"`
 	Interrupted  bool          `json:"interrupted"`
 	Topics       []string      `json:"topics,omitempty"`
-	// how the wake that made this entry went; nil when the dream ended by itself
+	// the times of the wake that made this entry; nil when the dream was not interrupted
 	Wake *WakeTimes `json:"wake,omitempty"`
 
-	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
+	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; it is archived then
 }
 
-// WakeTimes are the four phases of one wake, each measured by the clocks of the processes that did it.
+// WakeTimes are the four phases of a wake, each measured by the clock of the process that did it.
 type WakeTimes struct {
-	// from the visit to the durable epoch, affect and digest: the caller may go on
+	// from the request until epoch, affect and digest are durable and the caller may go on
 	Receipt  time.Duration `json:"receipt"`
-	Stop     time.Duration `json:"stop"`     // from there to the last stream that was cut; 0 in light sleep
-	Preserve time.Duration `json:"preserve"` // from there until what it had said was safe
-	Switch   time.Duration `json:"switch"`   // from there until the dream's context was closed and the slot free
-	Light    bool          `json:"light"`    // no call was under way
-	Forced   bool          `json:"forced"`   // a call did not stop in time and was left behind
+	Stop     time.Duration `json:"stop"`     // from there until the last stream was closed; 0 in light sleep
+	Preserve time.Duration `json:"preserve"` // from there until the text of the calls was durable
+	Switch   time.Duration `json:"switch"`   // from there until the stretch was closed and the slot free
+	Light    bool          `json:"light"`    // no call was running
+	Forced   bool          `json:"forced"`   // a call did not stop in time and was left running
 }
 
 // Total is the whole wake.

@@ -9,79 +9,81 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Knobs are every number that shapes a dream. They are frozen into its request (decision 6).
+// Knobs are the numbers that shape a dream. They are frozen in its spec.
 type Knobs struct {
-	// Onset (HypnagogicConfig and Layers 1, 2).
+	// Onset.
 	OnsetEnabled         bool    `json:"onset_enabled"`
-	BudgetFraction       float64 `json:"budget_fraction"` // onset and return together, of the dream's budget
+	BudgetFraction       float64 `json:"budget_fraction"` // of the dream's budget, for onset and return together
 	Cycles               int     `json:"cycles"`          // Dali cycles
 	Partials             int     `json:"partials"`        // per cycle, 3-5
-	PartialTokens        int     `json:"partial_tokens"`  // visible tokens, 50-100
+	PartialTokens        int     `json:"partial_tokens"`  // visible tokens, 50 to 100
 	InductionTemperature float64 `json:"induction_heat"`
-	TemperatureHigh      float64 `json:"heat_high"` // peak, 1.3-1.5
-	TemperatureLow       float64 `json:"heat_low"`  // cold end, .3-.5
-	Cooling              float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's
+	TemperatureHigh      float64 `json:"heat_high"` // at the peak, 1.3 to 1.5
+	TemperatureLow       float64 `json:"heat_low"`  // the cold end, 0.3 to 0.5
+	Cooling              float64 `json:"cooling"`   // temperature of the next cycle's peak, as a fraction of this one's
 	MinP                 float64 `json:"min_p"`
 
-	// of 32: where models that are steered are steered, scaled to their depth; 0: 16
+	// of 32, scaled to the model's depth: the layer at which models are steered; 0: 16
 	SteerLayer int     `json:"steer_layer,omitempty"`
-	SteerAlpha float64 `json:"steer_alpha,omitempty"` // how strongly; 0: not at all
+	SteerAlpha float64 `json:"steer_alpha,omitempty"` // strength of steering; 0: none
 
-	Loosening Loosening `json:"loosening"` // of every model; Auto or empty: by what each takes
+	Loosening Loosening `json:"loosening"` // of all models; Auto or empty: by what each accepts
 
 	ObserverTemperature float64 `json:"observer_heat"`
 	ObserverTokens      int     `json:"observer_tokens"`
 	FragmentFloor       float64 `json:"fragment_floor"`
-	FragmentStart       float64 `json:"fragment_start"` // confidence of a kept fragment, .10-.20
+	FragmentStart       float64 `json:"fragment_start"` // confidence of a kept fragment, 0.10 to 0.20
 	CaptureTemperature  float64 `json:"capture_heat"`
 	Judging             string  `json:"judging,omitempty"` // auto, single or batched; empty is auto
-	Depth               string  `json:"depth,omitempty"`   // adaptive or fixed; empty, as in orders of before, is fixed
-	// Choice of memories (build_induction_prompt).
+	Depth               string  `json:"depth,omitempty"`   // adaptive or fixed; empty means fixed
+	// Choice of memories.
 	Recent          int     `json:"recent"`
 	Salient         int     `json:"salient"`
 	SalientAbove    float64 `json:"salient_above"`
 	Decaying        int     `json:"decaying"`
 	Shuffle         float64 `json:"shuffle"`          // share of the order that is random
-	ShownCharacters int     `json:"shown_characters"` // most characters of memory shown in one prompt
+	ShownCharacters int     `json:"shown_characters"` // the most characters of memory in one prompt
 	// Replay, imagination, integration.
 	ReplayEpisodes      int     `json:"replay_episodes"` // per direction
-	ReplayAlpha         float64 `json:"replay_alpha"`    // exponent of importance sampling (Schaul 2016)
+	ReplayAlpha         float64 `json:"replay_alpha"`    // exponent of importance sampling (Schaul et al. 2016)
 	ReplayTemperature   float64 `json:"replay_heat"`
 	LastLookTemperature float64 `json:"last_look_heat"`
 	LastLookEntries     int     `json:"last_look_entries"`
 	Branches            int     `json:"branches"` // scenarios imagined
 	Keep                int     `json:"keep"`     // scenarios kept
-	// of the search in REM; 0: scenarios are imagined side by side and weighed once
+	// of the search in REM; 0: scenarios are imagined in parallel and weighed once
 	RemRounds            int     `json:"rem_rounds"`
-	RemBeam              int     `json:"rem_beam"` // scenarios made in each round after the first, at most
+	RemBeam              int     `json:"rem_beam"` // the most scenarios made in each round after the first
 	RemTemperature       float64 `json:"rem_heat"`
 	ScoreTemperature     float64 `json:"score_heat"`
 	IntegrateTemperature float64 `json:"integrate_heat"`
 	ReturnTemperature    float64 `json:"return_heat"`
-	AnswerTokens         int     `json:"answer_tokens"`    // most tokens of a structured answer
-	ReasoningTokens      int     `json:"reasoning_tokens"` // added for reasoning models, and reserved
-	MaxStaged            int     `json:"max_staged"`       // hypotheses staged at once
-	// share of the way from waking mood to the dream's, in [0, 1]
+	AnswerTokens         int     `json:"answer_tokens"`    // the most tokens of a structured answer
+	ReasoningTokens      int     `json:"reasoning_tokens"` // added and reserved for reasoning models
+	MaxStaged            int     `json:"max_staged"`       // the most hypotheses that may be staged
+	// share of the way from the waking mood to the dream's, in [0, 1]
 	MoodShift float64 `json:"mood_shift"`
 	// Forgetting.
-	HalfLife  time.Duration `json:"half_life"` // of a semantic entry's strength, at volatility 0
+	HalfLife  time.Duration `json:"half_life"` // of a knowledge entry's strength, at volatility 0
 	FadeBelow float64       `json:"fade_below"`
 	// Money and time.
 	Shares      budget.Shares `json:"shares"`
-	CallTimeout time.Duration `json:"call_timeout"` // wall of one call
-	IdleToken   time.Duration `json:"idle_token"`   // longest silence between two tokens
-	Attempts    int           `json:"attempts"`     // per paid step, the first included
-	DreamWall   time.Duration `json:"dream_wall"`   // wall of one dream
-	// Honesty.
-	EmptyAlarm int `json:"empty_alarm,omitempty"` // so many empty nights in a row raise the alarm; 0 is DefaultEmptyAlarm
-	// so many memories are asked for before and after the night; 0: none, and it is never undone by itself
+	CallTimeout time.Duration `json:"call_timeout"` // time limit of one call
+	IdleToken   time.Duration `json:"idle_token"`   // the longest silence between two tokens
+	Attempts    int           `json:"attempts"`     // per paid step, including the first
+	DreamWall   time.Duration `json:"dream_wall"`   // time limit of one dream
+	// Checks of the results.
+	// number of empty dreams in a row that raises an alarm; 0: DefaultEmptyAlarm
+	EmptyAlarm int `json:"empty_alarm,omitempty"`
+	// number of memories that the probe checks before and after a dream; 0: none, and no dream is undone
+	// automatically
 	Probe int `json:"probe,omitempty"`
 }
 
-// DefaultEmptyAlarm is how many empty nights in a row raise the alarm: two can be chance.
+// DefaultEmptyAlarm is how many empty dreams in a row raise an alarm: two can be chance.
 const DefaultEmptyAlarm = 3
 
-// DefaultKnobs are S4's figures where it gives one; the others carry their reason in the configuration reference.
+// DefaultKnobs are the default values; the configuration reference has the reason of each.
 func DefaultKnobs() Knobs {
 	return Knobs{
 		OnsetEnabled:         true,
@@ -139,7 +141,7 @@ func DefaultKnobs() Knobs {
 	}
 }
 
-// Validate joins every fault, relations between knobs included.
+// Validate returns every fault, including contradictions between knobs.
 func (k Knobs) Validate() error {
 	var faults []error
 	in := func(name string, v, low, high float64) {

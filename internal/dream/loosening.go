@@ -1,19 +1,19 @@
 package dream
 
-// Loosening is the way one model is loosened in the onset. The empty one is that of orders which name none: heat and
-// min-p, as far as the model takes them.
+// Loosening is how one model is loosened in the onset. Empty means temperature and min-p, as far as the model accepts
+// them.
 type Loosening string
 
-// The ways. By heat a Dali cycle is several partials, each a call of its own; the two others make one call of several
-// ideas.
+// The ways. With temperature, a Dali cycle has several partials, each with its own call; the other two make one call
+// that returns several ideas.
 const (
-	ByTemperature     Loosening = "heat"       // without min-p, which caps how hot it may be
-	ByTemperatureMinP Loosening = "heat+min_p" // S4's own
+	ByTemperature     Loosening = "heat"       // without min-p, which limits how hot the model may be
+	ByTemperatureMinP Loosening = "heat+min_p" // the default of the design
 	Verbalised        Loosening = "verbalised" // several ideas with stated probability in one call
-	TwoPhase          Loosening = "two_phase"  // a call that only diverges, then one that makes verbalised ideas of it
+	TwoPhase          Loosening = "two_phase"  // a divergent call, followed by a call that makes verbalised ideas of it
 )
 
-// Auto asks for the way that fits what the model takes.
+// Auto selects the way by what the model accepts.
 const Auto Loosening = "auto"
 
 // Loosenings in the order of how much they leave to the sampler.

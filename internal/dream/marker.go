@@ -6,7 +6,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Valence says how what a marker was learned from came out.
+// Valence is whether the episodes of a marker came out well or badly.
 type Valence string
 
 // The valences.
@@ -15,21 +15,21 @@ const (
 	CameOutBadly Valence = "bad"
 )
 
-// Marker is a somatic marker: what strong feeling with a known outcome has taught. It holds no words of its own; its
-// place in the embedder's space is the mean of its sources' vectors, so that another embedder takes it along and what
-// is forgotten takes its part away.
+// Marker is a somatic marker, learned from strong affect with a known outcome. It has no text of its own. Its
+// position in the vector space is the mean of its sources' vectors, so it follows a change of the embedder, and a
+// removed source no longer counts.
 type Marker struct {
-	Head              // Sources are the episodes it was learned from, the first first
+	Head              // Sources are the episodes it was learned from, in order
 	Affect   mood.PAD `json:"affect"`   // the mean over them
-	Strength float64  `json:"strength"` // of that feeling, in [0, 1]
+	Strength float64  `json:"strength"` // of the affect, in [0, 1]
 	Valence  Valence  `json:"valence"`
-	Count    int      `json:"count"` // episodes it was learned from, forgotten ones included
+	Count    int      `json:"count"` // episodes it was learned from, including removed ones
 }
 
 // Marks of a marker.
 func (m *Marker) Marks() Marks { return Marks{Score: m.Strength, Status: string(m.Valence)} }
 
-// Text of a marker says what it is, not what it is about: that stands in its sources.
+// Text of a marker describes it, not its sources.
 func (m *Marker) Text() string {
 	times := "once"
 	if m.Count > 1 {

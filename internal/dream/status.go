@@ -2,29 +2,29 @@ package dream
 
 import "time"
 
-// Status is what a dream's state is called in public.
+// Status is the public status of a dream.
 type Status string
 
 // The statuses.
 const (
-	StatusPending   Status = "pending"   // ordered, and not yet lain down
-	StatusRunning   Status = "running"   // it goes on, or was interrupted and may go on
-	StatusCompleted Status = "completed" // it ended with what it has; its outcome and reason say how
+	StatusPending   Status = "pending"   // requested and not yet begun
+	StatusRunning   Status = "running"   // running, or interrupted and resumable
+	StatusCompleted Status = "completed" // ended with results; outcome and reason say how
 	StatusFailed    Status = "failed"
 	StatusCanceled  Status = "canceled"
 )
 
-// Statuses in the order that a dream may have them.
+// Statuses in the order of a dream's life.
 var Statuses = []Status{StatusPending, StatusRunning, StatusCompleted, StatusFailed, StatusCanceled}
 
 // Over says whether a dream of this status has ended for good.
 func (s Status) Over() bool { return s != StatusPending && s != StatusRunning }
 
-// MayGoOn says whether the dream was interrupted and its time to be resumed has not run out.
+// MayGoOn says whether the dream was interrupted and can still be resumed at this time.
 func (n *Record) MayGoOn(now time.Time) bool { return n.Resumable() && n.Until.After(now) }
 
-// Status is the public one: interrupted and resumable is running, aborted is failed, and whatever else ended is
-// completed, its outcome and reason beside it.
+// Status is the public status: an interrupted dream that can be resumed is running, an aborted one has failed, and
+// any other ended one is completed.
 func (n *Record) Status(now time.Time) Status {
 	switch {
 	case n.Outcome == Dreaming && n.Run == "":

@@ -2,14 +2,13 @@ package dream
 
 import "slices"
 
-// trust lists the taints from the most to the least trusted. A person speaks for themselves. The agent's words come
-// from its model, which can be wrong but is the one that was chosen. A tool says what somebody else's program put
-// together, and the web what anybody wrote. A dream is made to be untrue, so that it is the least trusted of all, and
-// recall keeps what carries it apart.
+// trust lists the taints from the most to the least trusted. People are trusted about themselves. The agent's words
+// come from its model, which can be wrong but was chosen by its owner. Tools return what other programs produced, and
+// the web what anybody wrote. Dreams are meant to be untrue and come last; recall keeps them apart.
 var trust = []Taint{FromHuman, FromAgent, FromTool, FromWeb, FromDream}
 
-// LeastTrusted is the label of a text that was made from texts with these labels: the least trusted of them.
-// A label that is none of the five is trusted no more than a dream. Without any label there is nothing to trust either.
+// LeastTrusted is the taint of a text made from texts with these taints: the least trusted of them. An unknown taint
+// counts as a dream's, and so does no taint at all.
 func LeastTrusted(taints ...Taint) Taint {
 	least := -1
 	for _, t := range taints {

@@ -6,40 +6,41 @@ import (
 	"regexp"
 )
 
-// TriggerKind is what makes an agent dream.
+// TriggerKind is what makes an agent dream automatically.
 type TriggerKind string
 
-// The kinds. An agent that names no triggers has the idle one alone.
+// The kinds. An agent without triggers has only the idle one.
 const (
-	OnIdle     TriggerKind = "idle"     // it has been quiet for long enough
-	OnSchedule TriggerKind = "schedule" // the clock of its zone says so
-	OnEpisodes TriggerKind = "episodes" // so many new episodes since the last dream
-	OnEvent    TriggerKind = "event"    // an event of its own, or a rule over its feed
-	OnRequest  TriggerKind = "manual"   // somebody asked for a dream as soon as it may be
+	OnIdle     TriggerKind = "idle"     // idle for long enough
+	OnSchedule TriggerKind = "schedule" // at a time in its zone
+	OnEpisodes TriggerKind = "episodes" // a number of new episodes since the last dream
+	OnEvent    TriggerKind = "event"    // an event of its own, or a rule of its feed
+	OnRequest  TriggerKind = "manual"   // a dream was requested, to begin as soon as it may
 )
 
-// TriggerKinds that an agent may name.
+// TriggerKinds are the kinds that an agent may configure.
 var TriggerKinds = []TriggerKind{OnIdle, OnSchedule, OnEpisodes, OnEvent}
 
-// MostTriggers is how many an agent may name.
+// MostTriggers is the most triggers of an agent.
 const MostTriggers = 16
 
-// Trigger makes an agent that may dream by itself dream.
+// Trigger begins an automatic dream.
 type Trigger struct {
 	Name     string      `json:"name"`
 	Kind     TriggerKind `json:"kind"`
 	Schedule string      `json:"schedule,omitempty"` // as circadian.ParseSchedule reads it, in the agent's zone
 	Episodes int         `json:"episodes,omitempty"` // since the last dream
-	Event    string      `json:"event,omitempty"`    // type of an event in the agent's log that no dream wrote
-	Residual float64     `json:"residual,omitempty"` // of PredictionResolved: one at least this large; 0: any
-	Feed     string      `json:"feed,omitempty"`     // with Rule: a rule over the feed that the agent follows
-	Rule     string      `json:"rule,omitempty"`
+	// type of an event in the agent's log that was not written by a dream
+	Event    string  `json:"event,omitempty"`
+	Residual float64 `json:"residual,omitempty"` // for PredictionResolved: the smallest absolute residual; 0: any
+	Feed     string  `json:"feed,omitempty"`     // with Rule: a rule of the feed that the agent follows
+	Rule     string  `json:"rule,omitempty"`
 }
 
-// IdleTrigger is the one that an agent without triggers of its own has.
+// IdleTrigger is the trigger of an agent without triggers.
 var IdleTrigger = Trigger{Name: "idle", Kind: OnIdle}
 
-// Triggered are an agent's triggers: those that it names, or the idle one.
+// Triggered are an agent's triggers, or the idle one if it has none of its own.
 func (a Agent) Triggered() []Trigger {
 	if a.Triggers == nil {
 		return []Trigger{IdleTrigger}
@@ -49,8 +50,7 @@ func (a Agent) Triggered() []Trigger {
 
 var triggerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
-// Validate names every field that is wrong and what would be right. Whether a schedule can be read is circadian's to
-// say.
+// Validate returns every wrong field and what would be right. Schedules are checked by circadian.
 func (t Trigger) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -86,7 +86,7 @@ func (t Trigger) Validate() error {
 			fault("residual is %v; it must lie between 0 and 1", t.Residual)
 		}
 	case OnRequest:
-		fault("kind manual needs no trigger: every agent can be asked for a dream")
+		fault("kind manual needs no trigger: a dream of every agent can be requested")
 	default:
 		fault("kind %q must be one of %v", t.Kind, TriggerKinds)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-func TestATriggerNamesWhatItsKindNeedsAndNothingElse(t *testing.T) {
+func TestATriggerHasExactlyTheFieldsOfItsKind(t *testing.T) {
 	t.Parallel()
 	for _, good := range []dream.Trigger{
 		dream.IdleTrigger,
@@ -54,7 +54,7 @@ func TestATriggerNamesWhatItsKindNeedsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAnAgentWithoutTriggersIdlesAndOneWithNoneDoesNot(t *testing.T) {
+func TestNilTriggersMeanIdleAndAnEmptyListMeansNone(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []dream.Trigger{dream.IdleTrigger}, dream.Agent{}.Triggered())
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestAnAgentWithoutTriggersIdlesAndOneWithNoneDoesNot(t *testing.T) {
 		require.NoError(t, err)
 		var back dream.Agent
 		require.NoError(t, json.Unmarshal(body, &back))
-		require.Len(t, back.Triggered(), c.left, "both are told apart in the store")
+		require.Len(t, back.Triggered(), c.left, "nil and empty differ in the store")
 	}
 	twice := dream.Agent{
 		ID:       "e",

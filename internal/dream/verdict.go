@@ -2,7 +2,7 @@ package dream
 
 import "github.com/seed-56a03226/oneiros/internal/budget"
 
-// Verdict is what the observer saw in a text. The three distances stay apart. All lie in [0, 1].
+// Verdict is the observer's judgement of a text. The three distances are kept separately. All values lie in [0, 1].
 type Verdict struct {
 	Novelty          float64 `json:"novelty"`
 	Relevance        float64 `json:"relevance"`
@@ -11,77 +11,77 @@ type Verdict struct {
 	DistancePlaybook float64 `json:"distance_playbook"` // 1 - highest cosine; 1 when the playbook is empty
 	DistanceMemory   float64 `json:"distance_memory"`
 	PlaybookEmpty    bool    `json:"playbook_empty,omitempty"`
-	Judge            string  `json:"judge"` // the model, or "embedder" when the numbers were measured, not answered
+	Judge            string  `json:"judge"` // the model, or "embedder" when the values were measured
 
 	Floor *float64 `json:"floor,omitempty"` // what the composite had to exceed
-	Parts *Parts   `json:"parts,omitempty"` // how the numbers came about; nil in verdicts that are older than it
+	Parts *Parts   `json:"parts,omitempty"` // how the values were computed; nil in old verdicts
 }
 
-// Scores are the three things that a verdict weighs, each in [0, 1].
+// Scores are the three values of a verdict, each in [0, 1].
 type Scores struct {
 	Novelty   float64 `json:"novelty"`
 	Relevance float64 `json:"relevance"`
 	Coherence float64 `json:"coherence"`
 }
 
-// Ways in which the numbers of a verdict can come about.
+// How the values of a verdict were obtained.
 const (
-	ByMeasure  = "measured" // by the embedder and the words, without a call to a judge
+	ByMeasure  = "measured" // by embedder and words, without a judge's call
 	BySingle   = "single"   // one call to a judge for this fragment
-	ByTogether = "batched"  // one call for the fragments of a cycle
+	ByTogether = "batched"  // one call for all fragments of a cycle
 )
 
-// JudgingAuto lets the price decide between the two (Knobs.Judging).
+// JudgingAuto chooses between the two by price (Knobs.Judging).
 const JudgingAuto = "auto"
 
-// Parts are what a verdict was put together from.
+// Parts are what a verdict was computed from.
 type Parts struct {
-	Measured Scores  `json:"measured"`         // by the embedder and the words
-	Judged   *Scores `json:"judged,omitempty"` // as the model answered; nil when none did
+	Measured Scores  `json:"measured"`         // by embedder and words
+	Judged   *Scores `json:"judged,omitempty"` // the model's answer; nil without one
 	Way      string  `json:"way"`
 	Together int     `json:"together,omitempty"` // fragments in the same call
-	Why      string  `json:"why,omitempty"`      // it was measured although a judge was to be asked
+	Why      string  `json:"why,omitempty"`      // why it was measured although a judge was configured
 	Said     string  `json:"said,omitempty"`     // the judge's own reason
 
 	Surface Surface  `json:"surface"`
-	Meaning *Meaning `json:"meaning,omitempty"` // nil: the embedder cannot see it, or the text is too short
-	Blind   string   `json:"blind,omitempty"`   // why not
-	// mean natural logarithm of its tokens' probabilities; nil where the provider does not tell
+	Meaning *Meaning `json:"meaning,omitempty"` // nil: the embedder cannot tell, or the text is too short
+	Blind   string   `json:"blind,omitempty"`   // why Meaning is nil
+	// mean natural logarithm of its tokens' probabilities; nil if the provider does not return it
 	LogProb *float64 `json:"log_prob,omitempty"`
-	// in [0, 1], what coherence was multiplied with for it; 1 where nobody told
+	// the factor in [0, 1] applied to coherence for it; 1 without one
 	Likely float64 `json:"likely"`
 
 	Marker *Fired  `json:"marker,omitempty"` // the somatic marker that fired; nil for none
 	Whole  float64 `json:"whole"`            // the composite before the observer's bias
-	Bias   float64 `json:"bias"`             // what it was multiplied with; 1 until enough outcomes are known
+	Bias   float64 `json:"bias"`             // the factor of the observer's bias; 1 until enough outcomes are known
 
-	// of the judge's answer, an even share when it was given together; nil when none was bought
+	// of the judge's call, split evenly over a batch; nil without a call
 	Cost *budget.Micros `json:"cost_micros,omitempty"`
 }
 
-// Surface is how much a text looks like somebody speaking: five shares in [0, 1] and their product.
+// Surface is how much a text looks like natural speech: five shares in [0, 1] and their product.
 type Surface struct {
-	Wordlike float64 `json:"wordlike"` // words that can be words, of one script
-	Fresh    float64 `json:"fresh"`    // pairs of words that do not come round again
-	Bearable float64 `json:"bearable"` // sentences that are neither stumps nor endless
-	Joined   float64 `json:"joined"`   // small words that stand where small words can stand
-	Spoken   float64 `json:"spoken"`   // small words of one language, as often as anybody says them
+	Wordlike float64 `json:"wordlike"` // share of plausible words of one script
+	Fresh    float64 `json:"fresh"`    // share of word pairs that are not repeated
+	Bearable float64 `json:"bearable"` // share of sentences of ordinary length
+	Joined   float64 `json:"joined"`   // share of function words in plausible positions
+	Spoken   float64 `json:"spoken"`   // function words of one language at an ordinary rate
 	Whole    float64 `json:"whole"`
 }
 
-// Meaning is how far the parts of a text belong together by their meaning.
+// Meaning is how closely the parts of a text are related in meaning.
 type Meaning struct {
-	Cosine  float64 `json:"cosine"`  // mean of neighbouring parts
-	Between float64 `json:"between"` // how near memories that have nothing to do with each other lie in this space
-	Share   float64 `json:"share"`   // in [0, 1], what coherence was multiplied with
+	Cosine  float64 `json:"cosine"`  // mean over neighbouring parts
+	Between float64 `json:"between"` // cosine of unrelated memories in this space
+	Share   float64 `json:"share"`   // the factor in [0, 1] applied to coherence
 }
 
 // Fired is a somatic marker that matched a text.
 type Fired struct {
 	Marker    string  `json:"marker"` // its id
 	Cosine    float64 `json:"cosine"`
-	Threshold float64 `json:"threshold"` // it had to reach, by what memories are near to this text
-	Strength  float64 `json:"strength"`  // of the feeling
+	Threshold float64 `json:"threshold"` // the cosine it had to reach, by the memories near this text
+	Strength  float64 `json:"strength"`  // of the affect
 	Valence   Valence `json:"valence"`
 	Count     int     `json:"count"`
 	Relevance float64 `json:"relevance"` // before the boost

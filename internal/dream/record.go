@@ -7,14 +7,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Tally counts what one phase did. All counts are whole dream totals, not differences.
+// Tally is what one phase did. All counts are totals of the dream.
 type Tally struct {
 	Phase Phase `json:"phase"`
-	// "running", "ran", "skipped", "exhausted" (a cap), "stopped" (the dream was ended) or "failed" (every call)
+	// "running", "ran", "skipped", "exhausted" (by a cap), "stopped" (the dream was ended) or "failed" (every call
+	// failed)
 	State   string        `json:"state"`
 	Reason  string        `json:"reason,omitempty"`
 	Calls   int           `json:"calls"`
-	Reused  int           `json:"reused,omitempty"` // steps answered from what was already bought
+	Reused  int           `json:"reused,omitempty"` // steps answered from recorded answers
 	Failed  int           `json:"failed,omitempty"`
 	Spent   budget.Micros `json:"spent"`
 	Cap     budget.Micros `json:"cap"`
@@ -28,25 +29,25 @@ type Tally struct {
 	Ended   time.Time     `json:"ended"`
 }
 
-// Recall is what a night did to recall, by questions made of the agent's own memories before it began.
+// Recall is the effect of a dream on recall, measured with questions about the agent's own memories.
 type Recall struct {
 	Requested int `json:"asked"`
-	Before    int `json:"before"`           // found when the night began
-	After     int `json:"after"`            // found when it ended; of one that was undone, before that
-	Lost      int `json:"lost"`             // found before and not after, because of the night
+	Before    int `json:"before"`           // found when the dream began
+	After     int `json:"after"`            // found when it ended, before it was undone
+	Lost      int `json:"lost"`             // found before and not after, because of the dream
 	Gained    int `json:"gained"`           // found after and not before
-	Margin    int `json:"margin"`           // so many more may be lost, or come behind, than gained
-	Behind    int `json:"behind,omitempty"` // still found, but behind something that the night made
+	Margin    int `json:"margin"`           // how many more may be lost or pushed back than gained
+	Behind    int `json:"behind,omitempty"` // still found, but ranked below an item of the dream
 }
 
-// LongestTheme is how many characters keep a theme a theme.
+// LongestTheme is the most characters of a theme.
 const LongestTheme = 500
 
 // Record is the record of one dream, written when it begins and changed when it ends. Its item id is the dream id.
 type Record struct {
 	Head
 	Workflow string `json:"workflow"`
-	// id of the Temporal cluster and namespace that carries it; empty when not known
+	// id of the Temporal cluster and namespace that runs it; empty when unknown
 	Cluster string        `json:"cluster,omitempty"`
 	Run     string        `json:"run"`
 	Tier    Tier          `json:"tier"`
@@ -59,43 +60,43 @@ type Record struct {
 	Budget  budget.Micros `json:"budget"`
 	Spent   budget.Micros `json:"spent"`
 	Phases  []Tally       `json:"phases,omitempty"`
-	// when it lay down; of a resumed one whose agent's mood has changed meanwhile, when it lay down again
+	// when it began; for a resumed dream whose agent's mood had changed, when it was resumed
 	Before    mood.PAD `json:"mood_before"`
 	After     mood.PAD `json:"mood_after"`
-	Insights  []string `json:"insights,omitempty"` // ids of what was surfaced on return
-	Selected  int      `json:"selected"`           // memory pieces that fitted the choice
+	Insights  []string `json:"insights,omitempty"` // ids of the journal entries surfaced on return
+	Selected  int      `json:"selected"`           // memory pieces that were chosen
 	Shown     int      `json:"shown"`              // memory pieces that fitted the model's window
-	Paid      bool     `json:"paid"`               // false when every model states a price of zero
+	Paid      bool     `json:"paid"`               // false when every model has a price of zero
 	Models    []string `json:"models,omitempty"`
-	Stretches int      `json:"sittings,omitempty"` // how often it lay down
-	// how deep its onset was to go; nil: to the peak, or it never got so far
+	Stretches int      `json:"sittings,omitempty"` // number of stretches
+	// the intended depth of its onset; nil: the peak, or it was not reached
 	Depth *Depth `json:"depth,omitempty"`
-	// an interrupted dream may be resumed until then; zero: it ended for good
+	// until when an interrupted dream may be resumed; zero: it has ended
 	Until time.Time `json:"until,omitzero"`
-	// while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one
+	// while interrupted: a wake has moved the mood by the fragments of the Dali cycles before this one
 	Connected int  `json:"knocked,omitempty"`
-	Felt      int  `json:"felt,omitempty"` // and those of the cycles before this one are in Before already
-	Open      bool `json:"open,omitempty"` // it lay down, and its books are not closed yet
-	// how many the agent remembered when it lay down; nil: nobody counted
+	Felt      int  `json:"felt,omitempty"` // the fragments of the cycles before this one are included in Before
+	Open      bool `json:"open,omitempty"` // it has begun and is not closed yet
+	// number of the agent's episodes when it began; nil: not counted
 	Episodes *int `json:"episodes,omitempty"`
-	// what became of what it would have left behind; empty: it counted at once
+	// whether its results needed a review; empty: they counted at once
 	Review Review `json:"review,omitempty"`
-	// the dream whose earlier phases it took over; nil: it dreamt all of them
+	// the dream whose earlier phases it took over; nil: none
 	Redreams *Redream `json:"redreams,omitempty"`
 
-	Recall *Recall `json:"recall,omitempty"` // nil: nothing was asked
+	Recall *Recall `json:"recall,omitempty"` // nil: no probe was made
 
-	BeforeAt time.Time `json:"mood_before_at,omitzero"` // when the agent felt so; zero on records that did not say
+	BeforeAt time.Time `json:"mood_before_at,omitzero"` // the time of Before; zero on old records
 	AfterAt  time.Time `json:"mood_after_at,omitzero"`
 
-	// when its record was put out of the lists; what it left behind stays as it is
+	// since when the record is hidden from lists; the dream's results stay as they are
 	Shelved time.Time `json:"archived_at,omitzero"`
 }
 
-// Woke is the affect that the dream left, or will leave if nothing moves it any more.
+// Woke is the affect that the dream left, or leaves if nothing else moves it.
 func (n *Record) Woke() Affect { return Affect{PAD: n.After, Since: n.AfterAt, Cause: n.ID} }
 
-// Affect sets the mood that the dream begins from: the affect as of a time, or of its own when that is later.
+// Affect sets the mood that the dream begins from: the affect at asOf, or at its own start if that is later.
 func (n *Record) Affect(a Affect, asOf time.Time) {
 	at := asOf.UTC()
 	if a.Since.After(at) {
@@ -105,20 +106,20 @@ func (n *Record) Affect(a Affect, asOf time.Time) {
 	n.After, n.AfterAt = n.Before, at
 }
 
-// Resumable says whether the dream was interrupted and may go on.
+// Resumable says whether the dream was interrupted and may be resumed.
 func (n *Record) Resumable() bool { return n.Outcome == Interrupted && !n.Until.IsZero() }
 
-// Unsettled says whether somebody has yet to close the dream's books: it goes on, may go on, or was woken for good and
-// has not risen.
+// Unsettled says whether the dream is not closed yet: it runs, may be resumed, or was interrupted for good and has
+// not been closed.
 func (n *Record) Unsettled() bool {
 	return n.Outcome == Dreaming || n.Resumable() || n.Outcome == Interrupted && n.Open
 }
 
-// RecordWaits is the status of a night that was interrupted and may go on, or whose books are to be closed; that of
-// every other is its outcome.
+// RecordWaits is the status of a record that was interrupted and may be resumed or is not closed yet; the status of
+// every other record is its outcome.
 const RecordWaits = "waiting"
 
-// Marks of a night.
+// Marks of a record.
 func (n *Record) Marks() Marks {
 	if n.Outcome != Dreaming && n.Unsettled() {
 		return Marks{Status: RecordWaits}

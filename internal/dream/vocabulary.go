@@ -1,9 +1,9 @@
-// Package dream holds the nouns of a night: agents, what they remember, what a dream makes of it, and how a dream ends.
+// Package dream holds the domain types: agents, the items of their memory, and the records and settings of dreams.
 package dream
 
 import "strings"
 
-// Phase is a part of a dream, in the order they are dreamt.
+// Phase is a phase of a dream.
 type Phase string
 
 // The phases. Return is the hypnopompic return.
@@ -15,10 +15,10 @@ const (
 	Return      Phase = "return"
 )
 
-// Phases in dreaming order.
+// Phases in the order of a dream.
 var Phases = []Phase{Onset, NREM, REM, Integration, Return}
 
-// Stage is the depth of the onset, by the Hori classification (S4, HoriStage).
+// Stage is the depth of the onset, by the Hori classification of sleep onset.
 type Stage string
 
 // The stages, from relaxed wakefulness (H1-H2) to N2 (H7-H8).
@@ -41,22 +41,22 @@ const (
 // Outcome says how a dream ended.
 type Outcome string
 
-// The outcomes. The empty outcome means that the dream is still going on.
+// The outcomes. The empty outcome means that the dream is still running.
 const (
 	Dreaming    Outcome = ""
 	Completed   Outcome = "completed"   // every phase ran and something was kept
 	Empty       Outcome = "empty"       // every phase ran and nothing was kept; never reported as success
-	Exhausted   Outcome = "exhausted"   // a cap ended it early; what was made before is kept
-	Aborted     Outcome = "aborted"     // failure: its allowance is given back
+	Exhausted   Outcome = "exhausted"   // a cap ended it early; earlier results are kept
+	Aborted     Outcome = "aborted"     // it failed; its allowance is given back
 	Canceled    Outcome = "canceled"    // an operator ended it, or another dream held the slot
-	Undone      Outcome = "undone"      // it made recall worse, and was taken back when it ended
-	Interrupted Outcome = "interrupted" // a knock, an alarm or an operator woke the agent
+	Undone      Outcome = "undone"      // it made recall worse, and was undone when it ended
+	Interrupted Outcome = "interrupted" // a client, an alarm or an operator woke the agent
 )
 
-// Taint says whose words an item carries at root.
+// Taint says from whom an item's words originally come.
 type Taint string
 
-// The taints. An item made by a dream is always tainted dream.
+// The taints. Items made by a dream have the taint dream.
 const (
 	FromHuman Taint = "human"
 	FromAgent Taint = "agent"
@@ -65,7 +65,7 @@ const (
 	FromDream Taint = "dream"
 )
 
-// Kind is the sort of thing that is remembered.
+// Kind is the kind of an item in memory.
 type Kind string
 
 // The kinds.
@@ -84,24 +84,24 @@ const (
 	KindProposal   Kind = "proposal"
 )
 
-// Kinds in a fixed order: what is lived first, what is made after.
+// Kinds in a fixed order: lived ones first, then those made from them.
 var Kinds = []Kind{
 	KindEpisode, KindSemantic, KindFragment, KindScenario, KindHypothesis,
 	KindGist, KindPlaybook, KindPrediction, KindJournal, KindRecord, KindMarker, KindProposal,
 }
 
-// State is whether an item still counts. Nothing is deleted, only archived (decision 8).
+// State is whether an item still counts. Items are archived, not deleted.
 type State string
 
 // The states.
 const (
 	Live       State = "live"
-	Superseded State = "superseded" // a newer item took its place
+	Superseded State = "superseded" // a newer item replaced it
 	Archived   State = "archived"   // faded, undone or refuted; still readable
-	Proposed   State = "proposed"   // a dream would have it count; a person has yet to say so
+	Proposed   State = "proposed"   // proposed by a dream; a person has not decided yet
 )
 
-// Role names a use of a model; each role may name a model of its own.
+// Role is a use of a model; each role may have its own model.
 type Role string
 
 // The roles.
@@ -117,7 +117,7 @@ const (
 // Roles in a fixed order.
 var Roles = []Role{Generator, Observer, Replayer, Imaginer, Integrator, Embedder}
 
-// RoleNames are all roles, as a sentence lists them.
+// RoleNames lists all roles for a message.
 func RoleNames() string {
 	names := make([]string, len(Roles))
 	for i, r := range Roles {
