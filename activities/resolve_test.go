@@ -365,7 +365,7 @@ func TestAPassedHorizonWithoutItsFeedIsVoid(t *testing.T) {
 		for _, id := range []string{"p1", "p2"} {
 			p := l.prediction(nightly + "/" + id)
 			require.Equal(l, dream.PredictionVoid, p.Status)
-			require.Contains(l, p.Evidence, "nobody was watching: there is no feed harbour")
+			require.Contains(l, p.Evidence, "it could not be watched: there is no feed harbour")
 		}
 	})
 }
@@ -401,7 +401,7 @@ func TestAPredictionOfAPersonOrToolIsStoredOnce(t *testing.T) {
 		require.ErrorIs(l, err, memory.ErrNotFound)
 		_, _, err = l.Foretell(ctx, l.agent, activities.Foretelling{By: dream.ByPerson, Confidence: 2})
 		require.ErrorContains(l, err,
-			"the claim is empty; it must say what is foretold\nthe criterion is empty; it must say what would show it true or false\nthe confidence is 2;")
+			"the claim is empty; it must say what is predicted\nthe criterion is empty; it must say what would show it true or false\nthe confidence is 2;")
 	})
 }
 

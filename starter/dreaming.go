@@ -17,12 +17,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// ForDreams is the starter as the server's faces ask it for dreams. The starter must outlive it.
+// ForDreams is the starter as the HTTP and MCP servers use it for dreams. The starter must outlive it.
 func (s *Starter) ForDreams() psyche.Dreaming { return dreaming{s} }
 
+// dreaming implements psyche.Dreaming.
 type dreaming struct{ Starter *Starter }
 
-// Begin starts a dream. The caps that would end it at once are looked at first, so that they are told as what they are.
+// Begin starts a dream. The caps are checked first, so that an exhausted cap is reported as such.
 func (d dreaming) Begin(ctx context.Context, w psyche.DreamRequest) (string, error) {
 	request := requestOf(w)
 	agent, err := d.look(ctx, request)
@@ -31,17 +32,17 @@ func (d dreaming) Begin(ctx context.Context, w psyche.DreamRequest) (string, err
 	}
 	drafted, err := d.Starter.draft(ctx, request)
 	if err != nil {
-		return "", undrafted(ctx, err)
+		return "", draftFault(ctx, err)
 	}
 	return d.begin(ctx, agent, drafted)
 }
 
-// Redream starts one that goes on from another.
+// Redream starts a dream that continues from another one.
 func (d dreaming) Redream(ctx context.Context, w psyche.Again) (string, error) {
 	request := requestOf(w.DreamRequest)
 	if !slices.Contains(dream.Redreamt, w.From) {
 		return "",
-			amiss("from", "from is %q; it must be nrem, rem, integration or return: an onset anew is another dream",
+			invalid("from", "from is %q; it must be nrem, rem, integration or return: an onset anew is another dream",
 				w.From)
 	}
 	agent, err := d.look(ctx, request)
@@ -53,7 +54,7 @@ func (d dreaming) Redream(ctx context.Context, w psyche.Again) (string, error) {
 		return "", refused("nothing_to_redream", err, "%v", err)
 	}
 	if err != nil {
-		return "", undrafted(ctx, err)
+		return "", draftFault(ctx, err)
 	}
 	return d.begin(ctx, agent, drafted)
 }
@@ -78,12 +79,12 @@ func (d dreaming) begin(ctx context.Context, agent dream.Agent, drafted draft) (
 	}
 	begun, err := d.Starter.begin(ctx, drafted)
 	if err != nil {
-		return "", d.untold(ctx, agent, err)
+		return "", d.beginFault(ctx, agent, err)
 	}
 	return begun.Dream, nil
 }
 
-// look finds what is wrong with a wish by itself.
+// look validates a request without drafting it.
 func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error) {
 	agent, err := d.Starter.Memory.Agent(ctx, w.Agent)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -96,16 +97,16 @@ func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error)
 		}
 	}
 	if err != nil {
-		return agent, undrafted(ctx, err)
+		return agent, draftFault(ctx, err)
 	}
 	if w.Tier != "" && w.Tier != dream.Core && w.Tier != dream.Hardened {
-		return agent, amiss("tier", "tier is %q; it must be core or hardened", w.Tier)
+		return agent, invalid("tier", "tier is %q; it must be core or hardened", w.Tier)
 	}
 	if n := len([]rune(w.Theme)); n > dream.LongestTheme {
-		return agent, amiss("theme", "theme has %d characters; at most %d are kept", n, dream.LongestTheme)
+		return agent, invalid("theme", "theme has %d characters; at most %d are kept", n, dream.LongestTheme)
 	}
 	if b := w.Budget; b != nil && *b < 0 {
-		return agent, amiss("budget_micros", "budget_micros is %d; it must not be negative", int64(*b))
+		return agent, invalid("budget_micros", "budget_micros is %d; it must not be negative", int64(*b))
 	} else if b != nil && *b > agent.Caps.Dream {
 		return agent, &psyche.Fault{
 			Status: http.StatusPaymentRequired, Type: "invalid_request_error", Code: "over_cap", Param: "budget_micros",
@@ -116,17 +117,17 @@ func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error)
 	}
 	for _, role := range slices.Sorted(maps.Keys(w.Models)) {
 		if !slices.Contains(dream.Roles, role) {
-			return agent, amiss("models", "models names the role %q; roles are %s", role, dream.RoleNames())
+			return agent, invalid("models", "models names the role %q; roles are %s", role, dream.RoleNames())
 		}
 		spec, err := d.Starter.Catalog.Lookup(w.Models[role])
 		switch {
 		case err != nil || spec.Price == nil:
 			return agent,
-				amiss("model", "the deployment has no model %q with a price; leave it out to take the agent's own",
+				invalid("model", "the deployment has no model %q with a price; leave it out to take the agent's own",
 					w.Models[role])
 		case spec.Embeds != (role == dream.Embedder):
 			return agent,
-				amiss("model",
+				invalid("model",
 					"model %q is of the wrong sort for the role %s: embedding models embed, the others generate",
 					w.Models[role], role)
 		}
@@ -134,14 +135,14 @@ func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error)
 	return agent, nil
 }
 
-// affordable refuses a dream for which nothing is left under a cap.
+// affordable refuses a dream when nothing is left under a cap.
 func (d dreaming) affordable(ctx context.Context, drafted draft) error {
 	if drafted.spec.Free {
 		return nil
 	}
 	var r Rehearsal
 	if err := d.Starter.means(ctx, drafted, &r); err != nil {
-		return undrafted(ctx, err)
+		return draftFault(ctx, err)
 	}
 	for _, c := range r.Caps {
 		if c.Left > 0 || c.Limit == budget.Unlimited {
@@ -158,7 +159,7 @@ func (d dreaming) affordable(ctx context.Context, drafted draft) error {
 	return nil
 }
 
-// asleep refuses to begin a dream of an agent that somebody holds awake.
+// asleep refuses to begin a dream while a client holds the agent awake.
 func (d dreaming) asleep(ctx context.Context, agent dream.Agent) error {
 	if d.Starter.Presence == nil {
 		return nil
@@ -166,7 +167,7 @@ func (d dreaming) asleep(ctx context.Context, agent dream.Agent) error {
 	now := d.Starter.Now()
 	status, err := d.Starter.Presence.Status(ctx, agent.ID, now)
 	if err != nil {
-		return undrafted(ctx, err)
+		return draftFault(ctx, err)
 	}
 	if !status.Awake(now) {
 		return nil
@@ -178,24 +179,24 @@ func (d dreaming) asleep(ctx context.Context, agent dream.Agent) error {
 		by = fmt.Sprintf("%d clients", n)
 	}
 	f := refused("agent_awake", ErrAwake,
-		"%s is held awake by %s until %s if nobody comes again; no dream begins before", agent.Handle, by,
+		"%s is held awake by %s until %s unless a client connects again; no dream begins before", agent.Handle, by,
 		status.Until().UTC().Format(time.RFC3339))
 	f.Retry = status.Until().Sub(now)
 	return f
 }
 
-// Cancel asks a dream to end.
+// Cancel requests the end of a dream.
 func (d dreaming) Cancel(ctx context.Context, dreamID string) error {
 	err := d.Starter.Cancel(ctx, dreamID)
 	if errors.Is(err, memory.ErrNotFound) {
 		return refused("dream_not_running", err,
-			"dream %s is not carried on by this deployment's Temporal; a dream that has just ended is told so soon",
+			"dream %s does not run in this deployment's Temporal; a dream that has just ended shows it shortly",
 			psyche.PublicID(dreamID))
 	}
-	return d.untold(ctx, dream.Agent{}, err)
+	return d.beginFault(ctx, dream.Agent{}, err)
 }
 
-// Resume lets an interrupted dream go on, when it is the one that its agent's life would let go on.
+// Resume resumes an interrupted dream if it is the one that its agent would resume.
 func (d dreaming) Resume(ctx context.Context, dreamID string) error {
 	agent, err := d.whose(ctx, dreamID)
 	if err != nil {
@@ -206,12 +207,12 @@ func (d dreaming) Resume(ctx context.Context, dreamID string) error {
 	}
 	begun, err := d.Starter.Resume(ctx, agent.ID)
 	if errors.Is(err, ErrNothing) || err == nil && begun.Dream != dreamID {
-		return refused("dream_not_resumable", err, "dream %s waits no longer to go on", psyche.PublicID(dreamID))
+		return refused("dream_not_resumable", err, "dream %s can no longer be resumed", psyche.PublicID(dreamID))
 	}
-	return d.untold(ctx, agent, err)
+	return d.beginFault(ctx, agent, err)
 }
 
-// Archive puts the record of a dream that is over out of the lists.
+// Archive hides the record of an ended dream from lists.
 func (d dreaming) Archive(ctx context.Context, dreamID string) error {
 	agent, err := d.whose(ctx, dreamID)
 	if err != nil {
@@ -220,7 +221,7 @@ func (d dreaming) Archive(ctx context.Context, dreamID string) error {
 	for {
 		record, err := memory.One[*dream.Record](ctx, d.Starter.Memory, agent.ID, dreamID)
 		if err != nil {
-			return undrafted(ctx, err)
+			return draftFault(ctx, err)
 		}
 		now := d.Starter.Now()
 		switch {
@@ -230,14 +231,14 @@ func (d dreaming) Archive(ctx context.Context, dreamID string) error {
 			return refused("dream_not_over", nil, "dream %s is %s; cancel it first, or wait until it is over",
 				psyche.PublicID(dreamID), record.Status(now))
 		case record.Unsettled():
-			return refused("dream_not_over", nil, "the books of dream %s are not closed yet; try again in a minute",
+			return refused("dream_not_over", nil, "dream %s is not closed yet; try again in a minute",
 				psyche.PublicID(dreamID))
 		}
 		record.Shelved = now.UTC()
 		_, err = d.Starter.Memory.Commit(ctx,
 			memory.Write{Agent: agent.ID, Cause: dreamID, Change: []dream.Item{record}})
 		if !errors.Is(err, memory.ErrStale) {
-			return undrafted(ctx, err)
+			return draftFault(ctx, err)
 		}
 	}
 }
@@ -255,11 +256,11 @@ func (d dreaming) whose(ctx context.Context, dreamID string) (dream.Agent, error
 			Err:     err,
 		}
 	}
-	return agent, undrafted(ctx, err)
+	return agent, draftFault(ctx, err)
 }
 
-// untold says what became of a deed in the words of the server.
-func (d dreaming) untold(ctx context.Context, agent dream.Agent, err error) error {
+// untold converts the failure of a request into a fault of the server.
+func (d dreaming) beginFault(ctx context.Context, agent dream.Agent, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -267,7 +268,8 @@ func (d dreaming) untold(ctx context.Context, agent dream.Agent, err error) erro
 		return refused("already_dreaming", err, "%s is dreaming already; wait for that dream, or cancel it",
 			agent.Handle)
 	case errors.Is(err, ErrAwake):
-		return refused("agent_awake", err, "%s is held awake; no dream begins before everybody has left", agent.Handle)
+		return refused("agent_awake", err, "%s is held awake; no dream begins while a client holds it awake",
+			agent.Handle)
 	case errors.Is(err, ErrUnreachable):
 		return &psyche.Fault{
 			Status:  http.StatusServiceUnavailable,
@@ -275,14 +277,15 @@ func (d dreaming) untold(ctx context.Context, agent dream.Agent, err error) erro
 			Code:    "nobody_dreams",
 			Err:     err,
 			Retry:   5 * time.Second,
-			Message: "nobody who carries dreams on answered; is a worker running?",
+			Message: "no worker answered; is one running?",
 		}
 	}
-	return undrafted(ctx, err)
+	return draftFault(ctx, err)
 }
 
-// undrafted says why a wish could not be made whole: the store is away, or the deployment's settings do not allow it.
-func undrafted(ctx context.Context, err error) error {
+// undrafted converts the failure of a draft: the store is unreachable, or the settings of the deployment do not allow
+// the request.
+func draftFault(ctx context.Context, err error) error {
 	var existing *psyche.Fault
 	switch {
 	case err == nil || ctx.Err() != nil || errors.As(err, &existing):
@@ -313,7 +316,7 @@ func refused(code string, err error, format string, args ...any) *psyche.Fault {
 	}
 }
 
-func amiss(param, format string, args ...any) *psyche.Fault {
+func invalid(param, format string, args ...any) *psyche.Fault {
 	return &psyche.Fault{
 		Status:  http.StatusBadRequest,
 		Type:    "invalid_request_error",

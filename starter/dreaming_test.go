@@ -23,7 +23,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// faulted is the fault that an error is.
+// faulted asserts the status and code of a fault and returns it.
 func faulted(t *testing.T, err error, status int, code string) *psyche.Fault {
 	t.Helper()
 	var f *psyche.Fault
@@ -33,7 +33,7 @@ func faulted(t *testing.T, err error, status int, code string) *psyche.Fault {
 	return f
 }
 
-// paid makes the thinker cost something, and keeps the books.
+// paid gives the generator a price, and adds a spend ledger.
 func paid(t *testing.T, s *Starter) spend.Ledger {
 	t.Helper()
 	table := s.Catalog.(inference.Table)
@@ -45,7 +45,7 @@ func paid(t *testing.T, s *Starter) spend.Ledger {
 	return s.Ledger
 }
 
-func TestARequestThatIsWrongIsRefusedByTheNameOfItsFieldBeforeAnythingIsWritten(t *testing.T) {
+func TestAnInvalidRequestIsRefusedByFieldBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	paid(t, s)
@@ -97,7 +97,7 @@ func TestARequestThatIsWrongIsRefusedByTheNameOfItsFieldBeforeAnythingIsWritten(
 	require.Empty(t, nights(t, s, agent))
 }
 
-func TestARequestMayNameModelsBeforeThoseOfTheAgent(t *testing.T) {
+func TestModelsOfARequestOverrideThoseOfTheAgent(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	table := s.Catalog.(inference.Table)
@@ -111,7 +111,7 @@ func TestARequestMayNameModelsBeforeThoseOfTheAgent(t *testing.T) {
 	require.Equal(t, thinker, spec.Models[dream.Generator])
 }
 
-func TestNoPaidDreamBeginsWhereNothingIsLeftUnderACap(t *testing.T) {
+func TestNoPaidDreamBeginsWhenACapIsUsedUp(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	paid(t, s)
@@ -123,7 +123,7 @@ func TestNoPaidDreamBeginsWhereNothingIsLeftUnderACap(t *testing.T) {
 	require.Empty(t, nights(t, s, agent))
 }
 
-func TestNoDreamBeginsOfAnAgentThatIsHeldAwakeAndTheFaultSaysUntilWhen(t *testing.T) {
+func TestNoDreamBeginsWhileTheAgentIsHeldAwake(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	paid(t, s)
@@ -138,7 +138,7 @@ func TestNoDreamBeginsOfAnAgentThatIsHeldAwakeAndTheFaultSaysUntilWhen(t *testin
 	_, err = s.ForDreams().Begin(t.Context(), psyche.DreamRequest{Agent: "echo"})
 	f := faulted(t, err, http.StatusConflict, "agent_awake")
 	require.Contains(t, f.Message, tonight.Add(time.Minute).Format(time.RFC3339))
-	require.NotContains(t, f.Message, "somebody", "who else talks to an agent is nobody's business")
+	require.NotContains(t, f.Message, "somebody", "other clients of the agent are not disclosed")
 	require.Equal(t, time.Minute, f.Retry)
 	require.ErrorIs(t, err, ErrAwake)
 	err = s.ForDreams().Resume(t.Context(), "dream/echo/0001")
@@ -146,7 +146,7 @@ func TestNoDreamBeginsOfAnAgentThatIsHeldAwakeAndTheFaultSaysUntilWhen(t *testin
 	require.Empty(t, nights(t, s, agent))
 }
 
-func TestADreamIsArchivedWhenItIsOverAndItsBooksAreClosed(t *testing.T) {
+func TestAClosedDreamCanBeArchived(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: "echo"})
@@ -170,11 +170,11 @@ func TestADreamIsArchivedWhenItIsOverAndItsBooksAreClosed(t *testing.T) {
 	}
 	revisions, err := s.Memory.Revisions(t.Context(), agent.ID, spec.Dream)
 	require.NoError(t, err)
-	require.Equal(t, spec.Dream, revisions[len(revisions)-1].Cause, "so that undoing the dream takes this back as well")
+	require.Equal(t, spec.Dream, revisions[len(revisions)-1].Cause, "so that undoing the dream reverts this as well")
 	faulted(t, d.Archive(t.Context(), "dream/nobody/0001"), http.StatusNotFound, "dream_not_found")
 }
 
-func TestFailuresOfAActivityAreToldInWordsOfHTTPAndQuoteNothing(t *testing.T) {
+func TestFailuresBecomeHTTPFaultsWithoutInternals(t *testing.T) {
 	t.Parallel()
 	d, agent := dreaming{&Starter{}}, dream.Agent{Handle: "echo"}
 	for cause, want := range map[error]struct {
@@ -188,18 +188,18 @@ func TestFailuresOfAActivityAreToldInWordsOfHTTPAndQuoteNothing(t *testing.T) {
 		activities.ErrSettings:  {500, "not_begun"},
 		errors.New("something"): {500, "not_begun"},
 	} {
-		err := d.untold(t.Context(), agent, fmt.Errorf("redis://secret: %w", cause))
+		err := d.beginFault(t.Context(), agent, fmt.Errorf("redis://secret: %w", cause))
 		f := faulted(t, err, want.status, want.code)
 		require.NotContains(t, f.Message, "secret")
 		require.ErrorIs(t, err, cause, "for the log")
 	}
 	removed, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, d.untold(removed, agent, context.Canceled), context.Canceled)
-	require.NoError(t, d.untold(t.Context(), agent, nil))
+	require.ErrorIs(t, d.beginFault(removed, agent, context.Canceled), context.Canceled)
+	require.NoError(t, d.beginFault(t.Context(), agent, nil))
 }
 
-func TestTheIdsOfTheWireAreThoseOfTheWorkflows(t *testing.T) {
+func TestPublicIDsOfDreams(t *testing.T) {
 	t.Parallel()
 	for _, handle := range []string{"iris", "a", "with-dash", "with_0001", "trailing_"} {
 		for _, number := range []int64{1, 42, 9999, 10000, 1<<63 - 1} {

@@ -14,9 +14,9 @@ import (
 type PhaseEstimate struct {
 	Phase    dream.Phase   `json:"phase"`
 	Calls    int           `json:"calls"`
-	Expected budget.Micros `json:"expected"` // four characters a token, answers two thirds full
-	Worst    budget.Micros `json:"worst"`    // what would be reserved if every call were made at its worst
-	Cap      budget.Micros `json:"cap"`      // nothing beyond this is ever spent
+	Expected budget.Micros `json:"expected"` // estimated with four characters a token and answers two thirds full
+	Worst    budget.Micros `json:"worst"`    // what would be reserved if every call cost the most it can
+	Cap      budget.Micros `json:"cap"`      // the limit of what is spent
 }
 
 // Estimate is the price of a dream before anything is spent.
@@ -25,17 +25,17 @@ type Estimate struct {
 	Tier   dream.Tier            `json:"tier"`
 	Models map[dream.Role]string `json:"models"`
 
-	Loosening map[dream.Role]dream.Loosening `json:"loosening"` // how the roles that dream are loosened
+	Loosening map[dream.Role]dream.Loosening `json:"loosening"` // by role
 
 	Free     bool            `json:"free"`
 	Calls    int             `json:"calls"`
 	Expected budget.Micros   `json:"expected"`
-	Worst    budget.Micros   `json:"worst"` // never above Cap
+	Worst    budget.Micros   `json:"worst"` // at most Cap
 	Cap      budget.Micros   `json:"cap"`
 	Phases   []PhaseEstimate `json:"phases"`
 }
 
-// Characters of the prompts beside the memories they show: instructions, playbook, schema. Measured on the templates.
+// Characters of a prompt besides the memories: instructions, playbook, schema. Measured on the templates.
 const (
 	promptOverhead = 2_000
 	episodeLine    = 320
@@ -58,7 +58,7 @@ func (s *Starter) Estimate(ctx context.Context, w DreamRequest) (Estimate, error
 	return estimate(d), nil
 }
 
-// estimate prices a draft; a phase that is taken over from another dream costs nothing.
+// estimate prices a draft. A phase taken over from another dream costs nothing.
 func estimate(d draft) Estimate {
 	o := d.spec
 	e := Estimate{
@@ -103,13 +103,13 @@ func estimate(d draft) Estimate {
 	return e
 }
 
-// judgingCalls are the observer's part: a call for each partial, or one a cycle, and each with the place of what it
-// judges. An observer whose numbers mean nothing is not asked: then the places alone measure.
-func judgingCalls(o activities.Spec, partials int, judges bool) []plannedCall {
-	k := o.Knobs
+// judgingCalls are the observer's calls: one for each partial or one per cycle, and the embedding of what is judged.
+// An observer whose scores have no meaning is not called; then only the embedding remains.
+func judgingCalls(spec activities.Spec, partials int, judges bool) []plannedCall {
+	k := spec.Knobs
 	request := plannedCall{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, partials}
 	shown := otherLine
-	if o.Observer != nil && o.Observer.Way == dream.ByTogether {
+	if spec.Observer != nil && spec.Observer.Way == dream.ByTogether {
 		request = plannedCall{
 			dream.Observer, promptOverhead + 4*k.Partials*otherLine, k.Partials * k.ObserverTokens,
 			k.Cycles,
@@ -123,35 +123,35 @@ func judgingCalls(o activities.Spec, partials int, judges bool) []plannedCall {
 	return []plannedCall{request, placed}
 }
 
-// placing are calls of the embedder. It is shown each text and its parts.
+// placing is a call of the embedder for each text and its parts.
 func placing(characters, times int) plannedCall {
 	return plannedCall{dream.Embedder, 2 * characters, 0, times}
 }
 
-// cageCalls are the one about the rules in words, where there are any and the observer can judge.
-func cageCalls(o activities.Spec, fragments int, judges bool) []plannedCall {
-	if !judges || o.Policy == nil || len(o.Policy.Sentences) == 0 {
+// cageCalls is the call about the rules in words, if there are any and the observer can judge.
+func cageCalls(spec activities.Spec, fragments int, judges bool) []plannedCall {
+	if !judges || spec.Policy == nil || len(spec.Policy.Sentences) == 0 {
 		return nil
 	}
-	shown := promptOverhead + (fragments+len(o.Policy.Sentences))*otherLine
-	return []plannedCall{{dream.Observer, shown, activities.CageTokens(o.Knobs, fragments), 1}}
+	shown := promptOverhead + (fragments+len(spec.Policy.Sentences))*otherLine
+	return []plannedCall{{dream.Observer, shown, activities.CageTokens(spec.Knobs, fragments), 1}}
 }
 
-// plannedCalls lists the paid calls of a phase; judges says whether the observer's numbers mean something. Memories
-// that have no place yet are placed beside, 64 a call.
-func plannedCalls(o activities.Spec, phase dream.Phase, judges bool) []plannedCall {
-	if o.Tier == dream.Core && phase != dream.Onset {
+// plannedCalls lists the paid calls of a phase; judges says whether the observer's scores have meaning. Memories
+// without a vector are embedded in addition, 64 per call.
+func plannedCalls(spec activities.Spec, phase dream.Phase, judges bool) []plannedCall {
+	if spec.Tier == dream.Core && phase != dream.Onset {
 		return nil
 	}
-	k := o.Knobs
+	k := spec.Knobs
 	switch phase {
 	case dream.Onset:
-		return onsetCalls(o, judges)
+		return onsetCalls(spec, judges)
 	case dream.NREM:
 		return []plannedCall{
 			{dream.Replayer, promptOverhead + k.ReplayEpisodes*episodeLine, k.AnswerTokens, 2},
 			{dream.Replayer, promptOverhead + k.LastLookEntries*otherLine, k.AnswerTokens + 40*k.LastLookEntries, 1},
-			placing(k.LastLookEntries*otherLine, 1), // of the gists that the last look extracts
+			placing(k.LastLookEntries*otherLine, 1), // of the gists of the last look
 		}
 	case dream.REM:
 		return imaginationCalls(k, judges)
@@ -161,15 +161,15 @@ func plannedCalls(o activities.Spec, phase dream.Phase, judges bool) []plannedCa
 	return nil
 }
 
-func onsetCalls(o activities.Spec, judges bool) []plannedCall {
-	k := o.Knobs
+func onsetCalls(spec activities.Spec, judges bool) []plannedCall {
+	k := spec.Knobs
 	shown := k.ShownCharacters + promptOverhead
 	calls := []plannedCall{{dream.Generator, shown, k.AnswerTokens, 1}, placing(3*otherLine, 1)} // the induction
-	if o.Tier == dream.Core {
-		return append(calls, cageCalls(o, 3, judges)...)
+	if spec.Tier == dream.Core {
+		return append(calls, cageCalls(spec, 3, judges)...)
 	}
 	n := k.Cycles * k.Partials
-	switch way := o.Loosening[dream.Generator]; {
+	switch way := spec.Loosening[dream.Generator]; {
 	case way == dream.TwoPhase:
 		calls = append(calls,
 			plannedCall{dream.Generator, shown, hypnagogia.ScrapTokens(k), k.Cycles},
@@ -180,14 +180,14 @@ func onsetCalls(o activities.Spec, judges bool) []plannedCall {
 	default:
 		calls = append(calls, plannedCall{dream.Generator, shown, k.PartialTokens, n})
 	}
-	calls = append(calls, judgingCalls(o, n, judges)...)
+	calls = append(calls, judgingCalls(spec, n, judges)...)
 	if judges { // the rating at lucid capture
 		calls = append(calls, plannedCall{dream.Observer, promptOverhead + n*otherLine, k.AnswerTokens + 60*n, 1})
 	}
-	return append(calls, cageCalls(o, n, judges)...)
+	return append(calls, cageCalls(spec, n, judges)...)
 }
 
-// imaginationCalls are those of the search in REM; one that ends early makes fewer.
+// imaginationCalls are the calls of the search in REM; a search that ends early makes fewer.
 func imaginationCalls(k dream.Knobs, judges bool) []plannedCall {
 	later := max(0, k.RemRounds-1)
 	calls := []plannedCall{

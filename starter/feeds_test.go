@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-func TestAWrongFeedIsNotKeptAndAWrongReadingNotPushed(t *testing.T) {
+func TestAnInvalidFeedIsNotStoredAndAnInvalidReadingNotPushed(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	s.Feeds = s.Memory.(memory.Feeds)
@@ -38,7 +38,7 @@ func TestAWrongFeedIsNotKeptAndAWrongReadingNotPushed(t *testing.T) {
 	}
 }
 
-func TestAProbeIsToldNothingOfTheURL(t *testing.T) {
+func TestTheSettingsOfAFeedContainNoURL(t *testing.T) {
 	t.Parallel()
 	rules := alarm.Presets()
 	request := feedSettings(dream.Feed{

@@ -11,36 +11,36 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// perToken is how many characters of a prompt make a token, about; shownRules how many playbook entries a judge is
-// shown, and nearest how many memories stand beside each thought.
+// perToken is about how many characters of a prompt make a token, shownRules how many playbook entries a judge is
+// shown, and nearest how many memories are shown with each thought.
 const (
 	perToken   = 4
 	shownRules = 12
 	nearest    = 3
 )
 
-// observer is how the fragments of a dream are judged: by the deployment's wish, else by what each way would cost.
-func (s *Starter) observer(ctx context.Context, o activities.Spec, spec inference.Spec) (*hypnagogia.Bill, error) {
+// observer is how the fragments of a dream are judged: as configured, or by the price of each way.
+func (s *Starter) observer(ctx context.Context, spec activities.Spec, model inference.Spec) (*hypnagogia.Bill, error) {
 	rules, err := s.Memory.Count(ctx,
-		memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Until: o.AsOf.Add(1)})
+		memory.Query{Agent: spec.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Until: spec.AsOf.Add(1)})
 	if err != nil {
-		return nil, fmt.Errorf("count the playbook of %s: %w", o.Handle, err)
+		return nil, fmt.Errorf("count the playbook of %s: %w", spec.Handle, err)
 	}
-	k := o.Knobs
+	k := spec.Knobs
 	j := hypnagogia.Judging{
 		Fragments: k.Partials, Base: int64(promptOverhead+min(rules, shownRules)*otherLine) / perToken,
 		Each: int64(k.PartialTokens + nearest*otherLine/perToken), Answer: int64(k.ObserverTokens),
-		Window: spec.Context,
+		Window: model.Context,
 	}
-	if spec.Reasoning {
+	if model.Reasoning {
 		j.Thinking = int64(k.ReasoningTokens)
 	}
-	b := hypnagogia.ChooseJudging(j, *spec.Price)
+	b := hypnagogia.ChooseJudging(j, *model.Price)
 	switch {
-	case !spec.Judges:
+	case !model.Judges:
 		b.Way, b.Why = dream.BySingle, "the observer's model does not judge: verdicts are measured, which costs no call"
 	case k.Judging == dream.BySingle || k.Judging == dream.ByTogether:
-		b.Way, b.Why = k.Judging, "dream.judging wants it so"
+		b.Way, b.Why = k.Judging, "dream.judging says so"
 	}
 	return &b, nil
 }

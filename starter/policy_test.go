@@ -14,11 +14,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
-func TestTheRulesOfAnAgentAreTheDeploymentsAndItsOwn(t *testing.T) {
+func TestTheRulesOfAnAgentCombineTheDeploymentsAndItsOwn(t *testing.T) {
 	t.Parallel()
 	guarded := policy.Default()
-	require.Equal(t, &guarded, Options{}.PolicyOf("echo"), "a deployment that says nothing has the guards")
-	require.Nil(t, Options{Policy: &policy.Rules{}}.PolicyOf("echo"), "one that takes them out has nothing")
+	require.Equal(t, &guarded, Options{}.PolicyOf("echo"), "without configuration the guards apply")
+	require.Nil(t, Options{Policy: &policy.Rules{}}.PolicyOf("echo"), "an empty policy has no rules")
 
 	o := Options{
 		Policy: &policy.Rules{Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}}},
@@ -30,11 +30,11 @@ func TestTheRulesOfAnAgentAreTheDeploymentsAndItsOwn(t *testing.T) {
 	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 2}, {Name: policy.Slippage, Most: .5}},
 		o.PolicyOf("echo").Caps)
 	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 3}}, o.PolicyOf("nova").Caps,
-		"what is added can only make stricter")
-	require.Equal(t, float64(3), o.Policy.Caps[0].Most, "the deployment's stay as they are")
+		"additional rules can only be stricter")
+	require.Equal(t, float64(3), o.Policy.Caps[0].Most, "the deployment's rules are unchanged")
 }
 
-// The call about the rules in words is in the estimate where there are such rules.
+// The estimate includes the call about the rules in words when there are such rules.
 func TestTheEstimateCountsTheCallAboutTheRulesInWords(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []dream.Tier{dream.Core, dream.Hardened} {
@@ -48,9 +48,9 @@ func TestTheEstimateCountsTheCallAboutTheRulesInWords(t *testing.T) {
 	}
 }
 
-// What a dream may not develop is frozen with its order. What the deployment says later is for later dreams, and what
-// is added for an agent binds that agent, the stricter of each rule.
-func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
+// The policy is frozen in the spec. Later configuration applies to later dreams, and additional rules of an agent
+// apply to that agent, the stricter of each.
+func TestThePolicyIsFrozenInTheSpecAndAnAgentsStricterRulesWin(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	nova := dream.Agent{
@@ -74,7 +74,7 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 		require.NoError(t, spec.Validate())
 		raw, err := json.Marshal(spec)
 		require.NoError(t, err)
-		var crossed activities.Spec // as it lies in the history
+		var crossed activities.Spec // as in the history
 		require.NoError(t, json.Unmarshal(raw, &crossed))
 		require.Equal(t, spec.Policy, crossed.Policy)
 		return crossed.Policy
@@ -95,9 +95,9 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	s.Options.Policy.Assets[1], s.Options.Policy.Caps[0].Most, s.Options.AgentPolicy["echo"].Sentences[0].Text =
 		"DOGE", 99, "Anything."
 	s.Options.Policy, s.Options.AgentPolicy = &policy.Rules{}, nil
-	require.Equal(t, echo, spec.Policy, "an order that is made stays as it is")
+	require.Equal(t, echo, spec.Policy, "an existing spec does not change")
 	require.Equal(t, other, beside.Policy)
-	require.Nil(t, freeze("echo"), "later ones follow what holds then")
+	require.Nil(t, freeze("echo"), "later specs have the new policy")
 
 	planned, reason, err := s.Plan(t.Context(), nova.ID, tonight)
 	require.NoError(t, err)
@@ -106,12 +106,11 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	s.Options.Policy = nil
 	planned, _, err = s.Plan(t.Context(), nova.ID, tonight)
 	require.NoError(t, err)
-	require.Equal(t, policy.Guards(), planned.Policy.Guards, "a dream by itself is under the policy as well")
+	require.Equal(t, policy.Guards(), planned.Policy.Guards, "an automatic dream has the policy as well")
 }
 
-// The estimate and the rehearsal of an agent know of its own rules, those in words with what it costs to ask about
-// them.
-func TestTheEstimateOfAnAgentKnowsOfItsOwnRules(t *testing.T) {
+// Estimate and rehearsal include the agent's own rules; those in words with the price of their call.
+func TestTheEstimateIncludesTheAgentsOwnRules(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	table := s.Catalog.(inference.Table)

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Resolve writes what somebody saw of a prediction, and moves the hypotheses that rest on it. The same verdict twice
-// changes nothing; another one than stands is prediction.ErrResolved, unless it says Again. memory.ErrNotFound.
+// Resolve writes the verdict of a person on a prediction and updates its hypotheses. Repeating a verdict changes
+// nothing; a different one is prediction.ErrResolved unless Again is set. memory.ErrNotFound.
 func (s *Starter) Resolve(ctx context.Context, agent, id string, v prediction.Verdict) (activities.Resolved, error) {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
@@ -19,19 +19,19 @@ func (s *Starter) Resolve(ctx context.Context, agent, id string, v prediction.Ve
 	return s.reckoning().Resolve(ctx, a.ID, id, v)
 }
 
-// Foretell keeps an analytical prediction of a person or a tool; false: it was known. memory.ErrNotFound, and
-// activities.ErrUnheard when the agent does not follow the feed that is to be watched.
+// Foretell stores an analytical prediction of a person or tool; false when it existed. memory.ErrNotFound, and
+// activities.ErrUnheard when the agent does not follow the feed to watch.
 func (s *Starter) Foretell(ctx context.Context, agent string,
 	f activities.Foretelling,
 ) (*dream.Prediction, bool, error) {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
-		return nil, false, fmt.Errorf("foretell: %w", err)
+		return nil, false, fmt.Errorf("store a prediction: %w", err)
 	}
 	return s.reckoning().Foretell(ctx, a, f)
 }
 
-// Watch lets a rule over the agent's feed resolve an open prediction; nil lets none. memory.ErrNotFound,
+// Watch lets a rule of the agent's feed resolve an open prediction; nil removes the rule. memory.ErrNotFound,
 // activities.ErrUnheard, activities.ErrOverdue, prediction.ErrResolved.
 func (s *Starter) Watch(ctx context.Context, agent, id string, w *dream.Watch) (*dream.Prediction, error) {
 	a, err := s.Memory.Agent(ctx, agent)
@@ -41,7 +41,7 @@ func (s *Starter) Watch(ctx context.Context, agent, id string, w *dream.Watch) (
 	return s.reckoning().Watch(ctx, a, id, w)
 }
 
-// Scores says how well an agent has foretold so far.
+// Scores are the calibration figures of an agent's predictions.
 func (s *Starter) Scores(ctx context.Context, agent string) (prediction.Scores, error) {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {

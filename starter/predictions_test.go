@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-func TestAProgramForetellsWatchesAndResolvesByHandleOrId(t *testing.T) {
+func TestPredictionsByHandleOrID(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	s.Feeds = s.Memory.(memory.Feeds)

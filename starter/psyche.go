@@ -11,17 +11,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// ForPsyche is the starter as a being awake asks it for its nights. The starter must outlive it.
-func (s *Starter) ForPsyche() psyche.Nights { return beings{s} }
+// ForPsyche is the starter as an awake agent's tools use it for its dreams. The starter must outlive it.
+func (s *Starter) ForPsyche() psyche.Nights { return wakingAgents{s} }
 
-// ForRestoring is the starter as a being brings back what dreams have archived.
+// ForRestoring is the starter as an awake agent's tools restore archived items.
 func (s *Starter) ForRestoring() psyche.Restoring {
 	return restoring{activities.Restoring{Memory: s.Memory, Now: s.Now}}
 }
 
+// restoring implements psyche.Restoring.
 type restoring struct{ activities.Restoring }
 
-// Restore names what was not archived by a dream as the server's faces know it.
+// Restore converts the error of an item that no dream archived for the server.
 func (r restoring) Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
 	items, err := r.Restoring.Restore(ctx, agent, ids...)
 	if errors.Is(err, activities.ErrNotArchived) {
@@ -30,22 +31,22 @@ func (r restoring) Restore(ctx context.Context, agent string, ids ...string) ([]
 	return items, err
 }
 
-// notArchived is an error with its own words that is psyche.ErrNotArchived, too.
+// notArchived is an error that also is psyche.ErrNotArchived.
 type notArchived struct{ error }
 
 func (n notArchived) Unwrap() []error { return []error{n.error, psyche.ErrNotArchived} }
 
-type beings struct{ *Starter }
+// beings implements psyche.Nights.
+type wakingAgents struct{ *Starter }
 
-// What a client may know of a wake that was not whole. The causes name stores and addresses, which are not its
-// business.
+// What a client may know of an incomplete wake. The causes name stores and addresses, which clients must not see.
 const (
 	noStore   = "the store does not answer: the wake is recorded when it is back"
-	noWakeBus = "other processes could not be told at once"
+	noWakeBus = "other processes could not be notified at once"
 )
 
-// Wake lets a visitor in.
-func (b beings) Wake(ctx context.Context, agent, client string, hold time.Duration) (psyche.Woken, error) {
+// Wake wakes an agent for a client.
+func (b wakingAgents) Wake(ctx context.Context, agent, client string, hold time.Duration) (psyche.Woken, error) {
 	w, err := b.Starter.Wake(ctx, Connection{Agent: agent, Client: client, Cause: presence.Connect, For: hold})
 	if err != nil {
 		return psyche.Woken{}, err

@@ -11,14 +11,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// gone is a store of leases that names its address when it does not answer.
-type gone struct{ presence.Store }
+// gone is an unreachable store of leases whose error names its address.
+type unreachable struct{ presence.Store }
 
-func (gone) Arrive(context.Context, presence.Visit) (presence.Arrival, error) {
+func (unreachable) Arrive(context.Context, presence.Visit) (presence.Arrival, error) {
 	return presence.Arrival{}, errors.New("dial tcp 10.0.0.7:6379: connection refused")
 }
 
-// cracked is a bell that nobody else hears.
+// cracked is a wake bus that reaches no other process.
 type cracked struct{}
 
 func (cracked) Publish(context.Context, presence.WakeNotice) error {
@@ -26,7 +26,7 @@ func (cracked) Publish(context.Context, presence.WakeNotice) error {
 }
 func (cracked) Listen(func(presence.WakeNotice)) (func(), error) { return func() {}, nil }
 
-func TestABeingIsToldWhatOfAWakeIsMissingAndNotWhere(t *testing.T) {
+func TestAnIncompleteWakeIsReportedWithoutAddresses(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	s.Presence, s.WakeBus = s.Memory.(presence.Store), cracked{}
@@ -41,7 +41,7 @@ func TestABeingIsToldWhatOfAWakeIsMissingAndNotWhere(t *testing.T) {
 	require.Len(t, status.Leases, 1)
 	require.NoError(t, nights.Leave(ctx, agent.ID, "talk/guest"))
 
-	s.Presence = gone{s.Presence}
+	s.Presence = unreachable{s.Presence}
 	woken, err = nights.Wake(ctx, agent.ID, "talk/guest", time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, noStore, woken.Degraded)

@@ -12,32 +12,32 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// recorder tells agents' lives of wakes: one Update at a time for each agent, the newest wake only, until it has
-// arrived. An agent's life takes ten Updates at once and two thousand in a run (decision 16), and every wake of an
-// agent that is awake is the same wake.
+// recorder reports wakes to agents' workflows by updates: one at a time per agent, only the newest wake, until it is
+// recorded. A workflow accepts ten concurrent updates and two thousand in a run, and all wakes of an awake agent are
+// equivalent.
 type recorder struct {
-	mu     sync.Mutex
-	agents map[string]*untold
-	told   map[string]outcome // the newest of each agent
-	slots  chan struct{}
-	gone   sync.WaitGroup
-	open   context.Context // ends when the recorder is closed
-	close  context.CancelFunc
+	mu       sync.Mutex
+	agents   map[string]*unrecordedWake
+	recorded map[string]outcome // the newest recorded wake by agent
+	slots    chan struct{}
+	running  sync.WaitGroup
+	open     context.Context // ends when the recorder is closed
+	close    context.CancelFunc
 }
 
-// untold is a wake that an agent's life has not recorded yet.
-type untold struct {
+// unrecordedWake is a wake that the agent's workflow has not recorded yet.
+type unrecordedWake struct {
 	wake  workflows.Wake
-	from  context.Context // the values of whoever knocked, such as its trace
-	done  chan struct{}   // closed when it, or a newer one, is recorded
+	from  context.Context // carries the values of the caller's context, such as its trace
+	done  chan struct{}   // closed when this wake or a newer one is recorded
 	blind map[string]departure
 }
 
-// departure is owed by a visitor that the agent's life lets in, and that has left before; nil while it stays.
+// departure ends the lease of a client that left before the agent's workflow granted it; nil while the client stays.
 type departure func(context.Context) error
 
-// come notes a visitor that the agent's life lets in, as the store could not. One that comes again stays.
-func (u *untold) come(w workflows.Wake) {
+// come notes a client whose lease the workflow will grant because the store could not. A client that returns stays.
+func (u *unrecordedWake) come(w workflows.Wake) {
 	if w.Epoch > 0 {
 		return
 	}
@@ -47,30 +47,32 @@ func (u *untold) come(w workflows.Wake) {
 	u.blind[w.Client] = nil
 }
 
+// outcome is the answer to a recorded wake.
 type outcome struct {
 	epoch  int64
 	awoken workflows.Awoken
 }
 
-// How wakes are told: so many at once, each attempt bounded, again after a wait that doubles.
+// Limits of reporting: concurrent updates, the time of one attempt, and the delay between attempts, which doubles.
 const (
-	tellers     = 64
+	reporters   = 64
 	reportFor   = 10 * time.Second
 	reportAgain = 100 * time.Millisecond
 	reportSlow  = 2 * time.Second
-	strangers   = 4096 // wakes that wait, above which no unknown name is taken in
+	mostWaiting = 4096 // waiting wakes above which wakes for unknown agents are refused
 )
 
-// begin makes the recorder ready; the caller holds the lock.
+// begin initialises the recorder; the caller holds the lock.
 func (r *recorder) begin() {
 	if r.agents == nil {
-		r.agents, r.told, r.slots = map[string]*untold{}, map[string]outcome{}, make(chan struct{}, tellers)
+		r.agents, r.recorded, r.slots = map[string]*unrecordedWake{}, map[string]outcome{},
+			make(chan struct{}, reporters)
 		r.open, r.close = context.WithCancel(context.Background())
 	}
 }
 
-// add takes a wake to be recorded; it does not wait. Whoever knocks again, while the store is away, before its knock
-// was told has come once: told a second time it might wake an agent that it had left by then.
+// add queues a wake to be recorded and does not wait. Repeated requests of a client while the store is unreachable
+// count as one: a second report might wake an agent that the client has left by then.
 func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w workflows.Wake) {
 	from = context.WithoutCancel(from)
 	r.mu.Lock()
@@ -89,15 +91,16 @@ func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w wo
 		}
 		return
 	}
-	if w.Epoch > 0 && w.Epoch <= r.told[key].epoch || s.Client == nil || agent.ID == "" && len(r.agents) >= strangers {
+	if w.Epoch > 0 && w.Epoch <= r.recorded[key].epoch || s.Client == nil ||
+		agent.ID == "" && len(r.agents) >= mostWaiting {
 		return
 	}
-	r.agents[key] = &untold{wake: w, from: from, done: make(chan struct{})}
+	r.agents[key] = &unrecordedWake{wake: w, from: from, done: make(chan struct{})}
 	r.agents[key].come(w)
-	r.gone.Go(func() { r.signal(s, agent) })
+	r.running.Go(func() { r.signal(s, agent) })
 }
 
-// keyOf is an agent's id, or its handle when the store could not tell the id.
+// keyOf is an agent's id, or its handle when the store could not resolve it.
 func keyOf(a dream.Agent) string {
 	if a.ID != "" {
 		return a.ID
@@ -105,18 +108,18 @@ func keyOf(a dream.Agent) string {
 	return "handle " + a.Handle
 }
 
-// keysOf are all the keys of an agent: where the store could not tell its id, it is called as whoever knocked calls it.
+// keysOf are all keys of an agent: without the store, its key is the name that the client used.
 func keysOf(a dream.Agent) []string {
 	return []string{keyOf(a), keyOf(dream.Agent{Handle: a.Handle}), keyOf(dream.Agent{Handle: a.ID})}
 }
 
-// signal tries until the agent's life has recorded the newest wake, or the recorder is closed.
+// signal tries until the agent's workflow has recorded the newest wake, or the recorder is closed.
 func (r *recorder) signal(s *Starter, agent dream.Agent) {
 	pause := reportAgain
 	for {
 		w, from := r.current(keyOf(agent))
 		awoken, err := r.attempt(from, s, agent, w)
-		if errors.Is(err, memory.ErrNotFound) { // nobody of that name, or the agent was removed
+		if errors.Is(err, memory.ErrNotFound) { // there is no such agent, or it was removed
 			r.drop(keyOf(agent))
 			return
 		}
@@ -149,7 +152,7 @@ func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent,
 	}
 	ctx, cancel := r.while(from, reportFor)
 	defer cancel()
-	if agent.ID == "" { // the store was away when somebody knocked
+	if agent.ID == "" { // the store was unreachable when the request came
 		existing, err := s.Memory.Agent(ctx, agent.Handle)
 		if err != nil {
 			return workflows.Awoken{}, err
@@ -159,7 +162,7 @@ func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent,
 	return s.sendWake(ctx, agent, w)
 }
 
-// while is a context of somebody's values that ends in time, or with the recorder.
+// while returns a context with the values of from that ends after d or when the recorder is closed.
 func (r *recorder) while(from context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(from, d)
 	stop := context.AfterFunc(r.open, cancel)
@@ -175,16 +178,16 @@ func (r *recorder) current(agent string) (workflows.Wake, context.Context) {
 	return r.agents[agent].wake, r.agents[agent].from
 }
 
-// settle notes that a wake is recorded; false when a newer one has come meanwhile.
+// settle notes that a wake is recorded; false when a newer one has arrived meanwhile.
 func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoken) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	waiting := r.agents[agent]
 	epoch := max(w.Epoch, awoken.Epoch)
-	if epoch >= r.told[agent].epoch {
-		r.told[agent] = outcome{epoch, awoken}
+	if epoch >= r.recorded[agent].epoch {
+		r.recorded[agent] = outcome{epoch, awoken}
 	}
-	if waiting.wake != w && (waiting.wake.Epoch == 0 || waiting.wake.Epoch > epoch) { // one that came meanwhile
+	if waiting.wake != w && (waiting.wake.Epoch == 0 || waiting.wake.Epoch > epoch) { // a newer one arrived meanwhile
 		return false
 	}
 	delete(r.agents, agent)
@@ -197,8 +200,8 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 	return true
 }
 
-// left lets a visitor depart once more when its wake has been told: until then it had no lease, and the one that its
-// wake takes would outlast the visit. Of an empty name every visitor departs that is there.
+// left ends a client's lease once its wake is recorded: the workflow grants the lease only then, and it would outlast
+// the visit. An empty name means every client.
 func (r *recorder) left(a dream.Agent, client string, depart func(context.Context, string) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,8 +218,7 @@ func (r *recorder) left(a dream.Agent, client string, depart func(context.Contex
 	}
 }
 
-// stays takes back what a visitor owed that left, and has come again: the store has let it in, and its lease is its
-// own.
+// stays cancels a pending departure because the client has connected again and has a lease of its own.
 func (r *recorder) stays(a dream.Agent, client string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,8 +229,7 @@ func (r *recorder) stays(a dream.Agent, client string) {
 	}
 }
 
-// later does something small in the background, again until it is done, the recorder is closed or it has waited for
-// long.
+// later runs do in the background, repeatedly until it succeeds, the recorder is closed or a time limit has passed.
 func (r *recorder) later(from context.Context, do func(context.Context) error) {
 	from = context.WithoutCancel(from)
 	r.mu.Lock()
@@ -240,9 +241,9 @@ func (r *recorder) later(from context.Context, do func(context.Context) error) {
 	r.background(from, do)
 }
 
-// background is later for whoever holds the lock of an open recorder.
+// background is later for callers that hold the lock of an open recorder.
 func (r *recorder) background(from context.Context, do func(context.Context) error) {
-	r.gone.Go(func() {
+	r.running.Go(func() {
 		ctx, cancel := r.while(from, 2*reportFor)
 		defer cancel()
 		for pause := reportAgain; do(ctx) != nil && ctx.Err() == nil; pause = min(2*pause, reportSlow) {
@@ -256,7 +257,7 @@ func (r *recorder) background(from context.Context, do func(context.Context) err
 	})
 }
 
-// drop forgets a wake that nobody can be told of.
+// drop forgets a wake that cannot be reported.
 func (r *recorder) drop(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,23 +265,24 @@ func (r *recorder) drop(key string) {
 	delete(r.agents, key)
 }
 
-// wait returns when the wake of an epoch, or of a newer one, is recorded by this process.
+// wait returns when the wake of an epoch, or a newer one, was recorded by this process.
 func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
 	for {
 		r.mu.Lock()
 		r.begin()
-		result, waiting := r.told[agent], r.agents[agent]
-		if stranger := keyOf(dream.Agent{Handle: agent}); waiting == nil && result.epoch == 0 {
-			result, waiting = r.told[stranger], r.agents[stranger]
+		last, waiting := r.recorded[agent], r.agents[agent]
+		if byHandle := keyOf(dream.Agent{Handle: agent}); waiting == nil && last.epoch == 0 {
+			last, waiting = r.recorded[byHandle], r.agents[byHandle]
 		}
 		r.mu.Unlock()
-		// a wake without one is over with what is told
-		if result.epoch >= epoch && (epoch > 0 || waiting == nil && result.epoch > 0) {
-			return result.awoken, nil
+		// a wake without an epoch is complete when any wake is recorded
+		if last.epoch >= epoch && (epoch > 0 || waiting == nil && last.epoch > 0) {
+			return last.awoken, nil
 		}
 		if waiting == nil {
 			return workflows.Awoken{},
-				fmt.Errorf("wake %d of agent %s was not asked for here: %w", epoch, agent, memory.ErrNotFound)
+				fmt.Errorf("wake %d of agent %s was not requested in this process: %w", epoch, agent,
+					memory.ErrNotFound)
 		}
 		select {
 		case <-waiting.done:
@@ -292,16 +294,17 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 	}
 }
 
-// retell looks for wakes that nobody recorded, left by a process that died or a Temporal that was away.
-const retell = 5 * time.Second
+// retell is the interval at which unrecorded wakes are searched, left by a process that died or while Temporal was
+// unreachable.
+const retryUnrecorded = 5 * time.Second
 
-// Record keeps on telling agents' lives of wakes that are not recorded, until ctx ends. One process of a deployment is
+// Record keeps reporting wakes that no agent workflow has recorded, until ctx ends. One process per deployment is
 // enough; several do no harm.
 func (s *Starter) Record(ctx context.Context) {
-	tick := time.NewTicker(retell)
+	tick := time.NewTicker(retryUnrecorded)
 	defer tick.Stop()
 	for {
-		s.recordUntold(ctx)
+		s.recordMissing(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -310,14 +313,14 @@ func (s *Starter) Record(ctx context.Context) {
 	}
 }
 
-func (s *Starter) recordUntold(ctx context.Context) {
+func (s *Starter) recordMissing(ctx context.Context) {
 	wakes, err := s.Presence.Unrecorded(ctx)
 	if err != nil {
-		return // the store is away; the next look finds them
+		return // the next tick finds them
 	}
 	for id, w := range wakes {
-		if s.Now().Sub(w.At).Abs() < retell {
-			continue // whoever raised it is telling it now; further ahead, the clock of its host is wrong
+		if s.Now().Sub(w.At).Abs() < retryUnrecorded {
+			continue // the process that raised it is reporting it now; a time in the future means a wrong clock
 		}
 		if agent, err := s.Memory.Agent(ctx, id); err == nil {
 			s.recording.add(ctx, s, agent, workflows.Wake{Epoch: w.Epoch, Cause: w.Cause, Client: w.Client, At: w.At})
@@ -325,11 +328,11 @@ func (s *Starter) recordUntold(ctx context.Context) {
 	}
 }
 
-// Close stops telling; what is not recorded yet stays noted in the store.
+// Close stops reporting. Wakes that are not recorded stay marked in the store.
 func (s *Starter) Close() {
 	s.recording.mu.Lock()
 	s.recording.begin()
 	s.recording.close()
 	s.recording.mu.Unlock()
-	s.recording.gone.Wait()
+	s.recording.running.Wait()
 }

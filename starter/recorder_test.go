@@ -17,51 +17,53 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// hearer is a Temporal client that hears of wakes; hold keeps it from answering.
-type hearer struct {
+// hearer is a Temporal client that collects wakes; hold delays its answers.
+type wakeClient struct {
 	client.Client
 	mu    sync.Mutex
-	heard []workflows.Wake
-	by    []any // whose knock each was, as its context says
+	wakes []workflows.Wake
+	by    []any // the caller's context value of each wake
 	came  chan struct{}
 	hold  chan struct{}
 }
 
-func newHearer() *hearer { return &hearer{came: make(chan struct{}, 64), hold: make(chan struct{})} }
+func newWakeClient() *wakeClient {
+	return &wakeClient{came: make(chan struct{}, 64), hold: make(chan struct{})}
+}
 
-func (h *hearer) UpdateWorkflow(ctx context.Context,
+func (h *wakeClient) UpdateWorkflow(ctx context.Context,
 	o client.UpdateWorkflowOptions,
 ) (client.WorkflowUpdateHandle, error) {
 	h.mu.Lock()
 	w := o.Args[0].(workflows.Wake)
-	h.heard, h.by = append(h.heard, w), append(h.by, ctx.Value(knocker{}))
+	h.wakes, h.by = append(h.wakes, w), append(h.by, ctx.Value(callerKey{}))
 	h.mu.Unlock()
 	h.came <- struct{}{}
 	select {
 	case <-h.hold:
-		return told{epoch: max(w.Epoch, 5)}, nil
+		return wakeAnswer{epoch: max(w.Epoch, 5)}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-type knocker struct{}
+type callerKey struct{}
 
-type told struct {
+type wakeAnswer struct {
 	client.WorkflowUpdateHandle
 	epoch int64
 }
 
-func (d told) Get(_ context.Context, into any) error {
+func (d wakeAnswer) Get(_ context.Context, into any) error {
 	*into.(*workflows.Awoken) = workflows.Awoken{Epoch: d.epoch, State: workflows.Awake}
 	return nil
 }
 
 var echo = dream.Agent{ID: "a1", Handle: "echo"}
 
-func TestWakesOfOneAgentAreToldOneAtATimeAndTheNewestOnly(t *testing.T) {
+func TestOnlyTheNewestWakeOfAnAgentIsReportedOneAtATime(t *testing.T) {
 	t.Parallel()
-	h := newHearer()
+	h := newWakeClient()
 	s := &Starter{Client: h, Now: time.Now}
 	s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: 5})
 	<-h.came
@@ -73,17 +75,17 @@ func TestWakesOfOneAgentAreToldOneAtATimeAndTheNewestOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(9), awoken.Epoch)
 	s.Close()
-	require.Len(t, h.heard, 2)
-	require.Equal(t, int64(9), h.heard[1].Epoch)
+	require.Len(t, h.wakes, 2)
+	require.Equal(t, int64(9), h.wakes[1].Epoch)
 }
 
-// Whoever knocked has gone by then; what its context holds, such as its trace, is the wake's.
-func TestAWakeIsToldInTheNameOfWhoeverConnected(t *testing.T) {
+// The caller may be gone, but the values of its context, such as its trace, are used for the report.
+func TestAWakeIsReportedWithTheCallersContextValues(t *testing.T) {
 	t.Parallel()
-	h := newHearer()
+	h := newWakeClient()
 	s := &Starter{Client: h, Now: time.Now}
 	for i, who := range []string{"first", "second", "third"} {
-		ctx, removed := context.WithCancel(context.WithValue(t.Context(), knocker{}, who))
+		ctx, removed := context.WithCancel(context.WithValue(t.Context(), callerKey{}, who))
 		s.recording.add(ctx, s, echo, workflows.Wake{Epoch: int64(5 + i)})
 		removed()
 		if i == 0 {
@@ -97,10 +99,10 @@ func TestAWakeIsToldInTheNameOfWhoeverConnected(t *testing.T) {
 	require.Equal(t, []any{"first", "third"}, h.by)
 }
 
-// Of a wake without an epoch nobody knows whether it is older than another: it is told too.
-func TestAWakeWithoutAnEpochIsNotSwallowedByTheOneBeingTold(t *testing.T) {
+// A wake without an epoch cannot be compared with others, so it is reported as well.
+func TestAWakeWithoutAnEpochIsReportedInAddition(t *testing.T) {
 	t.Parallel()
-	h := newHearer()
+	h := newWakeClient()
 	s := &Starter{Client: h, Now: time.Now}
 	s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: 5, Client: "first"})
 	<-h.came
@@ -108,13 +110,13 @@ func TestAWakeWithoutAnEpochIsNotSwallowedByTheOneBeingTold(t *testing.T) {
 	close(h.hold)
 	<-h.came
 	s.Close()
-	require.Equal(t, "blind", h.heard[1].Client)
+	require.Equal(t, "blind", h.wakes[1].Client)
 }
 
-// A knock that is told after its guest had left would wake the agent again.
-func TestWhoeverConnectionsManyTimesAtAStoreThatIsAwayIsToldOnce(t *testing.T) {
+// A request that is reported after its client has left would wake the agent again.
+func TestRepeatedConnectionsWithoutAStoreAreReportedOnce(t *testing.T) {
 	t.Parallel()
-	h := newHearer()
+	h := newWakeClient()
 	s := &Starter{Client: h, Now: time.Now}
 	connect := workflows.Wake{Client: "guest", Cause: presence.Connect, At: time.Unix(1, 0)}
 	s.recording.add(t.Context(), s, echo, connect)
@@ -128,10 +130,10 @@ func TestWhoeverConnectionsManyTimesAtAStoreThatIsAwayIsToldOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(5), awoken.Epoch)
 	s.Close()
-	require.Len(t, h.heard, 1)
+	require.Len(t, h.wakes, 1)
 }
 
-// away is a store that does not answer, and then knows nobody.
+// away is a store that is unreachable at first and then has no such agent.
 type away struct {
 	memory.Store
 	mu   sync.Mutex
@@ -147,10 +149,10 @@ func (a *away) Agent(_ context.Context, name string) (dream.Agent, error) {
 	return dream.Agent{}, errors.New("the store is away")
 }
 
-func TestANameThatTurnsOutToBeNobodysIsForgotten(t *testing.T) {
+func TestTheWakeOfAnUnknownAgentIsDropped(t *testing.T) {
 	t.Parallel()
 	store := &away{}
-	s := &Starter{Client: newHearer(), Memory: store, Now: time.Now}
+	s := &Starter{Client: newWakeClient(), Memory: store, Now: time.Now}
 	t.Cleanup(s.Close)
 	for i := range 100 {
 		w, err := s.Wake(context.Background(), Connection{Agent: fmt.Sprintf("nobody-%d", i), Client: "x"})
@@ -167,9 +169,9 @@ func TestANameThatTurnsOutToBeNobodysIsForgotten(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-func TestAClosedRecorderTakesNothingAndSaysSo(t *testing.T) {
+func TestAClosedRecorderRefusesWakes(t *testing.T) {
 	t.Parallel()
-	s := &Starter{Client: newHearer(), Now: time.Now}
+	s := &Starter{Client: newWakeClient(), Now: time.Now}
 	s.Close()
 	s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: 1})
 	_, err := s.Recorded(context.Background(), echo.ID, 1)

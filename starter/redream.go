@@ -14,16 +14,16 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Again is the wish to dream a night anew from one of its phases on. Zero fields take what that night had.
+// Again is a request to dream a dream anew from one of its phases. Zero fields take that dream's values.
 type Again struct {
 	DreamRequest
 	Dream string
 	From  dream.Phase
 }
 
-// Redream begins a dream that takes over what the earlier phases of another have made, by name, and dreams the others
-// anew, paid anew. That dream and its items stay as they are. activities.ErrNoRedream when there is nothing to go on
-// with.
+// Redream begins a dream that takes over the results of another dream's earlier phases by reference and runs the
+// later phases again, as paid calls. The other dream and its items do not change. activities.ErrNoRedream when there
+// is nothing to take over.
 func (s *Starter) Redream(ctx context.Context, w Again) (workflows.Begun, error) {
 	d, err := s.redraft(ctx, w)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Starter) Redream(ctx context.Context, w Again) (workflows.Begun, error)
 	return s.begin(ctx, d)
 }
 
-// EstimateRedream prices it: only the phases that are dreamt anew cost.
+// EstimateRedream prices it: only the phases that run again cost.
 func (s *Starter) EstimateRedream(ctx context.Context, w Again) (Estimate, error) {
 	d, err := s.redraft(ctx, w)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 	}
 	if w.Tier == dream.Core && w.From != dream.Return {
 		return draft{},
-			fmt.Errorf("%s is of the core tier, which has no %s: it %w from there; wish for the hardened tier",
+			fmt.Errorf("%s is of the core tier, which has no %s: it %w from there; request the hardened tier",
 				w.Dream, w.From, activities.ErrNoRedream)
 	}
 	from := dream.Redream{Dream: w.Dream, From: w.From}
@@ -82,7 +82,7 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 	return d, nil
 }
 
-// onlyOnset says whether a hook has nothing to say of a dream without an onset.
+// onlyOnset says whether a hook has no effect on a dream without an onset.
 func onlyOnset(r activities.HookRule) bool { return !slices.Contains(r.At, activities.AtExit) }
 
 // CapLeft is a cap of a dream and what is left under it.
@@ -92,24 +92,23 @@ type CapLeft struct {
 	Left  budget.Micros `json:"left_micros"`
 }
 
-// Rehearsal is a dream that is not dreamt: what it would gather, how deep it would go, who would be asked and what it
-// would cost.
+// Rehearsal is what a dream would do, without running it: what it would gather, its depth, its hooks and its cost.
 type Rehearsal struct {
 	Estimate  Estimate              `json:"estimate"`
 	Seed      uint64                `json:"seed"`
 	Gather    activities.Gathering  `json:"gather"`
-	Depth     *activities.Fathomed  `json:"depth,omitempty"` // nil: always to the peak
+	Depth     *activities.Fathomed  `json:"depth,omitempty"` // nil: the peak
 	Skipped   string                `json:"onset_skipped,omitempty"`
 	Hooks     []activities.HookRule `json:"hooks"`
 	Review    dream.Review          `json:"review"`
 	Caps      []CapLeft             `json:"caps"`
-	Against   []string              `json:"against"` // what would refuse it now
+	Against   []string              `json:"against"` // what would prevent it now
 	Knobs     dream.Knobs           `json:"-"`
 	Loosening hypnagogia.Loosened   `json:"loosening"` // of the generator
-	Policy    []string              `json:"policy"`    // the rules that a fragment is held against
+	Policy    []string              `json:"policy"`    // the rules that fragments are checked against
 }
 
-// Rehearse tells everything of a dream that can be told without dreaming it. It writes nothing and asks no model.
+// Rehearse computes everything about a dream that is known without running it. It writes nothing and calls no model.
 func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
@@ -146,7 +145,7 @@ func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, erro
 	return r, s.obstacles(ctx, d, &r)
 }
 
-// means is what is left under every cap.
+// means fills in what is left under every cap.
 func (s *Starter) means(ctx context.Context, d draft, r *Rehearsal) error {
 	least := d.spec.Budget
 	r.Caps = []CapLeft{{Scope: "dream", Limit: d.spec.Budget, Left: d.spec.Budget}}
@@ -170,7 +169,7 @@ func (s *Starter) means(ctx context.Context, d draft, r *Rehearsal) error {
 	return nil
 }
 
-// obstacles are what would refuse it now, as far as the store knows.
+// obstacles adds what would prevent the dream now, as far as the store knows.
 func (s *Starter) obstacles(ctx context.Context, d draft, r *Rehearsal) error {
 	slots, err := s.Memory.Slots(ctx)
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Removed says what the removal of an agent did.
+// Removed is the result of removing an agent.
 type Removed struct {
 	memory.Dropped
 	Agent   string   // its handle
-	Ended   []string // workflows that ran and were ended
+	Ended   []string // the workflows that were ended
 	Running string   // why its workflows may still run; empty: they do not
-	Earlier bool     // the store had removed the agent before, and its workflow was left
+	Earlier bool     // the store had removed the agent before, and its workflow still ran
 }
 
-// endWithin bounds how long Temporal is asked to end the workflows of a removed agent.
+// endWithin limits how long Temporal is called to end the workflows of a removed agent.
 const endWithin = 5 * time.Second
 
-// Remove removes an agent for good: its memory by memory.Store.DropAgent, then its workflow and those of dreams that
-// wait to go on. ErrDreaming while it dreams or is about to, ErrAwake while a client holds it awake, memory.ErrNotFound
-// when there is none.
+// Remove removes an agent for good: its memory by memory.Store.DropAgent, then its workflow and those of interrupted
+// dreams. ErrDreaming while it dreams or is about to, ErrAwake while a client holds it awake, memory.ErrNotFound when
+// there is none.
 //
-// The store is first: it alone can say that nobody dreams and nobody is connected, and once it has, nothing is written
-// for the agent any more. When the process dies before Temporal was told, Remove of the id ends what is left.
+// The store comes first: only it knows that no dream runs and no client is connected, and afterwards it refuses all
+// writes for the agent. If the process dies before Temporal was called, removing the id again ends the rest.
 func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 	agent, err := s.Memory.Agent(ctx, name)
 	if errors.Is(err, memory.ErrRemoved) {
@@ -54,7 +54,7 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 	case err != nil:
 		return done, err
 	}
-	ctx = context.WithoutCancel(ctx) // what is left of it is ended, whoever waits
+	ctx = context.WithoutCancel(ctx) // the rest is ended even if the caller has gone
 	for _, existing := range []string{name, agent.ID, agent.Handle} {
 		s.known.Delete(existing)
 	}
@@ -66,7 +66,7 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 		At:     now,
 		Raised: now,
 	}
-	_ = s.notify(ctx, notice) // a process that it does not reach asks the store by itself
+	_ = s.notify(ctx, notice) // a process that is not reached asks the store
 	done.Ended, err = s.end(ctx, append(open, workflows.AgentID(agent.Handle))...)
 	if err != nil {
 		done.Running = err.Error()
@@ -74,8 +74,7 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 	return done, nil
 }
 
-// removeRest ends the workflow of an agent whose memory an earlier removal took. cause is what the store says of the
-// agent.
+// removeRest ends the workflow of an agent whose memory was removed earlier. cause is the store's error.
 func (s *Starter) removeRest(ctx context.Context, id string, cause error) (Removed, error) {
 	ended, err := s.end(ctx, workflows.AgentID(id))
 	if err != nil || len(ended) == 0 {
@@ -84,7 +83,7 @@ func (s *Starter) removeRest(ctx context.Context, id string, cause error) (Remov
 	return Removed{Agent: id, Ended: ended, Earlier: true}, nil
 }
 
-// openDreams are the workflows of dreams that wait to go on. ErrDreaming when one is about to begin.
+// openDreams are the workflows of interrupted dreams. ErrDreaming when one is about to begin.
 func (s *Starter) openDreams(ctx context.Context, agent dream.Agent) ([]string, error) {
 	found, err := s.Memory.Find(ctx, memory.Query{
 		Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States,
@@ -103,11 +102,11 @@ func (s *Starter) openDreams(ctx context.Context, agent dream.Agent) ([]string, 
 	return open, nil
 }
 
-// beginsWithin is how long after its record was opened a dream may still begin: Begin withdraws the record after
+// beginsWithin is how long after its record was written a dream may still begin: Begin withdraws the record after
 // answerWithin.
 const beginsWithin = time.Minute
 
-// end terminates the workflows that run, and names them. Terminating needs no worker.
+// end terminates those workflows that run and returns their ids. Terminating needs no worker.
 func (s *Starter) end(ctx context.Context, ids ...string) ([]string, error) {
 	if s.Client == nil {
 		return nil, fmt.Errorf("end its workflows: %w", ErrUnreachable)
@@ -128,11 +127,11 @@ func (s *Starter) end(ctx context.Context, ids ...string) ([]string, error) {
 	return ended, nil
 }
 
-// present refuses to begin the life of an agent that was removed since it was read.
+// present refuses to start the workflow of an agent that was removed after it was read.
 func (s *Starter) present(ctx context.Context, agent dream.Agent) error {
 	_, err := s.Memory.Agent(ctx, agent.ID)
 	if errors.Is(err, memory.ErrRemoved) {
-		return fmt.Errorf("begin the life of %s: %w", agent.Handle, err)
+		return fmt.Errorf("start the workflow of %s: %w", agent.Handle, err)
 	}
-	return nil // a store that is away says so elsewhere
+	return nil // an unreachable store is reported elsewhere
 }

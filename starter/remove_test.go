@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// ending is a Temporal client that knows which workflows run.
+// ending is a Temporal client with a set of running workflows.
 type ending struct {
 	client.Client
 	mu      sync.Mutex
@@ -65,7 +65,7 @@ func removable(t *testing.T) (*Starter, dream.Agent, *ending) {
 	return s, agent, e
 }
 
-func TestARemovalEndsTheWorkflowsOfTheAgent(t *testing.T) {
+func TestRemovingAnAgentEndsItsWorkflows(t *testing.T) {
 	t.Parallel()
 	s, agent, e := removable(t)
 	waits := &dream.Record{Head: dream.Head{
@@ -80,7 +80,7 @@ func TestARemovalEndsTheWorkflowsOfTheAgent(t *testing.T) {
 	require.Equal(t, []string{waits.ID, "agent/echo"}, done.Ended)
 	require.Equal(t, 1, done.Items[dream.KindRecord])
 	require.Empty(t, e.running)
-	require.ErrorIs(t, s.Live(t.Context(), agent), memory.ErrRemoved, "whoever still has its record begins no life")
+	require.ErrorIs(t, s.Live(t.Context(), agent), memory.ErrRemoved, "no workflow starts from an old record")
 	require.ErrorIs(t, s.Call(t.Context(), agent, activities.Fire{}), memory.ErrRemoved)
 	_, err = s.sendWake(t.Context(), agent, workflows.Wake{Epoch: 3})
 	require.ErrorIs(t, err, memory.ErrRemoved)
@@ -93,7 +93,7 @@ func TestARemovalEndsTheWorkflowsOfTheAgent(t *testing.T) {
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
 
-func TestAWorkflowThatARemovalCouldNotEndIsEndedByTheNext(t *testing.T) {
+func TestARepeatedRemovalEndsRemainingWorkflows(t *testing.T) {
 	t.Parallel()
 	s, _, e := removable(t)
 	e.fault = serviceerror.NewUnavailable("away")
@@ -109,7 +109,7 @@ func TestAWorkflowThatARemovalCouldNotEndIsEndedByTheNext(t *testing.T) {
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
 
-func TestAnAgentThatDreamsOrIsHeldAwakeLosesNothing(t *testing.T) {
+func TestADreamingOrAwakeAgentIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	s, agent, e := removable(t)
 	about := &dream.Record{Head: dream.Head{
@@ -147,7 +147,7 @@ func TestAnAgentThatDreamsOrIsHeldAwakeLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAPlanForARemovedAgentEndsItsWorkflow(t *testing.T) {
+func TestAPlanForARemovedAgentCompletesItsWorkflow(t *testing.T) {
 	t.Parallel()
 	s, agent, _ := removable(t)
 	b := &activities.DreamRun{Ports: activities.Ports{Memory: s.Memory, Presence: s.Presence, Now: s.Now}, Planner: s}

@@ -25,28 +25,28 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Options are what a deployment gives to every dream.
+// Options are the settings of a deployment for every dream.
 type Options struct {
 	TaskQueue  string
 	Models     map[dream.Role]string
 	Knobs      dream.Knobs
-	FleetDay   budget.Micros // cap of all agents together, a day
+	FleetDay   budget.Micros // daily cap of all agents together
 	Settings   workflows.Settings
-	AutoPaid   bool   // automatic dreams may spend money (Z13: off until switched on)
+	AutoPaid   bool   // automatic dreams may cost money; off by default
 	Searchable bool   // the cluster has our search attributes
-	Cluster    string // id of the cluster and namespace; empty when it is not known
+	Cluster    string // id of the cluster and namespace; empty when unknown
 
-	Review dream.Review // what becomes of what dreams leave behind, of agents that have no way of their own
+	Review dream.Review // the review mode of agents that have none of their own
 
-	Hooks       []activities.HookRule   // who is asked at the borders of a dream
-	Policy      *policy.Rules           // what no dream may develop; nil: policy.Default
-	AgentPolicy map[string]policy.Rules // what is added for an agent, by handle
+	Hooks       []activities.HookRule   // hooks called at the borders of a dream
+	Policy      *policy.Rules           // what dreams may not develop; nil: policy.Default
+	AgentPolicy map[string]policy.Rules // additional rules by agent handle
 
-	ResumeTTL  time.Duration         // how long an interrupted dream may go on
+	ResumeTTL  time.Duration         // how long an interrupted dream may be resumed
 	Thresholds *circadian.Thresholds // of vitality; nil: circadian.DefaultThresholds
 }
 
-// Starter is the typed client of the workflows. It must not be copied after its first wake; With makes another.
+// Starter is the typed client of the workflows. It must not be copied after its first wake; use With instead.
 type Starter struct {
 	Client  client.Client
 	Memory  memory.Store
@@ -56,12 +56,12 @@ type Starter struct {
 
 	Presence presence.Store
 	WakeBus  presence.WakeBus
-	Ledger   spend.Ledger // what an agent has left bounds how deep it dreams; nil: it is taken to thrive
+	Ledger   spend.Ledger // money left limits the depth of dreams; nil: no limit
 	Feeds    memory.Feeds
 
-	known     sync.Map // agents that were woken here, by what they were called
+	known     sync.Map // agents that were woken by this process, by the name used
 	recording recorder
-	joined    sync.Map // by agent, the newest epoch of which its life was told that somebody joined it
+	joined    sync.Map // by agent, the newest epoch for which a joining client was reported
 }
 
 // With is a starter of the same deployment with other options.
@@ -89,12 +89,11 @@ var (
 	ErrUnreachable = errors.New("no worker or server answered")
 )
 
-// answerWithin bounds how long Begin waits for the agent's life to answer.
+// answerWithin limits how long Begin waits for the agent's workflow.
 const answerWithin = 20 * time.Second
 
-// Begin starts a dream of the agent, and the agent's life if it has none yet. ErrDreaming when it dreams already, and
-// not only rises from a dream that is over: that is waited for, up to 3 s. ErrUnreachable when nobody answers within 20
-// s after that.
+// Begin starts a dream, and the agent's workflow if it does not run. If the last dream is just ending, it waits for
+// that up to 3 s. ErrDreaming when the agent is dreaming, ErrUnreachable when no worker answers within 20 s.
 func (s *Starter) Begin(ctx context.Context, w DreamRequest) (workflows.Begun, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *Starter) Begin(ctx context.Context, w DreamRequest) (workflows.Begun, e
 }
 
 func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
-	if err := s.risen(ctx, d.agent); err != nil {
+	if err := s.awaitLastDream(ctx, d.agent); err != nil {
 		return workflows.Begun{}, err
 	}
 	if slots, err := s.Memory.Slots(ctx); err != nil {
@@ -130,8 +129,8 @@ func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
 	return begun, nil
 }
 
-// Freeze makes the order of a dream without beginning it, for a caller that starts the workflow by hand, under the id
-// of the dream. It opens the record of the night; when no such workflow runs five minutes later, the record is closed.
+// Freeze makes the spec of a dream without beginning it, for a caller that starts the workflow by hand under the
+// dream's id. It writes the dream's record, which is closed if no such workflow runs after five minutes.
 func (s *Starter) Freeze(ctx context.Context, w DreamRequest) (activities.Spec, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
@@ -140,13 +139,13 @@ func (s *Starter) Freeze(ctx context.Context, w DreamRequest) (activities.Spec, 
 	return s.freeze(ctx, d)
 }
 
-// send asks the agent's life to begin an order.
+// send requests a dream from the agent's workflow.
 func (s *Starter) send(ctx context.Context, agent dream.Agent, spec activities.Spec) (workflows.Begun, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var begun workflows.Begun
 	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: s.agentState(agent),
+		StartWorkflowOperation: s.startAgent(agent),
 		UpdateOptions: client.UpdateWorkflowOptions{
 			UpdateID: spec.Dream, UpdateName: workflows.UpdateDream, Args: []any{spec},
 			WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -163,14 +162,14 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, spec activities.S
 		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
 	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
 		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
-	case ctx.Err() != nil, unanswered(err):
+	case ctx.Err() != nil, timedOut(err):
 		return begun,
 			fmt.Errorf("begin %s: %w within %s; is a worker running?", spec.Dream, ErrUnreachable, answerWithin)
 	}
 	return begun, fmt.Errorf("begin %s: %w", spec.Dream, sealed(err))
 }
 
-// sealed says of an answer that could not be opened what is missing: the SDK shows only that it is encoded.
+// sealed explains an error that could not be decrypted; the SDK says only that it is encoded.
 func sealed(err error) error {
 	if err != nil && strings.Contains(err.Error(), "Encoded failure") {
 		return fmt.Errorf(
@@ -179,18 +178,19 @@ func sealed(err error) error {
 	return err
 }
 
-// unanswered says that the server gave up waiting for a worker before we did.
-func unanswered(err error) bool {
+// unanswered says whether the server gave up waiting for a worker before we did.
+func timedOut(err error) bool {
 	var late *client.WorkflowUpdateServiceTimeoutOrCanceledError
 	return errors.As(err, &late)
 }
 
-func (s *Starter) agentState(agent dream.Agent) client.WithStartWorkflowOperation {
+// agentState is the operation that starts the agent's workflow if it does not run.
+func (s *Starter) startAgent(agent dream.Agent) client.WithStartWorkflowOperation {
 	return s.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: workflows.AgentID(agent.Handle), TaskQueue: s.queue(),
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowTaskTimeout:      workflows.TaskTimeout,
-		StaticSummary:            "the life of " + agent.Handle,
+		StaticSummary:            "agent " + agent.Handle,
 		Memo:                     workflows.AgentMemo(agent),
 	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: s.settings(agent)})
 }
@@ -202,7 +202,7 @@ func (s *Starter) queue() string {
 	return workflows.TaskQueue
 }
 
-// withdraw closes the record of a dream that could not be begun, unless it did begin, although nobody said so in time.
+// withdraw closes the record of a dream that could not be begun, unless it began without an answer in time.
 func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 	defer cancel()
@@ -214,17 +214,16 @@ func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause erro
 		record.Outcome, record.Reason, record.Ended = dream.Canceled, "it was never begun: "+cause.Error(),
 			s.Now().UTC()
 		_, err = s.Memory.Commit(ctx, memory.Write{Agent: spec.Agent, Cause: spec.Dream, Change: []dream.Item{record}})
-		if !errors.Is(err, memory.ErrStale) { // it lay down since it was read
+		if !errors.Is(err, memory.ErrStale) { // it began after it was read
 			return err
 		}
 	}
 }
 
-// tryAgain is how long after a plan that failed, because the store or Temporal was away, a dream by itself is planned
-// again.
+// tryAgain is the delay before an automatic dream is planned again when the store or Temporal was unreachable.
 const tryAgain = time.Minute
 
-// settings are the deployment's, and what the agent's record adds to them.
+// settings are the deployment's settings combined with the agent's.
 func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 	settings := s.Options.Settings
 	settings.Auto = settings.Auto || agent.Auto
@@ -238,7 +237,7 @@ func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 	return settings
 }
 
-// Live starts the agent's life if it has none, and gives it the deployment's settings.
+// Live starts the agent's workflow if it does not run, and sends it the current settings.
 func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
 	settings := s.settings(agent)
 	if err := s.present(ctx, agent); err != nil {
@@ -248,27 +247,27 @@ func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
 		client.StartWorkflowOptions{
 			TaskQueue:           s.queue(),
 			WorkflowTaskTimeout: workflows.TaskTimeout,
-			StaticSummary:       "the life of " + agent.Handle,
+			StaticSummary:       "agent " + agent.Handle,
 			Memo:                workflows.AgentMemo(agent),
 		},
 		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: settings})
 	if err != nil {
-		return fmt.Errorf("start the life of %s: %w", agent.Handle, err)
+		return fmt.Errorf("start the workflow of %s: %w", agent.Handle, err)
 	}
 	return nil
 }
 
-// Active tells the agent's life that somebody used the agent: idleness counts from when.
+// Active reports to the agent's workflow that the agent was used: idleness counts from when.
 func (s *Starter) Active(ctx context.Context, handle string, when time.Time) error {
 	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalActive, when)
 	var notFound *serviceerror.NotFound
 	if errors.As(err, &notFound) {
-		return nil // it has no life yet that could fall asleep
+		return nil // without a workflow nothing counts idleness
 	}
 	return err
 }
 
-// Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
+// Cancel ends a dream with its results so far. memory.ErrNotFound when it does not run.
 func (s *Starter) Cancel(ctx context.Context, dreamID string) error {
 	err := s.Client.CancelWorkflow(ctx, dreamID, "")
 	var notFound *serviceerror.NotFound
@@ -278,25 +277,25 @@ func (s *Starter) Cancel(ctx context.Context, dreamID string) error {
 	return err
 }
 
-// Progress asks a running dream where it stands.
+// Progress queries the progress of a running dream.
 func (s *Starter) Progress(ctx context.Context, dreamID string) (workflows.Progress, error) {
 	var p workflows.Progress
 	value, err := s.Client.QueryWorkflow(ctx, dreamID, "", workflows.QueryProgress)
 	if err != nil {
-		return p, fmt.Errorf("ask %s where it stands: %w", dreamID, err)
+		return p, fmt.Errorf("query the workflow %s: %w", dreamID, err)
 	}
 	return p, value.Get(&p)
 }
 
-// Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner. It writes nothing,
-// but that the number of a plan which comes to nothing is not given again.
+// Plan makes the spec of an automatic dream; it is the worker's activities.Planner. It writes nothing, except that
+// the number of an abandoned plan is not used again.
 func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activities.Spec, string, error) {
 	w := DreamRequest{Agent: agent}
-	if now.After(s.Now()) { // a server that skips idle time is ahead of our clock
+	if now.After(s.Now()) { // a test server that skips idle time is ahead of our clock
 		w.AsOf = now
 	}
 	d, err := s.draft(ctx, w)
-	if errors.Is(err, memory.ErrAway) { // nothing speaks against the dream: it is planned again
+	if errors.Is(err, memory.ErrAway) { // not a reason against the dream: it is planned again
 		return activities.Spec{}, "", err
 	}
 	if err != nil {
@@ -314,21 +313,21 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activi
 // FleetDay is the cap of all agents together in one day.
 func (s *Starter) FleetDay() budget.Micros { return s.Options.FleetDay }
 
-// Executions looks at the workflows of the starter's cluster.
+// Executions reads the state of workflows in the starter's cluster.
 func (s *Starter) Executions() Executions {
 	return Executions{Client: s.Client, Cluster: s.Options.Cluster}
 }
 
-// Executions looks at workflows on the server.
+// Executions reads the state of workflows on the server.
 type Executions struct {
 	Client  client.Client
-	Cluster string // id of the cluster and namespace; empty when it is not known
+	Cluster string // id of the cluster and namespace; empty when unknown
 }
 
 // Here names the cluster and namespace.
 func (l Executions) Here() string { return l.Cluster }
 
-// Running is false when the run has closed or was never known.
+// Running is false when the run has closed or does not exist.
 func (l Executions) Running(ctx context.Context, workflow, run string) (bool, error) {
 	if workflow == "" {
 		return false, nil

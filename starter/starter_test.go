@@ -59,7 +59,7 @@ func nights(t *testing.T, s *Starter, agent dream.Agent) []*dream.Record {
 	return memory.As[*dream.Record](items)
 }
 
-func TestAPlanDoneTwiceLeavesNothingBehind(t *testing.T) {
+func TestARepeatedPlanWritesNothing(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	for range 2 {
@@ -73,24 +73,24 @@ func TestAPlanDoneTwiceLeavesNothingBehind(t *testing.T) {
 	require.Empty(t, nights(t, s, agent))
 }
 
-// distant is a store that is away.
+// distant is an unreachable store.
 type distant struct{ memory.Store }
 
 func (distant) Agent(context.Context, string) (dream.Agent, error) {
 	return dream.Agent{}, fmt.Errorf("read: %w", memory.ErrAway)
 }
 
-func TestAStoreThatIsAwaySpeaksAgainstNoDream(t *testing.T) {
+func TestAnUnreachableStoreIsNoReasonAgainstADream(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	s.Memory = distant{s.Memory}
 	_, reason, err := s.Plan(t.Context(), agent.ID, tonight)
 	require.ErrorIs(t, err, memory.ErrAway)
-	require.Empty(t, reason, "what is told as a reason is waited out for the whole gap")
+	require.Empty(t, reason, "a reason would delay the dream by the whole gap")
 	require.Equal(t, time.Minute, s.settings(agent).TryAgain)
 }
 
-func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
+func TestAFrozenDreamSkipsNumbersThatAreTaken(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	_, err := s.Memory.Commit(context.Background(),
@@ -114,7 +114,7 @@ func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
 	require.Equal(t, "rope", found[1].Theme+found[0].Theme)
 }
 
-func TestADreamKnowsHowLongAWakeHolds(t *testing.T) {
+func TestASpecContainsTheHoldTimesOfWakes(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	s.Options.Settings = workflows.Settings{
@@ -127,7 +127,7 @@ func TestADreamKnowsHowLongAWakeHolds(t *testing.T) {
 		spec.Holds)
 }
 
-// racing is a store in which the dream lies down between the reading of its night and the writing of its withdrawal.
+// racing is a store in which the dream begins between the reading of its record and its withdrawal.
 type racing struct {
 	memory.Store
 	liesDown func()
@@ -141,7 +141,7 @@ func (r *racing) Commit(ctx context.Context, w memory.Write) (memory.Receipt, er
 	return r.Store.Commit(ctx, w)
 }
 
-func TestADreamThatBeganAllTheSameIsNotWithdrawn(t *testing.T) {
+func TestADreamThatBeganMeanwhileIsNotWithdrawn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, agent := build(t)
@@ -160,7 +160,7 @@ func TestADreamThatBeganAllTheSameIsNotWithdrawn(t *testing.T) {
 	require.Equal(t, dream.Dreaming, n.Outcome)
 }
 
-func TestADreamThatNobodyBeganIsWithdrawnWithItsReason(t *testing.T) {
+func TestADreamThatDidNotBeginIsWithdrawnWithItsReason(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	spec, err := s.Freeze(context.Background(), DreamRequest{Agent: "echo"})
@@ -174,7 +174,7 @@ func TestADreamThatNobodyBeganIsWithdrawnWithItsReason(t *testing.T) {
 	require.Equal(t, tonight, n.Ended)
 }
 
-func TestADreamOnAnotherClusterIsNamedBeforeAnythingIsFrozen(t *testing.T) {
+func TestADreamOnAnotherClusterIsReportedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, agent := build(t)

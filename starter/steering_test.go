@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-func TestAHardenedDreamIsSteeredWhereItsModelNamesAVector(t *testing.T) {
+func TestAHardenedDreamIsSteeredIfItsModelHasAVector(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	freeze := func(tier dream.Tier) *inference.Steering {
@@ -18,14 +18,14 @@ func TestAHardenedDreamIsSteeredWhereItsModelNamesAVector(t *testing.T) {
 		require.NoError(t, err)
 		return spec.Steering
 	}
-	require.Nil(t, freeze(dream.Hardened), "its model says nothing of steering")
+	require.Nil(t, freeze(dream.Hardened), "its model has no steering")
 
 	table := s.Catalog.(inference.Table)
 	spec := table[thinker]
 	spec.Steers = &inference.Steers{Vector: "muse", Depth: 22}
 	table[thinker] = spec
 	require.Equal(t, "muse x 1.5 at layer 11", freeze(dream.Hardened).String())
-	require.Nil(t, freeze(dream.Core), "S4: hardened only")
+	require.Nil(t, freeze(dream.Core), "only the hardened tier is steered")
 
 	s.Options.Knobs.SteerLayer, s.Options.Knobs.SteerAlpha = 8, .5
 	require.Equal(t, "muse x 0.5 at layer 6", freeze(dream.Hardened).String())

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Call tells an agent's life that a trigger calls for a dream; one without a life gets it. The call waits there,
-// whoever dies, until the agent may dream.
+// Call passes a trigger's call to the agent's workflow, starting it if needed. The call waits there until the agent
+// may dream.
 func (s *Starter) Call(ctx context.Context, agent dream.Agent, f activities.Fire) error {
 	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
@@ -25,31 +25,31 @@ func (s *Starter) Call(ctx context.Context, agent dream.Agent, f activities.Fire
 		client.StartWorkflowOptions{
 			TaskQueue:           s.queue(),
 			WorkflowTaskTimeout: workflows.TaskTimeout,
-			StaticSummary:       "the life of " + agent.Handle,
+			StaticSummary:       "agent " + agent.Handle,
 			Memo:                workflows.AgentMemo(agent),
 		},
 		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: s.settings(agent)})
 	if err != nil {
-		return fmt.Errorf("tell the life of %s that %s calls: %w", agent.Handle, f.Trigger, err)
+		return fmt.Errorf("signal the workflow of %s that trigger %s calls: %w", agent.Handle, f.Trigger, err)
 	}
 	return nil
 }
 
-// Embedder is the model that places an agent's texts when nobody asked it to: none where that costs money and dreams by
-// themselves may spend none.
+// Embedder is the model that embeds an agent's texts outside of a dream; none if that costs money and automatic
+// dreams may not.
 func (s *Starter) Embedder(ctx context.Context, agent dream.Agent) (model, why string) {
 	spec, err := s.embedderIn(ctx, agent)
 	switch {
 	case err != nil || spec.Price == nil:
-		return "", "its embedder is not known, or has no price"
+		return "", "its embedder is unknown or has no price"
 	case *spec.Price != (budget.Price{}) && !s.Options.AutoPaid:
 		return "", "its embedder costs money, and automatic dreaming on a paid provider is switched off"
 	}
 	return spec.Name, ""
 }
 
-// embedderIn is the embedder that an agent's dreams measure with: its own or the usual one, or, until its memory was
-// embedded anew, that of the space its memories lie in.
+// embedderIn is the embedder of an agent's dreams: its own or the default one, or that of its existing vectors until
+// its memory is embedded again.
 func (s *Starter) embedderIn(ctx context.Context, agent dream.Agent) (inference.Spec, error) {
 	space, err := s.Memory.Space(ctx, agent.ID)
 	if err != nil {

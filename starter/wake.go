@@ -16,40 +16,40 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Connection is somebody who wants an agent awake.
+// Connection is a request to hold an agent awake.
 type Connection struct {
 	Agent   string // id or handle
-	Client  string // names whoever comes; the same client renews its lease
+	Client  string // the client's name; the same client renews its lease
 	Cause   presence.Cause
-	For     time.Duration // how long the lease holds; 0: the deployment's client_timeout, or alarm_hold for an alarm
-	Trigger string        // of an alarm: "feed/rule"
+	For     time.Duration // duration of the lease; 0: the deployment's client_timeout, or alarm_hold for an alarm
+	Trigger string        // for an alarm: "feed/rule"
 }
 
-// Woken is what whoever knocked goes on with.
+// Woken is the result of a wake.
 type Woken struct {
 	presence.Wake
-	Raised   bool          // this knock woke the agent; otherwise it was awake already
-	Degraded string        // what could not be done and is made good later; empty when all was done
-	Took     time.Duration // from the call until the caller may go on
+	Raised   bool          // this request woke the agent; otherwise it was awake already
+	Degraded string        // what failed and will be repeated later; empty when all was done
+	Took     time.Duration // time until the caller may go on
 
 	agent dream.Agent
 }
 
-// The caller is answered within a second whatever is broken: a knock waits so long for the store, and so long for a
-// bell that other processes hear; this one's deeds are stopped before.
+// The caller gets an answer within a second whatever fails: these are the longest waits for the store and for the
+// wake bus. Activities of this process are stopped before.
 const (
 	storeWithin  = 600 * time.Millisecond
 	noticeWithin = 200 * time.Millisecond
 )
 
-// Wake wakes an agent and returns as soon as the caller may go on: the raised epoch is durable, and the affect and
-// digest that the client will see are fixed. The bell has been rung by then; the agent's workflow records the wake in
-// the background (see Recorded). Where Temporal does not answer nothing waits for it. Where the store does not answer
-// either, the agent's dreams in this process are stopped all the same, and the wake says what is missing.
+// Wake wakes an agent and returns as soon as the caller may go on: the epoch is durable, the affect and digest for
+// the client are fixed, and the wake notice is published. The agent's workflow records the wake in the background
+// (see Recorded); nothing waits for Temporal. If the store does not answer, the agent's dreams in this process are
+// stopped nevertheless, and the result says what is missing.
 func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	began := s.Now()
 	if k.Client == "" {
-		return Woken{}, errors.New("wake: client is empty; name whoever comes")
+		return Woken{}, errors.New("wake: client is empty; name the client that connects")
 	}
 	if k.Cause == "" {
 		k.Cause = presence.Connect
@@ -73,7 +73,7 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 			Raised: raised,
 		}
 		if err := s.notify(ctx, notice); err != nil {
-			w.Degraded = "the bell reached this process only: " + err.Error()
+			w.Degraded = "the wake notice reached this process only: " + err.Error()
 		}
 	}
 	w.Took = s.Now().Sub(began)
@@ -94,9 +94,9 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	return w, nil
 }
 
-// arrive finds who is meant, and lets the visitor in. Whoever was woken keeps its handle for good (memory.ErrDreamt),
-// so that one this process has woken before needs no looking up: the store refuses a visit to an agent of that name
-// that is gone. The agent is answered as far as it is known, beside any error.
+// arrive resolves the agent and grants the lease. A handle stays with its agent (memory.ErrDreamt), so an agent that
+// this process has woken before needs no lookup: the store refuses a visit to a removed agent. With an error it
+// returns the agent as far as it is known.
 func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (dream.Agent, presence.Arrival, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
@@ -162,8 +162,8 @@ func (s *Starter) holds(k Connection) time.Duration {
 	return time.Minute
 }
 
-// blind answers a knock whose store did not: the deeds of this process stop, the workflow is told, and it raises the
-// epoch when the store is back. Of an agent that this process never met only the handle is known.
+// blind handles a wake without the store: activities of this process stop, and the workflow is informed and raises
+// the epoch when the store is back. Of an agent that this process has not woken before, only the handle is known.
 func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, began time.Time,
 	cause error,
 ) (Woken, error) {
@@ -183,73 +183,71 @@ func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, be
 		Trigger: k.Trigger,
 		Hold:    s.holds(k),
 	})
-	w := Woken{ // nobody knows how the agent feels
+	w := Woken{ // the mood of the agent is unknown
 		Wake: presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
 		Degraded: "the store does not answer (" + cause.Error() +
-			"): nothing is recorded yet, and this process tells the agent's life for as long as it lives",
+			"): nothing is recorded yet; this process keeps reporting to the agent's workflow as long as it runs",
 		Took: s.Now().Sub(began), agent: agent,
 	}
 	return w, ctx.Err()
 }
 
-// Recorded waits until the agent's workflow has recorded the wake of an epoch: the dream is put down, the agent awake.
-// Epoch 0 is that of a wake which the store did not take; an agent that it could not tell then either is asked for by
-// its handle.
+// Recorded waits until the agent's workflow has recorded the wake of an epoch, so that its dream has stopped and the
+// agent is awake. Epoch 0 means a wake without the store; an agent that could not be resolved is named by its handle.
 func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (workflows.Awoken, error) {
 	return s.recording.wait(ctx, agentID, epoch)
 }
 
-// sendWake tells the agent's life of a wake, and waits until the agent is awake.
+// sendWake reports a wake to the agent's workflow and waits until the agent is awake.
 func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
 	var awoken workflows.Awoken
 	if w.Told != "" {
-		s.recording.gone.Go(func() { s.reportDream(ctx, w) })
+		s.recording.running.Go(func() { s.reportDream(ctx, w) })
 	}
-	o := client.UpdateWorkflowOptions{
+	options := client.UpdateWorkflowOptions{
 		WorkflowID: workflows.AgentID(agent.Handle), UpdateName: workflows.UpdateWake, Args: []any{w},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
 	if w.Epoch > 0 {
-		o.UpdateID = fmt.Sprintf("wake-%d", w.Epoch)
+		options.UpdateID = fmt.Sprintf("wake-%d", w.Epoch)
 	}
-	// most agents have a life, and starting one costs two steps of the server
-	handle, err := s.Client.UpdateWorkflow(ctx, o)
+	// most agents have a workflow, and starting one takes two steps of the server
+	handle, err := s.Client.UpdateWorkflow(ctx, options)
 	var notFound *serviceerror.NotFound
 	if errors.As(err, &notFound) {
 		newest, readErr := s.Memory.Agent(ctx, agent.ID)
-		if errors.Is(readErr, memory.ErrNotFound) { // a removed agent gets no workflow again
-			return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, readErr)
+		if errors.Is(readErr, memory.ErrNotFound) { // a removed agent gets no new workflow
+			return awoken, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, readErr)
 		}
 		if readErr == nil {
-			agent = newest // its life begins with what its record says now
+			agent = newest // the new workflow starts with the current record
 		}
 		handle, err = s.Client.UpdateWithStartWorkflow(ctx,
-			client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.agentState(agent), UpdateOptions: o})
+			client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.startAgent(agent), UpdateOptions: options})
 	}
 	if err == nil {
 		err = handle.Get(ctx, &awoken)
 	}
 	if err != nil {
-		return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, sealed(err))
+		return awoken, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, sealed(err))
 	}
 	return awoken, nil
 }
 
-// reportDream tells a dream of the wake that interrupts it, beside the agent's life, which would come to do so two
-// steps of the server later. Once the wake is recorded it is of no use, and what does not arrive the agent's life tells
-// after all.
+// reportDream signals the wake to the dream directly, two server steps sooner than the agent's workflow would. A lost
+// signal is repeated by the agent's workflow.
 func (s *Starter) reportDream(ctx context.Context, w workflows.Wake) {
 	id := w.Told
 	w.Told = ""
 	_ = s.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, w)
 }
 
-// Leave ends a client's lease, and tells the agent's life to look when it was the last one, or the one that would have
-// lasted longest: the life waits for as long as it had heard of.
+// Leave ends a client's lease, and informs the agent's workflow if it was the last one or the one that would have
+// lasted longest, because the workflow waits for that time.
 func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 	a, err := s.Memory.Agent(ctx, agent)
-	if err != nil { // a wake that is not told yet is left all the same, when the store is back
-		s.recording.left(s.met(agent), name, func(ctx context.Context, name string) error {
+	if err != nil { // a wake that is not reported yet is ended when the store is back
+		s.recording.left(s.lastSeen(agent), name, func(ctx context.Context, name string) error {
 			a, err := s.Memory.Agent(ctx, agent)
 			if err != nil {
 				return err
@@ -264,7 +262,7 @@ func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 }
 
 // met is an agent as far as this process knows it without the store.
-func (s *Starter) met(agent string) dream.Agent {
+func (s *Starter) lastSeen(agent string) dream.Agent {
 	if existing, ok := s.known.Load(agent); ok {
 		return existing.(dream.Agent)
 	}
@@ -283,7 +281,7 @@ func (s *Starter) depart(ctx context.Context, a dream.Agent, name string) error 
 	return s.lookAgain(ctx, a)
 }
 
-// Sleep lets an agent fall asleep although somebody may be connected, by the word of an operator.
+// Sleep lets an agent fall asleep although clients may be connected, for an operator.
 func (s *Starter) Sleep(ctx context.Context, agent string) error {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
@@ -296,8 +294,8 @@ func (s *Starter) Sleep(ctx context.Context, agent string) error {
 	return s.lookAgain(ctx, a)
 }
 
-// lookAgain tells a life that somebody left. Where that takes longer it goes on in the background; a life that cannot
-// be told at all finds out by itself, as it looks every two minutes.
+// lookAgain signals the agent's workflow that a client left, in the background if it takes long. A lost signal is
+// made up for by the workflow's check every two minutes.
 func (s *Starter) lookAgain(ctx context.Context, a dream.Agent) error {
 	if s.Client == nil {
 		return nil
@@ -321,7 +319,7 @@ func (s *Starter) left(ctx context.Context, a dream.Agent) error {
 	return err
 }
 
-// Status tells who holds an agent awake. One that this process has woken before needs no looking up.
+// Status is what holds an agent awake. An agent that this process has woken before needs no lookup.
 func (s *Starter) Status(ctx context.Context, agent string) (presence.Status, error) {
 	if existing, ok := s.known.Load(agent); ok {
 		return s.Presence.Status(ctx, existing.(dream.Agent).ID, s.Now())
@@ -333,23 +331,23 @@ func (s *Starter) Status(ctx context.Context, agent string) (presence.Status, er
 	return s.Presence.Status(ctx, a.ID, s.Now())
 }
 
-// AgentState asks an agent's workflow where it stands. memory.ErrNotFound when the agent has no life yet.
+// AgentState queries the agent's workflow. memory.ErrNotFound when it does not run.
 func (s *Starter) AgentState(ctx context.Context, handle string) (workflows.AgentState, error) {
-	var l workflows.AgentState
+	var state workflows.AgentState
 	value, err := s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryAgentState)
 	var refused *serviceerror.QueryFailed
-	// by a worker that has just taken it over, with an Update half told
+	// refused by a worker that has just taken over the workflow within an update
 	for again := 0; errors.As(err, &refused) && again < 2; again++ {
 		value, err = s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryAgentState)
 	}
 	if err != nil {
-		return l, fmt.Errorf("ask the life of %s where it stands: %w", handle, err)
+		return state, fmt.Errorf("query the workflow of %s: %w", handle, err)
 	}
-	return l, value.Get(&l)
+	return state, value.Get(&state)
 }
 
-// Resume lets the agent's interrupted dream go on. ErrNothing when none waits, ErrAwake and ErrDreaming when it may not
-// now.
+// Resume resumes the agent's interrupted dream. ErrNothing when there is none, ErrAwake and ErrDreaming when it may
+// not run now.
 func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, error) {
 	var begun workflows.Begun
 	a, err := s.Memory.Agent(ctx, agent)
@@ -376,7 +374,7 @@ func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, er
 		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
 	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
 		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
-	case ctx.Err() != nil, unanswered(err):
+	case ctx.Err() != nil, timedOut(err):
 		return begun,
 			fmt.Errorf("resume the dream of %s: %w within %s; is a worker running?", a.Handle, ErrUnreachable,
 				answerWithin)

@@ -41,7 +41,7 @@ type recordedWake struct{ client.WorkflowUpdateHandle }
 
 func (recordedWake) Get(context.Context, any) error { return nil }
 
-func TestAWakeStartsTheWorkflowOfAnAgentThatHasNone(t *testing.T) {
+func TestAWakeStartsTheAgentsWorkflow(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	cluster := &emptyCluster{}
@@ -51,7 +51,7 @@ func TestAWakeStartsTheWorkflowOfAnAgentThatHasNone(t *testing.T) {
 	require.Equal(t, 1, cluster.started)
 }
 
-func TestAWakeStartsNoWorkflowOfARemovedAgent(t *testing.T) {
+func TestAWakeStartsNoWorkflowForARemovedAgent(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	cluster := &emptyCluster{}

@@ -15,21 +15,23 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Cluster is what a Temporal server can do for us.
+// Cluster is what a Temporal server offers.
 type Cluster struct {
-	ID             string // of its namespace, with the name: "default/0f7e…"; no two clusters share one, replicas do
+	// id of its namespace, with the name: "default/0f7e…"; clusters have different ones, replicas of one cluster the
+	// same
+	ID             string
 	Server         string // its version
-	WorkerCommands bool   // cancellations reach running deeds without waiting for a heartbeat
-	Searchable     bool   // it has our search attributes; if not, dreams run without them
+	WorkerCommands bool   // cancellations reach running activities without waiting for a heartbeat
+	Searchable     bool   // it has our search attributes; otherwise dreams run without them
 	Missing        []Attribute
-	Wrong          []string // attributes of ours that it has with another type, each in words
-	Unlisted       string   // why it would not tell its search attributes; empty when it did
+	Wrong          []string // our attributes that exist with another type, each in words
+	Unlisted       string   // why its search attributes could not be listed; empty if they were
 }
 
 // Attribute is a search attribute, with its type as Temporal's tools write it.
 type Attribute struct{ Name, Type string }
 
-// attributes are those that a cluster should have, with the types that temporald registers them as.
+// attributes are the search attributes that a cluster should have, with the types that temporald registers.
 var attributes = []Attribute{
 	{workflows.AttrAgent.GetName(), "Keyword"},
 	{workflows.AttrPhase.GetName(), "Keyword"},
@@ -43,7 +45,7 @@ var attributes = []Attribute{
 func (c Cluster) Unsearchable() string {
 	var reasons []string
 	if c.Unlisted != "" {
-		reasons = append(reasons, "it does not tell its search attributes ("+c.Unlisted+")")
+		reasons = append(reasons, "it does not list its search attributes ("+c.Unlisted+")")
 	}
 	if len(c.Missing) > 0 {
 		names := make([]string, len(c.Missing))
@@ -55,7 +57,7 @@ func (c Cluster) Unsearchable() string {
 	return strings.Join(append(reasons, c.Wrong...), "; ")
 }
 
-// Look asks a cluster what it can do. A cluster that keeps its search attributes to itself can do the rest.
+// Look reads what a cluster offers. A cluster that does not list its search attributes can be used without them.
 func Look(ctx context.Context, c client.Client, namespace string) (Cluster, error) {
 	var found Cluster
 	info, err := c.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
@@ -85,14 +87,14 @@ func Look(ctx context.Context, c client.Client, namespace string) (Cluster, erro
 	return found, nil
 }
 
-// denied says whether a cluster refuses to be asked at all, now and later.
+// denied says whether the cluster refuses the request permanently.
 func denied(err error) bool {
 	var forbidden *serviceerror.PermissionDenied
 	var unknown *serviceerror.Unimplemented
 	return errors.As(err, &forbidden) || errors.As(err, &unknown)
 }
 
-// compare notes what is missing and what has another type than ours: writing to that would fail the workflow's task.
+// compare records missing attributes and those with another type: writing one of those would fail the workflow task.
 func (c *Cluster) compare(existing map[string]enumspb.IndexedValueType) {
 	for _, want := range attributes {
 		kind, ok := existing[want.Name]

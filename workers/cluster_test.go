@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// barred is a client of a real server whose operator service answers as the test wants.
+// barred is a client of a real server whose operator service returns the error of the test.
 type barred struct {
 	client.Client
 	answer func() (*operatorservice.ListSearchAttributesResponse, error)
@@ -45,7 +45,7 @@ func dial(t *testing.T) (client.Client, string) {
 	return server.Dial(t), server.Namespace
 }
 
-func TestAClusterThatDoesNotTellItsSearchAttributesDreamsWithoutThem(t *testing.T) {
+func TestAClusterThatDoesNotListItsSearchAttributesIsUsedWithoutThem(t *testing.T) {
 	t.Parallel()
 	c, namespace := dial(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -58,16 +58,16 @@ func TestAClusterThatDoesNotTellItsSearchAttributesDreamsWithoutThem(t *testing.
 			barred{c, func() (*operatorservice.ListSearchAttributesResponse, error) { return nil, refusal }}, namespace)
 		require.NoError(t, err)
 		require.False(t, found.Searchable)
-		require.Equal(t, "it does not tell its search attributes ("+refusal.Error()+")", found.Unsearchable())
+		require.Equal(t, "it does not list its search attributes ("+refusal.Error()+")", found.Unsearchable())
 		require.NotEmpty(t, found.ID)
 	}
 	_, err := Look(ctx, barred{c, func() (*operatorservice.ListSearchAttributesResponse, error) {
 		return nil, serviceerror.NewUnavailable("gone for a moment")
 	}}, namespace)
-	require.ErrorContains(t, err, "gone for a moment", "what passes is no answer")
+	require.ErrorContains(t, err, "gone for a moment", "a temporary error is returned")
 }
 
-func TestTwoNamespacesAreTwoClustersAndOneIsAlwaysTheSame(t *testing.T) {
+func TestTheClusterIDIdentifiesTheNamespace(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -83,7 +83,7 @@ func TestTwoNamespacesAreTwoClustersAndOneIsAlwaysTheSame(t *testing.T) {
 	require.NotEqual(t, first.ID, other.ID)
 }
 
-func TestAnAttributeOfAnotherTypeIsToldApartFromOneThatIsMissing(t *testing.T) {
+func TestWrongAndMissingAttributesAreReportedSeparately(t *testing.T) {
 	t.Parallel()
 	existing := map[string]enumspb.IndexedValueType{}
 	for _, a := range attributes {

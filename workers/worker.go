@@ -1,4 +1,4 @@
-// Package workers builds the processes that do the deeds and carry the stories on.
+// Package workers builds the worker processes that run workflows and activities.
 package workers
 
 import (
@@ -15,18 +15,19 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Options bound what one process takes on.
+// Options limit the work of one process.
 type Options struct {
 	TaskQueue  string // empty: workflows.TaskQueue
-	Activities int    // paid calls at once; 0: 32
-	// workflows kept in memory; 0: 500, which is the agents awake or dreaming of a small fleet
+	Activities int    // concurrent paid calls; 0: 32
+	// cached workflows; 0: 500, enough for the awake or dreaming agents of a small deployment
 	StickyCache int
-	StopTimeout time.Duration // how long a stopping worker may finish its deeds; 0: 20 s
-	// it does not listen to the bell: a wake reaches its deeds by Temporal's cancellation alone, for comparison
+	StopTimeout time.Duration // time for running activities after a stop; 0: 20 s
+	// it does not listen to the wake bus: a wake reaches its activities only by Temporal's cancellation, for
+	// comparison
 	Deaf bool
 
-	Fetch  activities.Fetcher // pulls feeds; nil: it cannot, and says so
-	Alarms activities.Alarms  // wakes the agents whose feed raised an alarm
+	Fetch  activities.Fetcher // reads feeds; nil: reading a feed is an error
+	Alarms activities.Alarms  // wakes the agents that follow a feed with an alarm
 }
 
 func (o Options) filled() Options {
@@ -47,21 +48,23 @@ func (o Options) filled() Options {
 
 // Sizes and timeouts with a measured reason.
 const (
-	// A killed worker's sticky queue stalls the next task by this much; the default of 5 s would be a 5 s wake.
+	// The sticky queue of a killed worker delays the next workflow task by this time. The default is 5 s, which would
+	// delay a wake by 5 s.
 	stickyWait = 500 * time.Millisecond
-	// Without worker commands a cancellation is learnt from a heartbeat's answer: this bounds how late.
+	// Without worker commands an activity learns of its cancellation from a heartbeat; this is the longest interval.
 	beatAtMost = time.Second
 )
 
-// Worker carries stories on and does deeds, and listens to the bell while it does.
+// Worker runs workflows and activities and listens to the wake bus.
 type Worker struct {
 	worker.Worker
-	inflight *activities.InflightRegistry
-	wakeBus  presence.WakeBus
-	hush     func()
+	inflight      *activities.InflightRegistry
+	wakeBus       presence.WakeBus
+	stopListening func()
 }
 
-// New builds a worker; the caller starts and stops it. The sticky cache is the process's: the first worker sets it.
+// New builds a worker; the caller starts and stops it. The sticky cache belongs to the process: the first worker sets
+// its size.
 func New(c client.Client, p activities.Ports, agentStates activities.Executions, planner activities.Planner,
 	o Options,
 ) *Worker {
@@ -80,7 +83,7 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 		WorkerStopTimeout:                  o.StopTimeout,
 		DisableRegistrationAliasing:        true,
 		Interceptors: []interceptor.WorkerInterceptor{
-			&rousing{inflight: w.inflight, memory: p.Memory},
+			&wakeInterceptor{inflight: w.inflight, memory: p.Memory},
 		},
 	})
 	workflows.Register(w)
@@ -89,19 +92,19 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 	return w
 }
 
-// Start listens to the bell, then begins to work.
+// Start listens to the wake bus, then begins to work.
 func (w *Worker) Start() error {
 	if w.wakeBus != nil {
-		hush, err := w.wakeBus.Listen(w.inflight.Hear)
+		stop, err := w.wakeBus.Listen(w.inflight.Hear)
 		if err != nil {
-			return fmt.Errorf("listen to the bell: %w", err)
+			return fmt.Errorf("listen to the wake bus: %w", err)
 		}
-		w.hush = hush
+		w.stopListening = stop
 	}
 	return w.Worker.Start()
 }
 
-// Run starts, works until interrupt gives something, and stops.
+// Run starts the worker, waits for interrupt, and stops it.
 func (w *Worker) Run(interrupt <-chan any) error {
 	if err := w.Start(); err != nil {
 		return err
@@ -111,26 +114,26 @@ func (w *Worker) Run(interrupt <-chan any) error {
 	return nil
 }
 
-// Stop lets running deeds reach a token boundary, then stops listening.
+// Stop lets running activities end at a token boundary, then stops listening.
 func (w *Worker) Stop() {
 	w.Worker.Stop()
-	if w.hush != nil {
-		w.hush()
+	if w.stopListening != nil {
+		w.stopListening()
 	}
 	w.inflight.Close()
 }
 
-// Reconcile closes the books of dreams that died without doing so: their workflows were terminated or timed out.
+// Reconcile closes dreams whose workflows were terminated or timed out without closing them.
 func Reconcile(ctx context.Context, p activities.Ports, agentStates activities.Executions) (int, error) {
 	return (&activities.DreamRun{Ports: p, Executions: agentStates}).Reconcile(ctx)
 }
 
-// Lapse resolves the predictions whose horizon has passed, and answers how many.
+// Lapse resolves the predictions whose horizon has passed and returns how many.
 func Lapse(ctx context.Context, p activities.Ports) (int, error) {
 	return activities.Reckon(p).Lapse(ctx)
 }
 
-// Abandon closes a dream on a cluster that is gone, by the word of a person who knows that.
+// Abandon closes a dream of a cluster that is gone, on behalf of a person who knows that.
 func Abandon(ctx context.Context, p activities.Ports, agentStates activities.Executions, agent, dreamID string) error {
 	return (&activities.DreamRun{Ports: p, Executions: agentStates}).Abandon(ctx, agent, dreamID)
 }

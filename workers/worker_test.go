@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workers"
 )
 
-func TestOurOwnServerHasEverythingWeLookFor(t *testing.T) {
+func TestTemporaldHasAllSearchAttributes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("looks at a real Temporal server; make test runs it")

@@ -422,7 +422,7 @@ func TestTheCatalogueIsTextAndItsSchemaPrinted(t *testing.T) {
 			require.Contains(t, d.out.String(), name)
 		}
 	}
-	require.Regexp(t, `(?m)^DreamStarted +a dream begins +first, once a dream$`, d.out.String())
+	require.Regexp(t, `(?m)^DreamStarted +a dream begins +first, once per dream$`, d.out.String())
 	require.Equal(t, console.OK, d.run(0, "events", "types", "--json"))
 	var list []map[string]string
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &list))

@@ -2,23 +2,23 @@ package event
 
 import "slices"
 
-// Entry is one type of the catalogue: what it announces, and when.
+// Entry is one event type of the catalogue.
 type Entry struct {
 	Payload Payload // the zero value of its data
 	Tells   string  // what it announces
 	When    string  // when, and how often
 }
 
-// Type is the entry's name on the wire.
+// Type is the entry's wire name.
 func (e Entry) Type() string { return e.Payload.EventType() }
 
-// Catalogue is every type of event there is, in the order of a night.
+// Catalogue is every event type, in the order of a dream.
 func Catalogue() []Entry {
 	return slices.Concat(ofTheNight(), ofTheOnset(), ofThePhases(), ofTheReturn(), ofOutcomes(), ofReview(),
 		ofWaking(), ofMemory())
 }
 
-// Types are the names of the catalogue, in its order.
+// Types are the wire names of the catalogue, in order.
 func Types() []string {
 	var names []string
 	for _, e := range Catalogue() {
@@ -29,25 +29,25 @@ func Types() []string {
 
 func ofTheNight() []Entry {
 	return []Entry{
-		{DreamStarted{}, "a dream begins", "first, once a dream"},
+		{DreamStarted{}, "a dream begins", "first, once per dream"},
 		{
 			Spent{},
-			"what a phase has done and cost so far",
+			"what a phase has done and spent so far",
 			"when a phase opens, after each of its cycles, when it closes or is skipped",
 		},
 		{
 			DreamAborted{},
 			"a failure ended the dream; its allowance is given back", "before DreamEnded, at most once",
 		},
-		{DreamEnded{}, "how the dream ended, for good", "last, once a dream"},
+		{DreamEnded{}, "how the dream ended, for good", "last, once per dream"},
 		{
 			NightUndone{},
-			"the night made recall worse and was undone", "before DreamEnded, at most once",
+			"the dream made recall worse and was undone", "before DreamEnded, at most once",
 		},
 		{
 			NothingAgain{},
-			"so many nights in a row have kept nothing",
-			"with an empty night, from the configured number on",
+			"a number of dreams in a row have kept nothing",
+			"with an empty dream, from the configured number on",
 		},
 	}
 }
@@ -56,52 +56,52 @@ func ofTheOnset() []Entry {
 	return []Entry{
 		{
 			OnsetStarted{},
-			"the descent begins, with its budget and mood", "once an onset; never when it is skipped",
+			"the onset begins, with its budget and mood", "once per onset; never when it is skipped",
 		},
 		{OnsetSkipped{}, "the dream goes straight to NREM, and why", "instead of OnsetStarted"},
 		{
 			DepthChanged{},
 			"a move between Hori stages", "at each move; into too deep and back around a DaliInterrupt",
 		},
-		{DaliInterrupt{}, "the thoughts of a cycle were halted and judged", "once a cycle"},
-		{FragmentCaptured{}, "a fragment was kept", "for each that is kept, when it is judged"},
+		{DaliInterrupt{}, "the partials of a cycle were cut off and judged", "once per cycle"},
+		{FragmentCaptured{}, "a fragment was kept", "for each kept fragment, when it is judged"},
 		{
 			FragmentDiscarded{},
-			"a fragment was set aside, and why", "for each that is not kept, when it is judged",
+			"a fragment was discarded, and why", "for each discarded fragment, when it is judged",
 		},
 		{
 			FragmentFlagged{},
-			"the policy or a hook said something of a fragment",
-			"for each rule or hook that spoke, when it is judged",
+			"the policy or a hook flagged a fragment",
+			"for each rule or hook that flagged it, when it is judged",
 		},
 		{
 			SomaticMarkerFired{},
-			"a fragment touched what strong feeling with a known outcome had taught",
-			"with the fragment, at most once for each",
+			"a fragment matched a somatic marker, learned from strong affect with a known outcome",
+			"with the fragment, at most once per fragment",
 		},
 		{
 			HookSilent{},
-			"a hook gave no answer in time, and what stood for it", "at the border where it was asked",
+			"a hook gave no answer in time, and the default that applied", "at the border where it was called",
 		},
-		{OnsetCompleted{}, "the onset is over", "once an onset, unless AlarmAbort or a wake took its place"},
-		{AlarmAbort{}, "an alarm ended the onset; what was caught is kept", "instead of OnsetCompleted"},
+		{OnsetCompleted{}, "the onset is over", "once per onset, unless AlarmAbort or a wake replaced it"},
+		{AlarmAbort{}, "an alarm ended the onset; its fragments are kept", "instead of OnsetCompleted"},
 	}
 }
 
 func ofThePhases() []Entry {
 	return []Entry{
-		{PhaseStarted{}, "NREM, REM or integration begins", "once a phase; never when it is skipped"},
-		{PhaseCompleted{}, "NREM, REM or integration is over", "once a phase that began or was skipped"},
+		{PhaseStarted{}, "NREM, REM or integration begins", "once per phase; never when it is skipped"},
+		{PhaseCompleted{}, "NREM, REM or integration is over", "once per phase that began or was skipped"},
 		{PatternFound{}, "a pattern was consolidated as a prediction", "in NREM, for each"},
-		{GistExtracted{}, "a fading memory left its gist behind", "in NREM, for each"},
+		{GistExtracted{}, "the gist of a fading memory was extracted", "in NREM, for each"},
 		{
 			MemoriesRenewed{},
-			"knowledge that was used since the dream before fades later",
+			"the fading of knowledge used since the last dream was delayed",
 			"in NREM, at most once for the same uses",
 		},
 		{
 			ItemArchived{},
-			"a dream put something aside that counted before it, and what took its place",
+			"a dream archived an existing item, and what replaced it",
 			"for each, in the write that does it",
 		},
 		{ScenarioImagined{}, "a scenario was made and weighed", "in REM, for each"},
@@ -113,18 +113,18 @@ func ofThePhases() []Entry {
 		},
 		{
 			ObserverDrifted{},
-			"the observer's outcomes lie beyond their limits",
-			"when a dream lies down, once for each 50 outcomes",
+			"the observer's outcomes are outside their limits",
+			"when a dream begins, once per 50 outcomes",
 		},
 	}
 }
 
 func ofTheReturn() []Entry {
 	return []Entry{
-		{HypnopompicStarted{}, "the return begins", "once a dream that comes that far"},
+		{HypnopompicStarted{}, "the return begins", "once per dream that gets that far"},
 		{
 			HypnopompicCompleted{},
-			"the return is over, and how far it moved the mood",
+			"the return is over, and how far it shifted the mood",
 			"once, after HypnopompicStarted",
 		},
 	}
@@ -134,8 +134,8 @@ func ofOutcomes() []Entry {
 	return []Entry{
 		{
 			PredictionResolved{},
-			"what became of a prediction",
-			"when somebody, a rule or its horizon resolves it; again when that is revised",
+			"a prediction was resolved",
+			"when a person, a tool, a rule or its horizon resolves it; again when that is revised",
 		},
 		{
 			HypothesisMoved{},
@@ -149,29 +149,29 @@ func ofReview() []Entry {
 	return []Entry{
 		{
 			ReviewAsked{},
-			"something a dream made waits for a person",
-			"for each item, when it is made, where the agent's review asks for it",
+			"an item made by a dream waits for a review",
+			"for each item, when it is made, if the agent's dreams are reviewed",
 		},
-		{ItemRestored{}, "a person made something count again that a dream had archived", "for each"},
+		{ItemRestored{}, "a person restored an item that a dream had archived", "for each"},
 		{
 			ReviewDecided{},
-			"what a person decided about what waited",
-			"once for all items of a dream that were decided together",
+			"a person decided about proposed items",
+			"once for all items of a dream decided together",
 		},
 	}
 }
 
 func ofWaking() []Entry {
 	return []Entry{
-		{AgentAwake{}, "the agent is awake, and who woke it", "once an epoch"},
-		{AgentAsleep{}, "nobody holds the agent awake any more", "once an epoch, after AgentAwake"},
-		{AlarmRaised{}, "a rule over the agent's feed fired", "once a firing"},
+		{AgentAwake{}, "the agent is awake, and who woke it", "once per epoch"},
+		{AgentAsleep{}, "nothing holds the agent awake any more", "once per epoch, after AgentAwake"},
+		{AlarmRaised{}, "a rule of the agent's feed fired", "once per firing"},
 		{
 			DreamInterrupted{},
-			"a sitting was woken, how fast, and until when the dream may go on",
-			"last of a sitting that was woken",
+			"a dream was interrupted, how fast, and until when it may be resumed",
+			"last of a stretch that was woken",
 		},
-		{DreamResumed{}, "a later sitting of an interrupted dream begins", "first of that sitting"},
+		{DreamResumed{}, "an interrupted dream is resumed", "first of the new stretch"},
 	}
 }
 
@@ -179,7 +179,7 @@ func ofMemory() []Entry {
 	return []Entry{
 		{
 			MemoriesEmbedded{},
-			"every memory of the agent has its vector",
+			"every memory of the agent has a vector",
 			"after an import or a change of embedder, when the last one is embedded",
 		},
 	}

@@ -21,7 +21,7 @@ import (
 
 const root = "../.."
 
-func TestEveryTypeOfTheCatalogueIsToldInFull(t *testing.T) {
+func TestEveryCatalogueEntryIsComplete(t *testing.T) {
 	t.Parallel()
 	listed := map[string]bool{}
 	for _, e := range event.Catalogue() {
@@ -40,8 +40,8 @@ func TestEveryTypeOfTheCatalogueIsToldInFull(t *testing.T) {
 	require.Equal(t, len(listed), len(event.Types()))
 }
 
-// S4 names these; the requirements add the phases.
-func TestTheCatalogueHasAllThatS4AsksFor(t *testing.T) {
+// The event types of the design, and the phases.
+func TestTheCatalogueHasTheTypesOfTheDesign(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"OnsetStarted", "DepthChanged", "DaliInterrupt", "FragmentCaptured", "FragmentDiscarded", "OnsetCompleted",
@@ -53,7 +53,7 @@ func TestTheCatalogueHasAllThatS4AsksFor(t *testing.T) {
 	}
 }
 
-// sources parses every Go file of the product: tests and the stage announce what they like.
+// sources parses every Go file of the product; tests may announce what they like.
 func sources(t *testing.T, each func(path string, file *ast.File)) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -81,12 +81,12 @@ func sources(t *testing.T, each func(path string, file *ast.File)) {
 	require.Greater(t, read, 300)
 }
 
-// Whoever writes an event gives New one of the catalogue: nothing else has a type's name, nobody else fills an
+// Every call of event.New has a payload of the catalogue: no other type has an EventType, no other code fills an
 // envelope, and each type is announced somewhere.
-func TestEveryActivityThatAnnouncesAnnouncesOneOfTheCatalogue(t *testing.T) {
+func TestOnlyTypesOfTheCatalogueAreAnnounced(t *testing.T) {
 	t.Parallel()
 	declared, announced := map[string]bool{}, map[string]bool{}
-	// the zero values that are only asked for their name
+	// zero values that are only used for their name
 	request := map[ast.Expr]bool{}
 	stores := []string{"internal/sqlitestore/", "internal/redisstore/"} // they read back what was announced
 	sources(t, func(path string, file *ast.File) {
@@ -124,11 +124,11 @@ func TestEveryActivityThatAnnouncesAnnouncesOneOfTheCatalogue(t *testing.T) {
 		}
 		delete(declared, name)
 	}
-	require.Empty(t, missing, "of the catalogue, and announced by nobody")
+	require.Empty(t, missing, "in the catalogue and never announced")
 	require.Empty(t, declared, "payloads that are not in the catalogue")
 }
 
-// shape is every field of every type on one line: its name, its type, and whether it is always there.
+// shape is every field of every type on one line: its name, its type, and whether it is always present.
 func shape() []string {
 	var lines []string
 	add := func(name string, t reflect.Type) { lines = append(lines, fields(name, t)...) }
@@ -163,7 +163,7 @@ func fields(of string, t reflect.Type) []string {
 	return lines
 }
 
-// sort is a type as JSON knows it.
+// sort is the JSON type of a Go type.
 func sort(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -182,13 +182,12 @@ func sort(t reflect.Type) string {
 	return "integer"
 }
 
-// vanished are the lines that once were published and are no more: a field that is gone, has another type or is no
-// longer always there.
+// vanished are published fields that are missing now, have another type or are no longer always present.
 func vanished(published, now []string) []string {
 	return slices.DeleteFunc(slices.Clone(published), func(line string) bool { return slices.Contains(now, line) })
 }
 
-// Fields are only added. The golden file grows by -update; what vanished from the types stays red.
+// Fields are only added. The golden file grows by -update; a vanished field fails the test even then.
 func TestFieldsAreOnlyAdded(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/shape.txt"
@@ -196,7 +195,7 @@ func TestFieldsAreOnlyAdded(t *testing.T) {
 	require.NoError(t, err)
 	published := strings.Split(strings.TrimSpace(string(body)), "\n")
 	require.Empty(t, vanished(published, shape()),
-		"these were published: somebody reads them. What must change gets a new name")
+		"these are published and may be in use; give a changed field a new name")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, []byte(strings.Join(shape(), "\n")+"\n"), 0o644))
 		return
@@ -204,11 +203,11 @@ func TestFieldsAreOnlyAdded(t *testing.T) {
 	require.Empty(t, vanished(shape(), published), "new fields: run the test with -update to publish them")
 }
 
-func TestAFieldThatVanishesOrChangesIsFound(t *testing.T) {
+func TestVanishedAndChangedFieldsAreFound(t *testing.T) {
 	t.Parallel()
 	published := []string{"A.x integer always", "A.y string always", "A.z number sometimes"}
 	require.Empty(t, vanished(published, append(published, "A.new bool sometimes")))
-	require.Equal(t, []string{"A.x integer always"}, vanished(published, published[1:]), "gone")
+	require.Equal(t, []string{"A.x integer always"}, vanished(published, published[1:]), "missing")
 	require.Equal(t, []string{"A.y string always"},
 		vanished(published, []string{published[0], "A.y integer always", published[2]}), "another type")
 	require.Equal(t, []string{"A.x integer always"},

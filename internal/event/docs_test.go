@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// rows are the catalogue as the handbook shows it.
+// rows are the catalogue as docs/events.md shows it.
 func rows() string {
 	var b strings.Builder
 	for _, e := range event.Catalogue() {
@@ -27,7 +27,7 @@ func rows() string {
 	return b.String()
 }
 
-func TestTheHandbookShowsTheCatalogue(t *testing.T) {
+func TestTheDocumentationShowsTheCatalogue(t *testing.T) {
 	t.Parallel()
 	const page, head = "../../docs/events.md", "| type | announces | when | data |\n|---|---|---|---|\n"
 	body, err := os.ReadFile(page)
@@ -43,5 +43,5 @@ func TestTheHandbookShowsTheCatalogue(t *testing.T) {
 		require.NoError(t, os.WriteFile(page, []byte(before+head+rows()+after), 0o644))
 		return
 	}
-	require.Equal(t, rows(), shown, "go test ./internal/event -update writes it anew")
+	require.Equal(t, rows(), shown, "go test ./internal/event -update rewrites it")
 }

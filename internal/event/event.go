@@ -1,4 +1,4 @@
-// Package event is the catalogue of what can be announced, and its JSON.
+// Package event is the catalogue of event types and their JSON.
 package event
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Schema is the version of the envelope and of every payload below. Fields are only added.
+// Schema is the version of the envelope and of every payload. Fields are only added.
 const Schema = 1
 
-// Subsystem tags every event of the dream engine (Subsystem::Hypnagogia).
+// Subsystem is the subsystem of every event of the dream engine.
 const Subsystem = "hypnagogia"
 
-// Event is the envelope. ID makes it idempotent: the store keeps the first event of an id and ignores the rest.
-// Seq is given by the store: 1, 2, 3, … per agent without gaps.
+// Event is the envelope. ID makes it idempotent: the store keeps the first event of an id and ignores the others. Seq
+// is set by the store: 1, 2, 3, … per agent without gaps.
 type Event struct {
 	ID        string          `json:"id"`
 	Seq       int64           `json:"seq"`
@@ -34,8 +34,8 @@ type Event struct {
 // Payload is the data of one type of event. None carries text of memories or dreams, only ids and numbers.
 type Payload interface{ EventType() string }
 
-// New seals a payload in an envelope. The id should be derived from the deed, so that a deed done twice announces once.
-// A payload that JSON cannot carry, which is one with a number that is none, is announced with the fault in its place.
+// New puts a payload into an envelope. Derive the id from the activity, so that a repeated activity announces once. A
+// payload that JSON cannot represent, such as NaN, is replaced by an object with the error.
 func New(id, agent, dreamID string, at time.Time, p Payload) Event {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -53,17 +53,17 @@ func New(id, agent, dreamID string, at time.Time, p Payload) Event {
 	}
 }
 
-// DreamStarted opens every sitting.
+// DreamStarted is the first event of a dream.
 type DreamStarted struct {
 	Tier   dream.Tier    `json:"tier"`
 	Seed   uint64        `json:"seed"`
 	Budget budget.Micros `json:"budget_micros"`
 
-	Redreams string      `json:"redreams,omitempty"` // the dream that it goes on from
-	From     dream.Phase `json:"from,omitempty"`     // the first phase that it dreams anew
+	Redreams string      `json:"redreams,omitempty"` // the dream that it continues from
+	From     dream.Phase `json:"from,omitempty"`     // the first phase that runs again
 }
 
-// OnsetStarted announces the descent.
+// OnsetStarted announces the beginning of the onset.
 type OnsetStarted struct {
 	Depth    dream.Stage   `json:"depth"`
 	Budget   budget.Micros `json:"budget_allocated_micros"`
@@ -73,19 +73,19 @@ type OnsetStarted struct {
 	Shown    int           `json:"shown"`
 }
 
-// OnsetSkipped says why a dream went straight to NREM.
+// OnsetSkipped says why a dream goes straight to NREM.
 type OnsetSkipped struct {
 	Reason string `json:"reason"`
 }
 
-// DepthChanged announces a move between Hori stages (S4).
+// DepthChanged announces a move between Hori stages.
 type DepthChanged struct {
 	From        dream.Stage `json:"from"`
 	To          dream.Stage `json:"to"`
 	Temperature float64     `json:"current_temperature"`
 }
 
-// DaliInterrupt announces that a cycle's partials were halted and judged.
+// DaliInterrupt announces that a cycle's partials were cut off and judged.
 type DaliInterrupt struct {
 	Cycle       int     `json:"cycle"`
 	Captured    int     `json:"fragments_captured"`
@@ -111,19 +111,19 @@ type FragmentDiscarded struct {
 	Composite float64 `json:"composite_score"`
 }
 
-// SomaticMarkerFired announces that a fragment touched what strong feeling with a known outcome had taught.
+// SomaticMarkerFired announces that a fragment matched a somatic marker.
 type SomaticMarkerFired struct {
 	Marker    string        `json:"marker_id"`
 	Fragment  string        `json:"fragment_id"`
 	Cosine    float64       `json:"cosine"`
-	Threshold float64       `json:"threshold"` // that it had to reach in this embedder's space
-	Strength  float64       `json:"strength"`  // of the feeling
-	Valence   dream.Valence `json:"valence"`   // how it came out: good or bad
-	Count     int           `json:"count"`     // episodes that taught it
+	Threshold float64       `json:"threshold"` // the cosine it had to reach in this embedder's space
+	Strength  float64       `json:"strength"`  // of the affect
+	Valence   dream.Valence `json:"valence"`   // the outcome: good or bad
+	Count     int           `json:"count"`     // episodes that the marker was learned from
 	Boost     float64       `json:"relevance_boost"`
 }
 
-// ObserverDrifted is the alarm of an observer whose outcomes lie beyond their limits, once for each 50 outcomes.
+// ObserverDrifted is the alarm of an observer whose outcomes are outside their limits, once per 50 outcomes.
 type ObserverDrifted struct {
 	Judge     string   `json:"judge"`
 	Outcomes  int      `json:"outcomes"`
@@ -134,22 +134,22 @@ type ObserverDrifted struct {
 	Alarms    []string `json:"alarms"`
 }
 
-// OnsetCompleted closes the onset.
+// OnsetCompleted announces the end of the onset.
 type OnsetCompleted struct {
 	Fragments int           `json:"total_fragments"`
 	Spent     budget.Micros `json:"budget_consumed_micros"`
 	Seconds   float64       `json:"duration_secs"`
 	Cycles    int           `json:"dali_cycles_run"`
-	Reason    string        `json:"reason,omitempty"` // set when it ended early
+	Reason    string        `json:"reason,omitempty"` // why it ended early; empty if it did not
 }
 
-// PhaseStarted opens NREM, REM or integration.
+// PhaseStarted announces the beginning of NREM, REM or integration.
 type PhaseStarted struct {
 	Phase  dream.Phase   `json:"phase"`
 	Budget budget.Micros `json:"budget_allocated_micros"`
 }
 
-// PhaseCompleted closes NREM, REM or integration.
+// PhaseCompleted announces the end of NREM, REM or integration.
 type PhaseCompleted struct {
 	Phase dream.Phase   `json:"phase"`
 	Made  int           `json:"made"`
@@ -166,7 +166,7 @@ type PatternFound struct {
 	Direction  string  `json:"direction"` // forward or backward
 }
 
-// GistExtracted announces what a fading entry left behind.
+// GistExtracted announces the gist of a fading entry.
 type GistExtracted struct {
 	Gist   string `json:"gist_id"`
 	Source string `json:"source_id"`
@@ -174,19 +174,19 @@ type GistExtracted struct {
 
 // Why an item was archived.
 const (
-	Faded     = "faded"     // its strength fell, and a gist took its place
-	Unfounded = "unfounded" // a hypothesis that nothing has spoken for, put aside for a newer one
+	Faded     = "faded"     // its strength fell, and a gist replaced it
+	Unfounded = "unfounded" // a hypothesis without outcomes, archived for a newer one
 )
 
-// ItemArchived announces that a dream has put something aside that counted before it.
+// ItemArchived announces that a dream archived an existing item.
 type ItemArchived struct {
 	Item   string     `json:"item_id"`
 	Kind   dream.Kind `json:"kind"`
-	Newer  string     `json:"newer_id,omitempty"` // what took its place
+	Newer  string     `json:"newer_id,omitempty"` // what replaced it
 	Reason string     `json:"reason"`             // faded or unfounded
 }
 
-// ItemRestored announces that a person has made something count again that a dream had archived.
+// ItemRestored announces that a person restored an item that a dream had archived.
 type ItemRestored struct {
 	Item string     `json:"item_id"`
 	Kind dream.Kind `json:"kind"`
@@ -210,32 +210,32 @@ type HypothesisStaged struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// HypothesisMoved announces that the outcome of a prediction moved a hypothesis that rests on it.
+// HypothesisMoved announces that the outcome of a prediction changed a hypothesis that rests on it.
 type HypothesisMoved struct {
 	Hypothesis string  `json:"hypothesis_id"`
 	Prediction string  `json:"prediction_id"`
-	Confidence float64 `json:"confidence"` // after the move
+	Confidence float64 `json:"confidence"` // after the change
 	Status     string  `json:"status"`     // staged, promoted or refuted
 }
 
-// PredictionResolved announces what became of a prediction.
+// PredictionResolved announces the outcome of a prediction.
 type PredictionResolved struct {
 	Prediction string      `json:"prediction_id"`
 	Source     string      `json:"source"` // creative or analytical
 	Phase      dream.Phase `json:"phase,omitempty"`
 	Status     string      `json:"status"` // correct, incorrect or void
 	Confidence float64     `json:"confidence"`
-	Residual   *float64    `json:"residual,omitempty"` // outcome (1 or 0) - confidence; none when it is void
+	Residual   *float64    `json:"residual,omitempty"` // outcome (1 or 0) minus confidence; absent when void
 	By         string      `json:"by"`                 // person, tool/NAME, rule/FEED/RULE or horizon
-	Again      bool        `json:"again,omitempty"`    // it was resolved another way before
+	Again      bool        `json:"again,omitempty"`    // it had a different outcome before
 }
 
-// HypnopompicStarted opens the return.
+// HypnopompicStarted announces the beginning of the return.
 type HypnopompicStarted struct {
 	Insights int `json:"insights_surfacing"`
 }
 
-// HypnopompicCompleted closes the return.
+// HypnopompicCompleted announces the end of the return.
 type HypnopompicCompleted struct {
 	Insights     int     `json:"insights_surfaced"`
 	Transitioned bool    `json:"mood_transitioned"`
@@ -248,12 +248,12 @@ type DreamAborted struct {
 	Reason string      `json:"reason"`
 }
 
-// Spent announces what a phase has cost so far; consumers draw the timeline from it.
+// Spent announces what a phase has spent so far; timelines are drawn from it.
 type Spent struct {
 	Tally dream.Tally `json:"tally"`
 }
 
-// DreamEnded closes every sitting, whatever the outcome.
+// DreamEnded is the last event of a dream, whatever the outcome.
 type DreamEnded struct {
 	Outcome dream.Outcome `json:"outcome"`
 	Reason  string        `json:"reason,omitempty"`
@@ -261,22 +261,22 @@ type DreamEnded struct {
 	Kept    int           `json:"kept"`
 }
 
-// NightUndone is the alarm of a night that made recall worse and was undone by itself; what it spent stays spent.
+// NightUndone is the alarm of a dream that made recall worse and was undone; its money stays spent.
 type NightUndone struct {
-	Requested int `json:"asked"`    // memories that were asked for
-	Before    int `json:"before"`   // of these, found when the night began
-	After     int `json:"after"`    // and when it ended
-	Lost      int `json:"lost"`     // by the night itself
-	Gained    int `json:"gained"`   // found only after it
-	Margin    int `json:"margin"`   // so many more may be lost, or come behind, than gained
-	Archived  int `json:"archived"` // items that the night had made
-	Restored  int `json:"restored"` // items that are as they were before it
-	Kept      int `json:"kept"`     // items that something changed since: they stay as they are
+	Requested int `json:"asked"`    // memories that the probe checked
+	Before    int `json:"before"`   // found when the dream began
+	After     int `json:"after"`    // found when it ended
+	Lost      int `json:"lost"`     // lost because of the dream
+	Gained    int `json:"gained"`   // found only afterwards
+	Margin    int `json:"margin"`   // how many more may be lost or pushed back than gained
+	Archived  int `json:"archived"` // items made by the dream, now archived
+	Restored  int `json:"restored"` // items restored to their state before the dream
+	Kept      int `json:"kept"`     // items changed since: they stay as they are
 
-	Behind int `json:"behind,omitempty"` // memories that were still found, but behind something that the night made
+	Behind int `json:"behind,omitempty"` // memories still found, but ranked below an item of the dream
 }
 
-// NothingAgain is the alarm of repeated emptiness: so many nights in a row, this one included, kept nothing.
+// NothingAgain is the alarm of repeated empty dreams: the number in a row, including this one.
 type NothingAgain struct {
 	Nights int `json:"nights"`
 }
@@ -288,30 +288,30 @@ type AlarmAbort struct {
 	Spent     budget.Micros `json:"budget_consumed_micros"`
 }
 
-// DreamInterrupted closes a sitting that was woken. The four phases of the wake are in milliseconds.
+// DreamInterrupted is the last event of a stretch that was woken. The four phases of the wake are in milliseconds.
 type DreamInterrupted struct {
 	Cause        string      `json:"cause"` // knock, alarm or operator
 	Epoch        int64       `json:"epoch"`
 	Stretch      int         `json:"sitting"`
 	Phase        dream.Phase `json:"phase"`
 	Cycle        int         `json:"cycle,omitempty"`
-	Light        bool        `json:"light"`  // no call was under way
+	Light        bool        `json:"light"`  // no call was running
 	Forced       bool        `json:"forced"` // a call did not stop in time
 	Receipt      float64     `json:"receipt_ms"`
 	Stop         float64     `json:"stop_ms"`
 	Preserve     float64     `json:"preserve_ms"`
 	Switch       float64     `json:"switch_ms"`
-	Partials     int         `json:"partials"`          // interrupted calls whose words were kept to be judged
+	Partials     int         `json:"partials"`          // interrupted calls whose text was judged
 	Significance float64     `json:"significance"`      // of the most significant of them
-	Journal      string      `json:"journal,omitempty"` // the entry made of it; empty when it was erased
-	Delta        float64     `json:"pad_delta"`         // the mood shift of a return of zero length
+	Journal      string      `json:"journal,omitempty"` // the journal entry made of it; empty when it was erased
+	Delta        float64     `json:"pad_delta"`         // the mood shift of the wake
 	Until        time.Time   `json:"resumable_until"`
 
-	// another wake came before this was booked, and hides how far this one moved the mood
+	// a later wake came before this one was recorded, and hides how far it moved the mood
 	DeltaUnknown bool `json:"pad_delta_unknown,omitempty"`
 }
 
-// DreamResumed opens a later sitting of an interrupted dream.
+// DreamResumed is the first event of a later stretch of an interrupted dream.
 type DreamResumed struct {
 	Stretch int           `json:"sitting"`
 	Phase   dream.Phase   `json:"phase"`
@@ -322,57 +322,56 @@ type DreamResumed struct {
 type AgentAwake struct {
 	Epoch int64  `json:"epoch"`
 	Cause string `json:"cause"`
-	Dream string `json:"dream,omitempty"` // the dream that was interrupted for it
+	Dream string `json:"dream,omitempty"` // the dream that was interrupted
 }
 
-// AgentAsleep announces that nobody holds the agent awake any more.
+// AgentAsleep announces that nothing holds the agent awake any more.
 type AgentAsleep struct {
 	Epoch int64 `json:"epoch"`
 }
 
-// AlarmRaised announces that a rule over the agent's feed fired.
+// AlarmRaised announces that a rule of the agent's feed fired.
 type AlarmRaised struct {
 	Feed string `json:"feed"`
 	Rule string `json:"rule"`
 	Kind string `json:"kind"`
 }
 
-// FragmentFlagged announces that a rule of the policy or a hook has said something of a fragment.
+// FragmentFlagged announces that a policy rule or a hook flagged a fragment.
 type FragmentFlagged struct {
 	Fragment string `json:"fragment_id"`
 	By       string `json:"by"`   // "policy/<rule>" or "hook/<name>"
-	Bars     bool   `json:"bars"` // it is never developed
+	Bars     bool   `json:"bars"` // it may never be developed
 }
 
-// MemoriesEmbedded announces that every memory of the agent has its vector again, after an import or a change of
-// embedder.
+// MemoriesEmbedded announces that every memory of the agent has a vector, after an import or a change of embedder.
 type MemoriesEmbedded struct {
 	Space    string `json:"space"`
-	Embedded int    `json:"embedded"` // memories that were embedded for it
-	Took     int64  `json:"took_ms"`  // since the process that finished it had begun
+	Embedded int    `json:"embedded"` // memories that were embedded
+	Took     int64  `json:"took_ms"`  // since the process that finished it began
 }
 
-// MemoriesRenewed announces that a dream put off the fading of knowledge that was used since the dream before.
+// MemoriesRenewed announces that a dream delayed the fading of knowledge used since the last dream.
 type MemoriesRenewed struct {
 	Memories int `json:"memories"`
 }
 
-// OutputBarred announces that the policy bars what a phase after the onset wrote: it is archived, and neither kept nor
-// staged nor surfaced.
+// OutputBarred announces that the policy bars an item of a later phase: it is archived, and neither kept nor staged
+// nor surfaced.
 type OutputBarred struct {
 	Item string     `json:"item_id"`
 	Kind dream.Kind `json:"kind"` // scenario, prediction, hypothesis, gist or journal
 	By   string     `json:"by"`   // "policy/<rule>"
 }
 
-// HookSilent announces that a hook gave no answer in time, and what stood for it.
+// HookSilent announces that a hook gave no answer in time, and the default that applied.
 type HookSilent struct {
 	Hook    string `json:"hook"`
 	Border  string `json:"border"`  // entry, capture or exit
 	Default string `json:"default"` // allow or refuse
 }
 
-// EventType of each payload is its name on the wire.
+// EventType of each payload is its wire name.
 func (DreamStarted) EventType() string         { return "DreamStarted" }
 func (OnsetStarted) EventType() string         { return "OnsetStarted" }
 func (OnsetSkipped) EventType() string         { return "OnsetSkipped" }

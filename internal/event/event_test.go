@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "rewrite the golden file")
 
 var at = time.Date(2026, 3, 12, 4, 10, 0, 0, time.FixedZone("east", 3600))
 
@@ -170,7 +170,7 @@ var payloads = []event.Payload{
 	event.DreamEnded{Outcome: dream.Empty, Reason: "nothing was kept", Spent: 266_651, Kept: 1},
 }
 
-// The catalogue with S4's fields is what journals, archives and metrics read; a changed byte here is a changed schema.
+// Journals, archives and metrics read this JSON: a changed byte is a changed schema.
 func TestTheCatalogueOnTheWire(t *testing.T) {
 	t.Parallel()
 	var wire bytes.Buffer
@@ -205,7 +205,7 @@ func TestAnEnvelopeIsSealed(t *testing.T) {
 	}, e)
 }
 
-func TestANumberThatIsNoneIsAnnouncedAsAFault(t *testing.T) {
+func TestNaNIsAnnouncedAsAFault(t *testing.T) {
 	t.Parallel()
 	e := event.New("id", "echo", "", at, event.DepthChanged{Temperature: math.NaN()})
 	require.Equal(t, "DepthChanged", e.Type)

@@ -2,19 +2,19 @@ package event
 
 import "github.com/seed-56a03226/oneiros/internal/dream"
 
-// ReviewAsked announces that something a dream made waits for a person and does not count until then.
+// ReviewAsked announces that an item made by a dream waits for a person's review and does not count yet.
 type ReviewAsked struct {
 	Item string     `json:"item_id"`
 	Kind dream.Kind `json:"kind"`
 }
 
-// ReviewDecided announces what a person decided about things that waited, all of one dream and all at once.
+// ReviewDecided announces a person's decision about proposed items of one dream.
 type ReviewDecided struct {
 	Items    []string `json:"item_ids"`
 	Accepted bool     `json:"accepted"`
 	By       string   `json:"by"`
 }
 
-// EventType of each payload is its name on the wire.
+// EventType of each payload is its wire name.
 func (ReviewAsked) EventType() string   { return "ReviewAsked" }
 func (ReviewDecided) EventType() string { return "ReviewDecided" }

@@ -32,7 +32,7 @@ type document struct {
 
 type schema = json.RawMessage
 
-// rule says what the data of a type are.
+// rule is the data schema of an event type.
 type rule struct {
 	If   object `json:"if"`
 	Then object `json:"then"`
@@ -42,7 +42,7 @@ type object struct {
 	Properties map[string]any `json:"properties"`
 }
 
-// reflector reads the types, and their comments as descriptions.
+// reflector reads the types, with their comments as descriptions.
 func reflector(t *testing.T) *jsonschema.Reflector {
 	t.Helper()
 	r := &jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: true}
@@ -52,7 +52,7 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 	return r
 }
 
-// generated is the schema of the types as they are.
+// generated is the schema of the current types.
 func generated(t *testing.T) []byte {
 	t.Helper()
 	r := reflector(t)
@@ -79,13 +79,13 @@ func generated(t *testing.T) []byte {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(body, &d.Properties))
 	for name, text := range map[string]string{
-		"id":        "Made of the deed: one that is done twice announces once.",
+		"id":        "Derived from what it announces: a repetition has the same id and is ignored.",
 		"seq":       "1, 2, 3, … for each agent, without gaps.",
 		"schema":    "The version of the schema that the event was written by.",
-		"subsystem": "Who announces; hypnagogia is the dream engine.",
+		"subsystem": "The announcing subsystem; hypnagogia is the dream engine.",
 		"agent":     "The id of the agent.", "dream": "The id of the dream, when the event is one of a dream.",
 		"type": "One of the catalogue; later versions may add to it.", "at": "When it happened.",
-		"data": "As the type says. Data that could not be written as JSON are an object with the fault in their place.",
+		"data": "Depends on the type. Data that could not be written as JSON is replaced by an object with the fault.",
 	} {
 		property, ok := d.Properties[name].(map[string]any)
 		if !ok { // anything at all
@@ -96,7 +96,7 @@ func generated(t *testing.T) []byte {
 	}
 	d.Required = envelope.Required
 	d.Definitions["Fault"] = schema(
-		`{"type":"object","properties":{"fault":{"type":"string"}},"required":["fault"],"description":"Stands for data that JSON cannot carry, such as a number that is none."}`)
+		`{"type":"object","properties":{"fault":{"type":"string"}},"required":["fault"],"description":"Replaces data that JSON cannot represent, such as NaN."}`)
 	for _, entry := range event.Catalogue() {
 		name := reflect.TypeOf(entry.Payload).Name()
 		take(entry.Payload)
@@ -119,7 +119,7 @@ func generated(t *testing.T) []byte {
 	return made.Bytes()
 }
 
-// The schema that programs are given is the one of the types; fields are described by the comments beside them.
+// The published schema is that of the types; fields are described by their comments.
 func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	t.Parallel()
 	made := generated(t)
@@ -130,7 +130,7 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	}
 	kept, err := os.ReadFile("schema.json")
 	require.NoError(t, err)
-	const again = "go generate ./internal/event writes it anew"
+	const again = "go generate ./internal/event rewrites it"
 	require.Equal(t, string(made), string(kept), again)
 	shown, err := os.ReadFile(published)
 	require.NoError(t, err)

@@ -47,8 +47,8 @@ func TestAModelThatCannotBeIsToldInASentenceThatNamesTheFile(t *testing.T) {
 		"is no file; name the .gguf": lib,
 		"does not begin with the letters GGUF": file(t, "page.gguf",
 			[]byte("<!doctype html><p>Sign in to download this model"), 0o600),
-		"the file ends in the middle": file(t, "cut.gguf", gguf(t)[:200], 0o600),
-		"is a control vector":         file(t, "vector.gguf", vector, 0o600),
+		"the file is truncated": file(t, "cut.gguf", gguf(t)[:200], 0o600),
+		"is a control vector":   file(t, "vector.gguf", vector, 0o600),
 	} {
 		_, err := Open(Options{Model: path, Lib: lib})
 		require.ErrorContains(t, err, want)
@@ -110,7 +110,7 @@ func TestAModelThatWasCutOrIsOfNoKnownKindDoesNotCrash(t *testing.T) {
 	require.NoError(t, err)
 	o.Model = file(t, "half.gguf", whole[:len(whole)/2], 0o600)
 	_, err = Open(o)
-	require.ErrorContains(t, err, "the file ends in the middle")
+	require.ErrorContains(t, err, "the file is truncated")
 
 	o.Model = file(t, "strange.gguf", gguf(t), 0o600)
 	_, err = Open(o)

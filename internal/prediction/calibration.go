@@ -7,38 +7,39 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Rolling is how many of the last creative outcomes the rolling accuracy is taken over (dream accuracy tracking).
+// Rolling is the number of recent creative outcomes in the rolling accuracy.
 const Rolling = 100
 
-// Record is how a group of predictions has done.
+// Record is the calibration of a group of predictions.
 type Record struct {
 	Outcomes   int     `json:"outcomes"`
 	Right      int     `json:"right"`
 	Accuracy   float64 `json:"accuracy"`           // share that came true
-	Low        float64 `json:"accuracy_low"`       // bounds of the accuracy that these outcomes allow, at 95 %
+	Low        float64 `json:"accuracy_low"`       // 95 % interval of the accuracy
 	High       float64 `json:"accuracy_high"`      //
-	Confidence float64 `json:"mean_confidence"`    // what was claimed on average
-	Expected   float64 `json:"expected,omitempty"` // what the source expects of the phase; 0: it names nothing
+	Confidence float64 `json:"mean_confidence"`    // mean stated confidence
+	Expected   float64 `json:"expected,omitempty"` // the accuracy that is expected of the phase; 0: none
 	Brier      float64 `json:"brier"`
-	Bias       float64 `json:"mean_residual"` // accuracy - confidence: above 0 too shy, below 0 too sure
+	// accuracy minus confidence: positive means underconfident, negative overconfident
+	Bias float64 `json:"mean_residual"`
 }
 
-// PhaseRecord is the record of one phase's creative predictions.
+// PhaseRecord is the calibration of one phase's creative predictions.
 type PhaseRecord struct {
 	Phase dream.Phase `json:"phase"`
 	Record
 }
 
-// Scores is everything that an agent's outcomes say of how well it foretells.
+// Scores are the calibration figures of an agent.
 type Scores struct {
-	Phases     []PhaseRecord `json:"phases"`     // in dreaming order, those that have outcomes
+	Phases     []PhaseRecord `json:"phases"`     // in order, those that have outcomes
 	Creative   Record        `json:"creative"`   // all phases together
 	Rolling    Record        `json:"rolling"`    // the last 100 of those
-	Analytical Record        `json:"analytical"` // of persons and tools
+	Analytical Record        `json:"analytical"` // of people and tools
 	Last       *time.Time    `json:"last_resolved_at,omitempty"`
 }
 
-// Calibration keeps the record of every phase against what is expected of it (E2: .15, .30, .25).
+// Calibration compares every phase's outcomes with the expected accuracy (see Expected).
 func Calibration(outcomes []Outcome) Scores {
 	var s Scores
 	creative, phases := []Outcome{}, map[dream.Phase][]Outcome{}
@@ -86,7 +87,7 @@ func recordOf(outcomes []Outcome) Record {
 	return r
 }
 
-// within is Wilson's score interval at 95 %: between which shares the true one lies, which few outcomes leave wide.
+// within is Wilson's score interval of a share at 95 %, which is wide for few outcomes.
 func within(right, all int) (low, high float64) {
 	const z = 1.959964
 	n, p := float64(all), float64(right)/float64(all)
@@ -94,19 +95,19 @@ func within(right, all int) (low, high float64) {
 	return math.Max(0, (middle-spread)/(1+z*z/n)), math.Min(1, (middle+spread)/(1+z*z/n))
 }
 
-// Reading is what a record says of the accuracy that was expected.
+// Reading is how a record compares with the expected accuracy.
 type Reading string
 
 // The readings.
 const (
 	NoneYet    Reading = "no outcomes yet"
 	Unexpected Reading = "nothing is expected"
-	AsExpected Reading = "as expected" // what is expected lies within what the outcomes allow
+	AsExpected Reading = "as expected" // the expected accuracy lies within the interval
 	Better     Reading = "better than expected"
 	Worse      Reading = "worse than expected"
 )
 
-// Read compares a record with what is expected of it.
+// Read compares a record with its expected accuracy.
 func (r Record) Read() Reading {
 	switch {
 	case r.Outcomes == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// after are so many outcomes of a phase, the right ones first.
+// after are a number of outcomes of a phase, the right ones first.
 func after(phase dream.Phase, confidence float64, right, all int) []*dream.Prediction {
 	var list []*dream.Prediction
 	for i := range all {
@@ -23,8 +23,8 @@ func after(phase dream.Phase, confidence float64, right, all int) []*dream.Predi
 	return list
 }
 
-// Expected accuracy by phase .15 / .30 / .25. The bounds are Wilson's, as tables of it give them.
-func TestEachPhaseIsHeldAgainstItsExpectation(t *testing.T) {
+// Expected accuracy by phase 0.15 / 0.30 / 0.25. The bounds are those of published tables of Wilson's interval.
+func TestEachPhaseIsComparedWithItsExpectation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		phase               dream.Phase
@@ -54,7 +54,7 @@ func TestEachPhaseIsHeldAgainstItsExpectation(t *testing.T) {
 	}
 }
 
-func TestTheRollingAccuracyIsThatOfTheLastHundredCreativeOnes(t *testing.T) {
+func TestTheRollingAccuracyCoversTheLastHundredCreativeOutcomes(t *testing.T) {
 	t.Parallel()
 	list := after(dream.NREM, .3, 60, 150) // the last hundred: ten of them came true
 	tool := judged("tool", "", .9, dream.PredictionRight, 500)
@@ -65,10 +65,10 @@ func TestTheRollingAccuracyIsThatOfTheLastHundredCreativeOnes(t *testing.T) {
 	require.InDelta(t, .1, got.Rolling.Accuracy, 1e-12)
 	require.InDelta(t, .01, got.Analytical.Brier, 1e-12)
 	require.Equal(t, *tool.ResolvedAt, *got.Last)
-	require.Len(t, got.Phases, 1, "what a tool foretold is of no phase")
+	require.Len(t, got.Phases, 1, "a tool's prediction has no phase")
 }
 
-func TestWithoutOutcomesNothingIsClaimed(t *testing.T) {
+func TestScoresWithoutOutcomes(t *testing.T) {
 	t.Parallel()
 	got := prediction.Calibration(nil)
 	require.Empty(t, got.Phases)

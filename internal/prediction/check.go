@@ -10,17 +10,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Bounds of a prediction that a person or a tool makes.
+// Limits of a prediction made by a person or a tool.
 const (
-	MostClaim = 2000                      // bytes of a claim, a criterion and a reasoning each
+	MostClaim = 2000                      // bytes of a claim, of a criterion and of a reasoning
 	Farthest  = 10 * 366 * 24 * time.Hour // of a horizon
 )
 
-// Check says everything that is wrong with a prediction made awake, as of now.
+// Check returns every fault of a prediction made by a person or a tool, as of now.
 func Check(p *dream.Prediction, now time.Time) error {
 	var faults []error
-	for _, part := range []struct{ what, text, says string }{
-		{"claim", p.Claim, "what is foretold"},
+	for _, part := range []struct{ what, text, expected string }{
+		{"claim", p.Claim, "what is predicted"},
 		{"criterion", p.Criterion, "what would show it true or false"},
 		{"reasoning", p.Trace, ""},
 	} {
@@ -28,8 +28,8 @@ func Check(p *dream.Prediction, now time.Time) error {
 		case len(part.text) > MostClaim:
 			faults = append(faults,
 				fmt.Errorf("the %s is %d bytes long; %d at most", part.what, len(part.text), MostClaim))
-		case strings.TrimSpace(part.text) == "" && part.says != "":
-			faults = append(faults, fmt.Errorf("the %s is empty; it must say %s", part.what, part.says))
+		case strings.TrimSpace(part.text) == "" && part.expected != "":
+			faults = append(faults, fmt.Errorf("the %s is empty; it must say %s", part.what, part.expected))
 		}
 	}
 	if math.IsNaN(p.Confidence) || p.Confidence < 0 || p.Confidence > 1 {
@@ -42,7 +42,7 @@ func Check(p *dream.Prediction, now time.Time) error {
 	}
 	if p.Session != dream.ByPerson && (!strings.HasPrefix(p.Session, dream.ByTool) || p.Session == dream.ByTool) {
 		faults = append(faults,
-			fmt.Errorf("it is made by %q; it must be %s or %sNAME", p.Session, dream.ByPerson, dream.ByTool))
+			fmt.Errorf("its author is %q; it must be %s or %sNAME", p.Session, dream.ByPerson, dream.ByTool))
 	}
 	return errors.Join(faults...)
 }

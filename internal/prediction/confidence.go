@@ -1,5 +1,5 @@
-// Package prediction owns what was foretold and how it is judged: confidence by phase, residuals, and a hypothesis's
-// rise and fall.
+// Package prediction holds the rules of predictions: confidence by phase, resolution, residuals, calibration, and the
+// confidence of hypotheses.
 package prediction
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Range is the confidence that a creative prediction of a phase may have (dreams as predictions). Integration stages
-// hypotheses, so its range is theirs; every other phase has that of all creative predictions together.
+// Range is the confidence that a creative prediction of a phase may have. Integration stages hypotheses and has their
+// range; other phases without a range of their own have that of all creative predictions.
 func Range(phase dream.Phase) (low, high float64) {
 	switch phase {
 	case dream.Onset:
@@ -25,8 +25,8 @@ func Range(phase dream.Phase) (low, high float64) {
 	return .10, .40
 }
 
-// Expected is the share of a phase's predictions that is expected to come true. S4 names one for onset, NREM and REM
-// alone; for other phases it is 0, which means none. The .34 of all together is a target to measure and stands nowhere.
+// Expected is the share of a phase's predictions that is expected to come true. Only onset, NREM and REM have one; 0
+// means none.
 func Expected(phase dream.Phase) float64 {
 	switch phase {
 	case dream.Onset:
@@ -40,13 +40,13 @@ func Expected(phase dream.Phase) float64 {
 	return 0
 }
 
-// Clamp holds a confidence within its phase's range; what is not a number becomes the lowest.
+// Clamp holds a confidence within its phase's range; NaN becomes the lower bound.
 func Clamp(phase dream.Phase, c float64) float64 {
 	low, high := Range(phase)
 	return clamp(c, low, high)
 }
 
-// Residual is outcome (1 when it came true, else 0) minus confidence, in [-1, 1].
+// Residual is the outcome (1 when it came true, else 0) minus the confidence, in [-1, 1].
 func Residual(outcome bool, confidence float64) float64 {
 	if outcome {
 		return 1 - confidence
@@ -54,8 +54,8 @@ func Residual(outcome bool, confidence float64) float64 {
 	return -confidence
 }
 
-// Brier is the mean of the squared residuals: 0 is perfect, 1 is perfectly wrong. Without residuals there is no score,
-// and it answers false.
+// Brier is the mean of the squared residuals: 0 is perfect, 1 is always wrong with full confidence. False without
+// residuals.
 func Brier(residuals ...float64) (float64, bool) {
 	if len(residuals) == 0 {
 		return 0, false

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// The life of a hypothesis.
+// Confidence of a hypothesis: its range when staged, the steps of an outcome, and its limits.
 const (
 	stagedLow, stagedHigh = .2, .3
 	confirmation          = .1
@@ -16,16 +16,16 @@ const (
 	RefutedBelow          = .1
 )
 
-// Stage holds the first confidence of a hypothesis between .2 and .3 (H14).
+// Stage holds the first confidence of a hypothesis between 0.2 and 0.3.
 func Stage(c float64) float64 { return clamp(c, stagedLow, stagedHigh) }
 
-// Confirm raises a confidence by .1.
+// Confirm raises a confidence by 0.1.
 func Confirm(c float64) float64 { return step(c, confirmation) }
 
-// Contradict lowers a confidence by .05.
+// Contradict lowers a confidence by 0.05.
 func Contradict(c float64) float64 { return step(c, -contradiction) }
 
-// Status is what a confidence makes of a hypothesis: promoted from .7 on, refuted below .1, staged between.
+// Status is the status of a hypothesis by its confidence: promoted from 0.7, refuted below 0.1, otherwise staged.
 func Status(c float64) string {
 	switch {
 	case c >= PromotedFrom:
@@ -37,11 +37,10 @@ func Status(c float64) string {
 	}
 }
 
-// Test moves a hypothesis by what became of a prediction it rests on, and answers whether that moved it: by +.1 when it
-// came true, by -.05 when it did not. Each prediction counts once, however often it is told; when its outcome is turned
-// round or taken back, so is the step. Only what is staged can be moved by a prediction that it was not tested by
-// before. What falls below .1 is refuted and archived. What reaches .7 is promoted: that makes no entry of the playbook
-// (E3 decides on those).
+// Test applies the outcome of a prediction to a hypothesis that rests on it, and returns whether it changed: +0.1
+// when it came true, -0.05 when it did not. Each prediction counts once; a reversed or withdrawn outcome reverses its
+// step. A hypothesis that is no longer staged accepts only such corrections. Below 0.1 it is refuted and archived. At
+// 0.7 it is promoted, which makes no playbook entry.
 func Test(h *dream.Hypothesis, predictionID, status string) bool {
 	confirmed, contradicted := slices.Contains(h.Confirmed, predictionID), slices.Contains(h.Contradicted, predictionID)
 	found := confirmed || contradicted
@@ -53,8 +52,8 @@ func Test(h *dream.Hypothesis, predictionID, status string) bool {
 		return false
 	}
 	by := 0.0
-	h.Confirmed, by = retold(h.Confirmed, predictionID, confirmed, right, confirmation, by)
-	h.Contradicted, by = retold(h.Contradicted, predictionID, contradicted, wrong, -contradiction, by)
+	h.Confirmed, by = toggled(h.Confirmed, predictionID, confirmed, right, confirmation, by)
+	h.Contradicted, by = toggled(h.Contradicted, predictionID, contradicted, wrong, -contradiction, by)
 	was := h.Status
 	h.Confidence = step(h.Confidence, by)
 	h.Status = Status(h.Confidence)
@@ -67,8 +66,8 @@ func Test(h *dream.Hypothesis, predictionID, status string) bool {
 	return true
 }
 
-// retold takes a prediction out of a list, or puts it in, and adds what that moves.
-func retold(list []string, id string, was, is bool, worth, by float64) ([]string, float64) {
+// retold adds a prediction to a list or removes it, and returns the change of confidence.
+func toggled(list []string, id string, was, is bool, worth, by float64) ([]string, float64) {
 	switch {
 	case was && !is:
 		return slices.DeleteFunc(slices.Clone(list), func(other string) bool { return other == id }), by - worth
@@ -78,13 +77,12 @@ func retold(list []string, id string, was, is bool, worth, by float64) ([]string
 	return list, by
 }
 
-// RestsOn says whether a hypothesis was made from a prediction, or from the fragment or the scenario that the
-// prediction was made from.
+// RestsOn says whether a hypothesis was made from a prediction, or from the prediction's fragment or scenario.
 func RestsOn(h *dream.Hypothesis, p *dream.Prediction) bool {
 	return slices.ContainsFunc(h.Sources, func(id string) bool {
 		return id != "" && (id == p.ID || id == p.Fragment || id == p.Scenario)
 	})
 }
 
-// step stays in [0, 1] and rounds to millionths, so that steps of a tenth meet their bounds exactly.
+// step stays in [0, 1] and rounds to millionths, so that steps of a tenth reach the limits exactly.
 func step(c, by float64) float64 { return clamp(math.Round((c+by)*1e6)/1e6, 0, 1) }

@@ -16,8 +16,8 @@ func staged(confidence float64, sources ...string) *dream.Hypothesis {
 	}
 }
 
-// +.1 when confirmed, -.05 when contradicted; E2: a void one says nothing.
-func TestAHypothesisIsMovedOnceByEachPredictionItRestsOn(t *testing.T) {
+// +0.1 when confirmed, -0.05 when contradicted; a void prediction changes nothing.
+func TestEachPredictionChangesAHypothesisOnce(t *testing.T) {
 	t.Parallel()
 	h := staged(.2)
 	for _, c := range []struct {
@@ -42,17 +42,17 @@ func TestAHypothesisIsMovedOnceByEachPredictionItRestsOn(t *testing.T) {
 	require.Empty(t, h.Contradicted)
 }
 
-func TestAHypothesisIsRefutedAndMayBeTakenBack(t *testing.T) {
+func TestARefutedHypothesisCanBeCorrected(t *testing.T) {
 	t.Parallel()
 	h := staged(.2)
 	for _, id := range []string{"a", "b"} {
 		require.True(t, prediction.Test(h, id, dream.PredictionWrong))
 	}
-	require.Equal(t, dream.HypothesisStaged, h.Status, ".1 still stands")
+	require.Equal(t, dream.HypothesisStaged, h.Status, "at .1 it is still staged")
 	require.True(t, prediction.Test(h, "c", dream.PredictionWrong))
 	require.Equal(t, []string{dream.HypothesisRefuted, string(dream.Archived)}, []string{h.Status, string(h.State)})
-	require.False(t, prediction.Test(h, "d", dream.PredictionRight), "it is over")
-	require.True(t, prediction.Test(h, "c", dream.PredictionRight), "c was told wrongly")
+	require.False(t, prediction.Test(h, "d", dream.PredictionRight), "it is refuted")
+	require.True(t, prediction.Test(h, "c", dream.PredictionRight), "the outcome of c is corrected")
 	require.Equal(t, []string{dream.HypothesisStaged, string(dream.Live)}, []string{h.Status, string(h.State)})
 	require.InDelta(t, .2, h.Confidence, 1e-9)
 	require.Equal(t, []string{"a", "b"}, h.Contradicted)
@@ -67,13 +67,13 @@ func TestAHypothesisIsPromotedAtSevenTenths(t *testing.T) {
 	}
 	require.Equal(t, dream.HypothesisPromoted, h.Status)
 	require.Equal(t, dream.Live, h.State)
-	require.False(t, prediction.Test(h, "e", dream.PredictionWrong), "only what is staged is moved")
+	require.False(t, prediction.Test(h, "e", dream.PredictionWrong), "only a staged hypothesis accepts new outcomes")
 	undone := staged(.2)
 	undone.State = dream.Archived
 	require.False(t, prediction.Test(undone, "a", dream.PredictionRight))
 }
 
-func TestAHypothesisRestsOnPredictionsAndOnWhatTheyWereMadeFrom(t *testing.T) {
+func TestAHypothesisRestsOnPredictionsAndTheirSources(t *testing.T) {
 	t.Parallel()
 	p := foretold("p", dream.REM, .25)
 	require.False(t, prediction.RestsOn(staged(.2, "", "x"), p))

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Outcome is a prediction that reality has judged, with what is needed to learn from it.
+// Outcome is a resolved prediction, with what can be learned from it.
 type Outcome struct {
 	Prediction string      `json:"prediction_id"`
-	Dream      string      `json:"dream,omitempty"` // that foretold it; empty when a person or a tool did
+	Dream      string      `json:"dream,omitempty"` // the dream that made it; empty for a person or a tool
 	Source     string      `json:"source"`          // dream.Creative or dream.Analytical
 	Phase      dream.Phase `json:"phase,omitempty"`
-	// set when it came from the onset; the fragment knows its cycle and stage
+	// set for an onset's prediction; the fragment has its cycle and stage
 	Fragment   string    `json:"fragment_id,omitempty"`
 	Scenario   string    `json:"scenario_id,omitempty"`
 	Confidence float64   `json:"confidence"`
@@ -23,9 +23,8 @@ type Outcome struct {
 	ResolvedAt time.Time `json:"resolved_at"`
 }
 
-// Outcomes takes the outcomes out of an agent's predictions, the one resolved first in front; ties go by when they were
-// made, then by claim. Open and void predictions have none, and what was archived (its dream was undone) counts no
-// more.
+// Outcomes are the outcomes of an agent's predictions in the order of their resolution; ties are ordered by creation,
+// then by claim. Open, void and archived predictions have none.
 func Outcomes(items []*dream.Prediction) []Outcome {
 	judged := slices.DeleteFunc(slices.Clone(items), func(p *dream.Prediction) bool { return !judged(p) })
 	slices.SortStableFunc(judged, func(a, b *dream.Prediction) int {
@@ -80,23 +79,22 @@ func Residuals(outcomes []Outcome) []float64 {
 	return out
 }
 
-// Recent are the outcomes resolved last, at most so many of them, in their order.
+// Recent are the outcomes resolved last, at most so many of them, in order.
 func Recent(outcomes []Outcome, most int) []Outcome {
 	return outcomes[max(0, len(outcomes)-max(0, most)):]
 }
 
-// Until are the outcomes that were known at a time: what a law that is asked about a past night may see.
+// Until are the outcomes known at a time, for rules that are applied to the past.
 func Until(outcomes []Outcome, at time.Time) []Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return o.ResolvedAt.After(at) })
 }
 
-// After are the outcomes that were known only after a time: what no dream before it has seen.
+// After are the outcomes known only after a time, which an earlier dream has not seen.
 func After(outcomes []Outcome, at time.Time) []Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return !o.ResolvedAt.After(at) })
 }
 
-// Surprise is the mean size of residuals, in [0, 1]: how far off the expectations were. Without outcomes nothing is
-// known, and it answers false.
+// Surprise is the mean absolute residual, in [0, 1]. False without outcomes.
 func Surprise(outcomes []Outcome) (float64, bool) {
 	if len(outcomes) == 0 {
 		return 0, false
@@ -108,7 +106,7 @@ func Surprise(outcomes []Outcome) (float64, bool) {
 	return sum / float64(len(outcomes)), true
 }
 
-// Accuracy is the share of outcomes that came true. Without outcomes it answers false.
+// Accuracy is the share of outcomes that came true. False without outcomes.
 func Accuracy(outcomes []Outcome) (float64, bool) {
 	if len(outcomes) == 0 {
 		return 0, false

@@ -31,7 +31,7 @@ func foretold(id string, phase dream.Phase, confidence float64) *dream.Predictio
 	}
 }
 
-// judged is one that was resolved so many hours after dawn.
+// judged is a prediction resolved a number of hours after dawn.
 func judged(id string, phase dream.Phase, confidence float64, status string, hours int) *dream.Prediction {
 	p := foretold(id, phase, confidence)
 	at := dawn.Add(time.Duration(hours) * time.Hour)
@@ -39,7 +39,7 @@ func judged(id string, phase dream.Phase, confidence float64, status string, hou
 	return p
 }
 
-func TestOutcomesAreThoseThatRealityJudgedInTheOrderItDid(t *testing.T) {
+func TestOutcomesAreOrderedByTheirResolution(t *testing.T) {
 	t.Parallel()
 	undone := judged("undone", dream.REM, .25, dream.PredictionRight, 1)
 	undone.State = dream.Archived
@@ -81,28 +81,28 @@ func TestOutcomesAreThoseThatRealityJudgedInTheOrderItDid(t *testing.T) {
 			Made:       dawn,
 			ResolvedAt: dawn.Add(5 * time.Hour),
 		},
-	}, got, "what was resolved at once goes by the claim")
+	}, got, "ties are ordered by the claim")
 	require.InDeltaSlice(t, []float64{-.15, -.25, .7}, prediction.Residuals(got), 1e-12)
 	require.Equal(t, got[1:], prediction.Recent(got, 2))
 	require.Equal(t, got, prediction.Recent(got, 9))
 	require.Empty(t, prediction.Recent(got, -1))
 	require.Equal(t, got[:1], prediction.Until(got, dawn.Add(4*time.Hour)))
 	require.Equal(t, got[1:], prediction.After(got, dawn.Add(4*time.Hour)))
-	require.Len(t, got, 3, "nothing was taken from it")
+	require.Len(t, got, 3, "the input is unchanged")
 }
 
-// Surprise is the mean size of the residuals.
-func TestSurpriseIsHowFarOffTheExpectationsWere(t *testing.T) {
+// Surprise is the mean absolute residual.
+func TestSurpriseIsTheMeanAbsoluteResidual(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		outcomes []prediction.Outcome
 		want     float64
 	}{
-		{"as sure as can be and right", []prediction.Outcome{{Confidence: 1, Right: true}}, 0},
-		{"as sure as can be and wrong", []prediction.Outcome{{Confidence: 1}}, 1},
-		{"a dream that does not come true", []prediction.Outcome{{Confidence: .15}}, .15},
-		{"a dream that does", []prediction.Outcome{{Confidence: .15, Right: true}}, .85},
+		{"certain and right", []prediction.Outcome{{Confidence: 1, Right: true}}, 0},
+		{"certain and wrong", []prediction.Outcome{{Confidence: 1}}, 1},
+		{"a wrong prediction of a dream", []prediction.Outcome{{Confidence: .15}}, .15},
+		{"a right prediction of a dream", []prediction.Outcome{{Confidence: .15, Right: true}}, .85},
 		{"one of each", []prediction.Outcome{{Confidence: .15}, {Confidence: .15, Right: true}}, .5},
 		{
 			"all three phases wrong",
@@ -115,7 +115,7 @@ func TestSurpriseIsHowFarOffTheExpectationsWere(t *testing.T) {
 		require.InDelta(t, c.want, got, 1e-12, c.name)
 	}
 	_, ok := prediction.Surprise(nil)
-	require.False(t, ok, "nothing is known yet")
+	require.False(t, ok, "there are no outcomes")
 	_, ok = prediction.Accuracy(nil)
 	require.False(t, ok)
 	share, _ := prediction.Accuracy([]prediction.Outcome{{Right: true}, {}, {}, {}})

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// S4, dreams as predictions; E2: expected .15 / .30 / .25.
-func TestAPhaseHasItsConfidenceAndItsExpectation(t *testing.T) {
+// Ranges of confidence by phase, and expected accuracy 0.15 / 0.30 / 0.25.
+func TestConfidenceAndExpectationByPhase(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		phase               dream.Phase
@@ -47,7 +47,7 @@ func TestResidualsAndTheBrierScore(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestAnHonestConfidenceHasTheBestBrierScore(t *testing.T) {
+func TestTheTrueConfidenceHasTheBestBrierScore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		right, all := rapid.IntRange(0, 40).Draw(r, "right"), 40
@@ -64,8 +64,8 @@ func TestAnHonestConfidenceHasTheBestBrierScore(t *testing.T) {
 	})
 }
 
-// Staged at .2-.3, +.1 when confirmed, -.05 when contradicted, promoted ≥ .7, refuted < .1.
-func TestAHypothesisRisesByTenthsAndFallsByTwentieths(t *testing.T) {
+// Staged at 0.2 to 0.3, +0.1 when confirmed, -0.05 when contradicted, promoted from 0.7, refuted below 0.1.
+func TestTheStepsOfAHypothesis(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []float64{.2, .2, .25, .3, .3}, []float64{
 		prediction.Stage(0), prediction.Stage(math.NaN()), prediction.Stage(.25), prediction.Stage(.3),
@@ -82,7 +82,7 @@ func TestAHypothesisRisesByTenthsAndFallsByTwentieths(t *testing.T) {
 		down = prediction.Contradict(down)
 	}
 	require.Equal(t, dream.HypothesisRefuted, prediction.Status(down))
-	require.Equal(t, 3, contradictions, ".2 - 2 × .05 is exactly .1, which still stands")
+	require.Equal(t, 3, contradictions, ".2 - 2 × .05 is exactly .1, which is still staged")
 	require.Equal(t, 1.0, prediction.Confirm(.95))
 	require.Zero(t, prediction.Contradict(.02))
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// ErrResolved says that a prediction is resolved another way already.
+// ErrResolved says that a prediction has a different verdict already.
 var ErrResolved = errors.New("resolved already")
 
-// Verdict is what somebody saw of a prediction.
+// Verdict is the outcome of a prediction and who observed it.
 type Verdict struct {
 	Status   string // dream.PredictionRight, PredictionWrong or PredictionVoid
 	By       string // dream.ByPerson, ByHorizon, or a name behind ByTool or ByRule
 	Evidence string // in their own words; may be empty
 	At       time.Time
-	Again    bool // it may turn round what was said before
+	Again    bool // it may replace a different verdict
 }
 
-// MostEvidence bounds what is kept of it, in bytes.
+// MostEvidence is the most bytes of evidence.
 const MostEvidence = 2000
 
-// Resolve writes a verdict into a prediction, and answers whether that changed it: the same verdict twice changes
-// nothing. ErrResolved when it was resolved another way and this one does not say Again. A dream resolves nothing.
+// Resolve writes a verdict into a prediction and returns whether that changed it: repeating a verdict changes
+// nothing. ErrResolved when it has a different verdict and Again is not set. Dreams cannot resolve predictions.
 func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 	switch {
 	case v.Status != dream.PredictionRight && v.Status != dream.PredictionWrong && v.Status != dream.PredictionVoid:
@@ -48,7 +48,7 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 	case p.Status == v.Status:
 		return false, nil
 	case p.Status != dream.PredictionOpen && !v.Again:
-		return false, fmt.Errorf("%s was %w as %s%s", p.ID, ErrResolved, p.Status, told(p))
+		return false, fmt.Errorf("%s was %w as %s%s", p.ID, ErrResolved, p.Status, byWhom(p))
 	}
 	at := v.At.UTC()
 	p.Status = v.Status
@@ -63,7 +63,7 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 	return true, nil
 }
 
-// mayResolve says whether a name is one of those who see the world.
+// mayResolve says whether a name is one of those that may resolve a prediction.
 func mayResolve(by string) bool {
 	tool, isTool := strings.CutPrefix(by, dream.ByTool)
 	feed, isRule := strings.CutPrefix(by, dream.ByRule)
@@ -71,7 +71,8 @@ func mayResolve(by string) bool {
 		isRule && strings.Contains(feed, "/")
 }
 
-func told(p *dream.Prediction) string {
+// byWhom is who resolved a prediction, and when.
+func byWhom(p *dream.Prediction) string {
 	text := ""
 	if p.ResolvedBy != "" {
 		text = " by " + p.ResolvedBy
@@ -82,7 +83,7 @@ func told(p *dream.Prediction) string {
 	return text
 }
 
-// Opposite of a verdict: wrong for right, right for wrong, and itself for anything else.
+// Opposite is wrong for right, right for wrong, and any other status itself.
 func Opposite(status string) string {
 	switch status {
 	case dream.PredictionRight:

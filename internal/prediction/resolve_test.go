@@ -19,7 +19,7 @@ func seen(status string) prediction.Verdict {
 	}
 }
 
-func TestAVerdictGivesTheResidualAndSaysWhoSawWhat(t *testing.T) {
+func TestAVerdictSetsResidualAuthorAndEvidence(t *testing.T) {
 	t.Parallel()
 	for status, residual := range map[string]float64{dream.PredictionRight: .7, dream.PredictionWrong: -.3} {
 		p := foretold("p", dream.NREM, .3)
@@ -34,11 +34,11 @@ func TestAVerdictGivesTheResidualAndSaysWhoSawWhat(t *testing.T) {
 	p := foretold("p", dream.NREM, .3)
 	_, err := prediction.Resolve(p, seen(dream.PredictionVoid))
 	require.NoError(t, err)
-	require.Nil(t, p.Residual, "nobody could say")
+	require.Nil(t, p.Residual, "a void verdict has no residual")
 	require.NotNil(t, p.ResolvedAt)
 }
 
-func TestTheSameVerdictTwiceChangesNothingAndTheOtherNeedsAgain(t *testing.T) {
+func TestARepeatedVerdictChangesNothingAndADifferentOneNeedsAgain(t *testing.T) {
 	t.Parallel()
 	p := foretold("p", dream.NREM, .3)
 	_, err := prediction.Resolve(p, seen(dream.PredictionRight))
@@ -68,7 +68,7 @@ func TestTheSameVerdictTwiceChangesNothingAndTheOtherNeedsAgain(t *testing.T) {
 	require.Nil(t, p.Residual)
 }
 
-func TestADreamResolvesNothingAndWhatIsNoVerdictIsRefused(t *testing.T) {
+func TestInvalidVerdictsAndAuthorsAreRefused(t *testing.T) {
 	t.Parallel()
 	for why, v := range map[string]prediction.Verdict{
 		`it must be correct, incorrect or void`: {Status: "open", By: dream.ByPerson, At: dawn},
@@ -100,7 +100,7 @@ func TestADreamResolvesNothingAndWhatIsNoVerdictIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatWasUndoneIsNotResolved(t *testing.T) {
+func TestAPredictionOfAnUndoneDreamIsNotResolved(t *testing.T) {
 	t.Parallel()
 	p := foretold("p", dream.NREM, .3)
 	p.State = dream.Archived
@@ -114,7 +114,7 @@ func watched(means string) *dream.Prediction {
 	return p
 }
 
-func TestARuleSaysWhatItMeansWhileThePredictionIsWatched(t *testing.T) {
+func TestAFiredRuleResolvesAWatchedPrediction(t *testing.T) {
 	t.Parallel()
 	in, now := dawn.Add(2*time.Hour), dawn.Add(3*time.Hour)
 	v, ok := prediction.Fired(watched(dream.PredictionWrong), "harbour", "quay", "quay: 100 to 106", in, now)
@@ -128,7 +128,7 @@ func TestARuleSaysWhatItMeansWhileThePredictionIsWatched(t *testing.T) {
 		rule string
 		at   time.Time
 	}{
-		"nobody watches":    {foretold("p", dream.REM, .25), "quay", in},
+		"not watched":       {foretold("p", dream.REM, .25), "quay", in},
 		"another rule":      {watched(dream.PredictionRight), "gate", in},
 		"before the watch":  {watched(dream.PredictionRight), "quay", dawn.Add(time.Minute)},
 		"after the horizon": {watched(dream.PredictionRight), "quay", dawn.AddDate(0, 0, 14).Add(time.Second)},
@@ -141,7 +141,7 @@ func TestARuleSaysWhatItMeansWhileThePredictionIsWatched(t *testing.T) {
 	require.True(t, ok, "on the very horizon")
 }
 
-func TestAHorizonThatPassesSaysTheOppositeOrNothing(t *testing.T) {
+func TestAPassedHorizonGivesTheOppositeOrVoid(t *testing.T) {
 	t.Parallel()
 	horizon := dawn.AddDate(0, 0, 14)
 	for _, c := range []struct {
@@ -149,10 +149,10 @@ func TestAHorizonThatPassesSaysTheOppositeOrNothing(t *testing.T) {
 		p       *dream.Prediction
 		unheard string
 		at      time.Time
-		want    string // empty: nothing yet
+		want    string // empty: no verdict yet
 	}{
-		{"nobody watches, not yet", foretold("p", dream.REM, .25), "", horizon.Add(-time.Second), ""},
-		{"nobody watches", foretold("p", dream.REM, .25), "", horizon, dream.PredictionVoid},
+		{"not watched, not yet", foretold("p", dream.REM, .25), "", horizon.Add(-time.Second), ""},
+		{"not watched", foretold("p", dream.REM, .25), "", horizon, dream.PredictionVoid},
 		{
 			"it did not fire, an alarm may be on its way", watched(dream.PredictionRight), "",
 			horizon.Add(prediction.Grace - 1), "",
@@ -189,7 +189,7 @@ func TestAHorizonThatPassesSaysTheOppositeOrNothing(t *testing.T) {
 	require.Equal(t, dream.PredictionVoid, prediction.Opposite(dream.PredictionVoid))
 }
 
-func TestAWatchNamesFeedRuleAndMeaning(t *testing.T) {
+func TestAWatchNeedsFeedRuleAndMeaning(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, prediction.CheckWatch(*watched(dream.PredictionRight).Watch))
 	require.EqualError(t, prediction.CheckWatch(dream.Watch{Means: "maybe"}),
@@ -197,7 +197,7 @@ func TestAWatchNamesFeedRuleAndMeaning(t *testing.T) {
 			"the rule of a watch is missing; it must be the name of a rule of that feed\nthe watched rule means \"maybe\"; it must mean correct or incorrect")
 }
 
-func TestAPredictionMadeAwakeIsWhole(t *testing.T) {
+func TestAnAnalyticalPredictionIsValidated(t *testing.T) {
 	t.Parallel()
 	whole := func() *dream.Prediction {
 		p := foretold("p", "", .6)
@@ -206,7 +206,7 @@ func TestAPredictionMadeAwakeIsWhole(t *testing.T) {
 	}
 	require.NoError(t, prediction.Check(whole(), dawn))
 	for why, spoil := range map[string]func(p *dream.Prediction){
-		"the claim is empty; it must say what is foretold": func(
+		"the claim is empty; it must say what is predicted": func(
 			p *dream.Prediction,
 		) {
 			p.Claim = "  "
@@ -241,12 +241,12 @@ func TestAPredictionMadeAwakeIsWhole(t *testing.T) {
 		) {
 			p.Horizon = dawn.AddDate(100, 0, 0)
 		},
-		`it is made by "tool/"; it must be person or tool/NAME`: func(
+		`its author is "tool/"; it must be person or tool/NAME`: func(
 			p *dream.Prediction,
 		) {
 			p.Session = dream.ByTool
 		},
-		`it is made by "dream/echo/0042"; it must be`: func(
+		`its author is "dream/echo/0042"; it must be`: func(
 			p *dream.Prediction,
 		) {
 			p.Session = "dream/echo/0042"

@@ -9,18 +9,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// StagedAtLeast is how long a hypothesis stays staged before it may give way to a newer one. Ours: a week lets what it
-// is about happen once on every day of the week.
+// StagedAtLeast is how long a hypothesis stays staged before a newer one may replace it. Our choice: within a week
+// its subject can occur on every weekday.
 const StagedAtLeast = 7 * 24 * time.Hour
 
-// GiveWay answers the staged hypotheses that may give way at a time, the first to go first: those that no outcome has
-// spoken for or against, staged for StagedAtLeast; the least confident first, of equals the oldest. An outcome keeps a
-// hypothesis: it is promoted or refuted by what comes true.
+// GiveWay are the staged hypotheses that may be archived for newer ones, the first to go first: those without any
+// outcome that were staged at least StagedAtLeast ago; the least confident first, then the oldest. A hypothesis with
+// an outcome is kept until it is promoted or refuted.
 func GiveWay(staged []*dream.Hypothesis, now time.Time) []*dream.Hypothesis {
 	var may []*dream.Hypothesis
 	for _, h := range staged {
-		spoken := len(h.Confirmed) + len(h.Contradicted)
-		if h.State == dream.Live && spoken == 0 && now.Sub(h.At) >= StagedAtLeast {
+		outcomes := len(h.Confirmed) + len(h.Contradicted)
+		if h.State == dream.Live && outcomes == 0 && now.Sub(h.At) >= StagedAtLeast {
 			may = append(may, h)
 		}
 	}

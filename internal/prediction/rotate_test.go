@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-func TestTheWeakestHypothesisThatNothingSpokeForGivesWay(t *testing.T) {
+func TestTheWeakestHypothesisWithoutOutcomesGivesWay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 22, 0, 0, 0, time.UTC)
 	staged := func(id string, days int, confidence float64, confirmed ...string) *dream.Hypothesis {

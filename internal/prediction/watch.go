@@ -8,11 +8,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Grace is how long after the horizon of a watched prediction it is taken for granted that its rule did not fire: an
-// alarm is carried to its followers for ten minutes before that is given up.
+// Grace is how long after the horizon of a watched prediction its rule counts as not fired: the delivery of an alarm
+// is retried for ten minutes.
 const Grace = 15 * time.Minute
 
-// CheckWatch says what is wrong with a watch. Whether there are such a feed and such a rule is not known here.
+// CheckWatch returns what is wrong with a watch, except whether the feed and the rule exist.
 func CheckWatch(w dream.Watch) error {
 	var faults []error
 	if w.Feed == "" {
@@ -31,8 +31,8 @@ func CheckWatch(w dream.Watch) error {
 	return errors.Join(faults...)
 }
 
-// Fired is the verdict of a rule that fired at a time, as of now. It says nothing (false) of a prediction that does not
-// watch it, that is resolved, that was not watched yet, or whose horizon had passed.
+// Fired is the verdict of a rule that fired at a time, as of now. False for a prediction that does not watch the
+// rule, is resolved, was not watched yet, or whose horizon had passed.
 func Fired(p *dream.Prediction, feed, rule, what string, at, now time.Time) (Verdict, bool) {
 	w := p.Watch
 	if p.Status != dream.PredictionOpen || w == nil || w.Feed != feed || w.Rule != rule {
@@ -48,10 +48,10 @@ func Fired(p *dream.Prediction, feed, rule, what string, at, now time.Time) (Ver
 	return Verdict{Status: w.Means, By: dream.ByRule + feed + "/" + rule, Evidence: evidence, At: now}, true
 }
 
-// Lapsed is the verdict of a horizon that has passed by now; false while it has not, and on what is resolved. Without a
-// watch nobody could say, and the prediction is void. A watched one gets the opposite of what its rule means, unless
-// unheard says why the rule could not have fired: then it is void as well.
-func Lapsed(p *dream.Prediction, unheard string, now time.Time) (Verdict, bool) {
+// Lapsed is the verdict of a horizon that has passed by now; false before, and for a resolved prediction. An
+// unwatched prediction becomes void. A watched one gets the opposite of its rule's meaning, unless cannotFire says
+// why the rule could not have fired: then it becomes void as well.
+func Lapsed(p *dream.Prediction, cannotFire string, now time.Time) (Verdict, bool) {
 	due := p.Horizon
 	if p.Watch != nil {
 		due = due.Add(Grace)
@@ -61,12 +61,12 @@ func Lapsed(p *dream.Prediction, unheard string, now time.Time) (Verdict, bool) 
 	}
 	v := Verdict{
 		Status: dream.PredictionVoid, By: dream.ByHorizon, At: now,
-		Evidence: "its horizon passed and nobody had said",
+		Evidence: "its horizon passed without a verdict",
 	}
 	switch {
 	case p.Watch == nil:
-	case unheard != "":
-		v.Evidence = "its horizon passed, and nobody was watching: " + unheard
+	case cannotFire != "":
+		v.Evidence = "its horizon passed, and it could not be watched: " + cannotFire
 	default:
 		v.Status = Opposite(p.Watch.Means)
 		v.Evidence = fmt.Sprintf("the rule %s/%s did not fire before its horizon", p.Watch.Feed, p.Watch.Rule)

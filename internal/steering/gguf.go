@@ -9,30 +9,30 @@ import (
 	"io"
 )
 
-// Bounds of what is read of a GGUF file: real ones have some hundred tensors and some ten thousand words of vocabulary.
+// Limits for reading a GGUF file: real files have some hundred tensors and some ten thousand vocabulary entries.
 const (
 	mostKeys    = 1 << 16
 	mostTensors = 1 << 20
 	longestText = 1 << 24
 	mostDims    = 4
-	alignment   = 32 // of tensor data, where general.alignment says nothing else
+	alignment   = 32 // of tensor data, unless general.alignment says otherwise
 )
 
 var magic = []byte("GGUF")
 
-// errCut is how a file ends too soon.
-var errCut = errors.New("the file ends in the middle")
+// errCut says that a file is truncated.
+var errCut = errors.New("the file is truncated")
 
-// File is what the head of a GGUF file says.
+// File is the header of a GGUF file.
 type File struct {
 	Version int
 	Text    map[string]string // metadata of type string
 	Number  map[string]int64  // metadata of the integer types
 	Tensors []Tensor
-	Data    int64 // where the tensors' data begins
+	Data    int64 // offset of the tensors' data
 }
 
-// ReadFile reads the head of a GGUF file of that many bytes, and sees that every tensor lies within it.
+// ReadFile reads the header of a GGUF file of size bytes and checks that every tensor lies within it.
 func ReadFile(r io.ReaderAt, size int64) (File, error) {
 	s := &source{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<16), left: size}
 	f, err := s.file()
@@ -50,7 +50,7 @@ func ReadFile(r io.ReaderAt, size int64) (File, error) {
 	return f, nil
 }
 
-// source reads little-endian values and remembers how far it is.
+// source reads little-endian values and counts the bytes.
 type source struct {
 	r    *bufio.Reader
 	at   int64
@@ -106,7 +106,7 @@ func (s *source) file() (File, error) {
 	f := File{Text: map[string]string{}, Number: map[string]int64{}}
 	head, err := s.bytes(4)
 	if err != nil || !bytes.Equal(head, magic) {
-		return f, errors.New("it is no GGUF file: it does not begin with the letters GGUF")
+		return f, errors.New("it is not a GGUF file: it does not begin with the letters GGUF")
 	}
 	version, err := s.u32()
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *source) file() (File, error) {
 	return f, nil
 }
 
-// widths are the bytes of the metadata types that are numbers: u8 i8 u16 i16 u32 i32 f32 bool, and u64 i64 f64.
+// widths are the bytes of the numeric metadata types: u8 i8 u16 i16 u32 i32 f32 bool, and u64 i64 f64.
 var widths = map[uint32]int64{0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 
 const (
@@ -197,7 +197,7 @@ func whole(b []byte, kind uint32) int64 {
 	return int64(b[0])
 }
 
-// array passes over an array; none of them matters here.
+// array skips an array; arrays are not needed here.
 func (s *source) array(name string) error {
 	kind, err := s.u32()
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"math"
 )
 
-// States are what each layer of a model put out while it read a text, averaged over the text's tokens.
+// States are the outputs of each layer while a model read a text, averaged over the text's tokens.
 type States map[int][]float32
 
-// Learner averages the differences of pairs, one direction a layer.
+// Learner averages the differences of pairs, one direction per layer.
 type Learner struct {
 	sum   map[int][]float64
-	first map[int][]float64 // of the even pairs, to see whether halves agree
+	first map[int][]float64 // of the even pairs, to compare halves
 	pairs int
 }
 
-// Add takes in one pair: what the layers put out for the creative text and for the analytical one.
+// Add adds one pair: the layers' outputs for the creative text and for the analytical one.
 func (l *Learner) Add(creative, analytical States) error {
 	if len(creative) == 0 || len(creative) != len(analytical) {
 		return fmt.Errorf("the texts of a pair gave states of %d and %d layers; both must give the same",
@@ -46,15 +46,15 @@ func (l *Learner) Add(creative, analytical States) error {
 	return nil
 }
 
-// Layer is what is known of a learned direction.
+// Layer describes a learned direction.
 type Layer struct {
 	Layer  int     `json:"layer"`
-	Length float64 `json:"length"` // of the mean difference before it was made 1 long, in the model's own units
-	// cosine between the directions of every other pair and of the rest: 1 when the halves say the same
+	Length float64 `json:"length"` // of the mean difference before normalisation, in the model's units
+	// cosine between the directions of the even and of the odd pairs: 1 when both halves agree
 	Agree float64 `json:"agree"`
 }
 
-// Vector is the mean difference of each layer from the first to the last, made 1 long.
+// Vector is the normalised mean difference of each layer from the first to the last.
 func (l *Learner) Vector(model string, from, to int) (Vector, []Layer, error) {
 	if l.pairs == 0 {
 		return Vector{}, nil, errors.New("no pair was learned from")

@@ -10,19 +10,20 @@ import (
 type Row struct {
 	Alpha    float64 `json:"alpha"`
 	Answers  int     `json:"answers"`
-	Words    float64 `json:"words"`     // of an answer, on average
+	Words    float64 `json:"words"`     // mean per answer
 	Distinct float64 `json:"distinct"`  // share of different words among all words of the answers
-	Pairs    float64 `json:"distinct2"` // the same of pairs of neighbouring words
+	Pairs    float64 `json:"distinct2"` // the same for pairs of neighbouring words
 	Distance float64 `json:"distance"`  // mean cosine distance between the answers to one question
 	// mean cosine distance from the answer to the same question with the same seed at strength 0
 	Moved   float64 `json:"moved"`
-	Surface float64 `json:"surface"`  // mean coherence of the surface: 1 is plain speech, 0 is noise
+	Surface float64 `json:"surface"`  // mean surface coherence: 1 is natural speech, 0 is noise
 	LogProb float64 `json:"log_prob"` // mean over tokens, by the steered model itself
 	Plain   float64 `json:"log_prob_plain"`
 	Example string  `json:"example"` // the first answer
 }
 
-// Distinct is the share of different runs of n words among all of them (distinct-n). Case and marks do not count.
+// Distinct is the share of different runs of n words among all of them (distinct-n). Case and punctuation are
+// ignored.
 func Distinct(texts []string, n int) float64 {
 	seen := map[string]bool{}
 	all := 0
@@ -47,7 +48,7 @@ func wordsOf(text string) []string {
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
 }
 
-// Distance is the mean cosine distance of every two of some unit vectors; 0 for fewer than two.
+// Distance is the mean cosine distance of all pairs of unit vectors; 0 for fewer than two.
 func Distance(vectors [][]float32) float64 {
 	var sum float64
 	n := 0
@@ -63,7 +64,8 @@ func Distance(vectors [][]float32) float64 {
 	return sum / float64(n)
 }
 
-// Apart is the cosine distance of two vectors: 0 for the same direction. A vector of length 0 lies 1 from everything.
+// Apart is the cosine distance of two vectors: 0 for the same direction. A zero vector has distance 1 from every
+// vector.
 func Apart(a, b []float32) float64 {
 	var dot, aa, bb float64
 	for i := range min(len(a), len(b)) {

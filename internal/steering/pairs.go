@@ -15,30 +15,30 @@ var ownPairs []byte
 //go:embed data/prompts.txt
 var ownPrompts []byte
 
-// Bounds of a file of pairs. One pair is its own direction, and not what pairs have in common.
+// Limits of a file of pairs. A single pair would give its own direction instead of a common one.
 const (
 	FewestPairs = 4
 	mostPairs   = 2000
 	longestLine = 4000
 )
 
-// Pair is one question with two answers that say the same thing in two ways.
+// Pair is a question with two answers that say the same in two styles.
 type Pair struct {
 	Ask        string
 	Creative   string
 	Analytical string
 }
 
-// Pairs are the ones that come with the product.
+// Pairs are the built-in pairs.
 func Pairs() []Pair {
 	pairs, err := ReadPairs(bytes.NewReader(ownPairs))
 	if err != nil {
-		return nil // the tests read the file
+		return nil // a test reads the file
 	}
 	return pairs
 }
 
-// Prompts are questions that no pair of ours asks.
+// Prompts are built-in questions that no pair uses.
 func Prompts() []string {
 	var out []string
 	for line := range strings.Lines(string(ownPrompts)) {
@@ -50,8 +50,8 @@ func Prompts() []string {
 	return out
 }
 
-// ReadPairs reads lines that begin with ? (the question), + (creative) and - (analytical), in this order for each pair.
-// Empty lines and those that begin with # are passed over. Errors name the line.
+// ReadPairs reads pairs of lines that begin with ? (the question), + (creative) and - (analytical), in this order.
+// Empty lines and lines that begin with # are skipped. Errors name the line.
 func ReadPairs(r io.Reader) ([]Pair, error) {
 	var pairs []Pair
 	var p Pair
@@ -99,7 +99,7 @@ func ReadPairs(r io.Reader) ([]Pair, error) {
 	return pairs, nil
 }
 
-// next is the mark that must come next.
+// next is the mark expected next.
 func (p Pair) next() byte {
 	switch {
 	case p.Ask == "":

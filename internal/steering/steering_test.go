@@ -15,7 +15,7 @@ func made() Vector {
 	return Vector{Model: "llama", Layers: map[int][]float32{3: {1, 0, 0}, 4: {0, -.5, 2}, 11: {0, 0, 1}}}
 }
 
-func TestAVectorComesBackAsItWasWritten(t *testing.T) {
+func TestAVectorSurvivesARoundTrip(t *testing.T) {
 	t.Parallel()
 	raw, err := made().Encode()
 	require.NoError(t, err)
@@ -34,18 +34,18 @@ func TestAVectorComesBackAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsCutAnywhereIsSaidToBe(t *testing.T) {
+func TestATruncatedFileIsAnError(t *testing.T) {
 	t.Parallel()
 	raw, err := made().Encode()
 	require.NoError(t, err)
-	end := len(raw) - alignment + 12 // the last tensor's numbers; behind them is only filling
+	end := len(raw) - alignment + 12 // the last tensor's numbers; after them is only padding
 	for n := range end {
 		_, err := Decode(bytes.NewReader(raw[:n]), int64(n))
 		require.Error(t, err, "%d of %d bytes", n, len(raw))
 	}
 }
 
-func TestFilesThatAreNoVectorAreRefusedForAReason(t *testing.T) {
+func TestInvalidFilesAreRefusedWithAReason(t *testing.T) {
 	t.Parallel()
 	good, err := made().Encode()
 	require.NoError(t, err)
@@ -85,11 +85,11 @@ func FuzzDecodeNeverPanics(f *testing.F) {
 	})
 }
 
-func TestTheBufferHoldsTheLayersAskedForAtTheirPlace(t *testing.T) {
+func TestTheBufferHoldsTheRequestedLayersInPlace(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []float32{0, 0, 0, 0, 0, 0, 2, 0, 0, 0, -1, 4, 0, 0, 0}, made().Flat(6, 1, 4, 2))
 	require.Equal(t, []float32{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, .25, -1}, made().Flat(5, 4, 11, -.5),
-		"a layer the model has not is left out")
+		"a layer that the model lacks is left out")
 }
 
 func TestTheMeanDifferenceIsLearned(t *testing.T) {
@@ -118,7 +118,7 @@ func TestTheMeanDifferenceIsLearned(t *testing.T) {
 	require.ErrorContains(t, err, "no pair")
 }
 
-func TestOurPairsAreFitToLearnFrom(t *testing.T) {
+func TestTheBuiltInPairsAreSuitable(t *testing.T) {
 	t.Parallel()
 	pairs, err := ReadPairs(bytes.NewReader(ownPairs))
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestOurPairsAreFitToLearnFrom(t *testing.T) {
 	require.GreaterOrEqual(t, len(pairs), 40)
 	request := map[string]bool{}
 	for _, p := range pairs {
-		require.False(t, request[p.Ask], "asked twice: %s", p.Ask)
+		require.False(t, request[p.Ask], "duplicate: %s", p.Ask)
 		request[p.Ask] = true
 		share := float64(len(p.Creative)) / float64(len(p.Analytical))
 		require.Greater(t, share, .7, "%s: a vector must not learn length", p.Ask)
@@ -135,11 +135,11 @@ func TestOurPairsAreFitToLearnFrom(t *testing.T) {
 	prompts := Prompts()
 	require.GreaterOrEqual(t, len(prompts), 10)
 	for _, prompt := range prompts {
-		require.False(t, request[prompt], "%s is asked by a pair", prompt)
+		require.False(t, request[prompt], "%s is used by a pair", prompt)
 	}
 }
 
-func TestAFileOfPairsNamesTheLineThatIsWrong(t *testing.T) {
+func TestAnInvalidFileOfPairsNamesTheLine(t *testing.T) {
 	t.Parallel()
 	const one = "? q\n+ c\n- a\n"
 	pairs, err := ReadPairs(strings.NewReader("# mine\n\n" + strings.Repeat(one, FewestPairs)))
@@ -159,7 +159,7 @@ func TestAFileOfPairsNamesTheLineThatIsWrong(t *testing.T) {
 	}
 }
 
-func TestMeasuresSayWhatTheyCount(t *testing.T) {
+func TestMeasures(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, .75, Distinct([]string{"The cat.", "the dog"}, 1), 1e-9)
 	require.InDelta(t, 1, Distinct([]string{"The cat.", "the dog"}, 2), 1e-9)
@@ -173,8 +173,8 @@ func TestMeasuresSayWhatTheyCount(t *testing.T) {
 	require.InDelta(t, 1, Apart([]float32{0}, []float32{1}), 1e-9)
 }
 
-// A file that is damaged, or made to do harm, is told of; it takes neither the program nor its memory.
-func TestATensorOfImpossibleSizeIsToldOf(t *testing.T) {
+// A damaged or malicious file is an error, and takes no excessive memory.
+func TestATensorOfImpossibleSizeIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, dims := range []uint64{
 		1 << 40, 1 << 56, 1 << 57, 1 << 58, 1<<58 + 1, 1 << 61, 1 << 62, 1<<63 - 1, 1 << 63,

@@ -10,8 +10,7 @@ type Tensor struct {
 	Offset int64
 }
 
-// Size is the bytes of a tensor whose type is known here, and MaxInt64 where no file holds so many; false for the
-// others.
+// Size is the bytes of a tensor, or MaxInt64 when they exceed any file; false for an unknown type.
 func (t Tensor) Size() (int64, bool) {
 	shape, ok := shapes[t.Type]
 	if !ok {
@@ -30,7 +29,7 @@ func (t Tensor) Size() (int64, bool) {
 // mostBytes is more than the bytes of any block.
 const mostBytes = 256
 
-// shapes are elements and bytes of one block of the types that GGUF files hold (ggml's type table).
+// shapes are elements and bytes of one block by GGUF type (ggml's type table).
 var shapes = map[uint32]struct{ block, bytes int64 }{
 	0: {1, 4}, 1: {1, 2}, 2: {32, 18}, 3: {32, 20}, 6: {32, 22}, 7: {32, 24}, 8: {32, 34}, 10: {256, 84},
 	11: {256, 110},

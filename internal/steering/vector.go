@@ -1,5 +1,4 @@
-// Package steering holds what a creativity vector is: the pairs it is learned from, the mean difference that makes it,
-// its GGUF form, and how its effect is measured.
+// Package steering reads, writes, learns and measures steering vectors, which make a model's answers more creative.
 package steering
 
 import (
@@ -15,13 +14,13 @@ import (
 	"strings"
 )
 
-// Vector is a direction in each of some layers of a model. Each direction is of length 1.
+// Vector is a unit direction for each of some layers of a model.
 type Vector struct {
-	Model  string            // the architecture it was learned on, such as "llama"; a hint for people and programs
-	Layers map[int][]float32 // by layer, from 1: layer N is added to what the model's layer N puts out, counted from 0
+	Model  string            // the architecture it was learned on, such as "llama"; informational
+	Layers map[int][]float32 // by layer, from 1: layer N is added to the output of the model's layer N, counted from 0
 }
 
-// Dim is the width of its directions; 0 when there is none.
+// Dim is the width of its directions; 0 when there are none.
 func (v Vector) Dim() int {
 	for _, d := range v.Layers {
 		return len(d)
@@ -29,7 +28,7 @@ func (v Vector) Dim() int {
 	return 0
 }
 
-// Span is its first and its last layer; zeros when it has none.
+// Span is its first and its last layer; zeros when there are none.
 func (v Vector) Span() (first, last int) {
 	layers := slices.Sorted(maps.Keys(v.Layers))
 	if len(layers) == 0 {
@@ -38,7 +37,7 @@ func (v Vector) Span() (first, last int) {
 	return layers[0], layers[len(layers)-1]
 }
 
-// Validate says why llama.cpp would refuse it.
+// Validate returns why llama.cpp would refuse the vector.
 func (v Vector) Validate() error {
 	if len(v.Layers) == 0 {
 		return errors.New("it has no direction")
@@ -60,7 +59,7 @@ func (v Vector) Validate() error {
 	return nil
 }
 
-// Encode writes it as the GGUF file that llama.cpp and repeng read: one F32 tensor direction.N a layer.
+// Encode writes the GGUF file that llama.cpp and repeng read: one F32 tensor direction.N per layer.
 func (v Vector) Encode() ([]byte, error) {
 	if err := v.Validate(); err != nil {
 		return nil, fmt.Errorf("write the vector: %w", err)
@@ -106,7 +105,8 @@ func Decode(r io.ReaderAt, size int64) (Vector, error) {
 		number, ok := strings.CutPrefix(t.Name, "direction.")
 		if !ok {
 			return v,
-				fmt.Errorf("it holds the tensor %q; a control vector holds only direction.N, and a model is none",
+				fmt.Errorf(
+					"it holds the tensor %q; a control vector holds only direction.N; a model is not a control vector",
 					t.Name)
 		}
 		layer, err := strconv.Atoi(number)
@@ -131,8 +131,8 @@ func Decode(r io.ReaderAt, size int64) (Vector, error) {
 	return v, v.Validate()
 }
 
-// Flat is the buffer that llama.cpp takes: alpha times each direction of the layers from the first to the last, for
-// layers 1 to depth-1 one after the other, with zeros where the vector has none or the span ends.
+// Flat is the buffer that llama.cpp takes: alpha times each direction from the first to the last layer of the span,
+// for layers 1 to depth-1 in order, with zeros where there is no direction.
 func (v Vector) Flat(depth, from, to int, alpha float64) []float32 {
 	dim := v.Dim()
 	flat := make([]float32, dim*max(0, depth-1))

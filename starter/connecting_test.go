@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// signalled is a Temporal client that takes signals to one life.
+// signalled is a Temporal client that counts the signals of one agent.
 type signalled struct {
 	client.Client
 	agentState string
@@ -24,7 +24,7 @@ type signalled struct {
 	signals    []string
 }
 
-func (s *signalled) heard() int {
+func (s *signalled) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.signals)
@@ -40,7 +40,7 @@ func (s *signalled) SignalWorkflow(_ context.Context, workflow, _, name string, 
 	return nil
 }
 
-func TestAConnectThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing.T) {
+func TestAClientThatJoinsAnAlarmIsReportedToTheWorkflow(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	s.Presence = s.Memory.(presence.Store)
@@ -52,13 +52,13 @@ func TestAConnectThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing
 		return w
 	}
 	require.False(t, wake("alarm/harbour", presence.Alarm).Joined(presence.Alarm), "it raised the epoch")
-	require.False(t, wake("alarm/harbour", presence.Alarm).Joined(presence.Alarm), "it wakes nobody")
-	require.True(t, wake("mara", "").Joined(""), "a knock is the cause where none is named")
+	require.False(t, wake("alarm/harbour", presence.Alarm).Joined(presence.Alarm), "an alarm wakes no sleeping agent")
+	require.True(t, wake("mara", "").Joined(""), "the default cause is a connection")
 	require.True(t, wake("mara", presence.Connect).Joined(presence.Connect))
 	_, err := s.Presence.Dismiss(ctx, agent.ID, tonight)
 	require.NoError(t, err)
 	require.False(t, wake("mara", presence.Connect).Joined(presence.Connect), "it raised the epoch")
-	require.False(t, wake("ivo", presence.Connect).Joined(presence.Connect), "another knock has woken it")
+	require.False(t, wake("ivo", presence.Connect).Joined(presence.Connect), "another client has woken it")
 
 	s.Client = agentState
 	require.NoError(t, s.Visited(ctx, "echo"))
@@ -72,14 +72,14 @@ func TestAConnectThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing
 	for range 3 {
 		require.True(t, wake("mara", presence.Connect).Joined(presence.Connect))
 	}
-	require.Eventually(t, func() bool { return agentState.heard() == 2 }, time.Minute, time.Millisecond,
-		"told once for each epoch")
+	require.Eventually(t, func() bool { return agentState.count() == 2 }, time.Minute, time.Millisecond,
+		"reported once per epoch")
 	s.Close()
-	require.Equal(t, 2, agentState.heard())
+	require.Equal(t, 2, agentState.count())
 }
 
-// A session that is ended early leaves a life waiting for as long as it would have lasted, unless it is told.
-func TestAAgentStateIsToldWhenTheLongestClientLeavesThoughOthersStay(t *testing.T) {
+// When a long session ends early, the workflow would wait for its planned end unless it is informed.
+func TestTheWorkflowIsInformedWhenTheLongestLeaseEnds(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	s.Presence = s.Memory.(presence.Store)
@@ -100,24 +100,24 @@ func TestAAgentStateIsToldWhenTheLongestClientLeavesThoughOthersStay(t *testing.
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Leave(ctx, "echo", "other"))
-	require.Zero(t, agentState.heard(), "it waits for the session all the same")
+	require.Zero(t, agentState.count(), "the session still holds it awake")
 	require.NoError(t, s.Leave(ctx, "echo", "session"))
-	require.Equal(t, 1, agentState.heard())
+	require.Equal(t, 1, agentState.count())
 	require.NoError(t, s.Leave(ctx, "echo", "nobody"))
-	require.Equal(t, 1, agentState.heard())
+	require.Equal(t, 1, agentState.count())
 	require.NoError(t, s.Leave(ctx, "echo", "request"))
-	require.Equal(t, 2, agentState.heard())
+	require.Equal(t, 2, agentState.count())
 }
 
-// Its wake is told when it has left: the lease that it takes then would hold the agent awake for a guest who is gone.
-func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
+// The wake is reported after the client has left: the lease that is granted then must not hold the agent awake.
+func TestAClientThatLeftBeforeItsWakeIsReportedHoldsNothingAwake(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, leave := range map[string]func(*Starter) error{
-		"it leaves":                func(s *Starter) error { return s.Leave(ctx, "echo", "mara") },
-		"everybody is sent away":   func(s *Starter) error { return s.Sleep(ctx, "echo") },
-		"another leaves":           func(s *Starter) error { return s.Leave(ctx, "echo", "ivo") },
-		"it leaves and comes back": nil,
+		"it leaves":                 func(s *Starter) error { return s.Leave(ctx, "echo", "mara") },
+		"all clients are dismissed": func(s *Starter) error { return s.Sleep(ctx, "echo") },
+		"another leaves":            func(s *Starter) error { return s.Leave(ctx, "echo", "ivo") },
+		"it leaves and comes back":  nil,
 		"it leaves and comes back to a store that answers": func(s *Starter) error {
 			if err := s.Leave(ctx, "echo", "mara"); err != nil {
 				return err
@@ -125,7 +125,7 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			_, err := s.Wake(ctx, Connection{Agent: "echo", Client: "mara", Cause: presence.Connect})
 			return err
 		},
-		"it leaves while the store is away": func(s *Starter) error {
+		"it leaves while the store is unreachable": func(s *Starter) error {
 			if _, err := s.Wake(ctx, Connection{Agent: "echo", Client: "ivo", Cause: presence.Connect}); err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			s.Memory = &away{Store: store}
 			defer func() { s.Memory = store }()
 			if err := s.Leave(ctx, "echo", "mara"); err == nil {
-				return errors.New("the store was away, and nobody was told so")
+				return errors.New("the store was unreachable, but the wake is not degraded")
 			}
 			return nil
 		},
@@ -145,7 +145,7 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			t.Parallel()
 			s, agent := build(t)
 			s.Presence = s.Memory.(presence.Store)
-			h := &letting{hearer: newHearer(), store: s.Presence, agentState: signalled{agentState: "agent/echo"}}
+			h := &letting{wakeClient: newWakeClient(), store: s.Presence, agentState: signalled{agentState: "agent/echo"}}
 			s.Client = h
 			connect := workflows.Wake{Client: "mara", Cause: presence.Connect, At: tonight}
 			s.recording.add(t.Context(), s, agent, connect)
@@ -163,10 +163,10 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			if !stays {
 				require.Eventually(t, func() bool {
 					status, err := s.Presence.Status(ctx, agent.ID, tonight)
-					return err == nil && len(status.Leases) == 0 && h.agentState.heard() > 1
-				}, time.Minute, time.Millisecond, "its lease is ended, and the life told so")
+					return err == nil && len(status.Leases) == 0 && h.agentState.count() > 1
+				}, time.Minute, time.Millisecond, "its lease is ended, and the workflow informed")
 			}
-			s.recording.gone.Wait() // and not Close, which would cut a departure that nobody owes
+			s.recording.running.Wait() // not Close, which would cancel departures
 			s.Close()
 			status, err := s.Presence.Status(ctx, agent.ID, tonight)
 			require.NoError(t, err)
@@ -175,9 +175,9 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 	}
 }
 
-// letting is a life that lets in whoever could not be.
+// letting is a workflow that grants the leases that the store could not.
 type letting struct {
-	*hearer
+	*wakeClient
 	agentState signalled
 	store      presence.Store
 }
@@ -189,7 +189,7 @@ func (l *letting) SignalWorkflow(ctx context.Context, workflow, run, name string
 func (l *letting) UpdateWorkflow(ctx context.Context,
 	o client.UpdateWorkflowOptions,
 ) (client.WorkflowUpdateHandle, error) {
-	handle, err := l.hearer.UpdateWorkflow(ctx, o)
+	handle, err := l.wakeClient.UpdateWorkflow(ctx, o)
 	if err != nil {
 		return nil, err
 	}

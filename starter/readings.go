@@ -12,17 +12,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Heard is when a feed's probe took in a reading last; zero for never, memory.ErrNotFound when no probe runs.
+// Heard is when a feed's workflow last accepted a reading; zero for never, memory.ErrNotFound when it does not run.
 func (s *Starter) Heard(ctx context.Context, feed string) (time.Time, error) {
 	state, err := s.FeedState(ctx, feed)
 	if notFound := new(serviceerror.NotFound); errors.As(err, &notFound) {
-		return time.Time{}, fmt.Errorf("the probe of feed %s does not run: %w", feed, memory.ErrNotFound)
+		return time.Time{}, fmt.Errorf("the workflow of feed %s does not run: %w", feed, memory.ErrNotFound)
 	}
 	return state.Heard, err
 }
 
-// Latest answers the newest reading of each metric that a feed's probe still knows, for the dreams of agents that
-// follow it.
+// Latest returns the newest reading of each metric that a feed's workflow has, for the dreams of agents that follow
+// the feed.
 func (s *Starter) Latest(ctx context.Context, feed string) ([]dream.Reading, error) {
 	state, err := s.FeedState(ctx, feed)
 	if err != nil {

@@ -16,15 +16,14 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// riser is a Temporal client of one life, which hears that its dream is over when it was asked so often where it
-// stands.
+// riser is a Temporal client of one agent whose workflow learns of the end of its dream after a number of queries.
 type riser struct {
 	client.Client
 	dream string
 
-	mu    sync.Mutex
-	hears int // it never does when negative
-	asked int
+	mu      sync.Mutex
+	after   int // number of queries; negative: never
+	queries int
 }
 
 type encodedState struct {
@@ -43,8 +42,8 @@ func (r *riser) QueryWorkflow(context.Context, string, string, string, ...any) (
 	if r.dream == "" {
 		return nil, serviceerror.NewNotFound("no such workflow")
 	}
-	r.asked++
-	if r.hears >= 0 && r.asked > r.hears {
+	r.queries++
+	if r.after >= 0 && r.queries > r.after {
 		return encodedState{agentState: workflows.AgentState{State: workflows.Sleeping}}, nil
 	}
 	return encodedState{
@@ -73,13 +72,13 @@ func (r *riser) UpdateWithStartWorkflow(_ context.Context,
 ) (client.WorkflowUpdateHandle, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dream != "" && (r.hears < 0 || r.asked <= r.hears) {
+	if r.dream != "" && (r.after < 0 || r.queries <= r.after) {
 		return nil, temporal.NewApplicationError("echo is already dreaming "+r.dream, workflows.AlreadyDreaming)
 	}
 	return began{dream: o.UpdateOptions.UpdateID}, nil
 }
 
-// dreamt leaves the record of a dream behind.
+// dreamt writes the record of a dream.
 func dreamt(t *testing.T, s *Starter, agent dream.Agent, over bool) string {
 	t.Helper()
 	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: agent.Handle})
@@ -94,29 +93,29 @@ func dreamt(t *testing.T, s *Starter, agent dream.Agent, over bool) string {
 	return spec.Dream
 }
 
-// A dream that is over by its record is told to its agent's life a moment later: whoever begins the next one, from the
-// command line or over HTTP, is not refused for that.
-func TestWhoeverBeginsWhileTheLastDreamGetsUpWaitsForThat(t *testing.T) {
+// The agent's workflow learns of the end of a dream shortly after its record is closed; a new dream requested in
+// between, from the command line or over HTTP, is not refused.
+func TestARequestRightAfterADreamWaitsForItsEnd(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	agentState := &riser{dream: dreamt(t, s, agent, true), hears: 3}
+	agentState := &riser{dream: dreamt(t, s, agent, true), after: 3}
 	s.Client = agentState
 	begun, err := s.Begin(t.Context(), DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
 	require.NotEqual(t, agentState.dream, begun.Dream)
-	require.Equal(t, 4, agentState.asked)
-	require.Len(t, nights(t, s, agent), 2, "none was begun in vain")
+	require.Equal(t, 4, agentState.queries)
+	require.Len(t, nights(t, s, agent), 2, "no record was written in vain")
 }
 
-func TestNobodyWaitsForADreamThatIsNotOver(t *testing.T) {
+func TestARequestDuringADreamDoesNotWait(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	agentState := &riser{dream: dreamt(t, s, agent, false), hears: -1}
+	agentState := &riser{dream: dreamt(t, s, agent, false), after: -1}
 	s.Client = agentState
 	_, err := s.Begin(t.Context(), DreamRequest{Agent: "echo"})
 	require.ErrorIs(t, err, ErrDreaming)
-	require.Equal(t, 1, agentState.asked)
+	require.Equal(t, 1, agentState.queries)
 	s.Client = &riser{}
 	_, err = s.Begin(t.Context(), DreamRequest{Agent: "echo"})
-	require.NoError(t, err, "an agent without a life is given one")
+	require.NoError(t, err, "an agent without a workflow gets one")
 }

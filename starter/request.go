@@ -1,4 +1,5 @@
-// Package starter begins dreams, asks after them and ends them: it validates and freezes what a dream is made with.
+// Package starter is the client side of the workflows: it validates requests, freezes dream specs, begins, queries
+// and ends dreams, and wakes agents.
 package starter
 
 import (
@@ -20,19 +21,19 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// DreamRequest is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
+// DreamRequest is a request for a dream. Zero fields take the agent's or the deployment's value.
 type DreamRequest struct {
 	Agent  string // id or handle
 	Tier   dream.Tier
 	Theme  string
 	Budget *budget.Micros // at most the agent's cap of one dream
 	Seed   *uint64        // nil: drawn at random, and recorded
-	AsOf   time.Time      // the night's now; zero: now
+	AsOf   time.Time      // the dream's present; zero: now
 
-	Models map[dream.Role]string // before those of the agent
+	Models map[dream.Role]string // override those of the agent
 }
 
-// draft is a wish made whole, before it has an id.
+// draft is a completed request without an id.
 type draft struct {
 	agent dream.Agent
 	spec  activities.Spec
@@ -40,7 +41,7 @@ type draft struct {
 	specs map[dream.Role]inference.Spec
 }
 
-// draft checks a wish against the agent and the catalogue. The error names the field and what would be right.
+// draft checks a request against the agent and the catalogue. The error names the field and what would be right.
 func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	agent, err := s.Memory.Agent(ctx, w.Agent)
 	if err != nil {
@@ -137,7 +138,7 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	if o.Tier == dream.Hardened { // S4, Layer 3
+	if o.Tier == dream.Hardened { // only the hardened tier is steered
 		o.Steering = d.specs[dream.Generator].Steers.Ask(o.Knobs.SteerLayer, o.Knobs.SteerAlpha)
 	}
 	o.Policy = s.Options.PolicyOf(agent.Handle)
@@ -150,26 +151,27 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	return d, nil
 }
 
-// Loosen is how a model is loosened: by what it takes, unless the deployment wants another way.
-func Loosen(wanted dream.Loosening, spec inference.Spec) hypnagogia.Loosened {
+// Loosen is how a model is loosened: by what it accepts, unless the deployment configures a way.
+func Loosen(wanted dream.Loosening, model inference.Spec) hypnagogia.Loosened {
 	if wanted != "" && wanted != dream.Auto {
-		return hypnagogia.Loosened{Way: wanted, Why: "dream.loosening wants it so"}
+		return hypnagogia.Loosened{Way: wanted, Why: "dream.loosening says so"}
 	}
 	return hypnagogia.Loosen(
 		hypnagogia.Takes{
-			MaxTemperature: spec.MaxTemperature, MinP: spec.MinP, Reasoning: spec.Reasoning,
-			Judges: spec.Judges,
+			MaxTemperature: model.MaxTemperature, MinP: model.MinP, Reasoning: model.Reasoning,
+			Judges: model.Judges,
 		})
 }
 
-// behaviour is how the agent does. One whose models are free and whose vitality nobody set has nothing to run out of:
-// nothing bounds it.
-func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities.Spec) (dream.Behaviour, error) {
-	if s.Ledger == nil || o.Free && agent.Vitality == nil {
+// behaviour is the agent's behaviour. With free models and without a configured vitality there is no limit, and the
+// behaviour is empty.
+func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, spec activities.Spec) (dream.Behaviour, error) {
+	if s.Ledger == nil || spec.Free && agent.Vitality == nil {
 		return "", nil
 	}
 	var caps []circadian.Cap
-	for _, account := range activities.DayAccounts(agent, o.Day, s.Options.FleetDay)[:2] { // its day and its month
+	// the accounts of its day and month
+	for _, account := range activities.DayAccounts(agent, spec.Day, s.Options.FleetDay)[:2] {
 		balance, err := s.Ledger.Balance(ctx, account.Scope)
 		if err != nil {
 			return "", fmt.Errorf("read account %s: %w", account.Scope, err)
@@ -178,47 +180,47 @@ func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities
 			circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
 	}
 	bounds := circadian.DefaultThresholds
-	if o.Thresholds != nil {
-		bounds = *o.Thresholds
+	if spec.Thresholds != nil {
+		bounds = *spec.Thresholds
 	}
 	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), bounds), nil
 }
 
-// number gives a draft its id, and checks the order that it makes.
+// number gives a draft its id and validates the spec.
 func (s *Starter) number(ctx context.Context, d draft) (activities.Spec, error) {
-	o := d.spec
-	number, err := s.Memory.NextDream(ctx, o.Agent)
+	spec := d.spec
+	number, err := s.Memory.NextDream(ctx, spec.Agent)
 	if err != nil {
-		return o, fmt.Errorf("number the dream: %w", err)
+		return spec, fmt.Errorf("number the dream: %w", err)
 	}
-	o.Dream = workflows.DreamID(o.Handle, number)
-	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, d.agent, o.Day, s.Options.FleetDay)
-	if err := errors.Join(o.Validate(), o.Within(d.agent, s.Options.FleetDay, s.Catalog)); err != nil {
-		return o, fmt.Errorf("order of %s: %w", o.Dream, err)
+	spec.Dream = workflows.DreamID(spec.Handle, number)
+	spec.Accounts = activities.DreamAccounts(spec.Dream, spec.Budget, d.agent, spec.Day, s.Options.FleetDay)
+	if err := errors.Join(spec.Validate(), spec.Within(d.agent, s.Options.FleetDay, s.Catalog)); err != nil {
+		return spec, fmt.Errorf("spec of %s: %w", spec.Dream, err)
 	}
-	return o, nil
+	return spec, nil
 }
 
-// freeze numbers a draft and opens the record of the night. A number whose record exists was taken by hand: the next
-// one is.
+// freeze numbers a draft and writes the dream's record. If a record of that number exists, the next number is taken.
 func (s *Starter) freeze(ctx context.Context, d draft) (activities.Spec, error) {
 	affect, err := s.Memory.Affect(ctx, d.spec.Agent)
 	if err != nil {
 		return d.spec, err
 	}
 	for {
-		o, err := s.number(ctx, d)
+		spec, err := s.number(ctx, d)
 		if err != nil {
-			return o, err
+			return spec, err
 		}
-		record := o.Record(d.theme, affect, s.Now())
+		record := spec.Record(d.theme, affect, s.Now())
 		record.Cluster = s.Options.Cluster
-		opened, err := s.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{record}})
+		opened, err := s.Memory.Commit(ctx,
+			memory.Write{Agent: spec.Agent, Cause: spec.Dream, Add: []dream.Item{record}})
 		if err != nil {
-			return o, fmt.Errorf("open the record of %s: %w", o.Dream, err)
+			return spec, fmt.Errorf("open the record of %s: %w", spec.Dream, err)
 		}
 		if opened.Added == 1 {
-			return o, nil
+			return spec, nil
 		}
 	}
 }
@@ -228,5 +230,5 @@ func randomSeed() (uint64, error) {
 	if _, err := rand.Read(b[:]); err != nil {
 		return 0, fmt.Errorf("draw a seed: %w", err)
 	}
-	return binary.BigEndian.Uint64(b[:]) >> 1, nil // 63 bits: every JSON reader and flag parser can hold it
+	return binary.BigEndian.Uint64(b[:]) >> 1, nil // 63 bits, which every JSON reader and flag parser accepts
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// A wake is left to whoever raised it for a moment only, on a host whose clock runs ahead too.
-func TestAWakeOfAHostWhoseClockRunsAheadIsTold(t *testing.T) {
+// A recent wake is left to the process that raised it only for a moment, even if the clock of its host runs ahead.
+func TestAWakeOfAHostWithAClockAheadIsReported(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		ahead time.Duration
-		told  bool
-	}{{time.Hour, true}, {-time.Hour, true}, {retell / 2, false}, {-retell / 2, false}} {
+		ahead    time.Duration
+		reported bool
+	}{{time.Hour, true}, {-time.Hour, true}, {retryUnrecorded / 2, false}, {-retryUnrecorded / 2, false}} {
 		s, agent := build(t)
 		store := s.Memory.(*sqlitestore.Store)
-		h := newHearer()
+		h := newWakeClient()
 		s.Client, s.Presence = h, store
 		t.Cleanup(s.Close)
 		_, err := store.Arrive(context.Background(), presence.Visit{
@@ -31,10 +31,10 @@ func TestAWakeOfAHostWhoseClockRunsAheadIsTold(t *testing.T) {
 			For:    time.Minute,
 		})
 		require.NoError(t, err)
-		s.recordUntold(context.Background())
+		s.recordMissing(context.Background())
 		s.recording.mu.Lock()
 		waiting := len(s.recording.agents)
 		s.recording.mu.Unlock()
-		require.Equal(t, c.told, waiting == 1, "%s ahead", c.ahead)
+		require.Equal(t, c.reported, waiting == 1, "%s ahead", c.ahead)
 	}
 }

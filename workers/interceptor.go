@@ -9,30 +9,32 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// rousing registers every running deed with the rouser, so that a ring of the bell stops it (decision 16).
-type rousing struct {
+// wakeInterceptor registers every running activity, so that a wake notice stops it.
+type wakeInterceptor struct {
 	interceptor.WorkerInterceptorBase
 	inflight *activities.InflightRegistry
 	memory   memory.Store
 }
 
-// InterceptActivity puts the rouser around each deed.
-func (r *rousing) InterceptActivity(_ context.Context,
+// InterceptActivity wraps each activity.
+func (r *wakeInterceptor) InterceptActivity(_ context.Context,
 	next interceptor.ActivityInboundInterceptor,
 ) interceptor.ActivityInboundInterceptor {
-	i := &seating{inflight: r.inflight, memory: r.memory}
+	i := &wakeInbound{inflight: r.inflight, memory: r.memory}
 	i.Next = next
 	return i
 }
 
-type seating struct {
+// wakeInbound is the inbound part of wakeInterceptor.
+type wakeInbound struct {
 	interceptor.ActivityInboundInterceptorBase
 	inflight *activities.InflightRegistry
 	memory   memory.Store
 }
 
-// ExecuteActivity runs an activity under the rouser, and notes before as of which forgetting it reads memories.
-func (s *seating) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+// ExecuteActivity runs an activity that a wake notice can stop, and records the removal count before it reads
+// memories.
+func (s *wakeInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	var request any
 	if len(in.Args) > 0 {
 		request = in.Args[0]
