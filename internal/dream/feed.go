@@ -4,7 +4,7 @@ import "time"
 
 // Feed is an external source of readings, numbers and states, that agents follow. Readings are pulled or pushed.
 type Feed struct {
-	Name  string        `json:"name"`
+	Name string `json:"name"`
 	// where a JSON document is pulled from; empty: readings are only pushed
 	URL   string        `json:"url,omitempty"`
 	Path  string        `json:"path,omitempty"`  // where in the document the readings are
