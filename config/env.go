@@ -28,12 +28,15 @@ type saying struct {
 
 // readEnv takes ONEIROS_ variables: ONEIROS_DREAM_CYCLES is dream.cycles, ONEIROS_PROVIDERS_HOME_BASE_URL is
 // providers.home.base_url. An unknown one is a warning, since schedulers put variables of their own beside ours.
-func readEnv(env map[string]string) (saying, []string) {
+func readEnv(env map[string]string, renamed *renames) (saying, []string) {
 	answer := saying{values: map[string]any{}, names: map[string]string{}}
 	byName := map[string]string{}
 	existing := append([]string(nil), otherNames...)
 	for _, k := range table() {
 		byName[k.Env()] = k.Key
+		if k.Was != "" {
+			byName[envName(k.Was)] = k.Was
+		}
 		existing = append(existing, k.Env())
 	}
 	var warnings []string
@@ -53,6 +56,15 @@ func readEnv(env map[string]string) (saying, []string) {
 				fmt.Sprintf("environment variable %s is no setting and was ignored%s", name,
 					nearestHint(name, existing)))
 		}
+	}
+	for _, k := range table() {
+		if former := answer.names[k.Was]; k.Was != "" && former != "" {
+			if answer.names[k.Key] == "" {
+				answer.names[k.Key] = former
+			}
+			delete(answer.names, k.Was)
+		}
+		renamed.knob(k, answer.values, func(key string) string { return "environment variable " + envName(key) })
 	}
 	return answer, warnings
 }

@@ -39,7 +39,7 @@ func flagHelp(k Knob) string {
 }
 
 // bind lays the flags that were given over everything else, and returns what --set said.
-func bind(v *viper.Viper, flags *pflag.FlagSet) (map[string]bool, error) {
+func bind(v *viper.Viper, flags *pflag.FlagSet, renamed *renames) (map[string]bool, error) {
 	sets := map[string]bool{}
 	if flags == nil {
 		return sets, nil
@@ -55,6 +55,7 @@ func bind(v *viper.Viper, flags *pflag.FlagSet) (map[string]bool, error) {
 	}
 	lines, err := flags.GetStringArray(flagSet)
 	faults = append(faults, err)
+	given := map[string]any{}
 	for _, line := range lines {
 		key, value, ok := strings.Cut(line, "=")
 		key = strings.ToLower(strings.TrimSpace(key))
@@ -64,11 +65,19 @@ func bind(v *viper.Viper, flags *pflag.FlagSet) (map[string]bool, error) {
 		case sectionOf(key) != "":
 			faults = append(faults,
 				fmt.Errorf("--set: %s belongs to the section %s, which stands in a file", key, sectionOf(key)))
+		case formerly(key):
+			given[key] = value
 		case !contains(knownKeys()[1:], key):
 			faults = append(faults, fmt.Errorf("--set: %s is no setting%s", key, nearestHint(key, knownKeys())))
 		default:
-			v.Set(key, value)
-			sets[key] = true
+			given[key] = value
+		}
+	}
+	for _, k := range table() {
+		renamed.knob(k, given, func(key string) string { return "--set " + key })
+		if value, ok := given[k.Key]; ok {
+			v.Set(k.Key, value)
+			sets[k.Key] = true
 		}
 	}
 	return sets, errors.Join(faults...)

@@ -35,11 +35,17 @@ type Knob struct {
 	Reason    string   // why this default, or the source of the number
 	Flag      string   // the command-line flag that sets it, if there is one of its own
 	Unlimited bool     // money that may be "unlimited"
+
+	Was    string            // the former key, which is read with a warning until 0.1.0
+	Field  string            // where Config has it; empty: under Key
+	Stored map[string]string // choices that Config has under another name, which is read with a warning until 0.1.0
 }
 
 // Env is the environment variable that sets the knob.
-func (k Knob) Env() string {
-	return "ONEIROS_" + strings.ToUpper(strings.ReplaceAll(k.Key, ".", "_"))
+func (k Knob) Env() string { return envName(k.Key) }
+
+func envName(key string) string {
+	return "ONEIROS_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
 // bounded says whether the knob has limits.

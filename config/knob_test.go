@@ -36,8 +36,8 @@ func TestEveryNumberOfADreamIsAKnobAndNoOtherIs(t *testing.T) {
 	fields := dreamFields(t)
 	for _, k := range config.Knobs() {
 		if strings.HasPrefix(k.Key, "dream.") {
-			require.True(t, fields[k.Key], "%s is no field of dream.Knobs", k.Key)
-			delete(fields, k.Key)
+			require.True(t, fields[k.Field], "%s is no field of dream.Knobs", k.Field)
+			delete(fields, k.Field)
 		}
 	}
 	require.Empty(t, fields, "fields of dream.Knobs without a row")
@@ -61,8 +61,8 @@ func TestLimitsOfTheTableAreThoseOfTheDream(t *testing.T) {
 					value = fmt.Sprintf("%.0f", limit.at*1e9)
 				}
 				name := strings.TrimPrefix(k.Key, "dream.")
-				if err := json.Unmarshal([]byte(fmt.Sprintf(`{%q: %s}`, name, wholeText(k, value))),
-					&knobs); err != nil {
+				stored := fmt.Sprintf(`{%q: %s}`, strings.TrimPrefix(k.Field, "dream."), wholeText(k, value))
+				if err := json.Unmarshal([]byte(stored), &knobs); err != nil {
 					continue // a negative count is no count at all
 				}
 				err := knobs.Validate()

@@ -45,8 +45,10 @@ func Load(o Options) (Config, error) {
 			faults = append(faults, err)
 		}
 	}
+	renamed := new(renames)
+	renamed.file(path, file)
 	keep(unknownKeys(path, file))
-	answer, warnings := readEnv(env)
+	answer, warnings := readEnv(env, renamed)
 	c.Warnings = warnings
 	v := viper.New()
 	for _, k := range table() {
@@ -54,8 +56,10 @@ func Load(o Options) (Config, error) {
 	}
 	keep(v.MergeConfigMap(file))
 	keep(v.MergeConfigMap(nest(answer.values)))
-	sets, err := bind(v, o.Flags)
+	sets, err := bind(v, o.Flags, renamed)
 	keep(err)
+	keep(errors.Join(renamed.faults...))
+	c.Warnings = append(c.Warnings, renamed.warnings...)
 	keep(c.fill(v, origin{
 		path:  path,
 		file:  file,
@@ -114,7 +118,7 @@ func (c *Config) fill(v *viper.Viper, from origin) error {
 				value = fallback
 			}
 		}
-		values[k.Key] = value
+		values[k.field()] = k.stored(value)
 		c.settings = append(c.settings,
 			Setting{Key: k.Key, Value: text(value), Default: text(fallback), Source: source})
 	}

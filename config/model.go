@@ -53,7 +53,7 @@ func readModel(at, profile string, raw any) (Model, error) {
 		r.fault("%s.name is missing", at)
 	}
 	m.Tokenizer, m.JSON = pick[string](&r, "tokenizer", Text), pick[string](&r, "json", Text)
-	m.MaxTemperature = pick[float64](&r, "max_heat", Number)
+	m.MaxTemperature = pick[float64](&r, "max_temperature", Number)
 	m.MinP, m.TopP = pick[bool](&r, "min_p", YesNo), pick[bool](&r, "top_p", YesNo)
 	m.Seed, m.Stop = pick[bool](&r, "seed", YesNo), pick[bool](&r, "stop", YesNo)
 	m.Reasoning, m.Embeds, m.Judges = pick[bool](&r, "reasoning", YesNo), pick[bool](&r, "embeds", YesNo),
@@ -108,7 +108,7 @@ func (r *reader) checkModel(m Model) {
 		}
 	}
 	if m.MaxTemperature != nil && (*m.MaxTemperature < 0 || *m.MaxTemperature > 5) {
-		r.fault("%s.max_heat is %v; it must lie between 0 (temperature is refused) and 5", r.at, *m.MaxTemperature)
+		r.fault("%s.max_temperature is %v; it must lie between 0 (temperature is refused) and 5", r.at, *m.MaxTemperature)
 	}
 	if m.Context != nil && (*m.Context < 256 || *m.Context > 100_000_000) {
 		r.fault("%s.context is %d; it must lie between 256 and 100000000 tokens", r.at, *m.Context)

@@ -45,7 +45,7 @@ type Model struct {
 	Price          *budget.Price `json:"price,omitempty"`
 	Context        *int          `json:"context,omitempty"` // tokens
 	Tokenizer      *string       `json:"tokenizer,omitempty"`
-	MaxTemperature *float64      `json:"max_heat,omitempty"`
+	MaxTemperature *float64      `json:"max_temperature,omitempty"`
 	MinP           *bool         `json:"min_p,omitempty"`
 	TopP           *bool         `json:"top_p,omitempty"`
 	Seed           *bool         `json:"seed,omitempty"`
@@ -93,7 +93,7 @@ var providerKeys = append(
 	engineKeys...)
 
 var modelKeys = []string{
-	"name", "wire", "price", "context", "tokenizer", "max_heat", "min_p", "top_p", "seed", "stop", "json",
+	"name", "wire", "price", "context", "tokenizer", "max_temperature", "min_p", "top_p", "seed", "stop", "json",
 	"reasoning", "embeds", "judges", "log_probs",
 	"steering",
 }

@@ -26,7 +26,7 @@ providers:
     profile: generic
     base_url: https://models.example/v1
     models:
-      - {name: big-1, wire: Vendor/Big-1, price: {in: "0.15", out: 0.6}, json: prompt, max_heat: 1.0}
+      - {name: big-1, wire: Vendor/Big-1, price: {in: "0.15", out: 0.6}, json: prompt, max_temperature: 1.0}
 roles:
   generator: other/big-1
   observer: house/TinyLlama-1.1B

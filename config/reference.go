@@ -64,10 +64,14 @@ func limitsText(k Knob) string {
 }
 
 func reasonText(k Knob) string {
+	text := k.Reason
 	if k.Flag != "" {
-		return k.Reason + " Flag: --" + k.Flag + "."
+		text += " Flag: --" + k.Flag + "."
 	}
-	return k.Reason
+	if k.Was != "" {
+		text += " Formerly `" + k.Was + "`."
+	}
+	return text
 }
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
@@ -107,6 +111,9 @@ Oneiros needs no configuration. What it is told is read once, at the start, each
 ` + "`oneiros config check`" + ` names everything that is wrong at once; ` + "`oneiros config show`" +
 	` says what holds and which place said it.
 Amounts of money are dollars ("0.50"); durations carry their unit (90s, 30m, 12h, 7d).
+
+A former name of a knob is read with a warning until 0.1.0, wherever the knob may be set. A place that gives both names
+must give both the same value.
 `
 
 const referenceTail = `
@@ -153,7 +160,7 @@ roles:
 | ` + "`models`" + ` | what is known better here than in the built-in data: a name alone, or a section |
 
 A model's section takes ` +
-	"`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_heat` (0: temperature is refused), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds`, `log_probs` (it tells how likely each token was) and `judges`" +
+	"`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_temperature` (0: temperature is refused; formerly `max_heat`), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds`, `log_probs` (it tells how likely each token was) and `judges`" +
 	`
 (false: its scores mean nothing, measure with the embedder instead). A model that is neither local nor priced is refused, with the line to add.
 

@@ -14,7 +14,13 @@ func dreamKnobs() []Knob {
 	rows := append(append(onsetRows(), choiceRows()...), append(laterRows(), limitRows()...)...)
 	defaults := dreamDefaults()
 	for i := range rows {
-		rows[i].Default = defaults[rows[i].Key]
+		stored := rows[i].Key
+		if rows[i].Was != "" { // dreams are kept with their knobs under the former names
+			stored = rows[i].Was
+			rows[i].Was = "dream." + stored
+		}
+		rows[i].Default = defaults[stored]
+		rows[i].Field = "dream." + stored
 		if n, ok := rows[i].Default.(float64); ok && rows[i].Sort == Span {
 			rows[i].Default = spanText(time.Duration(n))
 		}
@@ -86,14 +92,16 @@ func onsetRows() []Knob {
 			Reason: "A partial is halted at 50 to 100 visible tokens, 80 by default.",
 		},
 		{
-			Key:    "induction_heat",
+			Key:    "induction_temperature",
+			Was:    "induction_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",
 			Reason: "Induction starts at 1.2.",
 		},
 		{
-			Key:    "heat_high",
+			Key:    "temperature_high",
+			Was:    "heat_high",
 			Sort:   Number,
 			Low:    1.2,
 			High:   1.5,
@@ -101,7 +109,8 @@ func onsetRows() []Knob {
 			Reason: "The peak of a cycle lies between 1.3 and 1.5.",
 		},
 		{
-			Key:    "heat_low",
+			Key:    "temperature_low",
+			Was:    "heat_low",
 			Sort:   Number,
 			Low:    .3,
 			High:   .5,
@@ -139,11 +148,18 @@ func onsetRows() []Knob {
 			Reason: "1.5, of a vector of length 1 at one layer. Over many layers at once far less is borne: give such an entry an alpha of its own (docs/steering.md). 0 steers nothing.",
 		},
 		{
-			Key: "loosening", Sort: Choice, Choices: []string{"auto", "heat", "heat+min_p", "verbalised", "two_phase"},
+			Key:     "loosening",
+			Sort:    Choice,
+			Choices: []string{"auto", "temperature", "temperature+min_p", "verbalised", "two_phase"},
+			Stored: map[string]string{
+				"temperature":       string(dream.ByTemperature),
+				"temperature+min_p": string(dream.ByTemperatureMinP),
+			},
 			Reason: "auto: by what the generator takes, see models.md. The others force one way on every model, to compare them.",
 		},
 		{
-			Key:    "observer_heat",
+			Key:    "observer_temperature",
+			Was:    "observer_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",
@@ -173,7 +189,8 @@ func onsetRows() []Knob {
 			Reason: "A kept fragment starts between 0.10 and 0.20.",
 		},
 		{
-			Key:    "capture_heat",
+			Key:    "capture_temperature",
+			Was:    "capture_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",
@@ -257,14 +274,16 @@ func laterRows() []Knob {
 			Reason: "Exponent of importance sampling (Schaul 2016); 0 is uniform.",
 		},
 		{
-			Key:    "replay_heat",
+			Key:    "replay_temperature",
+			Was:    "replay_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",
 			Reason: "Replay retells more than it invents.",
 		},
 		{
-			Key:    "last_look_heat",
+			Key:    "last_look_temperature",
+			Was:    "last_look_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",
@@ -308,28 +327,32 @@ func laterRows() []Knob {
 			Reason: "Scenarios made in each round after the first, at most. Two: the best can be refined while the best two become one.",
 		},
 		{
-			Key:    "rem_heat",
+			Key:    "rem_temperature",
+			Was:    "rem_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",
 			Reason: "Imagination is warm, and colder than the onset.",
 		},
 		{
-			Key:    "score_heat",
+			Key:    "score_temperature",
+			Was:    "score_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",
 			Reason: "Scores should not depend on luck.",
 		},
 		{
-			Key:    "integrate_heat",
+			Key:    "integrate_temperature",
+			Was:    "integrate_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",
 			Reason: "Integration argues; it does not roam.",
 		},
 		{
-			Key:    "return_heat",
+			Key:    "return_temperature",
+			Was:    "return_heat",
 			Sort:   Number,
 			High:   2,
 			Unit:   "temperature",

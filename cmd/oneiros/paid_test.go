@@ -21,7 +21,7 @@ providers:
     base_url: %URL%
     api_key_env: SCRIPTED_KEY
     models:
-      - {name: script, context: 32000, max_heat: 2, min_p: true, seed: true, json: json_schema, price: {in: "0.15", cached_in: "0.075", out: "0.60"}}
+      - {name: script, context: 32000, max_temperature: 2, min_p: true, seed: true, json: json_schema, price: {in: "0.15", cached_in: "0.075", out: "0.60"}}
       - {name: vectors, embeds: true, context: 8000, price: {in: "0.15", cached_in: "0.075", out: "0.60"}}
       - {name: unpriced, context: 8000}
 roles:

@@ -153,9 +153,9 @@ func (k Knobs) Validate() error {
 	in("cycles", float64(k.Cycles), 0, 20)
 	in("partials", float64(k.Partials), 3, 5)
 	in("partial_tokens", float64(k.PartialTokens), 50, 100)
-	in("induction_heat", k.InductionTemperature, 0, 2)
-	in("heat_high", k.TemperatureHigh, 1.2, 1.5)
-	in("heat_low", k.TemperatureLow, .3, .5)
+	in("induction_temperature", k.InductionTemperature, 0, 2)
+	in("temperature_high", k.TemperatureHigh, 1.2, 1.5)
+	in("temperature_low", k.TemperatureLow, .3, .5)
 	in("cooling", k.Cooling, .5, 1)
 	in("min_p", k.MinP, 0, 1)
 	in("steer_layer", float64(k.SteerLayer), 0, 31)
@@ -164,11 +164,11 @@ func (k Knobs) Validate() error {
 		faults = append(faults,
 			fmt.Errorf("loosening is %q; it must be %s or one of %v", k.Loosening, Auto, Loosenings))
 	}
-	in("observer_heat", k.ObserverTemperature, 0, 2)
+	in("observer_temperature", k.ObserverTemperature, 0, 2)
 	in("observer_tokens", float64(k.ObserverTokens), 20, 1000)
 	in("fragment_floor", k.FragmentFloor, 0, 1)
 	in("fragment_start", k.FragmentStart, .10, .20)
-	in("capture_heat", k.CaptureTemperature, 0, 2)
+	in("capture_temperature", k.CaptureTemperature, 0, 2)
 	in("recent", float64(k.Recent), 1, 5000)
 	in("salient", float64(k.Salient), 0, 5000)
 	in("salient_above", k.SalientAbove, 0, 1)
@@ -177,17 +177,17 @@ func (k Knobs) Validate() error {
 	in("shown_characters", float64(k.ShownCharacters), 500, 1_000_000)
 	in("replay_episodes", float64(k.ReplayEpisodes), 1, 100)
 	in("replay_alpha", k.ReplayAlpha, 0, 1)
-	in("replay_heat", k.ReplayTemperature, 0, 2)
-	in("last_look_heat", k.LastLookTemperature, 0, 2)
+	in("replay_temperature", k.ReplayTemperature, 0, 2)
+	in("last_look_temperature", k.LastLookTemperature, 0, 2)
 	in("last_look_entries", float64(k.LastLookEntries), 0, 200)
 	in("branches", float64(k.Branches), 1, 16)
 	in("keep", float64(k.Keep), 1, 16)
 	in("rem_rounds", float64(k.RemRounds), 0, 8)
 	in("rem_beam", float64(k.RemBeam), 0, 8)
-	in("rem_heat", k.RemTemperature, 0, 2)
-	in("score_heat", k.ScoreTemperature, 0, 2)
-	in("integrate_heat", k.IntegrateTemperature, 0, 2)
-	in("return_heat", k.ReturnTemperature, 0, 2)
+	in("rem_temperature", k.RemTemperature, 0, 2)
+	in("score_temperature", k.ScoreTemperature, 0, 2)
+	in("integrate_temperature", k.IntegrateTemperature, 0, 2)
+	in("return_temperature", k.ReturnTemperature, 0, 2)
 	in("answer_tokens", float64(k.AnswerTokens), 100, 32_000)
 	in("reasoning_tokens", float64(k.ReasoningTokens), 0, 200_000)
 	in("max_staged", float64(k.MaxStaged), 1, 10)
@@ -219,7 +219,7 @@ func (k Knobs) Validate() error {
 	}
 	if k.TemperatureLow >= k.TemperatureHigh {
 		faults = append(faults,
-			fmt.Errorf("heat_low is %v and heat_high is %v; the cold end must lie below the hot one",
+			fmt.Errorf("temperature_low is %v and temperature_high is %v; the cold end must lie below the hot one",
 				k.TemperatureLow, k.TemperatureHigh))
 	}
 	if k.IdleToken > k.CallTimeout {

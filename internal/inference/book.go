@@ -31,7 +31,7 @@ type entry struct {
 	Out            *string  `json:"out"`
 	Context        int      `json:"context"`
 	Tokenizer      string   `json:"tokenizer"`
-	MaxTemperature float64  `json:"max_heat"`
+	MaxTemperature float64  `json:"max_temperature"`
 	MinP           bool     `json:"min_p"`
 	TopP           bool     `json:"top_p"`
 	Seed           bool     `json:"seed"`

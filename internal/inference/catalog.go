@@ -31,7 +31,7 @@ type Spec struct {
 	Guessed bool `json:"-"`
 	// "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
 	Tokenizer      string   `json:"tokenizer,omitempty"`
-	MaxTemperature float64  `json:"max_heat"` // highest temperature accepted; 0: temperature is refused
+	MaxTemperature float64  `json:"max_temperature"` // highest temperature accepted; 0: temperature is refused
 	MinP           bool     `json:"min_p"`
 	TopP           bool     `json:"top_p"`
 	Seed           bool     `json:"seed"`

@@ -42,7 +42,7 @@ func (g *Gateway) remedy(err error, spec inference.Spec, w written) {
 func (g *Gateway) lineAgainst(field, message string) string {
 	switch field {
 	case g.profile.Temperature:
-		return "max_heat: 0" + cooler(message)
+		return "max_temperature: 0" + cooler(message)
 	case g.profile.MinP:
 		return "min_p: false"
 	case g.profile.TopP:

@@ -90,13 +90,13 @@ func TestARefusedFieldIsNamedWithTheLineOfConfigurationThatLeavesItOut(t *testin
 	}{
 		{
 			400, openAI(`"temperature"`, "Unsupported value: 'temperature' does not support 1.3 with this model."),
-			"temperature", `{name: "m", max_heat: 0}`,
+			"temperature", `{name: "m", max_temperature: 0}`,
 		},
-		{400, openAI(`null`, "temperature: range: 0..1"), "temperature", `max_heat: 0 or the highest it takes`},
-		{400, openAI(`null`, "`temperature` is deprecated for this model."), "temperature", `max_heat: 0}`},
+		{400, openAI(`null`, "temperature: range: 0..1"), "temperature", `max_temperature: 0 or the highest it takes`},
+		{400, openAI(`null`, "`temperature` is deprecated for this model."), "temperature", `max_temperature: 0}`},
 		{422, `{"detail":[{"loc":["body","min_p"],"msg":"Extra inputs are not permitted"}]}`, "min_p", "min_p: false"},
 		{400, openAI(`null`, "Unrecognized request argument supplied: min_p"), "min_p", "min_p: false"},
-		{400, openAI(`null`, "top-p must not be given with temperature"), "temperature", "max_heat"},
+		{400, openAI(`null`, "top-p must not be given with temperature"), "temperature", "max_temperature"},
 		{400, openAI(`"seed"`, "Unknown parameter: 'seed'."), "seed", "seed: false"},
 		{400, openAI(`null`, "logprobs are not supported with reasoning models"), "logprobs", "log_probs: false"},
 		{
@@ -156,5 +156,5 @@ func TestAStrictServerBehindATrustingTableFailsWithTheFieldsName(t *testing.T) {
 	r := request("p/script")
 	r.Sampling = inference.Sampling{Temperature: ptr(1.3)}
 	_, err := g.Generate(t.Context(), r, nil)
-	require.ErrorContains(t, err, `it refuses temperature; under providers.p.models say {name: "script", max_heat: 0}`)
+	require.ErrorContains(t, err, `it refuses temperature; under providers.p.models say {name: "script", max_temperature: 0}`)
 }

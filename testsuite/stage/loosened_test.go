@@ -152,7 +152,7 @@ func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *te
 	require.NoError(t, err)
 	require.Equal(t, dream.Aborted, result.Outcome)
 	require.Contains(t, result.Reason,
-		`it refuses temperature; under providers.scripted.models say {name: "script", max_heat: 0}`)
+		`it refuses temperature; under providers.scripted.models say {name: "script", max_temperature: 0}`)
 	require.Zero(t, result.Spent)
 	requests := 0
 	for _, c := range p.Billing.Calls() {

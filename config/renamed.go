@@ -1,0 +1,129 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// renames takes settings over that are given under a former name, until 0.1.0. A later place wins over an earlier one
+// whatever name it uses; within one place both names may stand only with the same value.
+type renames struct {
+	warnings []string
+	faults   []error
+}
+
+// knob takes a knob over within one place. given are the values of the place by key, and called says how the place
+// calls a key.
+func (r *renames) knob(k Knob, given map[string]any, called func(key string) string) {
+	if former, ok := given[k.Was]; k.Was != "" && ok && former != nil {
+		now, both := given[k.Key]
+		if both = both && now != nil; !both {
+			given[k.Key] = former
+		}
+		delete(given, k.Was)
+		switch {
+		case both && !k.same(former, now):
+			r.faults = append(r.faults, fmt.Errorf("%s is %s and %s is %s; they are one setting: leave out %s",
+				called(k.Was), shown(former), called(k.Key), shown(now), called(k.Was)))
+		default:
+			r.warn(called(k.Was), called(k.Key))
+		}
+	}
+	for now, stored := range k.Stored {
+		if word, isText := given[k.Key].(string); isText && strings.EqualFold(word, stored) {
+			given[k.Key] = now
+			r.warn(called(k.Key)+": "+stored, now)
+		}
+	}
+}
+
+func (r *renames) warn(former, now string) {
+	r.warnings = append(r.warnings, fmt.Sprintf("%s is called %s now; the former name is read until 0.1.0", former, now))
+}
+
+// same says whether two values of a knob mean the same; values that cannot be read do not.
+func (k Knob) same(a, b any) bool {
+	first, err := k.read(a)
+	if err != nil {
+		return false
+	}
+	second, err := k.read(b)
+	return err == nil && first == second
+}
+
+// file takes over what a file gives, in place.
+func (r *renames) file(path string, file map[string]any) {
+	for _, k := range table() {
+		if k.Was == "" && k.Stored == nil {
+			continue
+		}
+		section, name := inside(file, k.Key)
+		if section == nil {
+			continue
+		}
+		within := strings.TrimSuffix(k.Key, name)
+		given := map[string]any{}
+		for _, key := range []string{k.Key, k.Was} {
+			if value, ok := section[strings.TrimPrefix(key, within)]; ok && key != "" {
+				given[key] = value
+			}
+		}
+		r.knob(k, given, func(key string) string { return path + ": " + key })
+		if k.Was != "" {
+			delete(section, strings.TrimPrefix(k.Was, within))
+		}
+		if value, ok := given[k.Key]; ok {
+			section[name] = value
+		}
+	}
+	providers, _ := file["providers"].(map[string]any)
+	for _, provider := range sortedKeys(providers) {
+		section, _ := providers[provider].(map[string]any)
+		models, _ := section["models"].([]any)
+		for i, model := range models {
+			if fields, ok := model.(map[string]any); ok {
+				at := fmt.Sprintf("%s: providers.%s.models[%d].", path, provider, i+1)
+				r.knob(maxTemperature, fields, func(key string) string { return at + key })
+			}
+		}
+	}
+}
+
+// maxTemperature is the one setting of a model that had another name.
+var maxTemperature = Knob{Key: "max_temperature", Was: "max_heat", Sort: Number}
+
+// inside finds the section of a file that a key belongs to, and the key's name within it; nil when there is none.
+func inside(file map[string]any, key string) (map[string]any, string) {
+	parts := strings.Split(key, ".")
+	at := file
+	for _, part := range parts[:len(parts)-1] {
+		inner, ok := at[part].(map[string]any)
+		if !ok {
+			return nil, ""
+		}
+		at = inner
+	}
+	return at, parts[len(parts)-1]
+}
+
+// field is where Config has the knob.
+func (k Knob) field() string {
+	if k.Field != "" {
+		return k.Field
+	}
+	return k.Key
+}
+
+// stored is a value as Config has it.
+func (k Knob) stored(value any) any {
+	if word, isText := value.(string); isText && k.Stored[word] != "" {
+		return k.Stored[word]
+	}
+	return value
+}
+
+// formerly says whether a key is the former name of a knob.
+func formerly(key string) bool {
+	return slices.ContainsFunc(table(), func(k Knob) bool { return key != "" && k.Was == key })
+}
