@@ -22,7 +22,7 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
-// checks are what the doctor looks at, cheapest first. None of them spends money.
+// checks lists what `oneiros doctor` examines, cheapest first. No check spends money.
 func (d *app) checks(context.Context) []console.Check {
 	list := []console.Check{
 		{Name: "config", Look: d.checkConfig},
@@ -41,9 +41,10 @@ func (d *app) checks(context.Context) []console.Check {
 	}
 	var names []string
 	if _, err := d.config(); err == nil {
-		// the program that can run models looks at them better; when there is none, that is what is found
-		_ = d.lend(d.told)
-		for name := range d.told.Providers {
+		// The program with llama.cpp's bindings can check a local model better. Without it this program checks what
+		// it can.
+		_ = d.handOverIfNeeded(d.cfg)
+		for name := range d.cfg.Providers {
 			names = append(names, name)
 		}
 	}
@@ -58,15 +59,15 @@ func (d *app) checks(context.Context) []console.Check {
 	return list
 }
 
-func well(format string, args ...any) console.Finding {
+func passed(format string, args ...any) console.Finding {
 	return console.Finding{State: console.Well, Found: fmt.Sprintf(format, args...)}
 }
 
-func ill(advice, format string, args ...any) console.Finding {
+func failed(advice, format string, args ...any) console.Finding {
 	return console.Finding{State: console.Ill, Found: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-func warn(advice, format string, args ...any) console.Finding {
+func warned(advice, format string, args ...any) console.Finding {
 	return console.Finding{State: console.Warning, Found: fmt.Sprintf(format, args...), Advice: advice}
 }
 
@@ -74,36 +75,37 @@ func (d *app) checkConfig(context.Context) console.Finding {
 	c, err := d.config()
 	switch {
 	case err != nil:
-		return ill("Correct what oneiros config check names; docs/configuration.md says what each knob takes.", "%s",
-			strings.ReplaceAll(d.fault.Error(), "\n", "; "))
+		return failed("Correct what oneiros config check names; docs/configuration.md says what each knob takes.", "%s",
+			strings.ReplaceAll(d.configErr.Error(), "\n", "; "))
 	case len(c.Warnings) > 0:
-		return warn("Unset or correct them.", "%s", strings.Join(c.Warnings, "; "))
+		return warned("Unset or correct them.", "%s", strings.Join(c.Warnings, "; "))
 	case c.File == "":
-		return well("no file, so the defaults, the environment and the flags hold")
+		return passed("no file, so the defaults, the environment and the flags hold")
 	}
-	return well("%s", c.File)
+	return passed("%s", c.File)
 }
 
-// checkClock finds a clock that stands before this program was possible, or after it can be trusted.
+// checkClock reports a clock before this program could have been built, or too far in the future.
 func (d *app) checkClock(context.Context) console.Finding {
 	now := time.Now()
 	if now.Year() < 2025 || now.Year() > 2100 {
-		return ill("Set the clock; caps by day and month, TLS and every memory's time follow it.",
+		return failed("Set the clock; caps by day and month, TLS and every memory's time follow it.",
 			"the clock says %s", now.Format(time.RFC3339))
 	}
-	return well("%s, zone %s", now.Format("2006-01-02 15:04:05 MST"), machineZone(d.getenv("TZ")))
+	return passed("%s, zone %s", now.Format("2006-01-02 15:04:05 MST"), machineZone(d.getenv("TZ")))
 }
 
-// Free disk below these is worth saying: a night writes a few megabytes, a database that cannot grow stops everything.
+// Below these amounts of free disk the doctor warns or fails: a dream writes a few megabytes, and a database that
+// cannot grow stops everything.
 const (
 	littleDisk = 1 << 30
 	noDisk     = 100 << 20
 )
 
 func (d *app) checkDisk(context.Context) console.Finding {
-	dir := d.told.DataDir
+	dir := d.cfg.DataDir
 	if dir == "" {
-		return warn("Correct the configuration first.", "not looked at: it is not known where anything is kept")
+		return warned("Correct the configuration first.", "not checked: the data folder is not known")
 	}
 	for {
 		var fs syscall.Statfs_t
@@ -113,29 +115,29 @@ func (d *app) checkDisk(context.Context) console.Finding {
 			continue
 		}
 		if err != nil {
-			return warn("Look at the folder yourself.", "free space in %s cannot be told: %v", dir, err)
+			return warned("Look at the folder yourself.", "free space in %s cannot be read: %v", dir, err)
 		}
 		free := uint64(fs.Bavail) * uint64(fs.Bsize) //nolint:unconvert // their types differ by system
-		text := fmt.Sprintf("%.1f GB free in %s", float64(free)/1e9, d.told.DataDir)
+		text := fmt.Sprintf("%.1f GB free in %s", float64(free)/1e9, d.cfg.DataDir)
 		switch {
 		case free < noDisk:
-			return ill("Make room, or set data_dir to a larger disk.", "%s", text)
+			return failed("Make room, or set data_dir to a larger disk.", "%s", text)
 		case free < littleDisk:
-			return warn("Make room soon.", "%s", text)
+			return warned("Make room soon.", "%s", text)
 		}
-		return well("%s", text)
+		return passed("%s", text)
 	}
 }
 
 func (d *app) checkStore(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
-		return warn("Correct the configuration first.", "not looked at")
+		return warned("Correct the configuration first.", "not checked")
 	}
-	h, err := build(ctx, d.told, d.told.StorePath())
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
 	if err != nil {
 		advice := "Check the folder's owner and rights, or set store.path to a local disk."
-		if d.told.Store.URL != "" {
-			advice = "See that the Redis server runs, that store.url and the password are right, and that it keeps what it is told (appendonly yes)."
+		if d.cfg.Store.URL != "" {
+			advice = "See that the Redis server runs, that store.url and the password are right, and that it persists its data (appendonly yes)."
 		}
 		if errors.Is(err, sqlitestore.ErrAbsent) {
 			advice = "Restore the file, or begin anew with oneiros store new; docs/storage.md says more."
@@ -143,32 +145,32 @@ func (d *app) checkStore(ctx context.Context) console.Finding {
 		if sqlitestore.Damaged(err) {
 			advice = "The file is damaged: keep a copy of it as it is, and restore the last good one (docs/storage.md)."
 		}
-		return ill(advice, "%v", err)
+		return failed(advice, "%v", err)
 	}
 	defer func() { _ = h.store.Close() }()
 	agents, err := h.store.Agents(ctx)
 	if err != nil {
-		return ill("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name, err)
+		return failed("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name, err)
 	}
 	if err := bookable(ctx, h.store.ledger); err != nil {
-		return ill("Check its owner and rights and the disk's free space.", "%s cannot be written: %v", h.store.name,
+		return failed("Check its owner and rights and the disk's free space.", "%s cannot be written: %v", h.store.name,
 			err)
 	}
 	nights := 0
 	for _, a := range agents {
 		n, err := h.store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}})
 		if err != nil {
-			return ill("Restore it from a copy.", "%v", err)
+			return failed("Restore it from a copy.", "%v", err)
 		}
 		nights += n
 	}
-	return well("%s: agents %d, dreams %d", h.store.name, len(agents), nights)
+	return passed("%s: agents %d, dreams %d", h.store.name, len(agents), nights)
 }
 
-// probe stands for a dream that takes nothing of nobody's day.
+// probe is the name under which the doctor tries a reservation of nothing in the ledger.
 const probe = "doctor"
 
-// bookable books an allowance of nothing and gives it back: a write that meets nobody else's.
+// bookable reserves an allowance of zero and gives it back, to see that the ledger can be written.
 func bookable(ctx context.Context, ledger spend.Ledger) error {
 	if err := ledger.Allow(ctx, probe, probe, probe, 0, 0); err != nil {
 		return err
@@ -176,15 +178,15 @@ func bookable(ctx context.Context, ledger spend.Ledger) error {
 	return ledger.GiveBack(ctx, probe)
 }
 
-// checkModels says what each role uses and what it costs.
+// checkModels reports which model serves each role and what it costs.
 func (d *app) checkModels(context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
-		return warn("Correct the configuration first.", "not looked at")
+		return warned("Correct the configuration first.", "not checked")
 	}
 	used := map[string][]string{}
 	var names []string
 	for _, role := range dream.Roles {
-		name := d.told.Roles.Models()[role]
+		name := d.cfg.Roles.Models()[role]
 		if used[name] == nil {
 			names = append(names, name)
 		}
@@ -192,9 +194,9 @@ func (d *app) checkModels(context.Context) console.Finding {
 	}
 	var parts []string
 	for _, name := range names {
-		spec, err := d.told.Lookup(name)
+		spec, err := d.cfg.Lookup(name)
 		if err != nil {
-			return ill("Correct roles in the configuration.", "%v", err)
+			return failed("Correct roles in the configuration.", "%v", err)
 		}
 		price := fmt.Sprintf("in %s, out %s per million tokens", spec.Price.In, spec.Price.Out)
 		if spec.BuiltIn {
@@ -205,16 +207,16 @@ func (d *app) checkModels(context.Context) console.Finding {
 		parts = append(parts, fmt.Sprintf("%s (%s) for %s", name, price, strings.Join(used[name], ", ")))
 	}
 	day, _ := inference.PricesAsOf()
-	return well("%s; %s; built-in prices as of %s", strings.Join(parts, "; "), d.loosened(), day)
+	return passed("%s; %s; built-in prices as of %s", strings.Join(parts, "; "), d.loosened(), day)
 }
 
-// loosened says how the onset loosens its model, and why.
+// loosened says how the generator's output is loosened during onset, and why that way.
 func (d *app) loosened() string {
-	spec, err := d.told.Lookup(d.told.Roles.Models()[dream.Generator])
+	spec, err := d.cfg.Lookup(d.cfg.Roles.Models()[dream.Generator])
 	if err != nil {
 		return "the generator is not known"
 	}
-	way := starter.Loosen(d.told.Dream.Loosening, spec)
+	way := starter.Loosen(d.cfg.Dream.Loosening, spec)
 	return fmt.Sprintf("the generator is loosened by %s: %s", way.Way, way.Why)
 }
 
@@ -222,52 +224,52 @@ const providerWithin = 10 * time.Second
 
 // checkProvider asks a provider for its list of models, which costs nothing.
 func (d *app) checkProvider(ctx context.Context, name string) console.Finding {
-	p := d.told.Providers[name]
+	p := d.cfg.Providers[name]
 	if p.Profile == config.InProcess {
-		if _, err := inProcess(d.told, name, p); err != nil {
-			return ill("docs/steering.md says where the model and the libraries come from.", "%v", err)
+		if _, err := inProcess(d.cfg, name, p); err != nil {
+			return failed("docs/steering.md says where the model and the libraries come from.", "%v", err)
 		}
-		return well("%s and the libraries in %s are there", p.Engine.Model, p.Engine.Lib)
+		return passed("%s and the libraries in %s are there", p.Engine.Model, p.Engine.Lib)
 	}
-	key, err := d.told.Key(name)
+	key, err := d.cfg.Key(name)
 	if err != nil {
-		return ill("Set the variable, or correct the name.", "%v", err)
+		return failed("Set the variable, or correct the name.", "%v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, providerWithin)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)
 	if err != nil {
-		return ill("Correct base_url.", "%s is no address", p.ProviderURL())
+		return failed("Correct base_url.", "%s is no address", p.ProviderURL())
 	}
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return ill("Check that it runs and that base_url ends in /v1.", "%s does not answer: %v", p.ProviderURL(),
+		return failed("Check that it runs and that base_url ends in /v1.", "%s does not answer: %v", p.ProviderURL(),
 			cause(err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	switch {
 	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
-		return ill("Check the key that api_key_env or api_key_file names.", "%s refuses the key (HTTP %d)",
+		return failed("Check the key that api_key_env or api_key_file names.", "%s refuses the key (HTTP %d)",
 			p.ProviderURL(), answer.StatusCode)
 	case answer.StatusCode == http.StatusNotFound:
-		return warn("It may still serve; if dreams fail, check that base_url ends in /v1.",
+		return warned("It may still serve; if dreams fail, check that base_url ends in /v1.",
 			"%s answers, without a list of models", p.ProviderURL())
 	case answer.StatusCode >= 400:
-		return warn("Look again later; the provider's status page may know more.", "%s answers HTTP %d",
+		return warned("Look again later; the provider's status page may know more.", "%s answers HTTP %d",
 			p.ProviderURL(), answer.StatusCode)
 	}
 	if missing := d.unlisted(name, answer.Body); len(missing) > 0 {
-		return warn(
+		return warned(
 			"Correct roles, or the wire name of the model under providers; a call to a model that it does not know fails.",
 			"%s answers, and its list of models lacks %s", p.ProviderURL(), strings.Join(missing, ", "))
 	}
-	return well("%s answers", p.ProviderURL())
+	return passed("%s answers", p.ProviderURL())
 }
 
-// cause leaves out the address that an HTTP error repeats.
+// cause strips the URL that net/http repeats in its errors.
 func cause(err error) error {
 	var address *url.Error
 	if errors.As(err, &address) {

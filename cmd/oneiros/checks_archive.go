@@ -15,53 +15,54 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// archiveWithin bounds how long the archive is asked where it stands.
+// archiveWithin bounds how long the doctor waits for the archive.
 const archiveWithin = 10 * time.Second
 
-// checkArchive holds the archive against the log. Nothing is written: a folder that does not exist belongs to the
-// worker who will make it.
+// checkArchive compares the archive with the event log. It writes nothing: a folder that does not exist yet is made
+// by the worker that archives, so that it gets the worker's owner.
 func (d *app) checkArchive(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
-		return warn("Correct the configuration first.", "not looked at")
+		return warned("Correct the configuration first.", "not checked")
 	}
-	if d.told.Archive.URL == "" {
-		return well("events are kept in the store alone (archive.url is empty)")
+	if d.cfg.Archive.URL == "" {
+		return passed("events are kept in the store alone (archive.url is empty)")
 	}
-	h, err := build(ctx, d.told, d.told.StorePath())
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
 	if err != nil {
-		return warn("Mend the store first.", "not looked at")
+		return warned("Fix the store first.", "not checked")
 	}
 	defer func() { _ = h.store.Close() }()
-	a, err := h.lookable()()
+	a, err := h.openArchive()()
 	if err != nil {
-		return ill("Correct archive.url; docs/events.md says what it takes.", "%v", err)
+		return failed("Correct archive.url; docs/events.md says what it takes.", "%v", err)
 	}
 	if folder, ok := a.Bucket.(*archive.Folder); ok {
 		if err := writable(folder.Where()); err != nil {
-			return ill("Give the folder to the user that runs the worker, or set archive.url to another.", "%v", err)
+			return failed("Give the folder to the user that runs the worker, or set archive.url to another.", "%v", err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, archiveWithin)
 	defer cancel()
-	return d.archiveStands(ctx, h, a)
+	return d.compareArchive(ctx, h, a)
 }
 
-// archiveStands looks for agents whose archive is of another log, or waits for longer than a worker lets it.
-func (d *app) archiveStands(ctx context.Context, h *deployment, a *archive.Archive) console.Finding {
+// compareArchive reports agents whose archive holds another log, and agents whose events wait for longer than
+// archive.every.
+func (d *app) compareArchive(ctx context.Context, h *deployment, a *archive.Archive) console.Finding {
 	away := func(err error) console.Finding {
-		return ill(
+		return failed(
 			"See that it can be reached and that its keys are right; docs/events.md says where they come from.",
 			"%s: %v", a.Bucket.Where(), err)
 	}
 	agents, err := h.store.Agents(ctx)
 	if err != nil {
-		return warn("Mend the store first.", "not looked at: %v", err)
+		return warned("Fix the store first.", "not checked: %v", err)
 	}
 	heads, err := h.store.Heads(ctx)
 	if err != nil {
-		return warn("Mend the store first.", "not looked at: %v", err)
+		return warned("Fix the store first.", "not checked: %v", err)
 	}
-	if len(agents) == 0 { // asked all the same, so that a place that cannot be reached is told of before it is needed
+	if len(agents) == 0 { // checked even so: an archive that cannot be reached is reported before it is needed
 		if _, err := a.Status(ctx, "nobody", 0); err != nil {
 			return away(err)
 		}
@@ -85,19 +86,19 @@ func (d *app) archiveStands(ctx context.Context, h *deployment, a *archive.Archi
 	}
 	switch {
 	case len(other) > 0:
-		return ill("Give this store an archive.url of its own, or move the old archive away.",
+		return failed("Give this store an archive.url of its own, or move the old archive away.",
 			"%s holds other events than the store of %s, and nothing more is archived of them", a.Bucket.Where(),
 			strings.Join(other, ", "))
 	case len(late) > 0:
-		return warn("See that a worker runs (oneiros up), and what its log says of the archive.",
-			"%s: events wait longer than the %s of archive.every: %s", a.Bucket.Where(), d.told.Archive.Every,
+		return warned("See that a worker runs (oneiros up), and what its log says of the archive.",
+			"%s: events wait longer than the %s of archive.every: %s", a.Bucket.Where(), d.cfg.Archive.Every,
 			strings.Join(late, ", "))
 	}
-	return well("%s, every %s: agents %d, events waiting %d", a.Bucket.Where(), d.told.Archive.Every, len(agents),
+	return passed("%s, every %s: agents %d, events waiting %d", a.Bucket.Where(), d.cfg.Archive.Every, len(agents),
 		waits)
 }
 
-// writable says why nothing can be written to a folder, or to the one in which it would be made.
+// writable returns why a folder cannot be written, or why it cannot be made when it does not exist.
 func writable(path string) error {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		_, err := os.Stat(dir)
@@ -105,7 +106,7 @@ func writable(path string) error {
 		case errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir):
 			continue
 		case err != nil:
-			return fmt.Errorf("the archive's folder %s cannot be looked at: %w", path, err)
+			return fmt.Errorf("the archive's folder %s cannot be examined: %w", path, err)
 		}
 		const write = 2 | 1 // and enter
 		if err := syscall.Access(dir, write); err != nil {

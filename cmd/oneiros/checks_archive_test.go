@@ -27,9 +27,9 @@ func TestTheDoctorLooksAtTheArchive(t *testing.T) {
 		require.Contains(t, found.Found, says)
 	}
 	look(console.Well, folder+", every 5m0s: agents 0, events waiting 0")
-	require.NoDirExists(t, folder, "it belongs to the worker who will make it")
+	require.NoDirExists(t, folder, "the worker makes it, not the doctor")
 
-	h, err := build(t.Context(), d.told, d.told.StorePath())
+	h, err := build(t.Context(), d.cfg, d.cfg.StorePath())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.store.Close()) }()
 	require.NoError(t, h.store.PutAgent(t.Context(), dream.Agent{

@@ -13,19 +13,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// measuredText is what the doctor has placed: as long as a question usually is.
+// measuredText is embedded to measure the embedder: as long as a usual question.
 const measuredText = "What did we say about the harbour last week?"
 
-// checkEmbedder measures how long the usual embedder takes for one text, beside the time that recall may take, and
-// names the agents whose memory lies with another one. A paid embedder is not asked: the doctor spends nothing.
+// checkEmbedder measures how long the usual embedder takes for one text, compares it with the time that recall may
+// take, and names the agents whose memory was embedded by another one. A paid embedder is not called: the doctor
+// spends nothing.
 func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 	c, err := d.config()
 	if err != nil {
-		return warn("Correct the configuration first.", "not looked at")
+		return warned("Correct the configuration first.", "not checked")
 	}
 	spec, err := c.Lookup(c.Roles.Models()[dream.Embedder])
 	if err != nil {
-		return ill("Correct roles.embedder.", "%v", err)
+		return failed("Correct roles.embedder.", "%v", err)
 	}
 	within := recallWithin(c.Serve.RecallBudget, spec)
 	text := fmt.Sprintf("%s; recall budget %s", spec.Name, within)
@@ -34,7 +35,7 @@ func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 		models, _ := providers(c)
 		took, err := timeEmbedder(ctx, models[spec.Provider], spec)
 		if err != nil {
-			return ill("docs/models.md says what an embedder needs.", "%s does not answer: %v", spec.Name, err)
+			return failed("docs/models.md says what an embedder needs.", "%s does not answer: %v", spec.Name, err)
 		}
 		late = took > within
 		text = fmt.Sprintf("%s: %s for one text; recall budget %s", spec.Name, rounded(took), within)
@@ -42,26 +43,25 @@ func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 		text += "; not measured, since a call costs money"
 	}
 	if behind := d.behindEmbedder(ctx, spec); len(behind) > 0 {
-		return warn(
+		return warned(
 			"Change over with oneiros memory embed --agent "+behind[0]+
 				"; until then the embedder of its space goes on serving it.",
 			"%s; the memory of %s lies in another space", text, strings.Join(behind, ", "))
 	}
 	if pending := d.unembedded(ctx); len(pending) > 0 {
-		return warn(
+		return warned(
 			"They are found by their words until then. oneiros up goes on with it, as does oneiros memory embed --agent NAME.",
 			"%s; %s", text, strings.Join(pending, "; "))
 	}
 	if late {
-		return warn(
+		return warned(
 			"Raise serve.recall_budget above it, or choose a faster embedder: until then most turns recall by words alone.",
 			"%s", text)
 	}
-	return well("%s", text)
+	return passed("%s", text)
 }
 
-// recallWithin is how long a turn waits for its memories with an embedder: what is configured, or what follows the
-// embedder.
+// recallWithin is how long a turn waits for its memories: the configured budget, or the default for this embedder.
 func recallWithin(configured time.Duration, spec inference.Spec) time.Duration {
 	switch {
 	case configured > 0:
@@ -72,7 +72,8 @@ func recallWithin(configured time.Duration, spec inference.Spec) time.Duration {
 	return time.Second
 }
 
-// timeEmbedder is the median of three texts placed one by one, after a first one that may have to read the model.
+// timeEmbedder returns the median of three calls with one text each, after a first call that may have to load the
+// model.
 func timeEmbedder(ctx context.Context, m inference.Model, spec inference.Spec) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, providerWithin)
 	defer cancel()
@@ -98,9 +99,9 @@ func rounded(d time.Duration) time.Duration {
 
 // unembedded says how far the embedding of each agent's memories is, where some have no vector yet.
 func (d *app) unembedded(ctx context.Context) []string {
-	h, err := build(ctx, d.told, d.told.StorePath())
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
 	if err != nil {
-		return nil // the store has a check of its own
+		return nil // checkStore reports the store's errors
 	}
 	defer func() { _ = h.store.Close() }()
 	pending, err := console.Unembedded(ctx, h.shown, time.Now())
@@ -110,12 +111,12 @@ func (d *app) unembedded(ctx context.Context) []string {
 	return pending
 }
 
-// behindEmbedder names the agents without an embedder of their own whose memory lies in another space than the usual
-// one's.
+// behindEmbedder names the agents without an embedder of their own whose memory lies in another embedding space than
+// the usual embedder's.
 func (d *app) behindEmbedder(ctx context.Context, usual inference.Spec) []string {
-	h, err := build(ctx, d.told, d.told.StorePath())
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
 	if err != nil {
-		return nil // the store has a check of its own
+		return nil // checkStore reports the store's errors
 	}
 	defer func() { _ = h.store.Close() }()
 	behind, err := console.Behind(ctx, h.store, usual)

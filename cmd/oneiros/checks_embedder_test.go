@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// embedding answers requests for vectors, each with one.
+// embedding serves embeddings: one vector for each text of a request.
 func embedding(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +73,7 @@ func TestTheDoctorMeasuresTheEmbedder(t *testing.T) {
 func TestTheDoctorNamesAgentsWhoseMemoryLiesElsewhere(t *testing.T) {
 	t.Parallel()
 	d := appOf(t, "")
-	store, err := sqlitestore.Open(t.Context(), d.told.StorePath())
+	store, err := sqlitestore.Open(t.Context(), d.cfg.StorePath())
 	require.NoError(t, err)
 	at := time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
 	for _, handle := range []string{"echo", "iris"} {

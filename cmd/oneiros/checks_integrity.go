@@ -12,40 +12,40 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/archive"
 )
 
-// integrityWithin bounds each of the two parts of the look at the store: at its file or server, and at what it keeps.
+// integrityWithin bounds each of the two parts of the check: of the file or server, and of the records in it.
 const integrityWithin = 10 * time.Second
 
-// checkIntegrity looks whether the store is whole: what its kind can damage, and then everything that it keeps, read
-// once as an export reads it, with the sums of the ledger added up again. Large stores are not read to their end.
+// checkIntegrity verifies the store: first what its kind can damage, then all its records, read once as an export
+// reads them, with the sums of the ledger added up again. Large stores are not read to their end.
 func (d *app) checkIntegrity(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
-		return warn("Correct the configuration first.", "not looked at")
+		return warned("Correct the configuration first.", "not checked")
 	}
-	h, err := build(ctx, d.told, d.told.StorePath())
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
 	if err != nil {
-		return warn("Mend the store first.", "not looked at")
+		return warned("Fix the store first.", "not checked")
 	}
 	defer func() { _ = h.store.Close() }()
 	begun := time.Now()
 	found, err := verified(ctx, h.store.store)
 	if err != nil {
-		return ill("Mend the store first.", "%s cannot be looked at: %v", h.store.name, err)
+		return failed("Fix the store first.", "%s cannot be checked: %v", h.store.name, err)
 	}
-	text := fmt.Sprintf("looked at %s, in %s", strings.Join(found.Checked, ", "),
+	text := fmt.Sprintf("checked %s, in %s", strings.Join(found.Checked, ", "),
 		time.Since(begun).Round(time.Millisecond))
 	if len(found.Skipped) > 0 {
 		text += "; not at " + strings.Join(found.Skipped, "; ")
 	}
 	if len(found.Faults) > 0 {
-		return ill(
+		return failed(
 			"End every worker and server, keep a copy of the store as it is, and restore the last good one: an archive with oneiros store import into an "+
 				"empty store, or a copy of the file or of Redis's own. docs/storage.md says how.", "broken: %s; %s",
 			strings.Join(found.Faults, "; "), text)
 	}
-	return well("%s", text)
+	return passed("%s", text)
 }
 
-// verified looks at the store by its kind, then at all that it keeps.
+// verified checks the store's own integrity, then all its records.
 func verified(ctx context.Context, s store) (found memory.Integrity, err error) {
 	if v, ok := s.(memory.Verifier); ok {
 		within, cancel := context.WithTimeout(ctx, integrityWithin)
@@ -66,10 +66,10 @@ func verified(ctx context.Context, s store) (found memory.Integrity, err error) 
 	case err == nil:
 		found.Checked = append(found.Checked, fmt.Sprintf("all %d records and the sums of the ledger", tally.Records()))
 	case errors.Is(err, memory.ErrTorn):
-		found.Skipped = append(found.Skipped, "what it keeps, because others wrote to it meanwhile")
+		found.Skipped = append(found.Skipped, "the records, because others wrote to the store meanwhile")
 	case within.Err() != nil:
 		found.Skipped = append(found.Skipped,
-			fmt.Sprintf("all that it keeps, which takes longer than %s; oneiros store export reads it to its end",
+			fmt.Sprintf("all records, which takes longer than %s; oneiros store export reads them to the end",
 				integrityWithin))
 	default:
 		found.Faults = append(found.Faults, err.Error())
@@ -77,7 +77,7 @@ func verified(ctx context.Context, s store) (found memory.Integrity, err error) 
 	return found, nil
 }
 
-// ending ends records when ctx does.
+// ending stops the records when ctx ends.
 func ending(ctx context.Context, records memory.Records) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for r, err := range records {

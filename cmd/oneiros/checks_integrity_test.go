@@ -24,13 +24,13 @@ func TestTheDoctorFindsAStoreThatIsBroken(t *testing.T) {
 		"UPDATE keys SET body = '{}'": "the body of key",
 	} {
 		d := appOf(t, "")
-		h, err := build(t.Context(), d.told, d.told.StorePath())
+		h, err := build(t.Context(), d.cfg, d.cfg.StorePath())
 		require.NoError(t, err)
 		k, _ := access.New("laptop", access.Client, nil, time.Now())
 		require.NoError(t, h.keys.PutKey(t.Context(), k))
 		require.NoError(t, h.store.Close())
 		if statement != "" {
-			db, err := sql.Open("sqlite", d.told.StorePath())
+			db, err := sql.Open("sqlite", d.cfg.StorePath())
 			require.NoError(t, err)
 			_, err = db.ExecContext(t.Context(), statement)
 			require.NoError(t, err, statement)

@@ -15,28 +15,27 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// checkSeal looks at the sealing keys, whether or not a server runs that wants them.
+// checkSeal checks the sealing keys, whether or not sealing is used by a server.
 func (d *app) checkSeal(context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
-		return warn("Correct the configuration first.", "not looked at")
+		return warned("Correct the configuration first.", "not checked")
 	}
-	keys, place, err := sealingKeys(d.told)
-	switch loose := exposed(d.told); {
+	keys, place, err := sealingKeys(d.cfg)
+	switch loose := exposed(d.cfg); {
 	case err != nil:
-		return ill(
+		return failed(
 			"Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is. Without the keys nothing that is sealed can be read.",
 			"%v", err)
 	case place == "":
-		return well("no keys are configured, so histories are not sealed")
+		return passed("no keys are configured, so histories are not sealed")
 	case loose != "":
-		return warn("chmod 600 the file.", "%s", loose)
+		return warned("chmod 600 the file.", "%s", loose)
 	default:
-		return well("%s, from %s", sealedWith(keys), place)
+		return passed("%s, from %s", sealedWith(keys), place)
 	}
 }
 
-// exposed says that others than its owner may use the file of the sealing keys; empty when they may not, or there is
-// none.
+// exposed returns a warning when users other than the owner may read or write the file of the sealing keys; else "".
 func exposed(c config.Config) string {
 	path := c.SealFile()
 	info, err := os.Stat(path)
@@ -48,11 +47,11 @@ func exposed(c config.Config) string {
 		info.Mode().Perm())
 }
 
-// mostModels bounds what is read of a provider's list of models, in bytes.
+// mostModels bounds how many bytes are read of a provider's list of models.
 const mostModels = 8 << 20
 
-// unlisted names the models of our roles that a provider's list lacks. A list that cannot be read, or is empty, lacks
-// none.
+// unlisted returns the configured models that a provider's list lacks. A list that cannot be read, or is empty,
+// counts as complete.
 func (d *app) unlisted(provider string, body io.Reader) []string {
 	var list struct {
 		Data []struct {
@@ -64,21 +63,21 @@ func (d *app) unlisted(provider string, body io.Reader) []string {
 	}
 	existing := map[string]bool{}
 	for _, m := range list.Data {
-		existing[strings.TrimPrefix(m.ID, "models/")] = true // as Gemini writes them
+		existing[strings.TrimPrefix(m.ID, "models/")] = true // Gemini lists its models with this prefix
 	}
-	profile := d.told.Providers[provider].Profile
-	if profile == "llamacpp" { // it serves its one model under every name
+	profile := d.cfg.Providers[provider].Profile
+	if profile == "llamacpp" { // llama.cpp's server answers to every model name
 		return nil
 	}
 	var missing []string
 	for _, role := range dream.Roles {
-		spec, err := d.told.Lookup(d.told.Roles.Models()[role])
-		// which lists those elsewhere
+		spec, err := d.cfg.Lookup(d.cfg.Roles.Models()[role])
+		// OpenRouter lists its embedders at another address.
 		if err != nil || spec.Provider != provider || spec.Embeds && profile == "openrouter" {
 			continue
 		}
 		wire := strings.TrimPrefix(spec.Wire, "models/")
-		// as Ollama writes them
+		// Ollama lists a model with its tag.
 		if !existing[wire] && !existing[wire+":latest"] && !slices.Contains(missing, spec.Wire) {
 			missing = append(missing, spec.Wire)
 		}
@@ -86,32 +85,32 @@ func (d *app) unlisted(provider string, body io.Reader) []string {
 	return missing
 }
 
-// feedsWithin bounds how long the probes of all feeds are asked.
+// feedsWithin bounds how long the doctor waits for the probes of all feeds.
 const feedsWithin = 5 * time.Second
 
-// checkFeeds asks the probes of pulled feeds whether their last pulls succeeded.
+// checkFeeds reports the pulled feeds whose last pulls failed.
 func (d *app) checkFeeds(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
-		return warn("Correct the configuration first.", "not looked at")
+		return warned("Correct the configuration first.", "not checked")
 	}
-	h, err := build(ctx, d.told, d.told.StorePath())
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
 	if err != nil {
-		return warn("Mend the store first.", "not looked at")
+		return warned("Fix the store first.", "not checked")
 	}
 	defer func() { _ = h.store.Close() }()
 	all, err := h.store.Feeds(ctx)
 	if err != nil {
-		return ill("Mend the store first.", "%v", err)
+		return failed("Fix the store first.", "%v", err)
 	}
 	if len(all) == 0 {
-		return well("there are none")
+		return passed("there are none")
 	}
 	e := newEngine(h)
 	defer func() { _ = e.Stop() }()
 	ctx, cancel := context.WithTimeout(ctx, feedsWithin)
 	defer cancel()
 	if err := e.dial(ctx); err != nil {
-		return warn("Nothing watches a feed until oneiros up runs.",
+		return warned("Nothing watches a feed until oneiros up runs.",
 			"%d kept; their probes cannot be asked: no Temporal server answers", len(all))
 	}
 	var failing, silent []string
@@ -126,14 +125,14 @@ func (d *app) checkFeeds(ctx context.Context) console.Finding {
 	}
 	switch {
 	case len(failing) > 0:
-		return warn("oneiros feed show NAME tells more; check the address and the path.",
+		return warned("oneiros feed show NAME tells more; check the address and the path.",
 			"the last pulls failed of %s", strings.Join(failing, ", "))
 	case len(silent) > 0:
-		return warn("See that a worker runs (oneiros up).", "%s not answer: %s",
+		return warned("See that a worker runs (oneiros up).", "%s not answer: %s",
 			map[bool]string{
 				true:  "one probe does",
 				false: fmt.Sprintf("%d probes do", len(silent)),
 			}[len(silent) == 1], strings.Join(silent, ", "))
 	}
-	return well("%d, and the last pulls of those that are pulled succeeded", len(all))
+	return passed("%d, and the last pulls of those that are pulled succeeded", len(all))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-func TestTheDoctorSaysWhoIsAnsweredAndWhyNobodyWouldBe(t *testing.T) {
+func TestTheDoctorReportsWhoCanReachTheServer(t *testing.T) {
 	t.Parallel()
 	found := func(d *app, state console.State, says string) {
 		t.Helper()
@@ -32,27 +32,27 @@ func TestTheDoctorSaysWhoIsAnsweredAndWhyNobodyWouldBe(t *testing.T) {
 	found(appOf(t, "serve:\n  keys: required\n"), console.Warning, "serve.keys is required, and there is no key yet")
 
 	marked := appOf(t, "")
-	require.NoError(t, note(marked.told.DataDir, keysRequiredFile, ""))
-	empty, err := keepAnyFile(t.Context(), marked.told, marked.told.StorePath())
+	require.NoError(t, note(marked.cfg.DataDir, keysRequiredFile, ""))
+	empty, err := openAnyFile(t.Context(), marked.cfg, marked.cfg.StorePath())
 	require.NoError(t, err)
 	require.NoError(t, empty.Close())
 	d := appOf(t, "serve:\n  listen: 0.0.0.0:7680\n")
 	found(d, console.Ill, "there is no key: the server does not start")
-	h, err := build(t.Context(), d.told, d.told.StorePath())
+	h, err := build(t.Context(), d.cfg, d.cfg.StorePath())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.store.Close()) }()
 	key, _ := access.New("laptop", access.Client, nil, time.Now())
 	key.Expires = time.Now().Add(time.Hour)
 	require.NoError(t, h.store.PutKey(t.Context(), key))
-	found(d, console.Warning, "0.0.0.0:7680, keys 1: keys and talk go over the network as plain text")
+	found(d, console.Warning, "0.0.0.0:7680, keys 1: keys and conversations cross the network as plain text")
 	key.Revoked = time.Now()
 	require.NoError(t, h.store.PutKey(t.Context(), key))
 	found(d, console.Warning, "0.0.0.0:7680 answers nobody: of 1 keys none is live")
 	require.NoError(t, h.keys.AllowKeyless(t.Context(), time.Now()))
 	found(d, console.Warning, "0.0.0.0:7680 answers nobody")
-	d.told.Serve.Listen = "127.0.0.1:7680"
+	d.cfg.Serve.Listen = "127.0.0.1:7680"
 	found(d, console.Well, "no key is live, and none is required")
-	require.NoError(t, os.WriteFile(filepath.Join(d.told.DataDir, keysRequiredFile), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(d.cfg.DataDir, keysRequiredFile), nil, 0o600))
 	found(d, console.Warning, "answers nobody: of 1 keys none is live")
 	found(marked, console.Ill, "needs a key for every request, and its store has none")
 }
@@ -76,7 +76,7 @@ func TestTheDoctorReadsTheCertificate(t *testing.T) {
 	}
 }
 
-// certificate makes one that ends after a time, and says where it and its key lie.
+// certificate writes a certificate that ends after the given time and returns the paths of it and its key.
 func certificate(t *testing.T, until time.Duration) (cert, key string) {
 	t.Helper()
 	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -11,31 +11,31 @@ import (
 	"github.com/seed-56a03226/oneiros/workers"
 )
 
-// checkTemporal asks the cluster who it is and what it can do, and explains what it lacks (O4).
+// checkTemporal connects to the cluster, reports its version, and explains which abilities it lacks.
 func (d *app) checkTemporal(ctx context.Context) console.Finding {
-	cluster, err := d.told.Cluster()
+	cluster, err := d.cfg.Cluster()
 	if err != nil {
-		return ill("Correct the temporal section or the standard Temporal client environment.", "%v", err)
+		return failed("Correct the temporal section or the standard Temporal client environment.", "%v", err)
 	}
-	keys, _, err := sealingKeys(d.told)
+	keys, _, err := sealingKeys(d.cfg)
 	if err != nil {
-		return ill("Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is.", "%v", err)
+		return failed("Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is.", "%v", err)
 	}
 	if !cluster.Known {
-		if _, running, _ := temporalchild.Look(d.told.DataDir); !running {
+		if _, running, _ := temporalchild.Look(d.cfg.DataDir); !running {
 			return d.checkChild()
 		}
 	}
-	e := newEngine(&deployment{config: d.told})
+	e := newEngine(&deployment{config: d.cfg})
 	defer func() { _ = e.Stop() }()
 	if err := e.dial(ctx); err != nil {
-		return ill(
+		return failed(
 			"Check the address, the network and the credentials; the temporal command's `operator cluster health` asks the same.",
 			"%v", err)
 	}
 	found, err := workers.Look(ctx, e.client, clusterNamespace(cluster))
 	if err != nil {
-		return ill("Check the namespace and the rights of the key.", "%v", err)
+		return failed("Check the namespace and the rights of the key.", "%v", err)
 	}
 	text := fmt.Sprintf("%s, server %s, %s", e.places[0].Where, found.Server, sealedWith(keys))
 	var missing, advice []string
@@ -49,12 +49,12 @@ func (d *app) checkTemporal(ctx context.Context) console.Finding {
 		advice = append(advice, unsearchable(found))
 	}
 	if len(missing) > 0 {
-		return warn(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
+		return warned(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
 	}
-	return well("%s, worker commands on, search attributes there", text)
+	return passed("%s, worker commands on, search attributes there", text)
 }
 
-// unsearchable says what to do about a cluster on which dreams cannot be searched.
+// unsearchable advises on a cluster that lacks the search attributes of dreams.
 func unsearchable(found workers.Cluster) string {
 	advice := "Dreams run all the same, but cannot be searched by agent, phase or spend."
 	if len(found.Missing) > 0 {
@@ -69,7 +69,7 @@ func unsearchable(found workers.Cluster) string {
 	return advice
 }
 
-// createCommand is the line that adds search attributes to a cluster.
+// createCommand is the temporal command that adds search attributes to a cluster.
 func createCommand(missing []workers.Attribute) string {
 	line := "temporal operator search-attribute create"
 	for _, a := range missing {
@@ -85,14 +85,14 @@ func clusterNamespace(c config.Cluster) string {
 	return c.Options.Namespace
 }
 
-// checkChild says what `oneiros up` would start.
+// checkChild reports which server `oneiros up` would start.
 func (d *app) checkChild() console.Finding {
-	if d.told.Temporal.Child == "never" {
-		return ill("Set temporal.address.", "no cluster is configured, and temporal.child is never")
+	if d.cfg.Temporal.Child == "never" {
+		return failed("Set temporal.address.", "no cluster is configured, and temporal.child is never")
 	}
 	binary, err := temporalchild.Find(d.getenv("ONEIROS_TEMPORALD"), self(), lookPath)
 	if err != nil {
-		return ill("make build builds one.", "%v", err)
+		return failed("make build builds one.", "%v", err)
 	}
-	return well("no cluster is configured and none of ours runs; oneiros up will start %s", binary.Path)
+	return passed("no cluster is configured and none of ours runs; oneiros up will start %s", binary.Path)
 }

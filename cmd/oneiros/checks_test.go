@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// appOf is a door with a configuration of its own.
+// appOf is an app with a configuration of its own.
 func appOf(t *testing.T, yaml string) *app {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +27,7 @@ func appOf(t *testing.T, yaml string) *app {
 	return d
 }
 
-func TestAModelThatItsProviderDoesNotListIsToldOf(t *testing.T) {
+func TestTheDoctorReportsAModelThatItsProviderDoesNotList(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string]string{
 		`{"data":[{"id":"small"},{"id":"vectors"}]}`:               "",
@@ -54,7 +54,7 @@ func TestAModelThatItsProviderDoesNotListIsToldOf(t *testing.T) {
 	}
 }
 
-func TestSealingKeysAreLookedAtThoughNoServerRuns(t *testing.T) {
+func TestTheDoctorChecksSealingKeysWithoutAServer(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "keys")
 	d := appOf(t, "seal:\n  keys_file: "+file+"\n")
@@ -74,7 +74,7 @@ func TestSealingKeysAreLookedAtThoughNoServerRuns(t *testing.T) {
 	require.Equal(t, console.Well, appOf(t, "").checkFeeds(t.Context()).State)
 }
 
-func TestADiskIsNotLookedAtWhereNoFolderIsKnown(t *testing.T) {
+func TestTheDoctorSkipsTheDiskWithoutADataFolder(t *testing.T) {
 	t.Parallel()
 	d := newApp(nil)
 	require.NoError(t, d.flags.Parse([]string{"--config", filepath.Join(t.TempDir(), "absent.yaml")}))
@@ -82,5 +82,5 @@ func TestADiskIsNotLookedAtWhereNoFolderIsKnown(t *testing.T) {
 	require.Error(t, err)
 	found := d.checkDisk(t.Context())
 	require.Equal(t, console.Warning, found.State)
-	require.Contains(t, found.Found, "not looked at")
+	require.Contains(t, found.Found, "not checked")
 }

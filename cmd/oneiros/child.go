@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 )
 
-// The ports at which every Temporal tool looks first; another is taken when they are.
+// The ports at which Temporal's tools look by default. Where one is taken, a free port is used.
 const (
 	usualPort   = 7233
 	usualUIPort = 8233
@@ -25,7 +25,7 @@ const (
 // temporalFile is the database of the child server, in the data folder.
 const temporalFile = "temporal.db"
 
-// spawn starts a server as our child and connects to it.
+// spawn starts a Temporal server as a child process and connects to it.
 func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) error {
 	c := e.deployment.config
 	if c.Temporal.Child == "never" {
@@ -56,15 +56,15 @@ func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) e
 		Namespace: config.DefaultNamespace,
 		Log:       log,
 	}
-	if e.known {
+	if e.defaultPorts {
 		o.Port, o.UIPort = temporalchild.FreePort(usualPort), temporalchild.FreePort(usualUIPort)
 	}
 	e.child, err = temporalchild.Start(ctx, o)
 	if err != nil && o.Port+o.UIPort > 0 && ctx.Err() == nil {
-		o.Port, o.UIPort = 0, 0 // somebody was quicker
+		o.Port, o.UIPort = 0, 0 // another process took the port meanwhile
 		e.child, err = temporalchild.Start(ctx, o)
 	}
-	if err != nil && ctx.Err() == nil && leaves(ctx, db+".lock") {
+	if err != nil && ctx.Err() == nil && waitForExit(ctx, db+".lock") {
 		e.child, err = temporalchild.Start(ctx, o)
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) e
 	go func() {
 		select {
 		case <-e.child.Gone():
-			e.gone <- e.child.Said()
+			e.ended <- e.child.Said()
 		case <-e.stopping:
 		}
 	}()
@@ -95,8 +95,9 @@ func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) e
 	return e.connect(ctx, client.Options{HostPort: e.child.Address, Namespace: config.DefaultNamespace})
 }
 
-// leaves waits for a server whose owner was killed before it could announce it: the lock of the file names the server.
-func leaves(ctx context.Context, lock string) bool {
+// waitForExit waits for a server to exit whose owner was killed before it could record the server's address. The lock
+// file holds the server's process id.
+func waitForExit(ctx context.Context, lock string) bool {
 	text, err := os.ReadFile(lock)
 	if err != nil {
 		return false
@@ -105,7 +106,7 @@ func leaves(ctx context.Context, lock string) bool {
 	return err == nil && pid > 0 && temporalchild.Record{PID: pid}.Left(ctx) == nil
 }
 
-// self is our own binary; temporald is built beside it.
+// self is the path of this program; temporald is built beside it.
 func self() string {
 	path, _ := os.Executable()
 	return path

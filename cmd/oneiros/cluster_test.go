@@ -40,10 +40,10 @@ func newAuthority(t *testing.T, name string) *authority {
 	return a
 }
 
-// file is where a part of a certificate lies, such as "client.crt".
+// file is the path of a part of a certificate, such as "client.crt".
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
-// sign makes a certificate and writes it down; the authority's own when it has none yet.
+// sign makes a certificate and writes it to files; the authority's own when it has none yet.
 func (a *authority) sign(name, file string) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -76,7 +76,8 @@ func (a *authority) sign(name, file string) (*x509.Certificate, *ecdsa.PrivateKe
 	return made, key
 }
 
-// guard listens with mutual TLS before a server that has none, and lets in who shows a certificate of the authority.
+// guard listens with mutual TLS in front of a server without it, and accepts clients with a certificate of the
+// authority.
 func (a *authority) guard(address string) string {
 	a.Helper()
 	a.sign("temporal.example", "server")
@@ -106,7 +107,7 @@ func (a *authority) guard(address string) string {
 	return l.Addr().String()
 }
 
-// pass carries bytes both ways until either side has had enough.
+// pass copies bytes in both directions until both sides have ended.
 func pass(in net.Conn, address string) {
 	defer in.Close()
 	if in.(*tls.Conn).Handshake() != nil {
@@ -137,7 +138,7 @@ func (h *home) profile(lines string) {
 	h.env = append(h.env, "TEMPORAL_CONFIG_FILE="+path)
 }
 
-// flat is an answer without its line breaks.
+// flat joins the lines of an output.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func TestAClusterBehindMutualTLSIsReachedByProfile(t *testing.T) {
@@ -168,7 +169,7 @@ func TestAClusterBehindMutualTLSIsReachedByProfile(t *testing.T) {
 	require.Contains(t, h.must("dream", "--watch"), "echo dreamt", "a whole night over mutual TLS")
 
 	for name, says := range map[string]string{
-		// ours is of none of its authorities, so Go shows none
+		// Our certificate is of none of its authorities, so Go's client sends none.
 		"stranger": "its TLS says: remote error: tls: certificate required",
 		"duped":    "certificate signed by unknown authority",
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
-// codec is what the console's sealing commands need.
+// codec returns the functions behind the console's sealing commands.
 func (d *app) codec() console.CodecCommand {
 	return console.CodecCommand{Getenv: d.getenv, Random: rand.Reader, Keys: func() (payload.Keys, string, error) {
 		c, err := d.config()
@@ -22,7 +22,7 @@ func (d *app) codec() console.CodecCommand {
 	}}
 }
 
-// sealingKeys reads the keys from where the configuration says they lie; none when it says nothing.
+// sealingKeys reads the sealing keys from the configured file or variable; none when nothing is configured.
 func sealingKeys(c config.Config) (payload.Keys, string, error) {
 	lines, place, err := c.SealKeys()
 	if err != nil || place == "" {
@@ -35,7 +35,7 @@ func sealingKeys(c config.Config) (payload.Keys, string, error) {
 	return keys, place, nil
 }
 
-// sealedWith says which key seals, for the doctor.
+// sealedWith names the sealing key in use, for the doctor.
 func sealedWith(keys payload.Keys) string {
 	if keys.Empty() {
 		return "histories not sealed"
@@ -50,8 +50,8 @@ func asUsage(err error) error {
 	return &console.Exit{Code: console.Usage, Err: err}
 }
 
-// seal sets the converters of a client, and with it of its workers. Without keys they seal nothing, and name the key
-// that a sealed payload wants.
+// seal sets the data converters of a client and its workers. Without keys nothing is sealed, and opening a sealed
+// payload fails with the name of the key it needs.
 func seal(o *client.Options, c config.Config) error {
 	keys, _, err := sealingKeys(c)
 	if err != nil {

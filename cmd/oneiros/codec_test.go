@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
-// database is what Temporal keeps of a data folder, its log included.
+// database reads Temporal's database file of a data folder, its log included.
 func database(t *testing.T, folder string) []byte {
 	t.Helper()
 	var all []byte
@@ -36,15 +36,15 @@ func TestAWholeNightIsSealedWhenAKeyIsConfigured(t *testing.T) {
 	keys := filepath.Join(sealed.dir, "keys")
 	require.NoError(t, os.WriteFile(keys, []byte(sealed.must("codec", "new-key", "--id", "spring")), 0o600))
 	sealed.env = append(sealed.env, "ONEIROS_SEAL_KEYS_FILE="+keys)
-	const order = `"handle":"echo"` // a piece of what every dream is begun with
+	const input = `"handle":"echo"` // part of the input of every dream workflow
 	for _, h := range []*home{plain, sealed} {
 		h.must("agents", "add", "echo", "--persona", "A companion.")
 		h.must("memory", "import", sampleFile(t))
 		require.Contains(t, h.must("dream", "--seed", "7"), "echo dreamt")
 	}
-	require.True(t, bytes.Contains(database(t, plain.data()), []byte(order)))
+	require.True(t, bytes.Contains(database(t, plain.data()), []byte(input)))
 	kept := database(t, sealed.data())
-	require.False(t, bytes.Contains(kept, []byte(order)))
+	require.False(t, bytes.Contains(kept, []byte(input)))
 	require.True(t, bytes.Contains(kept, []byte(payload.Encoding)))
 	require.True(t, bytes.Contains(kept, []byte("dream/echo/0001")), "a workflow's id is never sealed")
 }

@@ -22,8 +22,8 @@ import (
 
 var lookPath = exec.LookPath
 
-// demo builds a house apart in its own folder: sample lives, the built-in model only, and nothing of the configuration
-// but how a dream is shaped.
+// demo builds a separate deployment in its own folder, with sample diaries and the built-in model only. Of the
+// configuration only the knobs of dreams apply.
 func (d *app) demo(ctx context.Context, dir string,
 	tell func(string, ...any),
 ) (*console.Deployment, console.Engine, error) {
@@ -56,7 +56,7 @@ func (d *app) demo(ctx context.Context, dir string,
 	}
 	shown := d.show(h)
 	shown.Dir = dir
-	e, err := d.here(ctx, shown, tell)
+	e, err := d.forOneDream(ctx, shown, tell)
 	if err != nil {
 		return nil, nil, errors.Join(err, h.store.Close())
 	}
@@ -65,7 +65,7 @@ func (d *app) demo(ctx context.Context, dir string,
 	return shown, own, nil
 }
 
-// settle imports the sample lives, once, and answers the evening after the last thing that happened in them.
+// settle imports the sample diaries, once, and returns the evening after their last event.
 func (h *deployment) settle(ctx context.Context) (time.Time, error) {
 	var last time.Time
 	for _, agentState := range sample.Diaries() {
@@ -96,10 +96,10 @@ func (h *deployment) settle(ctx context.Context) (time.Time, error) {
 			last = report.Last
 		}
 	}
-	return last.Truncate(24 * time.Hour).Add(46 * time.Hour), nil // ten in the evening of the next day
+	return last.Truncate(24 * time.Hour).Add(46 * time.Hour), nil // 22:00 of the next day
 }
 
-// dueOf says when knowledge fades, undisturbed.
+// dueOf returns when a fragment of knowledge fades if it is never recalled.
 func dueOf(k dream.Knobs) func(time.Time, float64) time.Time {
 	return func(at time.Time, strength float64) time.Time {
 		return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)

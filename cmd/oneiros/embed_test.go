@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap moves a life from the built-in embedder to one that costs money, by
-// way of a day that could not pay for all of it.
+// TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap moves an agent's memory from the built-in embedder to a paid one,
+// under a daily cap that does not suffice for all of it.
 func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	t.Parallel()
 	h, server := paying(t)
@@ -39,7 +39,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	require.Equal(t, spent, server.Billing.Total(), "a search of the catalogue and the store costs nothing")
 
 	beside = ""
-	// until a day can pay for some of it
+	// a cap that pays for some of it
 	for share := budget.Micros(1); !strings.Contains(beside, "goes on from there"); share++ {
 		h.must("agents", "edit", "echo", "--cap-dream", "0", "--cap-day", (spent + share*result.Worst/24).String()[1:])
 		_, beside, code = h.run("memory", "embed", "--yes")
@@ -56,7 +56,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 		Placed   int
 	}
 	require.NoError(t, json.Unmarshal([]byte(h.must("memory", "embed", "--yes", "--json")), &moved))
-	require.Equal(t, rest.Memories, moved.Placed, "nothing is placed twice")
+	require.Equal(t, rest.Memories, moved.Placed, "nothing is embedded twice")
 	require.Equal(t, "builtin-static/1/256", moved.From)
 	require.Contains(t, moved.To, "scripted/vectors/")
 	require.LessOrEqual(t, server.Billing.Total()-spent, result.Worst)

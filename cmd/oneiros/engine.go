@@ -21,36 +21,36 @@ import (
 	"github.com/seed-56a03226/oneiros/workers"
 )
 
-// engine is what this process runs.
+// engine is what this process runs: a Temporal client, and possibly a server, a worker and listeners.
 type engine struct {
-	deployment *deployment
-	client     client.Client
-	namespace  string
-	converters client.Options // how the client reads and writes payloads
-	starter    *starter.Starter
-	child      *temporalchild.Child
-	record     *temporalchild.Record
-	beside     int  // the process whose server this one uses; 0 when there is none
-	known      bool // the child listens where Temporal's tools look first, with its user interface
-	listens    bool // it takes in readings that are pushed
-	worker     *workers.Worker
-	meter      *telemetry.Meter // nil where nothing is measured
-	api        *apiServer       // nil where clients are not answered
-	places     []console.Place
-	asOf       time.Time
-	log        tlog.Logger
-	plainLog   *slog.Logger // the same for parts that are not Temporal's
-	files      []io.Closer
-	gone       chan error
-	stopping   chan struct{}
-	tending    chan struct{} // closed when the tending is over
+	deployment   *deployment
+	client       client.Client
+	namespace    string
+	converters   client.Options // how the client reads and writes payloads
+	starter      *starter.Starter
+	child        *temporalchild.Child
+	record       *temporalchild.Record
+	beside       int  // process id of the `oneiros up` whose server this one uses; 0 for none
+	defaultPorts bool // the child listens at the default ports, with its user interface
+	listens      bool // it takes pushed readings of feeds
+	worker       *workers.Worker
+	meter        *telemetry.Meter // nil when metrics are off
+	api          *apiServer       // nil when clients are not served
+	places       []console.Place
+	asOf         time.Time
+	log          tlog.Logger
+	plainLog     *slog.Logger // the same log, for parts without Temporal
+	files        []io.Closer
+	ended        chan error
+	stopping     chan struct{}
+	maintained   chan struct{} // closed when maintain has returned
 
-	unserved     string // why no client is answered here; empty when they are, or nobody wanted it
+	unserved     string // why no client is served here; empty when they are, or should not be
 	unsearchable string // why dreams cannot be searched on this cluster; empty when they can
 }
 
 func newEngine(h *deployment) *engine {
-	e := &engine{deployment: h, gone: make(chan error, 2), stopping: make(chan struct{})}
+	e := &engine{deployment: h, ended: make(chan error, 2), stopping: make(chan struct{})}
 	e.writeLog(os.Stderr)
 	return e
 }
@@ -60,30 +60,31 @@ func (e *engine) writeLog(to io.Writer) {
 	e.log = tlog.NewStructuredLogger(e.plainLog)
 }
 
-// Nights through this engine.
-func (e *engine) Nights() console.Dreams { return nights{starter: e.starter, asOf: e.asOf} }
+// Dreams returns the commands on dreams, carried out through this engine.
+func (e *engine) Dreams() console.Dreams { return dreamRuns{starter: e.starter, asOf: e.asOf} }
 
-// Places that run.
+// Places lists what runs and where it listens.
 func (e *engine) Places() []console.Place { return e.places }
 
-// Gone tells what ended by itself.
-func (e *engine) Gone() <-chan error { return e.gone }
+// Ended sends the error of the part that ended by itself.
+func (e *engine) Ended() <-chan error { return e.ended }
 
-// Stop lets clients go first, and then the worker, so that deeds reach a token boundary while the server still listens.
+// Stop ends the API server first and then the worker, so that activities reach a token boundary while the Temporal
+// server still listens.
 func (e *engine) Stop() error {
 	var faults []error
 	if e.api != nil {
 		faults = append(faults, e.api.stop())
 	}
 	close(e.stopping)
-	if e.tending != nil {
-		<-e.tending
+	if e.maintained != nil {
+		<-e.maintained
 	}
 	if e.worker != nil {
 		e.worker.Stop()
 	}
 	if e.starter != nil {
-		e.starter.Close() // what is not told yet stays noted in the store
+		e.starter.Close() // notices that were not delivered stay noted in the store
 	}
 	if e.client != nil {
 		e.client.Close()
@@ -100,7 +101,7 @@ func (e *engine) Stop() error {
 	return errors.Join(faults...)
 }
 
-// logFile opens a log in the data folder, beginning anew when it has grown large.
+// logFile opens a log file in the data folder, and starts it anew when it has grown large.
 func (e *engine) logFile(name string) (*os.File, error) {
 	const large = 16 << 20
 	dir := e.deployment.config.DataDir
@@ -125,7 +126,7 @@ func (e *engine) place(name, where string) {
 
 // reach connects as a client only.
 func (d *app) reach(ctx context.Context, h *console.Deployment) (console.Engine, error) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return nil, err
 	}
@@ -133,22 +134,22 @@ func (d *app) reach(ctx context.Context, h *console.Deployment) (console.Engine,
 	return e, e.dial(ctx)
 }
 
-// work runs a worker against whatever is there.
+// work runs a worker against the configured cluster, or against the server of a running `oneiros up`.
 func (d *app) work(ctx context.Context, h *console.Deployment) (console.Engine, error) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.lend(own.config); err != nil {
+	if err := d.handOverIfNeeded(own.config); err != nil {
 		return nil, err
 	}
-	if own.wants != nil { // a worker must be able to call every model
+	if own.wants != nil { // a worker must be able to call every configured model
 		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
 	}
 	e := newEngine(own)
 	e.listens = true
 	if err := e.dial(ctx); err != nil {
-		if errors.Is(err, console.ErrNobody) {
+		if errors.Is(err, console.ErrNoServer) {
 			err = &console.Exit{
 				Code: console.Unreachable,
 				Err:  fmt.Errorf("%w, with a worker; a worker alone needs temporal.address", err),
@@ -156,33 +157,34 @@ func (d *app) work(ctx context.Context, h *console.Deployment) (console.Engine, 
 		}
 		return nil, err
 	}
-	return e, e.hire(ctx)
+	return e, e.startWorker(ctx)
 }
 
-// up runs everything, with a server of our own when no cluster is known.
+// up runs a worker, the API server and the listeners, with a Temporal server of its own when no cluster is
+// configured.
 func (d *app) up(ctx context.Context, h *console.Deployment, tell func(string, ...any)) (console.Engine, error) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.lend(own.config); err != nil {
+	if err := d.handOverIfNeeded(own.config); err != nil {
 		return nil, err
 	}
-	if own.wants != nil { // a worker must be able to call every model
+	if own.wants != nil { // a worker must be able to call every configured model
 		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
 	}
 	e := newEngine(own)
-	e.known, e.listens = true, true
+	e.defaultPorts, e.listens = true, true
 	if loose := exposed(own.config); loose != "" {
 		tell("Warning: %s.", loose)
 	}
-	if err := e.locked(ctx, tell); err != nil {
+	if err := e.requireKeys(ctx, tell); err != nil {
 		return nil, err
 	}
-	up, err := d.raise(ctx, e, tell)
+	up, err := d.connectAndWork(ctx, e, tell)
 	if err == nil {
-		err = e.welcome(ctx, tell)
-		// beside another up of this data folder, that one answers clients
+		err = e.startServer(ctx, tell)
+		// When another `oneiros up` of this data folder runs, that one answers clients.
 		if err == nil && e.unserved != "" && e.beside == 0 {
 			err = &console.Exit{
 				Code: console.Unreachable,
@@ -202,16 +204,16 @@ func (d *app) up(ctx context.Context, h *console.Deployment, tell func(string, .
 	return up, err
 }
 
-// here is up for a single dream. The screen is the dream's, so what the SDK says goes to a file.
-func (d *app) here(ctx context.Context, h *console.Deployment, tell func(string, ...any)) (console.Engine, error) {
-	own, err := d.behind(h)
+// forOneDream runs a worker for a single dream. The SDK logs to a file, because the terminal shows the dream.
+func (d *app) forOneDream(ctx context.Context, h *console.Deployment, tell func(string, ...any)) (console.Engine, error) {
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.lend(own.config); err != nil {
+	if err := d.handOverIfNeeded(own.config); err != nil {
 		return nil, err
 	}
-	if own.wants != nil { // a worker must be able to call every model
+	if own.wants != nil { // a worker must be able to call every configured model
 		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
 	}
 	e := newEngine(own)
@@ -220,17 +222,17 @@ func (d *app) here(ctx context.Context, h *console.Deployment, tell func(string,
 		return nil, err
 	}
 	e.writeLog(log)
-	return d.raise(ctx, e, tell)
+	return d.connectAndWork(ctx, e, tell)
 }
 
-// raise finds a server or starts one, and a worker.
-func (d *app) raise(ctx context.Context, e *engine, tell func(string, ...any)) (console.Engine, error) {
+// connectAndWork connects to a server, or starts one, and starts a worker.
+func (d *app) connectAndWork(ctx context.Context, e *engine, tell func(string, ...any)) (console.Engine, error) {
 	err := e.dial(ctx)
-	if errors.Is(err, console.ErrNobody) {
+	if errors.Is(err, console.ErrNoServer) {
 		err = e.spawn(ctx, d, tell)
 	}
 	if err == nil {
-		err = e.hire(ctx)
+		err = e.startWorker(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Stop())
@@ -238,7 +240,7 @@ func (d *app) raise(ctx context.Context, e *engine, tell func(string, ...any)) (
 	return e, nil
 }
 
-// dial connects to the configured cluster, else to the server another process of this data folder runs.
+// dial connects to the configured cluster, else to the server of another process on this data folder.
 func (e *engine) dial(ctx context.Context) error {
 	o, err := e.options()
 	if err != nil {
@@ -247,7 +249,7 @@ func (e *engine) dial(ctx context.Context) error {
 	return e.connect(ctx, o)
 }
 
-// options say how to reach that cluster or server. console.ErrNobody when there is none.
+// options are the client options for that cluster or server. The error is console.ErrNoServer when there is neither.
 func (e *engine) options() (client.Options, error) {
 	cluster, err := e.deployment.config.Cluster()
 	if err != nil {
@@ -262,7 +264,7 @@ func (e *engine) options() (client.Options, error) {
 	record, alive, err := temporalchild.Look(e.deployment.config.DataDir)
 	if err != nil || !alive {
 		if err == nil {
-			err = console.ErrNobody
+			err = console.ErrNoServer
 		}
 		return client.Options{}, err
 	}
@@ -271,7 +273,7 @@ func (e *engine) options() (client.Options, error) {
 	return client.Options{HostPort: record.Address, Namespace: record.Namespace}, nil
 }
 
-// dialWithin bounds how long a cluster may take to answer at all.
+// dialWithin bounds how long a cluster may take for its first answer.
 const dialWithin = 10 * time.Second
 
 func (e *engine) connect(ctx context.Context, o client.Options) error {
@@ -288,7 +290,7 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	e.client, e.namespace, e.converters = c, o.Namespace, o
 	found, err := workers.Look(ctx, c, o.Namespace)
 	if err != nil {
-		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("ask Temporal at %s: %w", o.HostPort, err)}
+		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("query Temporal at %s: %w", o.HostPort, err)}
 	}
 	e.starter = e.deployment.starter()
 	e.starter.Client, e.starter.Options.Searchable, e.starter.Options.Cluster = c, found.Searchable, found.ID
@@ -296,19 +298,20 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	return nil
 }
 
-// prepare is what every client of ours has in common.
+// prepare sets the options that all our Temporal clients share.
 func (e *engine) prepare(o *client.Options) error {
 	o.Logger = e.log
 	if err := traceTemporal(o, e.deployment.tracing); err != nil {
 		return err
 	}
 	if host, _, err := net.SplitHostPort(o.HostPort); err == nil && net.ParseIP(host).IsLoopback() {
-		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // it costs CPU and saves no wire
+		// Compression costs CPU and saves nothing on a local connection.
+		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 	return seal(o, e.deployment.config)
 }
 
-// hold makes a client that connects when it is first used.
+// hold makes a client that connects at its first use.
 func (e *engine) hold(o client.Options) error {
 	if err := e.prepare(&o); err != nil {
 		return err

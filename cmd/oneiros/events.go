@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
-// lookable gives the console the archive to look at; nil where none is configured.
-func (h *deployment) lookable() func() (*archive.Archive, error) {
+// openArchive returns how the console opens the archive; nil when none is configured.
+func (h *deployment) openArchive() func() (*archive.Archive, error) {
 	if h.config.Archive.URL == "" {
 		return nil
 	}
@@ -24,16 +24,16 @@ func (h *deployment) lookable() func() (*archive.Archive, error) {
 	}
 }
 
-// How long a pass of the archiver may take at most, and the last one, when the process ends. What a pass leaves the
-// next one takes up.
+// How long one pass of the archiver may take, and the last one when the process ends. The next pass takes up what one
+// left.
 const (
 	passWithin = 10 * time.Minute
 	lastWithin = 5 * time.Second
-	passAgain  = 30 * time.Second // after one that failed, when the next is not sooner
+	passAgain  = 30 * time.Second // after a failed pass, unless the next one is due sooner
 )
 
-// archives writes what is announced into the archive until ctx ends, and then what has come since.
-func (e *engine) archives(ctx context.Context) {
+// archiveEvents writes announced events into the archive until ctx ends, and then once more what has come since.
+func (e *engine) archiveEvents(ctx context.Context) {
 	every := e.deployment.config.Archive.Every
 	if e.deployment.config.Archive.URL == "" {
 		return
@@ -44,7 +44,7 @@ func (e *engine) archives(ctx context.Context) {
 		err := e.pass(ctx, &a, passWithin)
 		wait := every
 		if err != nil && ctx.Err() == nil {
-			if text != err.Error() { // not again in every pass
+			if text != err.Error() { // log each error once, not in every pass
 				e.log.Warn("events could not be archived; they are kept, and the archive catches up", "error", err)
 			}
 			text, wait = err.Error(), min(every, passAgain)
@@ -64,7 +64,7 @@ func (e *engine) archives(ctx context.Context) {
 	}
 }
 
-// pass archives everything there is. A bucket that could not be opened is opened the next time.
+// pass archives all waiting events. A bucket that could not be opened is opened again in the next pass.
 func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -86,7 +86,7 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 	return err
 }
 
-// measure begins to count what this process will tell.
+// measure starts counting for metrics and traces.
 func (e *engine) measure(ctx context.Context) error {
 	o := telemetry.Options{Log: e.deployment.store, Version: version}
 	if e.deployment.config.Metrics.Agents {
@@ -99,9 +99,9 @@ func (e *engine) measure(ctx context.Context) error {
 	return nil
 }
 
-// announces says where events are archived, and answers GET /metrics where it is configured. Where the port is
-// another's, most often another worker's of this host, this one does without: each counts all there is.
-func (e *engine) announces(ctx context.Context) error {
+// serveMetrics reports where events are archived, and serves GET /metrics where configured. When the port is taken,
+// most often by another worker of this host, this process serves no metrics: each worker counts the whole deployment.
+func (e *engine) serveMetrics(ctx context.Context) error {
 	if kept := e.deployment.config.Archive; kept.URL != "" {
 		if bucket, err := archive.Reach(kept.URL); err == nil {
 			e.place("archive", fmt.Sprintf("%s, every %s", bucket.Where(), kept.Every))
@@ -116,7 +116,7 @@ func (e *engine) announces(ctx context.Context) error {
 	}
 	line, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
 	if err != nil {
-		e.place("metrics", fmt.Sprintf("nothing is told here: %s cannot be listened on (%v)", at, innermost(err)))
+		e.place("metrics", fmt.Sprintf("not served here: cannot listen on %s (%v)", at, innermost(err)))
 		return nil
 	}
 	server := &http.Server{
@@ -128,7 +128,7 @@ func (e *engine) announces(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
 	}
 	e.files = append(e.files, server)
-	go func() { _ = server.Serve(line) }() // until Stop closes it
+	go func() { _ = server.Serve(line) }() // ends when Stop closes it
 	e.place("metrics", fmt.Sprintf("http://%s/metrics", line.Addr()))
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// What `oneiros up` announces is followed by another process, archived although up is killed in the midst of it, and
-// told to Prometheus.
+// The events of `oneiros up` are followed by another process, archived although up is killed meanwhile, and counted
+// for Prometheus.
 func TestEventsAreFollowedArchivedAndCounted(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -54,7 +54,7 @@ func TestEventsAreFollowedArchivedAndCounted(t *testing.T) {
 	}
 	var last event.Event
 	require.NoError(t, json.Unmarshal(lines.Bytes(), &last))
-	require.Equal(t, "DreamEnded", last.Type, "the follower saw the dream to its end, whoever was killed")
+	require.Equal(t, "DreamEnded", last.Type, "the follower saw the end of the dream although up was killed")
 	require.NoError(t, follower.Process.Signal(os.Interrupt))
 	_, err = io.Copy(io.Discard, result)
 	require.NoError(t, err)

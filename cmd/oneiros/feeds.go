@@ -22,13 +22,13 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// feeds is the console's view of the starter where it keeps feeds.
+// feeds carries out the console's commands on feeds through the starter.
 type feeds struct{ starter *starter.Starter }
 
-// Feeds through this engine.
+// Feeds returns the commands on feeds, carried out through this engine.
 func (e *engine) Feeds() console.Feeds { return feeds{e.starter} }
 
-// Put keeps a feed and gives its probe the new rules.
+// Put stores a feed and sends its new settings to its probe.
 func (f feeds) Put(ctx context.Context, feed dream.Feed) error {
 	if err := feedhttp.Check(feed); err != nil {
 		return asUsage(err)
@@ -36,23 +36,23 @@ func (f feeds) Put(ctx context.Context, feed dream.Feed) error {
 	return f.starter.PutFeed(ctx, feed)
 }
 
-// Drop forgets a feed, and its probe ends.
+// Drop removes a feed and ends its probe.
 func (f feeds) Drop(ctx context.Context, name string) error { return f.starter.DropFeed(ctx, name) }
 
-// Push gives readings to a probe.
+// Push sends readings to a probe.
 func (f feeds) Push(ctx context.Context, name string, readings []dream.Reading) error {
 	return f.starter.Push(ctx, name, readings)
 }
 
-// State asks a probe where it stands.
+// State returns the state of a feed's probe.
 func (f feeds) State(ctx context.Context, name string) (workflows.FeedState, error) {
 	return f.starter.FeedState(ctx, name)
 }
 
-// tokenFile lies in data_dir and holds what whoever pushes readings must bear.
+// tokenFile, in data_dir, holds the bearer token of those who push readings.
 const tokenFile = "feed.token"
 
-// token reads it, and makes it when there is none.
+// token reads the token, and makes one when there is none.
 func (e *engine) token() (token, path string, err error) {
 	path = filepath.Join(e.deployment.config.DataDir, tokenFile)
 	body, err := os.ReadFile(path)
@@ -61,19 +61,19 @@ func (e *engine) token() (token, path string, err error) {
 			return "", path, err
 		}
 		err = makeToken(path)
-		if err == nil || errors.Is(err, fs.ErrExist) { // another process was quicker
+		if err == nil || errors.Is(err, fs.ErrExist) { // another process made it first
 			body, err = os.ReadFile(path)
 		}
 		if err != nil {
-			return "", path, fmt.Errorf("make the token of the feeds' door: %w", err)
+			return "", path, fmt.Errorf("make the token for pushing readings: %w", err)
 		}
 	} else if err != nil {
-		return "", path, fmt.Errorf("read the token of the feeds' door: %w", err)
+		return "", path, fmt.Errorf("read the token for pushing readings: %w", err)
 	}
 	return strings.TrimSpace(string(body)), path, nil
 }
 
-// makeToken writes a file that is whole as soon as it is there.
+// makeToken writes the file under another name and links it, so that no reader sees half a token.
 func makeToken(path string) error {
 	draft, err := os.CreateTemp(filepath.Dir(path), tokenFile+".*")
 	if err != nil {
@@ -88,15 +88,15 @@ func makeToken(path string) error {
 	return os.Link(draft.Name(), path)
 }
 
-// Bounds of a push, whoever sends it.
+// Limits of one push.
 const (
 	headWithin  = 5 * time.Second
 	wholeWithin = 20 * time.Second
 	headBytes   = 16 << 10
 )
 
-// listen takes readings that are pushed. Where the port is another's, most often another worker's of this host, this
-// one does without.
+// listen accepts pushed readings. When the port is taken, most often by another worker of this host, this process
+// does without.
 func (e *engine) listen(ctx context.Context) error {
 	at := e.deployment.config.Feed.Listen
 	if at == "" {
@@ -116,7 +116,7 @@ func (e *engine) listen(ctx context.Context) error {
 	}
 	line, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
 	if err != nil {
-		e.place("feeds", fmt.Sprintf("nothing is taken in here: %s cannot be listened on (%v)", at, innermost(err)))
+		e.place("feeds", fmt.Sprintf("not accepted here: cannot listen on %s (%v)", at, innermost(err)))
 		return nil
 	}
 	server := &http.Server{
@@ -128,12 +128,12 @@ func (e *engine) listen(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
 	}
 	e.files = append(e.files, server)
-	go func() { _ = server.Serve(line) }() // until Stop closes it
+	go func() { _ = server.Serve(line) }() // ends when Stop closes it
 	e.place("feeds", fmt.Sprintf("http://%s (token in %s)", line.Addr(), path))
 	return nil
 }
 
-// innermost is the reason why an address cannot be had.
+// innermost unwraps an error to its last cause, such as "address already in use".
 func innermost(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -142,7 +142,7 @@ func innermost(err error) error {
 	return err
 }
 
-// probe gives every feed that is new or changed its probe.
+// probe starts or updates the probe of every feed that is new or changed.
 func (e *engine) probe(ctx context.Context, values map[string]string) {
 	all, err := e.deployment.store.Feeds(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -155,7 +155,7 @@ func (e *engine) probe(ctx context.Context, values map[string]string) {
 		}
 		if err := e.starter.Probe(ctx, f); err != nil {
 			if ctx.Err() == nil {
-				e.log.Warn("the probe of a feed could not be told", "feed", f.Name, "error", err)
+				e.log.Warn("the probe of a feed could not be updated", "feed", f.Name, "error", err)
 			}
 			continue
 		}

@@ -12,12 +12,11 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// handshakeWithin bounds the look at a handshake that failed.
+// handshakeWithin bounds the second handshake, which only looks for the reason of a failure.
 const handshakeWithin = 3 * time.Second
 
-// refused says what a server had against our TLS, after it could not be reached. A server tells a client certificate
-// that it does not accept only after the handshake, when gRPC is already writing, and what is then reported is a broken
-// pipe.
+// refused returns what a server objected to in our TLS handshake, after a connection failed. A server refuses a
+// client certificate only after the handshake, when gRPC is already writing, so that gRPC reports just a broken pipe.
 func refused(ctx context.Context, o client.Options) string {
 	if o.ConnectionOptions.TLS == nil {
 		return ""
@@ -36,9 +35,9 @@ func refused(ctx context.Context, o client.Options) string {
 	var network *net.OpError
 	switch {
 	case err == nil, errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		return "" // nothing is wrong with the handshake
+		return "" // the handshake succeeds
 	case errors.As(err, &network) && network.Op == "dial":
-		return "" // nor did it come to one
+		return "" // there was no handshake: the connection itself failed
 	case errors.Is(err, io.EOF):
 		return "; it closes the connection after the TLS handshake, as a server does that does not accept the client's certificate"
 	}

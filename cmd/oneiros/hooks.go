@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/governor"
 )
 
-// hooks are the hooks that this process can ask. Without its secret a hook is not fitted, and its silence answers for
-// it.
+// hooks returns the hooks that this process can call. A hook whose secret cannot be read is left out, and its
+// on_silence setting decides in its place.
 func hooks(c config.Config) (activities.Hooks, error) {
 	fitted := activities.Hooks{}
 	var faults []error
@@ -28,7 +28,7 @@ func hooks(c config.Config) (activities.Hooks, error) {
 	return fitted, errors.Join(faults...)
 }
 
-// hooks is what the console's hooks commands need.
+// hooks returns the functions behind the console's hooks commands.
 func (d *app) hooks() console.HooksCommand {
 	return console.HooksCommand{
 		Rules: func() ([]activities.HookRule, map[string]string, error) {
@@ -68,14 +68,14 @@ func (d *app) hooks() console.HooksCommand {
 func (d *app) checkHooks(context.Context) console.Finding {
 	c, err := d.config()
 	if err != nil {
-		return warn("", "not looked at: the configuration is wrong")
+		return warned("", "not checked: the configuration is wrong")
 	}
 	fitted, err := hooks(c)
 	switch {
 	case err != nil:
-		return ill("Set the variable or the file that holds the secret; a worker does not start without it.", "%v", err)
+		return failed("Set the variable or the file that holds the secret; a worker does not start without it.", "%v", err)
 	case len(fitted) == 0:
-		return well("none are asked at the borders of dreams")
+		return passed("none are configured")
 	}
-	return well("%d asked at the borders of dreams; oneiros hooks test HOOK asks one now", len(fitted))
+	return passed("%d called between the stages of dreams; oneiros hooks test HOOK calls one now", len(fitted))
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// withEngine is the program that is built with llama.cpp's bindings. This one may be built without them, so that it is
-// one static file that runs where no C library is; it then hands over to the other, which stands beside it.
+// withEngine is the program built with llama.cpp's bindings. This program may be built without them, as one static
+// file that runs without a C library; it then executes the other one, which is installed beside it.
 const withEngine = "oneiros-llama"
 
-// errNoEngine says how to get the other.
+// errNoEngine explains how to build the other program.
 var errNoEngine = fmt.Errorf(
 	"this oneiros was built without llama.cpp's bindings, and no %s stands beside it or on the path; build that with make llama, or with CGO_ENABLED=0 go build -tags llama -o bin/%s ./cmd/oneiros",
 	withEngine, withEngine)
 
 // findEngine finds the program that has the bindings.
 func findEngine(self string, look func(string) (string, error)) (string, error) {
-	if filepath.Base(self) == withEngine { // built without them in spite of its name
+	if filepath.Base(self) == withEngine { // this is that program, yet built without the bindings
 		return "", errNoEngine
 	}
 	beside := filepath.Join(filepath.Dir(self), withEngine)
@@ -36,8 +36,8 @@ func findEngine(self string, look func(string) (string, error)) (string, error) 
 	return path, nil
 }
 
-// handOver becomes the program that has the bindings, with the same words and the same environment. It returns only
-// when there is none.
+// handOver replaces this process with the program that has the bindings, with the same arguments and environment. It
+// returns only on failure.
 func (d *app) handOver() error {
 	path, err := findEngine(self(), lookPath)
 	if err == nil && len(d.args) == 0 {
@@ -52,9 +52,9 @@ func (d *app) handOver() error {
 	return &console.Exit{Code: console.Usage, Err: err}
 }
 
-// lend hands over when a provider's model runs in this process and this program cannot run it. The nights of a process
-// that cannot be handed over say so themselves.
-func (d *app) lend(c config.Config) error {
+// handOverIfNeeded hands over when a configured model must run in this process and this program cannot run it. If
+// that fails, dreams report it when they call the model.
+func (d *app) handOverIfNeeded(c config.Config) error {
 	if linked || c.InProcess() == "" {
 		return nil
 	}

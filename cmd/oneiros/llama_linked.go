@@ -35,7 +35,7 @@ func engineOptions(m console.LlamaModel) llama.Options {
 	}
 }
 
-// open loads a model; what it lacks is a fault of use.
+// openLlama loads a model. A missing file is reported as wrong usage.
 func openLlama(m console.LlamaModel) (*llama.Engine, error) {
 	e, err := llama.Open(engineOptions(m))
 	return e, asUsage(err)
@@ -81,8 +81,7 @@ func learn(ctx context.Context, l console.Lesson) (result console.Learned, err e
 	return result, err
 }
 
-// effect measures a vector. Its distances are taken with a model of the catalogue; asking one that costs is the user's
-// affair.
+// effect measures a steering vector. Distances are taken with an embedder of the catalogue, which may cost money.
 func (d *app) effect(ctx context.Context, t console.Trial) (result console.Tried, err error) {
 	c, err := d.config()
 	if err != nil {
@@ -125,7 +124,7 @@ func (d *app) effect(ctx context.Context, t console.Trial) (result console.Tried
 	return result, err
 }
 
-// lazy is a provider in this process whose model is loaded when it is first asked: most commands never ask.
+// lazy is a provider in this process that loads its model at the first call, since most commands make none.
 type lazy struct {
 	name    string
 	options llama.Options
@@ -165,7 +164,7 @@ func (l *lazy) Embed(ctx context.Context, model string, texts []string, key stri
 	return p.Embed(ctx, model, texts, key)
 }
 
-// inProcess makes a provider whose model this process runs. Its files are looked at now, and loaded later.
+// inProcess makes a provider whose model this process runs. Its files are checked now and loaded later.
 func inProcess(c config.Config, name string, p config.Provider) (inference.Model, error) {
 	home := c.Home(p.Engine)
 	o := llama.Options{

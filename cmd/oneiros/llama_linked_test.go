@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// TestARealModelIsServedSteeredAndStopped plays it all on a real model: a vector is learned, the model is served with
-// it, a client of somebody else's asks it, and a signal ends it.
+// TestARealModelIsServedSteeredAndStopped runs everything on a real model: a vector is learned, the model is served
+// with it, a foreign client calls it, and a signal stops the server.
 func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 	t.Parallel()
 	model, lib := os.Getenv("ONEIROS_LLAMA_MODEL"), os.Getenv("ONEIROS_LLAMA_LIB")
@@ -37,17 +37,17 @@ func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 				word + " is a common thing with known causes and known uses.\n"
 	}
 	require.NoError(t, os.WriteFile(pairs, []byte(text), 0o600))
-	told, code := say(t, env, "steering", "train", "--pairs", pairs, "--layers", "9-12", "--threads", "1", "-o", vector)
-	require.Equal(t, console.OK, code, told)
-	require.Contains(t, told, "Written to "+vector)
-	told, code = say(t, env, "steering", "train", "-o", vector)
+	output, code := say(t, env, "steering", "train", "--pairs", pairs, "--layers", "9-12", "--threads", "1", "-o", vector)
+	require.Equal(t, console.OK, code, output)
+	require.Contains(t, output, "Written to "+vector)
+	output, code = say(t, env, "steering", "train", "-o", vector)
 	require.Equal(t, console.Usage, code)
-	require.Contains(t, told, "add --force")
-	told, code = say(t, env, "steering", "check", "--vector", vector, "--alphas", "2", "--prompts", "1", "--seeds",
+	require.Contains(t, output, "add --force")
+	output, code = say(t, env, "steering", "check", "--vector", vector, "--alphas", "2", "--prompts", "1", "--seeds",
 		"1", "--tokens", "8", "--threads", "1", "--json")
-	require.Equal(t, console.OK, code, told)
+	require.Equal(t, console.OK, code, output)
 	var tried console.Tried
-	require.NoError(t, json.Unmarshal([]byte(told), &tried))
+	require.NoError(t, json.Unmarshal([]byte(output), &tried))
 	require.Len(t, tried.Rows, 2)
 	require.Equal(t, 11, tried.From)
 
@@ -55,7 +55,7 @@ func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	server := exec.Command(self, "llama", "--name", "tiny", "--vector", "v="+vector, "--listen", "127.0.0.1:0",
 		"--threads", "1", "--json")
-	server.Env = append([]string{"DOOR=1", "HOME=" + dir}, env...)
+	server.Env = append([]string{"ONEIROS_TEST_MAIN=1", "HOME=" + dir}, env...)
 	server.Stderr = os.Stderr
 	out, err := server.StdoutPipe()
 	require.NoError(t, err)

@@ -35,8 +35,8 @@ func TestTheProgramWithTheEngineIsFoundBesideThisOne(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, withEngine), found)
 }
 
-// TestTheUsualProgramLoadsNoLibrary keeps it one static file: what loads libraries is linked only where the tag asks
-// for it.
+// TestTheUsualProgramLoadsNoLibrary keeps the usual program one static file: libraries are loaded only with the build
+// tag.
 func TestTheUsualProgramLoadsNoLibrary(t *testing.T) {
 	t.Parallel()
 	info, ok := debug.ReadBuildInfo()
@@ -48,12 +48,13 @@ func TestTheUsualProgramLoadsNoLibrary(t *testing.T) {
 	require.Equal(t, linked, loads)
 }
 
-// say runs one command line in this process, and gives what it said beside its answer.
+// say runs one command line in this process and returns its output and standard error.
 func say(t *testing.T, env []string, args ...string) (string, int) {
 	t.Helper()
 	var beside bytes.Buffer
 	app := newApp(append([]string{"HOME=" + t.TempDir()}, env...)).app()
-	app.Out, app.Err, app.In, app.Terminal = &beside, &beside, strings.NewReader(""), false
+	app.Out, app.Err = &beside, &beside
+	app.In, app.Terminal = strings.NewReader(""), false
 	code := console.Run(t.Context(), app, args)
 	return beside.String(), code
 }
@@ -90,5 +91,5 @@ func TestAWorkerDoesNotBeginWithoutTheModelOfAProvider(t *testing.T) {
 	}
 	_, err := models["here"].Generate(t.Context(), inference.Request{Model: "here/any"}, nil)
 	require.Error(t, err)
-	require.NoError(t, newApp(nil).lend(c), "there is nobody to hand over to, and the sentence is said by the worker")
+	require.NoError(t, newApp(nil).handOverIfNeeded(c), "without the other program it does nothing; the worker reports the error")
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/seed-56a03226/oneiros/config"
 )
 
-// logger writes what Temporal's SDK says.
+// logger adapts plainLogger to Temporal's SDK.
 func logger(l config.Log, to io.Writer) tlog.Logger {
 	return tlog.NewStructuredLogger(plainLogger(l, to))
 }
 
-// plainLogger is the same for parts that are not Temporal's.
+// plainLogger writes the log of the parts without Temporal.
 func plainLogger(l config.Log, to io.Writer) *slog.Logger {
 	levels := map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
@@ -30,30 +30,30 @@ func plainLogger(l config.Log, to io.Writer) *slog.Logger {
 	if l.Format == "json" {
 		handler = slog.NewJSONHandler(to, o)
 	}
-	return slog.New(calm{handler, new(output)})
+	return slog.New(quietHandler{handler, new(repeats)})
 }
 
-// calm leaves out deeds that ended because somebody cancelled them: the SDK calls them errors, and they are not. Of
-// what cannot be opened for want of a sealing key it passes on one line now and then, and no stack.
-type calm struct {
+// quietHandler drops the SDK's errors about activities that were cancelled, which are no errors. Failures to open a
+// sealed payload are logged at most once a minute each, without stack.
+type quietHandler struct {
 	slog.Handler
-	output *output
+	output *repeats
 }
 
-// output remembers when a line was last passed on.
-type output struct {
+// repeats remembers when each line was last logged.
+type repeats struct {
 	mu   sync.Mutex
 	when map[string]time.Time
 }
 
-// sayAgain is how long a line about a sealing key is not repeated.
-const sayAgain = time.Minute
+// repeatAfter is how long a line about a missing sealing key is not repeated.
+const repeatAfter = time.Minute
 
-// again says whether a line is due.
-func (s *output) again(line string, now time.Time) bool {
+// due reports whether a line may be logged again.
+func (s *repeats) due(line string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last, ok := s.when[line]; ok && now.Sub(last) < sayAgain {
+	if last, ok := s.when[line]; ok && now.Sub(last) < repeatAfter {
 		return false
 	}
 	if s.when == nil {
@@ -63,11 +63,11 @@ func (s *output) again(line string, now time.Time) bool {
 	return true
 }
 
-// sealed finds what payload.Unopened says in the words of the SDK, which wraps it and prints stacks.
+// sealed matches the error of payload.Unopened, which the SDK wraps and logs with a stack.
 var sealed = regexp.MustCompile(`open a payload sealed with key [^\n]*`)
 
-// Handle passes everything else on.
-func (c calm) Handle(ctx context.Context, r slog.Record) error {
+// Handle logs a record unless it is to be dropped.
+func (c quietHandler) Handle(ctx context.Context, r slog.Record) error {
 	cancelled, unopened := false, sealed.FindString(r.Message)
 	r.Attrs(func(a slog.Attr) bool {
 		if unopened == "" {
@@ -80,7 +80,7 @@ func (c calm) Handle(ctx context.Context, r slog.Record) error {
 		return nil
 	}
 	if unopened != "" {
-		if !c.output.again(unopened, r.Time) {
+		if !c.output.due(unopened, r.Time) {
 			return nil
 		}
 		r = slog.NewRecord(r.Time, slog.LevelError, "a history cannot be read: "+unopened, r.PC)
@@ -88,10 +88,12 @@ func (c calm) Handle(ctx context.Context, r slog.Record) error {
 	return c.Handler.Handle(ctx, r)
 }
 
-// WithAttrs keeps the calm.
-func (c calm) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return calm{c.Handler.WithAttrs(attrs), c.output}
+// WithAttrs returns the same handler with attributes.
+func (c quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quietHandler{c.Handler.WithAttrs(attrs), c.output}
 }
 
-// WithGroup keeps the calm.
-func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGroup(name), c.output} }
+// WithGroup returns the same handler with a group.
+func (c quietHandler) WithGroup(name string) slog.Handler {
+	return quietHandler{c.Handler.WithGroup(name), c.output}
+}

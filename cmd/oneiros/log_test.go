@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
-func TestAMissingSealingKeyIsToldOnOneLineAndNotAgainAtOnce(t *testing.T) {
+func TestAMissingSealingKeyIsLoggedOnOneLineAtMostOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := logger(config.Log{Level: "info", Format: "text"}, &out)

@@ -1,4 +1,4 @@
-// Command oneiros gives AI agents a night. It reads the configuration, wires the rooms together and runs one command.
+// Command oneiros gives AI agents a night: it reads the configuration, builds the deployment and runs one command.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	_ "time/tzdata" // a machine without zones still knows an agent's night
+	_ "time/tzdata" // for machines without a time zone database
 
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/term"
@@ -31,7 +31,7 @@ func main() {
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	go func() { // the first signal asks; a second one, given while we stop, ends us at once
+	go func() { // the first signal stops cleanly; a second one ends the process at once
 		<-ctx.Done()
 		stop()
 	}()
@@ -40,7 +40,7 @@ func run() int {
 	return console.Run(ctx, d.app(), os.Args[1:])
 }
 
-// app is the console with everything it stands on.
+// app connects the console's commands with this package's functions.
 func (d *app) app() *console.App {
 	app := &console.App{
 		In:            os.Stdin,
@@ -67,8 +67,8 @@ func (d *app) app() *console.App {
 			Work:          d.work,
 			Up:            d.up,
 			Serve:         d.serve,
-			Speak:         d.speak,
-			Here:          d.here,
+			Speak:         d.serveMCP,
+			Here:          d.forOneDream,
 			Demo:          d.demo,
 			Active:        d.active,
 			Abandon:       d.abandon,
@@ -95,7 +95,7 @@ func screenWidth(columns string) int {
 	return 80
 }
 
-// machineZone is the IANA name of this machine's time zone; UTC when it cannot be told.
+// machineZone returns the IANA name of this machine's time zone; UTC when it is not known.
 func machineZone(named string) string {
 	if named == "" {
 		path, _ := filepath.EvalSymlinks("/etc/localtime")

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
 )
 
-// speak answers a client of MCP over a pair of streams. It stands where serve does, but without a cluster, too: talk
-// and memory need none, and dreams are not offered then.
-func (d *app) speak(ctx context.Context, h *console.Deployment, s console.Speech) (err error) {
-	own, err := d.behind(h)
+// serveMCP serves one MCP client over a pair of streams. Unlike serve it works without a cluster: talk and memory
+// need none, and the tools for dreams are then not offered.
+func (d *app) serveMCP(ctx context.Context, h *console.Deployment, s console.Speech) (err error) {
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return err
 	}
-	if err := d.lend(own.config); err != nil {
+	if err := d.handOverIfNeeded(own.config); err != nil {
 		return err
 	}
 	if own.wants != nil { // talk must be able to call its model
@@ -38,12 +38,12 @@ func (d *app) speak(ctx context.Context, h *console.Deployment, s console.Speech
 	if err != nil {
 		return err
 	}
-	being := own.being(e.starter)
+	being := own.service(e.starter)
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWithin)
 		defer cancel()
 		if closing := being.Close(last); closing != nil {
-			err = errors.Join(err, fmt.Errorf("remember what was said last: %w", closing))
+			err = errors.Join(err, fmt.Errorf("store the last turns: %w", closing))
 		}
 	}()
 	var nights mcpserver.Dreams
@@ -57,12 +57,11 @@ func (d *app) speak(ctx context.Context, h *console.Deployment, s console.Speech
 	return face.ServeStream(ctx, caller, s.In, s.Out)
 }
 
-// keyVariable is the environment variable that holds the secret of the key that a client over standard input speaks
-// with.
+// keyVariable is the environment variable with the secret of the key that a client over standard input uses.
 const keyVariable = "ONEIROS_KEY"
 
-// speaker is who a client over standard input speaks as. Who can open the store needs no key; a key in the environment
-// makes the client the same as over HTTP, with the key's role and day.
+// speaker returns the caller that a client over standard input acts as. Access to the store is enough, without a key.
+// With a key in the environment the client is the same caller as over HTTP, with the key's role and daily limit.
 func (h *deployment) speaker(ctx context.Context, s console.Speech, secret string) (psyche.Caller, error) {
 	usage := func(format string, args ...any) (psyche.Caller, error) {
 		return psyche.Caller{}, &console.Exit{Code: console.Usage, Err: fmt.Errorf(format, args...)}
@@ -73,7 +72,7 @@ func (h *deployment) speaker(ctx context.Context, s console.Speech, secret strin
 	}
 	key := access.Key{Role: cmp.Or(s.Role, access.Owner), Principal: s.Principal}
 	if key.Principal == access.Local {
-		key.Principal = "" // the same, and no account is kept of it, as over HTTP
+		key.Principal = "" // the same caller as over HTTP; its spending is not counted
 	}
 	if secret != "" {
 		at := slices.IndexFunc(keys, func(k access.Key) bool { return k.Hash == access.Hash(secret) })
@@ -101,9 +100,9 @@ func (h *deployment) speaker(ctx context.Context, s console.Speech, secret strin
 	return psyche.Caller{Key: key, User: s.User}, nil
 }
 
-// dialIfAny connects to the cluster, and says whether there is one to connect to.
+// dialIfAny connects to the cluster and reports whether there is one.
 func (e *engine) dialIfAny(ctx context.Context) (bool, error) {
-	if _, err := e.options(); errors.Is(err, console.ErrNobody) {
+	if _, err := e.options(); errors.Is(err, console.ErrNoServer) {
 		e.starter = e.deployment.starter()
 		return false, nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// speaks starts oneiros mcp as clients do, and hands over its standard error when it has ended.
+// speaks starts oneiros mcp as clients do, and returns its standard error after its end.
 func (h *home) speaks(o *mcp.ClientOptions, args ...string) (*mcp.ClientSession, func() string) {
 	h.Helper()
 	cmd := h.command(append([]string{"mcp"}, args...)...)
@@ -60,12 +60,12 @@ func TestAClientThatStartsItsServersItselfTalksToOneAgentWithoutACluster(t *test
 	names := h.offered(client)
 	require.Contains(t, names, "chat")
 	require.NotContains(t, names, "journal")
-	require.NotContains(t, names, "dreams_list", "nobody carries dreams here")
+	require.NotContains(t, names, "dreams_list", "dreams need a cluster")
 	kept := h.uses(client, "store_memory", map[string]any{"content": "The boat in the north harbour is green."})
 	found := h.uses(client, "recall_memory", map[string]any{"query": "boat in the harbour"})
 	require.Equal(t, kept["id"], found["memories"].([]any)[0].(map[string]any)["id"])
 	require.Equal(t, "sleeping", h.uses(client, "status", nil)["state"],
-		"whoever is connected and asks for memory wakes nobody")
+		"a client that only reads memory wakes nobody")
 	require.NotEmpty(t, h.uses(client, "chat", map[string]any{"message": "What colour is the boat?"})["reply"])
 	require.Equal(t, "awake", h.uses(client, "status", nil)["state"])
 	result, err := client.CallTool(t.Context(),
@@ -98,7 +98,7 @@ func TestAClientOverStandardInputSpeaksAsThePrincipalOfAKey(t *testing.T) {
 	anna, leave := h.speaks(nil, "--agent", "iris", "--principal", "anna")
 	h.uses(anna, "store_memory", store)
 	require.Equal(t, 1, finds(anna))
-	require.Contains(t, h.offered(anna), "journal", "who can open the store is an owner, whoever speaks")
+	require.Contains(t, h.offered(anna), "journal", "access to the store makes the client an owner")
 	require.Empty(t, leave())
 
 	local, leave := h.speaks(nil, "--agent", "iris")

@@ -18,10 +18,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// stores opens what the commands that move a store need.
+// stores returns the functions behind the commands that export, import and move a store.
 func (d *app) stores() console.StoreCommand {
 	return console.StoreCommand{
-		Here: d.deposit(keep), Fill: d.deposit(keepAnyFile, redisstore.Refill()),
+		Here: d.deposit(openStore), Fill: d.deposit(openAnyFile, redisstore.Refill()),
 		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
 			c, err := d.config()
 			if err == nil {
@@ -30,7 +30,7 @@ func (d *app) stores() console.StoreCommand {
 			if err != nil {
 				return console.Deposit{}, err
 			}
-			return deposit(ctx, c, keepAnyFile, redisstore.Refill())
+			return deposit(ctx, c, openAnyFile, redisstore.Refill())
 		},
 		Absent: d.storeAbsent,
 		Begin: func(ctx context.Context) error {
@@ -38,7 +38,7 @@ func (d *app) stores() console.StoreCommand {
 			if err != nil {
 				return err
 			}
-			s, err := keepAnyFile(ctx, c, c.StorePath())
+			s, err := openAnyFile(ctx, c, c.StorePath())
 			if err != nil {
 				return err
 			}
@@ -47,16 +47,16 @@ func (d *app) stores() console.StoreCommand {
 	}
 }
 
-// keeping opens the store that is configured.
-type keeping func(ctx context.Context, c config.Config, path string) (kept, error)
+// openFunc opens the store of a configuration.
+type openFunc func(ctx context.Context, c config.Config, path string) (openedStore, error)
 
-// keepAnyFile opens the SQLite file also where one was lost, for what fills it or begins anew.
-func keepAnyFile(ctx context.Context, c config.Config, path string) (kept, error) {
-	return keepFile(ctx, c, path)
+// openAnyFile opens the SQLite file even when an earlier one was lost, for commands that fill it or begin anew.
+func openAnyFile(ctx context.Context, c config.Config, path string) (openedStore, error) {
+	return openFile(ctx, c, path)
 }
 
-// deposit opens the configured store to be handed over or filled.
-func (d *app) deposit(open keeping, options ...redisstore.Option) func(ctx context.Context) (console.Deposit, error) {
+// deposit returns how the configured store is opened to be moved or filled.
+func (d *app) deposit(open openFunc, options ...redisstore.Option) func(ctx context.Context) (console.Deposit, error) {
 	return func(ctx context.Context) (console.Deposit, error) {
 		c, err := d.config()
 		if err != nil {
@@ -66,7 +66,7 @@ func (d *app) deposit(open keeping, options ...redisstore.Option) func(ctx conte
 	}
 }
 
-// storeAbsent names the configured file, and says whether it is missing or empty.
+// storeAbsent returns the path of the configured file, and whether it is missing or empty.
 func (d *app) storeAbsent(ctx context.Context) (path string, absent bool, err error) {
 	c, err := d.config()
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *app) storeAbsent(ctx context.Context) (path string, absent bool, err er
 	return path, false, s.Close()
 }
 
-// elsewhere is the configuration as it would be with another store.
+// elsewhere returns the configuration with another store in place of the configured one.
 func elsewhere(c config.Config, p console.StorePlace) (config.Config, error) {
 	c.Store = config.Store{PasswordEnv: p.PasswordEnv, TrustServer: p.Trust}
 	if strings.Contains(p.To, "://") {
@@ -104,8 +104,8 @@ func elsewhere(c config.Config, p console.StorePlace) (config.Config, error) {
 	return c, nil
 }
 
-// deposit opens a store to be handed over or filled.
-func deposit(ctx context.Context, c config.Config, open keeping,
+// deposit opens a store to be moved or filled.
+func deposit(ctx context.Context, c config.Config, open openFunc,
 	options ...redisstore.Option,
 ) (console.Deposit, error) {
 	if c.Store.URL != "" {
@@ -149,7 +149,7 @@ func depositOnRedis(ctx context.Context, c config.Config, options ...redisstore.
 	if c.Store.TrustServer {
 		d.Use = append(d.Use, "store.trust_server: true")
 	}
-	s, err := keepOnRedis(ctx, c, options...)
+	s, err := openRedis(ctx, c, options...)
 	if err != nil {
 		return d, err
 	}
@@ -158,7 +158,7 @@ func depositOnRedis(ctx context.Context, c config.Config, options ...redisstore.
 }
 
 // hold puts an open store into a deposit.
-func hold(d *console.Deposit, s kept) error {
+func hold(d *console.Deposit, s openedStore) error {
 	store, ok := s.store.(interface {
 		memory.Store
 		memory.Movable

@@ -32,7 +32,7 @@ roles:
   integration: scripted/script
 `
 
-// paying is a home whose words cost money, and the till of the provider that sells them.
+// paying is a home with a paid model, and the bill of its provider.
 func paying(t *testing.T) (*home, *provider.Server) {
 	t.Helper()
 	h := newHome(t)
@@ -68,7 +68,7 @@ func TestAPaidDreamAsksFirstAndIsNeverDearerThanItsCap(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(h.must("spend", "--json")), &spend))
 	require.Positive(t, spend.Total.Total)
-	require.GreaterOrEqual(t, spend.Total.Total, server.Billing.Total(), "the ledger is never below the till")
+	require.GreaterOrEqual(t, spend.Total.Total, server.Billing.Total(), "the ledger is never below the provider's bill")
 
 	out, beside, code = h.run("dream", "--watch", "--yes", "--budget", "0.001")
 	require.Equal(t, console.Unfinished, code, "%s%s", out, beside)

@@ -6,13 +6,13 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
-// rulesOf are the deployment's rules, as the orders of its dreams carry them.
+// rulesOf returns the deployment's policy rules, as the specs of its dreams carry them.
 func rulesOf(c config.Config) *policy.Rules {
 	rules := c.Policy.Rules()
 	return &rules
 }
 
-// policy are the rules that a dream of the agent would be held to if it began now.
+// policy returns the rules that would hold for a dream of the agent that began now.
 func (d *app) policy(handle string) (policy.Rules, error) {
 	c, err := d.config()
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// How long each part may take to answer whether it is ready, and how long its answer is believed: asking is no load.
+// How long each part may take to answer, and how long its answer is reused, so that probes cause no load.
 const (
 	readyWithin = 2 * time.Second
 	readyFor    = 2 * time.Second
 )
 
-// status are the routes that tell how the house stands.
+// status returns the routes for liveness and readiness.
 func (e *engine) status() []front.Route {
 	r := &readiness{engine: e}
 	return []front.Route{
@@ -30,7 +30,7 @@ func (e *engine) status() []front.Route {
 	}
 }
 
-// readiness is what the parts said last.
+// readiness keeps the last answer of each part.
 type readiness struct {
 	engine *engine
 	mu     sync.Mutex
@@ -39,8 +39,8 @@ type readiness struct {
 	ready  bool
 }
 
-// serve answers 200 when clients can talk, 503 when not. Talk needs the store and a provider; without Temporal it goes
-// on, and nobody dreams.
+// serve answers 200 when clients can talk and 503 when they cannot. Talk needs the store and a provider; without
+// Temporal it works, and nobody dreams.
 func (r *readiness) serve(w http.ResponseWriter, q *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +87,7 @@ func (r *readiness) temporal(ctx context.Context) bool {
 	return err == nil
 }
 
-// provider asks whether the server of the model that talks can be reached at all; what it answers does not matter.
+// provider reports whether the server of the talk model answers at all, with whatever status.
 func (r *readiness) provider(ctx context.Context) bool {
 	c := r.engine.deployment.config
 	spec, err := c.Lookup(c.TalkModel())
@@ -95,7 +95,7 @@ func (r *readiness) provider(ctx context.Context) bool {
 		return false
 	}
 	p, ok := c.Providers[spec.Provider]
-	if !ok || p.ProviderURL() == "" { // the built-in model, or one that this process runs
+	if !ok || p.ProviderURL() == "" { // built in, or run by this process
 		return true
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)

@@ -35,7 +35,7 @@ func onBothStores(t *testing.T, run func(t *testing.T, h *home)) {
 	}
 }
 
-// says posts one turn of talk, and answers the status and the body.
+// says posts one turn of talk and returns the status and the body.
 func says(t *testing.T, address, agent, text string) (int, string) {
 	t.Helper()
 	message := map[string]string{"role": "user", "content": text}
@@ -47,13 +47,13 @@ func says(t *testing.T, address, agent, text string) (int, string) {
 	answer, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
+	response, err := io.ReadAll(answer.Body)
 	require.NoError(t, err)
-	return answer.StatusCode, string(said)
+	return answer.StatusCode, string(response)
 }
 
-// agentStateKnown says by what the life of echo is known: temporal, or the store alone.
-func (h *home) agentStateKnown() string {
+// agentStateSource returns where the shown state of echo comes from: temporal, or the store alone.
+func (h *home) agentStateSource() string {
 	h.Helper()
 	var shown struct {
 		Life struct{ State, Known string }
@@ -62,8 +62,7 @@ func (h *home) agentStateKnown() string {
 	return shown.Life.Known
 }
 
-// TestAnAgentIsRemovedWhole goes the whole way: memory, talk, a dream, refusals, removal, the server's answer, and a
-// new agent.
+// TestAnAgentIsRemovedWhole covers memory, talk, a dream, refusals, removal, the server's answer, and a new agent.
 func TestAnAgentIsRemovedWhole(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, h *home) {
@@ -85,7 +84,7 @@ func TestAnAgentIsRemovedWhole(t *testing.T) {
 		require.Contains(t, beside, "agent echo is held awake by")
 		require.Contains(t, beside, "oneiros sleep -a echo --force")
 		h.must("sleep", "-a", "echo", "--force")
-		require.Equal(t, "temporal", h.agentStateKnown())
+		require.Equal(t, "temporal", h.agentStateSource())
 
 		var done struct {
 			Items  map[string]int
@@ -135,7 +134,7 @@ func TestARemovalThatIsKilledIsCompletedByTheNext(t *testing.T) {
 			require.NoError(t, cut.Start())
 			ended := make(chan struct{})
 			go func() { defer close(ended); _ = cut.Wait() }()
-			select { // a moment of the removal; which one is of no account
+			select { // some moment of the removal; it does not matter which
 			case <-ended:
 			case <-time.After(time.Duration(rand.IntN(250)) * time.Millisecond):
 				_ = cut.Process.Kill()

@@ -21,24 +21,24 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
-// apiServer is where clients are answered: the server, the agents awake behind it, and how both end.
+// apiServer is the server for clients with the service behind it, and how both end.
 type apiServer struct {
-	server *front.Server
-	being  *psyche.Being
-	tools  *mcpserver.Face
-	grace  time.Duration
-	over   chan error // what Serve returned
-	cool   func()     // ends the reading ahead of memories, and waits for it
-	hush   func()     // ends listening to the bell
+	server        *front.Server
+	being         *psyche.Service
+	tools         *mcpserver.Face
+	grace         time.Duration
+	over          chan error // the result of Serve
+	stopWarming   func()     // ends the reading ahead of memories and waits for it
+	stopListening func()     // unsubscribes from the wake bus
 }
 
-// serve answers clients and works on nothing.
+// serve answers clients without a worker.
 func (d *app) serve(ctx context.Context, h *console.Deployment, tell func(string, ...any)) (console.Engine, error) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.lend(own.config); err != nil {
+	if err := d.handOverIfNeeded(own.config); err != nil {
 		return nil, err
 	}
 	if own.config.Serve.Listen == "" {
@@ -48,33 +48,33 @@ func (d *app) serve(ctx context.Context, h *console.Deployment, tell func(string
 				Err:  errors.New("serve.listen is empty; set it to an address such as 127.0.0.1:7680"),
 			}
 	}
-	if own.wants != nil { // a server must be able to call every model
+	if own.wants != nil { // a server must be able to call every configured model
 		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
 	}
 	e := newEngine(own)
-	if err := e.locked(ctx, tell); err != nil {
+	if err := e.requireKeys(ctx, tell); err != nil {
 		return nil, err
 	}
 	if err := e.dialLater(ctx, tell); err != nil {
 		return nil, err
 	}
-	err = e.welcome(ctx, tell)
+	err = e.startServer(ctx, tell)
 	if err == nil && e.api == nil {
 		err = &console.Exit{Code: console.Unreachable, Err: errors.New(e.unserved)}
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}
-	e.tending = make(chan struct{})
-	go e.retell(context.WithoutCancel(ctx))
+	e.maintained = make(chan struct{})
+	go e.retryNotices(context.WithoutCancel(ctx))
 	return e, nil
 }
 
-// dialLater connects as dial does. Talk waits for no Temporal: a cluster that does not answer now is told of what it
-// missed once it does.
+// dialLater connects as dial does, but talk does not wait for Temporal: a cluster that does not answer now gets the
+// missed notices when it does.
 func (e *engine) dialLater(ctx context.Context, tell func(string, ...any)) error {
 	o, err := e.options()
-	if errors.Is(err, console.ErrNobody) {
+	if errors.Is(err, console.ErrNoServer) {
 		return &console.Exit{
 			Code: console.Unreachable,
 			Err:  fmt.Errorf("%w, with a server for clients; a server alone needs temporal.address", err),
@@ -88,15 +88,15 @@ func (e *engine) dialLater(ctx context.Context, tell func(string, ...any)) error
 		if !errors.As(err, &exit) || exit.Code != console.Unreachable {
 			return err
 		}
-		tell("Warning: %v. Talk goes on without it; wakes are recorded when it is back.", err)
+		tell("Warning: %v. Talk works without it; wakes are recorded when it is back.", err)
 		return e.hold(o)
 	}
 	return nil
 }
 
-// retell tells agents' lives what happened while nobody could, until the engine stops.
-func (e *engine) retell(ctx context.Context) {
-	defer close(e.tending)
+// retryNotices delivers the notices that agents' workflows missed while Temporal was down, until the engine stops.
+func (e *engine) retryNotices(ctx context.Context) {
+	defer close(e.maintained)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -109,9 +109,9 @@ func (e *engine) retell(ctx context.Context) {
 	e.starter.Record(ctx)
 }
 
-// welcome answers clients at serve.listen. Where the port is another's, most often another process's of this host, this
-// one does without, and says so.
-func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
+// startServer answers clients at serve.listen. When the port is taken, most often by another process of this host,
+// this process does without, and says so.
+func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) error {
 	c := e.deployment.config.Serve
 	if c.Listen == "" {
 		return nil
@@ -121,7 +121,7 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 			return err
 		}
 	}
-	s := &apiServer{being: e.deployment.being(e.starter), grace: c.Grace, over: make(chan error, 1)}
+	s := &apiServer{being: e.deployment.service(e.starter), grace: c.Grace, over: make(chan error, 1)}
 	s.tools = mcpserver.New(s.being, e.deployment.dreams(e.starter), mcpserver.Options{
 		Version:  version,
 		Hosts:    config.Listed(c.Hosts),
@@ -131,10 +131,10 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 	})
 	hush, err := e.deployment.store.Listen(s.being.Reread)
 	if err != nil {
-		return errors.Join(fmt.Errorf("listen to the bell: %w", err), s.close())
+		return errors.Join(fmt.Errorf("subscribe to wake notices: %w", err), s.close())
 	}
-	s.hush = hush
-	s.server, err = front.New(e.doorway(s))
+	s.stopListening = hush
+	s.server, err = front.New(e.serverOptions(s))
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -142,14 +142,14 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {
-			e.unserved = fmt.Sprintf("%s cannot be listened on (%v)", c.Listen, innermost(err))
-			e.place("serve", "nobody is answered here: "+e.unserved)
+			e.unserved = fmt.Sprintf("cannot listen on %s (%v)", c.Listen, innermost(err))
+			e.place("serve", "no client is answered here: "+e.unserved)
 			return s.close()
 		}
 		return errors.Join(&console.Exit{Code: console.Usage, Err: fmt.Errorf("serve: %w", err)}, s.close())
 	}
 	e.api = s
-	s.cool = reading(ctx, e.deployment.warm)
+	s.stopWarming = reading(ctx, e.deployment.warm)
 	go func() { s.over <- s.server.Serve() }()
 	scheme := "http"
 	if c.TLSCert != "" {
@@ -159,7 +159,7 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 	return nil
 }
 
-// reading does something beside the server; what it returns ends that and waits for its end.
+// reading runs do beside the server. The returned function cancels it and waits for its end.
 func reading(ctx context.Context, do func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
@@ -173,8 +173,8 @@ func reading(ctx context.Context, do func(context.Context)) (end func()) {
 	}
 }
 
-// locked sees that no door stands open to other machines: one that they reach needs keys.
-func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
+// requireKeys refuses to serve an address that other machines reach without keys.
+func (e *engine) requireKeys(ctx context.Context, tell func(string, ...any)) error {
 	c := e.deployment.config.Serve
 	if c.Listen == "" {
 		return nil
@@ -206,21 +206,21 @@ func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
 	}
 	if c.TLSCert == "" {
 		tell(
-			"Warning: serve.listen is %s without serve.tls_cert: keys and talk go over the network as plain text, unless a gate before it speaks TLS.",
+			"Warning: serve.listen is %s without serve.tls_cert: keys and conversations cross the network as plain text, unless a proxy before it speaks TLS.",
 			c.Listen)
 	}
 	return nil
 }
 
-// doorway is the front of the server, with every face behind it.
-func (e *engine) doorway(s *apiServer) front.Options {
+// serverOptions are the options of the HTTP server, with every API as its routes.
+func (e *engine) serverOptions(s *apiServer) front.Options {
 	c := e.deployment.config.Serve
 	talk := &openaihttp.Face{
 		Talk: s.being,
 		Mind: s.being,
 		Now:  time.Now,
 		Hold: e.deployment.config.Agent.ClientTimeout,
-		Note: e.noted,
+		Note: e.countTurn,
 	}
 	asleep := &dreamhttp.Face{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	o := front.Options{
@@ -237,14 +237,14 @@ func (e *engine) doorway(s *apiServer) front.Options {
 			WriteTime: c.WriteIn,
 			Answers:   c.AnswersPerPrincipal,
 		},
-		TLS: front.TLS{Cert: c.TLSCert, Key: c.TLSKey}, Log: e.entered, Observe: e.meter.Request, Report: e.report,
+		TLS: front.TLS{Cert: c.TLSCert, Key: c.TLSKey}, Log: e.logAccess, Observe: e.meter.Request, Report: e.report,
 	}
 	return o
 }
 
-// entered writes a line of the access log. What a provider said of a failure may quote what it was sent, so that only
-// its kind is told.
-func (e *engine) entered(l front.Entry) {
+// logAccess writes a line of the access log. Of a provider's failure only the kind is logged, since its message may
+// quote what it was sent.
+func (e *engine) logAccess(l front.Entry) {
 	level := slog.LevelInfo
 	if l.Status >= 500 {
 		level = slog.LevelWarn
@@ -266,7 +266,7 @@ func (e *engine) entered(l front.Entry) {
 	e.deployment.log.Log(context.Background(), level, "request", fields...)
 }
 
-// unquoted is an error without what a provider may have quoted in it.
+// unquoted returns an error's text without what a provider may have quoted.
 func unquoted(err error) string {
 	if f, ok := inference.AsFailure(err); ok {
 		return "the provider failed: " + string(f.Kind)
@@ -278,8 +278,8 @@ func (e *engine) report(err error) {
 	e.deployment.log.Warn("the server for clients", "error", unquoted(err))
 }
 
-// noted counts a turn.
-func (e *engine) noted(path string) func(openaihttp.Passed) {
+// countTurn returns a function that counts a turn in the metrics.
+func (e *engine) countTurn(path string) func(openaihttp.Passed) {
 	over := e.meter.TurnBegins(path)
 	return func(p openaihttp.Passed) {
 		over(telemetry.Turn{
@@ -297,30 +297,30 @@ func (e *engine) noted(path string) func(openaihttp.Passed) {
 	}
 }
 
-// rememberWithin bounds how long what was said last may take to be remembered when the process ends.
+// rememberWithin bounds how long the last turns may take to be stored when the process ends.
 const rememberWithin = 5 * time.Second
 
-// stop lets nobody new in, gives answers under way their time, and keeps what was said.
+// stop refuses new requests, lets answers under way finish within serve.grace, and stores the last turns.
 func (s *apiServer) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.grace)
 	defer cancel()
-	s.cool()
+	s.stopWarming()
 	err := s.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = nil // cut, as serve.grace says
+		err = nil // answers were cut off, as serve.grace says
 	}
 	return errors.Join(err, <-s.over, s.close())
 }
 
 func (s *apiServer) close() error {
-	if s.hush != nil {
-		s.hush()
+	if s.stopListening != nil {
+		s.stopListening()
 	}
 	s.tools.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), rememberWithin)
 	defer cancel()
 	if err := s.being.Close(ctx); err != nil {
-		return fmt.Errorf("remember what was said last: %w", err)
+		return fmt.Errorf("store the last turns: %w", err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// store is everything that a deployment keeps, whichever of the two keeps it (decision 9).
+// store is everything that a deployment stores, in either SQLite or Redis (decision 9).
 type store interface {
 	memory.Store
 	memory.Feeds
@@ -34,23 +34,23 @@ type store interface {
 	Close() error
 }
 
-// kept is an open store, with its ledger and the name that people know it by.
-type kept struct {
+// openedStore is an open store with its ledger and the name shown to users.
+type openedStore struct {
 	store
 	ledger spend.Ledger
 	name   string
 }
 
-// keep opens the store that is configured: a Redis server when store.url names one, else the SQLite file.
-func keep(ctx context.Context, c config.Config, path string) (kept, error) {
+// openStore opens the configured store: the Redis server of store.url, else the SQLite file.
+func openStore(ctx context.Context, c config.Config, path string) (openedStore, error) {
 	if c.Store.URL != "" {
-		return keepOnRedis(ctx, c)
+		return openRedis(ctx, c)
 	}
 	found := traces(c.DataDir)
 	if len(found) == 0 {
-		return keepFile(ctx, c, path)
+		return openFile(ctx, c, path)
 	}
-	k, err := keepFile(ctx, c, path, sqlitestore.Existing())
+	k, err := openFile(ctx, c, path, sqlitestore.Existing())
 	if errors.Is(err, sqlitestore.ErrAbsent) {
 		return k,
 			fmt.Errorf(
@@ -61,29 +61,29 @@ func keep(ctx context.Context, c config.Config, path string) (kept, error) {
 	return k, err
 }
 
-// keepFile opens the SQLite file at a path, and notes in the data folder that there is one.
-func keepFile(ctx context.Context, c config.Config, path string, options ...sqlitestore.Option) (kept, error) {
+// openFile opens the SQLite file at a path and marks the data folder as having one.
+func openFile(ctx context.Context, c config.Config, path string, options ...sqlitestore.Option) (openedStore, error) {
 	if err := folder(filepath.Dir(path)); err != nil {
-		return kept{}, err
+		return openedStore{}, err
 	}
 	s, err := sqlitestore.Open(ctx, path, options...)
 	if err != nil {
-		return kept{}, err
+		return openedStore{}, err
 	}
 	err = note(c.DataDir, storeMadeFile, storeMadeText)
 	if err != nil {
 		slog.Warn("the data folder could not be marked: a store that is lost would not be noticed", "error", err)
 	}
-	return kept{store: s, ledger: s.Ledger(), name: path}, nil
+	return openedStore{store: s, ledger: s.Ledger(), name: path}, nil
 }
 
-// storeMadeFile stands in the data folder once a store was made, so that a file that is lost or empty is noticed.
+// storeMadeFile is written to the data folder once a store was made, so that a lost or empty file is noticed.
 const storeMadeFile = "store-made"
 
 const storeMadeText = "A store was made for this data folder. When its file is missing or empty, oneiros says so instead of beginning anew.\n" +
 	"Do not remove this file. To begin anew: oneiros store new.\n"
 
-// traces are the files of a data folder that say that a deployment has been at work in it.
+// traces lists the files of a data folder that show that a deployment has used it.
 func traces(dataDir string) (found []string) {
 	for _, name := range []string{storeMadeFile, keysRequiredFile, temporalFile} {
 		if _, err := os.Stat(filepath.Join(dataDir, name)); err == nil {
@@ -93,7 +93,7 @@ func traces(dataDir string) (found []string) {
 	return found
 }
 
-// note puts a file with a text into the data folder, unless it is there.
+// note writes a text file into the data folder, unless it exists.
 func note(dataDir, name, text string) error {
 	if err := folder(dataDir); err != nil {
 		return err
@@ -109,15 +109,15 @@ func note(dataDir, name, text string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-func keepOnRedis(ctx context.Context, c config.Config, options ...redisstore.Option) (kept, error) {
+func openRedis(ctx context.Context, c config.Config, options ...redisstore.Option) (openedStore, error) {
 	u, err := url.Parse(c.Store.URL)
 	if err != nil {
-		return kept{}, errors.New("store.url cannot be read")
+		return openedStore{}, errors.New("store.url cannot be read")
 	}
 	name := u.Redacted()
 	password, err := c.StorePassword()
 	if err != nil {
-		return kept{}, asUsage(fmt.Errorf("password of the store %s: %w", name, err))
+		return openedStore{}, asUsage(fmt.Errorf("password of the store %s: %w", name, err))
 	}
 	if password != "" {
 		u.User = url.UserPassword(u.User.Username(), password)
@@ -127,28 +127,28 @@ func keepOnRedis(ctx context.Context, c config.Config, options ...redisstore.Opt
 	}
 	s, err := redisstore.Open(ctx, u.String(), options...)
 	if errors.Is(err, redisstore.ErrCredentials) {
-		return kept{},
+		return openedStore{},
 			asUsage(
 				fmt.Errorf(
-					"%w; store.url names the user, store.password_env or store.password_file where its password lies",
+					"%w; store.url names the user, store.password_env or store.password_file where its password is",
 					err))
 	}
 	if err != nil {
-		return kept{}, inKnobs(err)
+		return openedStore{}, inKnobs(err)
 	}
-	return kept{store: s, ledger: s.Ledger(), name: name}, nil
+	return openedStore{store: s, ledger: s.Ledger(), name: name}, nil
 }
 
-// knobbed is an error in words of the configuration.
-type knobbed struct {
+// knobError is an error whose text names the configuration's knobs.
+type knobError struct {
 	error
 	output string
 }
 
-func (k knobbed) Error() string { return k.output }
-func (k knobbed) Unwrap() error { return k.error }
+func (k knobError) Error() string { return k.output }
+func (k knobError) Unwrap() error { return k.error }
 
 // inKnobs names the knob that trusts a server where the library names its option.
 func inKnobs(err error) error {
-	return knobbed{err, strings.ReplaceAll(err.Error(), "(TrustServer)", "(store.trust_server: true)")}
+	return knobError{err, strings.ReplaceAll(err.Error(), "(TrustServer)", "(store.trust_server: true)")}
 }

@@ -15,7 +15,7 @@ func TestAServerThatWantsAPasswordIsAFaultOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	var c config.Config
 	c.Store.URL = redis.Start(t, redis.Config("requirepass", "s3cret")).URL
-	_, err := keep(t.Context(), c, "")
+	_, err := openStore(t.Context(), c, "")
 	require.ErrorContains(t, err, "NOAUTH")
 	require.ErrorContains(t, err, "store.password_env")
 	require.Equal(t, console.Usage, console.Code(err))
@@ -25,7 +25,7 @@ func TestAServerThatIsNotTrustedIsRefusedInWordsOfTheConfiguration(t *testing.T)
 	t.Parallel()
 	var c config.Config
 	c.Store.URL = redis.Start(t, redis.NoAppendOnly()).URL
-	_, err := keep(t.Context(), c, "")
+	_, err := openStore(t.Context(), c, "")
 	require.ErrorIs(t, err, redisstore.ErrUnsafe)
 	require.ErrorContains(t, err, "store.trust_server: true")
 	require.NotContains(t, err.Error(), "TrustServer")

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// loseStore removes the store's file with what stands beside it.
+// loseStore removes the store's file with those beside it.
 func (h *home) loseStore() {
 	h.Helper()
 	for _, suffix := range []string{"", "-wal", "-shm"} {

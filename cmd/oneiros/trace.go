@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// traceTemporal lets spans go on through Temporal: from a request by way of the workflow that it starts or tells to the
-// deeds that call a provider.
+// traceTemporal carries spans through Temporal: from a request through the workflow that it starts or signals to the
+// activities that call a provider.
 func traceTemporal(o *client.Options, t *telemetry.Tracing) error {
 	if t == nil {
 		return nil
@@ -32,7 +32,7 @@ func traceTemporal(o *client.Options, t *telemetry.Tracing) error {
 	return nil
 }
 
-// repeated are headers of an answer that a span repeats. Names that clients choose are not among them.
+// repeated are the response headers that a span repeats. Names that clients choose are not among them.
 var repeated = map[string]string{
 	"X-Oneiros-Agent": "gen_ai.agent.name", "X-Oneiros-Recalled": "oneiros.recalled",
 	"X-Oneiros-Recall-Skipped": "oneiros.recall_skipped", "X-Oneiros-Recall-Words-Only": "oneiros.recall_words_only",
@@ -65,5 +65,5 @@ func traced(routes []front.Route, t *telemetry.Tracing) []front.Route {
 	return out
 }
 
-// closing ends what a house has open, its traces first.
+// closing closes all that a deployment has open, its traces first.
 func (h *deployment) closing() error { return errors.Join(h.tracing.Close(), h.store.Close()) }

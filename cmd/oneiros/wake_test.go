@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// wakeOutput is what wake --json says.
+// wakeOutput is the output of wake --json.
 type wakeOutput struct {
 	Epoch        int64
 	Dream        string
@@ -37,7 +37,7 @@ func (h *home) wakes(args ...string) wakeOutput {
 	return w
 }
 
-// slowly is a home whose words take time, on a store of either kind.
+// slowly is a home with a slow model, on a store of either kind.
 func slowly(t *testing.T, file string) (*home, *provider.Server) {
 	t.Helper()
 	h := newHome(t)
@@ -134,7 +134,7 @@ func TestAConnectIsAnsweredWithoutTemporalAndRecordedWhenItComes(t *testing.T) {
 	require.Equal(t, console.Unreachable, code, beside)
 }
 
-// TestAPushedReadingRaisesAnAlarmThatEndsTheOnset goes the whole way: HTTP, probe, rule, bell, dream.
+// TestAPushedReadingRaisesAnAlarmThatEndsTheOnset covers the whole way: HTTP, probe, rule, wake bus, dream.
 func TestAPushedReadingRaisesAnAlarmThatEndsTheOnset(t *testing.T) {
 	t.Parallel()
 	h, server := slowly(t, "feed:\n  listen: 127.0.0.1:0\n")

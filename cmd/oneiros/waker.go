@@ -20,27 +20,27 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// waker is the console's view of the starter when it wakes. It holds a client that has not connected yet: a knock waits
-// for the store, and for nothing else.
+// waker carries out the console's commands on wakes. It holds a Temporal client that has not connected yet: raising a
+// wake waits for the store only.
 type waker struct {
-	engine *engine
-	nobody error       // why there is no Temporal to tell
-	woken  dream.Agent // by this knock, and recorded; its life may be one that the knock began
-	joined bool        // the knock found a sleeper held awake, and its life has not been told
+	engine   *engine
+	noServer error       // why there is no Temporal server to notify
+	woken    dream.Agent // set when the wake is recorded; the connection may have started its workflow
+	joined   bool        // the connection joined a wake under way, of which the agent's workflow was not notified
 }
 
-// waker opens the way to whoever sleeps.
+// waker returns the commands that wake sleeping agents.
 func (d *app) waker(_ context.Context, h *console.Deployment) (console.Waker, error) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return nil, err
 	}
 	e := newEngine(own)
-	e.log = tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)) // the command has its own to say
+	e.log = tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)) // the command prints its own messages
 	w := &waker{engine: e}
 	o, err := e.options()
-	if errors.Is(err, console.ErrNobody) {
-		e.starter, w.nobody = own.starter(), err
+	if errors.Is(err, console.ErrNoServer) {
+		e.starter, w.noServer = own.starter(), err
 		return w, nil
 	}
 	if err == nil {
@@ -49,20 +49,20 @@ func (d *app) waker(_ context.Context, h *console.Deployment) (console.Waker, er
 	return w, err
 }
 
-// Wake knocks. When no server runs, a worker that does later tells the agent's life.
+// Wake raises a wake. When no Temporal server runs, a later worker notifies the agent's workflow.
 func (w *waker) Wake(ctx context.Context, k console.Connection) (console.Woken, error) {
 	woken, err := w.engine.starter.Wake(ctx, starter.Connection(k))
 	if err != nil {
 		return console.Woken{}, err
 	}
-	if woken.Epoch == 0 { // nothing durable has happened, and this process ends before anything does
+	if woken.Epoch == 0 { // nothing is stored, and this process ends before anything can be
 		return console.Woken{}, errors.New(woken.Degraded)
 	}
 	w.joined = woken.Joined(k.Cause)
 	result := console.Woken{Wake: woken.Wake, Raised: woken.Raised, Degraded: woken.Degraded, Took: woken.Took}
-	if w.nobody != nil && woken.Raised {
+	if w.noServer != nil && woken.Raised {
 		result.Degraded = sentences(result.Degraded,
-			"No Temporal server runs: the wake is recorded by the next worker that does.")
+			"No Temporal server runs: the wake is recorded when a worker next runs.")
 	}
 	return result, nil
 }
@@ -74,10 +74,11 @@ func sentences(first, second string) string {
 	return first + ". " + second
 }
 
-// askEvery is how often the agent's life is asked whether it has recorded a wake that somebody else raised.
+// askEvery is how often the agent's workflow is polled for a wake that another process raised.
 const askEvery = 100 * time.Millisecond
 
-// Recorded waits for the agent's life. A wake that this process did not raise is told by whoever did.
+// Recorded waits until the agent's workflow has recorded the wake. The process that raised a wake notifies the
+// workflow; this one only waits when it raised none.
 func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
 	awoken, err := w.engine.starter.Recorded(ctx, agent, epoch)
 	if err == nil {
@@ -87,8 +88,8 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 	if !errors.Is(err, memory.ErrNotFound) {
 		return awoken, err
 	}
-	if w.nobody != nil {
-		return awoken, w.nobody
+	if w.noServer != nil {
+		return awoken, w.noServer
 	}
 	a, err := w.engine.deployment.store.Agent(ctx, agent)
 	if err != nil {
@@ -104,7 +105,7 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 	for {
 		agentState, err := w.AgentState(ctx, a.Handle)
 		if err == nil && agentState.Epoch >= epoch && agentState.State != workflows.Waking {
-			return w.toldBy(ctx, agent, epoch), nil
+			return w.recordedWake(ctx, agent, epoch), nil
 		}
 		select {
 		case <-tick.C:
@@ -114,8 +115,8 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 	}
 }
 
-// toldBy is what the store knows of a wake that is recorded.
-func (w *waker) toldBy(ctx context.Context, agent string, epoch int64) workflows.Awoken {
+// recordedWake is what the store knows of a recorded wake.
+func (w *waker) recordedWake(ctx context.Context, agent string, epoch int64) workflows.Awoken {
 	awoken := workflows.Awoken{Epoch: epoch, State: workflows.Awake}
 	s, err := w.engine.starter.Status(ctx, agent)
 	if err != nil || s.Last == nil || s.Last.Epoch != epoch || s.Last.Dream == "" {
@@ -130,17 +131,18 @@ func (w *waker) toldBy(ctx context.Context, agent string, epoch int64) workflows
 
 // Leave ends one client's lease.
 func (w *waker) Leave(ctx context.Context, agent, client string) error {
-	return w.gone(ctx, agent, w.engine.starter.Leave(ctx, agent, client),
+	return w.unlessEnded(ctx, agent, w.engine.starter.Leave(ctx, agent, client),
 		func(l presence.Lease) bool { return l.Client == client })
 }
 
 // Sleep ends every lease and the wake lock.
 func (w *waker) Sleep(ctx context.Context, agent string) error {
-	return w.gone(ctx, agent, w.engine.starter.Sleep(ctx, agent), func(presence.Lease) bool { return true })
+	return w.unlessEnded(ctx, agent, w.engine.starter.Sleep(ctx, agent), func(presence.Lease) bool { return true })
 }
 
-// gone is the failure to end leases. When they have ended, only Temporal could not be told: the life looks by itself.
-func (w *waker) gone(ctx context.Context, agent string, fault error, those func(presence.Lease) bool) error {
+// unlessEnded drops an error when the leases have ended: only Temporal could not be notified then, and the agent's
+// workflow looks at the store by itself.
+func (w *waker) unlessEnded(ctx context.Context, agent string, fault error, those func(presence.Lease) bool) error {
 	if fault == nil {
 		return nil
 	}
@@ -151,40 +153,41 @@ func (w *waker) gone(ctx context.Context, agent string, fault error, those func(
 	return nil
 }
 
-// AgentState asks the agent's workflow.
+// AgentState queries the agent's workflow.
 func (w *waker) AgentState(ctx context.Context, handle string) (workflows.AgentState, error) {
-	if w.nobody != nil {
-		return workflows.AgentState{}, w.nobody
+	if w.noServer != nil {
+		return workflows.AgentState{}, w.noServer
 	}
 	agentState, err := w.engine.starter.AgentState(ctx, handle)
 	var notFound *serviceerror.NotFound
 	if errors.As(err, &notFound) {
-		err = fmt.Errorf("%s has no life yet: %w", handle, memory.ErrNotFound)
+		err = fmt.Errorf("the workflow of %s has not started yet: %w", handle, memory.ErrNotFound)
 	}
 	return agentState, err
 }
 
-// Remove removes an agent. Without a server its workflow, where there is one, is left.
+// Remove removes an agent. Without a Temporal server its workflow, if any, is left.
 func (w *waker) Remove(ctx context.Context, name string) (console.Removed, error) {
 	done, err := w.engine.starter.Remove(ctx, name)
 	result := console.Removed(done)
-	if w.nobody != nil && result.Running != "" {
+	if w.noServer != nil && result.Running != "" {
 		result.Running = "no Temporal server runs"
 	}
 	return result, asOwn(err)
 }
 
-// settleWithin bounds how long a knock that was answered looks after the life it may have begun.
+// settleWithin bounds how long Stop takes to send settings to a workflow that the connection may have started.
 const settleWithin = 300 * time.Millisecond
 
-// Stop gives a life that the knock may have begun the deployment's settings in full, and lets go.
+// Stop sends the deployment's full settings to a workflow that the connection may have started, and closes the
+// client.
 func (w *waker) Stop() error {
 	if w.woken.ID != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), settleWithin)
 		defer cancel()
 		if found, err := workers.Look(ctx, w.engine.client, w.engine.namespace); err == nil && found.Searchable {
 			w.engine.starter.Options.Searchable = true
-			_ = w.engine.starter.Live(ctx, w.woken) // a worker that tends the lives does it too
+			_ = w.engine.starter.Live(ctx, w.woken) // a worker that maintains the workflows does the same
 		}
 	}
 	return w.engine.Stop()

@@ -9,16 +9,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// mostWarmed bounds how many memories are read into the index when a server starts. They take some 500 MB at most.
+// mostWarmed bounds how many memories are read into the index when a server starts: some 500 MB.
 const mostWarmed = 250_000
 
-// warm reads the agents' memories into the index, so that no first question has to wait for it: those that lived last
-// first, as many as mostWarmed allows. Until an agent's is read, its turns go on without their memories when their time
-// is over.
+// warm reads the agents' memories into the index ahead of the first question: the agents active last first, up to
+// mostWarmed memories. Until an agent's memories are read, its turns go on without them when their time is over.
 func (h *deployment) warm(ctx context.Context) {
 	agents, err := h.store.Agents(ctx)
 	if err != nil {
-		return // who asks a question hears why
+		return // a request reports the error itself
 	}
 	type agentState struct {
 		agent dream.Agent

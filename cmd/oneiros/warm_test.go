@@ -13,7 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// shelved is a store whose agents have lived until some hour and keep so many memories. It notes whose are read.
+// shelved is a store whose agents were active until some hour and have so many memories. It records whose memories
+// are read.
 type shelved struct {
 	store
 	agentStates map[string]struct{ hour, memories int }
@@ -46,7 +47,7 @@ func (s *shelved) Search(_ context.Context, q memory.Search) (memory.Found, erro
 	return memory.Found{}, nil
 }
 
-func TestMemoriesAreReadAheadOfThoseThatLivedLastAsFarAsThereIsRoom(t *testing.T) {
+func TestMemoriesOfTheLastActiveAgentsAreReadAheadUpToABound(t *testing.T) {
 	t.Parallel()
 	s := &shelved{agentStates: map[string]struct{ hour, memories int }{
 		"last":   {9, mostWarmed - 10},
@@ -54,7 +55,7 @@ func TestMemoriesAreReadAheadOfThoseThatLivedLastAsFarAsThereIsRoom(t *testing.T
 		"never":  {0, 0},
 		"long":   {7, 1},
 	}}
-	h := &deployment{store: kept{store: s}, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	h := &deployment{store: openedStore{store: s}, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	h.warm(t.Context())
 	require.Equal(t, []string{"last", "before"}, s.read)
 }

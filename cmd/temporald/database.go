@@ -18,8 +18,8 @@ import (
 	sqliteschema "go.temporal.io/server/schema/sqlite"
 )
 
-// claim makes file ours alone, for as long as the returned lock is open: two servers on one file would each believe
-// they own its only history shard. The lock dies with the process, however it dies.
+// claim locks file for this process until the returned lock is closed. Two servers on one file would each believe
+// they own its only history shard. The lock ends with the process, however it ends.
 func claim(file string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of %s: %w", file, err)
@@ -49,8 +49,9 @@ func writeAt(f *os.File, text string) error {
 	return err
 }
 
-// prepare leaves the schema of this server in file: written in one transaction when the file is new, compared when it
-// is not. The server itself checks no SQLite schema, so a file of another version would fail much later and unclearly.
+// prepare makes file hold the schema of this server: written in one transaction when the file is new, compared when
+// it is not. The server itself checks no SQLite schema, so a file of another version would fail much later and
+// unclearly.
 func prepare(file string) error {
 	created, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -82,7 +83,7 @@ func prepare(file string) error {
 	return nil
 }
 
-// schemaOf returns the definitions by name that stand in the database, after writing the server's own if asked to.
+// schemaOf returns the database's definitions by name, after writing the server's own schema if write is set.
 func schemaOf(dsn string, write bool) (map[string]string, error) {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -138,7 +139,7 @@ func differences(found, wanted map[string]string) []string {
 	return faults
 }
 
-// schemaWriter gives the server's schema a transaction to run in: a crash halfway leaves no half-made file.
+// schemaWriter runs the server's schema in one transaction: a crash halfway leaves no half-made file.
 type schemaWriter struct {
 	sqlplugin.AdminDB
 	tx *sql.Tx

@@ -1,8 +1,8 @@
 // Command temporald is a real Temporal server and its UI in one process, kept in one SQLite file or in memory.
 //
-// It is the server that `oneiros up` and the tests start when nobody names a cluster. It serves one machine; a fleet
-// belongs on a Temporal cluster of its own. When it is ready it prints one line of JSON on stdout and nothing else
-// there; everything it has to say besides goes to stderr.
+// It is the server that `oneiros up` and the tests start when no cluster is configured. It serves one machine; a
+// fleet belongs on a Temporal cluster of its own. When it is ready it prints one line of JSON on stdout and nothing
+// else there; all other output goes to stderr.
 package main
 
 import (
@@ -25,11 +25,11 @@ import (
 // version is set by the build (-ldflags "-X main.version=...").
 var version = "dev"
 
-// stopWithin is how long a clean stop may take before the process leaves anyway. The file is safe either way: every
-// commit is in the write-ahead log and on the disk before it is acknowledged.
+// stopWithin is how long a clean stop may take before the process exits anyway. The file is safe either way: every
+// commit is in the write-ahead log and on disk before it is acknowledged.
 const stopWithin = 15 * time.Second
 
-// options is what the flags say.
+// options are the parsed flags.
 type options struct {
 	db          string
 	memory      bool
@@ -41,13 +41,13 @@ type options struct {
 	logLevel    string
 	allowRemote bool
 	timeSkip    bool
-	noSearch    bool // like a cluster that nobody prepared for us
+	noSearch    bool // no search attributes, as on an ordinary cluster
 	noCommands  bool
-	suggest     int // events of a run; 0: as Temporal has it
+	suggest     int // suggest continue-as-new after so many events; 0: Temporal's default
 	parent      int
 }
 
-// ready is the one line on stdout.
+// ready is the one line of JSON on stdout.
 type ready struct {
 	Ready   bool   `json:"ready"`
 	Address string `json:"address"`
@@ -113,7 +113,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	return o, o.check(f.Args())
 }
 
-// check joins every fault of the flags, so that one attempt shows them all.
+// check joins every error in the flags, so that one attempt shows them all.
 func (o *options) check(rest []string) error {
 	var faults []error
 	if len(rest) > 0 {
@@ -154,7 +154,7 @@ func (o *options) check(rest []string) error {
 	return errors.Join(faults...)
 }
 
-// run serves until a signal comes or the parent is gone.
+// run serves until a signal comes or the parent process has ended.
 func run(o options, out io.Writer) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -193,14 +193,15 @@ func run(o options, out io.Writer) error {
 	}
 }
 
-// orphaned closes when the process pid is gone. A direct parent is known by getppid, which also tells a dead parent
-// that nobody has reaped yet; any other process is asked by signal 0. A nil channel, for pid 0, never closes.
+// orphaned returns a channel that closes when process pid has ended. A direct parent is recognized by getppid, which
+// also notices a dead parent that was not reaped yet; any other process is probed with signal 0. For pid 0 the
+// channel is nil.
 func orphaned(pid int) <-chan struct{} {
 	if pid <= 0 {
 		return nil
 	}
 	direct := os.Getppid() == pid
-	gone := func() bool {
+	ended := func() bool {
 		if direct {
 			return os.Getppid() != pid
 		}
@@ -209,7 +210,7 @@ func orphaned(pid int) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for tick := time.NewTicker(250 * time.Millisecond); !gone(); <-tick.C {
+		for tick := time.NewTicker(250 * time.Millisecond); !ended(); <-tick.C {
 		}
 	}()
 	return done

@@ -36,7 +36,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// TestMain lets the test binary play the program itself, so that it can be killed, and a parent that leaves it alone.
+// TestMain lets the test binary be the program itself, so that it can be killed, or a parent of the program.
 func TestMain(m *testing.M) {
 	switch os.Getenv("TEMPORALD_TEST_PLAYS") {
 	case "temporald":
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// parent starts a temporald that watches it, passes its ready line on, and waits to be killed.
+// parent starts a temporald that watches it, passes on its ready line, and waits to be killed.
 func parent() {
 	child := exec.Command(os.Args[0], append(os.Args[1:], "--parent-pid", strconv.Itoa(os.Getpid()))...)
 	child.Env = append(os.Environ(), "TEMPORALD_TEST_PLAYS=temporald")
@@ -71,7 +71,7 @@ func launch(t *testing.T, plays string, args ...string) *process {
 	p := &process{Cmd: exec.Command(os.Args[0], args...), errs: &bytes.Buffer{}}
 	p.Env = append(os.Environ(), "TEMPORALD_TEST_PLAYS="+plays)
 	p.Stderr = p.errs
-	// A pipe of our own, not StdoutPipe: Wait closes that one, and the orphan's end of it is what a test waits for.
+	// A pipe of our own instead of StdoutPipe, which Wait closes: a test waits for the end that the orphan holds.
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	p.Stdout, p.out = write, read
@@ -92,15 +92,15 @@ func launch(t *testing.T, plays string, args ...string) *process {
 	return p
 }
 
-// refused runs the program to its end, which must be a failure, and returns what it said.
+// refused runs the program, which must fail, and returns its standard error.
 func refused(t *testing.T, args ...string) string {
 	t.Helper()
 	c := exec.Command(os.Args[0], args...)
 	c.Env = append(os.Environ(), "TEMPORALD_TEST_PLAYS=temporald")
-	said, err := c.CombinedOutput()
+	output, err := c.CombinedOutput()
 	var left *exec.ExitError
-	require.ErrorAs(t, err, &left, "%s", said)
-	return string(said)
+	require.ErrorAs(t, err, &left, "%s", output)
+	return string(output)
 }
 
 func dial(t *testing.T, p *process) *grpc.ClientConn {
@@ -138,12 +138,12 @@ func TestKilledAndStartedAgainOnItsFileItGoesOnWithTheSameWorkflow(t *testing.T)
 	second := launch(t, "temporald", "--db", file, "--port", port, "--ui-port", "-1")
 	require.Equal(t, first.Address, second.Address)
 	frontend := workflowservice.NewWorkflowServiceClient(dial(t, second))
-	told, err := frontend.DescribeWorkflowExecution(t.Context(), &workflowservice.DescribeWorkflowExecutionRequest{
+	described, err := frontend.DescribeWorkflowExecution(t.Context(), &workflowservice.DescribeWorkflowExecutionRequest{
 		Namespace: "default", Execution: &commonpb.WorkflowExecution{WorkflowId: "agent/echo"},
 	})
 	require.NoError(t, err)
-	require.Equal(t, began.GetRunId(), told.GetWorkflowExecutionInfo().GetExecution().GetRunId())
-	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, told.GetWorkflowExecutionInfo().GetStatus())
+	require.Equal(t, began.GetRunId(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, described.GetWorkflowExecutionInfo().GetStatus())
 
 	polling, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -159,13 +159,13 @@ func TestReadyMeansNamespacesSearchAttributesAndPushedCancellationAreThere(t *te
 	p := launch(t, "temporald", "--memory", "--namespace", "one,two", "--namespace", "three")
 	frontend := workflowservice.NewWorkflowServiceClient(dial(t, p))
 	for _, namespace := range []string{"one", "two", "three"} {
-		told, err := frontend.DescribeNamespace(t.Context(),
+		described, err := frontend.DescribeNamespace(t.Context(),
 			&workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 		require.NoError(t, err)
-		require.True(t, told.GetNamespaceInfo().GetCapabilities().GetWorkerCommands())
-		known := knownAttributes(t, p, namespace)
+		require.True(t, described.GetNamespaceInfo().GetCapabilities().GetWorkerCommands())
+		registered := knownAttributes(t, p, namespace)
 		for name, kind := range searchAttributes {
-			require.Equal(t, kind, known[name], name)
+			require.Equal(t, kind, registered[name], name)
 		}
 		_, err = frontend.ListWorkflowExecutions(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: namespace, Query: `OneirosAgent = "echo" AND OneirosSpendMicros > 5`,
@@ -185,9 +185,9 @@ func TestNamespaceMadeElsewhereGetsOurSearchAttributes(t *testing.T) {
 		PluginName: sqliteplugin.PluginName, DatabaseName: file, ConnectAttributes: map[string]string{"mode": "rwc"},
 	}, bare))
 	p := launch(t, "temporald", "--db", file, "--ui-port", "-1")
-	known := knownAttributes(t, p, "default")
-	require.Len(t, known, len(searchAttributes)+1)
-	require.Contains(t, known, "Theirs")
+	registered := knownAttributes(t, p, "default")
+	require.Len(t, registered, len(searchAttributes)+1)
+	require.Contains(t, registered, "Theirs")
 }
 
 func TestASearchAttributeOfAnEarlierBuildIsRenamedInPlace(t *testing.T) {
@@ -230,10 +230,10 @@ func TestAServerThatNobodyPreparedLacksWhatAForeignClusterLacks(t *testing.T) {
 	t.Parallel()
 	p := launch(t, "temporald", "--memory", "--ui-port", "-1", "--without-search-attributes",
 		"--without-worker-commands")
-	told, err := workflowservice.NewWorkflowServiceClient(dial(t, p)).DescribeNamespace(t.Context(),
+	described, err := workflowservice.NewWorkflowServiceClient(dial(t, p)).DescribeNamespace(t.Context(),
 		&workflowservice.DescribeNamespaceRequest{Namespace: "default"})
 	require.NoError(t, err)
-	require.False(t, told.GetNamespaceInfo().GetCapabilities().GetWorkerCommands())
+	require.False(t, described.GetNamespaceInfo().GetCapabilities().GetWorkerCommands())
 	require.Empty(t, knownAttributes(t, p, "default"))
 }
 
@@ -241,9 +241,9 @@ func TestSecondServerOnOneFileIsRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "temporal.db")
 	p := launch(t, "temporald", "--db", file, "--ui-port", "-1")
-	said := refused(t, "--db", file)
-	require.Contains(t, said, "another temporald already keeps "+file)
-	require.Contains(t, said, fmt.Sprintf("pid %d", p.PID))
+	output := refused(t, "--db", file)
+	require.Contains(t, output, "another temporald already keeps "+file)
+	require.Contains(t, output, fmt.Sprintf("pid %d", p.PID))
 }
 
 func TestFileOfAnotherSchemaOrNoDatabaseIsRefusedByName(t *testing.T) {
@@ -253,10 +253,10 @@ func TestFileOfAnotherSchemaOrNoDatabaseIsRefusedByName(t *testing.T) {
 	require.NoError(t, prepare(older))
 	require.NoError(t, prepare(older), "its own file is accepted again")
 	alter(t, older, `DROP TABLE chasm_node_maps`, `ALTER TABLE queue_metadata ADD COLUMN extra INT`)
-	said := refused(t, "--db", older)
-	require.Contains(t, said, "written by another version of the Temporal server")
-	require.Contains(t, said, "lacks chasm_node_maps")
-	require.Contains(t, said, "queue_metadata differs")
+	output := refused(t, "--db", older)
+	require.Contains(t, output, "written by another version of the Temporal server")
+	require.Contains(t, output, "lacks chasm_node_maps")
+	require.Contains(t, output, "queue_metadata differs")
 
 	text := filepath.Join(dir, "notes.txt")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("buy milk\n", 100)), 0o600))
@@ -318,7 +318,7 @@ func TestUIAnswersToLoopbackNamesOnly(t *testing.T) {
 	}
 }
 
-func TestPortInUseIsToldByName(t *testing.T) {
+func TestPortInUseIsNamed(t *testing.T) {
 	t.Parallel()
 	p := launch(t, "temporald", "--memory")
 	_, port, _ := strings.Cut(p.Address, ":")
@@ -329,13 +329,13 @@ func TestPortInUseIsToldByName(t *testing.T) {
 
 func TestFlagsAreCheckedAllAtOnce(t *testing.T) {
 	t.Parallel()
-	said := refused(t, "--memory", "--db", "x", "--listen", "0.0.0.0", "--port", "70000", "--ui-port", "-2",
+	output := refused(t, "--memory", "--db", "x", "--listen", "0.0.0.0", "--port", "70000", "--ui-port", "-2",
 		"--retention", "1h", "--log-level", "loud", "stray")
 	for _, fault := range []string{
 		"exclude each other", "--allow-remote", "--port 70000", "--ui-port -2",
 		"--retention 1h", `--log-level "loud"`, `"stray"`,
 	} {
-		require.Contains(t, said, fault)
+		require.Contains(t, output, fault)
 	}
 	o, err := parse([]string{"--listen", "localhost"}, io.Discard)
 	require.NoError(t, err)
@@ -352,7 +352,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// alter runs statements on a file that no server holds.
+// alter runs statements on a file that no server has open.
 func alter(t *testing.T, file string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+file)
@@ -364,7 +364,7 @@ func alter(t *testing.T, file string, statements ...string) {
 	require.NoError(t, db.Close())
 }
 
-// synchronous asks a connection opened with our pragmas how far it waits.
+// synchronous returns the synchronous level of a connection opened with our pragmas.
 func synchronous(t *testing.T, file string) (level int) {
 	t.Helper()
 	query := url.Values{}

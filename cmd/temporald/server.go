@@ -35,7 +35,7 @@ const (
 	readyWithin = 60 * time.Second
 )
 
-// server is a running Temporal with its UI and the file it keeps.
+// server is a running Temporal server with its UI and its locked file.
 type server struct {
 	address string
 	ui      *screen
@@ -99,7 +99,7 @@ func start(o options) (_ *server, err error) {
 	return s, err
 }
 
-// stop ends the UI, then the server, then gives the file back.
+// stop ends the UI, then the server, then unlocks the file.
 func (s *server) stop() error {
 	var faults []error
 	if s.ui != nil {
@@ -114,7 +114,7 @@ func (s *server) stop() error {
 	return errors.Join(faults...)
 }
 
-// configuration is one cluster of one shard: only the frontend listens where the flags say, the rest on loopback.
+// configuration is one cluster of one shard. Only the frontend listens where the flags say, the rest on loopback.
 func configuration(o options) (*config.Config, map[primitives.ServiceName]static.Hosts) {
 	store := config.SQL{
 		PluginName: sqliteplugin.PluginName, DatabaseName: o.db,
@@ -173,8 +173,8 @@ func configuration(o options) (*config.Config, map[primitives.ServiceName]static
 	return cfg, hosts
 }
 
-// createNamespaces writes the namespaces that are missing straight into the store, so that the server knows them from
-// its first breath instead of after a cache refresh.
+// createNamespaces writes missing namespaces straight into the store, so that the server knows them at its start
+// instead of after a cache refresh.
 func createNamespaces(cfg *config.Config, o options) error {
 	var wanted []*sqliteschema.NamespaceConfig
 	for _, name := range o.namespaces {
@@ -192,7 +192,7 @@ func createNamespaces(cfg *config.Config, o options) error {
 	return nil
 }
 
-// settle waits until every namespace answers and knows our search attributes, adding those that a file made by
+// settle waits until every namespace answers and has our search attributes, and adds those that a file made by
 // another program lacks.
 func settle(address string, namespaces []string, attributes map[string]enumspb.IndexedValueType) error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
@@ -231,13 +231,13 @@ func settled(ctx context.Context, conn *grpc.ClientConn, namespace string,
 		return err
 	}
 	operator := operatorservice.NewOperatorServiceClient(conn)
-	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	registered, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
 		return err
 	}
 	missing := map[string]enumspb.IndexedValueType{}
 	for name, kind := range attributes {
-		if _, ok := known.GetCustomAttributes()[name]; !ok {
+		if _, ok := registered.GetCustomAttributes()[name]; !ok {
 			missing[name] = kind
 		}
 	}
@@ -287,7 +287,7 @@ func rename(ctx context.Context, frontend workflowservice.WorkflowServiceClient,
 	return nil
 }
 
-// freePort returns port if nobody listens on it, or some free port for 0.
+// freePort returns port if it is free, or some free port for 0.
 func freePort(flag, host string, port int) (int, error) {
 	if port == 0 {
 		return freeport.MustGetFreePort(), nil
@@ -299,7 +299,7 @@ func freePort(flag, host string, port int) (int, error) {
 	return port, l.Close()
 }
 
-// reachable is where this machine finds what listens on host.
+// reachable is the address at which this machine reaches what listens on host.
 func reachable(host string) string {
 	if ip := net.ParseIP(host); ip.IsUnspecified() {
 		return loopback

@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/server/common/dynamicconfig"
 )
 
-// searchAttributes are what an operator may search agents and dreams by. Ids and states only: search attributes
-// are never encrypted.
+// searchAttributes are what an operator may search agents and dreams by. Ids and states only: search attributes are
+// never encrypted.
 var searchAttributes = map[string]enumspb.IndexedValueType{
 	"OneirosAgent":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"OneirosPhase":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
@@ -30,9 +30,9 @@ func attributes(o options) map[string]enumspb.IndexedValueType {
 	return searchAttributes
 }
 
-// pragmas of the file. Full, not normal: with normal a power cut may take back the last acknowledged commits, and a
-// wake that was recorded must stay recorded. It costs about 1 ms a signal (measured 3.4 against 2.5 ms) and a quarter
-// of the throughput (111 against 150 workflows/s).
+// pragmas of the file. synchronous=full, not normal: with normal a power cut may take back the last acknowledged
+// commits, and a recorded wake must stay recorded. It costs about 1 ms a signal (measured 3.4 against 2.5 ms) and a
+// quarter of the throughput (111 against 150 workflows/s).
 var pragmas = map[string]string{"journal_mode": "wal", "synchronous": "full", "busy_timeout": "5000"}
 
 // tuning is the dynamic configuration. Each line was measured on one shard, two cores, SQLite.
@@ -48,7 +48,8 @@ func tuning(o options) dynamicconfig.StaticClient {
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
 
-		// A result poll that missed its notification waits this long; at the default 20 s it did so in 7 of 8 runs.
+		// A poll for a result that missed its notification waits this long; at the default of 20 s it did so in 7 of
+		// 8 runs.
 		dynamicconfig.HistoryLongPollExpirationInterval.Key(): time.Second,
 
 		// Both together push a cancellation to the worker in 6-9 ms without heartbeats; one alone never does.
@@ -64,7 +65,8 @@ func tuning(o options) dynamicconfig.StaticClient {
 
 		dynamicconfig.WorkflowTimeSkippingEnabled.Key(): o.timeSkip,
 	}
-	// the second run that goes on as new takes itself for a second too young, waits, and skips months of that wait
+	// With skipped time, a second run that continued as new takes itself for less than a second old and waits; the
+	// skipping then jumps over months of that wait.
 	if o.timeSkip {
 		config[dynamicconfig.WorkflowIdReuseMinimalInterval.Key()] = time.Duration(0)
 	}

@@ -60,7 +60,7 @@ func newPages(o options, address string) (http.Handler, error) {
 		DefaultNamespace:    o.namespaces[0],
 		EnableUI:            true,
 		HideLogs:            true,
-		DisableNewsFetch:    true, // Nothing of ours calls the outside unasked.
+		DisableNewsFetch:    true, // nothing here calls the internet unrequested
 		CORS:                config.CORS{CookieInsecure: true},
 	})
 	if err != nil {
@@ -90,8 +90,8 @@ func newPages(o options, address string) (http.Handler, error) {
 	return e, nil
 }
 
-// onlyLoopbackNames refuses a Host that is not this machine's own name for itself: a web page whose domain was made to
-// point at 127.0.0.1 would otherwise read and steer the workflows of whoever visits it.
+// onlyLoopbackNames refuses a Host that does not name this machine. Otherwise a web page whose domain was made to
+// point at 127.0.0.1 could read and steer the workflows of its visitors.
 func onlyLoopbackNames(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		host := c.Request().Host

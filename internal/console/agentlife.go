@@ -180,7 +180,7 @@ func (app *App) state(ctx context.Context, h *Deployment, a dream.Agent, l *agen
 		}
 	case errors.Is(err, memory.ErrNotFound):
 		l.Why = "it has no life on Temporal yet"
-	case errors.Is(err, ErrNobody):
+	case errors.Is(err, ErrNoServer):
 		l.Why = "no Temporal server runs"
 	default:
 		l.Why = "Temporal or a worker does not answer"
@@ -190,7 +190,7 @@ func (app *App) state(ctx context.Context, h *Deployment, a dream.Agent, l *agen
 
 func (app *App) askAgentState(ctx context.Context, h *Deployment, a dream.Agent) (workflows.AgentState, error) {
 	if app.Dream.Waker == nil {
-		return workflows.AgentState{}, ErrNobody
+		return workflows.AgentState{}, ErrNoServer
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentStateWithin)
 	defer cancel()

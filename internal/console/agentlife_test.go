@@ -59,7 +59,7 @@ func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 	t.Parallel()
 	for fault, why := range map[error]string{
-		memory.ErrNotFound: "it has no life on Temporal yet", console.ErrNobody: "no Temporal server runs",
+		memory.ErrNotFound: "it has no life on Temporal yet", console.ErrNoServer: "no Temporal server runs",
 		errors.New("timed out"): "Temporal or a worker does not answer",
 	} {
 		d := newFixture(t).furnish().guarded(&porter{lost: fault})
@@ -115,7 +115,7 @@ func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	require.NoError(t, err)
 	echo.Caps.Day = 40_000
 	require.NoError(t, d.store.PutAgent(t.Context(), echo))
-	d.dream.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return nil, console.ErrNobody }
+	d.dream.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return nil, console.ErrNoServer }
 	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "$0.00 of the day, $15.00 of the month")
 	require.Contains(t, d.out.String(), "0.00, terminal: no onset")

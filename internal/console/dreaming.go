@@ -175,7 +175,7 @@ func (app *App) mindOpen(ctx context.Context, h *Deployment, handle string) {
 // dreamNow begins a dream where something runs that can carry it on, or starts that for as long as it takes.
 func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w DreamRequest, watch bool) error {
 	engine, err := app.Dream.Reach(ctx, h)
-	own := errors.Is(err, ErrNobody)
+	own := errors.Is(err, ErrNoServer)
 	if own {
 		app.note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
 		engine, err = app.Dream.Here(ctx, h, app.note)
@@ -210,7 +210,7 @@ func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, en
 		if err := app.mayDream(ctx, h, a); err != nil {
 			return err
 		}
-		if err := engine.Nights().Resume(ctx, a.ID, id); err != nil {
+		if err := engine.Dreams().Resume(ctx, a.ID, id); err != nil {
 			return fmt.Errorf("resume %s: %w", id, err)
 		}
 		app.note("%s was woken out of %s: it goes on.", a.Handle, id)
@@ -235,7 +235,7 @@ func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engin
 	}
 	app.announce(h, a)
 	app.offerEmbedder(ctx, h, a.Handle)
-	id, err := engine.Nights().Begin(ctx, w)
+	id, err := engine.Dreams().Begin(ctx, w)
 	if errors.Is(err, ErrDreaming) {
 		if going, _ := underWay(ctx, h, engine, a); going != "" {
 			return fmt.Errorf("%w; watch it with oneiros watch %s%s, or end it with oneiros dreams cancel %s%s", err,

@@ -92,7 +92,7 @@ func Code(err error) int {
 		return NotFound
 	case errors.Is(err, ErrAwake), errors.Is(err, ErrDreaming), refusedByReview(err):
 		return Refused
-	case errors.Is(err, ErrNobody), errors.Is(err, memory.ErrAway):
+	case errors.Is(err, ErrNoServer), errors.Is(err, memory.ErrAway):
 		return Unreachable
 	case errors.Is(err, context.Canceled):
 		return Failure

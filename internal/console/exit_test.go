@@ -52,7 +52,7 @@ func TestEveryFaultHasItsExitCode(t *testing.T) {
 func TestWhoeverDoesNotAnswerIsUnreachable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
-		memory.ErrAway, context.DeadlineExceeded, console.ErrNobody, serviceerror.NewUnavailable("gone"),
+		memory.ErrAway, context.DeadlineExceeded, console.ErrNoServer, serviceerror.NewUnavailable("gone"),
 		serviceerror.NewDeadlineExceeded("late"),
 		&net.OpError{Op: "dial", Err: errors.New("connection refused")},
 	} {

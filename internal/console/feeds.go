@@ -151,7 +151,7 @@ func presetHelp() string {
 
 func (app *App) putFeed(ctx context.Context, h *Deployment, f dream.Feed) error {
 	err := app.probing(ctx, h, func(feeds Feeds) error { return feeds.Put(ctx, f) })
-	if errors.Is(err, ErrNobody) {
+	if errors.Is(err, ErrNoServer) {
 		err = h.Feeds.PutFeed(ctx, f)
 		if err == nil {
 			app.note("No Temporal server runs: its probe begins with the next worker (oneiros up%s).", h.option())
@@ -198,7 +198,7 @@ func (app *App) feedRemove() *cobra.Command {
 				return err
 			}
 			err = app.probing(ctx, h, func(feeds Feeds) error { return feeds.Drop(ctx, f.Name) })
-			if errors.Is(err, ErrNobody) {
+			if errors.Is(err, ErrNoServer) {
 				err = h.Feeds.DropFeed(ctx, f.Name) // its probe looks when it next runs, and ends
 			}
 			switch {

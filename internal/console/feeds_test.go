@@ -140,7 +140,7 @@ func TestAPushThatNoRuleTakesIsGivenWithAWarning(t *testing.T) {
 func TestAFeedIsKeptWithoutAServerAndItsProbeComesLater(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
-	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNoServer }
 	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk", "--rule", "price"))
 	require.Contains(t, d.err.String(), "its probe begins with the next worker (oneiros up)")
 	require.Equal(t, console.Usage, d.run(0, "feed", "add", "desk"))

@@ -76,7 +76,7 @@ func (app *App) feedShow() *cobra.Command {
 			})
 			if err != nil {
 				why = "does not answer"
-				if errors.Is(err, ErrNobody) {
+				if errors.Is(err, ErrNoServer) {
 					why = "no Temporal server runs"
 				}
 			}

@@ -30,7 +30,7 @@ type examination struct {
 }
 
 func (app *App) visit(ctx context.Context, h *Deployment) *examination {
-	e := &examination{app: app, deployment: h, now: app.Now(), why: ErrNobody}
+	e := &examination{app: app, deployment: h, now: app.Now(), why: ErrNoServer}
 	if app.Dream.Reach == nil {
 		return e
 	}
@@ -59,7 +59,7 @@ func (e *examination) away() string {
 	switch {
 	case e.why == nil:
 		return ""
-	case errors.Is(e.why, ErrNobody):
+	case errors.Is(e.why, ErrNoServer):
 		return "no Temporal server is configured and no oneiros up is running"
 	}
 	return "Temporal does not answer: " + e.why.Error()
@@ -76,7 +76,7 @@ func (e *examination) temporal() healthLine {
 	}
 	l.State, l.Found, l.Advice = Look, notLookedAt+e.away(),
 		"oneiros up starts one; what follows is told from the store."
-	if !errors.Is(e.why, ErrNobody) {
+	if !errors.Is(e.why, ErrNoServer) {
 		l.State, l.Found, l.Advice = Wrong, e.away(), "oneiros doctor says what to do about it."
 	}
 	return l
@@ -95,7 +95,7 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 		case err == nil:
 			l.Found = "it answers for " + a.Handle
 			return l
-		case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNobody):
+		case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNoServer):
 		default:
 			l.State, l.Found, l.Advice = Wrong,
 				fmt.Sprintf("nobody answers for %s within %s", a.Handle, agentStateWithin),
@@ -158,7 +158,7 @@ func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id strin
 			continue
 		}
 		if e.engine != nil {
-			if runs, err := e.engine.Nights().Running(ctx, id); err == nil {
+			if runs, err := e.engine.Dreams().Running(ctx, id); err == nil {
 				return runs, true, nil
 			}
 		}

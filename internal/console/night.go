@@ -79,11 +79,11 @@ type Place struct {
 
 // Engine is what a process runs: always a client of Temporal, often a worker, sometimes a server of its own.
 type Engine interface {
-	Nights() Dreams
+	Dreams() Dreams
 	Feeds() Feeds
 	Places() []Place
-	Gone() <-chan error // gives what ended by itself
-	Stop() error        // stops what it started, in order, and waits
+	Ended() <-chan error // gives what ended by itself
+	Stop() error         // stops what it started, in order, and waits
 }
 
 // ErrDreaming is returned by Begin when the agent dreams already.
@@ -95,8 +95,8 @@ var ErrNoRedream = activities.ErrNoRedream
 // ErrAwake is returned by Begin and Resume when somebody holds the agent awake.
 var ErrAwake = errors.New("awake")
 
-// ErrNobody is returned by Reach when no cluster is configured and no server of ours runs.
-var ErrNobody = errors.New("no Temporal server is configured and none of ours is running; oneiros up starts one")
+// ErrNoServer is returned by Reach when no cluster is configured and no server of ours runs.
+var ErrNoServer = errors.New("no Temporal server is configured and none of ours is running; oneiros up starts one")
 
 // DreamCommand is the way to Temporal, which only some commands take.
 type DreamCommand struct {
@@ -106,7 +106,7 @@ type DreamCommand struct {
 	Rehearse func(ctx context.Context, h *Deployment, w DreamRequest) (Rehearsal, error)
 	// EstimateAgain prices a dream that goes on from a phase of another.
 	EstimateAgain func(ctx context.Context, h *Deployment, w Again) (Estimate, error)
-	// Reach connects to the configured cluster, or to the server of an `oneiros up` on the same data_dir. ErrNobody.
+	// Reach connects to the configured cluster, or to the server of an `oneiros up` on the same data_dir. ErrNoServer.
 	Reach func(ctx context.Context, h *Deployment) (Engine, error)
 	// Work connects likewise and runs a worker in this process.
 	Work func(ctx context.Context, h *Deployment) (Engine, error)

@@ -39,12 +39,12 @@ type sleeper struct {
 	again    console.Again
 }
 
-func (s *sleeper) Nights() console.Dreams { return s }
+func (s *sleeper) Dreams() console.Dreams { return s }
 func (s *sleeper) Places() []console.Place {
 	return []console.Place{{Name: "temporal", Where: "127.0.0.1:7233"}, {Name: "worker", Where: "task queue oneiros"}}
 }
-func (s *sleeper) Gone() <-chan error { return s.gone }
-func (s *sleeper) Stop() error        { s.stopped++; return nil }
+func (s *sleeper) Ended() <-chan error { return s.gone }
+func (s *sleeper) Stop() error         { s.stopped++; return nil }
 
 func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, error) {
 	if s.refuse != nil {
@@ -295,7 +295,7 @@ func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNoServer }
 	s.dead = true
 	id, err := s.Begin(t.Context(), console.DreamRequest{})
 	require.NoError(t, err)

@@ -69,7 +69,7 @@ func (app *App) redream(ctx context.Context, h *Deployment, a dream.Agent, w Aga
 		return err
 	}
 	engine, err := app.Dream.Reach(ctx, h)
-	own := errors.Is(err, ErrNobody)
+	own := errors.Is(err, ErrNoServer)
 	if own {
 		app.note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
 		engine, err = app.Dream.Here(ctx, h, app.note)
@@ -84,7 +84,7 @@ func (app *App) redreamOn(ctx context.Context, h *Deployment, a dream.Agent, eng
 	if err := app.mayDream(ctx, h, a); err != nil {
 		return err
 	}
-	id, err := engine.Nights().Redream(ctx, w)
+	id, err := engine.Dreams().Redream(ctx, w)
 	if err != nil {
 		return fmt.Errorf("dream %s anew from %s: %w", w.Dream, w.From, err)
 	}

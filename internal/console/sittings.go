@@ -87,7 +87,7 @@ func (app *App) resume(ctx context.Context, h *Deployment, a dream.Agent, record
 		return err
 	}
 	goOn := func() error {
-		if err := engine.Nights().Resume(ctx, a.ID, record.ID); err != nil {
+		if err := engine.Dreams().Resume(ctx, a.ID, record.ID); err != nil {
 			return fmt.Errorf("resume %s: %w", record.ID, err)
 		}
 		if watch {

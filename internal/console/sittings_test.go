@@ -113,7 +113,7 @@ func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNoServer }
 	n := d.interrupt(now.Add(time.Hour))
 	d.hall.now = presence.Status{Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))

@@ -290,7 +290,7 @@ then; oneiros dream needs none. oneiros triggers drop manual forgets it.`,
 func (app *App) call(ctx context.Context, h *Deployment, a dream.Agent, f activities.Fire, did string) error {
 	err := app.reaching(ctx, h, func(n Dreams) error { return n.Call(ctx, a, f) })
 	switch {
-	case errors.Is(err, ErrNobody):
+	case errors.Is(err, ErrNoServer):
 		return &Exit{Code: Unreachable, Err: err}
 	case err != nil:
 		return err
@@ -303,13 +303,13 @@ func (app *App) call(ctx context.Context, h *Deployment, a dream.Agent, f activi
 
 func (app *App) reaching(ctx context.Context, h *Deployment, do func(Dreams) error) error {
 	if app.Dream.Reach == nil {
-		return ErrNobody
+		return ErrNoServer
 	}
 	engine, err := app.Dream.Reach(ctx, h)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(engine.Nights()), engine.Stop())
+	return errors.Join(do(engine.Dreams()), engine.Stop())
 }
 
 // putTriggers keeps an agent's triggers, and tells its life where one can be reached: a worker does so within a minute
@@ -327,7 +327,7 @@ func (app *App) putTriggers(ctx context.Context, h *Deployment, a dream.Agent, t
 	}
 	app.say("Trigger %s of %s is %s.", t.Name, a.Handle, did)
 	switch {
-	case errors.Is(err, ErrNobody):
+	case errors.Is(err, ErrNoServer):
 		app.note("No Temporal server runs: it is heard by the next worker (oneiros up%s).", h.option())
 	case err != nil:
 		app.note("The agent's life could not be told; a worker does so within a minute (%v).", err)

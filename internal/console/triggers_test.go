@@ -132,7 +132,7 @@ func TestAPersonAsksForADreamAsSoonAsItMayBe(t *testing.T) {
 		{Trigger: "manual", Kind: dream.OnRequest, At: now, Why: "a person asked"},
 		{Trigger: "manual", Kind: dream.OnRequest, Drop: true},
 	}, s.calls)
-	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNoServer }
 	require.Equal(t, console.Unreachable, d.run(0, "triggers", "fire", "--agent", "echo"))
 	require.Equal(t, console.OK, d.run(0, "triggers", "add", "nightly", "--agent", "echo", "--schedule", "03:30"),
 		d.err.String())

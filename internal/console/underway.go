@@ -51,7 +51,7 @@ func underWay(ctx context.Context, h *Deployment, engine Engine, a dream.Agent) 
 		}
 	}
 	for _, id := range ids {
-		if alive, err := engine.Nights().Running(ctx, id); err != nil || alive {
+		if alive, err := engine.Dreams().Running(ctx, id); err != nil || alive {
 			return id, err
 		}
 	}

@@ -66,7 +66,7 @@ func (app *App) serve(ctx context.Context, start func(context.Context, *Deployme
 	select {
 	case <-ctx.Done():
 		app.note("Stopping.")
-	case err := <-engine.Gone():
+	case err := <-engine.Ended():
 		ended = fmt.Errorf("stopped, because a part of it did: %w", err)
 	}
 	return errors.Join(ended, engine.Stop())
@@ -109,7 +109,7 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(engine.Nights().Cancel(cmd.Context(), record.ID), engine.Stop()); err != nil {
+		if err := errors.Join(engine.Dreams().Cancel(cmd.Context(), record.ID), engine.Stop()); err != nil {
 			return err
 		}
 		if app.json {

@@ -43,7 +43,7 @@ func TestADreamIsAbandonedWithoutAskingTemporal(t *testing.T) {
 		}
 		return nil
 	}
-	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNoServer }
 	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "-a", "echo", "last", "--abandon", "--yes"),
 		d.err.String())
 	require.Equal(t, []string{"echo dream/echo/0002"}, abandoned)

@@ -167,7 +167,7 @@ func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Wake
 	awoken, err := w.Recorded(short, a.ID, result.Epoch)
 	if err != nil {
 		result.Degraded = "Temporal does not answer: the wake is recorded by the next worker that reaches it."
-		if errors.Is(err, ErrNobody) {
+		if errors.Is(err, ErrNoServer) {
 			result.Degraded = "No Temporal server runs: the wake is recorded by the next worker that does."
 		}
 		app.note("%s", result.Degraded)

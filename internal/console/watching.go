@@ -104,7 +104,7 @@ func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine 
 	defer still()
 	for waiting := true; waiting; {
 		select {
-		case err := <-engine.Gone():
+		case err := <-engine.Ended():
 			cancel()
 			<-received
 			return app.lost(h, id, err)
@@ -120,7 +120,7 @@ func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine 
 	}
 	asking, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	alive, err := engine.Nights().Running(asking, id)
+	alive, err := engine.Dreams().Running(asking, id)
 	if err != nil && ctx.Err() == nil {
 		return app.lost(h, id, err)
 	}

@@ -66,7 +66,7 @@ func (k *known) drop(id string) {
 
 // Reread has the next request for an agent ask the store for its record and its lease. It hears rings of the bell: a
 // ring of presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
-func (b *Being) Reread(r presence.WakeNotice) {
+func (b *Service) Reread(r presence.WakeNotice) {
 	if r.Epoch < presence.EveryEpoch {
 		return
 	}
@@ -75,7 +75,7 @@ func (b *Being) Reread(r presence.WakeNotice) {
 }
 
 // reach finds an agent that the caller may deal with in a role.
-func (b *Being) reach(ctx context.Context, c Caller, name string, need access.Role) (dream.Agent, error) {
+func (b *Service) reach(ctx context.Context, c Caller, name string, need access.Role) (dream.Agent, error) {
 	a, err := b.meet(ctx, name)
 	if err != nil {
 		return a, err
@@ -94,7 +94,7 @@ func (b *Being) reach(ctx context.Context, c Caller, name string, need access.Ro
 
 // meet finds an agent. While the store is away, one that was met before is known by its last record: it can be talked
 // with, and what that may cost the ledger says, or nobody.
-func (b *Being) meet(ctx context.Context, name string) (dream.Agent, error) {
+func (b *Service) meet(ctx context.Context, name string) (dream.Agent, error) {
 	now := b.now()
 	before, fresh := b.agents.recall(name, now)
 	if fresh {
@@ -103,7 +103,7 @@ func (b *Being) meet(ctx context.Context, name string) (dream.Agent, error) {
 	return b.lookUp(ctx, name, before, now)
 }
 
-func (b *Being) lookUp(ctx context.Context, name string, before *acquaintance, now time.Time) (dream.Agent, error) {
+func (b *Service) lookUp(ctx context.Context, name string, before *acquaintance, now time.Time) (dream.Agent, error) {
 	soon, cancel := context.WithTimeout(ctx, meetWithin)
 	defer cancel()
 	a, err := b.Memory.Agent(soon, name)
@@ -128,7 +128,7 @@ func (b *Being) lookUp(ctx context.Context, name string, before *acquaintance, n
 }
 
 // Agents lists those the caller reaches, by handle.
-func (b *Being) Agents(ctx context.Context, c Caller) ([]dream.Agent, error) {
+func (b *Service) Agents(ctx context.Context, c Caller) ([]dream.Agent, error) {
 	all, err := b.Memory.Agents(ctx)
 	if err != nil {
 		return nil, stored("list the agents", err)
@@ -137,12 +137,12 @@ func (b *Being) Agents(ctx context.Context, c Caller) ([]dream.Agent, error) {
 }
 
 // modelOf names the model that an agent uses in a role.
-func (b *Being) modelOf(a *dream.Agent, role dream.Role) string {
+func (b *Service) modelOf(a *dream.Agent, role dream.Role) string {
 	return or(a.Models[role], b.o.Models[role])
 }
 
 // talker is the model that talks for an agent.
-func (b *Being) talker(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
+func (b *Service) talker(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
 	spec, err := b.Guard.Catalog.Lookup(or(b.o.Talker, b.modelOf(a, dream.Generator)))
 	if err != nil {
 		return spec, passed(ctx, err)
@@ -168,7 +168,7 @@ func (z *zones) of(name string) *time.Location {
 
 // accounts are the caps that everything an agent does awake must fit under: those of its day, as a dream's, and the
 // key's.
-func (b *Being) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, accounts []budget.Account) {
+func (b *Service) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, accounts []budget.Account) {
 	day = now.In(b.zones.of(a.Zone)).Format(time.DateOnly)
 	accounts = []budget.Account{
 		{Scope: "day:" + a.ID + "/" + day, Limit: a.Caps.Day},

@@ -111,7 +111,7 @@ func (v *visits) drop(agent string) {
 
 // arrive lets a caller in. While the lease that the store granted has two thirds of its time before it, it is not
 // renewed; the store is asked only whether somebody else has ended it. The visit must be left.
-func (b *Being) arrive(ctx context.Context, agent, client string) (*visit, Woken, error) {
+func (b *Service) arrive(ctx context.Context, agent, client string) (*visit, Woken, error) {
 	v := b.visits.of(agent, client)
 	w, err := b.enter(ctx, v, b.o.Hold)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *Being) arrive(ctx context.Context, agent, client string) (*visit, Woken
 	return v, w, nil
 }
 
-func (b *Being) enter(ctx context.Context, v *visit, hold time.Duration) (Woken, error) {
+func (b *Service) enter(ctx context.Context, v *visit, hold time.Duration) (Woken, error) {
 	if w, ok := v.fresh(b.now(), hold); ok && !b.endedElsewhere(ctx, v) {
 		return w, nil
 	}
@@ -164,7 +164,7 @@ func (v *visit) granted(w Woken, until time.Time) {
 }
 
 // leave ends a turn: its lease holds for as long as a request's after its end.
-func (b *Being) leave(v *visit) {
+func (b *Service) leave(v *visit) {
 	now := b.now()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -174,7 +174,7 @@ func (b *Being) leave(v *visit) {
 
 // keepLeases renews what must outlast the lease that was granted: streams, and requests that ended long after they
 // began.
-func (b *Being) keepLeases() {
+func (b *Service) keepLeases() {
 	tick := time.NewTicker(max(b.o.Hold/6, 10*time.Millisecond))
 	defer tick.Stop()
 	over := b.visits.ended()
@@ -189,7 +189,7 @@ func (b *Being) keepLeases() {
 }
 
 // tend renews the leases that have less than two thirds of their time before them and are wanted for longer.
-func (b *Being) tend(ctx context.Context) {
+func (b *Service) tend(ctx context.Context) {
 	now := b.now()
 	for _, v := range b.visits.list(now) {
 		v.mu.Lock()
@@ -224,7 +224,7 @@ const leaseAnswerWithin = 100 * time.Millisecond
 
 // endedElsewhere says whether another process has ended the visit's lease before its time, as `oneiros sleep --force`
 // does, and forgets the lease then. The agent may dream by now, so that the next turn must wake it.
-func (b *Being) endedElsewhere(ctx context.Context, v *visit) bool {
+func (b *Service) endedElsewhere(ctx context.Context, v *visit) bool {
 	ctx, cancel := context.WithTimeout(ctx, leaseAnswerWithin)
 	defer cancel()
 	if !b.dismissed(ctx, v, b.now()) {
@@ -236,7 +236,7 @@ func (b *Being) endedElsewhere(ctx context.Context, v *visit) bool {
 
 // dismissed says whether somebody has ended a lease that still held: it stays ended until the client asks for
 // something.
-func (b *Being) dismissed(ctx context.Context, v *visit, now time.Time) bool {
+func (b *Service) dismissed(ctx context.Context, v *visit, now time.Time) bool {
 	s, err := b.Dreams.Status(ctx, v.agent)
 	return err == nil && !holds(s, v.client, now)
 }

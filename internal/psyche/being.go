@@ -101,8 +101,8 @@ func or[V comparable](v, otherwise V) V {
 	return v
 }
 
-// Being is an agent awake, or many: it implements Talk and Mind. Several processes may share one store.
-type Being struct {
+// Service is an agent awake, or many: it implements Talk and Mind. Several processes may share one store.
+type Service struct {
 	Ports
 	o       Options
 	allowed map[string]bool // Options.Allowed, by inference.FieldKey
@@ -130,21 +130,21 @@ type Being struct {
 }
 
 var (
-	_ Talk = (*Being)(nil)
-	_ Mind = (*Being)(nil)
+	_ Talk = (*Service)(nil)
+	_ Mind = (*Service)(nil)
 
-	_ Memories = (*Being)(nil)
+	_ Memories = (*Service)(nil)
 )
 
 // New begins: leases are kept, exchanges remembered. Close ends it.
-func New(p Ports, o Options) *Being {
+func New(p Ports, o Options) *Service {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	if p.Render == nil {
 		p.Render = func(existing []*dream.Playbook, _ []*dream.Hypothesis) string { return rendered(existing) }
 	}
-	b := &Being{Ports: p, o: o.filled(), talkers: newTalkers(p.Memory, p.Guard.Now)}
+	b := &Service{Ports: p, o: o.filled(), talkers: newTalkers(p.Memory, p.Guard.Now)}
 	b.allowed = make(map[string]bool, len(o.Allowed))
 	for _, name := range o.Allowed {
 		b.allowed[inference.FieldKey(name)] = true
@@ -161,7 +161,7 @@ func New(p Ports, o Options) *Being {
 
 // Close waits for the settling of streams that have ended and until what is queued is remembered, or until ctx ends;
 // then what is left is dropped. Turns that are under way must have ended before.
-func (b *Being) Close(ctx context.Context) error {
+func (b *Service) Close(ctx context.Context) error {
 	b.gate.Lock()
 	if b.closed {
 		b.gate.Unlock()
@@ -183,10 +183,10 @@ func (b *Being) Close(ctx context.Context) error {
 	return err
 }
 
-func (b *Being) now() time.Time { return b.Guard.Now() }
+func (b *Service) now() time.Time { return b.Guard.Now() }
 
 // aside runs a deed beside the turns that Close waits for; false when the being is closed.
-func (b *Being) aside(do func()) bool {
+func (b *Service) aside(do func()) bool {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {

@@ -13,7 +13,7 @@ type measuring struct{ begun sync.Map }
 
 // embedderOf is the embedder that places an agent's texts: its own or the usual one, or, until its memory was
 // embedded anew, that of the space its memories lie in.
-func (b *Being) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
+func (b *Service) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
 	space, err := b.Memory.Space(ctx, a.ID)
 	if err != nil {
 		return inference.Spec{}, err
@@ -22,13 +22,13 @@ func (b *Being) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec,
 }
 
 // embedderIn is embedderOf where the agent's space is known.
-func (b *Being) embedderIn(a *dream.Agent, space string) (inference.Spec, error) {
+func (b *Service) embedderIn(a *dream.Agent, space string) (inference.Spec, error) {
 	return inference.EmbedderIn(b.Guard.Catalog, a.Models[dream.Embedder], b.o.Models[dream.Embedder], space)
 }
 
 // calibration says what the cosines of an embedder mean. One that nobody has measured is measured beside the turn, and
 // taken cautiously until then.
-func (b *Being) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
+func (b *Service) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
 	existing, found := b.Guard.Calibration(ctx, spec.Name)
 	if found {
 		return existing

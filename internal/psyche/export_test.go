@@ -7,7 +7,7 @@ import (
 )
 
 // Drained waits until what is queued now is done.
-func Drained(b *Being) {
+func Drained(b *Service) {
 	b.beside.Wait()
 	var all sync.WaitGroup
 	for _, queue := range b.queues {
@@ -18,7 +18,7 @@ func Drained(b *Being) {
 }
 
 // Tend renews leases as the clock would have it.
-func Tend(ctx context.Context, b *Being) { b.tend(ctx) }
+func Tend(ctx context.Context, b *Service) { b.tend(ctx) }
 
 var dawnOfTests = time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
 

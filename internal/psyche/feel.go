@@ -30,7 +30,7 @@ type feeling struct {
 const believedMood = time.Second
 
 // affect is how the agent felt at most a second ago, undecayed.
-func (b *Being) affect(ctx context.Context, agent string) (dream.Affect, error) {
+func (b *Service) affect(ctx context.Context, agent string) (dream.Affect, error) {
 	f, now := b.feelings.of(agent), b.now()
 	f.read.Lock()
 	defer f.read.Unlock()
@@ -57,7 +57,7 @@ func (f *feelings) of(agent string) *feeling {
 }
 
 // Emotion tells how an agent feels now.
-func (b *Being) Emotion(ctx context.Context, c Caller, agent string) (Emotion, error) {
+func (b *Service) Emotion(ctx context.Context, c Caller, agent string) (Emotion, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return Emotion{}, err
@@ -65,7 +65,7 @@ func (b *Being) Emotion(ctx context.Context, c Caller, agent string) (Emotion, e
 	return b.emotion(ctx, a)
 }
 
-func (b *Being) emotion(ctx context.Context, a dream.Agent) (Emotion, error) {
+func (b *Service) emotion(ctx context.Context, a dream.Agent) (Emotion, error) {
 	affect, err := b.Memory.Affect(ctx, a.ID)
 	if err != nil {
 		return Emotion{}, stored("read how the agent feels", err)
@@ -74,7 +74,7 @@ func (b *Being) emotion(ctx context.Context, a dream.Agent) (Emotion, error) {
 }
 
 // shown is an affect as it has settled by now.
-func (b *Being) shown(affect dream.Affect) Emotion {
+func (b *Service) shown(affect dream.Affect) Emotion {
 	now := mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since))
 	return Emotion{
 		PAD:       now,
@@ -87,7 +87,7 @@ func (b *Being) shown(affect dream.Affect) Emotion {
 }
 
 // Feel appraises an event.
-func (b *Being) Feel(ctx context.Context, c Caller, agent, event string, intensity float64) (Emotion, error) {
+func (b *Service) Feel(ctx context.Context, c Caller, agent, event string, intensity float64) (Emotion, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return Emotion{}, err

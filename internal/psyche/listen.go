@@ -139,7 +139,7 @@ func (l *listening) Close() error {
 }
 
 // settled closes a relayed answer beside the turns.
-func (b *Being) settled(body io.Closer) {
+func (b *Service) settled(body io.Closer) {
 	do := func() {
 		if err := body.Close(); err != nil {
 			b.Log.Error("a relayed call could not be settled; its reservation counts in full", "error", err)

@@ -136,7 +136,7 @@ const (
 )
 
 // Forget erases what is selected, and what repeats it.
-func (b *Being) Forget(ctx context.Context, c Caller, agent string, f Forgetting) (Erasure, error) {
+func (b *Service) Forget(ctx context.Context, c Caller, agent string, f Forgetting) (Erasure, error) {
 	a, err := b.reach(ctx, c, agent, access.Owner)
 	if err != nil {
 		return Erasure{}, err
@@ -212,7 +212,7 @@ func checkForgetting(f *Forgetting) error {
 }
 
 // Add keeps a person's words.
-func (b *Being) Add(ctx context.Context, c Caller, agent string, s Adding) (AddedMemory, error) {
+func (b *Service) Add(ctx context.Context, c Caller, agent string, s Adding) (AddedMemory, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return AddedMemory{}, err
@@ -274,7 +274,7 @@ type OwnedMemories struct {
 func (o OwnedMemories) name() string { return Owner{Principal: o.Principal, User: o.User}.String() }
 
 // Owners lists whose talk an agent keeps.
-func (b *Being) Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error) {
+func (b *Service) Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error) {
 	a, err := b.reach(ctx, c, agent, access.Owner)
 	if err != nil {
 		return Page[OwnedMemories]{}, err
@@ -321,7 +321,7 @@ type Restored struct {
 }
 
 // Archived lists what dreams have archived.
-func (b *Being) Archived(ctx context.Context, c Caller, agent, dreamID string) (Page[ArchivedMemory], error) {
+func (b *Service) Archived(ctx context.Context, c Caller, agent, dreamID string) (Page[ArchivedMemory], error) {
 	a, ids, err := b.archived(ctx, c, agent, dreamID)
 	if err != nil {
 		return Page[ArchivedMemory]{}, err
@@ -338,7 +338,7 @@ func (b *Being) Archived(ctx context.Context, c Caller, agent, dreamID string) (
 	return pageFrom(list, len(list), func(m ArchivedMemory) string { return m.ID }), nil
 }
 
-func (b *Being) archived(ctx context.Context, c Caller, agent, dreamID string) (dream.Agent, []string, error) {
+func (b *Service) archived(ctx context.Context, c Caller, agent, dreamID string) (dream.Agent, []string, error) {
 	a, err := b.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return a, nil, err
@@ -363,7 +363,7 @@ func (b *Being) archived(ctx context.Context, c Caller, agent, dreamID string) (
 }
 
 // Restore makes archived memories count again.
-func (b *Being) Restore(ctx context.Context, c Caller, agent, dreamID string, ids []string) (Restored, error) {
+func (b *Service) Restore(ctx context.Context, c Caller, agent, dreamID string, ids []string) (Restored, error) {
 	a, err := b.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return Restored{}, err

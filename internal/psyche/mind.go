@@ -26,7 +26,7 @@ const (
 )
 
 // Recall answers the memories nearest to a query.
-func (b *Being) Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error) {
+func (b *Service) Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (b *Being) Recall(ctx context.Context, c Caller, agent string, r Recalling)
 }
 
 // Remember stores a memory of the caller's. Its id is its content's.
-func (b *Being) Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error) {
+func (b *Service) Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return "", err
@@ -121,7 +121,7 @@ func (b *Being) Remember(ctx context.Context, c Caller, agent, content string, i
 }
 
 // Status tells how an agent is.
-func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, error) {
+func (b *Service) Status(ctx context.Context, c Caller, agent string) (Status, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return Status{}, err
@@ -175,7 +175,7 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 }
 
 // counted adds what there is of each kind that the caller may read, what is kept of the caller, and the newest dream.
-func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status) error {
+func (b *Service) counted(ctx context.Context, a dream.Agent, c Caller, s *Status) error {
 	counts, err := b.quotas.read(ctx, a.ID)
 	if err != nil {
 		return stored("count the caller's memories", err)
@@ -223,7 +223,7 @@ func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status)
 }
 
 // embedding is how far the background is with an agent's memories; nil where nothing waits for it.
-func (b *Being) embedding(ctx context.Context, agent string) (*Embedding, error) {
+func (b *Service) embedding(ctx context.Context, agent string) (*Embedding, error) {
 	if b.Jobs == nil {
 		return nil, nil
 	}
@@ -239,7 +239,7 @@ func (b *Being) embedding(ctx context.Context, agent string) (*Embedding, error)
 }
 
 // Journal answers the newest entries.
-func (b *Being) Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error) {
+func (b *Service) Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error) {
 	a, err := b.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (b *Being) Journal(ctx context.Context, c Caller, agent string, limit int) 
 }
 
 // Playbook answers PLAYBOOK.md.
-func (b *Being) Playbook(ctx context.Context, c Caller, agent string) (string, error) {
+func (b *Service) Playbook(ctx context.Context, c Caller, agent string) (string, error) {
 	a, err := b.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return "", err

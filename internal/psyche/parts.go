@@ -14,7 +14,7 @@ type parts struct {
 	digest                string
 }
 
-func (b *Being) switched(a *dream.Agent, request Switches) parts {
+func (b *Service) switched(a *dream.Agent, request Switches) parts {
 	on := func(of func(Switches) *bool) bool {
 		for _, s := range []Switches{request, b.o.Agents[a.Handle], b.o.Switches} {
 			if v := of(s); v != nil {
@@ -148,7 +148,7 @@ func (c *recallCounter) counts() RecallCounts {
 }
 
 // Counts tells what this process's beings did.
-func (b *Being) Counts() Counts {
+func (b *Service) Counts() Counts {
 	c := &b.counts
 	recalls := c.recalls.counts()
 	return Counts{

@@ -170,7 +170,7 @@ var errQuota = errors.New("the quota of memories is reached")
 
 // room says errQuota when an agent keeps as much of a caller as it may. It comes before anything is bought for a new
 // memory.
-func (b *Being) room(ctx context.Context, a dream.Agent, c Caller) error {
+func (b *Service) room(ctx context.Context, a dream.Agent, c Caller) error {
 	if b.quotas.ofPrincipal == 0 && (c.User == "" || b.quotas.ofOneUser == 0) {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (b *Being) room(ctx context.Context, a dream.Agent, c Caller) error {
 }
 
 // keepTalk writes what a caller said, with a note of who talked before and after.
-func (b *Being) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.Write) error {
+func (b *Service) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.Write) error {
 	if len(w.Add) == 0 {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (b *Being) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.
 
 // commitOwned commits, and gives what is said anew another id where the same words under the same id are another
 // owner's by now: an id is made of who said it first.
-func (b *Being) commitOwned(ctx context.Context, owner string, w memory.Write) (int, error) {
+func (b *Service) commitOwned(ctx context.Context, owner string, w memory.Write) (int, error) {
 	receipt, err := b.commit(ctx, w)
 	if err != nil || receipt.Existing == 0 {
 		return receipt.Added, err

@@ -110,7 +110,7 @@ func whyWords(err error) string {
 
 // within is how long a turn of an agent waits for its memories. An embedder far away is given more than the built-in
 // one.
-func (b *Being) within(ctx context.Context, a dream.Agent) time.Duration {
+func (b *Service) within(ctx context.Context, a dream.Agent) time.Duration {
 	if b.o.Within > 0 {
 		return b.o.Within
 	}
@@ -122,7 +122,7 @@ func (b *Being) within(ctx context.Context, a dream.Agent) time.Duration {
 
 // search asks memory for what the caller may see, without the items that are known. byWords says why words alone were
 // compared; the embedder is given no longer than place.
-func (b *Being) search(
+func (b *Service) search(
 	ctx context.Context, a dream.Agent, c Caller, r Recalling, existing map[string]bool, place time.Duration,
 ) (found []Memory, byWords, err error) {
 	affect, err := b.affect(ctx, a.ID)
@@ -199,7 +199,7 @@ func memoryOf(m recall.Memory) Memory {
 // everything; a client that may hear of dreams finds what it is told of them anyway: what was promoted, and significant
 // insights. For a client that may not, nothing is widened. The function says of an item that was found whether the
 // caller may be told it.
-func (b *Being) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter, func(dream.Item) bool) {
+func (b *Service) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter, func(dream.Item) bool) {
 	operator := c.May(access.Operator, a.Handle)
 	if !operator && (f.Dreamt != memory.PromotedDreamt || b.switched(a, Switches{}).digest != journal.DigestMessage) {
 		return f, func(dream.Item) bool { return true }
@@ -215,7 +215,7 @@ func (b *Being) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter
 }
 
 // placeQuestion embeds a question in the agent's space by the embedder that serves it, no longer than within.
-func (b *Being) placeQuestion(
+func (b *Service) placeQuestion(
 	ctx context.Context, a dream.Agent, c Caller, spec inference.Spec, space, text string, within time.Duration,
 ) ([]float32, string, error) {
 	if !spec.Makes(space) {
@@ -259,7 +259,7 @@ func (b *Being) placeQuestion(
 
 // visible is what may come to mind before a caller: the agent's own memories and what was said in the caller's talks.
 // Of what was dreamt only what was promoted counts, for callers that may hear of dreams.
-func (b *Being) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Filter, error) {
+func (b *Service) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Filter, error) {
 	listeners, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
 	if err != nil {
 		return memory.Filter{}, err
@@ -272,7 +272,7 @@ func (b *Being) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Fi
 }
 
 // embed places texts. The built-in embedder is called straight, since it cannot cost anything.
-func (b *Being) embed(ctx context.Context, a dream.Agent, c Caller, texts []string) ([][]float32, string, error) {
+func (b *Service) embed(ctx context.Context, a dream.Agent, c Caller, texts []string) ([][]float32, string, error) {
 	spec, err := b.embedderOf(ctx, &a)
 	if err != nil {
 		return nil, "", err
@@ -280,7 +280,7 @@ func (b *Being) embed(ctx context.Context, a dream.Agent, c Caller, texts []stri
 	return b.embedBy(ctx, a, c, spec, texts)
 }
 
-func (b *Being) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec,
+func (b *Service) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec,
 	texts []string,
 ) ([][]float32, string, error) {
 	if spec.BuiltIn {

@@ -40,7 +40,7 @@ type task struct {
 const keepers = 8
 
 // keepUp does what is queued, one after the other, until Close.
-func (b *Being) keepUp(queue <-chan task) {
+func (b *Service) keepUp(queue <-chan task) {
 	for d := range queue {
 		if b.hear.Err() != nil {
 			b.counts.dropped.Add(1)
@@ -55,7 +55,7 @@ func (b *Being) keepUp(queue <-chan task) {
 }
 
 // later queues a deed for an agent. Where too many wait it is dropped and counted: no turn waits for memory to keep up.
-func (b *Being) later(agent string, d task) {
+func (b *Service) later(agent string, d task) {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {
@@ -131,7 +131,7 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 
 // remember stores those lines that are worth it, are new, and do not repeat what the prompt quoted. ErrForgotten when
 // something of the agent was forgotten after the reading.
-func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line, shown []string,
+func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line, shown []string,
 	reading memory.Reading, now time.Time,
 ) error {
 	var wanted []line
@@ -219,7 +219,7 @@ func freeID(ctx context.Context, store memory.Store, agent, owner, id string, at
 
 // vectorOf is the place of a new memory: that of its words, or, where it corrects, of what it says now and what was
 // so before.
-func (b *Being) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *placement,
+func (b *Service) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *placement,
 	i int,
 ) ([]memory.Vector, error) {
 	if p.v == nil {
@@ -237,7 +237,7 @@ func (b *Being) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.
 }
 
 // commit writes; items whose vectors are of another space than the agent's are kept without, and placed when it moves.
-func (b *Being) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
+func (b *Service) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	receipt, err := b.Memory.Commit(ctx, w)
 	if errors.Is(err, memory.ErrStale) { // what is corrected was changed meanwhile: both stay
 		w.Change = nil
@@ -283,7 +283,7 @@ func (p *placement) known(i int, text string) bool {
 	})
 }
 
-func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line) (placement, error) {
+func (b *Service) place(ctx context.Context, a dream.Agent, c Caller, lines []line) (placement, error) {
 	p := placement{novelty: make([]float64, len(lines)), near: make([][]nearby, len(lines))}
 	texts := make([]string, len(lines))
 	for i, l := range lines {

@@ -203,7 +203,7 @@ func catalogue() inference.Table {
 
 // rig is a being on a store in memory, with a provider that says what it is told.
 type rig struct {
-	*psyche.Being
+	*psyche.Service
 	t        testing.TB
 	store    *sqlitestore.Store
 	nights   *nights
@@ -247,7 +247,7 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	for _, f := range change {
 		f(&p, &o)
 	}
-	r.Being = psyche.New(p, o)
+	r.Service = psyche.New(p, o)
 	t.Cleanup(func() {
 		require.NoError(t, r.Close(context.Background()))
 		require.NoError(t, store.Close())
@@ -290,5 +290,5 @@ func chat(text string) string {
 // settle waits until everything said so far is remembered.
 func (r *rig) settle() {
 	r.t.Helper()
-	psyche.Drained(r.Being)
+	psyche.Drained(r.Service)
 }

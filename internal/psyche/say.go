@@ -16,7 +16,7 @@ const longestMessage = 64 << 10
 
 // Say is a turn of one message. What was said before in the conversation goes with it, as long as this process
 // remembers.
-func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message string,
+func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, message string,
 	token func(string),
 ) (string, TurnReport, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)

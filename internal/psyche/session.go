@@ -21,7 +21,7 @@ var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 func (c Caller) session(id string) string { return "session/" + c.Key.SpeaksAs() + "/" + id }
 
 // Open begins a session, or renews it.
-func (b *Being) Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error) {
+func (b *Service) Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return Session{}, err
@@ -49,7 +49,7 @@ func (b *Being) Open(ctx context.Context, c Caller, agent, id string, ttl time.D
 }
 
 // Leave ends a session of the caller's. One that has ended already is no error.
-func (b *Being) Leave(ctx context.Context, c Caller, agent, id string) error {
+func (b *Service) Leave(ctx context.Context, c Caller, agent, id string) error {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return err

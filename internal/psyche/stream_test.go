@@ -378,11 +378,11 @@ func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
 		require.NoError(t, err)
 		return s.Until()
 	}
-	psyche.Tend(t.Context(), r.Being)
+	psyche.Tend(t.Context(), r.Service)
 	require.Equal(t, 1, r.nights.woken(), "the lease is fresh")
 	for range 10 {
 		r.clock.pass(25 * time.Minute)
-		psyche.Tend(t.Context(), r.Being)
+		psyche.Tend(t.Context(), r.Service)
 		require.Equal(t, r.clock.now().Add(time.Hour), until())
 	}
 	r.clock.pass(time.Minute)
@@ -395,11 +395,11 @@ func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
 	require.NoError(t, reply.Body.Close())
 	end := r.clock.now().Add(time.Hour)
 	r.clock.pass(25 * time.Minute)
-	psyche.Tend(t.Context(), r.Being)
+	psyche.Tend(t.Context(), r.Service)
 	require.Equal(t, end, until(), "client_timeout after its end")
 	wakes := r.nights.woken()
 	r.clock.pass(50 * time.Minute)
-	psyche.Tend(t.Context(), r.Being)
+	psyche.Tend(t.Context(), r.Service)
 	require.Equal(t, wakes, r.nights.woken(), "nobody is there any more")
 }
 
@@ -412,7 +412,7 @@ func TestALeaseThatAnOperatorEndedStaysEndedUntilTheClientAsks(t *testing.T) {
 	_, err := r.store.Dismiss(t.Context(), r.agent.ID, r.clock.now())
 	require.NoError(t, err)
 	r.clock.pass(20 * time.Minute)
-	psyche.Tend(t.Context(), r.Being)
+	psyche.Tend(t.Context(), r.Service)
 	require.Equal(t, 1, r.nights.woken())
 	_, report := r.talk(turn(ann, chat("Hi")))
 	require.True(t, report.Woke)

@@ -25,7 +25,7 @@ func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
 		p.Guard.Ledger, p.Guard.Now = r.store.Ledger(), r.clock.now
 	}}, change...)...)
 	return &rig{
-		Being:    other.Being,
+		Service:  other.Service,
 		t:        r.t,
 		store:    r.store,
 		nights:   r.nights,

@@ -18,11 +18,11 @@ import (
 )
 
 // Chat is one turn: wake, recall, pass on; what was said is remembered after the answer has gone by.
-func (b *Being) Chat(ctx context.Context, t Turn) (*Reply, error) {
+func (b *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
 	return b.chat(ctx, &turn{being: b, Turn: t})
 }
 
-func (b *Being) chat(ctx context.Context, t *turn) (*Reply, error) {
+func (b *Service) chat(ctx context.Context, t *turn) (*Reply, error) {
 	var err error
 	apart(func() { err = t.begin(ctx) })
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *Being) chat(ctx context.Context, t *turn) (*Reply, error) {
 // turn is one request under way.
 type turn struct {
 	Turn
-	being   *Being
+	being   *Service
 	from    context.Context // its values, such as its trace, go on in what is done after it
 	agent   dream.Agent
 	spec    inference.Spec
@@ -166,7 +166,7 @@ func unreadable(err error) error {
 }
 
 // charge says who pays: the agent and the key, under a step that no other request has.
-func (b *Being) charge(a *dream.Agent, c *Caller) spend.Charge {
+func (b *Service) charge(a *dream.Agent, c *Caller) spend.Charge {
 	now := b.now()
 	day, accounts := b.accounts(a, c, now)
 	return spend.Charge{
@@ -180,7 +180,7 @@ func (b *Being) charge(a *dream.Agent, c *Caller) spend.Charge {
 }
 
 // Embeddings passes a body on to the agent's embedder.
-func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
+func (b *Service) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	agent, err := b.reach(ctx, t.Caller, t.Agent, access.Client)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 )
 
 // used notes beside the turn that knowledge came to mind: what is recalled keeps its strength.
-func (b *Being) used(ctx context.Context, agent string, found []Memory) {
+func (b *Service) used(ctx context.Context, agent string, found []Memory) {
 	var ids []string
 	for _, m := range found {
 		if m.Kind == dream.KindSemantic {

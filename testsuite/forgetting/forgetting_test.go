@@ -331,7 +331,7 @@ func (h *deployment) talk(texts []string) {
 	require.NoError(h, b.Close(context.Background()))
 }
 
-func (h *deployment) being() *psyche.Being {
+func (h *deployment) being() *psyche.Service {
 	talks, ok := h.company.Store.(memory.Talks) // what is put before the model is kept there
 	require.True(h, ok)
 	return psyche.New(
@@ -349,7 +349,7 @@ func (h *deployment) being() *psyche.Being {
 		})
 }
 
-func (h *deployment) chat(b *psyche.Being, who psyche.Caller, conversation, text string) {
+func (h *deployment) chat(b *psyche.Service, who psyche.Caller, conversation, text string) {
 	h.Helper()
 	body, err := json.Marshal(
 		map[string]any{"model": "echo", "messages": []any{map[string]string{"role": "user", "content": text}}})

@@ -20,15 +20,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 )
 
-// TestMain is also the program: with DOOR set, the test binary is oneiros.
+// TestMain is also the program: with ONEIROS_TEST_MAIN set, the test binary is oneiros.
 func TestMain(m *testing.M) {
-	if os.Getenv("DOOR") != "" {
+	if os.Getenv("ONEIROS_TEST_MAIN") != "" {
 		os.Exit(run())
 	}
 	os.Exit(m.Run())
 }
 
-// home is a machine of its own: a home folder, and the real Temporal server where one is built.
+// home is a separate home folder, with the real Temporal server where one is built.
 type home struct {
 	*testing.T
 	dir string
@@ -51,7 +51,7 @@ func newHome(t *testing.T) *home {
 	return &home{
 		T: t, dir: dir,
 		env: []string{
-			"DOOR=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server,
+			"ONEIROS_TEST_MAIN=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server,
 			"ONEIROS_SERVE_LISTEN=127.0.0.1:0",
 		},
 	}
@@ -91,7 +91,7 @@ func (h *home) must(args ...string) string {
 	return out
 }
 
-// serving is an `oneiros up` that runs.
+// serving is a running `oneiros up`.
 type serving struct {
 	*exec.Cmd
 	output *safe
@@ -133,7 +133,7 @@ func (h *home) up() *serving {
 	return s
 }
 
-func gone(pid int) func() bool {
+func processEnded(pid int) func() bool {
 	return func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 }
 
@@ -147,7 +147,7 @@ func TestTheDemoDreamsWithNothingConfigured(t *testing.T) {
 	require.Contains(t, out, "echo dreamt")
 	require.NotContains(t, out, "\x1b[", "no colour in a pipe")
 	require.NoFileExists(t, h.data("demo", "temporal.json"), "the server was stopped")
-	require.NoFileExists(t, h.data("oneiros.db"), "the demo is a house apart")
+	require.NoFileExists(t, h.data("oneiros.db"), "the demo has a deployment of its own")
 
 	again, beside, code := h.run("dream", "--demo", "--agent", "tally", "--json")
 	require.Equal(t, console.OK, code, beside)
@@ -164,7 +164,7 @@ func TestUpFailsWhereItsPortIsTaken(t *testing.T) {
 	out, beside, code := h.run("up")
 	require.Equal(t, console.Unreachable, code, "%s%s", out, beside)
 	require.NotContains(t, out, "Running.")
-	require.Contains(t, beside, other.Addr().String()+" cannot be listened on (bind: address already in use)")
+	require.Contains(t, beside, "cannot listen on "+other.Addr().String()+" (bind: address already in use)")
 	require.Contains(t, beside, "--set serve.listen=127.0.0.1:7681")
 	require.NoFileExists(t, h.data("temporal.json"), "the server that it had started was stopped")
 }
@@ -186,7 +186,7 @@ func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
 	require.Contains(t, h.must("dreams", "list"), "completed")
 	require.Contains(t, h.must("spend", "--by", "phase"), "onset")
 
-	// A dream long enough to be ended in its middle.
+	// The dream is long enough to be cancelled half-way.
 	begun := h.must("dream", "--set", "dream.cycles=20", "--json")
 	var result struct{ Dream string }
 	require.NoError(t, json.Unmarshal([]byte(begun), &result))
@@ -197,7 +197,7 @@ func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
 
 	require.NoError(t, up.Process.Signal(os.Interrupt))
 	require.NoError(t, up.Wait(), "%s", up.output)
-	require.True(t, gone(server.PID)(), "the server does not outlive us")
+	require.True(t, processEnded(server.PID)(), "the server ends with its parent")
 	_, beside, code = h.run("dreams", "cancel", "last")
 	require.Equal(t, console.NotFound, code, beside)
 	_, beside, code = h.run("worker")
@@ -215,7 +215,7 @@ func TestADreamGoesOnAfterEverythingWasKilled(t *testing.T) {
 	h.must("dream", "--set", "dream.cycles=20")
 	require.NoError(t, up.Process.Kill())
 	_ = up.Wait()
-	require.Eventually(t, gone(server.PID), time.Minute, 50*time.Millisecond,
+	require.Eventually(t, processEnded(server.PID), time.Minute, 50*time.Millisecond,
 		"the server leaves when its owner is killed")
 
 	again := h.up()
@@ -278,7 +278,7 @@ func TestWhatIsWrongIsSaidWithItsExitCode(t *testing.T) {
 	}
 }
 
-// sampleFile is a sample life as a file to import.
+// sampleFile is a sample diary as a file to import.
 func sampleFile(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "internal", "sample", "echo.jsonl"))
@@ -286,7 +286,7 @@ func sampleFile(t *testing.T) string {
 	return path
 }
 
-func TestAnAgentThatMayDreamsByItselfWhenIdle(t *testing.T) {
+func TestAnAgentWithAutoDreamsByItselfWhenIdle(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.must("agents", "add", "echo", "--persona", "A companion.", "--auto")

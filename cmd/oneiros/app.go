@@ -16,15 +16,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 )
 
-// app holds what the process was told, read once, when the first command needs it.
+// app holds the environment, flags and configuration of the process. The configuration is read once, when the first
+// command needs it.
 type app struct {
-	env    []string
-	args   []string // of the process; none where it must not become another program
-	flags  *pflag.FlagSet
-	houses sync.Map // *console.House to *house
-	once   sync.Once
-	told   config.Config
-	fault  error
+	env         []string
+	args        []string // of the process; nil in tests, which must not exec another program
+	flags       *pflag.FlagSet
+	deployments sync.Map // *console.Deployment to *deployment
+	once        sync.Once
+	cfg         config.Config
+	configErr   error
 }
 
 func newApp(env []string) *app { return &app{env: env, flags: config.Flags()} }
@@ -38,32 +39,32 @@ func (d *app) getenv(name string) string {
 	return ""
 }
 
-// config reads the configuration; its faults are faults of use.
+// config reads the configuration. Its errors end the process with the exit code of wrong usage.
 func (d *app) config() (config.Config, error) {
 	d.once.Do(func() {
-		d.told, d.fault = config.Load(config.Options{Env: d.env, Flags: d.flags, BuiltIn: localmodel.Specs()})
+		d.cfg, d.configErr = config.Load(config.Options{Env: d.env, Flags: d.flags, BuiltIn: localmodel.Specs()})
 	})
-	if d.fault != nil {
-		return d.told, &console.Exit{Code: console.Usage, Err: fmt.Errorf("%w:\n%w", console.ErrConfiguration, d.fault)}
+	if d.configErr != nil {
+		return d.cfg, &console.Exit{Code: console.Usage, Err: fmt.Errorf("%w:\n%w", console.ErrConfiguration, d.configErr)}
 	}
-	return d.told, nil
+	return d.cfg, nil
 }
 
 func (d *app) configuration() console.Configuration {
 	_, _ = d.config()
-	c := console.Configuration{File: d.told.File, Warnings: d.told.Warnings}
-	for _, s := range d.told.Redacted() {
+	c := console.Configuration{File: d.cfg.File, Warnings: d.cfg.Warnings}
+	for _, s := range d.cfg.Redacted() {
 		c.Settings = append(c.Settings, console.Setting(s))
 	}
-	if d.fault != nil {
-		c.Faults = strings.Split(d.fault.Error(), "\n")
+	if d.configErr != nil {
+		c.Faults = strings.Split(d.configErr.Error(), "\n")
 	}
 	return c
 }
 
-func (d *app) confirmAbove() budget.Micros { return d.told.Consent.ConfirmAbove }
+func (d *app) confirmAbove() budget.Micros { return d.cfg.Consent.ConfirmAbove }
 
-// open builds the house on the configured store.
+// open builds the deployment on the configured store.
 func (d *app) open(ctx context.Context) (*console.Deployment, error) {
 	c, err := d.config()
 	if err != nil {
@@ -86,13 +87,13 @@ func (d *app) open(ctx context.Context) (*console.Deployment, error) {
 	return shown, nil
 }
 
-// show gives the console its view of a house, and remembers which one it was.
+// show returns the console's view of a deployment; deploymentOf finds the deployment of a view.
 func (d *app) show(h *deployment) *console.Deployment {
-	d.houses.Store(h.shown, h)
+	d.deployments.Store(h.shown, h)
 	return h.shown
 }
 
-// folder makes a folder that only its owner may read: memories and dreams are private.
+// folder makes a folder that only its owner may read, since memories and dreams are private.
 func folder(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make the folder %s: %w", filepath.Clean(path), err)

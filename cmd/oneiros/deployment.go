@@ -28,10 +28,10 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// deployment is store, spend guard and models behind their ports.
+// deployment is the store, the spend guard and the models, behind their ports.
 type deployment struct {
 	config config.Config
-	store  kept
+	store  openedStore
 	keys   *markedKeys
 	model  inference.Model
 	relay  inference.Relay
@@ -40,9 +40,9 @@ type deployment struct {
 	shown  *console.Deployment
 	log    *slog.Logger
 
-	tracing *telemetry.Tracing // nil where nobody listens
+	tracing *telemetry.Tracing // nil when traces go nowhere
 
-	wants error // providers and hooks that cannot be used as they are configured, such as one whose key is not set
+	wants error // providers and hooks that cannot be used as configured, such as one whose key is not set
 	hooks activities.Hooks
 }
 
@@ -55,7 +55,7 @@ func build(ctx context.Context, c config.Config, path string) (*deployment, erro
 	if err != nil {
 		return nil, err
 	}
-	store, err := keep(ctx, c, path)
+	store, err := openStore(ctx, c, path)
 	if err != nil {
 		return nil, errors.Join(err, tracing.Close())
 	}
@@ -96,11 +96,11 @@ func build(ctx context.Context, c config.Config, path string) (*deployment, erro
 		Private:    c.Agent.Private,
 		Close:      h.closing,
 	}
-	h.shown.Archive = h.lookable()
+	h.shown.Archive = h.openArchive()
 	return h, nil
 }
 
-// unready is a provider that cannot be used: whoever only reads memory need not mind, every call says why.
+// unready stands for a provider that cannot be used. Commands that only read memory work; every call returns why.
 type unready struct{ why error }
 
 func (u unready) failure() error {
@@ -115,7 +115,8 @@ func (u unready) Embed(context.Context, string, []string, string) (inference.Vec
 	return inference.Vectors{}, u.failure()
 }
 
-// providers connects every configured one, and tells which cannot be used; the built-in model is always there.
+// providers connects every configured provider and returns which ones cannot be used. The built-in model is always
+// among them.
 func providers(c config.Config) (map[string]inference.Model, error) {
 	own, err := builtIn(c)
 	models := map[string]inference.Model{localmodel.Provider: own}
@@ -135,7 +136,7 @@ func providers(c config.Config) (map[string]inference.Model, error) {
 	return models, errors.Join(faults...)
 }
 
-// builtIn is the built-in model, with builtin/minilm where its folder is configured.
+// builtIn is the built-in model, with builtin/minilm when its folder is configured.
 func builtIn(c config.Config) (*localmodel.Model, error) {
 	dir := c.MiniLMDir()
 	if dir == "" {
@@ -171,7 +172,7 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 	})
 }
 
-// holder names this process among those that share a store.
+// holder identifies this process among those that share a store.
 func holder() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -180,8 +181,8 @@ func holder() string {
 	return fmt.Sprintf("%s/%d/%s", name, os.Getpid(), strings.ToLower(rand.Text()[:6]))
 }
 
-// background names the other process of this data folder that embeds in the background; false for the embedders that
-// take microseconds a text.
+// background returns the process id of the other process of this data folder that embeds in the background; false for
+// embedders that take only microseconds a text.
 func (h *deployment) background(spec inference.Spec) (int, bool) {
 	if spec.BuiltIn && spec.Name != localmodel.MiniLM {
 		return 0, false
@@ -193,7 +194,7 @@ func (h *deployment) background(spec inference.Spec) (int, bool) {
 	return record.Owner, true
 }
 
-// embedJobs embeds what imports have stored, until ctx ends.
+// embedJobs embeds imported texts in the background until ctx ends.
 func (h *deployment) embedJobs(ctx context.Context, log *slog.Logger) {
 	w := importer.EmbedWorker{
 		Store:   h.store,
@@ -205,7 +206,7 @@ func (h *deployment) embedJobs(ctx context.Context, log *slog.Logger) {
 	w.Run(ctx)
 }
 
-// serving is the embedder that serves an agent.
+// serving returns the embedder of an agent's memory space.
 func (h *deployment) serving(ctx context.Context, a dream.Agent) (importer.Embedder, error) {
 	spec, err := h.embedder(ctx, a, "")
 	if err != nil {
@@ -219,7 +220,7 @@ func (h *deployment) serving(ctx context.Context, a dream.Agent) (importer.Embed
 	}, nil
 }
 
-// embedder is the one named, or the one that serves an agent.
+// embedder returns the named embedder, or the one that serves the agent.
 func (h *deployment) embedder(ctx context.Context, agent dream.Agent, named string) (inference.Spec, error) {
 	if named != "" {
 		return h.config.Lookup(named)
@@ -231,8 +232,8 @@ func (h *deployment) embedder(ctx context.Context, agent dream.Agent, named stri
 	return inference.EmbedderIn(h.config, agent.Models[dream.Embedder], h.roles[dream.Embedder], space)
 }
 
-// embed places texts in an agent's space. The built-in embedder is called straight, since it cannot cost anything;
-// every other call passes the spend guard under the agent's caps.
+// embed embeds texts in an agent's space. The built-in embedder costs nothing and is called directly; every other
+// call is paid through the spend guard under the agent's caps.
 func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string,
 	texts []string,
 ) ([][]float32, string, error) {
@@ -272,7 +273,7 @@ func (h *deployment) ports() activities.Ports {
 	}
 }
 
-// starter is the client of the workflows over this house; it needs no connection to estimate.
+// starter returns the client of the workflows. It needs no connection to estimate.
 func (h *deployment) starter() *starter.Starter {
 	return &starter.Starter{
 		Memory:   h.store,
@@ -299,7 +300,7 @@ func (h *deployment) starter() *starter.Starter {
 	}
 }
 
-// settings are the knobs of an agent's life.
+// settings are the knobs of an agent's workflow.
 func settings(c config.Config) workflows.Settings {
 	a := c.Agent
 	windows, quiet := a.Hours()

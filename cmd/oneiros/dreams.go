@@ -18,21 +18,21 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// behind finds the house behind what the console was shown.
-func (d *app) behind(h *console.Deployment) (*deployment, error) {
-	if found, ok := d.houses.Load(h); ok {
+// deploymentOf returns the deployment of a console's view.
+func (d *app) deploymentOf(h *console.Deployment) (*deployment, error) {
+	if found, ok := d.deployments.Load(h); ok {
 		return found.(*deployment), nil
 	}
-	return nil, errors.New("this house was not built by this door")
+	return nil, errors.New("this deployment was not opened by this program")
 }
 
-// nights is the console's view of the starter.
-type nights struct {
+// dreamRuns carries out the console's commands on dreams through the starter.
+type dreamRuns struct {
 	starter *starter.Starter
-	asOf    time.Time // the night's now, when it is not ours: the demo's life ends on a day of its own
+	asOf    time.Time // when the dream runs; zero for now. The demo's diaries end on a day of their own
 }
 
-func (n nights) request(w console.DreamRequest) starter.DreamRequest {
+func (n dreamRuns) request(w console.DreamRequest) starter.DreamRequest {
 	return starter.DreamRequest{
 		Agent:  w.Agent,
 		Tier:   w.Tier,
@@ -43,13 +43,13 @@ func (n nights) request(w console.DreamRequest) starter.DreamRequest {
 	}
 }
 
-func (n nights) again(w console.Again) starter.Again {
+func (n dreamRuns) due(w console.Again) starter.Again {
 	return starter.Again{DreamRequest: n.request(w.DreamRequest), Dream: w.Dream, From: w.From}
 }
 
-// Redream begins one that goes on from another.
-func (n nights) Redream(ctx context.Context, w console.Again) (string, error) {
-	begun, err := n.starter.Redream(ctx, n.again(w))
+// Redream starts a dream that continues from another one.
+func (n dreamRuns) Redream(ctx context.Context, w console.Again) (string, error) {
+	begun, err := n.starter.Redream(ctx, n.due(w))
 	if errors.Is(err, starter.ErrUnreachable) {
 		err = &console.Exit{
 			Code: console.Unreachable,
@@ -59,8 +59,8 @@ func (n nights) Redream(ctx context.Context, w console.Again) (string, error) {
 	return begun.Dream, asOwn(err)
 }
 
-// Begin starts a dream.
-func (n nights) Begin(ctx context.Context, w console.DreamRequest) (string, error) {
+// Begin starts a dream and returns its id.
+func (n dreamRuns) Begin(ctx context.Context, w console.DreamRequest) (string, error) {
 	begun, err := n.starter.Begin(ctx, n.request(w))
 	if errors.Is(err, starter.ErrUnreachable) {
 		err = &console.Exit{
@@ -71,7 +71,7 @@ func (n nights) Begin(ctx context.Context, w console.DreamRequest) (string, erro
 	return begun.Dream, asOwn(err)
 }
 
-// refusal is one that the console knows as its own, in the starter's words.
+// refusal keeps the starter's message and matches the console's error of the same meaning.
 type refusal struct {
 	error
 	own error
@@ -90,8 +90,8 @@ func asOwn(err error) error {
 	return err
 }
 
-// Cancel ends one.
-func (n nights) Cancel(ctx context.Context, dreamID string) error {
+// Cancel cancels a dream.
+func (n dreamRuns) Cancel(ctx context.Context, dreamID string) error {
 	err := n.starter.Cancel(ctx, dreamID)
 	if errors.Is(err, memory.ErrNotFound) {
 		return &console.Exit{Code: console.NotFound, Err: err}
@@ -99,9 +99,9 @@ func (n nights) Cancel(ctx context.Context, dreamID string) error {
 	return err
 }
 
-// Settle tells the agent's life what its record adds to the settings. One that neither lives nor dreams by itself needs
-// none.
-func (n nights) Settle(ctx context.Context, a dream.Agent) error {
+// Settle sends the settings of the agent's record to its workflow. An agent that has no workflow and does not dream
+// by itself needs none.
+func (n dreamRuns) Settle(ctx context.Context, a dream.Agent) error {
 	if !a.Auto {
 		agentStates, err := n.starter.Executions().Running(ctx, workflows.AgentID(a.Handle), "")
 		if err != nil || !agentStates {
@@ -111,13 +111,13 @@ func (n nights) Settle(ctx context.Context, a dream.Agent) error {
 	return n.starter.Live(ctx, a)
 }
 
-// Call tells the agent's life that a trigger calls for a dream.
-func (n nights) Call(ctx context.Context, a dream.Agent, f activities.Fire) error {
+// Call tells the agent's workflow that a trigger asks for a dream.
+func (n dreamRuns) Call(ctx context.Context, a dream.Agent, f activities.Fire) error {
 	return n.starter.Call(ctx, a, f)
 }
 
-// Resume lets an interrupted dream go on, when it is the one that its agent's life would let go on.
-func (n nights) Resume(ctx context.Context, agent, dreamID string) error {
+// Resume continues an interrupted dream. It fails when the agent's workflow would continue another one.
+func (n dreamRuns) Resume(ctx context.Context, agent, dreamID string) error {
 	begun, err := n.starter.Resume(ctx, agent)
 	switch {
 	case errors.Is(err, starter.ErrNothing):
@@ -127,35 +127,35 @@ func (n nights) Resume(ctx context.Context, agent, dreamID string) error {
 	case err == nil && begun.Dream != dreamID:
 		return &console.Exit{
 			Code: console.NotFound,
-			Err:  fmt.Errorf("%s waits no longer; %s goes on", dreamID, begun.Dream),
+			Err:  fmt.Errorf("%s is no longer waiting; %s was resumed instead", dreamID, begun.Dream),
 		}
 	}
 	return asOwn(err)
 }
 
-// Running asks Temporal.
-func (n nights) Running(ctx context.Context, dreamID string) (bool, error) {
+// Running reports whether a dream's workflow runs.
+func (n dreamRuns) Running(ctx context.Context, dreamID string) (bool, error) {
 	return n.starter.Executions().Running(ctx, dreamID, "")
 }
 
-// active tells an agent's life that the agent is used, where there is a cluster. A machine without one loses nothing:
-// the life asks the store before it dreams by itself.
+// active notifies the agent's workflow that the agent is used. Without a cluster nothing is lost: the workflow reads
+// the store before it starts a dream by itself.
 func (d *app) active(ctx context.Context, h *console.Deployment, handle string) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return
 	}
 	e := newEngine(own)
-	e.log = tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)) // the command has its own to say
+	e.log = tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)) // the command prints its own messages
 	if e.dial(ctx) == nil {
 		_ = e.starter.Active(ctx, handle, time.Now())
 	}
 	_ = e.Stop()
 }
 
-// abandon closes a dream without asking Temporal.
+// abandon closes the record of a dream without Temporal.
 func (d *app) abandon(ctx context.Context, h *console.Deployment, agent, dreamID string) error {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return err
 	}
@@ -164,31 +164,31 @@ func (d *app) abandon(ctx context.Context, h *console.Deployment, agent, dreamID
 
 // estimate prices a dream without Temporal.
 func (d *app) estimate(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Estimate, error) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return console.Estimate{}, err
 	}
-	e, err := own.starter().Estimate(ctx, nights{}.request(w))
+	e, err := own.starter().Estimate(ctx, dreamRuns{}.request(w))
 	return priced(e), err
 }
 
-// estimateAgain prices a dream that goes on from another.
+// estimateAgain prices a dream that continues from another one.
 func (d *app) estimateAgain(ctx context.Context, h *console.Deployment, w console.Again) (console.Estimate, error) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return console.Estimate{}, err
 	}
-	e, err := own.starter().EstimateRedream(ctx, nights{}.again(w))
+	e, err := own.starter().EstimateRedream(ctx, dreamRuns{}.due(w))
 	return priced(e), err
 }
 
-// rehearse tells a dream without dreaming it.
+// rehearse describes the course of a dream without running it.
 func (d *app) rehearse(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
-	own, err := d.behind(h)
+	own, err := d.deploymentOf(h)
 	if err != nil {
 		return console.Rehearsal{}, err
 	}
-	r, err := own.starter().Rehearse(ctx, nights{}.request(w))
+	r, err := own.starter().Rehearse(ctx, dreamRuns{}.request(w))
 	if err != nil {
 		return console.Rehearsal{}, err
 	}
@@ -229,4 +229,4 @@ func priced(e starter.Estimate) console.Estimate {
 	return result
 }
 
-var _ console.Dreams = nights{}
+var _ console.Dreams = dreamRuns{}

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// hire starts a worker in this process and tends the agents' lives.
-func (e *engine) hire(ctx context.Context) error {
+// startWorker starts a worker in this process and maintains the agents' workflows.
+func (e *engine) startWorker(ctx context.Context) error {
 	c := e.deployment.config
 	ports := e.deployment.ports()
 	ports.World = e.starter
@@ -33,28 +33,28 @@ func (e *engine) hire(ctx context.Context) error {
 		e.worker = nil
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("start the worker: %w", err)}
 	}
-	e.place("worker", fmt.Sprintf("task queue %s, %d deeds at once", c.Temporal.TaskQueue, c.Worker.Concurrent))
+	e.place("worker", fmt.Sprintf("task queue %s, %d activities at once", c.Temporal.TaskQueue, c.Worker.Concurrent))
 	e.place("store", e.deployment.store.name)
 	if e.listens {
 		if err := e.listen(ctx); err != nil {
 			return err
 		}
 	}
-	if err := e.announces(ctx); err != nil {
+	if err := e.serveMetrics(ctx); err != nil {
 		return err
 	}
-	e.tending = make(chan struct{})
-	go e.tend(context.WithoutCancel(ctx))
+	e.maintained = make(chan struct{})
+	go e.maintain(context.WithoutCancel(ctx))
 	return nil
 }
 
-// tendEvery is how often the books of dead dreams are closed and new agents are given their lives.
-const tendEvery = time.Minute
+// maintainEvery is how often maintain looks for dead dreams and new agents.
+const maintainEvery = time.Minute
 
-// tend closes the books of dreams that died without doing so, and tells the lives of agents whether they dream by
-// themselves.
-func (e *engine) tend(ctx context.Context) {
-	defer close(e.tending)
+// maintain closes the ledgers of dreams that died without doing so, resolves predictions that are due, starts or
+// updates the workflows of agents and feeds, and checks triggers, until the engine stops.
+func (e *engine) maintain(ctx context.Context) {
+	defer close(e.maintained)
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		<-e.stopping
@@ -62,14 +62,14 @@ func (e *engine) tend(ctx context.Context) {
 	}()
 	var recording sync.WaitGroup
 	recording.Go(func() { e.starter.Record(ctx) })
-	recording.Go(func() { e.archives(ctx) })
+	recording.Go(func() { e.archiveEvents(ctx) })
 	recording.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
 	defer recording.Wait()
 	defer cancel()
-	tick := time.NewTicker(tendEvery)
+	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
-	probed := map[string]string{} // by feed, what its probe was told
-	// by agent, what its record adds to the settings: its life has heard the rest of them too
+	probed := map[string]string{} // by feed, the settings its probe last got
+	// By agent, the settings of its record that its workflow last got. It gets the others with them.
 	values := map[string]string{}
 	listener := &activities.Listener{
 		Memory: e.deployment.store, Events: e.deployment.store, Calls: e.starter,
@@ -78,7 +78,7 @@ func (e *engine) tend(ctx context.Context) {
 	for {
 		if _, err := workers.Reconcile(ctx, e.deployment.ports(), e.starter.Executions()); err != nil &&
 			ctx.Err() == nil {
-			e.log.Warn("the books of ended dreams could not be closed", "error", err)
+			e.log.Warn("the ledgers of ended dreams could not be closed", "error", err)
 		}
 		if _, err := workers.Lapse(ctx, e.deployment.ports()); err != nil && ctx.Err() == nil {
 			e.log.Warn("predictions that are due could not be resolved", "error", err)
@@ -89,20 +89,20 @@ func (e *engine) tend(ctx context.Context) {
 		}
 		e.probe(ctx, probed)
 		for _, a := range agents {
-			if settled(ctx, e.starter.Executions(), a, values) {
+			if upToDate(ctx, e.starter.Executions(), a, values) {
 				continue
 			}
-			if err := e.enliven(ctx, a); err != nil {
+			if err := e.ensureAgentRun(ctx, a); err != nil {
 				if ctx.Err() == nil {
-					e.log.Warn("the life of an agent could not be told whether it dreams by itself", "agent",
+					e.log.Warn("the settings of an agent could not be sent to its workflow", "agent",
 						a.Handle, "error", err)
 				}
 				continue
 			}
-			values[a.ID] = adds(a)
+			values[a.ID] = recordSettings(a)
 		}
 		if _, err := listener.Listen(ctx); err != nil && ctx.Err() == nil {
-			e.log.Warn("triggers could not be listened for", "error", err)
+			e.log.Warn("triggers could not be checked", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -112,30 +112,32 @@ func (e *engine) tend(ctx context.Context) {
 	}
 }
 
-// settled says whether an agent's life has heard what holds now. The life of one that dreams by itself is looked for
-// again: it may have been terminated.
-func settled(ctx context.Context, agentStates activities.Executions, a dream.Agent, values map[string]string) bool {
-	if values[a.ID] != adds(a) {
+// upToDate reports whether an agent's workflow has its present settings. The workflow of an agent that dreams by
+// itself is looked up each time, since it may have been terminated.
+func upToDate(ctx context.Context, executions activities.Executions, a dream.Agent, values map[string]string) bool {
+	if values[a.ID] != recordSettings(a) {
 		return false
 	}
 	if !a.Auto {
 		return true
 	}
-	goesOn, err := agentStates.Running(ctx, workflows.AgentID(a.Handle), "")
+	goesOn, err := executions.Running(ctx, workflows.AgentID(a.Handle), "")
 	return err != nil || goesOn
 }
 
-// enliven starts the life of an agent that dreams by itself, and tells a life that already goes on what holds now. An
-// agent that neither dreams by itself nor has a life needs none yet.
-func (e *engine) enliven(ctx context.Context, a dream.Agent) error {
+// ensureAgentRun starts the workflow of an agent that dreams by itself, or sends the present settings to a workflow
+// that runs. An agent that does neither needs no workflow yet.
+func (e *engine) ensureAgentRun(ctx context.Context, a dream.Agent) error {
 	if !a.Auto {
-		agentStates, err := e.starter.Executions().Running(ctx, workflows.AgentID(a.Handle), "")
-		if err != nil || !agentStates {
+		executions, err := e.starter.Executions().Running(ctx, workflows.AgentID(a.Handle), "")
+		if err != nil || !executions {
 			return err
 		}
 	}
 	return e.starter.Live(ctx, a)
 }
 
-// adds names what an agent's record adds to the settings of its life.
-func adds(a dream.Agent) string { return fmt.Sprintf("%t %s %+v", a.Auto, a.Zone, a.Triggered()) }
+// recordSettings is the part of an agent's record that its workflow's settings depend on.
+func recordSettings(a dream.Agent) string {
+	return fmt.Sprintf("%t %s %+v", a.Auto, a.Zone, a.Triggered())
+}

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
-// relays are the providers that pass bodies on.
+// relays returns the providers that can pass request bodies on unchanged.
 func relays(models map[string]inference.Model) map[string]inference.Relay {
 	able := map[string]inference.Relay{}
 	for name, m := range models {
@@ -23,13 +23,13 @@ func relays(models map[string]inference.Model) map[string]inference.Relay {
 	return able
 }
 
-// Relay says why nothing is passed on.
+// Relay refuses with the reason why the provider cannot be used.
 func (u unready) Relay(context.Context, inference.RelayRequest) (*inference.RelayResponse, error) {
 	return nil, u.failure()
 }
 
-// being is every agent of the house awake. It must be closed.
-func (h *deployment) being(s *starter.Starter) *psyche.Being {
+// service builds the service that answers for every agent of the deployment. The caller must close it.
+func (h *deployment) service(s *starter.Starter) *psyche.Service {
 	c := h.config
 	o := psyche.Options{
 		MemoriesPerPrincipal: c.Serve.MemoriesPerPrincipal,
@@ -42,7 +42,7 @@ func (h *deployment) being(s *starter.Starter) *psyche.Being {
 		FleetDay:             c.Money.FleetDay,
 		KeyDay:               keyDay(c.Serve.KeyDay),
 		Switches:             psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect},
-		Agents:               apart(c.Serve),
+		Agents:               switchesByAgent(c.Serve),
 		Persona:              c.Serve.Persona,
 		Joined:               c.Serve.Joined,
 		MoodSampling:         c.Serve.MoodSampling,
@@ -64,8 +64,8 @@ func (h *deployment) being(s *starter.Starter) *psyche.Being {
 	}, o)
 }
 
-// apart are the switches of the agents that are not as the rest.
-func apart(s config.Serve) map[string]psyche.Switches {
+// switchesByAgent returns the switches of the agents that are configured otherwise than the rest.
+func switchesByAgent(s config.Serve) map[string]psyche.Switches {
 	agents := map[string]psyche.Switches{}
 	for handle, e := range s.Excepted() {
 		turned := func(on, otherwise bool) *bool {
@@ -84,7 +84,7 @@ func apart(s config.Serve) map[string]psyche.Switches {
 	return agents
 }
 
-// dreams are the dreams of the house as callers may see and direct them.
+// dreams returns the deployment's dreams, as callers may list, watch and direct them.
 func (h *deployment) dreams(s *starter.Starter) *psyche.Dreams {
 	silent := map[string]bool{}
 	for handle, e := range h.config.Serve.Excepted() {
@@ -96,7 +96,7 @@ func (h *deployment) dreams(s *starter.Starter) *psyche.Dreams {
 	}
 }
 
-// keyDay is what a key may cost a day; nil where nobody set a bound.
+// keyDay is the most that one key may spend a day; nil for no limit.
 func keyDay(m budget.Micros) *budget.Micros {
 	if m == budget.Unlimited {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func TestWhoeverConnectionsWhileAnAlarmHoldsASleeperFindsItsAgentStateAwake(t *testing.T) {
+func TestAClientConnectingDuringAnAlarmFindsTheAgentAwake(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.must("agents", "add", "echo", "--persona", "A companion.")
