@@ -43,12 +43,12 @@ func (n dreamRuns) request(w console.DreamRequest) starter.DreamRequest {
 	}
 }
 
-func (n dreamRuns) due(w console.Again) starter.Again {
+func (n dreamRuns) due(w console.RedreamRequest) starter.Again {
 	return starter.Again{DreamRequest: n.request(w.DreamRequest), Dream: w.Dream, From: w.From}
 }
 
 // Redream starts a dream that continues from another one.
-func (n dreamRuns) Redream(ctx context.Context, w console.Again) (string, error) {
+func (n dreamRuns) Redream(ctx context.Context, w console.RedreamRequest) (string, error) {
 	begun, err := n.starter.Redream(ctx, n.due(w))
 	if errors.Is(err, starter.ErrUnreachable) {
 		err = &console.Exit{
@@ -173,7 +173,7 @@ func (d *app) estimate(ctx context.Context, h *console.Deployment, w console.Dre
 }
 
 // estimateAgain prices a dream that continues from another one.
-func (d *app) estimateAgain(ctx context.Context, h *console.Deployment, w console.Again) (console.Estimate, error) {
+func (d *app) estimateAgain(ctx context.Context, h *console.Deployment, w console.RedreamRequest) (console.Estimate, error) {
 	own, err := d.deploymentOf(h)
 	if err != nil {
 		return console.Estimate{}, err

@@ -17,11 +17,11 @@ func (d *app) llama() console.LlamaCommand {
 	return console.LlamaCommand{
 		Getenv: d.getenv,
 		Serve:  func(context.Context, console.LlamaServer, func(string, string)) error { return d.handOver() },
-		Learn: func(context.Context, console.Lesson) (console.Learned, error) {
-			return console.Learned{}, d.handOver()
+		Learn: func(context.Context, console.TrainRequest) (console.TrainResult, error) {
+			return console.TrainResult{}, d.handOver()
 		},
-		Effect: func(context.Context, console.Trial) (console.Tried, error) {
-			return console.Tried{}, d.handOver()
+		Effect: func(context.Context, console.TrialRequest) (console.TrialResult, error) {
+			return console.TrialResult{}, d.handOver()
 		},
 	}
 }

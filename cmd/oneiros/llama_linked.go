@@ -66,7 +66,7 @@ func serveLlama(ctx context.Context, s console.LlamaServer, ready func(address, 
 	return server.Serve(ctx, l)
 }
 
-func learn(ctx context.Context, l console.Lesson) (result console.Learned, err error) {
+func learn(ctx context.Context, l console.TrainRequest) (result console.TrainResult, err error) {
 	e, err := openLlama(l.LlamaModel)
 	if err != nil {
 		return result, err
@@ -82,7 +82,7 @@ func learn(ctx context.Context, l console.Lesson) (result console.Learned, err e
 }
 
 // effect measures a steering vector. Distances are taken with an embedder of the catalogue, which may cost money.
-func (d *app) effect(ctx context.Context, t console.Trial) (result console.Tried, err error) {
+func (d *app) effect(ctx context.Context, t console.TrialRequest) (result console.TrialResult, err error) {
 	c, err := d.config()
 	if err != nil {
 		return result, err
@@ -119,7 +119,7 @@ func (d *app) effect(ctx context.Context, t console.Trial) (result console.Tried
 	for seed := range t.Seeds {
 		trial.Seeds = append(trial.Seeds, int64(seed+1))
 	}
-	result = console.Tried{About: about(e), Embedder: spec.Name, From: span.From, To: span.To}
+	result = console.TrialResult{About: about(e), Embedder: spec.Name, From: span.From, To: span.To}
 	result.Rows, err = e.Effect(ctx, trial)
 	return result, err
 }

@@ -46,7 +46,7 @@ func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 	output, code = say(t, env, "steering", "check", "--vector", vector, "--alphas", "2", "--prompts", "1", "--seeds",
 		"1", "--tokens", "8", "--threads", "1", "--json")
 	require.Equal(t, console.OK, code, output)
-	var tried console.Tried
+	var tried console.TrialResult
 	require.NoError(t, json.Unmarshal([]byte(output), &tried))
 	require.Len(t, tried.Rows, 2)
 	require.Equal(t, 11, tried.From)
@@ -55,7 +55,7 @@ func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	server := exec.Command(self, "llama", "--name", "tiny", "--vector", "v="+vector, "--listen", "127.0.0.1:0",
 		"--threads", "1", "--json")
-	server.Env = append([]string{"ONEIROS_TEST_MAIN=1", "HOME=" + dir}, env...)
+	server.Env = append([]string{"RUN_ONEIROS=1", "HOME=" + dir}, env...)
 	server.Stderr = os.Stderr
 	out, err := server.StdoutPipe()
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ func (d *app) app() *console.App {
 			Work:          d.work,
 			Up:            d.up,
 			Serve:         d.serve,
-			Speak:         d.serveMCP,
+			ServeMCP:      d.serveMCP,
 			Here:          d.forOneDream,
 			Demo:          d.demo,
 			Active:        d.active,

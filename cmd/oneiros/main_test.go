@@ -20,9 +20,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 )
 
-// TestMain is also the program: with ONEIROS_TEST_MAIN set, the test binary is oneiros.
+// TestMain is also the program: with RUN_ONEIROS set, the test binary is oneiros.
 func TestMain(m *testing.M) {
-	if os.Getenv("ONEIROS_TEST_MAIN") != "" {
+	if os.Getenv("RUN_ONEIROS") != "" {
 		os.Exit(run())
 	}
 	os.Exit(m.Run())
@@ -51,7 +51,7 @@ func newHome(t *testing.T) *home {
 	return &home{
 		T: t, dir: dir,
 		env: []string{
-			"ONEIROS_TEST_MAIN=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server,
+			"RUN_ONEIROS=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server,
 			"ONEIROS_SERVE_LISTEN=127.0.0.1:0",
 		},
 	}

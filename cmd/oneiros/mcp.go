@@ -17,7 +17,7 @@ import (
 
 // serveMCP serves one MCP client over a pair of streams. Unlike serve it works without a cluster: talk and memory
 // need none, and the tools for dreams are then not offered.
-func (d *app) serveMCP(ctx context.Context, h *console.Deployment, s console.Speech) (err error) {
+func (d *app) serveMCP(ctx context.Context, h *console.Deployment, s console.MCPSession) (err error) {
 	own, err := d.deploymentOf(h)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ const keyVariable = "ONEIROS_KEY"
 
 // speaker returns the caller that a client over standard input acts as. Access to the store is enough, without a key.
 // With a key in the environment the client is the same caller as over HTTP, with the key's role and daily limit.
-func (h *deployment) speaker(ctx context.Context, s console.Speech, secret string) (psyche.Caller, error) {
+func (h *deployment) speaker(ctx context.Context, s console.MCPSession, secret string) (psyche.Caller, error) {
 	usage := func(format string, args ...any) (psyche.Caller, error) {
 		return psyche.Caller{}, &console.Exit{Code: console.Usage, Err: fmt.Errorf(format, args...)}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// agentFlags are the fields of an agent that a command line may set.
+// agentFlags are the settings of an agent that a command line may set.
 type agentFlags struct {
 	handle, persona, zone, tier, feed string
 	interests, models                 []string
@@ -49,7 +49,7 @@ func (app *App) addAgentFlags(cmd *cobra.Command) *agentFlags {
 	return f
 }
 
-// apply sets what was named and leaves the rest.
+// apply sets the fields whose flags were given and leaves the rest.
 func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
 	var faults []error
 	set := func(flag string, do func() error) {
@@ -81,7 +81,7 @@ func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
 	return errors.Join(faults...)
 }
 
-// applyFeed names the feed whose alarms wake it; a blank name is none.
+// applyFeed sets the feed whose alarms wake the agent; blank for none.
 func (f *agentFlags) applyFeed(a *dream.Agent) error {
 	a.Feed = strings.TrimSpace(f.feed)
 	if a.Feed == "" {
@@ -90,7 +90,7 @@ func (f *agentFlags) applyFeed(a *dream.Agent) error {
 	return alarm.ValidateName(a.Feed)
 }
 
-// applyVitality sets what bounds the depth of dreams from outside, or leaves it to the caps again.
+// applyVitality sets the agent's own bound on the depth of dreams, or removes it, so that the caps bound the depth.
 func (f *agentFlags) applyVitality(a *dream.Agent) error {
 	if f.vitality == "caps" {
 		a.Vitality = nil
@@ -104,7 +104,7 @@ func (f *agentFlags) applyVitality(a *dream.Agent) error {
 	return nil
 }
 
-// applyReview sets what becomes of what its dreams leave behind; a blank one leaves it to the configuration.
+// applyReview sets how the results of the agent's dreams are reviewed; blank for the configured way.
 func (f *agentFlags) applyReview(a *dream.Agent) error {
 	a.Review = dream.Review(strings.TrimSpace(f.review))
 	if !a.Review.Valid() {

@@ -14,14 +14,14 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// next applies the law of the agent's own rhythm to what is known of its past.
+// next applies the rules of dreaming by itself to what is known of the agent's past.
 func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentView) (nextDream, error) {
 	o := outlook{now: app.Now(), agent: a, settings: h.Settings, past: circadian.Past{Active: l.Status.Seen}}
 	dreams := 0
 	if l.AgentState != nil {
 		o.settings = l.AgentState.Settings
-		o.known = l.AgentState.Triggering
-		o.asked = true
+		o.triggering = l.AgentState.Triggering
+		o.answered = true
 		dreams = l.AgentState.Dreams
 		o.past.Dream, o.past.Try = l.AgentState.LastDream, l.AgentState.LastTry
 		if l.AgentState.LastActive.After(o.past.Active) {
@@ -34,7 +34,7 @@ func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentV
 	if l.Interrupted != nil {
 		o.past.Expires = l.Interrupted.Until
 	}
-	next := nextDream{Against: l.against(a, s, o.now)}
+	next := nextDream{Against: l.obstacles(a, s, o.now)}
 	var err, wrong error
 	o.windows, err = circadian.ParseHours(s.Windows)
 	o.quiet, wrong = circadian.ParseHours(s.Quiet)
@@ -76,7 +76,7 @@ func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentV
 	return next, nil
 }
 
-// remembered is the past as far as the store knows it.
+// remembered reads the past as far as the store has it.
 func remembered(ctx context.Context, h *Deployment, a dream.Agent, past *circadian.Past) error {
 	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
 	for _, n := range memory.As[*dream.Record](found) {
@@ -94,8 +94,8 @@ func remembered(ctx context.Context, h *Deployment, a dream.Agent, past *circadi
 	return err
 }
 
-// against lists what keeps the agent from dreaming by itself.
-func (l agentView) against(a dream.Agent, s workflows.Settings, now time.Time) []string {
+// obstacles lists what keeps the agent from dreaming by itself.
+func (l agentView) obstacles(a dream.Agent, s workflows.Settings, now time.Time) []string {
 	reasons := []string{}
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	if l.State == workflows.Dreaming {
@@ -107,7 +107,7 @@ func (l agentView) against(a dream.Agent, s workflows.Settings, now time.Time) [
 	if until := l.Status.Until(); until.After(now) {
 		say("it is held awake until %s", clock(until, now, a.Zone))
 	}
-	if l.Known == "store" {
+	if l.Source == "store" {
 		say("%s", l.Why)
 	}
 	for _, c := range l.Left {
@@ -124,9 +124,9 @@ func (l agentView) against(a dream.Agent, s workflows.Settings, now time.Time) [
 	return reasons
 }
 
-// may tells what the next onset of an agent may do: so many cycles as the knobs say, bounded by its behavioural phase.
-// An adaptive depth takes fewer where the agent was surprised less.
-func may(b dream.Behaviour, k dream.Knobs, tier dream.Tier) string {
+// onsetText says what the agent's next onset may do: as many cycles as configured, bounded by its behavioural phase.
+// With adaptive depth there are fewer where the agent was surprised less.
+func onsetText(b dream.Behaviour, k dream.Knobs, tier dream.Tier) string {
 	bound := hypnagogia.Bounds(b)
 	if !bound.Allowed {
 		return "no onset"

@@ -7,24 +7,24 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// publicAgentView is an agent's life as --json tells it: times that never were are left out, and durations are
+// publicAgentView is an agent's state for --json: times that never were are left out, and durations are in
 // milliseconds.
 type publicAgentView struct {
 	agentView
-	Status     publicStatus    `json:"standing"`
-	Next       publicNext      `json:"next"`
-	AgentState *temporalsWords `json:"life,omitempty"`
+	Status     publicStatus   `json:"standing"`
+	Next       publicNext     `json:"next"`
+	AgentState *workflowState `json:"life,omitempty"`
 }
 
-// temporalsWords are what the agent's workflow says of itself.
-type temporalsWords struct {
+// workflowState is what the agent's workflow reports.
+type workflowState struct {
 	workflows.AgentState
 	LastActive time.Time      `json:"last_active,omitzero"`
 	LastDream  time.Time      `json:"last_dream,omitzero"`
 	LastTry    time.Time      `json:"last_try,omitzero"`
 	Settings   publicSettings `json:"settings"`
-	Wake       *publicVisit   `json:"wake,omitempty"`
-	Unraised   *publicVisit   `json:"unraised,omitempty"`
+	Wake       *publicWake    `json:"wake,omitempty"`
+	Unraised   *publicWake    `json:"unraised,omitempty"`
 
 	Triggering publicTriggering `json:"triggering,omitzero"`
 }
@@ -35,13 +35,13 @@ type publicNext struct {
 	Urgency *publicUrgency `json:"urgency,omitempty"`
 }
 
-// publicTriggering is what its workflow knows of its triggers.
+// publicTriggering is what the workflow reports of its triggers.
 type publicTriggering struct {
 	workflows.Triggering
 	Urgency *publicUrgency `json:"urgency,omitempty"`
 }
 
-// publicUrgency is an urgency and what it is made of.
+// publicUrgency is an urgency and its terms.
 type publicUrgency struct {
 	circadian.Urgency
 	Lived publicLived `json:"lived"`
@@ -49,7 +49,7 @@ type publicUrgency struct {
 
 type publicLived struct {
 	circadian.Lived
-	Since   *int64  `json:"since_ns,omitempty"` // never set
+	Since   *int64  `json:"since_ns,omitempty"` // never set; hides the field in nanoseconds
 	SinceMS float64 `json:"since_ms"`
 }
 
@@ -60,10 +60,10 @@ func urgencyOf(u *circadian.Urgency) *publicUrgency {
 	return &publicUrgency{Urgency: *u, Lived: publicLived{Lived: u.Lived, SinceMS: millis(u.Lived.Since)}}
 }
 
-// publicSettings are the knobs of a life. Those in milliseconds shadow the others.
+// publicSettings are the knobs of the agent's workflow. The fields in milliseconds shadow the embedded ones.
 type publicSettings struct {
 	workflows.Settings
-	IdleTimeout   *int64 `json:"idle_timeout,omitempty"` // never set: these take the place of nanoseconds
+	IdleTimeout   *int64 `json:"idle_timeout,omitempty"` // never set; hides the field in nanoseconds
 	MinGap        *int64 `json:"min_gap,omitempty"`
 	ClientTimeout *int64 `json:"client_timeout,omitempty"`
 	WakeLock      *int64 `json:"wake_lock,omitempty"`
@@ -87,31 +87,31 @@ type publicSettings struct {
 // publicEager are the thresholds of urgency.
 type publicEager struct {
 	circadian.Eager
-	Idle   *int64  `json:"idle,omitempty"` // never set
+	Idle   *int64  `json:"idle,omitempty"` // never set; hides the field in nanoseconds
 	IdleMS float64 `json:"idle_ms"`
 }
 
-// publicVisit is a wake as a life remembers it.
-type publicVisit struct {
+// publicWake is a wake as the workflow remembers it.
+type publicWake struct {
 	workflows.Wake
-	Hold   *int64  `json:"hold,omitempty"` // never set
+	Hold   *int64  `json:"hold,omitempty"` // never set; hides the field in nanoseconds
 	HoldMS float64 `json:"hold_ms,omitempty"`
 }
 
 func (l agentView) public(h *Deployment) publicAgentView {
 	p := publicAgentView{
-		agentView: l, Status: publicly(l.Status, h.untold()),
+		agentView: l, Status: publicStatusOf(l.Status, h.hidesDreams()),
 		Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)},
 	}
 	if w := l.AgentState; w != nil {
-		p.AgentState = &temporalsWords{
+		p.AgentState = &workflowState{
 			AgentState: *w,
 			LastActive: w.LastActive,
 			LastDream:  w.LastDream,
 			LastTry:    w.LastTry,
 			Settings:   publicKnobs(w.Settings),
-			Wake:       visitOf(w.Wake),
-			Unraised:   visitOf(w.Unraised),
+			Wake:       publicWakeOf(w.Wake),
+			Unraised:   publicWakeOf(w.Unraised),
 			Triggering: publicTriggering{w.Triggering, urgencyOf(w.Triggering.Urgency)},
 		}
 	}
@@ -136,9 +136,9 @@ func publicKnobs(s workflows.Settings) publicSettings {
 	return p
 }
 
-func visitOf(w *workflows.Wake) *publicVisit {
+func publicWakeOf(w *workflows.Wake) *publicWake {
 	if w == nil {
 		return nil
 	}
-	return &publicVisit{Wake: *w, HoldMS: millis(w.Hold)}
+	return &publicWake{Wake: *w, HoldMS: millis(w.Hold)}
 }

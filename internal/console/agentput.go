@@ -30,7 +30,7 @@ func (app *App) putAgent(cmd *cobra.Command, h *Deployment, flags *agentFlags, a
 	if err := h.Store.PutAgent(cmd.Context(), a); err != nil {
 		if errors.Is(err, memory.ErrDreamt) {
 			return exit(Usage,
-				"agent %s keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it",
+				"agent %s keeps its name: it has dreamt or was woken, and its workflow, its dreams and their costs carry the name",
 				name)
 		}
 		return fmt.Errorf("agent %s was not %s: %w", name, did, err)
@@ -48,7 +48,7 @@ func (app *App) putAgent(cmd *cobra.Command, h *Deployment, flags *agentFlags, a
 		}
 	}
 	if cmd.Flags().Changed("model") {
-		return app.mindSpace(cmd.Context(), h, a)
+		return app.noteOtherEmbedder(cmd.Context(), h, a)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (app *App) agents() *cobra.Command {
 	return cmd
 }
 
-// agentLine is an agent as the list tells it.
+// agentLine is an agent in the list.
 type agentLine struct {
 	dream.Agent
 	Episodes  int           `json:"episodes"`

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// left is what each cap still allows.
+// left says how much each cap still allows.
 func (l agentView) left() string {
 	var parts []string
 	for _, c := range l.Left {
@@ -25,7 +25,7 @@ func (l agentView) left() string {
 }
 
 func (l agentView) vitality(a dream.Agent) string {
-	text := fmt.Sprintf("%s, %s: %s", score(l.Vitality), l.Behaviour, may(l.Behaviour, l.knobs, a.Tier))
+	text := fmt.Sprintf("%s, %s: %s", score(l.Vitality), l.Behaviour, onsetText(l.Behaviour, l.knobs, a.Tier))
 	if a.Vitality != nil {
 		text += " (set from outside)"
 	}
@@ -37,7 +37,7 @@ func (l agentView) state() string {
 	if last := l.Status.Last; last != nil && text == "awake" {
 		text += fmt.Sprintf(", epoch %d, woken by %s", last.Epoch, called(last.Client, last.Cause))
 	}
-	if l.Known == "store" && l.Why != "" {
+	if l.Source == "store" && l.Why != "" {
 		text += " by the store; " + l.Why
 	} else if l.Why != "" {
 		text += "; " + l.Why
@@ -88,10 +88,11 @@ func (l agentView) alarms() string {
 		100*f.Share, nervous(f))
 }
 
-// fewOnsets is how many onsets say nothing of the rules yet: of fewer, one alarm is above S4's limit.
+// fewOnsets is how many onsets are too few to judge the rules: with fewer, a single alarm exceeds the limit on their
+// frequency.
 const fewOnsets = 5
 
-// nervous tells what a frequency of alarms means.
+// nervous says what a frequency of alarms means.
 func nervous(f alarm.Frequency) string {
 	switch {
 	case f.Verdict == alarm.Healthy:
@@ -104,7 +105,7 @@ func nervous(f alarm.Frequency) string {
 	return fmt.Sprintf("raised, above %.0f %%", 100*alarm.HealthyBelow)
 }
 
-// lastWakes are the newest wakes out of a dream, each with its four phases.
+// lastWakes shows the newest wakes out of a dream, each with its four phases.
 func (app *App) lastWakes(l agentView, a dream.Agent) {
 	if len(l.Wakes) == 0 {
 		return

@@ -15,23 +15,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Removed says what the removal of an agent did.
+// Removed is the result of removing an agent.
 type Removed struct {
 	memory.Dropped
 	Agent   string   // its handle
 	Ended   []string // workflows that ran and were ended
 	Running string   // why its workflows may still run; empty: they do not
-	Earlier bool     // the store had removed the agent before, and its workflow was left
+	Earlier bool     // an earlier command had removed the agent from the store, but not ended its workflow
 }
 
 // publicRemoval is a removal in JSON.
 type publicRemoval struct {
 	Agent  string             `json:"agent"`
-	Items  map[dream.Kind]int `json:"items"` // that were removed, by kind
+	Items  map[dream.Kind]int `json:"items"` // removed items by kind
 	Events int                `json:"events"`
 	Ended  []string           `json:"ended"` // workflows
 	Kept   keptSpend          `json:"kept"`
-	Keys   []string           `json:"keys"` // that name the agent and stay
+	Keys   []string           `json:"keys"` // keys that name the agent, which are kept
 	Notes  []string           `json:"notes"`
 }
 
@@ -99,7 +99,7 @@ func (app *App) removeAgent(ctx context.Context, h *Deployment, name string, yes
 	}
 	done, err := app.dropAgent(ctx, h, a.Handle)
 	switch {
-	case errors.Is(err, ErrDreaming), errors.Is(err, ErrAwake): // since it was looked at
+	case errors.Is(err, ErrDreaming), errors.Is(err, ErrAwake): // changed since the check
 		if refused := app.mayRemove(ctx, h, a); refused != nil {
 			return refused
 		}
@@ -114,7 +114,7 @@ func (app *App) removeAgent(ctx context.Context, h *Deployment, name string, yes
 	return app.reportRemoved(h, done, spend, keys)
 }
 
-// dropAgent removes by the waker, which reaches Temporal where there is one.
+// dropAgent removes through the waker, which also reaches Temporal where there is a server.
 func (app *App) dropAgent(ctx context.Context, h *Deployment, name string) (Removed, error) {
 	w, err := app.waker(ctx, h)
 	if err != nil {
@@ -124,7 +124,7 @@ func (app *App) dropAgent(ctx context.Context, h *Deployment, name string) (Remo
 	return done, errors.Join(err, w.Stop())
 }
 
-// removeRest ends what an earlier removal has left to Temporal.
+// removeRest ends the workflows that an earlier removal could not reach.
 func (app *App) removeRest(ctx context.Context, h *Deployment, id string) error {
 	done, err := app.dropAgent(ctx, h, id)
 	switch {
@@ -162,7 +162,7 @@ func (app *App) mayRemove(ctx context.Context, h *Deployment, a dream.Agent) err
 	}
 	status, err := app.status(ctx, h, a)
 	if err != nil {
-		return unanswered(err)
+		return asUnreachable(err)
 	}
 	if len(status.Leases) > 0 {
 		return exit(Refused,
@@ -208,7 +208,7 @@ func (app *App) removalQuestion(ctx context.Context, h *Deployment, a dream.Agen
 	return question + fmt.Sprintf("; what it has spent, %s, stays counted", spend.Spent), nil
 }
 
-// itemsText counts items, and tells of which kinds they are.
+// itemsText counts items by kind.
 func itemsText(items map[dream.Kind]int) string {
 	var kinds []string
 	sum := 0
@@ -224,7 +224,7 @@ func itemsText(items map[dream.Kind]int) string {
 	return fmt.Sprintf("%s (%s)", plural(sum, "item", "items"), strings.Join(kinds, ", "))
 }
 
-// keysOf are the live keys of the server that name an agent.
+// keysOf lists the live keys of the server that name an agent.
 func keysOf(ctx context.Context, h *Deployment, a dream.Agent) ([]string, error) {
 	if h.Keys == nil {
 		return nil, nil

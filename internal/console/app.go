@@ -1,4 +1,4 @@
-// Package console is the words of the command line: its commands, their tables and their exit codes.
+// Package console is the command line: its commands, their tables and their exit codes.
 package console
 
 import (
@@ -25,28 +25,28 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// App is what the door wires. Functions are called when a command first needs what they give, after flags are parsed.
+// App holds what the commands need. Its functions are called after flags are parsed, when a command first needs them.
 type App struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Now      func() time.Time
 	Width    int  // columns of the screen; 0 when Out is no terminal: nothing is cut
-	Terminal bool // somebody watches Out and can answer on In
+	Terminal bool // Out is a terminal, and In can answer questions
 	Colour   bool
 
-	Patience time.Duration // silence after which Temporal is asked whether a watched dream still lives; 0 is 5 s
+	Patience time.Duration // silence of a dream's log before Temporal is asked whether it still runs; 0 is 5 s
 
 	Version       Version
 	Zone          string // the machine's IANA time zone, for new agents
 	Flags         *pflag.FlagSet
 	Configuration func() Configuration
-	// the rules of an agent's dreams, or of all when no handle is given
+	// Policy returns the rules of an agent's dreams; of all agents' when the handle is empty.
 	Policy    func(handle string) (policy.Rules, error)
 	Reference func() string
-	// reads a duration as the configuration does; nil: time.ParseDuration
+	// Span parses a duration as the configuration does; nil for time.ParseDuration.
 	Span   func(string) (time.Duration, error)
 	Open   func(ctx context.Context) (*Deployment, error)
-	Checks func(ctx context.Context) []Check // for the doctor, in the order to tell them
+	Checks func(ctx context.Context) []Check // for the doctor, in the order to show them
 	Dream  DreamCommand
 	Codec  CodecCommand
 	Hooks  HooksCommand
@@ -58,11 +58,11 @@ type App struct {
 	fail       error
 	json       bool
 	began      time.Time // when the command started
-	misled     error     // the command that help was asked on, and that there is none of
-	again      string    // the command that goes on with what is watched, when it is not oneiros up alone
+	misled     error     // an error for help asked about an unknown command
+	again      string    // the command that continues what is watched, when oneiros up alone does not
 }
 
-// Deployment is what most commands stand on.
+// Deployment is what most commands work on.
 type Deployment struct {
 	Store   memory.Store
 	Ledger  spend.Ledger
@@ -76,32 +76,32 @@ type Deployment struct {
 	Auto    bool                  // of new agents
 	Knobs   dream.Knobs
 	Embed   Embed
-	Jobs    memory.EmbedQueue // who embeds which agent's memories
-	Holder  string            // names this process among those that embed
+	Jobs    memory.EmbedQueue // which process embeds which agent's memories
+	Holder  string            // identifies this process among those that embed
 
-	// Background names another process of this deployment that embeds memories by this embedder in the background;
-	// false where there is none, or the embedder is so quick that a command does it itself.
+	// Background returns another process of this deployment that embeds memories in the background; false where there
+	// is none, or where the embedder is so quick that a command does it itself.
 	Background func(spec inference.Spec) (process int, runs bool)
 
 	Archive func() (*archive.Archive, error) // of events; nil where none is configured
 
-	Settings workflows.Settings   // of every agent's life
+	Settings workflows.Settings   // of every agent's workflow
 	FleetDay budget.Micros        // cap of all agents together, a day
 	Vitality circadian.Thresholds // where each behavioural phase begins; zero: circadian.DefaultThresholds
-	Digest   string               // how much of dreams a client is told: off, header or message
-	Private  bool                 // nothing of dreams is told to any client
+	Digest   string               // how much of dreams a client is shown: off, header or message
+	Private  bool                 // clients are shown nothing of dreams
 
-	Dir   string // the --data-dir that other commands need to find this house; empty when they find it without
+	Dir   string // the --data-dir that other commands need to reach this deployment; empty when they need none
 	File  string // and the --config
 	Close func() error
 }
 
-// Embed places texts by an embedder, or, where none is named, by the one that serves the agent. It is paid for like any
-// call; the space of the vectors is named beside them.
+// Embed embeds texts with the named embedder, or with the agent's when none is named. The call is paid like any
+// other. It also returns the space of the vectors.
 type Embed func(ctx context.Context, agent dream.Agent, embedder string,
 	texts []string) (vectors [][]float32, space string, err error)
 
-// Version says what was built.
+// Version describes the build.
 type Version struct {
 	Oneiros  string `json:"oneiros"`
 	Revision string `json:"revision,omitempty"`
@@ -117,7 +117,7 @@ type Configuration struct {
 	Faults   []string  `json:"faults,omitempty"`
 }
 
-// Setting is one knob: what holds, and which place said it.
+// Setting is one knob: its value and its source.
 type Setting struct {
 	Key     string `json:"key"`
 	Value   string `json:"value"`
@@ -144,7 +144,7 @@ Try it without any configuration:  oneiros dream --demo`,
 		root.PersistentFlags().AddFlagSet(app.Flags)
 	}
 	root.PersistentFlags().BoolVar(&app.json, "json", false, "answer in JSON")
-	root.SetFlagErrorFunc(misflagged)
+	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"},
 		&cobra.Group{ID: deployment, Title: "The house:"})
 	root.AddCommand(
@@ -153,7 +153,7 @@ Try it without any configuration:  oneiros dream --demo`,
 		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(), app.depth(),
 	)
 	root.AddCommand(app.review(), app.health())
-	app.addNights(root)
+	app.addDreamCommands(root)
 	root.AddCommand(app.policy())
 	root.AddCommand(app.codec(), app.hooks(), app.serverKeys())
 	root.AddCommand(app.store())
@@ -162,8 +162,8 @@ Try it without any configuration:  oneiros dream --demo`,
 	root.SetHelpCommandGroupID(deployment)
 	root.SetCompletionCommandGroupID(deployment)
 	root.InitDefaultCompletionCmd()
-	app.mindHelp(root)
-	mindArguments(root)
+	app.checkHelp(root)
+	checkArguments(root)
 	return root
 }
 
@@ -173,13 +173,13 @@ const (
 	deployment = "house"
 )
 
-// Run executes one command line and answers its exit code.
+// Run executes one command line and returns its exit code.
 func Run(ctx context.Context, app *App, args []string) int {
 	out := &writer{w: app.Out}
 	app.Out, app.began = out, app.Now()
 	root := New(app)
 	root.SetArgs(args)
-	app.json = asksJSON(args)
+	app.json = wantsJSON(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = app.misled
@@ -195,11 +195,11 @@ func Run(ctx context.Context, app *App, args []string) int {
 	if err == nil {
 		return OK
 	}
-	app.complain(cmd, err)
+	app.reportError(cmd, err)
 	return Code(err)
 }
 
-// writer remembers the first failure, so that an answer nobody could read is not told as a success.
+// writer remembers the first failure, so that output that could not be written does not count as success.
 type writer struct {
 	w    io.Writer
 	fail error
@@ -213,7 +213,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// within opens the house, once.
+// within opens the deployment, once.
 func (app *App) within(ctx context.Context) (*Deployment, error) {
 	app.open.Do(func() { app.deployment, app.fail = app.Open(ctx) })
 	return app.deployment, app.fail

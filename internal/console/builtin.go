@@ -6,7 +6,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// announce says plainly when words of a dream will be the built-in model's, and which.
+// announce warns when some of a dream will be written by the built-in model, and by which parts.
 func (app *App) announce(h *Deployment, a dream.Agent) {
 	models := map[dream.Role]string{}
 	for _, role := range dream.Roles {
@@ -24,8 +24,8 @@ func (app *App) announce(h *Deployment, a dream.Agent) {
 	}
 }
 
-// builtIn names the roles whose words are the built-in model's, in the order of roles; all when no other model speaks.
-// The embedder says nothing, so it does not count.
+// builtIn lists the roles that the built-in model serves, in the order of roles; all is true when no other model
+// writes anything. The embedder writes no text, so it does not count.
 func builtIn(h *Deployment, models map[dream.Role]string) (own []string, all bool) {
 	speaking := 0
 	for _, role := range dream.Roles {

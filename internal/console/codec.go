@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
-// CodecCommand is what the sealing commands need of the door.
+// CodecCommand holds the functions behind the sealing commands.
 type CodecCommand struct {
 	Keys   func() (keys payload.Keys, place string, err error) // as configured; empty when nothing is sealed
 	Getenv func(name string) string
@@ -48,7 +48,7 @@ The first line of the file seals, every line opens. A new key goes to the second
 and to the first line when all of them have it.`,
 		RunE: func(*cobra.Command, []string) error {
 			if id == "" {
-				suffix := make([]byte, 2) // two keys of one day
+				suffix := make([]byte, 2) // tells two keys of one day apart
 				if _, err := io.ReadFull(app.Codec.Random, suffix); err != nil {
 					return fmt.Errorf("draw an id: %w", err)
 				}
@@ -69,7 +69,7 @@ and to the first line when all of them have it.`,
 	return cmd
 }
 
-// keys are those configured; none is a fault of use here.
+// keys returns the configured keys; none is an error of usage here.
 func (app *App) keys() (payload.Keys, string, error) {
 	keys, place, err := app.Codec.Keys()
 	if err == nil && keys.Empty() {
@@ -161,7 +161,7 @@ func checkOrigins(origins []string) error {
 	return nil
 }
 
-// guarded refuses to open seals for a whole network without a token.
+// guarded refuses to unseal payloads for a whole network without a token.
 func guarded(listen, token string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -175,8 +175,8 @@ func guarded(listen, token string) error {
 	return nil
 }
 
-// codecHosts are the names under which the codec may be asked beside those of loopback. An address that stands for
-// every address of this machine has no name that could be known here, so that --host must name one.
+// codecHosts are the host names accepted beside those of loopback. An address that stands for every address of this
+// machine has no name that could be derived, so that --host must name one.
 func codecHosts(listen string, named []string) ([]string, error) {
 	for _, name := range named {
 		if name == "" || strings.ContainsAny(name, "/@ ") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
@@ -201,7 +201,7 @@ func codecHosts(listen string, named []string) ([]string, error) {
 	return named, nil
 }
 
-// codecStopsWithin is how long the requests under way may take when the server is told to stop.
+// codecStopsWithin is how long requests under way may take when the server stops.
 const codecStopsWithin = 5 * time.Second
 
 func (app *App) serveCodec(ctx context.Context, s payload.Server, listen, place string) error {

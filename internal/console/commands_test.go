@@ -51,7 +51,7 @@ func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "murmur", "--handle", "echo"))
 	require.Equal(t,
-		"oneiros: agent murmur keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it\nSee oneiros agents edit --help.\n",
+		"oneiros: agent murmur keeps its name: it has dreamt or was woken, and its workflow, its dreams and their costs carry the name\nSee oneiros agents edit --help.\n",
 		d.err.String())
 	require.Equal(t, console.OK, d.run(80, "agents", "edit", "murmur", "--handle", "murmur", "--persona", "Murmur."),
 		d.err.String())

@@ -9,10 +9,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// nothing completes a flag that takes a new name: not with files either.
+// nothing completes a flag that takes a new name, so that no files are offered.
 func nothing(*cobra.Command) []string { return nil }
 
-// connected completes the clients that hold the agent of a command awake.
+// connected completes the clients that hold a command's agent awake.
 func (app *App) connected(cmd *cobra.Command) []string {
 	cmd.SetContext(existing(cmd))
 	h, a, err := app.agentOf(cmd)
@@ -30,10 +30,10 @@ func (app *App) connected(cmd *cobra.Command) []string {
 	return names
 }
 
-// dreamsOffered is how many dreams a shell is offered: the newest.
+// dreamsOffered is how many of the newest dreams a shell is offered.
 const dreamsOffered = 20
 
-// completeDreams completes the newest dreams of a command's agent, or of every agent; of some statuses, or of all.
+// completeDreams completes the newest dreams of a command's agent, or of every agent, with the given statuses or any.
 func (app *App) completeDreams(statuses []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var ids []string
@@ -52,7 +52,7 @@ func (app *App) completeDreams(statuses []string) cobra.CompletionFunc {
 			}
 			return err
 		})
-		if err != nil { // a store that cannot be read completes nothing
+		if err != nil { // no completion when the store cannot be read
 			ids = nil
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp

@@ -18,7 +18,7 @@ func (app *App) depth() *cobra.Command {
 		Use: "explain", Short: "Tell tonight's depth term by term, and what the policy has learned", Args: cobra.NoArgs,
 		Long: "Explain says how deep the onset of an agent would go if it began now: what was sensed, what each term adds, whether the\npolicy is the prior or learned, from how many nights, and within which limits. The dream's own dice, drawn when it\nlies down, move the depth a little either way. Nothing is written and nothing is spent.",
 	}
-	app.whose(explain)
+	app.addAgentFlag(explain)
 	explain.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -38,14 +38,14 @@ func (app *App) depth() *cobra.Command {
 	return cmd
 }
 
-// depthText is the next onset's depth, as --json tells it.
+// depthText is the depth of the next onset, for --json.
 type depthText struct {
 	Agent  string `json:"agent"`
 	Policy string `json:"policy"` // prior, learned or fixed
 	activities.Fathomed
 	Terms        []hypnagogia.Term `json:"terms"`
 	Parameters   []depthParameter  `json:"parameters"`
-	Between      [2]dream.Stage    `json:"between"` // the stages that the dream's dice may make of it
+	Between      [2]dream.Stage    `json:"between"` // the range that the dream's dice may choose from
 	Chance       float64           `json:"chance"`  // how far the dice move the depth, either way
 	Temperatures [2]float64        `json:"heats"`   // of the cycles, coolest and hottest
 	Behaviour    dream.Behaviour   `json:"behaviour,omitempty"`
@@ -54,7 +54,7 @@ type depthText struct {
 	knobs        dream.Knobs // of the deployment
 }
 
-// depthParameter is one number that is learned.
+// depthParameter is one learned number.
 type depthParameter struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -73,10 +73,10 @@ func (app *App) depthOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (depth
 		knobs:  h.Knobs,
 	}
 	var l agentView
-	if err := l.means(cmd.Context(), h, a, now); err != nil {
+	if err := l.readCaps(cmd.Context(), h, a, now); err != nil {
 		return d, err
 	}
-	if !free(h, a) || a.Vitality != nil { // as an order is bounded
+	if !free(h, a) || a.Vitality != nil { // bounded as a dream's spec would be
 		d.Behaviour = l.Behaviour
 	}
 	k := hypnagogia.Bounded(h.Knobs, d.Behaviour)
@@ -105,7 +105,7 @@ func (app *App) depthOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (depth
 	return d, nil
 }
 
-// cyclesOf begins the names of the parameters that count cycles.
+// cyclesOf is the prefix of the parameters that count cycles.
 const cyclesOf = "cycles, "
 
 func parametersOf(p, prior hypnagogia.Policy) []depthParameter {
@@ -139,7 +139,7 @@ func (app *App) showDepth(d depthText, a dream.Agent) {
 	}
 	bounds := "none: nothing it dreams with costs anything"
 	if d.Behaviour != "" {
-		bounds = fmt.Sprintf("%s: %s", d.Behaviour, may(d.Behaviour, d.knobs, d.Tier))
+		bounds = fmt.Sprintf("%s: %s", d.Behaviour, onsetText(d.Behaviour, d.knobs, d.Tier))
 	}
 	app.fields(app.Out,
 		"target",
@@ -188,7 +188,7 @@ func (d depthText) between() string {
 	return fmt.Sprintf("%s to %s", d.Between[0], d.Between[1])
 }
 
-// surprise tells what the surprise is a mean of.
+// surprise says what the surprise is the mean of.
 func (d depthText) surprise() string {
 	s := d.Sounding
 	episodes := fmt.Sprintf("%s of the newest %s", score(s.OfEpisodes), plural(s.Episodes, "episode", "episodes"))
@@ -205,7 +205,7 @@ func (d depthText) surprise() string {
 	return fmt.Sprintf("%s: %s (weight %s), and %s", score(s.Surprise), residuals, score(s.Weight), episodes)
 }
 
-// regime tells whether surprise itself has changed.
+// regime says whether the level of surprise itself has changed.
 func (d depthText) regime() string {
 	if d.Sounding.Change == 0 {
 		return "no change found"

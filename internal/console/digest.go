@@ -10,10 +10,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// digest is what a client is told of dreams.
+// digest is what a client is shown of dreams.
 type digest struct {
 	Mode    string        `json:"mode"`
-	Private bool          `json:"private,omitempty"` // nothing of dreams leaves this deployment, whatever is asked
+	Private bool          `json:"private,omitempty"` // clients are shown nothing of dreams, whatever they ask for
 	Label   string        `json:"label,omitempty"`
 	Header  string        `json:"header,omitempty"`
 	Message string        `json:"message,omitempty"`
@@ -29,7 +29,7 @@ type digestEntry struct {
 	Content      string      `json:"content"`
 }
 
-// digestOf reads what a wake has to tell, as much of it as is wanted and allowed. Nothing else of a dream is read here.
+// digestOf reads what may be shown of a wake in the given mode. It reads nothing else of the dream.
 func digestOf(ctx context.Context, h *Deployment, a dream.Agent, w presence.Wake, mode string) (digest, error) {
 	if mode == "" {
 		mode = h.Digest
@@ -60,10 +60,10 @@ func digestOf(ctx context.Context, h *Deployment, a dream.Agent, w presence.Wake
 	return d, nil
 }
 
-// untold says whether nothing of dreams is told, not even how much there is.
-func (d digest) untold() bool { return d.Private || d.Mode == journal.DigestOff }
+// hidesDreams reports whether nothing of dreams is shown, not even how much there is.
+func (d digest) hidesDreams() bool { return d.Private || d.Mode == journal.DigestOff }
 
-// text says in a line how much there is.
+// text says in one line how much there is.
 func (d digest) text() string {
 	switch {
 	case d.Private:
@@ -78,7 +78,7 @@ func (d digest) text() string {
 	return plural(len(d.Entries), "entry", "entries") + " (" + d.Label + "):"
 }
 
-// quoted wraps a message for the screen; a quotation stays one, on every line.
+// quoted wraps a message for the screen and marks every line of it as a quotation.
 func quoted(message string, width int) string {
 	lines := strings.Split(strings.TrimRight(message, "\n"), "\n")
 	for i, line := range lines {

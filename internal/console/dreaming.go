@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// dreamFlags are what a command line may wish of a dream.
+// dreamFlags are the choices of a command line about a dream.
 type dreamFlags struct {
 	theme, tier, budget, seed, dir string
 	estimate, watch, demo, yes     bool
@@ -33,7 +33,7 @@ is begun. --demo needs nothing at all: a sample life, the built-in model, a serv
 Exit codes: 0 completed, 4 refused by a cap, for want of consent, by whoever holds the agent awake or since
 it dreams already, 6 the dream ended otherwise.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.theme, "theme", "", "what to dream about, in a `few words`")
 	fs.StringVar(&f.tier, "tier", "", "core (one call) or hardened (everything); the agent's own when absent")
@@ -93,7 +93,7 @@ func (f *dreamFlags) request() (DreamRequest, error) {
 	if f.tier != "" && w.Tier != dream.Core && w.Tier != dream.Hardened {
 		faults = append(faults, fmt.Errorf("--tier %s must be core or hardened", f.tier))
 	}
-	if err := legible("--theme", f.theme); err != nil {
+	if err := checkUTF8("--theme", f.theme); err != nil {
 		faults = append(faults, err)
 	}
 	if n := len([]rune(f.theme)); n > dream.LongestTheme {
@@ -117,20 +117,20 @@ func (f *dreamFlags) request() (DreamRequest, error) {
 	return w, usage(errors.Join(faults...))
 }
 
-// consent shows the price and asks where Z13 wants a question. It is done when only the price was wanted.
+// consent shows the price and asks where the price needs consent. It returns done when only the price was wanted.
 func (app *App) consent(ctx context.Context, h *Deployment, w DreamRequest, f *dreamFlags) (done bool, err error) {
 	e, err := app.Dream.Estimate(ctx, h, w)
 	if err != nil {
 		return false, err
 	}
-	if !f.estimate && app.asks(e, f) {
-		app.mindOpen(ctx, h, w.Agent)
+	if !f.estimate && app.mustAsk(e, f) {
+		app.noteInterrupted(ctx, h, w.Agent)
 	}
 	return app.agree(ctx, h, w, e, f)
 }
 
-// asks says whether somebody is there to be asked whether a dream is worth its price.
-func (app *App) asks(e Estimate, f *dreamFlags) bool {
+// mustAsk reports whether the user is asked about the price, and can be.
+func (app *App) mustAsk(e Estimate, f *dreamFlags) bool {
 	return !e.Free && e.Cap > app.Dream.ConfirmAbove() && app.Terminal && !app.json && !f.yes
 }
 
@@ -147,7 +147,7 @@ func (app *App) agree(ctx context.Context, h *Deployment, w DreamRequest, e Esti
 	if e.Free || e.Cap <= app.Dream.ConfirmAbove() {
 		return false, nil
 	}
-	if app.asks(e, f) {
+	if app.mustAsk(e, f) {
 		if err := app.showEstimate(e); err != nil {
 			return false, err
 		}
@@ -158,8 +158,8 @@ func (app *App) agree(ctx context.Context, h *Deployment, w DreamRequest, e Esti
 			fmt.Sprintf("This dream of %s may cost about %s and never more than %s", e.Agent, e.Expected, e.Cap))
 }
 
-// mindOpen tells of a dream that was left half-way, before anybody agrees to the price of another.
-func (app *App) mindOpen(ctx context.Context, h *Deployment, handle string) {
+// noteInterrupted mentions a dream that was interrupted, before the user agrees to the price of another one.
+func (app *App) noteInterrupted(ctx context.Context, h *Deployment, handle string) {
 	a, err := findAgent(ctx, h, handle)
 	if err != nil {
 		return
@@ -172,7 +172,7 @@ func (app *App) mindOpen(ctx context.Context, h *Deployment, handle string) {
 	}
 }
 
-// dreamNow begins a dream where something runs that can carry it on, or starts that for as long as it takes.
+// dreamNow begins a dream on a running worker, or starts a worker for as long as the dream takes.
 func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w DreamRequest, watch bool) error {
 	engine, err := app.Dream.Reach(ctx, h)
 	own := errors.Is(err, ErrNoServer)
@@ -190,8 +190,7 @@ func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w Dr
 	return errors.Join(on(ctx, h, a, engine, w, watch), engine.Stop())
 }
 
-// dreamAlone dreams where nothing else carries dreams on: one that was left half-way goes on, and is watched to its
-// end.
+// dreamAlone dreams where no other worker runs. An interrupted dream is resumed first and watched to its end.
 func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w DreamRequest,
 	_ bool,
 ) error {
@@ -255,20 +254,20 @@ func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engin
 	return app.follow(ctx, h, a, engine, id)
 }
 
-// demo dreams over a sample life in a house apart.
+// demo dreams over a sample diary in a deployment of its own.
 func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w DreamRequest) error {
 	ctx := cmd.Context()
 	h, engine, err := app.Dream.Demo(ctx, f.dir, app.note)
 	if err != nil {
 		return err
 	}
-	if app.deployment == nil { // the report and its catalogue are the demo's
+	if app.deployment == nil { // the report and its catalogue are those of the demo
 		app.open.Do(func() { app.deployment = h })
 	}
 	app.again = "oneiros dream --demo"
 	if f.dir != "" {
 		app.again += " --demo-dir " + f.dir
-	} else if o := app.outer(); o != "" {
+	} else if o := app.outerFlags(); o != "" {
 		app.again += o
 	}
 	run := func() error {
@@ -295,5 +294,5 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w DreamRequest) error {
 	return errors.Join(run(), engine.Stop())
 }
 
-// demoAgent is the sample life that the demo dreams over unless another is named: the companion.
+// demoAgent is the agent of the demo unless another is named: the companion.
 const demoAgent = "echo"

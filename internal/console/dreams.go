@@ -42,15 +42,15 @@ func (app *App) recordRow(item dream.Item, a dream.Agent) []string {
 	kept, calls := 0, 0
 	for _, t := range n.Phases {
 		calls += t.Calls
-		if t.Phase != dream.Return { // what comes back on return was kept before
+		if t.Phase != dream.Return { // what comes back on return was counted before
 			kept += t.Kept
 		}
 	}
 	keptText, callsText, spentText := fmt.Sprint(kept), fmt.Sprint(calls), n.Spent.String()
 	switch {
-	case n.Outcome == dream.Dreaming && n.Stretches > 1: // what the sittings before this one left
+	case n.Outcome == dream.Dreaming && n.Stretches > 1: // what its earlier stretches left
 		keptText, callsText, spentText = keptText+"+", callsText+"+", spentText+"+"
-	case n.Outcome == dream.Dreaming: // its books are not closed
+	case n.Outcome == dream.Dreaming: // its ledger is not closed
 		keptText, callsText, spentText = "-", "-", "-"
 	}
 	outcome := outcomeOf(n)
@@ -71,7 +71,7 @@ func (app *App) dreamsShow() *cobra.Command {
 		Use: "show [DREAM]", Short: "Read the report of a dream", Args: cobra.MaximumNArgs(1),
 		Long: "Show reads the report of a dream: what was noticed, what was kept and why, what it cost.\nDREAM is an id, a number of the agent's, or last, which is shown when none is named.",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.ValidArgsFunction = app.completeDreams(nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, record, err := app.recordOf(cmd, append(args, "last")[0])
@@ -83,7 +83,7 @@ func (app *App) dreamsShow() *cobra.Command {
 	return cmd
 }
 
-// report tells a night to a person, or gives all of it as JSON.
+// report prints a dream's report, or all of it as JSON.
 func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, record *dream.Record) error {
 	r, err := app.reportOf(ctx, h, a, record)
 	if err != nil {
@@ -96,7 +96,7 @@ func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, record
 	return nil
 }
 
-// reportJSON is a report with every list present.
+// reportJSON is a report in which every list is present.
 func (app *App) reportJSON(r screen.DreamReport) map[string]any {
 	return map[string]any{
 		"agent": r.Agent, "summary": screen.Summarize(r), "night": app.public(&r.Record), "breaks": orEmpty(r.Breaks),
@@ -111,7 +111,7 @@ func (app *App) style(a dream.Agent) screen.Style {
 	return screen.Style{Colour: app.Colour, Width: app.Width, Zone: location(a.Zone)}
 }
 
-// reportOf reads from the store everything a dream left behind.
+// reportOf reads everything a dream left behind from the store.
 func (app *App) reportOf(
 	ctx context.Context, h *Deployment, a dream.Agent, record *dream.Record,
 ) (screen.DreamReport, error) {

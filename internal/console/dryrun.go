@@ -10,13 +10,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Rehearsal is a dream that is not dreamt: what it would gather, how deep it would go, who would be asked and what it
-// would cost.
+// Rehearsal describes a dream without running it: what it would gather, how deep it would go, which hooks it would
+// call and what it would cost.
 type Rehearsal struct {
 	Estimate  Estimate              `json:"estimate"`
-	Seed      uint64                `json:"seed"` // the one wished for, or one that was drawn for this answer alone
+	Seed      uint64                `json:"seed"` // as requested, or drawn for this description alone
 	Gather    activities.Gathering  `json:"gather"`
-	Depth     *activities.Fathomed  `json:"depth,omitempty"` // absent: always to the peak
+	Depth     *activities.Fathomed  `json:"depth,omitempty"` // absent: always to the deepest stage
 	Skipped   string                `json:"onset_skipped,omitempty"`
 	Loosening string                `json:"loosening"`
 	Why       string                `json:"loosening_why"`
@@ -24,17 +24,17 @@ type Rehearsal struct {
 	Policy    []string              `json:"policy"`
 	Review    dream.Review          `json:"review"`
 	Caps      []Cap                 `json:"caps"`
-	Against   []string              `json:"against"` // what would refuse it now, as far as the store knows
+	Against   []string              `json:"against"` // what would prevent it now, as far as the store knows
 }
 
-// Cap is a cap of a dream and what is left under it.
+// Cap is one cap on a dream and what is left under it.
 type Cap struct {
 	Scope string        `json:"scope"`
 	Limit budget.Micros `json:"limit_micros"`
 	Left  budget.Micros `json:"left_micros"`
 }
 
-// rehearse tells a dream without dreaming it.
+// rehearse describes a dream without running it.
 func (app *App) rehearse(ctx context.Context, h *Deployment, a dream.Agent, w DreamRequest) error {
 	r, err := app.Dream.Rehearse(ctx, h, w)
 	if err != nil {
@@ -61,8 +61,7 @@ func (app *App) rehearse(ctx context.Context, h *Deployment, a dream.Agent, w Dr
 	return nil
 }
 
-// publicRehearsal is a rehearsal as --json tells it: durations are milliseconds, and what there is none of is an empty
-// list.
+// publicRehearsal is a rehearsal for --json: durations are in milliseconds, and missing lists are empty.
 type publicRehearsal struct {
 	Rehearsal
 	Hooks []publicHook `json:"hooks"`
@@ -70,7 +69,7 @@ type publicRehearsal struct {
 
 type publicHook struct {
 	activities.HookRule
-	Timeout   *int64  `json:"timeout,omitempty"` // never set: it takes the place of nanoseconds
+	Timeout   *int64  `json:"timeout,omitempty"` // never set; hides the field in nanoseconds
 	TimeoutMS float64 `json:"timeout_ms"`
 }
 
@@ -83,7 +82,7 @@ func (r Rehearsal) public() publicRehearsal {
 	return p
 }
 
-// gatherWords counts what the onset would be shown.
+// gatherWords counts the material for the onset.
 func gatherWords(g activities.Gathering) string {
 	text := fmt.Sprintf("%s and %s of knowledge about to fade, in %s, of which %d fit the window; mood %s",
 		plural(g.Episodes, "episode", "episodes"), plural(g.Knowledge, "entry", "entries"),
@@ -120,7 +119,7 @@ func (r Rehearsal) loosening() string {
 	return r.Loosening + ": " + r.Why
 }
 
-// hooksAsked names each hook, where it is asked and what stands for its silence.
+// hooksAsked lists each hook, where it is called and what its silence means.
 func hooksAsked(rules []activities.HookRule) []string {
 	texts := make([]string, len(rules))
 	for i, r := range rules {
@@ -145,7 +144,7 @@ func reviewWords(r dream.Review) string {
 	return "auto: what it makes counts at once"
 }
 
-// showCaps holds what the dream may cost against every cap that it comes under.
+// showCaps compares what the dream may cost with every cap that applies.
 func (app *App) showCaps(r Rehearsal) {
 	t := &table{columns: []column{
 		{title: "CAP", flex: true, least: 12},

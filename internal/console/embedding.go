@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// embedStore is a house's store with its jobs.
+// embedStore is a deployment's store with its queue of embedding jobs.
 type embedStore struct {
 	memory.Store
 	memory.EmbedQueue
@@ -22,23 +22,23 @@ func (app *App) embedWorker(h *Deployment) *importer.EmbedWorker {
 	return &importer.EmbedWorker{Store: embedStore{h.Store, h.Jobs}, Holder: h.Holder, Now: app.Now}
 }
 
-// The states of what an import leaves to embed.
+// The states of embedding imported memories.
 const (
 	embedDone       = "done"
 	embedBackground = "background" // a server does it
-	embedStopped    = "stopped"    // it was interrupted, or the embedder failed; what is left is tried again
+	embedStopped    = "stopped"    // interrupted, or the embedder failed; the rest is tried again
 )
 
-// embedOutcome says what became of the vectors of imported memories.
+// embedOutcome is what became of the vectors of imported memories.
 type embedOutcome struct {
 	State    string `json:"state"`
 	Embedded int    `json:"embedded"`     // by this command
-	By       string `json:"by,omitempty"` // the process that goes on with it
+	By       string `json:"by,omitempty"` // the process that continues
 	Failure  string `json:"failure,omitempty"`
 }
 
-// embedImported gives imported memories their vectors: in the background where a server of this data folder runs and
-// the embedder is not the quickest, else here, with a bar.
+// embedImported gives imported memories their vectors: in the background when a server of this data folder runs and
+// the embedder is not the quickest, else here, with a progress bar.
 func (app *App) embedImported(ctx context.Context, h *Deployment, a dream.Agent) (embedOutcome, error) {
 	e := importer.Embedder{
 		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
@@ -82,12 +82,12 @@ func (app *App) reportEmbedded(a dream.Agent, o embedOutcome) {
 	}
 }
 
-// embeddingState is how far the embedding of an agent's memories is, where there is something to embed.
+// embeddingState is how far the embedding of an agent's memories is, where any are left.
 type embeddingState struct {
 	Pending int    `json:"pending"`           // live memories without a vector
 	Of      int    `json:"of"`                // live memories that have or get one
 	By      string `json:"by,omitempty"`      // the process that embeds them now
-	Left    *int64 `json:"left_ms,omitempty"` // about how long that still takes
+	Left    *int64 `json:"left_ms,omitempty"` // estimate of the remaining time
 	Failure string `json:"failure,omitempty"` // of the newest attempt
 	Next    string `json:"next,omitempty"`    // when it is tried again
 }
@@ -122,7 +122,7 @@ func embeddingOf(ctx context.Context, h *Deployment, a dream.Agent, now time.Tim
 	return s, nil
 }
 
-// Unembedded says of each agent with memories that have no vector yet how far their embedding is.
+// Unembedded describes the progress of each agent whose memories lack vectors.
 func Unembedded(ctx context.Context, h *Deployment, now time.Time) ([]string, error) {
 	agents, err := h.Store.Agents(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func Unembedded(ctx context.Context, h *Deployment, now time.Time) ([]string, er
 	return pending, nil
 }
 
-// text is the state in words; empty for none.
+// text describes the state; empty for none.
 func (s *embeddingState) text(handle string) string {
 	if s == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// eventsQuery is what a command line wants of the log.
+// eventsQuery are the choices of a command line about the log.
 type eventsQuery struct {
 	from   int64 // 0: the newest ones
 	last   int
@@ -22,7 +22,7 @@ type eventsQuery struct {
 	types  []string
 }
 
-// usualLast is how many of the newest events are told when nobody says from where: one night.
+// usualLast is how many of the newest events are shown by default: about one dream.
 const usualLast = 100
 
 func (app *App) events() *cobra.Command {
@@ -34,7 +34,7 @@ dreamt. Each agent counts its own from 1 on, without gaps. With --follow it wait
 that is away is waited for, and nothing is left out.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return app.reportEvents(cmd, request) },
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVarP(&request.follow, "follow", "f", false, "wait for what comes")
 	f.Int64Var(&request.from, "from", 0, "the `number` of the first event to tell, of one agent")
@@ -76,24 +76,24 @@ func (app *App) reportEvents(cmd *cobra.Command, request eventsQuery) error {
 			return exit(Usage, "--from counts the events of one agent; say which one with --agent (%s)",
 				strings.Join(handlesOf(all), ", "))
 		}
-		return leftOff(cmd.Context(), app.eventsOfAll(cmd.Context(), h, all, request))
+		return endOfFollowing(cmd.Context(), app.eventsOfAll(cmd.Context(), h, all, request))
 	}
 	h, a, err := app.agentOf(cmd)
 	if err != nil {
 		return err
 	}
-	return leftOff(cmd.Context(), app.eventsOf(cmd.Context(), h, a, request))
+	return endOfFollowing(cmd.Context(), app.eventsOf(cmd.Context(), h, a, request))
 }
 
-// leftOff makes an end of whoever stops following.
-func leftOff(ctx context.Context, err error) error {
+// endOfFollowing turns the interruption of --follow by the user into a normal end.
+func endOfFollowing(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// typesMeant finds the types that are named, however they are written.
+// typesMeant resolves the named types, in whatever spelling.
 func typesMeant(names []string) ([]string, error) {
 	var found []string
 	for _, name := range names {
@@ -114,9 +114,9 @@ func (request eventsQuery) wants(e event.Event) bool {
 	return len(request.types) == 0 || slices.Contains(request.types, e.Type)
 }
 
-// eventsOf tells one agent's.
+// eventsOf prints one agent's events.
 func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, request eventsQuery) error {
-	t := app.teller(false, a)
+	t := app.eventPrinter(false, a)
 	after, err := app.newestFirst(ctx, h, a, request, t)
 	if err != nil {
 		return err
@@ -127,18 +127,18 @@ func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, requ
 			return nil
 		}
 	}
-	wait := patient{app: app}
+	wait := storeRetry{app: app}
 	for {
 		back := wait.away
 		events, err := h.Events.Events(ctx, a.ID, after, page)
-		err = wait.outlast(ctx, err)
+		err = wait.retry(ctx, err)
 		if err != nil {
 			return err
 		}
 		if back && !wait.away {
 			newest, err := newestOf(ctx, h.Events, a.ID)
 			if err == nil && newest < after {
-				app.lostItsNewest(a, newest)
+				app.warnTruncated(a, newest)
 				after = newest
 				continue
 			}
@@ -157,15 +157,15 @@ func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, requ
 		if !request.follow {
 			return nil
 		}
-		if err := wait.outlast(ctx, h.Events.Await(ctx, a.ID, after)); err != nil {
+		if err := wait.retry(ctx, h.Events.Await(ctx, a.ID, after)); err != nil {
 			return err
 		}
 	}
 }
 
-// newestFirst tells the newest events when nobody said from where, and answers the number of the newest there is.
+// newestFirst prints the newest events when no starting point was given, and returns the number of the newest event.
 func (app *App) newestFirst(ctx context.Context, h *Deployment, a dream.Agent, request eventsQuery,
-	t *teller,
+	t *eventPrinter,
 ) (newest int64, err error) {
 	newest, err = newestOf(ctx, h.Events, a.ID)
 	if err != nil || request.from > 0 {
@@ -187,7 +187,7 @@ func (app *App) newestFirst(ctx context.Context, h *Deployment, a dream.Agent, r
 	return newest, nil
 }
 
-// newestWanted are an agent's newest events of the types that are wanted, oldest first.
+// newestWanted returns an agent's newest events of the wanted types, oldest first.
 func newestWanted(ctx context.Context, h *Deployment, a dream.Agent, request eventsQuery) ([]event.Event, error) {
 	var found []event.Event
 	if request.last == 0 {
@@ -203,7 +203,7 @@ func newestWanted(ctx context.Context, h *Deployment, a dream.Agent, request eve
 	return found, err
 }
 
-// eventsFrom answers behind which event to begin; -1 when there is nothing and nobody wants to wait.
+// eventsFrom returns the event number to begin after; -1 when there is nothing to print and nothing to wait for.
 func (app *App) eventsFrom(a dream.Agent, request eventsQuery, newest int64) int64 {
 	switch {
 	case request.from <= newest:
@@ -217,9 +217,10 @@ func (app *App) eventsFrom(a dream.Agent, request eventsQuery, newest int64) int
 	return request.from - 1
 }
 
-// eventsOfAll tells every agent's: the newest by their time, then what comes, each agent's in order.
+// eventsOfAll prints every agent's events: the newest by their time, then new ones as they come, each agent's in
+// order.
 func (app *App) eventsOfAll(ctx context.Context, h *Deployment, all []dream.Agent, request eventsQuery) error {
-	t := app.teller(true, all...)
+	t := app.eventPrinter(true, all...)
 	after, err := h.Events.Heads(ctx)
 	if err != nil {
 		return err
@@ -249,15 +250,15 @@ func (app *App) eventsOfAll(ctx context.Context, h *Deployment, all []dream.Agen
 	return app.followAll(ctx, h, maps.Clone(after), request, t)
 }
 
-// byTime orders events of several agents by their times, and each agent's as its log has them: one that carries an
-// earlier time than the one before it follows that at once.
+// byTime merges the events of several agents by time, keeping each agent's order: an event with an earlier time than
+// its predecessor follows it at once.
 func byTime(events []event.Event) []event.Event {
 	type placed struct {
 		event.Event
 		at time.Time
 	}
 	all, last := make([]placed, len(events)), map[string]time.Time{}
-	for i, e := range events { // of each agent in order
+	for i, e := range events { // each agent's in order
 		if e.At.After(last[e.Agent]) {
 			last[e.Agent] = e.At
 		}

@@ -47,7 +47,7 @@ func (app *App) eventSchema() *cobra.Command {
 	}
 }
 
-// archiveLine is where one agent's archive stands.
+// archiveLine is the state of one agent's archive.
 type archiveLine struct {
 	Handle string `json:"agent"`
 	archive.Status
@@ -59,7 +59,7 @@ func (app *App) eventsArchive() *cobra.Command {
 		Use: "archive", Short: "Where each agent's archive stands", Args: cobra.NoArgs,
 		Long: "Archive tells, for each agent, how many of its events lie in the archive (archive.url) and how many wait. A worker\nwrites it; this command only looks.",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, err := app.within(cmd.Context())
 		if err != nil {

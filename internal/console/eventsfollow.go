@@ -14,33 +14,33 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// How often all agents are looked at for news, and how often a store that is away is asked whether it is back.
+// How often all agents are polled for new events, and how often a store that does not answer is tried again.
 const (
 	lookEvery  = 300 * time.Millisecond
 	backWithin = time.Second
 )
 
-// followAll tells what comes of any agent, those that are new as well.
+// followAll prints the new events of every agent, including agents that are added meanwhile.
 func (app *App) followAll(ctx context.Context, h *Deployment, after map[string]int64, request eventsQuery,
-	t *teller,
+	t *eventPrinter,
 ) error {
 	sweep := fabric.Sweep{Log: h.Events, After: after, Lost: func(id string, head int64) {
 		if a, found := t.agents[id]; found {
-			app.lostItsNewest(a, head)
+			app.warnTruncated(a, head)
 		}
 	}}
-	wait := patient{app: app}
+	wait := storeRetry{app: app}
 	for {
 		err := sweep.Once(ctx, func(e event.Event) error {
 			if !request.wants(e) {
 				return nil
 			}
-			if err := t.meet(ctx, h, e.Agent); err != nil {
+			if err := t.addAgent(ctx, h, e.Agent); err != nil {
 				return err
 			}
 			return t.print(e)
 		})
-		err = wait.outlast(ctx, err)
+		err = wait.retry(ctx, err)
 		if err != nil {
 			return err
 		}
@@ -50,14 +50,14 @@ func (app *App) followAll(ctx context.Context, h *Deployment, after map[string]i
 	}
 }
 
-// patient outlasts a store that is away.
-type patient struct {
+// storeRetry waits while the store does not answer.
+type storeRetry struct {
 	app  *App
 	away bool
 }
 
-// outlast passes on every error but that the store is away: then it waits a little.
-func (p *patient) outlast(ctx context.Context, err error) error {
+// retry returns every error except that the store does not answer: then it waits a little.
+func (p *storeRetry) retry(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, memory.ErrAway):
 		if !p.away {
@@ -72,9 +72,9 @@ func (p *patient) outlast(ctx context.Context, err error) error {
 	return err
 }
 
-// lostItsNewest says that a log ends before what was told of it.
-func (app *App) lostItsNewest(a dream.Agent, head int64) {
-	app.note("%s: the store came back with %s, and lost its newest: what comes is told from there.", a.Handle,
+// warnTruncated warns that a log ends before the events already printed.
+func (app *App) warnTruncated(a dream.Agent, head int64) {
+	app.note("%s: the store came back with %s and without the newest events; new events are shown from there on.", a.Handle,
 		plural(int(head), "event", "events"))
 }
 
@@ -89,24 +89,24 @@ func pauseFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// teller writes events: JSON lines when asked for, else a line each, under the day and the dream they belong to.
-type teller struct {
+// eventPrinter prints events: JSON lines on request, else one line each, under headings for day and dream.
+type eventPrinter struct {
 	app    *App
 	agents map[string]dream.Agent
 	many   bool
 	under  string
 }
 
-func (app *App) teller(many bool, agents ...dream.Agent) *teller {
-	t := &teller{app: app, many: many, agents: map[string]dream.Agent{}}
+func (app *App) eventPrinter(many bool, agents ...dream.Agent) *eventPrinter {
+	t := &eventPrinter{app: app, many: many, agents: map[string]dream.Agent{}}
 	for _, a := range agents {
 		t.agents[a.ID] = a
 	}
 	return t
 }
 
-// meet looks up an agent that is told of for the first time.
-func (t *teller) meet(ctx context.Context, h *Deployment, id string) error {
+// addAgent looks up an agent when its first event comes.
+func (t *eventPrinter) addAgent(ctx context.Context, h *Deployment, id string) error {
 	if _, found := t.agents[id]; found {
 		return nil
 	}
@@ -118,10 +118,10 @@ func (t *teller) meet(ctx context.Context, h *Deployment, id string) error {
 	return err
 }
 
-// uncut is the width of lines that nobody looks at on a screen.
+// uncut is the line width when the output is no terminal.
 const uncut = 400
 
-func (t *teller) print(e event.Event) error {
+func (t *eventPrinter) print(e event.Event) error {
 	if t.app.json {
 		return t.app.line(e)
 	}

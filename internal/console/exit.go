@@ -23,18 +23,18 @@ const (
 	Failure  = 1 // something went wrong
 	Usage    = 2 // the command line or the configuration is wrong
 	NotFound = 3 // no such agent, item or dream
-	// a cap, a missing consent, somebody who holds the agent awake, a dream under way, a verdict that stands, the
-	// policy or the review forbids it
+	// Refused: a cap, a missing consent, a client that holds the agent awake, a dream under way, an existing verdict,
+	// the policy or the review forbids it.
 	Refused     = 4
 	Unreachable = 5 // Temporal, a provider or the store does not answer
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
 	Unwell      = 7 // oneiros health found something wrong
 )
 
-// ErrConfiguration is a configuration that nothing can be done with. Its faults follow it.
+// ErrConfiguration is a configuration that cannot be used. Its errors follow it.
 var ErrConfiguration = errors.New("the configuration is wrong")
 
-// exitCodes is a topic of the help.
+// exitCodes is a help topic.
 func exitCodes() *cobra.Command {
 	return &cobra.Command{
 		Use: "exit-codes", Short: "What each exit code means",
@@ -56,16 +56,16 @@ With --json an error is one JSON object on standard error:
 	}
 }
 
-// Exit is an error that knows its exit code.
+// Exit is an error with an exit code.
 type Exit struct {
 	Code int
 	Err  error
 }
 
-// Error is the cause's own sentence.
+// Error is the cause's message.
 func (e *Exit) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Exit) Unwrap() error { return e.Err }
 
 func exit(code int, format string, args ...any) error {
@@ -79,7 +79,7 @@ func usage(err error) error {
 	return &Exit{Code: Usage, Err: err}
 }
 
-// Code sorts an error into an exit code.
+// Code returns the exit code of an error.
 func Code(err error) int {
 	var own *Exit
 	var network *net.OpError // not net.Error, which every errno is
@@ -96,7 +96,7 @@ func Code(err error) int {
 		return Unreachable
 	case errors.Is(err, context.Canceled):
 		return Failure
-	case errors.Is(err, context.DeadlineExceeded): // every deadline is that of somebody who was asked
+	case errors.Is(err, context.DeadlineExceeded): // every deadline here is that of a call to another process
 		return Unreachable
 	}
 	if _, over := spend.AsOverCap(err); over {
@@ -117,21 +117,21 @@ func Code(err error) int {
 	return Failure
 }
 
-// temporalAway says whether a call to Temporal found nobody who answers.
+// temporalAway reports whether a call to Temporal failed because no server answered.
 func temporalAway(err error) bool {
 	var notFound *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded
 	return errors.As(err, &notFound) || errors.As(err, &late)
 }
 
-// complain tells an error on standard error: one clear sentence, or one JSON object.
-func (app *App) complain(cmd *cobra.Command, err error) {
+// reportError prints an error to standard error: one sentence, or one JSON object.
+func (app *App) reportError(cmd *cobra.Command, err error) {
 	if app.json {
 		body, _ := json.Marshal(map[string]any{"error": strings.TrimSpace(err.Error()), "code": Code(err)})
 		fmt.Fprintf(app.Err, "%s\n", body)
 		return
 	}
-	fmt.Fprint(app.Err, app.complaint(err))
+	fmt.Fprint(app.Err, app.errorText(err))
 	switch {
 	case errors.Is(err, ErrConfiguration):
 		fmt.Fprintln(app.Err, "docs/configuration.md says what each knob takes.")
@@ -140,7 +140,7 @@ func (app *App) complain(cmd *cobra.Command, err error) {
 	}
 }
 
-// unknown names a command that there is none of, and one that may be meant.
+// unknown is the error for an unknown command, with a suggestion.
 func unknown(c *cobra.Command, name string) error {
 	hint := ""
 	if near := c.SuggestionsFor(name); len(near) > 0 {
@@ -149,8 +149,8 @@ func unknown(c *cobra.Command, name string) error {
 	return exit(Usage, "%s knows no command %q%s", c.CommandPath(), name, hint)
 }
 
-// mindHelp makes it a usage error too to ask for help on a command that there is none of.
-func (app *App) mindHelp(root *cobra.Command) {
+// checkHelp makes help about an unknown command a usage error.
+func (app *App) checkHelp(root *cobra.Command) {
 	root.SetUsageFunc(func(c *cobra.Command) error { app.usageOf(c); return nil })
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
@@ -178,14 +178,14 @@ func (app *App) mindHelp(root *cobra.Command) {
 	}
 }
 
-// mindArguments makes every wrong number of arguments, and every unknown command, a usage error.
-func mindArguments(cmd *cobra.Command) {
+// checkArguments makes a wrong number of arguments, or an unknown command, a usage error.
+func checkArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		mindArguments(sub)
+		checkArguments(sub)
 	}
 	check := cmd.Args
 	if !cmd.Runnable() && !cmd.HasSubCommands() {
-		return // a topic of the help
+		return // a help topic
 	}
 	if !cmd.Runnable() {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
@@ -202,7 +202,7 @@ func mindArguments(cmd *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if check(c, args) != nil {
-			return misplaced(c, args)
+			return argumentError(c, args)
 		}
 		return nil
 	}

@@ -7,23 +7,23 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// publicFeed is a feed as --json tells it: durations are milliseconds.
+// publicFeed is a feed for --json: durations are in milliseconds.
 type publicFeed struct {
 	feedLine
-	Every   *int64           `json:"every,omitempty"` // never set: it takes the place of nanoseconds
+	Every   *int64           `json:"every,omitempty"` // never set; hides the field in nanoseconds
 	EveryMS float64          `json:"every_ms,omitempty"`
 	Rules   []publicRule     `json:"rules"`
 	State   *publicFeedState `json:"state,omitempty"`
 }
 
-// publicRule is one of its rules.
+// publicRule is one rule of a feed.
 type publicRule struct {
 	dream.Rule
-	Window   *int64  `json:"window,omitempty"` // never set
+	Window   *int64  `json:"window,omitempty"` // never set; hides the field in nanoseconds
 	WindowMS float64 `json:"window_ms,omitempty"`
 }
 
-// publicFeedState is where its probe stands.
+// publicFeedState is the state of the feed's probe.
 type publicFeedState struct {
 	workflows.FeedState
 	Settings publicFeedSettings `json:"settings"`
@@ -54,5 +54,5 @@ func publicRules(rules []dream.Rule) []publicRule {
 	return result
 }
 
-// millis tells a duration as --json does.
+// millis converts a duration for --json.
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

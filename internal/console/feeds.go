@@ -16,15 +16,15 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Feeds keeps feeds and talks to their probes.
+// Feeds stores feeds and talks to their probes.
 type Feeds interface {
-	// Put keeps a feed and gives its probe the new rules.
+	// Put stores a feed and sends its settings to its probe.
 	Put(ctx context.Context, f dream.Feed) error
-	// Drop forgets a feed, and its probe ends. memory.ErrNotFound.
+	// Drop removes a feed and ends its probe. memory.ErrNotFound.
 	Drop(ctx context.Context, name string) error
-	// Push gives readings to a feed's probe. memory.ErrNotFound.
+	// Push sends readings to a feed's probe. memory.ErrNotFound.
 	Push(ctx context.Context, name string, readings []dream.Reading) error
-	// State asks a probe where it stands, which a worker must answer.
+	// State returns the state of a probe. It needs a running worker.
 	State(ctx context.Context, name string) (workflows.FeedState, error)
 }
 
@@ -38,19 +38,19 @@ wake every agent that follows it (oneiros agents edit HANDLE --feed NAME).`,
 	return cmd
 }
 
-// feedLine is a feed as it is told. Of its URL, which may hold a secret, only the host is.
+// feedLine is a feed as shown. Of its URL, which may hold a secret, only the host is shown.
 type feedLine struct {
 	Name      string               `json:"name"`
-	Host      string               `json:"host,omitempty"` // empty: it is only pushed
+	Host      string               `json:"host,omitempty"` // empty: readings are only pushed
 	Path      string               `json:"path,omitempty"`
 	Every     time.Duration        `json:"every,omitempty"`
 	Rules     []dream.Rule         `json:"rules"`
 	Followers []string             `json:"followers"`
 	State     *workflows.FeedState `json:"state,omitempty"`
-	Warning   string               `json:"warning,omitempty"` // what it says means nothing to its rules
+	Warning   string               `json:"warning,omitempty"` // no rule can use what the feed sends
 }
 
-// lineOf tells a feed, with the agents that follow it.
+// lineOf describes a feed with the agents that follow it.
 func lineOf(ctx context.Context, h *Deployment, f dream.Feed) (feedLine, error) {
 	l := feedLine{Name: f.Name, Path: f.Path, Rules: orEmpty(f.Rules), Followers: []string{}}
 	if f.URL != "" {
@@ -150,7 +150,7 @@ func presetHelp() string {
 }
 
 func (app *App) putFeed(ctx context.Context, h *Deployment, f dream.Feed) error {
-	err := app.probing(ctx, h, func(feeds Feeds) error { return feeds.Put(ctx, f) })
+	err := app.withFeeds(ctx, h, func(feeds Feeds) error { return feeds.Put(ctx, f) })
 	if errors.Is(err, ErrNoServer) {
 		err = h.Feeds.PutFeed(ctx, f)
 		if err == nil {
@@ -174,8 +174,8 @@ func (app *App) putFeed(ctx context.Context, h *Deployment, f dream.Feed) error 
 	return nil
 }
 
-// probing does something that probes must hear of.
-func (app *App) probing(ctx context.Context, h *Deployment, do func(Feeds) error) error {
+// withFeeds runs do with a connection to the probes.
+func (app *App) withFeeds(ctx context.Context, h *Deployment, do func(Feeds) error) error {
 	engine, err := app.Dream.Reach(ctx, h)
 	if err != nil {
 		return err
@@ -197,9 +197,9 @@ func (app *App) feedRemove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = app.probing(ctx, h, func(feeds Feeds) error { return feeds.Drop(ctx, f.Name) })
+			err = app.withFeeds(ctx, h, func(feeds Feeds) error { return feeds.Drop(ctx, f.Name) })
 			if errors.Is(err, ErrNoServer) {
-				err = h.Feeds.DropFeed(ctx, f.Name) // its probe looks when it next runs, and ends
+				err = h.Feeds.DropFeed(ctx, f.Name) // its probe notices at its next run, and ends
 			}
 			switch {
 			case err != nil:
@@ -239,7 +239,7 @@ oneiros feed push harbour price=101.5 gate=closed`,
 			if err != nil {
 				return err
 			}
-			if err := app.probing(cmd.Context(), h,
+			if err := app.withFeeds(cmd.Context(), h,
 				func(feeds Feeds) error { return feeds.Push(cmd.Context(), f.Name, readings) }); err != nil {
 				return err
 			}

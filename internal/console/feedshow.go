@@ -65,7 +65,7 @@ func (app *App) feedShow() *cobra.Command {
 				return err
 			}
 			why := ""
-			err = app.probing(cmd.Context(), h, func(feeds Feeds) error {
+			err = app.withFeeds(cmd.Context(), h, func(feeds Feeds) error {
 				ctx, cancel := context.WithTimeout(cmd.Context(), agentStateWithin)
 				defer cancel()
 				state, err := feeds.State(ctx, f.Name)
@@ -80,7 +80,7 @@ func (app *App) feedShow() *cobra.Command {
 					why = "no Temporal server runs"
 				}
 			}
-			l.Warning = l.deaf()
+			l.Warning = l.warning()
 			if app.json {
 				return app.answer(l.public())
 			}
@@ -92,7 +92,7 @@ func (app *App) feedShow() *cobra.Command {
 
 func (app *App) showFeed(l feedLine, why string) {
 	pairs := []string{
-		"feed", l.Name, "source", l.source(), "path", l.Path, "rules", orDash(strings.Join(app.rulesHeard(l), "; ")),
+		"feed", l.Name, "source", l.source(), "path", l.Path, "rules", orDash(strings.Join(app.ruleStates(l), "; ")),
 		"followed by", orDash(strings.Join(l.Followers, ", ")), "probe", why,
 	}
 	if s := l.State; s != nil {
@@ -108,7 +108,7 @@ func (app *App) showFeed(l feedLine, why string) {
 		}
 		pairs = append(pairs, "heard",
 			fmt.Sprintf("%s, the last at %s", plural(s.Readings, "reading", "readings"), app.stamp(s.Heard)),
-			"values", app.values(s), "no rule takes", app.strays(s.Untaken), "refused", app.refused(s),
+			"values", app.values(s), "no rule takes", app.untakenText(s.Untaken), "refused", app.refused(s),
 			"asked", app.stamp(s.RequestedAt), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures",
 			failures, "warning", l.Warning)
 	}
@@ -141,7 +141,7 @@ func (app *App) completeFeeds(cmd *cobra.Command, args []string, _ string) ([]st
 	return app.feedNames(cmd), cobra.ShellCompDirectiveNoFileComp
 }
 
-// feedNames completes feeds. A store that cannot be opened completes nothing.
+// feedNames completes feeds; nothing when the store cannot be opened.
 func (app *App) feedNames(cmd *cobra.Command) []string {
 	ctx := cmd.Context()
 	if ctx == nil {

@@ -18,14 +18,14 @@ type listing struct {
 	states  []dream.State // shown unless --state says otherwise
 	columns []column
 	row     func(item dream.Item, a dream.Agent) []string
-	public  func(item dream.Item) any // the item as --json tells it; as it is kept when nil
+	public  func(item dream.Item) any // converts an item for --json; nil: the item itself
 }
 
 // list builds the command.
 func (app *App) list(use string, l listing) *cobra.Command {
 	f := &listFlags{}
 	cmd := &cobra.Command{Use: use, Short: l.short}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	app.addListFlags(cmd, f, false)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
@@ -33,7 +33,7 @@ func (app *App) list(use string, l listing) *cobra.Command {
 			return err
 		}
 		f.kinds = []string{string(l.kind)}
-		q, err := app.asked(cmd.Context(), h, a, f)
+		q, err := app.listQuery(cmd.Context(), h, a, f)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (app *App) list(use string, l listing) *cobra.Command {
 // show builds the command that shows one item of a kind.
 func (app *App) show(kind dream.Kind, short string) *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: short, Args: cobra.ExactArgs(1)}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		_, a, item, err := app.itemOf(cmd, args[0], kind)
 		switch {
@@ -88,14 +88,14 @@ func (app *App) show(kind dream.Kind, short string) *cobra.Command {
 func (app *App) journal() *cobra.Command {
 	f := &listFlags{}
 	cmd := &cobra.Command{Use: "journal", Short: "Read the dream journal, newest first", GroupID: minds}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	app.addListFlags(cmd, f, false)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
 			return err
 		}
-		q, err := app.asked(cmd.Context(), h, a, f)
+		q, err := app.listQuery(cmd.Context(), h, a, f)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (app *App) journal() *cobra.Command {
 	return cmd
 }
 
-// writeEntry writes a journal entry as it would stand in a book.
+// writeEntry writes a journal entry as a page of text.
 func (app *App) writeEntry(j *dream.Journal, a dream.Agent) {
 	title := when(j.At, a.Zone)
 	if j.Dream != "" {

@@ -55,7 +55,7 @@ func (app *App) completeFragments(cmd *cobra.Command, args []string, _ string) (
 		}
 		return err
 	})
-	if err != nil { // a store that cannot be read completes nothing
+	if err != nil { // no completion when the store cannot be read
 		ids = nil
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

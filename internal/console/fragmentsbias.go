@@ -18,7 +18,7 @@ func (app *App) fragmentsBias() *cobra.Command {
 			"composites are raised, where they had scored below they are lowered, between x 0.80 and x 1.25. Until then it is x 1.\n" +
 			"Nothing is written and nothing is spent.",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -37,7 +37,7 @@ func (app *App) fragmentsBias() *cobra.Command {
 	return cmd
 }
 
-// biasText is the observer's bias, as --json tells it.
+// biasText is the observer's bias, for --json.
 type biasText struct {
 	Agent string `json:"agent"`
 	Judge string `json:"judge"`
@@ -45,7 +45,7 @@ type biasText struct {
 	Every   int     `json:"every"`
 	Least   float64 `json:"least"`
 	Most    float64 `json:"most"`
-	Markers int     `json:"markers"` // somatic markers that it may feel
+	Markers int     `json:"markers"` // somatic markers that it may consult
 }
 
 func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasText, error) {

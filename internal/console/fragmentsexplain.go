@@ -20,7 +20,7 @@ func (app *App) fragmentsExplain() *cobra.Command {
 			"which somatic marker fired, how the observer's bias corrected it and what judging cost. Then it tells what became of the\n" +
 			"fragment: flags of the policy and of hooks, its rating at lucid capture, scenarios, hypothesis, and whether it came true.",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.ValidArgsFunction = app.completeFragments
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, item, err := app.itemOf(cmd, args[0], dream.KindFragment)
@@ -128,7 +128,7 @@ func (app *App) showExplained(w io.Writer, a dream.Agent, e explanation) {
 	app.fields(w, append(verdictPairs(f.Verdict, e.Marker, a), fatePairs(e, a)...)...)
 }
 
-// scoreTable sets what was measured, answered and counted beside each other.
+// scoreTable compares what was measured, answered and counted.
 func (app *App) scoreTable(v dream.Verdict) *table {
 	t := &table{
 		columns: []column{
@@ -257,7 +257,7 @@ func fatePairs(e explanation, a dream.Agent) []string {
 			strings.TrimSuffix(fmt.Sprintf("%s, by %s: %s", r.Rated, r.By, r.Reason), ": "))
 	}
 	for _, s := range e.Scenarios {
-		pairs = append(pairs, "scenario", fmt.Sprintf("%s, %s, score %s", short(s.ID, a), s.Marks().Status, worthOf(s)))
+		pairs = append(pairs, "scenario", fmt.Sprintf("%s, %s, score %s", short(s.ID, a), s.Marks().Status, scoreText(s)))
 	}
 	if h := e.Hypothesis; h != nil {
 		pairs = append(pairs, "hypothesis",

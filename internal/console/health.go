@@ -10,27 +10,27 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Healthy says how one thing stands.
+// Healthy is the state of one thing that was checked.
 type Healthy string
 
-// How a thing can stand.
+// The states of a check.
 const (
 	Fine  Healthy = "fine"
 	Look  Healthy = "look"  // a person may want to look at it
 	Wrong Healthy = "wrong" // it is not as it should be
 )
 
-// healthLine is one thing that was looked at.
+// healthLine is the result of one check.
 type healthLine struct {
-	Agent  string  `json:"agent,omitempty"` // empty: of the house
+	Agent  string  `json:"agent,omitempty"` // empty: of the deployment
 	Name   string  `json:"name"`
 	State  Healthy `json:"state"`
 	Found  string  `json:"found"`
 	Advice string  `json:"advice,omitempty"`
 }
 
-// notLookedAt begins what is said of a thing that could not be asked.
-const notLookedAt = "not looked at: "
+// notChecked begins the line of a thing that could not be checked.
+const notChecked = "not checked: "
 
 func (app *App) health() *cobra.Command {
 	cmd := &cobra.Command{
@@ -57,7 +57,7 @@ Exit codes: 0 when nothing is wrong, 7 when something is.`,
 	return cmd
 }
 
-// examine looks at everything. A store that does not answer is a line, since that is what is asked.
+// examine runs every check. A store that does not answer is a result, not an error.
 func (app *App) examine(ctx context.Context, cmd *cobra.Command) ([]healthLine, error) {
 	h, err := app.within(ctx)
 	if err != nil {
@@ -66,14 +66,14 @@ func (app *App) examine(ctx context.Context, cmd *cobra.Command) ([]healthLine, 
 		}
 		return []healthLine{
 			{Name: "store", State: Wrong, Found: err.Error(), Advice: "oneiros doctor says what to do about it."},
-			{Name: "all else", State: Look, Found: notLookedAt + "the store does not answer"},
+			{Name: "all else", State: Look, Found: notChecked + "the store does not answer"},
 		}, nil
 	}
 	agents, err := app.examined(cmd, h)
 	if err != nil {
 		return nil, err
 	}
-	e := app.visit(ctx, h)
+	e := app.examineTemporal(ctx, h)
 	defer e.leave()
 	lines := []healthLine{
 		{Name: "store", State: Fine, Found: "it answers; " + plural(len(agents), "agent", "agents") + " looked at"},
@@ -107,7 +107,7 @@ func (app *App) examined(cmd *cobra.Command, h *Deployment) ([]dream.Agent, erro
 	return h.Store.Agents(cmd.Context())
 }
 
-// agent looks at one.
+// agent runs the checks of one agent.
 func (e *examination) agent(ctx context.Context, a dream.Agent) ([]healthLine, error) {
 	records, err := e.recordsOf(ctx, a)
 	if err != nil {

@@ -141,7 +141,7 @@ func TestHealthIsTextWithAndWithoutTemporal(t *testing.T) {
 		d.ok(width, "health")
 		d.golden(fmt.Sprintf("health-%d", width))
 	}
-	require.Contains(t, d.health(console.OK)["temporal"], "look: not looked at: no Temporal server is configured")
+	require.Contains(t, d.health(console.OK)["temporal"], "look: not checked: no Temporal server is configured")
 	d.asleep(&sleeper{}, 0)
 	require.Equal(t, "fine: it answers, 127.0.0.1:7233", d.health(console.OK)["temporal"])
 	unknown := newFixture(t)
@@ -231,8 +231,8 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 	require.Contains(t, lines["predictions"], "look: 1 open, 1 of them past their time")
 	require.Contains(t, lines["feed quay"], "wrong: it is followed, and there is no such feed")
 	require.Contains(t, lines["record"],
-		"wrong: 1 of the 2 things that nights told of are not in the store: dream/echo/0001/h")
-	require.Contains(t, lines["temporal"], "look: not looked at")
+		"wrong: 1 of the 2 things that dreams reported are not in the store: dream/echo/0001/h")
+	require.Contains(t, lines["temporal"], "look: not checked")
 
 	d.dreamt(2, now.Add(-time.Hour), dream.Dreaming)
 	require.Contains(t, d.health(console.Unwell)["nights"], "fine")

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// archive holds the archive of events against the log, where there is one.
+// archive compares the archive of events with the log, where there is an archive.
 func (e *examination) archive(ctx context.Context, agents []dream.Agent) []healthLine {
 	if e.deployment.Archive == nil {
 		return nil
@@ -19,7 +19,7 @@ func (e *examination) archive(ctx context.Context, agents []dream.Agent) []healt
 		l.State, l.Found, l.Advice = Wrong, err.Error(), "Correct archive.url; oneiros doctor says more."
 		return []healthLine{l}
 	}
-	ctx, cancel := context.WithTimeout(ctx, visitWithin)
+	ctx, cancel := context.WithTimeout(ctx, temporalWithin)
 	defer cancel()
 	heads, err := e.deployment.Events.Heads(ctx)
 	var other, late []string
@@ -43,7 +43,7 @@ func (e *examination) archive(ctx context.Context, agents []dream.Agent) []healt
 			"See that it can be reached, and that its keys are right; the events are kept in the store until then."
 	case len(other) > 0:
 		l.State, l.Found = Wrong,
-			"it holds other events than the store of "+some(other)+", and nothing more is archived of them"
+			"it holds other events than the store of "+firstIDs(other)+", and nothing more is archived of them"
 		l.Advice = "Give this store an archive.url of its own, or move the old archive away."
 	case len(late) > 0:
 		l.State, l.Found, l.Advice = Look, "events wait longer than archive.every says: "+strings.Join(late, ", "),

@@ -14,8 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// recorded holds what nights said they made against what lies in the store: by name, as their events told it, and by
-// number, as their records count it. Nothing is told that is not there.
+// recorded compares what dreams reported with the store: by id, from their events, and by number, from their records.
 func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "record", State: Fine, Found: "no night to hold against the store"}
 	if len(records) == 0 {
@@ -33,7 +32,7 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	if err != nil {
 		return l, err
 	}
-	l.Found = fmt.Sprintf("everything that %s told of lies in the store: %s", plural(len(records), "night", "nights"),
+	l.Found = fmt.Sprintf("everything that %s reported is in the store: %s", plural(len(records), "night", "nights"),
 		plural(len(lines), "thing", "things"))
 	if len(missing)+len(short) == 0 {
 		return l, nil
@@ -41,8 +40,8 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	var parts []string
 	if len(missing) > 0 {
 		parts = append(parts,
-			fmt.Sprintf("%d of the %d things that nights told of are not in the store: %s", len(missing), len(lines),
-				some(missing)))
+			fmt.Sprintf("%d of the %d things that dreams reported are not in the store: %s", len(missing), len(lines),
+				firstIDs(missing)))
 	}
 	parts = append(parts, short...)
 	l.Found = strings.Join(parts, "; ")
@@ -59,7 +58,7 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	return l, err
 }
 
-func some(ids []string) string {
+func firstIDs(ids []string) string {
 	const most = 3
 	if len(ids) <= most {
 		return strings.Join(ids, ", ")
@@ -67,8 +66,8 @@ func some(ids []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
 }
 
-// naming are the events that tell of a thing, and the field that names it.
-var naming = map[string]string{
+// namingEvents are the event types that name an item, with the field that holds its id.
+var namingEvents = map[string]string{
 	event.FragmentCaptured{}.EventType(): "fragment_id", event.FragmentDiscarded{}.EventType(): "fragment_id",
 	event.PatternFound{}.EventType():  "prediction_id",
 	event.GistExtracted{}.EventType(): "gist_id", event.ScenarioImagined{}.EventType(): "scenario_id",
@@ -77,7 +76,7 @@ var naming = map[string]string{
 	event.ReviewAsked{}.EventType():      "item_id", event.DreamInterrupted{}.EventType(): "journal",
 }
 
-// text are the ids that nights have told of, in their events and in their records.
+// text returns the ids that dreams have reported in their events and records.
 func (e *examination) text(ctx context.Context, a dream.Agent, records []*dream.Record) ([]string, error) {
 	first := records[len(records)-1].At
 	mine, seen := map[string]bool{}, map[string]bool{}
@@ -95,7 +94,7 @@ func (e *examination) text(ctx context.Context, a dream.Agent, records []*dream.
 		}
 	}
 	err := backwards(ctx, e.deployment.Events, a.ID, func(v event.Event) (bool, error) {
-		if field := naming[v.Type]; field != "" && mine[v.Dream] {
+		if field := namingEvents[v.Type]; field != "" && mine[v.Dream] {
 			var data map[string]any
 			if json.Unmarshal(v.Data, &data) == nil {
 				id, _ := data[field].(string)
@@ -107,7 +106,7 @@ func (e *examination) text(ctx context.Context, a dream.Agent, records []*dream.
 	return ids, err
 }
 
-// missing are those that the store does not have.
+// missing returns those that the store lacks.
 func (e *examination) missing(ctx context.Context, a dream.Agent, ids []string) ([]string, error) {
 	var removed []string
 	for page := range slices.Chunk(ids, 500) {
@@ -128,8 +127,8 @@ func (e *examination) missing(ctx context.Context, a dream.Agent, ids []string) 
 	return removed, nil
 }
 
-// short are the nights whose record counts more kept than the store has. Gists are named by what they were taken from,
-// and belong to the first dream that took them: they are not counted.
+// short returns the dreams whose record counts more kept items than the store has. Gists are not counted: their ids
+// derive from their sources, and they belong to the first dream that used them.
 func (e *examination) short(ctx context.Context, a dream.Agent, records []*dream.Record) ([]string, error) {
 	counted := map[dream.Phase]dream.Kind{
 		dream.Onset: dream.KindFragment, dream.REM: dream.KindScenario,
@@ -156,7 +155,7 @@ func (e *examination) short(ctx context.Context, a dream.Agent, records []*dream
 	return short, nil
 }
 
-// spent holds the money that nights reported against the ledger.
+// spent compares the money that dreams reported with the ledger.
 func (e *examination) spent(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "money", State: Fine, Found: "no night to hold against the ledger"}
 	var reported budget.Micros
@@ -184,7 +183,7 @@ func (e *examination) spent(ctx context.Context, a dream.Agent, records []*dream
 		l.Found = fmt.Sprintf("%s reported by %s, as the ledger has it", reported, plural(over, "night", "nights"))
 	}
 	if len(differ) > 0 {
-		l.State, l.Found = Wrong, some(differ)
+		l.State, l.Found = Wrong, firstIDs(differ)
 		l.Advice = "The ledger counts; oneiros spend tells it. Please report this."
 	}
 	return l, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// HooksCommand is what the hooks commands need of the door.
+// HooksCommand holds the functions behind the hooks commands.
 type HooksCommand struct {
 	Rules func() (rules []activities.HookRule, urls map[string]string, err error)
 	Fit   func(name string) (activities.Hook, activities.HookRule, error)
@@ -77,7 +77,7 @@ func (app *App) hooksList() *cobra.Command {
 	}
 }
 
-// whereAsked is the address of a hook without what may be secret of it: whoever is asked, and that there is more.
+// whereAsked is the address of a hook without parts that may be secret: the host, and a mark that there is more.
 func whereAsked(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -98,8 +98,8 @@ func borders(at []activities.Border) string {
 	return strings.Join(words, ", ")
 }
 
-// hookTried is what became of one question of a test.
-type hookTried struct {
+// hookResult is the result of one test call.
+type hookResult struct {
 	Border   activities.Border    `json:"border"`
 	Took     float64              `json:"took_ms"`
 	Veto     string               `json:"veto,omitempty"`
@@ -117,7 +117,7 @@ func (app *App) hooksTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var tried []hookTried
+			var tried []hookResult
 			for _, at := range rule.At {
 				tried = append(tried, tryHook(cmd.Context(), hook, rule, at, app.Now()))
 			}
@@ -139,7 +139,7 @@ func (app *App) hooksTest() *cobra.Command {
 	}
 }
 
-func (app *App) printTried(tried []hookTried) error {
+func (app *App) printTried(tried []hookResult) error {
 	t := table{columns: []column{{title: "BORDER"}, {title: "TOOK", right: true}, {title: "ANSWER", flex: true}}}
 	for _, one := range tried {
 		text := "no objection"
@@ -158,14 +158,14 @@ func (app *App) printTried(tried []hookTried) error {
 	return app.rows(tried, &t, "it is asked at no border")
 }
 
-// tryHook asks one question about a dream that never was.
+// tryHook makes one call about a dream that does not exist.
 func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule, at activities.Border,
 	now time.Time,
-) hookTried {
+) hookResult {
 	ctx, cancel := context.WithTimeout(ctx, rule.Timeout)
 	defer cancel()
 	began := time.Now()
-	tried := hookTried{Border: at}
+	tried := hookResult{Border: at}
 	var err error
 	const never = "dream/nobody/0000"
 	switch at {

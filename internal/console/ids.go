@@ -9,8 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// dreamID reads a dream's name as people give it: its id, or its number alone ("42" of agent echo is
-// "dream/echo/0042").
+// dreamID resolves a dream's name: its id, or its number alone ("42" of agent echo is "dream/echo/0042").
 func dreamID(name string, a dream.Agent) string {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(name, "#"), 10, 64); err == nil && n > 0 {
 		return workflows.DreamID(a.Handle, n)
@@ -18,10 +17,10 @@ func dreamID(name string, a dream.Agent) string {
 	return name
 }
 
-// short is an id as lists of one agent write it, without what all of its dreams' ids have in common: "0042/onset/0.3".
+// short shortens an id for lists of one agent by the prefix that all its dreams' ids share: "0042/onset/0.3".
 func short(id string, a dream.Agent) string { return strings.TrimPrefix(id, dreamsOf(a)) }
 
-// whole gives a short id back what short took; other ids stay as they are.
+// whole restores a short id; other ids are returned unchanged.
 func whole(id string, a dream.Agent) string {
 	number, _, _ := strings.Cut(id, "/")
 	if _, err := strconv.ParseUint(number, 10, 63); err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 )
 
-// publicItem gives an item for --json.
+// publicItem converts an item for --json.
 func publicItem(item dream.Item) any {
 	if j, ok := item.(*dream.Journal); ok {
 		return journal.Told(j)

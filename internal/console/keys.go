@@ -31,7 +31,7 @@ counted. Without --principal a key is a principal of its own; rotate gives a new
 	return cmd
 }
 
-// publicKey is a key as it is told: without its hash, which nobody needs to see.
+// publicKey is a key as shown, without its hash.
 type publicKey struct {
 	ID      string         `json:"id"`
 	Name    string         `json:"name"`
@@ -44,13 +44,13 @@ type publicKey struct {
 	Revoked time.Time      `json:"revoked,omitzero"`
 	Rate    int            `json:"rate,omitempty"`       // requests a minute
 	Day     *budget.Micros `json:"day_micros,omitempty"` // what it may cost a day
-	// in lists: what it cost on this day of UTC, of its principal, with what is still reserved
+	// In lists: what its principal has cost on this day of UTC, reservations included.
 	Today  *budget.Micros `json:"today_micros,omitempty"`
-	Secret string         `json:"secret,omitempty"` // once, when it is made
-	// once, when it is made: from now on every request needs a key
+	Secret string         `json:"secret,omitempty"` // only when the key is made
+	// Set when the key is made and is the first: from now on every request needs a key.
 	First bool `json:"first,omitempty"`
 
-	// In lists: how many live memories agents keep of what its principal said.
+	// In lists: how many live memories agents have of what its principal said.
 	Memories *int `json:"memories,omitempty"`
 }
 
@@ -174,7 +174,7 @@ func (app *App) keysAdd() *cobra.Command {
 	return cmd
 }
 
-// showNewKey shows a key with its secret, and what it locks when it is the first.
+// showNewKey shows a key with its secret, and what changes when it is the first key.
 func (app *App) showNewKey(k access.Key, secret string, first bool) error {
 	p := app.publicKey(k)
 	p.Secret, p.First = secret, first
@@ -305,7 +305,7 @@ func (app *App) keysList() *cobra.Command {
 						"oneiros keys add NAME%s", h.option())
 			}
 			return app.rows(list, t,
-				"No keys yet: a server on this machine's own address serves whoever comes from this machine. Make one: oneiros keys add NAME%s",
+				"No keys yet: a server on a loopback address answers every client of this machine. Make one: oneiros keys add NAME%s",
 				h.option())
 		},
 	}
@@ -345,7 +345,7 @@ func (app *App) keysRevoke() *cobra.Command {
 	}
 }
 
-// completeKeys completes keys that are not revoked. A store that cannot be opened completes nothing.
+// completeKeys completes keys that are not revoked; nothing when the store cannot be opened.
 func (app *App) completeKeys(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

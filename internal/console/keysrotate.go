@@ -104,7 +104,7 @@ func (app *App) rotatable(ctx context.Context, h *Deployment, name string) (acce
 	return access.Key{}, exit(NotFound, "there is no key %q; oneiros keys list tells the names and ids of all", name)
 }
 
-// speakingAs are the ids of the keys that speak as a principal already; none of the empty one.
+// speakingAs lists the ids of the keys that already speak as a principal; none for the empty principal.
 func speakingAs(ctx context.Context, h *Deployment, principal string) ([]string, error) {
 	if principal == "" {
 		return nil, nil
@@ -122,8 +122,7 @@ func speakingAs(ctx context.Context, h *Deployment, principal string) ([]string,
 	return ids, nil
 }
 
-// noteShared says with whom a new key shares what it says: a name that was meant for somebody new must not join in
-// silence.
+// noteShared says which keys a new key shares memories with, in case the name was meant for a new principal.
 func (app *App) noteShared(k access.Key, others []string) {
 	switch {
 	case k.Principal == access.Local:
@@ -134,7 +133,7 @@ func (app *App) noteShared(k access.Key, others []string) {
 	}
 }
 
-// principals completes who speaks. A store that cannot be opened completes nothing.
+// principals completes principals; nothing when the store cannot be opened.
 func (app *App) principals(cmd *cobra.Command) []string {
 	h, err := app.within(existing(cmd))
 	if err != nil {

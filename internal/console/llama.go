@@ -12,13 +12,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
-// LlamaCommand is what runs GGUF models in this process. A program that was built without it answers with how to get
-// one.
+// LlamaCommand holds the functions that run GGUF models in this process. In a program built without llama.cpp they
+// return how to get one with it.
 type LlamaCommand struct {
 	Getenv func(name string) string
 	Serve  func(ctx context.Context, s LlamaServer, ready func(address, about string)) error
-	Learn  func(ctx context.Context, l Lesson) (Learned, error)
-	Effect func(ctx context.Context, t Trial) (Tried, error)
+	Learn  func(ctx context.Context, l TrainRequest) (TrainResult, error)
+	Effect func(ctx context.Context, t TrialRequest) (TrialResult, error)
 }
 
 // LlamaModel is a model to run.
@@ -32,27 +32,27 @@ type LlamaModel struct {
 type LlamaServer struct {
 	LlamaModel
 	Name, Listen, Key string
-	From, To          int      // layers of a request that names a vector and says no more; 0: the middle
+	From, To          int      // layers of a request that names only a vector; 0: the middle
 	Alpha             *float64 // its strength; nil: the default
 }
 
-// Lesson is a vector to learn. Both layers are 0 for all that can be learned.
-type Lesson struct {
+// TrainRequest is a vector to learn. Both layers are 0 for all that can be learned.
+type TrainRequest struct {
 	LlamaModel
 	Pairs    []steering.Pair
 	From, To int
 	Progress func(done, all int)
 }
 
-// Learned is what was learned.
-type Learned struct {
+// TrainResult is a learned vector.
+type TrainResult struct {
 	Vector steering.Vector
 	Layers []steering.Layer
 	About  string
 }
 
-// Trial is a vector whose effect is to be measured.
-type Trial struct {
+// TrialRequest is a vector whose effect is to be measured.
+type TrialRequest struct {
 	LlamaModel
 	Vector            string // file
 	From, To          int    // 0: the middle
@@ -60,12 +60,12 @@ type Trial struct {
 	Prompts           []string
 	Seeds, Tokens     int
 	Temperature, MinP float64
-	Embedder          string // the catalogue's name
+	Embedder          string // name in the catalogue of models
 	Progress          func(done, all int)
 }
 
-// Tried is what was measured.
-type Tried struct {
+// TrialResult is a measured effect.
+type TrialResult struct {
 	About    string         `json:"model"`
 	Embedder string         `json:"embedder"`
 	From     int            `json:"from"`
@@ -73,16 +73,16 @@ type Tried struct {
 	Rows     []steering.Row `json:"rows"`
 }
 
-// Where a model and the libraries lie, when no flag says it.
+// The variables with the paths of the model and the libraries, when no flag names them.
 const (
 	llamaModelEnv = "ONEIROS_LLAMA_MODEL"
 	llamaLibEnv   = "ONEIROS_LLAMA_LIB"
 )
 
-// usualLlama is where the endpoint listens; llama.cpp's own server takes 8080.
+// usualLlama is where the endpoint listens by default; llama.cpp's own server takes 8080.
 const usualLlama = "127.0.0.1:8089"
 
-// llamaFlags are those of every command that runs a model.
+// llamaFlags are the flags of every command that runs a model.
 func llamaFlags(cmd *cobra.Command, m *LlamaModel) {
 	f := cmd.Flags()
 	f.StringVar(&m.Model, "model", "", "GGUF `file` of the model; else $"+llamaModelEnv)
@@ -180,7 +180,7 @@ the model: NAME+VECTOR. docs/steering.md says more.`,
 	return cmd
 }
 
-// modelName is a file's name without its folder and ending, fit for the wire.
+// modelName is a file's name without folder and extension, as a model name for requests.
 func modelName(path string) string {
 	path = path[strings.LastIndexAny(path, `/\`)+1:]
 	path = strings.TrimSuffix(path, ".gguf")
@@ -203,7 +203,7 @@ func vectorFiles(pairs []string) (map[string]string, error) {
 	return out, nil
 }
 
-// layerSpan reads 11 or 6-18; zeros for nothing.
+// layerSpan parses 11 or 6-18; zeros for nothing.
 func layerSpan(text string) (from, to int, err error) {
 	if text == "" {
 		return 0, 0, nil
@@ -221,7 +221,7 @@ func layerSpan(text string) (from, to int, err error) {
 	return from, to, nil
 }
 
-// strengths reads numbers between commas, each once, in order.
+// strengths parses comma-separated numbers, without repetitions, sorted.
 func strengths(text string) ([]float64, error) {
 	var out []float64
 	for _, word := range strings.Split(text, ",") {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpOf writes what a command is for and how it is used, as wide as the screen is.
+// helpOf prints a command's description and usage, as wide as the screen.
 func (app *App) helpOf(c *cobra.Command) {
 	text := c.Long
 	if text == "" {
@@ -22,7 +22,7 @@ func (app *App) helpOf(c *cobra.Command) {
 	}
 }
 
-// reflowed breaks the paragraphs of a text anew for a screen. Examples and tables stay as they are.
+// reflowed wraps the paragraphs of a text for the screen. Examples and tables stay as they are.
 func (app *App) reflowed(text string) string {
 	if app.Width <= 0 {
 		return strings.TrimSpace(text)
@@ -39,7 +39,7 @@ func (app *App) reflowed(text string) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// reflowedTable breaks the second column of lines that are too long.
+// reflowedTable wraps the second column of lines that are too long.
 func (app *App) reflowedTable(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -50,7 +50,7 @@ func (app *App) reflowedTable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// secondColumn is where what follows a gap of two spaces begins; 0 when there is no gap.
+// secondColumn is where the text after a gap of two spaces begins; 0 when there is no gap.
 func secondColumn(line string) int {
 	began := len(line) - len(strings.TrimLeft(line, " "))
 	gap := strings.Index(line[began:], "  ")
@@ -61,7 +61,7 @@ func secondColumn(line string) int {
 	return len(line) - len(strings.TrimLeft(rest, " "))
 }
 
-// usageOf writes how a command is used.
+// usageOf prints how a command is used.
 func (app *App) usageOf(c *cobra.Command) {
 	w := app.Out
 	fmt.Fprintln(w, "Usage:")
@@ -70,7 +70,7 @@ func (app *App) usageOf(c *cobra.Command) {
 	}
 	if c.HasSubCommands() {
 		command := "COMMAND"
-		if c.HasParent() && c.Flags().Lookup("agent") != nil { // it answers by itself, too
+		if c.HasParent() && c.Flags().Lookup("agent") != nil { // the parent can be run by itself, too
 			command = "[COMMAND]"
 		}
 		fmt.Fprintf(w, "  %s %s [flags]\n", c.CommandPath(), command)
@@ -105,7 +105,7 @@ func (app *App) usageOf(c *cobra.Command) {
 	}
 }
 
-// commandsOf lists a command's own, by their groups where it has any.
+// commandsOf lists a command's subcommands, by group where there are groups.
 func (app *App) commandsOf(w io.Writer, c *cobra.Command) {
 	widest := 0
 	for _, sub := range c.Commands() {
@@ -133,7 +133,7 @@ func (app *App) commandsOf(w io.Writer, c *cobra.Command) {
 	list("Further topics of oneiros help:", "", true)
 }
 
-// flagsOf lists flags, what each takes, and what holds without it.
+// flagsOf lists flags, their values and their defaults.
 func (app *App) flagsOf(w io.Writer, flags *pflag.FlagSet) {
 	var pairs []string
 	widest := 0
@@ -156,7 +156,7 @@ func (app *App) flagsOf(w io.Writer, flags *pflag.FlagSet) {
 	}
 }
 
-// flagText is what a flag takes and what it does.
+// flagText is the value that a flag takes and its description.
 func flagText(f *pflag.Flag) (takes, text string) {
 	takes, text = pflag.UnquoteUsage(f)
 	if !strings.Contains(f.Usage, "`") {
@@ -175,7 +175,7 @@ func flagText(f *pflag.Flag) (takes, text string) {
 	return takes, text
 }
 
-// beside writes a text in a column of its own, beside its name.
+// beside prints a name, and a text in a column beside it.
 func (app *App) beside(w io.Writer, widest int, name, text string) {
 	indent := strings.Repeat(" ", widest+gap)
 	fmt.Fprintf(w, "%s%s%s\n", name, indent[len(name):], strings.TrimPrefix(wrap(text, app.Width, indent), indent))

@@ -13,14 +13,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Speech is a client of MCP that speaks to this process over its standard input and output.
-type Speech struct {
-	Agent     dream.Agent // the only one it reaches
-	Role      access.Role // empty: what the key in the environment says, owner without one
-	Principal string      // who speaks; empty: the principal of the key in the environment, access.Local without one
-	User      string      // among the users of the principal
+// MCPSession is an MCP client connected through standard input and output.
+type MCPSession struct {
+	Agent     dream.Agent // the only agent it can reach
+	Role      access.Role // empty: that of the key in the environment; owner without a key
+	Principal string      // empty: that of the key in the environment; access.Local without a key
+	User      string      // a user of the principal
 	In        io.Reader
-	Out       io.Writer // takes messages of the protocol, and nothing else
+	Out       io.Writer // for protocol messages only
 }
 
 func (app *App) mcp() *cobra.Command {
@@ -40,7 +40,7 @@ user where HTTP clients name one.
 
 Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVar(&role, "role", "",
 		"what the client may do: `client`, operator or owner; owner without, or what the key in ONEIROS_KEY may")
 	cmd.Flags().StringVar(&principal, "principal", "",
@@ -63,13 +63,13 @@ Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 		if err != nil {
 			return err
 		}
-		if err := knownPrincipal(cmd.Context(), h, principal); err != nil {
+		if err := checkPrincipal(cmd.Context(), h, principal); err != nil {
 			return err
 		}
 		if !utf8.ValidString(user) || len(user) > longestUser || strings.ContainsFunc(user, unicode.IsControl) {
 			return exit(Usage, "--user must be at most %d bytes of printable text", longestUser)
 		}
-		return app.Dream.Speak(cmd.Context(), h, Speech{
+		return app.Dream.ServeMCP(cmd.Context(), h, MCPSession{
 			Agent:     a,
 			Role:      r,
 			Principal: principal,
@@ -81,11 +81,12 @@ Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 	return cmd
 }
 
-// longestUser bounds, in bytes, what a user may be called, as over HTTP.
+// longestUser bounds a user's name in bytes, as over HTTP.
 const longestUser = 256
 
-// knownPrincipal refuses a principal that no key speaks as: talk under a mistyped name would be found by nobody.
-func knownPrincipal(ctx context.Context, h *Deployment, name string) error {
+// checkPrincipal refuses a principal that no key speaks as: what was said under a mistyped name could be found by
+// nobody.
+func checkPrincipal(ctx context.Context, h *Deployment, name string) error {
 	if name == "" || name == access.Local {
 		return nil
 	}

@@ -45,7 +45,7 @@ func (app *App) addListFlags(cmd *cobra.Command, f *listFlags, kinds bool) {
 	app.completes(cmd, "state", fixed(dream.States))
 }
 
-// query turns the flags into a question to the store, in the agent's own zone.
+// query turns the flags into a query, in the agent's time zone.
 func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 	q := memory.Query{
 		Agent:    a.ID,
@@ -95,8 +95,8 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 	return q, nil
 }
 
-// asked is the question that a list's flags put. A dream that they name must be there.
-func (app *App) asked(ctx context.Context, h *Deployment, a dream.Agent, f *listFlags) (memory.Query, error) {
+// listQuery returns the query of a list's flags. It fails when they name a dream that does not exist.
+func (app *App) listQuery(ctx context.Context, h *Deployment, a dream.Agent, f *listFlags) (memory.Query, error) {
 	q, err := f.query(a, app.Now())
 	if err == nil && f.dream != "" {
 		q.Dream, err = dreamNamed(ctx, h, a, f.dream)
@@ -104,7 +104,7 @@ func (app *App) asked(ctx context.Context, h *Deployment, a dream.Agent, f *list
 	return q, err
 }
 
-// without is the sentence for a list that is empty: what there is none of, or what was asked for in vain.
+// without is the text of an empty list: that there is nothing, or nothing that matches the flags.
 func without(cmd *cobra.Command, a dream.Agent, nothing string) string {
 	var questions []string
 	for _, name := range []string{"kind", "state", "status", "dream", "session", "since", "until"} {
@@ -127,7 +127,7 @@ func oneOf[S ~string](word string, words []S) bool {
 	return false
 }
 
-// listed writes words between commas.
+// listed joins words with commas.
 func listed[S ~string](words []S) string {
 	texts := make([]string, len(words))
 	for i, w := range words {
@@ -136,7 +136,7 @@ func listed[S ~string](words []S) string {
 	return strings.Join(texts, ", ")
 }
 
-// readTime reads a day, a time or a duration ago.
+// readTime parses a day, a time, or a duration before now.
 func readTime(s, zone string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -166,7 +166,7 @@ func readTime(s, zone string, now time.Time) (time.Time, error) {
 func (app *App) memoryList() *cobra.Command {
 	f := &listFlags{}
 	cmd := &cobra.Command{Use: "list", Short: "List memories, newest first"}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	app.addListFlags(cmd, f, true)
 	cmd.Flags().StringVar(&f.session, "session", "", "only this `session`")
 	cmd.Flags().StringVar(&f.order, "order", "", "newest, oldest, most_salient, highest_score or soonest_due")
@@ -175,12 +175,12 @@ func (app *App) memoryList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q, err := app.asked(cmd.Context(), h, a, f)
+		q, err := app.listQuery(cmd.Context(), h, a, f)
 		if err != nil {
 			return err
 		}
 		if len(q.Kinds) == 0 {
-			// told by `dreams`
+			// `dreams` lists the records
 			q.Kinds = slices.DeleteFunc(slices.Clone(dream.Kinds),
 				func(k dream.Kind) bool { return k == dream.KindRecord })
 		}
@@ -197,7 +197,7 @@ func (app *App) memoryList() *cobra.Command {
 	return cmd
 }
 
-// more tells how much a limit has left out.
+// more says how many a limit has left out.
 func (app *App) more(cmd *cobra.Command, h *Deployment, q memory.Query, shown int) error {
 	if q.Limit == 0 || shown < q.Limit || app.json {
 		return nil

@@ -23,7 +23,7 @@ The owner is a principal, or principal/user; memory owners lists who there is. W
 to the server without a key.`,
 		Example: "  oneiros memory add --agent iris \"Anna is allergic to penicillin.\"\n  oneiros memory add --agent iris --owner anna --at 2025-11-20 \"The rent is 900 euros.\"",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVar(&owner, "owner", access.Local,
 		"whose words they are: a principal or principal/user (`owner`)")
 	cmd.Flags().StringVar(&at, "at", "",

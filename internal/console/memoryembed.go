@@ -25,7 +25,7 @@ searched until all are there; then the agent moves to the new ones in one step a
 dropped. Whatever interrupts it, the same command goes on from there and pays for nothing twice. What
 it costs counts against the agent's day.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().BoolVar(&estimate, "estimate", false, "say what it may cost and stop")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "agree to the estimate without being asked")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +40,7 @@ it costs counts against the agent's day.`,
 		if estimate {
 			return app.showPlacing(p)
 		}
-		if err := app.keepsPlace(cmd.Context(), h, a, p); err != nil {
+		if err := app.mayMove(cmd.Context(), h, a, p); err != nil {
 			return err
 		}
 		if !p.Free && p.Worst > app.Dream.ConfirmAbove() {
@@ -55,12 +55,12 @@ it costs counts against the agent's day.`,
 	return cmd
 }
 
-// placing is what is to be placed, by which embedder, and what it may cost.
+// placing is what is to be embedded, by which embedder, and what it may cost.
 type placing struct {
 	Agent    string        `json:"agent"`
 	Model    string        `json:"model"`
 	From     string        `json:"from"`
-	To       string        `json:"to"` // empty while the embedder has not named its space
+	To       string        `json:"to"` // empty until the embedder has named its space
 	Memories int           `json:"memories"`
 	Free     bool          `json:"free"`
 	Worst    budget.Micros `json:"worst_micros"`
@@ -108,8 +108,9 @@ func planPlacing(ctx context.Context, h *Deployment, a dream.Agent) (placing, er
 	return p, nil
 }
 
-// keepsPlace refuses a move while a dream waits: it measures in the old space, and could not go on in another.
-func (app *App) keepsPlace(ctx context.Context, h *Deployment, a dream.Agent, p placing) error {
+// mayMove refuses a change of embedder while a dream is interrupted: the dream measures in the old space and could
+// not be resumed in another.
+func (app *App) mayMove(ctx context.Context, h *Deployment, a dream.Agent, p placing) error {
 	if p.From == "" || p.From == p.To {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (app *App) keepsPlace(ctx context.Context, h *Deployment, a dream.Agent, p 
 		waits.ID, waits.ID, waits.ID)
 }
 
-// modelOf is an agent's model for a role: its own, or the configured one.
+// modelOf is the agent's model for a role: its own, or the configured one.
 func modelOf(h *Deployment, a dream.Agent, role dream.Role) string {
 	if name := a.Models[role]; name != "" {
 		return name
@@ -151,7 +152,7 @@ func (app *App) sayPlaced(agent, model string) {
 	app.say("Every memory of %s has its place in the space of %s already.", agent, model)
 }
 
-// embedMemory places and moves, and says how far it came.
+// embedMemory embeds memories, changes the space, and reports how far it came.
 func (app *App) embedMemory(ctx context.Context, h *Deployment, a dream.Agent, p placing) error {
 	bar := app.meter("placing")
 	moved, err := app.embedWorker(h).Embed(ctx, a, p.embedder, bar.move)
@@ -197,7 +198,7 @@ func embedderOf(ctx context.Context, h *Deployment, a dream.Agent) (inference.Sp
 	return inference.EmbedderIn(h.Catalog, a.Models[dream.Embedder], h.Roles[dream.Embedder], space)
 }
 
-// Behind names the agents without an embedder of their own whose memory lies in another space than the usual
+// Behind lists the agents without an embedder of their own whose memory was embedded in another space than the usual
 // embedder's.
 func Behind(ctx context.Context, store memory.Store, usual inference.Spec) ([]string, error) {
 	agents, err := store.Agents(ctx)
@@ -220,8 +221,8 @@ func Behind(ctx context.Context, store memory.Store, usual inference.Spec) ([]st
 	return behind, nil
 }
 
-// offerEmbedder says which agents could change over to the usual embedder, and how. It is only an offer: what cannot be
-// read is left to the checks of the store.
+// offerEmbedder says which agents could change to the usual embedder, and how. Errors are ignored: the checks of the
+// store report them.
 func (app *App) offerEmbedder(ctx context.Context, h *Deployment, only string) {
 	usual, err := h.Catalog.Lookup(h.Roles[dream.Embedder])
 	if err != nil {
@@ -240,8 +241,8 @@ func (app *App) offerEmbedder(ctx context.Context, h *Deployment, only string) {
 	}
 }
 
-// mindSpace tells an agent's owner that another embedder was named than the one its memories lie with.
-func (app *App) mindSpace(ctx context.Context, h *Deployment, a dream.Agent) error {
+// noteOtherEmbedder warns that the named embedder is not the one of the agent's memories.
+func (app *App) noteOtherEmbedder(ctx context.Context, h *Deployment, a dream.Agent) error {
 	space, err := h.Store.Space(ctx, a.ID)
 	if err != nil || space == "" {
 		return err

@@ -43,7 +43,7 @@ Beyond its reach are copies: backups, exports, and what a provider keeps of the 
 		Example: "  oneiros memory forget -a echo ep_1f0c\n  oneiros memory forget -a echo --user anna --dry-run\n" +
 			"  oneiros memory forget -a echo --session harbour --since 36h --yes\n  oneiros memory forget -a echo --text 'the code of the door is 4931'",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.User, "user", "", "what was said in talks with this `user`, whatever key they came with")
 	fs.StringVar(&f.Owner, "owner", "", "what was said in talks of this `owner`, as in laptop/anna: principal and user")
@@ -80,7 +80,7 @@ Beyond its reach are copies: backups, exports, and what a provider keeps of the 
 	return cmd
 }
 
-// selects reads the flags that choose.
+// selects reads the flags that select memories.
 func (app *App) selects(f *forgetFlags, a dream.Agent) error {
 	if f.Bare && (f.Derived || len(f.texts) > 0) {
 		return exit(Usage, "--only erases the named memories alone: it goes with neither --derived nor --text")
@@ -163,7 +163,7 @@ func question(p erasure.Plan, a dream.Agent) string {
 	return text
 }
 
-// madeOf counts what dreams made from what is erased and leave as it is.
+// madeOf counts what dreams derived from the erased items, which stays as it is.
 func madeOf(p erasure.Plan) string {
 	from := "it"
 	if len(p.Erase) > 1 {
@@ -179,7 +179,7 @@ func listOf(parts []string) string {
 	return parts[0]
 }
 
-// kindsOf counts items by their kind.
+// kindsOf counts items by kind.
 func kindsOf(items []dream.Item) string {
 	var texts []string
 	for _, kind := range dream.Kinds {
@@ -196,7 +196,7 @@ func kindsOf(items []dream.Item) string {
 	return strings.Join(texts, ", ")
 }
 
-// erasureTable lists what an erasure concerns.
+// erasureTable lists what an erasure affects.
 func erasureTable(p erasure.Plan, a dream.Agent) *table {
 	t := &table{columns: []column{
 		idColumn(), {title: "WHEN", drop: 1}, {title: "KIND"}, {title: "WHAT"}, {title: "TEXT", flex: true},
@@ -205,7 +205,7 @@ func erasureTable(p erasure.Plan, a dream.Agent) *table {
 		h := item.Header()
 		t.add(short(h.ID, a), when(h.At, a.Zone), string(h.Kind), what, item.Text())
 	}
-	for _, f := range slices.Backward(p.Erase) { // what was asked for first
+	for _, f := range slices.Backward(p.Erase) { // the requested items first
 		row(f.Item, "erase: "+string(f.Why))
 	}
 	for _, f := range p.Scrub {
@@ -235,7 +235,7 @@ func (app *App) forget(ctx context.Context, h *Deployment, a dream.Agent, f forg
 		erasureTable(plan, a).draw(app.Err, app.Width, app.bold)
 	}
 	if nothing := len(plan.Erase)+len(plan.Scrub)+len(plan.Absent) == 0; nothing {
-		// an earlier forgetting that was cut off is finished all the same
+		// This also finishes an earlier erasure that was cut off.
 		app.note("%s has nothing that fits.", a.Handle)
 	} else if err := app.confirm(f.yes, question(plan, a)); err != nil {
 		return err

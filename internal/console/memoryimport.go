@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/importer"
 )
 
-// mostBad is how many bad lines are told one by one on a screen.
+// mostBad is how many bad lines are listed one by one on a screen.
 const mostBad = 10
 
 func (app *App) memoryImport() *cobra.Command {
@@ -46,7 +46,7 @@ nothing is lost or paid for twice: a server, another import or oneiros memory em
 Importing twice adds nothing. A bad line is reported with its number and the rest goes in; with --strict nothing does. An
 import that finds nothing at all, neither new nor known, says what it expected and exits with 1.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVar(&format, "format", "",
 		"jsonl, chat, chatgpt, diary or locomo; found from the file when absent")
 	cmd.Flags().StringVar(&dialogue, "dialogue", "",
@@ -122,10 +122,10 @@ import that finds nothing at all, neither new nor known, says what it expected a
 	return cmd
 }
 
-// fileTime is the --date of who wants undated records to be of their file's own time.
+// fileTime is the value of --date that gives undated records the time of their file.
 const fileTime = "file"
 
-// dayOf is noon of a day that was given, by the agent's clock; zero for none.
+// dayOf is noon of the given day in the agent's time zone; zero for none.
 func (app *App) dayOf(text string, a dream.Agent) (time.Time, error) {
 	if text == "" || text == fileTime {
 		return time.Time{}, nil
@@ -144,7 +144,7 @@ func (app *App) dayOf(text string, a dream.Agent) (time.Time, error) {
 	return noon, nil
 }
 
-// sources opens what was named. Standard input is read twice like any file, so it is kept in a temporary one.
+// sources opens the named files. Standard input is copied to a temporary file, since it is read twice.
 func (app *App) sources(names []string) ([]importer.File, func(), error) {
 	var files []importer.File
 	var kept []string
@@ -186,7 +186,7 @@ func (app *App) sources(names []string) ([]importer.File, func(), error) {
 	return files, drop, nil
 }
 
-// imported tells what an import did.
+// imported reports the result of an import.
 func (app *App) imported(a dream.Agent, r importer.Report, embedded *embedOutcome, failed error) error {
 	if failed != nil && !errors.Is(failed, importer.ErrStrict) {
 		return fmt.Errorf("import into the memory of %s: %w", a.Handle, failed)
@@ -227,7 +227,7 @@ func (app *App) imported(a dream.Agent, r importer.Report, embedded *embedOutcom
 	return nil
 }
 
-// nothingIn is the failure of an import that found nothing: what each format would have held.
+// nothingIn is the error of an import that found nothing: what each format expects.
 func nothingIn(a dream.Agent, r importer.Report) error {
 	var expected []string
 	for _, f := range slices.Compact(slices.Sorted(slices.Values(r.Formats))) {
@@ -243,7 +243,7 @@ func (app *App) memoryExport() *cobra.Command {
 	var kinds []string
 	var all bool
 	cmd := &cobra.Command{Use: "export", Short: "Give a memory back as JSONL, which memory import reads"}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "-", "the `file` to write; - is standard output")
 	cmd.Flags().StringSliceVarP(&kinds, "kind", "k", nil, "only these `kinds`")
 	cmd.Flags().BoolVar(&all, "all", false, "archived and superseded memories as well")
@@ -271,7 +271,7 @@ func (app *App) memoryExport() *cobra.Command {
 	return cmd
 }
 
-// into writes a file whole or not at all, or standard output.
+// into writes to a file, whole or not at all, or to standard output.
 func (app *App) into(path string, write func(io.Writer) error) error {
 	if path == "-" || path == "" {
 		return write(app.Out)
@@ -291,7 +291,7 @@ func (app *App) into(path string, write func(io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// meter is a progress bar of one line on a terminal, and nothing elsewhere.
+// meter is a progress bar on one line of a terminal; elsewhere it prints nothing.
 type meter struct {
 	app   *App
 	what  string

@@ -96,7 +96,8 @@ func TestAnImportLeavesASlowEmbedderToTheServer(t *testing.T) {
 
 	j, err := d.store.EmbedJob(t.Context(), "echo")
 	require.NoError(t, err)
-	j.Holder, j.Until, j.Began, j.Done, j.Total = "server", now.Add(time.Minute), now.Add(-10*time.Second), 20, 100
+	j.Holder, j.Until, j.Began = "server", now.Add(time.Minute), now.Add(-10*time.Second)
+	j.Done, j.Total = 20, 100
 	_, err = d.store.PutEmbedJob(t.Context(), j, now)
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(120, "agents", "show", "echo"), d.err.String())

@@ -22,7 +22,7 @@ func (app *App) memoryShow() *cobra.Command {
 		Use: "show ID", Short: "Show one memory whole, with what it was made from",
 		Args: cobra.ExactArgs(1),
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().BoolVar(&history, "revisions", false, "also every state it has been in, and what changed it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, item, err := app.itemOf(cmd, args[0])
@@ -67,7 +67,7 @@ func (app *App) itemOf(cmd *cobra.Command, id string,
 	return deployment, owner, item, err
 }
 
-// noItem is the error for an id that leads to nothing, or to something of another kind than was asked for.
+// noItem is the error for an id that matches nothing, or an item of another kind.
 func (app *App) noItem(cmd *cobra.Command, id string, kinds []dream.Kind) error {
 	if len(kinds) == 0 {
 		return exit(NotFound, "there is no memory %q; oneiros memory list and dreams list name them", id)
@@ -81,7 +81,7 @@ func (app *App) noItem(cmd *cobra.Command, id string, kinds []dream.Kind) error 
 	return exit(NotFound, "there is no %s %q; oneiros %s list names them", what, id, what+"s")
 }
 
-// oneOfKind is a kind with its article.
+// oneOfKind is the name of a kind with its article.
 func oneOfKind(k dream.Kind) string {
 	switch k {
 	case dream.KindEpisode:
@@ -98,8 +98,8 @@ func oneOfKind(k dream.Kind) string {
 	return "a " + string(k)
 }
 
-// oneItem finds an item by its id, whole or as lists write it (0001/nrem/backward/1), or by a beginning or an end that
-// only one id has; nil when there is none.
+// oneItem finds an item by its id, whole or as in lists (0001/nrem/backward/1), or by a beginning or end that only
+// one id has; nil when there is none.
 func oneItem(ctx context.Context, h *Deployment, a dream.Agent, id string, kinds []dream.Kind) (dream.Item, error) {
 	items, err := h.Store.Get(ctx, a.ID, whole(id, a))
 	if err == nil && len(items) == 0 {
@@ -130,7 +130,7 @@ func oneItem(ctx context.Context, h *Deployment, a dream.Agent, id string, kinds
 	return match, err
 }
 
-// showItem writes every field that says something, the text first.
+// showItem writes every field that has a value, the text first.
 func (app *App) showItem(w io.Writer, a dream.Agent, item dream.Item) error {
 	fmt.Fprintf(w, "%s\n\n", wrap(item.Text(), app.Width, ""))
 	body, err := json.Marshal(item)
@@ -142,7 +142,7 @@ func (app *App) showItem(w io.Writer, a dream.Agent, item dream.Item) error {
 		return err
 	}
 	if verdict, ok := fields["verdict"].(map[string]any); ok {
-		delete(verdict, "parts") // fragments explain tells them
+		delete(verdict, "parts") // shown by fragments explain
 	}
 	var pairs []string
 	for _, name := range itemFields {
@@ -155,8 +155,8 @@ func (app *App) showItem(w io.Writer, a dream.Agent, item dream.Item) error {
 	return nil
 }
 
-// itemFields are the JSON names of all kinds, in the order of showing. Those that are not here are shown by nothing
-// else.
+// itemFields are the JSON names of the fields of all kinds in the order shown. Fields that are not listed are not
+// shown.
 var itemFields = []string{
 	"id", "kind", "at", "state", "newer", "taint", "dream", "phase", "cycle", "stage", "status", "reason", "rating",
 	"context", "action", "outcome", "claim", "first_step", "criterion", "horizon", "premise", "content",
@@ -210,10 +210,10 @@ func mapText(m map[string]any, zone string) string {
 	return strings.Join(parts, ", ")
 }
 
-// errRecord distinguishes a dream that is not there.
+// errRecord marks a dream that does not exist.
 var errRecord = errors.New("no such dream")
 
-// recordOf finds the record of a dream by id, by number, or as the last one ("last").
+// recordOf finds the record of a dream by id, by number, or as "last".
 func (app *App) recordOf(cmd *cobra.Command, name string) (*Deployment, dream.Agent, *dream.Record, error) {
 	if name == "last" {
 		return app.lastDream(cmd)
@@ -259,7 +259,7 @@ func newest(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Record, e
 	return nil, err
 }
 
-// dreamNamed is the id of an agent's dream by its id, by its number, or as the last one.
+// dreamNamed resolves a dream's id, number or "last" to its id.
 func dreamNamed(ctx context.Context, h *Deployment, a dream.Agent, name string) (string, error) {
 	if name == "last" {
 		n, err := newest(ctx, h, a)

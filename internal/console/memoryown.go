@@ -12,14 +12,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// publicOwned is what an agent keeps of one owner, as it is told.
+// publicOwned is how much an agent has of one owner.
 type publicOwned struct {
 	Principal string    `json:"principal"`
 	User      string    `json:"user,omitempty"`
 	Memories  int       `json:"memories"` // live
 	Others    int       `json:"others"`   // superseded, archived and proposed
 	Newest    time.Time `json:"newest"`
-	Keys      []string  `json:"keys"` // the names of the keys that speak as the principal and still open
+	Keys      []string  `json:"keys"` // names of the live keys that speak as the principal
 }
 
 func (app *App) memoryOwners() *cobra.Command {
@@ -28,7 +28,7 @@ func (app *App) memoryOwners() *cobra.Command {
 		Long: `Owners lists whose talk an agent keeps: principals, and the users that their clients named. What was said in a talk is recalled
 only for its owner; what is nobody's talk is the agent's own and is not listed.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -84,7 +84,7 @@ func (app *App) ownersOf(ctx context.Context, h *Deployment, a dream.Agent) ([]p
 	return list, nil
 }
 
-// memoriesByPrincipal counts the live memories that all agents keep of each principal.
+// memoriesByPrincipal counts the live memories that all agents have of each principal.
 func memoriesByPrincipal(ctx context.Context, h *Deployment) (map[string]int, error) {
 	agents, err := h.Store.Agents(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func memoriesByPrincipal(ctx context.Context, h *Deployment) (map[string]int, er
 	return kept, nil
 }
 
-// publicGift is what of one owner became another's.
+// publicGift is what was transferred from one owner to another.
 type publicGift struct {
 	From     string `json:"from"`
 	To       string `json:"to"`
@@ -127,7 +127,7 @@ A server that runs goes on as before; what is said while the command runs may st
 that, too.`,
 		Example: "  oneiros memory own --agent iris --from key_abcdefghijkl --to anna\n  oneiros memory own --agent iris --from local/ --to anna --dry-run",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVar(&from, "from", "", "whose it is now: a principal or principal/user (`owner`)")
 	cmd.Flags().StringVar(&to, "to", "", "whose it becomes (`owner`)")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -196,7 +196,7 @@ func sum(given []psyche.Given) int {
 	return n
 }
 
-// nothingOf says that there is nothing to give, and who there is.
+// nothingOf reports that there is nothing to transfer, and which owners there are.
 func (app *App) nothingOf(ctx context.Context, h *Deployment, a dream.Agent, giver psyche.Owner) error {
 	list, err := app.ownersOf(ctx, h, a)
 	if err != nil {

@@ -18,7 +18,7 @@ restore; with --dream it restores all that this dream has archived. What a dream
 archived instead. What was undone comes back by dreaming again, and what was forgotten does not come back.`,
 		Example: "  oneiros memory restore --agent iris                  # what there is\n  oneiros memory restore --agent iris se_41c0\n  oneiros memory restore --agent iris --dream 0042",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVar(&of, "dream", "", "restore everything that this dream has archived (id, number or last)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, err := app.agentOf(cmd)
@@ -73,7 +73,7 @@ archived instead. What was undone comes back by dreaming again, and what was for
 	return cmd
 }
 
-// toRestore lists what a dream, or any of them, has archived.
+// toRestore lists what a dream, or any dream, has archived.
 func (app *App) toRestore(ids []string, handle, of string) error {
 	if app.json {
 		return app.answer(map[string]any{"archived": orEmpty(ids), "restored": []string{}})

@@ -26,7 +26,7 @@ func (app *App) memorySearch() *cobra.Command {
 		Long: "Search finds what comes to the agent's mind, as in its talks: memories that share words with the text or are near in meaning.\n" +
 			"What was dreamt is found with --dreamt, and labelled, or when --kind names a kind that only dreams make.",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringSliceVarP(&kinds, "kind", "k", nil, "only these `kinds`")
 	cmd.Flags().IntVarP(&n, "limit", "n", 10, "how `many`")
 	cmd.Flags().BoolVar(&dreamt, "dreamt", false, "what was dreamt too")
@@ -72,7 +72,7 @@ func (app *App) memorySearch() *cobra.Command {
 		if answer.ByWords != nil {
 			app.note("Searched by words alone: %v.", answer.ByWords)
 		}
-		var used []string // knowledge that is recalled keeps its strength
+		var used []string // recalled knowledge keeps its strength
 		for _, m := range answer.Memories {
 			if h := m.Item.Header(); h.Kind == dream.KindSemantic {
 				used = append(used, h.ID)
@@ -86,7 +86,7 @@ func (app *App) memorySearch() *cobra.Command {
 	return cmd
 }
 
-// questionEmbed places a question for an agent whose memories have places.
+// questionEmbed returns how to embed a question for an agent whose memories have vectors.
 func questionEmbed(h *Deployment, a dream.Agent) recall.Embed {
 	return func(ctx context.Context, text string) ([]float32, string, error) {
 		own, err := h.Store.Space(ctx, a.ID)
@@ -105,8 +105,8 @@ func questionEmbed(h *Deployment, a dream.Agent) recall.Embed {
 	}
 }
 
-// calibrationOf is that of the agent's embedder, by the catalogue or as the deployment has measured it; none when
-// nobody knows.
+// calibrationOf is the calibration of the agent's embedder, from the catalogue or as measured; zero when there is
+// none.
 func calibrationOf(ctx context.Context, h *Deployment, a dream.Agent) inference.Calibration {
 	spec, err := embedderOf(ctx, h, a)
 	if err != nil {
@@ -116,7 +116,7 @@ func calibrationOf(ctx context.Context, h *Deployment, a dream.Agent) inference.
 	return existing
 }
 
-// found is what came to mind, with the item itself.
+// found is a recalled memory with its item.
 type found struct {
 	Score  float64    `json:"score"`
 	Cosine float64    `json:"cosine"`

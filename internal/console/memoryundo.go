@@ -18,7 +18,7 @@ func (app *App) memoryUndo() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent.",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, record, err := app.recordOf(cmd, args[0])
@@ -58,7 +58,7 @@ func (app *App) memoryUndo() *cobra.Command {
 	return cmd
 }
 
-// named finds memories by their ids, whole or as lists write them, and answers the whole ids too.
+// named finds memories by their ids, whole or as in lists, and also returns the whole ids.
 func named(ctx context.Context, h *Deployment, a dream.Agent, names []string) ([]string, []dream.Item, error) {
 	var ids []string
 	var items []dream.Item

@@ -22,7 +22,7 @@ func (app *App) playbook() *cobra.Command {
 func (app *App) playbookExport() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{Use: "export", Short: "Write the playbook as a readable PLAYBOOK.md"}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "-",
 		"the `file` to write, such as PLAYBOOK.md; - is standard output")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

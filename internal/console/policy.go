@@ -26,7 +26,7 @@ func (app *App) policyShow() *cobra.Command {
 		Use: "show", Short: "List the rules that a dream begun now would be held to", Args: cobra.NoArgs,
 		Long: "Show lists the rules of the configuration, with what is added for the agent. They are frozen into a dream when it begins:\na dream under way keeps those it began with.",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		rules, err := app.rulesFor(cmd)
 		switch {
@@ -44,8 +44,8 @@ func (app *App) policyShow() *cobra.Command {
 	return cmd
 }
 
-// rulesFor are the rules of the agent that a command names, or those of every agent. An agent that has none of its own
-// must be there: a mistyped name would show weaker rules than hold.
+// rulesFor returns the rules of the named agent, or those of all agents. The named agent must exist: for a mistyped
+// name the rules shown would be weaker than those that hold.
 func (app *App) rulesFor(cmd *cobra.Command) (policy.Rules, error) {
 	handle, _ := cmd.Flags().GetString("agent")
 	rules, err := app.Policy(strings.TrimPrefix(handle, "@"))
@@ -106,12 +106,12 @@ func (app *App) policyCheck() *cobra.Command {
 		Example: "  oneiros policy check \"Long ETH at 10x leverage.\"\n  oneiros policy check --file fragments.txt --json",
 	}
 	file := cmd.Flags().String("file", "", "hold every line of a `file` against the rules; - is standard input")
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (len(args) == 1) == (*file != "") || len(args) == 1 && strings.TrimSpace(args[0]) == "" {
 			return exit(Usage, "policy check takes a text or --file, one of them")
 		}
-		if err := legible("the text", strings.Join(args, " ")); err != nil {
+		if err := checkUTF8("the text", strings.Join(args, " ")); err != nil {
 			return err
 		}
 		rules, err := app.rulesFor(cmd)
@@ -129,12 +129,12 @@ func (app *App) policyCheck() *cobra.Command {
 		if err != nil {
 			return usage(err)
 		}
-		return app.checked(rules, heldAgainst(cage, texts))
+		return app.checked(rules, checkTexts(cage, texts))
 	}
 	return cmd
 }
 
-// linesOf reads the lines of a file that say something.
+// linesOf reads the lines of a file that are not blank.
 func (app *App) linesOf(name string) ([]string, error) {
 	in := app.In
 	if name != "-" {
@@ -162,24 +162,24 @@ func (app *App) linesOf(name string) ([]string, error) {
 // mostChecked bounds what one check reads.
 const mostChecked = 16 << 20
 
-// heldText is a text with what bars it.
-type heldText struct {
+// checkedText is a text with the rules that bar it.
+type checkedText struct {
 	Text       string             `json:"text"`
 	Barred     bool               `json:"barred"`
 	Violations []policy.Violation `json:"violations,omitempty"`
 }
 
-func heldAgainst(cage *policy.Cage, texts []string) []heldText {
-	all := make([]heldText, len(texts))
+func checkTexts(cage *policy.Cage, texts []string) []checkedText {
+	all := make([]checkedText, len(texts))
 	for i, text := range texts {
 		found := cage.Check(text)
-		all[i] = heldText{Text: text, Barred: len(found) > 0, Violations: found}
+		all[i] = checkedText{Text: text, Barred: len(found) > 0, Violations: found}
 	}
 	return all
 }
 
-// checked tells what bars each text. Nothing is an error but that something is barred.
-func (app *App) checked(rules policy.Rules, all []heldText) error {
+// checked reports what bars each text. The only error is that something is barred.
+func (app *App) checked(rules policy.Rules, all []checkedText) error {
 	barred := 0
 	t := &table{
 		columns: []column{

@@ -69,7 +69,7 @@ func residual(p *dream.Prediction) string {
 	return signed(*p.Residual)
 }
 
-// reckoning holds predictions against what happened.
+// reckoning compares predictions with what happened.
 func (app *App) reckoning(h *Deployment) activities.Reckoning {
 	return activities.Reckoning{Memory: h.Store, Feeds: h.Feeds, Now: app.Now}
 }
@@ -87,8 +87,8 @@ func (app *App) predictionOf(cmd *cobra.Command, id string) (*Deployment, dream.
 	return h, a, p, nil
 }
 
-// completePredictions completes predictions of some statuses, the soonest due first, or of all; then the words that may
-// follow.
+// completePredictions completes predictions of some statuses, or of all, those due soonest first; then the words that
+// may follow.
 func (app *App) completePredictions(then ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
@@ -110,7 +110,7 @@ func (app *App) completePredictions(then ...string) cobra.CompletionFunc {
 			}
 			return err
 		})
-		if err != nil { // a store that cannot be read completes nothing
+		if err != nil { // no completion when the store cannot be read
 			ids = nil
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
@@ -130,7 +130,7 @@ func (app *App) addWatchFlags(cmd *cobra.Command, w *watchFlags) {
 	app.completes(cmd, "rule", app.ruleNames)
 }
 
-// ruleNames completes the rules of the feed that is named, or of all feeds.
+// ruleNames completes the rules of the named feed, or of all feeds.
 func (app *App) ruleNames(cmd *cobra.Command) []string {
 	cmd.SetContext(existing(cmd))
 	h, err := app.within(cmd.Context())
@@ -177,8 +177,8 @@ func (w watchFlags) watch(a dream.Agent) (*dream.Watch, error) {
 	return &dream.Watch{Feed: w.feed, Rule: w.rule, Means: w.means}, nil
 }
 
-// unfit gives an error of the reckoning its exit code, and says what to do about it.
-func unfit(ctx context.Context, h *Deployment, a dream.Agent, err error) error {
+// predictionError adds an exit code and advice to an error about a prediction.
+func predictionError(ctx context.Context, h *Deployment, a dream.Agent, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -194,7 +194,7 @@ func unfit(ctx context.Context, h *Deployment, a dream.Agent, err error) error {
 	return usage(err)
 }
 
-// toolName says what is wrong with the name of a tool.
+// toolName checks the name of a tool.
 func toolName(name string) error {
 	if name != "" &&
 		(len(name) > longestRuleName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "") {
@@ -204,7 +204,7 @@ func toolName(name string) error {
 	return nil
 }
 
-// seer is who says or foretells something.
+// seer is the source of a statement or prediction.
 func seer(tool string) string {
 	if tool == "" {
 		return dream.ByPerson

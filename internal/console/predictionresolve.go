@@ -27,7 +27,7 @@ minus its confidence. The hypotheses that rest on it rise by .10 or fall by .05.
 The same verdict twice changes nothing. Another one is refused unless --again; the revisions keep both
 (oneiros memory show ID --revisions), and what the first had moved is moved back.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&because, "because", "", "what was seen (`text`)")
 	fs.StringVar(&tool, "tool", "", "it is said by this tool (`name`), not by a person")
@@ -39,7 +39,7 @@ The same verdict twice changes nothing. Another one is refused unless --again; t
 			return exit(Usage, "the verdict is %q; it must be %s, %s or %s", args[1], verdicts[0], verdicts[1],
 				verdicts[2])
 		}
-		if err := errors.Join(toolName(tool), legible("--because", because)); err != nil {
+		if err := errors.Join(toolName(tool), checkUTF8("--because", because)); err != nil {
 			return usage(err)
 		}
 		h, a, p, err := app.predictionOf(cmd, args[0])
@@ -52,7 +52,7 @@ The same verdict twice changes nothing. Another one is refused unless --again; t
 		case errors.Is(err, prediction.ErrResolved):
 			return exit(Refused, "%w; --again turns it round, and its revisions keep both", err)
 		case err != nil:
-			return unfit(cmd.Context(), h, a, err)
+			return predictionError(cmd.Context(), h, a, err)
 		case app.json:
 			return app.answer(done)
 		}
@@ -91,7 +91,7 @@ the opposite. A prediction that nothing watches becomes void at its horizon.
 A rule wakes whoever follows the feed as well, unless it was added to the feed with --quiet-rule. It fires when it becomes
 true: one that is true already fires only after it was false. oneiros feed show NAME names the rules.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	app.addWatchFlags(cmd, &flags)
 	cmd.Flags().BoolVar(&off, "off", false, "watch nothing any more")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -108,7 +108,7 @@ true: one that is true already fires only after it was false. oneiros feed show 
 		}
 		p, err = app.reckoning(h).Watch(cmd.Context(), a, p.ID, w)
 		if err != nil {
-			return unfit(cmd.Context(), h, a, err)
+			return predictionError(cmd.Context(), h, a, err)
 		}
 		if app.json {
 			return app.answer(p)
@@ -141,7 +141,7 @@ same time, is kept once; a span such as 14d is another time each time it is said
 
 oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --criterion "The harbour feed says so."`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.Criterion, "criterion", "", "what would show it true or false (`text`)")
 	fs.StringVar(&due, "due", "", "by `when`: 2026-12-04 (that day included), 2026-12-04T18:00, or 14d from now")
@@ -155,8 +155,8 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := errors.Join(missing(cmd, "criterion", "due", "confidence"), toolName(tool),
-			legible("the claim", args[0]), legible("--criterion", f.Criterion),
-			legible("--because", f.Trace)); err != nil {
+			checkUTF8("the claim", args[0]), checkUTF8("--criterion", f.Criterion),
+			checkUTF8("--because", f.Trace)); err != nil {
 			return usage(err)
 		}
 		h, a, err := app.agentOf(cmd)
@@ -175,7 +175,7 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 		p, fresh, err := app.reckoning(h).Foretell(cmd.Context(), a, f)
 		switch {
 		case err != nil:
-			return unfit(cmd.Context(), h, a, err)
+			return predictionError(cmd.Context(), h, a, err)
 		case app.json:
 			return app.answer(p)
 		case !fresh:
@@ -191,7 +191,7 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 	return cmd
 }
 
-// missing names every flag that must be given and was not.
+// missing lists every required flag that was not given.
 func missing(cmd *cobra.Command, flags ...string) error {
 	var faults []error
 	for _, name := range flags {
@@ -208,7 +208,7 @@ func meant(f *pflag.Flag) string {
 	return text
 }
 
-// dueTime reads a horizon: a time, a day with all of it, or a span from now.
+// dueTime parses a horizon: a time, a whole day, or a duration from now.
 func (app *App) dueTime(text, zone string) (time.Time, error) {
 	parse := time.ParseDuration
 	if app.Span != nil {

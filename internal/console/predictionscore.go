@@ -18,7 +18,7 @@ NREM .30, REM .25). The range beside an accuracy is what so few outcomes allow, 
 where it lies outside. The Brier score is the mean squared residual: 0 is perfect. The bias is accuracy minus confidence:
 below 0 the agent was too sure. Open and void predictions count for nothing.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -52,7 +52,7 @@ below 0 the agent was too sure. Open and void predictions count for nothing.`,
 	return cmd
 }
 
-// addRecord tells a record, if there is anything to tell.
+// addRecord adds a track record to the table, unless it is empty.
 func (t *table) addRecord(who string, r prediction.Record) {
 	if r.Outcomes == 0 {
 		return

@@ -25,7 +25,7 @@ nothing before --from, is refused.
 
 Exit codes: as those of oneiros dream.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.ValidArgsFunction = app.completeDreams(nil)
 	fs := cmd.Flags()
 	fs.StringVar(&from, "from", "", "the first `phase` that is dreamt anew: nrem, rem, integration or return")
@@ -55,12 +55,12 @@ Exit codes: as those of oneiros dream.`,
 		if err := affordable(a, w); err != nil {
 			return err
 		}
-		return app.redream(cmd.Context(), h, a, Again{DreamRequest: w, Dream: record.ID, From: dream.Phase(from)}, f)
+		return app.redream(cmd.Context(), h, a, RedreamRequest{DreamRequest: w, Dream: record.ID, From: dream.Phase(from)}, f)
 	}
 	return cmd
 }
 
-func (app *App) redream(ctx context.Context, h *Deployment, a dream.Agent, w Again, f *dreamFlags) error {
+func (app *App) redream(ctx context.Context, h *Deployment, a dream.Agent, w RedreamRequest, f *dreamFlags) error {
 	e, err := app.Dream.EstimateAgain(ctx, h, w)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (app *App) redream(ctx context.Context, h *Deployment, a dream.Agent, w Aga
 	return errors.Join(app.redreamOn(ctx, h, a, engine, w, f.watch || own), engine.Stop())
 }
 
-func (app *App) redreamOn(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w Again, watch bool) error {
+func (app *App) redreamOn(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w RedreamRequest, watch bool) error {
 	if err := app.mayDream(ctx, h, a); err != nil {
 		return err
 	}

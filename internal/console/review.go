@@ -25,7 +25,7 @@ being developed, whatever the review is. Set it with: oneiros agents edit HANDLE
 	return cmd
 }
 
-// waitingLine is one thing that waits.
+// waitingLine is one item that waits for review.
 type waitingLine struct {
 	ID    string     `json:"id"`
 	Kind  dream.Kind `json:"kind"`
@@ -76,7 +76,7 @@ func (app *App) reviewing(h *Deployment) activities.Reviewing {
 func (app *App) reviewList() *cobra.Command {
 	var of string
 	cmd := &cobra.Command{Use: "list", Short: "List what waits, dream by dream", Args: cobra.NoArgs}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVar(&of, "dream", "", "only what this `dream` made; last is the newest of which something waits")
 	app.completes(cmd, "dream", app.waitingDreams)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -108,7 +108,7 @@ func (app *App) reviewList() *cobra.Command {
 	return cmd
 }
 
-// unreviewed is what waits of an agent, or of one of its dreams.
+// unreviewed lists what waits of an agent, or of one of its dreams.
 func (app *App) unreviewed(ctx context.Context, h *Deployment, a dream.Agent, of string) ([]dream.Item, error) {
 	items, err := app.reviewing(h).Waiting(ctx, a.ID)
 	if err != nil || of == "" {
@@ -126,7 +126,7 @@ func (app *App) unreviewed(ctx context.Context, h *Deployment, a dream.Agent, of
 	return slices.DeleteFunc(items, func(item dream.Item) bool { return item.Header().Dream != id }), nil
 }
 
-// lastOf is the newest dream of which something waits.
+// lastOf is the newest dream with an item that waits.
 func lastOf(items []dream.Item) (string, error) {
 	var last *dream.Head
 	for _, item := range items {
@@ -145,7 +145,7 @@ func (app *App) reviewShow() *cobra.Command {
 		Use: "show ID", Short: "Show one thing that waits whole, and what it was made from",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeWaiting,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		_, a, item, err := app.itemOf(cmd, args[0])
 		if Code(err) == NotFound {
@@ -199,7 +199,7 @@ decided together or not at all; oneiros memory undo DREAM takes it back with eve
 
 Exit codes: 3 for what does not wait, 4 for what may not be decided so.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.dream, "dream", "",
 		"everything that waits of this `dream`; last is the newest of which something does")
@@ -229,7 +229,7 @@ Exit codes: 3 for what does not wait, 4 for what may not be decided so.`,
 	return cmd
 }
 
-// chosen are the things that a command decides, and those it leaves because the policy bars them.
+// chosen returns the items that a command decides, and those it leaves because the policy bars them.
 func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *reviewFlags, names []string,
 	accept bool,
 ) (items, left []dream.Item, err error) {
@@ -260,7 +260,7 @@ func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *rev
 	return items, left, err
 }
 
-// decide decides dream by dream.
+// decide decides the items of one dream after another.
 func (app *App) decide(ctx context.Context, h *Deployment, a dream.Agent, f *reviewFlags, items, left []dream.Item,
 	accept bool,
 ) error {
@@ -322,7 +322,7 @@ func idsOfItems(items []dream.Item) []string {
 	return ids
 }
 
-// groupByDream keeps the order in which dreams come up.
+// groupByDream groups ids by dream, in the order in which dreams come up.
 func groupByDream(items []dream.Item) (dreams []string, byDream map[string][]string) {
 	byDream = map[string][]string{}
 	for _, item := range items {
@@ -335,13 +335,13 @@ func groupByDream(items []dream.Item) (dreams []string, byDream map[string][]str
 	return dreams, byDream
 }
 
-// completeWaiting completes the ids of what waits.
+// completeWaiting completes the ids of waiting items.
 func (app *App) completeWaiting(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return app.waitingNames(cmd, func(item dream.Item) string { return item.Header().ID }),
 		cobra.ShellCompDirectiveNoFileComp
 }
 
-// waitingDreams completes the dreams of which something waits.
+// waitingDreams completes the dreams with waiting items.
 func (app *App) waitingDreams(cmd *cobra.Command) []string {
 	return app.waitingNames(cmd, func(item dream.Item) string { return item.Header().Dream })
 }
@@ -358,13 +358,13 @@ func (app *App) waitingNames(cmd *cobra.Command, name func(dream.Item) string) [
 		}
 		return err
 	})
-	if err != nil { // a store that cannot be read completes nothing
+	if err != nil { // no completion when the store cannot be read
 		return nil
 	}
 	return names
 }
 
-// refusedByReview says whether an error is one of a decision that may not be made so.
+// refusedByReview reports whether the review forbids a decision.
 func refusedByReview(err error) bool {
 	for _, refusal := range []error{
 		activities.ErrGoesOn, activities.ErrPolicy, activities.ErrChanged, activities.ErrFull, activities.ErrProposed,

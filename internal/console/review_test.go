@@ -178,7 +178,7 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.dream.EstimateAgain = func(ctx context.Context, h *console.Deployment, w console.Again) (console.Estimate, error) {
+	d.dream.EstimateAgain = func(ctx context.Context, h *console.Deployment, w console.RedreamRequest) (console.Estimate, error) {
 		return d.dream.Estimate(ctx, h, w.DreamRequest)
 	}
 	d.ok(0, "dreams", "redream", "last", "-a", "echo", "--from", "rem", "--seed", "9", "--json")

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// revision is a state an item has been in, as JSON tells it.
+// revision is an earlier state of an item, for --json.
 type revision struct {
 	Number int        `json:"number"`
 	Cause  string     `json:"cause"`
@@ -17,7 +17,7 @@ type revision struct {
 	Item   dream.Item `json:"item"`
 }
 
-// showRevisions writes the item as it is and then every state it has been in.
+// showRevisions prints the item as it is and then its earlier states.
 func (app *App) showRevisions(cmd *cobra.Command, h *Deployment, a dream.Agent, item dream.Item) error {
 	revisions, err := h.Store.Revisions(cmd.Context(), a.ID, item.Header().ID)
 	if err != nil {

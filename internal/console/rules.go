@@ -13,15 +13,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// shapes are what stands after the kind and the metric of a rule.
+// shapes are the words after the kind and the metric of a rule.
 var shapes = map[dream.RuleKind][]string{
 	dream.RiseFall: {"NUMBER", "WINDOW"}, dream.RelativeMove: {"SHARE", "WINDOW"},
 	dream.RelativeDrop: {"SHARE", "WINDOW"},
 	dream.Above:        {"NUMBER"}, dream.Below: {"NUMBER"}, dream.StateIs: {"WORD"}, dream.Stale: {"WINDOW"},
 }
 
-// parseRule reads a rule as people write it: "price", "price eth", "relative_change eth 5% 10m", "crash=relative_drop
-// eth 20% 1h".
+// parseRule parses a rule: "price", "price eth", "relative_change eth 5% 10m", "crash=relative_drop eth 20% 1h".
 func parseRule(text string) (dream.Rule, error) {
 	wrong := func(format string, args ...any) (dream.Rule, error) {
 		return dream.Rule{}, fmt.Errorf("%q: %w", text, fmt.Errorf(format, args...))
@@ -71,7 +70,7 @@ func parseRule(text string) (dream.Rule, error) {
 	return rule, nil
 }
 
-// rearmed takes the last two words off a rule over a threshold: "above level 4 rearm 3.5".
+// rearmed cuts the last two words off a rule with a threshold: "above level 4 rearm 3.5".
 func rearmed(kind dream.RuleKind, words []string) (rest []string, rearm string) {
 	if end := len(words) - 2; end > 0 && words[end] == "rearm" && (kind == dream.Above || kind == dream.Below) {
 		return words[:end], words[end+1]
@@ -79,7 +78,7 @@ func rearmed(kind dream.RuleKind, words []string) (rest []string, rearm string) 
 	return words, ""
 }
 
-// widen gives a rule the margin up to the number at which it may fire again.
+// widen sets the rule's margin up to the number at which it may fire again.
 func widen(rule *dream.Rule, rearm string) error {
 	at, err := strconv.ParseFloat(rearm, 64)
 	if err != nil {
@@ -96,7 +95,7 @@ func widen(rule *dream.Rule, rearm string) error {
 	return nil
 }
 
-// rounded writes a number without the noise of binary fractions.
+// rounded formats a number without the noise of binary fractions.
 func rounded(n float64) string { return strconv.FormatFloat(n, 'g', 12, 64) }
 
 func metric(words []string) string {
@@ -131,7 +130,7 @@ func fill(rule *dream.Rule, what, word string) (err error) {
 // longestRuleName is what alarm.Validate allows.
 const longestRuleName = 32
 
-// nameOf is a name for a rule that was given none: its kind and metric, as far as a name may be written.
+// nameOf makes a name for a rule without one: its kind and metric, as far as names may contain them.
 func nameOf(r dream.Rule) string {
 	name := string(r.Kind)
 	if r.Metric != "" {
@@ -161,7 +160,7 @@ func kindNames() []string {
 	return names
 }
 
-// ruleText tells a rule as a person would.
+// ruleText describes a rule.
 func ruleText(r dream.Rule, named bool) string {
 	what := r.Metric
 	if what == "" {
@@ -201,7 +200,7 @@ func ruleText(r dream.Rule, named bool) string {
 	return text
 }
 
-// span writes a round length of time without the zeros that Go's own has: 10m, 1h.
+// span formats a duration without trailing zeros: 10m, 1h.
 func span(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -213,10 +212,10 @@ func span(d time.Duration) string {
 	return text
 }
 
-// numeric is how numbers begin.
+// numeric matches the beginning of a number.
 var numeric = regexp.MustCompile(`^[+-]?[.,]?[0-9]`)
 
-// parseReading reads what a feed says: a number, or a word, which is a state; with the name of its metric, when it has
+// parseReading parses a reading: a number, or a word, which is a state; with the name of its metric when the feed has
 // several.
 func parseReading(text string) (dream.Reading, error) {
 	name, value, named := strings.Cut(text, "=")

@@ -48,7 +48,7 @@ func (app *App) scenarios() *cobra.Command {
 			}
 			return []string{
 				short(s.ID, a), when(s.At, a.Zone), cmp.Or(made, string(dream.Branch)), round, s.Marks().Status,
-				worthOf(s), novel, plausible, matters,
+				scoreText(s), novel, plausible, matters,
 				s.Content, orDash(s.Reason),
 			}
 		},
@@ -56,8 +56,8 @@ func (app *App) scenarios() *cobra.Command {
 	return cmd
 }
 
-// worthOf is the score of a scenario; none where nobody weighed it.
-func worthOf(s *dream.Scenario) string {
+// scoreText is the score of a scenario; "-" without one.
+func scoreText(s *dream.Scenario) string {
 	if s.Round > 0 && s.Worth == nil {
 		return "-"
 	}
@@ -75,7 +75,7 @@ func (app *App) scenariosShow() *cobra.Command {
 			"DREAM is an id, a number of the agent's, or last, which is shown when none is named. SCENARIO is an id; it is shown whole, and pointed at in its tree.\n" +
 			"With --dot the answer is a graph for Graphviz: oneiros scenarios show last --dot | dot -Tsvg > search.svg",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().BoolVar(&dot, "dot", false, "answer in the DOT language of Graphviz")
 	cmd.ValidArgsFunction = app.completeScenarios
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -112,7 +112,7 @@ func (app *App) scenariosShow() *cobra.Command {
 	return cmd
 }
 
-// searchOf finds the dream that is named, or that of the scenario that is.
+// searchOf finds the named dream, or the dream of the named scenario.
 func (app *App) searchOf(cmd *cobra.Command, name string) (*Deployment, dream.Agent, string, *dream.Scenario, error) {
 	h, a, record, err := app.recordOf(cmd, name)
 	if err == nil {
@@ -132,7 +132,7 @@ func (app *App) searchOf(cmd *cobra.Command, name string) (*Deployment, dream.Ag
 	return h, a, s.Dream, s, nil
 }
 
-// searched are the scenarios of a dream in the order they were made.
+// searched returns the scenarios of a dream in the order they were made.
 func searched(ctx context.Context, h *Deployment, a dream.Agent, id string) ([]*dream.Scenario, error) {
 	items, err := h.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: id, Kinds: []dream.Kind{dream.KindScenario}, Sort: memory.Oldest,
@@ -148,7 +148,7 @@ func searched(ctx context.Context, h *Deployment, a dream.Agent, id string) ([]*
 	return all, nil
 }
 
-// searchJSON is a search, or one scenario with what was made from it.
+// searchJSON is a search, or one scenario with the scenarios made from it.
 func searchJSON(id string, all []*dream.Scenario, chosen *dream.Scenario) map[string]any {
 	if chosen == nil {
 		rounds := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// sharesRead is how many nights are looked through for those that reached REM: a year of one a night.
+// sharesRead is how many dreams are searched for those that reached REM: a year of one a night.
 const sharesRead = 365
 
 func (app *App) scenariosShares() *cobra.Command {
@@ -24,7 +24,7 @@ func (app *App) scenariosShares() *cobra.Command {
 				"They are watched and never aimed at: nothing is selected or staged to reach one.",
 			hypnagogia.ShareWindow),
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -74,7 +74,7 @@ func shareRow(name string, s hypnagogia.Share) []string {
 	}
 }
 
-// shareState says how a share stands.
+// shareState describes the state of a share.
 func shareState(s hypnagogia.State) string {
 	switch s {
 	case hypnagogia.Alarmed:
@@ -87,7 +87,7 @@ func shareState(s hypnagogia.State) string {
 	return string(s)
 }
 
-// fragmentsOf counts the fragments of an agent's newest nights that reached REM, newest first.
+// fragmentsOf counts the fragments of an agent's newest dreams that reached REM, newest first.
 func fragmentsOf(ctx context.Context, h *Deployment, a dream.Agent) ([]hypnagogia.Fragments, error) {
 	items, err := h.Store.Find(ctx,
 		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Newest, Limit: sharesRead})
@@ -96,7 +96,7 @@ func fragmentsOf(ctx context.Context, h *Deployment, a dream.Agent) ([]hypnagogi
 	}
 	var counted []hypnagogia.Fragments
 	for _, n := range memory.As[*dream.Record](items) {
-		if !imagined(n) || len(counted) == hypnagogia.ShareWindow {
+		if !reachedREM(n) || len(counted) == hypnagogia.ShareWindow {
 			continue
 		}
 		made, err := h.Store.Find(ctx, memory.Query{
@@ -112,8 +112,8 @@ func fragmentsOf(ctx context.Context, h *Deployment, a dream.Agent) ([]hypnagogi
 	return counted, nil
 }
 
-// imagined says whether a night has ended and reached REM. One of the core tier never does.
-func imagined(n *dream.Record) bool {
+// reachedREM reports whether a dream has ended and reached REM. One of the core tier never does.
+func reachedREM(n *dream.Record) bool {
 	if n.Outcome == dream.Dreaming {
 		return false
 	}

@@ -23,14 +23,14 @@ the wake lock begins anew, as after every departure.
 
 Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does not answer.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringVar(&client, "client", "", "only the client of this `name` goes")
 	cmd.Flags().BoolVar(&force, "force", false, "end the leases of connected clients too")
 	app.completes(cmd, "client", app.connected)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("client") && client == "" {
 			return exit(Usage,
-				`--client "" names nobody; leave it out to end the operator's lease, alarms and the lock`)
+				`--client "" is empty; leave it out to end the operator's lease, alarms and the lock`)
 		}
 		h, a, err := app.promptly(cmd)
 		if err != nil {
@@ -38,7 +38,7 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 		}
 		before, err := app.status(cmd.Context(), h, a)
 		if err != nil {
-			return unanswered(err)
+			return asUnreachable(err)
 		}
 		if client != "" {
 			return app.leave(cmd.Context(), h, a, before, client)
@@ -52,7 +52,7 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 	return cmd
 }
 
-// clientsOf are the leases of whoever knocked.
+// clientsOf returns the leases of clients.
 func clientsOf(s presence.Status) []presence.Lease {
 	var list []presence.Lease
 	for _, l := range s.Leases {
@@ -73,7 +73,7 @@ func (app *App) leave(ctx context.Context, h *Deployment, a dream.Agent, before 
 		a.Handle)
 }
 
-// letSleep does it and says what holds from now on.
+// letSleep ends leases and says what holds from now on.
 func (app *App) letSleep(ctx context.Context, h *Deployment, a dream.Agent, before presence.Status,
 	do func(Waker) error,
 ) error {
@@ -83,16 +83,16 @@ func (app *App) letSleep(ctx context.Context, h *Deployment, a dream.Agent, befo
 			return err
 		}
 		if err := errors.Join(do(w), w.Stop()); err != nil {
-			return unanswered(fmt.Errorf("let %s sleep: %w", a.Handle, err))
+			return asUnreachable(fmt.Errorf("let %s sleep: %w", a.Handle, err))
 		}
 	}
 	after, err := app.status(ctx, h, a)
 	if err != nil {
-		return unanswered(err)
+		return asUnreachable(err)
 	}
 	if app.json {
 		return app.answer(
-			map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "standing": publicly(after, h.untold())})
+			map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "standing": publicStatusOf(after, h.hidesDreams())})
 	}
 	switch {
 	case len(after.Leases) > 0:
@@ -108,13 +108,13 @@ func (app *App) letSleep(ctx context.Context, h *Deployment, a dream.Agent, befo
 	return app.waiting(ctx, h, a)
 }
 
-// waiting mentions a dream that was interrupted and may go on now.
+// waiting mentions an interrupted dream that may be resumed now.
 func (app *App) waiting(ctx context.Context, h *Deployment, a dream.Agent) error {
 	n, err := app.resumable(ctx, h, a)
 	if err != nil || n == nil {
 		return err
 	}
-	when, err := app.goesOn(ctx, h, a, n)
+	when, err := app.running(ctx, h, a, n)
 	if err != nil {
 		return err
 	}
@@ -123,12 +123,12 @@ func (app *App) waiting(ctx context.Context, h *Deployment, a dream.Agent) error
 	return nil
 }
 
-// goesOn says when an interrupted dream goes on if nobody comes: by the agent's life, which draws how much later than
-// its settings say; else by the settings.
-func (app *App) goesOn(ctx context.Context, h *Deployment, a dream.Agent, n *dream.Record) (string, error) {
-	short, cancel := context.WithTimeout(ctx, glance)
+// goesOn says when an interrupted dream is resumed by itself: according to the agent's workflow, which adds a random
+// delay to its settings, else according to the settings.
+func (app *App) running(ctx context.Context, h *Deployment, a dream.Agent, n *dream.Record) (string, error) {
+	short, cancel := context.WithTimeout(ctx, notifyWithin)
 	defer cancel()
-	agentState, err := app.askAgentState(short, h, a)
+	agentState, err := app.queryAgentState(short, h, a)
 	if err != nil {
 		text := "after " + span(h.Settings.ResumeAfter) + " of quiet"
 		if h.Settings.Jitter > 0 {
@@ -137,7 +137,7 @@ func (app *App) goesOn(ctx context.Context, h *Deployment, a dream.Agent, n *dre
 		return text, nil
 	}
 	interrupted := app.public(n)
-	l := agentView{Known: "temporal", State: agentState.State, AgentState: &agentState, Interrupted: &interrupted}
+	l := agentView{Source: "temporal", State: agentState.State, AgentState: &agentState, Interrupted: &interrupted}
 	l.Status, err = app.status(ctx, h, a)
 	if err != nil {
 		return "", err

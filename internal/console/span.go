@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// spanFlag is a duration on a command line, read as the configuration reads one: 90s, 30m, 12h, 7d.
+// spanFlag is a duration on a command line, parsed as in the configuration: 90s, 30m, 12h, 7d.
 type spanFlag struct {
 	app  *App
 	into *time.Duration
@@ -29,7 +29,7 @@ func (s spanFlag) Set(text string) error {
 	return nil
 }
 
-// spanVar adds a flag that takes a duration.
+// spanVar adds a duration flag.
 func (app *App) spanVar(fs *pflag.FlagSet, into *time.Duration, name, usage string) {
 	fs.Var(spanFlag{app, into}, name, usage)
 }

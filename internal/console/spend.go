@@ -16,11 +16,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// groupings are what spending can be told by.
+// groupings are the fields by which spending can be summed.
 var groupings = []string{"agent", "day", "phase", "model", "dream"}
 
-// spent is one line of the account. The three sums are told apart, because only one of them is certain.
-type spent struct {
+// spendLine is one line of the account. The three sums are kept apart, because only one of them is certain.
+type spendLine struct {
 	Agent string `json:"agent,omitempty"`
 	Day   string `json:"day,omitempty"`
 	Phase string `json:"phase,omitempty"`
@@ -29,16 +29,16 @@ type spent struct {
 
 	Attempts int           `json:"attempts"`
 	Reserved budget.Micros `json:"reserved_micros"` // calls under way
-	// what is known to be billed, and cut calls at their full reservation
+	// Settled is what is known to be billed, and interrupted calls at their full reservation.
 	Settled budget.Micros `json:"settled_micros"`
-	Unknown budget.Micros `json:"unknown_micros"` // calls of unknown end, counted in full
+	Unknown budget.Micros `json:"unknown_micros"` // calls with an unknown end, counted in full
 	Total   budget.Micros `json:"total_micros"`
 	In      int64         `json:"tokens_in"`
 	Cached  int64         `json:"tokens_cached"`
 	Out     int64         `json:"tokens_out"`
 }
 
-func (s *spent) count(r spend.Row) {
+func (s *spendLine) count(r spend.Row) {
 	s.Attempts++
 	switch r.State {
 	case spend.Open:
@@ -61,7 +61,7 @@ func (app *App) spend() *cobra.Command {
 call at its full reservation; unknown are calls that ended without anybody knowing what was billed,
 counted in full. The total is never below what a provider bills.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.Flags().StringSliceVar(&by, "by", []string{"agent", "day"},
 		"tell it by agent, day, phase, model, dream, or several of them")
 	cmd.Flags().StringVar(&q.Day, "day", "", "only this `day`, YYYY-MM-DD in the agent's zone")
@@ -100,7 +100,7 @@ counted in full. The total is never below what a provider bills.`,
 	return cmd
 }
 
-// narrow resolves --agent and --dream, and answers the handles of all agents by id.
+// narrow resolves --agent and --dream and returns the handles of all agents by id.
 func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *spend.Query) (map[string]string, error) {
 	all, err := h.Store.Agents(cmd.Context())
 	if err != nil {
@@ -113,7 +113,7 @@ func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *spend.Query) (map[s
 	if name, _ := cmd.Flags().GetString("agent"); name != "" {
 		id := strings.TrimPrefix(name, "@")
 		a, err := h.Store.Agent(cmd.Context(), id)
-		if errors.Is(err, memory.ErrRemoved) { // what it has spent is kept
+		if errors.Is(err, memory.ErrRemoved) { // its spending is kept
 			a, err = dream.Agent{ID: id, Handle: id}, nil
 		} else if err != nil {
 			a, err = findAgent(cmd.Context(), h, name)
@@ -127,12 +127,12 @@ func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *spend.Query) (map[s
 	if q.Dream == "" {
 		return handles, nil
 	}
-	return handles, knownDream(cmd.Context(), h, all, q)
+	return handles, resolveDream(cmd.Context(), h, all, q)
 }
 
-// knownDream makes the dream asked for a whole id, and finds out whether any of these agents dreamt it. The ledger
-// outlives a record that was forgotten.
-func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *spend.Query) error {
+// resolveDream completes the dream's id and checks that one of these agents dreamt it. The ledger outlives a
+// forgotten record.
+func resolveDream(ctx context.Context, h *Deployment, all []dream.Agent, q *spend.Query) error {
 	for _, a := range all {
 		id := dreamID(q.Dream, a)
 		_, err := memory.One[*dream.Record](ctx, h.Store, a.ID, id)
@@ -152,11 +152,11 @@ func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *spend.
 }
 
 // grouped sums rows by the named fields, in their order.
-func grouped(rows []spend.Row, by []string, handles map[string]string) []spent {
-	sums := map[string]*spent{}
+func grouped(rows []spend.Row, by []string, handles map[string]string) []spendLine {
+	sums := map[string]*spendLine{}
 	var keys []string
 	for _, r := range rows {
-		line := spent{}
+		line := spendLine{}
 		for _, name := range by {
 			switch name {
 			case "agent":
@@ -182,14 +182,14 @@ func grouped(rows []spend.Row, by []string, handles map[string]string) []spent {
 		sums[key].count(r)
 	}
 	sort.Strings(keys)
-	list := make([]spent, len(keys))
+	list := make([]spendLine, len(keys))
 	for i, key := range keys {
 		list[i] = *sums[key]
 	}
 	return list
 }
 
-func (s spent) labels(by []string) []string {
+func (s spendLine) labels(by []string) []string {
 	all := map[string]string{"agent": s.Agent, "day": s.Day, "phase": s.Phase, "model": s.Model, "dream": s.Dream}
 	labels := make([]string, len(by))
 	for i, name := range by {
@@ -198,7 +198,7 @@ func (s spent) labels(by []string) []string {
 	return labels
 }
 
-func (app *App) showSpend(list []spent, by []string) error {
+func (app *App) showSpend(list []spendLine, by []string) error {
 	t := &table{}
 	for i, name := range by {
 		t.columns = append(t.columns, column{title: strings.ToUpper(name), flex: i > 0, least: 8})
@@ -209,12 +209,17 @@ func (app *App) showSpend(list []spent, by []string) error {
 		column{title: "UNKNOWN", right: true}, column{title: "TOTAL", right: true},
 		column{title: "TOKENS IN", right: true, drop: 3},
 		column{title: "CACHED", right: true, drop: 4}, column{title: "OUT", right: true, drop: 3})
-	var all spent
+	var all spendLine
 	for _, s := range list {
 		t.add(append(s.labels(by), s.figures()...)...)
-		all.Attempts, all.Reserved, all.Settled, all.Unknown = all.Attempts+s.Attempts, all.Reserved+s.Reserved,
-			all.Settled+s.Settled, all.Unknown+s.Unknown
-		all.Total, all.In, all.Cached, all.Out = all.Total+s.Total, all.In+s.In, all.Cached+s.Cached, all.Out+s.Out
+		all.Attempts += s.Attempts
+		all.Reserved += s.Reserved
+		all.Settled += s.Settled
+		all.Unknown += s.Unknown
+		all.Total += s.Total
+		all.In += s.In
+		all.Cached += s.Cached
+		all.Out += s.Out
 	}
 	if len(list) > 1 {
 		labels := make([]string, len(by))
@@ -227,7 +232,7 @@ func (app *App) showSpend(list []spent, by []string) error {
 	return app.rows(list, t, "Nothing was spent.")
 }
 
-func (s spent) figures() []string {
+func (s spendLine) figures() []string {
 	return []string{
 		fmt.Sprint(s.Attempts), money(s.Reserved), money(s.Settled), money(s.Unknown), s.Total.String(),
 		fmt.Sprint(s.In), fmt.Sprint(s.Cached), fmt.Sprint(s.Out),

@@ -44,7 +44,7 @@ func (app *App) steeringPairs() *cobra.Command {
 	}
 }
 
-// pairLine is a pair as --json tells it.
+// pairLine is a pair for --json.
 type pairLine struct {
 	Ask        string `json:"ask"`
 	Creative   string `json:"creative"`
@@ -52,7 +52,7 @@ type pairLine struct {
 }
 
 func (app *App) steeringTrain() *cobra.Command {
-	var l Lesson
+	var l TrainRequest
 	var file, layers, out string
 	var force bool
 	cmd := &cobra.Command{
@@ -119,7 +119,7 @@ func pairsOf(file string) ([]steering.Pair, error) {
 	return pairs, nil
 }
 
-// writeWhole writes a file so that nobody finds half of it.
+// writeWhole writes a file under another name and renames it, so that no reader finds half of it.
 func writeWhole(path string, raw []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".oneiros-*")
 	if err != nil {
@@ -136,7 +136,7 @@ func writeWhole(path string, raw []byte) error {
 	return nil
 }
 
-func (app *App) reportLearned(l Learned, out string, pairs int, took time.Duration) error {
+func (app *App) reportLearned(l TrainResult, out string, pairs int, took time.Duration) error {
 	if app.json {
 		return app.answer(
 			map[string]any{"model": l.About, "file": out, "pairs": pairs, "width": l.Vector.Dim(), "layers": l.Layers})
@@ -161,7 +161,7 @@ func (app *App) reportLearned(l Learned, out string, pairs int, took time.Durati
 }
 
 func (app *App) steeringCheck() *cobra.Command {
-	t := Trial{}
+	t := TrialRequest{}
 	var layers, alphas string
 	var prompts int
 	cmd := &cobra.Command{
@@ -201,7 +201,7 @@ measures the answers. On one core a model of a billion weights needs about three
 			if len(tried.Rows) == 0 {
 				return err
 			}
-			return errors.Join(err, app.reportTried(tried, t)) // what was measured before it broke off is told
+			return errors.Join(err, app.reportTried(tried, t)) // also report what was measured before an error
 		},
 	}
 	llamaFlags(cmd, &t.LlamaModel)
@@ -219,13 +219,13 @@ measures the answers. On one core a model of a billion weights needs about three
 	return cmd
 }
 
-// readTrial says what the columns are, and what they do not show.
+// readTrial explains the columns, and what they do not show.
 var readTrial = []string{
 	"Distinct is the share of different words, and of different pairs of words. Distance is the mean cosine distance between answers to one question; moved, that from the answer without the vector to the same question with the same seed. Surface is 1 for plain speech and 0 for noise. Log-prob is what the model itself thought of its tokens; plain, what it thinks of the same answers unsteered: how far they are from anything it would have said.",
 	"So few answers show the way, not the size: ask with more --seeds before believing a difference. Distance and distinct words rise for noise too. A strength is good where they rise while surface stays near that of the first row and plain falls by little; where plain falls by more than about 2 the answers are breaking. Whether they are better ideas, no column says: read them.",
 }
 
-func (app *App) reportTried(tried Tried, t Trial) error {
+func (app *App) reportTried(tried TrialResult, t TrialRequest) error {
 	if app.json {
 		return app.answer(tried)
 	}
@@ -260,7 +260,7 @@ func (app *App) reportTried(tried Tried, t Trial) error {
 	return nil
 }
 
-// progress tells on the side how much is done, on one line of a terminal; nothing elsewhere.
+// progress shows on one line of the terminal how much is done; elsewhere it prints nothing.
 func (app *App) progress(what string) func(done, all int) {
 	if !app.Terminal || app.json {
 		return func(int, int) {}

@@ -20,8 +20,8 @@ import (
 type bench struct {
 	*testing.T
 	served  console.LlamaServer
-	lesson  console.Lesson
-	trial   console.Trial
+	lesson  console.TrainRequest
+	trial   console.TrialRequest
 	env     map[string]string
 	out     bytes.Buffer
 	width   int
@@ -42,9 +42,9 @@ func (b *bench) run(args ...string) int {
 				ready("127.0.0.1:8089", "llama 1B Q4, 22 layers of 2048")
 				return b.answers
 			},
-			Learn: func(_ context.Context, l console.Lesson) (console.Learned, error) {
+			Learn: func(_ context.Context, l console.TrainRequest) (console.TrainResult, error) {
 				b.lesson = l
-				return console.Learned{
+				return console.TrainResult{
 					Vector: steering.Vector{Model: "llama", Layers: map[int][]float32{10: {1, 0}, 11: {0, 1}}},
 					About:  "llama 1B Q4, 22 layers of 2048",
 					Layers: []steering.Layer{
@@ -53,9 +53,9 @@ func (b *bench) run(args ...string) int {
 					},
 				}, b.answers
 			},
-			Effect: func(_ context.Context, t console.Trial) (console.Tried, error) {
+			Effect: func(_ context.Context, t console.TrialRequest) (console.TrialResult, error) {
 				b.trial = t
-				return console.Tried{
+				return console.TrialResult{
 					About:    "llama 1B Q4, 22 layers of 2048",
 					Embedder: t.Embedder,
 					From:     11,

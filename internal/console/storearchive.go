@@ -60,7 +60,7 @@ A file gets its name when it is whole; - is standard output, for a program that 
 	}
 }
 
-// exportTo writes beside the file and gives it its name at last, so that a file of that name is always whole.
+// exportTo writes to a temporary file and renames it at the end, so that a file of that name is always whole.
 func (app *App) exportTo(ctx context.Context, d Deposit, path string) (tally memory.Tally, err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return tally, exit(Usage, "%s is there already; name a new file", path)
@@ -95,7 +95,7 @@ func (app *App) exportTo(ctx context.Context, d Deposit, path string) (tally mem
 	return tally, name(f.Name(), path)
 }
 
-// name gives a file its name unless another has it by now.
+// name renames a file unless the name is taken by now.
 func name(partial, path string) error {
 	err := os.Link(partial, path)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
@@ -108,7 +108,7 @@ func name(partial, path string) error {
 	if err != nil {
 		return err
 	}
-	_ = folder.Sync() // where folders can be synced, the name outlives a power cut too
+	_ = folder.Sync() // where folders can be synced, the name also survives a power cut
 	return folder.Close()
 }
 
@@ -140,7 +140,7 @@ Memories in other people's formats come in by memory import.`,
 				return err
 			}
 			defer d.Store.Close()
-			if err := app.unheard(cmd.Context(), d, force); err != nil {
+			if err := app.refuseListeners(cmd.Context(), d, force); err != nil {
 				return err
 			}
 			begun := app.Now()

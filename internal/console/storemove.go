@@ -14,25 +14,25 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// StoreCommand is what the commands that move a store need of the door.
+// StoreCommand holds the functions behind the commands that move a store.
 type StoreCommand struct {
-	Here  func(ctx context.Context) (Deposit, error)               // the configured one, to be read
-	Fill  func(ctx context.Context) (Deposit, error)               // the configured one, to be filled
-	There func(ctx context.Context, p StorePlace) (Deposit, error) // another, to be filled
+	Here  func(ctx context.Context) (Deposit, error)               // the configured store, to be read
+	Fill  func(ctx context.Context) (Deposit, error)               // the configured store, to be filled
+	There func(ctx context.Context, p StorePlace) (Deposit, error) // another store, to be filled
 
-	// whether the configured file is missing or empty
+	// Absent reports whether the configured file is missing or empty.
 	Absent func(ctx context.Context) (path string, absent bool, err error)
-	Begin  func(ctx context.Context) error // makes it
+	Begin  func(ctx context.Context) error // creates it
 }
 
-// StorePlace names a store that is not the configured one.
+// StorePlace names a store other than the configured one.
 type StorePlace struct {
 	To          string // a Redis server's address, or a file
 	PasswordEnv string // the variable that holds the server's password
-	Trust       bool   // although the server may lose data
+	Trust       bool   // accept a server that may lose data
 }
 
-// Deposit is a store, opened to be handed over or filled. An import that was cut off does not hinder the next one.
+// Deposit is a store opened to be moved or filled. An import that was cut off does not hinder the next one.
 type Deposit struct {
 	Store interface {
 		memory.Store
@@ -41,11 +41,11 @@ type Deposit struct {
 	}
 	Name   string   // its file, or its address without the password
 	Use    []string // the settings with which Oneiros uses it
-	Remove string   // how it is removed when nobody needs it any more
+	Remove string   // how to remove it when it is no longer needed
 	Drop   func()   // removes it at once if opening has made it; nil otherwise
 }
 
-// plainly is said wherever an archive is made.
+// plainly is printed whenever an archive is made.
 const plainly = "An archive holds everything in plain text: memories, dreams, vectors, what models answered, the ledger. Its file is its owner's alone (mode 0600); keep it as you keep the store."
 
 func (app *App) store() *cobra.Command {
@@ -123,7 +123,7 @@ as far as it can know; --force goes on all the same, and what is written in betw
 	return cmd
 }
 
-// tornTries is how often a move or an export begins again because others wrote meanwhile.
+// tornTries is how often a move or an export is repeated because others wrote meanwhile.
 const tornTries = 3
 
 func (app *App) move(ctx context.Context, from, to Deposit, force bool) error {
@@ -135,7 +135,7 @@ func (app *App) move(ctx context.Context, from, to Deposit, force bool) error {
 		err = idle(from, work, force)
 	}
 	if err == nil {
-		err = app.unheard(ctx, to, force)
+		err = app.refuseListeners(ctx, to, force)
 	}
 	if err != nil {
 		return dropped(to, err)
@@ -155,7 +155,7 @@ func (app *App) move(ctx context.Context, from, to Deposit, force bool) error {
 	}
 	if err != nil {
 		return fmt.Errorf(
-			"%s is filled, but %s cannot be told to be the same: %w; end whatever uses it, remove what was filled (%s), and move again",
+			"%s is filled, but %s cannot be shown to be the same: %w; stop what uses it, remove what was filled (%s), and move again",
 			to.Name, from.Name, err, to.Remove)
 	}
 	return app.moved(from, to, tally, app.Now().Sub(begun))
@@ -181,7 +181,7 @@ func (app *App) moved(from, to Deposit, tally memory.Tally, took time.Duration) 
 	return nil
 }
 
-// fewItems is how many memories say nothing about a pace.
+// fewItems is how many memories are too few to compute a pace.
 const fewItems = 1000
 
 func pace(t memory.Tally, took time.Duration) string {
@@ -208,7 +208,7 @@ func (app *App) keeps(t memory.Tally) []string {
 	}
 }
 
-// ifAny is a number, unless it is none.
+// ifAny is a number; empty for zero.
 func ifAny(n int) string {
 	if n == 0 {
 		return ""

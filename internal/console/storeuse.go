@@ -23,7 +23,7 @@ func occupied(d Deposit, err error) error {
 	return err
 }
 
-// idle refuses a store that is in use, as far as can be known.
+// idle refuses a store that is in use, as far as can be seen.
 func idle(d Deposit, work []string, force bool) error {
 	if len(work) == 0 || force {
 		return nil
@@ -32,8 +32,8 @@ func idle(d Deposit, work []string, force bool) error {
 		d.Name, strings.Join(work, "; "))
 }
 
-// unheard refuses to fill a store that others listen to. What else may be in it, its import judges.
-func (app *App) unheard(ctx context.Context, d Deposit, force bool) error {
+// refuseListeners refuses to fill a store that other processes listen to. Its import checks the rest of it.
+func (app *App) refuseListeners(ctx context.Context, d Deposit, force bool) error {
 	work, err := listening(ctx, d)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func listening(ctx context.Context, d Deposit) ([]string, error) {
 	return []string{plural(n, "worker or server listens to its bell", "workers and servers listen to its bell")}, nil
 }
 
-// atWork tells who uses a store.
+// atWork lists who uses a store.
 func (app *App) atWork(ctx context.Context, d Deposit) ([]string, error) {
 	work, err := listening(ctx, d)
 	if err != nil {

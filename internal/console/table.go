@@ -11,14 +11,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// column of a table. A flexible one gives way first; the others are dropped, highest drop first, when the screen is
-// narrower still. Drop 0 always stays.
+// column of a table. A flexible one is shortened first; the others are dropped, highest drop first, when the screen
+// is narrower still. Drop 0 always stays.
 type column struct {
 	title string
 	right bool
 	flex  bool
 	under bool // where there is no room for the column, its cells are written beneath their rows
-	least int  // of a flexible column; usualLeast when 0
+	least int  // least width of a flexible column; usualLeast when 0
 	drop  int
 }
 
@@ -40,10 +40,10 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 const (
 	gap        = 2  // spaces between columns
-	usualLeast = 24 // a column of text narrower than this says nothing
+	usualLeast = 24 // a narrower column of text is not readable
 )
 
-// draw writes the table in at most width columns; 0 cuts nothing.
+// draw writes the table in at most width columns; 0 for no limit.
 func (t *table) draw(w io.Writer, width int, bold func(string) string) {
 	shown, widths := t.fit(width)
 	line := func(cells []string, paint func(string) string) {
@@ -115,7 +115,7 @@ func (t *table) fit(width int) (shown, widths []int) {
 	return shown, t.share(shown, natural, width)
 }
 
-// share gives the flexible columns what the others leave, the first of them the remainder.
+// share divides the remaining width among the flexible columns; the first one gets the remainder.
 func (t *table) share(shown, natural []int, width int) []int {
 	widths := make([]int, len(shown))
 	sum, flexible := -gap, 0
@@ -150,7 +150,7 @@ func (t *table) dropMost() int {
 	return most
 }
 
-// flat makes one harmless line of a text that somebody else wrote.
+// flat makes a foreign text one line without control characters.
 func flat(s string) string { return strings.Join(strings.Fields(screen.Clean(s)), " ") }
 
 // cut shortens a text to a width, with a mark that it was longer.
@@ -171,11 +171,11 @@ func cut(s string, width int) string {
 	return strings.TrimRight(b.String(), " ") + "…"
 }
 
-// idColumn holds ids, which can be copied as they stand; one longer than a screen has room for keeps its beginning,
-// which show understands.
+// idColumn holds ids, which can be copied as they are. An id that is too long for the screen keeps its beginning,
+// which show commands understand.
 func idColumn() column { return column{title: "ID", flex: true, least: 30} }
 
-// wrap breaks a text into lines of at most width, each behind the indent.
+// wrap breaks a text into lines of at most width, each with the indent.
 func wrap(s string, width int, indent string) string {
 	if width <= 0 {
 		width = 100

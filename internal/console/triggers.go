@@ -34,7 +34,7 @@ agent.quiet, over a cap, or on a paid provider unless consent.auto_paid is on.`,
 
 func (app *App) triggersList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List an agent's triggers: what is due when, and why not now"}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -72,7 +72,7 @@ func (app *App) triggersList() *cobra.Command {
 	return cmd
 }
 
-// calls tells when a trigger calls.
+// calls says when a trigger fires.
 func calls(t dream.Trigger) string {
 	switch t.Kind {
 	case dream.OnSchedule:
@@ -93,7 +93,7 @@ func calls(t dream.Trigger) string {
 	return "when idle"
 }
 
-// triggerFlags say when a trigger calls.
+// triggerFlags say when a trigger fires.
 type triggerFlags struct {
 	schedule, event, rule string
 	episodes              int
@@ -115,7 +115,7 @@ oneiros triggers add full --episodes 50
 oneiros triggers add mistaken --event PredictionResolved --residual 0.5
 oneiros triggers add price --rule quay-price`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.schedule, "schedule", "", "`when`, as in \"mon-fri 03:30\" or \"30 3 * * 1-5\"")
 	fs.IntVar(&f.episodes, "episodes", 0, "after so many new episodes since the last dream (`number`)")
@@ -154,7 +154,7 @@ oneiros triggers add price --rule quay-price`,
 	return cmd
 }
 
-// ruled says what is wrong with the rule that a trigger waits for.
+// ruled checks the rule that a trigger waits for.
 func ruled(ctx context.Context, h *Deployment, t dream.Trigger) error {
 	if t.Rule == "" {
 		return nil
@@ -223,7 +223,7 @@ func (f triggerFlags) trigger(cmd *cobra.Command, name string, a dream.Agent) (d
 	return t, nil
 }
 
-// eventTypes are those that are written while nobody dreams.
+// eventTypes are the types of events that are written while no dream runs.
 func eventTypes() []string {
 	return []string{
 		event.PredictionResolved{}.EventType(), event.HypothesisMoved{}.EventType(), event.AlarmRaised{}.EventType(),
@@ -241,7 +241,7 @@ func (app *App) triggersDrop() *cobra.Command {
 		Long: `Drop takes a trigger from an agent. A call of it that waits is forgotten; a dream that it began goes on. An agent
 without any dreams only when asked. Dropping manual forgets what oneiros triggers fire asked for.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -270,7 +270,7 @@ func (app *App) triggersFire() *cobra.Command {
 time, gap and hours are not waited for; caps hold. On a paid provider it needs consent.auto_paid, since nobody watches
 then; oneiros dream needs none. oneiros triggers drop manual forgets it.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -286,7 +286,7 @@ then; oneiros dream needs none. oneiros triggers drop manual forgets it.`,
 	return cmd
 }
 
-// call passes a person's word to the agent's life, which only Temporal has.
+// call sends a request for a dream to the agent's workflow, which needs Temporal.
 func (app *App) call(ctx context.Context, h *Deployment, a dream.Agent, f activities.Fire, did string) error {
 	err := app.reaching(ctx, h, func(n Dreams) error { return n.Call(ctx, a, f) })
 	switch {
@@ -312,8 +312,8 @@ func (app *App) reaching(ctx context.Context, h *Deployment, do func(Dreams) err
 	return errors.Join(do(engine.Dreams()), engine.Stop())
 }
 
-// putTriggers keeps an agent's triggers, and tells its life where one can be reached: a worker does so within a minute
-// else.
+// putTriggers stores an agent's triggers and notifies its workflow where it can be reached; otherwise a worker does
+// so within a minute.
 func (app *App) putTriggers(ctx context.Context, h *Deployment, a dream.Agent, t dream.Trigger, did string) error {
 	if err := a.Validate(); err != nil {
 		return usage(fmt.Errorf("agent %s: %w", a.Handle, err))
@@ -328,9 +328,9 @@ func (app *App) putTriggers(ctx context.Context, h *Deployment, a dream.Agent, t
 	app.say("Trigger %s of %s is %s.", t.Name, a.Handle, did)
 	switch {
 	case errors.Is(err, ErrNoServer):
-		app.note("No Temporal server runs: it is heard by the next worker (oneiros up%s).", h.option())
+		app.note("No Temporal server runs: the next worker processes it (oneiros up%s).", h.option())
 	case err != nil:
-		app.note("The agent's life could not be told; a worker does so within a minute (%v).", err)
+		app.note("The agent's workflow could not be notified; a worker does so within a minute (%v).", err)
 	}
 	if did != "dropped" && !a.Auto && !h.Settings.Auto {
 		app.note("%s does not dream by itself yet: oneiros agents edit %s --auto%s", a.Handle, a.Handle, h.option())
@@ -353,10 +353,10 @@ func (app *App) completeTriggers(cmd *cobra.Command, args []string, _ string) ([
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// triggerLine is a trigger as it stands.
+// triggerLine is the state of a trigger.
 type triggerLine struct {
 	dream.Trigger
-	Due   *time.Time `json:"due,omitempty"` // when it calls next; of one that has called, when its dream may begin
-	Fires bool       `json:"fires"`         // it calls, or has called
-	Now   string     `json:"now"`           // why it does, or does not
+	Due   *time.Time `json:"due,omitempty"` // when it fires next; of one that has fired, when its dream may begin
+	Fires bool       `json:"fires"`         // it will fire, or has fired
+	Now   string     `json:"now"`           // why it fires, or does not
 }

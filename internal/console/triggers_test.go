@@ -136,7 +136,7 @@ func TestAPersonAsksForADreamAsSoonAsItMayBe(t *testing.T) {
 	require.Equal(t, console.Unreachable, d.run(0, "triggers", "fire", "--agent", "echo"))
 	require.Equal(t, console.OK, d.run(0, "triggers", "add", "nightly", "--agent", "echo", "--schedule", "03:30"),
 		d.err.String())
-	require.Contains(t, d.err.String(), "it is heard by the next worker")
+	require.Contains(t, d.err.String(), "the next worker processes it")
 }
 
 // The next dream is told with what calls for it, how urgent the agent is and by which terms, and what holds it back.

@@ -8,18 +8,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// overdueBy is how long after it was due a night may begin before somebody should look: an hour covers the jitter and
-// the try after a refused one.
+// overdueBy is how late a dream may begin before it is reported: an hour covers the jitter and the second try after a
+// refused one.
 const overdueBy = time.Hour
 
-// missedDream is a dream that was due, its hours and the gap considered, and did not begin. Its zero value is none.
+// missedDream is a dream that was due, allowing for quiet hours and the gap between dreams, and did not begin. The
+// zero value is none.
 type missedDream struct {
 	at time.Time
-	by string // the trigger; empty: idleness, or an interrupted dream that was to go on
+	by string // the trigger; empty: idleness, or an interrupted dream
 }
 
-// missed is the first night since the last that was due more than overdueBy ago. Whatever the hours are now, they were
-// open then.
+// missed returns the first dream since the last one that was due more than overdueBy ago. The hours of that time are
+// taken to be open, whatever they are now.
 func (o outlook) missed(auto bool) missedDream {
 	var first missedDream
 	take := func(at time.Time, by string) {
@@ -54,17 +55,17 @@ func (o outlook) missed(auto bool) missedDream {
 	return first
 }
 
-// calledFor is when a trigger called since the last dream, as far as that is known; zero when it did not.
+// calledFor is when a trigger fired since the last dream, as far as known; zero when it did not.
 func (o outlook) calledFor(t dream.Trigger, past circadian.Past) time.Time {
 	if p := o.waiting(t.Name); p != nil {
 		return p.At
 	}
 	switch {
 	case t.Kind == dream.OnEpisodes && o.fresh >= t.Episodes:
-		return past.Active // the newest of them, or a use since
+		return past.Active // the newest event, or a use since
 	case t.Kind != dream.OnSchedule:
-	case o.asked:
-		for _, made := range o.known.Appointments {
+	case o.answered:
+		for _, made := range o.triggering.Appointments {
 			if made.Trigger == t.Name {
 				return made.At
 			}

@@ -22,23 +22,23 @@ type outlook struct {
 	rhythm         circadian.Rhythm
 	past           circadian.Past
 	windows, quiet circadian.Hours
-	known          workflows.Triggering
-	asked          bool // its life was, so that what is known is all there is
+	triggering     workflows.Triggering
+	answered       bool // its workflow answered, so that triggering is complete
 	fresh          int
 	urgency        *circadian.Urgency
 }
 
-// idles says whether idleness makes the agent dream.
+// idles reports whether idleness makes the agent dream.
 func (o outlook) idles() bool {
 	return slices.ContainsFunc(o.agent.Triggered(), func(t dream.Trigger) bool { return t.Kind == dream.OnIdle })
 }
 
-// early says whether the agent is urgent enough to need less quiet.
+// early reports whether the agent's urgency shortens the idle time.
 func (o outlook) early() bool {
 	return o.settings.Eager != nil && o.urgency != nil && o.settings.Eager.Early(*o.urgency)
 }
 
-// quietly is the time that must have passed since the last activity before a called dream begins.
+// quietly is the idle time that a requested dream waits for.
 func (o outlook) quietly() time.Duration {
 	if e := o.settings.Eager; e != nil && e.Idle > 0 {
 		return min(e.Idle, o.settings.IdleTimeout)
@@ -46,7 +46,7 @@ func (o outlook) quietly() time.Duration {
 	return o.settings.IdleTimeout
 }
 
-// called is when the dream of a call may begin; zero for never.
+// called is when the requested dream may begin; zero for never.
 func (o outlook) called(at time.Time, kind dream.TriggerKind) time.Time {
 	c := circadian.Call{At: at, Now: kind == dream.OnRequest, Quiet: o.quietly(), Jitter: o.rhythm.Jitter}
 	if kind == activities.OnUrgency {
@@ -59,7 +59,7 @@ func (o outlook) called(at time.Time, kind dream.TriggerKind) time.Time {
 	return o.rhythm.Opening(due, location(o.agent.Zone), o.windows, o.quiet)
 }
 
-// lines are the triggers as they stand, and the one that calls a person's dream.
+// lines are the states of the triggers, with that of a person's request.
 func (o outlook) lines() []triggerLine {
 	var lines []triggerLine
 	for _, t := range append(slices.Clone(o.agent.Triggered()),
@@ -80,13 +80,13 @@ func (o outlook) lines() []triggerLine {
 	return lines
 }
 
-// waiting is the call of a trigger that the next dream will answer; nil when there is none.
+// waiting is the trigger's request that the next dream will answer; nil when there is none.
 func (o outlook) waiting(trigger string) *activities.Fire {
-	if p := o.known.Pending; p != nil && p.Trigger == trigger {
+	if p := o.triggering.Pending; p != nil && p.Trigger == trigger {
 		return p
 	}
-	if at := slices.IndexFunc(o.known.Behind, func(f activities.Fire) bool { return f.Trigger == trigger }); at >= 0 {
-		return &o.known.Behind[at]
+	if at := slices.IndexFunc(o.triggering.Behind, func(f activities.Fire) bool { return f.Trigger == trigger }); at >= 0 {
+		return &o.triggering.Behind[at]
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (o outlook) stands(line *triggerLine) {
 		}
 	case dream.OnSchedule:
 		appointment := activities.Appointments([]dream.Trigger{line.Trigger}, o.agent.Zone, o.now)[0]
-		for _, made := range o.known.Appointments {
+		for _, made := range o.triggering.Appointments {
 			if made.Trigger == line.Name && made.At.Before(o.now) && !made.At.IsZero() &&
 				o.settings.Zone == o.agent.Zone {
 				appointment = made
@@ -138,7 +138,7 @@ func (o outlook) stands(line *triggerLine) {
 	}
 }
 
-// first is when the next dream begins by itself, and by what; an empty word is idleness or an interrupted dream.
+// first is when the next dream begins by itself, and by which trigger; empty for idleness or an interrupted dream.
 func (o outlook) first(lines []triggerLine, due circadian.Next, auto bool) (time.Time, string) {
 	at, by := due.At, ""
 	if !due.Resume && (!auto || !o.idles()) {
@@ -149,7 +149,7 @@ func (o outlook) first(lines []triggerLine, due circadian.Next, auto bool) (time
 			at, by = when, name
 		}
 	}
-	if p := o.known.Pending; p != nil && (auto || p.Kind == dream.OnRequest) &&
+	if p := o.triggering.Pending; p != nil && (auto || p.Kind == dream.OnRequest) &&
 		!(p.Kind == activities.OnUrgency && o.past.Active.After(p.At)) {
 		take(o.called(p.At, p.Kind), p.Trigger)
 	}
@@ -168,7 +168,7 @@ func (o outlook) first(lines []triggerLine, due circadian.Next, auto bool) (time
 	return at, by
 }
 
-// held are what holds a dream by itself back now, beside what l.against tells: the gap and the hours.
+// held lists what delays the next dream now, beside the agent's obstacles: the gap and the hours.
 func (o outlook) held() []string {
 	var held []string
 	last := o.past.Dream
@@ -186,7 +186,7 @@ func (o outlook) held() []string {
 	return held
 }
 
-// needs gathers what the urgency is made of. Nothing is bought for it.
+// needs computes the urgency without any paid call.
 func (app *App) needs(ctx context.Context, h *Deployment, a dream.Agent) (circadian.Urgency, int, error) {
 	n := activities.Needs{Memory: h.Store, Why: "placing their claims costs money, which nobody spends on a look"}
 	if spec, err := embedderOf(ctx, h, a); err == nil && spec.Price != nil && *spec.Price == (budget.Price{}) {
@@ -198,7 +198,7 @@ func (app *App) needs(ctx context.Context, h *Deployment, a dream.Agent) (circad
 	return circadian.UrgencyOf(lived), lived.Episodes, err
 }
 
-// urgencyText tells an urgency by its terms.
+// urgencyText describes an urgency by its terms.
 func urgencyText(n nextDream) string {
 	u := n.Urgency
 	if u == nil || n.Threshold == 0 {
@@ -216,7 +216,7 @@ func urgencyText(n nextDream) string {
 	return text
 }
 
-// triggersText tells an agent's own triggers, each on a line.
+// triggersText describes the agent's triggers, one a line.
 func triggersText(n nextDream, a dream.Agent, now time.Time) string {
 	if a.Triggers == nil {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// mayDream refuses to begin a dream of an agent that somebody holds awake.
+// mayDream refuses to begin a dream of an agent that a client holds awake.
 func (app *App) mayDream(ctx context.Context, h *Deployment, a dream.Agent) error {
 	s, err := app.status(ctx, h, a)
 	if err != nil || !s.Awake(app.Now()) {
@@ -22,7 +22,7 @@ func (app *App) mayDream(ctx context.Context, h *Deployment, a dream.Agent) erro
 	switch connected := clientsOf(s); {
 	case len(connected) > 1:
 		how = " --force"
-	case len(connected) == 1 && len(s.Leases) == 1: // of others beside it only an operator's sleep is rid
+	case len(connected) == 1 && len(s.Leases) == 1: // leases of other kinds end only with oneiros sleep --force
 		how = " --client " + quotedArg(connected[0].Client)
 	case len(connected) == 1:
 		how = " --force"
@@ -31,7 +31,7 @@ func (app *App) mayDream(ctx context.Context, h *Deployment, a dream.Agent) erro
 		a.Handle, by, clock(s.Until(), app.Now(), a.Zone), a.Handle, how, h.option())
 }
 
-// underWay finds the dream of an agent that the engine's server still carries; empty when there is none.
+// underWay finds the dream of an agent whose workflow runs on the engine's server; empty when there is none.
 func underWay(ctx context.Context, h *Deployment, engine Engine, a dream.Agent) (string, error) {
 	slots, err := h.Store.Slots(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func underWay(ctx context.Context, h *Deployment, engine Engine, a dream.Agent) 
 	if held, ok := slots[a.ID]; ok {
 		ids = append(ids, held.Dream)
 	}
-	for _, n := range memory.As[*dream.Record](latest) { // begun, and not yet laid down
+	for _, n := range memory.As[*dream.Record](latest) { // begun and not closed
 		if (n.Outcome == dream.Dreaming || n.Resumable()) && !slices.Contains(ids, n.ID) {
 			ids = append(ids, n.ID)
 		}

@@ -34,10 +34,10 @@ func (app *App) worker() *cobra.Command {
 	}
 }
 
-// goOn is what becomes of dreams under way, once whoever works on them is stopped.
+// goOn says what becomes of dreams under way when their worker stops.
 const goOn = "; dreams under way go on next time"
 
-// serve runs an engine until it is told to stop, or until a part of it ends by itself.
+// serve runs an engine until a signal, or until a part of it ends by itself.
 func (app *App) serve(ctx context.Context, start func(context.Context, *Deployment) (Engine, error),
 	stopped string,
 ) error {
@@ -82,13 +82,13 @@ DREAM is an id, a number of the agent's, or last: the newest that goes on or wai
 A dream holds its agent until the Temporal cluster it was begun on says that it is over. When that cluster
 is gone for good, --abandon closes the dream without asking that cluster.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.ValidArgsFunction = app.completeDreams([]string{string(dream.Dreaming), dream.RecordWaits})
 	cmd.Flags().BoolVar(&abandon, "abandon", false,
 		"the Temporal cluster of this dream is gone for good: close it without asking it")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before a dream is abandoned")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, record, err := app.nightToCancel(cmd, args[0])
+		h, record, err := app.dreamToCancel(cmd, args[0])
 		if err != nil {
 			return err
 		}
@@ -121,9 +121,8 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 	return cmd
 }
 
-// nightToCancel finds the record of a dream by its name; last is the newest that can still be ended, not one that never
-// began.
-func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dream.Record, error) {
+// dreamToCancel finds the record of a dream by its name; last is the newest one that can still be ended.
+func (app *App) dreamToCancel(cmd *cobra.Command, name string) (*Deployment, *dream.Record, error) {
 	if name != "last" {
 		h, _, record, err := app.recordOf(cmd, name)
 		return h, record, err
@@ -156,7 +155,7 @@ func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dr
 	return h, pending, nil
 }
 
-// abandon closes a dream by the word of the person who asks.
+// abandon closes the record of a dream at the user's request.
 func (app *App) abandon(ctx context.Context, h *Deployment, record *dream.Record) error {
 	if err := app.Dream.Abandon(ctx, h, record.Agent, record.ID); errors.Is(err, memory.ErrNotFound) {
 		return exit(NotFound, "%w", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// wakeFlags are what a command line may say of a knock.
+// wakeFlags are the choices of a command line about a wake.
 type wakeFlags struct {
 	client, digest string
 	hold           time.Duration
@@ -41,7 +41,7 @@ is what was dreamt since the agent was last awake: unverified, and never an inst
 
 Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wait Temporal does not.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	fs := cmd.Flags()
 	app.spanVar(fs, &f.hold, "for",
 		"how long to hold it awake, as in 5m or 2h, at most 30d; agent.client_timeout when absent (`duration`)")
@@ -68,7 +68,7 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 	return cmd
 }
 
-// How long a knock may hold an agent: what is shorter is over before anybody has looked, and what is longer is a
+// How long a client may hold an agent awake: a shorter time is over before anybody has looked, and a longer one is a
 // mistake.
 const (
 	leastHold = time.Second
@@ -81,7 +81,7 @@ func (f *wakeFlags) check(hold, named bool) error {
 		faults = append(faults, fmt.Errorf("--for %s must be between 1s and 30d, as in 5m", f.hold))
 	}
 	if named && f.client == "" {
-		faults = append(faults, errors.New(`--client "" names nobody; leave it out to knock as operator`))
+		faults = append(faults, errors.New(`--client "" is empty; leave it out to connect as operator`))
 	}
 	if f.digest != "" && !oneOf(f.digest, journal.Digests) {
 		faults = append(faults,
@@ -95,13 +95,14 @@ func (f *wakeFlags) check(hold, named bool) error {
 	return usage(errors.Join(faults...))
 }
 
-// operator is the client that a person knocks as who runs the deployment. Its lease is one like any.
+// operator is the client name for the person who runs the deployment. Its lease is like any other.
 const operator = "operator"
 
-// longestName bounds the names of clients, which are kept with every wake.
+// longestName bounds the names of clients, which are stored with every wake.
 const longestName = 100
 
-// connect wakes, says at once what whoever knocked may go on with, and waits for the record where that is wanted.
+// connect wakes the agent, prints at once what the caller may go on with, and waits for the record where that is
+// wanted.
 func (app *App) connect(ctx context.Context, h *Deployment, a dream.Agent, k Connection, f *wakeFlags) error {
 	w, err := app.waker(ctx, h)
 	if err != nil {
@@ -116,29 +117,29 @@ func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w W
 	before := app.Now().Sub(app.began)
 	woken, err := w.Wake(ctx, k)
 	if err != nil {
-		return unanswered(fmt.Errorf("wake %s: %w", a.Handle, err))
+		return asUnreachable(fmt.Errorf("wake %s: %w", a.Handle, err))
 	}
 	status, err := app.status(ctx, h, a)
 	if err != nil {
-		return unanswered(err)
+		return asUnreachable(err)
 	}
 	digested, err := digestOf(ctx, h, a, woken.Wake, f.digest)
 	if err != nil {
-		return unanswered(err)
+		return asUnreachable(err)
 	}
-	untold := digested.untold()
-	result := awake{
+	untold := digested.hidesDreams()
+	result := wakeResult{
 		Agent:    a.Handle,
-		Wake:     tellable(woken.Wake, untold),
+		Wake:     withoutDigest(woken.Wake, untold),
 		Raised:   woken.Raised,
 		Took:     millis(before + woken.Took),
 		Degraded: woken.Degraded,
-		Status:   publicly(status, untold),
+		Status:   publicStatusOf(status, untold),
 		Digested: digested,
 		State:    string(circadian.Awake),
 	}
 	if status.State(false, app.Now()) == circadian.Sleeping {
-		result.State, result.Sleeps = string(circadian.Sleeping), sleeps(a, status, app.Now())
+		result.State, result.Sleeps = string(circadian.Sleeping), sleepText(a, status, app.Now())
 	}
 	if !app.json {
 		app.reportAwake(result, a)
@@ -150,19 +151,19 @@ func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w W
 	return missed
 }
 
-// glance is how long a knock that was answered, and waits for nothing, gives Temporal to hear of it.
-const glance = 700 * time.Millisecond
+// notifyWithin is how long a wake without --wait gives Temporal to be notified.
+const notifyWithin = 700 * time.Millisecond
 
-// record waits for the record of a wake where that is wanted, and otherwise sees that Temporal has heard of it, if it
-// answers.
-func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *awake, wait bool) error {
+// record waits for the record of a wake where that is wanted; otherwise it only gives Temporal, if it answers, time
+// to be notified.
+func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *wakeResult, wait bool) error {
 	if wait {
 		return app.recorded(ctx, h, a, w, result)
 	}
 	if result.Degraded != "" {
 		return nil
 	}
-	short, cancel := context.WithTimeout(ctx, glance)
+	short, cancel := context.WithTimeout(ctx, notifyWithin)
 	defer cancel()
 	awoken, err := w.Recorded(short, a.ID, result.Epoch)
 	if err != nil {
@@ -180,14 +181,14 @@ func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Wake
 	return nil
 }
 
-// awake is what a knock is answered with.
-type awake struct {
+// wakeResult is the result of oneiros wake.
+type wakeResult struct {
 	Agent string `json:"agent"`
 	presence.Wake
-	// awake; sleeping when an alarm or an operator holds a sleeper, without waking it
+	// State is awake, or sleeping when an alarm or an operator holds a sleeping agent without waking it.
 	State    string       `json:"state"`
-	Sleeps   string       `json:"sleeps,omitempty"` // what that means
-	Raised   bool         `json:"raised"`           // this knock raised the epoch
+	Sleeps   string       `json:"sleeps,omitempty"` // what sleeping means here
+	Raised   bool         `json:"raised"`           // this connection raised the epoch
 	Took     float64      `json:"took_ms"`          // from the command's start until the caller could go on
 	Status   publicStatus `json:"standing"`
 	Digested digest       `json:"dreams"`
@@ -197,13 +198,13 @@ type awake struct {
 	Phases   *event.DreamInterrupted `json:"interruption,omitempty"`
 }
 
-func (app *App) reportAwake(w awake, a dream.Agent) {
+func (app *App) reportAwake(w wakeResult, a dream.Agent) {
 	since := fmt.Sprintf("since %s, epoch %d, woken by %s", clock(w.At, app.Now(), a.Zone), w.Epoch,
 		called(w.Client, w.Cause))
 	if w.Raised {
 		since += " in " + screen.Millis(w.Took)
 	} else {
-		since += " before this knock, which was answered in " + screen.Millis(w.Took)
+		since += " before this request, which was answered in " + screen.Millis(w.Took)
 	}
 	held := "nobody"
 	if len(w.Status.Leases) > 0 {
@@ -233,20 +234,20 @@ func (app *App) reportAwake(w awake, a dream.Agent) {
 	}
 }
 
-// reportAsleep tells of a sleeper that is held without being woken: nothing of it has changed but when it may dream.
-func (app *App) reportAsleep(w awake, a dream.Agent, held string) {
+// reportAsleep reports that a sleeping agent is held without being woken: only when it may dream has changed.
+func (app *App) reportAsleep(w wakeResult, a dream.Agent, held string) {
 	app.fieldsWide(app.Out, wakeWidth, "agent", a.Handle, "asleep", w.Sleeps, "held by", held)
 	if w.Degraded != "" {
 		app.note("%s", w.Degraded)
 	}
 }
 
-// sleeps says what holding a sleeper means.
-func sleeps(a dream.Agent, s presence.Status, now time.Time) string {
+// sleepText says what holding a sleeping agent means.
+func sleepText(a dream.Agent, s presence.Status, now time.Time) string {
 	return fmt.Sprintf("%s sleeps, and no dream begins before %s", a.Handle, clock(s.Until(), now, a.Zone))
 }
 
-// wakeWidth is the width of the names that a wake is told by, now and when it is recorded.
+// wakeWidth is the width of the field names of a wake, the same now and when it is recorded.
 const wakeWidth = len("interrupted")
 
 func feeling(m mood.PAD) string {
@@ -254,7 +255,7 @@ func feeling(m mood.PAD) string {
 		signed(m.Dominance))
 }
 
-// shift tells how a dream moved the mood that it was woken from.
+// shift says how a dream changed the mood that it was woken from.
 func shift(w presence.Wake) string {
 	switch {
 	case w.Dream == "":
@@ -268,8 +269,8 @@ func shift(w presence.Wake) string {
 // recordedWithin bounds how long --wait waits.
 const recordedWithin = 20 * time.Second
 
-// recorded waits for Temporal and tells how the wake went, by its phases when a dream was interrupted.
-func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *awake) error {
+// recorded waits for Temporal and reports how the wake went, by its phases when a dream was interrupted.
+func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *wakeResult) error {
 	waiting, cancel := context.WithTimeout(ctx, recordedWithin)
 	defer cancel()
 	awoken, err := w.Recorded(waiting, a.ID, result.Epoch)

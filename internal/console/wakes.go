@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// interruption is one wake out of a dream, as its event tells it.
+// interruption is one wake out of a dream, from its event.
 type interruption struct {
 	Dream string    `json:"dream"`
 	At    time.Time `json:"at"`
@@ -41,10 +41,10 @@ func (i *interruption) text() string {
 
 func (i *interruption) total() float64 { return i.Receipt + i.Stop + i.Preserve + i.Switch }
 
-// lookBack bounds how many of an agent's newest events are read to find its wakes: some hundred nights of dreaming.
+// lookBack bounds how many of an agent's newest events are searched for its wakes: some hundred dreams.
 const lookBack = 10_000
 
-// wakesOf finds an agent's newest wakes out of dreams, the newest first: up to limit of those that are wanted.
+// wakesOf finds an agent's newest wakes out of dreams, newest first: up to limit of those wanted.
 func wakesOf(ctx context.Context, h *Deployment, a dream.Agent, wanted func(*interruption) bool,
 	limit int,
 ) ([]*interruption, error) {
@@ -65,7 +65,7 @@ func wakesOf(ctx context.Context, h *Deployment, a dream.Agent, wanted func(*int
 	return found, err
 }
 
-// backwards reads an agent's newest events, the newest first, until it is told to stop.
+// backwards reads an agent's newest events, newest first, until each returns false.
 func backwards(ctx context.Context, log fabric.Log, agent string, each func(event.Event) (more bool, err error)) error {
 	newest, err := newestOf(ctx, log, agent)
 	if err != nil {
@@ -87,7 +87,7 @@ func backwards(ctx context.Context, log fabric.Log, agent string, each func(even
 }
 
 // newestOf finds the number of an agent's newest event. Numbers have no gaps, so it doubles until there is none and
-// halves from there.
+// then bisects.
 func newestOf(ctx context.Context, log fabric.Log, agent string) (int64, error) {
 	exists := func(seq int64) (bool, error) {
 		events, err := log.Events(ctx, agent, seq-1, 1)
@@ -122,7 +122,7 @@ func newestOf(ctx context.Context, log fabric.Log, agent string) (int64, error) 
 	return low, nil
 }
 
-// eventsOf reads the events of one dream, in order: from its first sitting to the end of its last.
+// eventsOf reads the events of one dream in order, from its first stretch to the end of its last.
 func eventsOf(ctx context.Context, h *Deployment, record *dream.Record) ([]event.Event, error) {
 	var found []event.Event
 	err := backwards(ctx, h.Events, record.Agent, func(e event.Event) (more bool, err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Connection is somebody who wants an agent awake.
+// Connection is a client that wants an agent awake.
 type Connection struct {
 	Agent   string // id
 	Client  string
@@ -22,15 +22,15 @@ type Connection struct {
 	Trigger string        // of an alarm
 }
 
-// Woken answers a knock: whoever knocked may go on.
+// Woken is the result of a connection: the client may go on.
 type Woken struct {
 	presence.Wake
-	Raised   bool          // this knock woke it; otherwise it was awake already
-	Degraded string        // what has not been told, and by whom it will be; empty when all is well
-	Took     time.Duration // from the knock to here
+	Raised   bool          // this connection woke the agent; otherwise it was awake already
+	Degraded string        // what was not yet notified or recorded, and how it will be; empty when all is well
+	Took     time.Duration // from the connection to the result
 }
 
-// Waker wakes agents and lets them sleep. It needs the store; Temporal is told beside it, or later.
+// Waker wakes agents and lets them sleep. It needs the store; Temporal is notified in parallel, or later.
 type Waker interface {
 	Wake(ctx context.Context, k Connection) (Woken, error)
 	// Recorded waits until the agent's workflow has recorded the wake of an epoch.
@@ -39,7 +39,7 @@ type Waker interface {
 	Leave(ctx context.Context, agent, client string) error
 	// Sleep ends every lease and the wake lock.
 	Sleep(ctx context.Context, agent string) error
-	// AgentState asks the agent's workflow, which a worker must answer. memory.ErrNotFound when the agent has none.
+	// AgentState queries the agent's workflow, which needs a worker. memory.ErrNotFound when the agent has none.
 	AgentState(ctx context.Context, handle string) (workflows.AgentState, error)
 	// Remove removes an agent and ends its workflows, where Temporal answers. ErrDreaming, ErrAwake,
 	// memory.ErrNotFound.
@@ -47,25 +47,24 @@ type Waker interface {
 	Stop() error
 }
 
-// waker opens the way to whoever is dreaming. It does not wait for Temporal.
+// waker returns the commands that wake agents, without waiting for Temporal.
 func (app *App) waker(ctx context.Context, h *Deployment) (Waker, error) {
 	w, err := app.Dream.Waker(ctx, h)
 	if err != nil {
-		return nil, unanswered(err)
+		return nil, asUnreachable(err)
 	}
 	return w, nil
 }
 
-// unanswered marks an error that left a knock without an answer as what it is: the store could not be reached. What
-// knows its exit code keeps it.
-func unanswered(err error) error {
+// asUnreachable marks an error of a wake as: the store could not be reached. Errors with an exit code keep it.
+func asUnreachable(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || Code(err) != Failure {
 		return err
 	}
 	return &Exit{Code: Unreachable, Err: err}
 }
 
-// status asks the store who holds an agent awake.
+// status reads from the store who holds an agent awake.
 func (app *App) status(ctx context.Context, h *Deployment, a dream.Agent) (presence.Status, error) {
 	s, err := h.Wakes.Status(ctx, a.ID, app.Now().UTC())
 	if err != nil {
@@ -74,7 +73,7 @@ func (app *App) status(ctx context.Context, h *Deployment, a dream.Agent) (prese
 	return s, nil
 }
 
-// resumable finds the interrupted dream of an agent that may still go on; nil when there is none.
+// resumable finds the interrupted dream of an agent that may be resumed; nil when there is none.
 func (app *App) resumable(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Record, error) {
 	found, err := h.Store.Find(ctx,
 		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: []string{dream.RecordWaits}})
@@ -89,10 +88,10 @@ func (app *App) resumable(ctx context.Context, h *Deployment, a dream.Agent) (*d
 	return nil, nil
 }
 
-// mayGoOn says whether a dream was interrupted and its time to be resumed has not run out.
+// mayGoOn reports whether a dream was interrupted and may still be resumed.
 func (app *App) mayGoOn(n *dream.Record) bool { return n.MayGoOn(app.Now()) }
 
-// holders names whoever holds an agent awake, and until when.
+// holders lists who holds an agent awake, and until when.
 func holders(leases []presence.Lease, now time.Time, zone string) []string {
 	var names []string
 	for _, l := range leases {
@@ -101,7 +100,7 @@ func holders(leases []presence.Lease, now time.Time, zone string) []string {
 	return names
 }
 
-// called names a client and why it came; an operator and an alarm say that themselves.
+// called describes a client and the cause of its lease; operators and alarms need no cause.
 func called(client string, cause presence.Cause) string {
 	if name, _, _ := strings.Cut(client, "/"); name == string(cause) {
 		return client
@@ -109,7 +108,7 @@ func called(client string, cause presence.Cause) string {
 	return client + " (" + string(cause) + ")"
 }
 
-// clock writes a time near now: to the second, with the day when it is another.
+// clock formats a time near now: to the second, with the day when it is another.
 func clock(t, now time.Time, zone string) string {
 	l := location(zone)
 	if t.In(l).Format(time.DateOnly) == now.In(l).Format(time.DateOnly) {

@@ -72,7 +72,8 @@ func (p *porter) Wake(_ context.Context, k console.Connection) (console.Woken, e
 	}
 	h := &p.fixture.hall.now
 	last := p.wake
-	h.Epoch, h.Last, h.Seen, h.Lock = last.Epoch, &last, now, now.Add(5*time.Second)
+	h.Epoch, h.Last = last.Epoch, &last
+	h.Seen, h.Lock = now, now.Add(5*time.Second)
 	h.Leases = append(h.Leases, presence.Lease{Client: k.Client, Cause: k.Cause, Since: now, Until: now.Add(k.For)})
 	return console.Woken{Wake: p.wake, Raised: !p.again, Degraded: p.worse, Took: 1240 * time.Microsecond}, nil
 }
@@ -218,8 +219,8 @@ func (d *fixture) goOn(n *dream.Record) {
 	d.Helper()
 	fresh, err := memory.One[*dream.Record](d.Context(), d.store, "echo", n.ID)
 	require.NoError(d, err)
-	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Stretches, fresh.Ended = dream.Completed, "", time.Time{}, 2,
-		now.Add(time.Minute)
+	fresh.Outcome, fresh.Reason, fresh.Stretches = dream.Completed, "", 2
+	fresh.Until, fresh.Ended = time.Time{}, now.Add(time.Minute)
 	_, err = d.store.Commit(d.Context(),
 		memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}, Events: []event.Event{
 			event.New("asleep", "echo", "", now, event.AgentAsleep{Epoch: 3}),
@@ -394,11 +395,12 @@ func TestAConnectAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken(), again: true}
-	p.wake.Client, p.wake.Cause, p.wake.At, p.wake.Dream, p.wake.Digest = "mara", presence.Connect,
-		now.Add(-25*time.Hour), "", nil
+	p.wake.Client, p.wake.Cause = "mara", presence.Connect
+	p.wake.At = now.Add(-25 * time.Hour)
+	p.wake.Dream, p.wake.Digest = "", nil
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(),
-		"since 2026-11-19 05:00:00, epoch 3, woken by mara (knock) before this knock, which was\n")
+		"since 2026-11-19 05:00:00, epoch 3, woken by mara (knock) before this request, which\n")
 	require.Contains(t, d.out.String(), "nothing; it only slept")
 	require.Contains(t, d.out.String(), "nothing new worth telling")
 }
@@ -434,8 +436,8 @@ func TestAConnectNamesWhatIsWrongWithIt(t *testing.T) {
 		"wake -a echo --for 999ms":                                  "must be between 1s and 30d",
 		"wake -a echo --for 31d":                                    "must be between 1s and 30d",
 		"wake -a echo --for 5":                                      "such as 90s, 30m, 12h or 7d",
-		"wake -a echo --client=":                                    `--client "" names nobody`,
-		"sleep -a echo --client=":                                   `--client "" names nobody`,
+		"wake -a echo --client=":                                    `--client "" is empty`,
+		"sleep -a echo --client=":                                   `--client "" is empty`,
 		"wake -a echo --digest loud":                                "--digest loud must be one of off, header, message",
 		"alarm -a echo --trigger a/b/c":                             "--trigger \"a/b/c\" must be a name",
 		"wake -a echo --client " + strings.Repeat("long", 100):      "at most 100 bytes",

@@ -19,7 +19,7 @@ func (app *App) watch() *cobra.Command {
 		Use: "watch [DREAM]", Short: "Follow a dream to its report", GroupID: nights, Args: cobra.MaximumNArgs(1),
 		Long: "Watch follows a dream that is going on, live, to its report. DREAM is an id, a number of the agent's, or last,\nwhich is the one watched when none is named. A dream that is woken and may be resumed is watched on, across its\nsittings. Leaving off watching changes nothing: the dream goes on.",
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.ValidArgsFunction = app.completeDreams(nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := "last"
@@ -44,13 +44,13 @@ func (app *App) watch() *cobra.Command {
 	return cmd
 }
 
-// usualPatience is how long the log may be silent before Temporal is asked whether the dream still lives.
+// usualPatience is how long the log may be silent before Temporal is asked whether the dream still runs.
 const usualPatience = 5 * time.Second
 
 // page is how many events are read at once.
 const page = 500
 
-// follow tells a dream's events as they come, and ends with its report and the exit code of its outcome.
+// follow prints a dream's events as they come, and ends with its report and the exit code of its outcome.
 func (app *App) follow(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, id string) error {
 	v := &view{app: app, style: app.style(a), phases: map[dream.Phase]dream.Tally{}}
 	defer v.clear()
@@ -88,7 +88,7 @@ func (app *App) follow(ctx context.Context, h *Deployment, a dream.Agent, engine
 	}
 }
 
-// await returns when there may be more events; when it was silent for long, it asks whether the dream still lives.
+// await returns when there may be more events. After a long silence it checks that the dream still runs.
 func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, id string, after int64,
 	v *view,
 ) error {
@@ -134,7 +134,8 @@ func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine 
 	return err
 }
 
-// over says whether a dream is over for good after this event. An interruption is the end when nothing may resume it.
+// over reports whether a dream has ended for good with this event. An interruption ends it when nothing may resume
+// it.
 func (app *App) over(ctx context.Context, h *Deployment, e event.Event, before bool) (bool, error) {
 	switch e.Type {
 	case event.DreamEnded{}.EventType():
@@ -159,7 +160,7 @@ func (app *App) over(ctx context.Context, h *Deployment, e event.Event, before b
 	return before, nil
 }
 
-// lost says that Temporal is gone from under a dream, and how the dream goes on.
+// lost reports that Temporal does not answer during a dream, and how the dream continues.
 func (app *App) lost(h *Deployment, id string, err error) error {
 	app.note("Temporal is gone.")
 	return exit(Unreachable,
@@ -167,7 +168,7 @@ func (app *App) lost(h *Deployment, id string, err error) error {
 		err, id, app.onward(h), id, h.option())
 }
 
-// left says what goes on when somebody leaves off watching.
+// left says what continues when the user stops watching.
 func (app *App) left(ctx context.Context, h *Deployment, id string, err error) error {
 	if ctx.Err() != nil {
 		o := h.option()
@@ -178,7 +179,7 @@ func (app *App) left(ctx context.Context, h *Deployment, id string, err error) e
 	return err
 }
 
-// finished reports a dream that is over, and turns its outcome into an exit code.
+// finished reports a dream that has ended and turns its outcome into an exit code.
 func (app *App) finished(ctx context.Context, h *Deployment, a dream.Agent, id string) error {
 	record, err := memory.One[*dream.Record](ctx, h.Store, a.ID, id)
 	if err != nil {

@@ -12,24 +12,24 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// view is the live drawing: in place on a terminal, a line per event elsewhere, JSON lines when asked for.
+// view draws a running dream: in place on a terminal, one line per event elsewhere, JSON lines on request.
 type view struct {
 	app        *App
 	style      screen.Style
 	phases     map[dream.Phase]dream.Tally
-	text       []event.Event // of the dream, for the marks of its sittings
+	text       []event.Event // events of the dream, with the marks of its stretches
 	begun      bool
 	last       string
-	agentState string // the latest of the agent's life, beneath, while the dream waits
+	agentState string // the agent's latest state, shown beneath while the dream waits
 	lines      int    // drawn and still on the screen
 
 	stage  dream.Stage   // of the onset under way; empty when there is none
-	waits  bool          // the dream was woken and may go on
-	beat   int           // of the gauge's pulse
-	recent []event.Event // told last, at most as many as the gauge has rows
+	waits  bool          // the dream was woken and may be resumed
+	beat   int           // phase of the gauge's pulse
+	recent []event.Event // the newest events, at most as many as the gauge has rows
 }
 
-// concerns says whether an event is the dream's own, or one of its agent's life while the dream is open.
+// concerns reports whether an event is the dream's own, or one of its agent's workflow while the dream is open.
 func (v *view) concerns(e event.Event, id string) bool {
 	if e.Dream == id {
 		v.begun = true
@@ -102,8 +102,8 @@ func (v *view) draw() {
 	v.lines = strings.Count(text, "\n")
 }
 
-// over writes a drawing over the last one, line by line: a terminal that is told to clear all of what it shows may keep
-// that in its scrollback, a copy for each beat.
+// over writes a drawing over the last one, line by line. A terminal that is made to clear all may keep a copy of each
+// drawing in its scrollback.
 func (v *view) over(text string) string {
 	if v.lines == 0 {
 		return text
@@ -112,14 +112,14 @@ func (v *view) over(text string) string {
 	return fmt.Sprintf("\x1b[%dA%s\x1b[J", v.lines, text)
 }
 
-// gaugeRows is how many rows the depth gauge has; narrowLine is the least that a line of news beside it needs.
+// gaugeRows is the number of rows of the depth gauge; narrowLine is the least width of a line of news beside it.
 const (
 	gaugeRows  = 8
 	narrowLine = 40
 )
 
-// below is what stands under the timeline: the latest news, and during an onset the depth gauge, with the news beside
-// it where there is room.
+// below is the part under the timeline: the latest news, and during an onset the depth gauge, with the news beside it
+// where there is room.
 func (v *view) below() string {
 	if v.stage == "" || v.waits {
 		return v.last
@@ -144,7 +144,8 @@ func trimmed(rows []string) string {
 	return strings.Join(rows, "\n")
 }
 
-// pulses ticks while the drawing changes although nothing happens, which is at the peak; it must be stilled.
+// pulses ticks while the drawing changes without events, which is at the peak of an onset. The caller must call
+// still.
 func (v *view) pulses() (beat <-chan time.Time, still func()) {
 	if !v.app.Terminal || v.app.json || v.waits || !screen.Pulses(v.stage) {
 		return nil, func() {}
@@ -153,7 +154,7 @@ func (v *view) pulses() (beat <-chan time.Time, still func()) {
 	return ticker.C, ticker.Stop
 }
 
-// refreshEvery is how long a beat of the gauge lasts: gently.
+// refreshEvery is the length of one pulse of the gauge: slow and gentle.
 const refreshEvery = 800 * time.Millisecond
 
 // clear takes the drawing off the screen.

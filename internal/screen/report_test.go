@@ -31,8 +31,9 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 		r.Record.Outcome, r.Record.Theme, r.Record.Tier = outcome, "", dream.Core
 		switch outcome {
 		case dream.Empty:
-			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = r.Fragments[2:],
-				nil, r.Scenarios[1:], nil, nil, nil, nil
+			r.Fragments, r.Scenarios = r.Fragments[2:], r.Scenarios[1:]
+			r.Predictions, r.Hypotheses = nil, nil
+			r.Gists, r.Playbook, r.Surfaced = nil, nil, nil
 			r.Record.After = r.Record.Before
 			r.BuiltIn = true
 		case dream.Aborted:
@@ -65,8 +66,8 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
 	t.Parallel()
 	r := night()
-	r.Record.Outcome, r.Record.Reason, r.Record.Until, r.Record.Stretches = dream.Interrupted, "knock",
-		r.Record.Ended.Add(8*time.Hour), 1
+	r.Record.Outcome, r.Record.Reason, r.Record.Stretches = dream.Interrupted, "knock", 1
+	r.Record.Until = r.Record.Ended.Add(8 * time.Hour)
 	r.MayGoOn = true
 	r.Breaks = []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}
 	r.Record.Phases = r.Record.Phases[:3]

@@ -10,22 +10,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// nightsLooked is how many nights are looked at: a month of one a night, as the rolling metrics have it.
-const nightsLooked = 30
+// dreamsChecked is how many dreams are checked: a month of one a night, as in the rolling metrics.
+const dreamsChecked = 30
 
-// failedAlarm is how many failed nights in a row are wrong: one is a provider's bad hour.
+// failedAlarm is how many failed dreams in a row are wrong. A single one may be due to an outage of the provider.
 const failedAlarm = 2
 
-// recordsOf are the newest, newest first, those that were undone too.
+// recordsOf returns the newest records, newest first, undone ones included.
 func (e *examination) recordsOf(ctx context.Context, a dream.Agent) ([]*dream.Record, error) {
 	items, err := e.deployment.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived},
-		Limit: nightsLooked,
+		Limit: dreamsChecked,
 	})
 	return memory.As[*dream.Record](items), err
 }
 
-// planned holds the nights that were due against those that were dreamt.
+// planned compares the dreams that were due with those that ran.
 func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "nights", State: Fine}
 	week, stuck := 0, []string{}
@@ -34,7 +34,7 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 			week++
 		}
 		if n.Outcome == dream.Dreaming {
-			runs, _, err := e.goesOn(ctx, []dream.Agent{a}, n.ID)
+			runs, _, err := e.running(ctx, []dream.Agent{a}, n.ID)
 			if err != nil {
 				return l, err
 			}
@@ -77,7 +77,7 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 	return l, nil
 }
 
-// outcomes counts empty and failed nights in a row.
+// outcomes counts empty and failed dreams in a row.
 func (e *examination) outcomes(_ context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "outcomes", State: Fine}
 	empty, failed := 0, 0
@@ -98,7 +98,7 @@ func (e *examination) outcomes(_ context.Context, a dream.Agent, records []*drea
 			if !emptyOver {
 				empty++
 			}
-		case dream.Aborted: // says nothing of what a night that runs would keep
+		case dream.Aborted: // says nothing about what a completed dream would keep
 			if !failedOver {
 				failed++
 			}
@@ -150,7 +150,7 @@ func lastReason(records []*dream.Record, outcome dream.Outcome) string {
 	return "-"
 }
 
-// kept says when a night last kept something.
+// kept reports when a dream last kept something.
 func (e *examination) kept(_ context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "kept", State: Fine, Found: "it has not dreamt yet"}
 	if len(records) > 0 {
@@ -183,7 +183,7 @@ func (e *examination) kept(_ context.Context, a dream.Agent, records []*dream.Re
 	return l, nil
 }
 
-// overdue looks for predictions whose time is up and that nobody resolved.
+// overdue reports predictions that are due and unresolved.
 func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Record) (healthLine, error) {
 	const swept = 5 * time.Minute // a worker resolves what is due once a minute
 	l := healthLine{Name: "predictions", State: Fine}
@@ -202,7 +202,7 @@ func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Rec
 	return l, err
 }
 
-// reviews counts what waits for a person.
+// reviews counts what waits for a person's decision.
 func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "review", State: Fine, Found: "nothing waits"}
 	items, err := e.app.reviewing(e.deployment).Waiting(ctx, a.ID)
@@ -230,7 +230,7 @@ func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Rec
 	return l, nil
 }
 
-// recall tells of nights that made it worse and were undone by themselves, and what the newest probe found.
+// recall reports dreams that made recall worse and were undone automatically, and the result of the newest probe.
 func (e *examination) recall(_ context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "recall", State: Fine, Found: "no night has been probed"}
 	undone, counting := 0, true

@@ -59,7 +59,7 @@ func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 	t.Parallel()
 	for fault, why := range map[error]string{
-		memory.ErrNotFound: "it has no life on Temporal yet", console.ErrNoServer: "no Temporal server runs",
+		memory.ErrNotFound: "it has no workflow on Temporal yet", console.ErrNoServer: "no Temporal server runs",
 		errors.New("timed out"): "Temporal or a worker does not answer",
 	} {
 		d := newFixture(t).furnish().guarded(&porter{lost: fault})

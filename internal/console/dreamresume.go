@@ -10,16 +10,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// publicRecord is a night as --json tells it.
+// publicRecord is a dream's record for --json.
 type publicRecord struct {
 	*dream.Record
 	Status dream.Status `json:"status"`
 }
 
-// public gives a night its public status.
+// public adds the public status to a record.
 func (app *App) public(n *dream.Record) publicRecord { return publicRecord{n, n.Status(app.Now())} }
 
-// reason is why a night ended, or until when it waits to go on.
+// reason is why a dream ended, or until when an interrupted one can be resumed.
 func (app *App) reason(n *dream.Record, zone string) string {
 	switch {
 	case app.mayGoOn(n):
@@ -41,7 +41,7 @@ named, it is the agent's interrupted one. It is refused while somebody holds the
 Exit codes: 0 it goes on, 3 no dream waits to be resumed, 4 somebody holds the agent awake or it dreams
 already, 5 Temporal or the store does not answer; with --watch those of oneiros watch.`,
 	}
-	app.whose(cmd)
+	app.addAgentFlag(cmd)
 	cmd.ValidArgsFunction = app.completeDreams([]string{dream.RecordWaits})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow it to its report")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -36,7 +36,7 @@ type sleeper struct {
 	stopped  int
 	settled  []dream.Agent
 	calls    []activities.Fire
-	again    console.Again
+	again    console.RedreamRequest
 }
 
 func (s *sleeper) Dreams() console.Dreams { return s }
@@ -110,7 +110,7 @@ func (s *sleeper) Call(_ context.Context, _ dream.Agent, f activities.Fire) erro
 	return nil
 }
 
-func (s *sleeper) Redream(_ context.Context, w console.Again) (string, error) {
+func (s *sleeper) Redream(_ context.Context, w console.RedreamRequest) (string, error) {
 	s.again = w
 	return "dream/echo/0042", s.refuse
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// DreamRequest is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
+// DreamRequest is a request for a dream. Zero fields take the agent's or the deployment's value.
 type DreamRequest struct {
 	Agent  string // handle
 	Tier   dream.Tier
@@ -23,8 +23,8 @@ type DreamRequest struct {
 	Seed   *uint64
 }
 
-// Again is the wish to dream a night anew from one of its phases on.
-type Again struct {
+// RedreamRequest is a request to run a dream anew from one of its phases on.
+type RedreamRequest struct {
 	DreamRequest
 	Dream string
 	From  dream.Phase
@@ -54,24 +54,23 @@ type PhaseEstimate struct {
 
 // Dreams begins, watches and ends dreams through Temporal.
 type Dreams interface {
-	// Begin starts a dream and answers its id. ErrDreaming.
+	// Begin starts a dream and returns its id. ErrDreaming.
 	Begin(ctx context.Context, w DreamRequest) (string, error)
-	// Redream begins a dream that goes on from a phase of another and answers its id. ErrDreaming, ErrNoRedream.
-	Redream(ctx context.Context, w Again) (string, error)
+	// Redream starts a dream that continues another one from a phase, and returns its id. ErrDreaming, ErrNoRedream.
+	Redream(ctx context.Context, w RedreamRequest) (string, error)
 	// Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
 	Cancel(ctx context.Context, dreamID string) error
-	// Resume lets the agent's interrupted dream go on. ErrAwake when somebody holds the agent awake.
+	// Resume continues the agent's interrupted dream. ErrAwake when a client holds the agent awake.
 	Resume(ctx context.Context, agent, dreamID string) error
-	// Settle tells the agent's life what its record adds to the settings: whether it dreams by itself, and its
-	// triggers.
+	// Settle sends the settings of the agent's record to its workflow: whether it dreams by itself, and its triggers.
 	Settle(ctx context.Context, a dream.Agent) error
-	// Call tells the agent's life that a trigger calls for a dream.
+	// Call tells the agent's workflow that a trigger asks for a dream.
 	Call(ctx context.Context, a dream.Agent, f activities.Fire) error
-	// Running says whether Temporal still carries the dream on.
+	// Running reports whether the dream's workflow runs.
 	Running(ctx context.Context, dreamID string) (bool, error)
 }
 
-// Place is one thing that runs, and where.
+// Place is one part that runs, and where.
 type Place struct {
 	Name  string `json:"name"`
 	Where string `json:"where"`
@@ -82,59 +81,59 @@ type Engine interface {
 	Dreams() Dreams
 	Feeds() Feeds
 	Places() []Place
-	Ended() <-chan error // gives what ended by itself
+	Ended() <-chan error // sends the error of a part that ended by itself
 	Stop() error         // stops what it started, in order, and waits
 }
 
-// ErrDreaming is returned by Begin when the agent dreams already.
+// ErrDreaming is returned by Begin when the agent is already dreaming.
 var ErrDreaming = errors.New("already dreaming")
 
-// ErrNoRedream is returned by Redream when a dream cannot be dreamt anew from the phase.
+// ErrNoRedream is returned by Redream when a dream cannot be continued from the phase.
 var ErrNoRedream = activities.ErrNoRedream
 
-// ErrAwake is returned by Begin and Resume when somebody holds the agent awake.
+// ErrAwake is returned by Begin and Resume when a client holds the agent awake.
 var ErrAwake = errors.New("awake")
 
 // ErrNoServer is returned by Reach when no cluster is configured and no server of ours runs.
 var ErrNoServer = errors.New("no Temporal server is configured and none of ours is running; oneiros up starts one")
 
-// DreamCommand is the way to Temporal, which only some commands take.
+// DreamCommand holds the functions of the commands that need Temporal, or that work in its place.
 type DreamCommand struct {
-	ConfirmAbove func() budget.Micros // a dearer estimate asks first
+	ConfirmAbove func() budget.Micros // an estimate above it needs consent
 	Estimate     func(ctx context.Context, h *Deployment, w DreamRequest) (Estimate, error)
-	// Rehearse tells all of a dream that can be told without dreaming it. It writes nothing.
+	// Rehearse describes a dream without running it. It writes nothing.
 	Rehearse func(ctx context.Context, h *Deployment, w DreamRequest) (Rehearsal, error)
-	// EstimateAgain prices a dream that goes on from a phase of another.
-	EstimateAgain func(ctx context.Context, h *Deployment, w Again) (Estimate, error)
+	// EstimateAgain prices a dream that continues another one from a phase.
+	EstimateAgain func(ctx context.Context, h *Deployment, w RedreamRequest) (Estimate, error)
 	// Reach connects to the configured cluster, or to the server of an `oneiros up` on the same data_dir. ErrNoServer.
 	Reach func(ctx context.Context, h *Deployment) (Engine, error)
-	// Work connects likewise and runs a worker in this process.
+	// Work connects like Reach and runs a worker in this process.
 	Work func(ctx context.Context, h *Deployment) (Engine, error)
 	// Up runs a worker in this process, and a server as its child when no cluster is configured.
 	Up func(ctx context.Context, h *Deployment, tell func(format string, args ...any)) (Engine, error)
-	// Serve answers clients in this process, and works on nothing.
+	// Serve answers clients in this process, without a worker.
 	Serve func(ctx context.Context, h *Deployment, tell func(format string, args ...any)) (Engine, error)
-	// Speak answers a client of MCP in this process until its input ends. It works on nothing.
-	Speak func(ctx context.Context, h *Deployment, s Speech) error
-	// Here is Up for a single dream: what it has to say goes to a file, since the screen is the dream's.
+	// ServeMCP serves an MCP client in this process until its input ends, without a worker.
+	ServeMCP func(ctx context.Context, h *Deployment, s MCPSession) error
+	// Here is Up for a single dream: it logs to a file, since the terminal shows the dream.
 	Here func(ctx context.Context, h *Deployment, tell func(format string, args ...any)) (Engine, error)
-	// Waker opens the way to whoever sleeps, without waiting for Temporal.
+	// Waker wakes sleeping agents without waiting for Temporal.
 	Waker func(ctx context.Context, h *Deployment) (Waker, error)
-	// Active tells the agent's life, where one can be reached, that the agent is being used. Nobody hears of its
-	// failure.
+	// Active notifies the agent's workflow, where it can be reached, that the agent is used. Errors are dropped.
 	Active func(ctx context.Context, h *Deployment, handle string)
-	// Abandon closes a dream on a cluster that is gone. memory.ErrNotFound when the dream does not go on.
+	// Abandon closes a dream on a cluster that no longer exists. memory.ErrNotFound when the dream does not run.
 	Abandon func(ctx context.Context, h *Deployment, agent, dreamID string) error
-	// Demo is a house apart: its own folder, sample lives, the built-in model, a server and a worker.
+	// Demo builds a deployment of its own: a separate folder, sample diaries, the built-in model, a server and a
+	// worker.
 	Demo func(ctx context.Context, dir string, tell func(format string, args ...any)) (*Deployment, Engine, error)
 }
 
-func (app *App) addNights(root *cobra.Command) {
+func (app *App) addDreamCommands(root *cobra.Command) {
 	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.feed(), app.triggers(),
 		app.up(), app.serveCommand(), app.mcp(), app.worker())
 }
 
-// showEstimate tells the price of a dream before anything is spent.
+// showEstimate prints the price of a dream before anything is spent.
 func (app *App) showEstimate(e Estimate) error {
 	if app.json {
 		return app.answer(e)
@@ -161,7 +160,7 @@ func (app *App) showEstimate(e Estimate) error {
 	return nil
 }
 
-// modelsOf names each model once, in the order of the roles.
+// modelsOf lists each model once, in the order of the roles.
 func modelsOf(e Estimate) string {
 	var names []string
 	for _, role := range dream.Roles {

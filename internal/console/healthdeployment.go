@@ -14,27 +14,27 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// visitWithin bounds how long Temporal is asked for, in all.
-const visitWithin = 10 * time.Second
+// temporalWithin bounds all queries to Temporal together.
+const temporalWithin = 10 * time.Second
 
-// feedSilence is how long a feed may say nothing before somebody should look: a day holds every daily feed.
+// feedSilence is how long a feed may be silent before it is reported: every daily feed speaks within a day.
 const feedSilence = 24 * time.Hour
 
-// examination is a house that is looked at, with the way to Temporal where there is one.
+// examination is a deployment under examination, with its connection to Temporal where there is one.
 type examination struct {
 	app        *App
 	deployment *Deployment
 	now        time.Time
 	engine     Engine
-	why        error // there is none
+	why        error // why there is no connection
 }
 
-func (app *App) visit(ctx context.Context, h *Deployment) *examination {
+func (app *App) examineTemporal(ctx context.Context, h *Deployment) *examination {
 	e := &examination{app: app, deployment: h, now: app.Now(), why: ErrNoServer}
 	if app.Dream.Reach == nil {
 		return e
 	}
-	ctx, cancel := context.WithTimeout(ctx, visitWithin)
+	ctx, cancel := context.WithTimeout(ctx, temporalWithin)
 	defer cancel()
 	engine, err := app.Dream.Reach(ctx, h)
 	if err == nil {
@@ -54,7 +54,7 @@ func (e *examination) leave() {
 	}
 }
 
-// away says why Temporal was not asked; empty when it was.
+// away says why Temporal was not queried; empty when it was.
 func (e *examination) away() string {
 	switch {
 	case e.why == nil:
@@ -74,23 +74,23 @@ func (e *examination) temporal() healthLine {
 		}
 		return l
 	}
-	l.State, l.Found, l.Advice = Look, notLookedAt+e.away(),
-		"oneiros up starts one; what follows is told from the store."
+	l.State, l.Found, l.Advice = Look, notChecked+e.away(),
+		"oneiros up starts one; the rest comes from the store."
 	if !errors.Is(e.why, ErrNoServer) {
 		l.State, l.Found, l.Advice = Wrong, e.away(), "oneiros doctor says what to do about it."
 	}
 	return l
 }
 
-// worker asks the lives of agents, which only a worker answers.
+// worker queries the workflows of agents, which only a worker can answer.
 func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLine {
 	l := healthLine{Name: "worker", State: Fine}
 	if e.why != nil {
-		l.State, l.Found = Look, notLookedAt+e.away()
+		l.State, l.Found = Look, notChecked+e.away()
 		return l
 	}
 	for _, a := range agents {
-		_, err := e.app.askAgentState(ctx, e.deployment, a)
+		_, err := e.app.queryAgentState(ctx, e.deployment, a)
 		switch {
 		case err == nil:
 			l.Found = "it answers for " + a.Handle
@@ -103,11 +103,11 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 			return l
 		}
 	}
-	l.State, l.Found = Look, notLookedAt+"no agent has a life on Temporal yet that could be asked"
+	l.State, l.Found = Look, notChecked+"no agent has a workflow on Temporal yet"
 	return l
 }
 
-// reservations looks for money that is set aside for dreams which nobody dreams.
+// reservations reports money reserved for dreams that do not run.
 func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([]healthLine, error) {
 	open, err := e.deployment.Ledger.OpenDreams(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 	var sum budget.Micros
 	going := 0
 	for _, id := range open {
-		runs, reported, err := e.goesOn(ctx, agents, id)
+		runs, reported, err := e.running(ctx, agents, id)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 	if going > 0 {
 		l.Found = "open only for " + plural(going, "dream that goes on", "dreams that go on")
 		if e.why != nil {
-			l.Found += " by its record; whether a workflow carries it was " + notLookedAt + e.away()
+			l.Found += " by its record; whether a workflow carries it was " + notChecked + e.away()
 		}
 	}
 	if len(orphans) > 0 {
@@ -150,9 +150,9 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 	return []healthLine{l}, nil
 }
 
-// goesOn says whether a dream is being dreamt, by Temporal where that answers, else by its record; told is false when
-// it belongs to an agent that is not looked at.
-func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id string) (runs, reported bool, err error) {
+// running reports whether a dream runs, according to Temporal where that answers, else to its record. reported is
+// false when the dream belongs to an agent that is not examined.
+func (e *examination) running(ctx context.Context, agents []dream.Agent, id string) (runs, reported bool, err error) {
 	for _, a := range agents {
 		if !strings.HasPrefix(id, dreamsOf(a)) {
 			continue
@@ -171,7 +171,7 @@ func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id strin
 	return false, false, nil
 }
 
-// feeds looks at those that an agent follows.
+// feeds checks the feeds that an agent follows.
 func (e *examination) feeds(ctx context.Context, agents []dream.Agent) []healthLine {
 	var names []string
 	for _, a := range agents {
@@ -201,7 +201,7 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 		l.State, l.Found = Wrong, "it cannot be read: "+err.Error()
 		return l
 	case e.engine == nil:
-		l.State, l.Found = Look, notLookedAt+e.away()
+		l.State, l.Found = Look, notChecked+e.away()
 		return l
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentStateWithin)
@@ -219,7 +219,7 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 			"Push a reading, or see that its address says what its rules name."
 	case e.now.Sub(s.Heard) > feedSilence:
 		l.State, l.Found = Look, "silent since "+e.app.stamp(s.Heard)
-		l.Advice = "See that whoever pushes still does; its rules cannot fire while it says nothing."
+		l.Advice = "Check the program that pushes readings; the rules cannot fire while the feed is silent."
 	default:
 		l.Found = "it said something at " + e.app.stamp(s.Heard)
 	}

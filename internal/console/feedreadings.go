@@ -12,8 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// rulesHeard are the rules with what the probe knows of each: whether it is up, or has never heard what it could judge.
-func (app *App) rulesHeard(l feedLine) []string {
+// ruleStates lists the rules with their state in the probe: whether a rule is armed, or has never seen a reading it
+// could judge.
+func (app *App) ruleStates(l feedLine) []string {
 	texts := l.rules()
 	if l.State == nil {
 		return texts
@@ -33,13 +34,13 @@ func (app *App) rulesHeard(l feedLine) []string {
 		case len(up) > 0:
 			texts[i] += " (up " + strings.Join(up, ", ") + ")"
 		case !ever:
-			texts[i] += " (nothing heard yet)"
+			texts[i] += " (no reading yet)"
 		}
 	}
 	return texts
 }
 
-// values are what the feed said last of each metric that a rule looks at.
+// values are the last readings of each metric that a rule uses.
 func (app *App) values(s *workflows.FeedState) string {
 	newest := map[string]dream.Reading{}
 	var metrics []string
@@ -52,13 +53,13 @@ func (app *App) values(s *workflows.FeedState) string {
 	slices.Sort(metrics)
 	texts := make([]string, len(metrics))
 	for i, metric := range metrics {
-		texts[i] = fmt.Sprintf("%s at %s", saying(newest[metric]), app.stamp(newest[metric].At))
+		texts[i] = fmt.Sprintf("%s at %s", readingText(newest[metric]), app.stamp(newest[metric].At))
 	}
 	return strings.Join(texts, "; ")
 }
 
-// saying is one reading as a person would write it.
-func saying(r dream.Reading) string {
+// readingText is one reading as a person would write it.
+func readingText(r dream.Reading) string {
 	value := r.State
 	if r.Number != nil {
 		value = strconv.FormatFloat(*r.Number, 'g', -1, 64)
@@ -66,13 +67,13 @@ func saying(r dream.Reading) string {
 	return strings.TrimSpace(r.Metric + " " + value)
 }
 
-// strays are what the feed said that no rule takes.
-func (app *App) strays(u alarm.Untaken) string {
+// untakenText describes the readings that no rule used.
+func (app *App) untakenText(u alarm.Untaken) string {
 	var texts []string
 	rest := u.Readings
 	for _, s := range u.Metrics {
 		texts = append(texts,
-			fmt.Sprintf("%s at %s (%s)", saying(s.Reading), app.stamp(s.At), plural(s.Times, "reading", "readings")))
+			fmt.Sprintf("%s at %s (%s)", readingText(s.Reading), app.stamp(s.At), plural(s.Times, "reading", "readings")))
 		rest -= s.Times
 	}
 	if rest > 0 {
@@ -81,10 +82,10 @@ func (app *App) strays(u alarm.Untaken) string {
 	return strings.Join(texts, "; ")
 }
 
-// deaf is the warning that what a feed says means nothing to its rules. A pulled document holds much that no rule is
-// meant to take: of that feed only a rule that has heard nothing is told.
-func (l feedLine) deaf() string {
-	if l.State == nil || len(l.State.Untaken.Metrics) == 0 || l.Host != "" && !l.unheard() {
+// warning warns that no rule can use what the feed sends. A pulled document holds much that no rule is meant to use,
+// so that of a pulled feed only a rule without any reading is reported.
+func (l feedLine) warning() string {
+	if l.State == nil || len(l.State.Untaken.Metrics) == 0 || l.Host != "" && !l.refuseListeners() {
 		return ""
 	}
 	strays := make([]dream.Reading, len(l.State.Untaken.Metrics))
@@ -94,7 +95,7 @@ func (l feedLine) deaf() string {
 	return alarm.Unheard(l.Rules, strays)
 }
 
-func (l feedLine) unheard() bool {
+func (l feedLine) refuseListeners() bool {
 	return slices.ContainsFunc(l.Rules, func(r dream.Rule) bool { _, ever := l.State.Watch.Took[r.Name]; return !ever })
 }
 

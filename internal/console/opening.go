@@ -11,29 +11,29 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// openWithin bounds how long a knock waits for the store to be opened and to name the agent. With as much again for the
-// wake itself, whoever knocks is answered in little more than a second, whatever is broken.
+// openWithin bounds how long `oneiros wake` waits for the store to open and find the agent. With as much again for
+// the wake itself, a client is answered in little more than a second, whatever is broken.
 const openWithin = 600 * time.Millisecond
 
-// errLate is why a store that opens too slowly is not waited for.
+// errLate is returned when the store opens too slowly.
 var errLate = fmt.Errorf("the store has not opened within %s; nobody was woken or let sleep, try again: %w",
 	openWithin, context.DeadlineExceeded)
 
-// opened is a house and the agent that a command is about.
+// opened is a deployment and the agent of a command.
 type opened struct {
 	deployment *Deployment
 	agent      dream.Agent
 	err        error
 }
 
-// promptly is agentOf for a command that may not wait for a slow store. One that opens later than that is left behind:
-// the process ends. Every failure to reach the store is one to answer.
+// promptly is agentOf with a time limit. A store that opens later is abandoned, since the process ends. Every failure
+// to reach the store is reported as such.
 func (app *App) promptly(cmd *cobra.Command) (*Deployment, dream.Agent, error) {
 	ctx, late := context.WithCancelCause(cmd.Context())
 	timer := time.AfterFunc(openWithin, func() { late(errLate) })
 	name, _ := cmd.Flags().GetString("agent")
 	found := make(chan opened, 1)
-	go func() { // a file that another process holds does not heed a context
+	go func() { // opening a file that another process has locked does not heed a context
 		h, err := app.Open(ctx)
 		if err != nil {
 			found <- opened{err: err}
@@ -49,8 +49,8 @@ func (app *App) promptly(cmd *cobra.Command) (*Deployment, dream.Agent, error) {
 		if o.err != nil && errors.Is(context.Cause(ctx), errLate) {
 			o.err = fmt.Errorf("%w (%w)", errLate, o.err)
 		}
-		return o.deployment, o.agent, unanswered(o.err)
+		return o.deployment, o.agent, asUnreachable(o.err)
 	case <-ctx.Done():
-		return nil, dream.Agent{}, unanswered(context.Cause(ctx))
+		return nil, dream.Agent{}, asUnreachable(context.Cause(ctx))
 	}
 }

@@ -79,23 +79,23 @@ func faults(c Configuration) error {
 		strings.Join(c.Faults, "\n"))
 }
 
-// Check is one thing the doctor looks at.
+// Check is one check of the doctor.
 type Check struct {
 	Name string
 	Look func(ctx context.Context) Finding
 }
 
-// State of what the doctor looked at.
+// State is the result of a check.
 type State string
 
-// The states.
+// The results of a check.
 const (
 	Well    State = "ok"
 	Warning State = "warning"
 	Ill     State = "wrong"
 )
 
-// Finding is what the doctor saw, and what to do about it when it is not well.
+// Finding is the result of a check with its text, and advice when it is not well.
 type Finding struct {
 	State  State  `json:"state"`
 	Found  string `json:"found"`

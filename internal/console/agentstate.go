@@ -17,10 +17,10 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// agentView is how an agent's life stands.
+// agentView is the present state of an agent.
 type agentView struct {
 	State       string                `json:"state"` // sleeping, dreaming, waking or awake
-	Known       string                `json:"known"` // temporal: its workflow answered; store: only the store did
+	Source      string                `json:"known"` // temporal: from its workflow; store: from the store alone
 	Why         string                `json:"why,omitempty"`
 	AgentState  *workflows.AgentState `json:"life,omitempty"`
 	Status      presence.Status       `json:"standing"`
@@ -43,30 +43,30 @@ type capLeft struct {
 	Left  budget.Micros `json:"left_micros"`
 }
 
-// nextDream is when the agent dreams by itself, and what speaks against it.
+// nextDream is when the agent next dreams by itself, and what prevents it.
 type nextDream struct {
-	At      *time.Time `json:"at,omitempty"` // not before; none: never, as things stand
-	By      string     `json:"by,omitempty"` // the trigger that calls for it, or urgency; empty: idleness
-	Resume  bool       `json:"resume"`       // it is the interrupted dream that goes on
+	At      *time.Time `json:"at,omitempty"` // the earliest time; absent: never, as things stand
+	By      string     `json:"by,omitempty"` // the trigger that asks for it, or urgency; empty: idleness
+	Resume  bool       `json:"resume"`       // the interrupted dream is resumed
 	Against []string   `json:"against"`
 
 	Urgency   *circadian.Urgency `json:"urgency,omitempty"`
-	Threshold float64            `json:"threshold,omitempty"` // of the urgency, from which it need not idle for as long
+	Threshold float64            `json:"threshold,omitempty"` // urgency above which a shorter idle time suffices
 	Triggers  []triggerLine      `json:"triggers"`
 
 	missed missedDream
 }
 
-// Of how many wakes and dreams an agent's life tells.
+// How many wakes and dreams the view of an agent covers.
 const (
 	wakesText    = 5
-	alarmsDreams = 100 // S4's frequency is of onsets; so many dreams are some three months of one a night
+	alarmsDreams = 100 // the frequency of alarms counts onsets; so many dreams are some three months of one a night
 )
 
-// agentStateWithin bounds how long Temporal is asked for a state that the store knows nearly as well.
+// agentStateWithin bounds the query to Temporal, since the store knows nearly the same.
 const agentStateWithin = 1500 * time.Millisecond
 
-// agentStateOf gathers it from the store, and from Temporal where that answers.
+// agentStateOf reads the agent's state from the store, and from Temporal where that answers.
 func (app *App) agentStateOf(ctx context.Context, h *Deployment, a dream.Agent) (agentView, error) {
 	l := agentView{knobs: h.Knobs}
 	var err error
@@ -80,10 +80,10 @@ func (app *App) agentStateOf(ctx context.Context, h *Deployment, a dream.Agent) 
 		p := app.public(n)
 		l.Interrupted = &p
 	}
-	if err := l.past(ctx, h, a); err != nil {
+	if err := l.readPast(ctx, h, a); err != nil {
 		return l, err
 	}
-	if err := l.means(ctx, h, a, app.Now()); err != nil {
+	if err := l.readCaps(ctx, h, a, app.Now()); err != nil {
 		return l, err
 	}
 	if err := app.state(ctx, h, a, &l); err != nil {
@@ -93,8 +93,8 @@ func (app *App) agentStateOf(ctx context.Context, h *Deployment, a dream.Agent) 
 	return l, err
 }
 
-// past reads the newest wakes and how often alarms ended onsets.
-func (l *agentView) past(ctx context.Context, h *Deployment, a dream.Agent) error {
+// readPast reads the newest wakes, and how often alarms ended onsets.
+func (l *agentView) readPast(ctx context.Context, h *Deployment, a dream.Agent) error {
 	l.Wakes = []*interruption{}
 	var events []event.Event
 	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (bool, error) {
@@ -113,8 +113,8 @@ func (l *agentView) past(ctx context.Context, h *Deployment, a dream.Agent) erro
 	return err
 }
 
-// means is what is left under the caps, and what an agent with so much left may do.
-func (l *agentView) means(ctx context.Context, h *Deployment, a dream.Agent, now time.Time) error {
+// readCaps reads what is left under the caps, and what an agent with that much left may do.
+func (l *agentView) readCaps(ctx context.Context, h *Deployment, a dream.Agent, now time.Time) error {
 	today := now.In(location(a.Zone)).Format(time.DateOnly)
 	var bind []circadian.Cap
 	for i, account := range activities.DayAccounts(a, today, h.FleetDay) {
@@ -147,7 +147,7 @@ func (l *agentView) means(ctx context.Context, h *Deployment, a dream.Agent, now
 	return nil
 }
 
-// free says whether every model that the agent dreams with states a price of zero.
+// free reports whether every model of the agent's dreams has a price of zero.
 func free(h *Deployment, a dream.Agent) bool {
 	for _, role := range dream.Roles {
 		name := a.Models[role]
@@ -162,24 +162,24 @@ func free(h *Deployment, a dream.Agent) bool {
 	return true
 }
 
-// state is what the store says, as every face of the agent tells it; the agent's workflow is asked for the rest of its
-// life.
+// state reads the state from the store, as every interface to the agent does, and queries the agent's workflow for
+// the rest.
 func (app *App) state(ctx context.Context, h *Deployment, a dream.Agent, l *agentView) error {
 	slots, err := h.Store.Slots(ctx)
 	if err != nil {
 		return err
 	}
 	_, dreaming := slots[a.ID]
-	l.Known, l.State = "store", string(l.Status.State(dreaming, app.Now()))
-	agentState, err := app.askAgentState(ctx, h, a)
+	l.Source, l.State = "store", string(l.Status.State(dreaming, app.Now()))
+	agentState, err := app.queryAgentState(ctx, h, a)
 	switch {
 	case err == nil:
-		l.Known, l.AgentState = "temporal", &agentState
+		l.Source, l.AgentState = "temporal", &agentState
 		if agentState.State != l.State {
 			l.Why = fmt.Sprintf("its workflow still says %s", agentState.State)
 		}
 	case errors.Is(err, memory.ErrNotFound):
-		l.Why = "it has no life on Temporal yet"
+		l.Why = "it has no workflow on Temporal yet"
 	case errors.Is(err, ErrNoServer):
 		l.Why = "no Temporal server runs"
 	default:
@@ -188,7 +188,7 @@ func (app *App) state(ctx context.Context, h *Deployment, a dream.Agent, l *agen
 	return ctx.Err()
 }
 
-func (app *App) askAgentState(ctx context.Context, h *Deployment, a dream.Agent) (workflows.AgentState, error) {
+func (app *App) queryAgentState(ctx context.Context, h *Deployment, a dream.Agent) (workflows.AgentState, error) {
 	if app.Dream.Waker == nil {
 		return workflows.AgentState{}, ErrNoServer
 	}

@@ -13,19 +13,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// say writes a sentence of the answer, wrapped on a screen.
+// say prints a sentence, wrapped to the screen.
 func (app *App) say(format string, args ...any) {
 	fmt.Fprintln(app.Out, app.wrapped(fmt.Sprintf(format, args...)))
 }
 
-// note writes a line beside the answer, which --json leaves out.
+// note prints a remark, which --json leaves out.
 func (app *App) note(format string, args ...any) {
 	if !app.json {
 		fmt.Fprintln(app.Err, app.wrapped(fmt.Sprintf(format, args...)))
 	}
 }
 
-// wrapped breaks a plain sentence; what is coloured or broken already stays as it is.
+// wrapped wraps a plain sentence; coloured or multi-line text is left as it is.
 func (app *App) wrapped(s string) string {
 	if app.Width <= 0 || strings.ContainsAny(s, "\x1b\n") || strings.HasPrefix(s, " ") {
 		return s
@@ -33,7 +33,7 @@ func (app *App) wrapped(s string) string {
 	return wrap(s, app.Width, "")
 }
 
-// answer writes one JSON document. Times that never were are left out of it.
+// answer prints one JSON document without times that never were.
 func (app *App) answer(v any) error {
 	var body bytes.Buffer
 	e := json.NewEncoder(&body)
@@ -46,10 +46,10 @@ func (app *App) answer(v any) error {
 	return err
 }
 
-// never is how a time that never was ends a line of a JSON document. No text can: it would have its quotes escaped.
+// never is how a zero time ends a line of a JSON document. No text can end so, since its quotes would be escaped.
 var never = []byte(`": "0001-01-01T00:00:00Z"`)
 
-// withoutNever drops the fields of an indented document that hold such a time.
+// withoutNever removes the fields with a zero time from an indented document.
 func withoutNever(document []byte) []byte {
 	if !bytes.Contains(document, never) {
 		return document
@@ -59,7 +59,7 @@ func withoutNever(document []byte) []byte {
 		field := bytes.TrimRight(line, ",\n")
 		if !bytes.HasSuffix(field, never) {
 			kept = append(kept, line...)
-		} else if len(line) == len(field)+1 { // the last of its object: what stands before it is that now
+		} else if len(line) == len(field)+1 { // the last field of its object: the one before it becomes the last
 			if rest, ok := bytes.CutSuffix(kept, []byte(",\n")); ok {
 				kept = append(rest, '\n')
 			}
@@ -68,14 +68,14 @@ func withoutNever(document []byte) []byte {
 	return kept
 }
 
-// line writes one JSON value on one line, for streams.
+// line prints one JSON value on one line, for streams.
 func (app *App) line(v any) error {
 	e := json.NewEncoder(app.Out)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 
-// rows writes a list: JSON when asked for, else the table, else a sentence that there is nothing.
+// rows prints a list: as JSON on request, else as a table, or a sentence when it is empty.
 func (app *App) rows(list any, t *table, nothing string, args ...any) error {
 	if app.json {
 		return app.answer(list)
@@ -98,7 +98,7 @@ func (app *App) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// fields writes names and values under one another; empty values are left out.
+// fields prints names and values under one another; empty values are left out.
 func (app *App) fields(w io.Writer, pairs ...string) {
 	widest := 0
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -109,7 +109,7 @@ func (app *App) fields(w io.Writer, pairs ...string) {
 	app.fieldsWide(w, widest, pairs...)
 }
 
-// fieldsWide are fields whose names have a given width, for answers that come in parts.
+// fieldsWide prints fields with names of a given width, for answers in several parts.
 func (app *App) fieldsWide(w io.Writer, widest int, pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
@@ -121,7 +121,7 @@ func (app *App) fieldsWide(w io.Writer, widest int, pairs ...string) {
 	}
 }
 
-// confirm asks a question that only yes answers. Where nobody can answer, only --yes does.
+// confirm asks a question that must be answered with yes. Without a terminal only --yes does.
 func (app *App) confirm(yes bool, question string) error {
 	if yes {
 		return nil
@@ -141,7 +141,7 @@ func (app *App) confirm(yes bool, question string) error {
 	return exit(Refused, "nothing was done: the question was not answered with yes")
 }
 
-// signed writes a number with its sign and two decimals; what rounds to nothing is +0.00.
+// signed formats a number with its sign and two decimals; zero is +0.00.
 func signed(v float64) string {
 	if text := fmt.Sprintf("%+.2f", v); text != "-0.00" {
 		return text
@@ -149,7 +149,7 @@ func signed(v float64) string {
 	return "+0.00"
 }
 
-// when writes a time in the agent's zone, to the minute.
+// when formats a time in the agent's time zone, to the minute.
 func when(t time.Time, zone string) string {
 	if t.IsZero() {
 		return "-"
@@ -171,10 +171,10 @@ func location(zone string) *time.Location {
 	return time.UTC
 }
 
-// score writes a number in [0, 1] with two decimals.
+// score formats a number in [0, 1] with two decimals.
 func score(f float64) string { return fmt.Sprintf("%.2f", f) }
 
-// lasted writes how long something took.
+// lasted formats how long something took.
 func lasted(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -191,7 +191,7 @@ func caps(c dream.Caps) string {
 	return strings.Join([]string{c.Dream.String(), c.Day.String(), c.Month.String()}, " / ")
 }
 
-// money leaves nothing where nothing was spent.
+// money is empty when nothing was spent.
 func money(m budget.Micros) string {
 	if m == 0 {
 		return "-"

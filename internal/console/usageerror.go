@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// misplaced says what is wrong with the words of a command line that are no flags.
-func misplaced(c *cobra.Command, args []string) error {
+// argumentError explains what is wrong with the arguments that are no flags.
+func argumentError(c *cobra.Command, args []string) error {
 	name, places, _ := strings.Cut(c.Use, " ")
 	wanted := strings.Fields(places)
 	if c.HasSubCommands() {
@@ -33,8 +33,8 @@ func misplaced(c *cobra.Command, args []string) error {
 	return exit(Usage, "%s has no place for %q; it is used as %q", c.CommandPath(), args[len(wanted)], used)
 }
 
-// misflagged says what is wrong with a flag, in the words of whoever wrote it.
-func misflagged(c *cobra.Command, err error) error {
+// flagError explains what is wrong with a flag, as the user wrote it.
+func flagError(c *cobra.Command, err error) error {
 	var absent *pflag.NotExistError
 	var bad *pflag.InvalidValueError
 	var bare *pflag.ValueRequiredError
@@ -66,7 +66,7 @@ func misflagged(c *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// nearest is the word that a mistyped one is likeliest meant to be; empty when none is near.
+// nearest is the word that was most likely meant; empty when none is near.
 func nearest(word string, words []string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, w := range words {
@@ -77,7 +77,7 @@ func nearest(word string, words []string) string {
 	return best
 }
 
-// distance is Levenshtein's: how many letters are put in, left out or changed between two words.
+// distance is the Levenshtein distance: how many letters are inserted, left out or changed.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -98,24 +98,24 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// legible refuses text that is no UTF-8: what is kept of it would be another text.
-func legible(what, text string) error {
+// checkUTF8 refuses text that is not UTF-8, since it would be stored as another text.
+func checkUTF8(what, text string) error {
 	if utf8.ValidString(text) {
 		return nil
 	}
 	return exit(Usage, "%s is not UTF-8 text: %q", what, text)
 }
 
-// asksJSON says whether a command line asks for JSON, also one that cannot be parsed.
-func asksJSON(args []string) bool {
+// wantsJSON reports whether a command line asks for JSON, even one that cannot be parsed.
+func wantsJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
 	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
-// complaint is an error as it is told: on a screen no line is longer than the screen is wide.
-func (app *App) complaint(err error) string {
+// errorText is an error's message, wrapped to the screen.
+func (app *App) errorText(err error) string {
 	lines := strings.Split("oneiros: "+strings.TrimSpace(err.Error()), "\n")
 	for i, line := range lines {
 		indent := ""

@@ -11,14 +11,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// whose adds --agent to a command and completes it.
-func (app *App) whose(cmd *cobra.Command) *cobra.Command {
+// addAgentFlag adds --agent with completion to a command.
+func (app *App) addAgentFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringP("agent", "a", "", "the agent's `handle`; may be left out when there is only one")
 	app.completes(cmd, "agent", app.handles)
 	return cmd
 }
 
-// agentOf finds the agent a command is about: the named one, or the only one.
+// agentOf finds the agent of a command: the named one, or the only one.
 func (app *App) agentOf(cmd *cobra.Command) (*Deployment, dream.Agent, error) {
 	h, err := app.within(cmd.Context())
 	if err != nil {
@@ -58,18 +58,18 @@ func handlesOf(all []dream.Agent) []string {
 	return names
 }
 
-// completes offers words for a flag in the shell.
+// completes sets the completion of a flag.
 func (app *App) completes(cmd *cobra.Command, flag string, words func(*cobra.Command) []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag,
 		func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return words(c), cobra.ShellCompDirectiveNoFileComp
 		})
-	if err != nil { // the flag does not exist: a fault of this package, found by its first test
+	if err != nil { // the flag does not exist: an error of this package, found by its first test
 		panic(err)
 	}
 }
 
-// handles completes agents. A store that cannot be opened completes nothing.
+// handles completes agents; nothing when the store cannot be opened.
 func (app *App) handles(cmd *cobra.Command) []string {
 	ctx := cmd.Context()
 	if ctx == nil {

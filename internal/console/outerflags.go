@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// outer are the --data-dir and the --config that this command line was given.
-func (app *App) outer() string {
+// outerFlags are the --data-dir and --config of this command line, for commands that are suggested.
+func (app *App) outerFlags() string {
 	if app.Flags == nil {
 		return ""
 	}
@@ -18,7 +18,7 @@ func (app *App) outer() string {
 	return (&Deployment{Dir: given("data-dir"), File: given("config")}).option()
 }
 
-// option is what a command line needs beside the rest to find this house.
+// option is the flag that other commands need to reach this deployment.
 func (h *Deployment) option() string {
 	text := ""
 	if h.Dir != "" {
@@ -30,7 +30,7 @@ func (h *Deployment) option() string {
 	return text
 }
 
-// quotedArg is a word of a command line as a shell must be given it.
+// quotedArg quotes a word for a shell.
 func quotedArg(word string) string {
 	if strings.ContainsAny(word, " \t'\"\\$`") {
 		word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -38,7 +38,7 @@ func quotedArg(word string) string {
 	return word
 }
 
-// onward is the command that carries on the dreams of a house.
+// onward is the command that continues the dreams of a deployment.
 func (app *App) onward(h *Deployment) string {
 	if app.again != "" {
 		return app.again + " again, or oneiros up" + h.option()
