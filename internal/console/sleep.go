@@ -114,7 +114,7 @@ func (app *App) waiting(ctx context.Context, h *Deployment, a dream.Agent) error
 	if err != nil || n == nil {
 		return err
 	}
-	when, err := app.running(ctx, h, a, n)
+	when, err := app.resumeText(ctx, h, a, n)
 	if err != nil {
 		return err
 	}
@@ -123,9 +123,9 @@ func (app *App) waiting(ctx context.Context, h *Deployment, a dream.Agent) error
 	return nil
 }
 
-// goesOn says when an interrupted dream is resumed by itself: according to the agent's workflow, which adds a random
+// resumeText says when an interrupted dream is resumed by itself: according to the agent's workflow, which adds a random
 // delay to its settings, else according to the settings.
-func (app *App) running(ctx context.Context, h *Deployment, a dream.Agent, n *dream.Record) (string, error) {
+func (app *App) resumeText(ctx context.Context, h *Deployment, a dream.Agent, n *dream.Record) (string, error) {
 	short, cancel := context.WithTimeout(ctx, notifyWithin)
 	defer cancel()
 	agentState, err := app.queryAgentState(short, h, a)

@@ -63,7 +63,7 @@ func TestEverythingIsMovedAndWhatToSetIsSaid(t *testing.T) {
 	defer there.Close()
 	require.Equal(t, d.tally(d.store), d.tally(there))
 	require.Equal(t, console.Refused, d.run(80, "store", "move", "--to", path))
-	require.Contains(t, d.err.String(), "only an empty one is filled")
+	require.Contains(t, d.err.String(), "only an empty store imports")
 	require.Equal(t, d.tally(d.store), d.tally(there), "what it kept, it keeps")
 	require.Equal(t, console.Usage, d.run(80, "store", "move"))
 	require.Equal(t, console.OK, d.run(0, "store", "info"), d.err.String())

@@ -379,7 +379,7 @@ func (b *body) joined(i int, text string) splice {
 	return b.background(b.place(i), text)
 }
 
-// running says whether the answer to the message at i has begun: an assistant's message or a tool's result follows it,
+// goesOn says whether the answer to the message at i has begun: an assistant's message or a tool's result follows it,
 // so that the request is another round of the same turn.
 func (b *body) goesOn(i int) bool {
 	return slices.ContainsFunc(b.messages[i+1:],

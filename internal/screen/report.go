@@ -176,7 +176,7 @@ func sentence(r DreamReport) string {
 	return fmt.Sprintf("%s dreamt; the night ended as %q.", who, Clean(string(n.Outcome)))
 }
 
-// running says until when a woken dream may be resumed.
+// goesOn says until when a woken dream may be resumed.
 func goesOn(n dream.Record, st Style) string {
 	if !n.Resumable() {
 		return ""

@@ -99,7 +99,7 @@ func abbreviated(before []rune) bool {
 	return n >= 1 && n <= 3 && unicode.IsUpper(before[at]) && string(before[at:]) != "I"
 }
 
-// scoreText judges one sentence.
+// worthOf judges one sentence.
 func worthOf(sentence string) Verdict {
 	if !hasWord(sentence) {
 		return Empty

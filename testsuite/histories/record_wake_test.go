@@ -58,7 +58,7 @@ func (s *scene) connect(agent dream.Agent) starter.Woken {
 	return woken
 }
 
-// running lets the guest leave and the dream go on.
+// goesOn lets the client leave and the dream go on.
 func (s *scene) goesOn(agent dream.Agent) {
 	s.t.Helper()
 	require.NoError(s.t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))

@@ -247,7 +247,7 @@ func spelled(t *testing.T, answer any) string {
 	return strings.NewReplacer("[]", "null").Replace(string(b))
 }
 
-// running does on a store that was moved what it would have done where it was.
+// goesOn does on a store that was moved what it would have done where it was.
 func goesOn(t *testing.T, s kept) {
 	t.Helper()
 	ctx := t.Context()
