@@ -28,15 +28,15 @@ var (
 	unsayScript  = script("unsay")
 )
 
-// keysKey is a hash: id -> JSON of access.Key. keyHashesKey is one of hash -> id.
+// keysKey is a hash of id -> JSON of access.Key; keyHashesKey is a hash of key hash -> id.
 func (s *Store) keysKey() string      { return s.set.prefix + "keys" }
 func (s *Store) keyHashesKey() string { return s.set.prefix + "keyhashes" }
 
-// keysRequiredKey is 1 or 0. Where it is missing, keys are required when there are any: older programs did not write
+// keysRequiredKey holds 1 or 0. When it is missing, keys are required if there are any: older programs did not write
 // it.
 func (s *Store) keysRequiredKey() string { return s.set.prefix + "keysrequired" }
 
-// claimKey is a hash: digest, at, ends, token, and once it is answered status, type, body and header.
+// claimKey is a hash: digest, at, ends, token, and after the response status, type, body and header.
 func (s *Store) claimKey(c access.Claim) string {
 	return s.set.prefix + "claim:" + escaped.Replace(c.Scope) + ":" + escaped.Replace(c.Name)
 }
@@ -59,7 +59,7 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 	return wrap(err, "put key ", k.ID)
 }
 
-// Keys lists all by creation, then id.
+// Keys lists all keys by creation, then id.
 func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
 	var all []string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -88,7 +88,7 @@ func keysOf(bodies []string) ([]access.Key, error) {
 	return keys, err
 }
 
-// KeysRequired says whether every request needs a key.
+// KeysRequired reports whether every request needs a key.
 func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
 	var mark *redis.StringCmd
 	var count *redis.IntCmd
@@ -105,7 +105,7 @@ func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
 	return keysRequired(mark.Val(), count.Val()), nil
 }
 
-// keysRequired judges by the mark, empty for none, and the number of keys.
+// keysRequired decides by the stored mark, empty for none, and the number of keys.
 func keysRequired(mark string, keys int64) bool {
 	if mark == "" {
 		return keys > 0
@@ -113,7 +113,7 @@ func keysRequired(mark string, keys int64) bool {
 	return mark != "0"
 }
 
-// AllowKeyless lets requests without a key in again. A key that is put meanwhile is noticed, and then it begins again.
+// AllowKeyless allows requests without a key again. It starts over when a key is put meanwhile.
 func (s *Store) AllowKeyless(ctx context.Context, now time.Time) error {
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		for {
@@ -147,19 +147,19 @@ func (s *Store) allowKeyless(ctx context.Context, tx *redis.Tx, now time.Time) e
 	return err
 }
 
-// answersKey is a sorted set: the claims of a scope that are answered, by when they were claimed in microseconds.
+// answersKey is a sorted set: the answered claims of a scope, by the time of the claim in microseconds.
 func (s *Store) answersKey(scope string) string {
 	return s.set.prefix + "answers:" + escaped.Replace(scope)
 }
 
-// lenience is how much longer than it counts the server keeps a claim: the clocks of those who ask decide, and they
-// differ.
+// lenience is how much longer than its validity the server keeps a claim: the clocks of the claimants decide about its
+// validity, and they differ.
 const lenience = time.Hour
 
 func lasts(d time.Duration) int64 { return (d + lenience).Milliseconds() }
 
-// Claim takes a request to be done. When the answer of the server is lost it asks again under the same token, so that
-// whoever was told to do it is told so.
+// Claim claims a request for execution. When the server's reply is lost it asks again with the same token, so that the
+// claimant still learns that the claim is its own.
 func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, error) {
 	a, err := s.claimRequest(ctx, c)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Store) claimRequest(ctx context.Context, c access.Claim) (*access.Answe
 	return a, nil
 }
 
-// Renew lets a claim block its twin for longer.
+// Renew prolongs the time for which a claim blocks the same request.
 func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error {
 	err := c.Validate()
 	if err == nil {
@@ -216,7 +216,7 @@ func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error 
 	return wrap(err, fmt.Sprintf("renew %q of %s", c.Name, c.Scope))
 }
 
-// Answer keeps what was said to a claimed request, or gives the claim up.
+// Answer stores the response to a claimed request, or gives up the claim.
 func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) error {
 	err := c.Validate()
 	if err == nil {
@@ -242,7 +242,7 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 }
 
-// eraseSaid takes what was said to requests away: it may quote what was erased.
+// eraseSaid deletes the stored responses to requests, because they may quote what was erased.
 func (s *Store) eraseSaid(ctx context.Context) error {
 	removed := access.Erased()
 	return s.scanFrom(ctx, s.set.prefix+"claim:", func(keys []string) error {
@@ -251,7 +251,7 @@ func (s *Store) eraseSaid(ctx context.Context) error {
 	})
 }
 
-// keys tells the keys of the server.
+// keys exports the API keys.
 func (r *reader) keys() error {
 	keys, err := r.tx.HGetAll(r.ctx, r.keysKey()).Result()
 	if err != nil {

@@ -14,17 +14,15 @@ import (
 
 var _ memory.Movable = (*Store)(nil)
 
-// ErrUnfinished is returned by Open for keys that an import has begun to fill: it still runs, or was cut off. Refill
-// accepts them.
+// ErrUnfinished is returned by Open for keys that an import has begun to fill and not completed. Refill accepts them.
 var ErrUnfinished = errors.New("an import into these keys has not come to its end")
 
-// Refill opens keys although an import into them was cut off, for Import alone, which empties them and begins again. An
-// import that still runs loses them.
+// Refill opens keys of an unfinished import, for Import only, which empties them and starts over. If that import is
+// still running, it fails.
 func Refill() Option { return func(s *settings) { s.refill = true } }
 
-// importing begins the mark that stands in the place of the schema's number while an import fills the keys. Every
-// program, older ones too, refuses keys whose schema is no number, so that nobody ever opens half a deployment, however
-// the import ended.
+// importing is the prefix of the mark that replaces the schema number during an import. All programs, older ones too,
+// refuse keys whose schema is not a number, so that an incomplete import is never opened.
 const importing = "importing"
 
 var (
@@ -34,10 +32,10 @@ var (
 	refillScript = script("memory", "refill")
 )
 
-// Import fills the keys under a mark that keeps everybody out, reads them again, and takes the mark away when they say
-// the same. Each part needs the mark that the part before has left: it is done once, and never for an import that has
-// lost the keys to another. When anything fails the keys are emptied; when the process dies they stay marked until the
-// next Import.
+// Import fills the keys under a mark that keeps other programs out, exports them again, and removes the mark when the
+// result is the same. Each step needs the mark that the step before has left: it runs once, and only while this import
+// owns the keys. When anything fails the keys are emptied; when the process dies they stay marked until the next
+// Import.
 func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	given, err := s.importAll(ctx, records)
 	if err != nil {
@@ -55,7 +53,7 @@ func (s *Store) importAll(ctx context.Context, records memory.Records) (memory.T
 	if err == nil {
 		err = f.mark(strconv.Itoa(schema))
 	}
-	if err == nil || errors.Is(err, errLost) { // what is lost is another import's
+	if err == nil || errors.Is(err, errLost) { // lost keys belong to the other import
 		return given, err
 	}
 	if clearing := s.empty(context.WithoutCancel(ctx), f); clearing != nil {
@@ -68,8 +66,8 @@ func (s *Store) importAll(ctx context.Context, records memory.Records) (memory.T
 // errLost says that another import has taken the keys.
 var errLost = errors.New("another import has taken these keys over")
 
-// vacate takes the keys for this import. What an import left that was cut off is removed, if the store was opened for
-// that; anything else refuses.
+// vacate takes the keys for this import. The remains of an unfinished import are deleted if the store was opened with
+// Refill; any other content is refused.
 func (s *Store) vacate(ctx context.Context, f *filling) error {
 	stands, err := s.status(ctx)
 	if err != nil {
@@ -103,13 +101,13 @@ func (s *Store) vacate(ctx context.Context, f *filling) error {
 	case litter:
 		return s.sweep(ctx, f)
 	}
-	if err := s.vacant(ctx); err != nil { // between the look and the mark somebody wrote: it is not ours to remove
+	if err := s.vacant(ctx); err != nil { // another program wrote in between, and its keys must not be deleted
 		return errors.Join(err, f.mark(strconv.Itoa(schema)))
 	}
 	return nil
 }
 
-// status is the mark of the keys: the number of their schema, or that of an import.
+// status returns the mark of the keys: the number of their schema, or that of an import.
 func (s *Store) status(ctx context.Context) (mark string, err error) {
 	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
@@ -122,7 +120,7 @@ func occupied(key string) error {
 	return fmt.Errorf("it keeps something already (%s), and only an empty one is filled: %w", key, memory.ErrOccupied)
 }
 
-// vacant refuses keys of which there are any.
+// vacant returns an error when there are any keys.
 func (s *Store) vacant(ctx context.Context) error {
 	return s.scan(ctx, func(keys []string) error {
 		for _, key := range keys {
@@ -134,7 +132,7 @@ func (s *Store) vacant(ctx context.Context) error {
 	})
 }
 
-// empty removes what was filled and gives the keys back.
+// empty deletes what was imported and releases the keys.
 func (s *Store) empty(ctx context.Context, f *filling) error {
 	f.ctx = ctx
 	if err := f.settle(); err != nil {
@@ -146,7 +144,7 @@ func (s *Store) empty(ctx context.Context, f *filling) error {
 	return f.mark(strconv.Itoa(schema))
 }
 
-// sweep removes every lasting key, as long as the import holds them.
+// sweep deletes every lasting key while the import owns the keys.
 func (s *Store) sweep(ctx context.Context, f *filling) error {
 	return s.scan(ctx, func(keys []string) error {
 		args := []any{f.now}
@@ -163,15 +161,15 @@ func (s *Store) sweep(ctx context.Context, f *filling) error {
 	})
 }
 
-// keysAtOnce is about how many keys the server looks at in one step of a scan.
+// keysAtOnce is about how many keys the server visits in one step of a scan.
 const keysAtOnce = 1000
 
-// scan goes through the keys that begin with the prefix; some may come twice.
+// scan calls see with the keys that begin with the prefix; some may come twice.
 func (s *Store) scan(ctx context.Context, see func(keys []string) error) error {
 	return s.scanFrom(ctx, s.set.prefix, see)
 }
 
-// scanFrom sees the names of the keys that begin with start.
+// scanFrom calls see with the keys that begin with start.
 func (s *Store) scanFrom(ctx context.Context, start string, see func(keys []string) error) error {
 	pattern := literal.Replace(start) + "*"
 	for cursor := uint64(0); ; {
@@ -192,12 +190,12 @@ func (s *Store) scanFrom(ctx context.Context, start string, see func(keys []stri
 	}
 }
 
-// literal takes the meaning that patterns of SCAN give to letters from them.
+// literal escapes the characters that have a meaning in patterns of SCAN.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
-// roots, parts and books are the keys that last, after the prefix, after "a:<agent>:" and after "m:". A part that ends
-// with a colon is followed by a name. Claims ("claim:") pass: they are answers to requests that come twice within a
-// day. Only these are ever removed: another deployment's prefix may begin with this one's.
+// roots, parts and books are the keys that last: after the prefix, after "a:<agent>:" and after "m:". A part that ends
+// with a colon is followed by a name. Claims ("claim:") do not last: they are responses to repeated requests within a
+// day. Only these keys are ever deleted, because another deployment's prefix may begin with this one's.
 var (
 	roots = []string{"agents", "handles", "feeds", "keys", "keyhashes", "keysrequired", "slots", "unheard"}
 	parts = []string{
@@ -231,7 +229,7 @@ func among(names []string, name string) bool {
 	return false
 }
 
-// agentPart takes "a:<agent>:<part>" apart.
+// agentPart splits "a:<agent>:<part>".
 func agentPart(name string) (agent, part string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "a:")
 	if !ok {
@@ -243,7 +241,7 @@ func agentPart(name string) (agent, part string, ok bool) {
 
 var unescaped = strings.NewReplacer("%3A", ":", "%25", "%")
 
-// Listeners counts the subscribers of the bell, without this process.
+// Listeners counts the subscribers of the wake channel, without this process.
 func (s *Store) Listeners(ctx context.Context) (int, error) {
 	n := 0
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -259,7 +257,7 @@ func (s *Store) Listeners(ctx context.Context) (int, error) {
 	return n, wrap(err, "who listens to ", s.name)
 }
 
-// same reads the keys again.
+// same exports the keys and compares the result.
 func (s *Store) same(ctx context.Context, given archive.Tally) error {
 	kept, err := archive.Count(s.told(ctx))
 	if err == nil && kept != given {

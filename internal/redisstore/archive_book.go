@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// book reads the ledger.
+// book exports the ledger.
 func (r *reader) book(c census) error {
 	if err := r.watch(r.Store.book("rows"), r.Store.book("open")); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (r *reader) book(c census) error {
 	return r.allowances(c.allowances)
 }
 
-// attempts tells every row and answers their steps, each once and in order.
+// attempts exports every row and returns their steps, each once and in order.
 func (r *reader) attempts() (steps []string, err error) {
 	last, err := r.tx.Get(r.ctx, r.Store.book("rows")).Int64()
 	if absent(err) != nil {
@@ -64,7 +64,7 @@ func (r *reader) attempts() (steps []string, err error) {
 	return slices.Compact(steps), nil
 }
 
-// asks gives each row the ask that it shares. An ask never changes.
+// asks adds to each row the ask that it shares. An ask never changes.
 func (r *reader) asks(rows []map[string]string) error {
 	var names []string
 	for _, row := range rows {
@@ -168,7 +168,7 @@ func (r *reader) accounts(scopes []string) error {
 	return nil
 }
 
-// answersAtOnce is few: an answer may be the vectors of a hundred texts.
+// answersAtOnce is small, because an answer may hold the vectors of a hundred texts.
 const answersAtOnce = 50
 
 func (r *reader) answers(steps []string) error {
@@ -208,7 +208,7 @@ func (r *reader) allowances(dreams []string) error {
 		where, err := r.tx.Get(r.ctx, key).Result()
 		if err != nil {
 			if absent(err) == nil {
-				continue // given back since its name was read
+				continue // returned since its name was read
 			}
 			return err
 		}
@@ -231,12 +231,12 @@ func (r *reader) allowances(dreams []string) error {
 	return nil
 }
 
-// ledger writes what is kept of money.
+// ledger imports a record of the ledger.
 func (f *filling) ledger(r memory.Record) error {
 	switch {
 	case r.Attempt != nil:
 		return f.attempt(*r.Attempt)
-	case r.Account != nil: // it has been compared with what its attempts come to
+	case r.Account != nil: // it was compared with the sum of its attempts
 		a := r.Account
 		return f.do("HSET", f.book("account:", a.Scope), "reserved", int64(a.Reserved), "spent", int64(a.Spent))
 	case r.Answer != nil:

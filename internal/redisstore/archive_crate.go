@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// batch is items of one agent that wait.
+// batch holds items of one agent that wait to be written.
 type batch struct {
 	agent string
 	plan  batchPlan
@@ -30,7 +30,7 @@ type crated struct {
 	Spaces []string `json:"spaces,omitempty"`
 }
 
-// item puts an item into the crate.
+// item adds an item to the batch.
 func (f *filling) item(k memory.KeptItem) error {
 	c := &f.batch
 	if c.agent != k.Agent {
@@ -59,7 +59,7 @@ func (f *filling) item(k memory.KeptItem) error {
 	return f.unload()
 }
 
-// itemsAtOnce is how many items one step of an import writes at most.
+// itemsAtOnce is the maximum number of items in one step of an import.
 const itemsAtOnce = 250
 
 func (c *batch) add(blob string) {
@@ -67,7 +67,7 @@ func (c *batch) add(blob string) {
 	c.bytes += len(blob)
 }
 
-// keptRow works out again what a store sorts and finds a revision by; its body stays as it is.
+// keptRow computes the sort keys and sets of a revision; its body stays as it is.
 func keptRow(k memory.KeptItem, kept memory.KeptRevision, number int) (string, error) {
 	item, err := dream.Decode(k.Kind, kept.Body)
 	if err != nil {
@@ -85,7 +85,7 @@ func keptRow(k memory.KeptItem, kept memory.KeptRevision, number int) (string, e
 	return strconv.Itoa(number) + " " + packed, err
 }
 
-// unload writes the items that wait. Each load has a tide of its own, so that a search reads them in pages.
+// unload writes the waiting items. Each batch has its own vector revision, so that a search reads them in pages.
 func (f *filling) unload() error {
 	c := f.batch
 	if len(c.plan.Items) == 0 {
@@ -97,7 +97,7 @@ func (f *filling) unload() error {
 	}
 	f.vectorRevision++
 	c.plan.VectorRevision = f.vectorRevision
-	// goes with the next step
+	// written with the next step
 	if err := f.do("HSET", f.key(c.agent, countersPart), "tide", f.vectorRevision); err != nil {
 		return err
 	}

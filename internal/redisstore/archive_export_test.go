@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Lasting says whether an archive hands a key over.
+// Lasting reports whether an archive contains a key.
 func Lasting(s *Store, key string) bool { return s.lasting(key) }
 
 // BeginRemoval is the first step of DropAgent.

@@ -13,22 +13,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// How much of an import one step writes at most: some milliseconds of the server.
+// How much one step of an import writes at most: some milliseconds of the server.
 const (
 	wordsAtOnce = 4000
 	bytesAtOnce = 1 << 20
 )
 
-// filling is an import under way.
+// filling is an import in progress.
 type filling struct {
 	*Store
 	ctx   context.Context
 	token string
 	step  int
-	now   string // the mark that stands, as far as is known
-	next  string // the mark of a step whose end is unknown
+	now   string // the current mark, as far as known
+	next  string // the mark of a step whose outcome is unknown
 
-	words          []any // of commands that wait
+	words          []any // waiting commands
 	bytes          int
 	life           memory.KeptCounters
 	batch          batch
@@ -72,7 +72,7 @@ func (f *filling) do(words ...any) error {
 	return f.flush()
 }
 
-// flush writes what waits.
+// flush writes the waiting commands.
 func (f *filling) flush() error {
 	if err := f.unload(); err != nil || len(f.words) == 0 {
 		return err
@@ -84,7 +84,7 @@ func (f *filling) flush() error {
 	})
 }
 
-// advance does a step under the mark that stands, and leaves the next one.
+// advance runs a step under the current mark, which leaves the next one.
 func (f *filling) advance(do func(before, after string) (any, error)) error {
 	f.step++
 	f.next = f.token + " " + strconv.Itoa(f.step)
@@ -103,7 +103,7 @@ func (f *filling) moved(reply any, err error) error {
 	return nil
 }
 
-// settle finds out which mark stands after a step whose end is unknown, and forgets what waits.
+// settle finds out which mark is current after a step whose outcome is unknown, and drops the waiting commands.
 func (f *filling) settle() error {
 	f.words, f.bytes, f.batch = nil, 0, batch{}
 	if f.next == "" {
@@ -120,7 +120,7 @@ func (f *filling) settle() error {
 	return nil
 }
 
-// mark ends the import: the keys are whole, or empty.
+// mark ends the import: the keys are complete, or empty.
 func (f *filling) mark(last string) error {
 	f.next = last
 	reply, err := f.run(f.ctx, again, fillScript, nil, f.now, last)
@@ -180,7 +180,7 @@ func (f *filling) agent(k memory.KeptAgent) error {
 }
 
 func (f *filling) lives(k memory.KeptCounters) error {
-	if err := f.unload(); err != nil { // what waits is of the life before
+	if err := f.unload(); err != nil { // the waiting items belong to the agent before
 		return err
 	}
 	f.life, f.vectorRevision = k, 0

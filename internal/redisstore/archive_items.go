@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// items reads the agent's items by id, with their revisions and vectors.
+// items exports the agent's items by id, with their revisions and vectors.
 func (r *reader) items(agent string, agentState memory.KeptCounters) error {
 	spaces := []string{}
 	if agentState.Space != "" {
@@ -52,7 +52,7 @@ func (r *reader) items(agent string, agentState memory.KeptCounters) error {
 	return nil
 }
 
-// page reads some items: rows and vectors first, then the older revisions that the rows tell of.
+// page reads some items: rows and vectors first, then the older revisions.
 func (r *reader) page(agent string, ids, spaces []string) ([]memory.KeptItem, error) {
 	var rows *redis.SliceCmd
 	vectors := make([]*redis.SliceCmd, len(spaces))
@@ -85,7 +85,7 @@ func (r *reader) page(agent string, ids, spaces []string) ([]memory.KeptItem, er
 	return items, r.past(agent, items, newest)
 }
 
-// past puts the older revisions before the newest, whose numbers are given, and numbers all of them.
+// past inserts the older revisions before the newest ones, whose numbers are given, and sets all numbers.
 func (r *reader) past(agent string, items []memory.KeptItem, newest []int) error {
 	var names []string
 	for i, k := range items {
@@ -108,7 +108,7 @@ func (r *reader) past(agent string, items []memory.KeptItem, newest []int) error
 			row := rows[0]
 			rows = rows[1:]
 			if row == nil {
-				continue // a later one took its place
+				continue // it was replaced by a later one
 			}
 			k, answer, err := keptItem(agent, items[i].ID, row)
 			if err != nil {
@@ -128,7 +128,7 @@ func (r *reader) past(agent string, items []memory.KeptItem, newest []int) error
 // revisionName is the field that holds an older revision of an item.
 func revisionName(id string, number int) string { return id + "\x00" + strconv.Itoa(number) }
 
-// keptItem reads a row: an item with the one revision that the row is, and its number.
+// keptItem parses a row into an item with that one revision, and its number.
 func keptItem(agent, id string, kept any) (memory.KeptItem, int, error) {
 	text, ok := kept.(string)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// mind reads one agent.
+// mind exports one agent.
 func (r *reader) mind(agent string, dreams []string) error {
 	keys := []string{}
 	for _, part := range []string{

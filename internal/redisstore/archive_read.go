@@ -15,18 +15,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// errEnough ends an export that nobody reads on.
+// errEnough ends an export whose reader has stopped.
 var errEnough = errors.New("enough")
 
-// heldBack bounds the bytes of a part that are kept until nobody can have written to it meanwhile. A part that is
-// larger is told as it is read, and when somebody wrote to it the whole export ends (memory.ErrTorn).
+// heldBack bounds the bytes of a part that are held until it is certain that nobody wrote to it meanwhile. A larger
+// part is returned while it is read, and when somebody wrote to it the whole export fails (memory.ErrTorn).
 const heldBack = 64 << 20
 
-// exportTries is how often a part is read again because others wrote to it.
+// exportTries is how often a part is read again because of writes in between.
 const exportTries = 20
 
-// Export reads part after part: the names, each agent, the ledger. It watches every key that it reads, so that the
-// server says when one has changed before the part's end.
+// Export reads one part after another: the names, each agent, the ledger. It watches every key that it reads, so that
+// the server reports a change before the part's end.
 func (s *Store) Export(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		if err := s.finished(ctx); err != nil {
@@ -37,7 +37,7 @@ func (s *Store) Export(ctx context.Context) memory.Records {
 	}
 }
 
-// finished refuses keys that an import has begun to fill.
+// finished returns an error for keys of an unfinished import.
 func (s *Store) finished(ctx context.Context) error {
 	stands, err := s.status(ctx)
 	if err == nil && strings.HasPrefix(stands, importing) {
@@ -46,7 +46,7 @@ func (s *Store) finished(ctx context.Context) error {
 	return err
 }
 
-// told tells what the keys say, whole or not.
+// told exports the keys, whether an import is unfinished or not.
 func (s *Store) told(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.export(ctx, func(r memory.Record) error {
@@ -61,7 +61,7 @@ func (s *Store) told(ctx context.Context) memory.Records {
 	}
 }
 
-// census is what there is to read.
+// census lists what there is to read.
 type census struct {
 	notes      map[string][]string // dreams by agent
 	accounts   []string
@@ -84,7 +84,7 @@ func (s *Store) export(ctx context.Context, put func(memory.Record) error) error
 		}
 	}
 	c, err = s.census(ctx)
-	if err != nil { // the ledger is read last, and as it is then
+	if err != nil { // the ledger is read last, as of that time
 		return err
 	}
 	if err := s.part(ctx, put, func(r *reader) error { return r.book(c) }); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) export(ctx context.Context, put func(memory.Record) error) error
 	return nil
 }
 
-// census looks at the name of every key.
+// census reads the name of every key.
 func (s *Store) census(ctx context.Context) (census, error) {
 	c := census{notes: map[string][]string{}}
 	allowed := s.book("allowance:")
@@ -120,7 +120,7 @@ func (s *Store) census(ctx context.Context) (census, error) {
 	return c, err
 }
 
-// dreamsOf is the dream whose notes a part holds, if it holds any.
+// dreamsOf returns the dream whose notes a part holds, if it holds any.
 func dreamsOf(part string) []string {
 	if dream, ok := strings.CutPrefix(part, "notes:"); ok {
 		return []string{dream}
@@ -136,10 +136,10 @@ type reader struct {
 	put  func(memory.Record) error
 	held []memory.Record
 	size int
-	told bool // something of the part has been told
+	told bool // records of the part have been returned
 }
 
-// part reads a part and tells it when it is whole.
+// part reads a part and returns it when it is complete.
 func (s *Store) part(ctx context.Context, put func(memory.Record) error, read func(*reader) error) error {
 	pause := time.Millisecond
 	for range exportTries {
@@ -166,8 +166,8 @@ func (s *Store) part(ctx context.Context, put func(memory.Record) error, read fu
 	return memory.ErrTorn
 }
 
-// quietly reads, and answers redis.TxFailedErr when anything that was watched has changed since: then what was read,
-// and what seemed wrong with it, means nothing.
+// quietly reads a part. It returns redis.TxFailedErr when a watched key has changed since: then neither the records nor
+// an error of reading them mean anything.
 func (r *reader) quietly(tx *redis.Tx, read func(*reader) error) error {
 	r.tx = tx
 	err := read(r)
@@ -181,10 +181,10 @@ func (r *reader) quietly(tx *redis.Tx, read func(*reader) error) error {
 	return err
 }
 
-// hold keeps a record until the part is whole.
+// hold keeps a record until the part is complete.
 func (r *reader) hold(record memory.Record, size int) error {
 	r.held = append(r.held, record)
-	r.size += size + 200 // about what a record takes beside its texts
+	r.size += size + 200 // estimated size of a record without its texts
 	if r.size < heldBack {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (r *reader) report() error {
 	return nil
 }
 
-// watch asks the server to say whether keys change from now on.
+// watch makes the server report changes of keys from now on.
 func (r *reader) watch(keys ...string) error {
 	for chunk := range slices.Chunk(keys, keysAtOnce) {
 		if err := r.tx.Watch(r.ctx, chunk...).Err(); err != nil {

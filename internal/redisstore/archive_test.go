@@ -29,7 +29,8 @@ func TestTheStoreIsMovedWithNothingLost(t *testing.T) {
 	memorytest.RunArchive(t, empty, empty)
 }
 
-// When this variable names a server, the test binary fills the keys under a prefix there until it is killed.
+// When this environment variable names a server, the test binary fills the keys under a prefix there until it is
+// killed.
 const fillerOf = "ONEIROS_TEST_FILLER_OF"
 
 func init() {
@@ -40,7 +41,7 @@ func init() {
 	}
 }
 
-// few is enough to fill keys in several steps.
+// few fills keys in several steps.
 var few = memorytest.Size{
 	Agents:   2,
 	Items:    600,
@@ -66,7 +67,7 @@ func TestAProcessKilledWhileItFillsKeysLeavesThemUnusable(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// tallied counts and sums up: equal tallies are equal records.
+// tallied counts and hashes records: equal tallies mean equal records.
 func tallied(t *testing.T, records memory.Records) memory.Tally {
 	t.Helper()
 	tally, err := archive.Count(records)
@@ -74,7 +75,7 @@ func tallied(t *testing.T, records memory.Records) memory.Tally {
 	return tally
 }
 
-// halfway hands records over and calls do before the middle one.
+// halfway yields records and calls do before the middle one.
 func halfway(records []memory.Record, do func()) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for i, r := range records {
@@ -88,7 +89,7 @@ func halfway(records []memory.Record, do func()) memory.Records {
 	}
 }
 
-// Killed in the middle the server goes on from its file, and so does the import, each step once.
+// The server is killed in the middle. It restarts from its file and the import continues, each step once.
 func TestAnImportOutlivesAServerThatIsKilled(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))
@@ -119,7 +120,7 @@ func TestAServerKilledForGoodInTheMiddleComesBackWithKeysThatNobodyOpens(t *test
 	require.Equal(t, tallied(t, memorytest.Fill(made)), tallied(t, open(t, server.URL, "oneiros:").Export(t.Context())))
 }
 
-// The second import takes the keys over; nothing of the first is left among them.
+// The second import takes the keys over, and nothing of the first remains.
 func TestOfTwoImportsAtOnceOneIsWhole(t *testing.T) {
 	t.Parallel()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
@@ -138,7 +139,7 @@ func TestOfTwoImportsAtOnceOneIsWhole(t *testing.T) {
 	require.Equal(t, tallied(t, memorytest.Fill(second)), tallied(t, other.Export(t.Context())))
 }
 
-// Prefixes of deployments may begin alike, and whatever else lies on the server is not ours.
+// Prefixes of deployments may begin alike, and other keys on the server are not ours.
 func TestAnImportRemovesNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
@@ -204,7 +205,7 @@ func TestAServerWithoutRoomIsNotFilled(t *testing.T) {
 	require.Equal(t, tallied(t, memorytest.Fill(made)), tallied(t, again.Export(t.Context())))
 }
 
-// While others write, every agent is told as of one moment: as many memories as events, each with its vector.
+// While others write, every agent is exported as of one moment: as many memories as events, each with its vector.
 func TestAnExportIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
@@ -248,7 +249,7 @@ func TestAnExportIsOfOneMoment(t *testing.T) {
 	t.Logf("%d exports came to their end, %d were torn", whole, torn)
 }
 
-// A store that others write to without a pause is not told at all, rather than wrongly.
+// A store with writes without pause is not exported at all rather than inconsistently.
 func TestAnExportThatIsAlwaysTornSaysSo(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
@@ -312,8 +313,7 @@ func TestWhatAnImportHasBegunIsNotTold(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Whoever gives the store a new kind of key says in archive.go whether it lasts, and if so, what an archive tells of
-// it.
+// Every new kind of key must be listed in archive.go: whether it lasts, and if so, which record of an archive holds it.
 func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)

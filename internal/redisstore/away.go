@@ -12,13 +12,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// away is a failure to reach the server, in its own words; it is memory.ErrAway.
+// away is a failure to reach the server, with its own text. It is memory.ErrAway.
 type away struct{ error }
 
 func (away) Is(target error) bool { return target == memory.ErrAway }
 func (a away) Unwrap() error      { return a.error }
 
-// awayWith marks what kept the server from answering. Whoever asked and went away has not found it missing.
+// awayWith marks an error as a failure of the server to respond, unless the caller itself gave up.
 func awayWith(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -26,7 +26,7 @@ func awayWith(err error) error {
 	return away{err}
 }
 
-// perhapsTLS names what most often keeps a server from answering at all: one side speaks TLS, the other does not.
+// perhapsTLS explains the most frequent reason why a server does not respond: only one side uses TLS.
 func perhapsTLS(err error, options *redis.Options) error {
 	switch {
 	case err == nil, !errors.Is(err, memory.ErrAway):

@@ -16,10 +16,10 @@ import (
 
 func TestAServerThatDoesNotAnswerIsAwayHoweverItFails(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it says nothing to anybody
+	silent, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it never sends anything
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, silent.Close()) })
-	closed, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+	closed, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed immediately
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
 	for _, address := range []string{silent.Addr().String(), closed.Addr().String()} {

@@ -15,27 +15,26 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// longestNotice bounds a ring on the wire, in bytes. An agent's id may take most of it; the rest is about 150.
+// longestNotice is the maximum length of a notice in bytes. An agent's id may take most of it; the rest is about 150.
 const longestNotice = 4096
 
-// A subscription that is silent for quiet is asked for a sign of life, and given up when it is silent for as long
-// again.
+// quiet is how long a subscription may be silent before it is pinged, and after that before it is given up.
 const quiet = 2 * time.Second
 
-// redisBus is the store's one subscription, begun with the first listener.
+// redisBus is the store's one subscription, which begins with the first listener.
 type redisBus struct {
 	mu    sync.Mutex
 	hears map[int]func(presence.WakeNotice)
 	next  int
 
-	tuning sync.Mutex // held while the subscription begins, so that rings go on meanwhile
+	tuning sync.Mutex // held while the subscription begins, so that notices can be published meanwhile
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the subscriber has ended
 }
 
-// notified is a ring on the wire.
+// notified is a wake notice as it is sent.
 type notified struct {
-	From   string         `json:"from"` // the process that rang
+	From   string         `json:"from"` // the publishing process
 	Agent  string         `json:"agent"`
 	Epoch  int64          `json:"epoch"`
 	Cause  presence.Cause `json:"cause"`
@@ -55,7 +54,7 @@ func (r notified) notice() presence.WakeNotice {
 
 func (s *Store) channel() string { return s.set.prefix + "bell" }
 
-// Publish calls this process's listeners, then tells the other processes. The error is about the others.
+// Publish calls this process's listeners, then notifies the other processes. An error concerns the others only.
 func (s *Store) Publish(ctx context.Context, r presence.WakeNotice) error {
 	wire, err := encodeNotice(notified{s.self, r.Agent, r.Epoch, r.Cause, r.At.UTC(), r.Raised.UTC()})
 	if err == nil {
@@ -80,8 +79,8 @@ func (b *redisBus) strike(r presence.WakeNotice) {
 	}
 }
 
-// Listen returns when this process hears the rings of others. After a loss of the server it listens again by itself;
-// rings in between are missed.
+// Listen returns when this process receives the notices of others. After a lost connection it subscribes again by
+// itself; notices in between are missed.
 func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
 	if err := s.subscribe(); err != nil {
 		return nil, fmt.Errorf("listen to the bell on %s: %w", s.name, err)
@@ -102,7 +101,7 @@ func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) 
 	}, nil
 }
 
-// subscribe begins the subscription, unless it has begun, and waits until the server has confirmed it.
+// subscribe begins the subscription, unless there is one, and waits until the server has confirmed it.
 func (s *Store) subscribe() error {
 	s.bus.tuning.Lock()
 	defer s.bus.tuning.Unlock()
@@ -134,7 +133,7 @@ func (s *Store) subscribe() error {
 	return nil
 }
 
-// tune opens a subscription and waits for the server's word that it stands.
+// tune opens a subscription and waits for the server's confirmation.
 func (s *Store) tune(ctx context.Context) (*redis.PubSub, error) {
 	line := s.client.Subscribe(ctx, s.channel())
 	defer context.AfterFunc(ctx, func() { _ = line.Close() })() // a read does not see that ctx has ended
@@ -144,7 +143,7 @@ func (s *Store) tune(ctx context.Context) (*redis.PubSub, error) {
 	return line, nil
 }
 
-// hearken passes rings on until ctx ends, with a new subscription after each loss.
+// hearken handles notices until ctx ends, with a new subscription after each loss.
 func (s *Store) hearken(ctx context.Context, line *redis.PubSub) {
 	for line != nil {
 		s.follow(ctx, line)
@@ -152,7 +151,7 @@ func (s *Store) hearken(ctx context.Context, line *redis.PubSub) {
 	}
 }
 
-// retune tries for a new subscription until it stands, or ctx ends: nil.
+// retune tries to subscribe until it succeeds; nil when ctx ends.
 func (s *Store) retune(ctx context.Context) *redis.PubSub {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		try, cancel := context.WithTimeout(ctx, s.set.timeout)
@@ -196,8 +195,8 @@ func (s *Store) follow(ctx context.Context, line *redis.PubSub) {
 	}
 }
 
-// hear passes on a ring of another process. What is no ring is left unheard: anybody who reaches the server can
-// publish.
+// hear handles a notice of another process. Anything that is no valid notice is ignored: anyone who reaches the server
+// can publish.
 func (s *Store) hear(wire string) {
 	r, err := decodeNotice(wire)
 	if err != nil || r.From == s.self {
@@ -227,7 +226,7 @@ func encodeNotice(r notified) (string, error) {
 	return string(wire), nil
 }
 
-// decodeNotice reads a ring strictly: known fields only, nothing after them, each of them sensible.
+// decodeNotice parses a notice strictly: known fields only, nothing after them, and valid values.
 func decodeNotice(wire string) (notified, error) {
 	var r notified
 	if len(wire) > longestNotice {

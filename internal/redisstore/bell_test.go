@@ -24,7 +24,7 @@ func noticeFor(agent string) presence.WakeNotice {
 	}
 }
 
-// hearing passes rings on; what nobody reads in time is let go.
+// hearing returns a channel of notices; those that are not read in time are dropped.
 func hearing(t testing.TB, b presence.WakeBus) <-chan presence.WakeNotice {
 	t.Helper()
 	received := make(chan presence.WakeNotice, 4096)
@@ -57,8 +57,8 @@ func TestAProcessHearsItsOwnNoticeOnce(t *testing.T) {
 	require.Empty(t, mine)
 }
 
-// The epoch and the ring are one step: whoever hears the ring finds the epoch, and no second way to the server can
-// fail.
+// The epoch and the notice are one step: a listener that receives the notice finds the epoch, and no second request to
+// the server can fail.
 func TestAVisitThatRaisesTheEpochNoticesInTheSameStep(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
@@ -116,7 +116,8 @@ func TestWhatIsNoNoticeIsNotHeard(t *testing.T) {
 	require.Equal(t, presence.WakeNotice{Agent: "echo", Epoch: 7}, <-received)
 }
 
-// notifiedUntilHeard rings until the listener hears it: while it finds the server again, rings are missed.
+// notifiedUntilHeard publishes until the listener receives the notice: after a lost connection, notices are missed at
+// first.
 func notifiedUntilHeard(t *testing.T, from presence.WakeBus, received <-chan presence.WakeNotice, agent string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -155,7 +156,7 @@ func TestTheBusIsHeardAgainAfterTheServerWasGone(t *testing.T) {
 	notifiedUntilHeard(t, here, received, "after a frost")
 }
 
-// 1000 dreams woken at once, their deeds running in another process. Figures: -v.
+// A thousand dreams are woken at once while their activities run in another process. Figures: -v.
 func TestAThousandNoticesReachAThousandActivitiesOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
@@ -164,8 +165,8 @@ func TestAThousandNoticesReachAThousandActivitiesOfAnotherProcess(t *testing.T) 
 	t.Logf("%d rings were heard in %v; the slowest took %v", notices, time.Since(began), latest)
 }
 
-// thousandNotices rings for a thousand agents from 16 goroutines, and says how long the slowest ring took to reach its
-// deed.
+// thousandNotices publishes for a thousand agents from 16 goroutines. It returns how long the slowest notice took to
+// reach its activity.
 func thousandNotices(t testing.TB, here, there *redisstore.Store) (notices int, slowest time.Duration) {
 	t.Helper()
 	const agents, knockers = 1000, 16

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// everyWay measures do on a server of each durability, alone and from 16 at once, and reports p50 and p99 of one call.
+// everyWay measures do on a server of each durability, alone and with 16 concurrent callers. It reports p50 and p99.
 func everyWay(b *testing.B, do func(s *redisstore.Store, i int) error) {
 	for _, fsync := range []string{"everysec", "always"} {
 		for _, callers := range []int{1, 16} {
@@ -47,7 +47,7 @@ func everyWay(b *testing.B, do func(s *redisstore.Store, i int) error) {
 	}
 }
 
-// A paid call's two entries in the book, under six caps (decision 1).
+// The two ledger steps of a paid call, under six caps (decision 1).
 func BenchmarkReserveSettle(b *testing.B) {
 	everyWay(b, func(s *redisstore.Store, i int) error {
 		a := askFor(fmt.Sprint("step-", i))
@@ -65,7 +65,7 @@ func BenchmarkReserveSettle(b *testing.B) {
 	})
 }
 
-// A knock that wakes: epoch, lease, lock and the kept wake, one agent after the other.
+// A visit that wakes: epoch, lease, lock and the stored wake, one agent after another.
 func BenchmarkArrive(b *testing.B) {
 	everyWay(b, func(s *redisstore.Store, i int) error {
 		a, err := s.Arrive(b.Context(), presence.Visit{
@@ -82,7 +82,7 @@ func BenchmarkArrive(b *testing.B) {
 	})
 }
 
-// A client that is awake already renews.
+// A visit of a client that already holds a lease.
 func BenchmarkRenew(b *testing.B) {
 	everyWay(b, func(s *redisstore.Store, i int) error {
 		v := visitNow()
@@ -92,7 +92,7 @@ func BenchmarkRenew(b *testing.B) {
 	})
 }
 
-// Rings for a thousand agents, heard by a thousand deeds of another process.
+// Notices for a thousand agents, received by a thousand activities of another process.
 func BenchmarkThousandRings(b *testing.B) {
 	here, there := pair(b)
 	var slowest []time.Duration

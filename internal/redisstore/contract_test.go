@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// open gives a process's hold on keys under prefix.
+// open returns a process's handle on the keys under prefix.
 func open(t testing.TB, url, prefix string, opts ...redisstore.Option) *redisstore.Store {
 	t.Helper()
 	s, err := redisstore.Open(t.Context(), url, append([]redisstore.Option{redisstore.Prefix(prefix)}, opts...)...)
@@ -22,13 +22,13 @@ func open(t testing.TB, url, prefix string, opts ...redisstore.Option) *redissto
 	return s
 }
 
-// fresh is a store with no keys yet, on the server that the tests share.
+// fresh returns a store without keys on the server that the tests share.
 func fresh(t testing.TB) *redisstore.Store {
 	t.Helper()
 	return open(t, redis.Shared(t).URL, redis.Prefix(t))
 }
 
-// pair is the stores of two processes of one new deployment.
+// pair returns the stores of two processes of one new deployment.
 func pair(t testing.TB) (here, there *redisstore.Store) {
 	t.Helper()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)

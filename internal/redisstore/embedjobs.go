@@ -19,7 +19,7 @@ var embedJobScript = script("embedjob")
 
 func (s *Store) embedJobsKey() string { return s.set.prefix + "embed_jobs" }
 
-// PutEmbedJob keeps a job in place of the agent's.
+// PutEmbedJob stores a job in place of the agent's.
 func (s *Store) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Time) (memory.EmbedJob, error) {
 	var kept memory.EmbedJob
 	err := s.changeEmbedJob(ctx, j.Agent, func(before memory.EmbedJob) (*memory.EmbedJob, error) {
@@ -43,7 +43,8 @@ func (s *Store) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, error
 	return ended, wrap(err, "end the embedding of ", j.Agent)
 }
 
-// changeEmbedJob puts what change makes of an agent's job in its place, nil for none. A job without an agent is none.
+// changeEmbedJob replaces an agent's job by the result of change; nil removes it. A job without an agent is treated as
+// missing.
 func (s *Store) changeEmbedJob(ctx context.Context, agent string,
 	change func(memory.EmbedJob) (*memory.EmbedJob, error),
 ) error {
@@ -72,13 +73,13 @@ func (s *Store) changeEmbedJob(ctx context.Context, agent string,
 				return false, err
 			}
 		}
-		// Done twice, the second finds what the first has put: it is read and decided upon again.
+		// If it runs twice, the second run finds the first one's job, which is then read and changed again.
 		word, err := s.run(ctx, again, embedJobScript, nil, agent, before, body)
 		return word == "torn", err
 	})
 }
 
-// embedJob reads an agent's job as it is kept; empty for none.
+// embedJob reads an agent's job in its stored form; empty for none.
 func (s *Store) embedJob(ctx context.Context, agent string) (string, error) {
 	var body string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -92,7 +93,7 @@ func (s *Store) embedJob(ctx context.Context, agent string) (string, error) {
 	return body, err
 }
 
-// EmbedJob is the agent's.
+// EmbedJob returns the agent's job.
 func (s *Store) EmbedJob(ctx context.Context, agent string) (memory.EmbedJob, error) {
 	var j memory.EmbedJob
 	body, err := s.embedJob(ctx, agent)
@@ -105,7 +106,7 @@ func (s *Store) EmbedJob(ctx context.Context, agent string) (memory.EmbedJob, er
 	return j, wrap(err, "the embedding of ", agent)
 }
 
-// EmbedJobs lists all, by agent.
+// EmbedJobs lists all jobs by agent.
 func (s *Store) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
 	var bodies []string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// Who awaits events looks by itself this often, for what the subscription missed while it had no connection.
+// lookAgain is how often Await checks by itself, in case the subscription missed a message while it was disconnected.
 const lookAgain = 500 * time.Millisecond
 
 // eventsAtOnce is how many events one step reads.
 const eventsAtOnce = 1000
 
-// encodeEvent writes an event as its stream holds it: the envelope, and the data as they were given, byte for byte. Of
-// a dream's event both are packed into the envelope, with a line's end between them (store/packed).
+// encodeEvent encodes an event for its stream: the envelope, and the data byte by byte. For a dream's event both are
+// packed into the envelope, separated by a newline (store/packed).
 func encodeEvent(e event.Event) (envelope, data string, err error) {
 	data, e.Data, e.Seq, e.At = string(e.Data), nil, 0, e.At.UTC()
 	body, err := json.Marshal(e)
@@ -56,7 +56,8 @@ func decodeEvent(m redis.XMessage) (event.Event, error) {
 	return e, err
 }
 
-// Events returns the agent's events after a sequence number, in order. A limit of zero or less is none.
+// Events returns up to limit of the agent's events after a sequence number, in order. A limit of zero or less gives
+// none.
 func (s *Store) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
 	var events []event.Event
 	for next := max(after, 0) + 1; limit <= 0 || len(events) < limit; {
@@ -85,8 +86,8 @@ func (s *Store) Events(ctx context.Context, agent string, after int64, limit int
 	return events, nil
 }
 
-// Await returns when the agent has events after a sequence number: at once when this process wrote them, with the
-// server's word when another did, and within half a second when that word was lost.
+// Await returns when the agent has events after a sequence number: immediately when this process wrote them, by a
+// message of the server when another did, and within half a second when that message was lost.
 func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -114,10 +115,10 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 	}
 }
 
-// headsAtOnce is how many agents are asked about in one exchange.
+// headsAtOnce is how many agents are read in one exchange.
 const headsAtOnce = 1000
 
-// Heads returns the number of the newest event of every agent on record.
+// Heads returns the number of the newest event of every agent.
 func (s *Store) Heads(ctx context.Context) (map[string]int64, error) {
 	heads := map[string]int64{}
 	var agents []string
@@ -164,7 +165,7 @@ func (s *Store) headsOf(ctx context.Context, agents []string, heads map[string]i
 	})
 }
 
-// tuneIn begins the subscription to the events of all agents, once. It ends with the store.
+// tuneIn subscribes to the events of all agents, once. The subscription ends with the store.
 func (s *Store) tuneIn() {
 	m := &s.mind
 	m.waiting.Lock()

@@ -11,22 +11,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A lost connection is tried again after the first of these, then after twice as long, up to the second.
+// After a lost connection the next try waits for the first of these, then twice as long each time, up to the second.
 const (
 	firstPause = 5 * time.Millisecond
 	lastPause  = 100 * time.Millisecond
 )
 
-// repeat says what may be done after a try whose answer was lost: the server may have done what it was asked.
+// repeat says what to do after a try whose reply was lost: the server may have carried it out.
 type repeat bool
 
 const (
-	once  repeat = false // it must not run twice: the caller is told that its end is unknown
-	again repeat = true  // running it twice is as good as once, by its nature or by a token
+	once  repeat = false // it must not run twice: the caller learns that the outcome is unknown
+	again repeat = true  // it may run twice, because it is idempotent or has a token
 )
 
-// exchange talks to the server within the store's timeout. A try that certainly did not run is repeated until then; one
-// whose answer was lost only when r allows it, and lost tells try that this has happened.
+// exchange talks to the server within the store's timeout. A try that certainly did not run is repeated until then. One
+// whose reply was lost is repeated only if r allows it; lost is then true.
 func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Context, lost bool) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.set.timeout, s.late)
 	defer cancel()
@@ -65,17 +65,17 @@ func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Con
 	}
 }
 
-// outcome is what an error tells about a command.
+// outcome is what an error says about a command.
 type outcome int
 
 const (
 	ran     outcome = iota // it ran, or was refused for good
-	never                  // it did not run; later it may
-	unknown                // nobody knows
+	never                  // it did not run; a later try may
+	unknown                // it may have run
 )
 
-// notYet begins the replies of a server that runs nothing now and will later: it loads its file after a restart, is
-// busy with a script, has no connection left, or is a replica that waits to be promoted.
+// notYet are prefixes of the replies of a server that cannot run commands now but will later: it loads its file after a
+// restart, is busy with a script, has no connection left, or is a replica that waits to be promoted.
 var notYet = []string{"LOADING ", "BUSY ", "MASTERDOWN ", "READONLY ", "TRYAGAIN ", "max number of clients"}
 
 func fate(err error) outcome {
@@ -116,7 +116,7 @@ func (s *Store) run(ctx context.Context, r repeat, script *redis.Script, keys []
 	return reply, err
 }
 
-// texts reads a reply that is a list of strings and numbers.
+// texts reads a reply that is a list of strings and integers.
 func texts(reply any) ([]string, error) {
 	list, ok := reply.([]any)
 	if !ok {

@@ -33,7 +33,7 @@ func (s *Store) PutFeed(ctx context.Context, f dream.Feed) error {
 	return wrap(err, "put feed ", f.Name)
 }
 
-// Feed finds one by name.
+// Feed finds a feed by name.
 func (s *Store) Feed(ctx context.Context, name string) (dream.Feed, error) {
 	var f dream.Feed
 	var body []byte
@@ -54,7 +54,7 @@ func (s *Store) Feed(ctx context.Context, name string) (dream.Feed, error) {
 	return f, nil
 }
 
-// Feeds lists all, by name.
+// Feeds lists all feeds by name.
 func (s *Store) Feeds(ctx context.Context) ([]dream.Feed, error) {
 	var all []string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {

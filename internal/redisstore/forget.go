@@ -24,26 +24,27 @@ import (
 
 var eraseScript = script("money", "book", "memory", "erase")
 
-// errHeld says that the append-only file still holds what is erased.
+// errHeld means that the append-only file still contains what was erased.
 var errHeld = errors.New(
 	"the items are erased, but the server's append-only file holds their text until it is rewritten: " +
 		"run BGREWRITEAOF there, or forget again")
 
-// A rewrite of the append-only file that is under way may have begun before the erasure: it is waited for.
+// A rewrite of the append-only file that is already running may have begun before the erasure, so Erase waits for its
+// end.
 const (
 	rewriteLook = 20 * time.Millisecond
 	rewriteWait = 30 * time.Second
 )
 
-// Forget is an erasure of these items alone.
+// Forget erases these items alone.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
 	done, err := s.Erase(ctx, agent, memory.Erasure{IDs: ids})
 	return done.Items, err
 }
 
-// Erase does an erasure in one step. Then it has the server rewrite its append-only file, which goes on after Erase has
-// returned: only when that is done is the text nowhere on the server's disk.
-// Replicas, backups and the server's own slow log are beyond it.
+// Erase applies an erasure in one step. Then it lets the server rewrite its append-only file, which continues after
+// Erase has returned. Only after that the text is nowhere on the server's disk. Replicas, backups and the server's slow
+// log are not covered.
 func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
 	var done memory.Erased
 	err := s.settle(ctx, func(int) (bool, error) {
@@ -56,24 +57,24 @@ func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memo
 		err = s.eraseSaid(context.WithoutCancel(ctx))
 	}
 	if err == nil {
-		err = s.dropTalks(context.WithoutCancel(ctx), agent) // they may quote what is gone
+		err = s.dropTalks(context.WithoutCancel(ctx), agent) // they may quote what was erased
 	}
 	if err == nil && !e.More {
-		err = s.rewrite(context.WithoutCancel(ctx)) // what is erased must not outlive its caller's patience
+		err = s.rewrite(context.WithoutCancel(ctx)) // must start even if the caller gives up
 	}
 	return done, wrap(err, "forget memories of ", agent)
 }
 
-// put is a row to put back.
+// put is a row to be written back.
 type put struct {
 	Part   string `json:"part"`
 	Name   string `json:"name"`
 	Number int    `json:"number,omitempty"` // of a revision
-	// of an item: its text is another one, so that its places change and its vectors go
+	// Of an item: its text changes, so its places change and its vectors are deleted.
 	Other bool `json:"other,omitempty"`
 }
 
-// notePut is a note of a dream to replace; without a value it is dropped.
+// notePut is a note of a dream to be replaced, or dropped.
 type notePut struct {
 	Dream string `json:"dream"`
 	Key   string `json:"key"`
@@ -85,10 +86,10 @@ type erasePlan struct {
 	Agent   string    `json:"agent"`
 	Version int64     `json:"pulse"`
 	Gone    []string  `json:"gone,omitempty"`
-	Dreams  []string  `json:"dreams,omitempty"` // whose answers go too
-	Shown   []string  `json:"shown,omitempty"`  // dreams whose prompts showed them: their late notes go too
-	Late    string    `json:"late"`             // what the keys of these begin with
-	Awake   bool      `json:"awake,omitempty"`  // what was bought for the agent awake goes too
+	Dreams  []string  `json:"dreams,omitempty"` // dreams whose answers are deleted
+	Shown   []string  `json:"shown,omitempty"`  // dreams whose prompts showed the items: their late notes are deleted
+	Late    string    `json:"late"`             // prefix of the keys of late notes
+	Awake   bool      `json:"awake,omitempty"`  // delete what was bought for the agent while awake
 	Put     []put     `json:"put,omitempty"`
 	Notes   []notePut `json:"notes,omitempty"`
 
@@ -139,8 +140,8 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 	return done, false, err
 }
 
-// condemn finds the dreams that made or changed what goes or is scrubbed. An id that names nothing goes as well:
-// something of it may be left.
+// condemn finds the dreams that made or changed the items that are erased or scrubbed. An id without an item is erased
+// as well, because remains of it may exist.
 func (s *Store) condemn(ctx context.Context, p *erasePlan, ids, scrub []string) error {
 	ids = distinct(slices.Clone(ids))
 	p.Gone = ids
@@ -162,8 +163,8 @@ func (s *Store) condemn(ctx context.Context, p *erasePlan, ids, scrub []string) 
 	return nil
 }
 
-// betray finds the dreams whose notes name what goes or is scrubbed, as a JSON text: their prompts showed it. Of every
-// note it plans to take out what is forgotten.
+// betray finds the dreams whose notes contain such an item's id as a JSON string, because their prompts showed it. For
+// every note it plans the removal of what is forgotten.
 func (s *Store) betray(ctx context.Context, p *erasePlan, scrub []string) error {
 	ids := append(slices.Clone(p.Gone), scrub...)
 	names := make([][]byte, len(ids))
@@ -189,7 +190,7 @@ func (s *Store) betray(ctx context.Context, p *erasePlan, scrub []string) error 
 		}
 		return nil
 	})
-	p.Shown = distinct(p.Shown) // a scan may show a key twice
+	p.Shown = distinct(p.Shown) // a scan may return a key twice
 	p.Dreams = distinct(append(p.Dreams, p.Shown...))
 	return err
 }
@@ -203,7 +204,7 @@ func namesAny(notes map[string][]byte, names [][]byte) bool {
 	return false
 }
 
-// reword plans what becomes of a dream's notes.
+// reword plans the changes to a dream's notes.
 func (p *erasePlan) reword(dreamID string, notes map[string][]byte) {
 	if p.words == nil {
 		return
@@ -216,7 +217,7 @@ func (p *erasePlan) reword(dreamID string, notes map[string][]byte) {
 		} else {
 			value, changed = p.words.Note(notes[key])
 		}
-		if !changed || slices.Contains(p.Notes, n) { // a scan may show a key twice
+		if !changed || slices.Contains(p.Notes, n) { // a scan may return a key twice
 			continue
 		}
 		p.Notes = append(p.Notes, n)
@@ -226,8 +227,8 @@ func (p *erasePlan) reword(dreamID string, notes map[string][]byte) {
 	}
 }
 
-// scrub takes the ids of what goes out of every revision of the items that name them, and what is forgotten out of
-// those to be scrubbed. It answers how many of these change.
+// scrub removes the ids of erased items from every revision of the items that name them, and what is forgotten from the
+// items to be scrubbed. It returns how many of the latter change.
 func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, error) {
 	naming, err := s.naming(ctx, p)
 	if err != nil {
@@ -260,8 +261,8 @@ func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, e
 	return scrubbed, nil
 }
 
-// naming lists the items that name what goes, or may: those of a dream are not told apart by what they name of its own
-// items.
+// naming lists the items that name an erased item, or may do so: the items of a dream that name other items of the same
+// dream are not indexed one by one.
 func (s *Store) naming(ctx context.Context, p *erasePlan) ([]string, error) {
 	var naming []string
 	if len(p.Gone) == 0 {
@@ -271,7 +272,7 @@ func (s *Store) naming(ctx context.Context, p *erasePlan) ([]string, error) {
 	for _, id := range p.Gone {
 		sets = append(sets, s.key(p.Agent, "refers:"+id))
 		for at := range id {
-			if id[at] == '/' { // an item of a dream has an id that begins with the dream's
+			if id[at] == '/' { // the id of a dream's item begins with the dream's id
 				sets = append(sets, s.key(p.Agent, "dream:"+id[:at]))
 			}
 		}
@@ -297,7 +298,7 @@ func (s *Store) naming(ctx context.Context, p *erasePlan) ([]string, error) {
 	return slices.Compact(naming), err
 }
 
-// putBack plans how a revision is kept without what goes. words says that its text lost something.
+// putBack plans the scrubbed form of a revision. words says that its text changed.
 func (p *erasePlan) putBack(r row, newest, scrub bool) (words bool, err error) {
 	body, changed, err := past.Scrub(r.kind, []byte(r.body), p.gone)
 	if err != nil {
@@ -332,7 +333,7 @@ func (p *erasePlan) putBack(r row, newest, scrub bool) (words bool, err error) {
 	return words, err
 }
 
-// reword gives a row another body, and what follows from its text.
+// reword gives a row another body, and updates what depends on its text.
 func (r *row) reword(body []byte) error {
 	item, err := dream.Decode(r.kind, body)
 	if err != nil {
@@ -345,7 +346,7 @@ func (r *row) reword(body []byte) error {
 	return nil
 }
 
-// rewrite has the server write its append-only file anew.
+// rewrite lets the server rewrite its append-only file.
 func (s *Store) rewrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, rewriteWait)
 	defer cancel()

@@ -10,28 +10,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrUnsafe is returned by Open for a server that may lose what it was told, or does not say. TrustServer accepts it.
+// ErrUnsafe is returned by Open for a server that may lose acknowledged writes, or whose configuration is unknown.
+// TrustServer accepts it.
 var ErrUnsafe = errors.New("the server may lose memories and money")
 
-// schema is the layout of the keys that this program writes; a newer one is refused. In schema 2 what dreams write is
-// packed; keys of schema 1 are read as they are, and marked as of schema 2 when they are opened, so that an older
-// program refuses them.
+// schema is the version of the key layout that this program writes; a newer one is refused. In schema 2 the items of
+// dreams are packed. Keys of schema 1 are read as they are, and marked as schema 2 when they are opened, so that an
+// older program refuses them.
 const schema = 2
 
 var raiseScript = script("raise")
 
-// oldest is the first version whose Lua, lists and lengths of answers our scripts rely on.
+// oldest is the first version whose Lua, list commands and reply lengths our scripts need.
 const oldest = "6.2"
 
-// trusting ends every refusal of an unsafe server.
+// trusting is the end of every refusal of an unsafe server.
 const trusting = "; or trust the server as it is (TrustServer), at your own risk"
 
-// inspect refuses a server on which a promise of the store would not hold.
+// inspect refuses a server on which the store could not keep its contract.
 func (s *Store) inspect(ctx context.Context) error {
 	var info map[string]string
 	var configured map[string]string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		if err := s.client.Ping(ctx).Err(); err != nil { // INFO answers while the server still loads; this does not
+		if err := s.client.Ping(ctx).Err(); err != nil { // INFO is served while the server loads its file; PING is not
 			return err
 		}
 		text, err := s.client.Info(ctx).Result()
@@ -56,7 +57,7 @@ func (s *Store) inspect(ctx context.Context) error {
 	return s.claim(ctx)
 }
 
-// facts reads what INFO says: lines of name:value.
+// facts parses the reply of INFO: lines of name:value.
 func facts(text string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -67,7 +68,7 @@ func facts(text string) map[string]string {
 	return found
 }
 
-// configuration asks for the settings that safe judges. What the server forbids to ask is missing.
+// configuration reads the settings that safe checks. Settings that the server does not allow to read are left out.
 func (s *Store) configuration(ctx context.Context) (map[string]string, error) {
 	found := map[string]string{}
 	for _, name := range []string{"appendonly", "appendfsync", "maxmemory-policy"} {
@@ -86,7 +87,7 @@ func (s *Store) configuration(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// fits refuses what no trust can mend.
+// fits refuses a server that TrustServer cannot make usable.
 func fits(info map[string]string) error {
 	if info["cluster_enabled"] == "1" || info["redis_mode"] == "cluster" {
 		return errors.New(
@@ -122,7 +123,7 @@ func older(version, than string) bool {
 	return false
 }
 
-// safe refuses a server that would lose what it acknowledged: in a restart without an append-only file, in a power cut
+// safe refuses a server that would lose acknowledged writes: in a restart without an append-only file, in a power cut
 // beyond the two seconds that appendfsync everysec allows, or when memory runs out.
 func safe(info, configured map[string]string) error {
 	appendonly, policy := configured["appendonly"], configured["maxmemory-policy"]
@@ -169,7 +170,7 @@ func safe(info, configured map[string]string) error {
 	return nil
 }
 
-// claim marks the keys under the prefix as this program's, in this schema.
+// claim marks the keys under the prefix with this program's schema.
 func (s *Store) claim(ctx context.Context) error {
 	var kept string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {

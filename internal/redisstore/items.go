@@ -20,9 +20,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// An item is kept as a row "<revision> <places><kind><marks>\n<body>". The body is JSON, or, when a dream made it,
-// packed with the marks near it (store/packed). The places are what the orders of memory.Query sort it by, as bytes
-// that compare as the values do:
+// An item is stored as a row "<revision> <places><kind><marks>\n<body>". The body is JSON, or, when a dream made it,
+// packed relative to the marks (store/packed). The places are the sort keys of memory.Query's orders, as bytes that
+// compare like the values:
 //
 //	12  At, latest first         8  Score, highest first
 //	12  At, earliest first      12  Due, earliest first; zeros for never
@@ -36,7 +36,7 @@ const (
 	placeBytes = 3*whenBytes + 2*gradeBytes + textBytes
 )
 
-// marks are what scripts read of an item. Times are seconds since 1970 and nanoseconds apart, both exact in Lua.
+// marks are the fields that scripts read. Times are seconds since 1970 and nanoseconds apart, both exact in Lua.
 type marks struct {
 	State    dream.State `json:"s"`
 	Cause    string      `json:"c"`
@@ -50,16 +50,16 @@ type marks struct {
 	Status   string      `json:"st,omitempty"`
 	Session  string      `json:"se,omitempty"`
 	Dream    string      `json:"dr,omitempty"`
-	Owner    *string     `json:"o,omitempty"` // nil: of before owners were marked
-	Text     string      `json:"x"`           // a hash, to see that it changed
-	Body     string      `json:"b,omitempty"` // of a packed body: a hash of its JSON, to see that it changed
+	Owner    *string     `json:"o,omitempty"` // nil: written before owners were marked
+	Text     string      `json:"x"`           // a hash of the text, to detect changes
+	Body     string      `json:"b,omitempty"` // for a packed body: a hash of its JSON, to detect changes
 	Refers   []string    `json:"rf,omitempty"`
 }
 
-// bodyHash is how many digits of the SHA-1 stand for a body; scripts work out the same.
+// bodyHash is how many digits of the SHA-1 identify a body; scripts compute the same.
 const bodyHash = 24
 
-// row is an item as it is kept; number is 0 until the store gives it one.
+// row is a stored item; number is 0 until the store assigns one.
 type row struct {
 	id     string
 	read   int // the revision the item was read at; 0 for none
@@ -70,7 +70,7 @@ type row struct {
 	body   string
 }
 
-// twins are the types of items by kind.
+// twins maps each kind to the Go type of its items.
 var twins = func() map[dream.Kind]reflect.Type {
 	types := map[dream.Kind]reflect.Type{}
 	for _, kind := range dream.Kinds {
@@ -102,7 +102,7 @@ func checkItem(agent string, item dream.Item) error {
 	return fmt.Errorf("%s has state %q; states are live, superseded, archived and proposed", h.ID, h.State)
 }
 
-// encodeItem makes the row of a revision that cause makes now.
+// encodeItem makes the row of a revision by a cause at that time.
 func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row, error) {
 	if err := checkItem(agent, item); err != nil {
 		return row{}, err
@@ -146,7 +146,7 @@ func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row
 	return r, nil
 }
 
-// packed is the row without its number, which the store gives.
+// packed is the row without its number, which the store assigns.
 func (r row) packed() (string, error) {
 	r.marks.Body = ""
 	if r.marks.Dream != "" {
@@ -164,7 +164,7 @@ func (r row) packed() (string, error) {
 	return r.places + string(r.kind) + string(m) + "\n" + body, nil
 }
 
-// readKept reads a row; its marks only when they are asked for.
+// readKept parses a row; its marks only when marked is set.
 func readKept(id, kept string, marked bool) (row, error) {
 	r := row{id: id}
 	number, rest, ok := strings.Cut(kept, " ")
@@ -224,15 +224,15 @@ func places(at time.Time, m dream.Marks, text string) string {
 	return string(append(b, make([]byte, placeBytes-len(b))...))
 }
 
-// when writes a time as bytes that compare as times do.
+// when encodes a time as bytes that compare like times.
 func when(t time.Time) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.Unix())^1<<63)
 	return binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond()))
 }
 
-// grade writes a number as bytes that compare as numbers do.
+// grade encodes a number as bytes that compare like numbers.
 func grade(x float64) []byte {
-	bits := math.Float64bits(x + 0) // one zero
+	bits := math.Float64bits(x + 0) // turns -0 into 0
 	if bits>>63 == 1 {
 		bits = ^bits
 	} else {

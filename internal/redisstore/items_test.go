@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Keys of the orders compare as the values do, from the first year to the last, and below zero.
+// The sort keys compare like the values, for any year and below zero.
 func TestPlacesCompareAsWhatTheyStandFor(t *testing.T) {
 	t.Parallel()
 	times := []time.Time{

@@ -22,17 +22,17 @@ const (
 	affectsPart  = "affects"
 )
 
-// key names a part of an agent. A colon in the agent's id is escaped, so that no two agents share a key.
+// key names a part of an agent. Colons in the agent's id are escaped, so that no two agents share a key.
 func (s *Store) key(agent, part string) string {
 	return s.set.prefix + "a:" + escaped.Replace(agent) + ":" + part
 }
 
 var escaped = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// moment is how a time is kept: UTC, of fixed width, so that scripts may compare it as text.
+// moment is the stored form of a time: UTC, of fixed width, so that scripts may compare it as text.
 const moment = "2006-01-02T15:04:05.000000000Z"
 
-// date writes a time; the zero time is empty.
+// date formats a time; the zero time is empty.
 func date(t time.Time) string {
 	if t.IsZero() {
 		return ""

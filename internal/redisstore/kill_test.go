@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// activities remembers what the store said was done.
+// activities records what the store acknowledged.
 type activities struct {
 	mu       sync.Mutex
 	reserved map[string]bool
@@ -37,7 +37,7 @@ func (d *activities) note(change func()) {
 	}
 }
 
-// work reserves, settles and visits until ctx ends, through every loss of the server.
+// work reserves, settles and visits until ctx ends, across every restart of the server.
 func (d *activities) work(ctx context.Context, s *redisstore.Store, worker int) {
 	agent := fmt.Sprint("agent-", worker)
 	for i := 0; ctx.Err() == nil; i++ {
@@ -86,7 +86,7 @@ func (d *activities) await(t *testing.T, n int) {
 	}
 }
 
-// W2, issue 3 point 6: the server is killed in mid-work and goes on from its file.
+// The server is killed during writes and restarts from its file.
 func TestAServerKilledInMidWorkLosesNothingItAcknowledged(t *testing.T) {
 	t.Parallel()
 	const workers, kills = 4, 5
@@ -113,7 +113,7 @@ func TestAServerKilledInMidWorkLosesNothingItAcknowledged(t *testing.T) {
 	d.holds(t, s)
 }
 
-// holds compares the books with what was said to be done, and with themselves.
+// holds compares the ledger with what was acknowledged, and checks its sums.
 func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 	t.Helper()
 	rows, err := s.Rows(t.Context(), spend.Query{Dream: "dream/echo/1"})
@@ -155,8 +155,8 @@ func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 	t.Logf("%d reserved, %d settled and acknowledged; %d calls failed", len(d.reserved), len(d.settled), d.failed)
 }
 
-// Every call of CapHolds must succeed, so each that was cut by a kill was made again, and none counted twice (decision
-// 1).
+// Every call of CapHolds must succeed, so each one that a kill interrupted was repeated, and none counted twice
+// (decision 1).
 func TestNoCapIsPassedWhileTheServerIsKilled(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))

@@ -17,11 +17,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Ledger is the store as the spend guard knows it. It is a view of its own because there Close ends a dream's
-// reservations, and on the Store it lets go of the server.
+// Ledger is the store's implementation of spend.Ledger. It is a type of its own because its Close ends a dream's
+// reservations, while Store.Close closes the connections.
 type Ledger struct{ *Store }
 
-// Ledger gives the store's book of money.
+// Ledger returns the store's spend ledger.
 func (s *Store) Ledger() Ledger { return Ledger{s} }
 
 var (
@@ -31,8 +31,8 @@ var (
 	dropScript    = script("money", "book", "drop")
 )
 
-// query is what of a spend.Ask never changes, as its row keeps it. All attempts of a phase of a dream share one, which
-// then says neither step, model nor time (book.lua).
+// query is the constant part of a spend.Ask, as its row stores it. All attempts of a phase of a dream share one, which
+// then has no step, model or time (book.lua).
 type query struct {
 	Agent    string           `json:"agent,omitempty"`
 	Dream    string           `json:"dream,omitempty"`
@@ -44,7 +44,7 @@ type query struct {
 	Step     string           `json:"step,omitempty"`
 }
 
-// asking is an asked as it is kept, and its name among those that are shared; empty for one that its row keeps alone.
+// asking returns the stored form of a query, and its name if it is shared; empty for one that its row stores itself.
 func asking(a query) (kept []byte, name string, err error) {
 	if a.Dream != "" {
 		a.Step, a.Model, a.At = "", "", ""
@@ -57,8 +57,8 @@ func asking(a query) (kept []byte, name string, err error) {
 	return kept, hex.EncodeToString(sum[:10]), nil
 }
 
-// Reserve books the worst case under every account, or nothing. When the answer of the server is lost it asks again
-// under the same token, so that one call books at most once.
+// Reserve books the worst case under every account, or nothing. When the server's reply is lost it asks again with the
+// same token, so that one call books at most once.
 func (s *Store) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	hold, err := s.reserve(ctx, a)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	return spend.Hold{Step: a.Step, Attempt: int(n[0]), Amount: a.Amount}, nil
 }
 
-// book names a key of the ledger.
+// book returns the name of a ledger key.
 func (s *Store) book(parts ...string) string {
 	key := s.set.prefix + "m:"
 	for _, part := range parts {
@@ -198,8 +198,8 @@ func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, bud
 	return int(n[0]), budget.Micros(n[1]), nil
 }
 
-// Forget drops a dream's kept answers. The server's file on disk loses them with its next rewriting, which an owner's
-// erasure of memories begins at once. On the Store, Forget erases memories.
+// Forget deletes a dream's stored answers. They leave the server's file with its next rewrite, which an erasure of
+// memories starts immediately. Store.Forget, by contrast, erases memories.
 func (s Ledger) Forget(ctx context.Context, dream string) error {
 	err := errors.New("the dream's id is empty")
 	if dream != "" {
@@ -208,7 +208,7 @@ func (s Ledger) Forget(ctx context.Context, dream string) error {
 	return wrap(err, "forget the answers of dream ", dream)
 }
 
-// Answer returns the finished answer of a step. On the Store, Answer keeps what was said to a request of the server.
+// Answer returns the stored answer of a step. Store.Answer, by contrast, stores the response to a server request.
 func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	var answer []byte
 	found := false
@@ -223,7 +223,7 @@ func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	return answer, true, nil
 }
 
-// numbers reads decimal integers.
+// numbers parses decimal integers.
 func numbers(texts []string) ([]int64, error) {
 	out := make([]int64, len(texts))
 	for i, text := range texts {

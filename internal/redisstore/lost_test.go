@@ -45,10 +45,10 @@ func visitNow() presence.Visit {
 	}
 }
 
-// wire stands between a store and its server, and cuts the connection instead of bringing the next answers.
+// wire is a proxy between a store and its server. It closes the connection instead of delivering some replies.
 type wire struct {
 	url  string
-	cuts atomic.Int64 // answers still to be lost
+	cuts atomic.Int64 // replies still to be lost
 	lost atomic.Int64
 }
 
@@ -97,7 +97,7 @@ func (w *wire) bring(near io.Writer, far io.Reader) {
 	}
 }
 
-// lose lets the next n answers be lost while do runs, and expects that they were.
+// lose makes the next n replies get lost while do runs, and checks that they were.
 func (w *wire) lose(t *testing.T, n int64, do func()) {
 	t.Helper()
 	w.lost.Store(0)
@@ -107,7 +107,8 @@ func (w *wire) lose(t *testing.T, n int64, do func()) {
 	require.Equal(t, n, w.lost.Load())
 }
 
-// Only idle connections are cut before they are used again, so that each loss is an answer's: one connection, no bell.
+// Idle connections are closed before they are used again, so that each loss affects a reply: one connection, no wake
+// bus.
 func TestAStepWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	w := stretch(t, redis.Shared(t))
@@ -154,7 +155,7 @@ func TestAStepWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 	}
 }
 
-// warm makes the server know every script of the test: an unknown one takes two answers.
+// warm makes the server load every script of the test, because an unknown script takes two replies.
 func warm(t *testing.T, s *redisstore.Store) {
 	t.Helper()
 	l, ctx := s.Ledger(), t.Context()

@@ -21,46 +21,47 @@ var (
 	_ fabric.Log   = (*Store)(nil)
 )
 
-// VectorMemory bounds the bytes of the indexes kept in this process for searches; the agents searched longest ago make
-// room. 1 GiB by default. One agent's index is always held whole while it is searched.
+// VectorMemory bounds the bytes of the search indexes kept in this process; the agents searched least recently are
+// evicted. 1 GiB by default. An agent's index is always held whole while it is searched.
 func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory = bytes } }
 
-// Keys of memory, each of an agent (keys.go names those that presence shares):
+// Keys of memory, each of one agent (keys.go names those shared with presence):
 //
 //	items                     hash    id -> newest row (items.go)
 //	revisions                 hash    id, NUL, number -> older row
-//	by:<order>:<kind>:<state> zset    all of one score; members sort by their bytes: key, beginning of the text, id
+//	by:<order>:<kind>:<state> zset    all with one score; members sort by their bytes: key, beginning of the text, id
 //	bare:<kind>:<state>       zset    as by:oldest, of items without a vector in the agent's space
-//	cause: dream: session:    set     ids of the items that a cause made or changed, that a dream made, that a session holds
-//	owner:<owner>             set     ids of the items that were said in this owner's talks
+//	cause: dream: session:    set     ids of the items that a cause made or changed, that a dream made, of a session
+//	owner:<owner>             set     ids of the items that were said in this owner's conversations
 //	live:<owner>, owners      set     those of them that are live, and the owners that have any: what Owners counts
-//	changes                   zset    id of every item by the tide of its newest change, or its vector's
+//	changes                   zset    id of every item by the vector revision of its newest change, or of its vector's
 //	refers:<id>               set     ids of the items that name this one
 //	vectors:<space>           hash    id -> live (0 or 1), kind, newline, float32 numbers in little endian
-//	tides:<space>             zset    id by the tide at which its vector was put; 0 while it is only collected
-//	spaces                    hash    space -> numbers of a vector, of the spaces that are being collected
+//	tides:<space>             zset    id by the vector revision of its vector; 0 while it is collected
+//	spaces                    hash    space -> dimension, of the spaces that are being collected
 //	events, announced         stream  <seq>-0 -> envelope, data; and the set of the events' ids
 //	notes:<dream>             hash    key -> value
-//	talk:<talk>               list    backgrounds, oldest first (talks.go)
+//	talk:<talk>               list    backgrounds of a conversation, oldest first (talks.go)
 //
-// Of its life, pulse rises with every write but those of events alone, so that who reads in several steps knows; fed is
-// 1 once every item has its place among the changes and the owners, which older programs did not write; tallied
-// likewise for the live items of owners; removing holds the counts of a removal that goes on, and removed is 1 when the
-// agent is gone and its counters alone are left (remove.go). Of the deployment: the hashes agents, handles, slots and
-// feeds; done:<token>, what a step answered, for a minute; and the channel events, where an agent's id says that it has
-// new ones.
+// Fields of the life hash: pulse rises with every write except those of events alone, so that a read in several steps
+// can detect writes in between. fed is 1 once every item is in changes and has its owner sets, which older programs did
+// not write. tallied is 1 once the live items of the owners are counted. removing holds the counts of a removal in
+// progress. removed is 1 when the agent is removed and only its counters are left (remove.go).
+//
+// Keys of the deployment: the hashes agents, handles, slots and feeds; done:<token>, the reply of a step, for a minute;
+// and the channel events, where an agent's id announces new events.
 
-// mind is what memory keeps in this process.
+// mind holds the caches of this process and the callers that wait for events.
 type mind struct {
 	indexes index.Cache
-	fed     sync.Map // agents whose items are known to be fed
+	fed     sync.Map // agents whose items are known to have their places in the newer sets
 	waiting sync.Mutex
 	notices map[string]chan struct{} // closed at the agent's next event
-	tuned   bool                     // the subscription has begun
+	tuned   bool                     // the subscription exists
 }
 
-// A step that reads in several parts and finds that others wrote in between begins again, after a pause that grows to
-// the longest; it gives up after so many tries.
+// A read in several steps that finds that others wrote in between starts over, after a pause that grows up to the
+// longest. It fails after so many tries.
 const (
 	tornTries   = 100
 	tornLongest = 20 * time.Millisecond
@@ -72,7 +73,7 @@ var (
 	errNoSpace = errors.New("the space is empty; a space names embedder, version and dimension")
 )
 
-// settle repeats do until it is not torn.
+// settle repeats do until it is not torn by other writers.
 func (s *Store) settle(ctx context.Context, do func(try int) (torn bool, err error)) error {
 	pause := time.Millisecond
 	for try := range tornTries {
@@ -95,7 +96,7 @@ func (s *Store) settle(ctx context.Context, do func(try int) (torn bool, err err
 	return fmt.Errorf("%w, %d times", errTorn, tornTries)
 }
 
-// of runs a script of memory: ARGV is prefix, the agent's prefix, the plan as JSON, and what JSON cannot carry.
+// of runs a script of memory: ARGV is prefix, the agent's prefix, the plan as JSON, and values that JSON cannot carry.
 func (s *Store) of(ctx context.Context, script *redis.Script, agent string, plan any, blobs ...any) ([]any, error) {
 	if agent == "" {
 		return nil, errNoAgent
@@ -116,7 +117,7 @@ func (s *Store) of(ctx context.Context, script *redis.Script, agent string, plan
 	return said, nil
 }
 
-// whole reads a number of an answer, and text a text; what is missing or of another type is zero.
+// whole reads an integer of a reply, and text a string; a missing value or one of another type is zero.
 func whole(args []any, i int) int64 {
 	if i < len(args) {
 		if n, ok := args[i].(int64); ok {
@@ -138,7 +139,7 @@ func text(args []any, i int) string {
 	return ""
 }
 
-// refusal turns a script's refusal into words. Nil for "ok".
+// refusal turns a script's refusal into an error; nil for "ok".
 func refusal(args []any) error {
 	switch word := text(args, 0); word {
 	case "ok":

@@ -46,7 +46,7 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 	return wrap(err, "put agent ", a.ID)
 }
 
-// Agent finds by id, then by handle.
+// Agent finds an agent by id, then by handle.
 func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
 	var a dream.Agent
 	reply, err := s.run(ctx, again, agentScript, nil, idOrHandle, s.key(idOrHandle, countersPart))
@@ -69,7 +69,7 @@ func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, erro
 	return a, nil
 }
 
-// Agents lists all, by handle.
+// Agents lists all agents by handle.
 func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
 	records, err := s.records(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
 	return agents, nil
 }
 
-// records are the agents' records by id.
+// records returns the agents' records by id.
 func (s *Store) records(ctx context.Context) (records map[string]string, err error) {
 	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		records, err = s.client.HGetAll(ctx, s.set.prefix+"agents").Result()
@@ -96,7 +96,7 @@ func (s *Store) records(ctx context.Context) (records map[string]string, err err
 	return records, err
 }
 
-// NextDream counts an agent's dreams.
+// NextDream returns the agent's next dream number.
 func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 	plan := struct {
 		Token string `json:"token"`
@@ -111,7 +111,7 @@ func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 	return whole(args, 1), nil
 }
 
-// Affect is the agent's newest.
+// Affect returns the agent's newest affect.
 func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
 	newest := felt{Affect: dream.Affect{Cause: "new"}}
 	var body []byte
@@ -130,7 +130,7 @@ func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) 
 	return newest.Affect, nil
 }
 
-// counter reads a number of the agent's life; 0 when it was never set.
+// counter reads a counter of the agent; 0 when it was never set.
 func (s *Store) counter(ctx context.Context, agent, field string) (n int64, err error) {
 	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		n, err = s.client.HGet(ctx, s.key(agent, countersPart), field).Int64()

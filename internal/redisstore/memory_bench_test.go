@@ -23,8 +23,8 @@ import (
 // batch is how many memories an importer commits at a time.
 const batch = 500
 
-// laps times each turn of a benchmark and reports the median and the 99th percentile in milliseconds, and the processor
-// time of a turn in this process; the server has its own.
+// laps times each turn of a benchmark. It reports the median and the 99th percentile in milliseconds, and the processor
+// time of a turn in this process, without the server's.
 func laps(b *testing.B, turn func(i int)) {
 	b.Helper()
 	var times []time.Duration
@@ -51,7 +51,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// lived is the i-th memory of a benchmark's life: four episodes to one semantic entry, some 300 characters of text.
+// lived returns the i-th memory of a benchmark: four episodes to one semantic entry, some 300 characters each.
 func lived(r *rand.Rand, i int) dream.Item {
 	id := fmt.Sprintf("%08x-%06d", r.Uint32(), i)
 	at := noon.Add(time.Duration(i) * time.Minute)
@@ -89,7 +89,7 @@ func throw(r *rand.Rand, dim int) []float32 {
 	return v
 }
 
-// aged is a store with n memories, and with vectors of dim numbers when dim is not zero.
+// aged returns a store with n memories, with vectors of dimension dim unless that is zero.
 func aged(b *testing.B, n, dim int) *redisstore.Store {
 	b.Helper()
 	s := open(b, redis.Start(b).URL, "oneiros:", redisstore.Timeout(30*time.Second))
@@ -109,7 +109,7 @@ func aged(b *testing.B, n, dim int) *redisstore.Store {
 	return s
 }
 
-// BenchmarkSelect10k and 100k choose the 270 memories of a dream: goals p99 5 ms and 40 ms, as for a file.
+// BenchmarkSelect10k and 100k select the 270 memories of a dream: goals p99 5 ms and 40 ms, as in SQLite.
 func BenchmarkSelect10k(b *testing.B)  { benchmarkSelect(b, 10_000) }
 func BenchmarkSelect100k(b *testing.B) { benchmarkSelect(b, 100_000) }
 
@@ -131,7 +131,7 @@ func benchmarkSelect(b *testing.B, n int) {
 	})
 }
 
-// BenchmarkNear100k searches 100,000 vectors of 384 numbers, held in this process: goal p99 12 ms on two cores.
+// BenchmarkNear100k searches 100,000 vectors of dimension 384 in this process: goal p99 12 ms on two cores.
 func BenchmarkNear100k(b *testing.B) {
 	s := aged(b, 100_000, 384)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -148,8 +148,9 @@ func BenchmarkNear100k(b *testing.B) {
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
 }
 
-// BenchmarkSearch10k and 100k compare a question of eight words with as many memories of fifty words each, whose words
-// are as frequent as in a language (Zipf), by words and vectors of 384 numbers: goals p99 3 ms and 12 ms on two cores.
+// BenchmarkSearch10k and 100k compare a question of eight words with that many memories of fifty words each, with word
+// frequencies as in a natural language (Zipf), by words and vectors of dimension 384: goals p99 3 ms and 12 ms on two
+// cores.
 func BenchmarkSearch10k(b *testing.B)  { benchmarkSearch(b, 10_000) }
 func BenchmarkSearch100k(b *testing.B) { benchmarkSearch(b, 100_000) }
 
@@ -201,7 +202,7 @@ func benchmarkSearch(b *testing.B, n int) {
 }
 
 // BenchmarkNearOwner searches what one of 1,000 owners said among 100,000 memories of one agent, and the same memories
-// alone: goal for the ratio of the 99th percentiles 2 at most.
+// alone: the ratio of the 99th percentiles should be 2 at most.
 func BenchmarkNearOwner(b *testing.B) {
 	const owners, each = 1000, 100
 	s := open(b, redis.Start(b).URL, "oneiros:", redisstore.Timeout(30*time.Second))
@@ -246,7 +247,7 @@ func BenchmarkNearOwner(b *testing.B) {
 		require.Len(b, hits, 20)
 		return time.Since(begun)
 	}
-	search(echo) // read once
+	search(echo) // builds the index
 	search(alone.Agent)
 	var among, by []time.Duration
 	for b.Loop() {
@@ -262,7 +263,7 @@ func BenchmarkNearOwner(b *testing.B) {
 	b.ReportMetric(p99(among)/p99(by), "ratio")
 }
 
-// BenchmarkCommit imports memories, so many to a write: it is how long nobody else is served.
+// BenchmarkCommit imports memories in writes of one batch: the server serves nobody else during a write.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{1, 50, batch} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

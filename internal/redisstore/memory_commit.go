@@ -19,9 +19,9 @@ import (
 
 var commitScript = script("money", "book", "memory", "commit")
 
-// Commit does a Write as one script: the server runs nothing else meanwhile, writes its effects to the append-only file
-// as one transaction, and the script looks at everything before it writes anything. Beside WATCH with MULTI it costs
-// one round trip instead of two and never begins again because others write to the same agent.
+// Commit applies a Write in one script. The server runs nothing else meanwhile and writes the effects to the
+// append-only file as one transaction. The script checks everything before it writes anything. Compared with WATCH and
+// MULTI it needs one round trip instead of two, and never starts over because of other writers.
 func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	r, err := s.commit(ctx, w)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 	}, nil
 }
 
-// holder is a fence as scripts read it.
+// holder is a fence in the form that scripts read.
 type holder struct {
 	Dream string `json:"dream"`
 	Run   string `json:"run"`
@@ -68,7 +68,7 @@ func held(f memory.Fence) *holder {
 	return &holder{f.Dream, f.Run, f.Epoch}
 }
 
-// reading is a reading as scripts read it: the agent's forgettings then, or nothing.
+// reading is a reading in the form that scripts read: the agent's forgettings at that time, or nil.
 func reading(r memory.Reading) *int64 {
 	if !r.Set {
 		return nil
@@ -79,7 +79,7 @@ func reading(r memory.Reading) *int64 {
 type change struct {
 	ID   string `json:"id"`
 	Read int    `json:"read"`
-	Same bool   `json:"same,omitempty"` // a revision is added although it says the same as the newest
+	Same bool   `json:"same,omitempty"` // add a revision even if it equals the newest
 }
 
 type placed struct {
@@ -88,8 +88,8 @@ type placed struct {
 	Dim   int    `json:"dim"`
 }
 
-// writePlan is a Write as commit.lua reads it. Rows of what is added and changed follow in that order, then vectors,
-// the affect, two for each event, and the mood.
+// writePlan is a Write in the form that commit.lua reads. Rows of Add and Change follow in that order, then vectors,
+// the affect, two values for each event, and the mood.
 type writePlan struct {
 	Token   string   `json:"token"`
 	Agent   string   `json:"agent"`
@@ -105,7 +105,7 @@ type writePlan struct {
 	Mood    bool     `json:"mood,omitempty"`
 	Digest  []string `json:"digest,omitempty"`
 	Keep    int      `json:"keep"`
-	// Undo writes only if nobody has since it read: the agent's pulse, and how many affects there are.
+	// Undo writes only if there were no writes since it read: the agent's pulse, and the number of affects.
 	Version *int64 `json:"pulse,omitempty"`
 	Affects int64  `json:"affects"`
 }
@@ -212,7 +212,7 @@ func (p *prepared) waking(w memory.Write) error {
 	return err
 }
 
-// felt is an affect with the cause of the write that set it, as the list of affects keeps it; presence adds to it too.
+// felt is an affect with the cause of its write, as the list of affects stores it; presence appends to that list too.
 type felt struct {
 	Cause  string       `json:"cause"`
 	Affect dream.Affect `json:"affect"`

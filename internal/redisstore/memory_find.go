@@ -46,7 +46,7 @@ func appendItem(items []dream.Item, id, kept string) ([]dream.Item, error) {
 	return append(items, item), err
 }
 
-// Find answers a query.
+// Find returns the items that match a query.
 func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
 	p, err := planRead(q)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 	return items, nil
 }
 
-// Vectors returns kept vectors in the order of ids.
+// Vectors returns stored vectors in the order of ids.
 func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
 	if len(ids) == 0 || space == "" {
 		return nil, nil
@@ -104,7 +104,7 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 	return out, nil
 }
 
-// answer sorts what was found, by whole texts where the order ties, and keeps the limit.
+// answer sorts what was found, by whole texts where the order ties, and applies the limit.
 func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memory.SortOrder) ([]dream.Item, error) {
 	rows, _, err := s.walk(ctx, agent, p)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memo
 	return items, nil
 }
 
-// Count counts what Find would answer without a limit.
+// Count counts what Find would return without a limit.
 func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	if _, ok := orders[q.Sort]; !ok {
 		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Sort)
@@ -147,7 +147,7 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	return int(n), nil
 }
 
-// walk reads all pages of an answer as of one moment.
+// walk reads all pages of a result as of one moment.
 func (s *Store) walk(ctx context.Context, agent string, p readPlan) (rows []any, count int64, err error) {
 	if p.needsFeed {
 		if err := s.ensureFed(ctx, agent); err != nil {
@@ -214,7 +214,7 @@ func (s *Store) Revisions(ctx context.Context, agent, id string) ([]memory.Revis
 // historiesAtOnce is how many items' revisions one step reads.
 const historiesAtOnce = 200
 
-// histories reads the revisions of items, oldest first; none for what is not known.
+// histories returns the revisions of items, oldest first; empty for an unknown item.
 func (s *Store) histories(ctx context.Context, agent string, ids []string) ([][]row, error) {
 	out := make([][]row, 0, len(ids))
 	for len(out) < len(ids) {

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// Memories are written, rewritten, referred to and forgotten in random order; then the server's files are read.
+// Memories are written, changed, referenced and forgotten in random order; then the server's files are searched.
 func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -68,7 +68,7 @@ func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	}
 }
 
-// rewritten waits until the server has no rewrite of its file before it.
+// rewritten waits until no rewrite of the server's file is pending or running.
 func rewritten(t *testing.T, server *redis.Server) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -129,8 +129,8 @@ func contains(t *testing.T, s *redisstore.Store, step string) bool {
 	return found
 }
 
-// The answers that a memory was made or changed from go with it, in the same step, and those still under way are not
-// kept.
+// The answers that created or changed a memory are deleted with it in the same step, and calls that are still running
+// record none.
 func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
@@ -165,7 +165,7 @@ func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
 	}
 }
 
-// What an embedder answered awake is kept only until its vectors are.
+// Answers of an embedder that were bought while awake are kept only until the vectors are stored.
 func TestAnEmbeddersAnswersGoWhenTheirVectorsAreKept(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
@@ -181,9 +181,9 @@ func TestAnEmbeddersAnswersGoWhenTheirVectorsAreKept(t *testing.T) {
 	require.True(t, contains(t, s, "d1/embed"), "a dream's is its own affair")
 }
 
-// Decision 12: who awaits in another process goes on after the server's return, without a new Open. With appendfsync
-// everysec a server that is killed may forget what it acknowledged while its disk was slow, and whoever follows would
-// wait for a number that the log has yet to reach again.
+// A caller that waits in another process continues after the server's restart, without a new Open (decision 12). With
+// appendfsync everysec, a killed server may lose acknowledged writes while its disk was slow, and a follower would wait
+// for a number that the log has yet to reach again.
 func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -206,7 +206,8 @@ func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {
 	}
 }
 
-// The answers of a dream whose notes name a memory go with it; an id that begins alike is another's.
+// The answers of a dream whose notes name a memory are deleted with it; an id with the same beginning is another
+// item's.
 func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
@@ -226,7 +227,7 @@ func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
 	require.True(t, contains(t, s, "d2/step"))
 }
 
-// A call under way may show any memory of the agent whose dream makes it, whatever the dream has noted.
+// A running call may show any memory of the dreaming agent, whatever the dream has noted.
 func TestACallUnderWayLeavesNoAnswerWhenSomethingIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)

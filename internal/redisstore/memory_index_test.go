@@ -16,11 +16,11 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-const who = "agent:echo" // a colon, which keys escape
+const who = "agent:echo" // with a colon, which keys escape
 
 var dusk = time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
 
-// After any history, every order, set and vector says what the rows say.
+// After any history, every order, set and vector agrees with the rows.
 func TestEveryIndexFollowsFromTheRows(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -84,7 +84,7 @@ func (h *historian) item() dream.Item {
 	return s
 }
 
-// live does one thing; what is refused for a good reason is no matter here.
+// live does one random operation; expected refusals are ignored.
 func (h *historian) live(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
@@ -128,7 +128,7 @@ func (h *historian) vector(space string) memory.Vector {
 	return memory.Vector{Item: h.id(), Space: space, V: []float32{h.Float32(), h.Float32()}}
 }
 
-// indexes reads every order and set that the server keeps, and the vectors' flags.
+// indexes reads every order and set that the server keeps, and the flags of the vectors.
 func (h *historian) indexes(t *testing.T) map[string][]string {
 	t.Helper()
 	c, ctx, base := h.s.client, t.Context(), h.s.key(who, "")
@@ -154,7 +154,7 @@ func (h *historian) indexes(t *testing.T) map[string][]string {
 	return found
 }
 
-// derived makes the same from the rows.
+// derived computes the same from the rows.
 func (h *historian) derived(t *testing.T) map[string][]string {
 	t.Helper()
 	c, ctx := h.s.client, t.Context()

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// diarist remembers what the store said it remembers.
+// diarist records what the store acknowledged.
 type diarist struct {
 	mu     sync.Mutex
 	kept   []string
@@ -28,7 +28,7 @@ type diarist struct {
 	faults []error
 }
 
-// work writes until ctx ends: two memories, a vector and an event at once, a note, and one step of what all strengthen.
+// work writes until ctx ends: two memories, a vector and an event together, a note, and one step of a shared counter.
 func (d *diarist) work(ctx context.Context, s *redisstore.Store, f memory.Fence, hand int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		id := fmt.Sprintf("e-%d-%d", hand, i)
@@ -56,7 +56,7 @@ func (d *diarist) strengthen(ctx context.Context, s *redisstore.Store) {
 	}
 }
 
-// note keeps a deed that was acknowledged, or its fault. What the end of the test cut is neither.
+// note records an acknowledged write or its error. Calls that the end of the test interrupted count as neither.
 func (d *diarist) note(ctx context.Context, err error, keep func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,8 +74,8 @@ func (d *diarist) count() int {
 	return len(d.kept)
 }
 
-// Issue 3 point 6: killed in mid-write again and again, the server goes on from its append-only file with all that it
-// ever acknowledged, whole writes only, each done once; the store goes on without a new Open.
+// The server is killed during writes again and again. It restarts from its append-only file with everything that it
+// ever acknowledged, complete writes only, each once. The store continues without a new Open.
 func TestAServerKilledInMidWriteRemembersWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
 	const hands, kills, between = 4, 4, 40
@@ -144,7 +144,7 @@ func (d *diarist) holds(t *testing.T, s *redisstore.Store, f memory.Fence) {
 	t.Logf("%d writes and %d steps acknowledged, %d found", len(d.kept), d.steps, len(events))
 }
 
-// A change whose answer was lost is neither made twice nor called stale.
+// A change whose reply was lost is neither made twice nor reported as stale.
 func TestAWriteWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	w := stretch(t, redis.Shared(t))
@@ -180,7 +180,7 @@ func TestAWriteWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 	}
 }
 
-// A server without room refuses a write before any part of it is done.
+// A server that is out of memory refuses a write before any part of it is done.
 func TestAWriteThatDoesNotFitLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// crowd is a life that takes several pages to read, with many ties: few times, few saliences, texts that begin alike.
+// crowd writes items that take several pages to read, with many ties: few times, few saliences, texts that begin alike.
 func crowd(t *testing.T, s *redisstore.Store, n int) []*dream.Episode {
 	t.Helper()
 	r := rand.New(rand.NewPCG(8, 15))
@@ -92,8 +92,8 @@ func names(items []*dream.Episode) []string {
 	return out
 }
 
-// An answer of several pages is of one moment, although others write while it is read: here every write archives one
-// memory and adds another, so that there are always as many.
+// A result of several pages is as of one moment, although others write while it is read: here every write archives one
+// memory and adds another, so that their number is constant.
 func TestAnswersOfManyPagesAreOfOneMoment(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
@@ -129,7 +129,7 @@ func TestAnswersOfManyPagesAreOfOneMoment(t *testing.T) {
 	require.NoError(t, <-fault)
 }
 
-// Vectors of several pages are of one moment too: each write moves one item near and another far.
+// Vectors of several pages are of one moment too: each write moves one item nearer and another away.
 func TestASearchThatIsLoadedInPagesSeesWholeWrites(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
@@ -164,8 +164,8 @@ func TestASearchThatIsLoadedInPagesSeesWholeWrites(t *testing.T) {
 	require.Len(t, all, n)
 }
 
-// A deployment of before items had owners and a place among the changes: its rows name no owner, and it has neither
-// set.
+// A deployment from before items had owners and were in the set of changes: its rows name no owner, and both sets are
+// missing.
 func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
@@ -208,7 +208,7 @@ func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
 		return len(hits)
 	}
 	other := open(t, server.URL, prefix)
-	moved := episode("0000", "x") // changed before anybody asked
+	moved := episode("0000", "x") // changed before the first query
 	moved.Origin = "talk/k/bob"
 	write(t, other, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{moved}})
 	require.Equal(t, 399, near(other, "talk/k/ann"))
@@ -228,7 +228,7 @@ func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
 	require.Equal(t, "1", tallied, "they are counted once")
 }
 
-// While the items of an older deployment are counted, others go on writing: no count is lost and none is made twice.
+// While the items of an older deployment are counted, others write: no count is lost and none is made twice.
 func TestOwnersAreCountedWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
@@ -247,7 +247,7 @@ func TestOwnersAreCountedWhileOthersWrite(t *testing.T) {
 	written := make(chan error, 1)
 	go func() {
 		var err error
-		for i := 0; i < 3000 && err == nil; i += 30 { // from ann to bob, and every other one away
+		for i := 0; i < 3000 && err == nil; i += 30 { // from ann to bob, and every other one archived
 			e := episode(fmt.Sprintf("%04d", i), "x")
 			e.Origin = "talk/k/bob"
 			if i%60 == 0 {

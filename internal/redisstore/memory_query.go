@@ -10,9 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// How many items one step of a query looks at: some milliseconds of the server. What cannot be answered in so many is
-// read in pages, and again from the start when somebody wrote in between; after some tries in one step, however long it
-// takes.
+// How many items one step of a query reads: some milliseconds of the server. A larger result is read in pages, and from
+// the start again when there were writes in between; after some tries it is read in one step, however long that takes.
 const (
 	lookAtOnce  = 1000
 	pagedTries  = 3
@@ -28,13 +27,13 @@ const (
 // readPlan is a query as find.lua reads it.
 type readPlan struct {
 	By       string    `json:"by"`
-	Key      int       `json:"key"` // bytes of the order's key
+	Key      int       `json:"key"` // length of the order's key in bytes
 	Pairs    []string  `json:"pairs,omitempty"`
 	Set      string    `json:"set,omitempty"`
 	Limit    int       `json:"limit"`
 	Count    bool      `json:"count,omitempty"`
 	Bare     *string   `json:"bare,omitempty"`
-	Strict   bool      `json:"strict,omitempty"` // something below is asked of each item
+	Strict   bool      `json:"strict,omitempty"` // a condition below must be checked for each item
 	Kinds    []string  `json:"kinds,omitempty"`
 	States   []string  `json:"states,omitempty"`
 	Statuses []string  `json:"statuses,omitempty"`
@@ -47,13 +46,13 @@ type readPlan struct {
 	Until    *[2]int64 `json:"until,omitempty"`
 	Due      *[2]int64 `json:"due,omitempty"`
 	Dated    bool      `json:"dated,omitempty"`
-	// Where to go on.
+	// The position to continue from.
 	Scan  int64 `json:"scan"`
 	Pair  int64 `json:"pair"`
 	Found int64 `json:"found"`
 
 	from, to  string // bounds of the order
-	needsFeed bool   // the set lacks what an older program wrote until it is fed
+	needsFeed bool   // the set lacks the items of an older program until they are fed
 }
 
 var orders = map[memory.SortOrder]struct {
@@ -68,9 +67,9 @@ var orders = map[memory.SortOrder]struct {
 	memory.SoonestDue:   {dueOrder, whenBytes},
 }
 
-// planRead chooses what to read: the items of a dream, a session or an owner other than the agent, else each pair of
-// kind and state in the query's order, as far as the bounds that the order itself gives. What the order does not answer
-// is asked of each item.
+// planRead chooses what to read: the items of a dream, a session or an owner other than the agent, otherwise each pair
+// of kind and state in the query's order, within the bounds that the order implies. The remaining conditions are
+// checked for each item.
 func planRead(q memory.Query) (readPlan, error) {
 	order, ok := orders[q.Sort]
 	if !ok {
@@ -124,7 +123,7 @@ func planRead(q memory.Query) (readPlan, error) {
 	return p, nil
 }
 
-// bound narrows the order by what it sorts by, which then need not be asked of each item.
+// bound narrows the range of the order by the value it sorts by, which then need not be checked for each item.
 func (p *readPlan) bound(q memory.Query) {
 	switch p.By {
 	case newestOrder:
@@ -150,7 +149,7 @@ func (p *readPlan) bound(q memory.Query) {
 		p.Due, p.Dated = nil, false
 	case orders[memory.MostSalient].by:
 		if q.SalientFrom != 0 {
-			// asked of each item too, for kinds in another order (find.lua)
+			// checked for each item too, for kinds in another order (find.lua)
 			p.to = below(next(inverted(grade(q.SalientFrom))))
 		}
 	default:
@@ -193,7 +192,7 @@ func instant(t time.Time) *[2]int64 {
 	return &[2]int64{t.Unix(), int64(t.Nanosecond())}
 }
 
-// distinct leaves out what repeats.
+// distinct removes duplicates.
 func distinct[T ~string](values []T) []string {
 	var out []string
 	for _, v := range values {
@@ -204,7 +203,7 @@ func distinct[T ~string](values []T) []string {
 	return out
 }
 
-// sortItems brings items into an order of memory.Query.
+// sortItems sorts items in an order of memory.Query.
 func sortItems(items []dream.Item, order memory.SortOrder) {
 	type sorted struct {
 		dream.Item

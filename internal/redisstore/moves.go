@@ -13,7 +13,7 @@ var (
 	moveScript    = script("memory", "move")
 )
 
-// Space names the space of the agent's vectors.
+// Space returns the space of the agent's vectors.
 func (s *Store) Space(ctx context.Context, agent string) (string, error) {
 	var space string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -39,7 +39,7 @@ func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error
 	return spaces, nil
 }
 
-// Collect keeps vectors of another space beside the agent's own.
+// Collect stores vectors of another space beside those of the agent's own.
 func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
 	plan := struct {
 		Agent   string   `json:"agent"`

@@ -21,10 +21,10 @@ var (
 // entriesAtOnce is about how many items one step reads.
 const entriesAtOnce = 1000
 
-// indexMemory is how many bytes of indexes a process keeps by default: some 500,000 items with vectors of 384 numbers.
+// indexMemory is the default size of a process's indexes in bytes: some 500,000 items with vectors of dimension 384.
 const indexMemory = 1 << 30
 
-// checkVector refuses what no cosine can be taken of.
+// checkVector refuses vectors that have no cosine.
 func checkVector(v memory.Vector) error {
 	if v.Space == "" {
 		return fmt.Errorf("vector of %s: its space is empty; a space names embedder, version and dimension", v.Item)
@@ -48,7 +48,7 @@ func packVector(v []float32) []byte {
 	return b
 }
 
-// Near compares a vector with every live vector of the agent that the filter leaves.
+// Near compares a vector with the vectors of all live items of the agent that pass the filter.
 func (s *Store) Near(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
 	hits, err := s.nearest(ctx, q)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Store) nearest(ctx context.Context, q memory.Near) ([]memory.Hit, error
 	return x.NearNow(q, func() (index.Version, error) { return s.catchUp(ctx, x, q.Agent) })
 }
 
-// Search scores every live item of the agent that the filter leaves.
+// Search scores all live items of the agent that pass the filter.
 func (s *Store) Search(ctx context.Context, q memory.Search) (memory.Found, error) {
 	found, err := s.search(ctx, q)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) trimIndexes() {
 	s.mind.indexes.Trim(limit)
 }
 
-// catchUp reads what an agent's index lacks, and answers as of when.
+// catchUp reads what an agent's index is missing, and returns the version it then has.
 func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (index.Version, error) {
 	for {
 		p, err := s.entries(ctx, agent, index.Version{}, -1, 0)
@@ -115,8 +115,8 @@ func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (inde
 	}
 }
 
-// readEntries reads pages until none follows. Each page is as of one moment, and what changed after it was read comes
-// in a later one, so that after the last page everything is as of that page.
+// readEntries reads all pages. Each page is as of one moment, and items that change after they were read come again in
+// a later page, so that after the last page everything is as of that page.
 func (s *Store) readEntries(
 	ctx context.Context, agent string, of index.Version, since int64, put func(index.Entry),
 ) (int64, error) {
@@ -143,9 +143,9 @@ func (s *Store) readEntries(
 	}
 }
 
-// readEntry reads an item's row and its vector into numbers.
+// readEntry parses an item's row, and its vector into numbers.
 func readEntry(id, kept, vector string, numbers []float32) (index.Entry, error) {
-	if kept == "" { // it is gone since
+	if kept == "" { // the item does not exist any more
 		return index.Entry{ID: id}, nil
 	}
 	r, err := readKept(id, kept, false)
@@ -178,10 +178,10 @@ func readEntry(id, kept, vector string, numbers []float32) (index.Entry, error) 
 	return e, nil
 }
 
-// entryPage is what entries.lua answers.
+// entryPage is the reply of entries.lua.
 type entryPage struct {
 	index.Version
-	reached int64 // the tide read up to
+	reached int64 // the newest vector revision read
 	more    bool
 	fed     bool
 	said    []any // ids, rows and vectors
@@ -208,7 +208,7 @@ func (s *Store) entries(ctx context.Context, agent string, of index.Version, sin
 	}, nil
 }
 
-// ensureFed feeds an agent's items when no process is known to have done it.
+// ensureFed feeds an agent's items unless a process is known to have done it.
 func (s *Store) ensureFed(ctx context.Context, agent string) error {
 	if _, found := s.mind.fed.Load(agent); found {
 		return nil
@@ -224,7 +224,7 @@ func (s *Store) ensureFed(ctx context.Context, agent string) error {
 	return nil
 }
 
-// feed gives the items that an older program wrote their place among the changes and the owners, a page at a time.
+// feed adds the items that an older program wrote to the sets of changes and owners, a page at a time.
 func (s *Store) feed(ctx context.Context, agent string) error {
 	for cursor := "0"; ; {
 		args, err := s.of(ctx, feedScript, agent, struct{}{}, cursor)

@@ -16,7 +16,7 @@ var putNoteScript = script("memory", "putnote")
 
 func (s *Store) notesKey(agent, dreamID string) string { return s.key(agent, "notes:"+dreamID) }
 
-// PutNote keeps the first value of a key.
+// PutNote stores a note, unless its key exists.
 func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
 	kept, err := s.putNote(ctx, agent, f, key, value)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Store) putNote(ctx context.Context, agent string, f memory.Fence, key s
 	return []byte(text(args, 1)), err
 }
 
-// Note reads a note back.
+// Note returns a note.
 func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
 	var value []byte
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -60,7 +60,7 @@ func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, e
 	return value, nil
 }
 
-// Notes reads back the notes under a prefix.
+// Notes returns the notes with a key prefix.
 func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[string][]byte, error) {
 	notes := map[string][]byte{}
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {

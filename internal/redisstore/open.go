@@ -1,4 +1,5 @@
-// Package redisstore keeps memory, events, the ledger, leases and the bell of a deployment on one Redis server.
+// Package redisstore keeps the memories, events, spend ledger, presence and API keys of a deployment on one Redis
+// server.
 package redisstore
 
 import (
@@ -18,14 +19,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// One Store keeps every promise on one server (decision 9).
+// Store implements all ports on one server (decision 9).
 var (
 	_ spend.Ledger     = Ledger{}
 	_ presence.Store   = (*Store)(nil)
 	_ presence.WakeBus = (*Store)(nil)
 )
 
-// go-redis writes lost connections to the standard error by itself. Every one of them is an error of a method here.
+// go-redis logs lost connections to standard error. Every one of them is also an error of a method here.
 func init() { redis.SetLogger(silent{}) }
 
 type silent struct{}
@@ -35,11 +36,10 @@ func (silent) Printf(context.Context, string, ...any) {}
 // ErrClosed is returned by every method of a closed store.
 var ErrClosed = errors.New("the store is closed")
 
-// ErrCredentials is returned by Open where the server answers and refuses the user or the password, or what they may
-// do.
+// ErrCredentials is returned by Open when the server refuses the user, the password, or their permissions.
 var ErrCredentials = errors.New("the server refuses the credentials")
 
-// refusedCredentials marks what a server says of a user or a password that it does not take.
+// refusedCredentials wraps a server's refusal of a user or a password in ErrCredentials.
 func refusedCredentials(err error) error {
 	for _, text := range []string{"NOAUTH", "WRONGPASS", "NOPERM"} {
 		var refusal redis.Error
@@ -50,17 +50,17 @@ func refusedCredentials(err error) error {
 	return err
 }
 
-// Store is one process's hold on the deployment's keys. It is safe for concurrent use, and other processes of any host
-// may hold the same keys. The server is a single one, with or without replicas: a step reaches keys of many names at
-// once, which Redis Cluster refuses.
+// Store is one process's handle on the deployment's keys. It is safe for concurrent use, and processes of any host may
+// use the same keys. The server is a single one, with or without replicas: one step uses keys of many names, which
+// Redis Cluster refuses.
 type Store struct {
 	name    string // host, port and database: never the password
-	self    string // this process, as its own rings name it
+	self    string // id of this process in its own notices
 	set     settings
 	client  *redis.Client
-	late    error // why an operation ended: the store's own timeout
+	late    error // the cause of a context that ended by the store's own timeout
 	bus     redisBus
-	mind    mind // what memory keeps in this process
+	mind    mind // caches and waiting callers of this process
 	closing sync.Once
 	closed  chan struct{}
 }
@@ -78,24 +78,26 @@ type settings struct {
 	refill      bool
 }
 
-// Prefix begins the name of every key and channel, so that deployments can share a server. "oneiros:" by default.
+// Prefix is the beginning of the name of every key and channel, so that deployments can share a server; "oneiros:" by
+// default.
 func Prefix(p string) Option { return func(s *settings) { s.prefix = p } }
 
-// Clock sets the clock that dates revisions. The system's by default.
+// Clock sets the clock that dates revisions; the system's by default.
 func Clock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
-// Timeout bounds every operation, tries to reach the server again included. 3 s by default.
+// Timeout bounds every operation, including retries to reach the server; 3 s by default.
 func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
 
-// TrustServer accepts a server that may lose what it was told, or that does not say whether it does: at the caller's
-// risk.
+// TrustServer accepts a server that may lose acknowledged writes, or whose configuration cannot be read, at the
+// caller's risk.
 func TrustServer() Option { return func(s *settings) { s.trust = true } }
 
-// Connections bounds the connections of this process; the bell has one more. 16 for each processor by default.
+// Connections bounds the connections of this process, without the one of the wake bus; 16 for each processor by
+// default.
 func Connections(n int) Option { return func(s *settings) { s.pool = n } }
 
-// Open connects to the server that a redis:// or rediss:// address names (user, password, host, port, database), and
-// refuses one that would lose memories or money (ErrUnsafe), a cluster, a replica, and keys of a newer schema.
+// Open connects to the server of a redis:// or rediss:// address (user, password, host, port, database). It refuses a
+// server that would lose memories or money (ErrUnsafe), a cluster, a replica, and keys of a newer schema.
 func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	set := settings{prefix: "oneiros:", now: time.Now, timeout: 3 * time.Second, pool: 16 * runtime.GOMAXPROCS(0)}
 	for _, opt := range opts {
@@ -121,7 +123,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 func dialing(address string, set settings) (*redis.Options, error) {
 	options, err := redis.ParseURL(address)
 	if err != nil {
-		var spelled *url.Error // it repeats the whole address, password included
+		var spelled *url.Error // its text repeats the whole address with the password
 		if errors.As(err, &spelled) {
 			err = spelled.Err
 		}
@@ -133,7 +135,7 @@ func dialing(address string, set settings) (*redis.Options, error) {
 		return nil, fmt.Errorf("timeout is %v and connections are %d; both must be above zero", set.timeout, set.pool)
 	}
 	options.Protocol = 2
-	options.MaxRetries = -1 // a script whose answer was lost may have run: exchange knows which may run again
+	options.MaxRetries = -1 // a script whose reply was lost may have run: only exchange knows which may run again
 	options.DialerRetries = 1
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = set.timeout, set.timeout, set.timeout
 	options.ContextTimeoutEnabled = true
@@ -144,7 +146,7 @@ func dialing(address string, set settings) (*redis.Options, error) {
 	return options, nil
 }
 
-// Close lets go of the server. Closing twice is harmless.
+// Close closes the connections. A second Close does nothing.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {

@@ -10,8 +10,8 @@ var (
 	tallyScript  = script("memory", "tally")
 )
 
-// Owners counts the agent's live items by owner, from sets that every write keeps. Those of an agent that an older
-// program wrote are made first, a page at a time.
+// Owners counts the agent's live items by owner, from sets that every write updates. For an agent of an older program
+// these sets are built first, a page at a time.
 func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error) {
 	for {
 		args, err := s.of(ctx, ownersScript, agent, struct{}{})

@@ -21,7 +21,7 @@ import (
 
 const packingDream = "dream/echo/0001"
 
-// caughtOf is a fragment of a dream, made from what its sources name.
+// caughtOf returns a fragment of a dream with these sources.
 func caughtOf(number int, sources ...string) *dream.Fragment {
 	return &dream.Fragment{
 		Head: dream.Head{
@@ -39,7 +39,7 @@ func caughtOf(number int, sources ...string) *dream.Fragment {
 	}
 }
 
-// dreamt leaves what a dream leaves: two items, an event and an attempt.
+// dreamt writes what a dream writes: two items, an event and an attempt.
 func dreamt(t *testing.T, s memory.Store, ledger spend.Ledger) {
 	t.Helper()
 	f := memory.Fence{Dream: packingDream, Run: "r"}
@@ -67,7 +67,7 @@ func dreamt(t *testing.T, s memory.Store, ledger spend.Ledger) {
 	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
 }
 
-// unpack rewrites keys as a program of schema 1 left them.
+// unpack rewrites keys as a program of schema 1 wrote them.
 func unpack(t *testing.T, c *redis.Client, prefix string, items []dream.Item, e event.Event) {
 	t.Helper()
 	ctx, base := t.Context(), prefix+"a:"+echo+":"
@@ -142,7 +142,7 @@ func TestKeysFromBeforeAnythingWasPackedAreReadAndGoOn(t *testing.T) {
 	require.Equal(t, 2, undone.Archived)
 }
 
-// What one dream made names each other in no set of its own.
+// Items of one dream that name each other are not indexed one by one.
 func TestWhatNamesAForgottenItemOfItsOwnDreamIsScrubbed(t *testing.T) {
 	t.Parallel()
 	server, prefix := servers.Shared(t), servers.Prefix(t)

@@ -26,7 +26,7 @@ var (
 	untoldScript  = script("untold")
 )
 
-// woke is a wake as its life keeps it: with the affects it was between, from which Delta is told.
+// woke is a stored wake, with the affects before and after, from which Delta is computed.
 type woke struct {
 	Agent  string           `json:"agent"`
 	Epoch  int64            `json:"epoch"`
@@ -35,19 +35,19 @@ type woke struct {
 	At     string           `json:"at"`
 	Dream  string           `json:"dream"`
 	Before *felt            `json:"before"` // the newest of the agent's affects; nil when there was none
-	After  *memory.Foreseen `json:"after"`  // what the dream would leave; nil when nothing moved
+	After  *memory.Foreseen `json:"after"`  // what the dream would leave; nil when the affect did not change
 	Digest []string         `json:"digest"`
-	// of a wake that came with an archive: what it fixed, instead of Before and After
+	// For an imported wake: its affect and delta, instead of Before and After.
 	Affect *toldMood `json:"told,omitempty"`
 }
 
-// toldMood is what a wake has told of an affect.
+// toldMood is the affect and delta of an imported wake.
 type toldMood struct {
 	Affect mood.PAD `json:"affect"`
 	Delta  float64  `json:"delta"`
 }
 
-// leased is presence.Lease with times that scripts compare.
+// leased is a presence.Lease with times that scripts can compare.
 type leased struct {
 	Client string         `json:"client"`
 	Cause  presence.Cause `json:"cause"`
@@ -55,11 +55,11 @@ type leased struct {
 	Until  string         `json:"until"`
 }
 
-// unheard is the set of agents with a wake that no workflow has recorded.
+// unheard is the key of the set of agents with a wake that no workflow has recorded.
 func (s *Store) unheard() string { return s.set.prefix + "unheard" }
 
-// Arrive does everything that a visit means in one script (decision 16). When its answer is lost it asks again under
-// the same token, so that the visit that raised the epoch is told that it did.
+// Arrive carries out a visit in one script (decision 16). When the reply is lost it asks again with the same token, so
+// that the visit that raised the epoch still returns Raised.
 func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
 	a, err := s.arrive(ctx, v)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	}
 	w, err := readWake(said[1])
 	a := presence.Arrival{Wake: w, Raised: said[0] == "1"}
-	if err == nil && a.Raised && v.Notify { // the others were told by the script
+	if err == nil && a.Raised && v.Notify { // the script has notified the other processes
 		a.Notified = true
 		s.bus.strike(presence.WakeNotice{
 			Agent:  v.Agent,
@@ -114,7 +114,7 @@ func readWake(text string) (presence.Wake, error) {
 	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		return presence.Wake{}, fmt.Errorf("read a kept wake: %w", err)
 	}
-	if k.Digest == nil { // nothing was waiting
+	if k.Digest == nil { // there was no digest
 		k.Digest = []string{}
 	}
 	at, err := parseDate(k.At)
@@ -166,13 +166,13 @@ func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (prese
 	return st, wrap(err, "dismiss who holds ", agent, " awake")
 }
 
-// Status tells who holds the agent awake.
+// Status returns who holds the agent awake.
 func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
 	st, err := s.stands(ctx, statusScript, agent, now)
 	return st, wrap(err, "standing of ", agent)
 }
 
-// stands runs a script that answers the standing, and reads it.
+// stands runs a script that returns a status, and parses it.
 func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, now time.Time,
 	args ...any,
 ) (presence.Status, error) {
@@ -194,7 +194,7 @@ func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, 
 	return st, nil
 }
 
-// readStatus reads epoch, told, lock, seen, last wake, visited and leases.
+// readStatus parses epoch, recorded epoch, lock, seen, last wake, visited and leases.
 func readStatus(texts []string, now time.Time) (presence.Status, error) {
 	var st presence.Status
 	for i := range 2 {
@@ -249,7 +249,7 @@ func readLease(text string) (presence.Lease, error) {
 	return presence.Lease{Client: k.Client, Cause: k.Cause, Since: since, Until: until}, err
 }
 
-// Epoch is the agent's newest.
+// Epoch returns the agent's current epoch.
 func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	var epoch int64
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -260,7 +260,7 @@ func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	return epoch, wrap(err, "epoch of ", agent)
 }
 
-// Recorded notes that the agent's workflow has recorded an epoch.
+// Recorded marks the wake of an epoch as recorded by the agent's workflow.
 func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
 	err := errors.New("agent is empty")
 	if agent != "" {

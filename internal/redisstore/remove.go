@@ -18,13 +18,13 @@ var (
 	removeEndScript   = script("money", "book", "memory", "removeend")
 )
 
-// errRemoved says that another process ended the removal first.
+// errRemoved means that another process has completed the removal.
 var errRemoved = errors.New("the removal has ended")
 
-// DropAgent removes an agent in three steps, because the names of all its keys are known only to a scan, which no
-// script waits for: one step closes the agent to every writer, then its keys go, then one step removes its record. A
-// process that dies in between leaves the agent listed and closed, and the next DropAgent goes on. Last the server
-// rewrites its append-only file, as after an erasure.
+// DropAgent removes an agent in three steps, because only a scan finds the names of all its keys, and a script should
+// not scan. The first step closes the agent to all writers, the second deletes its keys, the third removes its record.
+// A process that dies in between leaves the agent listed and closed, and the next DropAgent continues. At last the
+// server rewrites its append-only file, as after an erasure.
 func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
 	dropped, err := s.dropAgent(ctx, agent, now)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	plan := struct {
 		Agent  string `json:"agent"`
 		Handle string `json:"handle"`
-		Other  string `json:"other,omitempty"` // the life of an agent whose id is the handle
+		Other  string `json:"other,omitempty"` // key of the counters of an agent whose id equals the handle
 	}{Agent: agent, Handle: handle}
 	if handle != agent {
 		plan.Other = s.key(handle, countersPart)
@@ -66,7 +66,7 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	return dropped, err
 }
 
-// beginRemoval closes the agent, and tells what it keeps and its handle.
+// beginRemoval closes the agent, and returns the counts of what is stored and its handle.
 func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (memory.Dropped, string, error) {
 	dropped, err := s.countAgent(ctx, agent)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (
 	}
 	plan := struct {
 		Agent   string `json:"agent"`
-		Spelled string `json:"spelled"` // as the set of unheard wakes spells it
+		Spelled string `json:"spelled"` // the agent's name in the set of unrecorded wakes
 		Now     string `json:"now"`
 		Counts  string `json:"counts"`
 	}{agent, escaped.Replace(agent), date(now), string(counts)}
@@ -122,7 +122,7 @@ func (s *Store) countAgent(ctx context.Context, agent string) (memory.Dropped, e
 	return dropped, err
 }
 
-// dropDreamAnswers drops the answers that the ledger keeps of the agent's dreams: they quote its memory.
+// dropDreamAnswers deletes the ledger's answers of the agent's dreams, because they quote its memory.
 func (s *Store) dropDreamAnswers(ctx context.Context, agent string) error {
 	nights, err := s.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States})
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *Store) dropDreamAnswers(ctx context.Context, agent string) error {
 	return nil
 }
 
-// dropParts removes every key of the agent but its life. Keys of parts that no program writes stay: another
-// deployment's prefix may begin with this one's.
+// dropParts deletes every key of the agent except its counters. Keys with unknown parts stay: they may belong to
+// another deployment whose prefix begins with this one's.
 func (s *Store) dropParts(ctx context.Context, agent string) error {
 	start := s.key(agent, "")
 	return s.scanFrom(ctx, start, func(keys []string) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// A removal that was cut off after any of its steps leaves the agent listed and closed; the next one completes it and
-// tells what the first one began with.
+// A removal that was interrupted after any of its steps leaves the agent listed and closed. The next one completes it
+// and returns the counts of the first.
 func TestARemovalThatWasCutOffIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()
 	for name, cut := range map[string]func(t *testing.T, s *redisstore.Store){
@@ -66,8 +66,8 @@ func TestARemovalThatWasCutOffIsCompletedByTheNext(t *testing.T) {
 	}
 }
 
-// Two processes remove one agent, and between their steps somebody makes it anew: the slower one takes nothing of the
-// new one.
+// Two processes remove one agent, and between their steps the agent is created again: the slower one deletes nothing of
+// the new agent.
 func TestASlowRemovalTakesNothingOfAnAgentMadeAnew(t *testing.T) {
 	t.Parallel()
 	s, other := pair(t)

@@ -21,11 +21,11 @@ var (
 	giveBackScript = script("money", "book", "giveback")
 )
 
-// rowsAtOnce is how many rows one step reads: some ten milliseconds of the server. A dream has fewer, and so has an
-// agent's day; longer lists are read in several steps.
+// rowsAtOnce is how many rows one step reads: some ten milliseconds of the server. A dream or an agent's day has fewer;
+// longer lists are read in several steps.
 const rowsAtOnce = 2000
 
-// rowFields is how many fields of a row the script answers.
+// rowFields is how many fields of a row the script returns.
 const rowFields = 12
 
 // OpenDreams lists the dreams that have open attempts, by id.
@@ -40,7 +40,7 @@ func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 	return dreams, wrap(err, "dreams with open reservations")
 }
 
-// Balance is the running sum of an account.
+// Balance returns the running sum of an account.
 func (s *Store) Balance(ctx context.Context, scope string) (spend.Balance, error) {
 	var b spend.Balance
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -154,7 +154,7 @@ func readRow(fields []string) (spend.Row, error) {
 	return r, err
 }
 
-// Allow takes a dream's allowance from the agent's day. An allowance that was given back may be taken again.
+// Allow takes a dream's allowance from the agent's day. A returned allowance may be taken again.
 func (s *Store) Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error {
 	return wrap(s.allow(ctx, agent, day, dream, amount, limit), "allowance of dream ", dream)
 }
@@ -188,7 +188,7 @@ func (s *Store) GiveBack(ctx context.Context, dream string) error {
 	return wrap(err, "give back the allowance of dream ", dream)
 }
 
-// Allowance is what is taken of the agent's day.
+// Allowance is the sum that dreams have taken of the agent's day.
 func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros, error) {
 	sum := budget.Micros(0)
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -200,7 +200,7 @@ func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros
 		sum = 0
 		for _, amount := range n {
 			if amount > math.MaxInt64-int64(sum) {
-				amount = math.MaxInt64 - int64(sum) // what is too much to count stays at the most that can be counted
+				amount = math.MaxInt64 - int64(sum) // the sum stops at the largest value
 			}
 			sum += budget.Micros(amount)
 		}
@@ -209,7 +209,7 @@ func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros
 	return sum, wrap(err, "allowance of ", agent, " on ", day)
 }
 
-// absent takes a missing key for no error.
+// absent ignores the error of a missing key.
 func absent(err error) error {
 	if errors.Is(err, redis.Nil) {
 		return nil

@@ -16,7 +16,7 @@ var (
 	slotsScript    = script("slots")
 )
 
-// TakeSlot takes, confirms or steals the agent's dreaming slot. Leases and lock are looked at in the same step.
+// TakeSlot takes, confirms or steals the agent's dreaming slot. Leases and lock are checked in the same step.
 func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
 	got, err := s.takeSlot(ctx, agent, want, steal)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, st
 	return got, err
 }
 
-// readSlot reads a slot after a word: dream, run, epoch, workflow, cluster, since.
+// readSlot parses a slot after a word: dream, run, epoch, workflow, cluster, since.
 func readSlot(args []any) (memory.Slot, error) {
 	if len(args) != 7 {
 		return memory.Slot{}, fmt.Errorf("the server answered a slot in %d parts; it has 7", len(args))

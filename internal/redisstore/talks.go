@@ -13,11 +13,12 @@ import (
 
 var putBackgroundScript = script("memory", "putbackground")
 
-// talkKey names the list of a talk's backgrounds, oldest first. It expires memory.TalkFor after the newest was added.
+// talkKey names the list of a conversation's backgrounds, oldest first. It expires memory.TalkFor after the newest
+// entry.
 func (s *Store) talkKey(agent, talk string) string { return s.key(agent, "talk:"+talk) }
 
-// PutBackground adds a background to a talk. One whose answer was lost may be kept twice, which its reader does not
-// notice.
+// PutBackground adds a background to a conversation. When a reply was lost it may be stored twice, which does not
+// disturb readers.
 func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.Background) error {
 	body, err := json.Marshal(b)
 	if err == nil && (agent == "" || talk == "" || !utf8.ValidString(agent+talk)) {
@@ -37,7 +38,7 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 	return wrap(err, "keep a background of talk ", talk, " of ", agent)
 }
 
-// Backgrounds lists the backgrounds of a talk.
+// Backgrounds lists the backgrounds of a conversation.
 func (s *Store) Backgrounds(ctx context.Context, agent, talk string) ([]memory.Background, error) {
 	var bodies []string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -55,7 +56,7 @@ func (s *Store) Backgrounds(ctx context.Context, agent, talk string) ([]memory.B
 	return all, nil
 }
 
-// dropTalks erases every background of an agent.
+// dropTalks deletes every background of an agent.
 func (s *Store) dropTalks(ctx context.Context, agent string) error {
 	return s.scanFrom(ctx, s.talkKey(agent, ""), func(keys []string) error {
 		if len(keys) == 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-// Undo takes a dream back: what it made is archived, what it changed returns to what it was, both as new revisions.
-// What another cause changed after the dream stays, and is named. It reads what the dream touched and writes only if
-// nobody has written to the agent's memory since.
+// Undo reverts a dream: what it created is archived, what it changed returns to its state before, both as new
+// revisions. What another cause changed after the dream stays, and is listed. Undo reads what the dream touched, and
+// writes only if there were no other writes to the agent's memory since.
 func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone, error) {
 	var done memory.Undone
 	if dreamID == "" {
@@ -57,7 +57,7 @@ func (u *undoing) all(ctx context.Context) (torn bool, err error) {
 	}
 	for i, history := range histories {
 		if len(history) == 0 {
-			return true, nil // forgotten meanwhile
+			return true, nil // it was forgotten meanwhile
 		}
 		if err := u.item(ids[i], history); err != nil {
 			return false, fmt.Errorf("%s: %w", ids[i], err)
@@ -71,7 +71,7 @@ func (u *undoing) all(ctx context.Context) (torn bool, err error) {
 		return false, err
 	}
 	p.plan.Version, p.plan.Affects = &u.version, int64(len(u.affects))
-	for i := range p.plan.Change { // that something was undone is written, although the item stays as it is
+	for i := range p.plan.Change { // a revision with the undo's cause is written even for unchanged items
 		p.plan.Change[i].Same = true
 	}
 	args, err := u.of(ctx, commitScript, u.agent, p.plan, p.blobs...)
@@ -81,7 +81,7 @@ func (u *undoing) all(ctx context.Context) (torn bool, err error) {
 	return false, refusal(args)
 }
 
-// touched lists what the dream made or changed, by id, and reads the affects as of the same moment.
+// touched lists what the dream created or changed, by id, and reads the affects as of the same moment.
 func (u *undoing) touched(ctx context.Context) ([]string, error) {
 	var made, changed []string
 	var beat string
@@ -145,7 +145,7 @@ func (u *undoing) restate(r, newest row, count *int) error {
 	return u.put(item, newest, count)
 }
 
-// put makes item the newest revision, and counts it, unless the newest says the same.
+// put makes item the newest revision and counts it, unless it equals the newest one.
 func (u *undoing) put(item dream.Item, newest row, count *int) error {
 	body, err := json.Marshal(item)
 	if err != nil {
@@ -159,15 +159,15 @@ func (u *undoing) put(item dream.Item, newest row, count *int) error {
 	return nil
 }
 
-// affect takes the dream's affects out of the history and returns to the newest that still counts. It is written
-// although a later affect stands: whoever undoes that one later must not come back to this one.
+// affect removes the dream's affects from the history and returns to the newest that still counts. It is written even
+// when a later affect stands, so that undoing the later one does not return to this dream's.
 func (u *undoing) affect() error {
 	causes, all := make([]string, len(u.affects)), make([]felt, len(u.affects))
 	var faults []error
 	for i, body := range u.affects {
 		faults = append(faults, json.Unmarshal([]byte(body), &all[i]))
 		causes[i] = all[i].Cause
-		// an undo says again what stands
+		// an undo repeats what it returns to
 		if all[i].Affect.Cause == u.dream && !strings.HasPrefix(all[i].Cause, past.UndoCause) {
 			causes[i] = u.dream
 		}

@@ -14,14 +14,12 @@ import (
 
 var _ memory.Verifier = (*Store)(nil)
 
-// persistence are the words of INFO that say whether the server could write down what it was told, and their right
-// value.
+// persistence lists the fields of INFO that say whether the server could persist its writes, with their healthy values.
 var persistence = map[string]string{
 	"aof_last_write_status": "ok", "aof_last_bgrewrite_status": "ok", "rdb_last_bgsave_status": "ok", "loading": "0",
 }
 
-// Verify asks the server whether it could write what it was told, and looks at what must hold between the names that
-// are kept.
+// Verify checks whether the server could persist its writes, and the relations between keys.
 func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
 	var info, mark string
@@ -63,7 +61,7 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	return found, nil
 }
 
-// crossed compares bodies by id with an index that leads from a field of the body back to the id.
+// crossed compares bodies by id with an index from a field of the body back to the id.
 func crossed(what string, bodies, index map[string]string, field string) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for _, id := range slices.Sorted(maps.Keys(bodies)) {
