@@ -21,11 +21,11 @@ import (
 var _ access.Store = (*Store)(nil)
 
 var (
-	putKeyScript = script("putkey")
-	claimScript  = script("claim")
-	answerScript = script("answer")
-	renewScript  = script("renew")
-	unsayScript  = script("unsay")
+	putKeyScript         = script("putkey")
+	claimScript          = script("claim")
+	answerScript         = script("answer")
+	renewScript          = script("renew")
+	eraseResponsesScript = script("unsay")
 )
 
 // keysKey is a hash of id -> JSON of access.Key; keyHashesKey is a hash of key hash -> id.
@@ -97,7 +97,7 @@ func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
 			mark, count = p.Get(ctx, s.keysRequiredKey()), p.HLen(ctx, s.keysKey())
 			return nil
 		})
-		return absent(err)
+		return ignoreMissing(err)
 	})
 	if err != nil {
 		return false, wrap(err, "whether keys are required")
@@ -152,11 +152,11 @@ func (s *Store) answersKey(scope string) string {
 	return s.set.prefix + "answers:" + escaped.Replace(scope)
 }
 
-// lenience is how much longer than its validity the server keeps a claim: the clocks of the claimants decide about its
-// validity, and they differ.
-const lenience = time.Hour
+// keepMargin is how much longer than its validity the server keeps a claim: the clocks of the claimants decide about
+// its validity, and they differ.
+const keepMargin = time.Hour
 
-func lasts(d time.Duration) int64 { return (d + lenience).Milliseconds() }
+func keepMillis(d time.Duration) int64 { return (d + keepMargin).Milliseconds() }
 
 // Claim claims a request for execution. When the server's reply is lost it asks again with the same token, so that the
 // claimant still learns that the claim is its own.
@@ -173,15 +173,15 @@ func (s *Store) claimRequest(ctx context.Context, c access.Claim) (*access.Answe
 		return nil, err
 	}
 	reply, err := s.run(ctx, again, claimScript, []string{s.claimKey(c)}, c.Digest, date(c.Now),
-		date(c.Now.Add(c.Hold)), lasts(max(c.Hold, c.Keep)), rand.Text(), date(c.Now.Add(-c.Keep)))
+		date(c.Now.Add(c.Hold)), keepMillis(max(c.Hold, c.Keep)), rand.Text(), date(c.Now.Add(-c.Keep)))
 	if err != nil {
 		return nil, err
 	}
-	said, err := texts(reply)
+	values, err := texts(reply)
 	if err != nil {
 		return nil, err
 	}
-	switch word := said[0]; {
+	switch word := values[0]; {
 	case word == "yours":
 		return nil, nil
 	case word == "busy":
@@ -190,16 +190,16 @@ func (s *Store) claimRequest(ctx context.Context, c access.Claim) (*access.Answe
 		return nil, access.ErrLost
 	case word == "other":
 		return nil, access.ErrOther
-	case word != "said" || len(said) != 5:
-		return nil, fmt.Errorf("the server answered %q where a claim was due", said)
+	case word != "said" || len(values) != 5:
+		return nil, fmt.Errorf("the server replied with %q; expected a claim", values)
 	}
-	status, err := strconv.Atoi(said[1])
+	status, err := strconv.Atoi(values[1])
 	if err != nil {
-		return nil, fmt.Errorf("kept status %q: %w", said[1], err)
+		return nil, fmt.Errorf("kept status %q: %w", values[1], err)
 	}
-	a := &access.Answered{Status: status, Type: said[2], Body: []byte(said[3])}
-	if said[4] != "" {
-		if err := json.Unmarshal([]byte(said[4]), &a.Header); err != nil {
+	a := &access.Answered{Status: status, Type: values[2], Body: []byte(values[3])}
+	if values[4] != "" {
+		if err := json.Unmarshal([]byte(values[4]), &a.Header); err != nil {
 			return nil, fmt.Errorf("kept header: %w", err)
 		}
 	}
@@ -235,18 +235,18 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 		}
 		none := access.Dropped()
 		_, err = s.run(ctx, again, answerScript, []string{s.claimKey(c), s.answersKey(c.Scope)}, c.Digest,
-			date(c.Now), date(c.Now.Add(c.Keep)), lasts(c.Keep),
+			date(c.Now), date(c.Now.Add(c.Keep)), keepMillis(c.Keep),
 			status, kind, body, header, c.Most, c.Now.UnixMicro(), c.Now.Add(-c.Keep).UnixMicro(),
 			strconv.Itoa(none.Status), none.Type, none.Body)
 	}
 	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 }
 
-// eraseSaid deletes the stored responses to requests, because they may quote what was erased.
-func (s *Store) eraseSaid(ctx context.Context) error {
+// eraseResponses deletes the stored responses to requests, because they may quote what was erased.
+func (s *Store) eraseResponses(ctx context.Context) error {
 	removed := access.Erased()
 	return s.scanFrom(ctx, s.set.prefix+"claim:", func(keys []string) error {
-		_, err := s.run(ctx, again, unsayScript, keys, strconv.Itoa(removed.Status), removed.Type, removed.Body)
+		_, err := s.run(ctx, again, eraseResponsesScript, keys, strconv.Itoa(removed.Status), removed.Type, removed.Body)
 		return err
 	})
 }
@@ -268,7 +268,7 @@ func (r *reader) keys() error {
 		}
 	}
 	mark, err := r.tx.Get(r.ctx, r.keysRequiredKey()).Result()
-	if absent(err) != nil {
+	if ignoreMissing(err) != nil {
 		return err
 	}
 	required := keysRequired(mark, int64(len(keys)))

@@ -17,15 +17,15 @@ func TestTheStoreKeepsTheContractOfAccess(t *testing.T) {
 	accesstest.RunStore(t, func(t *testing.T) access.Store { return fresh(t) })
 }
 
-func TestOneOfTwoProcessesIsToldToDoARequest(t *testing.T) {
+func TestOneOfTwoProcessesClaimsARequest(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	require.NoError(t, accesstest.OneDoesIt(t.Context(), here, there))
 }
 
-func TestAClaimWhoseAnswerWasLostIsStillTheClaimants(t *testing.T) {
+func TestAClaimWhoseReplyWasLostBelongsToItsClaimant(t *testing.T) {
 	t.Parallel()
-	w := stretch(t, redis.Shared(t))
+	w := newWire(t, redis.Shared(t))
 	s := open(t, w.url, redis.Prefix(t), redisstore.Connections(1), redisstore.Timeout(20*time.Second))
 	c := access.Claim{
 		Scope:  "key_1",
@@ -45,12 +45,12 @@ func TestAClaimWhoseAnswerWasLostIsStillTheClaimants(t *testing.T) {
 	require.ErrorIs(t, err, access.ErrBusy)
 }
 
-func TestWhatWasSaidIsErasedWithMemories(t *testing.T) {
+func TestRecordedResponsesAreErasedWithMemories(t *testing.T) {
 	t.Parallel()
 	accesstest.AnswersAreErased(t, fresh(t))
 }
 
-func TestAClaimPassesByItself(t *testing.T) {
+func TestAClaimExpires(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
 	s := open(t, server.URL, prefix)
@@ -66,7 +66,7 @@ func TestAClaimPassesByItself(t *testing.T) {
 	require.NoError(t, err)
 	left := func() time.Duration { return server.Dial(t).PTTL(t.Context(), prefix+"claim:key_1:n").Val() }
 	require.InDelta(t, (2 * time.Hour).Seconds(), left().Seconds(), 60,
-		"that it was begun is known as long as its answer would be")
+		"an unanswered claim is kept as long as an answered one")
 	require.NoError(t, s.Answer(t.Context(), c, &access.Answered{Status: 200}))
 	require.InDelta(t, (2 * time.Hour).Seconds(), left().Seconds(), 60)
 }

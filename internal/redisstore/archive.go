@@ -45,8 +45,8 @@ func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tall
 }
 
 func (s *Store) importAll(ctx context.Context, records memory.Records) (memory.Tally, error) {
-	f := &filling{Store: s, ctx: ctx, token: importing + " " + rand.Text()}
-	if err := s.vacate(ctx, f); err != nil {
+	f := &importer{Store: s, ctx: ctx, token: importing + " " + rand.Text()}
+	if err := s.takeKeys(ctx, f); err != nil {
 		return memory.Tally{}, err
 	}
 	given, err := f.fill(records)
@@ -66,16 +66,16 @@ func (s *Store) importAll(ctx context.Context, records memory.Records) (memory.T
 // errLost says that another import has taken the keys.
 var errLost = errors.New("another import has taken these keys over")
 
-// vacate takes the keys for this import. The remains of an unfinished import are deleted if the store was opened with
+// takeKeys takes the keys for this import. The remains of an unfinished import are deleted if the store was opened with
 // Refill; any other content is refused.
-func (s *Store) vacate(ctx context.Context, f *filling) error {
-	stands, err := s.status(ctx)
+func (s *Store) takeKeys(ctx context.Context, f *importer) error {
+	stands, err := s.currentMark(ctx)
 	if err != nil {
 		return err
 	}
 	litter := strings.HasPrefix(stands, importing)
 	if !litter {
-		if err := s.vacant(ctx); err != nil {
+		if err := s.checkEmpty(ctx); err != nil {
 			return err
 		}
 	}
@@ -101,27 +101,27 @@ func (s *Store) vacate(ctx context.Context, f *filling) error {
 	case litter:
 		return s.sweep(ctx, f)
 	}
-	if err := s.vacant(ctx); err != nil { // another program wrote in between, and its keys must not be deleted
+	if err := s.checkEmpty(ctx); err != nil { // another program wrote in between, and its keys must not be deleted
 		return errors.Join(err, f.mark(strconv.Itoa(schema)))
 	}
 	return nil
 }
 
-// status returns the mark of the keys: the number of their schema, or that of an import.
-func (s *Store) status(ctx context.Context) (mark string, err error) {
+// currentMark returns the mark of the keys: the number of their schema, or that of an import.
+func (s *Store) currentMark(ctx context.Context) (mark string, err error) {
 	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
-		return absent(err)
+		return ignoreMissing(err)
 	})
 	return mark, err
 }
 
 func occupied(key string) error {
-	return fmt.Errorf("it keeps something already (%s), and only an empty one is filled: %w", key, memory.ErrOccupied)
+	return fmt.Errorf("the store is not empty (key %s); only an empty store imports: %w", key, memory.ErrOccupied)
 }
 
-// vacant returns an error when there are any keys.
-func (s *Store) vacant(ctx context.Context) error {
+// checkEmpty returns an error when there are any keys.
+func (s *Store) checkEmpty(ctx context.Context) error {
 	return s.scan(ctx, func(keys []string) error {
 		for _, key := range keys {
 			if s.lasting(key) {
@@ -133,9 +133,9 @@ func (s *Store) vacant(ctx context.Context) error {
 }
 
 // empty deletes what was imported and releases the keys.
-func (s *Store) empty(ctx context.Context, f *filling) error {
+func (s *Store) empty(ctx context.Context, f *importer) error {
 	f.ctx = ctx
-	if err := f.settle(); err != nil {
+	if err := f.recoverMark(); err != nil {
 		return err
 	}
 	if err := s.sweep(ctx, f); err != nil {
@@ -145,7 +145,7 @@ func (s *Store) empty(ctx context.Context, f *filling) error {
 }
 
 // sweep deletes every lasting key while the import owns the keys.
-func (s *Store) sweep(ctx context.Context, f *filling) error {
+func (s *Store) sweep(ctx context.Context, f *importer) error {
 	return s.scan(ctx, func(keys []string) error {
 		args := []any{f.now}
 		for _, key := range keys {
@@ -212,15 +212,15 @@ var (
 func (s *Store) lasting(key string) bool {
 	name := strings.TrimPrefix(key, s.set.prefix)
 	if _, part, ok := agentPart(name); ok {
-		return among(parts, part)
+		return matchesAny(parts, part)
 	}
 	if book, ok := strings.CutPrefix(name, "m:"); ok {
-		return among(books, book)
+		return matchesAny(books, book)
 	}
-	return among(roots, name)
+	return matchesAny(roots, name)
 }
 
-func among(names []string, name string) bool {
+func matchesAny(names []string, name string) bool {
 	for _, existing := range names {
 		if name == existing || strings.HasSuffix(existing, ":") && strings.HasPrefix(name, existing) {
 			return true
@@ -249,17 +249,17 @@ func (s *Store) Listeners(ctx context.Context) (int, error) {
 		n = int(count[s.channel()])
 		return err
 	})
-	s.bus.tuning.Lock()
-	defer s.bus.tuning.Unlock()
+	s.bus.starting.Lock()
+	defer s.bus.starting.Unlock()
 	if s.bus.cancel != nil && n > 0 {
 		n--
 	}
 	return n, wrap(err, "who listens to ", s.name)
 }
 
-// same exports the keys and compares the result.
-func (s *Store) same(ctx context.Context, given archive.Tally) error {
-	kept, err := archive.Count(s.told(ctx))
+// verifyImport exports the keys and compares the result.
+func (s *Store) verifyImport(ctx context.Context, given archive.Tally) error {
+	kept, err := archive.Count(s.exportAll(ctx))
 	if err == nil && kept != given {
 		err = fmt.Errorf("%w: given %+v, kept %+v", memory.ErrAltered, given, kept)
 	}

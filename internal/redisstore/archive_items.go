@@ -134,7 +134,7 @@ func keptItem(agent, id string, kept any) (memory.KeptItem, int, error) {
 	if !ok {
 		return memory.KeptItem{}, 0, fmt.Errorf("a row of %s is missing", id)
 	}
-	row, err := readKept(id, text, true)
+	row, err := parseRow(id, text, true)
 	if err != nil {
 		return memory.KeptItem{}, 0, err
 	}

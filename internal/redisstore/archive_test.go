@@ -23,7 +23,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-func TestTheStoreIsMovedWithNothingLost(t *testing.T) {
+func TestAnArchivePreservesTheWholeStore(t *testing.T) {
 	t.Parallel()
 	empty := func(t *testing.T) memorytest.ArchiveStore { return fresh(t) }
 	memorytest.RunArchive(t, empty, empty)
@@ -50,7 +50,7 @@ var few = memorytest.Size{
 	Dim:      8,
 }
 
-func TestAProcessKilledWhileItFillsKeysLeavesThemUnusable(t *testing.T) {
+func TestAProcessKilledDuringAnImportLeavesTheKeysUnusable(t *testing.T) {
 	t.Parallel()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
 	memorytest.KillWhileImporting(t, []string{fillerOf + "=" + url, fillerOf + "_PREFIX=" + prefix},
@@ -90,7 +90,7 @@ func halfway(records []memory.Record, do func()) memory.Records {
 }
 
 // The server is killed in the middle. It restarts from its file and the import continues, each step once.
-func TestAnImportOutlivesAServerThatIsKilled(t *testing.T) {
+func TestAnImportSurvivesARestartOfTheServer(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
@@ -102,7 +102,7 @@ func TestAnImportOutlivesAServerThatIsKilled(t *testing.T) {
 	require.Equal(t, tallied(t, memorytest.Fill(made)), tallied(t, s.Export(t.Context())))
 }
 
-func TestAServerKilledForGoodInTheMiddleComesBackWithKeysThatNobodyOpens(t *testing.T) {
+func TestAnUnfinishedImportIsNotOpenedAfterTheServersReturn(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(200*time.Millisecond))
@@ -113,7 +113,7 @@ func TestAServerKilledForGoodInTheMiddleComesBackWithKeysThatNobodyOpens(t *test
 	_, err = redisstore.Open(t.Context(), server.URL)
 	require.ErrorIs(t, err, redisstore.ErrUnfinished)
 	_, err = s.Import(t.Context(), memorytest.Fill(made))
-	require.ErrorIs(t, err, redisstore.ErrUnfinished, "who was not opened for that takes nothing over")
+	require.ErrorIs(t, err, redisstore.ErrUnfinished, "a store opened without Refill takes nothing over")
 	again := open(t, server.URL, "oneiros:", redisstore.Refill())
 	_, err = again.Import(t.Context(), memorytest.Fill(made))
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestAServerKilledForGoodInTheMiddleComesBackWithKeysThatNobodyOpens(t *test
 }
 
 // The second import takes the keys over, and nothing of the first remains.
-func TestOfTwoImportsAtOnceOneIsWhole(t *testing.T) {
+func TestOneOfTwoConcurrentImportsSucceeds(t *testing.T) {
 	t.Parallel()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
 	one, other := open(t, url, prefix), open(t, url, prefix)
@@ -131,7 +131,7 @@ func TestOfTwoImportsAtOnceOneIsWhole(t *testing.T) {
 		_, err := other.Import(t.Context(), memorytest.Fill(second))
 		require.ErrorIs(t, err, redisstore.ErrUnfinished)
 		_, err = redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
-		require.ErrorIs(t, err, redisstore.ErrUnfinished, "nobody sees half of it")
+		require.ErrorIs(t, err, redisstore.ErrUnfinished, "an incomplete import is not opened")
 		_, err = late.Import(t.Context(), memorytest.Fill(second))
 		require.NoError(t, err)
 	}))
@@ -171,12 +171,12 @@ func TestAnImportRemovesNothingOfOthers(t *testing.T) {
 	require.Equal(t, "own", c.Get(t.Context(), prefix+"somebody's").Val())
 	keys, err := c.Keys(t.Context(), prefix+"[^x*s]*").Result()
 	require.NoError(t, err)
-	require.Empty(t, keys, "and leaves nothing of its own")
+	require.Empty(t, keys, "the import leaves no key of its own")
 }
 
-func TestAnImportWhoseAnswersAreLostIsDoneOnce(t *testing.T) {
+func TestAnImportWhoseRepliesAreLostIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	w := stretch(t, redis.Shared(t))
+	w := newWire(t, redis.Shared(t))
 	s := open(t, w.url, redis.Prefix(t), redisstore.Connections(1), redisstore.Timeout(20*time.Second))
 	made := memorytest.Deployment(12, few)
 	const losses = 3
@@ -189,7 +189,7 @@ func TestAnImportWhoseAnswersAreLostIsDoneOnce(t *testing.T) {
 	require.Equal(t, tallied(t, memorytest.Fill(made)), tallied(t, s.Export(t.Context())))
 }
 
-func TestAServerWithoutRoomIsNotFilled(t *testing.T) {
+func TestAFullServerRefusesAnImport(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	s := open(t, server.URL, "oneiros:")
@@ -206,7 +206,7 @@ func TestAServerWithoutRoomIsNotFilled(t *testing.T) {
 }
 
 // While others write, every agent is exported as of one moment: as many memories as events, each with its vector.
-func TestAnExportIsOfOneMoment(t *testing.T) {
+func TestAnExportIsConsistent(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	done := make(chan error, 1)
@@ -250,7 +250,7 @@ func TestAnExportIsOfOneMoment(t *testing.T) {
 }
 
 // A store with writes without pause is not exported at all rather than inconsistently.
-func TestAnExportThatIsAlwaysTornSaysSo(t *testing.T) {
+func TestAnExportUnderConstantWritesFails(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	_, err := s.Import(t.Context(), memorytest.Fill(memorytest.Deployment(1, few)))
@@ -274,7 +274,7 @@ func TestAnExportThatIsAlwaysTornSaysSo(t *testing.T) {
 	restless.Wait()
 }
 
-func TestWhoListensOnTheServerIsCounted(t *testing.T) {
+func TestProcessesThatListenOnTheServerAreCounted(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	count := func(s *redisstore.Store) int {
@@ -286,13 +286,13 @@ func TestWhoListensOnTheServerIsCounted(t *testing.T) {
 	_, err := there.Listen(func(presence.WakeNotice) {})
 	require.NoError(t, err)
 	require.Equal(t, 1, count(here))
-	require.Zero(t, count(there), "oneself is nobody else")
+	require.Zero(t, count(there), "this process does not count")
 	_, err = here.Listen(func(presence.WakeNotice) {})
 	require.NoError(t, err)
 	require.Equal(t, 1, count(there))
 }
 
-func TestAnImportThatIsToldToStopLeavesNothing(t *testing.T) {
+func TestACancelledImportLeavesNothing(t *testing.T) {
 	t.Parallel()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
 	s := open(t, url, prefix)
@@ -302,7 +302,7 @@ func TestAnImportThatIsToldToStopLeavesNothing(t *testing.T) {
 	require.Empty(t, memorytest.Collect(t, open(t, url, prefix).Export(t.Context())))
 }
 
-func TestWhatAnImportHasBegunIsNotTold(t *testing.T) {
+func TestAnUnfinishedImportIsNotExported(t *testing.T) {
 	t.Parallel()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
 	s, reading := open(t, url, prefix), open(t, url, prefix)
@@ -314,7 +314,7 @@ func TestWhatAnImportHasBegunIsNotTold(t *testing.T) {
 }
 
 // Every new kind of key must be listed in archive.go: whether it lasts, and if so, which record of an archive holds it.
-func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
+func TestEveryKeyIsArchivedOrTemporary(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
 	s := open(t, server.URL, prefix)
@@ -340,7 +340,7 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 			strings.HasPrefix(name, "m:closed:") {
 			continue
 		}
-		require.True(t, redisstore.Lasting(s, key), "nobody has said whether %s lasts", key)
+		require.True(t, redisstore.Lasting(s, key), "archive.go does not say whether %s lasts", key)
 		lasting++
 	}
 	require.Greater(t, lasting, 100)

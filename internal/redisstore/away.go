@@ -12,22 +12,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// away is a failure to reach the server, with its own text. It is memory.ErrAway.
-type away struct{ error }
+// awayError is a failure to reach the server, with its own text. It is memory.ErrAway.
+type awayError struct{ error }
 
-func (away) Is(target error) bool { return target == memory.ErrAway }
-func (a away) Unwrap() error      { return a.error }
+func (awayError) Is(target error) bool { return target == memory.ErrAway }
+func (a awayError) Unwrap() error      { return a.error }
 
-// awayWith marks an error as a failure of the server to respond, unless the caller itself gave up.
-func awayWith(err error) error {
+// asAway marks an error as a failure of the server to respond, unless the caller itself gave up.
+func asAway(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return away{err}
+	return awayError{err}
 }
 
-// perhapsTLS explains the most frequent reason why a server does not respond: only one side uses TLS.
-func perhapsTLS(err error, options *redis.Options) error {
+// explainTLS explains the most frequent reason why a server does not respond: only one side uses TLS.
+func explainTLS(err error, options *redis.Options) error {
 	switch {
 	case err == nil, !errors.Is(err, memory.ErrAway):
 		return err

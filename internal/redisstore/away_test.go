@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-func TestAServerThatDoesNotAnswerIsAwayHoweverItFails(t *testing.T) {
+func TestEveryUnreachableServerIsErrAway(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it never sends anything
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestAServerThatDoesNotAnswerIsAwayHoweverItFails(t *testing.T) {
 	removed, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = redisstore.Open(removed, "redis://"+silent.Addr().String())
-	require.NotErrorIs(t, err, memory.ErrAway, "nobody waits for the answer")
+	require.NotErrorIs(t, err, memory.ErrAway, "the caller gave up, so the server is not at fault")
 }
 
 func TestAPlainServerAtAnAddressWithTLSIsNamed(t *testing.T) {

@@ -40,20 +40,20 @@ func TestTheStoreKeepsTheContractOfTheLedger(t *testing.T) {
 	spendtest.RunLedger(t, func(t *testing.T) spend.Ledger { return fresh(t).Ledger() })
 }
 
-func TestNoCapIsPassedByTwoProcesses(t *testing.T) {
+func TestTwoProcessesStayUnderTheCap(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	require.NoError(t, spendtest.CapHolds(t.Context(), here.Ledger(), there.Ledger()))
 }
 
-func TestNothingIsBoughtAgainByTwoProcesses(t *testing.T) {
+func TestTwoProcessesBuyNoStepTwice(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	require.NoError(t, spendtest.BuysOnce(t.Context(), here.Ledger(), there.Ledger()))
 	require.ErrorContains(t, spendtest.BuysOnce(t.Context(), spendtest.Forgetful(fresh(t).Ledger())), "bought again")
 }
 
-func TestALedgerThatLooksFirstIsFoundOut(t *testing.T) {
+func TestTheCapSuiteDetectsACarelessLedger(t *testing.T) {
 	t.Parallel()
 	require.Error(t, spendtest.CapHolds(t.Context(), spendtest.Careless(fresh(t).Ledger())))
 }

@@ -51,7 +51,7 @@ func (s *Store) changeEmbedJob(ctx context.Context, agent string,
 	if agent == "" || !utf8.ValidString(agent) {
 		return errNoAgent
 	}
-	return s.settle(ctx, func(int) (bool, error) {
+	return s.retryTorn(ctx, func(int) (bool, error) {
 		before, err := s.embedJob(ctx, agent)
 		if err != nil {
 			return false, err
@@ -119,7 +119,7 @@ func (s *Store) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
 		err = errors.Join(err, json.Unmarshal([]byte(body), &all[i]))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list what is being embedded: %w", err)
+		return nil, fmt.Errorf("list embedding jobs: %w", err)
 	}
 	slices.SortFunc(all, func(a, b memory.EmbedJob) int { return cmp.Compare(a.Agent, b.Agent) })
 	return all, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// lookAgain is how often Await checks by itself, in case the subscription missed a message while it was disconnected.
-const lookAgain = 500 * time.Millisecond
+// checkEvery is how often Await checks by itself, in case the subscription missed a message while it was disconnected.
+const checkEvery = 500 * time.Millisecond
 
 // eventsAtOnce is how many events one step reads.
 const eventsAtOnce = 1000
@@ -24,7 +24,8 @@ const eventsAtOnce = 1000
 // encodeEvent encodes an event for its stream: the envelope, and the data byte by byte. For a dream's event both are
 // packed into the envelope, separated by a newline (store/packed).
 func encodeEvent(e event.Event) (envelope, data string, err error) {
-	data, e.Data, e.Seq, e.At = string(e.Data), nil, 0, e.At.UTC()
+	data = string(e.Data)
+	e.Data, e.Seq, e.At = nil, 0, e.At.UTC()
 	body, err := json.Marshal(e)
 	if err != nil || e.Dream == "" {
 		return string(body), data, err
@@ -92,11 +93,11 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.tuneIn()
-	tick := time.NewTicker(lookAgain)
+	s.subscribeEvents()
+	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
-		notified := s.mind.listen(agent)
+		notified := s.local.listen(agent)
 		seq, err := s.counter(ctx, agent, "seq")
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -147,13 +148,13 @@ func (s *Store) headsOf(ctx context.Context, agents []string, heads map[string]i
 			}
 			return nil
 		})
-		err = absent(err)
+		err = ignoreMissing(err)
 		if err != nil {
 			return err
 		}
 		for i, agent := range agents {
 			n, err := counters[i].Int64()
-			err = absent(err)
+			err = ignoreMissing(err)
 			if err != nil {
 				return err
 			}
@@ -165,15 +166,15 @@ func (s *Store) headsOf(ctx context.Context, agents []string, heads map[string]i
 	})
 }
 
-// tuneIn subscribes to the events of all agents, once. The subscription ends with the store.
-func (s *Store) tuneIn() {
-	m := &s.mind
+// subscribeEvents subscribes to the events of all agents, once. The subscription ends with the store.
+func (s *Store) subscribeEvents() {
+	m := &s.local
 	m.waiting.Lock()
 	defer m.waiting.Unlock()
-	if m.tuned {
+	if m.subscribed {
 		return
 	}
-	m.tuned = true
+	m.subscribed = true
 	line := s.client.Subscribe(context.Background(), s.set.prefix+"events")
 	received := line.Channel()
 	go func() {
@@ -192,7 +193,7 @@ func (s *Store) tuneIn() {
 	}()
 }
 
-func (m *mind) listen(agent string) <-chan struct{} {
+func (m *localState) listen(agent string) <-chan struct{} {
 	m.waiting.Lock()
 	defer m.waiting.Unlock()
 	if m.notices == nil {
@@ -206,7 +207,7 @@ func (m *mind) listen(agent string) <-chan struct{} {
 	return c
 }
 
-func (m *mind) notice(agent string) {
+func (m *localState) notice(agent string) {
 	m.waiting.Lock()
 	defer m.waiting.Unlock()
 	if c, ok := m.notices[agent]; ok {

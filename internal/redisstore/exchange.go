@@ -38,25 +38,25 @@ func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Con
 		default:
 		}
 		if ctx.Err() != nil {
-			return awayWith(context.Cause(ctx))
+			return asAway(context.Cause(ctx))
 		}
 		err := try(ctx, lost)
-		switch fate(err) {
+		switch outcomeOf(err) {
 		case ran:
 			return err
 		case unknown:
 			if r == once {
-				return awayWith(
-					fmt.Errorf("the answer of the server was lost, and what became of this is unknown: %w", err))
+				return asAway(
+					fmt.Errorf("the server's reply was lost, and the outcome is unknown: %w", err))
 			}
 			lost = true
-		case never:
+		case notRun:
 		}
 		wait := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 			wait.Stop()
-			return awayWith(fmt.Errorf("%w: %w", context.Cause(ctx), err))
+			return asAway(fmt.Errorf("%w: %w", context.Cause(ctx), err))
 		case <-s.closed:
 			wait.Stop()
 			return ErrClosed
@@ -70,7 +70,7 @@ type outcome int
 
 const (
 	ran     outcome = iota // it ran, or was refused for good
-	never                  // it did not run; a later try may
+	notRun                 // it did not run; a later try may
 	unknown                // it may have run
 )
 
@@ -78,7 +78,7 @@ const (
 // restart, is busy with a script, has no connection left, or is a replica that waits to be promoted.
 var notYet = []string{"LOADING ", "BUSY ", "MASTERDOWN ", "READONLY ", "TRYAGAIN ", "max number of clients"}
 
-func fate(err error) outcome {
+func outcomeOf(err error) outcome {
 	var reply redis.Error
 	if err == nil || errors.Is(err, redis.Nil) {
 		return ran
@@ -86,7 +86,7 @@ func fate(err error) outcome {
 	if errors.As(err, &reply) {
 		for _, prefix := range notYet {
 			if redis.HasErrorPrefix(err, prefix) {
-				return never
+				return notRun
 			}
 		}
 		return ran
@@ -94,7 +94,7 @@ func fate(err error) outcome {
 	var network *net.OpError
 	if errors.As(err, &network) && network.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) ||
 		errors.Is(err, redis.ErrPoolExhausted) {
-		return never
+		return notRun
 	}
 	if errors.Is(err, redis.ErrClosed) {
 		return ran
@@ -120,7 +120,7 @@ func (s *Store) run(ctx context.Context, r repeat, script *redis.Script, keys []
 func texts(reply any) ([]string, error) {
 	list, ok := reply.([]any)
 	if !ok {
-		return nil, fmt.Errorf("the server answered %T where a list was due", reply)
+		return nil, fmt.Errorf("the server replied with %T; expected a list", reply)
 	}
 	out := make([]string, len(list))
 	for i, v := range list {
@@ -131,7 +131,7 @@ func texts(reply any) ([]string, error) {
 			out[i] = fmt.Sprint(v)
 		case nil:
 		default:
-			return nil, fmt.Errorf("the server answered a list with %T where text was due", v)
+			return nil, fmt.Errorf("the server replied with a list that contains %T; expected text", v)
 		}
 	}
 	return out, nil

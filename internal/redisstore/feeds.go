@@ -75,7 +75,7 @@ func (s *Store) Feeds(ctx context.Context) ([]dream.Feed, error) {
 
 // DropFeed removes a feed, and its name from the agents that follow it, in one step.
 func (s *Store) DropFeed(ctx context.Context, name string) error {
-	err := s.settle(ctx, func(int) (bool, error) {
+	err := s.retryTorn(ctx, func(int) (bool, error) {
 		records, err := s.records(ctx)
 		if err != nil {
 			return false, err

@@ -24,8 +24,8 @@ import (
 
 var eraseScript = script("money", "book", "memory", "erase")
 
-// errHeld means that the append-only file still contains what was erased.
-var errHeld = errors.New(
+// errNotRewritten means that the append-only file still contains what was erased.
+var errNotRewritten = errors.New(
 	"the items are erased, but the server's append-only file holds their text until it is rewritten: " +
 		"run BGREWRITEAOF there, or forget again")
 
@@ -47,14 +47,14 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 // log are not covered.
 func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
 	var done memory.Erased
-	err := s.settle(ctx, func(int) (bool, error) {
+	err := s.retryTorn(ctx, func(int) (bool, error) {
 		var torn bool
 		var err error
 		done, torn, err = s.erase(ctx, agent, e)
 		return torn, err
 	})
 	if err == nil {
-		err = s.eraseSaid(context.WithoutCancel(ctx))
+		err = s.eraseResponses(context.WithoutCancel(ctx))
 	}
 	if err == nil {
 		err = s.dropTalks(context.WithoutCancel(ctx), agent) // they may quote what was erased
@@ -85,7 +85,7 @@ type erasePlan struct {
 	Token   string    `json:"token"`
 	Agent   string    `json:"agent"`
 	Version int64     `json:"pulse"`
-	Gone    []string  `json:"gone,omitempty"`
+	IDs     []string  `json:"gone,omitempty"`
 	Dreams  []string  `json:"dreams,omitempty"` // dreams whose answers are deleted
 	Shown   []string  `json:"shown,omitempty"`  // dreams whose prompts showed the items: their late notes are deleted
 	Late    string    `json:"late"`             // prefix of the keys of late notes
@@ -93,7 +93,7 @@ type erasePlan struct {
 	Put     []put     `json:"put,omitempty"`
 	Notes   []notePut `json:"notes,omitempty"`
 
-	gone      map[string]bool
+	removed   map[string]bool
 	words     memory.Words
 	blobs     []any
 	noteBlobs []any
@@ -104,11 +104,11 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 		return done, false, nil
 	}
 	p := erasePlan{
-		Token: rand.Text(),
-		Agent: agent,
-		Late:  memory.LateNote,
-		gone:  map[string]bool{},
-		words: e.Words,
+		Token:   rand.Text(),
+		Agent:   agent,
+		Late:    memory.LateNote,
+		removed: map[string]bool{},
+		words:   e.Words,
 	}
 	p.Version, err = s.counter(ctx, agent, "pulse")
 	if err != nil {
@@ -118,18 +118,18 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 	if e.Words == nil {
 		scrub = nil
 	}
-	if err := s.condemn(ctx, &p, e.IDs, scrub); err != nil {
+	if err := s.planDreams(ctx, &p, e.IDs, scrub); err != nil {
 		return done, false, err
 	}
 	p.Dreams = distinct(append(p.Dreams, e.Dreams...))
-	if err := s.betray(ctx, &p, scrub); err != nil {
+	if err := s.planNotes(ctx, &p, scrub); err != nil {
 		return done, false, err
 	}
 	done.Scrubbed, err = s.scrub(ctx, &p, scrub)
 	if err != nil {
 		return done, false, err
 	}
-	args, err := s.of(ctx, eraseScript, agent, p, append(p.blobs, p.noteBlobs...)...)
+	args, err := s.runMemory(ctx, eraseScript, agent, p, append(p.blobs, p.noteBlobs...)...)
 	if err != nil || text(args, 0) == "torn" {
 		return memory.Erased{}, err == nil, err
 	}
@@ -140,13 +140,13 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 	return done, false, err
 }
 
-// condemn finds the dreams that made or changed the items that are erased or scrubbed. An id without an item is erased
-// as well, because remains of it may exist.
-func (s *Store) condemn(ctx context.Context, p *erasePlan, ids, scrub []string) error {
+// planDreams finds the dreams that made or changed the items that are erased or scrubbed. An id without an item is
+// erased as well, because remains of it may exist.
+func (s *Store) planDreams(ctx context.Context, p *erasePlan, ids, scrub []string) error {
 	ids = distinct(slices.Clone(ids))
-	p.Gone = ids
+	p.IDs = ids
 	for _, id := range ids {
-		p.gone[id] = true
+		p.removed[id] = true
 	}
 	histories, err := s.histories(ctx, p.Agent, distinct(append(slices.Clone(ids), scrub...)))
 	if err != nil {
@@ -163,10 +163,10 @@ func (s *Store) condemn(ctx context.Context, p *erasePlan, ids, scrub []string) 
 	return nil
 }
 
-// betray finds the dreams whose notes contain such an item's id as a JSON string, because their prompts showed it. For
-// every note it plans the removal of what is forgotten.
-func (s *Store) betray(ctx context.Context, p *erasePlan, scrub []string) error {
-	ids := append(slices.Clone(p.Gone), scrub...)
+// planNotes finds the dreams whose notes contain such an item's id as a JSON string, because their prompts showed it.
+// For every note it plans the removal of what is forgotten.
+func (s *Store) planNotes(ctx context.Context, p *erasePlan, scrub []string) error {
+	ids := append(slices.Clone(p.IDs), scrub...)
 	names := make([][]byte, len(ids))
 	for i, id := range ids {
 		name, err := json.Marshal(id)
@@ -230,16 +230,16 @@ func (p *erasePlan) reword(dreamID string, notes map[string][]byte) {
 // scrub removes the ids of erased items from every revision of the items that name them, and what is forgotten from the
 // items to be scrubbed. It returns how many of the latter change.
 func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, error) {
-	naming, err := s.naming(ctx, p)
+	naming, err := s.referrers(ctx, p)
 	if err != nil {
 		return 0, err
 	}
 	wanted := map[string]bool{}
 	for _, id := range scrub {
-		wanted[id] = !p.gone[id]
+		wanted[id] = !p.removed[id]
 	}
 	naming = distinct(append(naming, scrub...))
-	naming = slices.DeleteFunc(naming, func(id string) bool { return p.gone[id] })
+	naming = slices.DeleteFunc(naming, func(id string) bool { return p.removed[id] })
 	histories, err := s.histories(ctx, p.Agent, naming)
 	if err != nil {
 		return 0, err
@@ -248,7 +248,7 @@ func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, e
 	for n, history := range histories {
 		changed := false
 		for i, r := range history {
-			words, err := p.putBack(r, i == len(history)-1, wanted[naming[n]])
+			words, err := p.scrubRow(r, i == len(history)-1, wanted[naming[n]])
 			if err != nil {
 				return scrubbed, fmt.Errorf("scrub %s: %w", r.id, err)
 			}
@@ -261,15 +261,15 @@ func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, e
 	return scrubbed, nil
 }
 
-// naming lists the items that name an erased item, or may do so: the items of a dream that name other items of the same
-// dream are not indexed one by one.
-func (s *Store) naming(ctx context.Context, p *erasePlan) ([]string, error) {
+// referrers lists the items that name an erased item, or may do so: the items of a dream that name other items of the
+// same dream are not indexed one by one.
+func (s *Store) referrers(ctx context.Context, p *erasePlan) ([]string, error) {
 	var naming []string
-	if len(p.Gone) == 0 {
+	if len(p.IDs) == 0 {
 		return nil, nil
 	}
 	var sets []string
-	for _, id := range p.Gone {
+	for _, id := range p.IDs {
 		sets = append(sets, s.key(p.Agent, "refers:"+id))
 		for at := range id {
 			if id[at] == '/' { // the id of a dream's item begins with the dream's id
@@ -298,15 +298,15 @@ func (s *Store) naming(ctx context.Context, p *erasePlan) ([]string, error) {
 	return slices.Compact(naming), err
 }
 
-// putBack plans the scrubbed form of a revision. words says that its text changed.
-func (p *erasePlan) putBack(r row, newest, scrub bool) (words bool, err error) {
-	body, changed, err := past.Scrub(r.kind, []byte(r.body), p.gone)
+// scrubRow plans the scrubbed form of a revision. words says that its text changed.
+func (p *erasePlan) scrubRow(r row, newest, scrub bool) (words bool, err error) {
+	body, changed, err := past.Scrub(r.kind, []byte(r.body), p.removed)
 	if err != nil {
 		return false, err
 	}
 	if changed {
 		r.body = string(body)
-		r.marks.Refers = slices.DeleteFunc(r.marks.Refers, func(id string) bool { return p.gone[id] })
+		r.marks.Refers = slices.DeleteFunc(r.marks.Refers, func(id string) bool { return p.removed[id] })
 	}
 	before := r.marks.Text
 	if scrub {
@@ -356,14 +356,14 @@ func (s *Store) rewrite(ctx context.Context) error {
 			return nil
 		}
 		if !strings.Contains(err.Error(), "in progress") {
-			return fmt.Errorf("%w: %w", errHeld, err)
+			return fmt.Errorf("%w: %w", errNotRewritten, err)
 		}
 		wait := time.NewTimer(rewriteLook)
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
 			wait.Stop()
-			return fmt.Errorf("%w: %w", errHeld, err)
+			return fmt.Errorf("%w: %w", errNotRewritten, err)
 		}
 	}
 }

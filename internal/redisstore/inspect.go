@@ -24,8 +24,8 @@ var raiseScript = script("raise")
 // oldest is the first version whose Lua, list commands and reply lengths our scripts need.
 const oldest = "6.2"
 
-// trusting is the end of every refusal of an unsafe server.
-const trusting = "; or trust the server as it is (TrustServer), at your own risk"
+// trustHint is the end of every refusal of an unsafe server.
+const trustHint = "; or trust the server as it is (TrustServer), at your own risk"
 
 // inspect refuses a server on which the store could not keep its contract.
 func (s *Store) inspect(ctx context.Context) error {
@@ -39,26 +39,26 @@ func (s *Store) inspect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		info = facts(text)
+		info = parseInfo(text)
 		configured, err = s.configuration(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := fits(info); err != nil {
+	if err := checkServer(info); err != nil {
 		return err
 	}
 	if !s.set.trust {
-		if err := safe(info, configured); err != nil {
+		if err := checkDurability(info, configured); err != nil {
 			return err
 		}
 	}
-	return s.claim(ctx)
+	return s.claimKeys(ctx)
 }
 
-// facts parses the reply of INFO: lines of name:value.
-func facts(text string) map[string]string {
+// parseInfo parses the reply of INFO: lines of name:value.
+func parseInfo(text string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
@@ -79,7 +79,7 @@ func (s *Store) configuration(ctx context.Context) (map[string]string, error) {
 			if value, ok := values[name]; ok {
 				found[name] = value
 			}
-		case errors.As(err, &reply) && fate(err) == ran: // forbidden or renamed, as managed services do
+		case errors.As(err, &reply) && outcomeOf(err) == ran: // forbidden or renamed, as managed services do
 		default:
 			return nil, err
 		}
@@ -87,8 +87,8 @@ func (s *Store) configuration(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// fits refuses a server that TrustServer cannot make usable.
-func fits(info map[string]string) error {
+// checkServer refuses a server that TrustServer cannot make usable.
+func checkServer(info map[string]string) error {
 	if info["cluster_enabled"] == "1" || info["redis_mode"] == "cluster" {
 		return errors.New(
 			"the server runs in cluster mode, where one step cannot reach all the keys that it needs; use a single server " +
@@ -123,9 +123,9 @@ func older(version, than string) bool {
 	return false
 }
 
-// safe refuses a server that would lose acknowledged writes: in a restart without an append-only file, in a power cut
-// beyond the two seconds that appendfsync everysec allows, or when memory runs out.
-func safe(info, configured map[string]string) error {
+// checkDurability refuses a server that would lose acknowledged writes: in a restart without an append-only file, in a
+// power cut beyond the two seconds that appendfsync everysec allows, or when memory runs out.
+func checkDurability(info, configured map[string]string) error {
 	appendonly, policy := configured["appendonly"], configured["maxmemory-policy"]
 	if appendonly == "" {
 		appendonly = map[string]string{"1": "yes", "0": "no"}[info["aof_enabled"]]
@@ -165,13 +165,13 @@ func safe(info, configured map[string]string) error {
 				strings.Join(dark, ", ")))
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("%w: %s%s", ErrUnsafe, strings.Join(faults, "; "), trusting)
+		return fmt.Errorf("%w: %s%s", ErrUnsafe, strings.Join(faults, "; "), trustHint)
 	}
 	return nil
 }
 
-// claim marks the keys under the prefix with this program's schema.
-func (s *Store) claim(ctx context.Context) error {
+// claimKeys marks the keys under the prefix with this program's schema.
+func (s *Store) claimKeys(ctx context.Context) error {
 	var kept string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		if err := s.client.SetNX(ctx, s.set.prefix+"schema", schema, 0).Err(); err != nil {

@@ -70,8 +70,8 @@ type row struct {
 	body   string
 }
 
-// twins maps each kind to the Go type of its items.
-var twins = func() map[dream.Kind]reflect.Type {
+// kindTypes maps each kind to the Go type of its items.
+var kindTypes = func() map[dream.Kind]reflect.Type {
 	types := map[dream.Kind]reflect.Type{}
 	for _, kind := range dream.Kinds {
 		if item, err := dream.Decode(kind, []byte("{}")); err == nil {
@@ -92,7 +92,7 @@ func checkItem(agent string, item dream.Item) error {
 	if h.Agent != agent {
 		return fmt.Errorf("%s is of agent %q; this memory is of %q", h.ID, h.Agent, agent)
 	}
-	if twins[h.Kind] != reflect.TypeOf(item) {
+	if kindTypes[h.Kind] != reflect.TypeOf(item) {
 		return fmt.Errorf("%s is a %T and names its kind %q; a kind has one type", h.ID, item, h.Kind)
 	}
 	switch h.State {
@@ -164,8 +164,8 @@ func (r row) packed() (string, error) {
 	return r.places + string(r.kind) + string(m) + "\n" + body, nil
 }
 
-// readKept parses a row; its marks only when marked is set.
-func readKept(id, kept string, marked bool) (row, error) {
+// parseRow parses a row; its marks only when marked is set.
+func parseRow(id, kept string, marked bool) (row, error) {
 	r := row{id: id}
 	number, rest, ok := strings.Cut(kept, " ")
 	fault := func(what string) (row, error) { return row{}, fmt.Errorf("the row of %s has no %s", id, what) }
@@ -211,27 +211,27 @@ func (r row) item() (dream.Item, error) {
 
 func places(at time.Time, m dream.Marks, text string) string {
 	b := make([]byte, 0, placeBytes)
-	b = append(b, inverted(when(at))...)
-	b = append(b, when(at)...)
-	b = append(b, inverted(grade(m.Salience))...)
-	b = append(b, inverted(grade(m.Score))...)
+	b = append(b, inverted(timeKey(at))...)
+	b = append(b, timeKey(at)...)
+	b = append(b, inverted(numberKey(m.Salience))...)
+	b = append(b, inverted(numberKey(m.Score))...)
 	if m.Due.IsZero() {
 		b = append(b, make([]byte, whenBytes)...)
 	} else {
-		b = append(b, when(m.Due)...)
+		b = append(b, timeKey(m.Due)...)
 	}
 	b = append(b, text[:min(len(text), textBytes)]...)
 	return string(append(b, make([]byte, placeBytes-len(b))...))
 }
 
-// when encodes a time as bytes that compare like times.
-func when(t time.Time) []byte {
+// timeKey encodes a time as bytes that compare like times.
+func timeKey(t time.Time) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.Unix())^1<<63)
 	return binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond()))
 }
 
-// grade encodes a number as bytes that compare like numbers.
-func grade(x float64) []byte {
+// numberKey encodes a number as bytes that compare like numbers.
+func numberKey(x float64) []byte {
 	bits := math.Float64bits(x + 0) // turns -0 into 0
 	if bits>>63 == 1 {
 		bits = ^bits

@@ -14,7 +14,7 @@ import (
 )
 
 // The sort keys compare like the values, for any year and below zero.
-func TestPlacesCompareAsWhatTheyStandFor(t *testing.T) {
+func TestSortKeysCompareLikeTheirValues(t *testing.T) {
 	t.Parallel()
 	times := []time.Time{
 		{},
@@ -24,8 +24,8 @@ func TestPlacesCompareAsWhatTheyStandFor(t *testing.T) {
 		time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
 	}
 	for i := 1; i < len(times); i++ {
-		require.Negative(t, bytes.Compare(when(times[i-1]), when(times[i])), times[i])
-		require.Positive(t, bytes.Compare(inverted(when(times[i-1])), inverted(when(times[i]))), times[i])
+		require.Negative(t, bytes.Compare(timeKey(times[i-1]), timeKey(times[i])), times[i])
+		require.Positive(t, bytes.Compare(inverted(timeKey(times[i-1])), inverted(timeKey(times[i]))), times[i])
 	}
 	grades := []float64{
 		math.Inf(-1), -1, -1e-300, 0, 5e-324, .1, .1 + .2, .3 + 1e-16, .5, 1, math.MaxFloat64,
@@ -34,10 +34,10 @@ func TestPlacesCompareAsWhatTheyStandFor(t *testing.T) {
 	slices.Sort(grades)
 	for i := 1; i < len(grades); i++ {
 		if grades[i] != grades[i-1] {
-			require.Negative(t, bytes.Compare(grade(grades[i-1]), grade(grades[i])), grades[i])
+			require.Negative(t, bytes.Compare(numberKey(grades[i-1]), numberKey(grades[i])), grades[i])
 		}
 	}
-	require.Equal(t, grade(0), grade(math.Copysign(0, -1)))
+	require.Equal(t, numberKey(0), numberKey(math.Copysign(0, -1)))
 	require.Nil(t, next([]byte{255, 255}))
 	require.Equal(t, []byte{2, 0}, next([]byte{1, 255}))
 }
@@ -64,7 +64,7 @@ func FuzzARowIsReadAsItWasWritten(f *testing.F) {
 		packed, err := r.packed()
 		require.NoError(t, err)
 		number = max(1, number)
-		back, err := readKept(id, strconv.Itoa(number)+" "+packed, true)
+		back, err := parseRow(id, strconv.Itoa(number)+" "+packed, true)
 		require.NoError(t, err)
 		require.Equal(t, number, back.number)
 		require.Equal(t, r.places, back.places)
@@ -76,11 +76,11 @@ func FuzzARowIsReadAsItWasWritten(f *testing.F) {
 	})
 }
 
-func FuzzARowFromElsewhereIsNoPanic(f *testing.F) {
+func FuzzParsingAnyRowDoesNotPanic(f *testing.F) {
 	f.Add("1 " + string(make([]byte, placeBytes)) + "episode{}\n{}")
 	f.Add("1 short")
 	f.Fuzz(func(t *testing.T, kept string) {
-		if r, err := readKept("id", kept, true); err == nil {
+		if r, err := parseRow("id", kept, true); err == nil {
 			_, _ = r.item()
 		}
 	})

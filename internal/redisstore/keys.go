@@ -29,22 +29,22 @@ func (s *Store) key(agent, part string) string {
 
 var escaped = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// moment is the stored form of a time: UTC, of fixed width, so that scripts may compare it as text.
-const moment = "2006-01-02T15:04:05.000000000Z"
+// timeFormat is the stored form of a time: UTC, of fixed width, so that scripts may compare it as text.
+const timeFormat = "2006-01-02T15:04:05.000000000Z"
 
 // date formats a time; the zero time is empty.
 func date(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format(moment)
+	return t.UTC().Format(timeFormat)
 }
 
 func parseDate(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	t, err := time.Parse(moment, text)
+	t, err := time.Parse(timeFormat, text)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("kept time %q: %w", text, err)
 	}

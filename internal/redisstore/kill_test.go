@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// activities records what the store acknowledged.
-type activities struct {
+// acknowledged records what the store acknowledged.
+type acknowledged struct {
 	mu       sync.Mutex
 	reserved map[string]bool
 	settled  map[string]bool
@@ -27,7 +27,7 @@ type activities struct {
 	changed  chan struct{}
 }
 
-func (d *activities) note(change func()) {
+func (d *acknowledged) note(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change()
@@ -38,7 +38,7 @@ func (d *activities) note(change func()) {
 }
 
 // work reserves, settles and visits until ctx ends, across every restart of the server.
-func (d *activities) work(ctx context.Context, s *redisstore.Store, worker int) {
+func (d *acknowledged) work(ctx context.Context, s *redisstore.Store, worker int) {
 	agent := fmt.Sprint("agent-", worker)
 	for i := 0; ctx.Err() == nil; i++ {
 		step := fmt.Sprintf("step-%d-%d", worker, i)
@@ -66,7 +66,7 @@ func (d *activities) work(ctx context.Context, s *redisstore.Store, worker int) 
 }
 
 // await returns when n more steps have been settled.
-func (d *activities) await(t *testing.T, n int) {
+func (d *acknowledged) await(t *testing.T, n int) {
 	t.Helper()
 	d.mu.Lock()
 	goal := len(d.settled) + n
@@ -81,18 +81,18 @@ func (d *activities) await(t *testing.T, n int) {
 		select {
 		case <-d.changed:
 		case <-t.Context().Done():
-			require.FailNow(t, "the store never went on")
+			require.FailNow(t, "the store did not continue")
 		}
 	}
 }
 
 // The server is killed during writes and restarts from its file.
-func TestAServerKilledInMidWorkLosesNothingItAcknowledged(t *testing.T) {
+func TestAServerKilledDuringWritesLosesNoAcknowledgedStep(t *testing.T) {
 	t.Parallel()
 	const workers, kills = 4, 5
 	server := redis.Start(t, redis.Fsync("always"))
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
-	d := &activities{
+	d := &acknowledged{
 		reserved: map[string]bool{}, settled: map[string]bool{}, raised: map[string]int64{},
 		changed: make(chan struct{}, 1),
 	}
@@ -114,7 +114,7 @@ func TestAServerKilledInMidWorkLosesNothingItAcknowledged(t *testing.T) {
 }
 
 // holds compares the ledger with what was acknowledged, and checks its sums.
-func (d *activities) holds(t *testing.T, s *redisstore.Store) {
+func (d *acknowledged) holds(t *testing.T, s *redisstore.Store) {
 	t.Helper()
 	rows, err := s.Rows(t.Context(), spend.Query{Dream: "dream/echo/1"})
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 	require.Equal(t, all, rows)
 	state, sums := map[string]spend.State{}, spend.Balance{}
 	for _, r := range rows {
-		require.NotContains(t, state, r.Step, "one call books once, whatever became of its answer")
+		require.NotContains(t, state, r.Step, "one call books once, even if its reply was lost")
 		state[r.Step] = r.State
 		if r.State == spend.Open {
 			sums.Reserved += r.Counted
@@ -157,7 +157,7 @@ func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 
 // Every call of CapHolds must succeed, so each one that a kill interrupted was repeated, and none counted twice
 // (decision 1).
-func TestNoCapIsPassedWhileTheServerIsKilled(t *testing.T) {
+func TestTheCapHoldsWhileTheServerIsKilled(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))
 	patient := redisstore.Timeout(30 * time.Second)
@@ -185,7 +185,7 @@ func TestNoCapIsPassedWhileTheServerIsKilled(t *testing.T) {
 	}
 }
 
-func TestWhoDoesNotWaitIsToldThatTheServerIsGone(t *testing.T) {
+func TestAnImpatientCallerLearnsThatTheServerIsAway(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(50*time.Millisecond))

@@ -31,9 +31,9 @@ var (
 	dropScript    = script("money", "book", "drop")
 )
 
-// query is the constant part of a spend.Ask, as its row stores it. All attempts of a phase of a dream share one, which
-// then has no step, model or time (book.lua).
-type query struct {
+// storedAsk is the constant part of a spend.Ask, as its row stores it. All attempts of a phase of a dream share one,
+// which then has no step, model or time (book.lua).
+type storedAsk struct {
 	Agent    string           `json:"agent,omitempty"`
 	Dream    string           `json:"dream,omitempty"`
 	Phase    string           `json:"phase,omitempty"`
@@ -44,8 +44,8 @@ type query struct {
 	Step     string           `json:"step,omitempty"`
 }
 
-// asking returns the stored form of a query, and its name if it is shared; empty for one that its row stores itself.
-func asking(a query) (kept []byte, name string, err error) {
+// storeAsk returns the stored form of a query, and its name if it is shared; empty for one that its row stores itself.
+func storeAsk(a storedAsk) (kept []byte, name string, err error) {
 	if a.Dream != "" {
 		a.Step, a.Model, a.At = "", "", ""
 	}
@@ -71,7 +71,7 @@ func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	if err := checkAsk(a); err != nil {
 		return spend.Hold{}, err
 	}
-	kept, name, err := asking(query{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
+	kept, name, err := storeAsk(storedAsk{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
 	if err != nil {
 		return spend.Hold{}, err
 	}
@@ -81,7 +81,7 @@ func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 		a.Model, date(a.At),
 	}
 	for i, account := range a.Accounts {
-		keys[i] = s.book("account:", account.Scope)
+		keys[i] = s.ledgerKey("account:", account.Scope)
 		args = append(args, int64(account.Limit))
 	}
 	var reply any
@@ -96,18 +96,18 @@ func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	if err != nil {
 		return spend.Hold{}, err
 	}
-	said, err := texts(reply)
+	values, err := texts(reply)
 	if err != nil {
 		return spend.Hold{}, err
 	}
-	if said[0] == "answered" {
+	if values[0] == "answered" {
 		return spend.Hold{}, spend.ErrAnswered
 	}
-	n, err := numbers(said[1:])
+	n, err := numbers(values[1:])
 	if err != nil {
 		return spend.Hold{}, err
 	}
-	if said[0] == "over" {
+	if values[0] == "over" {
 		over := a.Accounts[n[0]-1]
 		return spend.Hold{},
 			&spend.OverCap{Scope: over.Scope, Limit: over.Limit, Counted: budget.Micros(n[1]), Asks: a.Amount}
@@ -115,8 +115,8 @@ func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	return spend.Hold{Step: a.Step, Attempt: int(n[0]), Amount: a.Amount}, nil
 }
 
-// book returns the name of a ledger key.
-func (s *Store) book(parts ...string) string {
+// ledgerKey returns the name of a ledger key.
+func (s *Store) ledgerKey(parts ...string) string {
 	key := s.set.prefix + "m:"
 	for _, part := range parts {
 		key += part
@@ -184,13 +184,13 @@ func checkBill(b spend.Bill) ([]byte, error) {
 // Close turns a dream's open attempts into lost ones. It does not close the store.
 func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error) {
 	reply, err := s.run(ctx, again, closeScript, nil, dream, date(at), rand.Text())
-	var said []string
+	var values []string
 	if err == nil {
-		said, err = texts(reply)
+		values, err = texts(reply)
 	}
 	var n []int64
 	if err == nil {
-		n, err = numbers(said)
+		n, err = numbers(values)
 	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("close the reservations of dream %s: %w", dream, err)
@@ -213,9 +213,9 @@ func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	var answer []byte
 	found := false
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		kept, err := s.client.Get(ctx, s.book("answer:", step)).Bytes()
+		kept, err := s.client.Get(ctx, s.ledgerKey("answer:", step)).Bytes()
 		found, answer = err == nil, kept
-		return absent(err)
+		return ignoreMissing(err)
 	})
 	if err != nil || !found {
 		return nil, false, wrap(err, "answer of ", step)
@@ -229,7 +229,7 @@ func numbers(texts []string) ([]int64, error) {
 	for i, text := range texts {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("the server answered %q where a number was due", text)
+			return nil, fmt.Errorf("the server replied with %q; expected a number", text)
 		}
 		out[i] = n
 	}

@@ -52,7 +52,7 @@ type wire struct {
 	lost atomic.Int64
 }
 
-func stretch(t *testing.T, server *redis.Server) *wire {
+func newWire(t *testing.T, server *redis.Server) *wire {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -109,9 +109,9 @@ func (w *wire) lose(t *testing.T, n int64, do func()) {
 
 // Idle connections are closed before they are used again, so that each loss affects a reply: one connection, no wake
 // bus.
-func TestAStepWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
+func TestAStepWhoseReplyWasLostIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	w := stretch(t, redis.Shared(t))
+	w := newWire(t, redis.Shared(t))
 	s := open(t, w.url, redis.Prefix(t), redisstore.Connections(1), redisstore.Timeout(20*time.Second))
 	l := s.Ledger()
 	ctx := t.Context()
@@ -147,7 +147,7 @@ func TestAStepWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 		var a presence.Arrival
 		w.lose(t, round+1, func() { a, err = s.Arrive(ctx, v) })
 		require.NoError(t, err)
-		require.True(t, a.Raised, "the visit that raised the epoch is told so")
+		require.True(t, a.Raised, "the repeated visit still returns Raised")
 		require.Equal(t, round+1, a.Epoch)
 		a, err = s.Arrive(ctx, v)
 		require.NoError(t, err)
@@ -180,7 +180,7 @@ func balanceOf(t *testing.T, l spend.Ledger, scope string) spend.Balance {
 	return b
 }
 
-func TestAServerThatForgotItsScriptsIsToldThemAgain(t *testing.T) {
+func TestScriptsAreLoadedAgainAfterAFlush(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	s := open(t, server.URL, "oneiros:")
@@ -190,7 +190,7 @@ func TestAServerThatForgotItsScriptsIsToldThemAgain(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAFrozenServerIsGivenUpInTimeAndServesAgain(t *testing.T) {
+func TestAFrozenServerTimesOutAndServesAgain(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(100*time.Millisecond))

@@ -51,13 +51,13 @@ func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory
 // Keys of the deployment: the hashes agents, handles, slots and feeds; done:<token>, the reply of a step, for a minute;
 // and the channel events, where an agent's id announces new events.
 
-// mind holds the caches of this process and the callers that wait for events.
-type mind struct {
-	indexes index.Cache
-	fed     sync.Map // agents whose items are known to have their places in the newer sets
-	waiting sync.Mutex
-	notices map[string]chan struct{} // closed at the agent's next event
-	tuned   bool                     // the subscription exists
+// localState holds the caches of this process and the callers that wait for events.
+type localState struct {
+	indexes    index.Cache
+	indexed    sync.Map // agents whose items are known to have their places in the newer sets
+	waiting    sync.Mutex
+	notices    map[string]chan struct{} // closed at the agent's next event
+	subscribed bool                     // the subscription exists
 }
 
 // A read in several steps that finds that others wrote in between starts over, after a pause that grows up to the
@@ -73,8 +73,8 @@ var (
 	errNoSpace = errors.New("the space is empty; a space names embedder, version and dimension")
 )
 
-// settle repeats do until it is not torn by other writers.
-func (s *Store) settle(ctx context.Context, do func(try int) (torn bool, err error)) error {
+// retryTorn repeats do until it is not torn by other writers.
+func (s *Store) retryTorn(ctx context.Context, do func(try int) (torn bool, err error)) error {
 	pause := time.Millisecond
 	for try := range tornTries {
 		torn, err := do(try)
@@ -96,8 +96,9 @@ func (s *Store) settle(ctx context.Context, do func(try int) (torn bool, err err
 	return fmt.Errorf("%w, %d times", errTorn, tornTries)
 }
 
-// of runs a script of memory: ARGV is prefix, the agent's prefix, the plan as JSON, and values that JSON cannot carry.
-func (s *Store) of(ctx context.Context, script *redis.Script, agent string, plan any, blobs ...any) ([]any, error) {
+// runMemory runs a script of memory: ARGV is prefix, the agent's prefix, the plan as JSON, and values that JSON cannot
+// carry.
+func (s *Store) runMemory(ctx context.Context, script *redis.Script, agent string, plan any, blobs ...any) ([]any, error) {
 	if agent == "" {
 		return nil, errNoAgent
 	}
@@ -110,15 +111,15 @@ func (s *Store) of(ctx context.Context, script *redis.Script, agent string, plan
 	if err != nil {
 		return nil, err
 	}
-	said, ok := reply.([]any)
+	values, ok := reply.([]any)
 	if !ok {
-		return nil, fmt.Errorf("the server answered %T where a list was due", reply)
+		return nil, fmt.Errorf("the server replied with %T; expected a list", reply)
 	}
-	return said, nil
+	return values, nil
 }
 
-// whole reads an integer of a reply, and text a string; a missing value or one of another type is zero.
-func whole(args []any, i int) int64 {
+// integer reads an integer of a reply, and text a string; a missing value or one of another type is zero.
+func integer(args []any, i int) int64 {
 	if i < len(args) {
 		if n, ok := args[i].(int64); ok {
 			return n
@@ -152,7 +153,7 @@ func refusal(args []any) error {
 		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(args, 1), text(args, 2),
 			memory.ErrFenced)
 	case "woken":
-		return fmt.Errorf("the agent's epoch is %s by now: %w", text(args, 1), memory.ErrWoken)
+		return fmt.Errorf("the agent's epoch is %s now: %w", text(args, 1), memory.ErrWoken)
 	case "forgotten":
 		return fmt.Errorf("it is based on memories that were read before forgetting %s of the agent: %w", text(args, 1),
 			memory.ErrForgotten)
@@ -175,6 +176,6 @@ func refusal(args []any) error {
 		return fmt.Errorf("vector of %s: it has %s numbers and those in %s have %s: %w",
 			text(args, 1), text(args, 4), text(args, 2), text(args, 3), memory.ErrSpace)
 	default:
-		return fmt.Errorf("the server answered %q, which this program does not know", word)
+		return fmt.Errorf("the server replied with %q, which this program does not know", word)
 	}
 }

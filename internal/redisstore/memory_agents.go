@@ -32,7 +32,7 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 		Agent  string `json:"agent"`
 		Handle string `json:"handle"`
 	}{a.ID, a.Handle}
-	args, err := s.of(ctx, putAgentScript, a.ID, plan, body)
+	args, err := s.runMemory(ctx, putAgentScript, a.ID, plan, body)
 	switch {
 	case err != nil:
 	case text(args, 0) == "taken":
@@ -101,27 +101,27 @@ func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 	plan := struct {
 		Token string `json:"token"`
 	}{rand.Text()}
-	args, err := s.of(ctx, nextDreamScript, agent, plan)
+	args, err := s.runMemory(ctx, nextDreamScript, agent, plan)
 	if err == nil {
 		err = refusal(args)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("number the next dream of %s: %w", agent, err)
 	}
-	return whole(args, 1), nil
+	return integer(args, 1), nil
 }
 
 // Affect returns the agent's newest affect.
 func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
-	newest := felt{Affect: dream.Affect{Cause: "new"}}
+	newest := storedAffect{Affect: dream.Affect{Cause: "new"}}
 	var body []byte
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var err error
 		body, err = s.client.LIndex(ctx, s.key(agent, affectsPart), -1).Bytes()
-		return absent(err)
+		return ignoreMissing(err)
 	})
 	if err == nil && len(body) > 0 {
-		newest = felt{}
+		newest = storedAffect{}
 		err = json.Unmarshal(body, &newest)
 	}
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) 
 func (s *Store) counter(ctx context.Context, agent, field string) (n int64, err error) {
 	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		n, err = s.client.HGet(ctx, s.key(agent, countersPart), field).Int64()
-		return absent(err)
+		return ignoreMissing(err)
 	})
 	return n, err
 }

@@ -51,8 +51,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// lived returns the i-th memory of a benchmark: four episodes to one semantic entry, some 300 characters each.
-func lived(r *rand.Rand, i int) dream.Item {
+// memoryOf returns the i-th memory of a benchmark: four episodes to one semantic entry, some 300 characters each.
+func memoryOf(r *rand.Rand, i int) dream.Item {
 	id := fmt.Sprintf("%08x-%06d", r.Uint32(), i)
 	at := noon.Add(time.Duration(i) * time.Minute)
 	words := fmt.Sprintf("memory %d: %s", i, strings.Repeat("the tide went out over glass, ", 4+r.IntN(12)))
@@ -89,15 +89,15 @@ func throw(r *rand.Rand, dim int) []float32 {
 	return v
 }
 
-// aged returns a store with n memories, with vectors of dimension dim unless that is zero.
-func aged(b *testing.B, n, dim int) *redisstore.Store {
+// filledStore returns a store with n memories, with vectors of dimension dim unless that is zero.
+func filledStore(b *testing.B, n, dim int) *redisstore.Store {
 	b.Helper()
 	s := open(b, redis.Start(b).URL, "oneiros:", redisstore.Timeout(30*time.Second))
 	r := rand.New(rand.NewPCG(1, 2))
 	for from := 0; from < n; from += batch {
 		w := memory.Write{Agent: echo, Cause: "import"}
 		for i := from; i < min(n, from+batch); i++ {
-			item := lived(r, i)
+			item := memoryOf(r, i)
 			w.Add = append(w.Add, item)
 			if dim > 0 {
 				w.Vectors = append(w.Vectors, memory.Vector{Item: item.Header().ID, Space: "bench", V: throw(r, dim)})
@@ -114,7 +114,7 @@ func BenchmarkSelect10k(b *testing.B)  { benchmarkSelect(b, 10_000) }
 func BenchmarkSelect100k(b *testing.B) { benchmarkSelect(b, 100_000) }
 
 func benchmarkSelect(b *testing.B, n int) {
-	s := aged(b, n, 0)
+	s := filledStore(b, n, 0)
 	laps(b, func(int) {
 		chosen := 0
 		for _, q := range []memory.Query{
@@ -133,7 +133,7 @@ func benchmarkSelect(b *testing.B, n int) {
 
 // BenchmarkNear100k searches 100,000 vectors of dimension 384 in this process: goal p99 12 ms on two cores.
 func BenchmarkNear100k(b *testing.B) {
-	s := aged(b, 100_000, 384)
+	s := filledStore(b, 100_000, 384)
 	r := rand.New(rand.NewPCG(3, 4))
 	begun := time.Now()
 	_, err := s.Near(b.Context(), memory.Near{Agent: echo, Space: "bench", V: throw(r, 384), Limit: 20})
@@ -274,7 +274,7 @@ func BenchmarkCommit(b *testing.B) {
 			laps(b, func(i int) {
 				w := memory.Write{Agent: echo, Cause: "import"}
 				for j := range size {
-					w.Add = append(w.Add, lived(r, i*size+j))
+					w.Add = append(w.Add, memoryOf(r, i*size+j))
 				}
 				receipt, err := s.Commit(b.Context(), w)
 				require.NoError(b, err)

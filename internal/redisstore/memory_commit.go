@@ -39,7 +39,7 @@ func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 	if err != nil {
 		return memory.Receipt{}, err
 	}
-	args, err := s.of(ctx, commitScript, w.Agent, p.plan, p.blobs...)
+	args, err := s.runMemory(ctx, commitScript, w.Agent, p.plan, p.blobs...)
 	if err == nil {
 		err = refusal(args)
 	}
@@ -47,10 +47,10 @@ func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 		return memory.Receipt{}, err
 	}
 	if len(w.Events) > 0 {
-		s.mind.notice(w.Agent)
+		s.local.notice(w.Agent)
 	}
 	return memory.Receipt{
-		Added: int(whole(args, 1)), Existing: int(whole(args, 2)), Changed: int(whole(args, 3)), LastSeq: whole(args, 4),
+		Added: int(integer(args, 1)), Existing: int(integer(args, 2)), Changed: int(integer(args, 3)), LastSeq: integer(args, 4),
 	}, nil
 }
 
@@ -61,15 +61,15 @@ type holder struct {
 	Epoch int64  `json:"epoch"`
 }
 
-func held(f memory.Fence) *holder {
+func asHolder(f memory.Fence) *holder {
 	if f.Awake() {
 		return nil
 	}
 	return &holder{f.Dream, f.Run, f.Epoch}
 }
 
-// reading is a reading in the form that scripts read: the agent's forgettings at that time, or nil.
-func reading(r memory.Reading) *int64 {
+// forgettingsOf is a reading in the form that scripts read: the agent's forgettings at that time, or nil.
+func forgettingsOf(r memory.Reading) *int64 {
 	if !r.Set {
 		return nil
 	}
@@ -82,7 +82,7 @@ type change struct {
 	Same bool   `json:"same,omitempty"` // add a revision even if it equals the newest
 }
 
-type placed struct {
+type vectorPlan struct {
 	Item  string `json:"item"`
 	Space string `json:"space"`
 	Dim   int    `json:"dim"`
@@ -91,42 +91,42 @@ type placed struct {
 // writePlan is a Write in the form that commit.lua reads. Rows of Add and Change follow in that order, then vectors,
 // the affect, two values for each event, and the mood.
 type writePlan struct {
-	Token   string   `json:"token"`
-	Agent   string   `json:"agent"`
-	Fence   *holder  `json:"fence,omitempty"`
-	Read    *int64   `json:"read,omitempty"`
-	Late    bool     `json:"late,omitempty"`
-	Add     []string `json:"add,omitempty"`
-	Change  []change `json:"change,omitempty"`
-	Vectors []placed `json:"vectors,omitempty"`
-	Affect  bool     `json:"affect,omitempty"`
-	Events  []string `json:"events,omitempty"`
-	Waking  bool     `json:"waking,omitempty"`
-	Mood    bool     `json:"mood,omitempty"`
-	Digest  []string `json:"digest,omitempty"`
-	Keep    int      `json:"keep"`
+	Token   string       `json:"token"`
+	Agent   string       `json:"agent"`
+	Fence   *holder      `json:"fence,omitempty"`
+	Read    *int64       `json:"read,omitempty"`
+	Late    bool         `json:"late,omitempty"`
+	Add     []string     `json:"add,omitempty"`
+	Change  []change     `json:"change,omitempty"`
+	Vectors []vectorPlan `json:"vectors,omitempty"`
+	Affect  bool         `json:"affect,omitempty"`
+	Events  []string     `json:"events,omitempty"`
+	Waking  bool         `json:"waking,omitempty"`
+	Mood    bool         `json:"mood,omitempty"`
+	Digest  []string     `json:"digest,omitempty"`
+	Keep    int          `json:"keep"`
 	// Undo writes only if there were no writes since it read: the agent's pulse, and the number of affects.
 	Version *int64 `json:"pulse,omitempty"`
 	Affects int64  `json:"affects"`
 }
 
-type prepared struct {
+type preparedWrite struct {
 	plan  writePlan
 	blobs []any
 }
 
-func planWrite(w memory.Write, now time.Time) (prepared, error) {
-	p := prepared{plan: writePlan{
+func planWrite(w memory.Write, now time.Time) (preparedWrite, error) {
+	p := preparedWrite{plan: writePlan{
 		Token: rand.Text(),
 		Agent: w.Agent,
-		Fence: held(w.Fence),
-		Read:  reading(w.Fence.Read),
+		Fence: asHolder(w.Fence),
+		Read:  forgettingsOf(w.Fence.Read),
 		Late:  w.Late,
 		Keep:  presence.Digested,
 	}}
 	if w.Late && (w.Affect != nil || w.Waking != nil) {
 		return p,
-			errors.New("a late write sets no affect and foresees no waking: what a client sees was fixed by the wake")
+			errors.New("a late write must not set Affect or Waking: the wake has fixed both")
 	}
 	if err := p.items(w, now); err != nil {
 		return p, err
@@ -135,7 +135,7 @@ func planWrite(w memory.Write, now time.Time) (prepared, error) {
 		if err := checkVector(v); err != nil {
 			return p, err
 		}
-		p.plan.Vectors = append(p.plan.Vectors, placed{v.Item, v.Space, len(v.V)})
+		p.plan.Vectors = append(p.plan.Vectors, vectorPlan{v.Item, v.Space, len(v.V)})
 		p.blobs = append(p.blobs, packVector(v.V))
 	}
 	if w.Affect != nil {
@@ -151,7 +151,7 @@ func planWrite(w memory.Write, now time.Time) (prepared, error) {
 	return p, p.waking(w)
 }
 
-func (p *prepared) items(w memory.Write, now time.Time) error {
+func (p *preparedWrite) items(w memory.Write, now time.Time) error {
 	for i, item := range w.Add {
 		r, err := p.row(w, item, now)
 		if err != nil {
@@ -169,7 +169,7 @@ func (p *prepared) items(w memory.Write, now time.Time) error {
 	return nil
 }
 
-func (p *prepared) row(w memory.Write, item dream.Item, now time.Time) (row, error) {
+func (p *preparedWrite) row(w memory.Write, item dream.Item, now time.Time) (row, error) {
 	r, err := encodeItem(w.Agent, item, w.CauseOf(), now)
 	if err != nil {
 		return r, err
@@ -179,7 +179,7 @@ func (p *prepared) row(w memory.Write, item dream.Item, now time.Time) (row, err
 	return r, err
 }
 
-func (p *prepared) event(agent string, e event.Event) error {
+func (p *preparedWrite) event(agent string, e event.Event) error {
 	if e.Agent != agent || e.ID == "" || !utf8.ValidString(e.ID) {
 		return fmt.Errorf("event %q of agent %q: it needs an id of UTF-8 text, and the agent %q", e.ID, e.Agent, agent)
 	}
@@ -192,7 +192,7 @@ func (p *prepared) event(agent string, e event.Event) error {
 	return nil
 }
 
-func (p *prepared) waking(w memory.Write) error {
+func (p *preparedWrite) waking(w memory.Write) error {
 	if w.Waking == nil {
 		return nil
 	}
@@ -201,10 +201,10 @@ func (p *prepared) waking(w memory.Write) error {
 		return nil
 	}
 	if p.plan.Fence == nil {
-		return errors.New("a mood that a knock would leave goes with a dream's slot, and this write is made awake")
+		return errors.New("a waking mood is stored with the dreaming slot; this write names no dream")
 	}
 	if err := w.Waking.Mood.Validate(); err != nil {
-		return fmt.Errorf("the mood that a knock would leave: %w", err)
+		return fmt.Errorf("the waking mood: %w", err)
 	}
 	mood, err := json.Marshal(w.Waking.Foreseen())
 	p.plan.Mood = true
@@ -212,17 +212,18 @@ func (p *prepared) waking(w memory.Write) error {
 	return err
 }
 
-// felt is an affect with the cause of its write, as the list of affects stores it; presence appends to that list too.
-type felt struct {
+// storedAffect is an affect with the cause of its write, as the list of affects stores it; presence appends to that
+// list too.
+type storedAffect struct {
 	Cause  string       `json:"cause"`
 	Affect dream.Affect `json:"affect"`
 }
 
-func (p *prepared) affect(cause string, a dream.Affect) error {
+func (p *preparedWrite) affect(cause string, a dream.Affect) error {
 	if err := a.PAD.Validate(); err != nil {
 		return fmt.Errorf("affect: %w", err)
 	}
-	body, err := json.Marshal(felt{cause, a})
+	body, err := json.Marshal(storedAffect{cause, a})
 	p.plan.Affect = true
 	p.blobs = append(p.blobs, body)
 	return err

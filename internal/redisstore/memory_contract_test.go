@@ -38,7 +38,7 @@ func TestTheStoreKeepsTheContractOfRemovals(t *testing.T) {
 	})
 }
 
-func TestTheStoresOfTwoProcessesAreOneMemory(t *testing.T) {
+func TestTheStoresOfTwoProcessesShareOneMemory(t *testing.T) {
 	t.Parallel()
 	memorytest.RunShared(t, func(t *testing.T) (memory.Store, memory.Store) { return pair(t) })
 }
@@ -48,7 +48,7 @@ func TestTheStoreKeepsTheContractOfPresence(t *testing.T) {
 	presencetest.Run(t, func(t *testing.T) presencetest.Store { return fresh(t) })
 }
 
-func TestTheStoresOfTwoProcessesAreOnePresence(t *testing.T) {
+func TestTheStoresOfTwoProcessesShareOnePresence(t *testing.T) {
 	t.Parallel()
 	presencetest.RunShared(t, func(t *testing.T) (presencetest.Store, presencetest.Store) { return pair(t) })
 }

@@ -38,7 +38,7 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 }
 
 func appendItem(items []dream.Item, id, kept string) ([]dream.Item, error) {
-	r, err := readKept(id, kept, false)
+	r, err := parseRow(id, kept, false)
 	if err != nil {
 		return items, err
 	}
@@ -52,7 +52,7 @@ func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 	if err != nil {
 		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
 	}
-	items, err := s.answer(ctx, q.Agent, p, q.Sort)
+	items, err := s.fetch(ctx, q.Agent, p, q.Sort)
 	if err != nil {
 		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
 	}
@@ -65,7 +65,7 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 	var items []dream.Item
 	if err == nil {
 		p.Bare = &space
-		items, err = s.answer(ctx, agent, p, memory.Oldest)
+		items, err = s.fetch(ctx, agent, p, memory.Oldest)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("memories of %s without a vector in %s: %w", agent, space, err)
@@ -104,9 +104,9 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 	return out, nil
 }
 
-// answer sorts what was found, by whole texts where the order ties, and applies the limit.
-func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memory.SortOrder) ([]dream.Item, error) {
-	rows, _, err := s.walk(ctx, agent, p)
+// fetch sorts what was found, by whole texts where the order ties, and applies the limit.
+func (s *Store) fetch(ctx context.Context, agent string, p readPlan, by memory.SortOrder) ([]dream.Item, error) {
+	rows, _, err := s.readPages(ctx, agent, p)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memo
 			return nil, err
 		}
 	}
-	sortItems(items, order)
+	sortItems(items, by)
 	if p.Limit > 0 && len(items) > p.Limit {
 		items = items[:p.Limit]
 	}
@@ -127,8 +127,8 @@ func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memo
 
 // Count counts what Find would return without a limit.
 func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
-	if _, ok := orders[q.Sort]; !ok {
-		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Sort)
+	if _, ok := sortOrders[q.Sort]; !ok {
+		return 0, fmt.Errorf("count memories of %s: unknown sort order %q", q.Agent, q.Sort)
 	}
 	dated := q.Sort == memory.SoonestDue || !q.DueBefore.IsZero()
 	q.Sort, q.Limit = memory.Newest, 0
@@ -139,7 +139,7 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	n := int64(0)
 	if err == nil {
 		p.Count = true
-		_, n, err = s.walk(ctx, q.Agent, p)
+		_, n, err = s.readPages(ctx, q.Agent, p)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("count memories of %s: %w", q.Agent, err)
@@ -147,43 +147,44 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	return int(n), nil
 }
 
-// walk reads all pages of a result as of one moment.
-func (s *Store) walk(ctx context.Context, agent string, p readPlan) (rows []any, count int64, err error) {
-	if p.needsFeed {
-		if err := s.ensureFed(ctx, agent); err != nil {
+// readPages reads all pages of a result as of one moment.
+func (s *Store) readPages(ctx context.Context, agent string, p readPlan) (rows []any, count int64, err error) {
+	if p.needsIndexing {
+		if err := s.ensureIndexed(ctx, agent); err != nil {
 			return nil, 0, err
 		}
 	}
-	err = s.settle(ctx, func(try int) (bool, error) {
-		p.Scan = lookAtOnce
+	err = s.retryTorn(ctx, func(try int) (bool, error) {
+		p.Scan = itemsPerStep
 		p.Pair = 1
 		p.Found = 0
 		rows = nil
 		count = 0
 		if try >= pagedTries {
-			p.Scan = lookAtAll
+			p.Scan = allItems
 		}
 		after, tie, version := "", "", int64(-1)
 		for {
-			args, err := s.of(ctx, findScript, agent, p, p.from, p.to, after, tie)
+			args, err := s.runMemory(ctx, findScript, agent, p, p.from, p.to, after, tie)
 			if err != nil {
 				return false, err
 			}
 			if len(args) != 8 {
-				return false, fmt.Errorf("the server answered %d parts of a page; it has 8", len(args))
+				return false, fmt.Errorf("the server replied with %d parts of a page; expected 8", len(args))
 			}
-			if now := whole(args, 0); version < 0 {
+			if now := integer(args, 0); version < 0 {
 				version = now
 			} else if now != version {
 				return true, nil
 			}
 			page, _ := args[7].([]any)
 			rows = append(rows, page...)
-			count += whole(args, 6)
-			if whole(args, 1) == 1 {
+			count += integer(args, 6)
+			if integer(args, 1) == 1 {
 				return false, nil
 			}
-			p.Pair, p.Found, after, tie = whole(args, 2), whole(args, 3), text(args, 4), text(args, 5)
+			p.Pair, p.Found = integer(args, 2), integer(args, 3)
+			after, tie = text(args, 4), text(args, 5)
 		}
 	})
 	return rows, count, err
@@ -219,18 +220,18 @@ func (s *Store) histories(ctx context.Context, agent string, ids []string) ([][]
 	out := make([][]row, 0, len(ids))
 	for len(out) < len(ids) {
 		some := ids[len(out):min(len(out)+historiesAtOnce, len(ids))]
-		args, err := s.of(ctx, pastScript, agent, some)
+		args, err := s.runMemory(ctx, pastScript, agent, some)
 		if err != nil {
 			return nil, err
 		}
 		if len(args) != len(some) {
-			return nil, fmt.Errorf("the server answered %d histories of %d", len(args), len(some))
+			return nil, fmt.Errorf("the server replied with %d histories of %d", len(args), len(some))
 		}
 		for i := range args {
 			kept, _ := args[i].([]any)
 			history := make([]row, len(kept))
 			for j := range kept {
-				history[j], err = readKept(some[i], text(kept, j), true)
+				history[j], err = parseRow(some[i], text(kept, j), true)
 				if err != nil {
 					return nil, err
 				}

@@ -53,7 +53,7 @@ func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 			ids = append(ids, secret(i))
 		}
 	}
-	require.Contains(t, onDisk(t, server), ids[0], "the search itself must be able to find")
+	require.Contains(t, onDisk(t, server), ids[0], "the search must be able to find the marker")
 	erased, err := s.Forget(t.Context(), echo, ids...)
 	require.NoError(t, err)
 	require.Equal(t, len(ids), erased)
@@ -131,7 +131,7 @@ func contains(t *testing.T, s *redisstore.Store, step string) bool {
 
 // The answers that created or changed a memory are deleted with it in the same step, and calls that are still running
 // record none.
-func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
+func TestAnswersAreForgottenWithTheMemoryMadeOfThem(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	made := &dream.Gist{Head: dream.Head{
@@ -166,25 +166,25 @@ func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
 }
 
 // Answers of an embedder that were bought while awake are kept only until the vectors are stored.
-func TestAnEmbeddersAnswersGoWhenTheirVectorsAreKept(t *testing.T) {
+func TestAnEmbeddersAnswerIsKeptUntilItsVectorsAreStored(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	answered(t, s, bought(t, s, "d1", "embed"))
 	answered(t, s, bought(t, s, "", "one"))
 	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e", "x")}})
-	require.True(t, contains(t, s, "/one"), "until then an import cut short may ask for it again")
+	require.True(t, contains(t, s, "/one"), "until then an interrupted import may need it again")
 	write(t, s, memory.Write{Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
 	require.False(t, contains(t, s, "/one"))
 	answered(t, s, bought(t, s, "", "two"))
 	require.NoError(t, s.Collect(t.Context(), echo, []memory.Vector{{Item: "e", Space: "t", V: []float32{1}}}))
 	require.False(t, contains(t, s, "/two"))
-	require.True(t, contains(t, s, "d1/embed"), "a dream's is its own affair")
+	require.True(t, contains(t, s, "d1/embed"), "a dream's answer is kept")
 }
 
 // A caller that waits in another process continues after the server's restart, without a new Open (decision 12). With
 // appendfsync everysec, a killed server may lose acknowledged writes while its disk was slow, and a follower would wait
 // for a number that the log has yet to reach again.
-func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {
+func TestAFollowerReceivesEventsAfterTheServersReturn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -202,13 +202,13 @@ func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {
 		server.Restart()
 		events, err = here.Events(t.Context(), echo, 0, 0)
 		require.NoError(t, err)
-		require.Len(t, events, int(round)+1, "the server forgot what it had acknowledged")
+		require.Len(t, events, int(round)+1, "the server lost an acknowledged event")
 	}
 }
 
 // The answers of a dream whose notes name a memory are deleted with it; an id with the same beginning is another
 // item's.
-func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
+func TestAnswersWhosePromptsShowedAMemoryAreForgottenWithIt(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e", "x"), episode("ee", "y")}})
@@ -228,7 +228,7 @@ func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
 }
 
 // A running call may show any memory of the dreaming agent, whatever the dream has noted.
-func TestACallUnderWayLeavesNoAnswerWhenSomethingIsForgotten(t *testing.T) {
+func TestARunningCallRecordsNoAnswerAfterAForgetting(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e", "x")}})

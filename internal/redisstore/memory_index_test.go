@@ -21,21 +21,21 @@ const who = "agent:echo" // with a colon, which keys escape
 var dusk = time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
 
 // After any history, every order, set and vector agrees with the rows.
-func TestEveryIndexFollowsFromTheRows(t *testing.T) {
+func TestEveryIndexAgreesWithTheRows(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	h := &historian{Rand: rand.New(rand.NewPCG(seed, 1)), s: lone(t)}
+	h := &randomHistory{Rand: rand.New(rand.NewPCG(seed, 1)), s: openAlone(t)}
 	for round := range 25 {
 		for range 12 {
 			h.live(t)
 		}
 		require.Equal(t, h.derived(t), h.indexes(t), "seed %d, round %d", seed, round)
 	}
-	require.Greater(t, h.done, 120, "most of it was refused, seed %d", seed)
+	require.Greater(t, h.done, 120, "most operations were refused, seed %d", seed)
 }
 
-func lone(t *testing.T) *Store {
+func openAlone(t *testing.T) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), redis.Shared(t).URL, Prefix(redis.Prefix(t)))
 	require.NoError(t, err)
@@ -43,17 +43,17 @@ func lone(t *testing.T) *Store {
 	return s
 }
 
-type historian struct {
+type randomHistory struct {
 	*rand.Rand
 	s    *Store
 	done int
 }
 
-func (h *historian) pick(of ...string) string { return of[h.IntN(len(of))] }
+func (h *randomHistory) pick(of ...string) string { return of[h.IntN(len(of))] }
 
-func (h *historian) id() string { return fmt.Sprint("i", h.IntN(30)) }
+func (h *randomHistory) id() string { return fmt.Sprint("i", h.IntN(30)) }
 
-func (h *historian) item() dream.Item {
+func (h *randomHistory) item() dream.Item {
 	head := dream.Head{
 		ID:    h.id(),
 		Agent: who,
@@ -85,7 +85,7 @@ func (h *historian) item() dream.Item {
 }
 
 // live does one random operation; expected refusals are ignored.
-func (h *historian) live(t *testing.T) {
+func (h *randomHistory) live(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	var err error
@@ -124,12 +124,12 @@ func (h *historian) live(t *testing.T) {
 	}
 }
 
-func (h *historian) vector(space string) memory.Vector {
+func (h *randomHistory) vector(space string) memory.Vector {
 	return memory.Vector{Item: h.id(), Space: space, V: []float32{h.Float32(), h.Float32()}}
 }
 
 // indexes reads every order and set that the server keeps, and the flags of the vectors.
-func (h *historian) indexes(t *testing.T) map[string][]string {
+func (h *randomHistory) indexes(t *testing.T) map[string][]string {
 	t.Helper()
 	c, ctx, base := h.s.client, t.Context(), h.s.key(who, "")
 	found := map[string][]string{}
@@ -155,7 +155,7 @@ func (h *historian) indexes(t *testing.T) map[string][]string {
 }
 
 // derived computes the same from the rows.
-func (h *historian) derived(t *testing.T) map[string][]string {
+func (h *randomHistory) derived(t *testing.T) map[string][]string {
 	t.Helper()
 	c, ctx := h.s.client, t.Context()
 	want := map[string][]string{}
@@ -211,14 +211,14 @@ func (h *historian) derived(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	require.EqualValues(t, older, c.HLen(ctx, h.s.key(who, "revisions")).Val(), "revisions of nobody are left")
+	require.EqualValues(t, older, c.HLen(ctx, h.s.key(who, "revisions")).Val(), "revisions without an item are left")
 	for _, list := range want {
 		slices.Sort(list)
 	}
 	return want
 }
 
-func (h *historian) orders(r row, bare bool, add func(name, member string)) {
+func (h *randomHistory) orders(r row, bare bool, add func(name, member string)) {
 	p, pair := r.places, string(r.kind)+":"+string(r.marks.State)
 	newest := p[:12]
 	oldest := p[12:24]

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// diarist records what the store acknowledged.
-type diarist struct {
+// writeLog records what the store acknowledged.
+type writeLog struct {
 	mu     sync.Mutex
 	kept   []string
 	notes  []string
@@ -29,7 +29,7 @@ type diarist struct {
 }
 
 // work writes until ctx ends: two memories, a vector and an event together, a note, and one step of a shared counter.
-func (d *diarist) work(ctx context.Context, s *redisstore.Store, f memory.Fence, hand int) {
+func (d *writeLog) work(ctx context.Context, s *redisstore.Store, f memory.Fence, hand int) {
 	for i := 0; ctx.Err() == nil; i++ {
 		id := fmt.Sprintf("e-%d-%d", hand, i)
 		_, err := s.Commit(ctx, memory.Write{
@@ -44,7 +44,7 @@ func (d *diarist) work(ctx context.Context, s *redisstore.Store, f memory.Fence,
 	}
 }
 
-func (d *diarist) strengthen(ctx context.Context, s *redisstore.Store) {
+func (d *writeLog) strengthen(ctx context.Context, s *redisstore.Store) {
 	existing, err := memory.One[*dream.Semantic](ctx, s, echo, "shared")
 	if err == nil {
 		d.reads.Add(1)
@@ -57,7 +57,7 @@ func (d *diarist) strengthen(ctx context.Context, s *redisstore.Store) {
 }
 
 // note records an acknowledged write or its error. Calls that the end of the test interrupted count as neither.
-func (d *diarist) note(ctx context.Context, err error, keep func()) {
+func (d *writeLog) note(ctx context.Context, err error, keep func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -68,7 +68,7 @@ func (d *diarist) note(ctx context.Context, err error, keep func()) {
 	}
 }
 
-func (d *diarist) count() int {
+func (d *writeLog) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.kept)
@@ -76,7 +76,7 @@ func (d *diarist) count() int {
 
 // The server is killed during writes again and again. It restarts from its append-only file with everything that it
 // ever acknowledged, complete writes only, each once. The store continues without a new Open.
-func TestAServerKilledInMidWriteRemembersWhatItAcknowledged(t *testing.T) {
+func TestAServerKilledDuringCommitsLosesNoAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
 	const hands, kills, between = 4, 4, 40
 	server := redis.Start(t, redis.Fsync("always"))
@@ -87,7 +87,7 @@ func TestAServerKilledInMidWriteRemembersWhatItAcknowledged(t *testing.T) {
 	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{semantic("shared", "tides", 0)}})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var d diarist
+	var d writeLog
 	var working sync.WaitGroup
 	for hand := range hands {
 		working.Go(func() { d.work(ctx, s, f, hand) })
@@ -107,12 +107,12 @@ func TestAServerKilledInMidWriteRemembersWhatItAcknowledged(t *testing.T) {
 	follow(between)
 	stop()
 	working.Wait()
-	require.NoError(t, errors.Join(d.faults...), "every call was made good after the server's return")
+	require.NoError(t, errors.Join(d.faults...), "every call succeeded after the server's return")
 	server.Restart()
 	d.holds(t, s, f)
 }
 
-func (d *diarist) holds(t *testing.T, s *redisstore.Store, f memory.Fence) {
+func (d *writeLog) holds(t *testing.T, s *redisstore.Store, f memory.Fence) {
 	t.Helper()
 	events, err := s.Events(t.Context(), echo, 0, 0)
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func (d *diarist) holds(t *testing.T, s *redisstore.Store, f memory.Fence) {
 	}
 	items, err := s.Find(t.Context(), memory.Query{Agent: echo, Kinds: []dream.Kind{dream.KindEpisode}})
 	require.NoError(t, err)
-	require.Len(t, items, 2*len(events), "a write is whole or not at all")
+	require.Len(t, items, 2*len(events), "a write is complete or absent")
 	near, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "flat/2", V: []float32{1, 0}, Limit: 1 << 20})
 	require.NoError(t, err)
 	require.Len(t, near, len(events))
@@ -139,15 +139,15 @@ func (d *diarist) holds(t *testing.T, s *redisstore.Store, f memory.Fence) {
 	require.NoError(t, err)
 	made := len(history) - 1
 	require.GreaterOrEqual(t, made, d.steps)
-	require.LessOrEqual(t, made, d.steps+4, "only what the end of the test cut may be more")
+	require.LessOrEqual(t, made, d.steps+4, "only calls interrupted by the end of the test may be more")
 	require.InDelta(t, float64(made)/1024, history[made].Item.Marks().Score, 1e-9)
 	t.Logf("%d writes and %d steps acknowledged, %d found", len(d.kept), d.steps, len(events))
 }
 
 // A change whose reply was lost is neither made twice nor reported as stale.
-func TestAWriteWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
+func TestAWriteWhoseReplyWasLostIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	w := stretch(t, redis.Shared(t))
+	w := newWire(t, redis.Shared(t))
 	s := open(t, w.url, redis.Prefix(t), redisstore.Connections(1), redisstore.Timeout(20*time.Second))
 	ctx := t.Context()
 	write(t, s,
@@ -181,7 +181,7 @@ func TestAWriteWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 }
 
 // A server that is out of memory refuses a write before any part of it is done.
-func TestAWriteThatDoesNotFitLeavesNothingBehind(t *testing.T) {
+func TestAWriteToAFullServerLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	s := open(t, server.URL, "oneiros:")

@@ -19,8 +19,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// crowd writes items that take several pages to read, with many ties: few times, few saliences, texts that begin alike.
-func crowd(t *testing.T, s *redisstore.Store, n int) []*dream.Episode {
+// manyItems writes items that take several pages to read, with many ties: few times, few saliences, texts that begin
+// alike.
+func manyItems(t *testing.T, s *redisstore.Store, n int) []*dream.Episode {
 	t.Helper()
 	r := rand.New(rand.NewPCG(8, 15))
 	var all []*dream.Episode
@@ -39,10 +40,10 @@ func crowd(t *testing.T, s *redisstore.Store, n int) []*dream.Episode {
 	return all
 }
 
-func TestAnswersOfManyPagesAgreeWithAPlainScan(t *testing.T) {
+func TestResultsOfManyPagesAgreeWithAPlainScan(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
-	all := crowd(t, s, 3300)
+	all := manyItems(t, s, 3300)
 	newest := func(a, b *dream.Episode) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Content, b.Content), cmp.Compare(a.ID, b.ID))
 	}
@@ -94,11 +95,11 @@ func names(items []*dream.Episode) []string {
 
 // A result of several pages is as of one moment, although others write while it is read: here every write archives one
 // memory and adds another, so that their number is constant.
-func TestAnswersOfManyPagesAreOfOneMoment(t *testing.T) {
+func TestResultsOfManyPagesAreConsistent(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	const n = 2400
-	all := crowd(t, s, n)
+	all := manyItems(t, s, n)
 	ctx, stop := context.WithCancel(t.Context())
 	fault := make(chan error, 1)
 	go func() {
@@ -130,11 +131,11 @@ func TestAnswersOfManyPagesAreOfOneMoment(t *testing.T) {
 }
 
 // Vectors of several pages are of one moment too: each write moves one item nearer and another away.
-func TestASearchThatIsLoadedInPagesSeesWholeWrites(t *testing.T) {
+func TestASearchLoadedInPagesSeesCompleteWrites(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	const n = 2600
-	crowded := crowd(t, s, n)
+	crowded := manyItems(t, s, n)
 	at := func(id string, near bool) memory.Vector {
 		return memory.Vector{Item: id, Space: "flat/2", V: map[bool][]float32{true: {1, 0}, false: {0, 1}}[near]}
 	}
@@ -225,7 +226,7 @@ func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
 	}
 	tallied, err := c.HGet(t.Context(), base+"life", "tallied").Result()
 	require.NoError(t, err)
-	require.Equal(t, "1", tallied, "they are counted once")
+	require.Equal(t, "1", tallied, "old items are counted once")
 }
 
 // While the items of an older deployment are counted, others write: no count is lost and none is made twice.

@@ -13,15 +13,15 @@ import (
 // How many items one step of a query reads: some milliseconds of the server. A larger result is read in pages, and from
 // the start again when there were writes in between; after some tries it is read in one step, however long that takes.
 const (
-	lookAtOnce  = 1000
-	pagedTries  = 3
-	lookAtAll   = 1 << 40
-	lowest      = "-"
-	highest     = "+"
-	newestOrder = "by:newest:"
-	oldestOrder = "by:oldest:"
-	dueOrder    = "by:due:"
-	ownerSet    = "owner:"
+	itemsPerStep = 1000
+	pagedTries   = 3
+	allItems     = 1 << 40
+	lowest       = "-"
+	highest      = "+"
+	newestOrder  = "by:newest:"
+	oldestOrder  = "by:oldest:"
+	dueOrder     = "by:due:"
+	ownerSet     = "owner:"
 )
 
 // readPlan is a query as find.lua reads it.
@@ -51,11 +51,11 @@ type readPlan struct {
 	Pair  int64 `json:"pair"`
 	Found int64 `json:"found"`
 
-	from, to  string // bounds of the order
-	needsFeed bool   // the set lacks the items of an older program until they are fed
+	from, to      string // bounds of the order
+	needsIndexing bool   // the set lacks the items of an older program until they are fed
 }
 
-var orders = map[memory.SortOrder]struct {
+var sortOrders = map[memory.SortOrder]struct {
 	by  string
 	key int
 }{
@@ -71,9 +71,9 @@ var orders = map[memory.SortOrder]struct {
 // of kind and state in the query's order, within the bounds that the order implies. The remaining conditions are
 // checked for each item.
 func planRead(q memory.Query) (readPlan, error) {
-	order, ok := orders[q.Sort]
+	sorting, ok := sortOrders[q.Sort]
 	if !ok {
-		return readPlan{}, fmt.Errorf("unknown order %q", q.Sort)
+		return readPlan{}, fmt.Errorf("unknown sort order %q", q.Sort)
 	}
 	kinds, states := q.Kinds, q.States
 	if len(kinds) == 0 {
@@ -83,8 +83,8 @@ func planRead(q memory.Query) (readPlan, error) {
 		states = []dream.State{dream.Live}
 	}
 	p := readPlan{
-		By:       order.by,
-		Key:      order.key,
+		By:       sorting.by,
+		Key:      sorting.key,
 		Limit:    max(q.Limit, 0),
 		Statuses: distinct(q.Statuses),
 		Salient:  q.SalientFrom,
@@ -98,16 +98,17 @@ func planRead(q memory.Query) (readPlan, error) {
 		from:     lowest,
 		to:       highest,
 	}
-	theirs := len(p.Owners) == 1 && p.Owners[0] != ""
-	if q.Dream != "" || q.Session != "" || theirs {
-		p.Kinds, p.States, p.Dream, p.Session, p.Strict = distinct(kinds), distinct(states), q.Dream, q.Session, true
+	oneOwner := len(p.Owners) == 1 && p.Owners[0] != ""
+	if q.Dream != "" || q.Session != "" || oneOwner {
+		p.Kinds, p.States = distinct(kinds), distinct(states)
+		p.Dream, p.Session, p.Strict = q.Dream, q.Session, true
 		switch {
 		case q.Dream != "":
 			p.Set = "dream:" + q.Dream
 		case q.Session != "":
 			p.Set = "session:" + q.Session
 		default:
-			p.Set, p.needsFeed = ownerSet+p.Owners[0], true
+			p.Set, p.needsIndexing = ownerSet+p.Owners[0], true
 		}
 		return p, nil
 	}
@@ -128,33 +129,33 @@ func (p *readPlan) bound(q memory.Query) {
 	switch p.By {
 	case newestOrder:
 		if !q.Until.IsZero() {
-			p.from = atLeast(next(inverted(when(q.Until))))
+			p.from = atLeast(next(inverted(timeKey(q.Until))))
 		}
 		if !q.Since.IsZero() {
-			p.to = below(next(inverted(when(q.Since))))
+			p.to = below(next(inverted(timeKey(q.Since))))
 		}
 		p.Since, p.Until = nil, nil
 	case oldestOrder:
 		if !q.Since.IsZero() {
-			p.from = atLeast(when(q.Since))
+			p.from = atLeast(timeKey(q.Since))
 		}
 		if !q.Until.IsZero() {
-			p.to = below(when(q.Until))
+			p.to = below(timeKey(q.Until))
 		}
 		p.Since, p.Until = nil, nil
 	case dueOrder:
 		if !q.DueBefore.IsZero() {
-			p.to = below(when(q.DueBefore))
+			p.to = below(timeKey(q.DueBefore))
 		}
 		p.Due, p.Dated = nil, false
-	case orders[memory.MostSalient].by:
+	case sortOrders[memory.MostSalient].by:
 		if q.SalientFrom != 0 {
 			// checked for each item too, for kinds in another order (find.lua)
-			p.to = below(next(inverted(grade(q.SalientFrom))))
+			p.to = below(next(inverted(numberKey(q.SalientFrom))))
 		}
 	default:
 		if q.ScoreFrom != 0 {
-			p.to = below(next(inverted(grade(q.ScoreFrom))))
+			p.to = below(next(inverted(numberKey(q.ScoreFrom))))
 		}
 		p.Score = 0
 	}
@@ -204,7 +205,7 @@ func distinct[T ~string](values []T) []string {
 }
 
 // sortItems sorts items in an order of memory.Query.
-func sortItems(items []dream.Item, order memory.SortOrder) {
+func sortItems(items []dream.Item, by memory.SortOrder) {
 	type sorted struct {
 		dream.Item
 		at    time.Time
@@ -217,7 +218,7 @@ func sortItems(items []dream.Item, order memory.SortOrder) {
 	}
 	slices.SortFunc(all, func(a, b sorted) int {
 		first, newer := 0, b.at.Compare(a.at)
-		switch order {
+		switch by {
 		case memory.Oldest:
 			newer = -newer
 		case memory.MostSalient:

@@ -19,7 +19,7 @@ func (s *Store) Space(ctx context.Context, agent string) (string, error) {
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var err error
 		space, err = s.client.HGet(ctx, s.key(agent, countersPart), "space").Result()
-		return absent(err)
+		return ignoreMissing(err)
 	})
 	return space, wrap(err, "space of ", agent)
 }
@@ -28,13 +28,13 @@ var spacesScript = script("memory", "spaces")
 
 // Spaces counts the agent's vectors by space.
 func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error) {
-	args, err := s.of(ctx, spacesScript, agent, struct{}{})
+	args, err := s.runMemory(ctx, spacesScript, agent, struct{}{})
 	if err != nil {
 		return nil, fmt.Errorf("spaces of %s: %w", agent, err)
 	}
 	spaces := map[string]int{}
 	for i := 0; i+1 < len(args); i += 2 {
-		spaces[text(args, i)] = int(whole(args, i+1))
+		spaces[text(args, i)] = int(integer(args, i+1))
 	}
 	return spaces, nil
 }
@@ -42,18 +42,18 @@ func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error
 // Collect stores vectors of another space beside those of the agent's own.
 func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
 	plan := struct {
-		Agent   string   `json:"agent"`
-		Vectors []placed `json:"vectors"`
-	}{agent, []placed{}}
+		Agent   string       `json:"agent"`
+		Vectors []vectorPlan `json:"vectors"`
+	}{agent, []vectorPlan{}}
 	var blobs []any
 	for _, v := range vectors {
 		if err := checkVector(v); err != nil {
 			return fmt.Errorf("collect vectors of %s: %w", agent, err)
 		}
-		plan.Vectors = append(plan.Vectors, placed{v.Item, v.Space, len(v.V)})
+		plan.Vectors = append(plan.Vectors, vectorPlan{v.Item, v.Space, len(v.V)})
 		blobs = append(blobs, packVector(v.V))
 	}
-	args, err := s.of(ctx, collectScript, agent, plan, blobs...)
+	args, err := s.runMemory(ctx, collectScript, agent, plan, blobs...)
 	if err == nil {
 		err = refusal(args)
 	}
@@ -77,14 +77,14 @@ func (s *Store) move(ctx context.Context, agent, space string) (int, error) {
 		Token string `json:"token"`
 		Space string `json:"space"`
 	}{rand.Text(), space}
-	args, err := s.of(ctx, moveScript, agent, plan)
+	args, err := s.runMemory(ctx, moveScript, agent, plan)
 	switch {
 	case err != nil:
 		return 0, err
 	case text(args, 0) == "taken":
-		return 0, fmt.Errorf("dream %q measures in the old space: %w", text(args, 1), memory.ErrTaken)
+		return 0, fmt.Errorf("dream %q holds the slot and uses the old space: %w", text(args, 1), memory.ErrTaken)
 	case text(args, 0) == "missing" && len(args) == 2:
-		return int(whole(args, 1)), nil
+		return int(integer(args, 1)), nil
 	}
 	return 0, refusal(args)
 }

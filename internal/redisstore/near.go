@@ -15,7 +15,7 @@ import (
 
 var (
 	entriesScript = script("memory", "entries")
-	feedScript    = script("memory", "feed")
+	indexScript   = script("memory", "feed")
 )
 
 // entriesAtOnce is about how many items one step reads.
@@ -61,7 +61,7 @@ func (s *Store) nearest(ctx context.Context, q memory.Near) ([]memory.Hit, error
 	if err := checkVector(memory.Vector{Item: "what is sought", Space: q.Space, V: q.V}); err != nil {
 		return nil, err
 	}
-	x := s.mind.indexes.Of(q.Agent)
+	x := s.local.indexes.Of(q.Agent)
 	defer s.trimIndexes()
 	return x.NearNow(q, func() (index.Version, error) { return s.catchUp(ctx, x, q.Agent) })
 }
@@ -81,7 +81,7 @@ func (s *Store) search(ctx context.Context, q memory.Search) (memory.Found, erro
 			return memory.Found{}, err
 		}
 	}
-	x := s.mind.indexes.Of(q.Agent)
+	x := s.local.indexes.Of(q.Agent)
 	defer s.trimIndexes()
 	return x.SearchNow(q, func() (index.Version, error) { return s.catchUp(ctx, x, q.Agent) })
 }
@@ -91,7 +91,7 @@ func (s *Store) trimIndexes() {
 	if limit == 0 {
 		limit = indexMemory
 	}
-	s.mind.indexes.Trim(limit)
+	s.local.indexes.Trim(limit)
 }
 
 // catchUp reads what an agent's index is missing, and returns the version it then has.
@@ -101,8 +101,8 @@ func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (inde
 		if err != nil || x.Current(p.Version) {
 			return p.Version, err
 		}
-		if !p.fed {
-			if err := s.feed(ctx, agent); err != nil {
+		if !p.indexed {
+			if err := s.indexOldItems(ctx, agent); err != nil {
 				return index.Version{}, err
 			}
 		}
@@ -129,8 +129,8 @@ func (s *Store) readEntries(
 		if p.Space != of.Space || p.Erasures != of.Erasures || p.Numbers != of.Numbers {
 			return 0, errTorn
 		}
-		for i := 0; i+2 < len(p.said); i += 3 {
-			e, err := readEntry(text(p.said, i), text(p.said, i+1), text(p.said, i+2), numbers)
+		for i := 0; i+2 < len(p.values); i += 3 {
+			e, err := readEntry(text(p.values, i), text(p.values, i+1), text(p.values, i+2), numbers)
 			if err != nil {
 				return 0, err
 			}
@@ -148,7 +148,7 @@ func readEntry(id, kept, vector string, numbers []float32) (index.Entry, error) 
 	if kept == "" { // the item does not exist any more
 		return index.Entry{ID: id}, nil
 	}
-	r, err := readKept(id, kept, false)
+	r, err := parseRow(id, kept, false)
 	if err != nil {
 		return index.Entry{}, err
 	}
@@ -183,17 +183,17 @@ type entryPage struct {
 	index.Version
 	reached int64 // the newest vector revision read
 	more    bool
-	fed     bool
-	said    []any // ids, rows and vectors
+	indexed bool
+	values  []any // ids, rows and vectors
 }
 
 func (s *Store) entries(ctx context.Context, agent string, of index.Version, since int64, most int) (entryPage, error) {
-	args, err := s.of(ctx, entriesScript, agent, struct{}{}, since, of.Space, of.Erasures, most)
+	args, err := s.runMemory(ctx, entriesScript, agent, struct{}{}, since, of.Space, of.Erasures, most)
 	if err != nil {
 		return entryPage{}, err
 	}
 	if len(args) < 7 {
-		return entryPage{}, fmt.Errorf("the server answered a change in %d parts; there are 7 at least", len(args))
+		return entryPage{}, fmt.Errorf("the server replied with a change of %d parts; expected 7 at least", len(args))
 	}
 	n, err := numbers([]string{text(args, 1), text(args, 2), text(args, 3), text(args, 4)})
 	if err != nil {
@@ -202,38 +202,38 @@ func (s *Store) entries(ctx context.Context, agent string, of index.Version, sin
 	return entryPage{
 		Version: index.Version{Space: text(args, 0), Numbers: int(n[0]), VectorRevision: n[1], Erasures: n[2]},
 		reached: n[3],
-		more:    whole(args, 5) == 1,
-		fed:     whole(args, 6) == 1,
-		said:    args[7:],
+		more:    integer(args, 5) == 1,
+		indexed: integer(args, 6) == 1,
+		values:  args[7:],
 	}, nil
 }
 
-// ensureFed feeds an agent's items unless a process is known to have done it.
-func (s *Store) ensureFed(ctx context.Context, agent string) error {
-	if _, found := s.mind.fed.Load(agent); found {
+// ensureIndexed feeds an agent's items unless a process is known to have done it.
+func (s *Store) ensureIndexed(ctx context.Context, agent string) error {
+	if _, found := s.local.indexed.Load(agent); found {
 		return nil
 	}
 	p, err := s.entries(ctx, agent, index.Version{}, -1, 0)
 	if err != nil {
 		return err
 	}
-	if !p.fed {
-		return s.feed(ctx, agent)
+	if !p.indexed {
+		return s.indexOldItems(ctx, agent)
 	}
-	s.mind.fed.Store(agent, true)
+	s.local.indexed.Store(agent, true)
 	return nil
 }
 
-// feed adds the items that an older program wrote to the sets of changes and owners, a page at a time.
-func (s *Store) feed(ctx context.Context, agent string) error {
+// indexOldItems adds the items that an older program wrote to the sets of changes and owners, a page at a time.
+func (s *Store) indexOldItems(ctx context.Context, agent string) error {
 	for cursor := "0"; ; {
-		args, err := s.of(ctx, feedScript, agent, struct{}{}, cursor)
+		args, err := s.runMemory(ctx, indexScript, agent, struct{}{}, cursor)
 		if err != nil {
 			return fmt.Errorf("feed the items of an older deployment: %w", err)
 		}
 		cursor = text(args, 0)
 		if cursor == "0" {
-			s.mind.fed.Store(agent, true)
+			s.local.indexed.Store(agent, true)
 			return nil
 		}
 	}

@@ -35,8 +35,8 @@ func (s *Store) putNote(ctx context.Context, agent string, f memory.Fence, key s
 		Late  bool    `json:"late,omitempty"`
 		Dream string  `json:"dream"`
 		Key   string  `json:"key"`
-	}{held(f), reading(f.Read), strings.HasPrefix(key, memory.LateNote), f.Dream, key}
-	args, err := s.of(ctx, putNoteScript, agent, plan, append([]byte{}, value...))
+	}{asHolder(f), forgettingsOf(f.Read), strings.HasPrefix(key, memory.LateNote), f.Dream, key}
+	args, err := s.runMemory(ctx, putNoteScript, agent, plan, append([]byte{}, value...))
 	if err == nil {
 		err = refusal(args)
 	}

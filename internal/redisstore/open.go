@@ -60,7 +60,7 @@ type Store struct {
 	client  *redis.Client
 	late    error // the cause of a context that ended by the store's own timeout
 	bus     redisBus
-	mind    mind // caches and waiting callers of this process
+	local   localState // caches and waiting callers of this process
 	closing sync.Once
 	closed  chan struct{}
 }
@@ -114,7 +114,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	}
 	if err := s.inspect(ctx); err != nil {
 		return nil,
-			errors.Join(fmt.Errorf("open redis store %s: %w", s.name, perhapsTLS(refusedCredentials(err), options)),
+			errors.Join(fmt.Errorf("open redis store %s: %w", s.name, explainTLS(refusedCredentials(err), options)),
 				s.Close())
 	}
 	return s, nil
@@ -151,7 +151,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
 		close(s.closed)
-		s.bus.hush()
+		s.bus.stop()
 		err = s.client.Close()
 	})
 	return err

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-func TestAServerThatWouldLoseThingsIsRefusedUnlessTrusted(t *testing.T) {
+func TestAnUnsafeServerIsRefusedUnlessTrusted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		server []redis.Option
@@ -52,7 +52,7 @@ func TestAServerThatWouldLoseThingsIsRefusedUnlessTrusted(t *testing.T) {
 	}
 }
 
-func TestWhatNoTrustCanMendIsRefused(t *testing.T) {
+func TestAnUnusableServerIsRefusedEvenIfTrusted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		server []redis.Option
@@ -109,7 +109,7 @@ func TestUserPasswordAndDatabaseComeFromTheAddress(t *testing.T) {
 	require.NotContains(t, err.Error(), "wr0ng")
 }
 
-func TestABadAddressIsExplainedWithoutItsPassword(t *testing.T) {
+func TestAnInvalidAddressIsExplainedWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"", "localhost:6379", "http://me:hunter2@localhost", "redis://me:hunter2@localhost:port",
@@ -123,7 +123,7 @@ func TestABadAddressIsExplainedWithoutItsPassword(t *testing.T) {
 	require.ErrorContains(t, err, "timeout is 0s")
 }
 
-func TestAServerThatIsNotThereIsGivenUpInTime(t *testing.T) {
+func TestAMissingServerTimesOut(t *testing.T) {
 	t.Parallel()
 	_, err := redisstore.Open(t.Context(), "redis://127.0.0.1:1", redisstore.Timeout(50*time.Millisecond))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -131,7 +131,7 @@ func TestAServerThatIsNotThereIsGivenUpInTime(t *testing.T) {
 	require.ErrorContains(t, err, "127.0.0.1:1")
 }
 
-func TestAClosedStoreAnswersNothing(t *testing.T) {
+func TestAClosedStoreRefusesEveryCall(t *testing.T) {
 	t.Parallel()
 	s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)))
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestAStoreClosesAlthoughTheServerIsFrozen(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestACallerThatGaveUpIsTold(t *testing.T) {
+func TestACancelledCallReturnsItsContextError(t *testing.T) {
 	t.Parallel()
 	s := fresh(t)
 	ctx, cancel := context.WithCancel(t.Context())

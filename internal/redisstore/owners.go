@@ -14,9 +14,9 @@ var (
 // these sets are built first, a page at a time.
 func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error) {
 	for {
-		args, err := s.of(ctx, ownersScript, agent, struct{}{})
-		if err == nil && whole(args, 0) == 0 {
-			err = s.tally(ctx, agent)
+		args, err := s.runMemory(ctx, ownersScript, agent, struct{}{})
+		if err == nil && integer(args, 0) == 0 {
+			err = s.countOldItems(ctx, agent)
 			if err == nil {
 				continue
 			}
@@ -26,16 +26,16 @@ func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error
 		}
 		counts := map[string]int{}
 		for i := 1; i+1 < len(args); i += 2 {
-			counts[text(args, i)] = int(whole(args, i+1))
+			counts[text(args, i)] = int(integer(args, i+1))
 		}
 		return counts, nil
 	}
 }
 
-// tally counts the items that an older program wrote.
-func (s *Store) tally(ctx context.Context, agent string) error {
+// countOldItems counts the items that an older program wrote.
+func (s *Store) countOldItems(ctx context.Context, agent string) error {
 	for cursor := "0"; ; {
-		args, err := s.of(ctx, tallyScript, agent, struct{}{}, cursor)
+		args, err := s.runMemory(ctx, tallyScript, agent, struct{}{}, cursor)
 		if err != nil {
 			return fmt.Errorf("count the items of an older deployment: %w", err)
 		}

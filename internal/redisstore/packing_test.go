@@ -21,8 +21,8 @@ import (
 
 const packingDream = "dream/echo/0001"
 
-// caughtOf returns a fragment of a dream with these sources.
-func caughtOf(number int, sources ...string) *dream.Fragment {
+// fragmentOf returns a fragment of a dream with these sources.
+func fragmentOf(number int, sources ...string) *dream.Fragment {
 	return &dream.Fragment{
 		Head: dream.Head{
 			ID:      fmt.Sprintf("%s/onset/1.%d", packingDream, number),
@@ -46,7 +46,7 @@ func dreamt(t *testing.T, s memory.Store, ledger spend.Ledger) {
 	_, err := s.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Since: noon}, memory.Fence{})
 	require.NoError(t, err)
 	_, err = s.Commit(t.Context(), memory.Write{
-		Agent: echo, Fence: f, Add: []dream.Item{caughtOf(1, "lived"), caughtOf(2, caughtOf(1).ID)},
+		Agent: echo, Fence: f, Add: []dream.Item{fragmentOf(1, "lived"), fragmentOf(2, fragmentOf(1).ID)},
 		Events: []event.Event{event.New("v", echo, packingDream, noon, event.PatternFound{Prediction: "p"})},
 	})
 	require.NoError(t, err)
@@ -106,29 +106,29 @@ func unpack(t *testing.T, c *redis.Client, prefix string, items []dream.Item, e 
 	require.NoError(t, c.Set(ctx, prefix+"schema", "1", 0).Err())
 }
 
-func TestKeysFromBeforeAnythingWasPackedAreReadAndGoOn(t *testing.T) {
+func TestKeysOfSchema1AreReadAndWritten(t *testing.T) {
 	t.Parallel()
 	server, prefix := servers.Shared(t), servers.Prefix(t)
 	s := open(t, server.URL, prefix)
 	dreamt(t, s, s.Ledger())
 	result := memorytest.Collect(t, s.Export(t.Context()))
 	c := server.Dial(t)
-	kept := c.HGet(t.Context(), prefix+"a:"+echo+":items", caughtOf(1).ID).Val()
+	kept := c.HGet(t.Context(), prefix+"a:"+echo+":items", fragmentOf(1).ID).Val()
 	require.NotContains(t, kept, `"glass"`)
 	require.NotEmpty(t, c.HLen(t.Context(), prefix+"m:asks").Val())
 	require.EqualValues(t, 1, c.HLen(t.Context(), prefix+"m:asks").Val(), "all attempts of a phase share one")
 
 	events, err := s.Events(t.Context(), echo, 0, 0)
 	require.NoError(t, err)
-	unpack(t, c, prefix, []dream.Item{caughtOf(1, "lived"), caughtOf(2, caughtOf(1).ID)}, events[0])
+	unpack(t, c, prefix, []dream.Item{fragmentOf(1, "lived"), fragmentOf(2, fragmentOf(1).ID)}, events[0])
 	s = open(t, server.URL, prefix)
-	require.Equal(t, "2", c.Get(t.Context(), prefix+"schema").Val(), "an older program opens them no more")
+	require.Equal(t, "2", c.Get(t.Context(), prefix+"schema").Val(), "an older program refuses them")
 	require.Equal(t, result, memorytest.Collect(t, s.Export(t.Context())))
 
 	same, err := s.Commit(t.Context(),
-		memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{caughtOf(1, "lived")}})
+		memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{fragmentOf(1, "lived")}})
 	require.NoError(t, err)
-	require.Zero(t, same.Changed, "packed or not, equal content adds no revision")
+	require.Zero(t, same.Changed, "equal content adds no revision, packed or not")
 	for n, step := range []string{packingDream + "/onset/1", packingDream + "/onset/2"} {
 		require.NoError(t,
 			s.Settle(t.Context(), spend.Hold{Step: step, Attempt: 1},
@@ -143,17 +143,17 @@ func TestKeysFromBeforeAnythingWasPackedAreReadAndGoOn(t *testing.T) {
 }
 
 // Items of one dream that name each other are not indexed one by one.
-func TestWhatNamesAForgottenItemOfItsOwnDreamIsScrubbed(t *testing.T) {
+func TestReferencesWithinADreamAreScrubbed(t *testing.T) {
 	t.Parallel()
 	server, prefix := servers.Shared(t), servers.Prefix(t)
 	s := open(t, server.URL, prefix)
 	dreamt(t, s, s.Ledger())
-	require.Zero(t, server.Dial(t).Exists(t.Context(), prefix+"a:"+echo+":refers:"+caughtOf(1).ID).Val())
-	for _, id := range []string{caughtOf(1).ID, "lived"} {
+	require.Zero(t, server.Dial(t).Exists(t.Context(), prefix+"a:"+echo+":refers:"+fragmentOf(1).ID).Val())
+	for _, id := range []string{fragmentOf(1).ID, "lived"} {
 		_, err := s.Forget(t.Context(), echo, id)
 		require.NoError(t, err)
 	}
-	left, err := memory.One[*dream.Fragment](t.Context(), s, echo, caughtOf(2).ID)
+	left, err := memory.One[*dream.Fragment](t.Context(), s, echo, fragmentOf(2).ID)
 	require.NoError(t, err)
 	require.Empty(t, left.Sources)
 }

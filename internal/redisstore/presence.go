@@ -18,52 +18,52 @@ import (
 )
 
 var (
-	arriveScript  = script("awake", "arrive")
-	departScript  = script("awake", "depart")
-	dismissScript = script("awake", "dismiss")
-	statusScript  = script("awake", "standing")
-	toldScript    = script("told")
-	untoldScript  = script("untold")
+	arriveScript     = script("awake", "arrive")
+	departScript     = script("awake", "depart")
+	dismissScript    = script("awake", "dismiss")
+	statusScript     = script("awake", "standing")
+	recordedScript   = script("told")
+	unrecordedScript = script("untold")
 )
 
-// woke is a stored wake, with the affects before and after, from which Delta is computed.
-type woke struct {
+// storedWake is a stored wake, with the affects before and after, from which Delta is computed.
+type storedWake struct {
 	Agent  string           `json:"agent"`
 	Epoch  int64            `json:"epoch"`
 	Cause  presence.Cause   `json:"cause"`
 	Client string           `json:"client"`
 	At     string           `json:"at"`
 	Dream  string           `json:"dream"`
-	Before *felt            `json:"before"` // the newest of the agent's affects; nil when there was none
+	Before *storedAffect    `json:"before"` // the newest of the agent's affects; nil when there was none
 	After  *memory.Foreseen `json:"after"`  // what the dream would leave; nil when the affect did not change
 	Digest []string         `json:"digest"`
 	// For an imported wake: its affect and delta, instead of Before and After.
-	Affect *toldMood `json:"told,omitempty"`
+	Affect *importedAffect `json:"told,omitempty"`
 }
 
-// toldMood is the affect and delta of an imported wake.
-type toldMood struct {
+// importedAffect is the affect and delta of an imported wake.
+type importedAffect struct {
 	Affect mood.PAD `json:"affect"`
 	Delta  float64  `json:"delta"`
 }
 
-// leased is a presence.Lease with times that scripts can compare.
-type leased struct {
+// storedLease is a presence.Lease with times that scripts can compare.
+type storedLease struct {
 	Client string         `json:"client"`
 	Cause  presence.Cause `json:"cause"`
 	Since  string         `json:"since"`
 	Until  string         `json:"until"`
 }
 
-// unheard is the key of the set of agents with a wake that no workflow has recorded.
-func (s *Store) unheard() string { return s.set.prefix + "unheard" }
+// unrecordedKey is the key of the set of agents with a wake that no workflow has recorded.
+func (s *Store) unrecordedKey() string { return s.set.prefix + "unheard" }
 
 // Arrive carries out a visit in one script (decision 16). When the reply is lost it asks again with the same token, so
 // that the visit that raised the epoch still returns Raised.
 func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
 	a, err := s.arrive(ctx, v)
 	if err != nil {
-		return presence.Arrival{}, fmt.Errorf("%s visits %s: %w", v.Client, v.Agent, err)
+		return presence.Arrival{}, fmt.Errorf("visit of %q to %s: %w", v.Client, v.Agent, err)
 	}
 	return a, nil
 }
@@ -78,7 +78,7 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	}
 	keys := []string{
 		s.key(v.Agent, countersPart), s.key(v.Agent, slotPart), s.key(v.Agent, leasesPart),
-		s.key(v.Agent, affectsPart), s.unheard(),
+		s.key(v.Agent, affectsPart), s.unrecordedKey(),
 	}
 	reply, err := s.run(ctx, again, arriveScript, keys, v.Agent, v.Client, string(v.Cause),
 		date(v.Now), date(v.Now.Add(v.For)), date(v.Now.Add(v.Lock)), rand.Text(), escaped.Replace(v.Agent),
@@ -86,18 +86,18 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	if err != nil {
 		return presence.Arrival{}, err
 	}
-	said, err := texts(reply)
+	values, err := texts(reply)
 	if err != nil {
 		return presence.Arrival{}, err
 	}
-	if len(said) == 0 {
-		return presence.Arrival{}, fmt.Errorf("no agent %s is called %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
+	if len(values) == 0 {
+		return presence.Arrival{}, fmt.Errorf("no agent %s has the handle %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
 	}
-	w, err := readWake(said[1])
-	a := presence.Arrival{Wake: w, Raised: said[0] == "1"}
+	w, err := readWake(values[1])
+	a := presence.Arrival{Wake: w, Raised: values[0] == "1"}
 	if err == nil && a.Raised && v.Notify { // the script has notified the other processes
 		a.Notified = true
-		s.bus.strike(presence.WakeNotice{
+		s.bus.deliver(presence.WakeNotice{
 			Agent:  v.Agent,
 			Epoch:  w.Epoch,
 			Cause:  v.Cause,
@@ -110,7 +110,7 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 }
 
 func readWake(text string) (presence.Wake, error) {
-	var k woke
+	var k storedWake
 	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		return presence.Wake{}, fmt.Errorf("read a kept wake: %w", err)
 	}
@@ -155,25 +155,25 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 	case lock < 0:
 		err = fmt.Errorf("lock is %v; it must not be negative", lock)
 	default:
-		st, err = s.stands(ctx, departScript, agent, now, client, date(now), date(now.Add(lock)))
+		st, err = s.runStatus(ctx, departScript, agent, now, client, date(now), date(now.Add(lock)))
 	}
 	return st, wrap(err, client, " leaves ", agent)
 }
 
 // Dismiss ends every lease and the lock.
 func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
-	st, err := s.stands(ctx, dismissScript, agent, now)
+	st, err := s.runStatus(ctx, dismissScript, agent, now)
 	return st, wrap(err, "dismiss who holds ", agent, " awake")
 }
 
 // Status returns who holds the agent awake.
 func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
-	st, err := s.stands(ctx, statusScript, agent, now)
+	st, err := s.runStatus(ctx, statusScript, agent, now)
 	return st, wrap(err, "standing of ", agent)
 }
 
-// stands runs a script that returns a status, and parses it.
-func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, now time.Time,
+// runStatus runs a script that returns a status, and parses it.
+func (s *Store) runStatus(ctx context.Context, script *redis.Script, agent string, now time.Time,
 	args ...any,
 ) (presence.Status, error) {
 	if agent == "" {
@@ -183,11 +183,11 @@ func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, 
 	if err != nil {
 		return presence.Status{}, err
 	}
-	said, err := texts(reply)
+	values, err := texts(reply)
 	if err != nil {
 		return presence.Status{}, err
 	}
-	st, err := readStatus(said, now)
+	st, err := readStatus(values, now)
 	if err != nil {
 		return presence.Status{}, err
 	}
@@ -237,7 +237,7 @@ func readStatus(texts []string, now time.Time) (presence.Status, error) {
 }
 
 func readLease(text string) (presence.Lease, error) {
-	var k leased
+	var k storedLease
 	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		return presence.Lease{}, fmt.Errorf("read a kept lease: %w", err)
 	}
@@ -255,7 +255,7 @@ func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var err error
 		epoch, err = s.client.HGet(ctx, s.key(agent, countersPart), "epoch").Int64()
-		return absent(err)
+		return ignoreMissing(err)
 	})
 	return epoch, wrap(err, "epoch of ", agent)
 }
@@ -265,10 +265,10 @@ func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
 	err := errors.New("agent is empty")
 	if agent != "" {
 		var reply any
-		reply, err = s.run(ctx, again, toldScript, []string{s.key(agent, countersPart), s.unheard()},
+		reply, err = s.run(ctx, again, recordedScript, []string{s.key(agent, countersPart), s.unrecordedKey()},
 			escaped.Replace(agent), epoch)
 		if newest, ok := reply.(int64); err == nil && ok && newest < epoch {
-			err = fmt.Errorf("the agent's newest is %d", newest)
+			err = fmt.Errorf("the agent's epoch is %d", newest)
 		}
 	}
 	return wrap(err, fmt.Sprintf("note epoch %d of agent %s as recorded", epoch, agent))
@@ -277,12 +277,12 @@ func (s *Store) Recorded(ctx context.Context, agent string, epoch int64) error {
 // Unrecorded lists the newest wakes that no workflow has recorded yet.
 func (s *Store) Unrecorded(ctx context.Context) (map[string]presence.Wake, error) {
 	wakes := map[string]presence.Wake{}
-	reply, err := s.run(ctx, again, untoldScript, []string{s.unheard()})
-	var said []string
+	reply, err := s.run(ctx, again, unrecordedScript, []string{s.unrecordedKey()})
+	var values []string
 	if err == nil {
-		said, err = texts(reply)
+		values, err = texts(reply)
 	}
-	for _, text := range said {
+	for _, text := range values {
 		w, bad := readWake(text)
 		if bad != nil {
 			return nil, fmt.Errorf("list wakes that no workflow has recorded: %w", bad)

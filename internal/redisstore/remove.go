@@ -18,8 +18,8 @@ var (
 	removeEndScript   = script("money", "book", "memory", "removeend")
 )
 
-// errRemoved means that another process has completed the removal.
-var errRemoved = errors.New("the removal has ended")
+// errRemovalEnded means that another process has completed the removal.
+var errRemovalEnded = errors.New("the removal has ended")
 
 // DropAgent removes an agent in three steps, because only a scan finds the names of all its keys, and a script should
 // not scan. The first step closes the agent to all writers, the second deletes its keys, the third removes its record.
@@ -30,7 +30,7 @@ func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (mem
 	if err != nil {
 		return memory.Dropped{}, fmt.Errorf("remove agent %s: %w", agent, err)
 	}
-	s.mind.indexes.Drop(agent)
+	s.local.indexes.Drop(agent)
 	if err := s.rewrite(context.WithoutCancel(ctx)); err != nil {
 		dropped.Traces = err.Error()
 	}
@@ -45,10 +45,10 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	if err := s.dropDreamAnswers(ctx, agent); err != nil {
 		return dropped, err
 	}
-	if err := s.eraseSaid(ctx); err != nil {
+	if err := s.eraseResponses(ctx); err != nil {
 		return dropped, err
 	}
-	if err := s.dropParts(ctx, agent); err != nil && !errors.Is(err, errRemoved) {
+	if err := s.dropParts(ctx, agent); err != nil && !errors.Is(err, errRemovalEnded) {
 		return dropped, err
 	}
 	plan := struct {
@@ -59,7 +59,7 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	if handle != agent {
 		plan.Other = s.key(handle, countersPart)
 	}
-	args, err := s.of(ctx, removeEndScript, agent, plan)
+	args, err := s.runMemory(ctx, removeEndScript, agent, plan)
 	if err == nil {
 		err = refusal(args)
 	}
@@ -82,7 +82,7 @@ func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (
 		Now     string `json:"now"`
 		Counts  string `json:"counts"`
 	}{agent, escaped.Replace(agent), date(now), string(counts)}
-	args, err := s.of(ctx, removeBeginScript, agent, plan)
+	args, err := s.runMemory(ctx, removeBeginScript, agent, plan)
 	switch {
 	case err != nil:
 		return dropped, "", err
@@ -91,11 +91,11 @@ func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (
 	case text(args, 0) == "dreams":
 		return dropped, "", fmt.Errorf("dream %q holds its slot: %w", text(args, 1), memory.ErrTaken)
 	case text(args, 0) == "held":
-		return dropped, "", fmt.Errorf("it is held by %s: %w", text(args, 1), memory.ErrAwake)
+		return dropped, "", fmt.Errorf("it is held awake by %s: %w", text(args, 1), memory.ErrAwake)
 	}
 	dropped = memory.Dropped{}
 	if err := errors.Join(refusal(args), json.Unmarshal([]byte(text(args, 1)), &dropped)); err != nil {
-		return dropped, "", fmt.Errorf("what the removal began with: %w", err)
+		return dropped, "", fmt.Errorf("the counts of the removal: %w", err)
 	}
 	return dropped, text(args, 2), nil
 }
@@ -144,16 +144,16 @@ func (s *Store) dropParts(ctx context.Context, agent string) error {
 		var removed []any
 		for _, key := range keys {
 			part := strings.TrimPrefix(key, start)
-			if part != countersPart && (among(parts, part) || strings.HasPrefix(part, "talk:")) {
+			if part != countersPart && (matchesAny(parts, part) || strings.HasPrefix(part, "talk:")) {
 				removed = append(removed, key)
 			}
 		}
 		if len(removed) == 0 {
 			return nil
 		}
-		args, err := s.of(ctx, removePartScript, agent, struct{}{}, removed...)
+		args, err := s.runMemory(ctx, removePartScript, agent, struct{}{}, removed...)
 		if err == nil && text(args, 0) == "ended" {
-			err = errRemoved
+			err = errRemovalEnded
 		}
 		return err
 	})

@@ -16,7 +16,7 @@ import (
 
 // A removal that was interrupted after any of its steps leaves the agent listed and closed. The next one completes it
 // and returns the counts of the first.
-func TestARemovalThatWasCutOffIsCompletedByTheNext(t *testing.T) {
+func TestAnInterruptedRemovalIsCompletedByTheNext(t *testing.T) {
 	t.Parallel()
 	for name, cut := range map[string]func(t *testing.T, s *redisstore.Store){
 		"after it has begun": func(t *testing.T, s *redisstore.Store) {
@@ -68,7 +68,7 @@ func TestARemovalThatWasCutOffIsCompletedByTheNext(t *testing.T) {
 
 // Two processes remove one agent, and between their steps the agent is created again: the slower one deletes nothing of
 // the new agent.
-func TestASlowRemovalTakesNothingOfAnAgentMadeAnew(t *testing.T) {
+func TestASlowRemovalSparesARecreatedAgent(t *testing.T) {
 	t.Parallel()
 	s, other := pair(t)
 	a := dream.Agent{ID: echo, Handle: "echo"}
@@ -85,7 +85,7 @@ func TestASlowRemovalTakesNothingOfAnAgentMadeAnew(t *testing.T) {
 	require.Len(t, items, 1)
 }
 
-func TestOfARemovedAgentOneKeyIsLeft(t *testing.T) {
+func TestARemovedAgentLeavesOneKey(t *testing.T) {
 	t.Parallel()
 	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
 	s := open(t, url, prefix)

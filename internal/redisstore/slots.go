@@ -41,7 +41,7 @@ func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, st
 		agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since),
 		holder{Dream: steal.Dream, Run: steal.Run},
 	}
-	args, err := s.of(ctx, takeSlotScript, agent, plan)
+	args, err := s.runMemory(ctx, takeSlotScript, agent, plan)
 	if err != nil {
 		return memory.Slot{}, err
 	}
@@ -49,7 +49,7 @@ func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, st
 		return memory.Slot{}, refusal(args)
 	}
 	if text(args, 0) == "awake" {
-		return memory.Slot{}, fmt.Errorf("somebody holds the agent awake until %s: %w", text(args, 1), memory.ErrAwake)
+		return memory.Slot{}, fmt.Errorf("the agent is held awake until %s: %w", text(args, 1), memory.ErrAwake)
 	}
 	got, err := readSlot(args)
 	if err == nil && text(args, 0) == "taken" {
@@ -61,10 +61,11 @@ func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, st
 // readSlot parses a slot after a word: dream, run, epoch, workflow, cluster, since.
 func readSlot(args []any) (memory.Slot, error) {
 	if len(args) != 7 {
-		return memory.Slot{}, fmt.Errorf("the server answered a slot in %d parts; it has 7", len(args))
+		return memory.Slot{}, fmt.Errorf("the server replied with a slot of %d parts; expected 7", len(args))
 	}
 	var slot memory.Slot
-	slot.Dream, slot.Run, slot.Workflow, slot.Cluster = text(args, 1), text(args, 2), text(args, 4), text(args, 5)
+	slot.Dream, slot.Run = text(args, 1), text(args, 2)
+	slot.Workflow, slot.Cluster = text(args, 4), text(args, 5)
 	var err error
 	slot.Epoch, err = strconv.ParseInt(text(args, 3), 10, 64)
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 		Run   string `json:"run"`
 		Epoch int64  `json:"epoch"`
 	}{agent, f.Dream, f.Run, f.Epoch}
-	args, err := s.of(ctx, freeSlotScript, agent, plan)
+	args, err := s.runMemory(ctx, freeSlotScript, agent, plan)
 	if err == nil {
 		err = refusal(args)
 	}

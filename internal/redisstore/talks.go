@@ -22,7 +22,7 @@ func (s *Store) talkKey(agent, talk string) string { return s.key(agent, "talk:"
 func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.Background) error {
 	body, err := json.Marshal(b)
 	if err == nil && (agent == "" || talk == "" || !utf8.ValidString(agent+talk)) {
-		err = errors.New("the agent and the talk must be named, in UTF-8")
+		err = errors.New("agent and conversation must be UTF-8 text and not empty")
 	}
 	if err == nil {
 		plan := struct {
@@ -30,7 +30,7 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 			Seconds int64  `json:"seconds"`
 		}{talk, int64(memory.TalkFor / time.Second)}
 		var args []any
-		args, err = s.of(ctx, putBackgroundScript, agent, plan, body)
+		args, err = s.runMemory(ctx, putBackgroundScript, agent, plan, body)
 		if err == nil {
 			err = refusal(args)
 		}
@@ -51,7 +51,7 @@ func (s *Store) Backgrounds(ctx context.Context, agent, talk string) ([]memory.B
 		err = errors.Join(err, json.Unmarshal([]byte(body), &all[i]))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("backgrounds of talk %q of %s: %w", talk, agent, err)
+		return nil, fmt.Errorf("backgrounds of conversation %q of %s: %w", talk, agent, err)
 	}
 	return all, nil
 }

@@ -24,9 +24,9 @@ func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone,
 	if dreamID == "" {
 		return done, fmt.Errorf("undo a dream of %s: the dream's id is empty", agent)
 	}
-	err := s.settle(ctx, func(int) (bool, error) {
+	err := s.retryTorn(ctx, func(int) (bool, error) {
 		u := undoing{Store: s, agent: agent, dream: dreamID}
-		torn, err := u.all(ctx)
+		torn, err := u.run(ctx)
 		done = u.done
 		return torn, err
 	})
@@ -45,7 +45,7 @@ type undoing struct {
 	done         memory.Undone
 }
 
-func (u *undoing) all(ctx context.Context) (torn bool, err error) {
+func (u *undoing) run(ctx context.Context) (torn bool, err error) {
 	ids, err := u.touched(ctx)
 	if err != nil {
 		return false, err
@@ -74,7 +74,7 @@ func (u *undoing) all(ctx context.Context) (torn bool, err error) {
 	for i := range p.plan.Change { // a revision with the undo's cause is written even for unchanged items
 		p.plan.Change[i].Same = true
 	}
-	args, err := u.of(ctx, commitScript, u.agent, p.plan, p.blobs...)
+	args, err := u.runMemory(ctx, commitScript, u.agent, p.plan, p.blobs...)
 	if err != nil || text(args, 0) == "torn" {
 		return err == nil, err
 	}
@@ -95,10 +95,11 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 			byCause = tx.SMembers(ctx, u.key(u.agent, "cause:"+u.dream))
 			return nil
 		})
-		if absent(err) != nil {
+		if ignoreMissing(err) != nil {
 			return err
 		}
-		beat, u.affects, made, changed = version.Val(), affects.Val(), byDream.Val(), byCause.Val()
+		beat, u.affects = version.Val(), affects.Val()
+		made, changed = byDream.Val(), byCause.Val()
 		return nil
 	})
 	if err == nil && beat != "" {
@@ -162,7 +163,7 @@ func (u *undoing) put(item dream.Item, newest row, count *int) error {
 // affect removes the dream's affects from the history and returns to the newest that still counts. It is written even
 // when a later affect stands, so that undoing the later one does not return to this dream's.
 func (u *undoing) affect() error {
-	causes, all := make([]string, len(u.affects)), make([]felt, len(u.affects))
+	causes, all := make([]string, len(u.affects)), make([]storedAffect, len(u.affects))
 	var faults []error
 	for i, body := range u.affects {
 		faults = append(faults, json.Unmarshal([]byte(body), &all[i]))

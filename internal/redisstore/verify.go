@@ -31,7 +31,7 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 			return err
 		}
 		mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
-		if absent(err) != nil {
+		if ignoreMissing(err) != nil {
 			return err
 		}
 		_, err = s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -48,21 +48,21 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 		found.Faults = append(found.Faults,
 			"the mark of the schema is gone: keys were removed, or the server was emptied, while this program ran")
 	}
-	values := facts(info)
+	values := parseInfo(info)
 	for _, name := range slices.Sorted(maps.Keys(persistence)) {
 		if value, ok := values[name]; ok && value != persistence[name] {
 			found.Faults = append(found.Faults,
 				fmt.Sprintf("the server says %s is %s; %s is right", name, value, persistence[name]))
 		}
 	}
-	found.Faults = append(found.Faults, crossed("agent", agents.Val(), handles.Val(), "Handle")...)
-	found.Faults = append(found.Faults, crossed("key", keys.Val(), hashes.Val(), "Hash")...)
+	found.Faults = append(found.Faults, crossCheck("agent", agents.Val(), handles.Val(), "Handle")...)
+	found.Faults = append(found.Faults, crossCheck("key", keys.Val(), hashes.Val(), "Hash")...)
 	found.Checked = append(found.Checked, "schema "+mark, "persistence", "names of agents and keys")
 	return found, nil
 }
 
-// crossed compares bodies by id with an index from a field of the body back to the id.
-func crossed(what string, bodies, index map[string]string, field string) (faults []string) {
+// crossCheck compares bodies by id with an index from a field of the body back to the id.
+func crossCheck(what string, bodies, index map[string]string, field string) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for _, id := range slices.Sorted(maps.Keys(bodies)) {
 		var answer struct{ Handle, Hash string }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-func TestAStoreWhoseNamesLeadNowhereIsFoundBroken(t *testing.T) {
+func TestVerifyFindsNamesWithoutRecords(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
 	s := open(t, server.URL, prefix)

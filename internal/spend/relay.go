@@ -84,7 +84,8 @@ func relayed(price *budget.Price, hold Hold, status int, o inference.RelayObserv
 	b := Bill{State: Partial, Amount: max(hold.Amount, reported), Tokens: o.Tokens, Finish: o.Finish}
 	switch {
 	case status >= 400 && status < 500:
-		b.State, b.Amount, b.Tokens, b.Finish = Refused, 0, budget.Tokens{}, fmt.Sprintf("http_%d", status)
+		b.State, b.Finish = Refused, fmt.Sprintf("http_%d", status)
+		b.Amount, b.Tokens = 0, budget.Tokens{}
 	case status/100 != 2:
 		b.State, b.Finish = Lost, fmt.Sprintf("http_%d", status)
 	case o.Ended && o.UsageFrom == inference.ByProvider && o.Tokens.Out >= o.Pieces && o.Tokens.In*6 >= w.Text:

@@ -113,7 +113,8 @@ func Find(entries []Entry, request Request) (Plan, error) {
 		delete(left, id)
 	}
 	p.Alike = w.alike(s, p.Scrub)
-	p.Erase, p.Left, p.Scrubber, p.Dreams, p.removed = w.erased(), w.items(left), s, w.unsettled(), w.ids
+	p.Erase, p.Left = w.erased(), w.items(left)
+	p.Scrubber, p.Dreams, p.removed = s, w.unsettled(), w.ids
 	return p, nil
 }
 
@@ -131,7 +132,8 @@ func Again(entries []Entry, before Plan) (p Plan, more bool, err error) {
 	if err != nil {
 		return p, false, err
 	}
-	p.Erase, p.Scrubber, p.Dreams, p.removed = w.erased(), before.Scrubber, w.unsettled(), w.ids
+	p.Erase, p.Scrubber = w.erased(), before.Scrubber
+	p.Dreams, p.removed = w.unsettled(), w.ids
 	return p, len(p.Erase)+len(p.Scrub) > 0, nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 func FuzzANoticeIsReadStrictly(f *testing.F) {
 	whole, err := encodeNotice(
-		notified{"process", "echo", 3, presence.Alarm, time.Unix(1, 2).UTC(), time.Unix(3, 4).UTC()})
+		wireNotice{"process", "echo", 3, presence.Alarm, time.Unix(1, 2).UTC(), time.Unix(3, 4).UTC()})
 	require.NoError(f, err)
 	for _, seed := range []string{
 		whole, "", "{}", whole + whole, strings.ToUpper(whole), whole[:len(whole)-1],
@@ -32,7 +32,7 @@ func FuzzANoticeIsReadStrictly(f *testing.F) {
 		require.False(t, r.notice().Local)
 		spelled, err := encodeNotice(r)
 		if err != nil {
-			require.ErrorContains(t, err, "bytes", "escaped, it may be too long to be rung on")
+			require.ErrorContains(t, err, "bytes", "the escaped notice may be too long to publish")
 			return
 		}
 		again, err := decodeNotice(spelled)
@@ -44,8 +44,8 @@ func FuzzANoticeIsReadStrictly(f *testing.F) {
 	})
 }
 
-func TestANoticeThatIsTooLongIsNotNotified(t *testing.T) {
+func TestATooLongNoticeIsNotPublished(t *testing.T) {
 	t.Parallel()
-	_, err := encodeNotice(notified{From: "process", Agent: strings.Repeat("x", longestNotice), Epoch: 1})
+	_, err := encodeNotice(wireNotice{From: "process", Agent: strings.Repeat("x", longestNotice), Epoch: 1})
 	require.ErrorContains(t, err, "at most 4096")
 }

@@ -24,8 +24,8 @@ func noticeFor(agent string) presence.WakeNotice {
 	}
 }
 
-// hearing returns a channel of notices; those that are not read in time are dropped.
-func hearing(t testing.TB, b presence.WakeBus) <-chan presence.WakeNotice {
+// noticesOf returns a channel of notices; those that are not read in time are dropped.
+func noticesOf(t testing.TB, b presence.WakeBus) <-chan presence.WakeNotice {
 	t.Helper()
 	received := make(chan presence.WakeNotice, 4096)
 	stop, err := b.Listen(func(r presence.WakeNotice) {
@@ -39,10 +39,10 @@ func hearing(t testing.TB, b presence.WakeBus) <-chan presence.WakeNotice {
 	return received
 }
 
-func TestAProcessHearsItsOwnNoticeOnce(t *testing.T) {
+func TestAProcessReceivesItsOwnNoticeOnce(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	mine, theirs := hearing(t, here), hearing(t, there)
+	mine, theirs := noticesOf(t, here), noticesOf(t, there)
 	for i := range 20 {
 		require.NoError(t, here.Publish(t.Context(), noticeFor(fmt.Sprint(i))))
 		r := <-mine
@@ -53,16 +53,16 @@ func TestAProcessHearsItsOwnNoticeOnce(t *testing.T) {
 		require.Equal(t, fmt.Sprint(i), r.Agent)
 	}
 	require.NoError(t, there.Publish(t.Context(), noticeFor("last")))
-	require.Equal(t, "last", (<-mine).Agent, "what came in between were no echoes of its own")
+	require.Equal(t, "last", (<-mine).Agent, "the notices in between are not repeated by the server")
 	require.Empty(t, mine)
 }
 
 // The epoch and the notice are one step: a listener that receives the notice finds the epoch, and no second request to
 // the server can fail.
-func TestAVisitThatRaisesTheEpochNoticesInTheSameStep(t *testing.T) {
+func TestAVisitThatRaisesTheEpochPublishesInTheSameStep(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	mine, theirs := hearing(t, here), hearing(t, there)
+	mine, theirs := noticesOf(t, here), noticesOf(t, there)
 	visit := presence.Visit{
 		Agent:  "echo:1",
 		Client: "web",
@@ -88,7 +88,7 @@ func TestAVisitThatRaisesTheEpochNoticesInTheSameStep(t *testing.T) {
 	require.Equal(t, r.Epoch, epoch)
 
 	again := arrive(visit)
-	require.False(t, again.Raised || again.Notified, "who is awake is not rung for")
+	require.False(t, again.Raised || again.Notified, "a visit to an awake agent publishes nothing")
 	silent := visit
 	silent.Agent, silent.Notify = "vega", false
 	require.True(t, arrive(silent).Raised)
@@ -97,10 +97,10 @@ func TestAVisitThatRaisesTheEpochNoticesInTheSameStep(t *testing.T) {
 	require.Equal(t, "last", (<-theirs).Agent)
 }
 
-func TestWhatIsNoNoticeIsNotHeard(t *testing.T) {
+func TestInvalidMessagesAreIgnored(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
-	received := hearing(t, open(t, server.URL, prefix))
+	received := noticesOf(t, open(t, server.URL, prefix))
 	forger := server.Dial(t)
 	for _, wire := range []string{
 		"", "{}", "null", "[]", "\x00\xff", `{"from":"x","agent":"echo","epoch":0}`,
@@ -116,9 +116,9 @@ func TestWhatIsNoNoticeIsNotHeard(t *testing.T) {
 	require.Equal(t, presence.WakeNotice{Agent: "echo", Epoch: 7}, <-received)
 }
 
-// notifiedUntilHeard publishes until the listener receives the notice: after a lost connection, notices are missed at
+// publishUntilReceived publishes until the listener receives the notice: after a lost connection, notices are missed at
 // first.
-func notifiedUntilHeard(t *testing.T, from presence.WakeBus, received <-chan presence.WakeNotice, agent string) {
+func publishUntilReceived(t *testing.T, from presence.WakeBus, received <-chan presence.WakeNotice, agent string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -131,29 +131,29 @@ func notifiedUntilHeard(t *testing.T, from presence.WakeBus, received <-chan pre
 			}
 		case <-tick.C:
 		case <-t.Context().Done():
-			require.FailNow(t, "the ring was never heard")
+			require.FailNow(t, "the notice was never received")
 		}
 	}
 }
 
-func TestTheBusIsHeardAgainAfterTheServerWasGone(t *testing.T) {
+func TestTheBusReconnectsAfterTheServersReturn(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	here, there := open(t, server.URL, "oneiros:"), open(t, server.URL, "oneiros:")
-	received := hearing(t, there)
-	notifiedUntilHeard(t, here, received, "before")
+	received := noticesOf(t, there)
+	publishUntilReceived(t, here, received, "before")
 	server.Restart()
-	notifiedUntilHeard(t, here, received, "after a restart")
+	publishUntilReceived(t, here, received, "after a restart")
 	require.NoError(t, server.Dial(t).Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
-	notifiedUntilHeard(t, here, received, "after a lost subscription")
-	local := hearing(t, here)
+	publishUntilReceived(t, here, received, "after a lost subscription")
+	local := noticesOf(t, here)
 	server.Freeze()
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	require.Error(t, here.Publish(short, noticeFor("frozen")))
-	require.Equal(t, "frozen", (<-local).Agent, "this process hears although the server does not answer")
+	require.Equal(t, "frozen", (<-local).Agent, "this process receives its notice although the server does not respond")
 	server.Thaw()
-	notifiedUntilHeard(t, here, received, "after a frost")
+	publishUntilReceived(t, here, received, "after a frost")
 }
 
 // A thousand dreams are woken at once while their activities run in another process. Figures: -v.
@@ -162,7 +162,7 @@ func TestAThousandNoticesReachAThousandActivitiesOfAnotherProcess(t *testing.T) 
 	here, there := pair(t)
 	began := time.Now()
 	notices, latest := thousandNotices(t, here, there)
-	t.Logf("%d rings were heard in %v; the slowest took %v", notices, time.Since(began), latest)
+	t.Logf("%d notices were received in %v; the slowest took %v", notices, time.Since(began), latest)
 }
 
 // thousandNotices publishes for a thousand agents from 16 goroutines. It returns how long the slowest notice took to

@@ -33,7 +33,7 @@ func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 	var dreams []string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var err error
-		dreams, err = s.client.SMembers(ctx, s.book("open")).Result()
+		dreams, err = s.client.SMembers(ctx, s.ledgerKey("open")).Result()
 		return err
 	})
 	slices.Sort(dreams)
@@ -44,7 +44,7 @@ func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 func (s *Store) Balance(ctx context.Context, scope string) (spend.Balance, error) {
 	var b spend.Balance
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		sums, err := s.client.HGetAll(ctx, s.book("account:", scope)).Result()
+		sums, err := s.client.HGetAll(ctx, s.ledgerKey("account:", scope)).Result()
 		if err != nil || len(sums) == 0 {
 			return err
 		}
@@ -96,10 +96,10 @@ func (s *Store) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 }
 
 func fitsQuery(r spend.Row, q spend.Query) bool {
-	for _, f := range []struct{ asked, has string }{
+	for _, f := range []struct{ want, has string }{
 		{q.Agent, r.Agent}, {q.Dream, r.Dream}, {q.Phase, r.Phase}, {q.Model, r.Model}, {q.Day, r.Day},
 	} {
-		if f.asked != "" && f.asked != f.has {
+		if f.want != "" && f.want != f.has {
 			return false
 		}
 	}
@@ -110,7 +110,7 @@ func fitsQuery(r spend.Row, q spend.Query) bool {
 // row that shares its ask.
 func readRow(fields []string) (spend.Row, error) {
 	var r spend.Row
-	var a query
+	var a storedAsk
 	if len(fields) != rowFields {
 		return r, fmt.Errorf("a row of %d fields; it has %d", len(fields), rowFields)
 	}
@@ -138,8 +138,8 @@ func readRow(fields []string) (spend.Row, error) {
 		Accounts: a.Accounts,
 		At:       at,
 	}
-	r.Attempt, r.Reserved, r.Counted, r.State, r.Finish = int(n[0]), budget.Micros(n[1]), budget.Micros(n[2]),
-		spend.State(fields[4]), fields[6]
+	r.Attempt, r.Reserved, r.Counted = int(n[0]), budget.Micros(n[1]), budget.Micros(n[2])
+	r.State, r.Finish = spend.State(fields[4]), fields[6]
 	r.Amount = r.Reserved
 	if fields[5] != "" {
 		if err := json.Unmarshal([]byte(fields[5]), &r.Tokens); err != nil {
@@ -168,11 +168,11 @@ func (s *Store) allow(ctx context.Context, agent, day, dream string, amount, lim
 	if err != nil {
 		return err
 	}
-	said, err := texts(reply)
-	if err != nil || said[0] != "over" {
+	values, err := texts(reply)
+	if err != nil || values[0] != "over" {
 		return err
 	}
-	n, err := numbers(said[1:])
+	n, err := numbers(values[1:])
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (s *Store) GiveBack(ctx context.Context, dream string) error {
 func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros, error) {
 	sum := budget.Micros(0)
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		amounts, err := s.client.HVals(ctx, s.book("allowed:", day, ":", agent)).Result()
+		amounts, err := s.client.HVals(ctx, s.ledgerKey("allowed:", day, ":", agent)).Result()
 		if err != nil {
 			return err
 		}
@@ -209,8 +209,8 @@ func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros
 	return sum, wrap(err, "allowance of ", agent, " on ", day)
 }
 
-// absent ignores the error of a missing key.
-func absent(err error) error {
+// ignoreMissing ignores the error of a missing key.
+func ignoreMissing(err error) error {
 	if errors.Is(err, redis.Nil) {
 		return nil
 	}

@@ -19,8 +19,8 @@ const (
 	bytesAtOnce = 1 << 20
 )
 
-// filling is an import in progress.
-type filling struct {
+// importer is an import in progress.
+type importer struct {
 	*Store
 	ctx   context.Context
 	token string
@@ -30,20 +30,20 @@ type filling struct {
 
 	words          []any // waiting commands
 	bytes          int
-	life           memory.KeptCounters
+	counters       memory.KeptCounters
 	batch          batch
 	vectorRevision int64
 
 	attempted int64
 }
 
-func (f *filling) fill(records memory.Records) (given memory.Tally, err error) {
+func (f *importer) fill(records memory.Records) (given memory.Tally, err error) {
 	for r, err := range archive.Through(records, &given) {
 		if err == nil {
 			err = f.ctx.Err()
 		}
 		if err == nil {
-			err = f.keep(r)
+			err = f.importRecord(r)
 		}
 		if err != nil {
 			return given, err
@@ -52,11 +52,11 @@ func (f *filling) fill(records memory.Records) (given memory.Tally, err error) {
 	if err := f.flush(); err != nil {
 		return given, err
 	}
-	return given, f.same(f.ctx, given)
+	return given, f.verifyImport(f.ctx, given)
 }
 
 // do adds a command to the step.
-func (f *filling) do(words ...any) error {
+func (f *importer) do(words ...any) error {
 	f.words = append(append(f.words, len(words)), words...)
 	for _, w := range words {
 		switch w := w.(type) {
@@ -73,8 +73,8 @@ func (f *filling) do(words ...any) error {
 }
 
 // flush writes the waiting commands.
-func (f *filling) flush() error {
-	if err := f.unload(); err != nil || len(f.words) == 0 {
+func (f *importer) flush() error {
+	if err := f.flushBatch(); err != nil || len(f.words) == 0 {
 		return err
 	}
 	words := f.words
@@ -85,13 +85,13 @@ func (f *filling) flush() error {
 }
 
 // advance runs a step under the current mark, which leaves the next one.
-func (f *filling) advance(do func(before, after string) (any, error)) error {
+func (f *importer) advance(do func(before, after string) (any, error)) error {
 	f.step++
 	f.next = f.token + " " + strconv.Itoa(f.step)
-	return f.moved(do(f.now, f.next))
+	return f.checkMark(do(f.now, f.next))
 }
 
-func (f *filling) moved(reply any, err error) error {
+func (f *importer) checkMark(reply any, err error) error {
 	if err != nil {
 		return err
 	}
@@ -103,13 +103,13 @@ func (f *filling) moved(reply any, err error) error {
 	return nil
 }
 
-// settle finds out which mark is current after a step whose outcome is unknown, and drops the waiting commands.
-func (f *filling) settle() error {
+// recoverMark finds out which mark is current after a step whose outcome is unknown, and drops the waiting commands.
+func (f *importer) recoverMark() error {
 	f.words, f.bytes, f.batch = nil, 0, batch{}
 	if f.next == "" {
 		return nil
 	}
-	stands, err := f.status(f.ctx)
+	stands, err := f.currentMark(f.ctx)
 	if err != nil {
 		return err
 	}
@@ -121,13 +121,13 @@ func (f *filling) settle() error {
 }
 
 // mark ends the import: the keys are complete, or empty.
-func (f *filling) mark(last string) error {
+func (f *importer) mark(last string) error {
 	f.next = last
 	reply, err := f.run(f.ctx, again, fillScript, nil, f.now, last)
-	return f.moved(reply, err)
+	return f.checkMark(reply, err)
 }
 
-func (f *filling) keep(r memory.Record) error {
+func (f *importer) importRecord(r memory.Record) error {
 	switch {
 	case r.Feed != nil:
 		return f.do("HSET", f.feedsKey(), r.Feed.Name, []byte(r.Feed.Body))
@@ -141,10 +141,10 @@ func (f *filling) keep(r memory.Record) error {
 	case r.Access != nil:
 		return f.do("SET", f.keysRequiredKey(), map[bool]string{true: "1", false: "0"}[r.Access.KeysRequired])
 	case r.Counters != nil:
-		return f.lives(*r.Counters)
+		return f.importCounters(*r.Counters)
 	case r.Lease != nil:
 		l := r.Lease
-		body, err := json.Marshal(leased{l.Client, presence.Cause(l.Cause), date(l.Since), date(l.Until)})
+		body, err := json.Marshal(storedLease{l.Client, presence.Cause(l.Cause), date(l.Since), date(l.Until)})
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (f *filling) keep(r memory.Record) error {
 	case r.Slot != nil:
 		return f.slot(*r.Slot)
 	case r.Affect != nil:
-		body, err := json.Marshal(felt{r.Affect.Cause, r.Affect.Affect})
+		body, err := json.Marshal(storedAffect{r.Affect.Cause, r.Affect.Affect})
 		if err != nil {
 			return err
 		}
@@ -167,10 +167,10 @@ func (f *filling) keep(r memory.Record) error {
 	return f.ledger(r)
 }
 
-func (f *filling) agent(k memory.KeptAgent) error {
+func (f *importer) agent(k memory.KeptAgent) error {
 	var a dream.Agent
 	if err := json.Unmarshal(k.Body, &a); err != nil || a.ID != k.ID || a.Handle != k.Handle {
-		return fmt.Errorf("the body of agent %q is not of it, or of another handle than %q: %w", k.ID, k.Handle,
+		return fmt.Errorf("the body of agent %q has another id, or another handle than %q: %w", k.ID, k.Handle,
 			memory.ErrAltered)
 	}
 	if err := f.do("HSET", f.set.prefix+"agents", k.ID, []byte(k.Body)); err != nil {
@@ -179,11 +179,11 @@ func (f *filling) agent(k memory.KeptAgent) error {
 	return f.do("HSET", f.set.prefix+"handles", k.Handle, k.ID)
 }
 
-func (f *filling) lives(k memory.KeptCounters) error {
-	if err := f.unload(); err != nil { // the waiting items belong to the agent before
+func (f *importer) importCounters(k memory.KeptCounters) error {
+	if err := f.flushBatch(); err != nil { // the waiting items belong to the agent before
 		return err
 	}
-	f.life, f.vectorRevision = k, 0
+	f.counters, f.vectorRevision = k, 0
 	words := []any{"HSET", f.key(k.Agent, countersPart), "pulse", 1, "fed", 1, "tallied", 1}
 	set := func(name string, value any) { words = append(words, name, value) }
 	for _, n := range []struct {
@@ -221,7 +221,7 @@ func (f *filling) lives(k memory.KeptCounters) error {
 		set("digest", body)
 	}
 	if w := k.Wake; w != nil {
-		body, err := json.Marshal(woke{
+		body, err := json.Marshal(storedWake{
 			Agent:  k.Agent,
 			Epoch:  w.Epoch,
 			Cause:  presence.Cause(w.Cause),
@@ -229,7 +229,7 @@ func (f *filling) lives(k memory.KeptCounters) error {
 			At:     date(w.At),
 			Dream:  w.Dream,
 			Digest: w.Digest,
-			Affect: &toldMood{w.Affect, w.Delta},
+			Affect: &importedAffect{w.Affect, w.Delta},
 		})
 		if err != nil {
 			return err
@@ -245,12 +245,12 @@ func (f *filling) lives(k memory.KeptCounters) error {
 		}
 	}
 	if k.RecordedEpoch < k.Epoch {
-		return f.do("SADD", f.unheard(), escaped.Replace(k.Agent))
+		return f.do("SADD", f.unrecordedKey(), escaped.Replace(k.Agent))
 	}
 	return nil
 }
 
-func (f *filling) slot(k memory.KeptSlot) error {
+func (f *importer) slot(k memory.KeptSlot) error {
 	key := f.key(k.Agent, slotPart)
 	words := []any{
 		"HSET", key, "dream", k.Dream, "run", k.Run, "epoch", k.Epoch, "workflow", k.Workflow, "cluster",
@@ -269,7 +269,7 @@ func (f *filling) slot(k memory.KeptSlot) error {
 	return f.do("HSET", f.set.prefix+"slots", k.Agent, key)
 }
 
-func (f *filling) event(k memory.KeptEvent) error {
+func (f *importer) event(k memory.KeptEvent) error {
 	e := event.Event{
 		ID:        k.ID,
 		Schema:    k.Schema,

@@ -17,24 +17,24 @@ type batch struct {
 }
 
 type batchPlan struct {
-	Before         string   `json:"before"`
-	After          string   `json:"after"`
-	Own            string   `json:"own"`
-	VectorRevision int64    `json:"tide"`
-	Items          []crated `json:"items"`
+	Before         string      `json:"before"`
+	After          string      `json:"after"`
+	Own            string      `json:"own"`
+	VectorRevision int64       `json:"tide"`
+	Items          []batchItem `json:"items"`
 }
 
-type crated struct {
+type batchItem struct {
 	ID     string   `json:"id"`
 	Past   int      `json:"past"`
 	Spaces []string `json:"spaces,omitempty"`
 }
 
 // item adds an item to the batch.
-func (f *filling) item(k memory.KeptItem) error {
+func (f *importer) item(k memory.KeptItem) error {
 	c := &f.batch
 	if c.agent != k.Agent {
-		if err := f.unload(); err != nil {
+		if err := f.flushBatch(); err != nil {
 			return err
 		}
 		c.agent = k.Agent
@@ -47,7 +47,7 @@ func (f *filling) item(k memory.KeptItem) error {
 		}
 		c.add(kept)
 	}
-	result := crated{ID: k.ID, Past: len(k.Revisions) - 1}
+	result := batchItem{ID: k.ID, Past: len(k.Revisions) - 1}
 	for _, v := range k.Vectors {
 		result.Spaces = append(result.Spaces, v.Space)
 		c.add(string(v.V))
@@ -56,7 +56,7 @@ func (f *filling) item(k memory.KeptItem) error {
 	if c.bytes < bytesAtOnce && len(c.plan.Items) < itemsAtOnce {
 		return nil
 	}
-	return f.unload()
+	return f.flushBatch()
 }
 
 // itemsAtOnce is the maximum number of items in one step of an import.
@@ -78,22 +78,22 @@ func keptRow(k memory.KeptItem, kept memory.KeptRevision, number int) (string, e
 		return "", err
 	}
 	if r.id != k.ID || r.kind != k.Kind {
-		return "", fmt.Errorf("its body is of the %s %s: %w", r.kind, r.id, memory.ErrAltered)
+		return "", fmt.Errorf("its body is that of the %s %s: %w", r.kind, r.id, memory.ErrAltered)
 	}
 	r.body = string(kept.Body)
 	packed, err := r.packed()
 	return strconv.Itoa(number) + " " + packed, err
 }
 
-// unload writes the waiting items. Each batch has its own vector revision, so that a search reads them in pages.
-func (f *filling) unload() error {
+// flushBatch writes the waiting items. Each batch has its own vector revision, so that a search reads them in pages.
+func (f *importer) flushBatch() error {
 	c := f.batch
 	if len(c.plan.Items) == 0 {
 		return nil
 	}
 	f.batch = batch{agent: c.agent}
-	if f.life.Agent == c.agent {
-		c.plan.Own = f.life.Space
+	if f.counters.Agent == c.agent {
+		c.plan.Own = f.counters.Space
 	}
 	f.vectorRevision++
 	c.plan.VectorRevision = f.vectorRevision
@@ -103,7 +103,7 @@ func (f *filling) unload() error {
 	}
 	return f.advance(func(before, after string) (any, error) {
 		c.plan.Before, c.plan.After = before, after
-		args, err := f.of(f.ctx, refillScript, c.agent, c.plan, c.blobs...)
+		args, err := f.runMemory(f.ctx, refillScript, c.agent, c.plan, c.blobs...)
 		return args, err
 	})
 }

@@ -23,17 +23,17 @@ const quiet = 2 * time.Second
 
 // redisBus is the store's one subscription, which begins with the first listener.
 type redisBus struct {
-	mu    sync.Mutex
-	hears map[int]func(presence.WakeNotice)
-	next  int
+	mu        sync.Mutex
+	listeners map[int]func(presence.WakeNotice)
+	next      int
 
-	tuning sync.Mutex // held while the subscription begins, so that notices can be published meanwhile
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the subscriber has ended
+	starting sync.Mutex // held while the subscription begins, so that notices can be published meanwhile
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when the subscriber has ended
 }
 
-// notified is a wake notice as it is sent.
-type notified struct {
+// wireNotice is a wake notice as it is sent.
+type wireNotice struct {
 	From   string         `json:"from"` // the publishing process
 	Agent  string         `json:"agent"`
 	Epoch  int64          `json:"epoch"`
@@ -42,7 +42,7 @@ type notified struct {
 	Raised time.Time      `json:"raised"`
 }
 
-func (r notified) notice() presence.WakeNotice {
+func (r wireNotice) notice() presence.WakeNotice {
 	return presence.WakeNotice{
 		Agent:  r.Agent,
 		Epoch:  r.Epoch,
@@ -56,21 +56,21 @@ func (s *Store) channel() string { return s.set.prefix + "bell" }
 
 // Publish calls this process's listeners, then notifies the other processes. An error concerns the others only.
 func (s *Store) Publish(ctx context.Context, r presence.WakeNotice) error {
-	wire, err := encodeNotice(notified{s.self, r.Agent, r.Epoch, r.Cause, r.At.UTC(), r.Raised.UTC()})
+	wire, err := encodeNotice(wireNotice{s.self, r.Agent, r.Epoch, r.Cause, r.At.UTC(), r.Raised.UTC()})
 	if err == nil {
 		r.Local = true
-		s.bus.strike(r)
+		s.bus.deliver(r)
 		err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 			return s.client.Publish(ctx, s.channel(), wire).Err()
 		})
 	}
-	return wrap(err, "ring for agent ", r.Agent)
+	return wrap(err, "publish the wake of agent ", r.Agent)
 }
 
-func (b *redisBus) strike(r presence.WakeNotice) {
+func (b *redisBus) deliver(r presence.WakeNotice) {
 	b.mu.Lock()
-	listeners := make([]func(presence.WakeNotice), 0, len(b.hears))
-	for _, hear := range b.hears {
+	listeners := make([]func(presence.WakeNotice), 0, len(b.listeners))
+	for _, hear := range b.listeners {
 		listeners = append(listeners, hear)
 	}
 	b.mu.Unlock()
@@ -83,28 +83,28 @@ func (b *redisBus) strike(r presence.WakeNotice) {
 // itself; notices in between are missed.
 func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
 	if err := s.subscribe(); err != nil {
-		return nil, fmt.Errorf("listen to the bell on %s: %w", s.name, err)
+		return nil, fmt.Errorf("listen for wake notices on %s: %w", s.name, err)
 	}
 	b := &s.bus
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := b.next
 	b.next++
-	if b.hears == nil {
-		b.hears = map[int]func(presence.WakeNotice){}
+	if b.listeners == nil {
+		b.listeners = map[int]func(presence.WakeNotice){}
 	}
-	b.hears[id] = hear
+	b.listeners[id] = hear
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.hears, id)
+		delete(b.listeners, id)
 	}, nil
 }
 
 // subscribe begins the subscription, unless there is one, and waits until the server has confirmed it.
 func (s *Store) subscribe() error {
-	s.bus.tuning.Lock()
-	defer s.bus.tuning.Unlock()
+	s.bus.starting.Lock()
+	defer s.bus.starting.Unlock()
 	select {
 	case <-s.closed:
 		return ErrClosed
@@ -117,7 +117,7 @@ func (s *Store) subscribe() error {
 	var line *redis.PubSub
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var err error
-		line, err = s.tune(ctx)
+		line, err = s.openSubscription(ctx)
 		return err
 	})
 	if err != nil {
@@ -128,13 +128,13 @@ func (s *Store) subscribe() error {
 	s.bus.cancel, s.bus.done = cancel, done
 	go func() {
 		defer close(done)
-		s.hearken(ctx, line)
+		s.receiveNotices(ctx, line)
 	}()
 	return nil
 }
 
-// tune opens a subscription and waits for the server's confirmation.
-func (s *Store) tune(ctx context.Context) (*redis.PubSub, error) {
+// openSubscription opens a subscription and waits for the server's confirmation.
+func (s *Store) openSubscription(ctx context.Context) (*redis.PubSub, error) {
 	line := s.client.Subscribe(ctx, s.channel())
 	defer context.AfterFunc(ctx, func() { _ = line.Close() })() // a read does not see that ctx has ended
 	if _, err := line.ReceiveTimeout(ctx, s.set.timeout); err != nil {
@@ -143,19 +143,19 @@ func (s *Store) tune(ctx context.Context) (*redis.PubSub, error) {
 	return line, nil
 }
 
-// hearken handles notices until ctx ends, with a new subscription after each loss.
-func (s *Store) hearken(ctx context.Context, line *redis.PubSub) {
+// receiveNotices handles notices until ctx ends, with a new subscription after each loss.
+func (s *Store) receiveNotices(ctx context.Context, line *redis.PubSub) {
 	for line != nil {
-		s.follow(ctx, line)
-		line = s.retune(ctx)
+		s.readSubscription(ctx, line)
+		line = s.reopenSubscription(ctx)
 	}
 }
 
-// retune tries to subscribe until it succeeds; nil when ctx ends.
-func (s *Store) retune(ctx context.Context) *redis.PubSub {
+// reopenSubscription tries to subscribe until it succeeds; nil when ctx ends.
+func (s *Store) reopenSubscription(ctx context.Context) *redis.PubSub {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		try, cancel := context.WithTimeout(ctx, s.set.timeout)
-		line, err := s.tune(try)
+		line, err := s.openSubscription(try)
 		cancel()
 		if err == nil {
 			return line
@@ -170,8 +170,8 @@ func (s *Store) retune(ctx context.Context) *redis.PubSub {
 	return nil
 }
 
-// follow reads one subscription until it is lost, silent for too long, or ctx ends, and closes it.
-func (s *Store) follow(ctx context.Context, line *redis.PubSub) {
+// readSubscription reads one subscription until it is lost, silent for too long, or ctx ends, and closes it.
+func (s *Store) readSubscription(ctx context.Context, line *redis.PubSub) {
 	end := context.AfterFunc(ctx, func() { _ = line.Close() })
 	defer func() {
 		end()
@@ -190,32 +190,32 @@ func (s *Store) follow(ctx context.Context, line *redis.PubSub) {
 		}
 		silent = 0
 		if m, ok := message.(*redis.Message); ok {
-			s.hear(m.Payload)
+			s.handleNotice(m.Payload)
 		}
 	}
 }
 
-// hear handles a notice of another process. Anything that is no valid notice is ignored: anyone who reaches the server
-// can publish.
-func (s *Store) hear(wire string) {
+// handleNotice handles a notice of another process. Anything that is no valid notice is ignored: anyone who reaches the
+// server can publish.
+func (s *Store) handleNotice(wire string) {
 	r, err := decodeNotice(wire)
 	if err != nil || r.From == s.self {
 		return
 	}
-	s.bus.strike(r.notice())
+	s.bus.deliver(r.notice())
 }
 
-func (b *redisBus) hush() {
-	b.tuning.Lock()
+func (b *redisBus) stop() {
+	b.starting.Lock()
 	cancel, done := b.cancel, b.done
-	b.tuning.Unlock()
+	b.starting.Unlock()
 	if cancel != nil {
 		cancel()
 		<-done
 	}
 }
 
-func encodeNotice(r notified) (string, error) {
+func encodeNotice(r wireNotice) (string, error) {
 	wire, err := json.Marshal(r)
 	if err != nil {
 		return "", err
@@ -227,31 +227,31 @@ func encodeNotice(r notified) (string, error) {
 }
 
 // decodeNotice parses a notice strictly: known fields only, nothing after them, and valid values.
-func decodeNotice(wire string) (notified, error) {
-	var r notified
+func decodeNotice(wire string) (wireNotice, error) {
+	var r wireNotice
 	if len(wire) > longestNotice {
-		return r, fmt.Errorf("a ring of %d bytes; at most %d are read", len(wire), longestNotice)
+		return r, fmt.Errorf("a wake notice of %d bytes; at most %d are read", len(wire), longestNotice)
 	}
 	d := json.NewDecoder(strings.NewReader(wire))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return notified{}, fmt.Errorf("read a ring: %w", err)
+		return wireNotice{}, fmt.Errorf("read a wake notice: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return notified{}, errors.New("read a ring: something follows it")
+		return wireNotice{}, errors.New("read a wake notice: something follows it")
 	}
 	if r.From == "" {
-		return notified{}, errors.New("a ring from nobody; it names the process that rang")
+		return wireNotice{}, errors.New("a wake notice without a sender; it must name the publishing process")
 	}
 	switch r.Cause {
 	case "", presence.Connect, presence.Alarm, presence.Operator:
 	default:
-		return notified{},
-			fmt.Errorf("a ring with cause %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm,
+		return wireNotice{},
+			fmt.Errorf("a wake notice with cause %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm,
 				presence.Operator)
 	}
 	if err := r.notice().Validate(); err != nil {
-		return notified{}, err
+		return wireNotice{}, err
 	}
 	return r, nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// book exports the ledger.
-func (r *reader) book(c census) error {
-	if err := r.watch(r.Store.book("rows"), r.Store.book("open")); err != nil {
+// exportLedger exports the ledger.
+func (r *reader) exportLedger(c inventory) error {
+	if err := r.watch(r.Store.ledgerKey("rows"), r.Store.ledgerKey("open")); err != nil {
 		return err
 	}
 	steps, err := r.attempts()
@@ -33,14 +33,14 @@ func (r *reader) book(c census) error {
 
 // attempts exports every row and returns their steps, each once and in order.
 func (r *reader) attempts() (steps []string, err error) {
-	last, err := r.tx.Get(r.ctx, r.Store.book("rows")).Int64()
-	if absent(err) != nil {
+	last, err := r.tx.Get(r.ctx, r.Store.ledgerKey("rows")).Int64()
+	if ignoreMissing(err) != nil {
 		return nil, err
 	}
 	for from := int64(1); from <= last; from += keysAtOnce {
 		keys := []string{}
 		for seq := from; seq < min(from+keysAtOnce, last+1); seq++ {
-			keys = append(keys, r.Store.book("row:", strconv.FormatInt(seq, 10)))
+			keys = append(keys, r.Store.ledgerKey("row:", strconv.FormatInt(seq, 10)))
 		}
 		rows, err := r.rows(keys)
 		if err != nil {
@@ -76,7 +76,7 @@ func (r *reader) asks(rows []map[string]string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	kept, err := r.tx.HMGet(r.ctx, r.Store.book("asks"), names...).Result()
+	kept, err := r.tx.HMGet(r.ctx, r.Store.ledgerKey("asks"), names...).Result()
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (r *reader) rows(keys []string) ([]map[string]string, error) {
 }
 
 func keptAttempt(row map[string]string) (memory.KeptAttempt, error) {
-	said, err := readRow([]string{
+	r, err := readRow([]string{
 		row["ask"], row["attempt"], row["reserved"], row["counted"], row["state"], row["tokens"], row["finish"],
 		row["ended"], row["latest"],
 		row["step"], row["model"], row["at"],
@@ -121,25 +121,25 @@ func keptAttempt(row map[string]string) (memory.KeptAttempt, error) {
 		return memory.KeptAttempt{}, err
 	}
 	k := memory.KeptAttempt{
-		Step:      said.Step,
-		Attempt:   said.Attempt,
-		Agent:     said.Agent,
-		Dream:     said.Dream,
-		Phase:     said.Phase,
-		Model:     said.Model,
-		Day:       said.Day,
-		Reserved:  said.Reserved,
-		Counted:   said.Counted,
-		State:     string(said.State),
-		Tokens:    said.Tokens,
-		Finish:    said.Finish,
-		At:        said.At,
-		Ended:     said.Ended,
-		Latest:    said.Latest,
+		Step:      r.Step,
+		Attempt:   r.Attempt,
+		Agent:     r.Agent,
+		Dream:     r.Dream,
+		Phase:     r.Phase,
+		Model:     r.Model,
+		Day:       r.Day,
+		Reserved:  r.Reserved,
+		Counted:   r.Counted,
+		State:     string(r.State),
+		Tokens:    r.Tokens,
+		Finish:    r.Finish,
+		At:        r.At,
+		Ended:     r.Ended,
+		Latest:    r.Latest,
 		Forgotten: row["mute"] == "1",
 	}
-	if len(said.Accounts) > 0 {
-		k.Accounts = said.Accounts
+	if len(r.Accounts) > 0 {
+		k.Accounts = r.Accounts
 	}
 	return k, nil
 }
@@ -148,7 +148,7 @@ func (r *reader) accounts(scopes []string) error {
 	for chunk := range slices.Chunk(scopes, keysAtOnce) {
 		keys := make([]string, len(chunk))
 		for i, scope := range chunk {
-			keys[i] = r.Store.book("account:", scope)
+			keys[i] = r.Store.ledgerKey("account:", scope)
 		}
 		rows, err := r.rows(keys)
 		if err != nil {
@@ -175,7 +175,7 @@ func (r *reader) answers(steps []string) error {
 	for chunk := range slices.Chunk(steps, answersAtOnce) {
 		keys := make([]string, len(chunk))
 		for i, step := range chunk {
-			keys[i] = r.Store.book("answer:", step)
+			keys[i] = r.Store.ledgerKey("answer:", step)
 		}
 		if err := r.watch(keys...); err != nil {
 			return err
@@ -199,22 +199,22 @@ func (r *reader) answers(steps []string) error {
 }
 
 func (r *reader) allowances(dreams []string) error {
-	allowed := r.Store.book("allowed:")
+	allowed := r.Store.ledgerKey("allowed:")
 	for _, dream := range dreams {
-		key := r.Store.book("allowance:", dream)
+		key := r.Store.ledgerKey("allowance:", dream)
 		if err := r.watch(key); err != nil {
 			return err
 		}
 		where, err := r.tx.Get(r.ctx, key).Result()
 		if err != nil {
-			if absent(err) == nil {
+			if ignoreMissing(err) == nil {
 				continue // returned since its name was read
 			}
 			return err
 		}
 		day, agent, ok := strings.Cut(strings.TrimPrefix(where, allowed), ":")
 		if !ok || !strings.HasPrefix(where, allowed) {
-			return fmt.Errorf("the allowance of %q lies in %q, which names no day and agent", dream, where)
+			return fmt.Errorf("the allowance of %q is in key %q, which names no day and agent", dream, where)
 		}
 		if err := r.watch(where); err != nil {
 			return err
@@ -232,33 +232,33 @@ func (r *reader) allowances(dreams []string) error {
 }
 
 // ledger imports a record of the ledger.
-func (f *filling) ledger(r memory.Record) error {
+func (f *importer) ledger(r memory.Record) error {
 	switch {
 	case r.Attempt != nil:
 		return f.attempt(*r.Attempt)
 	case r.Account != nil: // it was compared with the sum of its attempts
 		a := r.Account
-		return f.do("HSET", f.book("account:", a.Scope), "reserved", int64(a.Reserved), "spent", int64(a.Spent))
+		return f.do("HSET", f.ledgerKey("account:", a.Scope), "reserved", int64(a.Reserved), "spent", int64(a.Spent))
 	case r.Answer != nil:
-		return f.do("SET", f.book("answer:", r.Answer.Step), r.Answer.Answer)
+		return f.do("SET", f.ledgerKey("answer:", r.Answer.Step), r.Answer.Answer)
 	case r.Allowance != nil:
 		a := r.Allowance
-		all := f.book("allowed:", a.Day, ":", a.Agent)
+		all := f.ledgerKey("allowed:", a.Day, ":", a.Agent)
 		if strings.Contains(a.Day, ":") {
 			return fmt.Errorf("the allowance of %q is of the day %q; a day is a date", a.Dream, a.Day)
 		}
 		if err := f.do("HSET", all, a.Dream, int64(a.Amount)); err != nil {
 			return err
 		}
-		return f.do("SET", f.book("allowance:", a.Dream), all)
+		return f.do("SET", f.ledgerKey("allowance:", a.Dream), all)
 	}
 	return nil
 }
 
-func (f *filling) attempt(a memory.KeptAttempt) error {
+func (f *importer) attempt(a memory.KeptAttempt) error {
 	f.attempted++
 	seq := f.attempted
-	ask, name, err := asking(query{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
+	ask, name, err := storeAsk(storedAsk{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
 	if err != nil {
 		return err
 	}
@@ -267,14 +267,14 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 		return err
 	}
 	words := []any{
-		"HSET", f.book("row:", strconv.FormatInt(seq, 10)), "step", a.Step, "attempt", a.Attempt, "token", "",
+		"HSET", f.ledgerKey("row:", strconv.FormatInt(seq, 10)), "step", a.Step, "attempt", a.Attempt, "token", "",
 		"reserved", int64(a.Reserved), "counted", int64(a.Counted), "state", a.State,
 	}
 	if name == "" {
 		words = append(words, "ask", ask)
 	} else {
 		words = append(words, "asked", name, "model", a.Model, "at", date(a.At))
-		if err := f.do("HSET", f.book("asks"), name, ask); err != nil {
+		if err := f.do("HSET", f.ledgerKey("asks"), name, ask); err != nil {
 			return err
 		}
 	}
@@ -284,15 +284,15 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 	if a.Forgotten {
 		words = append(words, "mute", 1)
 	}
-	list := f.book("dream:", a.Dream)
+	list := f.ledgerKey("dream:", a.Dream)
 	if a.Dream == "" {
-		list = f.book("awake:", a.Agent)
+		list = f.ledgerKey("awake:", a.Agent)
 	}
 	for _, command := range [][]any{
 		words,
-		{"SET", f.book("rows"), seq},
-		{"RPUSH", f.book("step:", a.Step), seq},
-		{"RPUSH", f.book("day:", a.Day, ":", a.Agent), seq},
+		{"SET", f.ledgerKey("rows"), seq},
+		{"RPUSH", f.ledgerKey("step:", a.Step), seq},
+		{"RPUSH", f.ledgerKey("day:", a.Day, ":", a.Agent), seq},
 		{"RPUSH", list, seq},
 	} {
 		if err := f.do(command...); err != nil {
@@ -302,8 +302,8 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 	if a.State != memory.OpenAttempt {
 		return nil
 	}
-	if err := f.do("SADD", f.book("opens:", a.Dream), seq); err != nil {
+	if err := f.do("SADD", f.ledgerKey("opens:", a.Dream), seq); err != nil {
 		return err
 	}
-	return f.do("SADD", f.book("open"), a.Dream)
+	return f.do("SADD", f.ledgerKey("open"), a.Dream)
 }

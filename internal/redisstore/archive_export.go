@@ -15,12 +15,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// errEnough ends an export whose reader has stopped.
-var errEnough = errors.New("enough")
+// errStopped ends an export whose reader has stopped.
+var errStopped = errors.New("enough")
 
-// heldBack bounds the bytes of a part that are held until it is certain that nobody wrote to it meanwhile. A larger
+// maxHeld bounds the bytes of a part that are held until it is certain that nobody wrote to it meanwhile. A larger
 // part is returned while it is read, and when somebody wrote to it the whole export fails (memory.ErrTorn).
-const heldBack = 64 << 20
+const maxHeld = 64 << 20
 
 // exportTries is how often a part is read again because of writes in between.
 const exportTries = 20
@@ -29,47 +29,47 @@ const exportTries = 20
 // the server reports a change before the part's end.
 func (s *Store) Export(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
-		if err := s.finished(ctx); err != nil {
+		if err := s.checkFinished(ctx); err != nil {
 			yield(memory.Record{}, fmt.Errorf("export %s: %w", s.name, err))
 			return
 		}
-		s.told(ctx)(yield)
+		s.exportAll(ctx)(yield)
 	}
 }
 
-// finished returns an error for keys of an unfinished import.
-func (s *Store) finished(ctx context.Context) error {
-	stands, err := s.status(ctx)
+// checkFinished returns an error for keys of an unfinished import.
+func (s *Store) checkFinished(ctx context.Context) error {
+	stands, err := s.currentMark(ctx)
 	if err == nil && strings.HasPrefix(stands, importing) {
 		err = ErrUnfinished
 	}
 	return err
 }
 
-// told exports the keys, whether an import is unfinished or not.
-func (s *Store) told(ctx context.Context) memory.Records {
+// exportAll exports the keys, whether an import is unfinished or not.
+func (s *Store) exportAll(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.export(ctx, func(r memory.Record) error {
 			if !yield(r, nil) {
-				return errEnough
+				return errStopped
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(memory.Record{}, fmt.Errorf("export %s: %w", s.name, err))
 		}
 	}
 }
 
-// census lists what there is to read.
-type census struct {
+// inventory lists what there is to read.
+type inventory struct {
 	notes      map[string][]string // dreams by agent
 	accounts   []string
 	allowances []string // dreams
 }
 
 func (s *Store) export(ctx context.Context, put func(memory.Record) error) error {
-	c, err := s.census(ctx)
+	c, err := s.inventory(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,25 +79,25 @@ func (s *Store) export(ctx context.Context, put func(memory.Record) error) error
 	for _, agent := range slices.Sorted(maps.Keys(c.notes)) {
 		slices.Sort(c.notes[agent])
 		if err := s.part(ctx, put,
-			func(r *reader) error { return r.mind(agent, slices.Compact(c.notes[agent])) }); err != nil {
+			func(r *reader) error { return r.exportAgent(agent, slices.Compact(c.notes[agent])) }); err != nil {
 			return fmt.Errorf("agent %q: %w", agent, err)
 		}
 	}
-	c, err = s.census(ctx)
+	c, err = s.inventory(ctx)
 	if err != nil { // the ledger is read last, as of that time
 		return err
 	}
-	if err := s.part(ctx, put, func(r *reader) error { return r.book(c) }); err != nil {
+	if err := s.part(ctx, put, func(r *reader) error { return r.exportLedger(c) }); err != nil {
 		return fmt.Errorf("the ledger: %w", err)
 	}
 	return nil
 }
 
-// census reads the name of every key.
-func (s *Store) census(ctx context.Context) (census, error) {
-	c := census{notes: map[string][]string{}}
-	allowed := s.book("allowance:")
-	accounts := s.book("account:")
+// inventory reads the name of every key.
+func (s *Store) inventory(ctx context.Context) (inventory, error) {
+	c := inventory{notes: map[string][]string{}}
+	allowed := s.ledgerKey("allowance:")
+	accounts := s.ledgerKey("account:")
 	err := s.scan(ctx, func(keys []string) error {
 		for _, key := range keys {
 			if !s.lasting(key) {
@@ -131,12 +131,12 @@ func dreamsOf(part string) []string {
 // reader reads one part on a connection of its own.
 type reader struct {
 	*Store
-	ctx  context.Context
-	tx   *redis.Tx
-	put  func(memory.Record) error
-	held []memory.Record
-	size int
-	told bool // records of the part have been returned
+	ctx      context.Context
+	tx       *redis.Tx
+	put      func(memory.Record) error
+	held     []memory.Record
+	size     int
+	returned bool // records of the part have been returned
 }
 
 // part reads a part and returns it when it is complete.
@@ -144,14 +144,14 @@ func (s *Store) part(ctx context.Context, put func(memory.Record) error, read fu
 	pause := time.Millisecond
 	for range exportTries {
 		r := &reader{Store: s, ctx: ctx, put: put}
-		err := s.client.Watch(ctx, func(tx *redis.Tx) error { return r.quietly(tx, read) })
+		err := s.client.Watch(ctx, func(tx *redis.Tx) error { return r.readWatched(tx, read) })
 		torn := errors.Is(err, redis.TxFailedErr)
 		switch {
 		case err == nil:
-			return r.report()
-		case r.told && torn:
+			return r.flush()
+		case r.returned && torn:
 			return memory.ErrTorn
-		case r.told, !torn && fate(err) == ran, errors.Is(err, errEnough):
+		case r.returned, !torn && outcomeOf(err) == ran, errors.Is(err, errStopped):
 			return err
 		}
 		wait := time.NewTimer(pause)
@@ -166,12 +166,12 @@ func (s *Store) part(ctx context.Context, put func(memory.Record) error, read fu
 	return memory.ErrTorn
 }
 
-// quietly reads a part. It returns redis.TxFailedErr when a watched key has changed since: then neither the records nor
-// an error of reading them mean anything.
-func (r *reader) quietly(tx *redis.Tx, read func(*reader) error) error {
+// readWatched reads a part. It returns redis.TxFailedErr when a watched key has changed since: then neither the records
+// nor an error of reading them mean anything.
+func (r *reader) readWatched(tx *redis.Tx, read func(*reader) error) error {
 	r.tx = tx
 	err := read(r)
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errStopped) {
 		return err
 	}
 	_, moved := tx.TxPipelined(r.ctx, func(p redis.Pipeliner) error { return p.Ping(r.ctx).Err() })
@@ -185,14 +185,14 @@ func (r *reader) quietly(tx *redis.Tx, read func(*reader) error) error {
 func (r *reader) hold(record memory.Record, size int) error {
 	r.held = append(r.held, record)
 	r.size += size + 200 // estimated size of a record without its texts
-	if r.size < heldBack {
+	if r.size < maxHeld {
 		return nil
 	}
-	r.told = true
-	return r.report()
+	r.returned = true
+	return r.flush()
 }
 
-func (r *reader) report() error {
+func (r *reader) flush() error {
 	for _, record := range r.held {
 		if err := r.put(record); err != nil {
 			return err

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// mind exports one agent.
-func (r *reader) mind(agent string, dreams []string) error {
+// exportAgent exports one agent.
+func (r *reader) exportAgent(agent string, dreams []string) error {
 	keys := []string{}
 	for _, part := range []string{
 		countersPart, slotPart, leasesPart, affectsPart, "items", "revisions", "events",
@@ -58,7 +58,7 @@ func (r *reader) counters(agent string) (memory.KeptCounters, error) {
 		}
 		*n, err = strconv.ParseInt(values[name], 10, 64)
 		if err != nil {
-			return k, fmt.Errorf("its life's %s: %w", name, err)
+			return k, fmt.Errorf("its counter %s: %w", name, err)
 		}
 	}
 	k.Space, k.Dim, k.Removed = values["space"], int(dim), values["removed"] != ""
@@ -98,7 +98,7 @@ func (r *reader) counters(agent string) (memory.KeptCounters, error) {
 	for _, space := range slices.Sorted(maps.Keys(collecting)) {
 		n, err := strconv.Atoi(collecting[space])
 		if err != nil {
-			return k, fmt.Errorf("the length of space %q: %w", space, err)
+			return k, fmt.Errorf("the dimension of space %q: %w", space, err)
 		}
 		k.Collecting = append(k.Collecting, memory.KeptSpace{Space: space, Dim: n})
 	}
@@ -170,7 +170,7 @@ func (r *reader) affects(agent string) error {
 			return err
 		}
 		for i, text := range kept {
-			var f felt
+			var f storedAffect
 			if err := json.Unmarshal([]byte(text), &f); err != nil {
 				return err
 			}
