@@ -16,45 +16,45 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 )
 
-// Bounds of one object. At 1,000 events a busy night is one object, and few enough that whoever lost a race reads it
-// quickly.
+// Limits of one object. A busy night fits into one object of 1,000 events, and that is few enough that an archiver
+// which lost a race can read it quickly.
 const (
 	objectEvents = 1000
 	objectBytes  = 4 << 20
 )
 
-// ErrOther is a log that is not the one which was archived before: another store was put in its place, or an older copy
-// of it.
+// ErrOther means that the log is not the one that was archived before: the store was replaced by another one or by an
+// older copy.
 var ErrOther = errors.New(
 	"the archive holds other events of this agent than the store; give this store an archive of its own, or move the old one away")
 
-// Archive writes what a log holds into a bucket. An object is called by the number of its first event, holds the events
-// that follow it without a gap, all of one day (UTC), and is created once and never changed. So the next object begins
-// behind the last, whoever writes it: several archivers, and ones that are killed, leave each event exactly once.
+// Archive copies the events of a log into a bucket. An object is named by the number of its first event. It contains
+// the events that follow without a gap, all of one day (UTC), and is created once and never changed. So the next object
+// begins after the last one, whoever writes it, and each event is archived exactly once, even by several archivers and
+// by ones that are killed.
 type Archive struct {
 	Log    fabric.Log
 	Bucket Bucket
 	Now    func() time.Time
-	Every  time.Duration // between two passes, for whoever only looks; 0: it is not known
+	Every  time.Duration // interval between two passes, for status reports; 0: unknown
 
-	at map[string]Position // where each agent's archive stands, as far as this process knows
+	at map[string]Position // the end of each agent's archive, as far as this process knows
 }
 
-// Position is where the archive of one agent stands. It is written behind the objects, so it never names an event that
-// is not there; it lies apart from them, so that whoever deletes old objects does not make the archive begin again.
+// Position is the end of one agent's archive. It is written after the objects, so it never names an event that is not
+// archived. It is stored apart from them, so that deleting old objects does not make the archive start over.
 type Position struct {
 	Agent  string    `json:"agent"`
-	Seq    int64     `json:"seq"`    // of the newest event that is archived; 0: none
-	Event  string    `json:"event"`  // its id
-	Object string    `json:"object"` // that holds it
-	At     time.Time `json:"at"`     // when that was written
+	Seq    int64     `json:"seq"`    // number of the newest archived event; 0: none
+	Event  string    `json:"event"`  // id of that event
+	Object string    `json:"object"` // object that contains it
+	At     time.Time `json:"at"`     // when that object was written
 }
 
-// Report says what a pass did.
+// Report counts what a pass has written.
 type Report struct{ Objects, Events int }
 
-// Once archives everything that there is. A fault of one agent's log does not hold up the others; a bucket that is away
-// does.
+// Once archives all new events. An error of one agent's log does not stop the others; an unreachable bucket does.
 func (a *Archive) Once(ctx context.Context) (Report, error) {
 	var done Report
 	heads, err := a.Log.Heads(ctx)
@@ -101,9 +101,9 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 		}
 		if len(events) == 0 {
 			if first, err := a.first(ctx, agent); err != nil || first > 0 {
-				return errors.Join(err, ErrOther) // fewer than there were
+				return errors.Join(err, ErrOther) // the log has fewer events than the archive
 			}
-			break // the agent was removed and made anew: its numbers go on, and no event has come yet
+			break // the agent was removed and created again: its numbers continue, and it has no event yet
 		}
 		p, err = a.put(ctx, agent, events, done)
 		if err != nil {
@@ -123,8 +123,8 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 	return nil
 }
 
-// same looks whether the event that the archive ends with is the log's too. Of an agent that was removed and made anew
-// it is not: its log begins behind that event, or is still empty.
+// same checks that the last archived event is in the log as well. For an agent that was removed and created again it is
+// not: its log begins after that event, or is still empty.
 func (a *Archive) same(ctx context.Context, p Position, head int64) error {
 	if p.Seq == 0 {
 		return nil
@@ -140,7 +140,7 @@ func (a *Archive) same(ctx context.Context, p Position, head int64) error {
 	return err
 }
 
-// first is the number of the oldest event in an agent's log; 0 when it is empty.
+// first returns the number of the oldest event in an agent's log; 0 when it is empty.
 func (a *Archive) first(ctx context.Context, agent string) (int64, error) {
 	events, err := a.Log.Events(ctx, agent, 0, 1)
 	if err != nil || len(events) == 0 {
@@ -149,7 +149,7 @@ func (a *Archive) first(ctx context.Context, agent string) (int64, error) {
 	return events[0].Seq, nil
 }
 
-// put creates the next object, or finds that another archiver has.
+// put creates the next object, or finds the one that another archiver has created.
 func (a *Archive) put(ctx context.Context, agent string, events []event.Event, done *Report) (Position, error) {
 	body, n, err := lines(events)
 	if err != nil {
@@ -185,7 +185,7 @@ func (a *Archive) put(ctx context.Context, agent string, events []event.Event, d
 	}, err
 }
 
-// lines are the events of the first one's day, as many as an object takes, one JSON document a line.
+// lines encodes the events of the first one's day, as many as an object may contain, one JSON document a line.
 func lines(events []event.Event) (body []byte, n int, err error) {
 	var all bytes.Buffer
 	e := json.NewEncoder(&all)
@@ -205,7 +205,7 @@ func lines(events []event.Event) (body []byte, n int, err error) {
 
 func day(e event.Event) string { return e.At.UTC().Format(time.DateOnly) }
 
-// object names the object that begins with an event: events/<agent>/<day>/<seq>.jsonl.
+// object returns the name of the object that begins with an event: events/<agent>/<day>/<seq>.jsonl.
 func object(agent string, first event.Event) string {
 	return fmt.Sprintf("%s%s/%012d.jsonl", objects(agent), day(first), first.Seq)
 }
@@ -213,7 +213,7 @@ func object(agent string, first event.Event) string {
 func objects(agent string) string  { return "events/" + safe(agent) + "/" }
 func position(agent string) string { return "position/" + safe(agent) + ".json" }
 
-// safe is an agent's id as a part of a path.
+// safe returns an agent's id as a path element.
 func safe(agent string) string {
 	name := url.PathEscape(agent)
 	if strings.HasPrefix(name, ".") {
@@ -222,7 +222,7 @@ func safe(agent string) string {
 	return name
 }
 
-// ends reads the first and the last event of an object.
+// ends returns the first and the last event of an object.
 func ends(ctx context.Context, b Bucket, name string) (first, last event.Event, err error) {
 	body, err := b.Read(ctx, name)
 	if err != nil {

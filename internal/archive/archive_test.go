@@ -50,7 +50,7 @@ func record(t *testing.T, s memory.Store, agents ...string) {
 	}
 }
 
-// announce adds n events to an agent's log, one each minute from dusk on.
+// announce adds n events to an agent's log, one per minute from dusk on.
 func announce(ctx context.Context, s log, agent, writer string, from, n int) error {
 	for i := from; i < from+n; i++ {
 		e := event.New(fmt.Sprintf("%s-%d", writer, i), agent, "", dusk.Add(time.Duration(i)*time.Minute),
@@ -66,7 +66,7 @@ func archiver(s log, b archive.Bucket) *archive.Archive {
 	return &archive.Archive{Log: s, Bucket: b, Now: time.Now}
 }
 
-// archived reads an agent's archive back: every line of every object, in the order of their numbers.
+// archived reads an agent's archive: every line of every object, in the order of their numbers.
 func archived(t *testing.T, b archive.Bucket, agent string) []event.Event {
 	t.Helper()
 	names, err := b.Names(t.Context(), "events/"+agent+"/")
@@ -86,7 +86,7 @@ func archived(t *testing.T, b archive.Bucket, agent string) []event.Event {
 	return all
 }
 
-// whole requires that an archive is the log, event for event: nothing lost, nothing twice.
+// whole requires that an archive equals the log, event by event, without gaps or duplicates.
 func whole(t *testing.T, s log, b archive.Bucket, agent string) {
 	t.Helper()
 	want, err := s.Events(t.Context(), agent, 0, 0)
@@ -123,7 +123,7 @@ func TestAnArchiveIsTheLogByAgentAndDay(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, done, "nothing has come since")
 		require.NoError(t, announce(t.Context(), s, "echo", "w", 90, 2))
-		done, err = archiver(s, b).Once(t.Context()) // one that has just started
+		done, err = archiver(s, b).Once(t.Context()) // a new archiver
 		require.NoError(t, err)
 		require.Equal(t, archive.Report{Objects: 1, Events: 2}, done)
 		for _, agent := range []string{"echo", "vega"} {
@@ -180,7 +180,7 @@ func TestManyArchiversAtOnceWhileOthersWriteLeaveEachEventOnce(t *testing.T) {
 	})
 }
 
-// forgetful loses every second write behind the objects, as a process that is killed there does.
+// forgetful loses every second position, as a process does that is killed before writing it.
 type forgetful struct {
 	archive.Bucket
 	n int
@@ -228,7 +228,7 @@ func TestWhereTheArchiveStandsMayBeOldOrLost(t *testing.T) {
 	require.Equal(t, "events/echo/2026-03-13/000000000061.jsonl", p.Object)
 }
 
-// kept is a bucket whose old objects were deleted by a rule of its owner.
+// kept is a bucket whose old objects were deleted by its owner.
 type kept struct {
 	archive.Bucket
 	from string
@@ -319,7 +319,7 @@ func TestAnAgentsNameCannotLeaveTheArchive(t *testing.T) {
 	}
 }
 
-// What says where an agent's archive stands may be damaged by whoever keeps the disk: the objects tell it as well.
+// When an agent's position is damaged, the objects contain the same information.
 func TestAPositionThatCannotBeReadHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	for _, damage := range []string{"", "{\"seq\":", "null", "{}\n", `{"seq":-3}`} {
@@ -342,7 +342,7 @@ func TestAPositionThatCannotBeReadHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// A store may lose its newest events under a running archiver, such as a Redis that had not written them to its disk
+// A store may lose its newest events while an archiver runs, such as a Redis server that had not written them to disk
 // yet.
 func TestALogThatWasPutBackIsNoticedByWhoeverArchivesIt(t *testing.T) {
 	t.Parallel()

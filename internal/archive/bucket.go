@@ -1,5 +1,5 @@
-// Package archive keeps every agent's events as JSON lines outside the store, in a folder or an object store, each
-// once.
+// Package archive copies every agent's events as JSON lines out of the store into a folder or an object store, each
+// event once.
 package archive
 
 import (
@@ -11,32 +11,32 @@ import (
 	"strings"
 )
 
-// The failures that callers branch on.
+// Errors that callers branch on.
 var (
 	ErrExists  = errors.New("exists already")
 	ErrMissing = errors.New("does not exist")
 )
 
-// Bucket is where objects are kept: names with slashes, and bodies that are whole or absent, whoever is killed in
-// between.
+// Bucket stores objects: names with slashes, and bodies that are complete or absent, even if a process is killed during
+// a write.
 type Bucket interface {
-	// Create makes an object that is not there yet. ErrExists, and the object stays as it is: of several that create
-	// one name at once, by whichever processes, one succeeds.
+	// Create makes a new object. ErrExists when it exists already; it then stays unchanged. When several processes
+	// create one name at once, exactly one succeeds.
 	Create(ctx context.Context, name string, body []byte) error
-	// Replace writes an object, whether it was there or not.
+	// Replace writes an object, whether it exists or not.
 	Replace(ctx context.Context, name string, body []byte) error
 	// Read returns an object. ErrMissing.
 	Read(ctx context.Context, name string) ([]byte, error)
 	// Names lists the objects whose names begin with a prefix that ends in a slash, in order.
 	Names(ctx context.Context, prefix string) ([]string, error)
-	// Where says where it is, for people; no secret.
+	// Where returns the location for display, without secrets.
 	Where() string
 }
 
-// Open finds the bucket of an address: a folder (an absolute or relative path, or file:///path), which is made when it
-// is not there, or s3://bucket/prefix?region=R&endpoint=URL for whatever speaks S3. The keys of the latter come from
-// where S3's own tools look: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the role of the machine.
-// One that would lose events when two write to it is refused.
+// Open opens the bucket of an address: a folder (an absolute or relative path, or file:///path), which is created when
+// it is missing, or s3://bucket/prefix?region=R&endpoint=URL for any S3-compatible server. S3 credentials come from the
+// standard places: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, or the role of the machine. A
+// bucket that would lose events under concurrent writers is refused.
 func Open(ctx context.Context, address string) (Bucket, error) {
 	b, err := Reach(address)
 	if err != nil {
@@ -45,7 +45,7 @@ func Open(ctx context.Context, address string) (Bucket, error) {
 	return b, exclusive(ctx, b)
 }
 
-// Reach is Open for whoever only reads: nothing is written.
+// Reach opens a bucket for reading only: nothing is written, not even by a check.
 func Reach(address string) (Bucket, error) {
 	scheme, _, remote := strings.Cut(address, "://")
 	if !remote {
@@ -69,10 +69,10 @@ func Reach(address string) (Bucket, error) {
 	return nil, fmt.Errorf("the archive's address begins with %s://; it must be a path, file:// or s3://", scheme)
 }
 
-// probe is an object that only tells whether a bucket refuses to create what exists.
+// probe is an object for testing whether a bucket refuses to create an existing object.
 const probe = "position/.exclusive"
 
-// exclusive refuses a bucket that would let one archiver write over another: events could be lost there.
+// exclusive refuses a bucket in which one archiver could overwrite another's objects.
 func exclusive(ctx context.Context, b Bucket) error {
 	body := []byte("It is here to see whether a second one can be made. Keep it.\n")
 	err := b.Create(ctx, probe, body)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// addresses are every sort of bucket, each new.
+// addresses returns a new bucket of every kind.
 func addresses(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{

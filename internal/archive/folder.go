@@ -12,19 +12,18 @@ import (
 	"time"
 )
 
-// drafts is the folder of files that are not whole yet, beside the objects so that a link can reach them.
+// drafts is the folder of incomplete files. It is beside the objects, so that a link can reach them.
 const drafts = ".drafts"
 
-// stale is when a draft is that of a process that was killed.
+// stale is the age after which a draft is considered left over from a killed process.
 const stale = time.Hour
 
-// Folder is a bucket on a file system that knows hard links. Only its owner may read it.
+// Folder is a bucket in a file system with hard links. Only its owner can read it.
 type Folder struct{ root string }
 
 var _ Bucket = (*Folder)(nil)
 
-// OpenFolder names the folder, which is made when something is first written, and removes what processes that were
-// killed left.
+// OpenFolder opens the folder, which is created at the first write, and removes drafts of killed processes.
 func OpenFolder(path string) (*Folder, error) {
 	root, err := filepath.Abs(path)
 	if err != nil {
@@ -36,16 +35,16 @@ func OpenFolder(path string) (*Folder, error) {
 	}
 	for _, draft := range left {
 		if info, err := draft.Info(); err == nil && time.Since(info.ModTime()) > stale {
-			_ = os.Remove(filepath.Join(root, drafts, draft.Name())) // another process may have done it
+			_ = os.Remove(filepath.Join(root, drafts, draft.Name())) // another process may have removed it already
 		}
 	}
 	return &Folder{root: root}, nil
 }
 
-// Where is the folder's path.
+// Where returns the folder's path.
 func (f *Folder) Where() string { return f.root }
 
-// Create links a finished draft to its name, which fails where there is a file already.
+// Create links a complete draft to its name, which fails if that file exists.
 func (f *Folder) Create(_ context.Context, name string, body []byte) error {
 	err := f.place(name, body, os.Link)
 	if errors.Is(err, fs.ErrExist) {
@@ -54,12 +53,12 @@ func (f *Folder) Create(_ context.Context, name string, body []byte) error {
 	return tried("create", name, err)
 }
 
-// Replace moves a finished draft over its name.
+// Replace renames a complete draft to its name.
 func (f *Folder) Replace(_ context.Context, name string, body []byte) error {
 	return tried("write", name, f.place(name, body, os.Rename))
 }
 
-// place writes a draft that survives the loss of power, gives it its name, and keeps the name as well.
+// place writes a draft, syncs it, gives it its name, and syncs the folder, so that both survive a power cut.
 func (f *Folder) place(name string, body []byte, give func(draft, path string) error) error {
 	path := f.path(name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
@@ -70,7 +69,7 @@ func (f *Folder) place(name string, body []byte, give func(draft, path string) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(draft.Name()) }() // gone already when it was moved
+	defer func() { _ = os.Remove(draft.Name()) }() // fails when it was renamed
 	_, err = draft.Write(body)
 	if err == nil {
 		err = draft.Sync()
@@ -82,14 +81,14 @@ func (f *Folder) place(name string, body []byte, give func(draft, path string) e
 	if err := give(draft.Name(), path); err != nil {
 		return err
 	}
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) { // folders above may be new as well
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) { // the parent folders may be new as well
 		if err := settle(dir); err != nil || dir == f.root {
 			return err
 		}
 	}
 }
 
-// settle makes the names in a folder survive the loss of power.
+// settle syncs a folder, so that the names in it survive a power cut.
 func settle(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -98,7 +97,7 @@ func settle(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Read returns a file.
+// Read returns the content of a file.
 func (f *Folder) Read(_ context.Context, name string) ([]byte, error) {
 	body, err := os.ReadFile(f.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +106,7 @@ func (f *Folder) Read(_ context.Context, name string) ([]byte, error) {
 	return body, tried("read", name, err)
 }
 
-// Names lists the files beneath a folder.
+// Names lists the files below a folder.
 func (f *Folder) Names(_ context.Context, prefix string) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(f.path(prefix), func(path string, d fs.DirEntry, err error) error {

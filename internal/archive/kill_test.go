@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// When this variable names a bucket, the test binary announces and archives into it, again and again, until it is
-// killed.
+// When this environment variable names a bucket, the test binary appends and archives events, again and again, until it
+// is killed.
 const (
 	archiverOf = "ONEIROS_TEST_ARCHIVER_OF"
 	storeOf    = archiverOf + "_STORE"
@@ -33,7 +33,7 @@ func openStore(ctx context.Context, where string) (log, error) {
 	return sqlitestore.Open(ctx, where)
 }
 
-// archiveUntilKilled says a line after each pass that wrote something.
+// archiveUntilKilled prints a line after each pass that wrote something.
 func archiveUntilKilled(ctx context.Context, address string) error {
 	s, err := openStore(ctx, os.Getenv(storeOf))
 	if err != nil {
@@ -58,7 +58,8 @@ func archiveUntilKilled(ctx context.Context, address string) error {
 	}
 }
 
-// archiverProcess starts one, and answers once it has written something, to be killed in the midst of the next.
+// archiverProcess starts such a process and returns once it has written something, so that it can be killed during the
+// next pass.
 func archiverProcess(t *testing.T, address, store string) *exec.Cmd {
 	t.Helper()
 	p := exec.CommandContext(t.Context(), os.Args[0], "-test.run=NONE")
@@ -74,7 +75,7 @@ func archiverProcess(t *testing.T, address, store string) *exec.Cmd {
 	return p
 }
 
-// writeInTurn announces once for each time that another process has, until it is over.
+// writeInTurn appends one event for each event of another process, until over ends.
 func writeInTurn(over, ctx context.Context, s log) error {
 	for i := 0; over.Err() == nil; i++ {
 		if err := announce(ctx, s, "echo", "w", i, 1); err != nil {
@@ -91,8 +92,7 @@ func writeInTurn(over, ctx context.Context, s log) error {
 	return nil
 }
 
-// inTurn requires that of every writer, those that were killed too, the events came in the order it announced them,
-// none missing.
+// inTurn requires that the events of every writer, also of killed ones, are in the order it wrote them, without gaps.
 func inTurn(t *testing.T, s log) {
 	t.Helper()
 	events, err := s.Events(t.Context(), "echo", 0, 0)
@@ -107,8 +107,8 @@ func inTurn(t *testing.T, s log) {
 	require.Greater(t, len(next), 4, "many have written")
 }
 
-// Processes that announce and archive, two at once, are killed with SIGKILL, over and over, while another writes: the
-// log has no gap, and each event is in the archive once.
+// Two processes that append and archive are killed with SIGKILL, again and again, while another one writes. The log
+// must have no gap, and each event must be in the archive once.
 func TestProcessesThatAreKilledLeaveEachEventOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -131,7 +131,7 @@ func TestProcessesThatAreKilledLeaveEachEventOnce(t *testing.T) {
 				one, other := archiverProcess(t, address, store), archiverProcess(t, address, store)
 				for _, p := range []*exec.Cmd{one, other} {
 					require.NoError(t, p.Process.Kill())
-					_ = p.Wait() // it was killed
+					_ = p.Wait() // it was killed, so the error is expected
 				}
 			}
 			finish()
@@ -145,7 +145,7 @@ func TestProcessesThatAreKilledLeaveEachEventOnce(t *testing.T) {
 	}
 }
 
-// The store goes away in the midst of archiving, and comes back: what was announced before and after is archived once.
+// The store is unreachable for a while during archiving. Events from before and after are archived once.
 func TestAStoreThatWasAwayIsArchivedOn(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))

@@ -15,20 +15,20 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// Amazon is where S3 is when no endpoint says otherwise.
+// amazon is the default endpoint.
 const amazon = "https://s3.amazonaws.com"
 
-// tries is how often a request is made before the next pass makes it again.
+// tries is how often a request is tried in one pass.
 const tries = 3
 
-// keysWithin is how long the machine's own role may take to be asked for.
+// keysWithin is the timeout for asking the machine for its role.
 const keysWithin = 5 * time.Second
 
-// s3 is a bucket of whatever speaks S3 and honours If-None-Match.
+// s3 is a bucket on an S3-compatible server that honours If-None-Match.
 type s3 struct {
 	client *minio.Client
 	bucket string
-	prefix string // "" or ending in a slash
+	prefix string // "" or with a slash at the end
 	where  string
 }
 
@@ -78,10 +78,10 @@ func openS3(u *url.URL) (*s3, error) {
 	return b, nil
 }
 
-// Where is its address without the question.
+// Where returns the address without its query.
 func (b *s3) Where() string { return b.where }
 
-// Create puts an object on the condition that there is none (If-None-Match: *).
+// Create puts an object on the condition that it does not exist (If-None-Match: *).
 func (b *s3) Create(ctx context.Context, name string, body []byte) error {
 	var o minio.PutObjectOptions
 	o.SetMatchETagExcept("*")
@@ -99,7 +99,7 @@ func (b *s3) Replace(ctx context.Context, name string, body []byte) error {
 
 func (b *s3) put(ctx context.Context, name string, body []byte, o minio.PutObjectOptions) error {
 	o.ContentType = "application/x-ndjson"
-	o.DisableMultipart = true // a part cannot be made on a condition
+	o.DisableMultipart = true // multipart uploads cannot be conditional
 	_, err := b.client.PutObject(ctx, b.bucket, b.prefix+name, bytes.NewReader(body), int64(len(body)), o)
 	return err
 }
@@ -118,7 +118,7 @@ func (b *s3) Read(ctx context.Context, name string) ([]byte, error) {
 	return body, tried("read", name, err)
 }
 
-// Names lists, in pages of a thousand; S3 answers in order.
+// Names lists the objects in pages of a thousand; S3 returns them in order.
 func (b *s3) Names(ctx context.Context, prefix string) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -133,7 +133,7 @@ func (b *s3) Names(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// code is the status of what S3 refused; 0 when it was something else.
+// code returns the HTTP status of an error response; 0 for other errors.
 func code(err error) int {
 	var refused minio.ErrorResponse
 	if errors.As(err, &refused) {

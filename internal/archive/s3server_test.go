@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// s3server speaks as much of S3 as an archive needs. Lax, it ignores the condition of a put, as some do.
+// s3server implements the part of S3 that an archive needs. With lax set it ignores If-None-Match, as some servers do.
 type s3server struct {
 	*httptest.Server
 	lax  bool
@@ -65,7 +65,7 @@ func (s *s3server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list answers two names at a time, so that pages are turned.
+// list returns two names at a time, so that paging is tested.
 func (s *s3server) list(w http.ResponseWriter, prefix, after string) {
 	type content struct{ Key string }
 	var page struct {
@@ -93,7 +93,7 @@ func refuse(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s</Message></Error>", code, code)
 }
 
-// payload takes the signed chunks of a body apart: size in hex, a signature, the bytes.
+// payload decodes the signed chunks of a body: size in hex, a signature, the bytes.
 func payload(r *http.Request) []byte {
 	if !strings.HasPrefix(r.Header.Get("X-Amz-Content-Sha256"), "STREAMING-") {
 		body, _ := io.ReadAll(r.Body)

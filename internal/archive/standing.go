@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Find reads where the archive of an agent stands; where that was lost or damaged, it looks through the objects.
+// Find returns the end of an agent's archive. When the stored position is lost or damaged, it is found from the
+// objects.
 func Find(ctx context.Context, b Bucket, agent string) (Position, error) {
 	body, err := b.Read(ctx, position(agent))
 	if errors.Is(err, ErrMissing) {
@@ -19,14 +20,14 @@ func Find(ctx context.Context, b Bucket, agent string) (Position, error) {
 		return Position{}, fmt.Errorf("where the archive of %s stands: %w", agent, err)
 	}
 	p := Position{}
-	if json.Unmarshal(body, &p) != nil || p.Seq < 1 || p.Event == "" { // none is written before there is an event
+	if json.Unmarshal(body, &p) != nil || p.Seq < 1 || p.Event == "" { // a position always names an event
 		return look(ctx, b, agent)
 	}
 	p.Agent = agent
 	return p, nil
 }
 
-// look finds the object with the highest number, on whichever day it lies.
+// look finds the object with the highest number, on any day.
 func look(ctx context.Context, b Bucket, agent string) (Position, error) {
 	p := Position{Agent: agent}
 	names, err := b.Names(ctx, objects(agent))
@@ -46,26 +47,26 @@ func look(ctx context.Context, b Bucket, agent string) (Position, error) {
 	return p, err
 }
 
-// Status is how an agent's archive compares with its log.
+// Status compares an agent's archive with its log.
 type Status struct {
 	Position
 	Head  int64     `json:"head"`            // the newest event of the log
-	Fault string    `json:"fault,omitempty"` // why nothing more is archived of it
-	Waits time.Time `json:"waits,omitzero"`  // when the oldest event that waits was announced
+	Fault string    `json:"fault,omitempty"` // why events of this agent cannot be archived
+	Waits time.Time `json:"waits,omitzero"`  // time of the oldest event that is not archived
 }
 
-// Behind is how many events wait.
+// Behind is the number of events that are not archived yet.
 func (s Status) Behind() int64 { return max(0, s.Head-s.Seq) }
 
-// grace is how long a pass may take, and a failed one be made up for.
+// grace is how long a pass and the retry of a failed one may take.
 const grace = 10 * time.Minute
 
-// Late says whether events wait for longer than somebody who archives every so often lets them.
+// Late reports whether events wait longer than an archiver with passes at this interval should let them.
 func (s Status) Late(now time.Time, every time.Duration) bool {
 	return !s.Waits.IsZero() && now.Sub(s.Waits) > every+grace
 }
 
-// Status tells where the archive of an agent stands, without writing anything.
+// Status returns the state of an agent's archive, without writing anything.
 func (a *Archive) Status(ctx context.Context, agent string, head int64) (Status, error) {
 	p, err := Find(ctx, a.Bucket, agent)
 	s := Status{Position: p, Head: head}
@@ -82,7 +83,7 @@ func (a *Archive) Status(ctx context.Context, agent string, head int64) (Status,
 	switch {
 	case len(events) > 0:
 		s.Waits = events[0].At
-	case err == nil: // the agent was removed and made anew, and no event of the new one has come yet
+	case err == nil: // the agent was removed and created again, and the new one has no event yet
 		s.Head = s.Seq
 	}
 	return s, err

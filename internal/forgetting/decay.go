@@ -1,4 +1,4 @@
-// Package forgetting owns how knowledge fades: how fast, when it is due, and what may be kept of it.
+// Package forgetting computes how knowledge fades: how fast, when it is due, and what may be kept of it.
 package forgetting
 
 import (
@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Volatility is how far recent surprises scatter, in [0, 1]: twice their standard deviation, so that surprises of which
-// half are 0 and half are 1 give 1. Fewer than two say nothing and give 0. Values are clamped to [0, 1]; what is not a
-// number is left out (volatility-adaptive decay).
+// Volatility measures the dispersion of recent surprises in [0, 1]: twice their standard deviation, so that surprises
+// of which half are 0 and half are 1 give 1. Fewer than two give 0. Values are clamped to [0, 1]; NaN is left out.
 func Volatility(surprises []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, s := range surprises {
@@ -29,8 +28,8 @@ func Volatility(surprises []float64) float64 {
 	return unit(2 * math.Sqrt(squares/n))
 }
 
-// Strength is what is left of an initial strength after an age. It halves once per half-life at volatility 0 and twice
-// per half-life at volatility 1, where the world has changed most (that it is twice is ours). Age below 0 counts as 0.
+// Strength is what is left of an initial strength at an age. It halves once per half-life at volatility 0, and twice
+// per half-life at volatility 1 (the factor of two is our choice). A negative age counts as 0.
 func Strength(initial float64, age, halfLife time.Duration, volatility float64) float64 {
 	initial = unit(initial)
 	if age <= 0 {
@@ -42,8 +41,8 @@ func Strength(initial float64, age, halfLife time.Duration, volatility float64) 
 	return initial * math.Exp2(-float64(age)/float64(halfLife)*rate(volatility))
 }
 
-// Due is when a strength that was initial at that time reaches the threshold: at once when it is not above it, and the
-// zero time, which means never, when the threshold is not above 0. Nothing is due later than about 292 years on.
+// Due is the time when a strength that was initial at that time reaches the threshold: at once when it is not above it,
+// and the zero time, which means never, when the threshold is not above 0. The maximum is about 292 years later.
 func Due(at time.Time, initial float64, halfLife time.Duration, volatility, threshold float64) time.Time {
 	initial = unit(initial)
 	switch {
@@ -59,7 +58,7 @@ func Due(at time.Time, initial float64, halfLife time.Duration, volatility, thre
 	return at.Add(time.Duration(age))
 }
 
-// rate is how many half-lives pass in one.
+// rate is the number of half-lives that pass in one at volatility 0.
 func rate(volatility float64) float64 { return 1 + unit(volatility) }
 
 func unit(v float64) float64 {

@@ -36,7 +36,7 @@ func TestVolatilityIsHowFarSurprisesScatter(t *testing.T) {
 	}
 }
 
-// The knob half_life is the half-life at volatility 0; S4 asks for faster forgetting in a changing world.
+// The knob half_life is the half-life at volatility 0; in a changing world, knowledge fades faster.
 func TestStrengthHalvesPerHalfAgentStateAndFasterInAVolatileWorld(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

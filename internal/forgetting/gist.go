@@ -6,32 +6,32 @@ import (
 	"unicode/utf8"
 )
 
-// leastWords is how many words a clause needs to say something by itself.
+// leastWords is how many words a clause needs to be meaningful on its own.
 const leastWords = 4
 
-// Gist takes out of a text what carries specifics: the clause that does, when the rest of its sentence still says
-// something, otherwise the sentence. It answers false when nothing is left. What it answers has no specifics, and is
-// its own gist.
+// Gist removes specifics from a text: the clause that contains them, when the rest of its sentence is still meaningful,
+// otherwise the sentence. It returns false when nothing is left. The result has no specifics, and Gist does not change
+// it again.
 func Gist(text string) (string, bool) {
 	var kept []string
 	for _, sentence := range sentences(strings.ToValidUTF8(text, "")) {
 		if len(Specifics(sentence)) > 0 {
 			sentence = withoutSpecificClauses(sentence)
 		}
-		for _, part := range sentences(sentence) { // without its bracket a clause may be a sentence
+		for _, part := range sentences(sentence) { // without its bracket, a clause may be a sentence
 			if wordCount(part) > 0 {
 				kept = append(kept, part)
 			}
 		}
 	}
 	gist := strings.Join(kept, " ")
-	if gist == "" || len(Specifics(gist)) > 0 { // clean sentences that touch could still make a date
+	if gist == "" || len(Specifics(gist)) > 0 { // joined sentences could form a date
 		return "", false
 	}
 	return gist, true
 }
 
-// withoutSpecificClauses answers "" when fewer than leastWords are left.
+// withoutSpecificClauses returns "" when fewer than leastWords are left.
 func withoutSpecificClauses(sentence string) string {
 	end := ""
 	if r, size := utf8.DecodeLastRuneInString(sentence); strings.ContainsRune(".!?…。！？", r) {
@@ -61,7 +61,7 @@ func withoutSpecificClauses(sentence string) string {
 	return rest
 }
 
-// closed closes a quotation whose end went with a clause, and drops the end of one whose beginning did.
+// closed closes a quotation whose end was removed with a clause, and removes the end of one whose beginning was.
 func closed(text string) string {
 	switch strings.Count(text, "“") - strings.Count(text, "”") {
 	case 1:
@@ -73,7 +73,7 @@ func closed(text string) string {
 	return text
 }
 
-// withoutLeadingLink drops the word that linked a clause to one that is gone.
+// withoutLeadingLink removes the word that linked a clause to one that was removed.
 func withoutLeadingLink(rest string) string {
 	first, after, _ := strings.Cut(rest, " ")
 	switch strings.ToLower(first) {
@@ -83,7 +83,7 @@ func withoutLeadingLink(rest string) string {
 	return rest
 }
 
-// clauses cuts after a comma, semicolon or colon that a space follows, at dashes between spaces and around brackets.
+// clauses splits after a comma, semicolon or colon before a space, at dashes between spaces and around brackets.
 func clauses(sentence string) []string {
 	var out []string
 	start := 0
@@ -110,7 +110,7 @@ func clauses(sentence string) []string {
 	return out
 }
 
-// sentences cuts one flattened text after each end mark that a space follows.
+// sentences splits a text on one line after each end mark before a space.
 func sentences(text string) []string {
 	var out []string
 	flat := strings.Join(strings.Fields(text), " ")

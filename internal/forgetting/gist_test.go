@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
 )
 
-// H11 and S4, process_decaying_entries: no numbers, no dates, no protocol addresses.
+// Specifics are numbers, dates, addresses and names of protocols.
 func TestSpecificsAreFound(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Names are the words of a text that are written like names: with a capital letter inside a sentence, or with capitals
-// beyond the first letter. In lower case, in order, each once. Scripts without capitals have none. German nouns count
-// too.
+// Names returns the words of a text that are written like names: with a capital letter inside a sentence, or with
+// capitals beyond the first letter. They are in lower case, in order, each once. Scripts without capitals have none.
+// German nouns are included too.
 func Names(text string) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -29,8 +29,8 @@ func Names(text string) []string {
 	return names
 }
 
-// Foreign is the first name of other memories that a gist carries and its source does not; empty when there is none. A
-// gist says less than its source: a name that is not there was put in.
+// Foreign returns the first name of other memories that is in a gist but not in its source; empty when there is none.
+// Such a name was added by the model, since a gist contains less than its source.
 func Foreign(gist, source string, names map[string]bool) string {
 	own := map[string]bool{}
 	for _, word := range wordsOf(source) {

@@ -12,7 +12,7 @@ func TestNamesAreWrittenWithCapitalsInsideASentence(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		"My sister Anna lives in Bergen. She likes it there.": {"anna", "bergen"},
-		"Anna lives here":               nil, // the first word of a sentence tells nothing
+		"Anna lives here":               nil, // the first word of a sentence always has a capital
 		"Yesterday Anna met Anna-Lena":  {"anna", "lena"},
 		"He runs NATS and openSSL on X": {"nats", "openssl"},
 		"猫が好き":                          nil,

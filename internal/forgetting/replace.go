@@ -8,17 +8,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Protected says whether words of this origin may never fade: what a person or an agent said, or what is derived from
-// nothing else. Such knowledge only loses rank in recall. A gist leaves out names, numbers and dates, and so the very
-// things that such an entry will be asked for; no rule here can tell which of them matter.
+// Protected reports whether knowledge of this origin must never fade: what a person or an agent said, or what is
+// derived from nothing else. It only loses rank in recall. A gist leaves out names, numbers and dates, which are the
+// very things that one looks up in such an entry, and no rule here can tell which of them matter.
 func Protected(t dream.Taint) bool { return t == dream.FromHuman || t == dream.FromAgent }
 
-// repeats is the share of words from which on two texts say the same. Ours: the built-in model's gists, which only drop
-// a closing word, lie above it; gists that drop one clause of two lie below.
+// repeats is the share of words from which two texts count as the same. It is our choice: gists of the built-in model
+// that drop only a closing word are above it, and gists that drop one clause of two are below.
 const repeats = .9
 
-// Replaces says whether a gist may stand for its source: it says something, and does not just repeat the source. A gist
-// that repeats it is not written, and the source stays.
+// Replaces reports whether a gist may replace its source: it is not empty and does not just repeat the source.
+// Otherwise the gist is not written, and the source stays.
 func Replaces(gist, source string) bool {
 	in, of := wordsOf(gist), wordsOf(source)
 	if len(in) == 0 {
@@ -27,7 +27,7 @@ func Replaces(gist, source string) bool {
 	return shared(in, of) < repeats || shared(of, in) < repeats
 }
 
-// shared is the share of words in a that b has too, each as often as it stands there.
+// shared is the share of the words of a that b has too, counting repetitions.
 func shared(a, b []string) float64 {
 	if len(a) == 0 {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// What ties a sentence to one moment, place or sum (H11: no numbers, dates, addresses). Digits are found by their
-// class, in any script; these are the rest.
+// specific matches what ties a sentence to one moment, place or sum: dates, addresses, and numbers in words. Digits are
+// found by their Unicode class, in any script.
 var specific = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(?:https?|ftp|wss?|ipfs)://[^\s<>"()]*[^\s<>"().,;:!?]`),
 	regexp.MustCompile(`(?i)\bwww\.[^\s<>"()]*[^\s<>"().,;:!?]`),
@@ -28,13 +28,12 @@ var specific = []*regexp.Regexp{
 			`basis points?|points?|seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|times)\b`),
 }
 
-// longName is how many characters of letters and figures without a break make a key or an address (base58 and the
-// like).
+// longName is how many letters and digits without a break make a key or an address (base58 and similar).
 const longName = 26
 
-// Specifics finds what a gist may not keep: numbers, dates, e-mail addresses, links, hexadecimal strings and the
-// addresses of wallets and contracts, in the order of the text, each as it stands there. Numbers count in words too,
-// except the small ones that count nothing ("two friends" has none, "two days" has one).
+// Specifics returns what a gist must not contain: numbers, dates, e-mail addresses, links, hexadecimal strings and the
+// addresses of wallets and contracts, in the order of the text. Numbers in words count too, except small ones without a
+// unit ("two friends" has none, "two days" has one).
 func Specifics(text string) []string {
 	var spans [][2]int
 	for _, re := range specific {
@@ -64,7 +63,7 @@ func Specifics(text string) []string {
 	return found
 }
 
-// tokens are the places of what stands between spaces, without the punctuation around it.
+// tokens returns the positions of the parts between spaces, without punctuation around them.
 func tokens(text string) [][2]int {
 	const around = ".,;:!?…\"'“”‘’()[]{}<>*_`"
 	var places [][2]int
@@ -91,7 +90,7 @@ func tokens(text string) [][2]int {
 	return places
 }
 
-// isAddress takes an unbroken run of Latin letters in mixed case, longer than any word, for a key.
+// isAddress reports whether a run of Latin letters is a key: in mixed case and longer than any word.
 func isAddress(token string) bool {
 	if len(token) < longName || token == strings.ToLower(token) || token == strings.ToUpper(token) {
 		return false

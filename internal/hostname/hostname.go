@@ -1,5 +1,5 @@
-// Package hostname says which Host headers name a server that only this machine should reach. A web page can make a
-// name of its own point at a loopback address (DNS rebinding); the browser then still sends the page's name as Host.
+// Package hostname decides which Host headers are valid for a server that only this machine should reach. A web page
+// can make its own name resolve to a loopback address (DNS rebinding); the browser still sends the page's name as Host.
 package hostname
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Of is a Host header without its port and the brackets of an address, in small letters.
+// Of returns a Host header without its port and the brackets of an address, in lower case.
 func Of(host string) string {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -17,7 +17,7 @@ func Of(host string) string {
 	return strings.ToLower(name)
 }
 
-// Loopback says whether a name, without a port, can only be this machine: localhost or a loopback address.
+// Loopback reports whether a name, without a port, can only be this machine: localhost or a loopback address.
 func Loopback(name string) bool {
 	if strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") {
 		return true
@@ -26,7 +26,7 @@ func Loopback(name string) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-// Allowed is a set of names beside those of loopback. The zero value allows loopback alone.
+// Allowed is a set of names besides those of loopback. The zero value allows loopback alone.
 type Allowed map[string]bool
 
 // Allow makes a set of names without ports. Empty names are left out.
@@ -40,7 +40,7 @@ func Allow(names ...string) Allowed {
 	return set
 }
 
-// Has says whether a Host header, with or without a port, is of loopback or in the set.
+// Has reports whether a Host header, with or without a port, is loopback or in the set.
 func (a Allowed) Has(host string) bool {
 	name := Of(host)
 	return Loopback(name) || a[name]

@@ -26,7 +26,7 @@ func TestOnlyLoopbackAndTheNamesOfTheSetAreAllowed(t *testing.T) {
 	require.True(t, hostname.Allowed(nil).Has("localhost:1"))
 }
 
-// FuzzOf: no header makes it panic, and what is allowed of loopback is never a name that DNS could answer for.
+// FuzzOf: no header makes it panic, and an allowed loopback name is never one that DNS could resolve.
 func FuzzOf(f *testing.F) {
 	for _, host := range []string{"localhost:1", "[::1]:2", "[", "]", "[[::1]]", "a:b:c", "127.0.0.1.x"} {
 		f.Add(host)

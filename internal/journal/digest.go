@@ -7,21 +7,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Label goes with everything dreamt that a client is shown.
+// Label is shown to clients with everything that was dreamt.
 const Label = "dream, unverified"
 
-// The ways in which a client is told of dreams.
+// The ways in which clients learn of dreams.
 const (
 	DigestOff     = "off"
-	DigestHeader  = "header"  // how many entries there are, and not a word of them
+	DigestHeader  = "header"  // the number of entries, without any text
 	DigestMessage = "message" // the entries, quoted as background
 )
 
-// Digests are those ways, the most reticent first.
+// Digests lists them, beginning with the one that reveals least.
 var Digests = []string{DigestOff, DigestHeader, DigestMessage}
 
-// Tellable keeps the entries that may reach a client: significant ones that nobody has taken back. What a dream was
-// saying when it was woken is none of them.
+// Tellable returns the entries that may reach a client: significant ones that were not undone. The partial output of an
+// interrupted dream is never one.
 func Tellable(entries []*dream.Journal) []*dream.Journal {
 	var kept []*dream.Journal
 	for _, j := range entries {
@@ -32,7 +32,7 @@ func Tellable(entries []*dream.Journal) []*dream.Journal {
 	return kept
 }
 
-// Header is a digest as one line without a word of the dreams; empty when there is nothing to tell.
+// Header returns a digest as one line without any text of the dreams; empty when there is nothing to report.
 func Header(entries []*dream.Journal) string {
 	entries = Tellable(entries)
 	if len(entries) == 0 {
@@ -45,8 +45,8 @@ func Header(entries []*dream.Journal) string {
 	return fmt.Sprintf("%s; entries=%d; significance=%.2f", Label, len(entries), most)
 }
 
-// Background is a digest as a message: every line of a dream stands behind a quotation mark, so that none of it can be
-// taken for an instruction or for something that happened. It is empty when there is nothing to tell.
+// Background returns a digest as a message. Every line of a dream follows a quotation mark, so that it cannot be taken
+// for an instruction or a real event. It is empty when there is nothing to report.
 func Background(entries []*dream.Journal) string {
 	entries = Tellable(entries)
 	if len(entries) == 0 {
@@ -68,5 +68,5 @@ func Background(entries []*dream.Journal) string {
 	return b.String()
 }
 
-// breaks finds whatever a reader may take for the end of a line.
+// breaks reports whether a reader may take a character for the end of a line.
 func breaks(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }

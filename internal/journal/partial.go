@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Legible is the readable part of a text that was cut off. Of broken JSON it is the longer strings, each a sentence of
-// its own; anything else stays as it is.
+// Legible returns the readable part of a truncated text. From broken JSON it takes the longer strings, each as a
+// sentence; any other text is returned unchanged.
 func Legible(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
@@ -44,8 +44,8 @@ func Legible(text string) string {
 	return strings.Join(texts, "\n")
 }
 
-// Drawn counts the distinct lines that a text takes up: those with which it shares at least two of its words of five
-// letters or more. It stands for "draws on distinct memories" where nobody was asked for sources.
+// Drawn counts the distinct lines with which a text shares at least two words of five letters or more. It estimates the
+// number of memories that a text draws on when the model was not asked for sources.
 func Drawn(text string, lines []string) int {
 	words := map[string]bool{}
 	for _, w := range Topics(text, 1000) {

@@ -6,14 +6,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Public is a journal entry as operators are told of it, on the command line and on the wire: how its wake went is in
-// milliseconds.
+// Public is a journal entry in the form that operators see on the command line and in the API: the times of its wake
+// are in milliseconds.
 type Public struct {
 	*dream.Journal
 	Wake *Times `json:"wake,omitempty"`
 }
 
-// Times are the four phases of a wake, named as the event DreamInterrupted names them.
+// Times are the four phases of a wake, named as in the event DreamInterrupted.
 type Times struct {
 	Receipt  float64 `json:"receipt_ms"`
 	Stop     float64 `json:"stop_ms"`
@@ -23,7 +23,7 @@ type Times struct {
 	Forced   bool    `json:"forced"`
 }
 
-// Told gives an entry for the public.
+// Told returns the public form of an entry.
 func Told(j *dream.Journal) Public {
 	p := Public{Journal: j}
 	if w := j.Wake; w != nil {

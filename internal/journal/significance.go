@@ -1,4 +1,5 @@
-// Package journal decides what survives waking: how significant a dreamt text is, and what it is about.
+// Package journal decides which dreamt texts become journal entries and reach clients: how significant a text is, and
+// what it is about.
 package journal
 
 import (
@@ -10,12 +11,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Threshold is the least significance that makes a journal entry or reaches a client.
+// Threshold is the lowest significance of a journal entry, and of a text that reaches a client.
 const Threshold = .3
 
-// Significance scores a dreamt text in [0, 1] (with Z1 in place of its tool term): .2 for more than 200 characters,
-// .2 more above 500, .2 for drawing on two or more distinct memories, up to .2 for the strength of affect, .2 for a
-// finished thought.
+// Significance scores a dreamt text in [0, 1]: .2 for more than 200 characters, .2 more above 500, .2 for drawing on
+// two or more distinct memories, up to .2 for the strength of affect, and .2 for a finished thought.
 func Significance(text string, sources int, affect mood.PAD) float64 {
 	score := 0.0
 	length := len([]rune(text))
@@ -48,8 +48,8 @@ func finished(text string) bool {
 	return false
 }
 
-// Topics are up to n words that a text returns to most often, in order of count, then alphabet. Words of fewer than
-// five letters are left out.
+// Topics returns up to n words that occur most often in a text, by count, then alphabetically. Words of fewer than five
+// letters are left out.
 func Topics(text string, n int) []string {
 	counts := map[string]int{}
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {

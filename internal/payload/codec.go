@@ -12,24 +12,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What a sealed payload says of itself, in the clear. The data is a random nonce of 12 bytes, the whole payload as it
-// was (its own metadata within), and a tag of 16 bytes; the metadata below is bound to them.
+// Metadata of a sealed payload, in plain text. Its data is a random nonce of 12 bytes, the encrypted payload with its
+// own metadata, and a tag of 16 bytes. The tag also authenticates the metadata below.
 const (
 	Encoding = "binary/oneiros-aes256gcm" // under converter.MetadataEncoding
 	KeyID    = "oneiros-key-id"
 )
 
-// Overhead is at most how much longer a sealed payload is on the wire, in bytes, for an id of the longest kind.
+// Overhead is the maximum number of bytes that sealing adds to a payload on the wire, with an id of maximum length.
 const Overhead = 192
 
-// Unopened is a sealed payload that could not be opened.
+// Unopened is the error of a sealed payload that could not be opened.
 type Unopened struct {
-	Key  string   // the id of the key it was sealed with
-	Have []string // the ids of the keys there are
+	Key  string   // id of the key it was sealed with
+	Have []string // ids of the configured keys
 	Why  string   // what is wrong with it; empty when only the key is missing
 }
 
-// Error says which key is wanted, or that the seal is broken.
+// Error says which key is missing, or that the seal is broken.
 func (u *Unopened) Error() string {
 	switch {
 	case u.Why != "":
@@ -44,12 +44,12 @@ func (u *Unopened) Error() string {
 		u.Key, strings.Join(u.Have, ", "))
 }
 
-// Codec is the bare codec, for a codec server: it needs no context and keeps no state.
+// Codec returns the codec alone, for a codec server. It needs no context and has no state.
 func Codec(keys Keys) converter.PayloadCodec { return codec{keys} }
 
 type codec struct{ keys Keys }
 
-// Encode seals every payload with the newest key; without keys all stay as they are.
+// Encode seals every payload with the newest key; without keys it returns them unchanged.
 func (c codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	if c.keys.Empty() {
 		return plain, nil
@@ -65,7 +65,7 @@ func (c codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return sealed, nil
 }
 
-// Decode opens every payload that is sealed and leaves the others as they are.
+// Decode opens every sealed payload and returns the others unchanged.
 func (c codec) Decode(sealed []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	plain := make([]*commonpb.Payload, len(sealed))
 	for i, p := range sealed {
@@ -82,7 +82,7 @@ func (c codec) Decode(sealed []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return plain, nil
 }
 
-// isSealed tells by either mark: a payload that lost one of them is a broken one, not a plain one.
+// isSealed reports whether a payload has either mark: with one of them missing it is broken, not plain.
 func isSealed(p *commonpb.Payload) bool {
 	_, marked := p.GetMetadata()[KeyID]
 	return marked || string(p.GetMetadata()[converter.MetadataEncoding]) == Encoding
@@ -119,7 +119,7 @@ func (k Keys) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	return plain, nil
 }
 
-// bound is all metadata as one unambiguous string of bytes: whoever changes, adds or removes any breaks the seal.
+// bound encodes all metadata as one unambiguous byte string, so that changing, adding or removing any breaks the seal.
 func bound(metadata map[string][]byte) []byte {
 	b := []byte("oneiros payload\x00")
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
@@ -131,7 +131,7 @@ func bound(metadata map[string][]byte) []byte {
 	return b
 }
 
-// shown keeps what a stranger wrote into a payload short and printable.
+// shown makes an id from an unknown payload short and printable.
 func shown(id string) string {
 	id = strings.ToValidUTF8(id, "?")
 	if r := []rune(id); len(r) > longestID {

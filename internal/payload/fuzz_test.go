@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
-// FuzzOpen gives the opener whatever a broken or hostile cluster may hand back: it opens nothing that it did not seal.
+// FuzzOpen opens arbitrary payloads of a broken or hostile cluster: nothing is opened that was not sealed here.
 func FuzzOpen(f *testing.F) {
 	codec := payload.Codec(keys(f, "one", "two"))
 	sealed, err := codec.Encode(
@@ -44,7 +44,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzParse reads any keys file without showing what is in it.
+// FuzzParse reads arbitrary keys files; errors must not show their content.
 func FuzzParse(f *testing.F) {
 	f.Add("a " + strings.Repeat("A", 43) + "=")
 	f.Add(line("one") + "\r\n# the old one\n\n" + line("two"))
@@ -58,7 +58,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzOpenJSON writes JSON for any JSON that it reads.
+// FuzzOpenJSON writes JSON for any JSON input.
 func FuzzOpenJSON(f *testing.F) {
 	k := keys(f, "one")
 	f.Add(`{"metadata":{"encoding":"` + payload.Encoding + `"},"data":"AAAA"}`)

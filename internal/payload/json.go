@@ -12,9 +12,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// OpenJSON finds every sealed payload in JSON as Temporal's tools print it (a payload, a history, a description), opens
-// it and puts what was sealed in its place: JSON as itself, anything else as a payload. It answers how many there were.
-// Several documents, one after the other, are all opened.
+// OpenJSON opens every sealed payload in JSON as Temporal's tools print it (a payload, a history, a description) and
+// replaces it by its content: JSON as JSON, anything else as a payload. It returns how many there were. The input may
+// hold several documents.
 func OpenJSON(keys Keys, in io.Reader, out io.Writer) (int, error) {
 	read := json.NewDecoder(in)
 	read.UseNumber()
@@ -70,7 +70,7 @@ func openWithin(keys Keys, value any) (any, int, error) {
 	return value, opened, nil
 }
 
-// asPayload answers the sealed payload that an object is, or nil.
+// asPayload returns the sealed payload that an object represents, or nil.
 func asPayload(object map[string]any) *commonpb.Payload {
 	if _, is := object["metadata"].(map[string]any); !is {
 		return nil

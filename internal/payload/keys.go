@@ -11,21 +11,20 @@ import (
 	"strings"
 )
 
-// keySize is that of AES-256, in bytes.
+// keySize is the size of an AES-256 key in bytes.
 const keySize = 32
 
-// longestID bounds a key's id, which every sealed payload carries in the clear.
+// longestID is the maximum length of a key's id, which is part of every sealed payload.
 const longestID = 64
 
-// Keys are the keys of a deployment, newest first. The zero value has none. Printing them shows ids only.
+// Keys are the keys of a deployment, newest first. The zero value has none. Printing them shows the ids only.
 type Keys struct {
 	ids   []string
 	boxes map[string]cipher.AEAD
 }
 
-// Parse reads a keys file: one "<key id> <base64 of 32 bytes>" a line, newest first; empty lines and lines that begin
-// with
-// # are passed over. Its faults name lines and ids, never a key.
+// Parse reads a keys file: one "<key id> <base64 of 32 bytes>" a line, newest first. Empty lines and lines that begin
+// with '#' are skipped. Its errors name lines and ids, never a key.
 func Parse(text string) (Keys, error) {
 	keys := Keys{boxes: map[string]cipher.AEAD{}}
 	material := map[string]string{}
@@ -102,7 +101,7 @@ func validID(id string) bool {
 	}) < 0
 }
 
-// NewLine makes a key out of random bytes and writes it as a line of the keys file, without the line's end.
+// NewLine creates a random key and returns its line of the keys file, without the line end.
 func NewLine(id string, random io.Reader) (string, error) {
 	if !validID(id) {
 		return "",
@@ -116,7 +115,7 @@ func NewLine(id string, random io.Reader) (string, error) {
 	return id + " " + base64.StdEncoding.EncodeToString(raw), nil
 }
 
-// Empty says whether nothing is sealed.
+// Empty reports whether there are no keys, so that nothing is sealed.
 func (k Keys) Empty() bool { return len(k.ids) == 0 }
 
 // Newest is the id of the key that seals; empty without keys.
@@ -127,10 +126,10 @@ func (k Keys) Newest() string {
 	return k.ids[0]
 }
 
-// IDs of all keys, newest first.
+// IDs returns the ids of all keys, newest first.
 func (k Keys) IDs() []string { return append([]string(nil), k.ids...) }
 
-// String names the ids.
+// String lists the ids.
 func (k Keys) String() string {
 	if k.Empty() {
 		return "no sealing keys"

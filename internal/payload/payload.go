@@ -1,4 +1,4 @@
-// Package payload seals what Temporal stores: every payload and the text of every failure, under keys that rotate.
+// Package payload encrypts what Temporal stores: every payload and the text of every failure, under keys that rotate.
 package payload
 
 import (
@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// New gives the converters for a client, a worker or a replayer. The newest key seals, every key opens, and what was
-// never sealed passes as it is, so that a deployment may begin to seal while dreams are under way. Without keys nothing
-// is sealed, and a sealed payload is an error that names the key it wants.
+// New returns the converters for a client, a worker or a replayer. The newest key seals, every key opens, and plain
+// payloads are read as they are, so that a deployment may begin to seal while dreams are running. Without keys nothing
+// is sealed, and a sealed payload is an error that names its key.
 func New(keys Keys) (converter.DataConverter, converter.FailureConverter) {
 	data := sealing{DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), Codec(keys))}
 	return data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
@@ -20,25 +20,25 @@ func New(keys Keys) (converter.DataConverter, converter.FailureConverter) {
 	})
 }
 
-// sealing is the data converter with one care more. A workflow whose input or result cannot be opened would fail for
-// good, because one worker lacks a key; panicking fails only its task, which Temporal hands out again until a worker
-// has the key (converter.PayloadCodec describes both).
+// sealing is a data converter that protects workflows against a missing key. A workflow whose input or result cannot be
+// opened would fail permanently because one worker lacks a key. A panic fails only its task, which Temporal retries
+// until a worker has the key (converter.PayloadCodec describes both).
 type sealing struct {
 	converter.DataConverter
-	story bool // within a workflow
+	story bool // used within a workflow
 }
 
-// WithWorkflowContext is asked for by the SDK within a workflow.
+// WithWorkflowContext is called by the SDK within a workflow.
 func (s sealing) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
 	return sealing{DataConverter: s.DataConverter, story: true}
 }
 
-// WithContext is asked for by the SDK everywhere else.
+// WithContext is called by the SDK everywhere else.
 func (s sealing) WithContext(context.Context) converter.DataConverter {
 	return sealing{DataConverter: s.DataConverter}
 }
 
-// WithSerializationContext changes nothing about the seal: the UI and the command line open payloads without one.
+// WithSerializationContext does not change the seal: the UI and the command line open payloads without a context.
 func (s sealing) WithSerializationContext(c converter.SerializationContext) converter.DataConverter {
 	return sealing{DataConverter: converter.WithDataConverterSerializationContext(s.DataConverter, c), story: s.story}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
-// line is a key made of its id, so that tests need no chance.
+// line derives a key from its id, so that tests need no randomness.
 func line(id string) string {
 	raw := make([]byte, 32)
 	copy(raw, "a key for tests, made of its id: ")
@@ -83,7 +83,7 @@ func TestEverySealIsDifferentAndShowsNothing(t *testing.T) {
 	require.Len(t, seen, 1000)
 }
 
-// flip turns one bit of what a payload consists of: a metadata key, its value, or the data.
+// flip flips one bit of a payload: in a metadata key, its value, or the data.
 func flip(r *rapid.T, p *commonpb.Payload) *commonpb.Payload {
 	p = proto.Clone(p).(*commonpb.Payload)
 	turn := func(b []byte) []byte {
@@ -108,7 +108,7 @@ func flip(r *rapid.T, p *commonpb.Payload) *commonpb.Payload {
 
 func TestAFlippedBitIsRefusedWhereverItIs(t *testing.T) {
 	t.Parallel()
-	codec := payload.Codec(keys(t, "a", "b", "c")) // ids one bit apart: a flipped id names another key
+	codec := payload.Codec(keys(t, "a", "b", "c")) // the ids differ by one bit, so a flipped id names another key
 	rapid.Check(t, func(r *rapid.T) {
 		sealed, err := codec.Encode([]*commonpb.Payload{payloads(r)})
 		require.NoError(r, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// replay runs a history as a worker with these keys would.
+// replay replays a history as a worker with these keys would.
 func replay(k payload.Keys, history *historypb.History) error {
 	data, failures := payload.New(k)
 	replayer, err := worker.NewWorkflowReplayerWithOptions(
@@ -31,7 +31,7 @@ func replay(k payload.Keys, history *historypb.History) error {
 	return replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history)
 }
 
-// sealAll seals every payload of a history, as if the deployment had had the key from the first event on.
+// sealAll seals every payload of a history, as if the deployment had had the key from the first event.
 func sealAll(t *testing.T, k payload.Keys, history *historypb.History) int {
 	t.Helper()
 	sealed := 0

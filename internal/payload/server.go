@@ -14,19 +14,19 @@ import (
 )
 
 // bodyLimit bounds one request to the codec server, in bytes: the largest page of a history that a Temporal server
-// answers (4 MiB of gRPC), grown by base64 and sealing.
+// returns (4 MiB of gRPC), plus the overhead of base64 and sealing.
 const bodyLimit = 8 << 20
 
-// Server is a remote codec for Temporal's UI and command line: POST /encode and /decode, as
-// converter.NewRemotePayloadCodec and the UI ask.
+// Server is a remote codec for Temporal's UI and command line: POST /encode and /decode, in the format of
+// converter.NewRemotePayloadCodec and the UI.
 type Server struct {
 	Keys    Keys
-	Origins []string // of the pages that may ask, such as http://127.0.0.1:8233; any other page is refused
-	Hosts   []string // names, without ports, under which it may be asked beside those of loopback
-	Token   string   // what a caller shows as "Authorization: Bearer ..."; empty asks for none
+	Origins []string // of the pages that may call it, such as http://127.0.0.1:8233; other pages are refused
+	Hosts   []string // host names, without ports, that it accepts besides those of loopback
+	Token   string   // expected in "Authorization: Bearer ..."; empty: no token is needed
 }
 
-// Handler serves it.
+// Handler returns the HTTP handler.
 func (s Server) Handler() http.Handler {
 	codec := converter.NewPayloadCodecHTTPHandler(Codec(s.Keys))
 	hosts := hostname.Allow(s.Hosts...)
@@ -60,7 +60,8 @@ func (s Server) Handler() http.Handler {
 	})
 }
 
-// admits lets programs in, which name no origin, and the pages of our origins; it answers everybody else itself.
+// admits accepts programs, which send no Origin header, and pages of the configured origins. It responds to all others
+// itself.
 func (s Server) admits(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -78,7 +79,7 @@ func (s Server) admits(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// knows compares without telling by its time how much of a guess was right.
+// knows compares the token in constant time.
 func (s Server) knows(authorization string) bool {
 	if s.Token == "" {
 		return true

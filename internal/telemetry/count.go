@@ -12,17 +12,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// dreamTrace is what is remembered of a dream until it is over.
+// dreamTrace holds what is known of a dream until it ends.
 type dreamTrace struct {
-	spent map[dream.Phase]budget.Micros // as each phase told last
+	spent map[dream.Phase]budget.Micros // as each phase reported last
 	calls map[dream.Phase]int
 	stage dream.Stage
-	going bool      // a sitting is under way
-	first bool      // it was seen from its beginning
-	until time.Time // of one that waits: when it is given up
+	going bool      // a stretch is running
+	first bool      // the dream was observed from its beginning
+	until time.Time // for an interrupted dream: when it is given up
 }
 
-// labels puts the agent's handle before the values where figures carry it.
+// labels puts the agent's handle before the values, if metrics are per agent.
 func (m *Meter) labels(e event.Event, values ...string) []string {
 	if !m.byAgent {
 		return values
@@ -38,7 +38,7 @@ func (m *Meter) add(v *prometheus.CounterVec, n float64, e event.Event, values .
 	v.WithLabelValues(m.labels(e, values...)...).Add(n)
 }
 
-// read decodes the data of an event and counts them; data that cannot be read are counted as that.
+// read decodes the data of an event and counts it; unreadable data are counted separately.
 func read[P event.Payload](m *Meter, e event.Event, count func(P)) {
 	var p P
 	if err := json.Unmarshal(e.Data, &p); err != nil {
@@ -48,7 +48,7 @@ func read[P event.Payload](m *Meter, e event.Event, count func(P)) {
 	count(p)
 }
 
-// count takes one event in. A type that nothing is counted of beside its number is a deliberate silence.
+// count counts one event. An event type without a case is counted by its type only.
 func (m *Meter) count(e event.Event) {
 	m.add(m.events, 1, e, word("type", e.Type))
 	switch e.Type {
@@ -77,7 +77,7 @@ func (m *Meter) count(e event.Event) {
 	}
 }
 
-// countFound counts what a dream came upon, and what became of it.
+// countFound counts what a dream found, and what was decided about it.
 func (m *Meter) countFound(e event.Event) {
 	switch e.Type {
 	case "OnsetStarted":
@@ -98,7 +98,7 @@ func (m *Meter) countFound(e event.Event) {
 		m.add(m.fragments, 1, e, "discarded")
 	case "FragmentFlagged":
 		read(m, e, func(p event.FragmentFlagged) {
-			by, _, _ := strings.Cut(p.By, "/") // not by which rule: those are the user's words
+			by, _, _ := strings.Cut(p.By, "/") // without the rule's name, which a user has written
 			if by != "policy" && by != "hook" {
 				by = other
 			}
@@ -150,7 +150,7 @@ func fate(kept bool) string {
 	return "let_go"
 }
 
-// dreamTrace remembers a dream, by its agent and id.
+// dreamTrace returns the trace of a dream, by its agent and id.
 func (m *Meter) dreamTrace(e event.Event) *dreamTrace {
 	key := e.Agent + "\x00" + e.Dream
 	n := m.nights[key]
@@ -161,7 +161,7 @@ func (m *Meter) dreamTrace(e event.Event) *dreamTrace {
 	return n
 }
 
-// sits notes that a sitting began or is over.
+// sits records that a stretch began or ended.
 func (m *Meter) sits(e event.Event, going bool) {
 	n := m.dreamTrace(e)
 	under := m.dreaming.WithLabelValues(m.labels(e)...)
@@ -177,7 +177,7 @@ func (m *Meter) sits(e event.Event, going bool) {
 	}
 }
 
-// moves notes which stage an onset is at now; none when it is over.
+// moves records the stage an onset is at; none when it has ended.
 func (m *Meter) moves(e event.Event, to dream.Stage) {
 	n := m.dreamTrace(e)
 	if n.stage != "" {
@@ -189,7 +189,7 @@ func (m *Meter) moves(e event.Event, to dream.Stage) {
 	n.stage = to
 }
 
-// tally counts what a phase has done since it last told; its figures are those of the whole phase.
+// tally counts what a phase did since its last report; reports are totals of the whole phase.
 func (m *Meter) tally(e event.Event, t dream.Tally) {
 	n, phase := m.dreamTrace(e), word("phase", t.Phase)
 	if more := t.Spent - n.spent[t.Phase]; more > 0 {
@@ -202,7 +202,7 @@ func (m *Meter) tally(e event.Event, t dream.Tally) {
 	}
 }
 
-// woken counts a wake out of a dream. The figures of the event are milliseconds.
+// woken counts a wake out of a dream. The times in the event are milliseconds.
 func (m *Meter) woken(e event.Event, p event.DreamInterrupted) {
 	sleep := "deep"
 	if p.Light {
@@ -217,14 +217,14 @@ func (m *Meter) woken(e event.Event, p event.DreamInterrupted) {
 	}
 	m.sits(e, false)
 	m.dreamTrace(e).until = p.Until
-	for key, n := range m.nights { // of those that wait, some were given up without a word
+	for key, n := range m.nights { // interrupted dreams may be given up without an event
 		if !n.going && n.until.Before(e.At) {
 			delete(m.nights, key)
 		}
 	}
 }
 
-// over counts a dream that ended, and what it spent beyond what its phases told.
+// over counts a dream that ended, and the part of its spending that no phase reported.
 func (m *Meter) over(e event.Event, p event.DreamEnded) {
 	m.add(m.ended, 1, e, word("outcome", p.Outcome))
 	m.sits(e, false)

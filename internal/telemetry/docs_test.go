@@ -17,7 +17,7 @@ func TestTheHandbookShowsTheFigures(t *testing.T) {
 	requireRows(t, page, head, setup(t).meter(telemetry.Options{}).Figures())
 }
 
-// requireRows holds a page's table, which begins with head, to the figures; with -update it writes them there.
+// requireRows compares a page's table, which begins with head, with the metrics; with -update it writes the table.
 func requireRows(t *testing.T, page, head string, figures []telemetry.Figure) {
 	t.Helper()
 	var rows strings.Builder

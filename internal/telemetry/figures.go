@@ -7,14 +7,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// Figure is one that is told of events.
+// Figure is a metric, as documented in the handbook.
 type Figure struct {
 	Name   string
-	Labels []string // beside the agent's
+	Labels []string // without the agent's
 	Tells  string
 }
 
-// figures are everything that is counted of events. Every label but the agent's takes one of a few known words.
+// figures are the metrics computed from events. The values of every label except the agent's are from a fixed set.
 type figures struct {
 	byAgent bool
 	list    []Figure
@@ -99,8 +99,8 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 	return f
 }
 
-// beginAtNought makes the series whose words are known appear before anything is counted: Prometheus does not see the
-// first increase of one that appears with it.
+// beginAtNought creates the series of all label values at zero, because Prometheus does not see the first increase of a
+// series that appears with it.
 func beginAtNought(v *prometheus.CounterVec, labels []string) {
 	switch {
 	case len(labels) == 0:
@@ -113,13 +113,13 @@ func beginAtNought(v *prometheus.CounterVec, labels []string) {
 }
 
 // wakeBuckets have a bound at each target and maximum of the four phases and of the whole: 1 and 5 ms, 100 and 500, 50
-// and 100, 10 and 50, 170 and 655; 200 ms is the soft promise and 1 s the hard one.
+// and 100, 10 and 50, 170 and 655; 200 ms is the soft limit of a wake and 1 s the hard one.
 var wakeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .17, .2, .5, .655, 1, 2.5}
 
-// other stands for a word that this version does not know, so that no label grows without bound.
+// other replaces an unknown label value, so that no label grows without bound.
 const other = "other"
 
-// known are the words of each label. Everything else is other.
+// known are the values of each label. Everything else is other.
 var known = map[string]map[string]bool{
 	"type": set(event.Types()...),
 	"tier": set(dream.Core, dream.Hardened),
@@ -156,7 +156,7 @@ func word[S ~string](label string, s S) string {
 	return other
 }
 
-// archive is what the archiver of this process did.
+// archive holds the metrics of this process's archiver.
 type archive struct {
 	archived, failed prometheus.Counter
 	last             prometheus.Gauge
@@ -178,7 +178,7 @@ func newArchive(r prometheus.Registerer) archive {
 	return a
 }
 
-// Archived notes a pass of the archiver: how many events it wrote, and whether it failed.
+// Archived records a pass of the archiver: how many events it wrote, and whether it failed.
 func (a archive) Archived(events int, err error) {
 	a.archived.Add(float64(events))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package telemetry measures a running house by its events, for whoever scrapes it in the format of Prometheus.
+// Package telemetry provides Prometheus metrics and OpenTelemetry traces of a running deployment.
 package telemetry
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 )
 
-// sweepWithin bounds how long a scrape waits for the store. Prometheus gives up after 10 s unless told otherwise.
+// sweepWithin is how long a scrape waits for the store. The default timeout of Prometheus is 10 s.
 const sweepWithin = 5 * time.Second
 
 // Options of a meter.
@@ -24,19 +24,18 @@ type Options struct {
 	Log     fabric.Log
 	Version string // of the program
 
-	// Agents lists them, where every figure of events is to carry its agent's handle. Nil: figures are of all agents
-	// together. A label for each agent multiplies the series by their number, and tells their names to whoever may
-	// scrape.
+	// Agents lists the agents when metrics carry the agent's handle as a label. Nil: metrics cover all agents together.
+	// A label for each agent multiplies the number of series, and shows the handles to everyone who may scrape.
 	Agents func(context.Context) ([]dream.Agent, error)
 }
 
-// Meter counts what was announced since it began. Several processes of one deployment each count all of it: scrape one
-// of them, or take the maximum, never the sum.
+// Meter counts events from its start on. Each process of a deployment counts all events: scrape one process, or take
+// the maximum, never the sum.
 type Meter struct {
 	registry *prometheus.Registry
 	agents   func(context.Context) ([]dream.Agent, error)
 
-	mu      sync.Mutex // of a sweep
+	mu      sync.Mutex // held during a sweep
 	sweep   fabric.Sweep
 	begun   bool
 	handles map[string]string
@@ -48,7 +47,7 @@ type Meter struct {
 	store prometheus.Gauge
 }
 
-// New makes a meter that has counted nothing.
+// New returns a meter with all counts at zero.
 func New(o Options) *Meter {
 	r := prometheus.NewRegistry()
 	m := &Meter{
@@ -75,11 +74,11 @@ func New(o Options) *Meter {
 	return m
 }
 
-// Figures are those that are told of events, for the handbook.
+// Figures lists the metrics computed from events, for the handbook.
 func (m *Meter) Figures() []Figure { return m.list }
 
-// Begin lets the counting begin behind everything that was announced before. A meter that was not begun does so when it
-// is first scraped.
+// Begin skips all existing events, so that only later ones are counted. Without a call to Begin the first scrape does
+// so.
 func (m *Meter) Begin(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +94,7 @@ func (m *Meter) begin(ctx context.Context) error {
 	return err
 }
 
-// Count counts what has been announced since it last did.
+// Count counts the events since the last call.
 func (m *Meter) Count(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,15 +126,15 @@ func (m *Meter) learnHandles(ctx context.Context) error {
 	return err
 }
 
-// Handler answers GET /metrics. Each answer counts what has come since the one before; where the store is away it says
-// so and answers with what it knows.
+// Handler serves GET /metrics. Each response includes all new events. When the store is unreachable, the response says
+// so and contains the last known counts.
 func (m *Meter) Handler() http.Handler {
 	result := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), sweepWithin)
 		defer cancel()
-		_ = m.Count(ctx) // the answer tells, by oneiros_store_reachable
+		_ = m.Count(ctx) // oneiros_store_reachable shows the failure
 		result.ServeHTTP(w, r)
 	})
 	return mux

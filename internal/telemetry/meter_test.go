@@ -72,7 +72,7 @@ func (b *bundle) meter(o telemetry.Options) *telemetry.Meter {
 	return m
 }
 
-// scrape is what a meter tells, our own figures only, without help.
+// scrape returns a meter's output, our own metrics only, without help texts.
 func scrape(t *testing.T, m *telemetry.Meter) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -87,7 +87,7 @@ func scrape(t *testing.T, m *telemetry.Meter) string {
 	return ours.String()
 }
 
-// figures of one name.
+// figures returns the lines of one metric.
 func figures(text, name string) []string {
 	var found []string
 	for line := range strings.Lines(text) {
@@ -98,7 +98,7 @@ func figures(text, name string) []string {
 	return found
 }
 
-// counted are those above nought.
+// counted returns those above zero.
 func counted(text, name string) []string {
 	return slices.DeleteFunc(figures(text, name), func(line string) bool { return strings.HasSuffix(line, " 0") })
 }
@@ -138,7 +138,7 @@ func oneDream(b *bundle, agent, id string) {
 func TestANightInFigures(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo", "vega")
-	oneDream(b, "echo", "dream/echo/0001") // before the meter begins: nobody counts it
+	oneDream(b, "echo", "dream/echo/0001") // before the meter begins, so it is not counted
 	m := b.meter(telemetry.Options{Version: "test"})
 	oneDream(b, "echo", "dream/echo/0002")
 	b.record("vega", "dream/vega/0001", event.DreamStarted{Tier: dream.Core}, event.OnsetStarted{Depth: dream.Peak})
@@ -182,7 +182,7 @@ func TestTheAgentIsALabelOnlyWhereItIsAskedFor(t *testing.T) {
 		figures(scrape(t, named), "oneiros_dreams_total"))
 }
 
-// Labels are bounded, and no figure carries what somebody wrote: neither ids nor names of rules, feeds and hooks.
+// Labels have fixed values, and no metric contains text from users: neither ids nor names of rules, feeds and hooks.
 func TestWordsThatAreNotKnownAreOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo")
@@ -228,7 +228,7 @@ func TestWordsThatAreNotKnownAreOther(t *testing.T) {
 	require.Equal(t, []string{`{phase="other"} 1`}, counted(text, "oneiros_spend_micros_total"))
 }
 
-// gone is a log whose store may be away.
+// gone is a log whose store may be unreachable.
 type gone struct {
 	fabric.Log
 	away bool

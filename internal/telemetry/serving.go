@@ -7,22 +7,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Turn is a request that was passed on to a model, as figures see it. It holds no text.
+// Turn is a request that was passed on to a model, with what metrics need. It contains no text.
 type Turn struct {
 	Path    string // "/chat/completions" or "/embeddings"
-	Status  int    // of the provider; 0: nothing came of it
+	Status  int    // of the provider; 0: no response
 	First   time.Duration
-	Broken  bool // the provider's answer broke off
-	Dropped bool // the client hung up
+	Broken  bool // the provider's response broke off
+	Dropped bool // the client disconnected
 	Woke    bool
-	Late    bool   // something of the wake is made good later
-	Chat    bool   // it could recall
+	Late    bool   // part of the wake is completed later
+	Chat    bool   // recall was possible
 	Skipped string // why nothing was recalled; empty when something was
-	ByWords string // why words alone were compared; empty when meaning counted too
+	ByWords string // why only words were compared; empty when vectors were compared too
 }
 
-// serving is what the server of this process did. Other than the figures of events these are each process's own: take
-// the sum.
+// serving holds the metrics of this process's server. Unlike the metrics of events, they differ by process: take the
+// sum.
 type serving struct {
 	served []Figure
 
@@ -33,7 +33,7 @@ type serving struct {
 	woke, late    prometheus.Counter
 }
 
-// The bounds of what a client waits for: 1 to 8 ms are what is ours to add, above are models.
+// waitBuckets are the bounds of what clients wait for: 1 to 8 ms cover our own overhead, the rest covers models.
 var waitBuckets = []float64{.001, .002, .004, .008, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120}
 
 func newServing(r prometheus.Registerer) serving {
@@ -101,10 +101,10 @@ func newServing(r prometheus.Registerer) serving {
 	return s
 }
 
-// Served are the figures of the server, for the handbook.
+// Served lists the metrics of the server, for the handbook.
 func (s *serving) Served() []Figure { return s.served }
 
-// Request counts a request that was answered. A route is a pattern, never a path that somebody made up.
+// Request counts a completed request. route is a pattern, never a path from a client.
 func (s *serving) Request(route string, status int, lasted time.Duration, written int64) {
 	if route == "" {
 		route = other
@@ -114,7 +114,7 @@ func (s *serving) Request(route string, status int, lasted time.Duration, writte
 	s.lasted.WithLabelValues(route).Observe(lasted.Seconds())
 }
 
-// TurnBegins counts a turn that is passed on; the answer is called when it is over.
+// TurnBegins counts a turn that is passed on; the returned function is called when it has ended.
 func (s *serving) TurnBegins(path string) (over func(Turn)) {
 	name := pathWord(path)
 	under := s.under.WithLabelValues(name)

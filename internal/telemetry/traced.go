@@ -33,19 +33,20 @@ func providerOf(model string) string {
 	return name
 }
 
-// fail ends a span badly. What a provider said may quote what it was sent: its kind alone is told.
+// fail marks a span as failed. It records the kind of the error only, because a provider's message may quote the
+// request.
 func fail(span trace.Span, err error) {
 	kind := kindOf(err)
 	span.SetAttributes(attribute.String("error.type", kind))
 	span.SetStatus(codes.Error, kind)
 }
 
-// nameless is the kind of a failure that has no name (OpenTelemetry's error.type).
+// nameless is the kind of an unnamed error (OpenTelemetry's error.type).
 const nameless = "_OTHER"
 
-// kindOf is what may be told of an error: a name that somebody gave to its like, and never its words.
+// kindOf returns the kind of an error: a name from code, never text from a message.
 func kindOf(err error) string {
-	var named interface{ Type() string } // as Temporal's application errors are
+	var named interface{ Type() string } // as Temporal's application errors have
 	switch f, failed := inference.AsFailure(err); {
 	case failed:
 		return string(f.Kind)
@@ -57,7 +58,7 @@ func kindOf(err error) string {
 		return named.Type()
 	}
 	for ; err != nil; err = errors.Unwrap(err) {
-		// what only wraps, or has words alone
+		// skip types that only wrap or carry text
 		if name := fmt.Sprintf("%T", err); !strings.HasPrefix(name, "*fmt.") && !strings.HasPrefix(name, "*errors.") {
 			return name
 		}
@@ -65,8 +66,8 @@ func kindOf(err error) string {
 	return nameless
 }
 
-// Reticent begins a span that tells of an error its kind alone. Whoever makes spans of what others do, as Temporal's
-// interceptor does, would put an error's words into them.
+// Reticent begins a span that records only the kind of an error. Code that traces the work of others, such as
+// Temporal's interceptor, would otherwise record the error's text.
 func Reticent(ctx context.Context, t trace.Tracer, name string, o ...trace.SpanStartOption) trace.Span {
 	_, span := t.Start(ctx, name, o...)
 	return reticent{span}
@@ -74,17 +75,17 @@ func Reticent(ctx context.Context, t trace.Tracer, name string, o ...trace.SpanS
 
 type reticent struct{ trace.Span }
 
-// RecordError notes what kind of error it was.
+// RecordError records the kind of an error.
 func (r reticent) RecordError(err error, _ ...trace.EventOption) {
 	if err != nil {
 		r.SetAttributes(attribute.String("error.type", kindOf(err)))
 	}
 }
 
-// SetStatus leaves the words out.
+// SetStatus drops the description.
 func (r reticent) SetStatus(code codes.Code, _ string) { r.Span.SetStatus(code, "") }
 
-// Relay makes a span of everything that is passed on, from the request to the answer's last byte.
+// Relay wraps a relay with a span for each call, from the request to the last byte of the response.
 func (t *Tracing) Relay(via inference.Relay) inference.Relay {
 	if t == nil {
 		return via
@@ -97,7 +98,7 @@ type tracedRelay struct {
 	via inference.Relay
 }
 
-// Relay passes a body on.
+// Relay passes a request on.
 func (r tracedRelay) Relay(ctx context.Context, q inference.RelayRequest) (*inference.RelayResponse, error) {
 	operation := "chat"
 	if q.Path == "/embeddings" {
@@ -126,7 +127,7 @@ func (r tracedRelay) Relay(ctx context.Context, q inference.RelayRequest) (*infe
 	return &passed, nil
 }
 
-// tracedBody ends its span with the body.
+// tracedBody ends its span when it is closed.
 type tracedBody struct {
 	io.ReadCloser
 	span trace.Span
@@ -143,7 +144,7 @@ func (b *tracedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the span with what was overheard.
+// Close ends the span with the observed usage.
 func (b *tracedBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.once.Do(func() {
@@ -158,7 +159,7 @@ func (b *tracedBody) Close() error {
 	return err
 }
 
-// Model makes a span of every call of a dream.
+// Model wraps a model with a span for each call of a dream.
 func (t *Tracing) Model(via inference.Model) inference.Model {
 	if t == nil {
 		return via
@@ -171,7 +172,7 @@ type tracedModel struct {
 	via inference.Model
 }
 
-// Generate calls a model.
+// Generate calls the model.
 func (m tracedModel) Generate(ctx context.Context, r inference.Request,
 	token func(string) bool,
 ) (inference.Answer, error) {
@@ -180,7 +181,7 @@ func (m tracedModel) Generate(ctx context.Context, r inference.Request,
 	a, err := m.via.Generate(ctx, r, token)
 	span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", a.Tokens.In),
 		attribute.Int64("gen_ai.usage.output_tokens", a.Tokens.Out))
-	if a.Finish != "" && a.Finish != inference.Cut { // that is ours, not the model's
+	if a.Finish != "" && a.Finish != inference.Cut { // Cut is our own reason, not the model's
 		span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(a.Finish)}))
 	}
 	if err != nil {
@@ -189,7 +190,7 @@ func (m tracedModel) Generate(ctx context.Context, r inference.Request,
 	return a, err
 }
 
-// Embed places texts.
+// Embed calls the embedder.
 func (m tracedModel) Embed(ctx context.Context, model string, texts []string, key string) (inference.Vectors, error) {
 	ctx, span := m.t.call(ctx, "embeddings", model, attribute.Int("oneiros.texts", len(texts)))
 	defer span.End()

@@ -16,18 +16,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracing makes spans of what this process does. They name agents, models, counts and failures by their kind, after the
-// GenAI conventions of OpenTelemetry; no text of a prompt, an answer or a memory is in them. A nil Tracing makes none.
+// Tracing makes spans of this process's work. They contain agents, models, counts and kinds of failures, by
+// OpenTelemetry's GenAI conventions, but no text of a prompt, a response or a memory. A nil Tracing makes none.
 type Tracing struct {
 	provider *sdktrace.TracerProvider
 	Tracer   trace.Tracer
 }
 
-// endpoints are the variables of OpenTelemetry that say where spans go.
+// endpoints are OpenTelemetry's environment variables for the destination of spans.
 var endpoints = []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
 
-// NewTracing sends spans over OTLP to where OTEL_EXPORTER_OTLP_ENDPOINT says, with the other variables of that
-// exporter; nil where it says nothing.
+// NewTracing sends spans over OTLP to OTEL_EXPORTER_OTLP_ENDPOINT, with the exporter's other variables; it returns nil
+// when that is not set.
 func NewTracing(ctx context.Context, version string) (*Tracing, error) {
 	reported := false
 	for _, name := range endpoints {
@@ -43,13 +43,13 @@ func NewTracing(ctx context.Context, version string) (*Tracing, error) {
 	return TracingTo(ctx, sdktrace.NewBatchSpanProcessor(exporter), version)
 }
 
-// TracingTo hands spans to a processor.
+// TracingTo sends spans to a processor.
 func TracingTo(ctx context.Context, to sdktrace.SpanProcessor, version string) (*Tracing, error) {
 	of, err := resource.New(
 		ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(attribute.String("service.name", "oneiros"),
 			attribute.String("service.version", version)),
-		resource.WithFromEnv(), // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win
+		resource.WithFromEnv(), // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence
 	)
 	if err != nil {
 		return nil, fmt.Errorf("name this process in traces: %w", err)
@@ -58,10 +58,10 @@ func TracingTo(ctx context.Context, to sdktrace.SpanProcessor, version string) (
 	return &Tracing{provider: p, Tracer: p.Tracer("github.com/seed-56a03226/oneiros")}, nil
 }
 
-// flushWithin bounds how long the last spans may take to be sent.
+// flushWithin is the timeout for sending the last spans.
 const flushWithin = 3 * time.Second
 
-// Close sends what is left.
+// Close sends the remaining spans.
 func (t *Tracing) Close() error {
 	if t == nil {
 		return nil
@@ -76,8 +76,8 @@ func (t *Tracing) Close() error {
 
 var carrier = propagation.TraceContext{}
 
-// Arrived begins the span of a request to the server; a client's own trace goes on in it. What it answers is called
-// with the status.
+// Arrived begins the span of a request to the server, as part of the client's own trace if it sent one. The returned
+// function is called with the status.
 func (t *Tracing) Arrived(ctx context.Context, method, route string,
 	header map[string][]string,
 ) (context.Context, func(status int, more ...attribute.KeyValue)) {

@@ -22,7 +22,7 @@ import (
 
 const secret = "the plum jam is behind the barometer"
 
-// provider answers what it was asked, and fails with it too.
+// provider responds and fails with fixed texts.
 type provider struct {
 	seen http.Header
 	fail error
@@ -105,7 +105,7 @@ func TestARequestIsTracedToItsProviderWithoutAWordOfIt(t *testing.T) {
 	require.Contains(t, told(spans.Ended()[2]), "error.type=unavailable")
 }
 
-// told is everything that a span says.
+// told returns all text of a span.
 func told(s sdktrace.ReadOnlySpan) string {
 	text := s.Name() + " " + s.Status().Description
 	for _, a := range s.Attributes() {
@@ -117,7 +117,7 @@ func told(s sdktrace.ReadOnlySpan) string {
 	return text
 }
 
-// named is an error with the name of its kind, as Temporal's application errors are.
+// named is an error with the name of its kind, as Temporal's application errors have.
 type named struct{ error }
 
 func (named) Type() string { return "WorkerStopping" }

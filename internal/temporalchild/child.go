@@ -17,28 +17,27 @@ import (
 	"time"
 )
 
-// Bounds of a start and a stop. A first start on a loaded machine builds its schema in seconds; temporald gives itself
-// 15 s for a clean stop.
+// Time limits of a start and a stop. On a loaded machine the first start needs seconds to create its schema; temporald
+// allows itself 15 s for a clean stop.
 const (
 	readyWithin = 90 * time.Second
 	stopWithin  = 20 * time.Second
 )
 
-// Niceness is the server's: it shares its host with whoever knocks, and who is awake goes before what is written about
-// it.
+// Niceness lowers the server's priority: an agent that a client talks to goes before the server's bookkeeping.
 const Niceness = 5
 
-// Options say where the server keeps its workflows and what it listens on.
+// Options say where the server stores its data and on which ports it listens.
 type Options struct {
 	Binary    Binary
 	DB        string // SQLite file; empty keeps everything in memory
 	Port      int    // 0 takes a free one
-	UIPort    int    // 0 takes a free one, -1 serves no UI
+	UIPort    int    // 0 takes a free one, -1 disables the UI
 	Namespace string
-	Log       io.Writer // what the server says; nil drops it
+	Log       io.Writer // output of the server; nil drops it
 }
 
-// Child is a server that runs.
+// Child is a running server.
 type Child struct {
 	Address string
 	UI      string // empty when there is none
@@ -51,7 +50,7 @@ type Child struct {
 	last *tail
 }
 
-// Start starts the server and waits until it answers. It leaves by itself when this process ends, however it ends.
+// Start starts the server and waits until it is ready. The server stops by itself when this process ends in any way.
 func Start(ctx context.Context, o Options) (*Child, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
@@ -96,7 +95,7 @@ func (c *Child) startDaemon(ctx context.Context, o Options) error {
 	}
 }
 
-// ready reads the ready line: {"ready":true,"address":"127.0.0.1:7233","ui":"http://...","pid":12}.
+// ready parses the ready line: {"ready":true,"address":"127.0.0.1:7233","ui":"http://...","pid":12}.
 func (c *Child) ready(line []byte) error {
 	var answer struct {
 		Ready   bool   `json:"ready"`
@@ -111,16 +110,16 @@ func (c *Child) ready(line []byte) error {
 	return nil
 }
 
-// launch starts the process in a group of its own, so that Ctrl-C reaches us first and we stop it last.
+// launch starts the process in a process group of its own, so that Ctrl-C reaches only us and we stop it last.
 func (c *Child) launch(name string) error {
 	c.cmd.Stderr = c.last
-	c.cmd.WaitDelay = 2 * time.Second // a grandchild that keeps the pipe open must not keep us
+	c.cmd.WaitDelay = 2 * time.Second // a grandchild that keeps the pipe open must not block us
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.cmd.Start(); err != nil {
 		return fmt.Errorf("start the Temporal server %s: %w", name, err)
 	}
 	c.PID = c.cmd.Process.Pid
-	// refused where we are nicer ourselves: it has inherited that
+	// Fails when our own niceness is higher, which the child has inherited.
 	_ = syscall.Setpriority(syscall.PRIO_PGRP, c.PID, Niceness)
 	return nil
 }
@@ -130,10 +129,10 @@ func (c *Child) reap() {
 	close(c.gone)
 }
 
-// Gone is closed when the server has ended, asked or not.
+// Gone returns a channel that is closed when the server has ended.
 func (c *Child) Gone() <-chan error { return c.gone }
 
-// Said is how the server ended and the last thing it said, for whoever did not expect it.
+// Said returns how the server ended, with its last output, for a server that ended unexpectedly.
 func (c *Child) Said() error {
 	end := c.end
 	if end == nil {
@@ -142,7 +141,7 @@ func (c *Child) Said() error {
 	return fmt.Errorf("the Temporal server (pid %d) ended (%w)%s", c.PID, end, c.last)
 }
 
-// Stop asks the server to leave, waits, and makes it leave when it does not. Stopping twice is harmless.
+// Stop asks the server to stop, waits, and kills it after a timeout. A second Stop does nothing.
 func (c *Child) Stop() error {
 	var err error
 	c.once.Do(func() { err = c.stop() })
@@ -166,7 +165,7 @@ func (c *Child) stop() error {
 	}
 }
 
-// FreePort is the wanted port when nothing listens on it, else 0, which lets the server take a free one.
+// FreePort returns the wanted port when nothing listens on it, otherwise 0, which lets the server take a free one.
 func FreePort(wanted int) int {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
 	if err != nil {
@@ -176,7 +175,7 @@ func FreePort(wanted int) int {
 	return wanted
 }
 
-// tail passes on what the server says and keeps the end of it, for the sentence that explains a failure.
+// tail copies the server's output and keeps the end of it for error messages.
 type tail struct {
 	mu   sync.Mutex
 	to   io.Writer
@@ -199,7 +198,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is ": " and the last line that was written for people, or nothing: the server's own log is JSON.
+// String returns ": " and the last line that is not JSON (the server's own log is), or nothing.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

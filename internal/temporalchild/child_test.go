@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 )
 
-// TestMain is also the servers that these tests start: a temporald that is ready at once, one that cannot start, one
-// that does not listen to reason, and a temporal command.
+// TestMain also plays the servers that these tests start: a temporald that is ready at once, one that cannot start, one
+// that does not react to signals, and a temporal command.
 func TestMain(m *testing.M) {
 	switch os.Getenv("PLAY") {
 	case "":
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// listen is what `temporal server start-dev` does that matters here.
+// listen does the part of `temporal server start-dev` that matters here.
 func listen() {
 	port := ""
 	for i, arg := range os.Args {
@@ -63,7 +63,7 @@ func listen() {
 	_ = l.Close()
 }
 
-// untilTold says that it is ready once it can hear, and waits to be told to stop.
+// untilTold reports that it is ready once it handles signals, and waits for one.
 func untilTold(ready func()) {
 	result := make(chan os.Signal, 1)
 	signal.Notify(result, syscall.SIGTERM)
@@ -71,8 +71,8 @@ func untilTold(ready func()) {
 	<-result
 }
 
-// parts are the folder of a server for every part. They are written before the first test runs: a program that is
-// written while another test starts a process can be "text file busy".
+// parts is the folder of the server binaries. They are written before the first test runs: a program that is written
+// while another test starts a process can be "text file busy".
 var parts string
 
 func played(m *testing.M) int {
@@ -94,7 +94,7 @@ func played(m *testing.M) int {
 	return m.Run()
 }
 
-// player is a server that plays a part.
+// player returns a server that plays a part.
 func player(t *testing.T, part string, cli bool) temporalchild.Binary {
 	t.Helper()
 	return temporalchild.Binary{Path: filepath.Join(parts, part), CLI: cli}
@@ -114,7 +114,7 @@ func TestAServerIsStartedReadAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:7", c.Address)
 	require.Equal(t, "http://127.0.0.1:8", c.UI)
-	if runtime.GOOS == "linux" { // where the call answers 20 less the niceness
+	if runtime.GOOS == "linux" { // where the system call returns 20 minus the niceness
 		own, err := syscall.Getpriority(syscall.PRIO_PROCESS, os.Getpid())
 		require.NoError(t, err)
 		its, err := syscall.Getpriority(syscall.PRIO_PROCESS, c.PID)
@@ -241,7 +241,7 @@ func TestOtherProcessesFindTheServerUntilItIsGone(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Whoever was killed stays in the table of processes until its parent asks, and runs nothing meanwhile.
+// A killed process stays in the process table until its parent waits for it, but no longer runs.
 func TestAProcessThatEndedRunsNoServerAlthoughNobodyAskedForItsEnd(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {

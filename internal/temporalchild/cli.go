@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The development server of the temporal command, tuned as temporald is: its history queues are polled often enough for
-// steps of milliseconds, one partition a queue, and cancellations are pushed to workers.
+// tuning configures the development server of the temporal command like temporald: its history queues are polled often
+// enough for steps of milliseconds, each queue has one partition, and cancellations are pushed to workers.
 var tuning = []string{
 	"frontend.WorkerCommandsEnabled=true", "system.enableCancelActivityWorkerCommand=true",
 	"history.transferProcessorMaxPollRPS=2000", "history.timerProcessorMaxPollRPS=2000",
@@ -22,13 +22,13 @@ var tuning = []string{
 	"frontend.enableCancelWorkerPollsOnShutdown=true",
 }
 
-// The search attributes of our workflows, which temporald registers by itself.
+// searchAttributes of our workflows, which temporald registers by itself.
 var searchAttributes = []string{
 	"OneirosAgent=Keyword", "OneirosPhase=Keyword", "OneirosDepth=Keyword", "OneirosOutcome=Keyword",
 	"OneirosSpendMicros=Int", "OneirosState=Keyword",
 }
 
-// guard runs a program until it ends, we are told to stop, or the process $1 is gone.
+// guard runs a program until it ends, a signal arrives, or the process $1 has ended.
 const guard = `parent=$1; shift
 "$@" &
 child=$!
@@ -37,7 +37,7 @@ while kill -0 "$parent" 2>/dev/null && kill -0 "$child" 2>/dev/null; do sleep 0.
 kill "$child" 2>/dev/null
 wait "$child"`
 
-// startCLI runs `temporal server start-dev` behind a guard, since that command would outlive us.
+// startCLI runs `temporal server start-dev` behind the guard, since that command would outlive this process.
 func (c *Child) startCLI(ctx context.Context, o Options) error {
 	port, uiPort, err := twoPorts(o.Port, o.UIPort)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Child) startCLI(ctx context.Context, o Options) error {
 	return c.awaitPort(ctx, o.Binary.Path)
 }
 
-// awaitPort waits until somebody listens where the server was told to.
+// awaitPort waits until the server listens on its port.
 func (c *Child) awaitPort(ctx context.Context, name string) error {
 	dialer := net.Dialer{Timeout: time.Second}
 	for tick := time.NewTicker(100 * time.Millisecond); ; {
@@ -93,7 +93,7 @@ func (c *Child) awaitPort(ctx context.Context, name string) error {
 	}
 }
 
-// twoPorts finds ports for a server that cannot choose its own.
+// twoPorts finds free ports for a server that cannot choose its own.
 func twoPorts(port, uiPort int) (int, int, error) {
 	var held []net.Listener
 	defer func() {

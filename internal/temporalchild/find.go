@@ -1,4 +1,4 @@
-// Package temporalchild runs a Temporal server as a child of this process, which it never outlives.
+// Package temporalchild runs a Temporal server as a child process, which ends when this process ends.
 package temporalchild
 
 import (
@@ -8,19 +8,19 @@ import (
 	"path/filepath"
 )
 
-// Binary is a program that can be the server.
+// Binary is a program that can act as the server.
 type Binary struct {
 	Path string
-	CLI  bool // the temporal command line, whose development server stands in for temporald
+	CLI  bool // the temporal command line, whose development server replaces temporald
 }
 
-// ErrNoServer is returned by Find when this machine has no program that could be the server.
+// ErrNoServer is returned by Find when this machine has no program that can act as the server.
 var ErrNoServer = errors.New(
 	"there is no Temporal server to start: build temporald (make build), set ONEIROS_TEMPORALD to it, " +
 		"put the temporal command on the PATH, or set temporal.address to a cluster that runs")
 
-// Find looks for a server: the one that is named, temporald beside our own binary, temporald on the path, then the
-// temporal command on the path. Look is exec.LookPath or what stands in for it. A named one must exist.
+// Find looks for a server: the named one, temporald beside our own binary, temporald on the path, then the temporal
+// command on the path. look is exec.LookPath or a replacement. A named one must exist.
 func Find(named, self string, look func(string) (string, error)) (Binary, error) {
 	if named != "" {
 		path, err := look(named)

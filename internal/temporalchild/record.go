@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Record tells other processes of the same data folder where the server of ours runs.
+// Record tells other processes with the same data folder where our server runs.
 type Record struct {
 	Address   string `json:"address"`
 	Namespace string `json:"namespace"`
@@ -26,7 +26,7 @@ type Record struct {
 
 const recordFile = "temporal.json"
 
-// Announce writes the record into the folder, whole or not at all.
+// Announce writes the record into the folder atomically.
 func (r Record) Announce(dir string) error {
 	body, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -56,8 +56,8 @@ func (r Record) Withdraw(dir string) error {
 	return os.Remove(filepath.Join(dir, recordFile))
 }
 
-// Look reads the record of a folder. It is false when there is none, or when the server it names, or the process that
-// started it, is no longer alive: a server without its owner is leaving.
+// Look reads the record of a folder. It returns false when there is none, or when the server or the process that
+// started it has ended: a server stops when its owner has ended.
 func Look(dir string) (Record, bool, error) {
 	body, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func Look(dir string) (Record, bool, error) {
 	return r, r.Address != "" && alive(r.PID) && alive(r.Owner), nil
 }
 
-// Left waits until the server that a record names is gone, so that another may open its file.
+// Left waits until the server of a record has ended, so that another may open its file.
 func (r Record) Left(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
@@ -91,15 +91,15 @@ func (r Record) Left(ctx context.Context) error {
 	return nil
 }
 
-// alive is false of a process that has ended and was not yet asked for its end, too: a container whose first process
-// asks for none would keep a killed owner for ever.
+// alive also returns false for a process that has ended but was not waited for: in a container whose first process
+// never waits, a killed owner would otherwise seem to live forever.
 func alive(pid int) bool {
 	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
 	}
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
-		return true // no such file system here
+		return true // there is no /proc here
 	}
 	_, state, ok := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 	return !ok || !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")

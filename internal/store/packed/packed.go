@@ -1,5 +1,5 @@
-// Package packed writes what dreams say over and over in a few bytes: DEFLATE (RFC 1951) with a dictionary of the JSON
-// that stores keep of them.
+// Package packed compresses the repetitive JSON and vectors that dreams write: DEFLATE (RFC 1951) with a preset
+// dictionary.
 package packed
 
 import (
@@ -12,25 +12,25 @@ import (
 	"sync"
 )
 
-// first is the dictionary of form 1: the JSON of one night's items, events and attempts without their words. What has
-// been packed with it can be read with it alone, so that it never changes; better words make another form.
+// first is the dictionary of form 1: the JSON of one dream's items, events and attempts without their words. It must
+// never change, because what was packed with it can be read with it only. A better dictionary makes another form.
 //
 //go:embed dictionary1.txt
 var first []byte
 
-// form is the first byte of what Pack writes.
+// form is the first byte of the output of Pack.
 const form = 1
 
-// longestNear bounds what is used of near, so that both dictionaries fit into DEFLATE's window of 32 KiB.
+// longestNear is how many bytes of near are used, so that both dictionaries fit into DEFLATE's window of 32 KiB.
 const longestNear = 16 << 10
 
-// largest bounds what Unpack makes of a few bytes, which anybody with the file may have altered.
+// largest bounds the output of Unpack, because a small input may have been altered to expand without limit.
 const largest = 64 << 20
 
-// ErrForm is returned for bytes that no Pack has written.
+// ErrForm is returned for bytes that Pack has not written.
 var ErrForm = errors.New("not packed, or altered")
 
-// writers are used again, for each has tables of most of a megabyte.
+// writers are pooled, because each has tables of almost a megabyte.
 var writers = sync.Pool{New: func() any {
 	w, err := flate.NewWriterDict(nil, flate.BestCompression, first)
 	if err != nil {
@@ -39,8 +39,8 @@ var writers = sync.Pool{New: func() any {
 	return w
 }}
 
-// Pack shortens a text. near are texts that the reader has as well, such as an id that stands beside it: what repeats
-// them costs next to nothing.
+// Pack compresses a text. near are texts that the reader also has, such as the id in the next column: repetitions of
+// them take almost no space.
 func Pack(plain []byte, near ...string) []byte {
 	var out bytes.Buffer
 	w, _ := writers.Get().(*flate.Writer)
@@ -48,7 +48,7 @@ func Pack(plain []byte, near ...string) []byte {
 	w.Reset(&out)
 	_, err := w.Write(nearby(near))
 	if err == nil {
-		err = w.Flush() // what follows begins a block of its own, which the reader's dictionary stands before
+		err = w.Flush() // the text begins a new block, so that the reader can use near as its dictionary
 	}
 	from := out.Len()
 	if err == nil {
@@ -58,15 +58,15 @@ func Pack(plain []byte, near ...string) []byte {
 		err = w.Close()
 	}
 	if err != nil {
-		panic(fmt.Sprintf("pack %d bytes: %v", len(plain), err)) // a buffer takes everything
+		panic(fmt.Sprintf("pack %d bytes: %v", len(plain), err)) // a buffer never fails
 	}
 	return append([]byte{form}, out.Bytes()[from:]...)
 }
 
-// readers are used again, for each has a window of 32 KiB.
+// readers are pooled, because each has a window of 32 KiB.
 var readers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-// Unpack gives back what was packed with the same near.
+// Unpack returns what was packed with the same near.
 func Unpack(packed []byte, near ...string) ([]byte, error) {
 	if len(packed) == 0 || packed[0] != form {
 		return nil, ErrForm
@@ -77,7 +77,7 @@ func Unpack(packed []byte, near ...string) ([]byte, error) {
 	defer dictionaries.Put(dictionary)
 	dictionary.Reset()
 	dictionary.Write(first)
-	dictionary.Write(nearby(near)) // what stands last is named in the fewest bits
+	dictionary.Write(nearby(near)) // the end of the dictionary is referenced with the fewest bits
 	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed[1:]), dictionary.Bytes()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForm, err)
 	}
@@ -92,7 +92,7 @@ func Unpack(packed []byte, near ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// nearby is as much of near as the window has room for.
+// nearby returns as much of near as the window has room for.
 func nearby(near []string) []byte {
 	var all []byte
 	for _, text := range near {
@@ -101,5 +101,5 @@ func nearby(near []string) []byte {
 	return all
 }
 
-// dictionaries are used again; a reader copies what it is given.
+// dictionaries are pooled, because a reader copies its dictionary.
 var dictionaries = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, len(first)+longestNear)) }}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// prediction is one as stores keep very many of.
+// prediction is an example of the items that stores keep most of.
 const prediction = `{"id":"dream/iris/0007/onset/1.2/p","agent":"ag_7","kind":"prediction","at":"2026-10-28T22:00:00Z","state":"live",` +
 	`"taint":"dream","dream":"dream/iris/0007","phase":"onset","sources":["ep_40da1c0435a7c624","ep_a0aa7457bf01f169"],` +
 	`"source":"creative","claim":"","criterion":"Within 14 days something happens that this describes; a person or a rule says so. ` +
@@ -49,7 +49,7 @@ func TestWhatIsKeptOfDreamsGetsShort(t *testing.T) {
 	require.Less(t, len(packed.Pack([]byte(`{"content":"`+text+`"}`), text)), 20)
 }
 
-// Files of every program since hold what was packed with this dictionary.
+// Files of all versions contain data that was packed with this dictionary.
 func TestTheFirstDictionaryStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	dictionary, err := os.ReadFile("dictionary1.txt")

@@ -18,8 +18,8 @@ var exponentWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// Vector shortens numbers by about an eighth and loses nothing: the exponents of a vector's numbers are few, so they
-// stand apart and are packed; sign and fraction are not worth it.
+// Vector compresses numbers by about an eighth without loss. A vector's numbers have few different exponents, so these
+// are stored apart and packed. Sign and fraction are stored as they are.
 func Vector(v []float32) []byte {
 	exponents := make([]byte, len(v))
 	out := bytes.NewBuffer(make([]byte, 0, 4*len(v)))
@@ -38,12 +38,12 @@ func Vector(v []float32) []byte {
 		err = w.Close()
 	}
 	if err != nil {
-		panic(fmt.Sprintf("pack %d numbers: %v", len(v), err)) // a buffer takes everything
+		panic(fmt.Sprintf("pack %d numbers: %v", len(v), err)) // a buffer never fails
 	}
 	return out.Bytes()
 }
 
-// Numbers reads as many numbers as there is room for in out; there must be neither more nor fewer.
+// Numbers reads exactly len(out) numbers into out.
 func Numbers(short []byte, out []float32) error {
 	if len(short) < 1+3*len(out) || short[0] != form {
 		return ErrForm

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// unit is a vector of length one, as embedders give them.
+// unit returns a vector of length one, as embedders produce them.
 func unit(r *rand.Rand, n int) []float32 {
 	v, sum := make([]float64, n), 0.
 	for i := range v {
