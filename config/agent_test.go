@@ -107,7 +107,7 @@ func TestAAgentStateThatContradictsItselfIsRefused(t *testing.T) {
 	}
 	_, err := load(t, "", "", nil,
 		[]string{"--set", "agent.windows=fri 22:00-23:00", "--set", "agent.quiet=20:00-06:00"})
-	require.ErrorContains(t, err, "the quiet hours cover every window, so no dream could ever begin by itself")
+	require.ErrorContains(t, err, "the quiet hours cover every window, so no automatic dream could ever begin")
 	for _, fine := range []string{"feed.listen=:7412", "feed.listen=[::1]:7412", "feed.listen=127.0.0.1:0"} {
 		_, err := load(t, "", "", nil, []string{"--set", fine})
 		require.NoError(t, err, fine)

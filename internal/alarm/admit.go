@@ -9,18 +9,18 @@ import (
 
 // Limits of a reading's time.
 const (
-	// a pushed reading may be so old, or as old as the longest window, whatever its rules are
+	// the greatest age of a pushed reading, unless a rule has a longer window
 	OldEnough = 24 * time.Hour
-	Ahead     = time.Minute // by which the clock of whoever reads may be ahead of ours; such a reading is of now
+	Ahead     = time.Minute // how far the sender's clock may be ahead; such a reading counts as now
 )
 
-// Untimely is why a reading's time cannot be right.
+// Untimely is why the time of a reading is refused.
 type Untimely string
 
 // Error is the reason.
 func (u Untimely) Error() string { return string(u) }
 
-// Oldest is how old a pushed reading may be: a day, or the longest window of the rules.
+// Oldest is the greatest age of a pushed reading: a day, or the longest window of the rules.
 func Oldest(rules []dream.Rule) time.Duration {
 	oldest := OldEnough
 	for _, r := range rules {
@@ -29,8 +29,8 @@ func Oldest(rules []dream.Rule) time.Duration {
 	return oldest
 }
 
-// Timely says what is wrong with a reading's time, an Untimely. A reading without one is of now. Oldest 0: it may be of
-// any age, as what a feed that is asked says holds until it says something else.
+// Timely returns an Untimely when the time of a reading is wrong. A reading without a time counts as now. With oldest
+// 0 any age is allowed: the value of a pulled feed applies until it changes.
 func Timely(r dream.Reading, oldest time.Duration, now time.Time) error {
 	if r.At.IsZero() {
 		return nil

@@ -1,4 +1,5 @@
-// Package alarm owns the rules over a feed that end an onset, and how often they do.
+// Package alarm holds the rules of feeds: which readings are valid, when a rule fires, and how often alarms end
+// onsets.
 package alarm
 
 import (
@@ -12,14 +13,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Watch is what is remembered of one feed between its readings: little, and all of it can be written as JSON. Since is
-// when the watch began, for a feed that has not said anything yet. Up holds the rules that are true now.
+// Watch is the state of a feed between readings, small and JSON-encodable. Since is when the watch began, for a feed
+// without readings. Up lists the rules that are true now.
 type Watch struct {
 	Since    time.Time            `json:"since"`
 	Readings []dream.Reading      `json:"readings,omitempty"` // by time, oldest first; bounded by Keep
 	Up       []string             `json:"up,omitempty"`       // by Key, sorted
-	Rose     map[string]time.Time `json:"rose,omitempty"`     // by Key: since when those are up
-	// by the rule's name: of the newest reading that it could judge; none: it never heard any
+	Rose     map[string]time.Time `json:"rose,omitempty"`     // by Key: since when they are true
+	// by rule name: the time of the newest reading that the rule could judge
 	Took map[string]time.Time `json:"took,omitempty"`
 }
 
@@ -28,13 +29,13 @@ type Fired struct {
 	Rule   string         `json:"rule"`
 	Kind   dream.RuleKind `json:"kind"`
 	Metric string         `json:"metric,omitempty"`
-	At     time.Time      `json:"at"`               // of the newest reading; of a stale feed's last one
+	At     time.Time      `json:"at"`               // of the newest reading; of a stale feed's last reading
 	From   *float64       `json:"from,omitempty"`   // the earlier number of a change
 	Number *float64       `json:"number,omitempty"` // the newest number
 	State  string         `json:"state,omitempty"`
 }
 
-// String tells what happened as a person would: "price: 100 to 106".
+// String describes what happened: "price: 100 to 106".
 func (f Fired) String() string {
 	text := f.Rule
 	if f.Metric != "" && f.Metric != f.Rule {
@@ -43,7 +44,7 @@ func (f Fired) String() string {
 	short := func(n float64) string { return strconv.FormatFloat(n, 'g', 6, 64) }
 	switch {
 	case f.Kind == dream.Stale:
-		return text + ": nothing was heard since " + f.At.UTC().Format(time.RFC3339)
+		return text + ": no reading since " + f.At.UTC().Format(time.RFC3339)
 	case f.State != "":
 		return fmt.Sprintf("%s: %q", text, f.State)
 	case f.From != nil && f.Number != nil:
@@ -54,18 +55,19 @@ func (f Fired) String() string {
 	return text
 }
 
-// Hear takes in what a feed has said by now and answers the watch after it, with what has fired, in order. A rule that
-// stays true fires once; it fires again after it was false. Readings may come late: they count in the windows of
-// changes, but only a reading that is the newest of its metric is judged by itself, so that a fault which is over
-// raises nothing. Readings without a time, or with one that has not come yet, are of now; what Sane refuses is left
-// out. A bare value has the name that Named gives it.
+// Hear adds new readings and returns the new watch and the rules that fired, in order. A rule that stays true fires
+// once, and again only after it was false. Late readings count in the windows of changes, but only the newest reading
+// of a metric is judged by itself, so that a condition that has passed raises no alarm. A reading without a time, or
+// with one in the future, counts as now; readings that Sane refuses are ignored. A value without a metric is named by
+// Named.
 func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (Watch, []Fired) {
 	next := Watch{Since: w.Since, Up: w.Up, Rose: w.Rose}
 	for _, r := range w.Readings {
-		next.Readings = append(next.Readings, dated(r, now)) // a clock that went back would otherwise blind the rules
+		// otherwise a clock that was set back would disable the rules
+		next.Readings = append(next.Readings, dated(r, now))
 	}
 	var fired []Fired
-	hear := func(at time.Time) {
+	judgeAt := func(at time.Time) {
 		var news []Fired
 		next.Up, news = Judge(rules, next, at)
 		next.Rose = rose(next.Up, next.Rose, at)
@@ -91,18 +93,18 @@ func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (W
 			continue
 		}
 		clock = latest(clock, newest[0].At)
-		hear(clock) // what was true of an older window may have passed since
+		judgeAt(clock) // a change within the older window may no longer hold
 		for _, r := range newest {
 			next.Readings = insert(next.Readings, r)
 		}
-		hear(clock)
+		judgeAt(clock)
 	}
-	hear(now)
+	judgeAt(now)
 	next.Readings = Keep(next.Readings, rules, now)
 	return next, fired
 }
 
-// Carry is the watch under new rules: a rule that is not what it was begins as if it had not been true.
+// Carry is the watch under new rules: a rule that changed begins as not true.
 func (w Watch) Carry(before, after []dream.Rule) Watch {
 	next := Watch{Since: w.Since}
 	same := slices.DeleteFunc(slices.Clone(after), func(r dream.Rule) bool { return !slices.Contains(before, r) })
@@ -111,13 +113,13 @@ func (w Watch) Carry(before, after []dream.Rule) Watch {
 			next.Up = append(next.Up, key)
 		}
 	}
-	next.Readings = Named(w.Readings, after) // a bare value may have found its rule
+	next.Readings = Named(w.Readings, after) // a value without a metric may match a rule now
 	next.Rose, next.Took = rose(next.Up, w.Rose, w.Since), w.took(same, nil)
 	next.Took = next.took(after, next.Readings)
 	return next
 }
 
-// rose is since when rules are up; those that were not before are since at.
+// rose is since when rules are true; those that were not true before begin at at.
 func rose(up []string, before map[string]time.Time, at time.Time) map[string]time.Time {
 	var rose map[string]time.Time
 	for _, key := range up {
@@ -133,7 +135,7 @@ func rose(up []string, before map[string]time.Time, at time.Time) map[string]tim
 	return rose
 }
 
-// took is when each rule last heard something that it can judge, with what was said now.
+// took is when each rule last had a reading that it can judge, including the new ones.
 func (w Watch) took(rules []dream.Rule, fresh []dream.Reading) map[string]time.Time {
 	var took map[string]time.Time
 	for _, rule := range rules {
@@ -157,7 +159,7 @@ func (w Watch) took(rules []dream.Rule, fresh []dream.Reading) map[string]time.T
 // series are readings by time.
 type series []dream.Reading
 
-// inOrder are the sane ones among readings.
+// inOrder are the valid readings, sorted by time.
 func inOrder(readings []dream.Reading, now time.Time) series {
 	var sane series
 	for _, r := range readings {
@@ -169,7 +171,7 @@ func inOrder(readings []dream.Reading, now time.Time) series {
 	return sane
 }
 
-// groups are what was said at one moment, each metric once in a group, so that it can be judged together.
+// groups are the readings of one moment, each metric at most once per group, so that they can be judged together.
 func (s series) groups() []series {
 	var groups []series
 	for _, r := range s {
@@ -198,19 +200,19 @@ func dated(r dream.Reading, now time.Time) dream.Reading {
 	return r
 }
 
-// insert puts a reading behind those of its time.
+// insert adds a reading after those of the same time.
 func insert(readings []dream.Reading, r dream.Reading) []dream.Reading {
 	i, _ := slices.BinarySearchFunc(readings, r, func(a, b dream.Reading) int { return cmp.Or(a.At.Compare(b.At), -1) })
 	return slices.Insert(readings, i, r)
 }
 
-// Limits of what one feed may say: its probe carries it through Temporal, which refuses payloads of 2 MiB.
+// Limits of a feed: its workflow carries the readings in payloads, which Temporal limits to 2 MiB.
 const (
 	MostReadings = 64 // in one document or push
 	LongestWord  = 64 // bytes of a metric's name or a state
 )
 
-// Sane says what is wrong with a reading.
+// Sane returns what is wrong with a reading.
 func Sane(r dream.Reading) error {
 	switch {
 	case r.Number == nil && r.State == "":

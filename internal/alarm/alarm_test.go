@@ -13,7 +13,7 @@ import (
 
 var start = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
 
-// at is a number that was heard so many minutes after the start.
+// at is a number read a number of minutes after the start.
 func at(minutes float64, number float64) dream.Reading {
 	return of("", minutes, number)
 }
@@ -26,8 +26,8 @@ func says(minutes float64, state string) dream.Reading {
 	return dream.Reading{At: start.Add(time.Duration(minutes * float64(time.Minute))), State: state}
 }
 
-// told hears readings one by one, each when it is of, and answers what was said of every one that fired.
-func told(rules []dream.Rule, readings ...dream.Reading) []string {
+// told judges readings one by one, each at its time, and returns the text of every rule that fired.
+func firings(rules []dream.Rule, readings ...dream.Reading) []string {
 	w := Watch{Since: start}
 	var texts []string
 	for _, r := range readings {
@@ -46,7 +46,7 @@ func told(rules []dream.Rule, readings ...dream.Reading) []string {
 	return texts
 }
 
-func TestTheSourcesThreeAlarmsFireAsTheySay(t *testing.T) {
+func TestThePresetAlarms(t *testing.T) {
 	t.Parallel()
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
@@ -78,12 +78,12 @@ func TestTheSourcesThreeAlarmsFireAsTheySay(t *testing.T) {
 			[]string{"price: 100 to 106", "price: 106 to 113"},
 		},
 		{
-			"a feed that speaks daily", "price",
+			"a feed with one reading a day", "price",
 			[]dream.Reading{at(0, 100), at(1440, 106), at(2880, 113)},
 			[]string{"price: 100 to 106", "price: 106 to 113"},
 		},
 		{
-			"a move while it was out of reach", "price",
+			"a move while the feed was unreachable", "price",
 			[]dream.Reading{at(0, 100), at(60, 80)},
 			[]string{"price: 100 to 80"},
 		},
@@ -92,15 +92,15 @@ func TestTheSourcesThreeAlarmsFireAsTheySay(t *testing.T) {
 			[]dream.Reading{at(0, 100), at(1, 94), at(2, 100)},
 			[]string{"price: 100 to 94"},
 		},
-		{"from zero there is no share", "price", []dream.Reading{at(0, 0), at(1, 5)}, nil},
-		{"to zero there is", "price", []dream.Reading{at(0, 5), at(1, 0)}, []string{"price: 5 to 0"}},
+		{"a change from zero has no share", "price", []dream.Reading{at(0, 0), at(1, 5)}, nil},
+		{"a change to zero has one", "price", []dream.Reading{at(0, 5), at(1, 0)}, []string{"price: 5 to 0"}},
 		{
 			"below zero the share is of the size", "price",
 			[]dream.Reading{at(0, -100), at(1, -94)},
 			[]string{"price: -100 to -94"},
 		},
 		{
-			"no number at all", "price",
+			"NaN", "price",
 			[]dream.Reading{at(0, 100), at(1, nan), at(2, inf), at(3, -inf), at(4, 101)},
 			nil,
 		},
@@ -144,7 +144,7 @@ func TestTheSourcesThreeAlarmsFireAsTheySay(t *testing.T) {
 			[]dream.Reading{says(0, "paused"), says(1, "open"), says(2, "paused")},
 			[]string{`pause: "paused"`, `pause: "paused"`},
 		},
-		{"a pause that is over when it is told", "pause", []dream.Reading{says(5, "open"), says(4, "paused")}, nil},
+		{"a pause that is over when it is reported", "pause", []dream.Reading{says(5, "open"), says(4, "paused")}, nil},
 		{"another word", "pause", []dream.Reading{says(0, "unpaused"), at(1, 0)}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -152,12 +152,12 @@ func TestTheSourcesThreeAlarmsFireAsTheySay(t *testing.T) {
 			rule, ok := Preset(c.preset)
 			require.True(t, ok)
 			require.NoError(t, Validate(rule))
-			require.Equal(t, c.want, told([]dream.Rule{rule}, c.readings...))
+			require.Equal(t, c.want, firings([]dream.Rule{rule}, c.readings...))
 		})
 	}
 }
 
-func TestRulesThatAreNoPresets(t *testing.T) {
+func TestOtherRules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
@@ -205,18 +205,18 @@ func TestRulesThatAreNoPresets(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			require.NoError(t, Validate(c.rule))
-			require.Equal(t, c.want, told([]dream.Rule{c.rule}, c.readings...))
+			require.Equal(t, c.want, firings([]dream.Rule{c.rule}, c.readings...))
 		})
 	}
 }
 
-func TestSilenceIsHeardWhenItIsDueAndOnce(t *testing.T) {
+func TestSilenceFiresOnceWhenItIsDue(t *testing.T) {
 	t.Parallel()
 	rules := []dream.Rule{{Name: "quiet", Kind: dream.Stale, Window: 10 * time.Minute}}
 	w := Watch{Since: start}
 	due, ok := w.Due(rules)
 	require.True(t, ok)
-	require.Equal(t, start.Add(10*time.Minute), due, "a feed that never spoke is silent since it is watched")
+	require.Equal(t, start.Add(10*time.Minute), due, "a feed without readings is silent since the watch began")
 
 	w, fired := w.Hear(rules, []dream.Reading{at(6, 1)}, start.Add(6*time.Minute))
 	require.Empty(t, fired)
@@ -226,9 +226,9 @@ func TestSilenceIsHeardWhenItIsDueAndOnce(t *testing.T) {
 	require.Empty(t, fired)
 	w, fired = w.Hear(rules, nil, due)
 	require.Len(t, fired, 1)
-	require.Equal(t, "quiet: nothing was heard since 2026-10-19T22:06:00Z", fired[0].String())
+	require.Equal(t, "quiet: no reading since 2026-10-19T22:06:00Z", fired[0].String())
 	_, ok = w.Due(rules)
-	require.False(t, ok, "it is silent already")
+	require.False(t, ok, "the silence has fired already")
 	w, fired = w.Hear(rules, nil, due.Add(time.Hour))
 	require.Empty(t, fired)
 
@@ -238,24 +238,24 @@ func TestSilenceIsHeardWhenItIsDueAndOnce(t *testing.T) {
 	require.Len(t, fired, 1, "silent again")
 }
 
-func TestAClockThatJumpsNeitherBlindsNorForgets(t *testing.T) {
+func TestAClockThatJumpsKeepsTheRulesWorking(t *testing.T) {
 	t.Parallel()
 	price, _ := Preset("price")
 	rules := []dream.Rule{price}
 	tomorrow := at(24*60, 100)
 
 	w, _ := Watch{Since: start}.Hear(rules, []dream.Reading{tomorrow}, start)
-	require.Equal(t, start, w.Readings[0].At, "nothing is heard before it is said")
+	require.Equal(t, start, w.Readings[0].At, "no reading is earlier than its own time")
 
 	w, _ = Watch{Since: start}.Hear(rules, []dream.Reading{tomorrow}, tomorrow.At)
 	_, fired := w.Hear(rules, []dream.Reading{at(1, 106)}, start.Add(time.Minute))
-	require.Len(t, fired, 1, "the clock went back a day: what was heard last is still what the price was")
+	require.Len(t, fired, 1, "the clock went back a day: the last reading still counts")
 
 	w, _ = Watch{Since: start}.Hear(rules, []dream.Reading{at(0, 100), {Number: new(float64)}}, start)
 	require.Equal(t, start, w.Readings[1].At, "a reading without a time is of now")
 }
 
-func TestARuleThatChangedBeginsAnew(t *testing.T) {
+func TestAChangedRuleStartsOver(t *testing.T) {
 	t.Parallel()
 	high, low := dream.Rule{Name: "high", Kind: dream.Above, Number: 5},
 		dream.Rule{Name: "low", Kind: dream.Below, Number: 99}
@@ -268,7 +268,7 @@ func TestARuleThatChangedBeginsAnew(t *testing.T) {
 	_, fired = w.Carry(before, after).Hear(after, nil, start.Add(time.Minute))
 	require.Len(t, fired, 1)
 	require.Equal(t, "high", fired[0].Rule)
-	require.Len(t, w.Up, 2, "the watch before is as it was")
+	require.Len(t, w.Up, 2, "the old watch is unchanged")
 }
 
 func TestAWatchSurvivesJSON(t *testing.T) {

@@ -4,18 +4,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// S4's range of the alarm abort frequency: healthy below 5 % of the onset cycles, alarm above 15 %.
+// Limits of the share of onsets that alarms end: healthy below 5 %, alarm above 15 %.
 const (
 	HealthyBelow = .05
 	AlarmAbove   = .15
 )
 
-// Verdict is what a frequency means.
+// Verdict is the assessment of a frequency.
 type Verdict string
 
-// The verdicts. Between S4's two limits a frequency is raised.
+// The verdicts. Between the two limits a frequency is raised.
 const (
-	Unknown Verdict = "unknown" // no onset has ended
+	Unknown Verdict = "unknown" // no onset has ended yet
 	Healthy Verdict = "healthy"
 	Raised  Verdict = "raised"
 	TooMany Verdict = "alarm"
@@ -23,15 +23,15 @@ const (
 
 // Frequency is how often alarms ended onsets.
 type Frequency struct {
-	Dreams  int     `json:"dreams"` // that had an onset which ended
+	Dreams  int     `json:"dreams"` // dreams with an ended onset
 	Onsets  int     `json:"onsets"`
 	Aborted int     `json:"aborted"`
-	Share   float64 `json:"share"` // of the onsets; 0 when there were none
+	Share   float64 `json:"share"` // aborted per onset; 0 without onsets
 	Verdict Verdict `json:"verdict"`
 }
 
-// Frequent counts the onsets of the newest dreams of one agent, at most last (0: all), from its events by sequence. An
-// onset ends with exactly one of OnsetCompleted and AlarmAbort; a dream of several sittings may have several.
+// Frequent counts the onsets of an agent's newest dreams, at most last of them (0: all), from its events in order. An
+// onset ends with either OnsetCompleted or AlarmAbort; a dream with several stretches may have several.
 func Frequent(events []event.Event, last int) Frequency {
 	completed, aborted := event.OnsetCompleted{}.EventType(), event.AlarmAbort{}.EventType()
 	var f Frequency
@@ -43,7 +43,7 @@ func Frequent(events []event.Event, last int) Frequency {
 		}
 		if !seen[e.Dream] {
 			if last > 0 && len(seen) == last {
-				continue // an older dream; one that is counted already may still have an earlier sitting
+				continue // an older dream; the earlier stretches of counted dreams still count
 			}
 			seen[e.Dream] = true
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// nights are the ends of onsets, a dream each: c completed, a aborted, s skipped; both letters for two sittings.
+// nights are the ends of onsets, one entry per dream: c completed, a aborted, s skipped; several letters for several
+// stretches.
 func nights(dreams ...string) []event.Event {
 	var events []event.Event
 	for i, ends := range dreams {
@@ -30,7 +31,7 @@ func nights(dreams ...string) []event.Event {
 	return events
 }
 
-func TestTheAlarmFrequencyIsTheShareOfOnsetsThatAlarmsEnded(t *testing.T) {
+func TestTheAlarmFrequency(t *testing.T) {
 	t.Parallel()
 	many := func(n int, ends string) []string {
 		var list []string
@@ -73,7 +74,7 @@ func TestTheAlarmFrequencyIsTheShareOfOnsetsThatAlarmsEnded(t *testing.T) {
 			"only the newest count", append(many(30, "a"), "c", "s", "c"), 2,
 			Frequency{Dreams: 2, Onsets: 2, Verdict: Healthy},
 		},
-		{"a dream of two sittings counts both", []string{"a", "ac", "c"}, 2, Frequency{
+		{"a dream with two stretches counts both", []string{"a", "ac", "c"}, 2, Frequency{
 			Dreams:  2,
 			Onsets:  3,
 			Aborted: 1,

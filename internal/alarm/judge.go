@@ -9,23 +9,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Judge says which rules are true of a watch at now, by Key, and which of them were not before. The readings are by
-// time. A rule without a metric looks at each metric by itself. What was said holds until something else is said: a
-// change is measured from every number that held at some time of the window, the one that it began with too, so that
-// neither a feed that speaks rarely nor one that was out of reach hides a move.
+// Judge returns the rules that are true at now, by Key, and which of them were not true before. The readings are
+// sorted by time. A rule without a metric judges each metric separately. A value applies until the next one: a change
+// is measured from every value that applied at some time of the window, including the one at its beginning, so that a
+// slow or unreachable feed hides no change.
 func Judge(rules []dream.Rule, w Watch, now time.Time) (up []string, fired []Fired) {
 	answer := sorted(w.Readings)
 	for _, rule := range rules {
 		for _, metric := range answer.of(rule) {
 			key := Key(rule, metric)
-			news, is := answer.judge(rule, metric, w, now)
+			firing, is := answer.judge(rule, metric, w, now)
 			if !is {
 				continue
 			}
 			up = append(up, key)
 			if !w.isUp(key) {
-				news.Rule, news.Kind, news.Metric = rule.Name, rule.Kind, metric
-				fired = append(fired, news)
+				firing.Rule, firing.Kind, firing.Metric = rule.Name, rule.Kind, metric
+				fired = append(fired, firing)
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (w Watch) isUp(key string) bool {
 	return is
 }
 
-// Key names a rule over a metric in Watch.Up: "price", or "price/eth" when the rule looks at each metric.
+// Key names a rule for a metric in Watch.Up: "price", or "price/eth" when the rule judges each metric.
 func Key(rule dream.Rule, metric string) string {
 	if rule.Metric != "" || metric == "" {
 		return rule.Name
@@ -46,23 +46,23 @@ func Key(rule dream.Rule, metric string) string {
 	return rule.Name + "/" + metric
 }
 
-// owns says whether a key is of the rule: names of rules have no slash.
+// owns says whether a key belongs to the rule; names of rules have no slash.
 func owns(rule dream.Rule, key string) bool {
 	name, _, _ := strings.Cut(key, "/")
 	return name == rule.Name
 }
 
-// spoken is what was said, by metric and by time.
-type spoken struct {
+// spoken are readings by metric and by time.
+type byMetric struct {
 	metrics         []string // by name
 	numbers, states map[string][]dream.Reading
-	heard           map[string]time.Time // the newest by metric; of any under the empty one
+	newest          map[string]time.Time // time of the newest by metric; of any metric under ""
 }
 
-func sorted(readings []dream.Reading) spoken {
-	s := spoken{
+func sorted(readings []dream.Reading) byMetric {
+	s := byMetric{
 		numbers: map[string][]dream.Reading{}, states: map[string][]dream.Reading{},
-		heard: map[string]time.Time{},
+		newest: map[string]time.Time{},
 	}
 	for _, r := range readings {
 		if !slices.Contains(s.metrics, r.Metric) {
@@ -74,26 +74,26 @@ func sorted(readings []dream.Reading) spoken {
 		if r.State != "" {
 			s.states[r.Metric] = append(s.states[r.Metric], r)
 		}
-		s.heard[r.Metric] = latest(s.heard[r.Metric], r.At)
-		s.heard[""] = latest(s.heard[""], r.At)
+		s.newest[r.Metric] = latest(s.newest[r.Metric], r.At)
+		s.newest[""] = latest(s.newest[""], r.At)
 	}
 	slices.Sort(s.metrics)
 	return s
 }
 
-// of are the metrics that a rule judges. Silence is the feed's when no metric is named.
-func (s spoken) of(rule dream.Rule) []string {
+// of are the metrics that a rule judges. Silence without a metric is that of the whole feed.
+func (s byMetric) of(rule dream.Rule) []string {
 	if rule.Metric != "" || rule.Kind == dream.Stale {
 		return []string{rule.Metric}
 	}
 	return s.metrics
 }
 
-func (s spoken) judge(rule dream.Rule, metric string, w Watch, now time.Time) (Fired, bool) {
+func (s byMetric) judge(rule dream.Rule, metric string, w Watch, now time.Time) (Fired, bool) {
 	switch rule.Kind {
 	case dream.Stale:
-		received := latest(w.Since, s.heard[metric])
-		return Fired{At: received}, now.Sub(received) >= rule.Window
+		since := latest(w.Since, s.newest[metric])
+		return Fired{At: since}, now.Sub(since) >= rule.Window
 	case dream.StateIs:
 		newest, ok := last(s.states[metric])
 		return Fired{At: newest.At, State: newest.State}, ok && strings.EqualFold(newest.State, rule.State)
@@ -114,7 +114,7 @@ func (s spoken) judge(rule dream.Rule, metric string, w Watch, now time.Time) (F
 	case dream.Below:
 		return answer, n < rule.Number+margin
 	}
-	for _, r := range held(s.numbers[metric], rule.Window, now) { // the farthest move is the one that is told
+	for _, r := range held(s.numbers[metric], rule.Window, now) { // the largest change is reported
 		if by := moved(rule.Kind, *r.Number, n); by >= rule.Number &&
 			(answer.From == nil || by > moved(rule.Kind, *answer.From, n)) {
 			answer.From = r.Number
@@ -123,7 +123,7 @@ func (s spoken) judge(rule dream.Rule, metric string, w Watch, now time.Time) (F
 	return answer, answer.From != nil
 }
 
-// held are those of a metric's numbers that held at some time of the window before now.
+// held are the values of a metric that applied at some time of the window before now.
 func held(numbers []dream.Reading, window time.Duration, now time.Time) []dream.Reading {
 	i, _ := slices.BinarySearchFunc(numbers, window, func(r dream.Reading, window time.Duration) int {
 		if now.Sub(r.At) >= window {
@@ -131,11 +131,10 @@ func held(numbers []dream.Reading, window time.Duration, now time.Time) []dream.
 		}
 		return 1
 	})
-	return numbers[max(0, i-1):] // with the last of those before it
+	return numbers[max(0, i-1):] // including the value at the beginning of the window
 }
 
-// moved is how far a number has gone from another, as the kind of rule measures it. Nothing has a share of zero: a move
-// away from it is none.
+// moved is the size of a change as the kind of rule measures it. A change from zero has no share and counts as 0.
 func moved(kind dream.RuleKind, from, to float64) float64 {
 	switch {
 	case kind == dream.RiseFall:
@@ -150,14 +149,14 @@ func moved(kind dream.RuleKind, from, to float64) float64 {
 	return 0
 }
 
-// Due is the next moment at which a rule could become true although nothing is heard. False when there is none.
+// Due is the next moment at which a rule could become true without a new reading; false when there is none.
 func (w Watch) Due(rules []dream.Rule) (at time.Time, ok bool) {
 	answer := sorted(w.Readings)
 	for _, rule := range rules {
 		if rule.Kind != dream.Stale || w.isUp(Key(rule, rule.Metric)) {
 			continue
 		}
-		if due := latest(w.Since, answer.heard[rule.Metric]).Add(rule.Window); !ok || due.Before(at) {
+		if due := latest(w.Since, answer.newest[rule.Metric]).Add(rule.Window); !ok || due.Before(at) {
 			at, ok = due, true
 		}
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// What Keep keeps at most: one payload of a probe's state stays far below Temporal's 512 KiB warning.
+// Limits of Keep: the state of a feed's workflow stays far below Temporal's warning at 512 KiB.
 const (
 	exactly    = 48   // readings in a window that are all kept
-	slicesOf   = 16   // into which a fuller window is cut; the lowest, highest and newest of each are kept
+	slicesOf   = 16   // parts of a fuller window; the lowest, highest and newest of each are kept
 	mostKept   = 2048 // readings of a feed
-	mostMetric = 16   // metrics of a feed: those heard last
+	mostMetric = 16   // metrics of a feed: the most recent ones
 )
 
-// Keep is what rules still need of readings that are by time: the newest number and state of every metric that a rule
-// looks at, and the windows of changes. A window with more than 48 readings is thinned to the extremes of its
-// sixteenths, so that a move of any size inside it is still seen and only its far edge is told to a sixteenth.
+// Keep returns the readings that rules still need, sorted by time: the newest value of every metric that a rule uses,
+// and the windows of changes. A window with more than 48 readings is reduced to the extremes of its sixteenths, so
+// that every change inside it is still found and only its age is less exact.
 func Keep(readings []dream.Reading, rules []dream.Rule, now time.Time) []dream.Reading {
 	answer := sorted(readings)
 	must, keep := map[place]bool{}, map[place]bool{}
@@ -44,13 +44,13 @@ func Keep(readings []dream.Reading, rules []dream.Rule, now time.Time) []dream.R
 		if must[p] || keep[p] && len(kept) < mostKept {
 			kept = append(kept, r)
 		}
-		delete(must, p) // the same word said again at the same moment is kept once
+		delete(must, p) // a repeated value of the same moment is kept once
 	}
 	slices.Reverse(kept)
 	return kept
 }
 
-// place tells one reading from another: what was said twice at one moment about one metric differs in what was said.
+// place identifies a reading: two readings of a metric at the same moment differ by their value.
 type place struct {
 	metric string
 	at     int64
@@ -60,7 +60,7 @@ type place struct {
 
 func placed(r dream.Reading) place { return place{r.Metric, r.At.UnixNano(), r.Number, r.State} }
 
-// watched are the metrics that a rule looks at, those heard last first, bounded.
+// watched are the metrics that a rule uses, most recent first, limited.
 func watched(readings []dream.Reading, rules []dream.Rule) []string {
 	var found []string
 	for _, r := range slices.Backward(readings) {
@@ -74,7 +74,7 @@ func watched(readings []dream.Reading, rules []dream.Rule) []string {
 	return found
 }
 
-// Watched are the readings that some rule looks at.
+// Watched are the readings that some rule uses.
 func Watched(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	var found []dream.Reading
 	for _, r := range readings {
@@ -100,8 +100,8 @@ func looksAt(rules []dream.Rule, metric string) bool {
 	return slices.ContainsFunc(rules, func(r dream.Rule) bool { return r.Metric == "" || r.Metric == metric })
 }
 
-// thinned are the lowest, the highest and the newest number of each slice of time, when there are many. Slices lie on
-// the clock, not on the window, so that thinning again changes nothing.
+// thinned are the lowest, highest and newest value of each part of a window with many readings. The parts are aligned
+// to the clock, not to the window, so that repeating it changes nothing.
 func thinned(inside []dream.Reading, width time.Duration) []dream.Reading {
 	if len(inside) <= exactly {
 		return inside

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-func TestAFullWindowIsThinnedAndStillSeesTheMove(t *testing.T) {
+func TestAThinnedWindowStillShowsTheChange(t *testing.T) {
 	t.Parallel()
 	rule := dream.Rule{Name: "price", Kind: dream.RelativeMove, Number: .05, Window: time.Hour}
 	rules := []dream.Rule{rule}
@@ -22,7 +22,7 @@ func TestAFullWindowIsThinnedAndStillSeesTheMove(t *testing.T) {
 	for second := 0; second < 3600*3; second += 4 {
 		n := 100.0
 		if second == 2*3600+16 {
-			n = 96 // the lowest of its slice, for one second
+			n = 96 // the lowest of its part, for one second
 		}
 		r := at(float64(second)/60, n)
 		var fired []Fired
@@ -35,7 +35,7 @@ func TestAFullWindowIsThinnedAndStillSeesTheMove(t *testing.T) {
 	require.InDelta(t, 96, *fired[0].From, 0)
 }
 
-func TestWhatNoRuleLooksAtIsNotKept(t *testing.T) {
+func TestUnusedMetricsAreNotKept(t *testing.T) {
 	t.Parallel()
 	rules := []dream.Rule{{Name: "high", Metric: "gas", Kind: dream.Above, Number: 5}}
 	kept := Keep([]dream.Reading{of("eth", 0, 1), of("gas", 1, 1), of("gas", 2, 2), of("eth", 3, 1)}, rules,
@@ -45,7 +45,7 @@ func TestWhatNoRuleLooksAtIsNotKept(t *testing.T) {
 	require.Empty(t, Keep(kept, nil, start))
 }
 
-func TestTheSameWordOfTheSameMomentIsKeptOnce(t *testing.T) {
+func TestARepeatedStateOfTheSameMomentIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	pause, _ := Preset("pause")
 	w := Watch{Since: start}
@@ -55,7 +55,7 @@ func TestTheSameWordOfTheSameMomentIsKeptOnce(t *testing.T) {
 	require.Len(t, w.Readings, 1)
 }
 
-func TestThousandsOfMetricsStayBounded(t *testing.T) {
+func TestThousandsOfMetricsStayWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	var rules []dream.Rule
 	for i := range MostRules {
@@ -79,7 +79,7 @@ func TestThousandsOfMetricsStayBounded(t *testing.T) {
 	require.Less(t, len(body), 512<<10)
 }
 
-// sequence draws a short life of one feed: every reading in order, a window never fuller than what is kept exactly.
+// sequence draws readings of one feed in order, with windows never fuller than what is kept exactly.
 func sequence(t *rapid.T) []dream.Reading {
 	var readings []dream.Reading
 	clock := 0.0
@@ -103,7 +103,7 @@ var several = []dream.Rule{
 	{Name: "quiet", Kind: dream.Stale, Window: 20 * time.Minute},
 }
 
-func TestWhatIsKeptIsEnoughAndBatchesTellTheSame(t *testing.T) {
+func TestKeptReadingsSufficeAndBatchesGiveTheSameAlarms(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		readings := sequence(t)
@@ -116,7 +116,7 @@ func TestWhatIsKeptIsEnoughAndBatchesTellTheSame(t *testing.T) {
 
 			kept := slices.Clone(everything.Readings)
 			everything, fired = everything.Hear(several, []dream.Reading{r}, r.At)
-			everything.Readings = append(kept, r) // nothing is ever forgotten
+			everything.Readings = append(kept, r) // without thinning
 			all = append(all, fired...)
 		}
 		require.Equal(t, all, one)
@@ -150,7 +150,7 @@ func FuzzHear(f *testing.F) {
 			require.True(t, slices.IsSortedFunc(w.Readings, func(a, b dream.Reading) int { return a.At.Compare(b.At) }))
 			if len(fresh) == 0 {
 				for _, one := range fired {
-					require.NotContains(t, before, one.Rule, "it was true already")
+					require.NotContains(t, before, one.Rule, "it was true before")
 				}
 			}
 			_, err := json.Marshal(w)

@@ -12,17 +12,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Presets are S4's three alarms, for a rule that says no more than a name and a metric. The price's 5 % is S4's. Its
-// window is ours: longer than any onset, so that a slide over a whole one is seen, and short enough that a market which
-// moves 4 % a day (0.4 % in 15 minutes, by the square root of time) does not reach 5 % by ordinary noise. S4 gives no
-// number for liquidity: a fifth within an hour is what many withdrawals make of a pool and a single trade does not.
+// presets are three predefined alarms, for a rule with only a name and a metric. The price window is longer than any
+// onset, so that a change over a whole one is seen, and short enough that a market that moves 4 % a day (0.4 % in 15
+// minutes, by the square root of time) does not reach 5 % by ordinary noise. A fifth of the liquidity within an hour
+// is what many withdrawals do to a pool and a single trade does not. The figures except the 5 % are our choice.
 var presets = []dream.Rule{
 	{Name: "price", Kind: dream.RelativeMove, Number: .05, Window: 15 * time.Minute},
 	{Name: "liquidity", Kind: dream.RelativeDrop, Number: .20, Window: time.Hour},
 	{Name: "pause", Kind: dream.StateIs, State: "paused"},
 }
 
-// Presets lists them.
+// Presets lists the predefined alarms.
 func Presets() []dream.Rule { return slices.Clone(presets) }
 
 // Preset finds one by its name.
@@ -43,9 +43,9 @@ var Kinds = []dream.RuleKind{
 // Limits of a feed.
 const (
 	MostRules     = 16
-	Soonest       = time.Second        // a pull costs ten events of a workflow's history
-	Slowest       = 24 * time.Hour     // a feed that is asked less than daily guards no night
-	LongestWindow = 7 * 24 * time.Hour // what a probe carries with it
+	Soonest       = time.Second        // a pull adds ten events to a workflow's history
+	Slowest       = 24 * time.Hour     // a feed read less than daily would miss whole nights
+	LongestWindow = 7 * 24 * time.Hour // of the readings that the workflow carries
 )
 
 var (
@@ -53,10 +53,10 @@ var (
 	trigger = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(/[a-zA-Z0-9][a-zA-Z0-9._-]*)?$`)
 )
 
-// LongestTrigger bounds what an alarm is told by, in bytes: it is kept with every wake.
+// LongestTrigger is the most bytes of an alarm's trigger, which is stored with every wake.
 const LongestTrigger = 100
 
-// ValidateTrigger says what is wrong with what an alarm is told by: a name, or feed/rule.
+// ValidateTrigger returns what is wrong with the trigger of an alarm: a name, or feed/rule.
 func ValidateTrigger(s string) error {
 	if len(s) > LongestTrigger || !trigger.MatchString(s) {
 		return fmt.Errorf(
@@ -66,7 +66,7 @@ func ValidateTrigger(s string) error {
 	return nil
 }
 
-// ValidateName says what is wrong with the name of a feed.
+// ValidateName returns what is wrong with the name of a feed.
 func ValidateName(s string) error {
 	if !word.MatchString(s) {
 		return fmt.Errorf(
@@ -75,7 +75,7 @@ func ValidateName(s string) error {
 	return nil
 }
 
-// Validate says everything that is wrong with a rule.
+// Validate returns every fault of a rule.
 func Validate(r dream.Rule) error {
 	var faults []error
 	fault := func(format string, args ...any) {
@@ -127,7 +127,7 @@ func asShare(kind dream.RuleKind) string {
 	return ""
 }
 
-// ValidateFeed says everything that is wrong with a feed. It quotes nothing of the URL, which may hold a secret.
+// ValidateFeed returns every fault of a feed. It quotes nothing of the URL, which may hold a secret.
 func ValidateFeed(f dream.Feed) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -139,7 +139,7 @@ func ValidateFeed(f dream.Feed) error {
 			fault("url must begin with https:// or http:// and name a host")
 		}
 		if f.Every < Soonest || f.Every > Slowest {
-			fault("every is %s; a feed with a url is asked every %s to %s", f.Every, Soonest, Slowest)
+			fault("every is %s; a feed with a url is read every %s to %s", f.Every, Soonest, Slowest)
 		}
 	} else if f.Path != "" || f.Every != 0 {
 		fault("path %q and every %s belong to a url, and there is none: a feed without one is only pushed",
@@ -159,7 +159,7 @@ func ValidateFeed(f dream.Feed) error {
 		}
 		seen[r.Name] = true
 		if f.URL != "" && (changes(r.Kind) || r.Kind == dream.Stale) && r.Window < 2*f.Every {
-			fault("rule %q: window is %s and the feed is asked every %s; the window must hold two readings", r.Name,
+			fault("rule %q: window is %s and the feed is read every %s; the window must hold two readings", r.Name,
 				r.Window, f.Every)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-func TestPresetsAreTheSourcesThree(t *testing.T) {
+func TestPresets(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, r := range Presets() {
@@ -20,12 +20,12 @@ func TestPresetsAreTheSourcesThree(t *testing.T) {
 	}
 	require.Equal(t, []string{"price", "liquidity", "pause"}, names)
 	price, _ := Preset("price")
-	require.InDelta(t, .05, price.Number, 0, "S4: price moves of more than 5 %")
+	require.InDelta(t, .05, price.Number, 0, "price moves of 5 %")
 	_, ok := Preset("weather")
 	require.False(t, ok)
 }
 
-func TestAWrongRuleIsToldWhatWouldBeRight(t *testing.T) {
+func TestInvalidRulesAreRefusedWithAHint(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		rule dream.Rule
@@ -58,7 +58,7 @@ func TestAWrongRuleIsToldWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-func TestAWrongFeedIsToldWhatWouldBeRightAndItsURLIsNotQuoted(t *testing.T) {
+func TestInvalidFeedsAreRefusedWithoutQuotingTheURL(t *testing.T) {
 	t.Parallel()
 	price, _ := Preset("price")
 	good := dream.Feed{Name: "eth", URL: "https://user:secret@host/p?key=secret", Every: time.Minute, Rules: Presets()}
@@ -71,11 +71,11 @@ func TestAWrongFeedIsToldWhatWouldBeRightAndItsURLIsNotQuoted(t *testing.T) {
 		{func(f *dream.Feed) { f.Name = "" }, `feed name "" must be`},
 		{func(f *dream.Feed) { f.URL = "file://secret" }, "url must begin with https:// or http:// and name a host"},
 		{func(f *dream.Feed) { f.URL = "https://" }, "url must begin"},
-		{func(f *dream.Feed) { f.Every = 0 }, "every is 0s; a feed with a url is asked every 1s to 24h0m0s"},
+		{func(f *dream.Feed) { f.Every = 0 }, "every is 0s; a feed with a url is read every 1s to 24h0m0s"},
 		{func(f *dream.Feed) { f.URL = "" }, `path "" and every 1m0s belong to a url`},
 		{
 			func(f *dream.Feed) { f.Every = time.Hour },
-			`rule "price": window is 15m0s and the feed is asked every 1h0m0s; the window must hold two readings`,
+			`rule "price": window is 15m0s and the feed is read every 1h0m0s; the window must hold two readings`,
 		},
 		{func(f *dream.Feed) { f.Rules = []dream.Rule{price, price} }, `two rules are named "price"`},
 		{func(f *dream.Feed) { f.Rules = make([]dream.Rule, 17) }, "there are 17 rules; 16 at most"},
@@ -89,7 +89,7 @@ func TestAWrongFeedIsToldWhatWouldBeRightAndItsURLIsNotQuoted(t *testing.T) {
 	}
 }
 
-func TestAReadingThatSaysNothingOrTooMuchIsRefused(t *testing.T) {
+func TestInvalidReadingsAreRefused(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
 	long := strings.Repeat("x", 65)

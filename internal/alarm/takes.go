@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Named are readings with the name that a bare value has: where all rules of a feed name one and the same metric, a
-// value without a name is of that one. A rule over the silence of the whole feed does not count: it looks at no value.
+// Named are readings with missing metrics filled in: if all rules of a feed name the same metric, a value without one
+// belongs to it. Rules about the silence of the whole feed are ignored.
 func Named(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	metric := ""
 	for _, r := range rules {
@@ -28,9 +28,9 @@ func Named(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	return named
 }
 
-// Takes says whether a reading means anything to rules: one looks at its metric, and it is what that one judges, a
-// number or a word. Silence is no judge of values: a rule over it takes only what is of no other rule's concern, so
-// that it hides no typo.
+// Takes says whether some rule uses a reading: it judges the reading's metric and its kind of value, number or state.
+// A rule about silence accepts any value, so it counts only for metrics that no other rule names: otherwise it would
+// hide typos.
 func Takes(rules []dream.Rule, r dream.Reading) bool {
 	values, looks := false, false
 	for _, rule := range rules {
@@ -48,7 +48,7 @@ func Takes(rules []dream.Rule, r dream.Reading) bool {
 	})
 }
 
-// judges says whether a rule looks at a reading's metric and can judge what it says.
+// judges says whether a rule applies to a reading's metric and kind of value.
 func judges(rule dream.Rule, r dream.Reading) bool {
 	switch {
 	case rule.Metric != "" && rule.Metric != r.Metric:
@@ -61,7 +61,7 @@ func judges(rule dream.Rule, r dream.Reading) bool {
 	return r.Number != nil
 }
 
-// Strays are those of a feed's readings that no rule takes.
+// Strays are the readings that no rule uses.
 func Strays(rules []dream.Rule, readings []dream.Reading) []dream.Reading {
 	var strays []dream.Reading
 	for _, r := range Named(readings, rules) {
@@ -72,22 +72,22 @@ func Strays(rules []dream.Rule, readings []dream.Reading) []dream.Reading {
 	return strays
 }
 
-// Untaken remembers what a feed said that no rule takes.
+// Untaken counts the readings that no rule uses.
 type Untaken struct {
 	Readings int     `json:"readings"`
-	Metrics  []Stray `json:"metrics,omitempty"` // those heard last first; bounded
+	Metrics  []Stray `json:"metrics,omitempty"` // most recent first; limited
 }
 
-// Stray is a metric that no rule takes, or one whose values are of the wrong sort.
+// Stray is a metric that no rule uses, or one with the wrong kind of value.
 type Stray struct {
 	dream.Reading     // the newest
 	Times         int `json:"times"`
 }
 
-// mostStray is how many metrics that no rule takes are named. A feed that makes new names for ever is seen from fewer.
+// mostStray is how many unused metrics are named, enough to notice a feed that invents names.
 const mostStray = 8
 
-// Add takes in one more.
+// Add counts one more reading.
 func (u Untaken) Add(r dream.Reading) Untaken {
 	next := Untaken{Readings: u.Readings + 1, Metrics: []Stray{{Reading: r, Times: 1}}}
 	for _, s := range u.Metrics {
@@ -100,7 +100,7 @@ func (u Untaken) Add(r dream.Reading) Untaken {
 	return next
 }
 
-// Under forgets what new rules take.
+// Under removes the metrics that new rules use.
 func (u Untaken) Under(rules []dream.Rule) Untaken {
 	next := Untaken{Readings: u.Readings}
 	for _, s := range u.Metrics {
@@ -113,8 +113,8 @@ func (u Untaken) Under(rules []dream.Rule) Untaken {
 	return next
 }
 
-// Unheard tells that rules take none of some readings, and what they would take: "no rule takes lvel; the rules take
-// numbers of level". Empty when there are no such readings.
+// Unheard is the message that rules use none of some readings, and what they would use: "no rule takes lvel; the
+// rules take numbers of level". Empty when there are no such readings.
 func Unheard(rules []dream.Rule, strays []dream.Reading) string {
 	if len(strays) == 0 {
 		return ""
@@ -142,7 +142,7 @@ func Unheard(rules []dream.Rule, strays []dream.Reading) string {
 	return text + "; the rules take " + strings.Join(wants(rules), ", ")
 }
 
-// wants are what rules take, in their order.
+// wants are what rules use, in their order.
 func wants(rules []dream.Rule) []string {
 	var wants []string
 	for _, rule := range rules {

@@ -19,38 +19,38 @@ var (
 
 func term(metric, state string) dream.Reading { return dream.Reading{Metric: metric, State: state} }
 
-func TestWhatNoRuleTakesIsToldWithWhatTheyWouldTake(t *testing.T) {
+func TestUnusedReadingsAreReportedWithWhatRulesUse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name  string
-		rules []dream.Rule
-		said  dream.Reading
-		want  string
+		name    string
+		rules   []dream.Rule
+		reading dream.Reading
+		want    string
 	}{
 		{"its metric", []dream.Rule{highLevel}, of("level", 0, 9), ""},
 		{"a typo", []dream.Rule{highLevel}, of("lvel", 0, 9), "no rule takes lvel; the rules take numbers of level"},
-		{"a bare value of the only metric", []dream.Rule{highLevel, anySilent}, at(0, 9), ""},
+		{"a value without a metric, of the only one", []dream.Rule{highLevel, anySilent}, at(0, 9), ""},
 		{
-			"a bare value of one of two",
+			"a value without a metric, with two metrics",
 			[]dream.Rule{highLevel, shutGate},
 			at(0, 9),
 			"no rule takes a value without a name; the rules take numbers of level, words of gate",
 		},
 		{
-			"a word for a number",
+			"a state for a number",
 			[]dream.Rule{highLevel},
 			term("level", "high"),
 			"no rule takes words of level; the rules take numbers of level",
 		},
 		{"any metric", []dream.Rule{anyHigh}, of("lvel", 0, 9), ""},
 		{
-			"silence hides no typo",
+			"a rule about silence hides no typo",
 			[]dream.Rule{highLevel, anySilent},
 			of("lvel", 0, 9),
 			"no rule takes lvel; the rules take numbers of level, anything",
 		},
 		{
-			"nor a word for a number",
+			"nor a state for a number",
 			[]dream.Rule{highLevel, {Name: "q", Metric: "level", Kind: dream.Stale, Window: time.Hour}},
 			term("level", "high"), "no rule takes words of level; the rules take numbers of level, anything of level",
 		},
@@ -62,11 +62,11 @@ func TestWhatNoRuleTakesIsToldWithWhatTheyWouldTake(t *testing.T) {
 		},
 		{"no rules", nil, at(0, 9), "no rule takes a value without a name: the feed has no rules"},
 	} {
-		require.Equal(t, c.want, Unheard(c.rules, Strays(c.rules, []dream.Reading{c.said})), c.name)
+		require.Equal(t, c.want, Unheard(c.rules, Strays(c.rules, []dream.Reading{c.reading})), c.name)
 	}
 }
 
-func TestStraysAreCountedAndTheNewestAreNamed(t *testing.T) {
+func TestUnusedReadingsAreCountedAndTheNewestNamed(t *testing.T) {
 	t.Parallel()
 	var u Untaken
 	for i := range 2 * mostStray {
@@ -80,12 +80,12 @@ func TestStraysAreCountedAndTheNewestAreNamed(t *testing.T) {
 	require.Equal(t, 2*mostStray-u.Metrics[0].Times, under.Readings)
 }
 
-func TestAWatchSaysWhichRulesHaveHeardAnythingAndSinceWhenTheyAreUp(t *testing.T) {
+func TestAWatchHasTheLastReadingOfEachRuleAndSinceWhenItIsTrue(t *testing.T) {
 	t.Parallel()
 	rules := []dream.Rule{highLevel, shutGate}
 	w := Watch{Since: start}
 	w, _ = w.Hear(rules, []dream.Reading{term("level", "high")}, start)
-	require.Empty(t, w.Took, "a word is nothing to a rule over numbers")
+	require.Empty(t, w.Took, "a state does not count for a rule about numbers")
 	w, _ = w.Hear(rules, []dream.Reading{of("level", 1, 5)}, start.Add(time.Minute))
 	w, _ = w.Hear(rules, []dream.Reading{of("level", 2, 6)}, start.Add(2*time.Minute))
 	require.Equal(t, map[string]time.Time{"high": start.Add(2 * time.Minute)}, w.Took)
@@ -96,15 +96,15 @@ func TestAWatchSaysWhichRulesHaveHeardAnythingAndSinceWhenTheyAreUp(t *testing.T
 	require.Empty(t, w.Rose)
 }
 
-func TestANumberThatTremblesFiresAgainOnlyBehindItsMargin(t *testing.T) {
+func TestAFluctuatingNumberFiresAgainOnlyBeyondTheMargin(t *testing.T) {
 	t.Parallel()
 	high, low := dream.Rule{Name: "high", Kind: dream.Above, Number: 4, Margin: .5},
 		dream.Rule{Name: "low", Kind: dream.Below, Number: 0, Margin: 2}
 	require.NoError(t, Validate(high))
 	require.Equal(t, []string{"high: 4.1", "high: 5"},
-		told([]dream.Rule{high}, at(0, 4.1), at(1, 3.9), at(2, 4.1), at(3, 3.5), at(4, 4), at(5, 5)))
+		firings([]dream.Rule{high}, at(0, 4.1), at(1, 3.9), at(2, 4.1), at(3, 3.5), at(4, 4), at(5, 5)))
 	require.Equal(t, []string{"low: -1", "low: -3"},
-		told([]dream.Rule{low}, at(0, -1), at(1, 1), at(2, -1), at(3, 2), at(4, -3)))
+		firings([]dream.Rule{low}, at(0, -1), at(1, 1), at(2, -1), at(3, 2), at(4, -3)))
 	high.Margin = -1
 	require.ErrorContains(t, Validate(high), "margin is -1; it must be 0 or more")
 	shut := shutGate
@@ -112,11 +112,11 @@ func TestANumberThatTremblesFiresAgainOnlyBehindItsMargin(t *testing.T) {
 	require.ErrorContains(t, Validate(shut), "only above and below have one")
 }
 
-func TestAReadingOfAnotherTimeIsRefusedWithWhatWouldBeRight(t *testing.T) {
+func TestAReadingWithAWrongTimeIsRefusedWithAHint(t *testing.T) {
 	t.Parallel()
 	weekly := []dream.Rule{{Name: "q", Kind: dream.Stale, Window: 7 * 24 * time.Hour}}
 	require.NoError(t, Timely(of("level", -60*24*6, 1), Oldest(weekly), start))
-	require.NoError(t, Timely(of("level", -60*24*60, 1), 0, start), "what a feed that is asked says may be old")
+	require.NoError(t, Timely(of("level", -60*24*60, 1), 0, start), "the value of a pulled feed may be old")
 	require.NoError(t, Timely(of("level", 1, 1), Oldest(nil), start))
 	require.NoError(t, Timely(dream.Reading{}, Oldest(nil), start))
 	require.EqualError(t, Timely(of("level", -60*25, 1), Oldest(nil), start),
@@ -125,7 +125,7 @@ func TestAReadingOfAnotherTimeIsRefusedWithWhatWouldBeRight(t *testing.T) {
 		`the reading has at 2026-10-19T22:02:00Z, which has not come yet: at may be up to 1m0s after now (2026-10-19T22:00:00Z), or left out for now`)
 }
 
-func TestATriggerIsANameOrTwo(t *testing.T) {
+func TestValidateTrigger(t *testing.T) {
 	t.Parallel()
 	for text, right := range map[string]bool{
 		"hand": true, "harbour/drill": true, "": false, "a/b/c": false,

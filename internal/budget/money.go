@@ -1,4 +1,5 @@
-// Package budget holds money as integer micro-dollars: amounts, prices, shares and the accounts that cap them.
+// Package budget holds money as integer micro-dollars: amounts, prices, shares of a dream's phases, and capped
+// accounts.
 package budget
 
 import (
@@ -13,7 +14,7 @@ import (
 // Micros is an amount of money in micro-dollars (1e-6 USD).
 type Micros int64
 
-// Dollar is one US dollar; Unlimited is the limit that nothing reaches.
+// Dollar is one US dollar; Unlimited is the limit that no amount reaches.
 const (
 	Dollar    Micros = 1_000_000
 	Unlimited Micros = math.MaxInt64
@@ -36,8 +37,8 @@ func (m Micros) String() string {
 	return fmt.Sprintf("%s$%d.%s", sign, whole, frac)
 }
 
-// ParseMicros reads dollars as people write them: "0.5", "$0.50", "2". More than six decimals, signs and
-// amounts of ten million dollars and more are errors.
+// ParseMicros reads dollars: "0.5", "$0.50", "2". More than six decimals, signs, and amounts of ten million dollars
+// or more are errors.
 func ParseMicros(s string) (Micros, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(s), "$")
 	whole, frac, _ := strings.Cut(text, ".")
@@ -62,14 +63,14 @@ func ParseMicros(s string) (Micros, error) {
 	return Micros(n), nil
 }
 
-// Price is what a model costs, in micro-dollars per million tokens.
+// Price is the price of a model, in micro-dollars per million tokens.
 type Price struct {
 	In       Micros `json:"in"`
 	CachedIn Micros `json:"cached_in"`
 	Out      Micros `json:"out"`
 }
 
-// Tokens is what a call used. In includes Cached; Out includes Reasoning.
+// Tokens are the tokens of a call. In includes Cached; Out includes Reasoning.
 type Tokens struct {
 	In        int64 `json:"in"`
 	Cached    int64 `json:"cached,omitempty"`
@@ -77,21 +78,21 @@ type Tokens struct {
 	Reasoning int64 `json:"reasoning,omitempty"`
 }
 
-// Cost rounds up to the next whole micro-dollar, so that sums never fall below the bill. Counts below zero are 0, and
-// what no int64 can hold costs Unlimited: a provider that counts nonsense never makes a call cheaper.
+// Cost rounds up to a whole micro-dollar, so that sums are never below the bill. Negative counts are 0, and what
+// exceeds an int64 costs Unlimited: wrong counts of a provider never make a call cheaper.
 func (p Price) Cost(t Tokens) Micros {
 	in := max(t.In, 0)
 	cached := max(0, min(t.Cached, in))
 	return perMillion(product{in - cached, p.In}, product{cached, p.CachedIn}, product{t.Out, p.Out})
 }
 
-// Worst is the dearest this many tokens can cost: nothing cached, cached price never above the full one.
+// Worst is the most that this many tokens can cost: nothing cached, and cached tokens never cheaper than stated.
 func (p Price) Worst(in, out int64) Micros {
 	return perMillion(product{in, max(p.In, p.CachedIn)}, product{out, p.Out})
 }
 
-// Dearer is the price when a token of the prompt costs so many times the list price. What was cached before costs what
-// it did.
+// Dearer is the price when a prompt token costs a multiple of the list price. The price of cached tokens is
+// unchanged.
 func (p Price) Dearer(times int64) Price {
 	if times > 1 && p.In > 0 {
 		if p.In > Unlimited/Micros(times) {
@@ -125,13 +126,13 @@ func perMillion(products ...product) Micros {
 	return Micros(min(whole, uint64(Unlimited)))
 }
 
-// Account is one cap that a call must fit under. Scope names it ("dream:…", "day:echo/2026-11-20").
+// Account is a cap that a call must fit under. Scope names it ("dream:…", "day:echo/2026-11-20").
 type Account struct {
 	Scope string `json:"scope"`
 	Limit Micros `json:"limit"`
 }
 
-// Shares is how a dream's budget is divided among its phases, in percent. They add up to 100.
+// Shares divide a dream's budget among its phases, in percent. They add up to 100.
 type Shares struct {
 	Onset       int `json:"onset"`
 	NREM        int `json:"nrem"`
@@ -140,7 +141,7 @@ type Shares struct {
 	Return      int `json:"return"`
 }
 
-// DefaultShares is S4's table.
+// DefaultShares are the default shares.
 var DefaultShares = Shares{
 	Onset:       10,
 	NREM:        35,
@@ -149,7 +150,7 @@ var DefaultShares = Shares{
 	Return:      5,
 }
 
-// Validate says what is wrong with the shares.
+// Validate returns what is wrong with the shares.
 func (s Shares) Validate() error {
 	var faults []error
 	for _, f := range []struct {
@@ -176,7 +177,7 @@ type Plan struct {
 	Return      Micros `json:"return"`
 }
 
-// Split divides total by the shares; what rounding leaves goes to NREM, so that the parts make the whole.
+// Split divides total by the shares; the remainder goes to NREM, so that the parts add up to the total.
 func Split(total Micros, s Shares) Plan {
 	part := func(percent int) Micros { return total/100*Micros(percent) + total%100*Micros(percent)/100 }
 	p := Plan{

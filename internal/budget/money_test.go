@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-func TestMoneyIsWrittenAndReadAsPeopleDo(t *testing.T) {
+func TestWritingAndReadingAmounts(t *testing.T) {
 	t.Parallel()
 	for m, want := range map[budget.Micros]string{
 		0: "$0.00", 1: "$0.000001", 123: "$0.000123", 500_000: "$0.50", 2_000_000: "$2.00", 1_234_500: "$1.2345",
@@ -36,7 +36,7 @@ func TestMoneyIsWrittenAndReadAsPeopleDo(t *testing.T) {
 	}
 }
 
-func FuzzWhatIsReadIsWrittenBack(f *testing.F) {
+func FuzzParseMicros(f *testing.F) {
 	for _, text := range []string{"0.5", "$12.345678", "", ".", "-3", "9999999", "0000001"} {
 		f.Add(text)
 	}
@@ -52,10 +52,10 @@ func FuzzWhatIsReadIsWrittenBack(f *testing.F) {
 	})
 }
 
-// Decision 1: the ledger is never below what the provider billed.
-func TestACostIsRoundedUpAndCountsWhatWasCached(t *testing.T) {
+// A cost is never below what the provider bills.
+func TestCostsAreRoundedUpAndIncludeCachedTokens(t *testing.T) {
 	t.Parallel()
-	p := budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000} // $0.15, $0.075 and $0.60 a million
+	p := budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000} // $0.15, $0.075 and $0.60 per million
 	for _, c := range []struct {
 		tokens budget.Tokens
 		want   budget.Micros
@@ -73,11 +73,11 @@ func TestACostIsRoundedUpAndCountsWhatWasCached(t *testing.T) {
 		require.Equal(t, c.want, p.Cost(c.tokens), "%+v", c.tokens)
 	}
 	dear := budget.Price{In: 1_000_000_000, Out: 1_000_000_000}
-	require.Equal(t, budget.Unlimited, dear.Cost(budget.Tokens{In: math.MaxInt64, Out: 1}), "nonsense is never cheap")
+	require.Equal(t, budget.Unlimited, dear.Cost(budget.Tokens{In: math.MaxInt64, Out: 1}), "impossible counts are not cheap")
 	require.Equal(t, budget.Unlimited, dear.Worst(math.MaxInt64, math.MaxInt64))
 }
 
-func TestATokenOfThePromptCanCostTimesItsPrice(t *testing.T) {
+func TestDearerPrices(t *testing.T) {
 	t.Parallel()
 	p := budget.Price{In: 3, CachedIn: 1, Out: 7}
 	require.Equal(t, p, p.Dearer(0))
@@ -108,13 +108,13 @@ func TestNoCostExceedsTheWorst(t *testing.T) {
 		bill := new(big.Rat).SetFrac64(
 			(tokens.In-cached)*int64(p.In)+cached*int64(p.CachedIn)+tokens.Out*int64(p.Out), 1_000_000)
 		above := new(big.Rat).Sub(new(big.Rat).SetInt64(int64(cost)), bill)
-		require.False(r, above.Sign() < 0, "below the bill")
-		require.Negative(r, above.Cmp(big.NewRat(1, 1)), "a whole micro-dollar above it")
+		require.False(r, above.Sign() < 0, "the cost is below the bill")
+		require.Negative(r, above.Cmp(big.NewRat(1, 1)), "the cost is a whole micro-dollar above the bill")
 	})
 }
 
 // Onset 10, NREM 35, REM 35, integration 15, return 5 %.
-func TestABudgetIsSplitWithoutRest(t *testing.T) {
+func TestABudgetIsSplitWithoutRemainder(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, budget.DefaultShares.Validate())
 	require.Equal(t, budget.Plan{
@@ -139,7 +139,7 @@ func TestABudgetIsSplitWithoutRest(t *testing.T) {
 	})
 }
 
-func TestWrongSharesAreAllNamed(t *testing.T) {
+func TestInvalidSharesAreAllReported(t *testing.T) {
 	t.Parallel()
 	err := budget.Shares{Onset: -1, NREM: 101}.Validate()
 	require.ErrorContains(t, err, "share onset is -1 %")

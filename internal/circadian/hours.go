@@ -12,25 +12,25 @@ const (
 	minutesOfDay  = 24 * 60
 	minutesOfWeek = 7 * minutesOfDay
 
-	mostHours = 50 // entries of one list: seven days of seven would do
+	mostHours = 50 // entries of one list; more than any week needs
 )
 
-// Hours are parts of a week by the clock on the wall, in an agent's own zone. The zero Hours are none at all.
+// Hours are parts of a week by local time in an agent's zone. The zero Hours are empty.
 type Hours struct {
-	spans []span // in order, apart from each other
+	spans []span // sorted and disjoint
 }
 
-// span is a stretch of the week in minutes since Monday 00:00, its end left out.
+// span is a part of the week in minutes since Monday 00:00, excluding its end.
 type span struct{ from, to int }
 
-// Empty says whether there are none.
+// Empty says whether there are no hours.
 func (h Hours) Empty() bool { return len(h.spans) == 0 }
 
 var days = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
 // ParseHours reads entries such as "22:00-07:00", "mon-fri 22:00-07:00" and "sat,sun 00:00-24:00". An entry that
-// crosses midnight ends on the day after the one it names; its last minute is not part of it. The error names every
-// entry that is wrong and what would be right.
+// crosses midnight ends on the day after the named one; its last minute is excluded. The error lists every invalid
+// entry and what would be right.
 func ParseHours(entries []string) (Hours, error) {
 	if len(entries) > mostHours {
 		return Hours{},
@@ -48,8 +48,8 @@ func ParseHours(entries []string) (Hours, error) {
 	return Hours{spans: merge(spans)}, nil
 }
 
-// SplitHours cuts a line of entries at its commas, and leaves those between the days of one entry:
-// "sat,sun 00:00-10:00, 22:00-07:00" is two entries.
+// SplitHours splits a line at the commas between entries, but not at those between the days of one entry: "sat,sun
+// 00:00-10:00, 22:00-07:00" is two entries.
 func SplitHours(line string) []string {
 	var entries []string
 	held := ""
@@ -93,7 +93,7 @@ func parseEntry(entry string) ([]span, error) {
 			return nil, wrong(fault)
 		}
 	}
-	from, to, fault := parseStretch(fields[len(fields)-1])
+	from, to, fault := parseSpan(fields[len(fields)-1])
 	if fault != "" {
 		return nil, wrong(fault)
 	}
@@ -106,7 +106,7 @@ func parseEntry(entry string) ([]span, error) {
 	return spans, nil
 }
 
-// inWeek folds what runs beyond Sunday back to Monday.
+// inWeek wraps what runs beyond Sunday to Monday.
 func inWeek(from, to int) []span {
 	if to <= minutesOfWeek {
 		return []span{{from, to}}
@@ -122,7 +122,7 @@ func parseDays(text string) (on [7]bool, fault string) {
 		}
 		a, b := slices.Index(days, first), slices.Index(days, last)
 		if a < 0 || b < 0 {
-			return on, fmt.Sprintf("%q is no day and no range of days; days are %s", part, strings.Join(days, ", "))
+			return on, fmt.Sprintf("%q is not a day or a range of days; days are %s", part, strings.Join(days, ", "))
 		}
 		for d := a; ; d = (d + 1) % len(days) {
 			on[d] = true
@@ -134,16 +134,16 @@ func parseDays(text string) (on [7]bool, fault string) {
 	return on, ""
 }
 
-// parseStretch answers minutes of a day; the end lies beyond midnight when it is not after the beginning.
-func parseStretch(text string) (from, to int, fault string) {
+// parseStretch returns minutes of a day; the end is beyond midnight when it is not after the beginning.
+func parseSpan(text string) (from, to int, fault string) {
 	first, last, ok := strings.Cut(text, "-")
 	from, firstOK := parseClock(first)
 	to, lastOK := parseClock(last)
 	switch {
 	case !ok || !firstOK || !lastOK:
-		return 0, 0, fmt.Sprintf("%q is no stretch from 00:00 to 24:00", text)
+		return 0, 0, fmt.Sprintf("%q is not a time span within 00:00 to 24:00", text)
 	case from == minutesOfDay:
-		return 0, 0, "no day begins at 24:00; that is 00:00 of the next"
+		return 0, 0, "a span cannot begin at 24:00; write 00:00 of the next day"
 	case from == to:
 		return 0, 0, "it ends as it begins; a whole day is 00:00-24:00"
 	case to < from:
@@ -168,7 +168,7 @@ func twoDigits(text string) (int, bool) {
 	return n, err == nil
 }
 
-// merge orders spans and joins those that touch.
+// merge sorts spans and joins those that touch.
 func merge(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
 	var apart []span

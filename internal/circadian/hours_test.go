@@ -10,26 +10,26 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
-func TestHoursThatCannotBeReadSayWhatWouldBeRight(t *testing.T) {
+func TestInvalidHoursAreRefusedWithAHint(t *testing.T) {
 	t.Parallel()
 	for entry, want := range map[string]string{
 		"":                      "days, if any",
 		"22:00 - 07:00":         "days, if any",
 		"mon 22:00-07:00 often": "days, if any",
-		"22-07":                 `"22-07" is no stretch`,
-		"22:00":                 `"22:00" is no stretch`,
-		"25:00-07:00":           "no stretch from 00:00 to 24:00",
-		"22:60-07:00":           "no stretch from 00:00 to 24:00",
-		"22:0-07:00":            "no stretch from 00:00 to 24:00",
-		"22:00-24:01":           "no stretch from 00:00 to 24:00",
-		"22:00-07:00-08:00":     "no stretch from 00:00 to 24:00",
-		"+2:00-07:00":           "no stretch from 00:00 to 24:00",
-		"24:00-07:00":           "no day begins at 24:00",
+		"22-07":                 `"22-07" is not a time span`,
+		"22:00":                 `"22:00" is not a time span`,
+		"25:00-07:00":           "not a time span within 00:00 to 24:00",
+		"22:60-07:00":           "not a time span within 00:00 to 24:00",
+		"22:0-07:00":            "not a time span within 00:00 to 24:00",
+		"22:00-24:01":           "not a time span within 00:00 to 24:00",
+		"22:00-07:00-08:00":     "not a time span within 00:00 to 24:00",
+		"+2:00-07:00":           "not a time span within 00:00 to 24:00",
+		"24:00-07:00":           "a span cannot begin at 24:00",
 		"07:00-07:00":           "a whole day is 00:00-24:00",
-		"mo 22:00-07:00":        `"mo" is no day and no range of days; days are mon, tue, wed`,
-		"mon-fri- 22:00-07:00":  "is no day and no range",
-		"mon,,tue 22:00-07:00":  `"" is no day`,
-		"tomorrow":              "no stretch",
+		"mo 22:00-07:00":        `"mo" is not a day or a range of days; days are mon, tue, wed`,
+		"mon-fri- 22:00-07:00":  "is not a day or a range",
+		"mon,,tue 22:00-07:00":  `"" is not a day`,
+		"tomorrow":              "not a time span",
 		strings.Repeat("x", 99): "xxx...",
 	} {
 		_, err := circadian.ParseHours([]string{"09:00-10:00", entry})
@@ -44,7 +44,7 @@ func TestHoursThatCannotBeReadSayWhatWouldBeRight(t *testing.T) {
 	require.ErrorContains(t, err, "51 entries of hours are too many")
 }
 
-func TestALineOfHoursIsCutBetweenEntriesAndNotBetweenDays(t *testing.T) {
+func TestSplitHours(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][]string{
 		"":                                  nil,
@@ -61,7 +61,7 @@ func TestALineOfHoursIsCutBetweenEntriesAndNotBetweenDays(t *testing.T) {
 }
 
 // A week of UTC by hours: Monday 2026-11-16 and on.
-func TestAWeekIsOpenWhereItSays(t *testing.T) {
+func TestHoursOfAWeek(t *testing.T) {
 	t.Parallel()
 	const day = 24
 	for name, c := range map[string]struct {
@@ -111,7 +111,7 @@ func TestAWeekIsOpenWhereItSays(t *testing.T) {
 	}
 }
 
-func TestHoursThatNeverOpenAreAnErrorAndNoSearch(t *testing.T) {
+func TestHoursThatNeverOpenAreAnError(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ windows, quiet []string }{
 		"quiet all week":      {nil, []string{"00:00-24:00"}},
@@ -119,7 +119,7 @@ func TestHoursThatNeverOpenAreAnErrorAndNoSearch(t *testing.T) {
 		"covered":             {[]string{"fri 22:00-07:00"}, []string{"20:00-23:59", "23:59-08:00"}},
 	} {
 		windows, quiet := hours(t, c.windows...), hours(t, c.quiet...)
-		require.ErrorContains(t, circadian.Opens(windows, quiet), "no dream could ever begin by itself", name)
+		require.ErrorContains(t, circadian.Opens(windows, quiet), "no automatic dream could ever begin", name)
 		open, next := circadian.Open(evening, time.UTC, windows, quiet)
 		require.False(t, open)
 		require.True(t, next.IsZero())
@@ -143,7 +143,7 @@ func FuzzHours(f *testing.F) {
 			require.NotEmpty(t, err.Error())
 			return
 		}
-		require.Equal(t, h, again, "what was cut and joined means the same")
+		require.Equal(t, h, again, "splitting and joining keeps the meaning")
 		require.Equal(t, len(entries) == 0, h.Empty())
 		require.NoError(t, circadian.Opens(h, circadian.Hours{}), "windows alone always open")
 		open, next := circadian.Open(evening, time.UTC, h, circadian.Hours{})

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Open says whether dreams by themselves may begin now: inside the windows, or anywhere when there are none, and never
-// in the quiet hours. next is now when they may, else the first moment when they may, and zero when they never may.
+// Open says whether automatic dreams may begin now: within the windows, or at any time without windows, and never
+// within the quiet hours. next is now when they may, otherwise the first moment when they may, and zero when they
+// never may.
 //
-// What counts is what the clock on the wall shows in the zone; without a zone, UTC. Where the clock is put forward, the
-// hours it leaps over do not happen; where it is put back, those it shows twice happen twice.
+// Local time in the zone counts; without a zone, UTC. Hours skipped when clocks go forward do not occur; hours
+// repeated when clocks go back occur twice.
 func Open(now time.Time, zone *time.Location, windows, quiet Hours) (open bool, next time.Time) {
 	if zone == nil {
 		zone = time.UTC
@@ -18,33 +19,33 @@ func Open(now time.Time, zone *time.Location, windows, quiet Hours) (open bool, 
 	if len(allowed) == 0 {
 		return false, time.Time{}
 	}
-	if wait(allowed, onWall(now, zone)) == 0 {
+	if wait(allowed, sinceMonday(now, zone)) == 0 {
 		return true, now
 	}
 	for at := now.Round(0); ; {
-		next := at.Add(wait(allowed, onWall(at, zone)))
+		next := at.Add(wait(allowed, sinceMonday(at, zone)))
 		_, change := at.In(zone).ZoneBounds()
 		if change.IsZero() || next.Before(change) {
 			return false, next.In(now.Location())
 		}
-		at = change // the clock is put forward or back first: look again from there
+		at = change // the offset changes before that: check again from there
 	}
 }
 
-// Opens is an error when the windows and the quiet hours leave no minute of the week in which a dream may begin.
+// Opens returns an error when windows and quiet hours leave no minute of the week for a dream.
 func Opens(windows, quiet Hours) error {
 	switch {
 	case len(opened(windows, quiet)) > 0:
 		return nil
 	case windows.Empty():
 		return errors.New(
-			"the quiet hours fill the whole week, so no dream could ever begin by itself; leave a stretch free")
+			"the quiet hours fill the whole week, so no automatic dream could ever begin; leave some time free")
 	}
 	return errors.New(
-		"the quiet hours cover every window, so no dream could ever begin by itself; leave a part of a window free")
+		"the quiet hours cover every window, so no automatic dream could ever begin; leave a part of a window free")
 }
 
-// opened is the week's windows without the quiet hours.
+// opened is the windows without the quiet hours.
 func opened(windows, quiet Hours) []span {
 	if windows.Empty() {
 		windows = Hours{spans: []span{{0, minutesOfWeek}}}
@@ -67,8 +68,8 @@ func opened(windows, quiet Hours) []span {
 	return left
 }
 
-// onWall is how far the week has come since Monday 00:00 by the clock of the zone.
-func onWall(at time.Time, zone *time.Location) time.Duration {
+// onWall is the local time since Monday 00:00.
+func sinceMonday(at time.Time, zone *time.Location) time.Duration {
 	local := at.In(zone)
 	day := (int(local.Weekday()) + 6) % 7
 	hour, minute, second := local.Clock()
@@ -76,8 +77,7 @@ func onWall(at time.Time, zone *time.Location) time.Duration {
 		time.Duration(local.Nanosecond())
 }
 
-// wait is how long a clock that goes evenly takes from that point of the week to the first allowed one; 0 inside a
-// span.
+// wait is the time from that point of the week to the first allowed one, without a change of offset; 0 within a span.
 func wait(allowed []span, at time.Duration) time.Duration {
 	for _, s := range allowed {
 		if at < time.Duration(s.to)*time.Minute {

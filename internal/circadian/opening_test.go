@@ -27,40 +27,40 @@ func at(t *testing.T, text string) time.Time {
 	return moment
 }
 
-func TestTheClockIsPutForwardAndBack(t *testing.T) {
+func TestDaylightSavingTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		zone, windows, quiet, now, next string
 	}{
-		"Berlin, the hour that is leapt over": {
+		"Berlin, the skipped hour": {
 			"Europe/Berlin", "02:00-03:00", "", "2026-03-28T22:00:00Z",
 			"2026-03-30T00:00:00Z",
 		},
-		"Berlin, a window leapt into": {
+		"Berlin, a window that begins in the skipped hour": {
 			"Europe/Berlin", "02:30-04:00", "", "2026-03-28T22:00:00Z",
 			"2026-03-29T01:00:00Z",
 		},
-		"Berlin, a window after the leap": {
+		"Berlin, a window after the skipped hour": {
 			"Europe/Berlin", "05:00-06:00", "", "2026-03-28T22:00:00Z",
 			"2026-03-29T03:00:00Z",
 		},
-		"Berlin, quiet that ends in the leap": {
+		"Berlin, quiet hours that end in the skipped hour": {
 			"Europe/Berlin", "", "22:00-02:30", "2026-03-28T22:00:00Z",
 			"2026-03-29T01:00:00Z",
 		},
-		"Berlin, the hour that comes twice": {
+		"Berlin, the repeated hour": {
 			"Europe/Berlin", "02:00-02:30", "", "2026-10-24T22:00:00Z",
 			"2026-10-25T00:00:00Z",
 		},
-		"Berlin, its second time": {
+		"Berlin, the second time": {
 			"Europe/Berlin", "02:00-02:30", "", "2026-10-25T00:30:00Z",
 			"2026-10-25T01:00:00Z",
 		},
-		"Berlin, and no third": {
+		"Berlin, not a third time": {
 			"Europe/Berlin", "02:00-02:30", "", "2026-10-25T01:30:00Z",
 			"2026-10-26T01:00:00Z",
 		},
-		"Berlin, put back out of a window": {
+		"Berlin, set back out of a window": {
 			"Europe/Berlin", "03:00-04:00", "", "2026-10-25T00:59:00Z",
 			"2026-10-25T02:00:00Z",
 		},
@@ -88,7 +88,7 @@ func TestTheClockIsPutForwardAndBack(t *testing.T) {
 			"Asia/Kolkata", "22:00-07:00", "", "2026-03-29T12:00:00Z",
 			"2026-03-29T16:30:00Z",
 		},
-		"Apia, the Friday that never was": {
+		"Apia, the skipped Friday": {
 			"Pacific/Apia", "fri 00:00-24:00", "", "2011-12-30T08:00:00Z",
 			"2012-01-05T10:00:00Z",
 		},
@@ -100,7 +100,7 @@ func TestTheClockIsPutForwardAndBack(t *testing.T) {
 	}
 }
 
-func TestSecondsCountAndTheLastMinuteDoesNot(t *testing.T) {
+func TestSecondsCountAndTheLastMinuteIsExcluded(t *testing.T) {
 	t.Parallel()
 	berlin, windows := zone(t, "Europe/Berlin"), hours(t, "22:00-07:00")
 	open, next := circadian.Open(at(t, "2026-11-20T20:59:59.5Z"), berlin, windows, circadian.Hours{})
@@ -113,7 +113,7 @@ func TestSecondsCountAndTheLastMinuteDoesNot(t *testing.T) {
 	require.Equal(t, at(t, "2026-11-21T21:00:00Z"), next)
 }
 
-// clock reads hours anew, entry by entry and day by day, without a week and without the code under test.
+// clock evaluates hours independently of the code under test, entry by entry and day by day.
 func clock(t *testing.T, entries []string, local time.Time) bool {
 	t.Helper()
 	now := local.Format("15:04")
@@ -153,7 +153,7 @@ func anyEntries(r *rand.Rand, most int) []string {
 			}
 		}
 		from, to := r.IntN(24*60), r.IntN(24*60)
-		if r.IntN(3) == 0 { // around the hours when clocks are changed
+		if r.IntN(3) == 0 { // around the hours when the offset changes
 			from, to = 60+r.IntN(180), 60+r.IntN(180)
 		}
 		if len(on) > 0 && from != to {
@@ -164,7 +164,7 @@ func anyEntries(r *rand.Rand, most int) []string {
 	return entries
 }
 
-// Minute by minute over a fortnight around each change of the clock, backwards: the next opening is the nearest open
+// For two weeks around each change of offset, minute by minute backwards: the next opening is the nearest open
 // minute.
 func TestNextIsTheFirstOpening(t *testing.T) {
 	t.Parallel()

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// Rhythm is how long an agent waits before it dreams without being asked.
+// Rhythm is the timing of automatic dreams.
 type Rhythm struct {
 	IdleTimeout time.Duration // after the last activity
-	MinGap      time.Duration // after the last dream, and after the last vain try
-	ResumeAfter time.Duration // after the last activity, before an interrupted dream goes on
-	Jitter      time.Duration // added to each, as drawn by the function Jitter
+	MinGap      time.Duration // after the last dream, and after the last failed attempt
+	ResumeAfter time.Duration // after the last activity, before an interrupted dream is resumed
+	Jitter      time.Duration // added to each, from the function Jitter
 }
 
-// Past is what an agent's next dream depends on. A zero time is something that never happened.
+// Past is what an agent's next dream depends on. A zero time means never.
 type Past struct {
 	Active  time.Time // the last activity
 	Dream   time.Time // the end of the last dream
-	Try     time.Time // the last time a dream by itself was planned in vain
-	Expires time.Time // until then the interrupted dream may go on; zero when there is none
+	Try     time.Time // the last failed attempt to plan an automatic dream
+	Expires time.Time // until when the interrupted dream may be resumed; zero: there is none
 }
 
-// Next is a dream that begins by itself.
+// Next is the next automatic dream.
 type Next struct {
-	At     time.Time // not before; zero: never
-	Resume bool      // it is the interrupted dream that goes on
+	At     time.Time // the earliest time; zero: never
+	Resume bool      // it is the interrupted dream that is resumed
 }
 
-// Due is the next dream by itself, hours left aside.
+// Due is the next automatic dream, regardless of hours.
 //
-// A new dream is due at the latest of Active+IdleTimeout, Dream+MinGap and Try+MinGap, and the jitter later. An
-// interrupted one goes on ResumeAfter after the last activity or vain try, and the jitter later as far as its time
-// allows. When its time has run out by then, or by now, a new dream is due instead, and not before that time: two are
-// never open at once.
+// A new dream is due at the latest of Active+IdleTimeout, Dream+MinGap and Try+MinGap, plus the jitter. An
+// interrupted dream is resumed ResumeAfter after the last activity or failed attempt, plus as much of the jitter as
+// its time allows. If its time has run out by then, or by now, a new dream is due instead, but not before that time:
+// two dreams are never open at once.
 func (r Rhythm) Due(now time.Time, p Past) Next {
 	if p.Expires.IsZero() {
 		return Next{At: r.fresh(p)}
@@ -60,10 +60,10 @@ func (r Rhythm) fresh(p Past) time.Time {
 	return due.Add(r.Jitter)
 }
 
-// Begin is the next dream by itself that the hours allow: at or before now when it may begin now. What was due while
-// the hours were closed begins the jitter after they open, so that not every agent of a zone begins at once; or as they
-// open, when they would be closed again by then. An interrupted dream whose time runs out before they open gives way to
-// a new one.
+// Begin is the next automatic dream that the hours allow: at or before now if it may begin now. A dream that was due
+// while the hours were closed begins the jitter after they open, so that the agents of a zone do not all begin at
+// once, or at the opening if they would be closed again by then. If an interrupted dream expires before they open, a
+// new one is due.
 func (r Rhythm) Begin(now time.Time, p Past, zone *time.Location, windows, quiet Hours) Next {
 	next := r.Due(now, p)
 	at := r.admit(now, next.At, zone, windows, quiet)
@@ -75,7 +75,8 @@ func (r Rhythm) Begin(now time.Time, p Past, zone *time.Location, windows, quiet
 	return next
 }
 
-// admit moves what is due to when the hours allow it, seen from now: a worker may have slept through a whole window.
+// admit moves a due time to when the hours allow it, as seen from now: a worker may have been down for a whole
+// window.
 func (r Rhythm) admit(now, due time.Time, zone *time.Location, windows, quiet Hours) time.Time {
 	at := r.Opening(due, zone, windows, quiet)
 	if at.IsZero() || at.After(now) {
@@ -87,7 +88,7 @@ func (r Rhythm) admit(now, due time.Time, zone *time.Location, windows, quiet Ho
 	return r.Opening(now, zone, windows, quiet)
 }
 
-// Opening is at, when the hours allow it, or else the jitter after they open; as they open, when they would be closed
+// Opening is at if the hours allow it, otherwise the jitter after they open; at the opening if they would be closed
 // again by then; zero when they never open.
 func (r Rhythm) Opening(at time.Time, zone *time.Location, windows, quiet Hours) time.Time {
 	open, next := Open(at, zone, windows, quiet)
@@ -100,8 +101,8 @@ func (r Rhythm) Opening(at time.Time, zone *time.Location, windows, quiet Hours)
 	return next
 }
 
-// Jitter draws how much later an agent's n-th dream begins: the same for the same agent and n on every machine, uniform
-// in [0, most). Without a positive most there is none.
+// Jitter is the delay of an agent's n-th dream: the same on every machine, uniform in [0, most). Without a positive
+// most it is 0.
 func Jitter(agent string, n int, most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0

@@ -16,7 +16,7 @@ var (
 	rhythm  = circadian.Rhythm{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute}
 )
 
-func TestANewDreamIsDueWhenItHasBeenQuietAndTheGapsHavePassed(t *testing.T) {
+func TestANewDreamIsDueAfterIdleTimeAndGaps(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		past circadian.Past
@@ -52,8 +52,8 @@ func TestANewDreamIsDueWhenItHasBeenQuietAndTheGapsHavePassed(t *testing.T) {
 	}
 }
 
-// Histories recorded before there was any jitter depend on this arithmetic.
-func TestWithoutJitterTheArithmeticIsTheOldOne(t *testing.T) {
+// Histories recorded before there was a jitter depend on this arithmetic.
+func TestWithoutJitterTheArithmeticIsUnchanged(t *testing.T) {
 	t.Parallel()
 	const seed = 20261120
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -81,7 +81,7 @@ func TestWithoutJitterTheArithmeticIsTheOldOne(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedDreamGoesOnUnlessItsTimeHasRunOut(t *testing.T) {
+func TestAnInterruptedDreamIsResumedUnlessItHasExpired(t *testing.T) {
 	t.Parallel()
 	expires := evening.Add(8 * time.Hour)
 	for name, c := range map[string]struct {
@@ -96,7 +96,7 @@ func TestAnInterruptedDreamGoesOnUnlessItsTimeHasRunOut(t *testing.T) {
 			0,
 			circadian.Next{At: evening.Add(5 * time.Minute), Resume: true},
 		},
-		"a vain try counts": {
+		"a failed attempt counts": {
 			evening,
 			circadian.Past{Active: evening, Try: evening.Add(time.Hour), Expires: expires},
 			0,
@@ -133,7 +133,7 @@ func TestAnInterruptedDreamGoesOnUnlessItsTimeHasRunOut(t *testing.T) {
 	}
 }
 
-func TestNoNewDreamBeginsWhileAnInterruptedOneMayStillBeResumedByHand(t *testing.T) {
+func TestNoNewDreamBeginsBeforeAnInterruptedOneExpires(t *testing.T) {
 	t.Parallel()
 	hasty := circadian.Rhythm{IdleTimeout: time.Minute, MinGap: time.Minute, ResumeAfter: time.Hour}
 	expires := evening.Add(30 * time.Minute)
@@ -147,7 +147,7 @@ func hours(t *testing.T, entries ...string) circadian.Hours {
 	return h
 }
 
-func TestWhatIsDueWhileTheHoursAreClosedBeginsTheJitterAfterTheyOpen(t *testing.T) {
+func TestADreamDueInClosedHoursBeginsTheJitterAfterTheOpening(t *testing.T) {
 	t.Parallel()
 	windows, none := hours(t, "22:00-07:00"), circadian.Hours{}
 	law := rhythm
@@ -158,7 +158,7 @@ func TestWhatIsDueWhileTheHoursAreClosedBeginsTheJitterAfterTheyOpen(t *testing.
 	for _, now := range []time.Time{evening, opens, want.At} {
 		require.Equal(t, want, law.Begin(now, past, time.UTC, windows, none), now)
 	}
-	morning := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) // nobody looked all night
+	morning := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) // no check during the night
 	require.Equal(t, circadian.Next{At: morning.Add(13*time.Hour + 90*time.Second)},
 		law.Begin(morning, past, time.UTC, windows, none))
 	require.Equal(t, circadian.Next{At: opens}, law.Begin(evening, past, time.UTC, hours(t, "22:00-22:01"), none),
@@ -166,7 +166,7 @@ func TestWhatIsDueWhileTheHoursAreClosedBeginsTheJitterAfterTheyOpen(t *testing.
 	require.Equal(t, circadian.Next{}, law.Begin(evening, past, time.UTC, windows, hours(t, "00:00-24:00")), "never")
 }
 
-func TestAnInterruptedDreamWaitsForTheHoursAsLongAsItMay(t *testing.T) {
+func TestAnInterruptedDreamWaitsForTheHoursUntilItExpires(t *testing.T) {
 	t.Parallel()
 	windows, none := hours(t, "22:00-07:00"), circadian.Hours{}
 	past := circadian.Past{Active: evening, Dream: evening, Expires: evening.Add(2 * time.Hour)}
@@ -174,7 +174,7 @@ func TestAnInterruptedDreamWaitsForTheHoursAsLongAsItMay(t *testing.T) {
 		rhythm.Begin(evening, past, time.UTC, windows, none))
 	past.Expires = evening.Add(time.Hour)
 	require.Equal(t, circadian.Next{At: evening.Add(6 * time.Hour)},
-		rhythm.Begin(evening, past, time.UTC, windows, none), "a new one")
+		rhythm.Begin(evening, past, time.UTC, windows, none), "a new dream")
 }
 
 func TestJitterIsTheSameOnEveryMachine(t *testing.T) {

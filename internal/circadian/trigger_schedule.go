@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Schedule is when the clock on the wall, in an agent's own zone, calls for a dream. The zero Schedule never does.
+// Schedule is when a dream is called for by local time in an agent's zone. The zero Schedule never calls.
 //
-// A time that the clock leaps over when it is put forward happens as it leaps; one that it shows twice when it is put
-// back happens the first time.
+// A time that is skipped when clocks go forward occurs at the change; one that is repeated when clocks go back occurs
+// the first time only.
 type Schedule struct {
 	minutes              uint64 // bit m: minute m of the hour
 	hours                uint32
@@ -22,7 +22,7 @@ type Schedule struct {
 	anyDay, everyWeekday bool
 }
 
-// field is one of the five of a line of cron.
+// field is one of the five fields of a cron line.
 type field struct {
 	name      string
 	low, high int
@@ -37,10 +37,10 @@ var fields = [5]field{
 	{"weekday", 0, 7, []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
-// ParseSchedule reads "03:30", "mon-fri 03:30", "sat,sun 10:00", and the five fields of cron: minute, hour, day of the
-// month, month, weekday, each a list of numbers or names, ranges and steps, as in "30 3 * * 1-5" and "*/20 22-23 1,15 *
-// *". As cron has it, where both days are restricted either will do. The error says what is wrong and what would be
-// right.
+// ParseSchedule reads "03:30", "mon-fri 03:30", "sat,sun 10:00", and the five fields of cron: minute, hour, day of
+// the month, month, weekday, each a list of numbers or names, ranges and steps, as in "30 3 * * 1-5" and "*/20 22-23
+// 1,15 * *". As in cron, when both kinds of days are restricted, either matches. The error says what is wrong and
+// what would be right.
 func ParseSchedule(text string) (Schedule, error) {
 	words := strings.Fields(strings.ToLower(text))
 	var s Schedule
@@ -54,7 +54,7 @@ func ParseSchedule(text string) (Schedule, error) {
 		err = fmt.Errorf("it has %d words", len(words))
 	}
 	if err == nil && s.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.UTC).IsZero() {
-		err = fmt.Errorf("no such day ever comes")
+		err = fmt.Errorf("such a day does not exist")
 	}
 	if err != nil {
 		if r := []rune(text); len(r) > 60 {
@@ -71,7 +71,7 @@ func ParseSchedule(text string) (Schedule, error) {
 func parseDaily(words []string) (Schedule, error) {
 	minute, ok := parseClock(words[len(words)-1])
 	if !ok || minute == minutesOfDay {
-		return Schedule{}, fmt.Errorf("%q is no time from 00:00 to 23:59", words[len(words)-1])
+		return Schedule{}, fmt.Errorf("%q is not a time from 00:00 to 23:59", words[len(words)-1])
 	}
 	s := Schedule{
 		minutes:      1 << (minute % 60),
@@ -107,7 +107,7 @@ func parseCron(words []string) (Schedule, error) {
 			return Schedule{}, err
 		}
 	}
-	weekdays := sets[4] | sets[4]>>7&1 // 7 is Sunday too
+	weekdays := sets[4] | sets[4]>>7&1 // 7 is Sunday as well
 	return Schedule{
 		minutes:      sets[0],
 		hours:        uint32(sets[1]),
@@ -128,7 +128,8 @@ func (f field) parse(text string) (set uint64, err error) {
 			step, err = strconv.Atoi(stepText)
 			if err != nil || step < 1 || step > f.high {
 				return 0,
-					fmt.Errorf("the %s %q steps by %q, which is no number from 1 to %d", f.name, part, stepText, f.high)
+					fmt.Errorf("the %s %q steps by %q, which is not a number from 1 to %d", f.name, part, stepText,
+						f.high)
 			}
 		}
 		low, high := f.low, min(f.high, f.low+len(f.names)-1)
@@ -148,7 +149,7 @@ func (f field) parse(text string) (set uint64, err error) {
 			}
 			if !firstOK || !lastOK || low > high {
 				return 0,
-					fmt.Errorf("the %s %q is none from %d to %d, and no range of them", f.name, part, f.low, f.high)
+					fmt.Errorf("the %s %q is not a value from %d to %d or a range of them", f.name, part, f.low, f.high)
 			}
 		}
 		for v := low; v <= high; v += step {
@@ -166,7 +167,7 @@ func (f field) value(text string) (int, bool) {
 	return v, ok && v >= f.low && v <= f.high
 }
 
-// farthest is how many days ahead is looked: leap days are up to eight years apart.
+// farthest is how many days ahead are searched: leap days are up to eight years apart.
 const farthest = 8*366 + 1
 
 // Next is the first time after a moment at which the schedule calls; zero for never. Without a zone it is UTC.
@@ -175,7 +176,7 @@ func (s Schedule) Next(after time.Time, zone *time.Location) time.Time {
 		zone = time.UTC
 	}
 	y, m, d := after.In(zone).Date()
-	noon := time.Date(y, m, d, 12, 0, 0, 0, time.UTC) // the calendar alone: no clock is put forward here
+	noon := time.Date(y, m, d, 12, 0, 0, 0, time.UTC) // calendar days only: UTC has no change of offset
 	for range farthest {
 		if s.on(noon) {
 			if at := s.nextOn(noon, after, zone); !at.IsZero() {
@@ -187,7 +188,7 @@ func (s Schedule) Next(after time.Time, zone *time.Location) time.Time {
 	return time.Time{}
 }
 
-// on says whether the schedule calls at any time of a day.
+// on says whether the schedule calls on a day.
 func (s Schedule) on(day time.Time) bool {
 	if s.months&(1<<day.Month()) == 0 {
 		return false
@@ -212,7 +213,7 @@ func (s Schedule) nextOn(day, after time.Time, zone *time.Location) time.Time {
 	return time.Time{}
 }
 
-// onClock is the first moment at which the clock of a zone shows a time, or leaps over it.
+// onClock is the first moment at which the local time is reached or skipped.
 func onClock(y int, month time.Month, d, hour, minute int, zone *time.Location) time.Time {
 	at := time.Date(y, month, d, hour, minute, 0, 0, zone)
 	wanted := time.Date(y, month, d, hour, minute, 0, 0, time.UTC)
@@ -220,7 +221,7 @@ func onClock(y int, month time.Month, d, hour, minute int, zone *time.Location) 
 	shown := at.Add(time.Duration(offset) * time.Second).UTC()
 	begin, end := at.ZoneBounds()
 	switch {
-	case shown.After(wanted): // leapt over, and told by the clock as it was before
+	case shown.After(wanted): // skipped: time.Date used the offset before the change
 		return begin
 	case shown.Before(wanted):
 		return end
@@ -230,7 +231,7 @@ func onClock(y int, month time.Month, d, hour, minute int, zone *time.Location) 
 	}
 	_, before := begin.Add(-1).In(zone).Zone()
 	if earlier := wanted.Add(-time.Duration(before) * time.Second); earlier.Before(begin) && earlier.Before(at) {
-		return earlier.In(zone) // shown twice
+		return earlier.In(zone) // repeated
 	}
 	return at
 }

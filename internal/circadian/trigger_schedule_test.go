@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAScheduleIsReadByTheClockOfTheZone(t *testing.T) {
+func TestSchedulesInLocalTime(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)
@@ -24,18 +24,18 @@ func TestAScheduleIsReadByTheClockOfTheZone(t *testing.T) {
 		{"*/20 22-23 * * *", "2026-11-20 22:41 CET", "2026-11-20 23:00 CET"},
 		{"5/25 0 * * *", "2026-11-20 00:06 CET", "2026-11-20 00:30 CET"},
 		{"0 4 1,15 * *", "2026-11-20 04:00 CET", "2026-12-01 04:00 CET"},
-		{"0 4 1 * mon", "2026-11-20 04:00 CET", "2026-11-23 04:00 CET"}, // either day will do, as with cron
+		{"0 4 1 * mon", "2026-11-20 04:00 CET", "2026-11-23 04:00 CET"}, // either day matches, as in cron
 		{"0 4 29 feb *", "2026-11-20 04:00 CET", "2028-02-29 04:00 CET"},
 		{"0 4 31 dec,jun *", "2026-11-20 04:00 CET", "2026-12-31 04:00 CET"},
 
-		// 29 March 2026: at 02:00 the clock is put forward to 03:00.
+		// 29 March 2026: at 02:00 the clock goes forward to 03:00.
 		{"02:30", "2026-03-28 02:30 CET", "2026-03-29 03:00 CEST"},
 		{"*/20 2 * * *", "2026-03-29 01:59 CET", "2026-03-29 03:00 CEST"},
-		{"*/20 2 * * *", "2026-03-29 03:00 CEST", "2026-03-30 02:00 CEST"}, // what was leapt over calls once
+		{"*/20 2 * * *", "2026-03-29 03:00 CEST", "2026-03-30 02:00 CEST"}, // a skipped time calls once
 		{"03:00", "2026-03-29 01:00 CET", "2026-03-29 03:00 CEST"},
-		// 25 October 2026: at 03:00 it is put back to 02:00.
+		// 25 October 2026: at 03:00 the clock goes back to 02:00.
 		{"02:30", "2026-10-25 01:00 CEST", "2026-10-25 02:30 CEST"},
-		{"02:30", "2026-10-25 02:30 CEST", "2026-10-26 02:30 CET"}, // shown twice, called once
+		{"02:30", "2026-10-25 02:30 CEST", "2026-10-26 02:30 CET"}, // repeated, but called once
 		{"02:00", "2026-10-25 01:00 CEST", "2026-10-25 02:00 CEST"},
 		{"03:00", "2026-10-25 02:30 CET", "2026-10-25 03:00 CET"},
 	} {
@@ -45,12 +45,12 @@ func TestAScheduleIsReadByTheClockOfTheZone(t *testing.T) {
 		at, err := time.Parse("2006-01-02 15:04", c.after[:16])
 		require.NoError(t, err)
 		after := at.Add(-time.Duration(zones[c.after[17:]]) * time.Second).In(berlin)
-		require.Equal(t, c.after, after.Format(layout), "the table itself")
+		require.Equal(t, c.after, after.Format(layout), "the table is consistent")
 		require.Equal(t, c.next, s.Next(after, berlin).Format(layout), "%s after %s", c.schedule, c.after)
 	}
 }
 
-func TestASchedulesNextIsAlwaysLaterAndNeverLeavesADayOut(t *testing.T) {
+func TestNextIsAlwaysLaterAndSkipsNoDay(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia",
@@ -76,22 +76,22 @@ func TestASchedulesNextIsAlwaysLaterAndNeverLeavesADayOut(t *testing.T) {
 	}
 }
 
-func TestAScheduleThatIsWrongSaysWhatWouldBeRight(t *testing.T) {
+func TestInvalidSchedulesAreRefusedWithAHint(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                 "it has 0 words",
-		"25:00":            `"25:00" is no time from 00:00 to 23:59`,
-		"24:00":            `"24:00" is no time`,
-		"funday 03:00":     `"funday" is no day`,
+		"25:00":            `"25:00" is not a time from 00:00 to 23:59`,
+		"24:00":            `"24:00" is not a time`,
+		"funday 03:00":     `"funday" is not a day`,
 		"0 3 * *":          "it has 4 words",
-		"60 3 * * *":       `the minute "60" is none from 0 to 59`,
-		"0 3-1 * * *":      `the hour "3-1" is none`,
+		"60 3 * * *":       `the minute "60" is not a value from 0 to 59`,
+		"0 3-1 * * *":      `the hour "3-1" is not a value`,
 		"0 */0 * * *":      `steps by "0"`,
 		"0 3 0 * *":        `the day of the month "0"`,
 		"0 3 * 13 *":       `the month "13"`,
 		"0 3 * * 8":        `the weekday "8"`,
-		"0 3 30 2 *":       "no such day ever comes",
-		"0 3 31 apr,jun *": "no such day ever comes",
+		"0 3 30 2 *":       "such a day does not exist",
+		"0 3 31 apr,jun *": "such a day does not exist",
 	} {
 		_, err := ParseSchedule(text)
 		require.ErrorContains(t, err, want, text)

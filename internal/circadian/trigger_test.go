@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestACalledDreamWaitsForQuietGapAndJitter(t *testing.T) {
+func TestACalledDreamWaitsForIdleTimeGapAndJitter(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
 	at := func(h, m int) time.Time { return day.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute) }
@@ -22,22 +22,22 @@ func TestACalledDreamWaitsForQuietGapAndJitter(t *testing.T) {
 		want time.Time
 	}{
 		{"idle for long: the jitter after the call", usual, Past{Active: at(-5, 0)}, at(0, 2)},
-		{"in the midst of a talk: quiet after it", usual, Past{Active: at(0, 30)}, at(0, 40)},
+		{"during a talk: the idle time after it", usual, Past{Active: at(0, 30)}, at(0, 40)},
 		{"a dream ended shortly before", usual, Past{Active: at(-9, 0), Dream: at(-2, 0)}, at(4, 0)},
-		{"a vain try shortly before", usual, Past{Active: at(-9, 0), Try: at(-1, 0)}, at(5, 0)},
+		{"a failed attempt shortly before", usual, Past{Active: at(-9, 0), Try: at(-1, 0)}, at(5, 0)},
 		{
-			"a person asks: at once",
+			"requested by a person: at once",
 			Call{At: day, Now: true, Quiet: time.Hour, Jitter: time.Hour},
 			Past{Active: at(0, -1), Dream: at(0, -2)},
 			day,
 		},
-		{"a person asks and the store is away", Call{At: day, Now: true}, Past{Try: at(0, 5)}, at(0, 6)},
+		{"requested by a person while the store was unreachable", Call{At: day, Now: true}, Past{Try: at(0, 5)}, at(0, 6)},
 	} {
 		require.Equal(t, c.want, r.Called(c.call, c.past), c.name)
 	}
 }
 
-func TestUrgencyIsLookedAtNoLaterThanThePlainRuleAndNeverWithinTheGap(t *testing.T) {
+func TestUrgencyIsCheckedBeforeThePlainRuleAndOutsideTheGap(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
 	r := Rhythm{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Jitter: time.Minute}
@@ -45,12 +45,13 @@ func TestUrgencyIsLookedAtNoLaterThanThePlainRuleAndNeverWithinTheGap(t *testing
 	require.Equal(t, now.Add(11*time.Minute), r.Look(10*time.Minute, idle))
 	require.Equal(t, now.Add(31*time.Minute), r.Look(2*time.Hour, idle), "never later than the plain rule")
 	dreamt := Past{Active: now, Dream: now.Add(-time.Hour)}
-	require.Equal(t, now.Add(5*time.Hour+time.Minute), r.Look(10*time.Minute, dreamt), "the gap holds")
+	require.Equal(t, now.Add(5*time.Hour+time.Minute), r.Look(10*time.Minute, dreamt), "the gap applies")
 	require.Equal(t, r.Due(now, dreamt).At, r.Look(10*time.Minute, dreamt))
 }
 
-// A schedule that a thousand agents share begins over the five minutes of the default jitter: 3.3 a second on average.
-func TestAThousandAgentsWithOneScheduleBeginSpread(t *testing.T) {
+// A schedule shared by a thousand agents begins over the five minutes of the default jitter: 3.3 per second on
+// average.
+func TestAgentsWithTheSameScheduleBeginSpreadOut(t *testing.T) {
 	t.Parallel()
 	const fleet, jitter = 1000, 5 * time.Minute
 	call := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Weights of the five terms of urgency. They sum to 1.
+// Weights of the five terms of urgency. They add up to 1.
 const (
 	weighsMemory     = .30
 	weighsStaleness  = .25
@@ -16,34 +16,34 @@ const (
 	weighsNovelty    = .10
 )
 
-// What fills a term to 1.
+// Values at which a term reaches 1.
 const (
-	// FullMemory are new episodes since the last dream: as many as the onset's choice looks back. Of more than these
-	// the oldest are past it before any dream has seen them.
+	// FullMemory is the number of new episodes since the last dream at which memory load is 1: as many as the onset
+	// considers. Older ones would fall out of its range before any dream has seen them.
 	FullMemory = 200
-	// FullStaleness is the time since the last dream: one night (Claude Code and OpenClaw consolidate once a day).
+	// FullStaleness is the time since the last dream at which staleness is 1: one day.
 	FullStaleness = 24 * time.Hour
-	// FeltEpisodes are the newest of the new episodes that the affect is a mean over: as many as surprise is sounded
-	// by.
+	// FeltEpisodes is how many of the newest new episodes the affect is averaged over: as many as for surprise.
 	FeltEpisodes = 50
-	// RecentResiduals are the newest outcomes since the last dream that novelty is a share of: as many as surprise is.
+	// RecentResiduals is how many of the newest outcomes since the last dream novelty is a share of: as many as for
+	// surprise.
 	RecentResiduals = 20
 )
 
-// Lived is what urgency is made of. Whoever counts it says nothing of weights.
+// Lived is what urgency is computed from.
 type Lived struct {
 	Episodes int           `json:"episodes"`        // new ones since the last dream
-	Since    time.Duration `json:"since_ns"`        // the end of the last dream
-	Never    bool          `json:"never,omitempty"` // it has not dreamt yet
-	// in [0, 1]: mean distance of the newest of them from neutral, by salience
+	Since    time.Duration `json:"since_ns"`        // since the end of the last dream
+	Never    bool          `json:"never,omitempty"` // the agent has not dreamt yet
+	// in [0, 1]: mean distance of the newest of them from neutral, weighted by salience
 	Affect     float64 `json:"affect"`
-	Volatility float64 `json:"volatility"`         // in [0, 1]: how fresh a change of regime is
+	Volatility float64 `json:"volatility"`         // in [0, 1]: how recent a change of regime is
 	Residuals  int     `json:"residuals"`          // predictions resolved since the last dream
-	Novel      int     `json:"novel"`              // of them, unlike everything in memory
-	Unplaced   string  `json:"unplaced,omitempty"` // why nobody could say which are novel
+	Novel      int     `json:"novel"`              // those unlike everything in memory
+	Unplaced   string  `json:"unplaced,omitempty"` // why novelty could not be computed
 }
 
-// Term is one part of an urgency.
+// Term is one term of an urgency.
 type Term struct {
 	Name   string  `json:"name"`
 	Value  float64 `json:"value"` // in [0, 1]
@@ -58,7 +58,7 @@ type Urgency struct {
 	Lived Lived   `json:"lived"`
 }
 
-// UrgencyOf weighs what was lived. An agent that never dreamt is stale as soon as it has lived anything.
+// UrgencyOf computes the urgency. An agent that never dreamt is stale as soon as it has an episode.
 func UrgencyOf(l Lived) Urgency {
 	stale := share(float64(l.Since), float64(FullStaleness))
 	if l.Never {
@@ -81,7 +81,7 @@ func UrgencyOf(l Lived) Urgency {
 	return u
 }
 
-// share is part of whole, held in [0, 1]; 0 of nothing, and of what is no number.
+// share is part/whole held in [0, 1]; 0 for a whole of 0 or NaN.
 func share(part, whole float64) float64 {
 	if !(whole > 0) || !(part > 0) {
 		return 0
@@ -91,22 +91,22 @@ func share(part, whole float64) float64 {
 
 func thousandths(v float64) float64 { return math.Round(v*1000) / 1000 }
 
-// Eager is when an urgent agent need not wait until it has been idle for long enough.
+// Eager is when an urgent agent may dream after a shorter idle time.
 type Eager struct {
-	Idle      time.Duration `json:"idle"`      // quiet time that is enough then; 0: urgency moves nothing
-	Urgent    float64       `json:"urgent"`    // from this urgency on
-	Uncertain float64       `json:"uncertain"` // from this one on, while times are uncertain
+	Idle      time.Duration `json:"idle"`      // the shorter idle time; 0: urgency has no effect
+	Urgent    float64       `json:"urgent"`    // the urgency from which it applies
+	Uncertain float64       `json:"uncertain"` // the same while times are uncertain
 }
 
-// DefaultEager are the thresholds of S4's sibling documents: .8, and .6 in uncertain times. Ten minutes outlast the
-// pause in most talks; the plain rule waits thirty.
+// DefaultEager are the default thresholds: 0.8, and 0.6 in uncertain times. Ten minutes are longer than the pauses of
+// most talks; without urgency the idle time is thirty minutes.
 var DefaultEager = Eager{Idle: 10 * time.Minute, Urgent: .8, Uncertain: .6}
 
-// uncertainFrom is the volatility from which times are uncertain: a change of regime no more than ten episodes or
-// outcomes old.
+// uncertainFrom is the volatility from which times are uncertain: a change of regime at most ten episodes or outcomes
+// ago.
 const uncertainFrom = .5
 
-// Threshold is the urgency that lets a dream begin early.
+// Threshold is the urgency from which a dream may begin early.
 func (e Eager) Threshold(u Urgency) float64 {
 	if u.Lived.Volatility >= uncertainFrom {
 		return e.Uncertain
@@ -114,10 +114,10 @@ func (e Eager) Threshold(u Urgency) float64 {
 	return e.Urgent
 }
 
-// Early says whether the agent may dream after the shorter quiet time.
+// Early says whether the agent may dream after the shorter idle time.
 func (e Eager) Early(u Urgency) bool { return e.Idle > 0 && u.Value >= e.Threshold(u) }
 
-// Validate names every threshold that is wrong.
+// Validate returns every invalid threshold.
 func (e Eager) Validate() error {
 	var faults []error
 	for _, each := range []struct {
@@ -136,21 +136,23 @@ func (e Eager) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Space is how the cosines of memories that have nothing to do with each other lie in an embedder's space.
+// Space is the distribution of the cosines of unrelated memories in an embedder's space.
 type Space struct {
 	Mean, SD float64
 	Known    bool
 }
 
-// Bounds of what is new to a memory.
+// Limits for the novelty of a text.
 const (
-	novelBelow  = .3 // S4, of a space in which strangers lie at 0
-	byChance    = 3  // standard deviations above strangers that the nearest of hundreds of them reach by chance alone
-	sameMeaning = .9 // nobody is new who is nearer than this, whatever the space
+	novelBelow = .3 // in a space where unrelated texts have cosine 0
+	// standard deviations above the mean that the nearest of hundreds of unrelated texts reaches by chance
+	byChance    = 3
+	sameMeaning = .9 // a text nearer than this is never novel
 )
 
 // Novel says whether a text is unlike everything in memory, by its cosine to the nearest memory. In a space where
-// strangers lie at a mean m, what .3 is elsewhere lies at m + .3 (1 - m), and no bound lies below what chance reaches.
+// unrelated texts have the mean cosine m, the limit 0.3 becomes m + 0.3 (1 - m), and it is never below what chance
+// reaches.
 func (s Space) Novel(nearest float64) bool { return nearest < s.NovelBelow() }
 
 // NovelBelow is the cosine below which a text is novel in the space.
@@ -161,6 +163,5 @@ func (s Space) NovelBelow() float64 {
 	return math.Min(sameMeaning, math.Max(s.Mean+novelBelow*(1-s.Mean), s.Mean+byChance*s.SD))
 }
 
-// LargeResidual is the size from which a residual is large: reality came out on the side that was held the less likely
-// (ours; S4 gives none).
+// LargeResidual is the absolute residual from which it counts as large: the less likely outcome occurred. Our choice.
 const LargeResidual = .5

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestUrgencyIsTheFiveTermsOfTheSeed(t *testing.T) {
+func TestTheTermsOfUrgency(t *testing.T) {
 	t.Parallel()
 	weights := 0.0
 	for _, term := range UrgencyOf(Lived{}).Terms {
@@ -41,7 +41,7 @@ func TestUrgencyIsTheFiveTermsOfTheSeed(t *testing.T) {
 			Novel:      3,
 		}, 1, [5]float64{1, 1, 1, 1, 1}},
 		{
-			"what is no number counts for nothing",
+			"NaN counts as 0",
 			Lived{Affect: math.NaN(), Volatility: math.Inf(-1), Since: -time.Hour},
 			0,
 			[5]float64{},
@@ -56,7 +56,7 @@ func TestUrgencyIsTheFiveTermsOfTheSeed(t *testing.T) {
 	}
 }
 
-func TestAnUrgentAgentMayDreamEarlierAndInUncertainTimesSooner(t *testing.T) {
+func TestAnUrgentAgentMayDreamEarlier(t *testing.T) {
 	t.Parallel()
 	full := Lived{Episodes: 200, Since: 24 * time.Hour}
 	felt, torn := full, full
@@ -81,7 +81,7 @@ func TestAnUrgentAgentMayDreamEarlierAndInUncertainTimesSooner(t *testing.T) {
 	require.False(t, off.Early(UrgencyOf(Lived{Episodes: 900, Since: 90 * time.Hour, Affect: 1, Volatility: 1})))
 }
 
-func TestThresholdsOfUrgencyAreChecked(t *testing.T) {
+func TestUrgencyThresholdsAreValidated(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, DefaultEager.Validate())
 	require.ErrorContains(t, Eager{Urgent: 0, Uncertain: 2}.Validate(), "urgent is 0; it must lie above 0")
@@ -89,19 +89,19 @@ func TestThresholdsOfUrgencyAreChecked(t *testing.T) {
 	require.ErrorContains(t, Eager{Urgent: .5, Uncertain: .6}.Validate(), "must not raise the threshold")
 }
 
-func TestWhatIsNovelFollowsTheSpace(t *testing.T) {
+func TestNoveltyDependsOnTheSpace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		space Space
 		below float64
 	}{
-		{"of an unknown space nothing better is known than S4's figure", Space{}, .3},
-		{"strangers at 0: the same", Space{Mean: 0, SD: .05, Known: true}, .3},
-		{"strangers at .5", Space{Mean: .5, SD: .04, Known: true}, .65},
-		{"a space that is wide: what chance reaches is novel", Space{Mean: .1, SD: .12, Known: true}, .46},
-		{"strangers at .76", Space{Mean: .76, SD: .02, Known: true}, .832},
-		{"where everything is alike a line is drawn all the same", Space{Mean: .9, SD: .05, Known: true}, .9},
+		{"an uncalibrated space has the default limit", Space{}, .3},
+		{"unrelated texts at 0: the same", Space{Mean: 0, SD: .05, Known: true}, .3},
+		{"unrelated texts at .5", Space{Mean: .5, SD: .04, Known: true}, .65},
+		{"a wide space: what chance reaches is novel", Space{Mean: .1, SD: .12, Known: true}, .46},
+		{"unrelated texts at .76", Space{Mean: .76, SD: .02, Known: true}, .832},
+		{"a space where everything is similar has a limit nevertheless", Space{Mean: .9, SD: .05, Known: true}, .9},
 	} {
 		require.InDelta(t, c.below, c.space.NovelBelow(), 1e-9, c.name)
 		require.True(t, c.space.Novel(c.below-.001), c.name)

@@ -8,10 +8,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Cap is one limit of spending and what is left under it.
+// Cap is a spending limit and what is left under it.
 type Cap struct {
 	Left  budget.Micros
-	Limit budget.Micros // budget.Unlimited binds nothing; zero binds everything
+	Limit budget.Micros // budget.Unlimited means no limit; zero means nothing may be spent
 }
 
 // share is what is left, from 0 to 1.
@@ -25,8 +25,8 @@ func (c Cap) share() float64 {
 	return min(1, float64(c.Left)/float64(c.Limit))
 }
 
-// Vitality is how much life an agent has left, from 0 to 1: what was set from outside, when it was; else the least
-// share left of the caps that bind, the day's and the month's. With no cap, as when every model is free, it is 1.
+// Vitality is how well an agent can afford to dream, from 0 to 1: the value set from outside, or the smallest share
+// left of its day's and month's caps. Without caps, as with free models, it is 1.
 func Vitality(set *float64, caps ...Cap) float64 {
 	if set != nil {
 		return max(0, min(1, *set))
@@ -38,7 +38,7 @@ func Vitality(set *float64, caps ...Cap) float64 {
 	return least
 }
 
-// Thresholds are the least vitality of each behavioural phase; below Declining an agent is terminal.
+// Thresholds are the least vitality of each behaviour; below Declining an agent is terminal.
 type Thresholds struct {
 	Thriving     float64 `json:"thriving"`
 	Stable       float64 `json:"stable"`
@@ -46,16 +46,15 @@ type Thresholds struct {
 	Declining    float64 `json:"declining"`
 }
 
-// DefaultThresholds are shares of the default day of $2.00, measured in dreams of $0.50. S4 names the phases and gives
-// no figures for where they begin.
+// DefaultThresholds are shares of the default day's cap of $2.00, measured in dreams of $0.50. Our choice.
 var DefaultThresholds = Thresholds{
-	Thriving:     .5,   // $1.00: two whole dreams are left, nothing to save on
+	Thriving:     .5,   // $1.00: two whole dreams are left
 	Stable:       .25,  // $0.50: one whole dream is left
-	Conservation: .125, // $0.25: half a dream is left, which a long onset would eat
-	Declining:    .025, // $0.05: not even the onset's share (10 %) of a dream is left
+	Conservation: .125, // $0.25: half a dream is left, which a long onset would use up
+	Declining:    .025, // $0.05: less than the onset's share (10 %) of a dream is left
 }
 
-// BehaviourOf is the behavioural phase of a vitality. What is no number is terminal.
+// BehaviourOf is the behaviour of a vitality. NaN is terminal.
 func BehaviourOf(vitality float64, t Thresholds) dream.Behaviour {
 	switch {
 	case vitality >= t.Thriving:
@@ -70,7 +69,7 @@ func BehaviourOf(vitality float64, t Thresholds) dream.Behaviour {
 	return dream.Terminal
 }
 
-// Validate names every threshold that is no share, or not below the better phase's.
+// Validate returns every threshold outside [0, 1] or above that of the better behaviour.
 func (t Thresholds) Validate() error {
 	var faults []error
 	above, better := 1.0, "the whole"

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-func TestVitalityIsTheLeastShareLeft(t *testing.T) {
+func TestVitalityIsTheSmallestShareLeft(t *testing.T) {
 	t.Parallel()
 	const dollar = budget.Dollar
 	set := func(v float64) *float64 { return &v }
@@ -20,14 +20,14 @@ func TestVitalityIsTheLeastShareLeft(t *testing.T) {
 		caps []circadian.Cap
 		want float64
 	}{
-		"nothing binds": {nil, nil, 1},
-		"unlimited":     {nil, []circadian.Cap{{Left: 5, Limit: budget.Unlimited}}, 1},
-		"the day binds": {
+		"no cap":    {nil, nil, 1},
+		"unlimited": {nil, []circadian.Cap{{Left: 5, Limit: budget.Unlimited}}, 1},
+		"the day's cap": {
 			nil,
 			[]circadian.Cap{{Left: dollar / 2, Limit: 2 * dollar}, {Left: 15 * dollar, Limit: 15 * dollar}},
 			.25,
 		},
-		"the month binds": {
+		"the month's cap": {
 			nil,
 			[]circadian.Cap{{Left: 2 * dollar, Limit: 2 * dollar}, {Left: 3 * dollar, Limit: 15 * dollar}},
 			.2,
@@ -43,7 +43,7 @@ func TestVitalityIsTheLeastShareLeft(t *testing.T) {
 	}
 }
 
-func TestAVitalityHasItsBehaviouralPhase(t *testing.T) {
+func TestTheBehaviourOfAVitality(t *testing.T) {
 	t.Parallel()
 	for vitality, want := range map[float64]dream.Behaviour{
 		1: dream.Thriving, .5: dream.Thriving, .499: dream.Stable, .25: dream.Stable, .249: dream.Conservation,
@@ -55,8 +55,8 @@ func TestAVitalityHasItsBehaviouralPhase(t *testing.T) {
 	require.Equal(t, dream.Terminal, circadian.BehaviourOf(math.NaN(), circadian.DefaultThresholds))
 }
 
-// The reasons of the defaults, as sums: how many dreams of the default cap are left of the default day.
-func TestTheThresholdsAreMeasuredInDefaultDreams(t *testing.T) {
+// The reasons of the defaults as sums: how many default dreams are left of the default day.
+func TestDefaultThresholdsInDreams(t *testing.T) {
 	t.Parallel()
 	caps := dream.DefaultCaps
 	share := func(left budget.Micros) float64 { return float64(left) / float64(caps.Day) }
@@ -67,7 +67,7 @@ func TestTheThresholdsAreMeasuredInDefaultDreams(t *testing.T) {
 	require.InDelta(t, share(onset), circadian.DefaultThresholds.Declining, 1e-12)
 }
 
-func TestThresholdsMustFall(t *testing.T) {
+func TestThresholdsMustDecrease(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, circadian.DefaultThresholds.Validate())
 	require.NoError(t, circadian.Thresholds{}.Validate(), "all zero: always thriving")

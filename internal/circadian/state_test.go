@@ -11,7 +11,7 @@ import (
 
 const refused = circadian.State("refused")
 
-// table is W1, every pair of state and event, in the order of circadian.States.
+// table is every pair of state and event, in the order of circadian.States.
 var table = map[circadian.Event][4]circadian.State{
 	circadian.IdleTimeout: {circadian.Dreaming, refused, refused, refused},
 	circadian.Asked:       {circadian.Dreaming, refused, refused, refused},
@@ -24,7 +24,7 @@ var table = map[circadian.Event][4]circadian.State{
 	circadian.Left:        {circadian.Sleeping, circadian.Dreaming, circadian.Waking, circadian.Sleeping},
 }
 
-func TestEveryEventInEveryStateAnswersAsW1Says(t *testing.T) {
+func TestEveryEventInEveryState(t *testing.T) {
 	t.Parallel()
 	require.Len(t, table, len(circadian.Events))
 	for _, event := range circadian.Events {
@@ -39,25 +39,25 @@ func TestEveryEventInEveryStateAnswersAsW1Says(t *testing.T) {
 			}
 			var why *circadian.Refused
 			require.ErrorAs(t, err, &why, "%s while %s", event, state)
-			require.Equal(t, state, next, "a refusal moves nothing")
+			require.Equal(t, state, next, "a refusal changes nothing")
 			require.Equal(t, circadian.Refused{State: state, Event: event, Reason: why.Reason}, *why)
 			require.NotEmpty(t, why.Reason)
-			require.NotContains(t, err.Error(), `"`, "the event is told in words")
+			require.NotContains(t, err.Error(), `"`, "the event is described in words")
 		}
 	}
 }
 
-func TestADreamAskedForWhileAwakeIsRefusedWithTheReason(t *testing.T) {
+func TestADreamRequestWhileAwakeIsRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
 	_, err := circadian.Step(circadian.Awake, circadian.Asked)
-	require.EqualError(t, err, "a dream was asked for while the agent is awake: "+
-		"a client, an alarm or the wake lock holds it awake; ask again when it sleeps")
+	require.EqualError(t, err, "a dream was requested while the agent is awake: "+
+		"a client, an alarm or the wake lock holds it awake; try again when it sleeps")
 	_, err = circadian.Step(circadian.Dreaming, circadian.Asked)
-	require.EqualError(t, err, "a dream was asked for while the agent is dreaming: "+
+	require.EqualError(t, err, "a dream was requested while the agent is dreaming: "+
 		"it has one dream at a time; wait until that one has ended, or wake it")
 }
 
-func TestStatesAndEventsThatDoNotExistAreRefusedAndTheTrueOnesNamed(t *testing.T) {
+func TestUnknownStatesAndEventsAreRefused(t *testing.T) {
 	t.Parallel()
 	next, err := circadian.Step("resting", circadian.Connect)
 	require.Equal(t, circadian.State("resting"), next)
@@ -70,7 +70,7 @@ func TestStatesAndEventsThatDoNotExistAreRefusedAndTheTrueOnesNamed(t *testing.T
 	require.True(t, errors.As(err, &why))
 }
 
-func TestANightWithAConnectComesBackToSleep(t *testing.T) {
+func TestAnInterruptedNightReturnsToSleep(t *testing.T) {
 	t.Parallel()
 	state := circadian.Sleeping
 	for _, step := range []struct {
@@ -80,14 +80,14 @@ func TestANightWithAConnectComesBackToSleep(t *testing.T) {
 		{circadian.IdleTimeout, circadian.Dreaming},
 		{circadian.Connect, circadian.Waking},
 		{circadian.Connect, circadian.Waking}, // a second client waits for awake
-		{circadian.Ended, circadian.Waking},   // the dream that was put down says so
+		{circadian.Ended, circadian.Waking},   // the interrupted dream reports its end
 		{circadian.Ready, circadian.Awake},
 		{circadian.Left, circadian.Sleeping},
 		{circadian.Resumed, circadian.Dreaming},
 		{circadian.Alarm, circadian.Waking},
 		{circadian.Ready, circadian.Awake},
 		{circadian.Ended, circadian.Awake},
-		{circadian.Left, circadian.Sleeping}, // the alarm's hold is over
+		{circadian.Left, circadian.Sleeping}, // the alarm's hold has ended
 		{circadian.Asked, circadian.Dreaming},
 		{circadian.Ended, circadian.Sleeping},
 	} {

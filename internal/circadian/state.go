@@ -1,8 +1,7 @@
-// Package circadian owns an agent's sleeping, dreaming, waking and awake: which step follows which event, and when the
-// next dream by itself may begin.
+// Package circadian holds the rules of an agent's states (sleeping, dreaming, waking, awake), of the time of the next
+// automatic dream, of triggers and schedules, and of urgency and vitality.
 //
-// The life of an agent. "stays" is an event that is heard and moves nothing; "no" is one that is refused, with a
-// reason.
+// The states of an agent. "stays" marks an event that changes nothing; "no" one that is refused with a reason.
 //
 //	              sleeping   dreaming   waking   awake
 //	idle_timeout  dreaming   no         no       no
@@ -18,83 +17,82 @@ package circadian
 
 import "fmt"
 
-// State is where an agent stands in its life. What goes on inside a dream is a dream.Phase, never a State, and how
-// reachable an agent chose to be is neither.
+// State is the state of an agent. The phase of a dream is a dream.Phase, not a State.
 type State string
 
 // The states.
 const (
-	Sleeping State = "sleeping" // nobody is connected, nothing is dreamt
+	Sleeping State = "sleeping" // no client is connected, no dream runs
 	Dreaming State = "dreaming"
-	Waking   State = "waking" // a dream is being put down
-	Awake    State = "awake"  // somebody is connected, or the wake lock or an alarm's hold still runs
+	Waking   State = "waking" // a dream is being stopped
+	Awake    State = "awake"  // a client is connected, or the wake lock or an alarm's hold is active
 )
 
-// States in the order of a night.
+// States in the order of a cycle.
 var States = []State{Sleeping, Dreaming, Waking, Awake}
 
-// Event is what may move an agent from one state to another.
+// Event is what may change the state of an agent.
 type Event string
 
 // The events.
 const (
-	IdleTimeout Event = "idle_timeout" // it has been quiet for long enough
-	Asked       Event = "asked"        // a dream is asked for
-	Resumed     Event = "resumed"      // an interrupted dream is to go on
-	Connect     Event = "connect"      // a client came
-	Alarm       Event = "alarm"        // a rule over the agent's feed fired
-	Operator    Event = "operator"     // woken by a person who runs the deployment
+	IdleTimeout Event = "idle_timeout" // idle for long enough
+	Asked       Event = "asked"        // a dream is requested
+	Resumed     Event = "resumed"      // an interrupted dream is to be resumed
+	Connect     Event = "connect"      // a client connects
+	Alarm       Event = "alarm"        // a rule of the agent's feed fired
+	Operator    Event = "operator"     // woken by an operator of the deployment
 	Ready       Event = "ready"        // what the client is to see is fixed
-	Ended       Event = "ended"        // a dream ended, or paused
-	Left        Event = "left"         // the last lease is over and the wake lock has passed
+	Ended       Event = "ended"        // a dream ended or was interrupted
+	Left        Event = "left"         // the last lease and the wake lock have ended
 )
 
 // Events in the order of the table above.
 var Events = []Event{IdleTimeout, Asked, Resumed, Connect, Alarm, Operator, Ready, Ended, Left}
 
-// Refused says that an event cannot happen in a state, or must not. The state stays as it is.
+// Refused says that an event is not allowed in a state. The state does not change.
 type Refused struct {
 	State  State
 	Event  Event
 	Reason string // for people
 }
 
-// Error is what a person reads.
+// Error is the message for people.
 func (r *Refused) Error() string {
-	text := said[r.Event]
-	if text == "" {
-		text = fmt.Sprintf("%q", r.Event)
+	what := descriptions[r.Event]
+	if what == "" {
+		what = fmt.Sprintf("%q", r.Event)
 	}
-	return fmt.Sprintf("%s while the agent is %s: %s", text, r.State, r.Reason)
+	return fmt.Sprintf("%s while the agent is %s: %s", what, r.State, r.Reason)
 }
 
-// said is how the events that may be refused read at the head of a sentence.
-var said = map[Event]string{
+// said is how refused events read at the beginning of a message.
+var descriptions = map[Event]string{
 	IdleTimeout: "the idle timer ran out",
-	Asked:       "a dream was asked for",
-	Resumed:     "a dream was to go on",
+	Asked:       "a dream was requested",
+	Resumed:     "a dream was to be resumed",
 	Ready:       "the context became ready",
 }
 
-// answer is one cell of the table: the state that follows, or the reason why none does.
-type answer struct {
+// answer is one cell of the table: the next state, or the reason of a refusal.
+type cell struct {
 	to     State
 	refuse string
 }
 
-func moves(to State) answer     { return answer{to: to} }
-func refuses(why string) answer { return answer{refuse: why} }
+func moves(to State) cell     { return cell{to: to} }
+func refuses(why string) cell { return cell{refuse: why} }
 
 const (
 	oneDream  = "it has one dream at a time; wait until that one has ended, or wake it"
-	wakesUp   = "it is being woken; ask again when it sleeps"
-	heldAwake = "a client, an alarm or the wake lock holds it awake; ask again when it sleeps"
+	wakesUp   = "it is being woken; try again when it sleeps"
+	heldAwake = "a client, an alarm or the wake lock holds it awake; try again when it sleeps"
 	noTimer   = "the idle timer runs only while it sleeps"
 	notWoken  = "nothing has woken it"
 )
 
-// transitions is the table of the package comment, a row for each state.
-var transitions = map[State]map[Event]answer{
+// transitions is the table above, a row for each state.
+var transitions = map[State]map[Event]cell{
 	Sleeping: {
 		IdleTimeout: moves(Dreaming), Asked: moves(Dreaming), Resumed: moves(Dreaming),
 		Connect: moves(Waking), Alarm: moves(Sleeping), Operator: moves(Sleeping),
@@ -105,7 +103,7 @@ var transitions = map[State]map[Event]answer{
 		Connect: moves(Waking), Alarm: moves(Waking), Operator: moves(Waking),
 		Ready: refuses(notWoken), Ended: moves(Sleeping), Left: moves(Dreaming),
 	},
-	Waking: { // the first wake wins, the others wait for awake; who left is looked for again once it is awake
+	Waking: { // the first wake counts, the others wait for awake; leases are checked again once it is awake
 		IdleTimeout: refuses(noTimer), Asked: refuses(wakesUp), Resumed: refuses(wakesUp),
 		Connect: moves(Waking), Alarm: moves(Waking), Operator: moves(Waking),
 		Ready: moves(Awake), Ended: moves(Waking), Left: moves(Waking),
@@ -117,8 +115,8 @@ var transitions = map[State]map[Event]answer{
 	},
 }
 
-// Step is the state that follows an event. What leaves the agent where it is answers the same state; what is refused
-// answers it too, with a *Refused.
+// Step is the state after an event. An event without effect returns the same state; a refused one returns it with a
+// *Refused.
 func Step(s State, e Event) (State, error) {
 	row, ok := transitions[s]
 	if !ok {
