@@ -83,7 +83,8 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	if len(result.Readings) > alarm.MostReadings {
 		return PullResult{
 			Fault: fmt.Sprintf(
-				"it returned %d readings that rules use; at most %d are allowed: make the path more specific, or name metrics in the rules",
+				"it returned %d readings that rules use; at most %d are allowed: make the path more specific, "+
+					"or name metrics in the rules",
 				len(result.Readings), alarm.MostReadings),
 		}, nil
 	}

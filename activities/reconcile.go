@@ -69,7 +69,8 @@ func (b *DreamRun) where(cluster string) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		" on another Temporal cluster, %s, which cannot be asked from here; if that one is gone for good, abandon the dream",
+		" on another Temporal cluster, %s, which cannot be asked from here; if that one is gone for good, "+
+			"abandon the dream",
 		cluster)
 }
 

@@ -111,7 +111,8 @@ func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error)
 		return agent, &psyche.Fault{
 			Status: http.StatusPaymentRequired, Type: "invalid_request_error", Code: "over_cap", Param: "budget_micros",
 			Message: fmt.Sprintf(
-				"budget_micros is %d (%s), and one dream of %s may cost %d (%s); ask for less, or let the owner raise the cap",
+				"budget_micros is %d (%s), and one dream of %s may cost %d (%s); ask for less, or let the "+
+					"owner raise the cap",
 				int64(*b), *b, agent.Handle, int64(agent.Caps.Dream), agent.Caps.Dream),
 		}
 	}
@@ -302,7 +303,8 @@ func draftFault(ctx context.Context, err error) error {
 	}
 	return &psyche.Fault{
 		Status: http.StatusInternalServerError, Type: "server_error", Code: "not_begun", Err: err,
-		Message: "the deployment could not do this; the log says why under the id of this request, and oneiros doctor looks for it",
+		Message: "the deployment could not do this; the log says why under the id of this request, and " +
+			"oneiros doctor looks for it",
 	}
 }
 

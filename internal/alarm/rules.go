@@ -60,7 +60,8 @@ const LongestTrigger = 100
 func ValidateTrigger(s string) error {
 	if len(s) > LongestTrigger || !trigger.MatchString(s) {
 		return fmt.Errorf(
-			"%q must be a name of letters, digits, dots, - and _, or two with a / between, at most %d bytes, such as harbour/drill",
+			"%q must be a name of letters, digits, dots, - and _, or two with a / between, at most %d bytes, "+
+				"such as harbour/drill",
 			brief(s), LongestTrigger)
 	}
 	return nil

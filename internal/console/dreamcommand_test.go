@@ -370,7 +370,7 @@ func TestTheLastDreamIsShownWhenNoneIsNamed(t *testing.T) {
 func TestWatchedThroughAPipeNothingIsCut(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
-	reason := "all 4 partials of Dali cycle 1 failed: house/small: unavailable: nobody answers there, although it was asked three times"
+	reason := "all 4 partials of Dali cycle 1 failed: house/small: unavailable: it cannot be reached, although it was asked three times"
 	d.fall(append(descending, event.DreamAborted{Phase: dream.Onset, Reason: reason})...)
 	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), reason)

@@ -1,4 +1,4 @@
-// Package governor asks hooks that live elsewhere, by signed webhooks.
+// Package governor calls external hooks by signed webhooks.
 package governor
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Headers of a question. The signature is HMAC-SHA256 over "<timestamp>.<body>" under the hook's secret, in hexadecimal
-// after "v1=": whoever receives it checks it with Verify, or with a line of any language. The border stands in the body
-// as well, where it is signed.
+// Headers of a request. The signature is HMAC-SHA256 over "<timestamp>.<body>" with the hook's secret, in hexadecimal
+// after "v1="; the receiver checks it with Verify or a line of any language. The border is also in the body, where it
+// is signed.
 const (
 	TimestampHeader = "Oneiros-Timestamp" // seconds since 1970
 	SignatureHeader = "Oneiros-Signature"
@@ -31,30 +31,31 @@ const (
 )
 
 const (
-	scheme      = "v1="
-	longestSaid = 64 << 10 // bytes of an answer
+	scheme        = "v1="
+	longestAnswer = 64 << 10 // bytes of an answer
 )
 
-// Tolerance is how old or how far ahead a question may be for Verify: a captured one cannot be sent again later.
+// Tolerance is the greatest age of a request, or time ahead, that Verify accepts, so that a captured one cannot be
+// sent again later.
 const Tolerance = 5 * time.Minute
 
-// Webhook is a hook behind an address; it fits activities.Hook.
+// Webhook is a hook at a URL; it implements activities.Hook.
 type Webhook struct {
 	URL    string
 	Secret []byte
-	Client *http.Client // nil: one that follows no redirect
+	Client *http.Client // nil: a client that follows no redirect
 	Now    func() time.Time
 }
 
-// direct follows no redirect: a question is for the address that was configured, and for no other.
+// direct follows no redirect: a request is sent only to the configured address.
 var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// at is the border that a question is asked at, beside what is shown there.
+// at is the border of a request.
 type at struct {
 	Border dream.Border `json:"border"`
 }
 
-// Entry answers the receiver's "veto".
+// Entry returns the receiver's "veto".
 func (w *Webhook) Entry(ctx context.Context, e dream.HookEntry) (string, error) {
 	var answer struct {
 		Veto string `json:"veto"`
@@ -66,7 +67,7 @@ func (w *Webhook) Entry(ctx context.Context, e dream.HookEntry) (string, error) 
 	return answer.Veto, err
 }
 
-// Capture answers the receiver's "concerns".
+// Capture returns the receiver's "concerns".
 func (w *Webhook) Capture(ctx context.Context, c dream.HookCapture) ([]dream.Concern, error) {
 	var answer struct {
 		Concerns []dream.Concern `json:"concerns"`
@@ -78,7 +79,7 @@ func (w *Webhook) Capture(ctx context.Context, c dream.HookCapture) ([]dream.Con
 	return answer.Concerns, err
 }
 
-// Exit tells the receiver.
+// Exit informs the receiver.
 func (w *Webhook) Exit(ctx context.Context, x dream.HookExit) error {
 	return w.ask(ctx, dream.AtExit, struct {
 		at
@@ -86,7 +87,7 @@ func (w *Webhook) Exit(ctx context.Context, x dream.HookExit) error {
 	}{at{dream.AtExit}, x}, &struct{}{})
 }
 
-// ask sends one question and reads the answer: a JSON object, or nothing, which means no objection.
+// ask sends one request and reads the answer: a JSON object, or nothing, which means no objection.
 func (w *Webhook) ask(ctx context.Context, border dream.Border, question, answer any) error {
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -94,7 +95,7 @@ func (w *Webhook) ask(ctx context.Context, border dream.Border, question, answer
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("its address cannot be asked")
+		return errors.New("its address is not valid")
 	}
 	stamp := strconv.FormatInt(w.now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
@@ -111,18 +112,18 @@ func (w *Webhook) ask(ctx context.Context, border dream.Border, question, answer
 		return plain(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	said, err := io.ReadAll(io.LimitReader(response.Body, longestSaid+1))
+	content, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer+1))
 	switch {
 	case err != nil:
 		return plain(err)
 	case response.StatusCode/100 != 2:
 		return fmt.Errorf("it answered HTTP %d; 2xx was expected", response.StatusCode)
-	case len(said) > longestSaid:
-		return fmt.Errorf("its answer is longer than %d bytes", longestSaid)
-	case len(bytes.TrimSpace(said)) == 0:
+	case len(content) > longestAnswer:
+		return fmt.Errorf("its answer is longer than %d bytes", longestAnswer)
+	case len(bytes.TrimSpace(content)) == 0:
 		return nil
 	}
-	if err := json.Unmarshal(said, answer); err != nil {
+	if err := json.Unmarshal(content, answer); err != nil {
 		return errors.New("its answer is not the JSON object that was expected")
 	}
 	return nil
@@ -135,7 +136,7 @@ func (w *Webhook) now() time.Time {
 	return w.Now()
 }
 
-// plain is a fault without the address, which may hold a secret.
+// plain is an error without the address, which may hold a secret.
 func plain(err error) error {
 	var lookup *net.DNSError
 	var cert *tls.CertificateVerificationError
@@ -149,7 +150,7 @@ func plain(err error) error {
 	case errors.As(err, &cert):
 		return errors.New("its certificate is not trusted")
 	}
-	return errors.New("nobody answers there")
+	return errors.New("it cannot be reached")
 }
 
 func sign(secret []byte, stamp string, body []byte) string {
@@ -159,9 +160,9 @@ func sign(secret []byte, stamp string, body []byte) string {
 	return scheme + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify says why a question is not to be believed: it was signed with another secret, altered, is of another border
-// than its header says, or is not of now. Within the tolerance the same question may come twice: dream, border and
-// cycle name it.
+// Verify returns why a request must not be trusted: it was signed with another secret, altered, has another border
+// than its header, or is too old or too new. Within the tolerance a request may be repeated: dream, border and cycle
+// identify it.
 func Verify(secret []byte, header http.Header, body []byte, now time.Time) error {
 	stamp := header.Get(TimestampHeader)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
@@ -169,7 +170,7 @@ func Verify(secret []byte, header http.Header, body []byte, now time.Time) error
 		return fmt.Errorf("%s is %q; it must be seconds since 1970", TimestampHeader, stamp)
 	}
 	if off := now.Sub(time.Unix(seconds, 0)).Abs(); off > Tolerance {
-		return fmt.Errorf("%s is %s away from now; at most %s is believed", TimestampHeader, off.Round(time.Second),
+		return fmt.Errorf("%s is %s away from now; at most %s is accepted", TimestampHeader, off.Round(time.Second),
 			Tolerance)
 	}
 	for _, given := range strings.Split(header.Get(SignatureHeader), ",") {

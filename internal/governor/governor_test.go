@@ -18,7 +18,7 @@ import (
 
 var secret = []byte("a secret of at least sixteen bytes")
 
-// receiver is a webhook at the other end.
+// receiver is a webhook server.
 func receiver(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, body []byte)) *governor.Webhook {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +29,7 @@ func receiver(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, 
 	return &governor.Webhook{URL: server.URL, Secret: secret}
 }
 
-func TestAQuestionIsSignedAndAnswered(t *testing.T) {
+func TestARequestIsSignedAndAnswered(t *testing.T) {
 	t.Parallel()
 	var verdict error
 	var border string
@@ -49,7 +49,7 @@ func TestAQuestionIsSignedAndAnswered(t *testing.T) {
 	require.Equal(t, "exit", border)
 }
 
-func TestAnAnswerThatIsNoneIsAFaultWithoutTheAddress(t *testing.T) {
+func TestAnInvalidAnswerIsAnErrorWithoutTheAddress(t *testing.T) {
 	t.Parallel()
 	elsewhere := receiver(t, func(http.ResponseWriter, *http.Request, []byte) { t.Error("a redirect was followed") })
 	for name, c := range map[string]struct {
@@ -83,10 +83,10 @@ func TestAnAnswerThatIsNoneIsAFaultWithoutTheAddress(t *testing.T) {
 	}
 	removed := &governor.Webhook{URL: "http://127.0.0.1:1/?token=hush", Secret: secret}
 	_, err := removed.Entry(context.Background(), dream.HookEntry{})
-	require.EqualError(t, err, "nobody answers there")
+	require.EqualError(t, err, "it cannot be reached")
 }
 
-func TestAQuestionOfAnotherSecretTimeOrBodyIsNotBelieved(t *testing.T) {
+func TestARequestWithAWrongSecretTimeOrBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	var header http.Header
 	var body []byte
@@ -105,8 +105,9 @@ func TestAQuestionOfAnotherSecretTimeOrBodyIsNotBelieved(t *testing.T) {
 	require.ErrorContains(t, governor.Verify(secret, header, body, now), `is "noon"`)
 }
 
-// What a header says of the border is held against the signed body: a question of one border is none of another.
-func TestAQuestionOfOneBorderCannotBeSentAgainAsOneOfAnother(t *testing.T) {
+// The border in the header is compared with the signed body, so that a request cannot be sent again for another
+// border.
+func TestARequestCannotBeRepeatedForAnotherBorder(t *testing.T) {
 	t.Parallel()
 	var header http.Header
 	var body []byte
@@ -125,22 +126,22 @@ func TestAQuestionOfOneBorderCannotBeSentAgainAsOneOfAnother(t *testing.T) {
 	}
 }
 
-func TestWhyNobodyAnsweredIsToldApart(t *testing.T) {
+func TestReasonsOfAMissingAnswer(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	for address, want := range map[string]string{
 		server.URL:                         "its certificate is not trusted",
 		"http://nowhere.invalid/?key=hush": "its name is not known",
-		"http://127.0.0.1:1/?key=hush":     "nobody answers there",
-		"http://[::1]:namedport/?key=hush": "its address cannot be asked",
+		"http://127.0.0.1:1/?key=hush":     "it cannot be reached",
+		"http://[::1]:namedport/?key=hush": "its address is not valid",
 	} {
 		_, err := (&governor.Webhook{URL: address, Secret: secret}).Entry(t.Context(), dream.HookEntry{})
 		require.EqualError(t, err, want)
 	}
 }
 
-func TestDurationsOfAQuestionAreMilliseconds(t *testing.T) {
+func TestDurationsOfARequestAreMilliseconds(t *testing.T) {
 	t.Parallel()
 	var body []byte
 	hook := receiver(t, func(_ http.ResponseWriter, _ *http.Request, b []byte) { body = b })

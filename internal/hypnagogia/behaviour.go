@@ -6,18 +6,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Bound is how deep and how long an onset may go.
+// Bound limits the depth and duration of an onset.
 type Bound struct {
 	CyclesLeast int           // Dali cycles of a full onset
-	CyclesMost  int           // 0 where nothing is bounded: see Allowed
-	Onset       time.Duration // wall of the onset; 0: none of its own
-	Allowed     bool          // an onset may begin, and go on
-	Deepest     dream.Stage   // that a cycle may be dreamt at; empty when there is none
+	CyclesMost  int           // the most cycles; 0 with Allowed: no limit
+	Onset       time.Duration // time limit of the onset; 0: none of its own
+	Allowed     bool          // an onset may begin and continue
+	Deepest     dream.Stage   // deepest stage of a cycle; empty without a limit
 }
 
-// Bounds is the depth table: three to five cycles within 90 s for the thriving, two or three within 60 s for the
-// stable, one within 30 s to conserve, none below that. Cycles are dreamt at the peak or not at all, so depth is
-// bounded by their number. An unknown or empty phase bounds nothing.
+// Bounds is the depth table: three to five cycles within 90 s for thriving agents, two or three within 60 s for
+// stable ones, one within 30 s to conserve, and none below that. Cycles run at the peak or not at all, so their
+// number limits the depth. An unknown or empty behaviour has no limit.
 func Bounds(b dream.Behaviour) Bound {
 	switch b {
 	case dream.Thriving:
@@ -50,9 +50,9 @@ func Bounds(b dream.Behaviour) Bound {
 	return Bound{Allowed: true, Deepest: dream.Peak}
 }
 
-// Bounded holds the knobs inside the bounds of a behavioural phase. It lowers the cycles and never raises them: whoever
-// configured fewer than the table's least spends no more than that. Whether an onset begins at all is told by
-// Bounds(b).Allowed, so that its skipping carries the right reason; where it may not, no cycles are left.
+// Bounded holds the knobs within the bounds of a behaviour. It only lowers the number of cycles, so a configuration
+// with fewer than the table's least is kept. Whether an onset begins at all is Bounds(b).Allowed, so that its
+// skipping has the right reason; if it may not, no cycles are left.
 func Bounded(k dream.Knobs, b dream.Behaviour) dream.Knobs {
 	bound := Bounds(b)
 	if bound.Allowed && bound.CyclesMost == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// S4's depth table as Z4 reads it.
-func TestABehaviouralPhaseHasItsBounds(t *testing.T) {
+// The depth table.
+func TestTheBoundsOfABehaviour(t *testing.T) {
 	t.Parallel()
 	want := map[dream.Behaviour]hypnagogia.Bound{
 		dream.Thriving: {
@@ -47,7 +47,7 @@ func TestABehaviouralPhaseHasItsBounds(t *testing.T) {
 	}
 }
 
-func TestCyclesAreLoweredToTheBoundAndNeverRaised(t *testing.T) {
+func TestBoundsLowerCyclesAndNeverRaiseThem(t *testing.T) {
 	t.Parallel()
 	for requests, want := range map[int]map[dream.Behaviour]int{
 		9: {"": 9, dream.Thriving: 5, dream.Stable: 3, dream.Conservation: 1, dream.Declining: 0, dream.Terminal: 0},
@@ -65,7 +65,7 @@ func TestCyclesAreLoweredToTheBoundAndNeverRaised(t *testing.T) {
 	}
 }
 
-// A worse phase never bounds less than a better one.
+// A worse behaviour never has wider bounds than a better one.
 func TestBoundsOnlyTighten(t *testing.T) {
 	t.Parallel()
 	for i := 1; i < len(dream.Behaviours); i++ {

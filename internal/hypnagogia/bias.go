@@ -2,55 +2,55 @@ package hypnagogia
 
 import "math"
 
-// BiasEvery is how many outcomes it takes to look at the observer again (S4's sibling on the homunculus).
+// BiasEvery is how many outcomes make a block, after which the observer is assessed again.
 const BiasEvery = 50
 
-// Bounds of the correction, ours: within them a fragment at the floor of .10 would have to have scored .08 to .125.
+// Limits of the correction. Our choice: within them, a fragment at the floor of 0.10 would have had to score 0.08 to
+// 0.125.
 const (
 	LeastBias = .8
 	MostBias  = 1.25
 )
 
-// Limits beyond which the observer raises an alarm (S4's sibling): fragments that were promoted and came true, as a
-// share of all outcomes, and how far the correction that outcomes ask for lies from the one that held.
+// Limits beyond which the observer raises an alarm: the share of fragments that were promoted and came true, and the
+// distance of the requested correction from the current one.
 const (
 	LeastValidated = .02
 	MostValidated  = .30
 	MostDrift      = .25
 )
 
-// Watched is a fragment whose prediction came out: what the observer had given it, before any correction.
+// Watched is a fragment with an outcome: what the observer gave it before any correction.
 type Watched struct {
 	Whole    float64
 	Promoted bool
 	Right    bool
 }
 
-// Bias is what the outcomes so far say of an observer.
+// Bias is what the outcomes so far say about an observer.
 type Bias struct {
-	Factor   float64 `json:"factor"` // that composites are multiplied with; 1 until BiasEvery outcomes are known
+	Factor   float64 `json:"factor"` // the factor applied to composites; 1 until BiasEvery outcomes exist
 	Outcomes int     `json:"outcomes"`
-	Blocks   int     `json:"blocks"` // of BiasEvery outcomes, looked at so far
+	Blocks   int     `json:"blocks"` // assessed blocks of BiasEvery outcomes
 
 	// Of the newest block.
 	Right     int     `json:"right"`
-	MeanRight float64 `json:"mean_right"` // composite of those that came true
+	MeanRight float64 `json:"mean_right"` // mean composite of those that came true
 	Mean      float64 `json:"mean"`       // of all
-	Requested float64 `json:"asked"`      // the correction they ask for, before its bounds
-	Drift     float64 `json:"drift"`      // its distance from the factor that held
-	Validated float64 `json:"validated"`  // promoted and came true, a share of all
-	// share of pairs of a right and a wrong one in which the right one scored higher; .5 is chance
+	Requested float64 `json:"asked"`      // the correction that the outcomes suggest, before its limits
+	Drift     float64 `json:"drift"`      // its distance from the current factor
+	Validated float64 `json:"validated"`  // share that was promoted and came true
+	// share of pairs of a right and a wrong one in which the right one scored higher; 0.5 is chance
 	Ordered float64 `json:"ordered"`
 
 	Alarms []string `json:"alarms,omitempty"`
 }
 
-// doubt is how many average outcomes are added to the right ones, so that one lucky hit moves little.
+// doubt is how many average outcomes are added to the right ones, so that a single hit changes little.
 const doubt = 5
 
-// BiasOf looks at outcomes in the order in which they were resolved, block by block. Where those that came true had
-// scored above the average, the observer may trust itself more; where they had scored below, its high marks mean little
-// and it becomes stricter. What is left over waits for its block to fill.
+// BiasOf assesses outcomes in the order of their resolution, block by block. If those that came true scored above the
+// average, the factor rises; if they scored below, it falls. An incomplete block is ignored.
 func BiasOf(outcomes []Watched) Bias {
 	b := Bias{Factor: 1, Requested: 1, Ordered: .5, Outcomes: len(outcomes)}
 	for ; len(outcomes) >= BiasEvery; outcomes = outcomes[BiasEvery:] {
@@ -99,7 +99,7 @@ func (b Bias) after(block []Watched) Bias {
 const (
 	AlarmBarren = "fewer than 2 % of the fragments were promoted and came true: what the observer keeps comes to nothing"
 	AlarmTame   = "more than 30 % of the fragments were promoted and came true: what the observer keeps was known anyway"
-	AlarmDrift  = "outcomes ask for a correction further than .25 from the one that held: the observer has drifted"
+	AlarmDrift  = "outcomes suggest a correction more than .25 away from the current one: the observer has drifted"
 )
 
 // ordered is the share of pairs of a right and a wrong one in which the right one scored higher, ties half.

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// block is 50 outcomes: so many right ones of one composite, the others of another; promoted says of how many right
-// ones.
+// block is 50 outcomes: a number of right ones with one composite, the others with another; promoted is how many
+// right ones were promoted.
 func block(right, promoted int, high, low float64) []hypnagogia.Watched {
 	var all []hypnagogia.Watched
 	for i := range hypnagogia.BiasEvery {
@@ -24,7 +24,7 @@ func block(right, promoted int, high, low float64) []hypnagogia.Watched {
 	return all
 }
 
-func TestTheBiasFollowsOutcomesWithinItsBounds(t *testing.T) {
+func TestTheBiasFollowsOutcomesWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name                 string
@@ -34,21 +34,21 @@ func TestTheBiasFollowsOutcomesWithinItsBounds(t *testing.T) {
 		ordered              float64
 		alarms               []string
 	}{
-		{"nothing is known", nil, 0, 1, 1, 0, .5, nil},
+		{"no outcomes", nil, 0, 1, 1, 0, .5, nil},
 		{"49 are not 50", block(10, 5, .6, .2)[:49], 0, 1, 1, 0, .5, nil},
-		{"what came true had scored as all had", block(10, 5, .3, .3), 1, 1, 1, 0, .5, nil},
+		{"those that came true scored as all did", block(10, 5, .3, .3), 1, 1, 1, 0, .5, nil},
 		{"a little higher", block(10, 5, .33, .3), 1, 1.052288, 1.052288, .052288, 1, nil},
 		{"far higher", block(10, 5, .6, .2), 1, 1.25, 1.761905, .761905, 1, []string{hypnagogia.AlarmDrift}},
 		{"lower", block(10, 5, .2, .3), 1, .809524, .809524, .190476, 0, nil},
 		{"far lower", block(20, 5, .1, .5), 1, .8, .435294, .564706, 0, []string{hypnagogia.AlarmDrift}},
 		{"nothing came true", block(0, 0, 0, .3), 1, 1, 1, 0, .5, []string{hypnagogia.AlarmBarren}},
-		{"everything that was promoted did", block(20, 16, .3, .3), 1, 1, 1, 0, .5, []string{hypnagogia.AlarmTame}},
-		{"at the edges nothing is said", block(15, 15, .3, .3), 1, 1, 1, 0, .5, nil},
+		{"every promoted one came true", block(20, 16, .3, .3), 1, 1, 1, 0, .5, []string{hypnagogia.AlarmTame}},
+		{"at the limits there is no alarm", block(15, 15, .3, .3), 1, 1, 1, 0, .5, nil},
 		{"one in fifty is enough", block(1, 1, .3, .3), 1, 1, 1, 0, .5, nil},
-		{"nothing ever scored", block(10, 5, 0, 0), 1, 1, 1, 0, .5, nil},
+		{"all scores are 0", block(10, 5, 0, 0), 1, 1, 1, 0, .5, nil},
 		{"the newest block decides", append(block(10, 5, .6, .2), block(10, 5, .3, .3)...), 2, 1, 1, .25, .5, nil},
 		{
-			"and drift counts from what held", append(block(20, 5, .1, .5), block(10, 5, .6, .2)...), 2, 1.25, 1.761905,
+			"drift counts from the current factor", append(block(20, 5, .1, .5), block(10, 5, .6, .2)...), 2, 1.25, 1.761905,
 			.961905, 1,
 			[]string{hypnagogia.AlarmDrift},
 		},
@@ -64,8 +64,8 @@ func TestTheBiasFollowsOutcomesWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Batched or single by cost.
-func TestFragmentsAreJudgedTogetherWhereThatSavesATenth(t *testing.T) {
+// Fragments are judged together or singly, by cost.
+func TestFragmentsAreJudgedTogetherIfThatSavesATenth(t *testing.T) {
 	t.Parallel()
 	usual := hypnagogia.Judging{
 		Fragments: 4,
@@ -89,24 +89,24 @@ func TestFragmentsAreJudgedTogetherWhereThatSavesATenth(t *testing.T) {
 		way              string
 	}{
 		{"a small model", usual, small, 720, 405, dream.ByTogether},
-		{"a dear one", usual, dear, 15_120, 8_820, dream.ByTogether},
-		{"a free one", usual, budget.Price{}, 0, 0, dream.BySingle},
-		{"a lone fragment", with(func(j *hypnagogia.Judging) { j.Fragments = 1 }), dear, 3_780, 3_780, dream.BySingle},
-		{"none", with(func(j *hypnagogia.Judging) { j.Fragments = 0 }), dear, 0, 2_100, dream.BySingle},
+		{"an expensive model", usual, dear, 15_120, 8_820, dream.ByTogether},
+		{"a free model", usual, budget.Price{}, 0, 0, dream.BySingle},
+		{"a single fragment", with(func(j *hypnagogia.Judging) { j.Fragments = 1 }), dear, 3_780, 3_780, dream.BySingle},
+		{"no fragment", with(func(j *hypnagogia.Judging) { j.Fragments = 0 }), dear, 0, 2_100, dream.BySingle},
 		{
 			"a window too small", with(func(j *hypnagogia.Judging) { j.Window = 1_900 }), dear, 15_120, 8_820,
 			dream.BySingle,
 		},
 		{
-			"a window that nobody knows", with(func(j *hypnagogia.Judging) { j.Window = 0 }), dear, 15_120, 8_820,
+			"an unknown window", with(func(j *hypnagogia.Judging) { j.Window = 0 }), dear, 15_120, 8_820,
 			dream.ByTogether,
 		},
 		{
-			"answers that dwarf the prompt", with(func(j *hypnagogia.Judging) { j.Base, j.Answer = 20, 900 }), dear,
+			"answers longer than the prompt", with(func(j *hypnagogia.Judging) { j.Base, j.Answer = 20, 900 }), dear,
 			57_360, 57_180, dream.BySingle,
 		},
 		{
-			"a model that thinks first",
+			"a reasoning model",
 			with(func(j *hypnagogia.Judging) { j.Base, j.Answer, j.Thinking = 20, 900, 2_000 }), dear, 177_360,
 			87_180, dream.ByTogether,
 		},

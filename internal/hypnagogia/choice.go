@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// The weights of the choice (apply_mood_bias). biasWeight is ours: with it the bias of H4 can lift a piece by as much
-// as half of the mood's own congruence.
+// Weights of the choice of memories. biasWeight is our choice: with it, the mood's bias can raise a piece by up to
+// half of its congruence.
 const (
 	recencyWeight    = .4
 	salienceWeight   = .3
@@ -20,31 +20,31 @@ const (
 	biasWeight       = .15
 )
 
-// Rank puts what this mood calls first: recency, salience and congruence with the mood, and the mode of its bias on
-// top, by which a threatened mind sees what hurt and an opportune one what pleased. It fills in Recency: the newest
-// time among the pieces is 1, the oldest 0, those between by their place in the order of times, so that a life long
-// past still has its latest day. Times after asOf count as asOf. Ties break by text.
+// Rank sorts pieces for this mood: by recency, salience and congruence with the mood, and by the mood's bias, which
+// prefers hurtful memories under threat and pleasant ones under opportunity. It fills in Recency: the newest time
+// among the pieces is 1, the oldest 0, the others by rank, so that an old memory still has a latest day. Times after
+// asOf count as asOf. Ties are ordered by text.
 func Rank(pieces []Piece, now mood.PAD, asOf time.Time) []Piece {
 	recency := recencies(pieces, asOf)
 	bias := now.Bias()
-	order, scores, recent := make([]int, len(pieces)), make([]float64, len(pieces)), make([]float64, len(pieces))
+	indices, scores, recent := make([]int, len(pieces)), make([]float64, len(pieces)), make([]float64, len(pieces))
 	for i, p := range pieces {
-		order[i], recent[i] = i, recency(p.At)
+		indices[i], recent[i] = i, recency(p.At)
 		scores[i] = recencyWeight*recent[i] + salienceWeight*p.Salience +
 			congruenceWeight*now.Cosine(p.Affect) + biasWeight*pull(bias, p.Affect)
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	slices.SortStableFunc(indices, func(a, b int) int {
 		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(pieces[a].Text, pieces[b].Text))
 	})
 	out := make([]Piece, len(pieces))
-	for i, from := range order {
+	for i, from := range indices {
 		out[i] = pieces[from]
 		out[i].Recency = recent[from]
 	}
 	return out
 }
 
-// pull says in [0, 1] how much a bias calls a memory: both of its signs must be there, and the weaker one counts.
+// pull is in [0, 1] how much a bias prefers a memory: both of its conditions must hold, and the weaker one counts.
 func pull(bias mood.Bias, affect mood.PAD) float64 {
 	switch bias {
 	case mood.Threat:
@@ -79,14 +79,14 @@ func recencies(pieces []Piece, asOf time.Time) func(time.Time) float64 {
 	}
 }
 
-// Margin is what a piece costs in the window beside its text: a bullet, a space, a line break.
+// Margin is the characters of a piece in the window besides its text: a bullet, a space, a line break.
 const Margin = 3
 
-// nearDuplicate is the share of the smaller piece's words that make it the same thought as another one.
+// nearDuplicate is the share of the smaller piece's words from which two pieces count as the same thought.
 const nearDuplicate = .9
 
-// Fit cuts the pieces to a window of that many characters, in their order: a piece that no longer fits is passed over
-// for smaller ones, and so is one that says nearly the same as a piece already in.
+// Fit cuts the pieces to a window of that many characters, in order: a piece that does not fit, or nearly repeats an
+// earlier one, is skipped.
 func Fit(pieces []Piece, characters int) []Piece {
 	const least = Margin + 1
 	var fitted []Piece
@@ -113,7 +113,7 @@ func Fit(pieces []Piece, characters int) []Piece {
 	return fitted
 }
 
-// wordSet is the text's words as sorted numbers; known numbers the words met so far.
+// wordSet is the text's words as sorted numbers; existing numbers the words seen so far.
 func wordSet(text string, existing map[string]int) []int {
 	var set []int
 	for _, w := range words(text) {
@@ -128,7 +128,7 @@ func wordSet(text string, existing map[string]int) []int {
 	return slices.Compact(set)
 }
 
-// alike compares sets of words; with fewer than four words too little is said to call it a copy.
+// alike compares sets of words; with fewer than four words it is false.
 func alike(a, b []int) bool {
 	least := min(len(a), len(b))
 	if least < 4 {
@@ -148,9 +148,8 @@ func alike(a, b []int) bool {
 	return float64(shared) >= nearDuplicate*float64(least)
 }
 
-// Shuffle moves a share of the pieces at random among their own places and leaves the others where they are: enough to
-// break the order of time, not so much that nothing stands beside its own (70 %). Share 0 changes nothing, share 1
-// shuffles all.
+// Shuffle moves a share of the pieces at random among their own positions and leaves the others in place: enough to
+// break the order of time (70 %) without separating everything. Share 0 changes nothing, share 1 shuffles all.
 func Shuffle(pieces []Piece, share float64, r *rand.Rand) []Piece {
 	out := slices.Clone(pieces)
 	moved := r.Perm(len(out))[:int(math.Round(unit(share)*float64(len(out))))]

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// The choice of one onset: 270 memories broken up, ranked, cut to the default window and shuffled.
+// The choice of one onset: 270 memories decomposed, ranked, cut to the default window and shuffled.
 func BenchmarkChoiceOfAnOnset(b *testing.B) {
 	var agentState []dream.Item
 	for i := range 270 {

@@ -26,7 +26,7 @@ func texts(pieces []hypnagogia.Piece) []string {
 	return out
 }
 
-// S4, apply_mood_bias: recency .4, salience .3, congruence .3.
+// Weights: recency 0.4, salience 0.3, congruence 0.3.
 func TestRankWeighsRecencySalienceAndCongruence(t *testing.T) {
 	t.Parallel()
 	calm := mood.PAD{Pleasure: .5, Arousal: -.2, Dominance: .1}
@@ -48,7 +48,7 @@ func TestRankWeighsRecencySalienceAndCongruence(t *testing.T) {
 }
 
 // Threat, opportunity, broad.
-func TestTheBiasOfAMoodCallsItsOwnMemories(t *testing.T) {
+func TestTheBiasOfAMoodPrefersItsMemories(t *testing.T) {
 	t.Parallel()
 	hurt := piece("hurt", 0, .5, mood.PAD{Pleasure: -.8, Arousal: .8})
 	joy := piece("joy", 0, .5, mood.PAD{Pleasure: .8, Arousal: .8})
@@ -57,7 +57,7 @@ func TestTheBiasOfAMoodCallsItsOwnMemories(t *testing.T) {
 	}
 	require.Equal(t, "hurt", first(mood.PAD{Pleasure: -.3, Arousal: .6}))
 	require.Equal(t, "joy", first(mood.PAD{Pleasure: .3, Arousal: .6}))
-	require.Equal(t, "hurt", first(mood.PAD{}), "a neutral mood calls neither: ties break by text")
+	require.Equal(t, "hurt", first(mood.PAD{}), "a neutral mood prefers neither: ties are ordered by text")
 }
 
 func TestTheFutureCountsAsNow(t *testing.T) {
@@ -107,7 +107,7 @@ func TestFitFillsTheWindowInOrderWithoutRepeatingItself(t *testing.T) {
 	require.Len(t, hypnagogia.Fit(pieces, 10_000), 4)
 }
 
-func TestWhatFitsNeverExceedsTheWindow(t *testing.T) {
+func TestFitNeverExceedsTheWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		var pieces []hypnagogia.Piece
@@ -123,7 +123,7 @@ func TestWhatFitsNeverExceedsTheWindow(t *testing.T) {
 	})
 }
 
-// S4, controlled_shuffle: 70 % of the places change hands, the rest keep theirs.
+// Of the positions, 70 % are exchanged; the others stay.
 func TestShuffleMovesOnlyItsShare(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

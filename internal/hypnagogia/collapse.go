@@ -1,35 +1,35 @@
 package hypnagogia
 
-// Sense is how much sense one halted thought still made. Where it is not told, the old laws hold: nothing was too deep.
+// Sense is how coherent one partial still was. Without it no cycle counts as too deep.
 type Sense struct {
-	Coherence float64 `json:"coherence"` // the observer's, in [0, 1]
-	Fresh     float64 `json:"fresh"`     // share of pairs of neighbouring words that had not come before
-	// mean natural logarithm of its tokens' probabilities, where the provider tells it
+	Coherence float64 `json:"coherence"` // by the observer, in [0, 1]
+	Fresh     float64 `json:"fresh"`     // share of pairs of neighbouring words that are not repeated
+	// mean natural logarithm of its tokens' probabilities, if the provider returns it
 	LogProb *float64 `json:"log_prob,omitempty"`
 }
 
-// Why a thought is lost.
+// Why a thought is incoherent.
 const (
 	LostIncoherent = "incoherent"
 	LostRepeating  = "repeating"
 	LostUnlikely   = "unlikely"
 )
 
-// The edges of sense; ours. Below a third of coherence the observer saw no sentence hold. Plain speech stays above .9
-// of fresh pairs and a loop falls below a half at its second turn. A mean of ln(1/100) says that the model itself gave
-// a typical token less than one in a hundred, where its own samples at heat 1 lie near -1.
+// Limits of coherence; our choice. Below 0.3 the observer found no coherent sentence. Natural speech has more than
+// 0.9 fresh pairs, and a loop falls below 0.5 with its second turn. A mean of ln(1/100) means that the model itself
+// gave a typical token less than one in a hundred, while its own samples at temperature 1 are near -1.
 const (
 	coherentFrom = .3
 	freshFrom    = .5
 	likelyFrom   = -4.605
 )
 
-// SenseOf measures a text beside what observer and provider said of it.
+// SenseOf computes the Sense of a text from the values of observer and provider.
 func SenseOf(text string, coherence float64, logProb *float64) Sense {
 	return Sense{Coherence: unit(coherence), Fresh: fresh(tokenize(text)), LogProb: logProb}
 }
 
-// Lost says why a thought makes no sense any more; empty when it does.
+// Lost is why a thought is incoherent; empty when it is not.
 func (s Sense) Lost() string {
 	switch {
 	case s.Fresh < freshFrom:
@@ -42,11 +42,11 @@ func (s Sense) Lost() string {
 	return ""
 }
 
-// leastSenses is how many thoughts can say that a cycle went too deep: one bad thought is a bad thought.
+// leastSenses is how many thoughts it takes to call a cycle too deep: a single bad one does not count.
 const leastSenses = 2
 
-// Collapsed says why a cycle went too deep (S4, HoriStage: H7-H8), by the commonest fault of its thoughts; empty when
-// it did not. It did when more than half of at least two thoughts are lost.
+// Collapsed is why a cycle went too deep, by the most frequent fault of its thoughts; empty when it did not. A cycle
+// went too deep when more than half of at least two thoughts are incoherent.
 func Collapsed(cycle []Sense) string {
 	lost := map[string]int{}
 	all := 0
@@ -68,6 +68,6 @@ func Collapsed(cycle []Sense) string {
 	return worst
 }
 
-// CollapseCools is by how many cycles of cooling a collapse counts: the one that follows is that much cooler, never
-// below its stage's floor.
+// CollapseCools is how many cycles of cooling a collapse counts as: the next cycle is that much cooler, never below
+// its stage's floor.
 const CollapseCools = 2

@@ -12,8 +12,8 @@ import (
 
 const speech = "The tide table hangs beside the ledger, and both of them count what leaves. I turn a page and the harbour is empty."
 
-// S4, HoriStage: too deep shows as semantic incoherence, repetition, or tokens that the model itself finds unlikely.
-func TestAThoughtIsLostForOneReason(t *testing.T) {
+// Too deep means semantically incoherent, repeating, or of tokens that the model itself finds unlikely.
+func TestWhyAThoughtIsIncoherent(t *testing.T) {
 	t.Parallel()
 	far, near := -5.2, -1.3
 	loop := strings.Repeat("the bell the rope ", 8)
@@ -24,12 +24,12 @@ func TestAThoughtIsLostForOneReason(t *testing.T) {
 		logProb   *float64
 		want      string
 	}{
-		{"plain speech", speech, .9, nil, ""},
-		{"plain speech, told likely", speech, .9, &near, ""},
-		{"the observer sees no sense", speech, .1, nil, hypnagogia.LostIncoherent},
-		{"at the edge it still holds", speech, .3, nil, ""},
+		{"natural speech", speech, .9, nil, ""},
+		{"natural speech with likely tokens", speech, .9, &near, ""},
+		{"the observer finds it incoherent", speech, .1, nil, hypnagogia.LostIncoherent},
+		{"at the limit it is coherent", speech, .3, nil, ""},
 		{"a loop", loop, .9, nil, hypnagogia.LostRepeating},
-		{"a loop comes first", loop, .1, &far, hypnagogia.LostRepeating},
+		{"a loop is reported first", loop, .1, &far, hypnagogia.LostRepeating},
 		{"unlikely tokens", speech, .9, &far, hypnagogia.LostUnlikely},
 		{"one word", "Rope.", .8, nil, ""},
 		{"nothing", "", 0, nil, hypnagogia.LostIncoherent},
@@ -38,7 +38,7 @@ func TestAThoughtIsLostForOneReason(t *testing.T) {
 	}
 }
 
-func TestACycleCollapsesWhenMostOfItIsLost(t *testing.T) {
+func TestACycleCollapsesWhenMostThoughtsAreIncoherent(t *testing.T) {
 	t.Parallel()
 	good, mad, loop := hypnagogia.Sense{Coherence: .9, Fresh: 1}, hypnagogia.Sense{Coherence: .1, Fresh: 1},
 		hypnagogia.Sense{Coherence: .9, Fresh: .2}
@@ -59,8 +59,8 @@ func TestACycleCollapsesWhenMostOfItIsLost(t *testing.T) {
 	}
 }
 
-// External data is let in in a share that falls with depth to zero at the peak.
-func TestTheGateClosesOnTheWayDown(t *testing.T) {
+// External readings are let in by a share that falls with depth, to zero at the peak.
+func TestTheGateClosesWithDepth(t *testing.T) {
 	t.Parallel()
 	world := strings.Split("abcdefghijkl", "")
 	for stage, want := range map[dream.Stage]int{

@@ -2,16 +2,16 @@ package hypnagogia
 
 import "github.com/seed-56a03226/oneiros/internal/dream"
 
-// The edges between the stages, as temperatures (S4, HoriStage: .8-1.0, 1.0-1.2, 1.2-1.5).
+// The limits between the stages, as temperatures: shallow 0.8 to 1.0, transitional 1.0 to 1.2, peak 1.2 to 1.5.
 const (
 	shallowFrom      = .8
 	transitionalFrom = 1.0
 	peakFrom         = 1.2
-	tooDeepAbove     = 1.5 // N2, where the benefit is gone (Lacaux 2021)
+	tooDeepAbove     = 1.5 // N2, where the benefit is gone (Lacaux et al. 2021)
 )
 
-// Floor is the lowest temperature an ideation call of this stage may have (Z5). A thought that went too deep is called
-// back to the peak, so its floor is the peak's.
+// Floor is the lowest temperature of a generating call at this stage. After a collapse the onset returns to the peak,
+// so TooDeep has the peak's floor.
 func Floor(s dream.Stage) float64 {
 	switch s {
 	case dream.Shallow:
@@ -24,8 +24,8 @@ func Floor(s dream.Stage) float64 {
 	return shallowFrom
 }
 
-// Ceiling is the hottest that an ideation call of this stage may be: where the next stage begins, and for the peak the
-// knob's.
+// Ceiling is the highest temperature of a generating call at this stage: where the next stage begins, and for the
+// peak the knob's value.
 func Ceiling(s dream.Stage, k dream.Knobs) float64 {
 	switch s {
 	case dream.Shallow:
@@ -37,12 +37,12 @@ func Ceiling(s dream.Stage, k dream.Knobs) float64 {
 	return k.TemperatureHigh
 }
 
-// InductionTemperature is the heat of an induction at this stage: the knob's, held within the stage.
+// InductionTemperature is the temperature of an induction at this stage: the knob's value, held within the stage.
 func InductionTemperature(s dream.Stage, k dream.Knobs) float64 {
 	return max(Floor(s), min(k.InductionTemperature, Ceiling(s, k)))
 }
 
-// StageAt is the depth that a temperature stands for. An edge belongs to the deeper stage, but 1.5 is still the peak.
+// StageAt is the stage of a temperature. A limit belongs to the deeper stage, but 1.5 is still the peak.
 func StageAt(temperature float64) dream.Stage {
 	switch {
 	case temperature > tooDeepAbove:
@@ -56,8 +56,8 @@ func StageAt(temperature float64) dream.Stage {
 	}
 }
 
-// Descent lists the stages that an onset goes through, in order: it sets out shallow, the induction is transitional
-// , and Dali cycles are dreamt at the peak. A core onset has none of them.
+// Descent lists the stages of an onset in order: it begins shallow, the induction is transitional, and Dali cycles
+// run at the peak. An onset of the core tier has no cycles.
 func Descent(cycles int, tier dream.Tier) []dream.Stage {
 	if tier == dream.Core || cycles < 1 {
 		return []dream.Stage{dream.Shallow, dream.Transitional}
@@ -67,6 +67,6 @@ func Descent(cycles int, tier dream.Tier) []dream.Stage {
 
 // DescentTo lists the stages of an onset that goes no deeper than this one, in order.
 func DescentTo(deepest dream.Stage) []dream.Stage {
-	way := []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak}
-	return way[:max(1, min(rank(deepest), len(way)))]
+	stages := []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak}
+	return stages[:max(1, min(rank(deepest), len(stages)))]
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// BenchmarkAYearIsLearnedFrom scores and learns from a year of nights and twenty resolved predictions a day.
+// BenchmarkAYearIsLearnedFrom scores and learns from a year of dreams and twenty resolved predictions a day.
 func BenchmarkAYearIsLearnedFrom(b *testing.B) {
 	dice := hypnagogia.Dice(1, dream.Onset, 0, 0, "year")
 	prior := hypnagogia.Prior(3)

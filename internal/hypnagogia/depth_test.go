@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// S4, HoriStage: shallow .8-1.0, transitional 1.0-1.2, peak 1.2-1.5 (H1).
+// Shallow 0.8 to 1.0, transitional 1.0 to 1.2, peak 1.2 to 1.5.
 func TestATemperatureHasItsStage(t *testing.T) {
 	t.Parallel()
 	for temperature, want := range map[float64]dream.Stage{
@@ -21,7 +21,7 @@ func TestATemperatureHasItsStage(t *testing.T) {
 	}
 }
 
-// Every ideation call is floored at its stage's lower bound.
+// Every generating call is at least as hot as its stage's lower limit.
 func TestAStageHasItsFloor(t *testing.T) {
 	t.Parallel()
 	for stage, want := range map[dream.Stage]float64{
@@ -35,8 +35,8 @@ func TestAStageHasItsFloor(t *testing.T) {
 	}
 }
 
-// Core is one induction; H5: cycles are dreamt at the peak.
-func TestTheDescentGoesThroughEveryStageOnItsWay(t *testing.T) {
+// The core tier is one induction; cycles run at the peak.
+func TestTheDescentPassesEveryStage(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak},
 		hypnagogia.Descent(3, dream.Hardened))
@@ -44,8 +44,8 @@ func TestTheDescentGoesThroughEveryStageOnItsWay(t *testing.T) {
 	require.Equal(t, []dream.Stage{dream.Shallow, dream.Transitional}, hypnagogia.Descent(3, dream.Core))
 }
 
-// H2 and S4, should_enter_hypnagogia: what remains must be more than total × budget_fraction.
-func TestAnOnsetIsEnteredOrSaysWhyNot(t *testing.T) {
+// More than total × budget_fraction must remain.
+func TestWhyAnOnsetIsSkipped(t *testing.T) {
 	t.Parallel()
 	const half = budget.Dollar / 2
 	for _, c := range []struct {

@@ -7,42 +7,41 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// OutcomesNeeded is how many scored nights a policy is learned from at least; until then it is the prior.
+// OutcomesNeeded is how many scored dreams it takes to learn a policy; until then the prior is used.
 const OutcomesNeeded = 50
 
-// Learning is a policy with where it came from.
+// Learning is a policy and its origin.
 type Learning struct {
 	Policy   Policy  `json:"policy"`
 	Prior    Policy  `json:"prior"`
-	Outcomes int     `json:"outcomes"` // scored nights
+	Outcomes int     `json:"outcomes"` // scored dreams
 	Needed   int     `json:"needed"`
-	Learned  bool    `json:"learned"`  // some parameter moved from the prior
-	Evidence float64 `json:"evidence"` // the F statistic of depth, 0 when nothing was fitted
+	Learned  bool    `json:"learned"`  // some parameter differs from the prior
+	Evidence float64 `json:"evidence"` // the F statistic of depth; 0 when nothing was fitted
 	Why      string  `json:"why"`
 }
 
-// The evidence that is asked for before a policy leaves its prior. Depth must explain more of what came of nights than
-// chance would in one of a thousand looks: F of three or four terms over forty nights passes 6.6 that seldom. Cycles
-// are a single term, whose t passes 3.5 about as seldom.
+// The evidence required before a policy leaves its prior. Depth must explain more of the outcomes than chance would
+// in one of a thousand cases: F of three or four terms over forty dreams exceeds 6.6 that rarely. Cycles are a single
+// term, whose t exceeds 3.5 about as rarely.
 const (
 	evidenceF = 6.6
 	evidenceT = 3.5
 )
 
-// surely is as much evidence as is told: outcomes without any noise would have no end of it.
+// surely limits the reported evidence: noise-free outcomes would give infinite evidence.
 const surely = 999
 
-// reluctance is what leaving the prior costs, in residual a unit squared: where outcomes say nothing about a parameter
-// it stays.
+// reluctance is the cost of leaving the prior, in residual per squared unit: a parameter without evidence stays.
 const reluctance = .002
 
-// Learn fits how far residuals shrank after nights to their surprise, their change of regime and their depth, with a
-// curve over depth, and takes the policy whose depths would have shrunk them most, within the limits. It goes only part
-// of the way there, n/(n+50). Without evidence that depth matters at all, the prior stays: noise teaches nothing.
+// Learn fits how much residuals shrank after dreams to their surprise, change of regime and depth, quadratic in
+// depth, and takes the policy that would have shrunk them most, within the limits. It moves only n/(n+50) of the way.
+// Without evidence that depth matters, the prior stays.
 func Learn(prior Policy, outcomes []DepthOutcome) Learning {
 	l := Learning{Policy: prior, Prior: prior, Outcomes: len(outcomes), Needed: OutcomesNeeded}
 	if l.Outcomes < OutcomesNeeded {
-		l.Why = fmt.Sprintf("%d of %d nights can be scored: the prior stands", l.Outcomes, OutcomesNeeded)
+		l.Why = fmt.Sprintf("%d of %d dreams can be scored: the prior is used", l.Outcomes, OutcomesNeeded)
 		return l
 	}
 	share := float64(l.Outcomes) / float64(l.Outcomes+OutcomesNeeded)
@@ -51,7 +50,7 @@ func Learn(prior Policy, outcomes []DepthOutcome) Learning {
 	l.Evidence = thousandths(f)
 	if f > evidenceF {
 		best := fit.best(prior, outcomes)
-		// no -0
+		// avoids -0
 		move := func(from, to float64, limit Limit) float64 { return limit.Hold(thousandths(from+share*(to-from))) + 0 }
 		l.Policy.Intercept = move(prior.Intercept, best.Intercept, InterceptLimit)
 		l.Policy.Surprise = move(prior.Surprise, best.Surprise, SurpriseLimit)
@@ -60,14 +59,15 @@ func Learn(prior Policy, outcomes []DepthOutcome) Learning {
 	switch l.Learned = l.Policy != prior; {
 	case l.Learned && f > evidenceF:
 		l.Why = fmt.Sprintf(
-			"learned from %d nights, %.0f %% of the way from the prior to what would have been best; evidence %.1f of %.1f",
+			"learned from %d dreams, %.0f %% of the way from the prior to what would have been best; evidence %.1f of %.1f",
 			l.Outcomes, 100*share, f, evidenceF)
 	case l.Learned:
 		l.Why = fmt.Sprintf(
-			"only the cycles are learned, from %d nights; depth itself made no difference (evidence %.1f of %.1f)",
+			"only the cycles are learned, from %d dreams; depth itself made no difference (evidence %.1f of %.1f)",
 			l.Outcomes, f, evidenceF)
 	default:
-		l.Why = fmt.Sprintf("%d nights say nothing against the prior (evidence %.1f of %.1f)", l.Outcomes, f, evidenceF)
+		l.Why = fmt.Sprintf("%d dreams give no evidence against the prior (evidence %.1f of %.1f)", l.Outcomes, f,
+			evidenceF)
 	}
 	return l
 }
@@ -77,7 +77,7 @@ type depthFit struct{ a, b, e, q float64 }
 
 func (f depthFit) worth(s, c, d float64) float64 { return d*(f.a+f.b*s+f.e*c) + f.q*d*d }
 
-// fitDepth fits outcomes by least squares with and without depth, and says by the F statistic how much better with it.
+// fitDepth fits outcomes by least squares with and without depth, and returns the F statistic of the difference.
 func fitDepth(outcomes []DepthOutcome) (depthFit, float64) {
 	var without, with [][]float64
 	var shrunk []float64
@@ -96,7 +96,7 @@ func fitDepth(outcomes []DepthOutcome) (depthFit, float64) {
 	return depthFit{w[3], w[4], w[5], w[6]}, math.Max(0, math.Min(f, surely))
 }
 
-// best is the policy of most worth over the nights that were, less what leaving the prior costs, on a grid.
+// best is the policy with the highest worth over the given dreams, minus the cost of leaving the prior, on a grid.
 func (f depthFit) best(prior Policy, outcomes []DepthOutcome) Policy {
 	worth := func(p Policy) float64 {
 		sum := 0.0
@@ -117,7 +117,7 @@ func (f depthFit) best(prior Policy, outcomes []DepthOutcome) Policy {
 	}
 	const steps = 24
 	at := func(l Limit, i int) float64 { return l.Least + (l.Most-l.Least)*float64(i)/steps }
-	for range 3 { // intercept and surprise go together, one cannot be moved without the other
+	for range 3 { // intercept and surprise are correlated and move together
 		for i := range steps + 1 {
 			for j := range steps + 1 {
 				p := best
@@ -134,7 +134,7 @@ func (f depthFit) best(prior Policy, outcomes []DepthOutcome) Policy {
 	return best
 }
 
-// learnCycles moves the cycles of a stage by one, down or up, when at least fifty nights that were that deep say that
+// learnCycles changes the number of cycles of a stage by one, when at least fifty dreams at that stage show that
 // fewer or more did better. The peak, which has all that the knobs allow, can only lose one.
 func learnCycles(prior Cycles, outcomes []DepthOutcome) Cycles {
 	learned := prior

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// nights dreams n nights under a policy, with its chance, in a world that says what a depth is worth.
+// nights runs n dreams under a policy, with its chance, in a world where worth is the value of a depth.
 func nights(dice *rand.Rand, n int, p hypnagogia.Policy, worth func(s, c, d float64) float64,
 	noise float64,
 ) []hypnagogia.DepthOutcome {
@@ -31,7 +31,7 @@ func nights(dice *rand.Rand, n int, p hypnagogia.Policy, worth func(s, c, d floa
 	return out
 }
 
-// regret is how far the depths of a policy lie from the best, in the mean over surprise.
+// regret is the mean distance of a policy's depths from the best, over surprise.
 func regret(p hypnagogia.Policy, best func(s float64) float64) float64 {
 	sum := 0.0
 	for i := range 61 {
@@ -41,7 +41,7 @@ func regret(p hypnagogia.Policy, best func(s float64) float64) float64 {
 	return sum / 61
 }
 
-func TestThePriorStandsUntilFiftyOutcomes(t *testing.T) {
+func TestThePriorIsUsedUntilFiftyOutcomes(t *testing.T) {
 	t.Parallel()
 	prior := hypnagogia.Prior(3)
 	planted := func(_, _, d float64) float64 { return .5 * (1 - d) }
@@ -50,13 +50,13 @@ func TestThePriorStandsUntilFiftyOutcomes(t *testing.T) {
 		require.Equal(t, prior, l.Policy)
 		require.False(t, l.Learned)
 		require.Equal(t, n, l.Outcomes)
-		require.Contains(t, l.Why, "of 50 nights can be scored: the prior stands")
+		require.Contains(t, l.Why, "of 50 dreams can be scored: the prior is used")
 	}
 	require.True(t,
 		hypnagogia.Learn(prior, nights(hypnagogia.Dice(3, "", 0, 0, "few"), 50, prior, planted, .01)).Learned)
 }
 
-// A planted relation: the best depth is half of what the prior takes, and whoever misses it pays by the square.
+// A planted relation: the best depth is half of the prior's, and the cost of missing it is quadratic.
 func TestAPlantedRelationIsLearned(t *testing.T) {
 	t.Parallel()
 	best := func(s float64) float64 { return s }
@@ -73,12 +73,12 @@ func TestAPlantedRelationIsLearned(t *testing.T) {
 		require.Less(t, off, before, "seed %d", seed)
 		after += off / worlds
 	}
-	t.Logf("the depth is off by %.3f under the prior and by %.3f in the mean under what was learned from 300 nights",
+	t.Logf("the depth is off by %.3f under the prior and by %.3f on average under the policy learned from 300 dreams",
 		before, after)
 	require.Less(t, after, before/2)
 }
 
-// The negative control: where depth makes no difference, nothing is learned, however long one looks.
+// Negative control: where depth makes no difference, nothing is learned.
 func TestARandomRelationIsNotLearned(t *testing.T) {
 	t.Parallel()
 	prior := hypnagogia.Prior(3)
@@ -91,11 +91,11 @@ func TestARandomRelationIsNotLearned(t *testing.T) {
 			wrong++
 		}
 	}
-	t.Logf("%d of %d worlds without a relation taught something", wrong, worlds)
+	t.Logf("%d of %d worlds without a relation led to a learned policy", wrong, worlds)
 	require.LessOrEqual(t, wrong, worlds/100)
 }
 
-func TestCyclesAreLearnedByOneAtMost(t *testing.T) {
+func TestCyclesChangeByOneAtMost(t *testing.T) {
 	t.Parallel()
 	prior := hypnagogia.Prior(3)
 	world := func(worth float64) []hypnagogia.DepthOutcome {
@@ -114,13 +114,13 @@ func TestCyclesAreLearnedByOneAtMost(t *testing.T) {
 	l := hypnagogia.Learn(prior, world(0))
 	require.Equal(t, prior.Cycles, l.Policy.Cycles)
 	require.False(t, l.Learned)
-	require.Contains(t, l.Why, "120 nights say nothing against the prior")
+	require.Contains(t, l.Why, "120 dreams give no evidence against the prior")
 }
 
 var day = time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC)
 
 // A depth is scored by how much later residuals shrink.
-func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
+func TestADreamIsScoredByHowMuchLaterResidualsShrink(t *testing.T) {
 	t.Parallel()
 	night := hypnagogia.Dreamt{ID: "n", At: day, Ran: 2}
 	result := func(sort, by string, made, at time.Duration, residual float64) hypnagogia.Judged {
@@ -139,8 +139,8 @@ func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
 		judged = append(judged,
 			result("analytical", "", -9*h+away, -h, .6), result("analytical", "", h+away, 9*h, -.2),
 			result("analytical", "n", h+away, 9*h, .9),      // its own
-			result("analytical", "", -9*h+away, 2*h, 1),     // made before, and known only after
-			result("creative/rem", "", -5*h+away, -h, -.15), // nothing of its sort after it
+			result("analytical", "", -9*h+away, 2*h, 1),     // made before, and resolved only after
+			result("creative/rem", "", -5*h+away, -h, -.15), // no other of its sort after it
 		)
 	}
 	got := hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged)
@@ -151,10 +151,10 @@ func TestANightIsScoredByHowMuchResidualsShrinkAfterIt(t *testing.T) {
 	judged = append(judged, result("creative/rem", "", h, 3*h, .85), result("creative/rem", "", h, 3*h, .85),
 		result("creative/rem", "", h, 3*h, .85))
 	got = hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged)
-	require.InDelta(t, (4*.4+3*(.15-.85))/7, got[0].Shrunk, 1e-9, "each sort with itself, weighed by how much there is")
+	require.InDelta(t, (4*.4+3*(.15-.85))/7, got[0].Shrunk, 1e-9, "each sort is compared with itself, weighted by its number")
 
 	night.Ran = 0
-	require.Empty(t, hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged), "an onset without a cycle was no depth")
+	require.Empty(t, hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged), "an onset without a cycle has no depth")
 	require.Empty(t, hypnagogia.Scored([]hypnagogia.Dreamt{{ID: "n", At: day, Ran: 1}}, judged[:8]),
-		"two on a side say nothing")
+		"two on a side are too few")
 }

@@ -10,41 +10,41 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Dreamt is a past night whose depth can be scored.
+// Dreamt is an earlier dream whose depth can be scored.
 type Dreamt struct {
 	ID    string
-	At    time.Time // its now
+	At    time.Time // the time of its spec
 	Depth dream.Depth
-	Ran   int // Dali cycles that it really had
+	Ran   int // Dali cycles that it actually had
 }
 
-// Judged is a prediction that reality has resolved.
+// Judged is a resolved prediction.
 type Judged struct {
-	Dream    string // that made it; empty when none did
-	Sort     string // of prediction: like is compared with like only
+	Dream    string // the dream that made it; empty for none
+	Sort     string // kind of prediction: only the same kinds are compared
 	Made, At time.Time
 	Residual float64
 }
 
-// DepthOutcome is a night and what came of it.
+// DepthOutcome is a dream and its effect on later residuals.
 type DepthOutcome struct {
 	Depth dream.Depth `json:"depth"`
 	Ran   int         `json:"ran"`
-	// mean size of residuals before the night less that after it, in [-1, 1]; above 0 it became less wrong
+	// mean absolute residual before the dream minus that after it, in [-1, 1]; positive when it improved
 	Shrunk float64 `json:"shrunk"`
 }
 
-// How much is looked at on each side of a night; ours.
+// How many predictions are used on each side of a dream; our choice.
 const (
-	scoreWindow = 10 // predictions of a sort, the nearest to the night
-	scoreLeast  = 3  // of a sort, on each side: of fewer a mean says nothing
+	scoreWindow = 10 // predictions of a kind, the nearest to the dream
+	scoreLeast  = 3  // of a kind, on each side: a mean of fewer is meaningless
 )
 
-// Scored says what came of past nights (H3: by how much later residuals shrink). Before a night counts what was
-// resolved by then; after it, what was made since and is resolved now. What the night itself foretold counts on neither
-// side: it would be paid for its own timidity, because a low confidence that proves wrong is hardly off. For the same
-// reason sorts are compared each with itself, and weighed by how much there is of them. A night with no cycles, and one
-// that has too little on either side, is left out. The order is that of the nights.
+// Scored measures by how much residuals shrank after dreams. Before a dream, predictions count that were resolved by
+// then; after it, those made since and resolved now. The dream's own predictions do not count: a low confidence that
+// proves wrong has a small residual, so timid dreams would be rewarded. For the same reason each kind is compared
+// with itself, weighted by number. Dreams without cycles, or with too few predictions on either side, are left out.
+// The order is that of the dreams.
 func Scored(nights []Dreamt, judged []Judged) []DepthOutcome {
 	sorts := map[string][]Judged{}
 	for _, j := range judged {
@@ -77,8 +77,8 @@ func Scored(nights []Dreamt, judged []Judged) []DepthOutcome {
 	return out
 }
 
-// around are the sizes of the residuals nearest to a night on each side, of predictions of one sort in the order in
-// which they were made.
+// around are the absolute residuals nearest to a dream on each side, of predictions of one kind in the order of their
+// creation.
 func around(n Dreamt, judged []Judged) (before, after []float64) {
 	since, _ := slices.BinarySearchFunc(judged, n.At, func(j Judged, at time.Time) int {
 		if j.Made.After(at) {

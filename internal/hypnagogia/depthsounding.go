@@ -2,38 +2,38 @@ package hypnagogia
 
 import "math"
 
-// Sounding is what the depth of a night is chosen by.
+// Sounding is what the depth of a dream is chosen by.
 type Sounding struct {
-	Surprise float64 `json:"surprise"` // in [0, 1]: the two below, blended
-	Change   float64 `json:"change"`   // in [0, 1]: likewise
+	Surprise float64 `json:"surprise"` // in [0, 1]: the blend of the two values below
+	Change   float64 `json:"change"`   // in [0, 1]: the same
 
-	OfPredictions float64 `json:"of_predictions"` // mean size of the newest residuals
-	Predictions   int     `json:"predictions"`    // how many residuals that is the mean of
+	OfPredictions float64 `json:"of_predictions"` // mean absolute value of the newest residuals
+	Predictions   int     `json:"predictions"`    // the number of those residuals
 	OfEpisodes    float64 `json:"of_episodes"`    // mean surprise of the newest episodes
 	Episodes      int     `json:"episodes"`
-	Weight        float64 `json:"weight"` // of the predictions in the blend; the episodes have the rest
+	Weight        float64 `json:"weight"` // of the predictions in the blend; the rest is the episodes'
 
 	ChangeOfPredictions float64 `json:"change_of_predictions"`
 	ChangeOfEpisodes    float64 `json:"change_of_episodes"`
 }
 
-// How much of the past is sounded; all ours. A mean of twenty residuals is within .06 of the truth two times in three;
-// episodes' surprise is a rank in most imports and noisier, so more of it is taken.
+// How much of the past is used; our choice. A mean of twenty residuals is within 0.06 of the true value two times in
+// three; the surprise of episodes is a rank in most imports and noisier, so more of them are used.
 const (
 	recentResiduals = 20
 	recentEpisodes  = 50
 )
 
-// SoundedResiduals and SoundedEpisodes are how many of each, oldest first, are worth giving to Sound: what the detector
-// looks at.
+// SoundedResiduals and SoundedEpisodes are how many of each, oldest first, Sound can use: the length of the
+// detector's input.
 const (
 	SoundedResiduals = 60
 	SoundedEpisodes  = 150
 )
 
-// Sound blends what resolved predictions say with what recent episodes say while there are few of those: with n
-// residuals of the twenty wanted, their weight is n/20. Both lists are oldest first; residuals may have either sign.
-// Values that are no numbers are left out.
+// Sound blends resolved predictions with recent episodes while there are few predictions: with n residuals of the
+// twenty wanted, their weight is n/20. Both lists are oldest first; residuals may have either sign. NaN values are
+// ignored.
 func Sound(residuals, surprises []float64) Sounding {
 	sizes, lived := sized(residuals), sized(surprises)
 	s := Sounding{}

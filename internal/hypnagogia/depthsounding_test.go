@@ -14,7 +14,7 @@ import (
 
 func repeat(v float64, n int) []float64 { return slices.Repeat([]float64{v}, n) }
 
-// Resolved predictions tell of surprise; while there are few of them, so do episodes.
+// Resolved predictions show surprise; while there are few of them, episodes are used as well.
 func TestSurpriseIsBlendedWhilePredictionsAreFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -22,15 +22,15 @@ func TestSurpriseIsBlendedWhilePredictionsAreFew(t *testing.T) {
 		residuals, episodes []float64
 		surprise, weight    float64
 	}{
-		{"nothing is known", nil, nil, 0, 0},
+		{"no data", nil, nil, 0, 0},
 		{"episodes only", nil, repeat(.6, 40), .6, 0},
 		{"five of twenty", repeat(-.2, 5), repeat(.6, 40), .5, .25},
 		{"twenty", repeat(.2, 20), repeat(.6, 40), .2, 1},
 		{"only the newest twenty", append(repeat(.9, 30), repeat(-.3, 20)...), nil, .3, 1},
 		{"no episodes at all", repeat(.7, 3), nil, .7, 1},
 		{"only the newest fifty episodes", nil, append(repeat(1, 100), repeat(.2, 50)...), .2, 0},
-		{"what is no number is left out", []float64{math.NaN(), .4}, nil, .4, 1},
-		{"and what lies outside is held", nil, []float64{7, -7}, 1, 0},
+		{"NaN is ignored", []float64{math.NaN(), .4}, nil, .4, 1},
+		{"values out of range are clamped", nil, []float64{7, -7}, 1, 0},
 	} {
 		s := hypnagogia.Sound(c.residuals, c.episodes)
 		require.InDelta(t, c.surprise, s.Surprise, 1e-9, c.name)
@@ -44,16 +44,15 @@ func TestARegimeThatHasChangedFades(t *testing.T) {
 	require.Zero(t, hypnagogia.Regime(nil))
 	require.Zero(t, hypnagogia.Regime(calm))
 	require.Zero(t, hypnagogia.Regime(append(slices.Clone(calm), repeat(0, 40)...)),
-		"to be surprised less is no change for the worse")
-	require.Zero(t, hypnagogia.Regime(append(slices.Clone(calm), .9, .9)), "two bad days are no regime")
+		"less surprise is no change for the worse")
+	require.Zero(t, hypnagogia.Regime(append(slices.Clone(calm), .9, .9)), "two bad values are no change")
 	broken := append(slices.Clone(calm), repeat(.8, 7)...)
 	require.Equal(t, 1.0, hypnagogia.Regime(broken))
 	require.InDelta(t, .5, hypnagogia.Regime(append(broken, repeat(.8, 10)...)), 1e-9)
-	require.Zero(t, hypnagogia.Regime(append(broken, repeat(.8, 20)...)), "what lasts is the new usual")
+	require.Zero(t, hypnagogia.Regime(append(broken, repeat(.8, 20)...)), "a lasting change becomes normal")
 }
 
-// series draws n surprises: hits are off by .85 with the chance p and by .15 else; flat ones are uniform around the
-// mean p.
+// series draws n surprises: 0.85 with probability p and 0.15 otherwise; flat ones are uniform around the mean p.
 func series(dice *rand.Rand, n int, p float64, flat bool) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -69,7 +68,7 @@ func series(dice *rand.Rand, n int, p float64, flat bool) []float64 {
 	return out
 }
 
-// The figures that the detector's documentation states.
+// The figures in the documentation of the detector.
 func TestARegimeThatChangesIsFound(t *testing.T) {
 	t.Parallel()
 	const runs = 4000

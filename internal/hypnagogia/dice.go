@@ -1,5 +1,5 @@
-// Package hypnagogia owns the laws of the onset: heat, depth, choice of fragments, recombination and the observer's
-// measure.
+// Package hypnagogia holds the rules of the onset and of the creative phases: temperature, depth, the choice of
+// fragments, recombination, the search of REM, and the observer's scores.
 package hypnagogia
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Dice are the dream's own chance for one deed. They are derived, never carried: the same seed, phase, cycle, step and
-// purpose always fall the same way, in whatever order the deeds are done (decision 3).
+// Dice are the random numbers of one activity of a dream. They are derived, never stored: the same seed, phase,
+// cycle, step and purpose always give the same numbers, in whatever order activities run.
 func Dice(seed uint64, phase dream.Phase, cycle, step int, purpose string) *rand.Rand {
 	h := fnv.New64a()
 	for _, part := range []string{string(phase), strconv.Itoa(cycle), strconv.Itoa(step), purpose} {
 		h.Write([]byte(part))
-		h.Write([]byte{0}) // so that ("ab", "c") and ("a", "bc") stay two
+		h.Write([]byte{0}) // so that ("ab", "c") and ("a", "bc") differ
 	}
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// A changed number here is a changed dream: recorded nights would no longer repeat (decision 3).
-func TestDiceFallAsTheyAlwaysFell(t *testing.T) {
+// A changed number here changes dreams: recorded dreams could not be repeated.
+func TestDiceAreStable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		seed        uint64
@@ -29,7 +29,7 @@ func TestDiceFallAsTheyAlwaysFell(t *testing.T) {
 	require.Equal(t, []int{5, 1, 7, 4, 6, 2, 3, 0}, hypnagogia.Dice(7, dream.NREM, 0, 0, "replay").Perm(8))
 }
 
-func TestEveryPartOfAActivitiesNameChangesItsDice(t *testing.T) {
+func TestEveryPartOfAStepsNameChangesItsDice(t *testing.T) {
 	t.Parallel()
 	first := func(seed uint64, phase dream.Phase, cycle, step int, purpose string) uint64 {
 		return hypnagogia.Dice(seed, phase, cycle, step, purpose).Uint64()

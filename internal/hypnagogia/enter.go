@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Why an onset is skipped. A veto is not a law's to give: a hook gives it.
+// Why an onset is skipped. A veto comes from a hook, not from Enter.
 const (
 	SkipDisabled = "disabled"
 	SkipPhase    = "phase"
@@ -15,9 +15,9 @@ const (
 	SkipVeto     = "veto"
 )
 
-// Enter says why the onset is skipped, or "" when it runs (should_enter_hypnagogia): it must be enabled, allowed by the
-// behavioural phase, and more than fraction of the dream's total must remain. The comparison is exact: fraction counts
-// in millionths. When every model is free, money never forbids.
+// Enter is why the onset is skipped, or "" when it runs: it must be enabled, allowed by the agent's behaviour, and
+// more than fraction of the dream's total must remain. The comparison is exact to a millionth of fraction. With free
+// models money does not matter.
 func Enter(enabled, phaseAllows bool, remaining, total budget.Micros, fraction float64, free bool) string {
 	switch {
 	case !enabled:
@@ -31,7 +31,7 @@ func Enter(enabled, phaseAllows bool, remaining, total budget.Micros, fraction f
 	}
 }
 
-// exceeds compares in 128 bits, so that no amount of money is rounded or wraps around.
+// exceeds compares in 128 bits, so that amounts are not rounded and do not overflow.
 func exceeds(remaining, total budget.Micros, fraction float64) bool {
 	const million = 1_000_000
 	if remaining <= 0 || math.IsNaN(fraction) {

@@ -2,12 +2,12 @@ package hypnagogia
 
 import "math"
 
-// ridge keeps the normal equations of features that go together solvable; it is far below what any outcome can tell.
+// ridge keeps the normal equations of correlated features solvable; it is far below the noise of outcomes.
 const ridge = 1e-6
 
-// leastSquares fits y by weights of the features of its row. It answers the weights, what is left of y squared, and how
-// many features there really are: one that is the same in every row adds nothing beside the first, which is the
-// constant, and gets weight 0.
+// leastSquares fits y by weights of the features of each row. It returns the weights, the squared rest of y, and the
+// number of effective features: one that is constant in all rows gets weight 0, except the first, which is the
+// intercept.
 func leastSquares(rows [][]float64, y []float64) (weights []float64, rest float64, free int) {
 	if len(rows) == 0 {
 		return nil, 0, 0
@@ -54,7 +54,7 @@ func varies(rows [][]float64, j int) bool {
 	return false
 }
 
-// eliminate solves n equations whose last column is the right side (Gauss, with the largest pivot).
+// eliminate solves n equations whose last column is the right-hand side (Gauss, with the largest pivot).
 func eliminate(a [][]float64) []float64 {
 	n := len(a)
 	for c := range n {
@@ -85,7 +85,7 @@ func eliminate(a [][]float64) []float64 {
 	return x
 }
 
-// slopeT is the t statistic of the slope of y over x; 0 when x does not vary or there are too few.
+// slopeT is the t statistic of the slope of y over x; 0 when x is constant or there are too few.
 func slopeT(x, y []float64) float64 {
 	n := float64(len(x))
 	if n < 3 {

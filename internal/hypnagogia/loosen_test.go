@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-func TestEveryClassOfModelsHasItsWay(t *testing.T) {
+func TestTheWayOfEachClassOfModels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		class string
@@ -17,7 +17,7 @@ func TestEveryClassOfModelsHasItsWay(t *testing.T) {
 		want  dream.Loosening
 	}{
 		{"Claude from Opus 4.7 on", hypnagogia.Takes{Judges: true}, dream.TwoPhase},
-		{"Claude that thinks by itself", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
+		{"Claude with adaptive reasoning", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
 		{"Claude before that", hypnagogia.Takes{MaxTemperature: 1, Judges: true}, dream.Verbalised},
 		{"GPT-5, o-series", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
 		{"GPT-4.x", hypnagogia.Takes{MaxTemperature: 2, Judges: true}, dream.Verbalised},
@@ -38,16 +38,16 @@ func TestEveryClassOfModelsHasItsWay(t *testing.T) {
 		},
 		{"the built-in model", hypnagogia.Takes{MaxTemperature: 2, MinP: true}, dream.ByTemperatureMinP},
 		{
-			"open weights that think first",
+			"open weights with reasoning",
 			hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true, Reasoning: true},
 			dream.Verbalised,
 		},
 		{
-			"min-p, but no heat to use it at",
+			"min-p, but no high temperature",
 			hypnagogia.Takes{MaxTemperature: 1, MinP: true, Judges: true},
 			dream.Verbalised,
 		},
-		{"a cap below every stage", hypnagogia.Takes{MaxTemperature: .9, Judges: true}, dream.TwoPhase},
+		{"a limit below every stage", hypnagogia.Takes{MaxTemperature: .9, Judges: true}, dream.TwoPhase},
 		{"nothing at all", hypnagogia.Takes{}, dream.TwoPhase},
 	} {
 		got := hypnagogia.Loosen(c.takes)
@@ -57,7 +57,7 @@ func TestEveryClassOfModelsHasItsWay(t *testing.T) {
 	}
 }
 
-func TestAVerbalisedCycleIsOneAskAndOneByTemperatureHasAsManyAsPartials(t *testing.T) {
+func TestTheNumberOfActivitiesOfACycle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		way            dream.Loosening
@@ -75,7 +75,7 @@ func TestAVerbalisedCycleIsOneAskAndOneByTemperatureHasAsManyAsPartials(t *testi
 	}
 }
 
-func TestWithoutMinPNothingIsAskedForAboveTheFloorOfThePeak(t *testing.T) {
+func TestWithoutMinPTheTemperatureIsAtMostTheFloorOfThePeak(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		way               dream.Loosening
@@ -90,10 +90,10 @@ func TestWithoutMinPNothingIsAskedForAboveTheFloorOfThePeak(t *testing.T) {
 	} {
 		require.InDelta(t, c.want, hypnagogia.Warmth(c.way, c.temperature), 1e-12, "%s at %v", c.way, c.temperature)
 	}
-	require.GreaterOrEqual(t, hypnagogia.Warmth(dream.Verbalised, 1.5), hypnagogia.Floor(dream.Peak), "Z5 still holds")
+	require.GreaterOrEqual(t, hypnagogia.Warmth(dream.Verbalised, 1.5), hypnagogia.Floor(dream.Peak), "never below the floor of the peak")
 }
 
-func TestAVerbalisedCycleHasRoomForEveryIdea(t *testing.T) {
+func TestAVerbalisedAnswerHasRoomForEveryIdea(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
 	require.GreaterOrEqual(t, hypnagogia.IdeaTokens(k), k.Partials*k.PartialTokens)

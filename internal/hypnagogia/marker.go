@@ -9,17 +9,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// When an episode teaches a somatic marker; ours. Feeling is strong from half of the way out along one axis: three
-// times what counts as a change of affect at all. An outcome is known when the episode tells one, and good or bad where
-// mood itself calls somebody pleased or displeased.
+// When an episode teaches a somatic marker; our choice. Affect is strong from a distance of 0.5 along one axis, three
+// times what counts as a change of affect. An outcome is known when the episode states one, and good or bad by the
+// thresholds of pleasure that the mood uses.
 const (
 	StrongFrom  = .5
 	pleasedFrom = .2
 )
 
-// Lesson is what an episode teaches: how strong the feeling was, in [0, 1], and how it came out; false when it teaches
+// Lesson is what an episode teaches: the strength of its affect in [0, 1], and how it came out; false when it teaches
 // nothing.
-func Lesson(e *dream.Episode) (strength float64, came dream.Valence, ok bool) {
+func Lesson(e *dream.Episode) (strength float64, valence dream.Valence, ok bool) {
 	strength = feltOf(e.Affect)
 	switch {
 	case strings.TrimSpace(e.Outcome) == "" || strength < StrongFrom:
@@ -34,31 +34,31 @@ func Lesson(e *dream.Episode) (strength float64, came dream.Valence, ok bool) {
 
 func feltOf(m mood.PAD) float64 { return math.Min(1, m.Distance(mood.PAD{})) }
 
-// Standard deviations above strangers; ours. In a normal spread one stranger in 44 reaches the first, one in 741 the
-// second.
+// Standard deviations above the mean of unrelated memories; our choice. In a normal distribution one unrelated memory
+// in 44 exceeds the first, one in 741 the second.
 const (
 	fireAt  = 2
 	mergeAt = 3
 )
 
-// MostMarkers is how many live markers an agent keeps; when it has them, what is new can only join what is there.
+// MostMarkers is the most live markers of an agent; with that many, new episodes can only join existing ones.
 const MostMarkers = 200
 
-// Placed is a marker, or the episode that would teach one, with its place in the embedder's space.
+// Placed is a marker with its position in the vector space.
 type Placed struct {
 	Marker *dream.Marker
 	Place  []float32
 }
 
-// Taught is an episode with its place.
+// Taught is an episode with its vector.
 type Taught struct {
 	Episode *dream.Episode
 	Place   []float32
 }
 
-// LearnMarkers lets episodes teach: one that lies near a marker of the same valence joins it, the nearest first, every
-// other founds one. An episode teaches once. It answers the markers that are new or have changed, in the order in which
-// that happened; those that were given are not touched. A space that is not known teaches nothing.
+// LearnMarkers learns from episodes: an episode near a marker of the same valence joins the nearest one, any other
+// makes a new one. Each episode counts once. It returns the new and changed markers in the order of the changes; the
+// given ones are not modified. An uncalibrated space teaches nothing.
 func LearnMarkers(held []Placed, episodes []Taught, c Calibration) []*dream.Marker {
 	near, found := c.Near(mergeAt)
 	if !found {
@@ -111,7 +111,7 @@ func teach(m *dream.Marker, e *dream.Episode, strength float64) {
 	m.Sources = append(m.Sources, e.ID)
 }
 
-// join moves a mean of n places to take in one more.
+// join moves a mean of n vectors to include one more.
 func join(mean, place []float32, n int) []float32 {
 	if n == 0 || len(mean) != len(place) {
 		return place
@@ -123,7 +123,7 @@ func join(mean, place []float32, n int) []float32 {
 	return out
 }
 
-// PlaceOf is the mean of places of one length; nil of none.
+// PlaceOf is the mean of vectors of equal length; nil for none.
 func PlaceOf(places ...[]float32) []float32 {
 	var mean []float32
 	for i, p := range places {
@@ -132,7 +132,7 @@ func PlaceOf(places ...[]float32) []float32 {
 	return mean
 }
 
-// Fires finds the marker that a text's place fires: the nearest of those it is near enough to; nil for none.
+// Fires is the marker that a text fires: the nearest of those within the threshold; nil for none.
 func Fires(place []float32, held []Placed, c Calibration) *dream.Fired {
 	threshold, found := c.Near(fireAt)
 	if !found {
@@ -157,11 +157,10 @@ func Fires(place []float32, held []Placed, c Calibration) *dream.Fired {
 	return best
 }
 
-// MostBoost is the most of the way to full relevance that a marker moves a thought (ours).
+// MostBoost is the largest share of the way to full relevance that a marker adds (our choice).
 const MostBoost = .25
 
-// Boost is what a marker adds to relevance: half of what its feeling can do where it just fires, all of it where the
-// thought lies on it.
+// Boost is what a marker adds to relevance: half of its full effect at the threshold, all of it at its own position.
 func Boost(f dream.Fired) float64 {
 	closeness := 1.0
 	if f.Threshold < 1 {

@@ -16,7 +16,7 @@ var (
 	triump = mood.PAD{Pleasure: .7, Arousal: .4}
 )
 
-func TestOnlyStrongFeelingWithAKnownOutcomeTeaches(t *testing.T) {
+func TestOnlyStrongAffectWithAKnownOutcomeTeaches(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
@@ -27,11 +27,11 @@ func TestOnlyStrongFeelingWithAKnownOutcomeTeaches(t *testing.T) {
 	}{
 		{"strong and bad", "it sank", terror, dream.CameOutBadly, .921954},
 		{"strong and good", "it held", triump, dream.CameOutWell, .806226},
-		{"nobody knows how it came out", " ", terror, "", .921954},
+		{"the outcome is unknown", " ", terror, "", .921954},
 		{"weak", "it held", mood.PAD{Pleasure: .3, Arousal: .3}, "", .424264},
 		{"strong and neither", "it passed", mood.PAD{Arousal: .9, Pleasure: .1}, "", .905539},
-		{"at the very edge", "it held", mood.PAD{Pleasure: .5}, dream.CameOutWell, .5},
-		{"beyond everything", "it held", mood.PAD{Pleasure: 1, Arousal: 1, Dominance: 1}, dream.CameOutWell, 1},
+		{"at the limit", "it held", mood.PAD{Pleasure: .5}, dream.CameOutWell, .5},
+		{"beyond the limit", "it held", mood.PAD{Pleasure: 1, Arousal: 1, Dominance: 1}, dream.CameOutWell, 1},
 	} {
 		strength, came, ok := hypnagogia.Lesson(&dream.Episode{Outcome: c.outcome, Affect: c.affect})
 		require.InDelta(t, c.strength, strength, 1e-6, c.name)
@@ -47,9 +47,9 @@ func lesson(id string, affect mood.PAD, place ...float32) hypnagogia.Taught {
 	}
 }
 
-var known = hypnagogia.Calibration{Mean: .1, SD: .1, Pairs: 100} // merged from .4, fired from .3
+var calibrated = hypnagogia.Calibration{Mean: .1, SD: .1, Pairs: 100} // merged from .4, fired from .3
 
-func TestMarkersAreMergedWhenNearAndOfOneValence(t *testing.T) {
+func TestNearMarkersOfOneValenceAreMerged(t *testing.T) {
 	t.Parallel()
 	episodes := []hypnagogia.Taught{
 		lesson("storm", terror, 1, 0), lesson("squall", terror, .9, .2), lesson("prize", triump, 1, 0),
@@ -58,7 +58,7 @@ func TestMarkersAreMergedWhenNearAndOfOneValence(t *testing.T) {
 		{Episode: episodeWithout("calm"), Place: []float32{1, 0}},
 		lesson("nowhere", terror),
 	}
-	learned := hypnagogia.LearnMarkers(nil, episodes, known)
+	learned := hypnagogia.LearnMarkers(nil, episodes, calibrated)
 	require.Len(t, learned, 3)
 	require.Equal(t, []string{"storm", "squall"}, learned[0].Sources)
 	require.Equal(t, 2, learned[0].Count)
@@ -67,30 +67,30 @@ func TestMarkersAreMergedWhenNearAndOfOneValence(t *testing.T) {
 	require.Equal(t, []string{"prize"}, learned[1].Sources)
 	require.Equal(t, []string{"fire"}, learned[2].Sources)
 
-	// Learning again from the same changes nothing; something new joins what it lies near, and what was given stays as
-	// it was.
+	// Learning again from the same episodes changes nothing; a new episode joins a near marker, and the given markers
+	// are not modified.
 	held := []hypnagogia.Placed{
 		{Marker: learned[0], Place: []float32{1, 0}},
 		{Marker: learned[1], Place: []float32{1, 0}},
 		{Marker: learned[2], Place: []float32{0, 1}},
 	}
-	require.Empty(t, hypnagogia.LearnMarkers(held, episodes, known))
+	require.Empty(t, hypnagogia.LearnMarkers(held, episodes, calibrated))
 	joined := hypnagogia.LearnMarkers(held,
-		[]hypnagogia.Taught{lesson("gale", mood.PAD{Pleasure: -.3, Arousal: 1}, .95, .05)}, known)
+		[]hypnagogia.Taught{lesson("gale", mood.PAD{Pleasure: -.3, Arousal: 1}, .95, .05)}, calibrated)
 	require.Len(t, joined, 1)
 	require.Equal(t, []string{"storm", "squall", "gale"}, joined[0].Sources)
 	require.InDelta(t, -.5, joined[0].Affect.Pleasure, 1e-9)
 	require.InDelta(t, .8, joined[0].Affect.Arousal, 1e-9)
 	require.Equal(t, 2, learned[0].Count)
 	require.Empty(t, hypnagogia.LearnMarkers(nil, episodes, hypnagogia.Calibration{}),
-		"a space that nobody knows teaches nothing")
+		"an uncalibrated space teaches nothing")
 }
 
 func episodeWithout(id string) *dream.Episode {
 	return &dream.Episode{Head: dream.Head{ID: id}, Affect: terror}
 }
 
-func TestAnAgentKeepsSoManyMarkers(t *testing.T) {
+func TestTheNumberOfMarkersIsLimited(t *testing.T) {
 	t.Parallel()
 	var episodes []hypnagogia.Taught
 	for i := range hypnagogia.MostMarkers + 20 {
@@ -98,10 +98,10 @@ func TestAnAgentKeepsSoManyMarkers(t *testing.T) {
 		place[i] = 1
 		episodes = append(episodes, lesson(fmt.Sprint(i), terror, place...))
 	}
-	require.Len(t, hypnagogia.LearnMarkers(nil, episodes, known), hypnagogia.MostMarkers)
+	require.Len(t, hypnagogia.LearnMarkers(nil, episodes, calibrated), hypnagogia.MostMarkers)
 }
 
-func TestTheNearestMarkerFiresWhereItIsNearEnough(t *testing.T) {
+func TestTheNearestMarkerFiresIfItIsNearEnough(t *testing.T) {
 	t.Parallel()
 	held := []hypnagogia.Placed{
 		{
@@ -118,14 +118,14 @@ func TestTheNearestMarkerFiresWhereItIsNearEnough(t *testing.T) {
 		},
 		{Marker: &dream.Marker{Head: dream.Head{ID: "forgotten"}, Strength: 1}},
 	}
-	fired := hypnagogia.Fires([]float32{1, .1, 0}, held, known)
-	require.Equal(t, "a", fired.Marker, "ties go by id")
+	fired := hypnagogia.Fires([]float32{1, .1, 0}, held, calibrated)
+	require.Equal(t, "a", fired.Marker, "ties are ordered by id")
 	require.InDelta(t, .3, fired.Threshold, 1e-9)
-	require.Nil(t, hypnagogia.Fires([]float32{.2, .2, 1}, held, known))
+	require.Nil(t, hypnagogia.Fires([]float32{.2, .2, 1}, held, calibrated))
 	require.Nil(t, hypnagogia.Fires([]float32{0, 0, 0}, held, hypnagogia.Calibration{Mean: -.2, SD: .01, Pairs: 45}),
-		"what has no place fires nothing")
+		"a text without a vector fires nothing")
 	require.Nil(t, hypnagogia.Fires([]float32{1, 0, 0}, held, hypnagogia.Calibration{}),
-		"a space that nobody knows fires nothing")
+		"an uncalibrated space fires nothing")
 	for _, c := range []struct{ cosine, strength, relevance, boost float64 }{
 		{.3, 1, 0, .125},
 		{1, 1, 0, .25},
@@ -142,8 +142,8 @@ func TestTheNearestMarkerFiresWhereItIsNearEnough(t *testing.T) {
 	}
 }
 
-// Decision 8: what is near in one space is far in another.
-func TestASpaceIsCalibratedByItsOwnStrangers(t *testing.T) {
+// A cosine that is near in one space is far in another.
+func TestASpaceIsCalibratedByUnrelatedMemories(t *testing.T) {
 	t.Parallel()
 	var places [][]float32
 	for i := range 12 {
@@ -163,18 +163,18 @@ func TestASpaceIsCalibratedByItsOwnStrangers(t *testing.T) {
 		{hypnagogia.Calibration{Mean: .1459, SD: .0867, Pairs: 190}, 2, .3193}, // all-MiniLM-L6-v2, as measured
 		{hypnagogia.Calibration{Mean: .7858, SD: .0248, Pairs: 190}, 2, .8358}, // gte-small
 		{hypnagogia.Calibration{Mean: .7858, SD: .0248, Pairs: 190}, 3, .8602},
-		// no farther than an echo, which begins a tenth from the same
+		// at most the cosine of an echo
 		{hypnagogia.Calibration{Mean: .8, SD: .2, Pairs: 190}, 3, .98},
-		{hypnagogia.Calibration{Mean: .93, SD: .01, Pairs: 190}, 2, .98}, // strangers at .93 are strangers
+		{hypnagogia.Calibration{Mean: .93, SD: .01, Pairs: 190}, 2, .98}, // with unrelated texts at .93
 		{hypnagogia.Calibration{Mean: .98, SD: .01, Pairs: 190}, 2, .998},
-		// what has no place lies at 0, and nowhere near
+		// a zero vector is near nothing
 		{hypnagogia.Calibration{Mean: -.09, SD: .01, Pairs: 45}, 2, .05},
 	} {
 		near, ok := given.space.Near(given.deviations)
 		require.True(t, ok)
 		require.InDelta(t, given.near, near, 1e-9)
 	}
-	// nobody was placed; everything is the same
+	// without vectors, and with identical ones
 	for _, blind := range []hypnagogia.Calibration{{}, {Mean: 1, Pairs: 45}} {
 		_, ok := blind.Near(2)
 		require.False(t, ok)

@@ -7,14 +7,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// How a text is cut to see whether it stays with itself; ours.
+// How a text is divided to measure whether it is consistent; our choice.
 const (
-	leastPart = 7 // words; a shorter one says too little to have a place
+	leastPart = 7 // words; a shorter part is too short for a vector
 	mostParts = 4
 )
 
-// Neighbours cuts a text into two to four parts that follow each other, at the ends of sentences where it has some;
-// none when it is too short.
+// Neighbours divides a text into two to four consecutive parts, at the ends of sentences if possible; none when it is
+// too short.
 func Neighbours(text string) []string {
 	var parts []string
 	for _, s := range sentences(flatten(text)) {
@@ -42,9 +42,9 @@ func Neighbours(text string) []string {
 	return parts[:min(len(parts), mostParts)]
 }
 
-// MeaningOf weighs the cosines of neighbouring parts against how near strangers lie in the same space: parts no nearer
-// than strangers halve coherence, parts that are nearer by three tenths of the way to the same leave it whole. It never
-// forbids: a thought may leap, and leaping is what an onset is for.
+// MeaningOf compares the cosines of neighbouring parts with those of unrelated memories in the same space: parts no
+// nearer than unrelated ones halve coherence, parts nearer by three tenths of the remaining distance leave it
+// unchanged. It never reduces more than that, since an onset is meant to make leaps.
 func MeaningOf(cosines []float64, between float64) dream.Meaning {
 	if len(cosines) == 0 {
 		return dream.Meaning{Between: between, Share: 1}
@@ -59,7 +59,7 @@ const (
 	closer       = .3
 )
 
-// Cosine of two vectors of one length, in [-1, 1]; 0 when either has no length.
+// Cosine of two vectors, in [-1, 1]; 0 when either is zero.
 func Cosine(a, b []float32) float64 {
 	var dot, x, y float64
 	for i := range min(len(a), len(b)) {

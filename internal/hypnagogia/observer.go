@@ -13,34 +13,34 @@ const (
 	coherencePower = .2
 )
 
-// Composite is novelty^.5 · relevance^.3 · coherence^.2, in [0, 1]; each part is clamped to [0, 1] first.
+// Composite is novelty^0.5 · relevance^0.3 · coherence^0.2, in [0, 1]; each part is clamped to [0, 1] first.
 func Composite(novelty, relevance, coherence float64) float64 {
 	return math.Pow(unit(novelty), noveltyPower) * math.Pow(unit(relevance), relevancePower) *
 		math.Pow(unit(coherence), coherencePower)
 }
 
-// Distance is 1 - cosine in [0, 1]: vectors that point apart are no farther than strangers.
+// Distance is 1 - cosine in [0, 1]: a negative cosine counts as 0.
 func Distance(cosine float64) float64 { return unit(1 - cosine) }
 
-// Near is how close a text lies to what is known, as cosines: to the nearest playbook entry, to the nearest memory, to
-// the nearest of the pieces it was shown, and to the theme (0 when there is none).
+// Near is how close a text is to known texts, as cosines: to the nearest playbook entry, the nearest memory, the
+// nearest piece it was shown, and the theme (0 without one).
 type Near struct {
 	Playbook, Memory float64
 	PlaybookEmpty    bool
 	Source, Theme    float64
 }
 
-// Measured is the judge's name on a verdict that no model gave.
+// Measured is the judge's name on a verdict without a model.
 const Measured = "embedder"
 
-// echo is the distance within which a text only repeats what is there: the same sentence with a word or two exchanged.
+// echo is the distance within which a text only repeats another: the same sentence with a word or two exchanged.
 const echo = .1
 
-// Judge is the verdict measured from distances, for models whose own scores mean nothing. Every rule but the distances
-// and the composite is ours:
+// Judge is the verdict measured from distances, for models whose scores are meaningless. All rules except the
+// distances and the composite are our choice:
 //
-//   - novelty is the distance to the nearest thing known or shown, counted from where an echo ends, so that an echo has none;
-//   - relevance rises with closeness to the sources or the theme up to half way and falls again toward a copy, 4c(1-c);
+//   - novelty is the distance to the nearest known or shown text, beyond that of an echo, so that an echo has none;
+//   - relevance is 4c(1-c) of the closeness c to the sources or the theme: highest half way, and low for a copy;
 //   - coherence is Surface.
 func Judge(text string, near Near) dream.Verdict {
 	v := distances(near)
@@ -71,16 +71,16 @@ func closeness(near Near) float64 {
 	return 4 * c * (1 - c)
 }
 
-// Keep says that a composite lies strictly above the floor.
+// Keep says whether a composite is above the floor.
 func Keep(composite, floor float64) bool { return composite > floor }
 
-// The bounds of a kept fragment's first confidence (HypnagogicFragment).
+// Limits of the first confidence of a kept fragment.
 const (
 	LeastConfidence = .10
 	MostConfidence  = .20
 )
 
-// FragmentConfidence holds a kept fragment's first confidence within its bounds.
+// FragmentConfidence holds the first confidence of a kept fragment within its limits.
 func FragmentConfidence(start float64) float64 {
 	return math.Max(LeastConfidence, math.Min(MostConfidence, unit(start)))
 }

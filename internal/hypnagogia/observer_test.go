@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// Novelty^.5 · relevance^.3 · coherence^.2.
+// Novelty^0.5 · relevance^0.3 · coherence^0.2.
 func TestTheCompositeWeighsNoveltyMost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ novelty, relevance, coherence, want float64 }{
@@ -56,7 +56,7 @@ func TestDistanceIsOneLessTheCosine(t *testing.T) {
 
 const plain = "The harbour lights go out one by one, the way liquidity leaves a pool before anybody says so."
 
-// Three values stay apart, an empty playbook gives 1 and is flagged, an echo scores low. H5: the floor is .10.
+// The three values are kept apart, an empty playbook gives 1 and is flagged, an echo scores low. The floor is 0.10.
 func TestMeasuredVerdicts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestMeasuredVerdicts(t *testing.T) {
 		near hypnagogia.Near
 		kept bool
 	}{
-		{"a new thought over known things", plain, hypnagogia.Near{Playbook: .3, Memory: .55, Source: .5}, true},
+		{"a new thought about known things", plain, hypnagogia.Near{Playbook: .3, Memory: .55, Source: .5}, true},
 		{"the same with an empty playbook", plain, hypnagogia.Near{PlaybookEmpty: true, Memory: .55, Source: .5}, true},
 		{"an echo of a source", plain, hypnagogia.Near{PlaybookEmpty: true, Memory: .95, Source: .95}, false},
 		{"an echo of the playbook", plain, hypnagogia.Near{Playbook: .93, Memory: .4, Source: .4}, false},
@@ -76,7 +76,7 @@ func TestMeasuredVerdicts(t *testing.T) {
 			true,
 		},
 		{
-			"a loop over known things", "the pool the pool the pool the pool the pool",
+			"a loop about known things", "the pool the pool the pool the pool the pool",
 			hypnagogia.Near{Playbook: .3, Memory: .5, Source: .5},
 			false,
 		},
@@ -94,7 +94,7 @@ func TestMeasuredVerdicts(t *testing.T) {
 	}
 }
 
-// Kept when the composite exceeds the floor; a kept fragment starts between .10 and .20.
+// Kept when the composite exceeds the floor; a kept fragment starts between 0.10 and 0.20.
 func TestAFragmentIsKeptOnlyAboveTheFloorAndStartsLow(t *testing.T) {
 	t.Parallel()
 	require.False(t, hypnagogia.Keep(.10, .10))

@@ -10,11 +10,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Piece is a fragment of a memory, small enough to be shown out of order (decompose_to_fragments).
+// Piece is a part of a memory, small enough to be shown out of order.
 type Piece struct {
 	Ref     string // the item's id, "#" and the part
 	Item    string
-	Part    string // context, action, outcome, or content; with "-1", "-2", … when the part was broken up
+	Part    string // context, action, outcome, or content; with "-1", "-2", … when the part was divided
 	Text    string
 	Session string
 	At      time.Time
@@ -23,14 +23,12 @@ type Piece struct {
 	Affect                      mood.PAD
 }
 
-// longest is how many characters a piece of an episode has at most: about the three short sentences that S4 lets a
-// fragment have.
+// longest is the most characters of an episode's piece: about three short sentences.
 const longest = 280
 
-// Decompose breaks a memory into pieces. An episode gives its context, action and outcome and the sentences of its
-// content, leaving out what an earlier piece already says in the same words; anything else gives one piece, whole. No
-// piece is blank. What is fading presses to be seen: the salience of a semantic entry is the strength it has lost (near
-// demurrage).
+// Decompose divides a memory into pieces. An episode gives its context, action and outcome and the sentences of its
+// content, without what an earlier piece already contains; any other item is one piece. No piece is blank. The
+// salience of a knowledge entry is the strength it has lost, so that fading entries are preferred.
 func Decompose(item dream.Item) []Piece {
 	head, marks := item.Header(), item.Marks()
 	blank := Piece{
@@ -55,7 +53,7 @@ func Decompose(item dream.Item) []Piece {
 	return []Piece{blank.with("content", text)}
 }
 
-// mostPieces is how many pieces the content of one episode gives: a memory as long as a book does not crowd out a life.
+// mostPieces is the most pieces of one episode's content, so that a very long memory does not displace the others.
 const mostPieces = 24
 
 func episodePieces(e *dream.Episode, blank Piece) []Piece {
@@ -105,8 +103,8 @@ func words(text string) []string {
 	})
 }
 
-// sentences cuts a flattened text after each full stop, question or exclamation mark that a space follows, and after
-// the marks that scripts without spaces use.
+// sentences splits a flattened text after each full stop, question or exclamation mark that a space follows, and
+// after the marks of scripts without spaces.
 func sentences(text string) []string {
 	var out []string
 	start := 0
@@ -122,7 +120,7 @@ func sentences(text string) []string {
 	return append(out, strings.TrimSpace(string(runes[start:])))
 }
 
-// abbreviation says that the word before a full stop is a single letter or a title: "J. Smith", "Dr. Okafor".
+// abbreviation says whether the word before a full stop is a single letter or a title: "J. Smith", "Dr. Okafor".
 func abbreviation(before []rune) bool {
 	last := string(before[lastSpace(before)+1:])
 	switch last {
@@ -132,7 +130,7 @@ func abbreviation(before []rune) bool {
 	return len([]rune(last)) == 1 && unicode.IsUpper([]rune(last)[0]) && last != "I"
 }
 
-// shorten leaves out blanks and breaks what is too long at its last clause or word that still fits.
+// shorten drops blanks and splits long texts at the last clause or word that fits.
 func shorten(texts []string) []string {
 	var out []string
 	for _, text := range texts {
@@ -167,7 +165,7 @@ func lastSpace(runes []rune) int {
 	return -1
 }
 
-// unit clamps to [0, 1]; what is not a number is 0.
+// unit clamps to [0, 1]; NaN is 0.
 func unit(v float64) float64 {
 	if v > 0 {
 		return min(v, 1)

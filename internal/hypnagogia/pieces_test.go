@@ -30,8 +30,8 @@ func episode(id, context, action, outcome, content string) *dream.Episode {
 	}
 }
 
-// Memories are broken into fragments.
-func TestAnEpisodeFallsIntoItsParts(t *testing.T) {
+// Memories are divided into pieces.
+func TestAnEpisodeIsDividedIntoItsParts(t *testing.T) {
 	t.Parallel()
 	pieces := hypnagogia.Decompose(episode("ep-1",
 		"The pool was  thin.", "I moved half the stake", "",
@@ -55,7 +55,7 @@ func TestAnEpisodeFallsIntoItsParts(t *testing.T) {
 	}, got)
 }
 
-func TestAFadingEntryIsOnePieceThatPressesToBeSeen(t *testing.T) {
+func TestAFadingEntryIsOneSalientPiece(t *testing.T) {
 	t.Parallel()
 	pieces := hypnagogia.Decompose(
 		&dream.Semantic{Head: dream.Head{ID: "se-1", At: noon}, Content: "Tides turn. Pools turn.", Strength: .25})
@@ -68,7 +68,7 @@ func TestAFadingEntryIsOnePieceThatPressesToBeSeen(t *testing.T) {
 	require.Len(t, hypnagogia.Decompose(&dream.Hypothesis{Claim: "Quiet pools drain"}), 1)
 }
 
-func TestDecomposingLosesNoWordAndLeavesNoBlank(t *testing.T) {
+func TestDecomposeLosesNoWordAndMakesNoBlank(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("abcdefg ABC,;:.!?… 123\n日。")), 0, 900, -1)
 	rapid.Check(t, func(r *rapid.T) {
@@ -91,7 +91,7 @@ func TestDecomposingLosesNoWordAndLeavesNoBlank(t *testing.T) {
 	})
 }
 
-func TestAMemoryAsLongAsABookGivesAFewPieces(t *testing.T) {
+func TestAVeryLongMemoryGivesFewPieces(t *testing.T) {
 	t.Parallel()
 	var book strings.Builder
 	for i := range 20_000 {

@@ -7,16 +7,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Policy says how deep an onset goes (adaptive depth modulation): Intercept + Surprise·s + Change·c, held in [0, 1],
-// where a third of that belongs to each stage down to the peak.
+// Policy chooses the depth of an onset: Intercept + Surprise·s + Change·c, held in [0, 1], with a third for each
+// stage down to the peak.
 type Policy struct {
 	Intercept float64 `json:"intercept"`
 	Surprise  float64 `json:"surprise"` // per unit of surprise
-	Change    float64 `json:"change"`   // added whole when a change of regime has just been found
+	Change    float64 `json:"change"`   // added in full for a change of regime that was just detected
 	Cycles    Cycles  `json:"cycles"`
 }
 
-// Cycles is how many Dali cycles an onset has whose deepest stage is this.
+// Cycles is the number of Dali cycles by the deepest stage of the onset.
 type Cycles struct {
 	Shallow      int `json:"shallow"`
 	Transitional int `json:"transitional"`
@@ -35,7 +35,7 @@ func (c Cycles) At(s dream.Stage) int {
 	return c.Peak
 }
 
-// With is the same with another number for one stage.
+// With is a copy with another number for one stage.
 func (c Cycles) With(s dream.Stage, n int) Cycles {
 	switch s {
 	case dream.Shallow:
@@ -48,11 +48,11 @@ func (c Cycles) With(s dream.Stage, n int) Cycles {
 	return c
 }
 
-// Prior is the policy before there is anything to learn from. Its numbers are ours, made from E2: who foretells at S4's
-// confidences and is calibrated is off by .25 in the mean (.15 and .25 right of those at .15 and .25), which must stay
-// shallow; whoever is off by half knows nothing, which must reach the peak. The line through depth .25 at surprise .25
-// and .75 at .5 does both. A change of regime alone moves a stage and a half. The peak has all the cycles of the knobs
-// (S4: 3), the stages above it a third of them less each.
+// Prior is the policy without data. Its numbers are our choice, derived from the expected confidences: calibrated
+// predictions with confidences of 0.15 and 0.25 have a mean absolute residual of about 0.25, which must stay shallow;
+// a residual of 0.5 is chance, which must reach the peak. The line through depth 0.25 at surprise 0.25 and 0.75 at
+// 0.5 does both. A change of regime alone adds a stage and a half. The peak has all cycles of the knobs, each stage
+// above it a third of them less.
 func Prior(cycles int) Policy {
 	part := func(thirds int) int { return max(min(cycles, 1), int(math.Round(float64(cycles*thirds)/3))) }
 	return Policy{
@@ -61,25 +61,25 @@ func Prior(cycles int) Policy {
 	}
 }
 
-// Limit is the least and most that a parameter may be learned to be.
+// Limit is the range that a parameter may be learned in.
 type Limit struct{ Least, Most float64 }
 
-// Hold keeps a value within.
+// Hold clamps a value to the range.
 func (l Limit) Hold(v float64) float64 { return math.Max(l.Least, math.Min(l.Most, v)) }
 
-// The limits of what is learned; ours. Whatever is learned, surprise deepens and a change of regime never makes
-// shallower: half a point of surprise moves the depth by at least .25 and at most the whole way.
+// The ranges of learned parameters; our choice. Surprise always deepens and a change of regime never makes shallower:
+// half a point of surprise adds between 0.25 and the whole range.
 var (
 	InterceptLimit = Limit{-.5, .5}
 	SurpriseLimit  = Limit{.5, 3}
 	ChangeLimit    = Limit{0, 1}
 )
 
-// Chance is how far the dream's dice move the depth, up or down: nearly half a stage. A depth that never varies teaches
-// nothing.
+// Chance is how far random variation moves the depth, up or down: nearly half a stage. Without variation nothing
+// could be learned.
 const Chance = .15
 
-// Term is one part of a depth: what was sensed, by what it is weighed, and what that adds.
+// Term is one term of a depth: its input, its weight and what it adds.
 type Term struct {
 	Name   string  `json:"name"`
 	Sensed float64 `json:"sensed"`
@@ -87,7 +87,7 @@ type Term struct {
 	Adds   float64 `json:"adds"`
 }
 
-// Terms are the parts of the depth that the policy chooses, in order; their sum is held in [0, 1].
+// Terms are the terms of the policy's depth, in order; their sum is held in [0, 1].
 func (p Policy) Terms(s Sounding) []Term {
 	return []Term{
 		{"intercept", 1, p.Intercept, p.Intercept},
@@ -96,7 +96,7 @@ func (p Policy) Terms(s Sounding) []Term {
 	}
 }
 
-// Depth is what the terms come to, and what chance adds, in [0, 1].
+// Depth is the sum of the terms and of chance, in [0, 1].
 func (p Policy) Depth(s Sounding, chance float64) float64 {
 	sum := chance
 	for _, t := range p.Terms(s) {
@@ -105,7 +105,7 @@ func (p Policy) Depth(s Sounding, chance float64) float64 {
 	return unit(thousandths(sum))
 }
 
-// StageOf is the stage that a depth in [0, 1] belongs to: a third each; an edge belongs to the deeper one.
+// StageOf is the stage of a depth in [0, 1]: a third each; a limit belongs to the deeper stage.
 func StageOf(depth float64) dream.Stage {
 	switch {
 	case depth < 1./3:
@@ -117,8 +117,8 @@ func StageOf(depth float64) dream.Stage {
 	}
 }
 
-// Aim is how deep a night goes: by the policy, within the bounds of the agent's behaviour and the cycles of the knobs.
-// Without any cycles there is only the induction, which is no deeper than transitional.
+// Aim is the depth of a dream by the policy, within the bounds of the agent's behaviour and the cycles of the knobs.
+// Without cycles there is only the induction, which is at most transitional.
 func (p Policy) Aim(s Sounding, chance float64, behaviour dream.Behaviour, cycles int) dream.Depth {
 	bound := Bounds(behaviour)
 	d := dream.Depth{Depth: p.Depth(s, chance), Surprise: s.Surprise, Change: s.Change, Chance: chance}
@@ -140,7 +140,7 @@ func (p Policy) Aim(s Sounding, chance float64, behaviour dream.Behaviour, cycle
 	return d
 }
 
-// Validate says what is wrong with a policy that was frozen into an order.
+// Validate returns what is wrong with a policy from a spec.
 func (p Policy) Validate() error {
 	for _, c := range []struct {
 		name  string
@@ -163,7 +163,7 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// rank orders the stages from the surface down.
+// rank orders the stages from shallow to deep.
 func rank(s dream.Stage) int {
 	switch s {
 	case dream.Shallow:

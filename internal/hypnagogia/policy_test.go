@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// Low surprise keeps the onset shallow, high surprise and a change of regime deepen it.
+// Low surprise keeps the onset shallow; high surprise and a change of regime deepen it.
 func TestSurpriseDeepensTheOnset(t *testing.T) {
 	t.Parallel()
 	const want = `surprise change: depth stage cycles
@@ -41,8 +41,8 @@ func TestSurpriseDeepensTheOnset(t *testing.T) {
 	require.Equal(t, want, got.String())
 }
 
-// Thriving 3-5 cycles, stable 2-3, conservation 1, declining and terminal none; knobs bound them all.
-func TestTheAgentsBehaviourAndTheKnobsBoundTheDepth(t *testing.T) {
+// Thriving 3-5 cycles, stable 2-3, conservation 1, declining and terminal none; the knobs limit them all.
+func TestBehaviourAndKnobsLimitTheDepth(t *testing.T) {
 	t.Parallel()
 	calm, lost := hypnagogia.Sounding{Surprise: .1}, hypnagogia.Sounding{Surprise: .9}
 	for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestAPolicyOutsideItsLimitsIsRefused(t *testing.T) {
 	require.ErrorContains(t, p.Validate(), "none may be negative")
 }
 
-// H1, Z5: each stage has its own heats; the peak's are what they were before there was a policy.
+// Each stage has its own temperatures; the peak's are those of a fixed depth.
 func TestEveryStageHasItsTemperatures(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()

@@ -7,19 +7,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Recombined is something that never happened: the context of one episode, the action of another, the outcome of a
-// third or of one of the two (non-veridical replay). Sources are the episodes' ids in that order, each once: two or
-// three.
+// Recombined is an event that never happened: the context of one episode, the action of another, the outcome of a
+// third or of one of the two. Sources are the episodes' ids in that order, each once: two or three.
 type Recombined struct {
 	Context, Action, Outcome string
 	Sources                  []string
 }
 
-// Recombine makes up to n of them, with no field blank, no two alike, and none that really happened. An episode gives
-// only the parts it has; where the episodes cannot give more, the answer is shorter, and empty when fewer than two can
-// take part.
+// Recombine makes up to n of them, without blank fields, duplicates, or events that really happened. If the episodes
+// do not allow more, the result is shorter, and empty when fewer than two can take part.
 func Recombine(episodes []*dream.Episode, n int, r *rand.Rand) []Recombined {
-	const triesEach = 16 // small memories soon repeat themselves
+	const triesEach = 16 // small memories repeat themselves soon
 	cast := newCast(episodes)
 	var out []Recombined
 	for tries := 0; len(out) < n && tries < n*triesEach; tries++ {
@@ -36,7 +34,7 @@ func Recombine(episodes []*dream.Episode, n int, r *rand.Rand) []Recombined {
 	return out
 }
 
-// cast is who can play which part, and every scene that is already known.
+// cast lists the episodes that can provide each part, and every known scene.
 type cast struct {
 	contexts, actions, outcomes []*dream.Episode
 	known                       map[[3]string]bool
@@ -50,7 +48,8 @@ func newCast(episodes []*dream.Episode) cast {
 			continue
 		}
 		seen[e.ID] = true
-		c.known[[3]string{strings.TrimSpace(e.Context), strings.TrimSpace(e.Action), strings.TrimSpace(e.Outcome)}] = true
+		c.known[[3]string{strings.TrimSpace(e.Context), strings.TrimSpace(e.Action), strings.TrimSpace(e.Outcome)}] =
+			true
 		for _, part := range []struct {
 			text string
 			list *[]*dream.Episode
@@ -60,14 +59,14 @@ func newCast(episodes []*dream.Episode) cast {
 			}
 		}
 	}
-	if len(c.actions) == 1 { // the only actor cannot set its own scene
+	if len(c.actions) == 1 { // the only episode with an action cannot provide the context as well
 		c.contexts = without(c.contexts, c.actions[0])
 	}
 	return c
 }
 
-// draw picks two different episodes for context and action, which can always be completed: an outcome exists either
-// outside the two or in one of them. Two or three sources are equally likely where both can be had.
+// draw picks two different episodes for context and action; an outcome always exists outside of the two or in one of
+// them. Two and three sources are equally likely if both are possible.
 func (c cast) draw(r *rand.Rand) (Recombined, bool) {
 	if len(c.contexts) == 0 || len(c.actions) == 0 || len(c.outcomes) == 0 {
 		return Recombined{}, false
@@ -104,7 +103,7 @@ func without(from []*dream.Episode, not ...*dream.Episode) []*dream.Episode {
 	return kept
 }
 
-// Turned is one episode with a part of it to be imagined otherwise: what was done, or how it came out.
+// Turned is one episode with a part to be imagined differently: what was done, or how it came out.
 type Turned struct {
 	Context, Action, Outcome string
 	Part                     string // TurnedAction or TurnedOutcome
@@ -117,8 +116,8 @@ const (
 	TurnedOutcome = "outcome"
 )
 
-// Turn draws an episode that tells what was done and how it came out, the surprising ones more often (S4, importance
-// sampling), and one of the two to be imagined otherwise. False when no episode tells both.
+// Turn draws an episode with an action and an outcome, surprising ones more often, and one of the two parts to be
+// imagined differently. False when no episode has both.
 func Turn(episodes []*dream.Episode, alpha float64, r *rand.Rand) (Turned, bool) {
 	var able []*dream.Episode
 	var weights []float64
@@ -144,16 +143,16 @@ func Turn(episodes []*dream.Episode, alpha float64, r *rand.Rand) (Turned, bool)
 	}, true
 }
 
-// WhatIf is what a branch sets out from beside its seed.
+// WhatIf is the kind of premise of a branch besides its seed.
 type WhatIf string
 
-// The sorts: parts of two or three episodes put together, or one episode that went otherwise.
+// The kinds: parts of two or three episodes combined, or one episode with a different course.
 const (
 	Recombination  WhatIf = "recombination"
 	Counterfactual WhatIf = "counterfactual"
 )
 
-// WhatIfOf takes the sorts in turn, counted from 1, recombination first.
+// WhatIfOf alternates between the kinds, counted from 1, recombination first.
 func WhatIfOf(turn int) WhatIf {
 	if turn%2 == 0 {
 		return Counterfactual

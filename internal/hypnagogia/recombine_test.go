@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// S4, generate_nonveridical_fragments: context, action and outcome of 2-3 different episodes.
+// Context, action and outcome come from 2 or 3 different episodes.
 func TestARecombinationTakesItsPartsFromDifferentEpisodes(t *testing.T) {
 	t.Parallel()
 	var agentState []*dream.Episode
@@ -35,7 +35,7 @@ func TestARecombinationTakesItsPartsFromDifferentEpisodes(t *testing.T) {
 	require.InDelta(t, 20, twoSources, 9)
 }
 
-func TestTooLittleAgentStateCannotBeRecombined(t *testing.T) {
+func TestTooFewEpisodesCannotBeRecombined(t *testing.T) {
 	t.Parallel()
 	whole := episode("a", "c", "d", "o", "")
 	dice := hypnagogia.Dice(1, dream.REM, 0, 0, "")
@@ -48,7 +48,7 @@ func TestTooLittleAgentStateCannotBeRecombined(t *testing.T) {
 	require.Len(t, hypnagogia.Recombine([]*dream.Episode{whole, episode("b", "c2", "", "", "")}, 3, dice), 1)
 }
 
-func TestNoRecombinationHasABlankOrHappened(t *testing.T) {
+func TestNoRecombinationIsBlankOrHappened(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		part := rapid.SampledFrom([]string{"", " ", "x", "y", "z", "w "})

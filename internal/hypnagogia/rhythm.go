@@ -2,8 +2,8 @@ package hypnagogia
 
 import "strings"
 
-// fresh is the share of neighbouring pairs of words that are met for the first time. A loop of any length falls below a
-// half at its second turn; plain speech stays above .9.
+// fresh is the share of neighbouring pairs of words that occur for the first time. A loop falls below 0.5 with its
+// second turn; natural speech stays above 0.9.
 func fresh(tokens []string) float64 {
 	if len(tokens) < 2 {
 		return 1
@@ -12,7 +12,7 @@ func fresh(tokens []string) float64 {
 	for i := 1; i < len(tokens); i++ {
 		a, b := bare(tokens[i-1]), bare(tokens[i])
 		if a == b {
-			continue // a stammer is never fresh
+			continue // a repeated word is never fresh
 		}
 		seen[[2]string{a, b}] = true
 	}
@@ -26,8 +26,8 @@ func bare(token string) string {
 	return token
 }
 
-// bearable is the mean of the sentences, weighted by words: 1 for 4 to 45 words, less for one that is shorter or that
-// runs on, but never less than .3. A last sentence without its end is no fault, because partials are halted.
+// bearable is the mean over sentences, weighted by words: 1 for 4 to 45 words, less for shorter or longer ones, but
+// at least 0.3. An incomplete last sentence is no fault, because partials are cut off.
 func bearable(text string) float64 {
 	sum, all := 0.0, 0
 	for _, sentence := range sentences(flatten(text)) {
@@ -48,7 +48,8 @@ func bearable(text string) float64 {
 	return sum / float64(all)
 }
 
-// Small English words that open a noun. Another small word right after them is a stumble: "the of", "a and".
+// English function words that introduce a noun. Another function word right after them is an error: "the of", "a
+// and".
 var (
 	openers = setOf("a an the my your our their its every")
 	smalls  = setOf(
@@ -58,8 +59,8 @@ var (
 	stumble = setOf("of and or nor but is are was were be been has had do does did")
 )
 
-// joined is the share of neighbouring words that do not stumble. Texts without these words, in other languages for one,
-// never do.
+// joined is the share of neighbouring words without such an error. Texts without these words, for example in other
+// languages, have none.
 func joined(tokens []string) float64 {
 	if len(tokens) < 2 {
 		return 1
@@ -67,7 +68,7 @@ func joined(tokens []string) float64 {
 	stumbles := 0
 	for i := 1; i < len(tokens); i++ {
 		a, b := tokens[i-1], bare(tokens[i])
-		if a != strings.TrimRight(a, ".,;:!?…\"”)") { // a pause lies between
+		if a != strings.TrimRight(a, ".,;:!?…\"”)") { // punctuation lies between
 			continue
 		}
 		a = bare(a)

@@ -8,13 +8,12 @@ import (
 	"slices"
 )
 
-// Sample draws up to n indices without replacement, each draw with probability proportional to weight^alpha among what
-// is left (importance sampling, Schaul 2016). Weights that are negative or not a number count as 0; what weighs nothing
-// is drawn only when nothing else is left, each equally likely, so all-zero weights are a uniform draw. The answer is
-// in drawn order.
+// Sample draws up to n indices without replacement, each with probability proportional to weight^alpha among the
+// remaining ones (importance sampling, Schaul et al. 2016). Negative and NaN weights count as 0; indices of weight 0
+// are drawn only when no others are left, each equally likely. The result is in the order of the draws.
 //
-// Each index throws one die u and gets the key ln(u)/weight; the n highest keys in falling order are distributed like n
-// draws one after another (Efraimidis and Spirakis 2006). One pass over the weights, whatever n is.
+// Each index gets a random u and the key ln(u)/weight; the n highest keys in descending order are distributed like n
+// consecutive draws (Efraimidis and Spirakis 2006). This takes one pass over the weights.
 func Sample(weights []float64, n int, alpha float64, r *rand.Rand) []int {
 	n = max(0, min(n, len(weights)))
 	best := make(tickets, 0, n)
@@ -51,7 +50,7 @@ type ticket struct {
 	index  int
 }
 
-// before orders tickets from the last to the first drawn; equal keys fall back on their dice.
+// before orders tickets from the last drawn to the first; equal keys are ordered by u.
 func (t ticket) before(o ticket) int {
 	return cmp.Or(cmp.Compare(t.key, o.key), cmp.Compare(t.u, o.u), cmp.Compare(o.index, t.index))
 }
@@ -63,10 +62,10 @@ func (h tickets) Len() int           { return len(h) }
 func (h tickets) Less(i, j int) bool { return h[i].before(h[j]) < 0 }
 func (h tickets) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
-// Push and Pop are for container/heap alone.
+// Push and Pop implement heap.Interface.
 func (h *tickets) Push(x any) { *h = append(*h, x.(ticket)) }
 
-// Pop is never reached: tickets are only replaced.
+// Pop is never called: tickets are only replaced.
 func (h *tickets) Pop() any {
 	old := *h
 	last := old[len(old)-1]

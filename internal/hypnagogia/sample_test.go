@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// S4, importance_weighted_sample: p ∝ surprise^.6. Four weights, the first draw counted over 20,000 seeds.
+// The probability is proportional to surprise^0.6. Four weights, the first draw counted over 20,000 seeds.
 func TestSurpriseIsDrawnInProportionToItsPower(t *testing.T) {
 	t.Parallel()
 	weights := []float64{.1, .2, .4, .8}
@@ -27,7 +27,7 @@ func TestSurpriseIsDrawnInProportionToItsPower(t *testing.T) {
 	total := mass(0) + mass(1) + mass(2) + mass(3)
 	for i := range weights {
 		require.InDelta(t, mass(i)/total, first[i]/draws, .012, "first draw of %d", i)
-		next := 0.0 // exactly one draw after another
+		next := 0.0 // exactly like consecutive draws
 		for j := range weights {
 			if j != i {
 				next += mass(j) / total * mass(i) / (total - mass(j))
@@ -37,8 +37,8 @@ func TestSurpriseIsDrawnInProportionToItsPower(t *testing.T) {
 	}
 }
 
-// All-zero surprise falls to uniform.
-func TestNothingSurprisingIsDrawnEvenly(t *testing.T) {
+// With all-zero surprise the draw is uniform.
+func TestEqualWeightsAreDrawnUniformly(t *testing.T) {
 	t.Parallel()
 	for name, weights := range map[string][]float64{
 		"zero": {0, 0, 0, 0}, "unusable": {math.NaN(), -1, math.Inf(-1), 0}, "alike": {.3, .3, .3, .3},
@@ -54,7 +54,7 @@ func TestNothingSurprisingIsDrawnEvenly(t *testing.T) {
 	}
 }
 
-func TestWhatWeighsNothingComesLast(t *testing.T) {
+func TestZeroWeightsComeLast(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		drawn := hypnagogia.Sample([]float64{0, .1, math.NaN(), .9, -4}, 5, .6,
@@ -77,7 +77,7 @@ func TestASampleHasNoIndexTwice(t *testing.T) {
 		require.Len(r, drawn, min(n, len(weights)))
 		require.Equal(r, drawn, hypnagogia.Sample(weights, n, alpha, hypnagogia.Dice(seed, dream.NREM, 0, 0, "")))
 		longer := hypnagogia.Sample(weights, n+3, alpha, hypnagogia.Dice(seed, dream.NREM, 0, 0, ""))
-		require.Equal(r, drawn, longer[:len(drawn)], "drawing more draws the same first")
+		require.Equal(r, drawn, longer[:len(drawn)], "a larger sample begins with the smaller one")
 		slices.Sort(drawn)
 		require.Len(r, slices.Compact(drawn), min(n, len(weights)))
 	})

@@ -8,47 +8,48 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Thought is one scenario in the graph of a search. Its number is its place in the graph.
+// Thought is one scenario in the graph of a search, identified by its index.
 type Thought struct {
-	Op      dream.Operation
-	Round   int   // that made it, from 1
-	Parents []int // places of the thoughts it was made from: none of a branch, one of a refinement, two of a merger
-	Seed    int   // of a branch: which seed it develops, from 0; at or past the last: none
+	Op    dream.Operation
+	Round int // the round that made it, from 1
+	// indices of the thoughts it was made from: none for a branch, one for a refinement, two for a merger
+	Parents []int
+	Seed    int // for a branch: the index of the seed it develops; past the last: none
 	Weighed bool
 	Score   float64 // in [0, 1]
 }
 
-// Search is a graph so far and the rounds that made it. A thought stands behind those it was made from.
+// Search is the graph so far and the number of rounds. A thought comes after those it was made from.
 type Search struct {
 	Thoughts []Thought
 	Round    int
 }
 
-// Reach bounds a search.
+// Reach limits a search.
 type Reach struct {
-	Branches int // thoughts of the first round, at most
-	Beam     int // thoughts of every other round, at most, and how many are looked at to make them
+	Branches int // the most thoughts of the first round
+	Beam     int // the most thoughts of every other round, and how many are considered for them
 	Rounds   int
-	Seeds    int // fragments there are to develop
+	Seeds    int // number of fragments to develop
 }
 
-// Means are what is left to spend, and the worst price of one call of each kind.
+// Means are the money left and the highest price of one call of each kind.
 type Means struct {
 	Left   budget.Micros            `json:"left"`
 	Prices map[string]budget.Micros `json:"prices"` // by operation, and PriceOfWeighing
 }
 
-// PriceOfWeighing is the price of scoring all that a round has made.
+// PriceOfWeighing is the price of scoring the thoughts of a round.
 const PriceOfWeighing = "weigh"
 
-// Move is one thought to be made.
+// Move is one thought to make.
 type Move struct {
 	Op      dream.Operation
 	Parents []int
-	Seed    int // of a branch
+	Seed    int // for a branch
 }
 
-// Stop is why a search goes no further.
+// Stop is why a search ends.
 type Stop string
 
 // The reasons to stop.
@@ -66,22 +67,21 @@ const (
 type Plan struct {
 	Moves []Move
 	Stop  Stop
-	// thoughts of the round before that score below what they came from: they are left, and another is taken up
+	// thoughts of the last round that score below their parents: they are abandoned, and others are tried
 	Left []int
-	Dear int // moves given up because there is no money for them
+	Dear int // moves left out for lack of money
 }
 
-// A round gains when the best thought is better by at least gain; after patience rounds without, a search stops. One
-// round without gain is what it takes to find a wrong way and turn back. Both are ours.
+// A round gains when the best score rises by at least gain; after patience rounds without a gain a search stops. One
+// round without a gain allows a wrong direction to be abandoned. Both are our choice.
 const (
 	patience = 2
 	gain     = .01
 )
 
-// Next plans a round: branches first; then the best thoughts that nothing has been tried with yet become one or are
-// refined. A thought that scores below what it came from is left, and what comes next best is taken up in its place;
-// when too little is left of the beam, a seed that was not developed is. The same search, reach and means always give
-// the same plan.
+// Next plans a round: branches first; then the best thoughts that were not used yet are merged or refined. A thought
+// that scores below its parents is abandoned and replaced by the next best; if too few are left for the beam, unused
+// seeds are developed. The same search, reach and means always give the same plan.
 func (s Search) Next(r Reach, m Means) Plan {
 	p := Plan{Left: s.left()}
 	switch {
@@ -90,7 +90,7 @@ func (s Search) Next(r Reach, m Means) Plan {
 			p.Moves = append(p.Moves, Move{Op: dream.Branch, Seed: i})
 		}
 		p.Moves, p.Dear = affordable(p.Moves, m)
-		if len(p.Moves) == 0 { // the first is asked for all the same: only the spend guard knows what it really costs
+		if len(p.Moves) == 0 { // the first call is always planned: only the spend guard knows its real cost
 			p.Moves, p.Dear = []Move{{Op: dream.Branch}}, p.Dear-1
 		}
 		return p
@@ -114,7 +114,7 @@ func (s Search) Next(r Reach, m Means) Plan {
 	return p
 }
 
-// affordable keeps the first moves whose worst prices, with that of weighing them, fit what is left.
+// affordable keeps the first moves whose highest prices, including their weighing, fit the money left.
 func affordable(moves []Move, m Means) ([]Move, int) {
 	if m.Left == budget.Unlimited {
 		return moves, 0
@@ -129,7 +129,8 @@ func affordable(moves []Move, m Means) ([]Move, int) {
 	return moves, 0
 }
 
-// moves are those of a later round: mergers of at most half the beam, then refinements of the best, then unused seeds.
+// moves are those of a later round: mergers for at most half the beam, then refinements of the best, then unused
+// seeds.
 func (s Search) moves(r Reach) []Move {
 	status := s.stand()
 	front := s.front(status, r.Beam)
@@ -160,12 +161,12 @@ func (s Search) moves(r Reach) []Move {
 	return moves
 }
 
-// nodeState is how a thought stands in its graph.
+// nodeState is the state of a thought in its graph.
 type nodeState struct {
-	left    bool   // it scores below the best that it came from
-	grown   int    // the best thought made from it that is not left; -1: none
-	refined bool   // a refinement of it was made
-	merged  bool   // a merger was
+	left    bool   // it scores below its best parent
+	grown   int    // the best thought made from it that is not abandoned; -1: none
+	refined bool   // it was refined
+	merged  bool   // it was merged
 	roots   []bool // the branches it goes back to
 }
 
@@ -210,7 +211,8 @@ func (s Search) front(status []nodeState, beam int) []int {
 	return open
 }
 
-// compatible says whether two thoughts may become one: they go back to different branches, and neither has been merged.
+// compatible says whether two thoughts may be merged: they go back to different branches, and neither has been
+// merged.
 func (s Search) compatible(status []nodeState, a, b int) bool {
 	for root, grew := range status[a].roots {
 		if grew && status[b].roots[root] {
@@ -220,14 +222,14 @@ func (s Search) compatible(status []nodeState, a, b int) bool {
 	return !status[a].merged && !status[b].merged
 }
 
-// ranked are the places of all thoughts, best first; of equals the one made first.
+// ranked are the indices of all thoughts, best first; ties are ordered by creation.
 func (s Search) ranked() []int {
-	order := make([]int, len(s.Thoughts))
-	for i := range order {
-		order[i] = i
+	indices := make([]int, len(s.Thoughts))
+	for i := range indices {
+		indices[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Thoughts[b].Score, s.Thoughts[a].Score) })
-	return order
+	slices.SortStableFunc(indices, func(a, b int) int { return cmp.Compare(s.Thoughts[b].Score, s.Thoughts[a].Score) })
+	return indices
 }
 
 func (s Search) left() []int {
@@ -240,7 +242,7 @@ func (s Search) left() []int {
 	return left
 }
 
-// weighed says whether the last round brought something that could be weighed, or nothing at all.
+// weighed says whether the last round made nothing, or something that was scored.
 func (s Search) weighed() bool {
 	made, weighed := 0, 0
 	for _, t := range s.Thoughts {
@@ -254,7 +256,7 @@ func (s Search) weighed() bool {
 	return made == 0 || weighed > 0
 }
 
-// best is the best score after a round.
+// best is the best score up to a round.
 func (s Search) best(round int) float64 {
 	best := 0.0
 	for _, t := range s.Thoughts {

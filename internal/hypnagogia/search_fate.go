@@ -7,29 +7,29 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Why a thought is not kept.
+// Why is the reason why a thought is not kept.
 type Why string
 
 // The reasons.
 const (
-	WhyUnweighed Why = "unweighed" // nobody scored it
+	WhyUnweighed Why = "unweighed" // it was not scored
 	WhyNothing   Why = "nothing"   // its score is 0
-	WhyLeft      Why = "left"      // it scores below what it came from
-	WhyGrown     Why = "grown"     // what was made from it, and scores no less, stands in its place
+	WhyLeft      Why = "left"      // it scores below its parents
+	WhyGrown     Why = "grown"     // a thought made from it scores no less and replaces it
 	WhyRank      Why = "rank"      // others are better
 )
 
-// Fate is what becomes of a thought at the end.
+// Fate is the result for a thought at the end.
 type Fate struct {
 	Kept bool
-	Why  Why // when it is not kept
-	By   int // WhyLeft: the best it came from; WhyGrown: what stands in its place
-	Rank int // WhyRank: its place among those that could be kept, from 1
-	Of   int // WhyRank: how many those are
+	Why  Why // if it is not kept
+	By   int // WhyLeft: its best parent; WhyGrown: what replaces it
+	Rank int // WhyRank: its rank among those that could be kept, from 1
+	Of   int // WhyRank: the number of those
 }
 
-// Fates keeps the best thoughts, at most so many, and says of each other why not. What was left and what has grown into
-// something no worse are not kept beside it: they would say the same twice.
+// Fates keeps the best thoughts, at most so many, and gives the reason for every other one. Abandoned thoughts and
+// those replaced by their descendants are not kept, to avoid repetition.
 func (s Search) Fates(keep int) []Fate {
 	fates := make([]Fate, len(s.Thoughts))
 	status := s.stand()
@@ -68,14 +68,14 @@ func (s Search) bestOf(places []int) int {
 	return best
 }
 
-// SearchOf is the search that made scenarios, which stand in the order they were made.
+// SearchOf is the search that made scenarios, given in the order of creation.
 func SearchOf(all []*dream.Scenario) Search {
 	var s Search
 	places := map[string]int{}
 	for i, one := range all {
 		t := Thought{Op: one.Operation, Round: one.Round, Weighed: one.Worth != nil, Score: one.Score}
 		for _, id := range one.Parents {
-			if at, ok := places[id]; ok { // one that was forgotten meanwhile is nobody's parent
+			if at, ok := places[id]; ok { // a removed scenario is no parent
 				t.Parents = append(t.Parents, at)
 			}
 		}
@@ -85,16 +85,16 @@ func SearchOf(all []*dream.Scenario) Search {
 	return s
 }
 
-// ScenarioWorth is the score of a scenario: the geometric mean of its parts, so that one that is nothing new, cannot be
-// true or would not matter is worth nothing. It is ours.
+// ScenarioWorth is the score of a scenario: the geometric mean of its parts, so that a scenario that is not new, not
+// plausible or insignificant scores 0. Our choice.
 func ScenarioWorth(w dream.Worth) float64 {
 	return math.Cbrt(unit(w.Novelty) * unit(w.Plausible) * unit(w.Matters))
 }
 
-// repeating is the share of words two texts have in common from which on the one repeats the other; it is ours.
+// repeating is the share of common words from which one text repeats the other; our choice.
 const repeating = .85
 
-// Repeats says whether a text says in the same words, in whatever order, what another said before.
+// Repeats says whether a text uses the same words as an earlier one, in any order.
 func Repeats(text, before string) bool {
 	words, both := map[string]bool{}, 0
 	for _, w := range tokenize(strings.ToLower(text)) {

@@ -26,7 +26,7 @@ func merge(a, b int) hypnagogia.Move {
 	return hypnagogia.Move{Op: dream.Merge, Parents: []int{a, b}}
 }
 
-// grow makes what a plan asks for, with these scores; a negative one was made and not weighed, and one that is missing
+// grow adds the moves of a plan with these scores; a negative score means made and not weighed, a missing one means
 // failed.
 func grow(s hypnagogia.Search, p hypnagogia.Plan, scores ...float64) hypnagogia.Search {
 	s.Round++
@@ -45,7 +45,7 @@ func grow(s hypnagogia.Search, p hypnagogia.Plan, scores ...float64) hypnagogia.
 	return s
 }
 
-func TestASearchTakesTheNextRoundFromTheGraphSoFar(t *testing.T) {
+func TestTheNextRoundFollowsFromTheGraph(t *testing.T) {
 	t.Parallel()
 	type round struct {
 		moves []hypnagogia.Move
@@ -57,47 +57,47 @@ func TestASearchTakesTheNextRoundFromTheGraphSoFar(t *testing.T) {
 		rounds []round
 		stop   hypnagogia.Stop
 	}{
-		"the best two become one and the best is refined; both grew, so both go on": {reach, []round{
+		"the best two are merged and the best is refined; both improved, so both continue": {reach, []round{
 			{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, []float64{.6, .5, .4}},
 			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.7, .65}},
 			{[]hypnagogia.Move{refine(3), refine(4)}, nil, []float64{.8, .5}},
 		}, hypnagogia.StopRounds},
-		"a child below its parent is left, and a sibling is taken up": {reach, []round{
+		"a child below its parent is abandoned for a sibling": {reach, []round{
 			{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, []float64{.6, .5, .4}},
 			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.3, .2}},
 			{[]hypnagogia.Move{refine(1), refine(2)}, []int{3, 4}, []float64{.6, .6}},
 		}, hypnagogia.StopRounds},
-		"a merger that grew meets the one that was left out": {reach, []round{
+		"an improved merger is merged with the remaining one": {reach, []round{
 			{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, []float64{.6, .5, .4}},
 			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.7, .2}},
 			{[]hypnagogia.Move{merge(3, 2), refine(3)}, []int{4}, []float64{.9, .8}},
 		}, hypnagogia.StopRounds},
-		"a beam of one climbs, and turns back": {hypnagogia.Reach{Branches: 2, Beam: 1, Rounds: 5, Seeds: 2}, []round{
+		"a beam of one improves, then tries another": {hypnagogia.Reach{Branches: 2, Beam: 1, Rounds: 5, Seeds: 2}, []round{
 			{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{.6, .5}},
 			{[]hypnagogia.Move{refine(0)}, nil, []float64{.7}},
 			{[]hypnagogia.Move{refine(2)}, nil, []float64{.4}},
 			{[]hypnagogia.Move{refine(1)}, []int{3}, []float64{.9}},
 			{[]hypnagogia.Move{refine(4)}, nil, []float64{.95}},
 		}, hypnagogia.StopRounds},
-		"of equals the one made first is taken, and what was merged is not merged again": {reach, []round{
+		"ties are ordered by creation, and a merged thought is not merged again": {reach, []round{
 			{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, []float64{.5, .5, .5}},
 			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.2, .5}},
 			{[]hypnagogia.Move{refine(1), refine(2)}, []int{3}, []float64{.1, .1}},
 		}, hypnagogia.StopRounds},
-		"where nothing is left to refine an unused seed is branched": {
+		"with nothing left to refine, an unused seed is developed": {
 			hypnagogia.Reach{Branches: 1, Beam: 2, Rounds: 4, Seeds: 3}, []round{
 				{[]hypnagogia.Move{branch(0)}, nil, []float64{.5}},
 				{[]hypnagogia.Move{refine(0), branch(1)}, nil, []float64{.1, 0}},
 				{[]hypnagogia.Move{branch(2)}, []int{1}, []float64{0}},
 			}, hypnagogia.StopNoGain,
 		},
-		"a call that failed is made again": {hypnagogia.Reach{Branches: 2, Beam: 2, Rounds: 4, Seeds: 2}, []round{
+		"a failed call is repeated": {hypnagogia.Reach{Branches: 2, Beam: 2, Rounds: 4, Seeds: 2}, []round{
 			{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{.5}},
 			{[]hypnagogia.Move{refine(0), branch(1)}, nil, nil},
 			{[]hypnagogia.Move{refine(0), branch(1)}, nil, []float64{.6, .1}},
 			{[]hypnagogia.Move{merge(1, 2), refine(1)}, nil, []float64{.7, .7}},
 		}, hypnagogia.StopRounds},
-		"two rounds without gain end it": {hypnagogia.Reach{Branches: 4, Beam: 2, Rounds: 8, Seeds: 9}, []round{
+		"two rounds without gain end the search": {hypnagogia.Reach{Branches: 4, Beam: 2, Rounds: 8, Seeds: 9}, []round{
 			{[]hypnagogia.Move{branch(0), branch(1), branch(2), branch(3)}, nil, []float64{.6, .5, .4, .3}},
 			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.3, .3}},
 			{[]hypnagogia.Move{refine(1), refine(2)}, []int{4, 5}, []float64{.6, .3}},
@@ -107,12 +107,12 @@ func TestASearchTakesTheNextRoundFromTheGraphSoFar(t *testing.T) {
 			[]round{{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, nil}},
 			hypnagogia.StopEmpty,
 		},
-		"nothing worth anything": {
+		"all scores 0": {
 			hypnagogia.Reach{Branches: 2, Beam: 2, Rounds: 3},
 			[]round{{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{0, 0}}},
 			hypnagogia.StopSpent,
 		},
-		"nobody weighed it": {
+		"not weighed": {
 			reach,
 			[]round{{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, []float64{-1, -1}}},
 			hypnagogia.StopUnweighed,
@@ -154,7 +154,7 @@ func TestASearchSpendsNoMoreThanIsLeft(t *testing.T) {
 		{hypnagogia.Search{}, 35, 3, 0, ""},
 		{hypnagogia.Search{}, 34, 2, 1, ""},
 		{hypnagogia.Search{}, 15, 1, 2, ""},
-		{hypnagogia.Search{}, 0, 1, 2, ""}, // the spend guard has the last word on the first
+		{hypnagogia.Search{}, 0, 1, 2, ""}, // the spend guard decides about the first call
 		{grown, 25, 2, 0, ""},
 		{grown, 24, 1, 1, ""},
 		{grown, 17, 1, 1, ""},
@@ -168,7 +168,7 @@ func TestASearchSpendsNoMoreThanIsLeft(t *testing.T) {
 	}
 }
 
-func TestTheBestThoughtsAreKeptAndEachOtherIsToldWhyNot(t *testing.T) {
+func TestTheBestThoughtsAreKeptAndOthersHaveAReason(t *testing.T) {
 	t.Parallel()
 	s := hypnagogia.Search{Round: 3, Thoughts: []hypnagogia.Thought{
 		{Op: dream.Branch, Round: 1, Weighed: true, Score: .6},
@@ -215,8 +215,8 @@ func TestTheBestThoughtsAreKeptAndEachOtherIsToldWhyNot(t *testing.T) {
 	require.Empty(t, hypnagogia.Search{}.Fates(2))
 }
 
-// TestWhateverTheScoresASearchHoldsItsBounds plays searches of random scores, failures and caps to their end.
-func TestWhateverTheScoresASearchHoldsItsBounds(t *testing.T) {
+// Searches with random scores, failures and caps are run to their end.
+func TestASearchStaysWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {
 		dice := rand.New(rand.NewPCG(seed, 1))
@@ -271,7 +271,7 @@ func TestWhateverTheScoresASearchHoldsItsBounds(t *testing.T) {
 	}
 }
 
-// sound checks what holds of every graph.
+// sound checks the invariants of every graph.
 func sound(t *testing.T, s hypnagogia.Search, name string) {
 	t.Helper()
 	rooted := make([]bool, len(s.Thoughts))
@@ -303,7 +303,7 @@ func sound(t *testing.T, s hypnagogia.Search, name string) {
 	require.LessOrEqual(t, kept, 2, name)
 }
 
-func TestAScenarioWithoutNewsPlausibilityOrWeightIsWorthNothing(t *testing.T) {
+func TestAScenarioWithAZeroPartScoresZero(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		worth dream.Worth
@@ -322,7 +322,7 @@ func TestAScenarioWithoutNewsPlausibilityOrWeightIsWorthNothing(t *testing.T) {
 	}
 }
 
-func TestAnEpisodeIsTurnedInOnePartAndTheSurprisingOnesMoreOften(t *testing.T) {
+func TestTurnChangesOnePartAndPrefersSurprisingEpisodes(t *testing.T) {
 	t.Parallel()
 	episodes := []*dream.Episode{
 		nil,
@@ -356,7 +356,7 @@ func TestAnEpisodeIsTurnedInOnePartAndTheSurprisingOnesMoreOften(t *testing.T) {
 		[]hypnagogia.WhatIf{hypnagogia.WhatIfOf(1), hypnagogia.WhatIfOf(2), hypnagogia.WhatIfOf(3)})
 }
 
-func TestARefinementThatSaysTheSameAgainIsARepetition(t *testing.T) {
+func TestRepeats(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text, before string

@@ -6,17 +6,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// ShareWindow is over how many of an agent's dreams its shares are taken, the newest.
+// ShareWindow is the number of newest dreams that an agent's shares are computed over.
 const ShareWindow = 30
 
-// Fragments of one dream, counted.
+// Fragments are the counts of one dream's fragments.
 type Fragments struct {
-	Caught int // that the observer kept
-	Used   int // of those: developed in REM, into a scenario that was kept or not
-	Staged int // of those: a hypothesis that was staged rests on them
+	Caught int // kept by the observer
+	Used   int // of those, developed in REM, in a scenario that was kept or not
+	Staged int // of those, the source of a staged hypothesis
 }
 
-// CountFragments counts those of one dream: caught are what the observer kept, whatever lucid capture made of it.
+// CountFragments counts the fragments of one dream; Caught includes those that lucid capture discarded.
 func CountFragments(fragments []*dream.Fragment, scenarios []*dream.Scenario) Fragments {
 	used := map[string]bool{}
 	for _, s := range scenarios {
@@ -40,10 +40,10 @@ func CountFragments(fragments []*dream.Fragment, scenarios []*dream.Scenario) Fr
 	return n
 }
 
-// State of a share.
+// State is the assessment of a share.
 type State string
 
-// The states: in its healthy range, beside it, beyond its alarm, or of nothing.
+// The states: within the healthy range, outside of it, beyond the alarm, or unknown.
 const (
 	Healthy State = "healthy"
 	Beside  State = "beside"
@@ -51,7 +51,7 @@ const (
 	Unknown State = "unknown"
 )
 
-// Band is the healthy range of a share, and its alarm: below the one, above the other.
+// Band is the healthy range of a share, and the limits of its alarm.
 type Band struct {
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
@@ -59,23 +59,23 @@ type Band struct {
 	AlarmAbove float64 `json:"alarm_above"`
 }
 
-// The bands (validation metrics: REM seed utilisation and hypothesis promotion rate).
+// The bands of the share of fragments used in REM and of the share of those staged.
 var (
 	UsedBand   = Band{Low: .20, High: .50, AlarmBelow: .10, AlarmAbove: .70}
 	StagedBand = Band{Low: .05, High: .15, AlarmBelow: .02, AlarmAbove: .30}
 )
 
-// Share is a part of a whole and how it stands. Shares are watched: no law takes one as its argument, so that nothing
-// is ever chosen or staged to reach one.
+// Share is a share and its assessment. Shares are only observed: no rule takes one as input, so that nothing is ever
+// chosen or staged to reach one.
 type Share struct {
 	Part  int     `json:"part"`
 	Whole int     `json:"whole"`
-	Value float64 `json:"value"` // 0 of nothing
+	Value float64 `json:"value"` // 0 for a whole of 0
 	State State   `json:"state"`
 	Band  Band    `json:"band"`
 }
 
-// Shares are those of fragments used and of used ones staged, over the newest dreams of a window; nights are newest
+// Shares are the share of fragments used and the share of used ones staged, over the newest dreams; nights are newest
 // first.
 func Shares(nights []Fragments) (used, staged Share) {
 	var all Fragments

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-func TestSharesAreHealthyBesideTheirRangeOrAlarming(t *testing.T) {
+func TestTheStatesOfAShare(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		nights       []hypnagogia.Fragments
@@ -45,7 +45,7 @@ func TestSharesAreHealthyBesideTheirRangeOrAlarming(t *testing.T) {
 	}
 }
 
-func TestSharesRollOverThirtyDreams(t *testing.T) {
+func TestSharesCoverThirtyDreams(t *testing.T) {
 	t.Parallel()
 	nights := make([]hypnagogia.Fragments, 40)
 	for i := range nights {
@@ -66,16 +66,16 @@ func TestSharesRollOverThirtyDreams(t *testing.T) {
 	require.Equal(t, hypnagogia.Alarmed, staged.State)
 }
 
-func TestFragmentsAreCountedByWhatBecameOfThem(t *testing.T) {
+func TestCountFragments(t *testing.T) {
 	t.Parallel()
 	fragment := func(id, status, reason, hypothesis string) *dream.Fragment {
 		return &dream.Fragment{Head: dream.Head{ID: id}, Status: status, Reason: reason, Hypothesis: hypothesis}
 	}
 	require.Equal(t, hypnagogia.Fragments{Caught: 5, Used: 3, Staged: 1}, hypnagogia.CountFragments([]*dream.Fragment{
-		fragment("a", dream.FragmentPromoted, "", "h"), // imagined, and a hypothesis rests on it
+		fragment("a", dream.FragmentPromoted, "", "h"), // developed, and the source of a hypothesis
 		fragment("b", dream.FragmentDeveloped, "", ""),
-		fragment("c", dream.FragmentSelected, "", ""),  // imagined, and the scenario was let go
-		fragment("d", dream.FragmentPromoted, "", "h"), // a hypothesis rests on it, but it was not imagined
+		fragment("c", dream.FragmentSelected, "", ""),  // developed in a scenario that was not kept
+		fragment("d", dream.FragmentPromoted, "", "h"), // the source of a hypothesis, but not developed
 		fragment("e", dream.FragmentDiscarded, dream.LucidDiscard+"noise", ""),
 		fragment("f", dream.FragmentDiscarded, "below the floor", ""),
 	}, []*dream.Scenario{
@@ -86,9 +86,9 @@ func TestFragmentsAreCountedByWhatBecameOfThem(t *testing.T) {
 	}))
 }
 
-// TestNoOtherLawKnowsOfShares reads this package: what counts shares is named in the file that counts them and nowhere
-// else. That no deed and no workflow names it is a wall of the house (internal/archtest).
-func TestNoOtherLawKnowsOfShares(t *testing.T) {
+// This test reads the package's sources: shares are used only in the file that computes them. That no activity and no
+// workflow uses them is tested by internal/archtest.
+func TestNoOtherRuleUsesShares(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

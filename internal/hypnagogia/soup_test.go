@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// judgedText is one text that a small model really gave, and where an embedder placed it.
+// judgedText is a text of a real small model with its measured values.
 type judgedText struct {
 	Part, Kind, Text string
 	LogProb          float64 `json:"mean_logprob"`
@@ -22,8 +22,9 @@ type judgedText struct {
 	}
 }
 
-// heard is the file's head and its texts: soup is temperature 1.6 without min-p, coherent is 1.0 with min-p .1.
-func heard(t *testing.T) (tongue hypnagogia.Tongue, spaces map[string]hypnagogia.Calibration, texts []judgedText) {
+// heard reads the file's header and texts: garbled ones at temperature 1.6 without min-p, coherent ones at 1.0 with
+// min-p 0.1.
+func readTexts(t *testing.T) (tongue hypnagogia.Tongue, spaces map[string]hypnagogia.Calibration, texts []judgedText) {
 	t.Helper()
 	file, err := os.Open("testdata/soup.jsonl")
 	require.NoError(t, err)
@@ -48,7 +49,7 @@ func heard(t *testing.T) (tongue hypnagogia.Tongue, spaces map[string]hypnagogia
 	return hypnagogia.TongueOf(memories), head.Spaces, texts
 }
 
-// auc is the share of pairs in which the second of them stands above the first, ties half.
+// auc is the share of pairs in which the second is above the first, ties half.
 func auc(soup, coherent []float64) float64 {
 	wins := 0.0
 	for _, s := range soup {
@@ -74,12 +75,12 @@ func kept(composites []float64) float64 {
 	return float64(n) / float64(len(composites))
 }
 
-// The token soup of a real model lies farther from every memory than what it says in its senses, and its pieces look
-// like words: by distance it wins and by the four shares of the surface nothing is seen. With the fifth it loses,
-// whatever the embedder.
-func TestRealTokenSoupScoresLowAndDistanceAloneDoesNotWin(t *testing.T) {
+// Garbled text of a real model is farther from every memory than its coherent text, and its pieces look like words:
+// by distance it wins, and the first four shares of the surface do not notice it. With the fifth it loses, with any
+// embedder.
+func TestGarbledTextScoresLow(t *testing.T) {
 	t.Parallel()
-	tongue, spaces, texts := heard(t)
+	tongue, spaces, texts := readTexts(t)
 	require.True(t, tongue.Heard)
 	for embedder, space := range spaces {
 		for _, parts := range [][]string{{"tuned"}, {"seen", "unseen"}, {"unseen"}} {
@@ -129,8 +130,8 @@ func TestRealTokenSoupScoresLowAndDistanceAloneDoesNotWin(t *testing.T) {
 				figures["before"], figures["blind"], figures["composite"],
 				100*kept(column("soup", before)), 100*kept(column("soup", weigh)),
 				100*kept(column("coherent", before)), 100*kept(column("coherent", weigh)))
-			require.Less(t, figures["distance"], .15, "soup is the farthest away")
-			require.Less(t, figures["before"], .4, "and won")
+			require.Less(t, figures["distance"], .15, "garbled text is the farthest away")
+			require.Less(t, figures["before"], .4, "and scored higher before")
 			require.Greater(t, figures["spoken"], .95)
 			require.Greater(t, figures["blind"], .9)
 			require.Greater(t, figures["composite"], .9)

@@ -2,19 +2,18 @@ package hypnagogia
 
 import "math"
 
-// Calibration is how the cosines of memories that have nothing to do with each other lie in an embedder's space. Two
-// embedders never share a threshold: in one, strangers lie at .05, in another at .76 (decision 8).
+// Calibration is the distribution of the cosines of unrelated memories in an embedder's space. Embedders have
+// different ones: in one the mean is 0.05, in another 0.76.
 type Calibration struct {
 	Mean  float64 `json:"mean"`
 	SD    float64 `json:"sd"`
 	Pairs int     `json:"pairs"`
 }
 
-// leastPlaces is how many memories it takes to know a space: 45 pairs.
+// leastPlaces is how many memories it takes to calibrate a space: 45 pairs.
 const leastPlaces = 10
 
-// Calibrate measures a space by the cosines of all pairs among an agent's own memories, most of which are strangers to
-// each other.
+// Calibrate measures a space by the cosines of all pairs of an agent's own memories, most of which are unrelated.
 func Calibrate(places [][]float32) Calibration {
 	if len(places) < leastPlaces {
 		return Calibration{}
@@ -31,10 +30,10 @@ func Calibrate(places [][]float32) Calibration {
 	return c
 }
 
-// Known says whether enough memories were placed to calibrate anything.
+// Known says whether the space is calibrated.
 func (c Calibration) Known() bool { return c.Pairs > 0 }
 
-// level takes cosines from where strangers lie: 0 for what has nothing to do with a text, 1 for the same.
+// level rescales cosines: 0 for an unrelated text, 1 for the same.
 func (c Calibration) level(n Near) Near {
 	if !c.Known() || c.Mean >= 1 {
 		return n
@@ -46,13 +45,12 @@ func (c Calibration) level(n Near) Near {
 	return n
 }
 
-// leastNear is how far above the mean of strangers near begins at the least: never so low that chance alone reaches it
-// in a space where everything is alike.
+// leastNear is the least distance of "near" above the mean of unrelated memories, so that chance does not reach it in
+// a space where everything is similar.
 const leastNear = .05
 
-// Near is the cosine that only so many standard deviations above the mean of strangers reach, but no farther than where
-// an echo begins, in the part of the space that is left above them; false when the space is not known, or tells nothing
-// apart.
+// Near is the cosine that lies this many standard deviations above the mean of unrelated memories, but at most where
+// an echo begins; false when the space is not calibrated or does not distinguish texts.
 func (c Calibration) Near(deviations float64) (float64, bool) {
 	from := math.Max(0, c.Mean)
 	if !c.Known() || from >= 1 {

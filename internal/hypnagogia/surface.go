@@ -7,17 +7,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Surface says in [0, 1] how much a text looks like somebody speaking, without knowing what it says: the product of
-// four shares, each stretched so that clear noise is exactly 0. Their edges are ours and hold for the table in the
-// test: words that can be words, of one script; pairs of words that do not come round again; sentences of a bearable
-// length; and small words that stand where small words can stand.
+// Surface is in [0, 1] how much a text looks like natural speech, regardless of its meaning: the product of four
+// shares, each rescaled so that clear noise is exactly 0: plausible words of one script, pairs of words that are not
+// repeated, sentences of ordinary length, and function words in plausible positions. The limits are our choice and
+// fit the table in the test.
 func Surface(text string) float64 {
 	return SurfaceOf(text, Tongue{}).Whole
 }
 
-// SurfaceOf is Surface with the fifth share: how far the small words of a language stand where they stand in speech,
-// for a memory whose tongue is heard. Without it the soup that a model makes at temperature 1.6, whose pieces all look
-// like words, passes for speech.
+// SurfaceOf is Surface with a fifth share, if the language of the memory is known: whether function words are as
+// frequent as in speech. Without it, the garbled text of a model at temperature 1.6, whose pieces all look like
+// words, passes for speech.
 func SurfaceOf(text string, t Tongue) dream.Surface {
 	tokens := tokenize(text)
 	if len(tokens) == 0 {
@@ -34,7 +34,7 @@ func SurfaceOf(text string, t Tongue) dream.Surface {
 // stretch maps low and below to 0, high and above to 1.
 func stretch(v, low, high float64) float64 { return unit((v - low) / (high - low)) }
 
-// tokenize splits at spaces; in scripts that have none, every character is a word.
+// tokenize splits at spaces; in scripts without spaces every character is a word.
 func tokenize(text string) []string {
 	var tokens []string
 	for _, field := range strings.Fields(text) {
@@ -55,7 +55,7 @@ func tokenize(text string) []string {
 	return tokens
 }
 
-// wordlike is the share of tokens that could be words or figures of the text's main script.
+// wordlike is the share of tokens that could be words or numbers of the text's main script.
 func wordlike(tokens []string) float64 {
 	scripts := map[string]int{}
 	for _, t := range tokens {
@@ -70,7 +70,7 @@ func wordlike(tokens []string) float64 {
 	good, all := 0, 0
 	for _, t := range tokens {
 		script := tokenScript(t)
-		if script == "none" && isMark(t) { // a dash or a bullet between words is neither good nor bad
+		if script == "none" && isMark(t) { // a dash or a bullet between words is ignored
 			continue
 		}
 		all++
@@ -101,8 +101,8 @@ func isFigure(token string) bool {
 	return digits > 0
 }
 
-// isWord holds a token to what words of alphabets have in common. Only Latin words are held to have vowels and no long
-// runs of consonants; an acronym, a plural of one, or a name such as H1 or v4 is a word.
+// isWord checks properties of words of alphabets. Only Latin words must have vowels and no long runs of consonants;
+// acronyms, their plurals, and names such as "v4" count as words.
 func isWord(token string) bool {
 	core := strings.TrimFunc(token, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) })
 	letters := 0
@@ -138,7 +138,7 @@ func isWord(token string) bool {
 	return letters > 0 && letters <= 24 && (acronym || vowels > 0 && letters <= 7*vowels)
 }
 
-// isVowel takes every letter outside ASCII for a possible vowel.
+// isVowel treats every letter outside ASCII as a possible vowel.
 func isVowel(r rune) bool { return strings.ContainsRune("aeiouy", r) || r > unicode.MaxASCII }
 
 func tokenScript(token string) string {

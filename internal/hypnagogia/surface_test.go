@@ -37,7 +37,7 @@ var noise = map[string]string{
 	"only whitespace": " \t\n ",
 }
 
-func TestPlainSpeechLooksCoherentAndNoiseDoesNot(t *testing.T) {
+func TestNaturalSpeechLooksCoherentAndNoiseDoesNot(t *testing.T) {
 	t.Parallel()
 	for _, text := range spoken {
 		require.GreaterOrEqual(t, hypnagogia.Surface(text), .75, text)
@@ -47,7 +47,7 @@ func TestPlainSpeechLooksCoherentAndNoiseDoesNot(t *testing.T) {
 	}
 }
 
-func TestBrokenSpeechLiesBetween(t *testing.T) {
+func TestFlawedSpeechLiesBetween(t *testing.T) {
 	t.Parallel()
 	twice := "I remember the sea and the sea remembers me. I remember the sea and the sea remembers me."
 	runOn := "and then somebody opened another window onto a different street while " + strings.Join(strings.Fields(

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// S4, temperature annealing within the Dali cycle: ideation 1.3-1.5, evaluation .3-.5.
+// Within a Dali cycle generating calls are at 1.3 to 1.5 and judging calls at 0.3 to 0.5.
 func TestAnnealingIsHalfACosineFromHotToCold(t *testing.T) {
 	t.Parallel()
 	for step, want := range []float64{1.5, 1.426314, 1.225, .95, .675, .473686, .4} {
@@ -23,7 +23,7 @@ func TestAnnealingIsHalfACosineFromHotToCold(t *testing.T) {
 	require.Equal(t, 1.3, hypnagogia.Anneal(0, 0, 1.3, .3))
 }
 
-func TestAnnealingNeverTemperaturesUp(t *testing.T) {
+func TestAnnealingNeverHeatsUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		high, low := rapid.Float64Range(1.2, 1.5).Draw(r, "high"), rapid.Float64Range(.3, .5).Draw(r, "low")
@@ -37,7 +37,7 @@ func TestAnnealingNeverTemperaturesUp(t *testing.T) {
 	})
 }
 
-// Cooling of .95 applies to the cycle's peak.
+// The cooling factor 0.95 applies to the cycle's peak.
 func TestEachCyclePeaksCoolerThanTheLast(t *testing.T) {
 	t.Parallel()
 	for cycle, want := range map[int]float64{0: 1.5, 1: 1.5, 2: 1.425, 3: 1.35375, 5: 1.221759375} {
@@ -45,7 +45,7 @@ func TestEachCyclePeaksCoolerThanTheLast(t *testing.T) {
 	}
 }
 
-// S4, reanneal: max(current, peak * .8).
+// After a capture the temperature is max(current, peak * 0.8).
 func TestACaptureSendsTheTemperatureBackToFourFifthsOfThePeak(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, 1.2, hypnagogia.Reanneal(.4, 1.5), 1e-12)
@@ -53,7 +53,7 @@ func TestACaptureSendsTheTemperatureBackToFourFifthsOfThePeak(t *testing.T) {
 	require.InDelta(t, 1.04, hypnagogia.Reanneal(.3, 1.3), 1e-12)
 }
 
-// H8 and Z5 with S4's figures: peak 1.5, cold end .4, observer .4, four partials and four judgements, three cycles.
+// With the defaults: peak 1.5, cold end 0.4, observer 0.4, four partials and four judgements, three cycles.
 func TestTheTemperaturesOfADefaultOnset(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
@@ -71,14 +71,14 @@ func TestTheTemperaturesOfADefaultOnset(t *testing.T) {
 	}
 }
 
-// A warmer observer follows the curve down to the cold end and is only capped (H5 meets H8).
+// A warmer observer follows the curve down to the cold end and is only capped.
 func TestAWarmObserverAnnealsToTheColdEnd(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
 	k.TemperatureLow, k.ObserverTemperature = .3, .8
 	_, observer := hypnagogia.Temperatures(1, 4, 4, k, false)
 	require.Equal(t, []float64{.766, .526, .359, .3}, observer)
-	k.TemperatureHigh = 1.6 // beyond S4's range: here reannealing reaches above the floor of the peak stage
+	k.TemperatureHigh = 1.6 // above the default: here reannealing exceeds the floor of the peak stage
 	partial, _ := hypnagogia.Temperatures(1, 4, 4, k, false)
 	require.Equal(t, 1.2, partial[3])
 	partial, _ = hypnagogia.Temperatures(1, 4, 4, k, true)

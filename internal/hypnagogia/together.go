@@ -7,30 +7,29 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Judging is what it takes to judge the fragments of a cycle, in tokens.
+// Judging is the size of judging the fragments of a cycle, in tokens.
 type Judging struct {
 	Fragments int
-	Base      int64 // of the prompt, whoever is judged: self, theme, playbook, the question
-	Each      int64 // of the prompt for each fragment: the thought and the memories nearest to it
+	Base      int64 // of the prompt without fragments: self, theme, playbook, the question
+	Each      int64 // of the prompt per fragment: the thought and its nearest memories
 	Answer    int64 // of each verdict
-	Thinking  int64 // of a model that thinks before it answers, a call
-	Window    int   // of the model; 0 when it is not known
+	Thinking  int64 // reasoning per call, for reasoning models
+	Window    int   // of the model; 0 when unknown
 }
 
-// Bill says which way of judging a cycle was chosen, and why.
+// Bill is the chosen way of judging a cycle, and why.
 type Bill struct {
 	Way      string        `json:"way"` // dream.BySingle or dream.ByTogether
 	Why      string        `json:"why"`
-	Single   budget.Micros `json:"single_micros"`   // a call for each fragment, a cycle
-	Together budget.Micros `json:"together_micros"` // one call for all, a cycle
+	Single   budget.Micros `json:"single_micros"`   // per cycle, with a call for each fragment
+	Together budget.Micros `json:"together_micros"` // per cycle, with one call for all
 }
 
-// worthwhile is the share of the price that judging together must save; ours. Fragments judged side by side colour each
-// other, and one answer that is lost loses every verdict: a small gain is not worth that.
+// worthwhile is the share of the price that judging together must save; our choice. Verdicts in one call influence
+// each other, and a lost answer loses all of them, so a small saving is not worth it.
 const worthwhile = .1
 
-// ChooseJudging weighs one call for all fragments of a cycle against one for each, at the list price and with nothing
-// cached.
+// ChooseJudging compares one call for all fragments of a cycle with one for each, at the list price without caching.
 func ChooseJudging(j Judging, price budget.Price) Bill {
 	n := int64(max(j.Fragments, 0))
 	one := price.Cost(budget.Tokens{In: j.Base + j.Each, Out: j.Answer + j.Thinking})
@@ -43,7 +42,7 @@ func ChooseJudging(j Judging, price budget.Price) Bill {
 	case n < 2:
 		b.Why = "there is only one fragment to judge"
 	case b.Single == 0:
-		b.Why = "the judge costs nothing, so each fragment gets a look of its own"
+		b.Why = "the judge costs nothing, so each fragment gets its own call"
 	case j.Window > 0 && room > int64(j.Window):
 		b.Why = fmt.Sprintf("together they need %d tokens and the judge's window holds %d", room, j.Window)
 	case float64(saved) < worthwhile*float64(b.Single):

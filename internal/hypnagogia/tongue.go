@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Tongue says whether the language of an agent's memory is one that the observer can hear. Only then is a thought held
-// to the small words of a language; what it cannot hear it does not judge.
+// Tongue says whether the language of an agent's memory is known to the observer. Only then are thoughts checked for
+// the function words of a language.
 type Tongue struct {
-	Heard bool
-	own   map[string]bool // the small words of the memory itself
+	Heard bool            // the language is known
+	own   map[string]bool // the function words of the memory itself
 }
 
-// What it takes to hear a language, all ours: a memory long enough to tell, and a quarter of it small words. In the
-// languages listed here small words make .35 to .65 of plain speech; in the others the memory's own do, once it is long
-// enough to have any.
+// When a language is known; our choice: the memory is long enough, and a quarter of it is function words. In the
+// listed languages function words make up 0.35 to 0.65 of speech; for others the memory's own are used, once it is
+// long enough.
 const (
 	leastHeard  = 60  // words
 	leastOwn    = 300 // words
@@ -25,7 +25,7 @@ const (
 	leastOwnUse = .008
 )
 
-// TongueOf listens to the texts of a memory.
+// TongueOf determines the language of the texts of a memory.
 func TongueOf(texts []string) Tongue {
 	counts, lines, all := map[string]int{}, map[string]int{}, 0
 	for _, text := range texts {
@@ -63,8 +63,8 @@ func TongueOf(texts []string) Tongue {
 	return t
 }
 
-// Edges of the share of small words, ours: on 54 texts that a model of 1.1 billion parameters made at temperature 1.6
-// it lay at .02 to .20, on 54 that it made at 1.0 with min-p .1 at .30 to .65. A text of few words is held to it only
+// Limits of the share of function words; our choice. On 54 texts of a model with 1.1 billion parameters at
+// temperature 1.6 it was 0.02 to 0.20, on 54 at 1.0 with min-p 0.1 it was 0.30 to 0.65. Short texts are checked only
 // in part.
 const (
 	fewSmall    = .16
@@ -72,7 +72,8 @@ const (
 	wholeLength = 24 // words
 )
 
-// spoken says how far the small words of one language are as frequent in a text as in speech; 1 where nobody can tell.
+// spoken is how far the function words of one language are as frequent in a text as in speech; 1 when the language is
+// unknown.
 func (t Tongue) spoken(text string) float64 {
 	texts := plainWords(text)
 	if !t.Heard || len(texts) == 0 {
@@ -92,7 +93,8 @@ func (t Tongue) spoken(text string) float64 {
 	return 1 - held*(1-stretch(float64(best)/float64(len(texts)), fewSmall, enoughSmall))
 }
 
-// plainWords are the words of a text in lower case, without figures; of what an apostrophe joins, the longer part.
+// plainWords are the words of a text in lower case, without numbers; of words joined by an apostrophe, the longer
+// part.
 func plainWords(text string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -110,7 +112,7 @@ func plainWords(text string) []string {
 	return out
 }
 
-// smallWords of the languages that the observer hears without having to learn them.
+// smallWords are function words of languages that the observer knows without learning them.
 var smallWords = []map[string]bool{
 	setOf(
 		"the of and to a in is it that was he she they we you i for on with as at by his her their its my our this be are were had have has " +

@@ -6,37 +6,37 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Ear is what the observer of a night listens with. Its zero value hears no language, no meaning and no marker, and has
-// no bias.
+// Ear is what the observer uses besides the text. The zero value has no language, no meaning, no marker and no bias.
 type Ear struct {
 	Tongue  Tongue
-	Space   Calibration    // of the embedder's space; where it is not known, cosines are taken as they are
-	Meaning *dream.Meaning // of this text; nil when nobody could see it
-	Blind   string         // why not
-	Marker  *dream.Fired   // that matches this text; Relevance and Boost are filled in by Weigh
-	LogProb *float64       // mean of its tokens, as the provider told it; nil where it did not
+	Space   Calibration    // of the embedder's space; without it cosines are used as they are
+	Meaning *dream.Meaning // of this text; nil when it could not be measured
+	Blind   string         // why Meaning is nil
+	Marker  *dream.Fired   // the matching marker; Relevance and Boost are filled in by Weigh
+	LogProb *float64       // mean over its tokens; nil if the provider does not return it
 	Bias    float64        // 0 counts as 1
 }
 
-// Edges of what a model itself holds likely, ours: on 98 texts of a small model at temperature 1.6 the mean logarithm
-// lay at -10.2 to -8.9, on 98 at 1.0 with min-p .1 at -2.4 to -.1, on 17 at 1.5 with min-p .1 at -2.0 to -.3.
+// Limits of the mean log probability of a text; our choice. On 98 texts of a small model at temperature 1.6 it was
+// -10.2 to -8.9, on 98 at 1.0 with min-p 0.1 -2.4 to -0.1, on 17 at 1.5 with min-p 0.1 -2.0 to -0.3.
 const (
 	unlikely     = -6
 	likelyEnough = -4
 )
 
-// understood is the coherence from which a text's novelty counts in full; ours. Below, it counts in proportion: what
-// nobody can understand is not new, it is only far away, and distance alone must not win.
+// understood is the coherence from which a text's novelty counts in full; our choice. Below, it counts in proportion,
+// so that a text does not win by being incomprehensible.
 const understood = .5
 
-// Weigh is the observer's verdict on a text: measured, or put together from what a judge said of it. The composite
-// stays novelty^.5 · relevance^.3 · coherence^.2; its parts are held to what can be measured:
+// Weigh is the observer's verdict on a text, measured or from a judge's scores. The composite is novelty^0.5 ·
+// relevance^0.3 · coherence^0.2; its parts are limited by what can be measured:
 //
-//   - what is measured is measured from where strangers lie in the embedder's space; the stored distances stay as they are;
-//   - coherence is what can be seen of it: surface, meaning, and how likely the model that said it held it; a judge may see more, but not more than that where it is below a half;
-//   - a near copy of a memory is not new, whatever the judge says, nor is what cannot be understood;
-//   - a somatic marker that fires adds to relevance, within its bounds;
-//   - the observer's bias multiplies the whole, which stays within [0, 1].
+//   - measured values are relative to unrelated memories in the embedder's space; stored distances are not rescaled;
+//   - coherence is measured by surface, meaning, and how likely the text was to its own model; a judge's value may be
+//     higher, unless the measured one is below 0.5;
+//   - a near copy of a memory is not new, whatever the judge says, and neither is an incomprehensible text;
+//   - a somatic marker that fires adds to relevance, within its limits;
+//   - the observer's bias multiplies the composite, which stays within [0, 1].
 func Weigh(text string, near Near, answer *dream.Scores, e Ear) dream.Verdict {
 	v := distances(near)
 	p := &dream.Parts{
@@ -85,7 +85,7 @@ func Weigh(text string, near Near, answer *dream.Scores, e Ear) dream.Verdict {
 	return v
 }
 
-// Fault says which part brought a composite down, for the reason that a rejected fragment is told with.
+// Fault is which part lowered a composite most, as the reason of a rejected fragment.
 func Fault(v dream.Verdict) string {
 	switch {
 	case v.Coherence < coherentFrom:

@@ -24,8 +24,8 @@ var (
 	english = hypnagogia.TongueOf(harbour)
 )
 
-// What is measured of a text and what a judge says of it are put together by rules that hold for both.
-func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
+// The same rules apply to measured values and to a judge's scores.
+func TestAVerdictFromItsParts(t *testing.T) {
 	t.Parallel()
 	const (
 		loop = "the pool the pool the pool the pool the pool"
@@ -45,7 +45,7 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 		name                string
 		text                string
 		near                hypnagogia.Near
-		said                *dream.Scores
+		scores              *dream.Scores
 		ear                 hypnagogia.Ear
 		novelty, rel, coher float64
 		composite           float64
@@ -60,7 +60,7 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 			"it cannot be understood",
 		},
 		{
-			"soup that is far from everything, of a tongue that is heard", soup,
+			"garbled text far from everything, in a known language", soup,
 			hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true},
 			nil,
 			hypnagogia.Ear{Tongue: english},
@@ -68,7 +68,7 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 			.36, 0, 0, "it cannot be understood",
 		},
 		{
-			"the same where no tongue is heard", soup,
+			"the same in an unknown language", soup,
 			hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true},
 			nil,
 			hypnagogia.Ear{},
@@ -82,14 +82,14 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 			0, .8, 0, 0, "it cannot be understood",
 		},
 		{
-			"unlikely to the model that said it", plain, usual, nil,
+			"unlikely by its own model", plain, usual, nil,
 			hypnagogia.Ear{LogProb: ptr(-9.5)},
 			0, 1, 0, 0,
 			"it cannot be understood",
 		},
 		{"likely enough", plain, usual, nil, hypnagogia.Ear{LogProb: ptr(-1.2)}, .388889, 1, 1, .623610, ""},
 		{
-			"parts no nearer than strangers halve it", plain, usual, nil,
+			"parts no nearer than unrelated ones halve it", plain, usual, nil,
 			hypnagogia.Ear{Meaning: &dream.Meaning{Share: .5}},
 			.388889, 1, .5, .542883, "",
 		},
@@ -99,14 +99,14 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 			.194444, 1, .25, .334184, "it cannot be understood",
 		},
 		{
-			"an echo that a judge finds new", plain,
+			"an echo that the judge scores as new", plain,
 			hypnagogia.Near{Memory: .98, Source: .5, PlaybookEmpty: true},
 			generous,
 			hypnagogia.Ear{},
 			.04, .8, .9, .183149, "it says nothing new",
 		},
 		{
-			"strangers at .8 are no echo", plain,
+			"unrelated texts at .8 are no echo", plain,
 			hypnagogia.Near{Memory: .92, Source: .9, PlaybookEmpty: true},
 			nil,
 			hypnagogia.Ear{Space: hypnagogia.Calibration{Mean: .8, SD: .03, Pairs: 45}},
@@ -126,14 +126,14 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 			1, 1, 1, 1, "",
 		},
 	} {
-		v := hypnagogia.Weigh(c.text, c.near, c.said, c.ear)
+		v := hypnagogia.Weigh(c.text, c.near, c.scores, c.ear)
 		require.InDelta(t, c.novelty, v.Novelty, 1e-6, c.name)
 		require.InDelta(t, c.rel, v.Relevance, 1e-6, c.name)
 		require.InDelta(t, c.coher, v.Coherence, 1e-6, c.name)
 		require.InDelta(t, c.composite, v.Composite, 1e-6, c.name)
 		require.Equal(t, hypnagogia.Distance(c.near.Memory), v.DistanceMemory,
-			"%s: stored distances are not calibrated (Z3)", c.name)
-		require.Equal(t, c.said, v.Parts.Judged, c.name)
+			"%s: stored distances are not calibrated", c.name)
+		require.Equal(t, c.scores, v.Parts.Judged, c.name)
 		require.InDelta(t, hypnagogia.Composite(v.Novelty, v.Relevance, v.Coherence), v.Parts.Whole, 1e-12, c.name)
 		if c.fault != "" {
 			require.Equal(t, c.fault, hypnagogia.Fault(v), c.name)
@@ -179,12 +179,12 @@ func TestAVerdictStaysWithinItsBounds(t *testing.T) {
 	})
 }
 
-// A tongue is heard when a quarter of the memory is small words of a language that is listed, or of its own.
-func TestATongueIsHeardOnlyWhereMemorySpeaksIt(t *testing.T) {
+// A language is known when a quarter of the memory is function words of a listed language, or of its own.
+func TestALanguageIsKnownOnlyIfTheMemoryUsesIt(t *testing.T) {
 	t.Parallel()
 	require.True(t, english.Heard)
 	require.False(t, hypnagogia.TongueOf(nil).Heard)
-	require.False(t, hypnagogia.TongueOf(harbour[:2]).Heard, "too little to tell")
+	require.False(t, hypnagogia.TongueOf(harbour[:2]).Heard, "too few words")
 	german := []string{
 		"Die Stadt schläft, aber der Markt träumt weiter, und das ist vielleicht ein Zeichen für uns.",
 		"Ich habe den Schlüssel nicht gefunden, weil es dunkel war und wir keine Lampe hatten.",
@@ -196,9 +196,9 @@ func TestATongueIsHeardOnlyWhereMemorySpeaksIt(t *testing.T) {
 	for i := range codes {
 		codes[i] = "lantern harbour orchard ledger compass staircase winter mirror bridges signals"
 	}
-	require.False(t, hypnagogia.TongueOf(codes).Heard, "long words alone are no language")
+	require.False(t, hypnagogia.TongueOf(codes).Heard, "a text without function words is no language")
 
-	// A language that no list knows is heard by its own small words, once there is enough of it.
+	// An unlisted language is known by its own function words, once there is enough text.
 	finnish := []string{
 		"Kun tulin kotiin niin ovi oli auki ja valo oli päällä", "Hän sanoi että se ei ole totta ja niin me lähdimme",
 		"Minä en tiedä miksi se on niin ja hän ei kerro",
@@ -214,11 +214,11 @@ func TestATongueIsHeardOnlyWhereMemorySpeaksIt(t *testing.T) {
 	const thought = "Järvi oli tyyni ja vene ei liikkunut, kun hän sanoi että se on hyvä ja niin oli, ja me olimme hiljaa ja kuu oli tiellä."
 	require.Greater(t, hypnagogia.SurfaceOf(thought, tongue).Spoken, .9)
 	require.Less(t, hypnagogia.SurfaceOf(thought, english).Spoken, .5,
-		"which is why a tongue must be heard in memory first")
+		"which is why the memory must use the language first")
 }
 
-// Plain speech of any listed language keeps what the four shares gave it; short texts are held to it only in part.
-func TestPlainSpeechIsSpokenInAnyListedTongue(t *testing.T) {
+// Natural speech of any listed language keeps the value of the four shares; short texts are checked only in part.
+func TestNaturalSpeechOfListedLanguages(t *testing.T) {
 	t.Parallel()
 	for _, text := range spoken {
 		s := hypnagogia.SurfaceOf(text, english)
@@ -231,7 +231,7 @@ func TestPlainSpeechIsSpokenInAnyListedTongue(t *testing.T) {
 	require.Zero(t, hypnagogia.SurfaceOf(" ", english).Whole)
 }
 
-func TestNeighboursAreTwoToFourPartsOfATextThatHasThem(t *testing.T) {
+func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, hypnagogia.Neighbours("The key lit the tide."))
 	two := hypnagogia.Neighbours(
@@ -248,7 +248,7 @@ func TestNeighboursAreTwoToFourPartsOfATextThatHasThem(t *testing.T) {
 	require.Len(t, hypnagogia.Neighbours(long+". "+long+". "+long+". "+long+". "+long+". "+long+"."), 4)
 }
 
-func TestMeaningIsWeighedAgainstStrangersAndNeverForbids(t *testing.T) {
+func TestMeaningIsComparedWithUnrelatedMemories(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		cosines []float64

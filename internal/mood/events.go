@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Event is something that moves a mood, and whither.
+// Event is something that moves a mood, and its direction.
 type Event struct {
 	Name string
-	Move PAD    // at intensity 1, before momentum and guard
-	From string // the emotion of the literature whose place gives the direction
+	Move PAD    // at intensity 1, before momentum and limits
+	From string // the emotion in the literature that gives the direction
 }
 
-// impulse is how much of an emotion's place one event adds to a mood: an emotion is where somebody is for a moment, a
-// mood what it leaves behind. Ours.
+// impulse is the share of an emotion's coordinates that one event adds to a mood: an emotion is momentary, a mood is
+// what remains. Our choice.
 const impulse = .4
 
 // appraise gives an event the direction of an emotion.
@@ -21,9 +21,9 @@ func appraise(name, from string, p, a, d float64) Event {
 	return Event{Name: name, Move: PAD{p * impulse, a * impulse, d * impulse}, From: from}
 }
 
-// Events are what a mood can be told, in a fixed order. Their emotions are the appraisals of Ortony, Clore and Collins
-// (1988) at the places that Gebhard gives them (ALMA, AAMAS 2005, table 2); what that appraisal does not know is taken
-// from Russell and Mehrabian (1977), whose terms were rated by people.
+// Events are the events that can move a mood, in a fixed order. Their emotions are the appraisals of Ortony, Clore
+// and Collins (1988) at the coordinates of Gebhard (ALMA, AAMAS 2005, table 2); others are taken from the ratings of
+// Russell and Mehrabian (1977).
 var Events = []Event{
 	appraise("success", "OCC satisfaction", .30, -.20, .40),
 	appraise("achievement", "OCC pride", .40, .30, .30),
@@ -53,12 +53,12 @@ func EventNames() []string {
 	return names
 }
 
-// EventNamed finds an event; the error lists those that there are.
+// EventNamed finds an event; the error lists the existing ones.
 func EventNamed(name string) (Event, error) {
 	for _, e := range Events {
 		if e.Name == name {
 			return e, nil
 		}
 	}
-	return Event{}, fmt.Errorf("no event is called %q; events are %s", name, strings.Join(EventNames(), ", "))
+	return Event{}, fmt.Errorf("there is no event %q; events are %s", name, strings.Join(EventNames(), ", "))
 }

@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// How a mood returns to its baseline. Ours: that arousal passes sooner than pleasure follows the durations that Verduyn
-// and others report (2009, 2015); ALMA lets a whole mood return in twenty minutes.
+// How a mood returns to its baseline; our choice. That arousal decays sooner than pleasure follows the durations
+// reported by Verduyn and others (2009, 2015); in ALMA a whole mood returns in twenty minutes.
 const (
 	PleasureHalf  = time.Hour
 	ArousalHalf   = 20 * time.Minute
 	DominanceHalf = time.Hour
 )
 
-// The guard against spirals. Ours.
+// Limits against self-reinforcing moods. Our choice.
 const (
-	// Bound is the most that events of one hour may move an axis in one direction.
+	// Bound is the most that the events of one hour may move an axis in one direction.
 	Bound    = .6
 	window   = time.Hour
-	momentum = .25              // of the drift of late is added to an event that goes the same way
+	momentum = .25              // share of the recent drift that is added to an event in the same direction
 	driftFor = 10 * time.Minute // half-life of the drift
-	keptFor  = time.Minute      // pushes nearer to each other are kept as one, at the later time
+	keptFor  = time.Minute      // pushes within this time are stored as one, with the later time
 )
 
-// Feeling is a mood under way.
+// Feeling is a mood with its recent history.
 type Feeling struct {
 	PAD
 	At     time.Time
-	Drift  PAD    // what moved it of late
-	Pushes []Push // of the last hour, oldest first; a minute has one at most
+	Drift  PAD    // recent movement
+	Pushes []Push // of the last hour, oldest first; at most one per minute
 }
 
-// Push is how far events have moved a mood, each axis up and down apart.
+// Push is how far events have moved a mood, up and down per axis.
 type Push struct {
 	At       time.Time
-	Up, Down PAD // none of them negative
+	Up, Down PAD // not negative
 }
 
-// Settled is a mood after some time without events: every axis on its way to the baseline, never past it.
+// Settled is a mood after some time without events: every axis decays toward the baseline.
 func Settled(m, baseline PAD, after time.Duration) PAD {
 	after = max(after, 0)
 	axis := func(v, to float64, half time.Duration) float64 {
@@ -51,7 +51,7 @@ func Settled(m, baseline PAD, after time.Duration) PAD {
 	}
 }
 
-// Feel is the feeling after an event of an intensity in (0, 1]. Time that runs backwards counts as none.
+// Feel is the feeling after an event with an intensity in (0, 1]. Time that runs backwards counts as none.
 func (f Feeling) Feel(e Event, intensity float64, now time.Time, baseline PAD) (Feeling, error) {
 	if !(intensity > 0 && intensity <= 1) {
 		return f, errors.New("the intensity of an event must be above 0 and at most 1")
@@ -81,7 +81,7 @@ func (f Feeling) Feel(e Event, intensity float64, now time.Time, baseline PAD) (
 		if by < 0 {
 			spent, to = down, downs
 		}
-		// The more of the hour's bound is used up, the less an event still moves.
+		// the more of the hour's bound is used up, the less an event moves
 		by *= max(0, 1-spent/Bound)
 		by = math.Copysign(min(math.Abs(by), max(0, Bound-spent)), by)
 		*v, *drift, *to = within(*v+by), by, math.Abs(by)
@@ -105,7 +105,7 @@ func lately(pushes []Push, now time.Time) []Push {
 	return out
 }
 
-// pushed adds a push; one within the same minute as the last joins it.
+// pushed adds a push; one within the same minute as the last is merged with it.
 func pushed(pushes []Push, p Push) []Push {
 	if n := len(pushes); n > 0 && p.At.Truncate(keptFor).Equal(pushes[n-1].At.Truncate(keptFor)) {
 		pushes[n-1] = Push{p.At, plus(pushes[n-1].Up, p.Up), plus(pushes[n-1].Down, p.Down)}

@@ -21,8 +21,8 @@ func named(t require.TestingT, name string) mood.Event {
 	return e
 }
 
-// The directions of Gebhard's table 2 and of Russell and Mehrabian, four tenths of each.
-func TestAnEventMovesAMoodInItsEmotionsDirection(t *testing.T) {
+// The directions are those of Gebhard's table 2 and of Russell and Mehrabian, times 0.4.
+func TestTheDirectionOfEachEvent(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]mood.PAD{
 		"success":   {Pleasure: .12, Arousal: -.08, Dominance: .16},
@@ -45,7 +45,7 @@ func TestAnEventMovesAMoodInItsEmotionsDirection(t *testing.T) {
 	}
 }
 
-func TestEveryEventHasANameOfItsOwnAndASource(t *testing.T) {
+func TestEventsHaveUniqueNamesAndSources(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, e := range mood.Events {
@@ -53,13 +53,13 @@ func TestEveryEventHasANameOfItsOwnAndASource(t *testing.T) {
 		require.False(t, seen[e.Name])
 		seen[e.Name] = true
 		require.NoError(t, e.Move.Validate())
-		require.LessOrEqual(t, e.Move.Distance(mood.PAD{}), .5, "no event throws a mood across the room")
+		require.LessOrEqual(t, e.Move.Distance(mood.PAD{}), .5, "no single event moves a mood far")
 	}
 	_, err := mood.EventNamed("triumph")
-	require.ErrorContains(t, err, `no event is called "triumph"; events are success, achievement`)
+	require.ErrorContains(t, err, `there is no event "triumph"; events are success, achievement`)
 }
 
-func TestAnIntensityOutsideItsRangeMovesNothing(t *testing.T) {
+func TestAnInvalidIntensityMovesNothing(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []float64{0, -1, 1.01, math.NaN(), math.Inf(1)} {
 		f, err := mood.Feeling{At: noon}.Feel(named(t, "joy"), wrong, noon, mood.PAD{})
@@ -68,18 +68,18 @@ func TestAnIntensityOutsideItsRangeMovesNothing(t *testing.T) {
 	}
 }
 
-func TestAMoodReturnsToItsBaselineByHalves(t *testing.T) {
+func TestAMoodDecaysToItsBaselineByHalfLives(t *testing.T) {
 	t.Parallel()
 	m, calm := mood.PAD{Pleasure: .8, Arousal: .8, Dominance: -.8}, mood.PAD{Pleasure: .2}
 	require.InDelta(t, .5, mood.Settled(m, calm, mood.PleasureHalf).Pleasure, 1e-12)
 	require.InDelta(t, .4, mood.Settled(m, calm, mood.ArousalHalf).Arousal, 1e-12)
 	require.InDelta(t, -.4, mood.Settled(m, calm, mood.DominanceHalf).Dominance, 1e-12)
 	require.Equal(t, m, mood.Settled(m, calm, 0))
-	require.Equal(t, m, mood.Settled(m, calm, -time.Hour), "time that runs backwards settles nothing")
+	require.Equal(t, m, mood.Settled(m, calm, -time.Hour), "time that runs backwards has no effect")
 	require.InDelta(t, 0, mood.Settled(m, calm, 100*time.Hour).Distance(calm), 1e-9)
 }
 
-func TestAMoodSettlesSteadilyAndNeverPastItsBaseline(t *testing.T) {
+func TestAMoodDecaysSteadilyAndNeverPastItsBaseline(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		m, base := anyMood(r, "m"), anyMood(r, "base")
@@ -99,7 +99,7 @@ func TestAMoodSettlesSteadilyAndNeverPastItsBaseline(t *testing.T) {
 	})
 }
 
-func TestNoSequenceOfEventsLeavesTheCubeOrTheHoursBound(t *testing.T) {
+func TestNoSequenceOfEventsExceedsTheLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		base := anyMood(r, "base")
@@ -129,7 +129,7 @@ func TestNoSequenceOfEventsLeavesTheCubeOrTheHoursBound(t *testing.T) {
 	})
 }
 
-func TestAHundredEqualEventsMoveEverLessAndNeverPassTheBound(t *testing.T) {
+func TestRepeatedEventsMoveLessAndLess(t *testing.T) {
 	t.Parallel()
 	for _, e := range mood.Events {
 		f := mood.Feeling{At: noon}
@@ -143,7 +143,7 @@ func TestAHundredEqualEventsMoveEverLessAndNeverPassTheBound(t *testing.T) {
 				moved := math.Abs(axes(f.PAD)[axis] - axes(before)[axis])
 				require.LessOrEqual(t, math.Abs(axes(f.PAD)[axis]), mood.Bound+1e-9, "%s %d", e.Name, i)
 				require.LessOrEqual(t, moved, 1.34*math.Abs(axes(e.Move)[axis])+1e-12, "momentum adds a third at most")
-				if i >= 5 { // until then momentum gathers
+				if i >= 5 { // until then momentum builds up
 					require.LessOrEqual(t, moved, last[axis]+1e-12, "%s %d", e.Name, i)
 				}
 				last[axis] = moved
@@ -153,17 +153,17 @@ func TestAHundredEqualEventsMoveEverLessAndNeverPassTheBound(t *testing.T) {
 	}
 }
 
-func TestWhatGoesTheSameWayHasMomentumAndTheOtherWayHasNone(t *testing.T) {
+func TestMomentumOnlyInTheSameDirection(t *testing.T) {
 	t.Parallel()
 	joy, loss := named(t, "joy"), named(t, "loss")
 	first, err := mood.Feeling{At: noon}.Feel(joy, .2, noon, mood.PAD{})
 	require.NoError(t, err)
 	again, err := first.Feel(joy, .2, noon, mood.PAD{})
 	require.NoError(t, err)
-	require.Greater(t, again.Pleasure-first.Pleasure, first.Pleasure, "it is carried on")
+	require.Greater(t, again.Pleasure-first.Pleasure, first.Pleasure, "momentum adds to it")
 	later, err := first.Feel(joy, .2, noon.Add(2*time.Hour), first.PAD)
 	require.NoError(t, err)
-	require.InDelta(t, first.Pleasure, later.Pleasure-first.Pleasure, 1e-4, "the drift has passed")
+	require.InDelta(t, first.Pleasure, later.Pleasure-first.Pleasure, 1e-4, "the drift has decayed")
 	turned, err := first.Feel(loss, .2, noon, mood.PAD{})
 	require.NoError(t, err)
 	require.InDelta(t, .2*loss.Move.Pleasure, turned.Pleasure-first.Pleasure, 1e-12)
@@ -183,8 +183,8 @@ func TestAMoodHasAWord(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) { require.NotEmpty(r, mood.Word(anyMood(r, "m"))) })
 }
 
-// What an event leaves behind in somebody calm is called by a word that fits it, however weak it is.
-func TestAMoodIsCalledWhatItPointsAt(t *testing.T) {
+// The mood after a single event from calm has a fitting word, however weak it is.
+func TestTheWordOfAMoodAfterOneEvent(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"success": "untroubled", "relief": "leisurely", "joy": "happy", "praise": "happy", "help": "grateful",

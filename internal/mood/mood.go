@@ -1,4 +1,5 @@
-// Package mood holds affect as pleasure, arousal and dominance, and which memories a mood calls.
+// Package mood holds affect as pleasure, arousal and dominance: distance, decay, events, and which memories a mood
+// prefers.
 package mood
 
 import (
@@ -6,7 +7,7 @@ import (
 	"math"
 )
 
-// PAD is one point of affect (Mehrabian and Russell): each axis lies in [-1, 1], zero is neutral.
+// PAD is a point of affect (Mehrabian and Russell): each axis lies in [-1, 1], zero is neutral.
 type PAD struct {
 	Pleasure  float64 `json:"pleasure"`
 	Arousal   float64 `json:"arousal"`
@@ -41,7 +42,7 @@ func (m PAD) Distance(o PAD) float64 {
 	return PAD{m.Pleasure - o.Pleasure, m.Arousal - o.Arousal, m.Dominance - o.Dominance}.norm()
 }
 
-// Toward moves the given share (0 stays, 1 arrives) of the way to o, clamped to the valid cube.
+// Toward moves the given share (0 none, 1 all) of the way to o, clamped to the valid range.
 func (m PAD) Toward(o PAD, share float64) PAD {
 	step := func(a, b float64) float64 { return math.Max(-1, math.Min(1, a+(b-a)*share)) }
 	return PAD{step(m.Pleasure, o.Pleasure), step(m.Arousal, o.Arousal), step(m.Dominance, o.Dominance)}
@@ -51,7 +52,7 @@ func (m PAD) norm() float64 {
 	return math.Sqrt(m.Pleasure*m.Pleasure + m.Arousal*m.Arousal + m.Dominance*m.Dominance)
 }
 
-// Bias is the colour that affect gives to the choice of fragments (FragmentBias).
+// Bias is the effect of affect on the choice of memories.
 type Bias string
 
 // The three biases.
@@ -61,15 +62,15 @@ const (
 	Broad       Bias = "broad"       // everything else: the most creative
 )
 
-// Thresholds of the sibling documents of S4.
+// Thresholds of the biases.
 const (
 	arousedAbove     = .3
 	displeasedBelow  = -.2
 	pleasedAbove     = .2
-	RebiasAfterShift = .15 // affect moved further than this (Distance): choose the bias again
+	RebiasAfterShift = .15 // affect that moved further than this (Distance) needs a new choice of memories
 )
 
-// Bias says which memories this mood calls.
+// Bias is the bias of this mood.
 func (m PAD) Bias() Bias {
 	switch {
 	case m.Arousal > arousedAbove && m.Pleasure < displeasedBelow:

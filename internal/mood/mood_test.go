@@ -18,8 +18,8 @@ func anyMood(r *rapid.T, name string) mood.PAD {
 	}
 }
 
-// S4, FragmentBias; thresholds of H4: arousal > .3 and pleasure < -.2 or > .2.
-func TestAMoodHasItsBias(t *testing.T) {
+// Arousal above 0.3 and pleasure below -0.2 or above 0.2.
+func TestTheBiasOfAMood(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		pleasure, arousal float64
@@ -49,7 +49,7 @@ func TestCongruenceIsTheCosineOfTwoMoods(t *testing.T) {
 	require.InDelta(t, 1, joy.Cosine(mood.PAD{Pleasure: 1, Arousal: 1}), 1e-12)
 	require.InDelta(t, -1, joy.Cosine(mood.PAD{Pleasure: -.1, Arousal: -.1}), 1e-12)
 	require.InDelta(t, 0, joy.Cosine(mood.PAD{Dominance: 1}), 1e-12)
-	require.Zero(t, joy.Cosine(mood.PAD{}), "a neutral mood calls nothing")
+	require.Zero(t, joy.Cosine(mood.PAD{}), "a neutral mood is congruent with nothing")
 }
 
 func TestMoodsHaveADistance(t *testing.T) {
@@ -64,8 +64,8 @@ func TestMoodsHaveADistance(t *testing.T) {
 	})
 }
 
-// Mood moves gradually from dream to waking.
-func TestAMoodMovesItsShareOfTheWay(t *testing.T) {
+// A mood moves gradually from dream to waking.
+func TestTowardMovesAShareOfTheWay(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := anyMood(r, "a"), anyMood(r, "b")
@@ -73,7 +73,7 @@ func TestAMoodMovesItsShareOfTheWay(t *testing.T) {
 		require.Equal(r, a, a.Toward(b, 0))
 		require.InDelta(r, 0, a.Toward(b, 1).Distance(b), 1e-12)
 		require.InDelta(r, share*a.Distance(b), a.Distance(a.Toward(b, share)), 1e-9)
-		require.NoError(r, a.Toward(b, 3).Validate(), "no step leaves the cube")
+		require.NoError(r, a.Toward(b, 3).Validate(), "no step leaves the range")
 	})
 }
 

@@ -1,12 +1,12 @@
 package mood
 
-// Calm is the word of a mood that is hardly one.
+// Calm is the word for a nearly neutral mood.
 const Calm = "calm"
 
-// even is how near to neutral a mood is Calm.
+// even is the distance from neutral below which a mood is Calm.
 const even = .15
 
-// words are terms of affect where people have placed them (Russell and Mehrabian 1977), two or more for each octant.
+// words are terms of affect at their rated coordinates (Russell and Mehrabian 1977), two or more for each octant.
 var words = []struct {
 	name string
 	at   PAD
@@ -43,8 +43,8 @@ var words = []struct {
 	{"unconcerned", PAD{-.13, -.41, .08}},
 }
 
-// Word is the name of a fixed list that points where a mood does, or Calm. A mood is mostly weaker than what people had
-// in mind when they placed the words.
+// Word is the word whose direction is nearest to a mood's, or Calm. Direction is used because moods are mostly weaker
+// than the rated words.
 func Word(m PAD) string {
 	if m.norm() < even {
 		return Calm

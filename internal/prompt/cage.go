@@ -1,7 +1,6 @@
 package prompt
 
-// Caging is what the observer sees of fragments and of the rules in words that they are held against: f1, f2, … and s1,
-// s2, ….
+// Caging is the input of Cage: fragments f1, f2, … and rules in words s1, s2, ….
 type Caging struct {
 	Self      Self
 	Fragments []Line

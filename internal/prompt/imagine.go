@@ -1,14 +1,14 @@
 package prompt
 
-// Imagining is what REM sees: one seed fragment, and a what-if made from episodes.
+// Imagining is the input of Imagine: a seed fragment, and a what-if made from episodes.
 type Imagining struct {
 	Self    Self
 	Theme   string
-	Seed    string // the fragment developed; empty when there is none
+	Seed    string // the fragment to develop; empty for none
 	Context string
 	Action  string // empty: no what-if
 	Outcome string
-	// of one episode, the part that went otherwise: "action" or "outcome"; empty: put together from several
+	// the part of a single episode that is different: "action" or "outcome"; empty: combined from several
 	Turned   string
 	Playbook []Line
 }
@@ -21,19 +21,19 @@ func Imagine(i Imagining) Text {
 	}
 }
 
-// Growing is what REM sees when scenarios grow: one to be refined, or two to become one.
+// Growing is the input of Refine and Merge.
 type Growing struct {
 	Self     Self
 	Theme    string
 	First    string
-	Second   string // of a merger
+	Second   string // for a merger
 	Claim    string // of the first
-	Weakest  string // side of the first, as it was weighed; empty when it was not
-	Said     string // by who weighed the first
+	Weakest  string // weakest part of the first; empty when it was not weighed
+	Said     string // the judge's reason for the first
 	Playbook []Line
 }
 
-// Refine asks for a scenario again, stronger where it is weak.
+// Refine asks for a scenario again, with its weakest part improved.
 func Refine(g Growing) Text {
 	return Text{
 		System: render("imagine.system", g), Ask: render("refine", g), Name: "scenario",
@@ -49,8 +49,8 @@ func Merge(g Growing) Text {
 	}
 }
 
-// Weighing is what the judge of scenarios sees: those to score are s1, s2, …; those that are scored already, to measure
-// by, are w1, w2, ….
+// Weighing is the input of Weigh: scenarios to score are s1, s2, …; already scored ones, for comparison, are w1, w2,
+// ….
 type Weighing struct {
 	Self  Self
 	Lines []Line

@@ -1,5 +1,4 @@
-// Package prompt holds the words that dreams are asked with: templates, their schemas, and how memory is quoted in
-// them.
+// Package prompt holds the prompts of dreams: templates, their JSON schemas, and how memories are quoted.
 package prompt
 
 import (
@@ -22,7 +21,7 @@ type Line struct {
 	Text string
 }
 
-// Lines numbers texts from r1 with the given prefix letter.
+// Lines numbers texts from 1, with the given prefix.
 func Lines(prefix string, texts ...string) []Line {
 	lines := make([]Line, len(texts))
 	for i, text := range texts {
@@ -31,15 +30,15 @@ func Lines(prefix string, texts ...string) []Line {
 	return lines
 }
 
-// Self is who dreams.
+// Self is the agent that dreams.
 type Self struct {
 	Handle    string
 	Persona   string
 	Interests []string
 }
 
-// Text is a prompt ready to send: the same System and Shown for every call of a cycle, so that a provider's prompt
-// cache hits; only Ask differs.
+// Text is a complete prompt. System and Shown are the same for every call of a cycle, so that a provider's prompt
+// cache applies; only Ask differs.
 type Text struct {
 	System string
 	Shown  string // the memories, quoted
@@ -48,7 +47,7 @@ type Text struct {
 	Schema json.RawMessage // nil for free text
 }
 
-// User joins what is shown and what is asked.
+// User joins Shown and Ask.
 func (t Text) User() string {
 	if t.Shown == "" {
 		return t.Ask
@@ -56,17 +55,17 @@ func (t Text) User() string {
 	return t.Shown + "\n" + t.Ask
 }
 
-// Onset is what the prompts of the onset are made of.
+// Onset is the input of the prompts of the onset.
 type Onset struct {
 	Self  Self
 	Theme string
 	Lines []Line
-	World []Line // what is let in from outside, w1, w2, …; it follows the memories, so that it never costs their cache
+	World []Line // external readings, w1, w2, …; after the memories, so that their cached prefix is unchanged
 
-	Rare float64 // above 0: the model is loosened by words, and states probabilities below this
+	Rare float64 // above 0: the model is loosened by words and states probabilities below this
 }
 
-// Induce asks for connections among scrambled memories, as fragments with their sources.
+// Induce asks for connections among shuffled memories, as fragments with their sources.
 func Induce(o Onset) Text {
 	form := "fragments"
 	if o.Rare > 0 {
@@ -81,7 +80,7 @@ func Induce(o Onset) Text {
 	}
 }
 
-// Partial asks for one free association that will be cut off. The words vary the ask, not the prefix.
+// Partial asks for one free association that will be cut off. The words vary Ask, not the prefix.
 func Partial(o Onset, seedWords []string) Text {
 	return Text{
 		System: render("onset.system", o), Shown: render("shown", o),
@@ -89,24 +88,24 @@ func Partial(o Onset, seedWords []string) Text {
 	}
 }
 
-// Scene is something that never happened: parts of two or three episodes.
+// Scene is an invented event: parts of two or three episodes.
 type Scene struct{ Context, Action, Outcome string }
 
-// Spur is what varies the ask of one Dali cycle, never its prefix.
+// Spur is what varies Ask between Dali cycles.
 type Spur struct {
-	Words  []string // that drift by
+	Words  []string // random words
 	Scenes []Scene
-	Scraps string // what a divergent call said; empty when there was none
-	Count  int    // ideas wanted
+	Scraps string // the answer of a divergent call; empty for none
+	Count  int    // number of ideas
 }
 
-// Diverge asks for scraps and for nothing to be made of them: the first half of a two-phase cycle (CreativeDC).
+// Diverge asks for unconnected scraps: the first half of a two-phase cycle (CreativeDC).
 func Diverge(o Onset, s Spur) Text {
 	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("diverge", spurred(o, s))}
 }
 
-// Ideas asks for several ideas and how likely each was, all of them unlikely (verbalised sampling), after the mind has
-// gone wide: in scraps that a call before it made, or in the thinking that comes first.
+// Ideas asks for several ideas with their probabilities, all of them unlikely (verbalised sampling), based on the
+// scraps of an earlier call or on the model's own reasoning.
 func Ideas(o Onset, s Spur) Text {
 	return Text{
 		System: render("onset.system", o), Shown: render("shown", o), Ask: render("ideas", spurred(o, s)),
@@ -114,7 +113,7 @@ func Ideas(o Onset, s Spur) Text {
 	}
 }
 
-// longestScraps is how many scraps are shown again.
+// longestScraps is how many scraps are shown.
 const longestScraps = 24
 
 func spurred(o Onset, s Spur) map[string]any {
@@ -135,33 +134,32 @@ func spurred(o Onset, s Spur) map[string]any {
 	}
 }
 
-// counted says in a schema how many items its list has.
+// counted sets the number of list items in a schema.
 func counted(raw json.RawMessage, n int) json.RawMessage {
 	return json.RawMessage(strings.ReplaceAll(string(raw), `Items":0`, fmt.Sprintf(`Items":%d`, n)))
 }
 
-// Judging is what the observer sees.
+// Judging is the input of Judge.
 type Judging struct {
 	Self     Self
 	Theme    string
 	Text     string
-	Near     []Line // the memories nearest to the text
+	Near     []Line // the nearest memories
 	Playbook []Line
 }
 
-// Judge asks the observer for novelty, relevance and coherence (HomuncularObserver).
+// Judge asks the observer for novelty, relevance and coherence.
 func Judge(j Judging) Text {
 	return Text{System: render("judge.system", j), Ask: render("judge", j), Name: "verdict", Schema: schema("verdict")}
 }
 
-// Thought is one of several that the observer sees at once, with the memories nearest to it.
+// Thought is one of several texts to judge, with its nearest memories.
 type Thought struct {
 	Line Line
 	Near []Line
 }
 
-// JudgingAll is what the observer sees of a whole cycle: thoughts are t1, t2, …, their memories m1, m2, … across all of
-// them.
+// JudgingAll is the input of JudgeAll: thoughts are t1, t2, …, their memories m1, m2, … across all of them.
 type JudgingAll struct {
 	Self     Self
 	Theme    string
@@ -177,14 +175,14 @@ func JudgeAll(j JudgingAll) Text {
 	}
 }
 
-// Capturing is what lucid capture sees: fragments are referred to as f1, f2, ….
+// Capturing is the input of Capture: fragments are f1, f2, ….
 type Capturing struct {
 	Self      Self
 	Fragments []Line
 	Playbook  []Line
 }
 
-// Capture asks for promote, stage or discard, and for how each could be tested (S4, Phase 3).
+// Capture asks to rate each fragment as promote, stage or discard, and how each could be tested.
 func Capture(c Capturing) Text {
 	return Text{
 		System: render("capture.system", c),
@@ -195,14 +193,14 @@ func Capture(c Capturing) Text {
 	}
 }
 
-// Replaying is what NREM sees: episodes in order of time, or against it.
+// Replaying is the input of Replay: episodes in chronological or reverse order.
 type Replaying struct {
 	Self     Self
 	Lines    []Line
 	Backward bool
 }
 
-// Replay asks for the patterns that hold across replayed episodes.
+// Replay asks for patterns across the replayed episodes.
 func Replay(r Replaying) Text {
 	return Text{
 		System: render("replay.system", r),
@@ -213,7 +211,7 @@ func Replay(r Replaying) Text {
 	}
 }
 
-// LastLook asks what shape remains of entries that are about to fade.
+// LastLook asks for the gist of entries that are about to fade.
 func LastLook(self Self, lines []Line) Text {
 	v := Replaying{Self: self, Lines: lines}
 	return Text{
@@ -225,7 +223,7 @@ func LastLook(self Self, lines []Line) Text {
 	}
 }
 
-// Consolidating is what integration sees.
+// Consolidating is the input of Consolidate and Surface.
 type Consolidating struct {
 	Self     Self
 	Lines    []Line // patterns, scenarios and fragments
@@ -244,7 +242,7 @@ func Consolidate(c Consolidating) Text {
 	}
 }
 
-// Surface asks what is worth carrying into the day.
+// Surface asks which thoughts are worth remembering when awake.
 func Surface(c Consolidating) Text {
 	return Text{
 		System: render("surface.system", c),
@@ -255,7 +253,7 @@ func Surface(c Consolidating) Text {
 	}
 }
 
-// Quote makes memory harmless inside a prompt: one line, no control characters, at most 600 characters.
+// Quote makes a memory harmless inside a prompt: one line, no control characters, at most 600 characters.
 func Quote(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {

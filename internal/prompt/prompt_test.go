@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var (
 	self = prompt.Self{Handle: "echo", Persona: "a quiet companion", Interests: []string{"boats", "song"}}
@@ -112,7 +112,7 @@ func every() map[string]prompt.Text {
 	}
 }
 
-func TestEveryPromptIsTheOneThatWasAgreed(t *testing.T) {
+func TestPromptsMatchTheirGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for name, text := range every() {
 		got := "SYSTEM\n" + text.System + "\n\nUSER\n" + text.User() + "\n"
@@ -158,22 +158,22 @@ func TestThePartialsOfACycleShareTheirPrefix(t *testing.T) {
 	require.Equal(t, one.Shown, two.Shown)
 	require.True(t, strings.HasPrefix(two.User(), one.Shown))
 	require.NotEqual(t, one.Ask, two.Ask)
-	require.Equal(t, one.Shown, prompt.Induce(onset).Shown, "the induction warms the cache of the cycles")
+	require.Equal(t, one.Shown, prompt.Induce(onset).Shown, "induction and cycles share their prefix")
 	loose := onset
 	loose.Rare = .1
 	for _, text := range []prompt.Text{
 		prompt.Induce(loose), prompt.Diverge(loose, prompt.Spur{Words: []string{"lamp"}}),
 		prompt.Ideas(loose, prompt.Spur{Scraps: "a lamp", Count: 4}),
 	} {
-		require.Equal(t, one.System+one.Shown, text.System+text.Shown, "nor does it matter how a model is loosened")
+		require.Equal(t, one.System+one.Shown, text.System+text.Shown, "independent of the way of loosening")
 	}
 	loose.World = prompt.Lines("w", "The price fell.")
 	far, near := prompt.Partial(loose, nil), prompt.Partial(loose, []string{"tide"})
 	require.Equal(t, far.Shown, near.Shown)
-	require.True(t, strings.HasPrefix(far.Shown, one.Shown), "what comes from outside follows the memories")
+	require.True(t, strings.HasPrefix(far.Shown, one.Shown), "readings follow the memories")
 }
 
-func TestTheSchemaOfIdeasAsksForAsManyAsAreWanted(t *testing.T) {
+func TestTheSchemaOfIdeasHasTheirNumber(t *testing.T) {
 	t.Parallel()
 	var schema struct {
 		Properties struct {
@@ -186,7 +186,7 @@ func TestTheSchemaOfIdeasAsksForAsManyAsAreWanted(t *testing.T) {
 	require.Equal(t, 5, schema.Properties.Ideas.MaxItems)
 }
 
-func TestAQuotedMemoryCannotBreakOutOfItsLine(t *testing.T) {
+func TestAQuotedMemoryStaysOnItsLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
 		{"two\nlines\r\nand\ttabs", "two lines and tabs"},
