@@ -48,8 +48,7 @@ func newCast(episodes []*dream.Episode) cast {
 			continue
 		}
 		seen[e.ID] = true
-		c.known[[3]string{strings.TrimSpace(e.Context), strings.TrimSpace(e.Action), strings.TrimSpace(e.Outcome)}] =
-			true
+		c.known[[3]string{strings.TrimSpace(e.Context), strings.TrimSpace(e.Action), strings.TrimSpace(e.Outcome)}] = true
 		for _, part := range []struct {
 			text string
 			list *[]*dream.Episode
