@@ -18,7 +18,7 @@ import (
 )
 
 // ForDreams is the starter as the HTTP and MCP servers use it for dreams. The starter must outlive it.
-func (s *Starter) ForDreams() psyche.Dreaming { return dreaming{s} }
+func (s *Starter) ForDreams() psyche.DreamControl { return dreaming{s} }
 
 // dreaming implements psyche.Dreaming.
 type dreaming struct{ Starter *Starter }
@@ -38,7 +38,7 @@ func (d dreaming) Begin(ctx context.Context, w psyche.DreamRequest) (string, err
 }
 
 // Redream starts a dream that continues from another one.
-func (d dreaming) Redream(ctx context.Context, w psyche.Again) (string, error) {
+func (d dreaming) Redream(ctx context.Context, w psyche.RedreamRequest) (string, error) {
 	request := requestOf(w.DreamRequest)
 	if !slices.Contains(dream.Redreamt, w.From) {
 		return "",

@@ -88,11 +88,11 @@ func TestAnInvalidRequestIsRefusedByFieldBeforeAnythingIsWritten(t *testing.T) {
 		require.Equal(t, c.param, f.Param)
 		require.Contains(t, f.Message, c.hint)
 		_, err = d.Redream(t.Context(),
-			psyche.Again{DreamRequest: c.request, Dream: "dream/echo/0001", From: dream.REM})
+			psyche.RedreamRequest{DreamRequest: c.request, Dream: "dream/echo/0001", From: dream.REM})
 		faulted(t, err, c.status, c.code)
 	}
 	_, err := d.Redream(t.Context(),
-		psyche.Again{DreamRequest: psyche.DreamRequest{Agent: "echo"}, Dream: "dream/echo/0001", From: dream.Onset})
+		psyche.RedreamRequest{DreamRequest: psyche.DreamRequest{Agent: "echo"}, Dream: "dream/echo/0001", From: dream.Onset})
 	require.Equal(t, "from", faulted(t, err, 400, "invalid_value").Param)
 	require.Empty(t, nights(t, s, agent))
 }

@@ -12,10 +12,10 @@ import (
 )
 
 // ForPsyche is the starter as an awake agent's tools use it for its dreams. The starter must outlive it.
-func (s *Starter) ForPsyche() psyche.Nights { return wakingAgents{s} }
+func (s *Starter) ForPsyche() psyche.Waker { return wakingAgents{s} }
 
 // ForRestoring is the starter as an awake agent's tools restore archived items.
-func (s *Starter) ForRestoring() psyche.Restoring {
+func (s *Starter) ForRestoring() psyche.Restorer {
 	return restoring{activities.Restoring{Memory: s.Memory, Now: s.Now}}
 }
 

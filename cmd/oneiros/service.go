@@ -52,15 +52,15 @@ func (h *deployment) service(s *starter.Starter) *psyche.Service {
 		Allowed:              config.Listed(c.Serve.AllowFields),
 	}
 	return psyche.New(psyche.Ports{
-		Memory:    h.store,
-		Talks:     h.store,
-		Jobs:      h.store,
-		Guard:     h.guard,
-		Relay:     h.relay,
-		Dreams:    s.ForPsyche(),
-		Log:       h.log,
-		Restoring: s.ForRestoring(),
-		Render:    importer.PlaybookMarkdown,
+		Memory:   h.store,
+		Talks:    h.store,
+		Jobs:     h.store,
+		Guard:    h.guard,
+		Relay:    h.relay,
+		Dreams:   s.ForPsyche(),
+		Log:      h.log,
+		Restorer: s.ForRestoring(),
+		Render:   importer.PlaybookMarkdown,
 	}, o)
 }
 

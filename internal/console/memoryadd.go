@@ -58,9 +58,9 @@ to the server without a key.`,
 			return fmt.Errorf("add to the memory of %s: %w", a.Handle, err)
 		}
 		if app.json {
-			return app.answer(added.Tell(a.Handle, whose))
+			return app.answer(added.View(a.Handle, whose))
 		}
-		if added.Known {
+		if added.Existing {
 			app.say("%s knows this of %s already.", a.Handle, whose)
 			return nil
 		}

@@ -221,7 +221,7 @@ func erasureTable(p erasure.Plan, a dream.Agent) *table {
 }
 
 func (app *App) forget(ctx context.Context, h *Deployment, a dream.Agent, f forgetFlags, plan erasure.Plan) error {
-	public := psyche.TellPlan(plan)
+	public := psyche.ErasureView(plan)
 	if f.dry {
 		public.DryRun = true
 		if app.json {

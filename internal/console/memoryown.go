@@ -144,7 +144,7 @@ that, too.`,
 		if err != nil {
 			return err
 		}
-		planned, err := psyche.Give(cmd.Context(), h.Store, a.ID, giver, receiver, true)
+		planned, err := psyche.Transfer(cmd.Context(), h.Store, a.ID, giver, receiver, true)
 		if err != nil {
 			return usage(err)
 		}
@@ -159,7 +159,7 @@ that, too.`,
 				a.Handle, receiver)); err != nil {
 			return err
 		}
-		given, err := psyche.Give(cmd.Context(), h.Store, a.ID, giver, receiver, false)
+		given, err := psyche.Transfer(cmd.Context(), h.Store, a.ID, giver, receiver, false)
 		if err != nil {
 			return fmt.Errorf(
 				"give what %s said: %w; part of it may be %s's already, and giving it again takes the rest", giver,
@@ -188,7 +188,7 @@ func owners(from, to string) (giver, receiver psyche.Owner, err error) {
 	return giver, receiver, nil
 }
 
-func sum(given []psyche.Given) int {
+func sum(given []psyche.TransferResult) int {
 	n := 0
 	for _, g := range given {
 		n += g.Memories
@@ -218,7 +218,7 @@ func (app *App) nothingOf(ctx context.Context, h *Deployment, a dream.Agent, giv
 
 const mostOwnersNamed = 20
 
-func (app *App) reportGiven(a dream.Agent, given []psyche.Given, dry bool) error {
+func (app *App) reportGiven(a dream.Agent, given []psyche.TransferResult, dry bool) error {
 	list := make([]publicGift, len(given))
 	for i, g := range given {
 		list[i] = publicGift{From: g.From.String(), To: g.To.String(), Memories: g.Memories}

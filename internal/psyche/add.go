@@ -13,35 +13,36 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// byHand is the cause of what a person adds at a terminal.
+// byHand is the cause of what a person adds on the command line.
 const byHand = "operator"
 
-// addedSalience is that of what somebody took the trouble to write down, as that of what is asked to be remembered.
+// addedSalience is the salience of an added memory, the same as of something the agent is asked to remember.
 const addedSalience = .75
 
-// mostNewest is how many of the owner's newest memories are looked at beside those that lie near.
+// mostNewest is how many of the owner's newest memories are compared, beside the nearest ones.
 const mostNewest = 50
 
-// Placing places a text in the space of an agent's embedder.
-type Placing func(ctx context.Context, texts []string) (vectors [][]float32, space string, err error)
+// EmbedFunc embeds texts in the space of an agent's embedder.
+type EmbedFunc func(ctx context.Context, texts []string) (vectors [][]float32, space string, err error)
 
 // Addition is what a person adds to an agent's memory.
 type Addition struct {
-	Owner Owner // whose words they are; a single user
+	Owner Owner // the owner of the words; a single user
 	Text  string
-	At    time.Time // when it was so
+	At    time.Time // since when it holds
 }
 
-// Added is what became of an addition.
+// Added is the result of an addition.
 type Added struct {
 	Episode  *dream.Episode
-	Known    bool     // the same words of the same owner were remembered already
+	Existing bool     // the same words of the same owner were remembered already
 	Replaced []string // ids of what it corrects
 }
 
-// Add keeps a text as the words of an owner, as if they were said in a talk: it corrects what that owner said before.
-// Where it cannot be placed it is kept without a place, which it gets when the memory moves.
-func Add(ctx context.Context, store memory.Store, place Placing, agent string, a Addition) (Added, error) {
+// Add stores a text as the words of an owner, as if they were said in a talk: it corrects what that owner said
+// before. When the text cannot be embedded it is stored without a vector, which it gets when the memory is embedded
+// anew.
+func Add(ctx context.Context, store memory.Store, place EmbedFunc, agent string, a Addition) (Added, error) {
 	text := strings.TrimSpace(a.Text)
 	if err := checkStatement(text); err != nil {
 		return Added{}, err
@@ -74,8 +75,8 @@ func Add(ctx context.Context, store memory.Store, place Placing, agent string, a
 	for _, n := range near {
 		e.Surprise = min(e.Surprise, max(0, 1-max(0, n.cosine)))
 	}
-	if existing := (&placement{near: [][]nearby{near}}); existing.known(0, text) {
-		return Added{Episode: e, Known: true}, nil
+	if existing := (&placement{near: [][]nearby{near}}); existing.isRemembered(0, text) {
+		return Added{Episode: e, Existing: true}, nil
 	}
 	newest, err := store.Find(ctx, memory.Query{
 		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{origin}, Limit: mostNewest,
@@ -106,7 +107,7 @@ func Add(ctx context.Context, store memory.Store, place Placing, agent string, a
 		w.Vectors = nil
 		receipt, err = store.Commit(ctx, w)
 	}
-	added.Known = err == nil && receipt.Existing > 0
+	added.Existing = err == nil && receipt.Existing > 0
 	return added, err
 }
 
@@ -119,11 +120,11 @@ func checkStatement(text string) error {
 	return nil
 }
 
-// nearTo are the owner's own memories near to what is added; none where it cannot be placed.
-func nearTo(ctx context.Context, store memory.Store, place Placing, e *dream.Episode) ([]nearby, error) {
+// nearTo returns the owner's own memories near to the addition; none when it cannot be embedded.
+func nearTo(ctx context.Context, store memory.Store, place EmbedFunc, e *dream.Episode) ([]nearby, error) {
 	v, space, err := place(ctx, []string{e.Content})
 	if err != nil || len(v) != 1 {
-		return nil, nil //nolint:nilerr // it is kept all the same
+		return nil, nil // it is stored even so
 	}
 	hits, err := store.Near(ctx, memory.Near{
 		Agent: e.Agent, Space: space, V: v[0], Limit: mostNear,

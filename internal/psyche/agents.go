@@ -17,55 +17,56 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// trusted is how long a record of an agent is used without asking again: a change of its caps holds after that.
-const trusted = 2 * time.Second
+// cacheFor is how long an agent's record is used without reading it again; a change of its caps takes effect after
+// that.
+const cacheFor = 2 * time.Second
 
-// meetWithin is how long an agent is looked for (W3: a caller is answered within a second, whatever is broken).
-const meetWithin = 300 * time.Millisecond
+// findWithin bounds the search for an agent, since a caller gets an answer within a second, whatever is broken.
+const findWithin = 300 * time.Millisecond
 
-// known keeps the records of agents for a moment, by every name they were asked for by.
-type known struct {
+// agentCache keeps the records of agents for a moment, by every name used for them.
+type agentCache struct {
 	mu  sync.Mutex
-	all map[string]*acquaintance
+	all map[string]*cachedAgent
 }
 
-type acquaintance struct {
+type cachedAgent struct {
 	agent  dream.Agent
-	forgot int64 // how often something of it was forgotten
+	forgot int64 // the number of forgettings when the record was read
 	until  time.Time
 }
 
 const mostKnown = 4096
 
-// recall gives a record, nil where there is none, and whether it is fresh.
-func (k *known) recall(name string, now time.Time) (a *acquaintance, fresh bool) {
+// recall returns a cached record, nil when there is none, and whether it is fresh.
+func (k *agentCache) recall(name string, now time.Time) (a *cachedAgent, fresh bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found := k.all[name]
 	return found, found != nil && now.Before(found.until)
 }
 
-// meet keeps a record, and says whether something of the agent was forgotten since it was last met.
-func (k *known) meet(name string, a dream.Agent, forgot int64, now time.Time) bool {
+// put caches a record and reports whether something of the agent was forgotten since it was last cached.
+func (k *agentCache) put(name string, a dream.Agent, forgot int64, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.all == nil || len(k.all) >= mostKnown {
-		k.all = map[string]*acquaintance{}
+		k.all = map[string]*cachedAgent{}
 	}
 	before := k.all[name]
-	k.all[name] = &acquaintance{a, forgot, now.Add(trusted)}
+	k.all[name] = &cachedAgent{a, forgot, now.Add(cacheFor)}
 	return before == nil || before.agent.ID != a.ID || before.forgot != forgot
 }
 
-// drop lets go of what is known of an agent, by whatever name.
-func (k *known) drop(id string) {
+// drop removes an agent from the cache, under every name.
+func (k *agentCache) drop(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	maps.DeleteFunc(k.all, func(_ string, a *acquaintance) bool { return a.agent.ID == id })
+	maps.DeleteFunc(k.all, func(_ string, a *cachedAgent) bool { return a.agent.ID == id })
 }
 
-// Reread has the next request for an agent ask the store for its record and its lease. It hears rings of the bell: a
-// ring of presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
+// Reread makes the next request for an agent read its record and lease again. It handles notices of the wake bus: a
+// notice with presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
 func (b *Service) Reread(r presence.WakeNotice) {
 	if r.Epoch < presence.EveryEpoch {
 		return
@@ -74,9 +75,9 @@ func (b *Service) Reread(r presence.WakeNotice) {
 	b.visits.drop(r.Agent)
 }
 
-// reach finds an agent that the caller may deal with in a role.
+// reach finds an agent that the caller may use in a role.
 func (b *Service) reach(ctx context.Context, c Caller, name string, need access.Role) (dream.Agent, error) {
-	a, err := b.meet(ctx, name)
+	a, err := b.findAgent(ctx, name)
 	if err != nil {
 		return a, err
 	}
@@ -92,9 +93,9 @@ func (b *Service) reach(ctx context.Context, c Caller, name string, need access.
 	return a, nil
 }
 
-// meet finds an agent. While the store is away, one that was met before is known by its last record: it can be talked
-// with, and what that may cost the ledger says, or nobody.
-func (b *Service) meet(ctx context.Context, name string) (dream.Agent, error) {
+// findAgent finds an agent. While the store does not answer, the last record of an agent is used: clients can talk
+// with it, as far as the ledger, if that answers, allows the cost.
+func (b *Service) findAgent(ctx context.Context, name string) (dream.Agent, error) {
 	now := b.now()
 	before, fresh := b.agents.recall(name, now)
 	if fresh {
@@ -103,8 +104,8 @@ func (b *Service) meet(ctx context.Context, name string) (dream.Agent, error) {
 	return b.lookUp(ctx, name, before, now)
 }
 
-func (b *Service) lookUp(ctx context.Context, name string, before *acquaintance, now time.Time) (dream.Agent, error) {
-	soon, cancel := context.WithTimeout(ctx, meetWithin)
+func (b *Service) lookUp(ctx context.Context, name string, before *cachedAgent, now time.Time) (dream.Agent, error) {
+	soon, cancel := context.WithTimeout(ctx, findWithin)
 	defer cancel()
 	a, err := b.Memory.Agent(soon, name)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -119,24 +120,24 @@ func (b *Service) lookUp(ctx context.Context, name string, before *acquaintance,
 		b.Log.WarnContext(ctx, "an agent is known by its last record", "agent", before.agent.Handle, "error", err)
 		return before.agent, nil
 	case err != nil:
-		return a, stored("look up the agent", err)
+		return a, storeFault("look up the agent", err)
 	}
-	if b.agents.meet(name, a, forgot, now) {
+	if b.agents.put(name, a, forgot, now) {
 		b.talks.forget(a.ID, forgot)
 	}
 	return a, nil
 }
 
-// Agents lists those the caller reaches, by handle.
+// Agents lists the agents that the caller reaches, by handle.
 func (b *Service) Agents(ctx context.Context, c Caller) ([]dream.Agent, error) {
 	all, err := b.Memory.Agents(ctx)
 	if err != nil {
-		return nil, stored("list the agents", err)
+		return nil, storeFault("list the agents", err)
 	}
 	return slices.DeleteFunc(all, func(a dream.Agent) bool { return !c.May(access.Client, a.Handle) }), nil
 }
 
-// modelOf names the model that an agent uses in a role.
+// modelOf names the agent's model for a role.
 func (b *Service) modelOf(a *dream.Agent, role dream.Role) string {
 	return or(a.Models[role], b.o.Models[role])
 }
@@ -145,15 +146,15 @@ func (b *Service) modelOf(a *dream.Agent, role dream.Role) string {
 func (b *Service) talker(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
 	spec, err := b.Guard.Catalog.Lookup(or(b.o.Talker, b.modelOf(a, dream.Generator)))
 	if err != nil {
-		return spec, passed(ctx, err)
+		return spec, relayFault(ctx, err)
 	}
 	return spec, nil
 }
 
 // zones keeps the time zones of agents: time.LoadLocation reads a file each time.
-type zones struct{ all sync.Map } // of *time.Location, by name
+type zones struct{ all sync.Map } // *time.Location by name
 
-// of is a zone; UTC where there is none of the name.
+// of returns a zone; UTC for an unknown name.
 func (z *zones) of(name string) *time.Location {
 	if existing, ok := z.all.Load(name); ok {
 		return existing.(*time.Location)
@@ -166,7 +167,7 @@ func (z *zones) of(name string) *time.Location {
 	return zone
 }
 
-// accounts are the caps that everything an agent does awake must fit under: those of its day, as a dream's, and the
+// accounts are the caps on everything an agent does awake: those of its day and month, which dreams share, and the
 // key's.
 func (b *Service) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, accounts []budget.Account) {
 	day = now.In(b.zones.of(a.Zone)).Format(time.DateOnly)
@@ -175,7 +176,7 @@ func (b *Service) accounts(a *dream.Agent, c *Caller, now time.Time) (day string
 		{Scope: "month:" + a.ID + "/" + day[:len("2006-01")], Limit: a.Caps.Month},
 		{Scope: "fleet:" + day, Limit: b.o.FleetDay},
 	}
-	limit := budget.Unlimited // what it cost is told all the same
+	limit := budget.Unlimited // counted even without a cap
 	for _, answer := range []*budget.Micros{b.o.KeyDay, c.Key.Day} {
 		if answer != nil {
 			limit = *answer

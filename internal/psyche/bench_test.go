@@ -86,7 +86,7 @@ func BenchmarkRecall(b *testing.B) {
 			r.fill(n)
 			for b.Loop() {
 				found, err := r.Recall(b.Context(), ann, "echo",
-					psyche.Recalling{Query: "What did the keeper of the lighthouse do?", Limit: 6})
+					psyche.RecallRequest{Query: "What did the keeper of the lighthouse do?", Limit: 6})
 				if err != nil || len(found) != 6 {
 					b.Fatal(err, found)
 				}

@@ -34,7 +34,7 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 	if !b.chat {
 		return nil, 0, errors.New("no array of messages")
 	}
-	t := &turn{being: &Service{o: Options{}.filled()}, body: b, spec: spec}
+	t := &turn{service: &Service{o: Options{}.filled()}, body: b, spec: spec}
 	t.ceiling, err = b.ceiling(t.limits())
 	if err != nil {
 		return nil, 0, err

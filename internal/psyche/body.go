@@ -11,19 +11,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
-// body is where things stand in a request, so that they can be changed and everything else stays as it was written.
+// body holds the positions of a request's parts, so that they can be changed and all other bytes stay as they were
+// sent.
 type body struct {
 	raw      []byte
-	head     int             // just behind the opening brace
-	names    []string        // of the outermost fields, without regard to case, in their order
-	fields   map[string]span // their values, by name; no name stands twice
+	head     int             // position after the opening brace
+	names    []string        // of the outermost fields in lower case, in order
+	fields   map[string]span // the values by name; each name occurs once
 	messages []message
 	chat     bool // it has an array of messages
 	stream   bool
-	options  span     // value of "stream_options" where that is an object; zero when it is none
-	usage    span     // of its "include_usage"; zero when there is none
+	options  span     // value of "stream_options" if it is an object; else zero
+	usage    span     // value of its "include_usage"; zero when absent
 	others   []string // names of members of messages whose content is not text
-	caches   bool     // some object asks the provider to keep a part of the prompt, which costs more than to read it
+	caches   bool     // some object asks the provider to cache a part of the prompt, which costs more than reading it
 }
 
 // message is one element of "messages".
@@ -31,11 +32,11 @@ type message struct {
 	span
 	role    string
 	content span // zero when it has none
-	calls   bool // an assistant's, with tool calls
+	calls   bool // an assistant's message with tool calls
 }
 
-// readBody finds its way in a body. Errors say what is wrong at which byte, and quote nothing else; a name that stands
-// twice is a *Fault.
+// readBody parses a body. Errors name the byte and what is wrong, and quote nothing else; a duplicate name is a
+// *Fault.
 func readBody(raw []byte) (*body, error) {
 	b := &body{raw: raw, fields: make(map[string]span, 8)}
 	if !utf8.Valid(raw) {
@@ -57,8 +58,8 @@ func readBody(raw []byte) (*body, error) {
 	return b, nil
 }
 
-// member reads one of the outermost fields. Readers of JSON differ in which of two fields they take, and some do not
-// regard case: no name may stand twice for any of them, and one that counts stands as it is usually written.
+// member reads one of the outermost fields. JSON parsers differ in which of two equal fields they use, and some
+// ignore case: no name may occur twice in any case, and fields that affect the cost must be spelled as usual.
 func (b *body) member(s *scanner, key []byte) error {
 	name, plain := fieldName(key)
 	if !plain && counting.has(name) {
@@ -84,7 +85,7 @@ func (b *body) member(s *scanner, key []byte) error {
 	return err
 }
 
-// given is the value of a field; nil where there is none, or null.
+// given is the value of a field; nil when it is absent or null.
 func (b *body) given(name string) []byte {
 	if v := b.fields[name].of(b.raw); len(v) > 0 && string(v) != "null" {
 		return v
@@ -165,21 +166,21 @@ func (b *body) message(s *scanner) (message, error) {
 	return m, err
 }
 
-// text is what a message says: its string, or its parts of text, a line each.
+// text is the text of a message: its string, or its text parts, one per line.
 func (b *body) text(m message) string { return b.texts(m, "\n") }
 
-// words are the passages of a message that a person wrote. Its parts are paragraphs: clients put their own beside a
-// person's.
+// words are the passages of a message that a person wrote. Parts are taken as paragraphs, since clients add their own
+// parts to a person's.
 func (b *body) words(m message) []string { return utterance.Strip(b.texts(m, "\n\n")) }
 
-// texts is what a message says, its parts of text with something between.
+// texts joins the text parts of a message.
 func (b *body) texts(m message, between string) string {
 	raw := m.content.of(b.raw)
 	if len(raw) == 0 || raw[0] != '[' {
 		return unquoted(raw)
 	}
 	var texts []string
-	_ = b.parts(m, func(p part) error { // what is wrong with one was found before, where it matters
+	_ = b.parts(m, func(p part) error { // errors were reported before, where they matter
 		if p.kind == "text" {
 			texts = append(texts, unquoted(p.text.of(b.raw)))
 		}
@@ -195,10 +196,10 @@ type part struct {
 	text    span
 	picture span     // value of "image_url"
 	others  []string // names of members that are neither text nor pictures
-	doubt   error    // a member that counts stands in it twice, or in another spelling
+	doubt   error    // error of a relevant member that occurs twice or in another spelling
 }
 
-// parts tells each part of a message whose content is an array, or one object.
+// parts calls each for every part of a message whose content is an array or one object.
 func (b *body) parts(m message, each func(p part) error) error {
 	s := &scanner{b: b.raw[:m.content.to], at: m.content.from}
 	if s.peek() == '{' {
@@ -247,8 +248,8 @@ func (b *body) part(s *scanner, each func(p part) error) error {
 	return each(p)
 }
 
-// asked is the place of the last message of a user; -1 when there is none.
-func (b *body) asked() int {
+// lastUserMessage is the index of the last message of a user; -1 when there is none.
+func (b *body) lastUserMessage() int {
 	for i, m := range slices.Backward(b.messages) {
 		if m.role == "user" {
 			return i
@@ -257,11 +258,10 @@ func (b *body) asked() int {
 	return -1
 }
 
-// place is where background goes that belongs to the message at i: directly before it, unless that would part an
-// assistant's tool calls from their results. What stands before it is as the client has sent it, so that a provider's
-// prompt cache still hits.
+// place is where the background for message i goes: directly before it, unless that would separate an assistant's
+// tool calls from their results. Everything before it is unchanged, so that a provider's prompt cache still hits.
 func (b *body) place(i int) int {
-	open := false // results come after this place
+	open := false // tool results follow this place
 	for _, m := range b.messages[i:] {
 		if m.role == "assistant" {
 			break
@@ -283,8 +283,8 @@ func (b *body) place(i int) int {
 	return i
 }
 
-// taint is the least trusted label among what the messages bring along: tool where one holds a tool's result, of this
-// round or of an earlier one, else human.
+// taint is the least trusted label of the messages: tool when any message, also of an earlier round, holds a tool's
+// result, else human.
 func (b *body) taint() dream.Taint {
 	for _, m := range b.messages {
 		if result(m.role) {
@@ -295,7 +295,7 @@ func (b *body) taint() dream.Taint {
 			continue
 		}
 		found := false
-		_ = b.parts(m, func(p part) error { // what is wrong with one was found before, where it matters
+		_ = b.parts(m, func(p part) error { // errors were reported before, where they matter
 			found = found || p.kind == "tool_result"
 			return nil
 		})
@@ -306,20 +306,20 @@ func (b *body) taint() dream.Taint {
 	return dream.FromHuman
 }
 
-// answered says whether an earlier answer stands among the messages.
+// answered reports whether the messages contain an earlier answer.
 func (b *body) answered() bool {
 	return slices.ContainsFunc(b.messages, func(m message) bool { return m.role == "assistant" })
 }
 
 func result(role string) bool { return role == "tool" || role == "function" }
 
-// splice puts text in place of a span, which may be empty.
+// splice replaces a span, which may be empty, by text.
 type splice struct {
 	span
 	text []byte
 }
 
-// spliced is the body with changes made; those of one place stay in their order.
+// spliced applies changes to the body; those of one place keep their order.
 func spliced(raw []byte, changes []splice) []byte {
 	slices.SortStableFunc(changes, func(a, b splice) int { return a.from - b.from })
 	size := len(raw)
@@ -335,11 +335,10 @@ func spliced(raw []byte, changes []splice) []byte {
 	return append(out, raw[at:]...)
 }
 
-// model names the provider's model.
+// model sets the provider's model.
 func (b *body) model(wire string) splice { return b.set("model", quoted(wire)) }
 
-// set gives a field a value: in place where it stands, even as null, so that no name stands twice; else before all
-// others.
+// set sets a field: in place where it exists, even as null, so that no name occurs twice; else before all others.
 func (b *body) set(name string, value []byte) splice {
 	if at, stands := b.fields[name]; stands {
 		return splice{at, value}
@@ -351,13 +350,13 @@ func (b *body) set(name string, value []byte) splice {
 	return splice{span{b.head, b.head}, member}
 }
 
-// background puts a message before the one at place i.
+// background inserts a message before the one at index i.
 func (b *body) background(i int, text string) splice {
 	at := b.messages[i].from
 	return splice{span{at, at}, fmt.Appendf(nil, `{"role":"user","content":%s},`, quoted(text))}
 }
 
-// joined puts a text at the beginning of the message at i. A message without text is left alone, and background goes
+// joined puts a text at the beginning of message i. A message without text is left alone, and the background goes
 // before it.
 func (b *body) joined(i int, text string) splice {
 	m := b.messages[i]
@@ -379,8 +378,8 @@ func (b *body) joined(i int, text string) splice {
 	return b.background(b.place(i), text)
 }
 
-// goesOn says whether the answer to the message at i has begun: an assistant's message or a tool's result follows it,
-// so that the request is another round of the same turn.
+// goesOn reports whether the answer to message i has begun: an assistant's message or a tool's result follows it, so
+// that the request is another round of the same turn.
 func (b *body) goesOn(i int) bool {
 	return slices.ContainsFunc(b.messages[i+1:],
 		func(m message) bool { return m.role == "assistant" || result(m.role) })

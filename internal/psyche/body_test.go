@@ -16,7 +16,7 @@ import (
 // edited is a body with another model and a background before what it asks.
 func edited(b *body, text string) ([]byte, []splice) {
 	changes := []splice{b.model("wire")}
-	if at := b.asked(); at >= 0 {
+	if at := b.lastUserMessage(); at >= 0 {
 		changes = append(changes, b.background(b.place(at), text))
 	}
 	return spliced(b.raw, changes), changes
@@ -81,7 +81,7 @@ func TestBackgroundNeverPartsToolCallsFromTheirResults(t *testing.T) {
 		raw := []byte(`{"messages":[` + strings.Join(c.messages, ",") + `]}`)
 		b, err := readBody(raw)
 		require.NoError(t, err, c.name)
-		at := b.asked()
+		at := b.lastUserMessage()
 		if c.want < 0 {
 			require.Negative(t, at, c.name)
 			continue
@@ -175,10 +175,10 @@ func FuzzBody(f *testing.F) {
 		for _, m := range b.messages {
 			b.text(m)
 		}
-		if at := b.asked(); at >= 0 {
+		if at := b.lastUserMessage(); at >= 0 {
 			b.question(at)
 		}
-		if at := b.asked(); at >= 0 {
+		if at := b.lastUserMessage(); at >= 0 {
 			with := spliced(raw, []splice{b.joined(at, text)})
 			if len(with) <= 1<<20 && !json.Valid(with) {
 				t.Fatalf("%q joined became %q", raw, with)

@@ -9,16 +9,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
-// Bounds of what one statement corrects.
+// Limits on what one statement corrects.
 const (
 	mostCorrected = 3 // memories that say the same in other words
-	mostReplaced  = 4 // earlier values that a memory carries: the newest, and the first, which names what it is about
-	ofOneTalk     = 8 // of the newest memories of a talk, among which the last statement is looked for
+	mostReplaced  = 4 // earlier values that a memory carries: the newest, and the first, which names the subject
+	ofOneTalk     = 8 // newest memories of a talk among which the last statement is searched
 )
 
-// correct finds what a person's new statement takes the place of, among what lies near and what the person said last
-// in this talk. It writes into the new memory what was so before, and returns the old ones as superseded by it. Only
-// statements of the same owner are corrected, and only by a person's own words.
+// correct finds what a person's new statement replaces, among the near memories and what the person said last in this
+// talk. It writes the earlier value into the new memory and returns the old ones as superseded by it. Only statements
+// of the same owner are corrected, and only by a person's own words.
 func correct(ctx context.Context, store memory.Store, e *dream.Episode, near []nearby) ([]dream.Item, error) {
 	if e.Taint != dream.FromHuman {
 		return nil, nil
@@ -78,7 +78,7 @@ func correct(ctx context.Context, store memory.Store, e *dream.Episode, near []n
 	return changed, nil
 }
 
-// replaces asks whether a statement takes the place of a memory, in its own words or in those of what that corrected.
+// replaces reports whether a statement replaces a memory, in its own words or in those of what it had corrected.
 func replaces(old *dream.Episode, text string, last bool) bool {
 	if utterance.Corrects(old.Content, text, last) {
 		return true

@@ -8,14 +8,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// counting are the outermost fields that this server reads or writes: what a request can come to depends on them.
+// counting are the outermost fields that this server reads or writes, since the cost of a request depends on them.
 var counting = set(
 	"model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "prediction",
 	"tools", "functions",
 	"tool_choice", "response_format", "reasoning_effort", "reasoning", "thinking", "input", "dimensions",
 )
 
-// Members whose bytes bound the tokens that they can come to.
+// Members whose size in bytes bounds their tokens.
 var (
 	messageMembers = set(
 		"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning",
@@ -35,8 +35,8 @@ var (
 	)
 )
 
-// Other names of a maximum of tokens, of a number of answers, and of a wish to think first, by inference.FieldKey: some
-// providers read them, others do not know them.
+// Other names for a maximum of tokens, a number of answers, and a request to think first, by inference.FieldKey: some
+// providers read them, others ignore them.
 var (
 	maxima = set(
 		"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "maxlength", "maxgenlen",
@@ -53,7 +53,7 @@ var (
 	)
 )
 
-// names are some, each with a bit of its own.
+// names are field names, each with a bit of its own.
 type names map[string]uint64
 
 func set(all ...string) names {
@@ -66,7 +66,7 @@ func set(all ...string) names {
 
 func (n names) has(name string) bool { return n[name] != 0 }
 
-// usual are the names that are read often: a key that is one of them need not be copied.
+// usual are frequent names: a key that is one of them need not be copied.
 var usual = func() map[string]string {
 	all := map[string]string{"include_usage": "include_usage", "temperature": "temperature", "user": "user"}
 	for _, some := range []names{counting, messageMembers, partMembers, toolMembers} {
@@ -77,7 +77,7 @@ var usual = func() map[string]string {
 	return all
 }()
 
-// fieldName is what a key of JSON names without regard to case and escapes; plain says that it is written like that.
+// fieldName is a JSON key in lower case without escapes; plain reports whether it was written like that.
 func fieldName(key []byte) (name string, plain bool) {
 	inner := key[1 : len(key)-1]
 	if name, ok := usual[string(inner)]; ok {
@@ -91,7 +91,7 @@ func fieldName(key []byte) (name string, plain bool) {
 	return string(inner), true
 }
 
-// once sees to it that of the members that count each stands once in an object, and as it is usually written.
+// once checks that each relevant member occurs once in an object, in its usual spelling.
 type once struct {
 	of   string // names the object in errors
 	seen uint64
@@ -111,7 +111,7 @@ func (o *once) name(key []byte, members names) (string, error) {
 	return name, nil
 }
 
-// cacheMark says whether a key is cache_control, in whatever spelling.
+// cacheMark reports whether a key is cache_control, in any spelling.
 func cacheMark(key []byte) bool {
 	const name = "cachecontrol"
 	if len(key) < len(name)+2 || len(key) <= len(name)+3 && key[1]|0x20 != 'c' && key[1] != '\\' {
@@ -124,18 +124,18 @@ func cacheMark(key []byte) bool {
 }
 
 func twofold(name string) error {
-	return wrong("duplicate_field", name,
+	return invalidRequest("duplicate_field", name,
 		"%s stands twice, where case is not regarded. Readers differ in which of the two they take: send it once.",
 		name)
 }
 
 func misspelt(name string, key []byte) error {
-	return wrong("duplicate_field", name,
+	return invalidRequest("duplicate_field", name,
 		"A field is written %s, which some readers take for %s and others do not know: write %s.",
 		clippedText(string(key)), name, name[strings.LastIndexByte(name, '.')+1:])
 }
 
-// clippedText is a text as an error shows it.
+// clippedText is a text as shown in an error.
 func clippedText(text string) string {
 	if len(text) > 60 {
 		return strings.ToValidUTF8(text[:60], "") + "…"
@@ -143,15 +143,15 @@ func clippedText(text string) string {
 	return text
 }
 
-// limits are what a body is held to.
+// limits are the limits on a body.
 type limits struct {
 	spec     inference.Spec
-	free     bool            // the model costs nothing: what a body may cost is of no interest
+	free     bool            // the model costs nothing, so that the cost of a body does not matter
 	allowed  map[string]bool // fields beyond tokens that the deployment allows, by inference.FieldKey
-	thinking int64           // the most tokens that a model which thinks first is given beside its answer
+	thinking int64           // the most tokens for thinking beside the answer
 }
 
-// window is the most tokens of prompt and answer together; 0 where nobody knows.
+// window is the most tokens of prompt and answer together; 0 when unknown.
 func (l *limits) window() int64 {
 	if l.spec.Guessed {
 		return 0
@@ -159,20 +159,20 @@ func (l *limits) window() int64 {
 	return int64(l.spec.Context)
 }
 
-// ceiling is what a body can ask of a paid model at most.
+// ceiling is the most that a body can ask of a paid model.
 type ceiling struct {
 	in      int64 // tokens of the prompt
-	text    int64 // bytes of it that are certainly text
+	text    int64 // of the prompt's bytes, those that are certainly text
 	answer  int64 // the greatest maximum of one answer, thinking included; 0: none is named
-	named   bool  // by a field that every provider knows
-	choices int64 // answers, at least 1
-	beside  int64 // tokens that are billed as an answer's for each, such as a prediction that was wrong
-	thinks  int64 // tokens of thinking beside an answer that names no maximum
-	times   int64 // what a token of the prompt costs at most, in list prices
+	named   bool  // by a field that every provider reads
+	choices int64 // number of answers, at least 1
+	beside  int64 // tokens billed in addition to each answer, such as a wrong prediction
+	thinks  int64 // tokens of thinking beside an answer without a maximum
+	times   int64 // the most that a token of the prompt costs, in list prices
 }
 
-// ceiling holds a body to the limits and finds out what it can come to. Errors are *Fault and name the field, its value
-// and what would be right.
+// ceiling checks a body against the limits and computes the most it can cost. Errors are *Fault and name the field,
+// its value and what would be right.
 func (b *body) ceiling(l *limits) (ceiling, error) {
 	d := ceiling{choices: 1, times: 1}
 	if err := b.types(l); err != nil {
@@ -187,7 +187,7 @@ func (b *body) ceiling(l *limits) (ceiling, error) {
 		}
 	}
 	if b.caches {
-		d.times = 2 // the dearest published price of keeping a prompt, for an hour
+		d.times = 2 // the highest published price of caching a prompt for an hour
 	}
 	if err := b.answers(l, &d); err != nil {
 		return d, err
@@ -195,10 +195,10 @@ func (b *body) ceiling(l *limits) (ceiling, error) {
 	return d, b.prompt(l, &d)
 }
 
-// types checks the fields that every reader must understand alike.
+// types checks the fields that every parser must read alike.
 func (b *body) types(l *limits) error {
 	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
-		if l.free && string(b.given(name)) == "-1" { // how local servers are told that there is none
+		if l.free && string(b.given(name)) == "-1" { // how local servers are asked for no maximum
 			continue
 		}
 		if _, err := b.whole(name); err != nil {
@@ -208,18 +208,18 @@ func (b *body) types(l *limits) error {
 	if n, err := b.whole("n"); err != nil {
 		return err
 	} else if n > mostChoices {
-		return wrong(badValue, "n", "n is %s; it must be a whole number from 1 to %d.", shownNumber(b.given("n")),
+		return invalidRequest(badValue, "n", "n is %s; it must be a whole number from 1 to %d.", shownNumber(b.given("n")),
 			mostChoices)
 	}
 	if v := b.given("stream"); v != nil && !boolean(v) {
-		return wrong(badValue, "stream", "stream is %s; it must be true or false.", kindOf(v))
+		return invalidRequest(badValue, "stream", "stream is %s; it must be true or false.", kindOf(v))
 	}
 	if v := b.given("stream_options"); v != nil && v[0] != '{' {
-		return wrong(badValue, "stream_options",
+		return invalidRequest(badValue, "stream_options",
 			"stream_options is %s; it must be an object such as {\"include_usage\": true}.", kindOf(v))
 	}
 	if v := b.usage.of(b.raw); len(v) > 0 && string(v) != "null" && !boolean(v) {
-		return wrong(badValue, "stream_options.include_usage",
+		return invalidRequest(badValue, "stream_options.include_usage",
 			"stream_options.include_usage is %s; it must be true or false.", kindOf(v))
 	}
 	return nil
@@ -227,12 +227,12 @@ func (b *body) types(l *limits) error {
 
 const (
 	badValue    = "invalid_value"
-	mostChoices = 128 // as OpenAI takes
+	mostChoices = 128 // OpenAI's maximum
 )
 
 func boolean(v []byte) bool { return string(v) == "true" || string(v) == "false" }
 
-// whole reads a field that holds a whole number from 1; 0 where it is not given.
+// whole reads a field with a whole number from 1; 0 when absent.
 func (b *body) whole(name string) (int64, error) {
 	v := b.given(name)
 	if len(v) == 0 {
@@ -241,14 +241,14 @@ func (b *body) whole(name string) (int64, error) {
 	n, ok := wholeNumber(v)
 	if !ok {
 		return 0,
-			wrong(badValue, name, "%s is %s; it must be a whole number from 1, written in digits, or be left out.",
+			invalidRequest(badValue, name, "%s is %s; it must be a whole number from 1, written in digits, or be left out.",
 				name, kindOf(v))
 	}
 	return n, nil
 }
 
-// wholeNumber reads a number from 1 that is written in digits, with nothing but zeros behind a point; more than can be
-// counted is the most that can be.
+// wholeNumber reads a number from 1 written in digits, with only zeros after a point. An overflow yields the greatest
+// number.
 func wholeNumber(v []byte) (int64, bool) {
 	digits, zeros, point := bytes.Cut(v, []byte("."))
 	if len(digits) == 0 || digits[0] < '1' || digits[0] > '9' || point && len(bytes.Trim(zeros, "0")) > 0 {
@@ -264,7 +264,7 @@ func wholeNumber(v []byte) (int64, bool) {
 	return n, true
 }
 
-// kindOf says what a value is, and shows it where it is a number.
+// kindOf names the type of a value, and shows numbers.
 func kindOf(v []byte) string {
 	switch v[0] {
 	case '"':
@@ -283,7 +283,7 @@ func kindOf(v []byte) string {
 
 func shownNumber(v []byte) string { return clippedText(string(v)) }
 
-// beyond refuses a field whose price tokens do not bound, unless the deployment allows it or its value asks for
+// beyond refuses a field whose price is not bounded by tokens, unless the deployment allows it or its value asks for
 // nothing.
 func (b *body) beyond(l *limits, name string) error {
 	f, listed := inference.FieldBeyondTokens(name)
@@ -314,12 +314,12 @@ func (l *limits) allows(f inference.BeyondTokens) error {
 	if l.allowed[inference.FieldKey(f.Name)] {
 		return nil
 	}
-	return wrong("field_not_allowed", f.Name,
+	return invalidRequest("field_not_allowed", f.Name,
 		"%s is not passed on to a paid model: %s. Leave it out, or have it allowed by the setting serve.allow_fields.",
 		f.Name, f.Why)
 }
 
-// plainText says whether a list of modalities asks for text alone.
+// plainText reports whether a list of modalities asks for text alone.
 func plainText(v []byte) bool {
 	if v[0] != '[' {
 		return false
@@ -334,7 +334,7 @@ func plainText(v []byte) bool {
 	return err == nil && only
 }
 
-// ownTools says whether all tools are the client's own, which nobody but the client runs.
+// ownTools reports whether all tools are the client's own, which only the client runs.
 func ownTools(v []byte) (bool, error) {
 	if v[0] != '[' {
 		return false, nil
@@ -367,7 +367,7 @@ func ownTools(v []byte) (bool, error) {
 	return own, err
 }
 
-// answers finds out how much may be answered.
+// answers computes how much may be answered.
 func (b *body) answers(l *limits, d *ceiling) error {
 	visible, all, err := int64(0), int64(0), error(nil)
 	asksToThink := false
@@ -395,7 +395,7 @@ func (b *body) answers(l *limits, d *ceiling) error {
 				return err
 			}
 			if n > mostChoices {
-				return wrong(badValue, name, "%s is %s; it must be a whole number from 1 to %d.", name,
+				return invalidRequest(badValue, name, "%s is %s; it must be a whole number from 1 to %d.", name,
 					shownNumber(v), mostChoices)
 			}
 			d.choices = max(d.choices, n)
@@ -420,7 +420,7 @@ func (b *body) answers(l *limits, d *ceiling) error {
 	}
 	if all > 0 {
 		beside := d.thinks
-		if l.spec.Reasoning { // of models that think by themselves it bounds thinking and answer together
+		if l.spec.Reasoning { // for models that think by themselves it bounds thinking and answer together
 			beside = budget
 		}
 		d.answer = max(d.answer, plus(all, beside))
@@ -436,14 +436,14 @@ func (b *body) bounded(l *limits, name string) (int64, error) {
 	}
 	if window := l.window(); window > 0 && n > window {
 		return 0,
-			wrong(badValue, name,
+			invalidRequest(badValue, name,
 				"%s is %s; it must be at most %d, which is the window of the model %s, prompt and answer together.",
 				name, shownNumber(b.given(name)), window, l.spec.Name)
 	}
 	return n, nil
 }
 
-// off says whether a wish to think is none.
+// off reports whether a field for thinking turns it off.
 func off(v []byte) bool {
 	switch string(bytes.Join(bytes.Fields(v), nil)) {
 	case `false`, `0`, `"none"`, `"off"`, `"disabled"`, `{"type":"disabled"}`, `{"enabled":false}`, `{"effort":"none"}`,
@@ -453,8 +453,7 @@ func off(v []byte) bool {
 	return false
 }
 
-// greatest is the greatest whole number that stands anywhere in a value, as digits; one with an exponent is the
-// greatest of all.
+// greatest is the greatest whole number anywhere in a value; one with an exponent counts as the greatest of all.
 func greatest(v []byte) int64 {
 	best, n := int64(0), int64(0)
 	for i, c := range v {
@@ -471,7 +470,7 @@ func greatest(v []byte) int64 {
 	return best
 }
 
-// plus and times stay at the most that can be counted; neither takes less than 0.
+// plus and times saturate; neither takes negative numbers.
 func plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

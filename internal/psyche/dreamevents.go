@@ -13,14 +13,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Announced is an event as callers are told of it.
-type Announced struct {
+// VisibleEvent is an event as shown to callers.
+type VisibleEvent struct {
 	event.Event
-	Text string `json:"text,omitempty"` // of the item that the event names, to operators who ask for it
+	Text string `json:"text,omitempty"` // of the item that the event names; for operators who ask for it
 }
 
-// openData are the types of events that role client is told of, and which of their data: states and numbers, none of
-// which anybody wrote.
+// openData are the types of events that role client sees, and which of their fields: states and numbers, no text that
+// anybody wrote.
 var openData = map[string][]string{
 	event.DreamStarted{}.EventType():         {"tier"},
 	event.OnsetStarted{}.EventType():         {},
@@ -38,30 +38,31 @@ var openData = map[string][]string{
 	event.AgentAsleep{}.EventType():          {"epoch"},
 }
 
-// wordy are the data that somebody, a model or a person, may have put into words.
-var wordy = []string{"reason", "too_deep"}
+// textFields are fields that may hold text written by a model or a person.
+var textFields = []string{"reason", "too_deep"}
 
-// itemNames are the data that name an item.
+// itemNames are fields with the id of an item.
 var itemNames = []string{
 	"fragment_id", "scenario_id", "hypothesis_id", "prediction_id", "gist_id", "item_id",
 	"journal",
 }
 
-// Sight is how much of an agent's events a caller sees.
-type Sight struct {
+// EventScope is how much of an agent's events a caller sees.
+type EventScope struct {
 	Agent    dream.Agent
-	Dream    string // "dream/iris/0042"; empty: all of the agent's
+	Dream    string // "dream/iris/0042"; empty: all of the agent's dreams
 	Operator bool
-	Text     bool // with words; only operators may
+	Text     bool // with texts; operators only
 }
 
-// See finds whose events are asked for: those of a dream, of an agent, or of the only agent that the caller reaches.
-func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text bool) (Sight, error) {
+// See resolves whose events are asked for: those of a dream, of an agent, or of the only agent that the caller
+// reaches.
+func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text bool) (EventScope, error) {
 	need := access.Client
 	if text {
 		need = access.Operator
 	}
-	s := Sight{Text: text, Operator: c.Key.Role.Includes(access.Operator)}
+	s := EventScope{Text: text, Operator: c.Key.Role.Includes(access.Operator)}
 	var err error
 	switch {
 	case dreamID != "":
@@ -71,7 +72,7 @@ func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text 
 			s.Dream = n.ID
 		}
 		if err == nil && agent != "" && agent != s.Agent.Handle && agent != s.Agent.ID {
-			err = illAsked("agent", "dream %s is not one of agent %q; leave agent out", PublicID(n.ID), agent)
+			err = badParam("agent", "dream %s is not one of agent %q; leave agent out", PublicID(n.ID), agent)
 		}
 	case agent != "":
 		s.Agent, err = d.agent(ctx, c, need, agent)
@@ -79,7 +80,7 @@ func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text 
 		var all []dream.Agent
 		all, err = d.reached(ctx, c, "")
 		if err == nil && len(all) != 1 {
-			err = illAsked("agent",
+			err = badParam("agent",
 				"agent is missing; this key reaches %d agents, and each counts its events from 1 on", len(all))
 		} else if err == nil {
 			s.Agent, err = all[0], demand(c, need)
@@ -88,15 +89,15 @@ func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text 
 	return s, err
 }
 
-// Show tells of some events what may be seen, in their order.
-func (d *Dreams) Show(ctx context.Context, s Sight, events []event.Event) ([]Announced, error) {
-	var shown []Announced
+// Show reduces events to what may be seen, in order.
+func (d *Dreams) Show(ctx context.Context, s EventScope, events []event.Event) ([]VisibleEvent, error) {
+	var shown []VisibleEvent
 	var ids []string
 	for _, e := range events {
 		if s.Dream != "" && e.Dream != s.Dream {
 			continue
 		}
-		data, ok := s.sees(e)
+		data, ok := s.visibleData(e)
 		if !ok {
 			continue
 		}
@@ -104,7 +105,7 @@ func (d *Dreams) Show(ctx context.Context, s Sight, events []event.Event) ([]Ann
 			ids = append(ids, itemNamed(e))
 		}
 		e.Data = data
-		shown = append(shown, Announced{Event: e})
+		shown = append(shown, VisibleEvent{Event: e})
 	}
 	if !s.Text {
 		return shown, nil
@@ -124,13 +125,13 @@ func (d *Dreams) Show(ctx context.Context, s Sight, events []event.Event) ([]Ann
 	return shown, nil
 }
 
-// sees are the data of an event that may be seen, and whether the event may be at all.
-func (s Sight) sees(e event.Event) (json.RawMessage, bool) {
+// visibleData are the fields of an event that may be seen, and whether the event may be seen at all.
+func (s EventScope) visibleData(e event.Event) (json.RawMessage, bool) {
 	if s.Text {
 		return e.Data, true
 	}
 	if s.Operator {
-		return unworded(e.Data), true
+		return withoutText(e.Data), true
 	}
 	fields, ok := openData[e.Type]
 	if !ok {
@@ -149,9 +150,9 @@ func (s Sight) sees(e event.Event) (json.RawMessage, bool) {
 	return data, err == nil
 }
 
-// unworded are data without what somebody wrote.
-func unworded(data json.RawMessage) json.RawMessage {
-	if !slices.ContainsFunc(wordy, func(name string) bool { return bytes.Contains(data, []byte(`"`+name+`"`)) }) {
+// withoutText removes text that somebody wrote.
+func withoutText(data json.RawMessage) json.RawMessage {
+	if !slices.ContainsFunc(textFields, func(name string) bool { return bytes.Contains(data, []byte(`"`+name+`"`)) }) {
 		return data
 	}
 	var all any
@@ -160,7 +161,7 @@ func unworded(data json.RawMessage) json.RawMessage {
 	if reader.Decode(&all) != nil {
 		return json.RawMessage(`{}`)
 	}
-	unword(all)
+	removeText(all)
 	kept, err := json.Marshal(all)
 	if err != nil {
 		return json.RawMessage(`{}`)
@@ -168,18 +169,18 @@ func unworded(data json.RawMessage) json.RawMessage {
 	return kept
 }
 
-func unword(value any) {
+func removeText(value any) {
 	switch value := value.(type) {
 	case map[string]any:
-		for _, name := range wordy {
+		for _, name := range textFields {
 			delete(value, name)
 		}
 		for _, inner := range value {
-			unword(inner)
+			removeText(inner)
 		}
 	case []any:
 		for _, inner := range value {
-			unword(inner)
+			removeText(inner)
 		}
 	}
 }
@@ -198,8 +199,8 @@ func itemNamed(e event.Event) string {
 	return ""
 }
 
-// Ended says whether a dream that is watched is over, so that nothing more will be told of it while it is watched.
-func (d *Dreams) Ended(ctx context.Context, s Sight) (bool, error) {
+// Ended reports whether a watched dream has ended, so that no more events come.
+func (d *Dreams) Ended(ctx context.Context, s EventScope) (bool, error) {
 	if s.Dream == "" {
 		return false, nil
 	}

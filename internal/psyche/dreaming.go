@@ -8,48 +8,48 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// DreamRequest is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
+// DreamRequest is a request for a dream. Zero fields take the agent's or the deployment's value.
 type DreamRequest struct {
 	Agent  string                // handle or id
 	Theme  string                // at most dream.LongestTheme characters
 	Tier   dream.Tier            // core or hardened
 	Budget *budget.Micros        // at most the agent's cap of one dream
 	Seed   *uint64               // nil: drawn at random, and recorded
-	Models map[dream.Role]string // the catalogue's names, before those of the agent
+	Models map[dream.Role]string // names of the catalogue, before those of the agent
 }
 
-// Again is the wish to dream a night anew from one of its phases on. Zero fields of the wish take what that night had.
-type Again struct {
+// RedreamRequest is a request to run a dream anew from one of its phases on. Zero fields take the earlier dream's
+// value.
+type RedreamRequest struct {
 	DreamRequest
-	Dream string      // "dream/iris/0042"; it must be over
+	Dream string      // "dream/iris/0042"; it must have ended
 	From  dream.Phase // one of dream.Redreamt
 }
 
-// Dreaming is what is asked of whoever carries dreams on; starter fits it. Dreams are named by their ids,
-// "dream/iris/0042". Errors are *Fault, or wrap the context's. It looks at nobody's role: Dreams, which the faces ask,
-// does.
-type Dreaming interface {
-	// Begin starts a dream and answers its id. 404 when there is no such agent, 400 for a field that is wrong, 402 for
-	// a budget above the agent's cap, 429 when nothing is left under a cap of its day or month, 409 when it dreams
-	// already or is awake, 503 when nobody carries dreams.
+// DreamControl starts and directs dreams; starter implements it. Dreams are named by their ids, "dream/iris/0042".
+// Errors are *Fault, or wrap the context's. It checks no roles: Dreams does that for the public interfaces.
+type DreamControl interface {
+	// Begin starts a dream and returns its id. 404 when there is no such agent, 400 for a wrong field, 402 for a
+	// budget above the agent's cap, 429 when nothing is left under a cap of its day or month, 409 when it is dreaming
+	// or awake, 503 when no worker runs.
 	Begin(ctx context.Context, w DreamRequest) (string, error)
-	// Redream begins one that takes over what the earlier phases of another have made. As Begin; 409 when there is
+	// Redream starts a dream that takes over the results of another one's earlier phases. As Begin; 409 when there is
 	// nothing to take over.
-	Redream(ctx context.Context, w Again) (string, error)
-	// Cancel asks a dream to end with what it has. It ends soon after. 409 when it does not go on.
+	Redream(ctx context.Context, w RedreamRequest) (string, error)
+	// Cancel asks a dream to end with what it has, which it does soon after. 409 when it does not run.
 	Cancel(ctx context.Context, dreamID string) error
-	// Resume lets an interrupted dream go on. 409 when it does not wait, when the agent dreams already or is awake.
+	// Resume continues an interrupted dream. 409 when it is not interrupted, when the agent is dreaming or awake.
 	Resume(ctx context.Context, dreamID string) error
-	// Archive puts the record of a dream that is over out of the lists; what it left behind stays as it is. Twice is
-	// once. 409 while the dream goes on or may.
+	// Archive hides the record of an ended dream from lists; its results stay. Archiving twice has no further effect.
+	// 409 while the dream runs or may be resumed.
 	Archive(ctx context.Context, dreamID string) error
 }
 
-// publicPrefix begins the ids by which dreams are named in addresses.
+// publicPrefix begins the ids of dreams in URLs.
 const publicPrefix = "dream_"
 
-// PublicID is a dream's id without a slash, so that it fits into an address: "dream_iris_0042" of "dream/iris/0042".
-// Other ids stay as they are.
+// PublicID is a dream's id without slashes, for use in URLs: "dream_iris_0042" for "dream/iris/0042". Other ids are
+// returned unchanged.
 func PublicID(dreamID string) string {
 	handle, number, ok := idParts(dreamID, "dream/", "/")
 	if !ok {
@@ -58,8 +58,8 @@ func PublicID(dreamID string) string {
 	return publicPrefix + handle + "_" + number
 }
 
-// DreamID reads a dream's id as people give it, with slashes or without, and whose dream it is. The number is the last
-// part, so that a handle may hold whatever handles hold.
+// DreamID parses a dream's id, with slashes or without, and returns the id with slashes and the agent's handle. The
+// number is the last part, so that a handle may contain underscores.
 func DreamID(id string) (dreamID, handle string, ok bool) {
 	handle, number, ok := idParts(id, "dream/", "/")
 	if !ok {

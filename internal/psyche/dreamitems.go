@@ -27,8 +27,8 @@ type Insight struct {
 	Content string `json:"content,omitempty"`
 }
 
-// Insights are those of a dream, promoted ones first, to every role. Raw thoughts are none: what a dream said when it
-// was interrupted is for operators, in the journal.
+// Insights are those of a dream, promoted ones first, for every role. Partials are none: what a dream wrote when it
+// was interrupted is in the journal, for operators.
 func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insight], error) {
 	a, n, err := d.record(ctx, c, access.Client, id)
 	if err != nil {
@@ -36,11 +36,11 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 	}
 	found := []Insight{}
 	operator := c.May(access.Operator, a.Handle)
-	if !operator && d.untold(a) {
+	if !operator && d.hidesDreams(a) {
 		return pageFrom(found, 0, Insight.name), nil
 	}
 	d.once.Do(func() { d.talkers = newTalkers(d.Memory, d.Now) })
-	listeners, err := d.talkers.hears(ctx, c, a.ID, a.Handle, d.Shared)
+	listeners, err := d.talkers.mayHear(ctx, c, a.ID, a.Handle, d.Shared)
 	if err != nil {
 		return Page[Insight]{}, unreadStore(ctx, err)
 	}
@@ -74,14 +74,14 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 	return pageFrom(found, len(found), Insight.name), nil
 }
 
-// untold says whether role client is told nothing of what an agent's dreams bring, not even how much there is.
-func (d *Dreams) untold(a dream.Agent) bool {
+// hidesDreams reports whether role client is shown nothing of what an agent's dreams bring, not even how much.
+func (d *Dreams) hidesDreams(a dream.Agent) bool {
 	return d.Private || d.Digest == journal.DigestOff || d.Except[a.Handle]
 }
 
 func (i Insight) name() string { return i.ID }
 
-// insightFrom says whether an item is one that a client may be told.
+// insightFrom converts an item that a client may see.
 func insightFrom(item dream.Item, of string) (Insight, bool) {
 	h := item.Header()
 	i := Insight{
@@ -138,8 +138,8 @@ func HeldOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, agent string
 	return someOf[T](ctx, d, q, after, limit)
 }
 
-// someOf answers the part of a query behind an item. A store answers a query in one order, so that a page goes on where
-// the one before has ended as long as that item is there.
+// someOf returns the part of a query after an item. A store answers a query in a stable order, so that a page
+// continues the one before it as long as that item exists.
 func someOf[T dream.Item](ctx context.Context, d *Dreams, q memory.Query, after string, n int) (Page[T], error) {
 	limit, err := pageLimit(n)
 	if err != nil {
@@ -161,7 +161,7 @@ func someOf[T dream.Item](ctx context.Context, d *Dreams, q memory.Query, after 
 		at := slices.IndexFunc(all, func(item T) bool { return id(item) == after })
 		if at < 0 {
 			return Page[T]{},
-				illAsked("after", "after is %q, which this list does not hold; it is the last_id of the page before",
+				badParam("after", "after is %q, which this list does not hold; it is the last_id of the page before",
 					after)
 		}
 		all = all[at+1:]

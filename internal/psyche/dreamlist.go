@@ -19,13 +19,13 @@ const (
 	LargestPage = 100
 )
 
-// Listed asks for dreams, the newest first. Zero fields do not filter.
-type Listed struct {
+// ListRequest asks for dreams, newest first. Zero fields do not filter.
+type ListRequest struct {
 	Agent    string       // handle or id; empty: every agent that the caller reaches
 	Status   dream.Status // one of dream.Statuses
-	After    string       // the id of the last dream of the page before
+	After    string       // the id of the last dream of the previous page
 	Limit    int          // 1 to LargestPage; 0: UsualPage
-	Archived bool         // those that were put out of the lists as well
+	Archived bool         // archived ones as well
 }
 
 // Page is a part of a list.
@@ -38,11 +38,11 @@ type Page[T any] struct {
 }
 
 // List answers a page of dreams, to every role.
-func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], error) {
+func (d *Dreams) List(ctx context.Context, c Caller, l ListRequest) (Page[Dream], error) {
 	none := Page[Dream]{Object: "list", Data: []Dream{}}
 	if l.Status != "" && !slices.Contains(dream.Statuses, l.Status) {
 		return none,
-			illAsked("status", "status is %q; statuses are pending, running, completed, failed and canceled", l.Status)
+			badParam("status", "status is %q; statuses are pending, running, completed, failed and canceled", l.Status)
 	}
 	limit, err := pageLimit(l.Limit)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], err
 	if l.After != "" {
 		whose, from, err = d.record(ctx, c, access.Client, l.After)
 		if missing(err) {
-			err = illAsked("after",
+			err = badParam("after",
 				"after is %q, which is no dream that this key reaches; it is the last_id of the page before, such as dream_iris_0042",
 				l.After)
 		}
@@ -84,7 +84,7 @@ func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], err
 	return none, nil
 }
 
-// rankedDream is a dream and its place in the list: by its time, the newest first, then by agent, then by number.
+// rankedDream is a dream with its place in the list: by time, newest first, then by agent, then by number.
 type rankedDream struct {
 	agent  dream.Agent
 	record *dream.Record
@@ -95,8 +95,8 @@ func (r rankedDream) compare(o rankedDream) int {
 		cmp.Compare(len(o.record.ID), len(r.record.ID)), cmp.Compare(o.record.ID, r.record.ID))
 }
 
-// recordsOf finds up to n dreams of an agent behind one of a page before.
-func (d *Dreams) recordsOf(ctx context.Context, a dream.Agent, l Listed, whose dream.Agent, from *dream.Record,
+// recordsOf finds up to n dreams of an agent after the last one of the previous page.
+func (d *Dreams) recordsOf(ctx context.Context, a dream.Agent, l ListRequest, whose dream.Agent, from *dream.Record,
 	n int,
 ) ([]rankedDream, error) {
 	q := memory.Query{
@@ -104,7 +104,7 @@ func (d *Dreams) recordsOf(ctx context.Context, a dream.Agent, l Listed, whose d
 		States: []dream.State{dream.Live, dream.Archived}, Limit: 2 * n,
 	}
 	if from != nil {
-		q.Until = from.At.Add(1) // those of the same moment too: they are told apart below
+		q.Until = from.At.Add(1) // includes those of the same moment, which are sorted out below
 	}
 	var rows []rankedDream
 	for {
@@ -143,18 +143,18 @@ func (d *Dreams) reached(ctx context.Context, c Caller, name string) ([]dream.Ag
 
 func pageLimit(n int) (int, error) {
 	if n < 0 || n > LargestPage {
-		return 0, illAsked("limit", "limit is %d; it must be 1 to %d", n, LargestPage)
+		return 0, badParam("limit", "limit is %d; it must be 1 to %d", n, LargestPage)
 	}
 	return cmp.Or(n, UsualPage), nil
 }
 
-// missing says whether what was named is not there, or is out of reach.
+// missing reports whether something does not exist or is out of reach.
 func missing(err error) bool {
 	f, ok := errors.AsType[*Fault](err)
 	return ok && f.Status == http.StatusNotFound
 }
 
-func illAsked(param, format string, args ...any) *Fault {
+func badParam(param, format string, args ...any) *Fault {
 	return &Fault{
 		Status:  http.StatusBadRequest,
 		Type:    "invalid_request_error",
@@ -164,7 +164,7 @@ func illAsked(param, format string, args ...any) *Fault {
 	}
 }
 
-// pageFrom is a page of items that were found in their order, one more than fit if there are more.
+// pageFrom makes a page of items that were found in order, one more than fit if there are more.
 func pageFrom[T any](found []T, limit int, id func(T) string) Page[T] {
 	p := Page[T]{Object: "list", Data: append([]T{}, found[:min(limit, len(found))]...), More: len(found) > limit}
 	if len(p.Data) > 0 {

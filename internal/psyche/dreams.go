@@ -18,13 +18,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Dreams are the nights of all agents, as far as a caller may see and direct them. Both faces ask it, so that neither
-// shows what the other hides. Dreams are named by either of their ids. Every method checks role and reach, and answers
-// *Fault.
+// Dreams are the dreams of all agents, as far as a caller may see and direct them. The HTTP and MCP interfaces both
+// use it, so that neither shows what the other hides. Dreams are named by either of their ids. Every method checks
+// role and reach and returns a *Fault.
 type Dreams struct {
 	Memory  memory.Store
 	Events  fabric.Log
-	Carries Dreaming
+	Carries DreamControl
 	Now     func() time.Time
 	Digest  string // how much of dreams role client is told: journal.DigestOff, DigestHeader or DigestMessage
 	Private bool   // nothing of dreams is told to role client
@@ -50,8 +50,8 @@ func (d *Dreams) Begin(ctx context.Context, c Caller, w DreamRequest) (Dream, er
 	return d.Dream(ctx, c, id)
 }
 
-// Redream begins a dream that goes on from a phase of another; it needs role operator. The agent is that dream's.
-func (d *Dreams) Redream(ctx context.Context, c Caller, w Again) (Dream, error) {
+// Redream starts a dream that continues another one from a phase; it needs role operator. The agent is that dream's.
+func (d *Dreams) Redream(ctx context.Context, c Caller, w RedreamRequest) (Dream, error) {
 	a, n, err := d.record(ctx, c, access.Operator, w.Dream)
 	if err != nil {
 		return Dream{}, err
@@ -59,7 +59,7 @@ func (d *Dreams) Redream(ctx context.Context, c Caller, w Again) (Dream, error) 
 	w.Agent, w.Dream = a.Handle, n.ID
 	if !n.Status(d.Now()).Over() {
 		return Dream{},
-			notNow("dream_not_over", "dream %s is %s; only one that is over is dreamt anew", PublicID(n.ID),
+			conflictFault("dream_not_over", "dream %s is %s; only one that is over is dreamt anew", PublicID(n.ID),
 				n.Status(d.Now()))
 	}
 	id, err := d.Carries.Redream(ctx, w)
@@ -92,7 +92,7 @@ func (d *Dreams) Dream(ctx context.Context, c Caller, id string) (Dream, error) 
 	return view, nil
 }
 
-// Cancel asks a dream to end with what it has; it needs role operator. A dream that is canceled already stays so.
+// Cancel asks a dream to end with what it has; it needs role operator. Canceling a canceled dream has no effect.
 func (d *Dreams) Cancel(ctx context.Context, c Caller, id string) (Dream, error) {
 	_, n, err := d.record(ctx, c, access.Operator, id)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *Dreams) Cancel(ctx context.Context, c Caller, id string) (Dream, error)
 	case status == dream.StatusCanceled:
 	case status.Over():
 		return Dream{},
-			notNow("dream_over", "dream %s is %s; only one that goes on can be canceled", PublicID(n.ID), status)
+			conflictFault("dream_over", "dream %s is %s; only one that goes on can be canceled", PublicID(n.ID), status)
 	default:
 		if err := d.Carries.Cancel(ctx, n.ID); err != nil {
 			return Dream{}, err
@@ -111,7 +111,7 @@ func (d *Dreams) Cancel(ctx context.Context, c Caller, id string) (Dream, error)
 	return d.Dream(ctx, c, n.ID)
 }
 
-// Resume lets an interrupted dream go on without waiting for quiet; it needs role operator.
+// Resume continues an interrupted dream at once; it needs role operator.
 func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error) {
 	_, n, err := d.record(ctx, c, access.Operator, id)
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error)
 	}
 	if !n.MayGoOn(d.Now()) {
 		return Dream{},
-			notNow("dream_not_resumable", "dream %s is %s and does not wait to go on", PublicID(n.ID),
+			conflictFault("dream_not_resumable", "dream %s is %s and does not wait to go on", PublicID(n.ID),
 				n.Status(d.Now()))
 	}
 	if err := d.Carries.Resume(ctx, n.ID); err != nil {
@@ -128,7 +128,7 @@ func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error)
 	return d.Dream(ctx, c, n.ID)
 }
 
-// Archive puts the record of a dream that is over out of the lists; it needs role operator. What it left behind stays.
+// Archive hides the record of an ended dream from lists; it needs role operator. Its results stay.
 func (d *Dreams) Archive(ctx context.Context, c Caller, id string) (Dream, error) {
 	_, n, err := d.record(ctx, c, access.Operator, id)
 	if err != nil {
@@ -142,13 +142,14 @@ func (d *Dreams) Archive(ctx context.Context, c Caller, id string) (Dream, error
 	return d.Dream(ctx, c, n.ID)
 }
 
-// agent finds one that the caller reaches. Whoever does not reach it is not told whether there is one.
+// agent finds an agent that the caller reaches. For one out of reach the answer is the same as for one that does not
+// exist.
 func (d *Dreams) agent(ctx context.Context, c Caller, need access.Role, name string) (dream.Agent, error) {
 	a, err := d.Memory.Agent(ctx, name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound), err == nil && !c.Key.Reaches(a.Handle):
 		return dream.Agent{},
-			nowhere("agent", "agent_not_found",
+			notFoundFault("agent", "agent_not_found",
 				"there is no agent %q that this key reaches; GET /v1/models lists those it does", name)
 	case err != nil:
 		return dream.Agent{}, unreadStore(ctx, err)
@@ -160,7 +161,7 @@ func (d *Dreams) agent(ctx context.Context, c Caller, need access.Role, name str
 func (d *Dreams) record(ctx context.Context, c Caller, need access.Role,
 	id string,
 ) (dream.Agent, *dream.Record, error) {
-	none := nowhere("id", "dream_not_found",
+	none := notFoundFault("id", "dream_not_found",
 		"there is no dream %q that this key reaches; GET /v1/dreams lists those it does", id)
 	name, handle, ok := DreamID(id)
 	if !ok {
@@ -183,10 +184,10 @@ func (d *Dreams) record(ctx context.Context, c Caller, need access.Role,
 	return a, n, demand(c, need)
 }
 
-// lookedBack is how many of an agent's newest events are looked through for what a dream has done so far.
+// lookedBack is how many of an agent's newest events are searched for the progress of a dream.
 const lookedBack = 4000
 
-// soFar adds up the phases of a dream that goes on, as its newest events tell them.
+// soFar adds up the phases of a running dream from its newest events.
 func (d *Dreams) soFar(ctx context.Context, n *dream.Record) ([]dream.Tally, budget.Micros, error) {
 	newest := map[dream.Phase]dream.Tally{}
 	for _, t := range n.Phases { // of the sittings before
@@ -235,7 +236,7 @@ func demand(c Caller, need access.Role) error {
 	}
 }
 
-func nowhere(param, code, format string, args ...any) *Fault {
+func notFoundFault(param, code, format string, args ...any) *Fault {
 	return &Fault{
 		Status:  http.StatusNotFound,
 		Type:    "not_found_error",
@@ -245,14 +246,14 @@ func nowhere(param, code, format string, args ...any) *Fault {
 	}
 }
 
-func notNow(code, format string, args ...any) *Fault {
+func conflictFault(code, format string, args ...any) *Fault {
 	return &Fault{
 		Status: http.StatusConflict, Type: "invalid_request_error", Code: code,
 		Message: fmt.Sprintf(format, args...),
 	}
 }
 
-// unreadStore tells of a store that could not be read. Whoever hung up is told nothing.
+// unreadStore is the fault for a store that could not be read. When the client has hung up it is the context's error.
 func unreadStore(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// summary is what a dream's report begins with. A dream that goes on has made nothing that is worth reading the store
-// for; it says so.
+// summary is the beginning of a dream's report. A running dream has no results worth reading the store for, and its
+// summary says so.
 func (d *Dreams) summary(ctx context.Context, a dream.Agent, n *dream.Record) (*screen.Summary, error) {
 	r := screen.DreamReport{Agent: a.Handle, Record: *n, MayGoOn: n.MayGoOn(d.Now())}
 	if n.Outcome != dream.Dreaming {

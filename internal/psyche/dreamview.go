@@ -72,7 +72,7 @@ type Counters struct {
 	Kept     int `json:"kept"`
 }
 
-// view shows a night to whoever may see so much of it.
+// view converts a record for a caller, without what it may not see.
 func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Record) Dream {
 	now, operator := d.Now(), c.May(access.Operator, a.Handle)
 	v := Dream{
@@ -92,7 +92,7 @@ func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Record) Dream {
 	} else if n.MayGoOn(now) {
 		v.Resumable = unixOf(n.Until)
 	}
-	if operator || !d.untold(a) {
+	if operator || !d.hidesDreams(a) {
 		v.Insights = len(n.Insights)
 	}
 	if operator {
@@ -128,7 +128,7 @@ func dreamRecord(n *dream.Record, phases []dream.Tally, spent budget.Micros) *Re
 	return r
 }
 
-// unixOf is a time as the wire has it; nil for none.
+// unixOf is a time in seconds since 1970; nil for none.
 func unixOf(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// measuring holds the embedders whose calibration was asked for by this process, so that each is measured once.
+// measuring holds the embedders whose calibration this process has begun, so that each is measured once.
 type measuring struct{ begun sync.Map }
 
-// embedderOf is the embedder that places an agent's texts: its own or the usual one, or, until its memory was
-// embedded anew, that of the space its memories lie in.
+// embedderOf is the embedder of an agent's texts: its own or the usual one, or, until its memory is embedded anew,
+// the one of the space its memories were embedded in.
 func (b *Service) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
 	space, err := b.Memory.Space(ctx, a.ID)
 	if err != nil {
@@ -21,13 +21,13 @@ func (b *Service) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spe
 	return b.embedderIn(a, space)
 }
 
-// embedderIn is embedderOf where the agent's space is known.
+// embedderIn is embedderOf for a known space.
 func (b *Service) embedderIn(a *dream.Agent, space string) (inference.Spec, error) {
 	return inference.EmbedderIn(b.Guard.Catalog, a.Models[dream.Embedder], b.o.Models[dream.Embedder], space)
 }
 
-// calibration says what the cosines of an embedder mean. One that nobody has measured is measured beside the turn, and
-// taken cautiously until then.
+// calibration says what the cosines of an embedder mean. An unmeasured embedder is measured beside the turn; until
+// then its cosines are read cautiously.
 func (b *Service) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
 	existing, found := b.Guard.Calibration(ctx, spec.Name)
 	if found {
@@ -37,7 +37,7 @@ func (b *Service) calibration(ctx context.Context, a *dream.Agent, c *Caller, sp
 		return existing
 	}
 	charge := b.charge(a, c)
-	b.aside(func() {
+	b.detach(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
 		defer cancel()
 		measured, err := b.Guard.Calibrate(ctx, charge, spec.Name)

@@ -18,7 +18,7 @@ func Drained(b *Service) {
 }
 
 // Tend renews leases as the clock would have it.
-func Tend(ctx context.Context, b *Service) { b.tend(ctx) }
+func Tend(ctx context.Context, b *Service) { b.renewLeases(ctx) }
 
 var dawnOfTests = time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
 

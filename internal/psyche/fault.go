@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// The types of faults, in the words that OpenAI's clients know.
+// The types of faults, as OpenAI's clients know them.
 const (
 	badRequest = "invalid_request_error"
 	forbidden  = "permission_error"
@@ -22,7 +22,7 @@ const (
 	farFailure = "upstream_error"
 )
 
-func wrong(code, param, format string, args ...any) *Fault {
+func invalidRequest(code, param, format string, args ...any) *Fault {
 	return &Fault{
 		Status:  http.StatusBadRequest,
 		Type:    badRequest,
@@ -32,7 +32,8 @@ func wrong(code, param, format string, args ...any) *Fault {
 	}
 }
 
-// unknownAgent is said of agents that are not there and of those out of reach: a key learns nothing of others' agents.
+// unknownAgent is the fault for agents that do not exist and for those out of reach alike: a key learns nothing of
+// others' agents.
 func unknownAgent(name string) *Fault {
 	if len(name) > 64 {
 		name = name[:64]
@@ -44,12 +45,12 @@ func unknownAgent(name string) *Fault {
 	}
 }
 
-// stored is a failure of our own: the store did not do what it should.
-func stored(what string, err error) error {
+// storeFault is a failure of this server: the store did not do what it should.
+func storeFault(what string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	if errors.Is(err, memory.ErrRemoved) || errors.Is(err, memory.ErrRemoving) { // since its record was read
+	if errors.Is(err, memory.ErrRemoved) || errors.Is(err, memory.ErrRemoving) { // removed since its record was read
 		removed := unknownAgent("")
 		removed.Message = "The agent was removed; GET /v1/models lists those within reach of this key."
 		return removed
@@ -65,16 +66,16 @@ func stored(what string, err error) error {
 	return f
 }
 
-// asked is why memory could not be asked: the embedder's failure, or the store's.
-func asked(ctx context.Context, err error) error {
+// recallFault is why memory could not be searched: the embedder failed, or the store.
+func recallFault(ctx context.Context, err error) error {
 	_, over := spend.AsOverCap(err)
 	if _, failed := inference.AsFailure(err); failed || over {
-		return passed(ctx, err)
+		return relayFault(ctx, err)
 	}
-	return stored("ask the agent's memory", err)
+	return storeFault("ask the agent's memory", err)
 }
 
-// capOf names a cap by who is bounded; accounts are told by the scopes that Being.accounts writes.
+// capOf describes a cap by what it bounds; the accounts have the scopes that Service.accounts writes.
 func capOf(o *spend.OverCap) string {
 	who, _, _ := strings.Cut(o.Scope, ":")
 	switch who {
@@ -86,8 +87,8 @@ func capOf(o *spend.OverCap) string {
 	return fmt.Sprintf("%s a %s that the agent has", o.Limit, who)
 }
 
-// passed is why a call was not made, or came to nothing before the provider had answered.
-func passed(ctx context.Context, err error) error {
+// relayFault is why a call was not made, or failed before the provider had answered.
+func relayFault(ctx context.Context, err error) error {
 	if over, ok := spend.AsOverCap(err); ok {
 		return &Fault{
 			Status: http.StatusTooManyRequests, Type: tooMuch, Code: "insufficient_quota",
@@ -101,7 +102,7 @@ func passed(ctx context.Context, err error) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		return stored("pass the request on", err)
+		return storeFault("pass the request on", err)
 	}
 	fault := &Fault{
 		Status:  http.StatusBadGateway,
@@ -118,7 +119,7 @@ func passed(ctx context.Context, err error) error {
 		fault.Status, fault.Type = http.StatusServiceUnavailable, ownFailure
 		fault.Message = "The model of this agent cannot be used as it is configured; `oneiros doctor` says why."
 	case inference.Malformed:
-		if f.Status != 0 { // what answered is no API, in the gateway's own words
+		if f.Status != 0 { // the gateway's own words about an answer that is no API's
 			fault.Message = f.Message
 		}
 	case inference.NoMoney, inference.RateLimited, inference.Unavailable, inference.Broken:

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// feelings are moods under way: momentum and the guard's hour are this process's own, the mood itself is the store's.
+// feelings are the moods in use: momentum and the hourly limit are this process's own, the mood itself is in the
+// store.
 type feelings struct {
 	mu  sync.Mutex
 	all map[string]*feeling
@@ -21,25 +22,25 @@ type feeling struct {
 	mu sync.Mutex
 	mood.Feeling
 
-	read  sync.Mutex
-	known dream.Affect
-	until time.Time // when known is read again
+	read   sync.Mutex
+	cached dream.Affect
+	until  time.Time // when the cached affect is read again
 }
 
-// believedMood is how long a turn goes by the mood that an earlier turn has read.
+// believedMood is how long a turn uses the mood that an earlier turn has read.
 const believedMood = time.Second
 
-// affect is how the agent felt at most a second ago, undecayed.
+// affect is the agent's stored mood, read at most a second ago, undecayed.
 func (b *Service) affect(ctx context.Context, agent string) (dream.Affect, error) {
 	f, now := b.feelings.of(agent), b.now()
 	f.read.Lock()
 	defer f.read.Unlock()
 	if now.Before(f.until) {
-		return f.known, nil
+		return f.cached, nil
 	}
 	affect, err := b.Memory.Affect(ctx, agent)
 	if err == nil {
-		f.known, f.until = affect, now.Add(believedMood)
+		f.cached, f.until = affect, now.Add(believedMood)
 	}
 	return affect, err
 }
@@ -56,7 +57,7 @@ func (f *feelings) of(agent string) *feeling {
 	return f.all[agent]
 }
 
-// Emotion tells how an agent feels now.
+// Emotion returns how an agent feels now.
 func (b *Service) Emotion(ctx context.Context, c Caller, agent string) (Emotion, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
@@ -68,12 +69,12 @@ func (b *Service) Emotion(ctx context.Context, c Caller, agent string) (Emotion,
 func (b *Service) emotion(ctx context.Context, a dream.Agent) (Emotion, error) {
 	affect, err := b.Memory.Affect(ctx, a.ID)
 	if err != nil {
-		return Emotion{}, stored("read how the agent feels", err)
+		return Emotion{}, storeFault("read how the agent feels", err)
 	}
 	return b.shown(affect), nil
 }
 
-// shown is an affect as it has settled by now.
+// shown is an affect decayed to the present.
 func (b *Service) shown(affect dream.Affect) Emotion {
 	now := mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since))
 	return Emotion{
@@ -94,30 +95,30 @@ func (b *Service) Feel(ctx context.Context, c Caller, agent, event string, inten
 	}
 	e, err := mood.EventNamed(clipped(event, 64))
 	if err != nil {
-		return Emotion{}, wrong("unknown_event", "event", "%v.", err)
+		return Emotion{}, invalidRequest("unknown_event", "event", "%v.", err)
 	}
 	if !(intensity > 0 && intensity <= 1) {
 		return Emotion{},
-			wrong("out_of_range", "intensity", "The intensity is %v; it must be above 0 and at most 1.", intensity)
+			invalidRequest("out_of_range", "intensity", "The intensity is %v; it must be above 0 and at most 1.", intensity)
 	}
 	f := b.feelings.of(a.ID)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	affect, err := b.Memory.Affect(ctx, a.ID)
 	if err != nil {
-		return Emotion{}, stored("read how the agent feels", err)
+		return Emotion{}, storeFault("read how the agent feels", err)
 	}
 	before := f.Feeling
-	if !affect.Since.Equal(before.At) || affect.PAD != before.PAD { // a dream, or another replica, has moved it since
+	if !affect.Since.Equal(before.At) || affect.PAD != before.PAD { // a dream or another process has moved it since
 		before.PAD, before.At = affect.PAD, affect.Since
 	}
 	after, err := before.Feel(e, intensity, b.now().UTC(), b.o.Baseline)
 	if err != nil {
-		return Emotion{}, wrong("out_of_range", "intensity", "%v.", err)
+		return Emotion{}, invalidRequest("out_of_range", "intensity", "%v.", err)
 	}
 	affect = dream.Affect{PAD: after.PAD, Since: after.At, Cause: "event/" + e.Name}
 	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: a.ID, Cause: affect.Cause, Affect: &affect}); err != nil {
-		return Emotion{}, stored("keep how the agent feels", err)
+		return Emotion{}, storeFault("keep how the agent feels", err)
 	}
 	f.Feeling = after
 	return b.shown(affect), nil

@@ -44,7 +44,7 @@ func TestACorrectionReplacesAndSaysWhatWasSoBefore(t *testing.T) {
 	require.EqualValues(t, 1, r.Counts().Corrected)
 
 	found, err := r.Recall(t.Context(), ann, "echo",
-		psyche.Recalling{Query: "Which port does the staging database listen on?", Limit: 5})
+		psyche.RecallRequest{Query: "Which port does the staging database listen on?", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Contains(t, found[0].Content, "5433")
@@ -118,7 +118,7 @@ func TestACorrectionWithoutItsSubjectMeansTheLastStatementOfItsTalk(t *testing.T
 	in("one", "No, it's 5434 now.")
 	require.Len(t, r.superseded(), 1)
 	found, err := r.Recall(t.Context(), ann, "echo",
-		psyche.Recalling{Query: "Which port does the database listen on?", Limit: 5})
+		psyche.RecallRequest{Query: "Which port does the database listen on?", Limit: 5})
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 	require.Contains(t, found[0].Content, "No, it's 5434 now.\n(until 2026-11-20: The database listens on port 5432.)")

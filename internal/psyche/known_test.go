@@ -61,7 +61,7 @@ func TestWhatIsKnownAlreadyIsTheSameWithEveryEmbedder(t *testing.T) {
 	t.Parallel()
 	pairs := []struct {
 		first, second string
-		known         bool
+		existing      bool
 	}{
 		{"Anna is allergic to penicillin and to hazelnuts.", "Anna is allergic to penicillin and to hazelnuts!", true},
 		{
@@ -86,9 +86,9 @@ func TestWhatIsKnownAlreadyIsTheSameWithEveryEmbedder(t *testing.T) {
 				})
 				r.tells(p.first)
 				r.tells(p.second)
-				require.Equal(t, map[bool]int64{true: 1}[p.known], r.Counts().Known)
+				require.Equal(t, map[bool]int64{true: 1}[p.existing], r.Counts().Existing)
 				require.Empty(t, r.superseded())
-				require.Len(t, r.episodes(), map[bool]int{true: 1, false: 2}[p.known])
+				require.Len(t, r.episodes(), map[bool]int{true: 1, false: 2}[p.existing])
 			})
 		}
 	}

@@ -14,16 +14,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
 )
 
-// Memories is what the faces ask of what an agent keeps, beside talk. Agents are named by handle or id. Every method
-// checks the caller's role and reach, and answers *Fault.
+// Memories are the operations on an agent's memory beside talk. Agents are named by handle or id. Every method checks
+// the caller's role and reach and returns a *Fault.
 type Memories interface {
-	// Recall answers the memories nearest to a query, best first.
-	Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error)
-	// Add keeps a person's words. The caller's own need role client, those of another owner role owner.
-	Add(ctx context.Context, c Caller, agent string, a Adding) (AddedMemory, error)
+	// Recall returns the memories nearest to a query, best first.
+	Recall(ctx context.Context, c Caller, agent string, r RecallRequest) ([]Memory, error)
+	// Add stores a person's words. The caller's own need role client, those of another owner role owner.
+	Add(ctx context.Context, c Caller, agent string, a AddRequest) (AddedMemory, error)
 	// Forget erases memories and what repeats them for good, or says what that would do; it needs role owner.
-	Forget(ctx context.Context, c Caller, agent string, f Forgetting) (Erasure, error)
-	// Owners lists whose talk an agent keeps; it needs role owner.
+	Forget(ctx context.Context, c Caller, agent string, f ForgetRequest) (Erasure, error)
+	// Owners lists the owners of the talks that an agent remembers; it needs role owner.
 	Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error)
 	// Archived lists what dreams have archived, or one of them; it needs role operator.
 	Archived(ctx context.Context, c Caller, agent, dreamID string) (Page[ArchivedMemory], error)
@@ -31,11 +31,11 @@ type Memories interface {
 	Restore(ctx context.Context, c Caller, agent, dreamID string, ids []string) (Restored, error)
 }
 
-// Recalling is what is asked of an agent's memory.
-type Recalling struct {
+// RecallRequest is a search in an agent's memory.
+type RecallRequest struct {
 	Query  string
 	Limit  int  // 1 to 50
-	Dreamt bool // what dreams made is found, too, as far as the caller may be told of dreams
+	Dreamt bool // also finds what dreams made, as far as the caller may see it
 }
 
 // Found is what a search answers over HTTP.
@@ -44,11 +44,11 @@ type Found struct {
 	Data   []Memory `json:"data"`   // best first
 }
 
-// Adding is a person's statement to keep.
-type Adding struct {
+// AddRequest is a person's statement to store.
+type AddRequest struct {
 	Text  string
-	Owner string    // whose words they are: principal/user; empty: the caller's
-	At    time.Time // since when it is so; zero: now
+	Owner string    // principal/user whose words they are; empty: the caller
+	At    time.Time // since when it holds; zero: now
 }
 
 // AddedMemory is what became of a statement that was added.
@@ -57,26 +57,26 @@ type AddedMemory struct {
 	ID       string    `json:"id"`
 	Owner    string    `json:"owner"`
 	At       time.Time `json:"at"`
-	Known    bool      `json:"known"`    // the same words of the same owner were remembered already
+	Existing bool      `json:"known"`    // the same words of the same owner were remembered already
 	Replaced []string  `json:"replaced"` // ids of what it corrects
 }
 
-// Tell is an addition as callers see it.
-func (a Added) Tell(handle string, owner Owner) AddedMemory {
+// View is an addition as callers see it.
+func (a Added) View(handle string, owner Owner) AddedMemory {
 	return AddedMemory{
 		Agent:    handle,
 		ID:       a.Episode.ID,
 		Owner:    owner.String(),
 		At:       a.Episode.At,
-		Known:    a.Known,
+		Existing: a.Existing,
 		Replaced: append([]string{}, a.Replaced...),
 	}
 }
 
-// Forgetting says what an agent is to forget.
-type Forgetting struct {
+// ForgetRequest selects what an agent is to forget.
+type ForgetRequest struct {
 	memory.Selection
-	DryRun bool // only say what would go
+	DryRun bool // only report what would be erased
 }
 
 // Erasure is what a forgetting did, or would do. It names items and quotes none.
@@ -105,8 +105,8 @@ type CleanedMemory struct {
 	Fields []string   `json:"fields"`
 }
 
-// TellPlan is the plan of an erasure as callers see it.
-func TellPlan(p erasure.Plan) Erasure {
+// ErasureView is the plan of an erasure as callers see it.
+func ErasureView(p erasure.Plan) Erasure {
 	out := Erasure{
 		Erase:  []ErasedMemory{},
 		Scrub:  []CleanedMemory{},
@@ -129,31 +129,31 @@ func TellPlan(p erasure.Plan) Erasure {
 	return out
 }
 
-// Bounds of what one request may name.
+// Limits on what one request may name.
 const (
 	mostForgotten = 1000
 	longestSought = 1 << 20
 )
 
 // Forget erases what is selected, and what repeats it.
-func (b *Service) Forget(ctx context.Context, c Caller, agent string, f Forgetting) (Erasure, error) {
+func (b *Service) Forget(ctx context.Context, c Caller, agent string, f ForgetRequest) (Erasure, error) {
 	a, err := b.reach(ctx, c, agent, access.Owner)
 	if err != nil {
 		return Erasure{}, err
 	}
-	if err := checkForgetting(&f); err != nil {
+	if err := checkForget(&f); err != nil {
 		return Erasure{}, err
 	}
 	plan, err := memory.PlanErasure(ctx, b.Memory, a.ID, f.Selection)
 	if err != nil {
-		return Erasure{}, stored("look for what is to be forgotten", err)
+		return Erasure{}, storeFault("look for what is to be forgotten", err)
 	}
-	result := TellPlan(plan)
+	result := ErasureView(plan)
 	result.DryRun = f.DryRun
 	if f.DryRun {
 		return result, nil
 	}
-	// A client that hangs up leaves no half behind: what was begun is finished.
+	// A client that hangs up does not leave this half done.
 	done, err := memory.ForgetAll(context.WithoutCancel(ctx), b.Memory, a.ID, plan)
 	if err != nil {
 		return result, &Fault{
@@ -167,52 +167,52 @@ func (b *Service) Forget(ctx context.Context, c Caller, agent string, f Forgetti
 	}
 	result.Forgotten, result.Scrubbed = done.Items, done.Scrubbed
 	b.quotas.drop(a.ID)
-	if _, err := b.lookUp(ctx, agent, nil, b.now()); err != nil { // talks under way quote nothing of it from now on
+	if _, err := b.lookUp(ctx, agent, nil, b.now()); err != nil { // from now on talks under way quote nothing of it
 		b.Log.WarnContext(ctx, "talks under way may quote what was forgotten for two seconds more", "agent", a.Handle,
 			"error", err)
 	}
 	return result, nil
 }
 
-// checkForgetting refuses a selection that cannot be meant, and names owners as memories do.
-func checkForgetting(f *Forgetting) error {
+// checkForget refuses a selection that cannot be meant, and converts owners to the form in memories.
+func checkForget(f *ForgetRequest) error {
 	switch {
 	case f.Empty():
-		return illAsked("", "nothing is named to forget; give ids, user, owner, conversation, since, until or texts")
+		return badParam("", "nothing is named to forget; give ids, user, owner, conversation, since, until or texts")
 	case len(f.IDs) > mostForgotten:
-		return illAsked("ids", "ids names %d memories; one request takes at most %d", len(f.IDs), mostForgotten)
+		return badParam("ids", "ids names %d memories; one request takes at most %d", len(f.IDs), mostForgotten)
 	case f.Bare && (f.Derived || len(f.Texts) > 0):
-		return illAsked("only",
+		return badParam("only",
 			"only is true, which erases the named memories alone; it goes with neither derived nor texts")
 	case !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until):
-		return illAsked("since", "since is %s, which is not before until, %s", f.Since.Format(time.RFC3339),
+		return badParam("since", "since is %s, which is not before until, %s", f.Since.Format(time.RFC3339),
 			f.Until.Format(time.RFC3339))
 	}
 	if slices.Contains(f.IDs, "") {
-		return illAsked("ids", "ids holds an empty id; an id is that of a memory, such as ep_1f0c")
+		return badParam("ids", "ids holds an empty id; an id is that of a memory, such as ep_1f0c")
 	}
 	sought := 0
 	for _, text := range f.Texts {
 		if strings.TrimSpace(text) == "" {
-			return illAsked("texts", "texts holds an empty text; it must hold the words to forget")
+			return badParam("texts", "texts holds an empty text; it must hold the words to forget")
 		}
 		sought += len(text)
 	}
 	if sought > longestSought {
-		return illAsked("texts", "texts hold %d bytes; one request takes at most %d", sought, longestSought)
+		return badParam("texts", "texts hold %d bytes; one request takes at most %d", sought, longestSought)
 	}
 	if f.Owner != "" {
 		origin, err := SelectedOwner(f.Owner)
 		if err != nil {
-			return illAsked("owner", "%v", err)
+			return badParam("owner", "%v", err)
 		}
 		f.Owner = origin
 	}
 	return nil
 }
 
-// Add keeps a person's words.
-func (b *Service) Add(ctx context.Context, c Caller, agent string, s Adding) (AddedMemory, error) {
+// Add stores a person's words.
+func (b *Service) Add(ctx context.Context, c Caller, agent string, s AddRequest) (AddedMemory, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return AddedMemory{}, err
@@ -221,9 +221,9 @@ func (b *Service) Add(ctx context.Context, c Caller, agent string, s Adding) (Ad
 	if s.Owner != "" {
 		owner, err = ParseOwner(s.Owner)
 		if err != nil {
-			return AddedMemory{}, illAsked("owner", "%v", err)
+			return AddedMemory{}, badParam("owner", "%v", err)
 		}
-		owner.Every = false // a principal alone is what was said without naming a user
+		owner.Every = false // a principal alone means what was said without naming a user
 		if owner != ofCaller(c) && !c.May(access.Owner, a.Handle) {
 			return AddedMemory{}, &Fault{
 				Status: http.StatusForbidden, Type: forbidden, Code: "role_required", Param: "owner",
@@ -238,28 +238,28 @@ func (b *Service) Add(ctx context.Context, c Caller, agent string, s Adding) (Ad
 	}
 	if s.At.After(now) {
 		return AddedMemory{},
-			illAsked("at", "at is %s, which is in the future; a memory is of the past", s.At.Format(time.RFC3339))
+			badParam("at", "at is %s, which is in the future; a memory is of the past", s.At.Format(time.RFC3339))
 	}
 	if err := checkStatement(s.Text); err != nil {
-		return AddedMemory{}, illAsked("content", "%v", err)
+		return AddedMemory{}, badParam("content", "%v", err)
 	}
-	if err := b.room(ctx, a, speaker); err != nil {
+	if err := b.checkQuota(ctx, a, speaker); err != nil {
 		if full(err) {
 			return AddedMemory{}, quotaFault()
 		}
-		return AddedMemory{}, stored("count the owner's memories", err)
+		return AddedMemory{}, storeFault("count the owner's memories", err)
 	}
 	place := func(ctx context.Context, texts []string) ([][]float32, string, error) {
 		return b.embed(ctx, a, c, texts)
 	}
 	added, err := Add(ctx, b.Memory, place, a.ID, Addition{Owner: owner, Text: s.Text, At: s.At})
 	if err != nil {
-		return AddedMemory{}, asked(ctx, err)
+		return AddedMemory{}, recallFault(ctx, err)
 	}
-	if !added.Known {
+	if !added.Existing {
 		b.quotas.added(a.ID, speaker, 1)
 	}
-	return added.Tell(a.Handle, owner), nil
+	return added.View(a.Handle, owner), nil
 }
 
 // OwnedMemories is how much an agent keeps of what one owner said.
@@ -273,7 +273,7 @@ type OwnedMemories struct {
 
 func (o OwnedMemories) name() string { return Owner{Principal: o.Principal, User: o.User}.String() }
 
-// Owners lists whose talk an agent keeps.
+// Owners lists the owners of the talks that an agent remembers.
 func (b *Service) Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error) {
 	a, err := b.reach(ctx, c, agent, access.Owner)
 	if err != nil {
@@ -281,7 +281,7 @@ func (b *Service) Owners(ctx context.Context, c Caller, agent string) (Page[Owne
 	}
 	owned, err := Owners(ctx, b.Memory, a.ID)
 	if err != nil {
-		return Page[OwnedMemories]{}, stored("read whose talk the agent keeps", err)
+		return Page[OwnedMemories]{}, storeFault("read whose talk the agent keeps", err)
 	}
 	list := make([]OwnedMemories, len(owned))
 	for i, o := range owned {
@@ -296,11 +296,11 @@ func (b *Service) Owners(ctx context.Context, c Caller, agent string) (Page[Owne
 	return pageFrom(list, len(list), OwnedMemories.name), nil
 }
 
-// Restoring brings back what dreams have archived; starter fits it.
-type Restoring interface {
+// Restorer brings back what dreams have archived; starter implements it.
+type Restorer interface {
 	// Faded lists the ids of what dreams have archived; of one dream when it is named.
 	Faded(ctx context.Context, agent, dreamID string) ([]string, error)
-	// Restore makes these items count again, all or none. memory.ErrNotFound, ErrNotArchived.
+	// Restore makes these items live again, all or none. memory.ErrNotFound, ErrNotArchived.
 	Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error)
 }
 
@@ -328,7 +328,7 @@ func (b *Service) Archived(ctx context.Context, c Caller, agent, dreamID string)
 	}
 	items, err := b.Memory.Get(ctx, a.ID, ids...)
 	if err != nil {
-		return Page[ArchivedMemory]{}, stored("read what dreams have archived", err)
+		return Page[ArchivedMemory]{}, storeFault("read what dreams have archived", err)
 	}
 	list := make([]ArchivedMemory, len(items))
 	for i, item := range items {
@@ -343,21 +343,21 @@ func (b *Service) archived(ctx context.Context, c Caller, agent, dreamID string)
 	if err != nil {
 		return a, nil, err
 	}
-	if b.Restoring == nil {
-		return a, nil, stored("restore memories", errors.New("nobody restores here"))
+	if b.Restorer == nil {
+		return a, nil, storeFault("restore memories", errors.New("nobody restores here"))
 	}
 	if dreamID != "" {
 		name, handle, ok := DreamID(dreamID)
 		if !ok || handle != a.Handle {
 			return a, nil,
-				illAsked("dream", "dream is %q, which is no dream of %s; its id looks like %s", dreamID, a.Handle,
+				badParam("dream", "dream is %q, which is no dream of %s; its id looks like %s", dreamID, a.Handle,
 					"dream_"+a.Handle+"_0042")
 		}
 		dreamID = name
 	}
-	ids, err := b.Restoring.Faded(ctx, a.ID, dreamID)
+	ids, err := b.Restorer.Faded(ctx, a.ID, dreamID)
 	if err != nil {
-		return a, nil, stored("read what dreams have archived", err)
+		return a, nil, storeFault("read what dreams have archived", err)
 	}
 	return a, ids, nil
 }
@@ -371,32 +371,32 @@ func (b *Service) Restore(ctx context.Context, c Caller, agent, dreamID string, 
 	switch {
 	case dreamID == "" && len(ids) == 0:
 		return Restored{},
-			illAsked("ids", "nothing is named to restore; give ids, or dream for all that one dream has archived")
+			badParam("ids", "nothing is named to restore; give ids, or dream for all that one dream has archived")
 	case dreamID != "" && len(ids) > 0:
-		return Restored{}, illAsked("dream", "dream restores all of one dream, and ids are named too; give one of them")
+		return Restored{}, badParam("dream", "dream restores all of one dream, and ids are named too; give one of them")
 	case len(ids) > mostForgotten:
 		return Restored{},
-			illAsked("ids", "ids names %d memories; one request takes at most %d", len(ids), mostForgotten)
+			badParam("ids", "ids names %d memories; one request takes at most %d", len(ids), mostForgotten)
 	}
 	if dreamID != "" {
 		_, ids, err = b.archived(ctx, c, agent, dreamID)
 		if err != nil {
 			return Restored{}, err
 		}
-	} else if b.Restoring == nil {
-		return Restored{}, stored("restore memories", errors.New("nobody restores here"))
+	} else if b.Restorer == nil {
+		return Restored{}, storeFault("restore memories", errors.New("nobody restores here"))
 	}
 	if len(ids) == 0 {
 		return Restored{Restored: []string{}}, nil
 	}
-	items, err := b.Restoring.Restore(ctx, a.ID, ids...)
+	items, err := b.Restorer.Restore(ctx, a.ID, ids...)
 	switch {
 	case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNotArchived):
 		return Restored{},
-			illAsked("ids", "%v; nothing was restored. GET /v1/agents/%s/memories/archived lists what there is", err,
+			badParam("ids", "%v; nothing was restored. GET /v1/agents/%s/memories/archived lists what there is", err,
 				a.Handle)
 	case err != nil:
-		return Restored{}, stored("restore memories", err)
+		return Restored{}, storeFault("restore memories", err)
 	}
 	out := Restored{Restored: make([]string, len(items))}
 	for i, item := range items {

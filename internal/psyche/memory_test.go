@@ -359,7 +359,7 @@ func TestNoSecretCrossesFromOneUserToAnother(t *testing.T) {
 	require.Greater(t, r.Counts().Recalled, int64(rounds), "and each is told its own")
 	for i, c := range callers {
 		found, err := r.Recall(t.Context(), c, "echo",
-			psyche.Recalling{Query: "the password " + secret((i+1)%len(callers)), Limit: 50})
+			psyche.RecallRequest{Query: "the password " + secret((i+1)%len(callers)), Limit: 50})
 		require.NoError(t, err)
 		for _, m := range found {
 			require.Contains(t, m.Content, secret(i))

@@ -18,29 +18,29 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
-// Bounds of what is asked of a mind.
+// Limits of requests.
 const (
 	mostRecalled = 50
 	mostJournal  = 200
 	recallFor    = 10 * time.Second
 )
 
-// Recall answers the memories nearest to a query.
-func (b *Service) Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error) {
+// Recall returns the memories nearest to a query.
+func (b *Service) Recall(ctx context.Context, c Caller, agent string, r RecallRequest) ([]Memory, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return nil, err
 	}
 	if r.Limit < 1 || r.Limit > mostRecalled {
-		return nil, wrong("out_of_range", "n", "n is %d; it must be 1 to %d.", r.Limit, mostRecalled)
+		return nil, invalidRequest("out_of_range", "n", "n is %d; it must be 1 to %d.", r.Limit, mostRecalled)
 	}
 	query := strings.TrimSpace(r.Query)
 	if query == "" || !utf8.ValidString(query) {
-		return nil, wrong("out_of_range", "query", "The query must be a text that is not empty.")
+		return nil, invalidRequest("out_of_range", "query", "The query must be a text that is not empty.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, recallFor)
 	defer cancel()
-	found, byWords, err := b.search(ctx, a, c, Recalling{clipped(query, longestKept), r.Limit, r.Dreamt}, nil,
+	found, byWords, err := b.search(ctx, a, c, RecallRequest{clipped(query, longestKept), r.Limit, r.Dreamt}, nil,
 		recallFor/2)
 	if errors.Is(byWords, memory.ErrSpace) {
 		err = byWords
@@ -55,7 +55,7 @@ func (b *Service) Recall(ctx context.Context, c Caller, agent string, r Recallin
 		}
 	}
 	if err != nil {
-		return nil, asked(ctx, err)
+		return nil, recallFault(ctx, err)
 	}
 	if byWords != nil {
 		b.counts.wordsOnly(a.ID, whyWords(byWords))
@@ -67,7 +67,7 @@ func (b *Service) Recall(ctx context.Context, c Caller, agent string, r Recallin
 	return found, nil
 }
 
-// Remember stores a memory of the caller's. Its id is its content's.
+// Remember stores a memory of the caller's. Its id derives from its content.
 func (b *Service) Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
@@ -75,25 +75,25 @@ func (b *Service) Remember(ctx context.Context, c Caller, agent, content string,
 	}
 	content = strings.TrimSpace(content)
 	if content == "" || !utf8.ValidString(content) || utf8.RuneCountInString(content) > longestKept {
-		return "", wrong("out_of_range", "content", "The content must be text of 1 to %d characters.", longestKept)
+		return "", invalidRequest("out_of_range", "content", "The content must be text of 1 to %d characters.", longestKept)
 	}
 	if !(importance >= 0 && importance <= 1) || math.IsNaN(importance) {
-		return "", wrong("out_of_range", "importance", "The importance is %v; it must lie between 0 and 1.", importance)
+		return "", invalidRequest("out_of_range", "importance", "The importance is %v; it must lie between 0 and 1.", importance)
 	}
-	if err := b.room(ctx, a, c); err != nil {
+	if err := b.checkQuota(ctx, a, c); err != nil {
 		if full(err) {
 			return "", quotaFault()
 		}
-		return "", stored("count the caller's memories", err)
+		return "", storeFault("count the caller's memories", err)
 	}
 	affect, err := b.Memory.Affect(ctx, a.ID)
 	if err != nil {
-		return "", stored("read how the agent feels", err)
+		return "", storeFault("read how the agent feels", err)
 	}
-	l := line{content, dream.FromAgent, "client"} // the words of whatever program asks
+	l := line{content, dream.FromAgent, "client"} // written by some program
 	placed, err := b.place(ctx, a, c, []line{l})
 	if err != nil {
-		return "", stored("look for the content in memory", err)
+		return "", storeFault("look for the content in memory", err)
 	}
 	now := b.now()
 	e := &dream.Episode{
@@ -115,12 +115,12 @@ func (b *Service) Remember(ctx context.Context, c Caller, agent, content string,
 		w.Vectors = []memory.Vector{{Item: e.ID, Space: placed.space, V: placed.v[0]}}
 	}
 	if err := b.keepTalk(ctx, a, c, w); err != nil {
-		return "", stored("keep the memory", err)
+		return "", storeFault("keep the memory", err)
 	}
 	return e.ID, nil
 }
 
-// Status tells how an agent is.
+// Status returns the state of an agent.
 func (b *Service) Status(ctx context.Context, c Caller, agent string) (Status, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
@@ -133,11 +133,11 @@ func (b *Service) Status(ctx context.Context, c Caller, agent string) (Status, e
 	}
 	status, err := b.Dreams.Status(ctx, a.ID)
 	if err != nil {
-		return Status{}, stored("ask who holds the agent awake", err)
+		return Status{}, storeFault("ask who holds the agent awake", err)
 	}
 	slots, err := b.Memory.Slots(ctx)
 	if err != nil {
-		return Status{}, stored("ask who dreams", err)
+		return Status{}, storeFault("ask who dreams", err)
 	}
 	_, dreaming := slots[a.ID]
 	state := status.State(dreaming, b.now())
@@ -149,14 +149,14 @@ func (b *Service) Status(ctx context.Context, c Caller, agent string) (Status, e
 	if err := b.counted(ctx, a, c, &s); err != nil {
 		return Status{}, err
 	}
-	listeners, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
+	listeners, err := b.talkers.mayHear(ctx, c, a.ID, a.Handle, b.o.Shared)
 	if err != nil {
-		return Status{}, stored("ask whose talks the agent remembers", err)
+		return Status{}, storeFault("ask whose talks the agent remembers", err)
 	}
 	if status.Last != nil && listeners && b.switched(&a, Switches{}).digest == journal.DigestMessage {
 		items, err := b.Memory.Get(ctx, a.ID, status.Last.Digest...)
 		if err != nil {
-			return Status{}, stored("read the digest", err)
+			return Status{}, storeFault("read the digest", err)
 		}
 		for _, j := range journal.Tellable(memory.As[*dream.Journal](items)) {
 			s.Digest = append(s.Digest, Memory{
@@ -174,11 +174,12 @@ func (b *Service) Status(ctx context.Context, c Caller, agent string) (Status, e
 	return s, nil
 }
 
-// counted adds what there is of each kind that the caller may read, what is kept of the caller, and the newest dream.
+// counted adds the numbers of live items by kind that the caller may read, the caller's own quota, and the newest
+// dream.
 func (b *Service) counted(ctx context.Context, a dream.Agent, c Caller, s *Status) error {
 	counts, err := b.quotas.read(ctx, a.ID)
 	if err != nil {
-		return stored("count the caller's memories", err)
+		return storeFault("count the caller's memories", err)
 	}
 	s.Own = b.quotas.keptOf(counts, c)
 	all := c.May(access.Operator, a.Handle)
@@ -187,7 +188,7 @@ func (b *Service) counted(ctx context.Context, a dream.Agent, c Caller, s *Statu
 		s.Recall = &recalls
 		s.Embedding, err = b.embedding(ctx, a.ID)
 		if err != nil {
-			return stored("ask what is being embedded", err)
+			return storeFault("ask what is being embedded", err)
 		}
 	}
 	for _, kind := range dream.Kinds {
@@ -196,9 +197,9 @@ func (b *Service) counted(ctx context.Context, a dream.Agent, c Caller, s *Statu
 		}
 		n, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
 		if err != nil {
-			return stored("count memories", err)
+			return storeFault("count memories", err)
 		}
-		if !all && kind == dream.KindEpisode { // what others said in their talks is not the caller's to know of
+		if !all && kind == dream.KindEpisode { // what others said in their talks is hidden from the caller
 			n = max(s.Own.Memories, n-counts.total()+s.Own.Memories)
 		}
 		if n > 0 {
@@ -208,13 +209,13 @@ func (b *Service) counted(ctx context.Context, a dream.Agent, c Caller, s *Statu
 	every := []dream.State{dream.Live, dream.Superseded, dream.Archived}
 	nights, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every})
 	if err != nil {
-		return stored("count dreams", err)
+		return storeFault("count dreams", err)
 	}
 	s.Dreams = int64(nights)
 	newest, err := b.Memory.Find(ctx,
 		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every, Limit: 1})
 	if err != nil {
-		return stored("find the newest dream", err)
+		return storeFault("find the newest dream", err)
 	}
 	for _, n := range memory.As[*dream.Record](newest) {
 		s.Dream, s.Outcome = n.ID, string(n.Outcome)
@@ -222,7 +223,7 @@ func (b *Service) counted(ctx context.Context, a dream.Agent, c Caller, s *Statu
 	return nil
 }
 
-// embedding is how far the background is with an agent's memories; nil where nothing waits for it.
+// embedding is the progress of embedding an agent's memories in the background; nil when none waits.
 func (b *Service) embedding(ctx context.Context, agent string) (*Embedding, error) {
 	if b.Jobs == nil {
 		return nil, nil
@@ -238,23 +239,23 @@ func (b *Service) embedding(ctx context.Context, agent string) (*Embedding, erro
 	return &Embedding{Done: j.Done, Total: j.Total, Left: left.Milliseconds(), Failure: j.Failure}, nil
 }
 
-// Journal answers the newest entries.
+// Journal returns the newest entries.
 func (b *Service) Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error) {
 	a, err := b.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return nil, err
 	}
 	if limit < 1 || limit > mostJournal {
-		return nil, wrong("out_of_range", "limit", "limit is %d; it must be 1 to %d.", limit, mostJournal)
+		return nil, invalidRequest("out_of_range", "limit", "limit is %d; it must be 1 to %d.", limit, mostJournal)
 	}
 	items, err := b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindJournal}, Limit: limit})
 	if err != nil {
-		return nil, stored("read the journal", err)
+		return nil, storeFault("read the journal", err)
 	}
 	return memory.As[*dream.Journal](items), nil
 }
 
-// Playbook answers PLAYBOOK.md.
+// Playbook returns PLAYBOOK.md.
 func (b *Service) Playbook(ctx context.Context, c Caller, agent string) (string, error) {
 	a, err := b.reach(ctx, c, agent, access.Operator)
 	if err != nil {
@@ -266,16 +267,16 @@ func (b *Service) Playbook(ctx context.Context, c Caller, agent string) (string,
 	}
 	entries, err := find(dream.KindPlaybook)
 	if err != nil {
-		return "", stored("read the playbook", err)
+		return "", storeFault("read the playbook", err)
 	}
 	tried, err := find(dream.KindHypothesis, dream.Live, dream.Archived)
 	if err != nil {
-		return "", stored("read the hypotheses", err)
+		return "", storeFault("read the hypotheses", err)
 	}
 	return b.Render(memory.As[*dream.Playbook](entries), memory.As[*dream.Hypothesis](tried)), nil
 }
 
-// rendered is a playbook in the plainest form, where nobody renders it better.
+// rendered is a playbook in the plainest form, when no Render is configured.
 func rendered(existing []*dream.Playbook) string {
 	var b strings.Builder
 	b.WriteString("# Playbook\n")

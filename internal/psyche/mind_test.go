@@ -74,27 +74,27 @@ func TestAMemoryIsStoredOnceAndRecalledByItsOwner(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, id, again)
 	found, err := r.Recall(t.Context(), ann, "echo",
-		psyche.Recalling{Query: "under which stone lies the key", Limit: 5})
+		psyche.RecallRequest{Query: "under which stone lies the key", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, id, found[0].ID)
 	require.Equal(t, dream.FromAgent, found[0].Taint)
 	require.Positive(t, found[0].Score)
 	found, err = r.Recall(t.Context(), caller("key_b", "ann"), "echo",
-		psyche.Recalling{Query: "under which stone lies the key", Limit: 5})
+		psyche.RecallRequest{Query: "under which stone lies the key", Limit: 5})
 	require.NoError(t, err)
 	require.Equal(t, []psyche.Memory{}, found)
 	for _, wrong := range []func() error{
 		func() error {
-			_, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "x", Limit: 0})
+			_, err := r.Recall(t.Context(), ann, "echo", psyche.RecallRequest{Query: "x", Limit: 0})
 			return err
 		},
 		func() error {
-			_, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "x", Limit: 51})
+			_, err := r.Recall(t.Context(), ann, "echo", psyche.RecallRequest{Query: "x", Limit: 51})
 			return err
 		},
 		func() error {
-			_, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: " ", Limit: 1})
+			_, err := r.Recall(t.Context(), ann, "echo", psyche.RecallRequest{Query: " ", Limit: 1})
 			return err
 		},
 		func() error { _, err := r.Remember(t.Context(), ann, "echo", "", .5); return err },
@@ -324,7 +324,7 @@ func TestAMemoryIsSearchedByTheEmbedderOfItsSpaceUntilItIsEmbeddedAnew(t *testin
 		o.Models = map[dream.Role]string{dream.Embedder: localmodel.Static}
 	})
 	r.plant(lived("ep_1", "a lantern in the harbour"))
-	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "the harbour lantern", Limit: 1})
+	found, err := r.Recall(t.Context(), ann, "echo", psyche.RecallRequest{Query: "the harbour lantern", Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 }
@@ -335,10 +335,10 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	close(h.gate)
 	r := setup(t, func(p *psyche.Ports, _ *psyche.Options) { h.Store, p.Memory = p.Memory, h })
 	r.plant(lived("ep_1", "a lantern"))
-	_, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "lantern", Limit: 1})
+	_, err := r.Recall(t.Context(), ann, "echo", psyche.RecallRequest{Query: "lantern", Limit: 1})
 	faulty(t, err, 503, "store_away")
 	h.err = errors.New("torn page")
-	_, err = r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "lantern", Limit: 1})
+	_, err = r.Recall(t.Context(), ann, "echo", psyche.RecallRequest{Query: "lantern", Limit: 1})
 	faulty(t, err, 500, "internal_error")
 	require.NotContains(t, err.(*psyche.Fault).Message, "torn")
 	other := setup(t, func(p *psyche.Ports, o *psyche.Options) {
@@ -349,7 +349,7 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 		}
 	})
 	other.plant(lived("ep_1", "a lantern"))
-	_, err = other.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "lantern", Limit: 1})
+	_, err = other.Recall(t.Context(), ann, "echo", psyche.RecallRequest{Query: "lantern", Limit: 1})
 	faulty(t, err, 409, "other_space")
 	_, report := other.talk(turn(ann, chat("lantern")))
 	require.Equal(t, 1, report.Recalled, report.Skipped)

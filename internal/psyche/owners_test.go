@@ -30,7 +30,7 @@ func TestTheKeysOfAPrincipalFindWhatEachOtherSaid(t *testing.T) {
 		{speaker("key_e", access.Local, "ann"), 0},
 	} {
 		found, err := r.Recall(t.Context(), c.who, "echo",
-			psyche.Recalling{Query: "Where does my dog Rex sleep?", Limit: 5})
+			psyche.RecallRequest{Query: "Where does my dog Rex sleep?", Limit: 5})
 		require.NoError(t, err)
 		require.Len(t, found, c.finds, c.who.Owner())
 	}
@@ -44,7 +44,7 @@ func TestAKeyOfTheLocalPrincipalFindsWhatWasSaidWithoutAKey(t *testing.T) {
 			chat("Please remember that my dog is called Rex and sleeps in the harbour.")))
 	r.settle()
 	found, err := r.Recall(t.Context(), speaker("key_a", access.Local, ""), "echo",
-		psyche.Recalling{Query: "Where does my dog Rex sleep?", Limit: 5})
+		psyche.RecallRequest{Query: "Where does my dog Rex sleep?", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 }

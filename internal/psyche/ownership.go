@@ -14,14 +14,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Owner is who said something in a talk: a user of a principal. The User of what was said without naming one is empty.
+// Owner is who said something in a talk: a user of a principal. User is empty for what was said without naming one.
 type Owner struct {
-	Principal string // as people write it: access.Local for who came without a key
+	Principal string // as people write it: access.Local for clients without a key
 	User      string
 	Every     bool // every user of the principal, the empty one too; User is empty then
 }
 
-// ParseOwner reads "principal", which is every user of it, "principal/user", or "principal/", which is what was said
+// ParseOwner parses "principal", which is every user of it, "principal/user", or "principal/", which is what was said
 // without naming a user.
 func ParseOwner(text string) (Owner, error) {
 	principal, user, named := strings.Cut(text, "/")
@@ -31,11 +31,11 @@ func ParseOwner(text string) (Owner, error) {
 	return Owner{Principal: principal, User: user, Every: !named}, nil
 }
 
-// SelectedOwner reads whose talk is chosen, as principal/user, and answers the origin of its memories. What begins with
-// "talk/" is an origin already.
+// SelectedOwner parses principal/user and returns the origin of its memories. What begins with "talk/" is an origin
+// already.
 func SelectedOwner(text string) (string, error) {
 	rest := strings.TrimPrefix(text, dream.TalkOrigin)
-	if strings.HasPrefix(rest, "/") { // of who came without a key
+	if strings.HasPrefix(rest, "/") { // of a client without a key
 		rest = access.Local + rest
 	}
 	o, err := ParseOwner(rest)
@@ -50,7 +50,7 @@ func SelectedOwner(text string) (string, error) {
 	return o.origin(), nil
 }
 
-// OwnerOf reads the origin of an episode; false when it was said in no talk.
+// OwnerOf parses the origin of an episode; false when it was not said in a talk.
 func OwnerOf(origin string) (Owner, bool) {
 	rest, ok := strings.CutPrefix(origin, dream.TalkOrigin)
 	principal, user, cut := strings.Cut(rest, "/")
@@ -60,7 +60,7 @@ func OwnerOf(origin string) (Owner, bool) {
 	return Owner{Principal: cmp.Or(principal, access.Local), User: user}, true
 }
 
-// String is what ParseOwner reads.
+// String is the form that ParseOwner parses.
 func (o Owner) String() string {
 	if o.Every {
 		return o.Principal
@@ -68,12 +68,12 @@ func (o Owner) String() string {
 	return o.Principal + "/" + o.User
 }
 
-// Includes says whether what another single owner said is meant.
+// Includes reports whether what another single owner said is included.
 func (o Owner) Includes(other Owner) bool {
 	return o.Principal == other.Principal && (o.Every || o.User == other.User)
 }
 
-// as is who gets what a single owner said: every user keeps its name where the receiver names none.
+// as is the new owner of what a single owner said: users keep their names where the receiver names none.
 func (o Owner) as(from Owner) Owner {
 	if o.Every {
 		return Owner{Principal: o.Principal, User: from.User}
@@ -81,23 +81,23 @@ func (o Owner) as(from Owner) Owner {
 	return o
 }
 
-// origin of the episodes of a single owner.
+// origin is the origin of a single owner's episodes.
 func (o Owner) origin() string {
 	return Caller{Key: access.Key{Principal: o.Principal}, User: o.User}.Owner()
 }
 
-// Owned is what an agent keeps of what one owner said.
+// Owned is how much an agent remembers of what one owner said.
 type Owned struct {
 	Owner
-	Memories int // that are live
+	Memories int // live ones
 	Others   int // superseded, archived and proposed ones
 	Newest   time.Time
 }
 
-// everyState is what changes its owner: what was archived may be restored.
+// everyState are the states in which episodes change their owner: what was archived may be restored.
 var everyState = []dream.State{dream.Live, dream.Superseded, dream.Archived, dream.Proposed}
 
-// Owners lists who an agent keeps talk of, by principal, then user.
+// Owners lists the owners of an agent's talks, by principal, then user.
 func Owners(ctx context.Context, s memory.Store, agent string) ([]Owned, error) {
 	found := map[Owner]*Owned{}
 	err := eachSaid(ctx, s, agent, func(e *dream.Episode, o Owner) error {
@@ -132,8 +132,8 @@ func Owners(ctx context.Context, s memory.Store, agent string) ([]Owned, error) 
 // pageOfEpisodes is how many episodes are read at once.
 const pageOfEpisodes = 500
 
-// eachSaid calls do with every episode that was said in a talk, oldest first. An episode that is added meanwhile may be
-// left out.
+// eachSaid calls do for every episode that was said in a talk, oldest first. An episode that is added meanwhile may
+// be left out.
 func eachSaid(ctx context.Context, s memory.Store, agent string, do func(*dream.Episode, Owner) error) error {
 	q := memory.Query{
 		Agent:  agent,
@@ -142,7 +142,7 @@ func eachSaid(ctx context.Context, s memory.Store, agent string, do func(*dream.
 		Sort:   memory.Oldest,
 		Limit:  pageOfEpisodes,
 	}
-	seen := map[string]bool{} // of those at the time that the page begins with
+	seen := map[string]bool{} // ids at the time with which the page begins
 	for {
 		items, err := s.Find(ctx, q)
 		if err != nil {
@@ -168,7 +168,7 @@ func eachSaid(ctx context.Context, s memory.Store, agent string, do func(*dream.
 		switch {
 		case len(items) < q.Limit:
 			return nil
-		case fresh == 0: // so many at one time
+		case fresh == 0: // more than a page at one time
 			q.Limit *= 2
 		default:
 			q.Limit = pageOfEpisodes
@@ -176,8 +176,8 @@ func eachSaid(ctx context.Context, s memory.Store, agent string, do func(*dream.
 	}
 }
 
-// Given says what one owner's talk became.
-type Given struct {
+// TransferResult says what one owner's talk became.
+type TransferResult struct {
 	From, To Owner
 	Memories int // of every state
 }
@@ -185,10 +185,10 @@ type Given struct {
 // causeOfGift is what the revisions name that a change of owner makes.
 const causeOfGift = "own"
 
-// Give makes what from said to an agent what to said, and answers how much of whom it was; with dry it only counts.
+// Transfer makes what from said to an agent what to said, and answers how much of whom it was; with dry it only counts.
 // Users keep their names where to names none. What is said while it goes on may stay from's; giving it again takes
 // that, too.
-func Give(ctx context.Context, s memory.Store, agent string, from, to Owner, dry bool) ([]Given, error) {
+func Transfer(ctx context.Context, s memory.Store, agent string, from, to Owner, dry bool) ([]TransferResult, error) {
 	if from == to || to.Every && from.Principal == to.Principal {
 		return nil, fmt.Errorf("%s and %s are the same", from, to)
 	}
@@ -200,7 +200,7 @@ func Give(ctx context.Context, s memory.Store, agent string, from, to Owner, dry
 		if dry {
 			return nil
 		}
-		return give(ctx, s, agent, from, to, ids)
+		return transfer(ctx, s, agent, from, to, ids)
 	}
 	err := eachSaid(ctx, s, agent, func(e *dream.Episode, o Owner) error {
 		if !from.Includes(o) || to.as(o) == o {
@@ -216,21 +216,21 @@ func Give(ctx context.Context, s memory.Store, agent string, from, to Owner, dry
 	if err == nil && len(batch) > 0 {
 		err = flush()
 	}
-	given := make([]Given, 0, len(counts))
+	given := make([]TransferResult, 0, len(counts))
 	for o, n := range counts {
-		given = append(given, Given{From: o, To: to.as(o), Memories: n})
+		given = append(given, TransferResult{From: o, To: to.as(o), Memories: n})
 	}
-	slices.SortFunc(given, func(a, b Given) int { return cmp.Compare(a.From.String(), b.From.String()) })
+	slices.SortFunc(given, func(a, b TransferResult) int { return cmp.Compare(a.From.String(), b.From.String()) })
 	if err == nil && !dry {
-		err = renote(ctx, s, agent, given)
+		err = dropNotes(ctx, s, agent, given)
 	}
 	return given, err
 }
 
-// triesToGive is how often a batch is read again because something else changed an episode of it meanwhile.
-const triesToGive = 5
+// transferTries is how often a batch is read again because something else changed one of its episodes meanwhile.
+const transferTries = 5
 
-func give(ctx context.Context, s memory.Store, agent string, from, to Owner, ids []string) error {
+func transfer(ctx context.Context, s memory.Store, agent string, from, to Owner, ids []string) error {
 	for try := 1; ; try++ {
 		forgettings, err := s.Forgettings(ctx, agent)
 		if err != nil {
@@ -265,15 +265,15 @@ func give(ctx context.Context, s memory.Store, agent string, from, to Owner, ids
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, memory.ErrStale) && !errors.Is(err, memory.ErrForgotten) || try == triesToGive {
+		if !errors.Is(err, memory.ErrStale) && !errors.Is(err, memory.ErrForgotten) || try == transferTries {
 			return fmt.Errorf("give what was said: %w", err)
 		}
 	}
 }
 
-// renote drops the notes of talkers of whom nothing is left. A server that keeps something of one at this very moment
-// notes it before and looks again after; what it kept before the note was dropped is found here, and noted again.
-func renote(ctx context.Context, s memory.Store, agent string, given []Given) error {
+// dropNotes drops the notes of owners of whom nothing is left. A server that stores something of one at this moment
+// notes it before and checks again after; what it stored before the note was dropped is found here, and noted again.
+func dropNotes(ctx context.Context, s memory.Store, agent string, given []TransferResult) error {
 	left, err := Owners(ctx, s, agent)
 	if err != nil {
 		return err

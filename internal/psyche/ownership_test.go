@@ -55,21 +55,21 @@ func TestWhatOneOwnerSaidIsGivenToAnother(t *testing.T) {
 	r.settle()
 	finds := func(c psyche.Caller) int {
 		t.Helper()
-		found, err := r.Recall(t.Context(), c, "echo", psyche.Recalling{Query: fact(0), Limit: 10})
+		found, err := r.Recall(t.Context(), c, "echo", psyche.RecallRequest{Query: fact(0), Limit: 10})
 		require.NoError(t, err)
 		return len(found)
 	}
 	require.Equal(t, []int{2, 0}, []int{finds(old), finds(next)})
 
-	planned, err := psyche.Give(t.Context(), r.store, r.agent.ID, owner(t, "key_a"), owner(t, "anna"), true)
+	planned, err := psyche.Transfer(t.Context(), r.store, r.agent.ID, owner(t, "key_a"), owner(t, "anna"), true)
 	require.NoError(t, err)
-	want := []psyche.Given{
+	want := []psyche.TransferResult{
 		{From: owner(t, "key_a/ann"), To: owner(t, "anna/ann"), Memories: 2},
 		{From: owner(t, "key_a/bob"), To: owner(t, "anna/bob"), Memories: 1},
 	}
 	require.Equal(t, want, planned)
 	require.Equal(t, 2, finds(old), "a dry run changes nothing")
-	given, err := psyche.Give(t.Context(), r.store, r.agent.ID, owner(t, "key_a/ann"), owner(t, "anna"), false)
+	given, err := psyche.Transfer(t.Context(), r.store, r.agent.ID, owner(t, "key_a/ann"), owner(t, "anna"), false)
 	require.NoError(t, err)
 	require.Equal(t, want[:1], given)
 	require.Equal(t, []int{0, 2, 1}, []int{finds(old), finds(next), finds(oldBob)})
@@ -85,10 +85,10 @@ func TestWhatOneOwnerSaidIsGivenToAnother(t *testing.T) {
 	require.Len(t, list, 2)
 	require.Equal(t, owner(t, "anna/ann"), list[0].Owner)
 	require.Equal(t, []int{2, 0, 1}, []int{list[0].Memories, list[0].Others, list[1].Memories})
-	given, err = psyche.Give(t.Context(), r.store, r.agent.ID, owner(t, "key_a/ann"), owner(t, "anna"), false)
+	given, err = psyche.Transfer(t.Context(), r.store, r.agent.ID, owner(t, "key_a/ann"), owner(t, "anna"), false)
 	require.NoError(t, err)
 	require.Empty(t, given, "nothing is left of it")
-	_, err = psyche.Give(t.Context(), r.store, r.agent.ID, owner(t, "anna"), owner(t, "anna"), false)
+	_, err = psyche.Transfer(t.Context(), r.store, r.agent.ID, owner(t, "anna"), owner(t, "anna"), false)
 	require.ErrorContains(t, err, "the same")
 }
 
@@ -100,7 +100,7 @@ func TestWhatWasGivenAwayIsRememberedWhenItIsSaidAgain(t *testing.T) {
 	old, next := speaker("key_a", "", ""), speaker("key_b", "", "")
 	first, err := r.Remember(t.Context(), old, "echo", fact(1), .9)
 	require.NoError(t, err)
-	_, err = psyche.Give(t.Context(), r.store, r.agent.ID, owner(t, "key_a"), owner(t, "key_b"), false)
+	_, err = psyche.Transfer(t.Context(), r.store, r.agent.ID, owner(t, "key_a"), owner(t, "key_b"), false)
 	require.NoError(t, err)
 	again, err := r.Remember(t.Context(), old, "echo", fact(1), .9)
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestWhatWasGivenAwayIsRememberedWhenItIsSaidAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, again, same)
 	for _, c := range []psyche.Caller{old, next} {
-		found, err := r.Recall(t.Context(), c, "echo", psyche.Recalling{Query: fact(1), Limit: 10})
+		found, err := r.Recall(t.Context(), c, "echo", psyche.RecallRequest{Query: fact(1), Limit: 10})
 		require.NoError(t, err)
 		require.Len(t, found, 1, c.Owner())
 	}
@@ -135,7 +135,7 @@ func TestAGiftKeepsWhoMayHearOfDreams(t *testing.T) {
 	say(old, 1)
 	say(next, 2)
 	require.Equal(t, 2, talkers())
-	_, err := psyche.Give(t.Context(), r.store, r.agent.ID, owner(t, "key_a"), owner(t, "key_b"), false)
+	_, err := psyche.Transfer(t.Context(), r.store, r.agent.ID, owner(t, "key_a"), owner(t, "key_b"), false)
 	require.NoError(t, err)
 	require.Equal(t, 1, talkers(), "nothing is left of the giver, so that the receiver is alone")
 	say(old, 3)

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 )
 
-// parts are what a turn does, after request, agent and deployment have been asked, in this order.
+// parts are the steps of a turn that are switched on, by request, agent and deployment in this order.
 type parts struct {
 	recall, store, affect bool
 	digest                string
@@ -33,7 +33,7 @@ func (b *Service) switched(a *dream.Agent, request Switches) parts {
 	return p
 }
 
-// Counts are what beings of this process did since it began.
+// Counts are what this process's services did since its start.
 type Counts struct {
 	Turns    int64            // that were passed on
 	Woke     int64            // of them, those that woke an agent
@@ -41,7 +41,7 @@ type Counts struct {
 	Skipped  map[string]int64 // turns without, by why
 	ByWords  map[string]int64 // recalls that compared words alone, by why
 	Stored   int64            // memories made of talks
-	Known    int64            // that were remembered already
+	Existing int64            // that were remembered already
 
 	Corrected int64 // memories that a newer statement took the place of
 	Trivial   int64 // lines that are not worth keeping
@@ -52,7 +52,7 @@ type Counts struct {
 	Full      int64 // exchanges and memories that were not kept, because a quota is reached
 }
 
-// RecallCounts says what became of recall since this process began.
+// RecallCounts are the results of recall since this process began.
 type RecallCounts struct {
 	Recalled int64 `json:"recalled"` // turns that were given memories
 	// turns that were given none, by why: "budget", "busy", "failed", "nothing" or "off"
@@ -62,13 +62,13 @@ type RecallCounts struct {
 }
 
 type counts struct {
-	turns, woke, recalled, stored, known, corrected, trivial, repeated, dropped, failed, full, forgotten atomic.Int64
+	turns, woke, recalled, stored, existing, corrected, trivial, repeated, dropped, failed, full, forgotten atomic.Int64
 
 	recalls recallCounter // of all agents
 	byAgent sync.Map      // of *recallCounter, by agent id
 }
 
-// recallCounter counts what became of recall.
+// recallCounter counts the results of recall.
 type recallCounter struct {
 	recalled                             atomic.Int64
 	off, budget, busy, failure, nothing  atomic.Int64
@@ -86,7 +86,7 @@ func (c *counts) turn(agent string, t *TurnReport) {
 	}
 }
 
-// wordsOnly counts a recall of no turn that compared words alone.
+// wordsOnly counts a recall without a turn that compared words alone.
 func (c *counts) wordsOnly(agent, why string) {
 	c.recalls.wordsOnly(why)
 	c.of(agent).wordsOnly(why)
@@ -156,7 +156,7 @@ func (b *Service) Counts() Counts {
 		Woke:      c.woke.Load(),
 		Recalled:  c.recalled.Load(),
 		Stored:    c.stored.Load(),
-		Known:     c.known.Load(),
+		Existing:  c.existing.Load(),
 		Corrected: c.corrected.Load(),
 		Trivial:   c.trivial.Load(),
 		Repeated:  c.repeated.Load(),

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// How a model is told who it is (Options.Persona).
+// How a model learns who it is (Options.Persona).
 const (
 	PersonaSystem = "system" // by a message of the role system, before all others
 	PersonaUser   = "user"   // by a message of the role user, for templates that refuse a second system message
@@ -15,10 +15,10 @@ const (
 // Personas are the values of Options.Persona.
 var Personas = []string{PersonaSystem, PersonaUser, PersonaOff}
 
-// persona tells the model whose words it speaks: the agent's name and, where it has one, its persona. It stays the same
+// persona tells the model whom it speaks for: the agent's name and, where it has one, its persona. It stays the same
 // from turn to turn, so that a provider's prompt cache still hits.
 func (t *turn) persona() []splice {
-	role := t.being.o.Persona
+	role := t.service.o.Persona
 	if role == PersonaOff || len(t.body.messages) == 0 {
 		return nil
 	}

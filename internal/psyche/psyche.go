@@ -1,4 +1,5 @@
-// Package psyche is an agent awake: it recalls before it answers, passes the talk on, remembers after, and feels.
+// Package psyche is an agent awake: it recalls memories before an answer, passes the request on to the model's
+// provider, remembers the exchange afterwards, and feels.
 package psyche
 
 import (
@@ -14,23 +15,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Caller is who asks. One caller's context never reaches another: memory is the agent's, but what is remembered of a
-// talk is recalled only for the same principal and user, unless it was made the agent's own.
+// Caller is who makes a request. One caller's context never reaches another: memory is the agent's, but what is
+// remembered of a talk is recalled only for the same principal and user, unless it was made the agent's own.
 type Caller struct {
-	Key  access.Key // the zero key's ID is empty: a loopback without keys, which is owner
-	User string     // the end user that the client names; empty when it names none
+	Key  access.Key // an empty ID: a loopback client without a key, which has role owner
+	User string     // the end user that the client names; may be empty
 }
 
-// May says whether the caller may do what needs a role, with an agent of this handle.
+// May reports whether the caller may do what needs a role, with an agent of this handle.
 func (c Caller) May(need access.Role, handle string) bool {
 	return c.Key.Role.Includes(need) && c.Key.Reaches(handle)
 }
 
-// Owner names whose talk it is: the principal and the user, "talk/<principal>/<user>". Items remembered of a talk carry
-// it, recall asks for it.
+// Owner names the owner of the caller's talk, the principal and the user: "talk/<principal>/<user>". Memories of a
+// talk carry it, and recall filters by it.
 func (c Caller) Owner() string { return dream.TalkOrigin + c.Key.SpeaksAs() + "/" + c.User }
 
-// Switches turn parts of a being off, or on, for one request; nil: as the agent's settings say.
+// Switches turn steps of a turn off, or on, for one request; nil: as configured for the agent.
 type Switches struct {
 	Recall, Store, Affect, Digest *bool
 }
@@ -40,16 +41,17 @@ type Turn struct {
 	Caller       Caller
 	Agent        string // handle or id
 	Conversation string // names the talk; empty: derived from its first user message and Group
-	// what a client names its talks by together, such as prompt_cache_key: one for an application or one for a talk
+	// Group is the client's name for its talks together, such as prompt_cache_key: one for an application or one for
+	// a talk.
 	Group    string
-	Client   string // the lease is held under it; empty: derived from the caller
+	Client   string // names the lease; empty: derived from the caller
 	Path     string // below the provider's address: "/chat/completions" or "/embeddings"
 	Header   http.Header
 	Body     []byte
 	Switches Switches
 }
 
-// Reply is what the provider answered. Body must be closed; closing it early stops the provider.
+// Reply is the provider's answer. Body must be closed; closing it early stops the provider.
 type Reply struct {
 	Status int
 	Header http.Header
@@ -57,7 +59,7 @@ type Reply struct {
 	Report TurnReport
 }
 
-// TurnReport says what the agent did for a turn, for headers and logs. It holds no text.
+// TurnReport is what the agent did for a turn, for headers and logs. It holds no text.
 type TurnReport struct {
 	Agent        string // handle
 	Conversation string
@@ -65,10 +67,10 @@ type TurnReport struct {
 	Woke         bool   // this turn woke the agent
 	Degraded     string // what of the wake could not be done yet
 	Recalled     int    // memories in the background message
-	// why nothing was recalled: "off", "budget", "busy", "failed", "nothing"; empty when something was
+	// Skipped is why nothing was recalled: "off", "budget", "busy", "failed", "nothing"; empty when something was.
 	Skipped string
-	ByWords string // why recall compared words alone: "budget", "failed", "space"; empty when meaning counted too
-	Model   string // the catalogue's name
+	ByWords string // why recall compared words alone: "budget", "failed", "space"; empty when vectors counted too
+	Model   string // name in the catalogue
 }
 
 // Memory is a recalled item.
@@ -134,69 +136,70 @@ type Session struct {
 	Woke  bool      `json:"woke"`
 }
 
-// Talk is what the OpenAI face asks of a being.
+// Talk is what the OpenAI interface needs.
 type Talk interface {
 	// Chat wakes the agent if it sleeps, adds what it recalls, and passes the body on. Errors are *Fault, or wrap the
 	// context's.
 	Chat(ctx context.Context, t Turn) (*Reply, error)
-	// Embeddings passes a body on to the agent's embedder; it wakes nobody.
+	// Embeddings passes a body on to the agent's embedder, without waking the agent.
 	Embeddings(ctx context.Context, t Turn) (*Reply, error)
-	// Agents lists those the caller reaches, by handle; it wakes nobody.
+	// Agents lists those that the caller reaches, by handle, without waking them.
 	Agents(ctx context.Context, c Caller) ([]dream.Agent, error)
 }
 
-// Mind is what the MCP face and the sessions ask of a being. Agents are named by handle or id. Every method checks the
-// caller's role and reach, and answers *Fault.
+// Mind is what the MCP interface and the sessions need. Agents are named by handle or id. Every method checks the
+// caller's role and reach and returns a *Fault.
 type Mind interface {
-	// Say is a turn of one message, answered whole; token is told pieces as they come, and may be nil.
+	// Say is a turn of one message. token gets the pieces of the answer as they come, and may be nil.
 	Say(ctx context.Context, c Caller, agent, conversation, message string,
 		token func(string)) (string, TurnReport, error)
-	// Recall answers the memories nearest to a query, best first.
-	Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error)
+	// Recall returns the memories nearest to a query, best first.
+	Recall(ctx context.Context, c Caller, agent string, r RecallRequest) ([]Memory, error)
 	// Forget erases memories and what repeats them for good, or says what that would do; it needs role owner.
-	Forget(ctx context.Context, c Caller, agent string, f Forgetting) (Erasure, error)
-	// Remember stores a memory of importance [0, 1] and answers its id; the same content again answers the same id.
+	Forget(ctx context.Context, c Caller, agent string, f ForgetRequest) (Erasure, error)
+	// Remember stores a memory of importance [0, 1] and returns its id; the same content again returns the same id.
 	Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error)
 	Emotion(ctx context.Context, c Caller, agent string) (Emotion, error)
 	// Feel appraises an event of mood.Events at an intensity (0, 1].
 	Feel(ctx context.Context, c Caller, agent, event string, intensity float64) (Emotion, error)
 	Status(ctx context.Context, c Caller, agent string) (Status, error)
-	// Journal answers the newest entries; it needs role operator.
+	// Journal returns the newest entries; it needs role operator.
 	Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error)
-	// Playbook answers PLAYBOOK.md; it needs role operator.
+	// Playbook returns PLAYBOOK.md; it needs role operator.
 	Playbook(ctx context.Context, c Caller, agent string) (string, error)
-	// Open holds the agent awake for ttl (1 s to 1 h; 0: the deployment's client timeout), waking it; id empty makes a
-	// new session.
+	// Open holds the agent awake for ttl (1 s to 1 h; 0: the deployment's client timeout), waking it; an empty id
+	// makes a new session.
 	Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error)
 	// Leave ends a session of the caller's.
 	Leave(ctx context.Context, c Caller, agent, id string) error
 }
 
-// Nights is what a being asks of its dreams; starter fits it.
-type Nights interface {
-	// Wake lets a visitor in and wakes the agent if need be. It returns as soon as the caller may go on.
+// Waker wakes agents; starter implements it.
+type Waker interface {
+	// Wake takes or renews a client's lease and wakes the agent if need be. It returns as soon as the caller may go
+	// on.
 	Wake(ctx context.Context, agent, client string, hold time.Duration) (Woken, error)
-	// Leave ends the visitor's lease.
+	// Leave ends the client's lease.
 	Leave(ctx context.Context, agent, client string) error
-	// Status tells who holds the agent awake, by its id.
+	// Status returns who holds the agent awake, by its id.
 	Status(ctx context.Context, agent string) (presence.Status, error)
 }
 
-// Woken is what a visitor goes on with.
+// Woken is the result of a wake.
 type Woken struct {
 	presence.Wake
-	Raised   bool   // this visit woke the agent
-	Degraded string // what could not be done and is made good later
+	Raised   bool   // this request woke the agent
+	Degraded string // what could not be done and is done later
 }
 
-// Fault is an answer in the shape that OpenAI clients expect. It quotes nothing of a prompt, a memory or a dream.
+// Fault is an error in the form that OpenAI clients expect. It quotes nothing of a prompt, a memory or a dream.
 type Fault struct {
-	Status int // of HTTP
+	Status int // HTTP status
 	// "invalid_request_error", "authentication_error", "permission_error", "not_found_error", "rate_limit_error",
 	// "server_error", "upstream_error"
 	Type    string
 	Code    string // such as "agent_not_found"
-	Param   string // the field that is wrong
+	Param   string // the wrong field
 	Message string // a sentence that helps
 	Retry   time.Duration
 	Err     error // for the log; never sent

@@ -12,8 +12,8 @@ import (
 )
 
 // How old the counts of an agent's memories by owner may be. Between two readings what this process adds is counted;
-// several processes may exceed a quota by what each adds in the meantime. Where one is reached, counts are read again
-// sooner, so that room which was made is found.
+// several processes may exceed a quota by what each adds in the meantime. When a quota is reached, counts are read
+// again sooner, to find memories that were removed.
 const (
 	countsLast     = 10 * time.Minute
 	countsLastFull = 10 * time.Second
@@ -27,7 +27,7 @@ type Kept struct {
 	Full bool `json:"full"`
 }
 
-// quotas bound how many live memories an agent keeps of one principal, and of one user of it.
+// quotas bound how many live memories an agent has of one principal, and of one user of it.
 type quotas struct {
 	memory                 memory.Store
 	now                    func() time.Time
@@ -35,11 +35,11 @@ type quotas struct {
 
 	mu     sync.Mutex
 	held   map[string]*ownerCounts // by agent
-	writes int64                   // how often something was added
-	warned map[[2]string]time.Time // when the log was told last, by agent and owner
+	writes int64                   // number of additions
+	warned map[[2]string]time.Time // last warning, by agent and owner
 }
 
-// ownerCounts are an agent's live memories by who said them.
+// ownerCounts are the numbers of an agent's live memories by owner.
 type ownerCounts struct {
 	at     time.Time
 	counts map[Owner]int
@@ -64,12 +64,12 @@ func newQuotas(s memory.Store, now func() time.Time, o Options) *quotas {
 	}
 }
 
-// ofCaller is who says it, as a single owner.
+// ofCaller is the caller as a single owner.
 func ofCaller(c Caller) Owner {
 	return Owner{Principal: c.Key.PrincipalName(), User: c.User}
 }
 
-// kept counts what an agent keeps of a caller.
+// kept counts an agent's memories of what a caller said.
 func (q *quotas) kept(ctx context.Context, agent string, c Caller) (k Kept, err error) {
 	q.mu.Lock()
 	if held := q.held[agent]; held != nil {
@@ -92,7 +92,7 @@ func (q *quotas) kept(ctx context.Context, agent string, c Caller) (k Kept, err 
 	if len(q.held) >= mostRead {
 		clear(q.held)
 	}
-	if q.writes == writes { // else what was added meanwhile may be missing, and the next who asks reads again
+	if q.writes == writes { // otherwise additions meanwhile may be missing, and the next caller reads again
 		q.held[agent] = counts
 	}
 	return k, nil
@@ -113,7 +113,7 @@ func (q *quotas) read(ctx context.Context, agent string) (*ownerCounts, error) {
 	return read, nil
 }
 
-// drop has an agent's counts read anew.
+// drop has an agent's counts read again.
 func (q *quotas) drop(agent string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,10 +121,10 @@ func (q *quotas) drop(agent string) {
 	delete(q.held, agent)
 }
 
-// warnsEach is how often the log is told of one owner whose quota is reached.
+// warnsEach is how often a warning about one owner's quota is repeated.
 const warnsEach = time.Minute
 
-// warns says whether the log is to be told of an owner whose quota is reached.
+// warns reports whether a warning about an owner's quota is due.
 func (q *quotas) warns(agent, owner string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,7 +139,7 @@ func (q *quotas) warns(agent, owner string) bool {
 	return true
 }
 
-// keptOf says how much there is of a caller, and whether that is as much as there may be.
+// keptOf returns how many memories there are of a caller, and whether the quota is reached.
 func (q *quotas) keptOf(held *ownerCounts, c Caller) Kept {
 	who, all := ofCaller(c), 0
 	for o, n := range held.counts {
@@ -155,7 +155,7 @@ func (q *quotas) keptOf(held *ownerCounts, c Caller) Kept {
 	return k
 }
 
-// added counts what was just kept.
+// added counts what was just stored.
 func (q *quotas) added(agent string, c Caller, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -165,12 +165,12 @@ func (q *quotas) added(agent string, c Caller, n int) {
 	}
 }
 
-// errQuota says that nothing more of a caller's is kept.
+// errQuota says that a caller's quota of memories is reached.
 var errQuota = errors.New("the quota of memories is reached")
 
-// room says errQuota when an agent keeps as much of a caller as it may. It comes before anything is bought for a new
-// memory.
-func (b *Service) room(ctx context.Context, a dream.Agent, c Caller) error {
+// checkQuota returns errQuota when an agent has as many memories of a caller as it may. It is called before any paid
+// call for a new memory.
+func (b *Service) checkQuota(ctx context.Context, a dream.Agent, c Caller) error {
 	if b.quotas.ofPrincipal == 0 && (c.User == "" || b.quotas.ofOneUser == 0) {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (b *Service) room(ctx context.Context, a dream.Agent, c Caller) error {
 	return errQuota
 }
 
-// keepTalk writes what a caller said, with a note of who talked before and after.
+// keepTalk stores what a caller said, with a note of its owner before and after.
 func (b *Service) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.Write) error {
 	if len(w.Add) == 0 {
 		return nil
@@ -203,8 +203,8 @@ func (b *Service) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memor
 	return b.talkers.note(ctx, a.ID, c.Owner())
 }
 
-// commitOwned commits, and gives what is said anew another id where the same words under the same id are another
-// owner's by now: an id is made of who said it first.
+// commitOwned commits a write. Where a memory of the same words under the same id belongs to another owner by now, the
+// new one gets another id: an id derives from who said it first.
 func (b *Service) commitOwned(ctx context.Context, owner string, w memory.Write) (int, error) {
 	receipt, err := b.commit(ctx, w)
 	if err != nil || receipt.Existing == 0 {
@@ -244,7 +244,7 @@ func (b *Service) commitOwned(ctx context.Context, owner string, w memory.Write)
 	return receipt.Added + more.Added, err
 }
 
-// quotaFault is what a caller is told that asks for more than its quota.
+// quotaFault is the fault for a request beyond the caller's quota.
 func quotaFault() *Fault {
 	return &Fault{
 		Status: http.StatusForbidden, Type: forbidden, Code: "memory_quota",
@@ -253,5 +253,5 @@ func quotaFault() *Fault {
 	}
 }
 
-// full says whether an error is that a quota is reached, which fails no turn.
+// full reports whether an error is a reached quota, which fails no turn.
 func full(err error) bool { return errors.Is(err, errQuota) }

@@ -15,25 +15,25 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
-// Why a turn was given no memories (Told.Skipped).
+// Why a turn was given no memories (TurnReport.Skipped).
 const (
 	SkippedOff     = "off"     // by the request, the agent's settings or the deployment's
 	SkippedBudget  = "budget"  // the search took too long
 	SkippedBusy    = "busy"    // too many searches were under way
-	SkippedFailed  = "failed"  // embedder or store did; the log says why
+	SkippedFailed  = "failed"  // the embedder or the store; the log says why
 	SkippedNothing = "nothing" // nothing is near enough
 )
 
-// searching is how long a search may go on after the turn has gone on without it: the first one after a start reads an
-// agent's vectors, and the next finds them read.
+// searching is how long a search may continue after its turn has gone on without it: the first one after a start
+// reads an agent's vectors, and later ones use them.
 const searching = 30 * time.Second
 
-// mostSearches bounds how many searches go on at once.
+// mostSearches bounds how many searches run at once.
 const mostSearches = 64
 
-// recall finds what comes to mind for a turn within its budget.
+// recall finds memories for a turn within its budget.
 func (t *turn) recall(ctx context.Context, query string, existing map[string]bool) ([]Memory, string) {
-	b := t.being
+	b := t.service
 	if !t.on.recall {
 		return nil, SkippedOff
 	}
@@ -53,12 +53,12 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 			"searches", mostSearches)
 		return nil, SkippedBusy
 	}
-	begun := b.aside(func() {
+	begun := b.detach(func() {
 		defer b.searches.Add(-1)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
 		defer cancel()
-		defer context.AfterFunc(b.hear, cancel)()
-		found, byWords, err := b.search(ctx, t.agent, t.Caller, Recalling{Query: query, Limit: b.o.Items}, existing,
+		defer context.AfterFunc(b.running, cancel)()
+		found, byWords, err := b.search(ctx, t.agent, t.Caller, RecallRequest{Query: query, Limit: b.o.Items}, existing,
 			within-within/4)
 		answers <- answer{found, whyWords(byWords), err}
 	})
@@ -89,11 +89,11 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 	}
 }
 
-// Why a question was compared by its words alone (Told.ByWords).
+// Why a question was compared by its words alone (TurnReport.ByWords).
 const (
 	WordsBudget = "budget" // the embedder took too long
-	WordsFailed = "failed" // it did not answer; the log says why
-	WordsSpace  = "space"  // memories lie in another embedder's space
+	WordsFailed = "failed" // it failed; the log says why
+	WordsSpace  = "space"  // the memories were embedded by another embedder
 )
 
 func whyWords(err error) string {
@@ -108,7 +108,7 @@ func whyWords(err error) string {
 	return WordsFailed
 }
 
-// within is how long a turn of an agent waits for its memories. An embedder far away is given more than the built-in
+// within is how long a turn waits for its memories: longer with an embedder over a network than with the built-in
 // one.
 func (b *Service) within(ctx context.Context, a dream.Agent) time.Duration {
 	if b.o.Within > 0 {
@@ -120,10 +120,10 @@ func (b *Service) within(ctx context.Context, a dream.Agent) time.Duration {
 	return defaultWithin
 }
 
-// search asks memory for what the caller may see, without the items that are known. byWords says why words alone were
-// compared; the embedder is given no longer than place.
+// search finds memories that the caller may see, without the existing ones. byWords says why only words were
+// compared; the embedder gets at most the time place.
 func (b *Service) search(
-	ctx context.Context, a dream.Agent, c Caller, r Recalling, existing map[string]bool, place time.Duration,
+	ctx context.Context, a dream.Agent, c Caller, r RecallRequest, existing map[string]bool, place time.Duration,
 ) (found []Memory, byWords, err error) {
 	affect, err := b.affect(ctx, a.ID)
 	if err != nil {
@@ -136,7 +136,7 @@ func (b *Service) search(
 	limit, mayHear := r.Limit, func(dream.Item) bool { return true }
 	if r.Dreamt {
 		filter, mayHear = b.dreamt(&a, c, filter)
-		limit = mostRecalled // some may not be told
+		limit = mostRecalled // some may be hidden from the caller
 	}
 	for id := range existing {
 		filter.Except = append(filter.Except, id)
@@ -154,7 +154,7 @@ func (b *Service) search(
 		Filter: filter,
 		Feels:  mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since)),
 		Embed: func(ctx context.Context, text string) ([]float32, string, error) {
-			if unknown != nil || space == "" { // nothing is embedded where no memory has a place
+			if unknown != nil || space == "" { // no vector to compare with, so the question is not embedded
 				return nil, "", unknown
 			}
 			if unserved != nil {
@@ -195,10 +195,9 @@ func memoryOf(m recall.Memory) Memory {
 	return out
 }
 
-// dreamt widens what may come to mind before a caller by what dreams made. Operators, who may read all of it, find
-// everything; a client that may hear of dreams finds what it is told of them anyway: what was promoted, and significant
-// insights. For a client that may not, nothing is widened. The function says of an item that was found whether the
-// caller may be told it.
+// dreamt widens a filter by what dreams made. Operators, who may read all of it, find everything. A client that may
+// see dreams finds what it is shown of them anyway: what was promoted, and significant insights. For other clients
+// nothing is widened. The returned function reports whether the caller may see an item that was found.
 func (b *Service) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter, func(dream.Item) bool) {
 	operator := c.May(access.Operator, a.Handle)
 	if !operator && (f.Dreamt != memory.PromotedDreamt || b.switched(a, Switches{}).digest != journal.DigestMessage) {
@@ -214,7 +213,7 @@ func (b *Service) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filt
 	}
 }
 
-// placeQuestion embeds a question in the agent's space by the embedder that serves it, no longer than within.
+// placeQuestion embeds a question in the agent's space, within a time limit.
 func (b *Service) placeQuestion(
 	ctx context.Context, a dream.Agent, c Caller, spec inference.Spec, space, text string, within time.Duration,
 ) ([]float32, string, error) {
@@ -228,8 +227,8 @@ func (b *Service) placeQuestion(
 	}
 	done := make(chan placed, 1)
 	ctx, cancel := context.WithTimeout(ctx, within)
-	// An embedder that does not heed its deadline holds up this goroutine alone.
-	if !b.aside(func() {
+	// An embedder that ignores its deadline blocks this goroutine alone.
+	if !b.detach(func() {
 		defer cancel()
 		v, space, err := b.embedBy(ctx, a, c, spec, []string{text})
 		if err != nil {
@@ -257,10 +256,10 @@ func (b *Service) placeQuestion(
 	}
 }
 
-// visible is what may come to mind before a caller: the agent's own memories and what was said in the caller's talks.
-// Of what was dreamt only what was promoted counts, for callers that may hear of dreams.
+// visible filters what a caller may recall: the agent's own memories and what was said in the caller's talks. Of what
+// dreams made only what was promoted counts, for callers that may see dreams.
 func (b *Service) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Filter, error) {
-	listeners, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
+	listeners, err := b.talkers.mayHear(ctx, c, a.ID, a.Handle, b.o.Shared)
 	if err != nil {
 		return memory.Filter{}, err
 	}
@@ -271,7 +270,7 @@ func (b *Service) visible(ctx context.Context, a dream.Agent, c Caller) (memory.
 	return f, nil
 }
 
-// embed places texts. The built-in embedder is called straight, since it cannot cost anything.
+// embed embeds texts. The built-in embedder costs nothing and is called directly.
 func (b *Service) embed(ctx context.Context, a dream.Agent, c Caller, texts []string) ([][]float32, string, error) {
 	spec, err := b.embedderOf(ctx, &a)
 	if err != nil {

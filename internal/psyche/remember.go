@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
-// Bounds of what is remembered of a turn.
+// Limits on what is remembered of a turn.
 const (
 	longestKept  = 4000 // characters of one episode
 	longestTool  = 1000 // of what a tool said
@@ -29,33 +29,33 @@ const (
 	rememberedBy = "remember"
 )
 
-// task is something that is done after a turn, with the values of that turn's context.
+// task is work that follows a turn, with the values of that turn's context.
 type task struct {
 	from context.Context
 	do   func(ctx context.Context)
 }
 
-// keepers remember side by side, each what is said to agents of its own: an embedder far away holds only these up,
-// and what is said to one agent is remembered in its order.
-const keepers = 8
+// rememberWorkers store exchanges in parallel, each for agents of its own: a slow embedder delays only these, and
+// what is said to one agent is stored in order.
+const rememberWorkers = 8
 
-// keepUp does what is queued, one after the other, until Close.
-func (b *Service) keepUp(queue <-chan task) {
+// rememberLoop runs queued tasks, one after the other, until Close.
+func (b *Service) rememberLoop(queue <-chan task) {
 	for d := range queue {
-		if b.hear.Err() != nil {
+		if b.running.Err() != nil {
 			b.counts.dropped.Add(1)
 			continue
 		}
 		ctx, cancel := context.WithTimeout(d.from, rememberFor)
-		stop := context.AfterFunc(b.hear, cancel)
+		stop := context.AfterFunc(b.running, cancel)
 		d.do(ctx)
 		stop()
 		cancel()
 	}
 }
 
-// later queues a deed for an agent. Where too many wait it is dropped and counted: no turn waits for memory to keep up.
-func (b *Service) later(agent string, d task) {
+// enqueue queues a task for an agent. When too many wait it is dropped and counted: no turn waits for memory.
+func (b *Service) enqueue(agent string, d task) {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {
@@ -63,27 +63,27 @@ func (b *Service) later(agent string, d task) {
 		return
 	}
 	select {
-	case b.queues[maphash.String(lots, agent)%keepers] <- d:
+	case b.queues[maphash.String(workerSeed, agent)%rememberWorkers] <- d:
 	default:
 		b.counts.dropped.Add(1)
 		b.Log.Warn("an exchange is not remembered: too many wait", "agent", agent)
 	}
 }
 
-// lots says which keeper remembers for an agent.
-var lots = maphash.MakeSeed()
+// workerSeed is the seed of the hash that assigns agents to workers.
+var workerSeed = maphash.MakeSeed()
 
-// line is something that was said in a turn, by whom.
+// line is something that was said in a turn, with its speaker.
 type line struct {
 	text    string
 	by      dream.Taint
 	speaker string
 }
 
-// spoken is what may be remembered of a request: the user's message, and what tools have answered since. However many
-// requests a round of tools takes, the same words are one memory.
+// spoken is what may be remembered of a request: the user's message, and the results of tools since. However many
+// rounds of tools there are, the same words are one memory.
 func (t *turn) spoken() []line {
-	at := t.body.asked()
+	at := t.body.lastUserMessage()
 	if !t.on.store || at < 0 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (t *turn) spoken() []line {
 	return lines
 }
 
-// keep queues what was said in a turn, the reply too if it came to its end.
+// keep queues what was said in a turn for storing, the reply too if it is complete.
 func (t *turn) keep(h spokenAnswer, ended bool) {
 	if len(t.lines) == 0 {
 		return
@@ -108,13 +108,13 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 		lines = append(lines, line{clipped(h.text, longestKept), t.taint, t.agent.Handle})
 	}
 	shown := t.talk.backgrounds()
-	b := t.being
+	b := t.service
 	agent := t.agent
 	caller := t.Caller
 	session := t.report.Conversation
 	reading := t.reading
-	now := t.being.now()
-	b.later(agent.ID, task{t.from, func(ctx context.Context) {
+	now := t.service.now()
+	b.enqueue(agent.ID, task{t.from, func(ctx context.Context) {
 		err := b.remember(ctx, agent, caller, session, lines, shown, reading, now)
 		if errors.Is(err, memory.ErrForgotten) {
 			// The answer may repeat what was forgotten while it was written; what a person said does not.
@@ -148,7 +148,7 @@ func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session
 	if len(wanted) == 0 {
 		return nil
 	}
-	if err := b.room(ctx, a, c); err != nil {
+	if err := b.checkQuota(ctx, a, c); err != nil {
 		if full(err) {
 			return nil // no turn fails by it; it was counted and logged
 		}
@@ -165,8 +165,8 @@ func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session
 	w := memory.Write{Agent: a.ID, Cause: byTalk, Fence: memory.Fence{Read: reading}}
 	feels := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
 	for i, l := range wanted {
-		if placed.known(i, l.text) {
-			b.counts.known.Add(1)
+		if placed.isRemembered(i, l.text) {
+			b.counts.existing.Add(1)
 			continue
 		}
 		at := now.Add(time.Duration(i) * time.Microsecond).UTC()
@@ -202,8 +202,8 @@ func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session
 	return b.keepTalk(ctx, a, c, w)
 }
 
-// freeID is the id of what is said now. A memory of the same words that was corrected, has faded or is another
-// owner's by now stays as it is, and what is said again is a memory of its own.
+// freeID is the id for new words. A memory of the same words that was corrected, has faded or belongs to another
+// owner by now stays as it is, and the new words get a memory of their own.
 func freeID(ctx context.Context, store memory.Store, agent, owner, id string, at time.Time) (string, error) {
 	items, err := store.Get(ctx, agent, id)
 	if err != nil {
@@ -217,8 +217,8 @@ func freeID(ctx context.Context, store memory.Store, agent, owner, id string, at
 	return id, nil
 }
 
-// vectorOf is the place of a new memory: that of its words, or, where it corrects, of what it says now and what was
-// so before.
+// vectorOf is the vector of a new memory: that of its words, or, for a correction, of the new and the earlier value
+// together.
 func (b *Service) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *placement,
 	i int,
 ) ([]memory.Vector, error) {
@@ -236,7 +236,8 @@ func (b *Service) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *drea
 	return []memory.Vector{{Item: e.ID, Space: space, V: v[0]}}, nil
 }
 
-// commit writes; items whose vectors are of another space than the agent's are kept without, and placed when it moves.
+// commit writes. Items whose vectors are of another space than the agent's are stored without them, and embedded when
+// its memory is.
 func (b *Service) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	receipt, err := b.Memory.Commit(ctx, w)
 	if errors.Is(err, memory.ErrStale) { // what is corrected was changed meanwhile: both stay
@@ -253,12 +254,12 @@ func (b *Service) commit(ctx context.Context, w memory.Write) (memory.Receipt, e
 		receipt, err = b.Memory.Commit(ctx, w)
 	}
 	b.counts.stored.Add(int64(receipt.Added))
-	b.counts.known.Add(int64(receipt.Existing))
+	b.counts.existing.Add(int64(receipt.Existing))
 	b.counts.corrected.Add(int64(receipt.Changed))
 	return receipt, err
 }
 
-// placement is where lines lie among what is remembered.
+// placement holds the vectors of lines and the memories near to them.
 type placement struct {
 	v       [][]float32 // nil: the embedder could not be asked
 	space   string
@@ -273,10 +274,10 @@ type nearby struct {
 	cosine float64
 }
 
-// known says whether a line is remembered already: it lies so near to a memory that by the embedder's calibration it
-// says nothing new, and both say it in the same words. Words that differ in a name or a number are another memory,
-// however near they lie.
-func (p *placement) known(i int, text string) bool {
+// isRemembered reports whether a line is remembered already: a near memory says the same in the same words, and by
+// the embedder's calibration the line adds nothing. Words that differ in a name or a number are another memory,
+// however near they are.
+func (p *placement) isRemembered(i int, text string) bool {
 	return slices.ContainsFunc(p.near[i], func(n nearby) bool {
 		e, ok := n.item.(*dream.Episode)
 		return ok && n.cosine >= p.scale.Novel && utterance.Same(e.Content, text)
@@ -337,7 +338,7 @@ func (b *Service) place(ctx context.Context, a dream.Agent, c Caller, lines []li
 	return p, nil
 }
 
-// idOf is the id of what somebody said: the same words of the same speaker to the same agent are one memory.
+// idOf is the id of a statement: the same words of the same speaker to the same agent are one memory.
 func idOf(agent, owner, speaker, text string) string {
 	sum := sha256.New()
 	for _, part := range []string{agent, owner, speaker, strings.TrimSpace(text)} {

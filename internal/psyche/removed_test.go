@@ -23,7 +23,7 @@ func TestARemovedAgentIsUnknownAtOnce(t *testing.T) {
 	r.Reread(presence.WakeNotice{Agent: r.agent.ID, Epoch: presence.EveryEpoch})
 	_, err = r.Chat(t.Context(), turn(ann, chat("Are you there?")))
 	faulty(t, err, 404, "agent_not_found")
-	_, err = r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "harbour", Limit: 3})
+	_, err = r.Recall(t.Context(), ann, "echo", psyche.RecallRequest{Query: "harbour", Limit: 3})
 	faulty(t, err, 404, "agent_not_found")
 }
 

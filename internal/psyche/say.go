@@ -14,8 +14,8 @@ import (
 // longestMessage is how many bytes Say takes.
 const longestMessage = 64 << 10
 
-// Say is a turn of one message. What was said before in the conversation goes with it, as long as this process
-// remembers.
+// Say is a turn of one message. The earlier messages of the conversation are sent with it, as long as this process
+// holds them.
 func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, message string,
 	token func(string),
 ) (string, TurnReport, error) {
@@ -25,7 +25,7 @@ func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, messag
 	}
 	if message == "" || len(message) > longestMessage || !utf8.ValidString(message) {
 		return "", TurnReport{},
-			wrong("out_of_range", "message", "The message must be text of 1 to %d bytes.", longestMessage)
+			invalidRequest("out_of_range", "message", "The message must be text of 1 to %d bytes.", longestMessage)
 	}
 	conversation = or(conversation, "say")
 	held := b.talks.of(c.Owner(), a.ID, conversation, b.now())
@@ -38,13 +38,13 @@ func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, messag
 		Header:       http.Header{"Content-Type": {"application/json"}},
 	}
 	t.Body = written(a.Handle, lines, token != nil)
-	reply, err := b.chat(ctx, &turn{being: b, Turn: t, token: token})
+	reply, err := b.chat(ctx, &turn{service: b, Turn: t, token: token})
 	if err != nil {
 		return "", TurnReport{}, err
 	}
 	defer reply.Body.Close()
 	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
-		return "", reply.Report, passed(ctx, err)
+		return "", reply.Report, relayFault(ctx, err)
 	}
 	if reply.Status/100 != 2 {
 		return "", reply.Report, &Fault{
@@ -52,22 +52,22 @@ func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, messag
 			Message: fmt.Sprintf("The model's provider refused the request (HTTP %d).", reply.Status),
 		}
 	}
-	l, ok := reply.Body.(*listening)
+	l, ok := reply.Body.(*answerStream)
 	if !ok {
-		return "", reply.Report, stored("read the answer", fmt.Errorf("an answer of type %T", reply.Body))
+		return "", reply.Report, storeFault("read the answer", fmt.Errorf("an answer of type %T", reply.Body))
 	}
-	answer := l.said()
+	answer := l.text()
 	held.say(spoken{"user", message}, spoken{"assistant", answer})
 	return answer, reply.Report, nil
 }
 
-func (l *listening) said() string {
+func (l *answerStream) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ear.done().text
 }
 
-// written is a request of one's own.
+// written is a request body for Say.
 func written(model string, lines []spoken, stream bool) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"model":%s,"messages":[`, quoted(model))

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// span is a stretch of a body: from its first byte to the one after its last.
+// span is a part of a body: from its first byte to the one after its last.
 type span struct{ from, to int }
 
 func (s span) of(b []byte) []byte { return b[s.from:s.to] }
 
-// deepest is how far values may lie within each other; no client nests half as deep.
+// deepest is how deep values may nest; no client nests half as deep.
 const deepest = 512
 
 // scanner walks over JSON without building anything. It refuses what encoding/json refuses.
@@ -21,7 +21,7 @@ type scanner struct {
 	b     []byte
 	at    int
 	depth int
-	keys  func(key span) // told every name of every object; nil: nobody is
+	keys  func(key span) // called for every name of every object; may be nil
 }
 
 func (s *scanner) fault(want string) error {
@@ -51,7 +51,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// value walks over one value.
+// value scans one value.
 func (s *scanner) value() (span, error) {
 	c := s.peek()
 	from := s.at
@@ -81,7 +81,7 @@ func (s *scanner) word() error {
 	return s.fault("a value")
 }
 
-// text walks over a string, its quotes included.
+// text scans a string with its quotes.
 func (s *scanner) text() error {
 	for s.at++; s.at < len(s.b); s.at++ {
 		at := s.at
@@ -118,7 +118,7 @@ func (s *scanner) text() error {
 	return s.fault("the end of a string")
 }
 
-// plain are the bytes that stand for themselves in a string.
+// plain are the bytes that need no escape in a string.
 var plain = func() (p [256]bool) {
 	for c := range p {
 		p[c] = c >= ' ' && c != '"' && c != '\\'
@@ -166,7 +166,7 @@ func (s *scanner) digits() error {
 	return nil
 }
 
-// object walks over an object. each is called with the key of a member, quotes included, and must walk over its value.
+// object scans an object. each is called with the key of a member, quotes included, and must scan its value.
 func (s *scanner) object(each func(key span) error) error {
 	return s.list('}', "a member or }", func() error {
 		if s.peek() != '"' {
@@ -188,7 +188,7 @@ func (s *scanner) object(each func(key span) error) error {
 	})
 }
 
-// array walks over an array. each must walk over one value.
+// array scans an array. each must scan one value.
 func (s *scanner) array(each func() error) error { return s.list(']', "a value or ]", each) }
 
 func (s *scanner) list(end byte, want string, each func() error) error {
@@ -223,7 +223,7 @@ func (s *scanner) list(end byte, want string, each func() error) error {
 	}
 }
 
-// end says what follows the one value that a body is.
+// end checks that nothing follows the body's one value.
 func (s *scanner) end() error {
 	s.peek()
 	if s.at < len(s.b) {
@@ -232,7 +232,7 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// unquoted is what a string of a body says.
+// unquoted is the value of a JSON string.
 func unquoted(b []byte) string {
 	if len(b) < 2 || b[0] != '"' {
 		return ""
@@ -247,7 +247,7 @@ func unquoted(b []byte) string {
 	return text
 }
 
-// quoted writes a string as JSON.
+// quoted encodes a string as JSON.
 func quoted(text string) []byte {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return append(append(append(make([]byte, 0, len(text)+2), '"'), text...), '"')
@@ -255,7 +255,7 @@ func quoted(text string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(text) != nil { // of a string it never fails
+	if e.Encode(text) != nil { // never fails for a string
 		return []byte(`""`)
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")

@@ -20,7 +20,7 @@ var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 func (c Caller) session(id string) string { return "session/" + c.Key.SpeaksAs() + "/" + id }
 
-// Open begins a session, or renews it.
+// Open begins or renews a session.
 func (b *Service) Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
@@ -31,34 +31,34 @@ func (b *Service) Open(ctx context.Context, c Caller, agent, id string, ttl time
 	}
 	if ttl < shortestSession || ttl > longestSession {
 		return Session{},
-			wrong("out_of_range", "ttl", "ttl is %s; it must be %s to %s.", ttl, shortestSession, longestSession)
+			invalidRequest("out_of_range", "ttl", "ttl is %s; it must be %s to %s.", ttl, shortestSession, longestSession)
 	}
 	if id == "" {
 		id = "ses_" + strings.ToLower(rand.Text())
 	}
 	if !sessionID.MatchString(id) {
-		return Session{}, wrong("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
+		return Session{}, invalidRequest("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
 	}
 	now := b.now()
 	w, err := b.Dreams.Wake(ctx, a.ID, c.session(id), ttl)
 	if err != nil {
-		return Session{}, stored("wake the agent", err)
+		return Session{}, storeFault("wake the agent", err)
 	}
-	b.digests.met(w)
+	b.digests.woke(w)
 	return Session{ID: id, Agent: a.Handle, Until: now.Add(ttl), Woke: w.Raised}, nil
 }
 
-// Leave ends a session of the caller's. One that has ended already is no error.
+// Leave ends a session of the caller's. A session that has already ended is no error.
 func (b *Service) Leave(ctx context.Context, c Caller, agent, id string) error {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return err
 	}
 	if !sessionID.MatchString(id) {
-		return wrong("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
+		return invalidRequest("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
 	}
 	if err := b.Dreams.Leave(ctx, a.ID, c.session(id)); err != nil {
-		return stored("end the session", err)
+		return storeFault("end the session", err)
 	}
 	return nil
 }

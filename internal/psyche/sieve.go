@@ -5,19 +5,19 @@ import (
 	"encoding/json"
 )
 
-// sieve sees to the usage in a stream: it takes the event out that holds it alone, where the provider was asked for it
-// and the client did not ask, or puts one in, where the client asked and the provider tells none. Everything else goes
-// by unaltered, as soon as its event is whole.
+// sieve adjusts the usage in a stream: it removes the event that holds only usage when the client did not ask for it,
+// or inserts one when the client asked and the provider sends none. Everything else passes unchanged, as soon as its
+// event is complete.
 type sieve struct {
-	wait  []byte         // an event that is not whole
-	out   []byte         // what may go
-	open  bool           // an event was too long to wait for: nothing is held back any more
-	count func() counted // nil: usage is taken out; else it is put in
-	seen  bool           // usage went by
+	wait  []byte         // an incomplete event
+	out   []byte         // ready to be passed on
+	open  bool           // an event was too long to wait for: everything passes from now on
+	count func() counted // nil: usage is removed; else it is inserted
+	seen  bool           // usage has passed
 	named envelope
 }
 
-// envelope is what the events of one answer share.
+// envelope are the fields that all events of one answer share.
 type envelope struct {
 	ID      json.RawMessage `json:"id,omitempty"`
 	Object  json.RawMessage `json:"object,omitempty"`
@@ -55,7 +55,7 @@ func (s *sieve) push(b []byte, end bool) {
 	}
 }
 
-// pass lets a whole event go, or not, or not alone.
+// pass passes a complete event on, drops it, or inserts usage before it.
 func (s *sieve) pass(event []byte) {
 	if s.count == nil {
 		if !onlyUsage(event) {
@@ -71,7 +71,7 @@ func (s *sieve) pass(event []byte) {
 		s.seen = true
 		s.out = append(append(append(s.out, "data: "...), s.usage()...), "\n\n"...)
 	case len(s.named.Object) == 0:
-		_ = json.Unmarshal(data, &s.named) // what it lacks is left out
+		_ = json.Unmarshal(data, &s.named) // missing fields are left out
 		fallthrough
 	default:
 		s.seen = tellsUsage(data)
@@ -79,14 +79,14 @@ func (s *sieve) pass(event []byte) {
 	s.out = append(s.out, event...)
 }
 
-// usage is an event that tells it alone.
+// usage is an event that holds only usage.
 func (s *sieve) usage() []byte {
 	b, err := json.Marshal(struct {
 		envelope
 		Choices []int   `json:"choices"`
 		Usage   counted `json:"usage"`
 	}{s.named, []int{}, s.count()})
-	if err != nil { // of what was read as JSON it never fails
+	if err != nil { // never fails for what was parsed as JSON
 		return []byte(`{"choices":[]}`)
 	}
 	return b
@@ -111,7 +111,7 @@ func (s *sieve) take(p []byte) int {
 	return n
 }
 
-// eventEnd is the place behind the first whole event; -1 when there is none.
+// eventEnd is the position after the first complete event; -1 when there is none.
 func eventEnd(b []byte) int {
 	best := -1
 	for _, mark := range []string{"\n\n", "\r\n\r\n", "\r\r"} {

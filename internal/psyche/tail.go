@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// longestTail is how much of an answer is held back at most: what stands behind its last closing brace.
+// longestTail is how much of an answer is held back at most: what follows its last closing brace.
 const longestTail = 64 << 10
 
-// tail sees to the usage of an answer in one piece: where the provider tells none, it is counted, and written before
-// the brace that closes the answer. Every other byte goes by unaltered.
+// tail adds the usage to an answer in one piece when the provider reports none: it is counted and written before the
+// closing brace. Every other byte passes unchanged.
 type tail struct {
 	held  []byte
 	out   []byte
-	all   []byte // of the answer, as long as it is short enough to be looked at
+	all   []byte // of the answer, as long as it is short enough to parse
 	open  bool   // nothing is held back any more
 	count func() counted
 }
@@ -37,7 +37,7 @@ func (t *tail) push(b []byte, end bool) {
 		t.open = true
 	case !end:
 		return
-	case t.untold():
+	case t.lacksUsage():
 		u := t.count()
 		t.out = fmt.Appendf(t.out, `,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.Prompt,
 			u.Completion, u.Total)
@@ -45,8 +45,8 @@ func (t *tail) push(b []byte, end bool) {
 	t.out, t.held, t.all = append(t.out, t.held...), nil, nil
 }
 
-// untold says whether what was read is an answer, whole, that says nothing of its usage.
-func (t *tail) untold() bool {
+// lacksUsage reports whether what was read is a complete answer without usage.
+func (t *tail) lacksUsage() bool {
 	var a struct {
 		Choices []json.RawMessage `json:"choices"`
 		Usage   *json.RawMessage  `json:"usage"`

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// talkers knows whose talks an agent remembers. A dream reads all of them at once, so that no word of it may reach a
-// caller of role client who is not the only one it could quote.
+// talkers knows whose talks an agent remembers. A dream reads all of them at once, so that role client may see
+// nothing of it unless the caller is the only one it could quote.
 type talkers struct {
 	memory memory.Store
 	now    func() time.Time
@@ -26,7 +26,7 @@ type others struct {
 	at    time.Time
 }
 
-// byTalker begins the notes that name owners, of no dream; believed is how long they are not read again.
+// byTalker is the prefix of the notes that name owners; believed is how long they are not read again.
 const (
 	byTalker = "talker/"
 	believed = 2 * time.Second
@@ -37,9 +37,9 @@ func newTalkers(s memory.Store, now func() time.Time) *talkers {
 	return &talkers{memory: s, now: now, read: map[string]others{}}
 }
 
-// note keeps that an agent remembers a talk of an owner. It comes before the first word that is kept, and again after
-// it: the note is dropped when all that the owner said is given to another, and what was kept in between would be
-// nobody's.
+// note records that an agent remembers a talk of an owner. It is called before the first words are stored, and again
+// after: the note is dropped when all of the owner's words are transferred to another, and what was stored in between
+// would belong to nobody.
 func (t *talkers) note(ctx context.Context, agent, owner string) error {
 	_, err := t.memory.Note(ctx, agent, "", byTalker+short(owner))
 	if err == nil {
@@ -57,7 +57,7 @@ func (t *talkers) note(ctx context.Context, agent, owner string) error {
 	return nil
 }
 
-// alone says whether an agent remembers no talk but this owner's.
+// alone reports whether an agent remembers no talk but this owner's.
 func (t *talkers) alone(ctx context.Context, agent, owner string) (bool, error) {
 	t.mu.Lock()
 	existing, ok := t.read[agent]
@@ -82,10 +82,9 @@ func (t *talkers) alone(ctx context.Context, agent, owner string) (bool, error) 
 	return len(existing.names) == 0 || len(existing.names) == 1 && existing.names[own], nil
 }
 
-// hears says whether what an agent dreamt may be told to a caller: operators read its journal anyway, and a client
-// hears it where every talk that the agent remembers is its own, or where the deployment shares dreams among all who
-// talk.
-func (t *talkers) hears(ctx context.Context, c Caller, agent, handle string, shared bool) (bool, error) {
+// mayHear reports whether a caller may see what an agent dreamt: operators read its journal anyway, and a client may
+// see it when every talk that the agent remembers is its own, or when the deployment shares dreams among all clients.
+func (t *talkers) mayHear(ctx context.Context, c Caller, agent, handle string, shared bool) (bool, error) {
 	if shared || c.May(access.Operator, handle) {
 		return true, nil
 	}

@@ -65,7 +65,7 @@ func TestWhatWasDreamtOfOneCallersTalkReachesNoOther(t *testing.T) {
 			r.talk(turn(c.who, chat("Tell me about the lighthouse and its PIN, please.")))
 			status, err := r.Status(t.Context(), c.who, "echo")
 			require.NoError(t, err)
-			found, err := r.Recall(t.Context(), c.who, "echo", psyche.Recalling{Query: "lighthouse PIN", Limit: 10})
+			found, err := r.Recall(t.Context(), c.who, "echo", psyche.RecallRequest{Query: "lighthouse PIN", Limit: 10})
 			require.NoError(t, err)
 			if c.hears {
 				require.Contains(t, r.provider.last(t), "the year of the lighthouse, 4711")
@@ -134,7 +134,7 @@ func TestMemoriesOfOthersCostNobodyARecall(t *testing.T) {
 	}
 	plant(0, 1, "key_a/ann", "Ann's lighthouse burnt down in May.", placed.V[1])
 	found, err := r.Recall(t.Context(), ann, "echo",
-		psyche.Recalling{Query: "Is the lighthouse lantern green?", Limit: 5})
+		psyche.RecallRequest{Query: "Is the lighthouse lantern green?", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "Ann's lighthouse burnt down in May.", found[0].Content)

@@ -17,20 +17,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// Chat is one turn: wake, recall, pass on; what was said is remembered after the answer has gone by.
+// Chat is one turn: wake, recall, pass on. What was said is stored after the answer has passed.
 func (b *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
-	return b.chat(ctx, &turn{being: b, Turn: t})
+	return b.chat(ctx, &turn{service: b, Turn: t})
 }
 
 func (b *Service) chat(ctx context.Context, t *turn) (*Reply, error) {
 	var err error
-	apart(func() { err = t.begin(ctx) })
+	onOwnStack(func() { err = t.begin(ctx) })
 	if err != nil {
 		return nil, err
 	}
 	reply, err := t.run(ctx)
 	if err != nil {
-		b.leave(t.visit)
+		b.release(t.visit)
 		return nil, err
 	}
 	return reply, nil
@@ -39,13 +39,13 @@ func (b *Service) chat(ctx context.Context, t *turn) (*Reply, error) {
 // turn is one request under way.
 type turn struct {
 	Turn
-	being   *Service
+	service *Service
 	from    context.Context // its values, such as its trace, go on in what is done after it
 	agent   dream.Agent
 	spec    inference.Spec
 	body    *body
 	ceiling ceiling // of a paid model
-	visit   *visit
+	visit   *clientLease
 	woken   Woken
 	on      parts
 	report  TurnReport
@@ -60,9 +60,9 @@ type turn struct {
 	hidden bool         // the client did not ask for the usage that the provider is asked for
 }
 
-// apart runs a function on a goroutine of its own and waits for it. Reading a body and looking for memories grow a
-// stack, which the goroutine of a stream would hold for as long as the stream lasts.
-func apart(do func()) {
+// onOwnStack runs a function on a goroutine of its own and waits for it. Parsing a body and searching memory grow a
+// stack, which the goroutine of a stream would keep for as long as the stream lasts.
+func onOwnStack(do func()) {
 	panicked := make(chan any, 1)
 	go func() {
 		defer func() { panicked <- recover() }()
@@ -73,9 +73,9 @@ func apart(do func()) {
 	}
 }
 
-// begin finds out who talks to whom about what, and lets the caller in.
+// begin resolves agent, caller and conversation, and takes the client's lease.
 func (t *turn) begin(ctx context.Context) error {
-	b := t.being
+	b := t.service
 	var err error
 	t.agent, err = b.reach(ctx, t.Caller, t.Agent, access.Client)
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *turn) begin(ctx context.Context) error {
 		return unreadable(err)
 	}
 	if !t.body.chat {
-		return wrong("invalid_type", "messages", "The body has no array of messages.")
+		return invalidRequest("invalid_type", "messages", "The body has no array of messages.")
 	}
 	t.spec, err = b.talker(ctx, &t.agent)
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *turn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.visit, t.woken, err = b.arrive(ctx, t.agent.ID, t.client())
+	t.visit, t.woken, err = b.connect(ctx, t.agent.ID, t.client())
 	if err != nil {
 		return err
 	}
@@ -108,19 +108,19 @@ func (t *turn) begin(ctx context.Context) error {
 func (t *turn) run(ctx context.Context) (*Reply, error) {
 	var worst spend.Worst
 	var r inference.RelayRequest
-	apart(func() { worst, r = t.request(ctx) })
+	onOwnStack(func() { worst, r = t.request(ctx) })
 	var charge spend.Charge
 	if !t.free() {
-		charge = t.being.charge(&t.agent, &t.Caller)
+		charge = t.service.charge(&t.agent, &t.Caller)
 	}
-	res, err := t.being.Guard.Relay(ctx, charge, t.being.Relay, r, worst)
+	res, err := t.service.Guard.Relay(ctx, charge, t.service.Relay, r, worst)
 	if err != nil {
-		return nil, passed(ctx, err)
+		return nil, relayFault(ctx, err)
 	}
 	return t.reply(res), nil
 }
 
-// request is what the provider is asked, and what that comes to at worst.
+// request is the provider's request and the most it can cost.
 func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest) {
 	conversation := t.conversation()
 	t.report = TurnReport{
@@ -131,7 +131,7 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 		Degraded:     t.woken.Degraded,
 		Model:        t.spec.Name,
 	}
-	t.talk = t.being.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.being.now())
+	t.talk = t.service.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.service.now())
 	t.taint = dream.LeastTrusted(dream.FromAgent, t.body.taint())
 	changes := slices.Concat([]splice{t.body.model(t.spec.Wire)}, t.sampling(ctx), t.persona(), t.background(ctx))
 	t.taint = t.talk.labelled(t.taint, t.body.answered())
@@ -139,7 +139,7 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 	r := inference.RelayRequest{
 		Method: http.MethodPost,
 		Path:   t.Path,
-		Header: onward(t.Header),
+		Header: providerHeader(t.Header),
 		Body:   spliced(t.Body, append(changes, more...)),
 		Model:  t.spec.Name,
 	}
@@ -147,13 +147,13 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 	return worst, r
 }
 
-// reply is the provider's answer, listened to.
+// reply is the provider's answer, with the reading of what it says.
 func (t *turn) reply(res *inference.RelayResponse) *Reply {
-	t.being.counts.turn(t.agent.ID, &t.report)
+	t.service.counts.turn(t.agent.ID, &t.report)
 	t.lines = t.spoken()
 	answer := t.listen(res)
 	t.Body, t.Header, t.body = nil, nil, nil // a stream may last for long, and needs none of it
-	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: answer, Report: t.report}
+	return &Reply{Status: res.Status, Header: clientHeader(res.Header), Body: answer, Report: t.report}
 }
 
 // unreadable is why a body could not be read.
@@ -162,10 +162,10 @@ func unreadable(err error) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	return wrong("invalid_json", "", "The body cannot be read: %v.", err)
+	return invalidRequest("invalid_json", "", "The body cannot be read: %v.", err)
 }
 
-// charge says who pays: the agent and the key, under a step that no other request has.
+// charge names the accounts that pay: the agent's and the key's, under a step that no other request has.
 func (b *Service) charge(a *dream.Agent, c *Caller) spend.Charge {
 	now := b.now()
 	day, accounts := b.accounts(a, c, now)
@@ -191,7 +191,7 @@ func (b *Service) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	}
 	spec, err := b.embedderOf(ctx, &agent)
 	if err != nil {
-		return nil, passed(ctx, err)
+		return nil, relayFault(ctx, err)
 	}
 	d, err := request.places(&limits{spec: spec, free: costsNothing(&spec), allowed: b.allowed})
 	if err != nil {
@@ -200,31 +200,32 @@ func (b *Service) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	res, err := b.Guard.Relay(ctx, b.charge(&agent, &t.Caller), b.Relay, inference.RelayRequest{
 		Method: http.MethodPost,
 		Path:   t.Path,
-		Header: onward(t.Header),
+		Header: providerHeader(t.Header),
 		Body:   spliced(t.Body, []splice{request.model(spec.Wire)}),
 		Model:  spec.Name,
 	}, spend.Worst{In: d.in, Times: d.times})
 	if err != nil {
-		return nil, passed(ctx, err)
+		return nil, relayFault(ctx, err)
 	}
 	body := &closing{ReadCloser: res.Body, close: func() { b.settled(res.Body) }}
 	return &Reply{
-		Status: res.Status, Header: homeward(res.Header), Body: body,
+		Status: res.Status, Header: clientHeader(res.Header), Body: body,
 		Report: TurnReport{Agent: agent.Handle, Model: spec.Name},
 	}, nil
 }
 
-// onward is a request's header for the provider; which of it that sees is for its gateway to say. The body was read as
-// JSON, whatever its client called it (curl -d says that it is a form), and providers refuse it under another name.
-func onward(h http.Header) http.Header {
+// providerHeader is a request's header for the provider's gateway, which chooses what to send. The body was parsed as
+// JSON, whatever its client called it (curl -d calls it a form), and providers refuse another content type.
+func providerHeader(h http.Header) http.Header {
 	out := make(http.Header, len(h)+1)
 	maps.Copy(out, h)
 	out.Set("Content-Type", "application/json")
 	return out
 }
 
-// homeward is what of an answer's header a client sees: nothing of the account that this server has with the provider.
-func homeward(h http.Header) http.Header {
+// clientHeader is the part of an answer's header that a client gets: nothing of this server's account with the
+// provider.
+func clientHeader(h http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range []string{"Content-Type", "Cache-Control", "Retry-After", "Retry-After-Ms", "X-Should-Retry"} {
 		if v := h.Values(name); len(v) > 0 {
@@ -234,8 +235,8 @@ func homeward(h http.Header) http.Header {
 	return out
 }
 
-// conversation names the talk: as the client does, else after its first message of a user, which stays the same from
-// turn to turn, and its group. A group alone would be too coarse: many applications send one for all their talks.
+// conversation names the talk: as the client does, else after its first user message, which stays the same from turn
+// to turn, and its group. A group alone would be too coarse: many applications send one for all their talks.
 func (t *turn) conversation() string {
 	if t.Conversation != "" {
 		return t.Conversation

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// used notes beside the turn that knowledge came to mind: what is recalled keeps its strength.
+// used notes beside the turn that knowledge was recalled, which keeps its strength.
 func (b *Service) used(ctx context.Context, agent string, found []Memory) {
 	var ids []string
 	for _, m := range found {
@@ -19,7 +19,7 @@ func (b *Service) used(ctx context.Context, agent string, found []Memory) {
 		return
 	}
 	now := b.now()
-	b.later(agent, task{context.WithoutCancel(ctx), func(ctx context.Context) {
+	b.enqueue(agent, task{context.WithoutCancel(ctx), func(ctx context.Context) {
 		if err := memory.NoteUse(ctx, b.Memory, agent, now, ids...); err != nil {
 			b.Log.WarnContext(ctx, "that knowledge was recalled could not be noted", "agent", agent, "error", err)
 		}

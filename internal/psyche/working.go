@@ -17,12 +17,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Bounds of what this process keeps of talks. Backgrounds are in the store as well, and are read from there when
-// another process has answered a turn of the talk; the messages of Say are this process's own.
+// Limits of what this process holds of talks. Backgrounds are in the store as well, and are read from there when
+// another process has answered a turn of the talk; the messages of Say are only in this process.
 const (
 	talkLasts  = 2 * time.Hour
 	mostTalks  = 2048
-	mostSpoken = 40 // messages of a talk that Say holds
+	mostSpoken = 40 // messages of a talk for Say
 
 	// The backgrounds of a talk may take a quarter of the model's window, at four bytes a token: as many bytes as it
 	// has tokens.
@@ -32,22 +32,22 @@ const (
 	// mostKept is how many bytes of backgrounds this process holds of all talks together, those used last.
 	mostKept = 64 << 20
 
-	// talkWithin bounds how long a turn waits for the backgrounds of a talk that another process went on with.
+	// talkWithin bounds how long a turn waits for the backgrounds of a talk that another process has continued.
 	talkWithin = 50 * time.Millisecond
 )
 
-// talk is one conversation with one caller: what was put before the model and where, so that the same is there again in
-// the next turn, and nothing twice. Of a conversation that Say holds it is the conversation itself.
+// talk is one conversation with one caller: what was put before the model and where, so that the next turn repeats it
+// in place, and nothing twice. For Say it holds the messages, too.
 type talk struct {
-	agent string // id
-	id    string // in the store
+	agent string // id of the agent
+	id    string // id in the store
 	kept  *atomic.Int64
 
 	mu     sync.Mutex
 	last   time.Time
 	all    []memory.Background // in the order in which they were written
-	turns  places              // of the questions that this process knows the background of, or that there is none
-	label  dream.Taint         // the least trusted one of the answers given in this talk; empty: none was given
+	turns  places              // the questions whose background, or lack of one, this process knows
+	label  dream.Taint         // the least trusted label of the answers in this talk; empty: no answers
 	spoken []spoken
 }
 
@@ -56,12 +56,12 @@ type spoken struct{ role, text string }
 type talks struct {
 	mu     sync.Mutex
 	all    map[string]*list.Element
-	lately list.List        // of *talk, the one used last in front
-	forgot map[string]int64 // by agent: how often something of it had been forgotten when its talks were dropped last
+	lately list.List        // *talk, the last used in front
+	forgot map[string]int64 // by agent: the number of forgettings when its talks were last dropped
 	kept   atomic.Int64     // bytes of backgrounds
 }
 
-// forget drops every talk of an agent when something of it was forgotten since: a talk may quote it.
+// forget drops every talk of an agent when something of it was forgotten since, which a talk may quote.
 func (t *talks) forget(agent string, times int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +80,7 @@ func (t *talks) forget(agent string, times int64) {
 	}
 }
 
-// reading says as of which forgetting a turn with an agent reads: the one that was seen last.
+// reading is the forgetting as of which a turn with an agent reads: the last one seen.
 func (t *talks) reading(agent string) memory.Reading {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,12 +112,12 @@ func (t *talks) of(owner, agent, conversation string, now time.Time) *talk {
 	found.mu.Unlock()
 	if silent > talkLasts {
 		found.empty()
-		found.silence()
+		found.clearSpoken()
 	}
 	return found
 }
 
-// empty drops what the store has as well.
+// empty drops the backgrounds that this process holds of the talk.
 func (t *talk) empty() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,8 +125,8 @@ func (t *talk) empty() {
 	t.all, t.turns = nil, nil
 }
 
-// silence drops what was said.
-func (t *talk) silence() {
+// clearSpoken drops the messages of Say.
+func (t *talk) clearSpoken() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spoken, t.label = nil, ""
@@ -141,7 +141,7 @@ func (t *talk) size() int64 {
 	return n
 }
 
-// talkID names a talk in the store. It tells nothing of the owner or of what the client calls the conversation.
+// talkID names a talk in the store. It reveals neither the owner nor the client's name for the conversation.
 func talkID(owner, conversation string) string { return digest(owner, conversation) }
 
 func digest(parts ...string) string {
@@ -153,7 +153,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// makeRoom drops the talk that was used longest ago when there are as many as may be.
+// makeRoom drops the talk that was used longest ago when the limit is reached.
 func (t *talks) makeRoom() {
 	if t.all == nil {
 		t.all = map[string]*list.Element{}
@@ -166,10 +166,10 @@ func (t *talks) makeRoom() {
 	delete(t.all, oldest.agent+"\x00"+oldest.id)
 }
 
-// bring reads the talk's backgrounds from the store when one of its earlier questions was answered elsewhere: by
+// loadBackgrounds reads the talk's backgrounds from the store when one of its earlier questions was answered by
 // another process, or by this one before a restart.
-func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, requests int) error {
-	if store == nil || t.knows(b, requests) {
+func (t *talk) loadBackgrounds(ctx context.Context, store memory.Talks, b *body, requests int) error {
+	if store == nil || t.knowsQuestions(b, requests) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, talkWithin, errors.New("the store took too long"))
@@ -198,8 +198,8 @@ func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, requests 
 	return nil
 }
 
-// knows says whether this process has met every question before the one at asked.
-func (t *talk) knows(b *body, requests int) bool {
+// knowsQuestions reports whether this process answered every question before the last one.
+func (t *talk) knowsQuestions(b *body, requests int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, m := range b.messages[:requests] {
@@ -210,8 +210,8 @@ func (t *talk) knows(b *body, requests int) bool {
 	return true
 }
 
-// labelled is the label of the next answer, given the label of what stands in its prompt. Where earlier answers stand
-// there too, their label counts: what they quoted may be gone from the messages, and they are not.
+// labelled is the label of the next answer, from the label of its prompt. Earlier answers in the prompt count with
+// their label, since what they quoted may have been removed from the messages.
 func (t *talk) labelled(prompt dream.Taint, answers bool) dream.Taint {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,13 +223,12 @@ func (t *talk) labelled(prompt dream.Taint, answers bool) dream.Taint {
 	return label
 }
 
-// answered notes that this process knows which background stands before the message at a place. Its caller holds the
-// lock.
+// answered notes that this process knows the background of the message at a place. Its caller holds the lock.
 func (t *talk) answered(place int) {
 	t.turns = t.turns.with(place)
 }
 
-// places is a set of places among the messages of a body, a bit each: a talk may be very long.
+// places is a set of indices of messages, a bit each, since a talk may be very long.
 type places []uint64
 
 func (p places) has(i int) bool { return i/64 < len(p) && p[i/64]&(1<<(i%64)) != 0 }
@@ -242,10 +241,10 @@ func (p places) with(i int) places {
 	return p
 }
 
-// status lists the backgrounds whose message is where it was, the newest of each place, by place. The others are kept:
-// under one name a client may hold several talks at once, such as one that only asks for a title. Of more bytes than a
-// prompt may spend on them the older half is left out, again and again: what is left out changes seldom, and every
-// process leaves out the same.
+// status lists the backgrounds whose message is where it was, the newest of each place, by place. The others are
+// kept: under one name a client may hold several talks at once, such as one that only asks for a title. When they
+// exceed what a prompt may spend on them, the older half is left out, repeatedly: this changes seldom, and is the
+// same in every process.
 func (t *talk) status(b *body, most int) []memory.Background {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -270,7 +269,7 @@ func (t *talk) status(b *body, most int) []memory.Background {
 	return bounded(all, most)
 }
 
-// bounded leaves the older half out whenever the texts so far take more bytes than there may be.
+// bounded leaves out the older half whenever the texts so far exceed the limit in bytes.
 func bounded(all []memory.Background, most int) []memory.Background {
 	from, size := 0, 0
 	for i := range all {
@@ -285,16 +284,16 @@ func bounded(all []memory.Background, most int) []memory.Background {
 	return all[from:]
 }
 
-// spendable is how many bytes the backgrounds of a talk may take before a model with a window of so many tokens.
+// spendable is how many bytes the backgrounds of a talk may take in a window of so many tokens.
 func spendable(window int) int { return min(max(window, leastBackgrounds), mostBackgrounds) }
 
-// mark tells the message at a place from others by what it says, however its client has written it.
+// mark identifies the message at a place by its text, however its client has encoded it.
 func (b *body) mark(place int) string {
 	m := b.messages[place]
 	return digest(m.role, b.text(m))
 }
 
-// put keeps a background in this process.
+// put holds a background in this process.
 func (t *talk) put(a memory.Background) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -302,8 +301,8 @@ func (t *talk) put(a memory.Background) {
 	t.kept.Add(int64(len(a.Text)))
 }
 
-// met notes that the question at a place was answered here.
-func (t *talk) met(place int) {
+// markAnswered notes that the question at a place was answered here.
+func (t *talk) markAnswered(place int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answered(place)
@@ -320,7 +319,7 @@ func (t *talk) backgrounds() []string {
 	return out
 }
 
-// lines are the messages so far of a talk that Say holds.
+// lines are the messages so far of a talk for Say.
 func (t *talk) lines() []spoken {
 	t.mu.Lock()
 	defer t.mu.Unlock()

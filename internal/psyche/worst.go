@@ -11,25 +11,26 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// What a prompt comes to at worst.
+// The most that parts of a prompt can cost.
 const (
-	// a picture of the largest size, as the dearest published table counts it: 2833 and 5667 for each of 8 tiles
+	// A picture of the largest size in the most expensive published table: 2833 and 5667 for each of 8 tiles.
 	imageTokens = 48_169
-	perMessage  = 16 // what a template wraps around each
-	// what providers put before the tools that they are told of; the most that one publishes is 346
+	perMessage  = 16 // what a template adds to each
+	// Tokens that providers put before the tools; the most that one publishes is 346.
 	perTools = 512
-	// bytes: below, one token a byte reserves a cent or two for a moment; above, counting costs less than it frees
+	// In bytes: below, reserving one token a byte costs a cent or two for a moment; above, counting costs less than
+	// it frees.
 	countFrom = 4 << 10
 	countUpTo = 64 << 10
 )
 
-// worst is what the turn can come to, with the changes of the body without which that would have no bound: a maximum
-// where the client names none, and the provider's usage in streams. Calls that cost nothing need neither.
+// worst is the most that the turn can cost, with the changes of the body that bound it: a maximum where the client
+// names none, and the provider's usage in streams. Free calls need neither.
 func (t *turn) worst() (spend.Worst, []splice) {
 	if t.free() {
 		return spend.Worst{}, nil
 	}
-	b, o, d := t.body, t.being.o, t.ceiling
+	b, o, d := t.body, t.service.o, t.ceiling
 	w := spend.Worst{In: plus(d.in, int64(t.added)), Text: d.text, Times: d.times}
 	most := d.answer
 	var changes []splice
@@ -45,7 +46,7 @@ func (t *turn) worst() (spend.Worst, []splice) {
 		changes = append(changes, b.set(name, strconv.AppendInt(nil, limit, 10)))
 		beside := d.thinks
 		if t.spec.Reasoning {
-			beside = max(0, d.thinks-int64(o.Thinking)) // the limit holds the usual allowance already
+			beside = max(0, d.thinks-int64(o.Thinking)) // the limit includes the usual allowance already
 		}
 		most = max(most, plus(limit, beside))
 	}
@@ -62,18 +63,17 @@ func (t *turn) worst() (spend.Worst, []splice) {
 
 // limits are those of the turn's model.
 func (t *turn) limits() *limits {
-	return &limits{spec: t.spec, free: t.free(), allowed: t.being.allowed, thinking: int64(t.being.o.Thinking)}
+	return &limits{spec: t.spec, free: t.free(), allowed: t.service.allowed, thinking: int64(t.service.o.Thinking)}
 }
 
-// free says whether the turn costs nothing, whatever it comes to. A model without a price is refused by the spend
-// guard.
+// free reports whether the turn costs nothing. The spend guard refuses a model without a price.
 func (t *turn) free() bool { return costsNothing(&t.spec) }
 
 func costsNothing(spec *inference.Spec) bool {
 	return spec.Price == nil || *spec.Price == (budget.Price{})
 }
 
-// counted asks a stream for its usage, where the client did not.
+// counted asks a stream for its usage when the client did not.
 func (b *body) counted() *splice {
 	switch {
 	case !b.stream:
@@ -95,9 +95,9 @@ func (b *body) counted() *splice {
 	return nil
 }
 
-// prompt is the most tokens that the body can make of a prompt, and how many bytes of it are certainly text. No
-// tokenizer makes more tokens than there are bytes; of texts of a middling length the model's own counts. Pictures
-// count by their size. What cannot be counted takes the whole window.
+// prompt is the most tokens of the body's prompt, and how many of its bytes are certainly text. No tokenizer makes
+// more tokens than there are bytes; for texts of middling length the model's own tokenizer counts. Pictures count by
+// their size. What cannot be counted takes the whole window.
 func (b *body) prompt(l *limits, d *ceiling) error {
 	c := &promptCount{body: b, limits: l, ceiling: d, rest: int64(len(b.raw))}
 	c.byTokens = len(b.raw) >= countFrom && len(b.raw) <= countUpTo
@@ -121,7 +121,7 @@ func (b *body) prompt(l *limits, d *ceiling) error {
 	}
 	window := l.window()
 	if window == 0 {
-		return wrong("uncountable_content", "messages",
+		return invalidRequest("uncountable_content", "messages",
 			"messages hold %q, whose tokens cannot be counted, and the window of the model %s is not known. State it as context under providers.%s.models, or leave that content out.",
 			clippedText(c.unknown), l.spec.Name, l.spec.Provider)
 	}
@@ -196,8 +196,8 @@ func (c *promptCount) part(p part) error {
 	return nil
 }
 
-// picture says whether the value of an image_url is certainly a picture: its bytes, or an address on the web that does
-// not name another sort of file.
+// picture reports whether the value of an image_url is certainly a picture: its bytes, or a web address that does not
+// name another type of file.
 func picture(v []byte) bool {
 	url := unquoted(v)
 	if v[0] == '{' {
@@ -242,8 +242,8 @@ var (
 	)
 )
 
-// places is what an embedder can be asked at most: a text comes to no more tokens than it has bytes, a list of token
-// numbers to fewer. Anything else in the input takes a window each.
+// places is the most that an embedder can be asked: a text has no more tokens than bytes, a list of token numbers
+// fewer. Anything else in the input takes a window each.
 func (b *body) places(l *limits) (ceiling, error) {
 	d := ceiling{choices: 1, times: 1}
 	if _, err := b.whole("dimensions"); err != nil {
@@ -266,7 +266,7 @@ func (b *body) places(l *limits) (ceiling, error) {
 	objects := int64(bytes.Count(b.given("input"), []byte("{")))
 	if objects > 0 && l.window() == 0 {
 		return d,
-			wrong("uncountable_content", "input",
+			invalidRequest("uncountable_content", "input",
 				"input holds an object, whose tokens cannot be counted, and the window of the model %s is not known. Send text.",
 				l.spec.Name)
 	}

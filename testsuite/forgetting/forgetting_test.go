@@ -496,7 +496,7 @@ func (h *deployment) recalls() [][]byte {
 	who := psyche.Caller{Key: access.Key{ID: "key_a", Role: access.Owner}, User: "ann"}
 	var all [][]byte
 	for _, text := range h.gone {
-		found, err := b.Recall(h.Context(), who, "echo", psyche.Recalling{Query: text, Limit: 10})
+		found, err := b.Recall(h.Context(), who, "echo", psyche.RecallRequest{Query: text, Limit: 10})
 		require.NoError(h, err)
 		body, err := json.Marshal(found)
 		require.NoError(h, err)

@@ -34,12 +34,12 @@ const home = "github.com/seed-56a03226/oneiros/internal"
 
 // names of types that would say nothing by themselves.
 var callings = map[reflect.Type]string{
-	reflect.TypeFor[journal.Public]():    "JournalEntry",
-	reflect.TypeFor[journal.Times]():     "WakePhases",
-	reflect.TypeFor[psyche.Announced]():  "Event",
-	reflect.TypeFor[refusal]():           "Error",
-	reflect.TypeFor[dreamhttp.Begin]():   "BeginRequest",
-	reflect.TypeFor[dreamhttp.Redream](): "RedreamRequest",
+	reflect.TypeFor[journal.Public]():      "JournalEntry",
+	reflect.TypeFor[journal.Times]():       "WakePhases",
+	reflect.TypeFor[psyche.VisibleEvent](): "Event",
+	reflect.TypeFor[refusal]():             "Error",
+	reflect.TypeFor[dreamhttp.Begin]():     "BeginRequest",
+	reflect.TypeFor[dreamhttp.Redream]():   "RedreamRequest",
 }
 
 // choices are the words that a type may have.

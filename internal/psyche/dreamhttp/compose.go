@@ -9,7 +9,7 @@ import (
 )
 
 // compose writes an event as the wire has it: JSON holds no line's end, so that its data are one line.
-func compose(b *strings.Builder, e psyche.Announced) error {
+func compose(b *strings.Builder, e psyche.VisibleEvent) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write event %d of %s: %w", e.Seq, e.Agent, err)

@@ -59,7 +59,7 @@ func (f *Face) redream(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	again := psyche.Again{DreamRequest: request, Dream: r.PathValue("id"), From: dream.Phase(from)}
+	again := psyche.RedreamRequest{DreamRequest: request, Dream: r.PathValue("id"), From: dream.Phase(from)}
 	begun, err := f.Dreams.Redream(r.Context(), front.CallerOf(r.Context()), again)
 	f.begun(w, r, begun, err)
 }
@@ -101,7 +101,7 @@ func (f *Face) list(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	request := psyche.Listed{
+	request := psyche.ListRequest{
 		Agent:    q.text("agent"),
 		Status:   dream.Status(q.text("status")),
 		After:    q.text("after"),

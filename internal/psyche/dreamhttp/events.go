@@ -29,7 +29,7 @@ const (
 // whole.
 type stream struct {
 	face  *Face
-	sight psyche.Sight
+	sight psyche.EventScope
 	types []string
 	after int64 // the newest event that was told, or left out
 	w     http.ResponseWriter

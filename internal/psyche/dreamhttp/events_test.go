@@ -31,7 +31,7 @@ import (
 type readEvent struct {
 	id   int64
 	kind string
-	data psyche.Announced
+	data psyche.VisibleEvent
 }
 
 // listener reads a stream of events, each whole or not at all.

@@ -65,7 +65,7 @@ func (f *Face) recalled(r *http.Request) (psyche.Found, error) {
 	if err != nil {
 		return psyche.Found{}, err
 	}
-	request := psyche.Recalling{
+	request := psyche.RecallRequest{
 		Query: q.text("query"), Limit: int(q.whole("limit", 1)),
 		Dreamt: q.yes("include_dreamt"),
 	}
@@ -88,7 +88,7 @@ func (f *Face) recalled(r *http.Request) (psyche.Found, error) {
 func (f *Face) add(w http.ResponseWriter, r *http.Request) {
 	added, err := f.added(r)
 	status := http.StatusCreated
-	if added.Known {
+	if added.Existing {
 		status = http.StatusOK
 	}
 	answer(w, r, status, added, err)
@@ -99,7 +99,7 @@ func (f *Face) added(r *http.Request) (psyche.AddedMemory, error) {
 	if err != nil {
 		return psyche.AddedMemory{}, err
 	}
-	var a psyche.Adding
+	var a psyche.AddRequest
 	err = readFields(r, []field{{"content", text(&a.Text)}, {"owner", text(&a.Owner)}, {"at", moment(&a.At)}})
 	if err != nil {
 		return psyche.AddedMemory{}, err
@@ -111,7 +111,7 @@ func (f *Face) added(r *http.Request) (psyche.AddedMemory, error) {
 }
 
 func (f *Face) forget(w http.ResponseWriter, r *http.Request) {
-	var g psyche.Forgetting
+	var g psyche.ForgetRequest
 	err := readFields(r, []field{
 		{"ids", texts(&g.IDs)},
 		{"user", text(&g.User)},

@@ -55,10 +55,10 @@ func withBeing(t *testing.T, ledger spend.Ledger, edit ...func(*psyche.Options))
 			e(&o)
 		}
 		b := psyche.New(psyche.Ports{
-			Memory:    r.store,
-			Dreams:    asleep{},
-			Guard:     &spend.Guard{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
-			Restoring: (&starter.Starter{Memory: r.store, Now: r.now}).ForRestoring(),
+			Memory:   r.store,
+			Dreams:   asleep{},
+			Guard:    &spend.Guard{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
+			Restorer: (&starter.Starter{Memory: r.store, Now: r.now}).ForRestoring(),
 		}, o)
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 		r.face.Memories = b
@@ -210,7 +210,7 @@ func TestAddedWordsAreTheirOwnersAndCorrect(t *testing.T) {
 		require.Regexp(t, "/anna$", first.Owner)
 		require.True(t,
 			as[psyche.AddedMemory](t, r.post(client, irisMemories, `{"content":"The port is 5432."}`, anna...),
-				http.StatusOK).Known)
+				http.StatusOK).Existing)
 		r.pass(time.Hour)
 		second := as[psyche.AddedMemory](t, r.post(client, irisMemories, `{"content":"The port is 5433."}`, anna...),
 			http.StatusCreated)

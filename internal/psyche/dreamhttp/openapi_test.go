@@ -168,7 +168,7 @@ func describe(t *testing.T) []byte {
 		}
 		at[strings.ToLower(r.Method)] = b.operation(r)
 	}
-	b.of(psyche.Announced{})
+	b.of(psyche.VisibleEvent{})
 	responses := failures(b)
 	for name, schema := range borrowed {
 		require.Nil(t, b.schemas[name], "two schemas are called %s", name)

@@ -244,7 +244,7 @@ type fixture struct {
 	now        func() time.Time
 	mu         sync.Mutex
 	requests   []psyche.DreamRequest
-	again      []psyche.Again
+	again      []psyche.RedreamRequest
 	activities []string
 	refuse     error
 }
@@ -283,7 +283,7 @@ func (b *fixture) Begin(ctx context.Context, w psyche.DreamRequest) (string, err
 	return record.ID, err
 }
 
-func (b *fixture) Redream(ctx context.Context, w psyche.Again) (string, error) {
+func (b *fixture) Redream(ctx context.Context, w psyche.RedreamRequest) (string, error) {
 	b.mu.Lock()
 	b.again = append(b.again, w)
 	b.mu.Unlock()

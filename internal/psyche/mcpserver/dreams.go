@@ -24,7 +24,7 @@ import (
 type Dreams interface {
 	Begin(ctx context.Context, c psyche.Caller, w psyche.DreamRequest) (psyche.Dream, error)
 	Dream(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
-	List(ctx context.Context, c psyche.Caller, l psyche.Listed) (psyche.Page[psyche.Dream], error)
+	List(ctx context.Context, c psyche.Caller, l psyche.ListRequest) (psyche.Page[psyche.Dream], error)
 	Cancel(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
 }
 
@@ -120,7 +120,7 @@ func (d *toolset) nights() {
 			}
 		},
 		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in listing) (nights, error) {
-			page, err := d.dreams.List(ctx, c, psyche.Listed{
+			page, err := d.dreams.List(ctx, c, psyche.ListRequest{
 				Agent:    in.Agent,
 				Status:   dream.Status(in.Status),
 				Limit:    in.Limit,

@@ -83,8 +83,8 @@ func (d *toolset) forgetting() {
 	})
 }
 
-func (s selection) read() (psyche.Forgetting, error) {
-	f := psyche.Forgetting{DryRun: s.DryRun == nil || *s.DryRun}
+func (s selection) read() (psyche.ForgetRequest, error) {
+	f := psyche.ForgetRequest{DryRun: s.DryRun == nil || *s.DryRun}
 	f.User = s.User
 	f.Owner = s.Owner
 	f.Session = s.Conversation

@@ -77,7 +77,7 @@ func (d *toolset) memories() {
 				return recalled{}, err
 			}
 			found, err := d.being.Recall(ctx, c, agent,
-				psyche.Recalling{Query: in.Query, Limit: in.N, Dreamt: in.Dreamt})
+				psyche.RecallRequest{Query: in.Query, Limit: in.N, Dreamt: in.Dreamt})
 			return recalled{shown(found)}, err
 		},
 		text: func(r recalled) string { return quoted(r.Memories, "Nothing is remembered of that.") },

@@ -128,7 +128,7 @@ func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, m
 }
 
 // Recall answers the memories that hold the query.
-func (b *Being) Recall(_ context.Context, c psyche.Caller, agent string, r psyche.Recalling) ([]psyche.Memory, error) {
+func (b *Being) Recall(_ context.Context, c psyche.Caller, agent string, r psyche.RecallRequest) ([]psyche.Memory, error) {
 	if err := b.ask("Recall", c, agent, access.Client); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (b *Being) Recall(_ context.Context, c psyche.Caller, agent string, r psych
 }
 
 // Forget erases memories of the caller's by id; every other selection finds none.
-func (b *Being) Forget(_ context.Context, c psyche.Caller, agent string, f psyche.Forgetting) (psyche.Erasure, error) {
+func (b *Being) Forget(_ context.Context, c psyche.Caller, agent string, f psyche.ForgetRequest) (psyche.Erasure, error) {
 	if err := b.ask("Forget", c, agent, access.Owner); err != nil {
 		return psyche.Erasure{}, err
 	}

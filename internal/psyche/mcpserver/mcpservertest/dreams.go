@@ -75,7 +75,7 @@ func (d *Dreams) Dream(_ context.Context, c psyche.Caller, id string) (psyche.Dr
 }
 
 // List answers all.
-func (d *Dreams) List(_ context.Context, c psyche.Caller, _ psyche.Listed) (psyche.Page[psyche.Dream], error) {
+func (d *Dreams) List(_ context.Context, c psyche.Caller, _ psyche.ListRequest) (psyche.Page[psyche.Dream], error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var page psyche.Page[psyche.Dream]

@@ -12,12 +12,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// listen hands the answer on, overhears what is said, and sees to what comes after it.
+// listen passes the answer on, reads what is said in it, and does what follows its end.
 func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
-	l := &listening{
+	l := &answerStream{
 		turn: t,
 		from: res.Body,
-		ear:  ear{stream: t.body.stream, token: t.token},
+		ear:  answerReader{stream: t.body.stream, token: t.token},
 		ok:   res.Status/100 == 2,
 		sent: t.sent,
 		seen: res.Seen,
@@ -36,44 +36,44 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	return l
 }
 
-// eventStream says whether an answer is a stream of events.
+// eventStream reports whether an answer is a stream of events.
 func eventStream(h http.Header) bool {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
 }
 
-// sifts changes what goes by: sieve and tail do.
+// sifts changes an answer on its way; sieve and tail implement it.
 type sifts interface {
-	push(b []byte, end bool) // which it does not keep
-	empty() bool             // nothing may go yet
+	push(b []byte, end bool) // which must not be kept
+	empty() bool             // nothing can be passed on yet
 	take(p []byte) int
 }
 
-// listening is an answer on its way to the client.
-type listening struct {
+// answerStream is an answer on its way to the client.
+type answerStream struct {
 	turn   *turn
 	from   io.ReadCloser
 	ok     bool
-	sifts  sifts // nil: every byte goes by as it comes
+	sifts  sifts // nil: every byte is passed on as it comes
 	events bool  // it is a stream of events
 	sent   int   // bytes of the request
 	seen   func() inference.RelayObserved
 	once   sync.Once
 
 	mu    sync.Mutex
-	ear   ear
+	ear   answerReader
 	ended bool
-	err   error // the provider's, told when what came before it has been read
+	err   error // the provider's, returned after what came before it
 }
 
-func (l *listening) Read(p []byte) (int, error) {
+func (l *answerStream) Read(p []byte) (int, error) {
 	if l.sifts == nil {
 		n, err := l.from.Read(p)
-		return n, l.heard(p[:n], err)
+		return n, l.noteRead(p[:n], err)
 	}
 	for l.sifts.empty() && l.err == nil && len(p) > 0 {
 		n, err := l.from.Read(p)
-		l.err = l.heard(p[:n], err)
+		l.err = l.noteRead(p[:n], err)
 		l.sifts.push(p[:n], l.err != nil)
 	}
 	if n := l.sifts.take(p); n > 0 || len(p) == 0 {
@@ -82,12 +82,12 @@ func (l *listening) Read(p []byte) (int, error) {
 	return 0, l.err
 }
 
-// heard notes what went by, and answers the error that its reader is told.
-func (l *listening) heard(b []byte, err error) error {
+// noteRead notes the bytes read, and returns the error for the reader.
+func (l *answerStream) noteRead(b []byte, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ok {
-		l.ear.hear(b)
+		l.ear.read(b)
 	}
 	if !errors.Is(err, io.EOF) {
 		return err
@@ -99,15 +99,15 @@ func (l *listening) heard(b []byte, err error) error {
 	return err
 }
 
-// errUnfinished is the end of a stream whose provider did not say that it is the end: what was cut on its way can look
+// errUnfinished is the end of a stream that its provider did not mark as ended: a stream that was cut off can look
 // so.
 var errUnfinished = &inference.Failure{
 	Kind: inference.Broken, Billed: true, Message: "the stream ended without a finish_reason and without [DONE]",
 }
 
-// counted is the usage of an answer whose provider tells none: counted where the model's tokenizer is known, else at
-// four bytes a token.
-func (l *listening) counted() counted {
+// counted is the usage of an answer whose provider reports none: counted where the model's tokenizer is known, else
+// at four bytes a token.
+func (l *answerStream) counted() counted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := l.ear.done().text
@@ -116,19 +116,19 @@ func (l *listening) counted() counted {
 		out = inference.CountText(spec, text)
 	}
 	if l.seen != nil {
-		out = max(out, l.seen().Pieces) // of tool calls and thoughts too
+		out = max(out, l.seen().Pieces) // includes tool calls and thoughts
 	}
 	in := int64(l.sent+3) / 4
 	return counted{in, out, in + out}
 }
 
-// Close stops the provider, if it is not done. The call is settled and the exchange remembered beside: whoever reads
-// the answer need not wait for that.
-func (l *listening) Close() error {
+// Close stops the provider if it is still answering. The call is settled and the exchange stored beside the turn, so
+// that the reader need not wait.
+func (l *answerStream) Close() error {
 	l.once.Do(func() {
-		b := l.turn.being
+		b := l.turn.service
 		b.settled(l.from)
-		b.leave(l.turn.visit)
+		b.release(l.turn.visit)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.ok {
@@ -145,7 +145,7 @@ func (b *Service) settled(body io.Closer) {
 			b.Log.Error("a relayed call could not be settled; its reservation counts in full", "error", err)
 		}
 	}
-	if !b.aside(do) {
+	if !b.detach(do) {
 		do()
 	}
 }
@@ -162,26 +162,26 @@ func (c *closing) Close() error {
 	return nil
 }
 
-// Bounds of what is overheard.
+// Limits on what is read of an answer.
 const (
 	mostHeard = 1 << 20  // bytes of a plain answer, or of one event
 	mostSaid  = 64 << 10 // bytes of text
-	compactAt = 4 << 10  // bytes of a stream that wait to be read: a dozen events
+	compactAt = 4 << 10  // bytes of a stream that are read together: a dozen events
 )
 
-// ear understands an answer of chat completions while its bytes go by. Of several choices it hears the first.
-type ear struct {
+// answerReader parses a chat completion while its bytes pass. Of several choices it reads the first.
+type answerReader struct {
 	stream bool
-	token  func(string) // told every piece as it comes; nil: nobody waits, and a stream is read a few events at a time
+	token  func(string) // gets every piece as it comes; nil: a stream is parsed a few events at a time
 
 	raw    []byte
 	text   strings.Builder
 	finish string
-	ended  bool // some choice had a finish_reason, or [DONE] went by
+	ended  bool // some choice had a finish_reason, or [DONE] passed
 	deaf   bool
 }
 
-// messagePart is what an answer says: a message, or a piece of one.
+// messagePart is a message of an answer, or a piece of one.
 type messagePart struct {
 	Content json.RawMessage `json:"content"`
 }
@@ -195,7 +195,7 @@ type overheard struct {
 	} `json:"choices"`
 }
 
-func (e *ear) hear(b []byte) {
+func (e *answerReader) read(b []byte) {
 	if e.deaf || len(b) == 0 {
 		return
 	}
@@ -208,8 +208,8 @@ func (e *ear) hear(b []byte) {
 	}
 }
 
-// events reads the whole events of a stream.
-func (e *ear) events(end bool) {
+// events parses the whole events of a stream.
+func (e *answerReader) events(end bool) {
 	rest := e.raw
 	for {
 		line, after, found := bytes.Cut(rest, []byte("\n"))
@@ -227,7 +227,7 @@ func (e *ear) events(end bool) {
 	e.raw = append(e.raw[:0], rest...)
 }
 
-func (e *ear) take(data []byte) {
+func (e *answerReader) take(data []byte) {
 	var o overheard
 	e.ended = e.ended || string(bytes.TrimSpace(data)) == "[DONE]"
 	if json.Unmarshal(data, &o) != nil {
@@ -250,15 +250,16 @@ func (e *ear) take(data []byte) {
 	}
 }
 
-// over says of a stream that has ended whether its provider said so; of one that could not be understood nobody knows.
-func (e *ear) over() bool {
+// over reports whether the provider marked the stream as ended. A stream that could not be parsed gets the benefit of
+// the doubt.
+func (e *answerReader) over() bool {
 	e.events(true)
 	e.raw = nil
 	return e.ended || e.deaf
 }
 
-// done is what was said, as far as it was heard.
-func (e *ear) done() spokenAnswer {
+// done is the text of the answer, as far as it was read.
+func (e *answerReader) done() spokenAnswer {
 	if e.stream {
 		e.events(true)
 	} else if !e.deaf {
@@ -268,5 +269,5 @@ func (e *ear) done() spokenAnswer {
 	return spokenAnswer{text: e.text.String(), finish: e.finish}
 }
 
-// spokenAnswer is an answer as it is remembered.
+// spokenAnswer is an answer to be remembered.
 type spokenAnswer struct{ text, finish string }

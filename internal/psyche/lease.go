@@ -13,35 +13,35 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// visit is one client of an agent, as this process sees it.
-type visit struct {
+// clientLease is the lease of one client on an agent, as this process knows it.
+type clientLease struct {
 	agent  string // id
 	client string
 
-	waking sync.Mutex // one knock at a time
+	waking sync.Mutex // one wake at a time
 
 	mu     sync.Mutex
 	busy   int       // turns and streams under way
-	until  time.Time // when the lease ends that the store has granted; zero: it granted none
-	wanted time.Time // how long it should hold
+	until  time.Time // end of the lease that the store has granted; zero: none was granted
+	wanted time.Time // how long the lease should last
 	woken  Woken
 }
 
-type visits struct {
+type clientLeases struct {
 	mu   sync.Mutex
-	all  map[string]*visit
+	all  map[string]*clientLease
 	over chan struct{}
 	once sync.Once
 }
 
-func (v *visits) of(agent, client string) *visit {
+func (v *clientLeases) of(agent, client string) *clientLease {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.begin()
 	key := agent + "\x00" + client
 	found := v.all[key]
 	if found == nil {
-		found = &visit{agent: agent, client: client}
+		found = &clientLease{agent: agent, client: client}
 		v.all[key] = found
 	}
 	found.mu.Lock()
@@ -50,27 +50,27 @@ func (v *visits) of(agent, client string) *visit {
 	return found
 }
 
-func (v *visits) begin() {
+func (v *clientLeases) begin() {
 	if v.all == nil {
-		v.all, v.over = map[string]*visit{}, make(chan struct{})
+		v.all, v.over = map[string]*clientLease{}, make(chan struct{})
 	}
 }
 
-// ended is closed when no visit is kept any more.
-func (v *visits) ended() chan struct{} {
+// ended is closed by stop.
+func (v *clientLeases) ended() chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.begin()
 	return v.over
 }
 
-func (v *visits) stop() { v.once.Do(func() { close(v.ended()) }) }
+func (v *clientLeases) stop() { v.once.Do(func() { close(v.ended()) }) }
 
-// list gives every visit, and lets go of those that are over.
-func (v *visits) list(now time.Time) []*visit {
+// list returns every lease and removes those that have ended.
+func (v *clientLeases) list(now time.Time) []*clientLease {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	var out []*visit
+	var out []*clientLease
 	for key, each := range v.all {
 		each.mu.Lock()
 		if each.busy == 0 && !each.wanted.After(now) && !each.until.After(now) {
@@ -83,8 +83,8 @@ func (v *visits) list(now time.Time) []*visit {
 	return out
 }
 
-// forget drops what is known of a lease that was given up.
-func (v *visits) forget(agent, client string) {
+// forget drops a lease that was given up.
+func (v *clientLeases) forget(agent, client string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if found := v.all[agent+"\x00"+client]; found != nil {
@@ -92,14 +92,14 @@ func (v *visits) forget(agent, client string) {
 	}
 }
 
-func (v *visit) forget() {
+func (v *clientLease) forget() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.until, v.wanted = time.Time{}, time.Time{}
 }
 
-// drop forgets every lease of an agent.
-func (v *visits) drop(agent string) {
+// drop drops every lease of an agent.
+func (v *clientLeases) drop(agent string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, each := range v.all {
@@ -109,44 +109,44 @@ func (v *visits) drop(agent string) {
 	}
 }
 
-// arrive lets a caller in. While the lease that the store granted has two thirds of its time before it, it is not
-// renewed; the store is asked only whether somebody else has ended it. The visit must be left.
-func (b *Service) arrive(ctx context.Context, agent, client string) (*visit, Woken, error) {
+// connect renews or takes the client's lease and wakes the agent if need be. While two thirds of a granted lease
+// remain it is not renewed; the store is only asked whether somebody else has ended it. The lease must be released.
+func (b *Service) connect(ctx context.Context, agent, client string) (*clientLease, Woken, error) {
 	v := b.visits.of(agent, client)
-	w, err := b.enter(ctx, v, b.o.Hold)
+	w, err := b.acquire(ctx, v, b.o.Hold)
 	if err != nil {
-		b.leave(v)
+		b.release(v)
 		return nil, Woken{}, err
 	}
 	return v, w, nil
 }
 
-func (b *Service) enter(ctx context.Context, v *visit, hold time.Duration) (Woken, error) {
+func (b *Service) acquire(ctx context.Context, v *clientLease, hold time.Duration) (Woken, error) {
 	if w, ok := v.fresh(b.now(), hold); ok && !b.endedElsewhere(ctx, v) {
 		return w, nil
 	}
 	v.waking.Lock()
 	defer v.waking.Unlock()
 	now := b.now()
-	if w, ok := v.fresh(now, hold); ok { // somebody knocked meanwhile
+	if w, ok := v.fresh(now, hold); ok { // another request woke it meanwhile
 		return w, nil
 	}
 	w, err := b.Dreams.Wake(ctx, v.agent, v.client, hold)
-	if errors.Is(err, memory.ErrNotFound) { // it was removed since its record was read
+	if errors.Is(err, memory.ErrNotFound) { // removed since its record was read
 		return Woken{}, unknownAgent(v.agent)
 	}
 	if err != nil {
-		return Woken{}, stored("wake the agent", err)
+		return Woken{}, storeFault("wake the agent", err)
 	}
 	if w.Epoch > 0 {
 		v.granted(w, now.Add(hold))
 	}
-	b.digests.met(w)
+	b.digests.woke(w)
 	return w, nil
 }
 
-// fresh is the wake of a lease that needs no renewing yet.
-func (v *visit) fresh(now time.Time, hold time.Duration) (Woken, bool) {
+// fresh returns the wake of a lease that needs no renewal yet.
+func (v *clientLease) fresh(now time.Time, hold time.Duration) (Woken, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	w := v.woken
@@ -154,7 +154,7 @@ func (v *visit) fresh(now time.Time, hold time.Duration) (Woken, bool) {
 	return w, v.until.Sub(now) >= hold-hold/3
 }
 
-func (v *visit) granted(w Woken, until time.Time) {
+func (v *clientLease) granted(w Woken, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.woken = w
@@ -163,8 +163,8 @@ func (v *visit) granted(w Woken, until time.Time) {
 	}
 }
 
-// leave ends a turn: its lease holds for as long as a request's after its end.
-func (b *Service) leave(v *visit) {
+// release ends a turn: the lease lasts for the configured time from now on.
+func (b *Service) release(v *clientLease) {
 	now := b.now()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -172,8 +172,8 @@ func (b *Service) leave(v *visit) {
 	v.wanted = now.Add(b.o.Hold)
 }
 
-// keepLeases renews what must outlast the lease that was granted: streams, and requests that ended long after they
-// began.
+// keepLeases renews leases that must outlast what was granted: those of streams, and of requests that ended long
+// after they began.
 func (b *Service) keepLeases() {
 	tick := time.NewTicker(max(b.o.Hold/6, 10*time.Millisecond))
 	defer tick.Stop()
@@ -181,15 +181,15 @@ func (b *Service) keepLeases() {
 	for {
 		select {
 		case <-tick.C:
-			b.tend(b.hear)
+			b.renewLeases(b.running)
 		case <-over:
 			return
 		}
 	}
 }
 
-// tend renews the leases that have less than two thirds of their time before them and are wanted for longer.
-func (b *Service) tend(ctx context.Context) {
+// renewLeases renews the leases of which less than two thirds remain and that are wanted for longer.
+func (b *Service) renewLeases(ctx context.Context) {
 	now := b.now()
 	for _, v := range b.visits.list(now) {
 		v.mu.Lock()
@@ -202,11 +202,11 @@ func (b *Service) tend(ctx context.Context) {
 		if !due {
 			continue
 		}
-		if until.After(now) && b.dismissed(ctx, v, now) {
+		if until.After(now) && b.endedByOthers(ctx, v, now) {
 			b.visits.forget(v.agent, v.client)
 			continue
 		}
-		if !until.After(now) && !busy { // it ran out while this process stood still, and nobody is there
+		if !until.After(now) && !busy { // it ended while this process did not run, and no request uses it
 			continue
 		}
 		w, err := b.Dreams.Wake(ctx, v.agent, v.client, hold)
@@ -218,25 +218,25 @@ func (b *Service) tend(ctx context.Context) {
 	}
 }
 
-// leaseAnswerWithin is how long a turn waits to learn whether its lease still holds. A store that takes longer is not
-// waited for: the lease counts as held, and is renewed when a third of its time has passed.
+// leaseAnswerWithin is how long a turn waits to learn whether its lease still holds. When the store takes longer, the
+// lease counts as held and is renewed after a third of its time.
 const leaseAnswerWithin = 100 * time.Millisecond
 
-// endedElsewhere says whether another process has ended the visit's lease before its time, as `oneiros sleep --force`
-// does, and forgets the lease then. The agent may dream by now, so that the next turn must wake it.
-func (b *Service) endedElsewhere(ctx context.Context, v *visit) bool {
+// endedElsewhere reports whether another process has ended the lease early, as `oneiros sleep --force` does, and
+// drops the lease then. The agent may be dreaming by now, so that the next turn must wake it.
+func (b *Service) endedElsewhere(ctx context.Context, v *clientLease) bool {
 	ctx, cancel := context.WithTimeout(ctx, leaseAnswerWithin)
 	defer cancel()
-	if !b.dismissed(ctx, v, b.now()) {
+	if !b.endedByOthers(ctx, v, b.now()) {
 		return false
 	}
 	v.forget()
 	return true
 }
 
-// dismissed says whether somebody has ended a lease that still held: it stays ended until the client asks for
-// something.
-func (b *Service) dismissed(ctx context.Context, v *visit, now time.Time) bool {
+// endedByOthers reports whether somebody has ended a lease that still held. It stays ended until the client makes a
+// request.
+func (b *Service) endedByOthers(ctx context.Context, v *clientLease, now time.Time) bool {
 	s, err := b.Dreams.Status(ctx, v.agent)
 	return err == nil && !holds(s, v.client, now)
 }
@@ -250,7 +250,7 @@ func holds(s presence.Status, client string, now time.Time) bool {
 	return false
 }
 
-// client names the lease of a caller. Users are not named in it: leases are shown to operators and kept.
+// client names the lease of a caller. Users are hashed: leases are shown to operators and stored.
 func (t Turn) client() string {
 	if t.Client != "" {
 		return t.Client

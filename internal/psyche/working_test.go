@@ -301,11 +301,11 @@ func TestAQuestionFindsWhatHappenedInTheTimeItNames(t *testing.T) {
 	_, report = r.talk(turn(ann, chat("Was habe ich dir vor 9 Tagen erzählt?")))
 	require.Equal(t, 2, report.Recalled)
 	found, err := r.Recall(t.Context(), ann, "echo",
-		psyche.Recalling{Query: "Which colour did Niels paint the boat nine days ago?", Limit: 2})
+		psyche.RecallRequest{Query: "Which colour did Niels paint the boat nine days ago?", Limit: 2})
 	require.NoError(t, err)
 	require.Equal(t, "ep_3", found[0].ID, "the one of that time goes ahead")
 	found, err = r.Recall(t.Context(), ann, "echo",
-		psyche.Recalling{Query: "Which colour did Niels paint the boat yesterday?", Limit: 2})
+		psyche.RecallRequest{Query: "Which colour did Niels paint the boat yesterday?", Limit: 2})
 	require.NoError(t, err)
 	require.Equal(t, "ep_1", found[0].ID)
 }

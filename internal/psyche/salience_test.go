@@ -68,22 +68,22 @@ func TestTheEarHearsTheFirstChoiceHoweverItsBytesAreCut(t *testing.T) {
 			"data:{\"choices\":[{\"index\":0,\"delta\":{\"content\":null,\"tool_calls\":[{}]}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"t\\u0077o\"},\"finish_reason\":\"stop\"}]}\n\ndata: broken\n\ndata: [DONE]\n\n"
 	for cut := 1; cut < len(stream); cut++ {
 		var pieces []string
-		e := ear{stream: true, token: func(p string) { pieces = append(pieces, p) }}
+		e := answerReader{stream: true, token: func(p string) { pieces = append(pieces, p) }}
 		for at := 0; at < len(stream); at += cut {
-			e.hear([]byte(stream[at:min(len(stream), at+cut)]))
+			e.read([]byte(stream[at:min(len(stream), at+cut)]))
 		}
 		require.Equal(t, spokenAnswer{"One two", "stop"}, e.done())
 		require.Equal(t, []string{"One ", "two"}, pieces)
 	}
-	plain := ear{}
-	plain.hear([]byte(`{"choices":[{"index":0,"message":{"content":"Yes"},`))
-	plain.hear([]byte(`"finish_reason":"length"}]}`))
+	plain := answerReader{}
+	plain.read([]byte(`{"choices":[{"index":0,"message":{"content":"Yes"},`))
+	plain.read([]byte(`"finish_reason":"length"}]}`))
 	require.Equal(t, spokenAnswer{"Yes", "length"}, plain.done())
-	long := ear{}
-	long.hear(make([]byte, mostHeard+1))
+	long := answerReader{}
+	long.read(make([]byte, mostHeard+1))
 	require.Equal(t, spokenAnswer{}, long.done())
-	parts := ear{}
-	parts.hear([]byte(`{"choices":[{"message":{"content":[{"type":"text","text":"x"}]},"finish_reason":"stop"}]}`))
+	parts := answerReader{}
+	parts.read([]byte(`{"choices":[{"message":{"content":[{"type":"text","text":"x"}]},"finish_reason":"stop"}]}`))
 	require.Equal(t, spokenAnswer{"", "stop"}, parts.done(), "a shape that no client knows")
 }
 
@@ -155,12 +155,12 @@ func FuzzStream(f *testing.F) {
 				t.Fatalf("%q became %q", stream, out)
 			}
 		}
-		e := ear{stream: true, token: func(string) {}}
+		e := answerReader{stream: true, token: func(string) {}}
 		for at := 0; at < len(stream); at += int(cut) + 1 {
-			e.hear(stream[at:min(len(stream), at+int(cut)+1)])
+			e.read(stream[at:min(len(stream), at+int(cut)+1)])
 		}
-		one := ear{stream: true}
-		one.hear(stream)
+		one := answerReader{stream: true}
+		one.read(stream)
 		if got, want := e.done(), one.done(); got != want {
 			t.Fatalf("%q was heard as %q and as %q", stream, got, want)
 		}

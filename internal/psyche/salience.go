@@ -9,16 +9,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
-// What makes a memory salient. Whether it is kept at all, utterance.Worth says.
+// What makes a memory salient. utterance.Worth decides whether it is kept at all.
 const (
-	forAsking   = .5  // somebody asks that it be remembered
-	forAFact    = .25 // about who speaks: a name, a habit, a preference
-	forDetail   = .1  // each of: a name, a number
+	forAsking   = .5  // a request to remember it
+	forAFact    = .25 // about the speaker: a name, a habit, a preference
+	forDetail   = .1  // each: a name, a number
 	forLength   = .2  // at 400 characters and more
-	forNovelty  = .25 // nothing like it is remembered
-	forQuestion = .25 // taken off: a question says little about the world
-	agentsShare = .7  // what the agent said itself
-	toolsShare  = .5  // what a tool said
+	forNovelty  = .25 // nothing similar is remembered
+	forQuestion = .25 // subtracted: a question says little about the world
+	agentsShare = .7  // factor for the agent's own words
+	toolsShare  = .5  // factor for the words of tools
 )
 
 var (
@@ -28,7 +28,7 @@ var (
 		`(?i)\b(my|our) [\p{L}' -]{2,40} (is|are|was|were|will be)\b|\bi(?:'m| am|'ve| have) (?:a|an|the|from|called|allergic|married|working|living|moving|learning|never|always)\b|\bi (?:always|never|usually|live|work|study|like|love|hate|prefer|need|use|own|speak|play|believe)\b|\bcall me\b|\bmy name'?s\b|\bwe (?:decided|agreed|use|always|never|call)\b|\bich (?:bin|heiße|wohne|arbeite|mag|hasse)\b`)
 )
 
-// weigh says how much it matters that something was said, in [0, 1]. novelty is 1 where nothing like it is remembered.
+// weigh is the salience of something said, in [0, 1]. novelty is 1 when nothing similar is remembered.
 func weigh(text string, by dream.Taint, novelty float64) float64 {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -62,7 +62,7 @@ func weigh(text string, by dream.Taint, novelty float64) float64 {
 	return max(0, min(1, score))
 }
 
-// details says whether a text names somebody or something, and whether it holds a number.
+// details reports whether a text names somebody or something, and whether it holds a number.
 func details(text string) (name, number bool) {
 	begins := true
 	for word := range strings.FieldsSeq(text) {
@@ -76,8 +76,8 @@ func details(text string) (name, number bool) {
 	return name, number
 }
 
-// onlyRepeats says whether a line says again what was put before the model. A person's line does so only in the same
-// words, since one that differs in a name or a number is a correction.
+// onlyRepeats reports whether a line repeats what was put before the model. For a person's line the words must be the
+// same, since one that differs in a name or a number is a correction.
 func onlyRepeats(l line, shown []string) bool {
 	if l.by != dream.FromHuman {
 		return repeats(l.text, shown)
@@ -85,8 +85,7 @@ func onlyRepeats(l line, shown []string) bool {
 	return len(shown) > 0 && strings.Contains(l.text, opening[:40]) || utterance.Repeats(l.text, shown...)
 }
 
-// repeats says whether a text is mostly what was put before the model: such a text says again what is remembered
-// already.
+// repeats reports whether a text is mostly what was put before the model, and so is remembered already.
 func repeats(text string, shown []string) bool {
 	if len(shown) == 0 {
 		return false
