@@ -22,7 +22,7 @@ func (d *app) checkTemporal(ctx context.Context) console.Finding {
 		return failed("Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is.", "%v", err)
 	}
 	if !cluster.Known {
-		if _, running, _ := temporalchild.Look(d.cfg.DataDir); !running {
+		if _, running, _ := temporalchild.ReadRecord(d.cfg.DataDir); !running {
 			return d.checkChild()
 		}
 	}

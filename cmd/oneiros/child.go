@@ -42,8 +42,8 @@ func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) e
 	if err != nil {
 		return err
 	}
-	if earlier, _, err := temporalchild.Look(c.DataDir); err == nil {
-		if err := earlier.Left(ctx); err != nil {
+	if earlier, _, err := temporalchild.ReadRecord(c.DataDir); err == nil {
+		if err := earlier.AwaitEnd(ctx); err != nil {
 			return err
 		}
 	}
@@ -77,8 +77,8 @@ func (e *engine) spawn(ctx context.Context, d *app, tell func(string, ...any)) e
 	}
 	go func() {
 		select {
-		case <-e.child.Gone():
-			e.ended <- e.child.Said()
+		case <-e.child.Done():
+			e.ended <- e.child.Err()
 		case <-e.stopping:
 		}
 	}()
@@ -103,7 +103,7 @@ func waitForExit(ctx context.Context, lock string) bool {
 		return false
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	return err == nil && pid > 0 && temporalchild.Record{PID: pid}.Left(ctx) == nil
+	return err == nil && pid > 0 && temporalchild.Record{PID: pid}.AwaitEnd(ctx) == nil
 }
 
 // self is the path of this program; temporald is built beside it.

@@ -187,7 +187,7 @@ func (h *deployment) background(spec inference.Spec) (int, bool) {
 	if spec.BuiltIn && spec.Name != localmodel.MiniLM {
 		return 0, false
 	}
-	record, alive, err := temporalchild.Look(h.config.DataDir)
+	record, alive, err := temporalchild.ReadRecord(h.config.DataDir)
 	if err != nil || !alive || record.Owner == os.Getpid() {
 		return 0, false
 	}

@@ -261,7 +261,7 @@ func (e *engine) options() (client.Options, error) {
 				cluster.Source))
 		return cluster.Options, nil
 	}
-	record, alive, err := temporalchild.Look(e.deployment.config.DataDir)
+	record, alive, err := temporalchild.ReadRecord(e.deployment.config.DataDir)
 	if err != nil || !alive {
 		if err == nil {
 			err = console.ErrNoServer

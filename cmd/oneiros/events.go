@@ -19,7 +19,7 @@ func (h *deployment) openArchive() func() (*archive.Archive, error) {
 		return nil
 	}
 	return func() (*archive.Archive, error) {
-		bucket, err := archive.Reach(h.config.Archive.URL)
+		bucket, err := archive.OpenReadOnly(h.config.Archive.URL)
 		return &archive.Archive{Log: h.store, Bucket: bucket, Now: time.Now, Every: h.config.Archive.Every}, err
 	}
 }
@@ -103,7 +103,7 @@ func (e *engine) measure(ctx context.Context) error {
 // most often by another worker of this host, this process serves no metrics: each worker counts the whole deployment.
 func (e *engine) serveMetrics(ctx context.Context) error {
 	if kept := e.deployment.config.Archive; kept.URL != "" {
-		if bucket, err := archive.Reach(kept.URL); err == nil {
+		if bucket, err := archive.OpenReadOnly(kept.URL); err == nil {
 			e.place("archive", fmt.Sprintf("%s, every %s", bucket.Where(), kept.Every))
 		}
 	}

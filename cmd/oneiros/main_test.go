@@ -176,7 +176,7 @@ func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
 	h.must("memory", "import", sampleFile(t))
 	up := h.up()
 	require.Contains(t, up.output.String(), "task queue oneiros")
-	server, alive, err := temporalchild.Look(h.data())
+	server, alive, err := temporalchild.ReadRecord(h.data())
 	require.NoError(t, err)
 	require.True(t, alive)
 
@@ -210,7 +210,7 @@ func TestADreamGoesOnAfterEverythingWasKilled(t *testing.T) {
 	h.must("agents", "add", "echo", "--persona", "A companion.")
 	h.must("memory", "import", sampleFile(t))
 	up := h.up()
-	server, _, err := temporalchild.Look(h.data())
+	server, _, err := temporalchild.ReadRecord(h.data())
 	require.NoError(t, err)
 	h.must("dream", "--set", "dream.cycles=20")
 	require.NoError(t, up.Process.Kill())
@@ -222,7 +222,7 @@ func TestADreamGoesOnAfterEverythingWasKilled(t *testing.T) {
 	out := h.must("watch")
 	require.Contains(t, out, "echo dreamt")
 
-	server, _, err = temporalchild.Look(h.data())
+	server, _, err = temporalchild.ReadRecord(h.data())
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(server.PID, syscall.SIGKILL))
 	require.Error(t, again.Wait(), "up ends when its server does")

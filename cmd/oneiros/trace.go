@@ -22,7 +22,7 @@ func traceTemporal(o *client.Options, t *telemetry.Tracing) error {
 	}
 	through, err := opentelemetry.NewTracingInterceptor(
 		opentelemetry.TracerOptions{
-			Tracer: t.Tracer, SpanStarter: telemetry.Reticent,
+			Tracer: t.Tracer, SpanStarter: telemetry.StartSpan,
 			SpanContextKey: workflows.TraceKey{},
 		})
 	if err != nil {

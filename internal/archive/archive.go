@@ -88,7 +88,7 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 		p, err = Find(ctx, a.Bucket, agent)
 	}
 	if err == nil {
-		err = a.same(ctx, p, head)
+		err = a.checkSame(ctx, p, head)
 	}
 	if err != nil {
 		return err
@@ -123,9 +123,9 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 	return nil
 }
 
-// same checks that the last archived event is in the log as well. For an agent that was removed and created again it is
+// checkSame checks that the last archived event is in the log as well. For an agent that was removed and created again it is
 // not: its log begins after that event, or is still empty.
-func (a *Archive) same(ctx context.Context, p Position, head int64) error {
+func (a *Archive) checkSame(ctx context.Context, p Position, head int64) error {
 	if p.Seq == 0 {
 		return nil
 	}
@@ -234,7 +234,7 @@ func ends(ctx context.Context, b Bucket, name string) (first, last event.Event, 
 		err = json.Unmarshal(rows[len(rows)-1], &last)
 	}
 	if err == nil && last.Seq-first.Seq != int64(len(rows)-1) {
-		err = errors.New("it has a gap")
+		err = errors.New("its event numbers have a gap")
 	}
 	if err != nil {
 		err = fmt.Errorf("read %s in the archive: %w", name, err)

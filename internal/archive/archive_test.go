@@ -79,7 +79,7 @@ func archived(t *testing.T, b archive.Bucket, agent string) []event.Event {
 		for row := range bytes.Lines(body) {
 			var e event.Event
 			require.NoError(t, json.Unmarshal(row, &e))
-			require.Equal(t, e.At.Format(time.DateOnly), filepath.Base(filepath.Dir(name)), "of the day of its folder")
+			require.Equal(t, e.At.Format(time.DateOnly), filepath.Base(filepath.Dir(name)), "the event belongs to the day of its folder")
 			all = append(all, e)
 		}
 	}
@@ -99,7 +99,7 @@ func whole(t *testing.T, s log, b archive.Bucket, agent string) {
 	require.Equal(t, want, got)
 }
 
-func TestAnArchiveIsTheLogByAgentAndDay(t *testing.T) {
+func TestAnArchiveContainsTheLogByAgentAndDay(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		s, b := fresh(t, "echo", "vega"), opened(t, address)
@@ -121,7 +121,7 @@ func TestAnArchiveIsTheLogByAgentAndDay(t *testing.T) {
 		}, names)
 		done, err = a.Once(t.Context())
 		require.NoError(t, err)
-		require.Zero(t, done, "nothing has come since")
+		require.Zero(t, done, "there are no new events")
 		require.NoError(t, announce(t.Context(), s, "echo", "w", 90, 2))
 		done, err = archiver(s, b).Once(t.Context()) // a new archiver
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestAnObjectHoldsAThousandEvents(t *testing.T) {
 	whole(t, s, b, "echo")
 }
 
-func TestManyArchiversAtOnceWhileOthersWriteLeaveEachEventOnce(t *testing.T) {
+func TestConcurrentArchiversArchiveEachEventOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		s := fresh(t, "echo")
@@ -194,7 +194,7 @@ func (f *forgetful) Replace(ctx context.Context, name string, body []byte) error
 	return f.Bucket.Replace(ctx, name, body)
 }
 
-func TestWhereTheArchiveStandsMayBeOldOrLost(t *testing.T) {
+func TestAnOldOrLostPositionIsCorrected(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		s := fresh(t, "echo")
@@ -224,7 +224,7 @@ func TestWhereTheArchiveStandsMayBeOldOrLost(t *testing.T) {
 	require.NoError(t, err)
 	p, err := archive.Find(t.Context(), b, "echo")
 	require.NoError(t, err)
-	require.EqualValues(t, 90, p.Seq, "found by looking through the objects")
+	require.EqualValues(t, 90, p.Seq, "found from the objects")
 	require.Equal(t, "events/echo/2026-03-13/000000000061.jsonl", p.Object)
 }
 
@@ -246,7 +246,7 @@ func (k kept) Read(ctx context.Context, name string) ([]byte, error) {
 	return k.Bucket.Read(ctx, name)
 }
 
-func TestWhatItsOwnerDeletesDoesNotComeBack(t *testing.T) {
+func TestDeletedObjectsAreNotWrittenAgain(t *testing.T) {
 	t.Parallel()
 	s, b := fresh(t, "echo"), opened(t, t.TempDir())
 	require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 30))
@@ -262,7 +262,7 @@ func TestWhatItsOwnerDeletesDoesNotComeBack(t *testing.T) {
 	require.Equal(t, 5, done.Events)
 }
 
-func TestAnArchiveOfAnotherStoreIsNotGoneOnWith(t *testing.T) {
+func TestAnArchiveOfAnotherStoreIsRefused(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		s, b := fresh(t, "echo", "vega"), opened(t, address)
@@ -281,11 +281,11 @@ func TestAnArchiveOfAnotherStoreIsNotGoneOnWith(t *testing.T) {
 			require.Contains(t, status.Fault, "other events")
 		}
 		require.Len(t, archived(t, b, "echo"), 5)
-		require.Len(t, archived(t, b, "vega"), 2, "one agent does not hold up another")
+		require.Len(t, archived(t, b, "vega"), 2, "an error of one agent does not stop another")
 	})
 }
 
-func TestABucketThatIsAwayIsMadeUpFor(t *testing.T) {
+func TestEventsAreArchivedAfterTheBucketReturns(t *testing.T) {
 	t.Parallel()
 	server := newS3(t, false)
 	s, b := fresh(t, "echo"), opened(t, server.address(""))
@@ -301,7 +301,7 @@ func TestABucketThatIsAwayIsMadeUpFor(t *testing.T) {
 	whole(t, s, b, "echo")
 }
 
-func TestAnAgentsNameCannotLeaveTheArchive(t *testing.T) {
+func TestAnAgentsNameCannotEscapeTheArchive(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"..", "../../x", "a/b", ".drafts", "a b"} {
 		s, root := fresh(t, agent), t.TempDir()
@@ -320,7 +320,7 @@ func TestAnAgentsNameCannotLeaveTheArchive(t *testing.T) {
 }
 
 // When an agent's position is damaged, the objects contain the same information.
-func TestAPositionThatCannotBeReadHoldsUpNobody(t *testing.T) {
+func TestADamagedPositionIsFoundFromTheObjects(t *testing.T) {
 	t.Parallel()
 	for _, damage := range []string{"", "{\"seq\":", "null", "{}\n", `{"seq":-3}`} {
 		s, b := fresh(t, "echo", "vega"), opened(t, t.TempDir())
@@ -344,7 +344,7 @@ func TestAPositionThatCannotBeReadHoldsUpNobody(t *testing.T) {
 
 // A store may lose its newest events while an archiver runs, such as a Redis server that had not written them to disk
 // yet.
-func TestALogThatWasPutBackIsNoticedByWhoeverArchivesIt(t *testing.T) {
+func TestALogThatLostItsNewestEventsIsNoticed(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]int{"shorter": 3, "longer": 9} {
 		s, b := fresh(t, "echo"), opened(t, t.TempDir())
@@ -363,7 +363,7 @@ func TestALogThatWasPutBackIsNoticedByWhoeverArchivesIt(t *testing.T) {
 	}
 }
 
-func TestTheArchiveOfAnAgentMadeAnewGoesOnBehindTheOldEvents(t *testing.T) {
+func TestTheArchiveOfARecreatedAgentContinuesAfterTheOldEvents(t *testing.T) {
 	t.Parallel()
 	s := fresh(t, "echo")
 	b := opened(t, t.TempDir())
@@ -375,12 +375,12 @@ func TestTheArchiveOfAnAgentMadeAnewGoesOnBehindTheOldEvents(t *testing.T) {
 	require.NoError(t, err)
 	for _, each := range []*archive.Archive{a, archiver(s, b)} {
 		_, err = each.Once(t.Context())
-		require.NoError(t, err, "the agent is gone")
+		require.NoError(t, err, "the agent was removed")
 	}
 	record(t, s, "echo")
 	for _, each := range []*archive.Archive{a, archiver(s, b)} {
 		_, err = each.Once(t.Context())
-		require.NoError(t, err, "no event has come yet")
+		require.NoError(t, err, "there is no new event yet")
 	}
 	require.NoError(t, announce(t.Context(), s, "echo", "new", 1, 2))
 	for _, each := range []*archive.Archive{a, archiver(s, b)} {

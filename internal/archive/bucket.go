@@ -38,22 +38,22 @@ type Bucket interface {
 // standard places: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, or the role of the machine. A
 // bucket that would lose events under concurrent writers is refused.
 func Open(ctx context.Context, address string) (Bucket, error) {
-	b, err := Reach(address)
+	b, err := OpenReadOnly(address)
 	if err != nil {
 		return nil, err
 	}
 	return b, exclusive(ctx, b)
 }
 
-// Reach opens a bucket for reading only: nothing is written, not even by a check.
-func Reach(address string) (Bucket, error) {
+// OpenReadOnly opens a bucket for reading only: nothing is written, not even by a check.
+func OpenReadOnly(address string) (Bucket, error) {
 	scheme, _, remote := strings.Cut(address, "://")
 	if !remote {
 		return OpenFolder(address)
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("the archive's address cannot be read as one")
+		return nil, errors.New("the archive's address is not a valid URL")
 	}
 	switch scheme {
 	case "file":

@@ -54,7 +54,7 @@ func opened(t *testing.T, address string) archive.Bucket {
 	return b
 }
 
-func TestABucketKeepsWhatItIsGivenAndListsItInOrder(t *testing.T) {
+func TestABucketStoresObjectsAndListsThemInOrder(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		b := opened(t, address)
@@ -81,7 +81,7 @@ func TestABucketKeepsWhatItIsGivenAndListsItInOrder(t *testing.T) {
 	})
 }
 
-func TestOfManyThatCreateOneObjectOneDoes(t *testing.T) {
+func TestOneOfManyConcurrentCreatesSucceeds(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		const hands = 8
@@ -112,7 +112,7 @@ func TestABucketThatCouldLoseEventsIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "ignores If-None-Match")
 }
 
-func TestAWrongAddressIsNamed(t *testing.T) {
+func TestAnInvalidAddressIsExplained(t *testing.T) {
 	t.Parallel()
 	for address, why := range map[string]string{
 		"ftp://there/x":               "it must be a path, file:// or s3://",
@@ -128,7 +128,7 @@ func TestAWrongAddressIsNamed(t *testing.T) {
 	}
 }
 
-func TestAFolderIsItsOwnersAndForgetsDraftsOfTheKilled(t *testing.T) {
+func TestAFolderIsPrivateAndRemovesDraftsOfKilledProcesses(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "archive")
 	b := opened(t, root)

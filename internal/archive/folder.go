@@ -15,8 +15,8 @@ import (
 // drafts is the folder of incomplete files. It is beside the objects, so that a link can reach them.
 const drafts = ".drafts"
 
-// stale is the age after which a draft is considered left over from a killed process.
-const stale = time.Hour
+// staleAfter is the age after which a draft is considered left over from a killed process.
+const staleAfter = time.Hour
 
 // Folder is a bucket in a file system with hard links. Only its owner can read it.
 type Folder struct{ root string }
@@ -34,7 +34,7 @@ func OpenFolder(path string) (*Folder, error) {
 		return nil, fmt.Errorf("open the archive's folder: %w", err)
 	}
 	for _, draft := range left {
-		if info, err := draft.Info(); err == nil && time.Since(info.ModTime()) > stale {
+		if info, err := draft.Info(); err == nil && time.Since(info.ModTime()) > staleAfter {
 			_ = os.Remove(filepath.Join(root, drafts, draft.Name())) // another process may have removed it already
 		}
 	}
@@ -50,12 +50,12 @@ func (f *Folder) Create(_ context.Context, name string, body []byte) error {
 	if errors.Is(err, fs.ErrExist) {
 		return ErrExists
 	}
-	return tried("create", name, err)
+	return wrapError("create", name, err)
 }
 
 // Replace renames a complete draft to its name.
 func (f *Folder) Replace(_ context.Context, name string, body []byte) error {
-	return tried("write", name, f.place(name, body, os.Rename))
+	return wrapError("write", name, f.place(name, body, os.Rename))
 }
 
 // place writes a draft, syncs it, gives it its name, and syncs the folder, so that both survive a power cut.
@@ -82,14 +82,14 @@ func (f *Folder) place(name string, body []byte, give func(draft, path string) e
 		return err
 	}
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) { // the parent folders may be new as well
-		if err := settle(dir); err != nil || dir == f.root {
+		if err := syncFolder(dir); err != nil || dir == f.root {
 			return err
 		}
 	}
 }
 
-// settle syncs a folder, so that the names in it survive a power cut.
-func settle(dir string) error {
+// syncFolder syncs a folder, so that the names in it survive a power cut.
+func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (f *Folder) Read(_ context.Context, name string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrMissing
 	}
-	return body, tried("read", name, err)
+	return body, wrapError("read", name, err)
 }
 
 // Names lists the files below a folder.
@@ -121,14 +121,14 @@ func (f *Folder) Names(_ context.Context, prefix string) ([]string, error) {
 		return nil, nil
 	}
 	slices.Sort(names)
-	return names, tried("list", prefix, err)
+	return names, wrapError("list", prefix, err)
 }
 
 func (f *Folder) path(name string) string {
 	return filepath.Join(f.root, filepath.FromSlash(strings.TrimSuffix(name, "/")))
 }
 
-func tried(what, name string, err error) error {
+func wrapError(what, name string, err error) error {
 	if err == nil {
 		return nil
 	}

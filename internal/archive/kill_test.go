@@ -70,7 +70,7 @@ func archiverProcess(t *testing.T, address, store string) *exec.Cmd {
 	require.NoError(t, p.Start())
 	lines := bufio.NewScanner(out)
 	for range 3 {
-		require.True(t, lines.Scan(), "the archiver died by itself")
+		require.True(t, lines.Scan(), "the archiver ended before it was killed")
 	}
 	return p
 }
@@ -104,12 +104,12 @@ func inTurn(t *testing.T, s log) {
 		require.Equal(t, fmt.Sprint(next[writer]), number, "of %s", writer)
 		next[writer]++
 	}
-	require.Greater(t, len(next), 4, "many have written")
+	require.Greater(t, len(next), 4, "several writers have written")
 }
 
 // Two processes that append and archive are killed with SIGKILL, again and again, while another one writes. The log
 // must have no gap, and each event must be in the archive once.
-func TestProcessesThatAreKilledLeaveEachEventOnce(t *testing.T) {
+func TestKilledArchiversArchiveEachEventOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts and kills processes")
@@ -146,7 +146,7 @@ func TestProcessesThatAreKilledLeaveEachEventOnce(t *testing.T) {
 }
 
 // The store is unreachable for a while during archiving. Events from before and after are archived once.
-func TestAStoreThatWasAwayIsArchivedOn(t *testing.T) {
+func TestArchivingContinuesAfterTheStoreReturns(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))
 	s, err := redisstore.Open(t.Context(), server.URL)

@@ -15,11 +15,11 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// amazon is the default endpoint.
-const amazon = "https://s3.amazonaws.com"
+// defaultEndpoint is the default endpoint.
+const defaultEndpoint = "https://s3.amazonaws.com"
 
-// tries is how often a request is tried in one pass.
-const tries = 3
+// maxTries is how often a request is tried in one pass.
+const maxTries = 3
 
 // keysWithin is the timeout for asking the machine for its role.
 const keysWithin = 5 * time.Second
@@ -52,7 +52,7 @@ func openS3(u *url.URL) (*s3, error) {
 	}
 	at := request.Get("endpoint")
 	if at == "" {
-		at = amazon
+		at = defaultEndpoint
 	}
 	e, err := url.Parse(at)
 	if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" {
@@ -61,7 +61,7 @@ func openS3(u *url.URL) (*s3, error) {
 				"the archive's endpoint is %q; it must be like https://s3.example.org or http://127.0.0.1:9000", at)
 	}
 	client, err := minio.New(e.Host, &minio.Options{
-		Secure: e.Scheme == "https", Region: request.Get("region"), MaxRetries: tries,
+		Secure: e.Scheme == "https", Region: request.Get("region"), MaxRetries: maxTries,
 		Creds: credentials.NewChainCredentials([]credentials.Provider{
 			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{},
 			&credentials.IAM{Client: &http.Client{Timeout: keysWithin}},
@@ -89,12 +89,12 @@ func (b *s3) Create(ctx context.Context, name string, body []byte) error {
 	if code(err) == http.StatusPreconditionFailed {
 		return ErrExists
 	}
-	return tried("create", name, err)
+	return wrapError("create", name, err)
 }
 
 // Replace puts an object.
 func (b *s3) Replace(ctx context.Context, name string, body []byte) error {
-	return tried("write", name, b.put(ctx, name, body, minio.PutObjectOptions{}))
+	return wrapError("write", name, b.put(ctx, name, body, minio.PutObjectOptions{}))
 }
 
 func (b *s3) put(ctx context.Context, name string, body []byte, o minio.PutObjectOptions) error {
@@ -108,14 +108,14 @@ func (b *s3) put(ctx context.Context, name string, body []byte, o minio.PutObjec
 func (b *s3) Read(ctx context.Context, name string) ([]byte, error) {
 	o, err := b.client.GetObject(ctx, b.bucket, b.prefix+name, minio.GetObjectOptions{})
 	if err != nil {
-		return nil, tried("read", name, err)
+		return nil, wrapError("read", name, err)
 	}
 	body, err := io.ReadAll(o)
 	err = errors.Join(err, o.Close())
 	if code(err) == http.StatusNotFound {
 		return nil, ErrMissing
 	}
-	return body, tried("read", name, err)
+	return body, wrapError("read", name, err)
 }
 
 // Names lists the objects in pages of a thousand; S3 returns them in order.
@@ -126,7 +126,7 @@ func (b *s3) Names(ctx context.Context, prefix string) ([]string, error) {
 	for o := range b.client.ListObjects(ctx, b.bucket,
 		minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}) {
 		if o.Err != nil {
-			return nil, tried("list", prefix, o.Err)
+			return nil, wrapError("list", prefix, o.Err)
 		}
 		names = append(names, strings.TrimPrefix(o.Key, b.prefix))
 	}

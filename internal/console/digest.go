@@ -45,7 +45,7 @@ func digestOf(ctx context.Context, h *Deployment, a dream.Agent, w presence.Wake
 	if err != nil {
 		return d, err
 	}
-	entries := journal.Tellable(memory.As[*dream.Journal](items))
+	entries := journal.Visible(memory.As[*dream.Journal](items))
 	if len(entries) == 0 {
 		return d, nil
 	}

@@ -8,7 +8,7 @@ import (
 // publicItem converts an item for --json.
 func publicItem(item dream.Item) any {
 	if j, ok := item.(*dream.Journal); ok {
-		return journal.Told(j)
+		return journal.PublicOf(j)
 	}
 	return item
 }

@@ -16,7 +16,7 @@ const month = 30 * 24 * time.Hour
 var noon = time.Date(2026, 3, 12, 12, 0, 0, 0, time.UTC)
 
 // Forgetting follows the dispersion of recent surprise.
-func TestVolatilityIsHowFarSurprisesScatter(t *testing.T) {
+func TestVolatilityIsTheDispersionOfSurprises(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		surprises []float64
@@ -37,7 +37,7 @@ func TestVolatilityIsHowFarSurprisesScatter(t *testing.T) {
 }
 
 // The knob half_life is the half-life at volatility 0; in a changing world, knowledge fades faster.
-func TestStrengthHalvesPerHalfAgentStateAndFasterInAVolatileWorld(t *testing.T) {
+func TestStrengthHalvesPerHalfLifeAndFasterWhenVolatile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		age        time.Duration
@@ -69,7 +69,7 @@ func TestAnEntryIsDueWhenItsStrengthReachesTheThreshold(t *testing.T) {
 	require.True(t, forgetting.Due(noon, 1, math.MaxInt64, 0, 1e-300).After(noon), "no overflow")
 }
 
-func TestWhatIsDueHasFadedExactlyToTheThreshold(t *testing.T) {
+func TestAtTheDueTimeStrengthEqualsTheThreshold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		initial, threshold := rapid.Float64Range(.3, 1).Draw(r, "initial"),
@@ -79,6 +79,6 @@ func TestWhatIsDueHasFadedExactlyToTheThreshold(t *testing.T) {
 		due := forgetting.Due(noon, initial, halfLife, volatility, threshold)
 		require.InDelta(r, threshold, forgetting.Strength(initial, due.Sub(noon), halfLife, volatility), 1e-9)
 		require.False(r, forgetting.Due(noon, initial, halfLife, min(1, volatility+.1), threshold).After(due),
-			"volatility hastens")
+			"volatility makes it due earlier")
 	})
 }

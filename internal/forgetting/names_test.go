@@ -22,7 +22,7 @@ func TestNamesAreWrittenWithCapitalsInsideASentence(t *testing.T) {
 	}
 }
 
-func TestAGistBringsInNoNameOfOthers(t *testing.T) {
+func TestANameFromOtherMemoriesIsForeign(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{"anna": true, "bergen": true}
 	for _, c := range []struct{ gist, source, want string }{

@@ -29,9 +29,9 @@ func (u Use) With(at time.Time) Use {
 
 // Renewed returns the time from which a strength fades that was set at a time, and its half-life: from the last use on,
 // and the slower the more often it was used.
-func Renewed(result time.Time, halfLife time.Duration, u Use) (time.Time, time.Duration) {
-	if u.Last.After(result) {
-		result = u.Last
+func Renewed(at time.Time, halfLife time.Duration, u Use) (time.Time, time.Duration) {
+	if u.Last.After(at) {
+		at = u.Last
 	}
 	for range min(max(u.Count, 0), doublings) {
 		if halfLife > 1<<61 { // it would overflow
@@ -39,5 +39,5 @@ func Renewed(result time.Time, halfLife time.Duration, u Use) (time.Time, time.D
 		}
 		halfLife *= 2
 	}
-	return result, halfLife
+	return at, halfLife
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
 )
 
-func TestWordsOfPeopleAndAgentsNeverFade(t *testing.T) {
+func TestKnowledgeOfPeopleAndAgentsIsProtected(t *testing.T) {
 	t.Parallel()
 	for taint, want := range map[dream.Taint]bool{
 		dream.FromHuman: true, dream.FromAgent: true,
@@ -19,7 +19,7 @@ func TestWordsOfPeopleAndAgentsNeverFade(t *testing.T) {
 	}
 }
 
-func TestAGistReplacesWhatItDoesNotRepeat(t *testing.T) {
+func TestAGistReplacesItsSourceUnlessItRepeatsIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		gist, source string

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hostname"
 )
 
-func TestOnlyLoopbackAndTheNamesOfTheSetAreAllowed(t *testing.T) {
+func TestOnlyLoopbackAndConfiguredNamesAreAllowed(t *testing.T) {
 	t.Parallel()
 	set := hostname.Allow("Codec.Internal", "10.0.0.5", "")
 	for host, want := range map[string]bool{

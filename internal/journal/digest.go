@@ -20,9 +20,9 @@ const (
 // Digests lists them, beginning with the one that reveals least.
 var Digests = []string{DigestOff, DigestHeader, DigestMessage}
 
-// Tellable returns the entries that may reach a client: significant ones that were not undone. The partial output of an
+// Visible returns the entries that may reach a client: significant ones that were not undone. The partial output of an
 // interrupted dream is never one.
-func Tellable(entries []*dream.Journal) []*dream.Journal {
+func Visible(entries []*dream.Journal) []*dream.Journal {
 	var kept []*dream.Journal
 	for _, j := range entries {
 		if j.Significance >= Threshold && j.State == dream.Live && !j.Interrupted {
@@ -34,7 +34,7 @@ func Tellable(entries []*dream.Journal) []*dream.Journal {
 
 // Header returns a digest as one line without any text of the dreams; empty when there is nothing to report.
 func Header(entries []*dream.Journal) string {
-	entries = Tellable(entries)
+	entries = Visible(entries)
 	if len(entries) == 0 {
 		return ""
 	}
@@ -48,7 +48,7 @@ func Header(entries []*dream.Journal) string {
 // Background returns a digest as a message. Every line of a dream follows a quotation mark, so that it cannot be taken
 // for an instruction or a real event. It is empty when there is nothing to report.
 func Background(entries []*dream.Journal) string {
-	entries = Tellable(entries)
+	entries = Visible(entries)
 	if len(entries) == 0 {
 		return ""
 	}

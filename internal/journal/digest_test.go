@@ -9,7 +9,7 @@ import (
 )
 
 // Only significant insights reach a client, labelled and quoted.
-func TestADigestQuotesWhatIsSignificantAndNothingElse(t *testing.T) {
+func TestADigestQuotesSignificantEntriesOnly(t *testing.T) {
 	t.Parallel()
 	entry := func(text string, significance float64, state dream.State) *dream.Journal {
 		return &dream.Journal{Head: dream.Head{State: state}, Content: text, Significance: significance}
@@ -32,6 +32,6 @@ func TestADigestQuotesWhatIsSignificantAndNothingElse(t *testing.T) {
 	require.Empty(t, Header(nil))
 	cut := *entries[0]
 	cut.Interrupted = true
-	require.Empty(t, Tellable([]*dream.Journal{&cut}),
-		"what a dream was saying when it was woken is told to nobody (W6)")
+	require.Empty(t, Visible([]*dream.Journal{&cut}),
+		"the partial output of an interrupted dream is never shown")
 }

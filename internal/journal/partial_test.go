@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 )
 
-func TestWhatIsLegibleOfATextThatWasCutOff(t *testing.T) {
+func TestLegiblePartsOfATruncatedText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
 		{"prose stays", "  the tide went out over gl", "the tide went out over gl"},
@@ -31,15 +31,15 @@ func TestWhatIsLegibleOfATextThatWasCutOff(t *testing.T) {
 	}
 }
 
-func TestATextDrawsOnTheLinesWhoseWordsItTakesUp(t *testing.T) {
+func TestATextDrawsOnTheLinesItSharesWordsWith(t *testing.T) {
 	t.Parallel()
 	lines := []string{
 		"The harbour master counted lanterns at midnight.", "The harbour master counted lanterns at midnight.",
 		"Ropes were spliced in the lighthouse.", "Somebody baked bread.", "",
 	}
 	require.Equal(t, 2, journal.Drawn("lanterns hang from the harbour like ropes from a lighthouse", lines),
-		"a line told twice counts once")
-	require.Equal(t, 0, journal.Drawn("harbour", lines), "one word is chance")
+		"a repeated line counts once")
+	require.Equal(t, 0, journal.Drawn("harbour", lines), "one shared word is a coincidence")
 	require.Equal(t, 0, journal.Drawn("", lines))
 }
 
@@ -48,10 +48,10 @@ func FuzzLegible(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		said := journal.Legible(text)
-		if utf8.ValidString(text) && (!utf8.ValidString(said) || len(said) > len(text)+1) {
-			t.Fatalf("%q became %q", text, said)
+		legible := journal.Legible(text)
+		if utf8.ValidString(text) && (!utf8.ValidString(legible) || len(legible) > len(text)+1) {
+			t.Fatalf("%q became %q", text, legible)
 		}
-		journal.Drawn(said, strings.Split(text, "\n"))
+		journal.Drawn(legible, strings.Split(text, "\n"))
 	})
 }

@@ -23,8 +23,8 @@ type Times struct {
 	Forced   bool    `json:"forced"`
 }
 
-// Told returns the public form of an entry.
-func Told(j *dream.Journal) Public {
+// PublicOf returns the public form of an entry.
+func PublicOf(j *dream.Journal) Public {
 	p := Public{Journal: j}
 	if w := j.Wake; w != nil {
 		p.Wake = &Times{millis(w.Receipt), millis(w.Stop), millis(w.Preserve), millis(w.Switch), w.Light, w.Forced}

@@ -11,13 +11,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 )
 
-func TestAnEntryTellsItsWakeInMillisecondsAndAllElseAsItIs(t *testing.T) {
+func TestAPublicEntryHasItsWakeInMilliseconds(t *testing.T) {
 	t.Parallel()
 	j := &dream.Journal{
 		Head: dream.Head{ID: "j"}, Content: "a tide",
 		Wake: &dream.WakeTimes{Receipt: 1500 * time.Microsecond, Switch: time.Second, Light: true},
 	}
-	body, err := json.Marshal(journal.Told(j))
+	body, err := json.Marshal(journal.PublicOf(j))
 	require.NoError(t, err)
 	var values map[string]any
 	require.NoError(t, json.Unmarshal(body, &values))
@@ -28,7 +28,7 @@ func TestAnEntryTellsItsWakeInMillisecondsAndAllElseAsItIs(t *testing.T) {
 		}, values["wake"])
 	require.Equal(t, "a tide", values["content"])
 	j.Wake = nil
-	body, err = json.Marshal(journal.Told(j))
+	body, err = json.Marshal(journal.PublicOf(j))
 	require.NoError(t, err)
 	require.NotContains(t, string(body), "wake")
 }

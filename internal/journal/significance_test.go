@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-func TestSignificanceFollowsTheTableOfS0(t *testing.T) {
+func TestSignificanceFollowsTheTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -32,7 +32,7 @@ func TestSignificanceFollowsTheTableOfS0(t *testing.T) {
 	}
 }
 
-func TestTopicsAreTheWordsATextReturnsTo(t *testing.T) {
+func TestTopicsAreTheMostFrequentWords(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"letter", "harbour", "salted"},
 		Topics("The letter in the harbour. A letter, salted. The letter by the harbour where nothing is", 3))

@@ -94,12 +94,12 @@ func (k Keys) seal(p *commonpb.Payload) (*commonpb.Payload, error) {
 		return nil, fmt.Errorf("seal a payload: %w", err)
 	}
 	metadata := map[string][]byte{converter.MetadataEncoding: []byte(Encoding), KeyID: []byte(k.Newest())}
-	return &commonpb.Payload{Metadata: metadata, Data: k.boxes[k.Newest()].Seal(nil, nil, inner, bound(metadata))}, nil
+	return &commonpb.Payload{Metadata: metadata, Data: k.boxes[k.Newest()].Seal(nil, nil, inner, additionalData(metadata))}, nil
 }
 
 func (k Keys) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	id := string(p.GetMetadata()[KeyID])
-	broken := func(why string) error { return &Unopened{Key: shown(id), Have: k.ids, Why: why} }
+	broken := func(why string) error { return &Unopened{Key: printable(id), Have: k.ids, Why: why} }
 	switch {
 	case string(p.GetMetadata()[converter.MetadataEncoding]) != Encoding:
 		return nil, broken("its encoding is not " + Encoding)
@@ -108,7 +108,7 @@ func (k Keys) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	case k.boxes[id] == nil:
 		return nil, broken("")
 	}
-	inner, err := k.boxes[id].Open(nil, nil, p.GetData(), bound(p.GetMetadata()))
+	inner, err := k.boxes[id].Open(nil, nil, p.GetData(), additionalData(p.GetMetadata()))
 	if err != nil {
 		return nil, broken("the seal is broken: it was altered, or sealed with another key of that id")
 	}
@@ -119,8 +119,8 @@ func (k Keys) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	return plain, nil
 }
 
-// bound encodes all metadata as one unambiguous byte string, so that changing, adding or removing any breaks the seal.
-func bound(metadata map[string][]byte) []byte {
+// additionalData encodes all metadata as one unambiguous byte string, so that changing, adding or removing any breaks the seal.
+func additionalData(metadata map[string][]byte) []byte {
 	b := []byte("oneiros payload\x00")
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		for _, part := range [][]byte{[]byte(name), metadata[name]} {
@@ -131,8 +131,8 @@ func bound(metadata map[string][]byte) []byte {
 	return b
 }
 
-// shown makes an id from an unknown payload short and printable.
-func shown(id string) string {
+// printable makes an id from an unknown payload short and printable.
+func printable(id string) string {
 	id = strings.ToValidUTF8(id, "?")
 	if r := []rune(id); len(r) > longestID {
 		return string(r[:longestID]) + "..."

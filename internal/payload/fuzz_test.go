@@ -37,9 +37,9 @@ func FuzzOpen(f *testing.F) {
 			require.ErrorAs(t, err, &unopened)
 			require.Less(t, len(err.Error()), 1000)
 		case opened[0] == p:
-			require.NotContains(t, p.GetMetadata(), payload.KeyID, "a marked payload passed for a plain one")
+			require.NotContains(t, p.GetMetadata(), payload.KeyID, "a marked payload was treated as plain")
 		default:
-			require.Equal(t, `"x"`, string(opened[0].GetData()), "something was opened that nobody sealed")
+			require.Equal(t, `"x"`, string(opened[0].GetData()), "a payload was opened that was not sealed here")
 		}
 	})
 }

@@ -31,7 +31,7 @@ func sealedHistory(t *testing.T, k payload.Keys) *historypb.History {
 	}}
 }
 
-func TestAHistoryAsTheToolsPrintItIsOpened(t *testing.T) {
+func TestASealedHistoryInJSONIsOpened(t *testing.T) {
 	t.Parallel()
 	k := keys(t, "one")
 	long, err := protojson.Marshal(sealedHistory(t, k))
@@ -45,13 +45,13 @@ func TestAHistoryAsTheToolsPrintItIsOpened(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 3, n)
 		require.Contains(t, out.String(), `"agent": "echo"`)
-		require.Contains(t, out.String(), `"seed": 18446744073709551615`, "numbers keep every digit")
+		require.Contains(t, out.String(), `"seed": 18446744073709551615`, "numbers keep all digits")
 		require.Contains(t, out.String(), "a lighthouse")
 		require.Contains(t, out.String(), `"data": "AQI="`, "bytes stay a payload")
 	}
 }
 
-func TestWhatIsNotSealedIsPrintedAsItWas(t *testing.T) {
+func TestUnsealedJSONIsPrintedUnchanged(t *testing.T) {
 	t.Parallel()
 	const text = `{"metadata":{"name":"no payload","data":[1,2.50]},"html":"<b>"} [] null`
 	var out bytes.Buffer
@@ -68,7 +68,7 @@ func TestWhatIsNotSealedIsPrintedAsItWas(t *testing.T) {
 	require.Equal(t, "[] null", string(second)+" "+string(third))
 }
 
-func TestJSONThatCannotBeOpenedSaysWhy(t *testing.T) {
+func TestAnErrorOfOpeningJSONNamesTheKey(t *testing.T) {
 	t.Parallel()
 	data, _ := payload.New(keys(t, "theirs"))
 	sealed, err := data.ToPayload("x")

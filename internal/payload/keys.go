@@ -39,7 +39,7 @@ func Parse(text string) (Keys, error) {
 			if twin, taken := material[string(raw)]; taken {
 				err = fmt.Errorf("key %q is the same key as %q", id, twin)
 			} else if keys.boxes[id] != nil {
-				err = fmt.Errorf("key id %q stands twice; each key needs an id of its own", id)
+				err = fmt.Errorf("key id %q occurs twice; each key needs an id of its own", id)
 			}
 		}
 		if err != nil {
@@ -71,7 +71,7 @@ func Parse(text string) (Keys, error) {
 func readLine(fields []string) (id string, raw []byte, err error) {
 	if len(fields) != 2 {
 		return "", nil,
-			fmt.Errorf("it holds %d words and should hold two, a key id and the base64 of 32 bytes", len(fields))
+			fmt.Errorf("it has %d words; it must have two, a key id and the base64 of 32 bytes", len(fields))
 	}
 	id = fields[0]
 	if !validID(id) {

@@ -23,7 +23,7 @@ func TestTheFirstLineSealsAndAllLinesOpen(t *testing.T) {
 	require.False(t, k.Empty())
 }
 
-func TestEveryFaultOfAKeysFileIsNamedWithoutShowingAKey(t *testing.T) {
+func TestEveryErrorInAKeysFileIsNamedWithoutShowingAKey(t *testing.T) {
 	t.Parallel()
 	secret := strings.Fields(line("x"))[1]
 	cases := []struct{ name, text, want string }{
@@ -37,7 +37,7 @@ func TestEveryFaultOfAKeysFileIsNamedWithoutShowingAKey(t *testing.T) {
 		{"no secret", "one " + strings.Repeat("A", 43) + "=", `key "one" is one byte repeated`},
 		{
 			"an id twice", line("one") + "\n" + "one " + strings.Fields(line("two"))[1],
-			`line 2: key id "one" stands twice`,
+			`line 2: key id "one" occurs twice`,
 		},
 		{"a key twice", "one " + secret + "\ntwo " + secret, `line 2: key "two" is the same key as "one"`},
 		{"two faults", "a\nb", "line 2: "},
@@ -53,7 +53,7 @@ func TestEveryFaultOfAKeysFileIsNamedWithoutShowingAKey(t *testing.T) {
 	}
 }
 
-func TestAMadeLineIsALineOfAKeysFile(t *testing.T) {
+func TestANewLineIsAValidLineOfAKeysFile(t *testing.T) {
 	t.Parallel()
 	one, err := payload.NewLine("2026-11-20", rand.Reader)
 	require.NoError(t, err)

@@ -14,53 +14,53 @@ import (
 // payloads are read as they are, so that a deployment may begin to seal while dreams are running. Without keys nothing
 // is sealed, and a sealed payload is an error that names its key.
 func New(keys Keys) (converter.DataConverter, converter.FailureConverter) {
-	data := sealing{DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), Codec(keys))}
+	data := sealedConverter{DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), Codec(keys))}
 	return data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
 		DataConverter: data, EncodeCommonAttributes: !keys.Empty(),
 	})
 }
 
-// sealing is a data converter that protects workflows against a missing key. A workflow whose input or result cannot be
+// sealedConverter is a data converter that protects workflows against a missing key. A workflow whose input or result cannot be
 // opened would fail permanently because one worker lacks a key. A panic fails only its task, which Temporal retries
 // until a worker has the key (converter.PayloadCodec describes both).
-type sealing struct {
+type sealedConverter struct {
 	converter.DataConverter
-	story bool // used within a workflow
+	inWorkflow bool // used within a workflow
 }
 
 // WithWorkflowContext is called by the SDK within a workflow.
-func (s sealing) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
-	return sealing{DataConverter: s.DataConverter, story: true}
+func (s sealedConverter) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
+	return sealedConverter{DataConverter: s.DataConverter, inWorkflow: true}
 }
 
 // WithContext is called by the SDK everywhere else.
-func (s sealing) WithContext(context.Context) converter.DataConverter {
-	return sealing{DataConverter: s.DataConverter}
+func (s sealedConverter) WithContext(context.Context) converter.DataConverter {
+	return sealedConverter{DataConverter: s.DataConverter}
 }
 
 // WithSerializationContext does not change the seal: the UI and the command line open payloads without a context.
-func (s sealing) WithSerializationContext(c converter.SerializationContext) converter.DataConverter {
-	return sealing{DataConverter: converter.WithDataConverterSerializationContext(s.DataConverter, c), story: s.story}
+func (s sealedConverter) WithSerializationContext(c converter.SerializationContext) converter.DataConverter {
+	return sealedConverter{DataConverter: converter.WithDataConverterSerializationContext(s.DataConverter, c), inWorkflow: s.inWorkflow}
 }
 
 // FromPayload opens one value.
-func (s sealing) FromPayload(p *commonpb.Payload, value any) error {
-	return s.patient(s.DataConverter.FromPayload(p, value))
+func (s sealedConverter) FromPayload(p *commonpb.Payload, value any) error {
+	return s.panicInWorkflow(s.DataConverter.FromPayload(p, value))
 }
 
 // FromPayloads opens several.
-func (s sealing) FromPayloads(p *commonpb.Payloads, values ...any) error {
-	return s.patient(s.DataConverter.FromPayloads(p, values...))
+func (s sealedConverter) FromPayloads(p *commonpb.Payloads, values ...any) error {
+	return s.panicInWorkflow(s.DataConverter.FromPayloads(p, values...))
 }
 
-func (s sealing) patient(err error) error {
-	if unopened := (*Unopened)(nil); s.story && errors.As(err, &unopened) {
+func (s sealedConverter) panicInWorkflow(err error) error {
+	if unopened := (*Unopened)(nil); s.inWorkflow && errors.As(err, &unopened) {
 		panic(err)
 	}
 	return err
 }
 
 var (
-	_ converter.ContextAware                          = sealing{}
-	_ converter.DataConverterWithSerializationContext = sealing{}
+	_ converter.ContextAware                          = sealedConverter{}
+	_ converter.DataConverterWithSerializationContext = sealedConverter{}
 )

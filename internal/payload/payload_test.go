@@ -43,7 +43,7 @@ func payloads(r *rapid.T) *commonpb.Payload {
 	return p
 }
 
-func TestWhatIsSealedOpensAsItWas(t *testing.T) {
+func TestOpeningASealedPayloadReturnsTheOriginal(t *testing.T) {
 	t.Parallel()
 	codec := payload.Codec(keys(t, "new", "old"))
 	rapid.Check(t, func(r *rapid.T) {
@@ -63,7 +63,7 @@ func TestWhatIsSealedOpensAsItWas(t *testing.T) {
 	})
 }
 
-func TestEverySealIsDifferentAndShowsNothing(t *testing.T) {
+func TestEverySealIsDifferentAndHidesTheContent(t *testing.T) {
 	t.Parallel()
 	codec := payload.Codec(keys(t, "one"))
 	plain := &commonpb.Payload{
@@ -106,7 +106,7 @@ func flip(r *rapid.T, p *commonpb.Payload) *commonpb.Payload {
 	return p
 }
 
-func TestAFlippedBitIsRefusedWhereverItIs(t *testing.T) {
+func TestAnyFlippedBitIsRefused(t *testing.T) {
 	t.Parallel()
 	codec := payload.Codec(keys(t, "a", "b", "c")) // the ids differ by one bit, so a flipped id names another key
 	rapid.Check(t, func(r *rapid.T) {
@@ -118,7 +118,7 @@ func TestAFlippedBitIsRefusedWhereverItIs(t *testing.T) {
 	})
 }
 
-func TestMetadataThatWasAddedBreaksTheSeal(t *testing.T) {
+func TestAddedMetadataBreaksTheSeal(t *testing.T) {
 	t.Parallel()
 	codec := payload.Codec(keys(t, "one"))
 	sealed, err := codec.Encode([]*commonpb.Payload{{Data: []byte("x")}})
@@ -128,7 +128,7 @@ func TestMetadataThatWasAddedBreaksTheSeal(t *testing.T) {
 	require.ErrorContains(t, err, `sealed with key "one": the seal is broken`)
 }
 
-func TestCutDataIsRefused(t *testing.T) {
+func TestTruncatedDataIsRefused(t *testing.T) {
 	t.Parallel()
 	codec := payload.Codec(keys(t, "one"))
 	sealed, err := codec.Encode([]*commonpb.Payload{{Data: []byte("x")}})
@@ -141,7 +141,7 @@ func TestCutDataIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnOldKeyStillOpensWhenANewOneSeals(t *testing.T) {
+func TestAnOldKeyOpensAfterANewOneWasAdded(t *testing.T) {
 	t.Parallel()
 	before, _ := payload.New(keys(t, "first"))
 	after, _ := payload.New(keys(t, "second", "first"))
@@ -157,7 +157,7 @@ func TestAnOldKeyStillOpensWhenANewOneSeals(t *testing.T) {
 		`open a payload sealed with key "second": that key is missing; there are first; add its line to the sealing keys`)
 }
 
-func TestAKeyOfTheSameIDButOtherBytesOpensNothing(t *testing.T) {
+func TestAnotherKeyOfTheSameIDOpensNothing(t *testing.T) {
 	t.Parallel()
 	mine, _ := payload.New(keys(t, "one"))
 	sealed, err := mine.ToPayload("x")
@@ -169,7 +169,7 @@ func TestAKeyOfTheSameIDButOtherBytesOpensNothing(t *testing.T) {
 	require.ErrorContains(t, theirs.FromPayload(sealed, &value), "altered, or sealed with another key of that id")
 }
 
-func TestPlainPayloadsPassAsTheyAre(t *testing.T) {
+func TestPlainPayloadsAreReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	plain := []*commonpb.Payload{
 		nil,
@@ -187,7 +187,7 @@ func TestPlainPayloadsPassAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestWithoutKeysNothingIsSealedAndASealedPayloadNamesWhatItWants(t *testing.T) {
+func TestWithoutKeysNothingIsSealedAndAnErrorNamesTheMissingKey(t *testing.T) {
 	t.Parallel()
 	data, _ := payload.New(payload.Keys{})
 	plain, err := data.ToPayloads("a", 1)
@@ -206,7 +206,7 @@ func TestWithoutKeysNothingIsSealedAndASealedPayloadNamesWhatItWants(t *testing.
 	require.Equal(t, err.Error(), data.ToString(sealed))
 }
 
-func TestWithinAWorkflowWhatCannotBeOpenedHoldsTheTaskInsteadOfFailingTheWorkflow(t *testing.T) {
+func TestWithinAWorkflowAnUnopenedPayloadFailsOnlyTheTask(t *testing.T) {
 	t.Parallel()
 	mine, _ := payload.New(keys(t, "mine"))
 	sealed, err := mine.ToPayloads("x")
@@ -220,7 +220,7 @@ func TestWithinAWorkflowWhatCannotBeOpenedHoldsTheTaskInsteadOfFailingTheWorkflo
 	var number int
 	plain, err := converter.GetDefaultDataConverter().ToPayload("no number")
 	require.NoError(t, err)
-	require.Error(t, story.FromPayload(plain, &number), "a value of another type is the workflow's own affair")
+	require.Error(t, story.FromPayload(plain, &number), "a value of another type is an ordinary error")
 	outside := story.(converter.ContextAware).WithContext(t.Context())
 	require.Error(t, outside.FromPayloads(sealed, &value))
 }

@@ -58,14 +58,14 @@ func TestRecordedHistoriesReplayPlainAndSealed(t *testing.T) {
 			if replay(payload.Keys{}, history) != nil {
 				t.Skip("it does not replay without sealing either, which is the affair of its own suite")
 			}
-			require.NoError(t, replay(keys(t, "new", "old"), history), "a history that was recorded plain")
+			require.NoError(t, replay(keys(t, "new", "old"), history), "a history recorded without sealing")
 			plain := proto.Size(history)
 			n := sealAll(t, keys(t, "old"), history)
 			require.Positive(t, n)
 			require.LessOrEqual(t, proto.Size(history), plain+n*payload.Overhead)
 			t.Logf("%d bytes plain, %d bytes with %d payloads sealed: %d bytes a payload", plain, proto.Size(history),
 				n, (proto.Size(history)-plain)/n)
-			require.NoError(t, replay(keys(t, "new", "old"), history), "a history that was sealed with an older key")
+			require.NoError(t, replay(keys(t, "new", "old"), history), "a history sealed with an older key")
 			require.ErrorContains(t, replay(keys(t, "new"), history), `sealed with key "old": that key is missing`)
 			require.ErrorContains(t, replay(payload.Keys{}, history),
 				`sealed with key "old": no sealing keys are configured`)

@@ -39,20 +39,20 @@ func (s Server) Handler() http.Handler {
 			http.Error(w, message, http.StatusForbidden)
 			return
 		}
-		if !s.admits(w, r) {
+		if !s.allowOrigin(w, r) {
 			return
 		}
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		if !s.knows(r.Header.Get("Authorization")) {
+		if !s.hasToken(r.Header.Get("Authorization")) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="oneiros codec"`)
-			http.Error(w, "this codec server asks for its token, as a bearer", http.StatusUnauthorized)
+			http.Error(w, "this codec server requires its token: send Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return
 		}
 		if r.ContentLength > bodyLimit {
-			http.Error(w, "a request may hold 8 MiB", http.StatusRequestEntityTooLarge)
+			http.Error(w, "the request is too large; the limit is 8 MiB", http.StatusRequestEntityTooLarge)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit)
@@ -60,16 +60,16 @@ func (s Server) Handler() http.Handler {
 	})
 }
 
-// admits accepts programs, which send no Origin header, and pages of the configured origins. It responds to all others
+// allowOrigin accepts programs, which send no Origin header, and pages of the configured origins. It responds to all others
 // itself.
-func (s Server) admits(w http.ResponseWriter, r *http.Request) bool {
+func (s Server) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return true
 	}
 	if !slices.Contains(s.Origins, origin) {
-		http.Error(w, "pages of this origin may not ask; see --origin", http.StatusForbidden)
+		http.Error(w, "pages of this origin may not use the codec server; see --origin", http.StatusForbidden)
 		return false
 	}
 	w.Header().Set("Access-Control-Allow-Origin", origin)
@@ -79,8 +79,8 @@ func (s Server) admits(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// knows compares the token in constant time.
-func (s Server) knows(authorization string) bool {
+// hasToken compares the token in constant time.
+func (s Server) hasToken(authorization string) bool {
 	if s.Token == "" {
 		return true
 	}

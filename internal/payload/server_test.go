@@ -55,7 +55,7 @@ func TestAnotherProcessSealsAndOpensThroughTheServer(t *testing.T) {
 	}
 }
 
-func TestOnlyThePagesThatWereNamedMayAsk(t *testing.T) {
+func TestOnlyPagesOfConfiguredOriginsAreServed(t *testing.T) {
 	t.Parallel()
 	s := payload.Server{Keys: keys(t, "one"), Origins: []string{page}}
 	w := ask(t, s, func(r *http.Request) { r.Header.Set("Origin", page) })
@@ -67,10 +67,10 @@ func TestOnlyThePagesThatWereNamedMayAsk(t *testing.T) {
 		require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"))
 		require.NotContains(t, w.Body.String(), "payloads")
 	}
-	require.Equal(t, http.StatusOK, ask(t, s, func(*http.Request) {}).Code, "a program names no origin")
+	require.Equal(t, http.StatusOK, ask(t, s, func(*http.Request) {}).Code, "a program sends no origin")
 }
 
-func TestOnlyTheNamesOfTheServerMayBeAsked(t *testing.T) {
+func TestOnlyConfiguredHostNamesAreServed(t *testing.T) {
 	t.Parallel()
 	s := payload.Server{Keys: keys(t, "one"), Hosts: []string{"codec.internal"}, Origins: []string{page}}
 	for host, want := range map[string]int{
@@ -88,7 +88,7 @@ func TestOnlyTheNamesOfTheServerMayBeAsked(t *testing.T) {
 	}
 }
 
-func TestABrowserMayAskBeforehandWithoutTheToken(t *testing.T) {
+func TestAPreflightNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	s := payload.Server{Keys: keys(t, "one"), Origins: []string{page}, Token: "x"}
 	w := ask(t, s, func(r *http.Request) {
@@ -100,10 +100,10 @@ func TestABrowserMayAskBeforehandWithoutTheToken(t *testing.T) {
 	require.Contains(t, w.Header().Get("Access-Control-Allow-Headers"), "X-Namespace")
 	w = ask(t, s, func(r *http.Request) { r.Header.Set("Origin", page) })
 	require.Equal(t, http.StatusUnauthorized, w.Code)
-	require.Equal(t, page, w.Header().Get("Access-Control-Allow-Origin"), "so that the page may read why")
+	require.Equal(t, page, w.Header().Get("Access-Control-Allow-Origin"), "the page may read the error")
 }
 
-func TestALargeBodyIsRefusedWhetherItSaysSoOrNot(t *testing.T) {
+func TestALargeBodyIsRefusedWithOrWithoutContentLength(t *testing.T) {
 	t.Parallel()
 	s := payload.Server{Keys: keys(t, "one")}
 	large := strings.Repeat(" ", 9<<20)

@@ -266,7 +266,7 @@ func (t *turn) wakeDigest(ctx context.Context) (text string, dreamt bool) {
 		t.service.digests.putBack(w)
 		return "", false
 	}
-	entries := journal.Tellable(memory.As[*dream.Journal](items))
+	entries := journal.Visible(memory.As[*dream.Journal](items))
 	if t.on.digest == journal.DigestHeader {
 		if line := journal.Header(entries); line != "" {
 			b.WriteString("Insights since the agent was last awake: " + line + ".\n")

@@ -96,7 +96,7 @@ func insightFrom(item dream.Item, of string) (Insight, bool) {
 	}
 	switch item := item.(type) {
 	case *dream.Journal:
-		if item.Interrupted || len(item.Flags) > 0 || len(journal.Tellable([]*dream.Journal{item})) == 0 {
+		if item.Interrupted || len(item.Flags) > 0 || len(journal.Visible([]*dream.Journal{item})) == 0 {
 			return i, false
 		}
 		i.Label, i.Topics = journal.Label, item.Topics

@@ -158,7 +158,7 @@ func (b *Service) Status(ctx context.Context, c Caller, agent string) (Status, e
 		if err != nil {
 			return Status{}, storeFault("read the digest", err)
 		}
-		for _, j := range journal.Tellable(memory.As[*dream.Journal](items)) {
+		for _, j := range journal.Visible(memory.As[*dream.Journal](items)) {
 			s.Digest = append(s.Digest, Memory{
 				ID:      j.ID,
 				Kind:    j.Kind,

@@ -174,7 +174,7 @@ func storeVector(v []float32, dreamID string) storedVector {
 		return storedVector{v: packVector(v)}
 	}
 	n := len(v)
-	return storedVector{packed.Vector(v), &n}
+	return storedVector{packed.PackVector(v), &n}
 }
 
 func (s storedVector) len() int {
@@ -190,7 +190,7 @@ func (s storedVector) read(out []float32) error {
 		return fmt.Errorf("it has %d numbers, and its space has %d", s.len(), len(out))
 	}
 	if s.numbers != nil {
-		return packed.Numbers(s.v, out)
+		return packed.UnpackVector(s.v, out)
 	}
 	if len(s.v) != 4*len(out) {
 		return fmt.Errorf("it has %d bytes for %d numbers", len(s.v), len(out))
@@ -207,6 +207,6 @@ func (s storedVector) plain() ([]byte, error) {
 		return s.v, nil
 	}
 	out := make([]float32, *s.numbers)
-	err := packed.Numbers(s.v, out)
+	err := packed.UnpackVector(s.v, out)
 	return packVector(out), err
 }

@@ -169,7 +169,7 @@ func TestAThousandNoticesReachAnotherProcess(t *testing.T) {
 	for n := range int64(1000) {
 		require.NoError(t, s.Publish(t.Context(), noticeOf(n+1)))
 	}
-	lost := func() int64 { n, _ := s.Misrung(); return n }
+	lost := func() int64 { n, _ := s.DroppedNotices(); return n }
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for received := int64(0); received+lost() < 1000; { // every lost notice must be counted
@@ -225,7 +225,7 @@ func TestAClosingProcessRemovesTheSocketsOfDeadOnes(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Len(t, sockets(t, path), 1, "sockets of living processes stay")
 	require.Empty(t, received)
-	_, garbled := other.Misrung()
+	_, garbled := other.DroppedNotices()
 	require.Zero(t, garbled)
 	require.NoError(t, other.Close())
 	require.NoDirExists(t, socketDir(t, path))
@@ -259,7 +259,7 @@ func TestInvalidDatagramsAreCountedAndDropped(t *testing.T) {
 	_, err = conn.Write(good)
 	require.NoError(t, err)
 	require.Equal(t, noticeOf(3), <-received)
-	_, garbled := s.Misrung()
+	_, garbled := s.DroppedNotices()
 	require.EqualValues(t, len(garbage), garbled)
 	require.Empty(t, received)
 }
@@ -276,7 +276,7 @@ func TestAProcessThatDoesNotReadBlocksNobody(t *testing.T) {
 	defer frozen.Close()
 	for epoch := int64(1); ; epoch++ {
 		require.NoError(t, s.Publish(t.Context(), noticeOf(epoch)))
-		if lost, _ := s.Misrung(); lost > 0 {
+		if lost, _ := s.DroppedNotices(); lost > 0 {
 			break
 		}
 	}

@@ -42,7 +42,7 @@ func (m *Meter) add(v *prometheus.CounterVec, n float64, e event.Event, values .
 func read[P event.Payload](m *Meter, e event.Event, count func(P)) {
 	var p P
 	if err := json.Unmarshal(e.Data, &p); err != nil {
-		m.add(m.ill, 1, e)
+		m.add(m.unread, 1, e)
 		return
 	}
 	count(p)
@@ -56,16 +56,16 @@ func (m *Meter) count(e event.Event) {
 		read(m, e, func(p event.DreamStarted) {
 			m.add(m.started, 1, e, word("tier", p.Tier))
 			m.dreamTrace(e).first = true
-			m.sits(e, true)
+			m.trackStretch(e, true)
 		})
 	case "DreamResumed":
-		m.sits(e, true)
+		m.trackStretch(e, true)
 	case "DreamInterrupted":
-		read(m, e, func(p event.DreamInterrupted) { m.woken(e, p) })
+		read(m, e, func(p event.DreamInterrupted) { m.countWake(e, p) })
 	case "DreamEnded":
-		read(m, e, func(p event.DreamEnded) { m.over(e, p) })
+		read(m, e, func(p event.DreamEnded) { m.countEnd(e, p) })
 	case "Spent":
-		read(m, e, func(p event.Spent) { m.tally(e, p.Tally) })
+		read(m, e, func(p event.Spent) { m.countTally(e, p.Tally) })
 	case "NothingAgain":
 		m.add(m.empty, 1, e)
 	case "AgentAwake":
@@ -81,17 +81,17 @@ func (m *Meter) count(e event.Event) {
 func (m *Meter) countFound(e event.Event) {
 	switch e.Type {
 	case "OnsetStarted":
-		read(m, e, func(p event.OnsetStarted) { m.moves(e, p.Depth) })
+		read(m, e, func(p event.OnsetStarted) { m.trackStage(e, p.Depth) })
 	case "DepthChanged":
 		read(m, e, func(p event.DepthChanged) {
 			m.add(m.depths, 1, e, word("to", p.To))
-			m.moves(e, p.To)
+			m.trackStage(e, p.To)
 		})
 	case "OnsetCompleted":
-		m.moves(e, "")
+		m.trackStage(e, "")
 	case "AlarmAbort":
 		m.add(m.aborts, 1, e)
-		m.moves(e, "")
+		m.trackStage(e, "")
 	case "FragmentCaptured":
 		m.add(m.fragments, 1, e, "captured")
 	case "FragmentDiscarded":
@@ -102,7 +102,7 @@ func (m *Meter) countFound(e event.Event) {
 			if by != "policy" && by != "hook" {
 				by = other
 			}
-			m.add(m.flagged, 1, e, by, yes(p.Bars))
+			m.add(m.flagged, 1, e, by, yesNo(p.Bars))
 		})
 	case "OutputBarred":
 		read(m, e, func(p event.OutputBarred) { m.add(m.barred, 1, e, word("output", p.Kind)) })
@@ -113,7 +113,7 @@ func (m *Meter) countFound(e event.Event) {
 	case "ObserverDrifted":
 		m.add(m.drifted, 1, e)
 	case "ScenarioImagined":
-		read(m, e, func(p event.ScenarioImagined) { m.add(m.scenarios, 1, e, fate(p.Kept)) })
+		read(m, e, func(p event.ScenarioImagined) { m.add(m.scenarios, 1, e, fateWord(p.Kept)) })
 	case "HypothesisStaged":
 		m.add(m.hypotheses, 1, e, dream.HypothesisStaged)
 	case "HypothesisMoved":
@@ -121,7 +121,7 @@ func (m *Meter) countFound(e event.Event) {
 	case "ReviewAsked":
 		m.add(m.reviewed, 1, e, "asked")
 	case "ReviewDecided":
-		read(m, e, func(p event.ReviewDecided) { m.add(m.reviewed, float64(len(p.Items)), e, decided(p.Accepted)) })
+		read(m, e, func(p event.ReviewDecided) { m.add(m.reviewed, float64(len(p.Items)), e, decisionWord(p.Accepted)) })
 	case "PredictionResolved":
 		read(m, e, func(p event.PredictionResolved) {
 			m.add(m.predictions, 1, e, word("source", p.Source), word("verdict", p.Status))
@@ -129,21 +129,21 @@ func (m *Meter) countFound(e event.Event) {
 	}
 }
 
-func yes(b bool) string {
+func yesNo(b bool) string {
 	if b {
 		return "true"
 	}
 	return "false"
 }
 
-func decided(accepted bool) string {
+func decisionWord(accepted bool) string {
 	if accepted {
 		return "accepted"
 	}
 	return "refused"
 }
 
-func fate(kept bool) string {
+func fateWord(kept bool) string {
 	if kept {
 		return "kept"
 	}
@@ -153,16 +153,16 @@ func fate(kept bool) string {
 // dreamTrace returns the trace of a dream, by its agent and id.
 func (m *Meter) dreamTrace(e event.Event) *dreamTrace {
 	key := e.Agent + "\x00" + e.Dream
-	n := m.nights[key]
+	n := m.traces[key]
 	if n == nil {
 		n = &dreamTrace{spent: map[dream.Phase]budget.Micros{}, calls: map[dream.Phase]int{}}
-		m.nights[key] = n
+		m.traces[key] = n
 	}
 	return n
 }
 
-// sits records that a stretch began or ended.
-func (m *Meter) sits(e event.Event, going bool) {
+// trackStretch records that a stretch began or ended.
+func (m *Meter) trackStretch(e event.Event, going bool) {
 	n := m.dreamTrace(e)
 	under := m.dreaming.WithLabelValues(m.labels(e)...)
 	switch {
@@ -173,12 +173,12 @@ func (m *Meter) sits(e event.Event, going bool) {
 	}
 	n.going = going
 	if !going {
-		m.moves(e, "")
+		m.trackStage(e, "")
 	}
 }
 
-// moves records the stage an onset is at; none when it has ended.
-func (m *Meter) moves(e event.Event, to dream.Stage) {
+// trackStage records the stage an onset is at; none when it has ended.
+func (m *Meter) trackStage(e event.Event, to dream.Stage) {
 	n := m.dreamTrace(e)
 	if n.stage != "" {
 		m.stage.WithLabelValues(m.labels(e, word("to", n.stage))...).Dec()
@@ -189,8 +189,8 @@ func (m *Meter) moves(e event.Event, to dream.Stage) {
 	n.stage = to
 }
 
-// tally counts what a phase did since its last report; reports are totals of the whole phase.
-func (m *Meter) tally(e event.Event, t dream.Tally) {
+// countTally counts what a phase did since its last report; reports are totals of the whole phase.
+func (m *Meter) countTally(e event.Event, t dream.Tally) {
 	n, phase := m.dreamTrace(e), word("phase", t.Phase)
 	if more := t.Spent - n.spent[t.Phase]; more > 0 {
 		m.add(m.spent, float64(more), e, phase)
@@ -202,8 +202,8 @@ func (m *Meter) tally(e event.Event, t dream.Tally) {
 	}
 }
 
-// woken counts a wake out of a dream. The times in the event are milliseconds.
-func (m *Meter) woken(e event.Event, p event.DreamInterrupted) {
+// countWake counts a wake out of a dream. The times in the event are milliseconds.
+func (m *Meter) countWake(e event.Event, p event.DreamInterrupted) {
 	sleep := "deep"
 	if p.Light {
 		sleep = "light"
@@ -215,19 +215,19 @@ func (m *Meter) woken(e event.Event, p event.DreamInterrupted) {
 	} {
 		m.wake.WithLabelValues(m.labels(e, phase)...).Observe(ms / 1000)
 	}
-	m.sits(e, false)
+	m.trackStretch(e, false)
 	m.dreamTrace(e).until = p.Until
-	for key, n := range m.nights { // interrupted dreams may be given up without an event
+	for key, n := range m.traces { // interrupted dreams may be given up without an event
 		if !n.going && n.until.Before(e.At) {
-			delete(m.nights, key)
+			delete(m.traces, key)
 		}
 	}
 }
 
-// over counts a dream that ended, and the part of its spending that no phase reported.
-func (m *Meter) over(e event.Event, p event.DreamEnded) {
+// countEnd counts a dream that ended, and the part of its spending that no phase reported.
+func (m *Meter) countEnd(e event.Event, p event.DreamEnded) {
 	m.add(m.ended, 1, e, word("outcome", p.Outcome))
-	m.sits(e, false)
+	m.trackStretch(e, false)
 	n := m.dreamTrace(e)
 	rest := p.Spent
 	for _, spent := range n.spent {
@@ -236,5 +236,5 @@ func (m *Meter) over(e event.Event, p event.DreamEnded) {
 	if rest > 0 && n.first {
 		m.add(m.spent, float64(rest), e, "unphased")
 	}
-	delete(m.nights, e.Agent+"\x00"+e.Dream)
+	delete(m.traces, e.Agent+"\x00"+e.Dream)
 }

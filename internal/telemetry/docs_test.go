@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
-func TestTheHandbookShowsTheFigures(t *testing.T) {
+func TestTheHandbookListsTheMetrics(t *testing.T) {
 	t.Parallel()
 	const page, head = "../../docs/events.md", "| figure | labels | what it counts |\n|---|---|---|\n"
 	requireRows(t, page, head, setup(t).meter(telemetry.Options{}).Figures())
@@ -26,7 +26,7 @@ func requireRows(t *testing.T, page, head string, figures []telemetry.Figure) {
 		if len(f.Labels) > 0 {
 			labels = "`" + strings.Join(f.Labels, "`, `") + "`"
 		}
-		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", f.Name, labels, strings.TrimSuffix(f.Tells, "."))
+		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", f.Name, labels, strings.TrimSuffix(f.Help, "."))
 	}
 	body, err := os.ReadFile(page)
 	require.NoError(t, err)
@@ -41,5 +41,5 @@ func requireRows(t *testing.T, page, head string, figures []telemetry.Figure) {
 		require.NoError(t, os.WriteFile(page, []byte(before+head+rows.String()+after), 0o644))
 		return
 	}
-	require.Equal(t, rows.String(), shown, "go test ./internal/telemetry -update writes it anew")
+	require.Equal(t, rows.String(), shown, "run go test ./internal/telemetry -update")
 }

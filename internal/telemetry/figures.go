@@ -11,7 +11,7 @@ import (
 type Figure struct {
 	Name   string
 	Labels []string // without the agent's
-	Tells  string
+	Help   string
 }
 
 // figures are the metrics computed from events. The values of every label except the agent's are from a fixed set.
@@ -19,10 +19,10 @@ type figures struct {
 	byAgent bool
 	list    []Figure
 
-	events, started, ended, interrupted, empty           *prometheus.CounterVec
-	spent, calls, fragments, flagged, depths, barred     *prometheus.CounterVec
-	scenarios, hypotheses, predictions, reviewed         *prometheus.CounterVec
-	wakes, alarms, aborts, markers, silent, drifted, ill *prometheus.CounterVec
+	events, started, ended, interrupted, empty              *prometheus.CounterVec
+	spent, calls, fragments, flagged, depths, barred        *prometheus.CounterVec
+	scenarios, hypotheses, predictions, reviewed            *prometheus.CounterVec
+	wakes, alarms, aborts, markers, silent, drifted, unread *prometheus.CounterVec
 
 	dreaming, stage *prometheus.GaugeVec
 	wake            *prometheus.HistogramVec
@@ -42,7 +42,7 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 			names(labels))
 		r.MustRegister(v)
 		if !byAgent {
-			beginAtNought(v, labels)
+			createAtZero(v, labels)
 		}
 		return v
 	}
@@ -58,55 +58,55 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 		started: counter("dreams_started", "Dreams that began, by tier.", "tier"),
 		ended:   counter("dreams", "Dreams that ended for good, by outcome.", "outcome"),
 		interrupted: counter("dreams_interrupted",
-			"Sittings that were woken, by cause and by whether a call had to be stopped (deep) or not (light).",
+			"Stretches of dreams that a wake interrupted, by cause and by whether a call had to be stopped (deep) or not (light).",
 			"cause", "sleep"),
-		empty: counter("empty_alarms", "Alarms of repeated emptiness: nights in a row that kept nothing."),
+		empty: counter("empty_alarms", "Alarms because several dreams in a row kept nothing."),
 		spent: counter("spend_micros",
-			"Micro-dollars that dreams spent, by phase; unphased is what no phase told before the end.", "phase"),
+			"Micro-dollars that dreams spent, by phase; unphased is what no phase had reported when the dream ended.", "phase"),
 		calls:     counter("calls", "Paid calls of dreams, by phase.", "phase"),
 		fragments: counter("fragments", "Fragments, captured or discarded.", "fate"),
 		flagged: counter("fragments_flagged",
-			"Remarks of the policy and of hooks on fragments, by whether they bar them.", "by", "bars"),
-		barred: counter("outputs_barred", "What phases after the onset wrote and the policy bars, by kind.",
+			"Objections of the policy and of hooks to fragments, by whether they bar the fragment.", "by", "bars"),
+		barred: counter("outputs_barred", "Outputs of the phases after the onset that the policy bars, by kind.",
 			"output"),
-		depths:      counter("depth_changes", "Moves between Hori stages, by the stage moved to.", "to"),
-		scenarios:   counter("scenarios", "Scenarios of REM, kept or let go.", "fate"),
-		hypotheses:  counter("hypotheses", "Hypotheses staged, and moved by outcomes to a status.", "status"),
+		depths:      counter("depth_changes", "Changes of the Hori stage, by the new stage.", "to"),
+		scenarios:   counter("scenarios", "Scenarios of REM, kept or discarded.", "fate"),
+		hypotheses:  counter("hypotheses", "Hypotheses by their new status: staged by a dream, or changed by an outcome.", "status"),
 		predictions: counter("predictions_resolved", "Predictions resolved, by source and status.", "source", "status"),
 		reviewed: counter("review_items",
-			"Things a dream made that waited for a person (asked), and what was decided (accepted, refused).",
+			"Proposals of dreams submitted for review (asked), and the decisions (accepted, refused).",
 			"review"),
-		wakes:   counter("wakes", "Times an agent awoke, by cause.", "cause"),
+		wakes:   counter("wakes", "Wakes of agents, by cause.", "cause"),
 		alarms:  counter("alarms", "Rules over feeds that fired, by kind.", "kind"),
 		aborts:  counter("onset_alarm_aborts", "Onsets that an alarm ended."),
-		markers: counter("somatic_markers_fired", "Fragments that touched strong feeling with a known outcome."),
-		silent:  counter("hooks_silent", "Hooks that gave no answer in time, by border.", "border"),
-		drifted: counter("observer_drifts", "Alarms of an observer whose outcomes lie beyond their limits."),
-		ill:     counter("events_unread", "Events whose data could not be read."),
+		markers: counter("somatic_markers_fired", "Fragments that matched a somatic marker."),
+		silent:  counter("hooks_silent", "Hooks that did not respond in time, by border.", "border"),
+		drifted: counter("observer_drifts", "Alarms because the observer's scores drifted beyond their limits."),
+		unread:  counter("events_unread", "Events whose data could not be read."),
 		dreaming: gauge("dreams_under_way",
-			"Dreams under way, of those that began or went on since this process counts."),
-		stage: gauge("onsets_at_stage", "Onsets under way, by the Hori stage they are at.", "stage"),
+			"Running dreams, of those that began or resumed after this process did."),
+		stage: gauge("onsets_at_stage", "Running onsets, by their Hori stage.", "stage"),
 	}
 	wake := Figure{
 		"oneiros_wake_seconds",
 		[]string{"phase"},
-		"How long waking out of a dream took, by phase: receipt, stop, preserve, switch, and all of them as total.",
+		"Duration of a wake out of a dream, by phase: receipt, stop, preserve, switch, and their total.",
 	}
 	f.wake = prometheus.NewHistogramVec(
-		prometheus.HistogramOpts{Name: wake.Name, Help: wake.Tells, Buckets: wakeBuckets}, names(wake.Labels))
+		prometheus.HistogramOpts{Name: wake.Name, Help: wake.Help, Buckets: wakeBuckets}, names(wake.Labels))
 	r.MustRegister(f.wake)
 	f.list = append(list, wake)
 	return f
 }
 
-// beginAtNought creates the series of all label values at zero, because Prometheus does not see the first increase of a
+// createAtZero creates the series of all label values at zero, because Prometheus does not see the first increase of a
 // series that appears with it.
-func beginAtNought(v *prometheus.CounterVec, labels []string) {
+func createAtZero(v *prometheus.CounterVec, labels []string) {
 	switch {
 	case len(labels) == 0:
 		v.WithLabelValues()
 	case len(labels) == 1:
-		for w := range known[labels[0]] {
+		for w := range labelValues[labels[0]] {
 			v.WithLabelValues(w)
 		}
 	}
@@ -119,8 +119,8 @@ var wakeBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .17, .
 // other replaces an unknown label value, so that no label grows without bound.
 const other = "other"
 
-// known are the values of each label. Everything else is other.
-var known = map[string]map[string]bool{
+// labelValues are the values of each label. Everything else is other.
+var labelValues = map[string]map[string]bool{
 	"type": set(event.Types()...),
 	"tier": set(dream.Core, dream.Hardened),
 	"outcome": set(dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted,
@@ -150,7 +150,7 @@ func set[S ~string](words ...S) map[string]bool {
 }
 
 func word[S ~string](label string, s S) string {
-	if known[label][string(s)] {
+	if labelValues[label][string(s)] {
 		return string(s)
 	}
 	return other
@@ -171,7 +171,7 @@ func newArchive(r prometheus.Registerer) archive {
 		last: prometheus.NewGauge(
 			prometheus.GaugeOpts{
 				Name: "oneiros_archive_last_success_timestamp_seconds",
-				Help: "When a pass of the archiver last left nothing behind; 0: not yet.",
+				Help: "Time of the last successful pass of the archiver; 0: none yet.",
 			}),
 	}
 	r.MustRegister(a.archived, a.failed, a.last)

@@ -39,7 +39,7 @@ type Meter struct {
 	sweep   fabric.Sweep
 	begun   bool
 	handles map[string]string
-	nights  map[string]*dreamTrace
+	traces  map[string]*dreamTrace
 
 	figures
 	archive
@@ -55,7 +55,7 @@ func New(o Options) *Meter {
 		agents:   o.Agents,
 		sweep:    fabric.Sweep{Log: o.Log},
 		handles:  map[string]string{},
-		nights:   map[string]*dreamTrace{},
+		traces:   map[string]*dreamTrace{},
 		store: prometheus.NewGauge(
 			prometheus.GaugeOpts{
 				Name: "oneiros_store_reachable",

@@ -135,7 +135,7 @@ func oneDream(b *bundle, agent, id string) {
 	)
 }
 
-func TestANightInFigures(t *testing.T) {
+func TestADreamInMetrics(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo", "vega")
 	oneDream(b, "echo", "dream/echo/0001") // before the meter begins, so it is not counted
@@ -155,10 +155,10 @@ func TestANightInFigures(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, string(want), text)
-	require.Equal(t, text, scrape(t, m), "a scrape counts nothing twice")
+	require.Equal(t, text, scrape(t, m), "a second scrape counts nothing twice")
 }
 
-func TestWhatPhasesSpentAddsUpToWhatTheDreamSpent(t *testing.T) {
+func TestSpendingOfPhasesAddsUpToThatOfTheDream(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo")
 	m := b.meter(telemetry.Options{})
@@ -170,7 +170,7 @@ func TestWhatPhasesSpentAddsUpToWhatTheDreamSpent(t *testing.T) {
 	require.Equal(t, []string{"0"}, figures(text, "oneiros_dreams_under_way"))
 }
 
-func TestTheAgentIsALabelOnlyWhereItIsAskedFor(t *testing.T) {
+func TestTheAgentIsALabelOnlyIfConfigured(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo", "vega")
 	plain, named := b.meter(telemetry.Options{}), b.meter(telemetry.Options{Agents: b.store.Agents})
@@ -183,7 +183,7 @@ func TestTheAgentIsALabelOnlyWhereItIsAskedFor(t *testing.T) {
 }
 
 // Labels have fixed values, and no metric contains text from users: neither ids nor names of rules, feeds and hooks.
-func TestWordsThatAreNotKnownAreOther(t *testing.T) {
+func TestUnknownLabelValuesAreOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo")
 	m := b.meter(telemetry.Options{})
@@ -228,23 +228,23 @@ func TestWordsThatAreNotKnownAreOther(t *testing.T) {
 	require.Equal(t, []string{`{phase="other"} 1`}, counted(text, "oneiros_spend_micros_total"))
 }
 
-// gone is a log whose store may be unreachable.
-type gone struct {
+// unreachable is a log whose store may be unreachable.
+type unreachable struct {
 	fabric.Log
 	away bool
 }
 
-func (g *gone) Heads(ctx context.Context) (map[string]int64, error) {
+func (g *unreachable) Heads(ctx context.Context) (map[string]int64, error) {
 	if g.away {
 		return nil, errors.New("away")
 	}
 	return g.Log.Heads(ctx)
 }
 
-func TestWhileTheStoreIsAwayTheMeterSaysSoAndLosesNothing(t *testing.T) {
+func TestAnUnreachableStoreIsReportedAndNoEventIsLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo")
-	log := &gone{Log: b.store}
+	log := &unreachable{Log: b.store}
 	m := b.meter(telemetry.Options{Log: log})
 	oneDream(b, "echo", "dream/echo/0001")
 	before := scrape(t, m)
@@ -269,7 +269,7 @@ func TestTheArchiverIsMeasured(t *testing.T) {
 	require.NotEqual(t, []string{"0"}, figures(text, "oneiros_archive_last_success_timestamp_seconds"))
 }
 
-func TestTheFiguresAreNamedAsPrometheusAsks(t *testing.T) {
+func TestTheMetricNamesFollowPrometheusRules(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo")
 	m := b.meter(telemetry.Options{Version: "test"})

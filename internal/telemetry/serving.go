@@ -53,56 +53,56 @@ func newServing(r prometheus.Registerer) serving {
 	}
 	s := serving{
 		requests: counters("http_requests",
-			"Requests that the server answered, by route and status. A path that it does not serve has the route other.",
+			"Completed requests, by route and status. An unknown path has the route other.",
 			"route", "status"),
-		answered: counters("http_response_bytes", "Bytes of answers, by route.", "route"),
-		lasted:   histogram("http_request_seconds", "How long requests took until their last byte, by route.", "route"),
+		answered: counters("http_response_bytes", "Bytes of responses, by route.", "route"),
+		lasted:   histogram("http_request_seconds", "Duration of requests until their last byte, by route.", "route"),
 		turns: counters("turns",
-			"Requests that were passed on to a model, by path and end: answered, refused (by the provider), broken (its answer broke off), dropped (the client hung up) or failed (nothing came of it).",
+			"Requests passed on to a model, by path and end: answered, refused (by the provider), broken (its response broke off), dropped (the client disconnected) or failed (no response).",
 			"path", "end"),
 		first: histogram("turn_first_byte_seconds",
-			"How long turns took until the answer's first byte, the model's own time included, by path.", "path"),
+			"Time until the first byte of a model's response, including the model's own time, by path.", "path"),
 		recalls: counters("recalls",
-			"Turns of talk, by what became of recall: recalled, recalled by words alone because the question could not be placed, or why it was skipped (off, budget, busy, failed, nothing).",
+			"Chat turns by the result of recall: recalled, words (only words were compared, because the question could not be embedded), or why it was skipped (off, budget, busy, failed, nothing).",
 			"recall"),
 		wordsOnly: counters("recalls_words_only",
-			"Turns of talk whose memory was searched by words alone, whatever it found, by why: budget (the embedder took too long), failed (it did not answer) or space (memories lie in another embedder's space).",
+			"Chat turns whose memory was searched by words only, by reason: budget (the embedder took too long), failed (it did not respond) or space (the vectors belong to another embedder).",
 			"why"),
 		upstream: counters("upstream_errors",
-			"What providers refused or broke off, by kind: a status such as 429, or broken.", "kind"),
+			"Errors of providers by kind: a status such as 429, or broken (the response broke off).", "kind"),
 	}
 	s.under = prometheus.NewGaugeVec(
-		prometheus.GaugeOpts{Name: "oneiros_turns_under_way", Help: "Turns under way, by path."}, []string{"path"})
+		prometheus.GaugeOpts{Name: "oneiros_turns_under_way", Help: "Running turns, by path."}, []string{"path"})
 	s.woke = prometheus.NewCounter(
 		prometheus.CounterOpts{Name: "oneiros_turns_woke_total", Help: "Turns that woke their agent."})
 	s.late = prometheus.NewCounter(
 		prometheus.CounterOpts{
 			Name: "oneiros_turns_degraded_total",
-			Help: "Turns of which something of the wake is made good later.",
+			Help: "Turns after which part of the wake is completed later.",
 		})
 	r.MustRegister(s.under, s.woke, s.late)
 	s.served = append(
-		list, Figure{"oneiros_turns_under_way", []string{"path"}, "Turns under way, by path."},
+		list, Figure{"oneiros_turns_under_way", []string{"path"}, "Running turns, by path."},
 		Figure{"oneiros_turns_woke_total", nil, "Turns that woke their agent."},
-		Figure{"oneiros_turns_degraded_total", nil, "Turns of which something of the wake is made good later."},
+		Figure{"oneiros_turns_degraded_total", nil, "Turns after which part of the wake is completed later."},
 	)
 	for _, path := range []string{"chat", "embeddings"} {
 		s.under.WithLabelValues(path)
-		for end := range known["end"] {
+		for end := range labelValues["end"] {
 			s.turns.WithLabelValues(path, end)
 		}
 	}
-	for recall := range known["recall"] {
+	for recall := range labelValues["recall"] {
 		s.recalls.WithLabelValues(recall)
 	}
-	for why := range known["why"] {
+	for why := range labelValues["why"] {
 		s.wordsOnly.WithLabelValues(why)
 	}
 	return s
 }
 
-// Served lists the metrics of the server, for the handbook.
-func (s *serving) Served() []Figure { return s.served }
+// ServingFigures lists the metrics of the server, for the handbook.
+func (s *serving) ServingFigures() []Figure { return s.served }
 
 // Request counts a completed request. route is a pattern, never a path from a client.
 func (s *serving) Request(route string, status int, lasted time.Duration, written int64) {
@@ -121,11 +121,11 @@ func (s *serving) TurnBegins(path string) (over func(Turn)) {
 	under.Inc()
 	return func(t Turn) {
 		under.Dec()
-		s.over(name, t)
+		s.countTurn(name, t)
 	}
 }
 
-func (s *serving) over(path string, t Turn) {
+func (s *serving) countTurn(path string, t Turn) {
 	s.turns.WithLabelValues(path, end(t)).Inc()
 	if t.First > 0 {
 		s.first.WithLabelValues(path).Observe(t.First.Seconds())

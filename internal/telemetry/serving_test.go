@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
-func TestTheServersFiguresCountWhatItAnswered(t *testing.T) {
+func TestTheServersMetricsCountItsResponses(t *testing.T) {
 	t.Parallel()
 	m := setup(t).meter(telemetry.Options{})
 	m.Request("/v1/models", 200, 2*time.Millisecond, 40)
@@ -61,11 +61,11 @@ const dashboard = "../../docs/dashboards/oneiros.json"
 
 var figure = regexp.MustCompile(`\b(?:oneiros|go|process)_[a-z_]+`)
 
-func TestTheDashboardNamesOnlyFiguresThatAreTold(t *testing.T) {
+func TestTheDashboardUsesExistingMetricsOnly(t *testing.T) {
 	t.Parallel()
 	m := setup(t).meter(telemetry.Options{})
 	values := map[string]bool{}
-	for _, list := range [][]telemetry.Figure{m.Figures(), m.Served()} {
+	for _, list := range [][]telemetry.Figure{m.Figures(), m.ServingFigures()} {
 		for _, f := range list {
 			values[f.Name] = true
 			for _, part := range []string{"_bucket", "_sum", "_count"} {
@@ -100,7 +100,7 @@ func TestTheDashboardNamesOnlyFiguresThatAreTold(t *testing.T) {
 			names := figure.FindAllString(target.Expr, -1)
 			require.NotEmpty(t, names, "%s: %s", panel.Title, target.Expr)
 			for _, name := range names {
-				require.True(t, values[name], "%s asks for %s, which nobody tells", panel.Title, name)
+				require.True(t, values[name], "panel %s uses the metric %s, which does not exist", panel.Title, name)
 				requests++
 			}
 		}
@@ -108,8 +108,8 @@ func TestTheDashboardNamesOnlyFiguresThatAreTold(t *testing.T) {
 	require.Greater(t, requests, 20)
 }
 
-func TestTheHandbookShowsTheServersFigures(t *testing.T) {
+func TestTheHandbookListsTheServersMetrics(t *testing.T) {
 	t.Parallel()
 	const page, head = "../../docs/serving.md", "| figure | labels | what it counts |\n|---|---|---|\n"
-	requireRows(t, page, head, setup(t).meter(telemetry.Options{}).Served())
+	requireRows(t, page, head, setup(t).meter(telemetry.Options{}).ServingFigures())
 }

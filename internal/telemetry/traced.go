@@ -41,8 +41,8 @@ func fail(span trace.Span, err error) {
 	span.SetStatus(codes.Error, kind)
 }
 
-// nameless is the kind of an unnamed error (OpenTelemetry's error.type).
-const nameless = "_OTHER"
+// unnamedError is the kind of an unnamed error (OpenTelemetry's error.type).
+const unnamedError = "_OTHER"
 
 // kindOf returns the kind of an error: a name from code, never text from a message.
 func kindOf(err error) string {
@@ -63,27 +63,27 @@ func kindOf(err error) string {
 			return name
 		}
 	}
-	return nameless
+	return unnamedError
 }
 
-// Reticent begins a span that records only the kind of an error. Code that traces the work of others, such as
+// StartSpan begins a span that records only the kind of an error. Code that traces the work of others, such as
 // Temporal's interceptor, would otherwise record the error's text.
-func Reticent(ctx context.Context, t trace.Tracer, name string, o ...trace.SpanStartOption) trace.Span {
+func StartSpan(ctx context.Context, t trace.Tracer, name string, o ...trace.SpanStartOption) trace.Span {
 	_, span := t.Start(ctx, name, o...)
-	return reticent{span}
+	return kindOnlySpan{span}
 }
 
-type reticent struct{ trace.Span }
+type kindOnlySpan struct{ trace.Span }
 
 // RecordError records the kind of an error.
-func (r reticent) RecordError(err error, _ ...trace.EventOption) {
+func (r kindOnlySpan) RecordError(err error, _ ...trace.EventOption) {
 	if err != nil {
 		r.SetAttributes(attribute.String("error.type", kindOf(err)))
 	}
 }
 
 // SetStatus drops the description.
-func (r reticent) SetStatus(code codes.Code, _ string) { r.Span.SetStatus(code, "") }
+func (r kindOnlySpan) SetStatus(code codes.Code, _ string) { r.Span.SetStatus(code, "") }
 
 // Relay wraps a relay with a span for each call, from the request to the last byte of the response.
 func (t *Tracing) Relay(via inference.Relay) inference.Relay {

@@ -49,7 +49,7 @@ func (p *provider) Embed(_ context.Context, _ string, _ []string, _ string) (inf
 	return inference.Vectors{Tokens: budget.Tokens{In: 4}}, p.fail
 }
 
-func TestARequestIsTracedToItsProviderWithoutAWordOfIt(t *testing.T) {
+func TestARequestIsTracedToItsProviderWithoutItsText(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()
 	tracing, err := telemetry.TracingTo(t.Context(), spans, "test")
@@ -64,13 +64,13 @@ func TestARequestIsTracedToItsProviderWithoutAWordOfIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, secret, string(body))
 	require.NoError(t, res.Body.Close())
-	require.NoError(t, res.Body.Close(), "a second time changes nothing")
+	require.NoError(t, res.Body.Close(), "a second Close changes nothing")
 	over(200)
 	require.Equal(t, "yes", behind.seen.Get("X-Kept"))
 	require.Contains(t, behind.seen.Get("Traceparent"), "0af7651916cd43dd8448eb211c80319c",
-		"the client's trace goes on to the provider")
+		"the client's trace continues at the provider")
 	require.Equal(t, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", header.Get("Traceparent"),
-		"the client's own header stays as it is")
+		"the client's own header is unchanged")
 
 	behind.fail = &inference.Failure{Kind: inference.Unavailable, Message: secret, Err: errors.New(secret)}
 	_, err = tracing.Relay(behind).Relay(ctx,
@@ -87,14 +87,14 @@ func TestARequestIsTracedToItsProviderWithoutAWordOfIt(t *testing.T) {
 	for _, s := range spans.Ended() {
 		names = append(names, s.Name())
 		require.Equal(t, "0af7651916cd43dd8448eb211c80319c", s.SpanContext().TraceID().String())
-		require.NotContains(t, told(s), "plum")
+		require.NotContains(t, textOf(s), "plum")
 	}
 	require.Equal(t,
 		[]string{
 			"chat talk/talker", "POST /v1/chat/completions", "embeddings talk/talker", "chat night/script",
 			"embeddings night/vectors",
 		}, names)
-	chat := told(spans.Ended()[0])
+	chat := textOf(spans.Ended()[0])
 	for _, part := range []string{
 		"gen_ai.operation.name=chat", "gen_ai.request.model=talk/talker",
 		"gen_ai.provider.name=talk", "gen_ai.usage.input_tokens=7", "gen_ai.usage.output_tokens=3",
@@ -102,11 +102,11 @@ func TestARequestIsTracedToItsProviderWithoutAWordOfIt(t *testing.T) {
 		require.Contains(t, chat, part)
 	}
 	require.Equal(t, codes.Error, spans.Ended()[2].Status().Code)
-	require.Contains(t, told(spans.Ended()[2]), "error.type=unavailable")
+	require.Contains(t, textOf(spans.Ended()[2]), "error.type=unavailable")
 }
 
-// told returns all text of a span.
-func told(s sdktrace.ReadOnlySpan) string {
+// textOf returns all text of a span.
+func textOf(s sdktrace.ReadOnlySpan) string {
 	text := s.Name() + " " + s.Status().Description
 	for _, a := range s.Attributes() {
 		text += " " + string(a.Key) + "=" + a.Value.String()
@@ -122,7 +122,7 @@ type named struct{ error }
 
 func (named) Type() string { return "WorkerStopping" }
 
-func TestOfAnErrorItsKindAloneIsTold(t *testing.T) {
+func TestOnlyTheKindOfAnErrorIsRecorded(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
 		"unavailable":    fmt.Errorf("ask: %w", &inference.Failure{Kind: inference.Unavailable, Message: secret}),
@@ -136,7 +136,7 @@ func TestOfAnErrorItsKindAloneIsTold(t *testing.T) {
 		spans := tracetest.NewSpanRecorder()
 		tracing, fault := telemetry.TracingTo(t.Context(), spans, "test")
 		require.NoError(t, fault)
-		span := telemetry.Reticent(t.Context(), tracing.Tracer, "RunActivity:Bed.Look")
+		span := telemetry.StartSpan(t.Context(), tracing.Tracer, "RunActivity:Bed.Look")
 		span.RecordError(nil)
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())
@@ -146,15 +146,15 @@ func TestOfAnErrorItsKindAloneIsTold(t *testing.T) {
 		require.ErrorIs(t, fault, err)
 		require.Len(t, spans.Ended(), 2)
 		for _, s := range spans.Ended() {
-			require.Contains(t, told(s), "error.type="+want)
-			require.NotContains(t, told(s), "plum")
+			require.Contains(t, textOf(s), "error.type="+want)
+			require.NotContains(t, textOf(s), "plum")
 			require.Empty(t, s.Events())
 			require.Equal(t, codes.Error, s.Status().Code)
 		}
 	}
 }
 
-func TestNothingIsTracedWhereNobodyListens(t *testing.T) {
+func TestWithoutAnEndpointNothingIsTraced(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
 	tracing, err := telemetry.NewTracing(t.Context(), "test")

@@ -44,7 +44,7 @@ type Child struct {
 	PID     int
 
 	cmd  *exec.Cmd
-	gone chan error // closed when the process has ended
+	done chan error // closed when the process has ended
 	once sync.Once
 	end  error
 	last *tail
@@ -57,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Child, error) {
 	if o.Namespace == "" {
 		o.Namespace = "default"
 	}
-	c := &Child{gone: make(chan error), last: &tail{to: o.Log}}
+	c := &Child{done: make(chan error), last: &tail{to: o.Log}}
 	if o.Binary.CLI {
 		return c, c.startCLI(ctx, o)
 	}
@@ -126,14 +126,14 @@ func (c *Child) launch(name string) error {
 
 func (c *Child) reap() {
 	c.end = c.cmd.Wait()
-	close(c.gone)
+	close(c.done)
 }
 
-// Gone returns a channel that is closed when the server has ended.
-func (c *Child) Gone() <-chan error { return c.gone }
+// Done returns a channel that is closed when the server has ended.
+func (c *Child) Done() <-chan error { return c.done }
 
-// Said returns how the server ended, with its last output, for a server that ended unexpectedly.
-func (c *Child) Said() error {
+// Err returns how the server ended, with its last output, for a server that ended unexpectedly.
+func (c *Child) Err() error {
 	end := c.end
 	if end == nil {
 		end = errors.New("exit status 0")
@@ -156,11 +156,11 @@ func (c *Child) stop() error {
 	patience := time.NewTimer(stopWithin)
 	defer patience.Stop()
 	select {
-	case <-c.gone:
+	case <-c.done:
 		return nil
 	case <-patience.C:
 		_ = syscall.Kill(-c.PID, syscall.SIGKILL)
-		<-c.gone
+		<-c.done
 		return fmt.Errorf("the Temporal server (pid %d) had to be killed: it did not stop within %s", c.PID, stopWithin)
 	}
 }
@@ -182,14 +182,14 @@ type tail struct {
 	kept []byte
 }
 
-const tailKept = 2000
+const maxTail = 2000
 
 // Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - tailKept; over > 0 {
+	if over := len(t.kept) - maxTail; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	if t.to != nil {

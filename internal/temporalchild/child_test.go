@@ -24,10 +24,10 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("PLAY") {
 	case "":
-		os.Exit(played(m))
+		os.Exit(runTests(m))
 	case "ready":
 		fmt.Fprintln(os.Stderr, strings.Join(os.Args[1:], " "))
-		untilTold(func() {
+		untilSignalled(func() {
 			fmt.Printf("{\"ready\":true,\"address\":\"127.0.0.1:7\",\"ui\":\"http://127.0.0.1:8\",\"pid\":%d}\n",
 				os.Getpid())
 		})
@@ -59,12 +59,12 @@ func listen() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	untilTold(func() {})
+	untilSignalled(func() {})
 	_ = l.Close()
 }
 
-// untilTold reports that it is ready once it handles signals, and waits for one.
-func untilTold(ready func()) {
+// untilSignalled reports that it is ready once it handles signals, and waits for one.
+func untilSignalled(ready func()) {
 	result := make(chan os.Signal, 1)
 	signal.Notify(result, syscall.SIGTERM)
 	ready()
@@ -75,7 +75,7 @@ func untilTold(ready func()) {
 // while another test starts a process can be "text file busy".
 var parts string
 
-func played(m *testing.M) int {
+func runTests(m *testing.M) int {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
@@ -94,8 +94,8 @@ func played(m *testing.M) int {
 	return m.Run()
 }
 
-// player returns a server that plays a part.
-func player(t *testing.T, part string, cli bool) temporalchild.Binary {
+// serverFor returns a server that plays a part.
+func serverFor(t *testing.T, part string, cli bool) temporalchild.Binary {
 	t.Helper()
 	return temporalchild.Binary{Path: filepath.Join(parts, part), CLI: cli}
 }
@@ -105,7 +105,7 @@ func TestAServerIsStartedReadAndStopped(t *testing.T) {
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	c, err := temporalchild.Start(t.Context(), temporalchild.Options{
-		Binary: player(t, "ready", false),
+		Binary: serverFor(t, "ready", false),
 		DB:     "x.db",
 		Port:   12,
 		UIPort: -1,
@@ -119,40 +119,40 @@ func TestAServerIsStartedReadAndStopped(t *testing.T) {
 		require.NoError(t, err)
 		its, err := syscall.Getpriority(syscall.PRIO_PROCESS, c.PID)
 		require.NoError(t, err)
-		require.Equal(t, min(own, 20-temporalchild.Niceness), its, "it gives way")
+		require.Equal(t, min(own, 20-temporalchild.Niceness), its, "the server has a lower priority")
 	}
 	require.NoError(t, c.Stop())
-	require.NoError(t, c.Stop(), "stopping twice is harmless")
-	<-c.Gone()
+	require.NoError(t, c.Stop(), "a second Stop does nothing")
+	<-c.Done()
 	body, err := os.ReadFile(log.Name())
 	require.NoError(t, err)
 	require.Contains(t, string(body),
 		fmt.Sprintf("--port 12 --ui-port -1 --namespace default --parent-pid %d --db x.db", os.Getpid()))
 }
 
-func TestAServerThatCannotStartSaysWhy(t *testing.T) {
+func TestAServerThatCannotStartReportsTheReason(t *testing.T) {
 	t.Parallel()
-	_, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "broken", false)})
+	_, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: serverFor(t, "broken", false)})
 	require.ErrorContains(t, err, "ended before it was ready")
 	require.ErrorContains(t, err, "the file is locked")
 	require.NotContains(t, err.Error(), "level")
-	_, err = temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "broken", true)})
+	_, err = temporalchild.Start(t.Context(), temporalchild.Options{Binary: serverFor(t, "broken", true)})
 	require.ErrorContains(t, err, "the file is locked")
 }
 
-func TestAServerThatEndsByItselfIsNoticed(t *testing.T) {
+func TestAServerThatEndsUnexpectedlyIsNoticed(t *testing.T) {
 	t.Parallel()
-	c, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "ready", false)})
+	c, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: serverFor(t, "ready", false)})
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(c.PID, syscall.SIGKILL))
-	<-c.Gone()
-	require.ErrorContains(t, c.Said(), "killed")
+	<-c.Done()
+	require.ErrorContains(t, c.Err(), "killed")
 	require.NoError(t, c.Stop())
 }
 
-func TestTheTemporalCommandStandsInAndNeverOutlivesUs(t *testing.T) {
+func TestTheTemporalCommandIsUsedAndEndsWithUs(t *testing.T) {
 	t.Parallel()
-	c, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "listen", true), DB: "x.db"})
+	c, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: serverFor(t, "listen", true), DB: "x.db"})
 	require.NoError(t, err)
 	conn, err := net.Dial("tcp", c.Address)
 	require.NoError(t, err)
@@ -161,12 +161,12 @@ func TestTheTemporalCommandStandsInAndNeverOutlivesUs(t *testing.T) {
 	_, err = net.Dial("tcp", c.Address)
 	require.Error(t, err)
 
-	binary := player(t, "listen", true)
+	binary := serverFor(t, "listen", true)
 	orphan := exec.Command(binary.Path)
 	orphan.Path, orphan.Args = mustSelf(t), []string{binary.Path}
 	orphan.Env = append(os.Environ(), "PLAY=guarded")
 	address, err := orphan.Output()
-	require.Error(t, err, "it exits with 7 and leaves its child behind")
+	require.Error(t, err, "the process exits with 7 without stopping its child")
 	require.NotEmpty(t, address)
 	require.Eventually(t, func() bool {
 		conn, err := net.DialTimeout("tcp", strings.TrimSpace(string(address)), time.Second)
@@ -174,7 +174,7 @@ func TestTheTemporalCommandStandsInAndNeverOutlivesUs(t *testing.T) {
 			_ = conn.Close()
 		}
 		return err != nil
-	}, 30*time.Second, 50*time.Millisecond, "the guard ends it")
+	}, 30*time.Second, 50*time.Millisecond, "the guard stops the server")
 }
 
 func mustSelf(t *testing.T) string {
@@ -184,7 +184,7 @@ func mustSelf(t *testing.T) string {
 	return self
 }
 
-func TestAServerIsFoundInTheStatedOrder(t *testing.T) {
+func TestAServerIsSearchedInTheDocumentedOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	nothing := func(name string) (string, error) { return "", exec.ErrNotFound }
@@ -213,36 +213,36 @@ func TestAServerIsFoundInTheStatedOrder(t *testing.T) {
 	require.ErrorContains(t, err, "ONEIROS_TEMPORALD names /opt/absent")
 }
 
-func TestOtherProcessesFindTheServerUntilItIsGone(t *testing.T) {
+func TestOtherProcessesFindTheServerUntilItEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, alive, err := temporalchild.Look(dir)
+	_, alive, err := temporalchild.ReadRecord(dir)
 	require.NoError(t, err)
 	require.False(t, alive)
 	r := temporalchild.Record{Address: "127.0.0.1:7", Namespace: "default", PID: os.Getpid(), Owner: os.Getpid()}
 	require.NoError(t, r.Announce(dir))
-	found, alive, err := temporalchild.Look(dir)
+	found, alive, err := temporalchild.ReadRecord(dir)
 	require.NoError(t, err)
 	require.True(t, alive)
 	require.Equal(t, r, found)
-	require.NoError(t, temporalchild.Record{PID: 1}.Withdraw(dir), "another's record stays")
+	require.NoError(t, temporalchild.Record{PID: 1}.Withdraw(dir), "another process's record stays")
 	require.NoError(t, r.Withdraw(dir))
 
 	removed := exec.Command("true")
 	require.NoError(t, removed.Run())
 	r.Owner = removed.Process.Pid
 	require.NoError(t, r.Announce(dir))
-	_, alive, err = temporalchild.Look(dir)
+	_, alive, err = temporalchild.ReadRecord(dir)
 	require.NoError(t, err)
-	require.False(t, alive, "a server without its owner is leaving")
-	require.NoError(t, temporalchild.Record{PID: removed.Process.Pid}.Left(t.Context()))
+	require.False(t, alive, "a server whose owner has ended is not used")
+	require.NoError(t, temporalchild.Record{PID: removed.Process.Pid}.AwaitEnd(t.Context()))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "temporal.json"), []byte("{"), 0o600))
-	_, _, err = temporalchild.Look(dir)
+	_, _, err = temporalchild.ReadRecord(dir)
 	require.Error(t, err)
 }
 
 // A killed process stays in the process table until its parent waits for it, but no longer runs.
-func TestAProcessThatEndedRunsNoServerAlthoughNobodyAskedForItsEnd(t *testing.T) {
+func TestAZombieProcessIsNotAlive(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("the state of a process is read from /proc")
@@ -258,9 +258,9 @@ func TestAProcessThatEndedRunsNoServerAlthoughNobodyAskedForItsEnd(t *testing.T)
 	} {
 		require.NoError(t, r.Announce(dir))
 		require.Eventually(t, func() bool {
-			_, alive, err := temporalchild.Look(dir)
+			_, alive, err := temporalchild.ReadRecord(dir)
 			return err == nil && !alive
 		}, 10*time.Second, time.Millisecond)
 	}
-	require.NoError(t, temporalchild.Record{PID: dead.Process.Pid}.Left(t.Context()))
+	require.NoError(t, temporalchild.Record{PID: dead.Process.Pid}.AwaitEnd(t.Context()))
 }

@@ -83,7 +83,7 @@ func (c *Child) awaitPort(ctx context.Context, name string) error {
 		}
 		select {
 		case <-tick.C:
-		case <-c.gone:
+		case <-c.done:
 			tick.Stop()
 			return fmt.Errorf("%s server start-dev ended before it was ready%s", name, c.last)
 		case <-ctx.Done():

@@ -49,16 +49,16 @@ func (r Record) Announce(dir string) error {
 
 // Withdraw removes the record if it is still ours.
 func (r Record) Withdraw(dir string) error {
-	found, ok, err := Look(dir)
+	found, ok, err := ReadRecord(dir)
 	if err != nil || !ok || found.PID != r.PID {
 		return err
 	}
 	return os.Remove(filepath.Join(dir, recordFile))
 }
 
-// Look reads the record of a folder. It returns false when there is none, or when the server or the process that
+// ReadRecord reads the record of a folder. It returns false when there is none, or when the server or the process that
 // started it has ended: a server stops when its owner has ended.
-func Look(dir string) (Record, bool, error) {
+func ReadRecord(dir string) (Record, bool, error) {
 	body, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Record{}, false, nil
@@ -73,8 +73,8 @@ func Look(dir string) (Record, bool, error) {
 	return r, r.Address != "" && alive(r.PID) && alive(r.Owner), nil
 }
 
-// Left waits until the server of a record has ended, so that another may open its file.
-func (r Record) Left(ctx context.Context) error {
+// AwaitEnd waits until the server of a record has ended, so that another may open its file.
+func (r Record) AwaitEnd(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)

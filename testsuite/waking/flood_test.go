@@ -38,7 +38,7 @@ func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(near)) })
 	r := furnish(t, furniture{edit: func(p *stage.Play) { p.Store = filepath.Join(near, "memory.db") }})
-	bus := r.company.Store.(interface{ Misrung() (lost, garbled int64) })
+	bus := r.company.Store.(interface{ DroppedNotices() (lost, garbled int64) })
 	agent := r.hire()
 	id := first(agent)
 	var stops []float64 // of the wakes whose ring was lost
@@ -52,7 +52,7 @@ func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 			r.resume(agent)
 		}
 		r.come(moment)
-		before, _ := bus.Misrung()
+		before, _ := bus.DroppedNotices()
 		ebb := r.flood()
 		woken := r.connect(agent)
 		require.True(t, woken.Raised)
@@ -63,7 +63,7 @@ func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 		r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 		result := r.wakes(agent)
 		require.Len(t, result, rounds+1)
-		if after, _ := bus.Misrung(); after > before {
+		if after, _ := bus.DroppedNotices(); after > before {
 			stops = append(stops, result[rounds].Stop)
 		}
 		r.leave(agent)

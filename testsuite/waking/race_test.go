@@ -54,7 +54,7 @@ func TestNoWakeOfAnotherProcessIsLost(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "memory.db")
 	app := reopen(t, name)
 	score := playRaces(t, waking.Races{From: app}, reopen(t, name))
-	if lost, garbled := app.Misrung(); lost+garbled > 0 { // a bell may lose rings, and tells
+	if lost, garbled := app.DroppedNotices(); lost+garbled > 0 { // a bell may lose rings, and tells
 		t.Logf("the bell lost %d datagrams and could not read %d", lost, garbled)
 		return
 	}

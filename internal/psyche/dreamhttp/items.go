@@ -114,7 +114,7 @@ func public(p psyche.Page[*dream.Journal]) psyche.Page[journal.Public] {
 		More:   p.More,
 	}
 	for i, j := range p.Data {
-		result.Data[i] = journal.Told(j)
+		result.Data[i] = journal.PublicOf(j)
 	}
 	return result
 }

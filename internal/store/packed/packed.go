@@ -12,27 +12,27 @@ import (
 	"sync"
 )
 
-// first is the dictionary of form 1: the JSON of one dream's items, events and attempts without their words. It must
+// dictionary1 is the dictionary of form 1: the JSON of one dream's items, events and attempts without their words. It must
 // never change, because what was packed with it can be read with it only. A better dictionary makes another form.
 //
 //go:embed dictionary1.txt
-var first []byte
+var dictionary1 []byte
 
 // form is the first byte of the output of Pack.
 const form = 1
 
-// longestNear is how many bytes of near are used, so that both dictionaries fit into DEFLATE's window of 32 KiB.
-const longestNear = 16 << 10
+// maxNear is how many bytes of near are used, so that both dictionaries fit into DEFLATE's window of 32 KiB.
+const maxNear = 16 << 10
 
-// largest bounds the output of Unpack, because a small input may have been altered to expand without limit.
-const largest = 64 << 20
+// maxUnpacked bounds the output of Unpack, because a small input may have been altered to expand without limit.
+const maxUnpacked = 64 << 20
 
 // ErrForm is returned for bytes that Pack has not written.
 var ErrForm = errors.New("not packed, or altered")
 
 // writers are pooled, because each has tables of almost a megabyte.
 var writers = sync.Pool{New: func() any {
-	w, err := flate.NewWriterDict(nil, flate.BestCompression, first)
+	w, err := flate.NewWriterDict(nil, flate.BestCompression, dictionary1)
 	if err != nil {
 		panic(err) // the level is valid
 	}
@@ -46,7 +46,7 @@ func Pack(plain []byte, near ...string) []byte {
 	w, _ := writers.Get().(*flate.Writer)
 	defer writers.Put(w)
 	w.Reset(&out)
-	_, err := w.Write(nearby(near))
+	_, err := w.Write(fitNear(near))
 	if err == nil {
 		err = w.Flush() // the text begins a new block, so that the reader can use near as its dictionary
 	}
@@ -76,30 +76,30 @@ func Unpack(packed []byte, near ...string) ([]byte, error) {
 	dictionary, _ := dictionaries.Get().(*bytes.Buffer)
 	defer dictionaries.Put(dictionary)
 	dictionary.Reset()
-	dictionary.Write(first)
-	dictionary.Write(nearby(near)) // the end of the dictionary is referenced with the fewest bits
+	dictionary.Write(dictionary1)
+	dictionary.Write(fitNear(near)) // the end of the dictionary is referenced with the fewest bits
 	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed[1:]), dictionary.Bytes()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForm, err)
 	}
 	out := bytes.NewBuffer(make([]byte, 0, 8*len(packed)))
-	n, err := out.ReadFrom(io.LimitReader(r, largest+1))
+	n, err := out.ReadFrom(io.LimitReader(r, maxUnpacked+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrForm, err)
-	case n > largest:
-		return nil, fmt.Errorf("%w: it is larger than %d bytes", ErrForm, largest)
+	case n > maxUnpacked:
+		return nil, fmt.Errorf("%w: it is larger than %d bytes", ErrForm, maxUnpacked)
 	}
 	return out.Bytes(), nil
 }
 
-// nearby returns as much of near as the window has room for.
-func nearby(near []string) []byte {
+// fitNear returns as much of near as the window has room for.
+func fitNear(near []string) []byte {
 	var all []byte
 	for _, text := range near {
-		all = append(all, text[:min(len(text), longestNear-len(all))]...)
+		all = append(all, text[:min(len(text), maxNear-len(all))]...)
 	}
 	return all
 }
 
 // dictionaries are pooled, because a reader copies its dictionary.
-var dictionaries = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, len(first)+longestNear)) }}
+var dictionaries = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, len(dictionary1)+maxNear)) }}

@@ -21,7 +21,7 @@ const prediction = `{"id":"dream/iris/0007/onset/1.2/p","agent":"ag_7","kind":"p
 	`"episodes":["ep_40da1c0435a7c624","ep_a0aa7457bf01f169"],"fragment":"dream/iris/0007/onset/1.2","trace":"rank 3 of 14 by ` +
 	`composite","status":"open"}`
 
-func TestWhatIsPackedComesBack(t *testing.T) {
+func TestUnpackReturnsWhatWasPacked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		plain string
@@ -41,7 +41,7 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOfDreamsGetsShort(t *testing.T) {
+func TestItemsOfDreamsGetShort(t *testing.T) {
 	t.Parallel()
 	require.Less(t, len(packed.Pack([]byte(prediction))), len(prediction)/4)
 	require.Less(t, len(packed.Pack([]byte(prediction), "dream/iris/0007/onset/1.2/p")), len(prediction)/4-8)
@@ -50,13 +50,13 @@ func TestWhatIsKeptOfDreamsGetsShort(t *testing.T) {
 }
 
 // Files of all versions contain data that was packed with this dictionary.
-func TestTheFirstDictionaryStaysAsItIs(t *testing.T) {
+func TestTheFirstDictionaryIsUnchanged(t *testing.T) {
 	t.Parallel()
 	dictionary, err := os.ReadFile("dictionary1.txt")
 	require.NoError(t, err)
 	sum := sha256.Sum256(dictionary)
 	require.Equal(t, "3106476edeb49b63f96a05f468ecf17832e0699d895bc735d6d5a0a22ce598b7", hex.EncodeToString(sum[:]),
-		"make a dictionary2.txt and another form instead")
+		"do not change dictionary1.txt; add a dictionary2.txt with another form")
 	before, err := hex.DecodeString(
 		"014219ccc4aa02693833313dde9ca8393a0bf20734e16e2038a06962909268986c60626c9a689e6c66049d734f34484c343731354f4a33304c3334b31c52f376868624cedb218716dabc1df1c183319787251da0cfe51913359707080000ffff")
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestTheFirstDictionaryStaysAsItIs(t *testing.T) {
 	require.Equal(t, prediction, string(plain))
 }
 
-func TestWhatWasNeverPackedIsRefused(t *testing.T) {
+func TestUnpackRefusesOtherBytes(t *testing.T) {
 	t.Parallel()
 	whole := packed.Pack([]byte(prediction))
 	for name, bad := range map[string][]byte{
@@ -78,7 +78,7 @@ func TestWhatWasNeverPackedIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFewBytesDoNotGrowWithoutBound(t *testing.T) {
+func TestUnpackLimitsItsOutput(t *testing.T) {
 	t.Parallel()
 	_, err := packed.Unpack(packed.Pack(bytes.Repeat([]byte{'a'}, 65<<20)))
 	require.ErrorContains(t, err, "larger than")

@@ -18,9 +18,9 @@ var exponentWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// Vector compresses numbers by about an eighth without loss. A vector's numbers have few different exponents, so these
+// PackVector compresses numbers by about an eighth without loss. A vector's numbers have few different exponents, so these
 // are stored apart and packed. Sign and fraction are stored as they are.
-func Vector(v []float32) []byte {
+func PackVector(v []float32) []byte {
 	exponents := make([]byte, len(v))
 	out := bytes.NewBuffer(make([]byte, 0, 4*len(v)))
 	out.WriteByte(form)
@@ -43,8 +43,8 @@ func Vector(v []float32) []byte {
 	return out.Bytes()
 }
 
-// Numbers reads exactly len(out) numbers into out.
-func Numbers(short []byte, out []float32) error {
+// UnpackVector reads exactly len(out) numbers into out.
+func UnpackVector(short []byte, out []float32) error {
 	if len(short) < 1+3*len(out) || short[0] != form {
 		return ErrForm
 	}

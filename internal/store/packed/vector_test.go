@@ -24,7 +24,7 @@ func unit(r *rand.Rand, n int) []float32 {
 	return out
 }
 
-func TestNumbersComeBackBitByBit(t *testing.T) {
+func TestVectorsAreUnpackedBitByBit(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, v := range [][]float32{
@@ -34,31 +34,31 @@ func TestNumbersComeBackBitByBit(t *testing.T) {
 		unit(r, 256), unit(r, 384), unit(r, 1536), make([]float32, 64),
 	} {
 		got := make([]float32, len(v))
-		short := packed.Vector(v)
-		require.NoError(t, packed.Numbers(short, got))
+		short := packed.PackVector(v)
+		require.NoError(t, packed.UnpackVector(short, got))
 		for i := range v {
 			require.Equal(t, math.Float32bits(v[i]), math.Float32bits(got[i]), "number %d of %v", i, v)
 		}
-		require.ErrorIs(t, packed.Numbers(short, make([]float32, len(v)+1)), packed.ErrForm)
+		require.ErrorIs(t, packed.UnpackVector(short, make([]float32, len(v)+1)), packed.ErrForm)
 	}
-	require.Less(t, len(packed.Vector(unit(r, 256))), 4*256*9/10)
+	require.Less(t, len(packed.PackVector(unit(r, 256))), 4*256*9/10)
 }
 
-func TestNumbersThatWereNeverPackedAreRefused(t *testing.T) {
+func TestUnpackVectorRefusesOtherBytes(t *testing.T) {
 	t.Parallel()
-	short := packed.Vector([]float32{1, 2, 3})
+	short := packed.PackVector([]float32{1, 2, 3})
 	for _, bad := range [][]byte{nil, {}, {2}, short[:4], short[:len(short)-1], append([]byte{2}, short[1:]...)} {
-		require.ErrorIs(t, packed.Numbers(bad, make([]float32, 3)), packed.ErrForm, bad)
+		require.ErrorIs(t, packed.UnpackVector(bad, make([]float32, 3)), packed.ErrForm, bad)
 	}
-	require.ErrorIs(t, packed.Numbers(short, make([]float32, 2)), packed.ErrForm)
+	require.ErrorIs(t, packed.UnpackVector(short, make([]float32, 2)), packed.ErrForm)
 }
 
 func FuzzNumbers(f *testing.F) {
-	f.Add(packed.Vector([]float32{1, 2, 3}), 3)
+	f.Add(packed.PackVector([]float32{1, 2, 3}), 3)
 	f.Add([]byte{1}, 0)
 	f.Fuzz(func(t *testing.T, short []byte, n int) {
 		got := make([]float32, max(0, min(n, 100)))
-		if err := packed.Numbers(short, got); err != nil {
+		if err := packed.UnpackVector(short, got); err != nil {
 			require.ErrorIs(t, err, packed.ErrForm)
 		}
 	})
@@ -66,9 +66,9 @@ func FuzzNumbers(f *testing.F) {
 
 func BenchmarkNumbers(b *testing.B) {
 	v := unit(rand.New(rand.NewPCG(1, 2)), 256)
-	short := packed.Vector(v)
+	short := packed.PackVector(v)
 	for b.Loop() {
-		if err := packed.Numbers(short, v); err != nil {
+		if err := packed.UnpackVector(short, v); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,21 +14,21 @@ import (
 func Find(ctx context.Context, b Bucket, agent string) (Position, error) {
 	body, err := b.Read(ctx, position(agent))
 	if errors.Is(err, ErrMissing) {
-		return look(ctx, b, agent)
+		return findByObjects(ctx, b, agent)
 	}
 	if err != nil {
-		return Position{}, fmt.Errorf("where the archive of %s stands: %w", agent, err)
+		return Position{}, fmt.Errorf("read the position of the archive of %s: %w", agent, err)
 	}
 	p := Position{}
 	if json.Unmarshal(body, &p) != nil || p.Seq < 1 || p.Event == "" { // a position always names an event
-		return look(ctx, b, agent)
+		return findByObjects(ctx, b, agent)
 	}
 	p.Agent = agent
 	return p, nil
 }
 
-// look finds the object with the highest number, on any day.
-func look(ctx context.Context, b Bucket, agent string) (Position, error) {
+// findByObjects finds the object with the highest number, on any day.
+func findByObjects(ctx context.Context, b Bucket, agent string) (Position, error) {
 	p := Position{Agent: agent}
 	names, err := b.Names(ctx, objects(agent))
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *Archive) Status(ctx context.Context, agent string, head int64) (Status,
 	p, err := Find(ctx, a.Bucket, agent)
 	s := Status{Position: p, Head: head}
 	if err == nil {
-		err = a.same(ctx, p, head)
+		err = a.checkSame(ctx, p, head)
 	}
 	if errors.Is(err, ErrOther) {
 		s.Fault, err = err.Error(), nil
