@@ -11,16 +11,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Agent is when agents dream by themselves, how long they are held awake, and how an interrupted dream goes on.
+// Agent configures when agents dream by themselves, how long they are held awake, and how an interrupted dream resumes.
 type Agent struct {
 	Auto        bool          `json:"auto"`
 	IdleTimeout time.Duration `json:"idle_timeout"`
 	MinGap      time.Duration `json:"min_gap"`
 	Jitter      time.Duration `json:"jitter"`
-	Windows     string        `json:"windows"` // as written; Hours cuts it
+	Windows     string        `json:"windows"` // as written; Hours splits it
 	Quiet       string        `json:"quiet"`
 
-	UrgentIdle      time.Duration `json:"urgent_idle"` // 0: urgency moves nothing
+	UrgentIdle      time.Duration `json:"urgent_idle"` // 0: urgency has no effect
 	Urgent          float64       `json:"urgent"`
 	UrgentUncertain float64       `json:"urgent_uncertain"`
 
@@ -30,28 +30,29 @@ type Agent struct {
 	ResumeAfter   time.Duration `json:"resume_after"`
 	ResumeTTL     time.Duration `json:"resume_ttl"` // 0: a dream ends with its first interruption
 
-	Digest  string `json:"digest"`  // how much of dreams a client is told: off, header or message
-	Private bool   `json:"private"` // nothing of dreams is told to any client
-	Shared  bool   `json:"shared"`  // dreams are told to every client, whoever else's talks they may quote
+	Digest  string `json:"digest"`  // how much of dreams clients see: off, header or message
+	Private bool   `json:"private"` // clients see nothing of dreams
+	Shared  bool   `json:"shared"`  // every client sees dreams, even if they quote other users' conversations
 
-	// what becomes of what dreams leave behind, of agents that have no way of their own
+	// What happens to the results of dreams, for agents without a setting of their own.
 	Review dream.Review `json:"review"`
 
 	Vitality circadian.Thresholds `json:"vitality"`
 }
 
-// Hours are the entries of windows and quiet hours, each as circadian.ParseHours reads it; nil when there are none.
+// Hours returns the entries of windows and quiet hours in the form that circadian.ParseHours reads; nil when there are
+// none.
 func (a Agent) Hours() (windows, quiet []string) {
 	return circadian.SplitHours(a.Windows), circadian.SplitHours(a.Quiet)
 }
 
-// Eager is when an urgent agent need not idle for as long.
+// Eager returns when an urgent agent may idle for a shorter time.
 func (a Agent) Eager() circadian.Eager {
 	return circadian.Eager{Idle: a.UrgentIdle, Urgent: a.Urgent, Uncertain: a.UrgentUncertain}
 }
 
-// settle holds what nobody set within what somebody did: agents that idle for ten seconds are not to wait five minutes
-// more.
+// settle limits values that were not set by those that were: an agent that idles for ten seconds should not wait five
+// minutes more by default.
 func (c *Config) settle() {
 	a := &c.Agent
 	c.unlessSet("agent.jitter", &a.Jitter, (a.IdleTimeout / 6).Truncate(time.Second))
@@ -120,7 +121,7 @@ func (a Agent) validHours() error {
 	return nil
 }
 
-// Feed is where readings come in.
+// Feed configures where readings are received.
 type Feed struct {
 	Listen string `json:"listen"` // host:port; empty: nowhere
 }

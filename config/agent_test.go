@@ -20,7 +20,7 @@ func TestAnAgentsAgentStateHasItsDefaults(t *testing.T) {
 		Jitter:          5 * time.Minute,
 		UrgentIdle:      10 * time.Minute,
 		Urgent:          .8,
-		UrgentUncertain: .6, // E5
+		UrgentUncertain: .6, // urgency threshold while a change of regime is recent
 		ClientTimeout:   time.Minute,
 		WakeLock:        5 * time.Second,
 		AlarmHold:       5 * time.Minute,

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Spec says what is known of a model: a built-in one, or what is configured over what is known of it and of its server.
-// A local provider's models cost nothing.
+// Spec returns what is known of a model: a built-in one, or the configuration merged over what is known of the model
+// and of its server. A local provider's models cost nothing.
 func (c Config) Spec(name string) (inference.Spec, error) {
 	for _, spec := range c.builtIn {
 		if spec.Name == name {
@@ -40,7 +40,7 @@ func (c Config) Spec(name string) (inference.Spec, error) {
 	return inference.Resolve(provider, p.Profile, wire, &answer)
 }
 
-// Catalog holds every model that is configured by a list or named by a role.
+// Catalog returns every model that is listed in the configuration or named by a role.
 func (c Config) Catalog() inference.Table {
 	table := inference.Table{}
 	add := func(name string) {
@@ -70,7 +70,7 @@ func (c Config) builtIns() []string {
 	return names
 }
 
-// Lookup makes the configuration a Catalog: an agent may name any model of a configured provider.
+// Lookup implements inference.Catalog: an agent may name any model of a configured provider.
 func (c Config) Lookup(model string) (inference.Spec, error) {
 	spec, err := c.Spec(model)
 	if err != nil {

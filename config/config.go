@@ -1,4 +1,5 @@
-// Package config is every knob: its default, its unit, its limits and its reason; read once, at the door.
+// Package config defines every setting (knob) with its default, unit, limits and reason, and reads them once at the
+// start.
 package config
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Config is what a process was told. It holds no secret: keys are named by environment variable or file.
+// Config is the configuration of a process. It contains no secret: keys are named by environment variable or file.
 type Config struct {
 	DataDir   string              `json:"data_dir"`
 	Store     Store               `json:"store"`
@@ -39,7 +40,7 @@ type Config struct {
 	builtIn  []inference.Spec
 }
 
-// Temporal is how to reach a Temporal cluster.
+// Temporal says how to reach a Temporal cluster.
 type Temporal struct {
 	Address   string `json:"address"`
 	Namespace string `json:"namespace"`
@@ -60,7 +61,7 @@ type TLS struct {
 	ServerName string `json:"server_name"`
 }
 
-// Worker is how much one process takes on.
+// Worker limits how much one process does at once.
 type Worker struct {
 	Concurrent int           `json:"concurrent"`
 	Cache      int           `json:"cache"`
@@ -77,15 +78,15 @@ type Roles struct {
 	Embedder    string `json:"embedder"`
 }
 
-// Embedder is what the built-in embedders need.
+// Embedder configures the built-in embedders.
 type Embedder struct {
 	MiniLMDir string `json:"minilm_dir"`
 }
 
-// MiniLMDir is the folder of all-MiniLM-L6-v2; empty when there is none.
+// MiniLMDir is the folder of all-MiniLM-L6-v2; empty when it is not set.
 func (c Config) MiniLMDir() string { return c.home(c.Embedder.MiniLMDir) }
 
-// Models is the roles as a map, the form a dream's request carries.
+// Models returns the roles as a map, the form used in a dream's request.
 func (r Roles) Models() map[dream.Role]string {
 	return map[dream.Role]string{
 		dream.Generator: r.Generator, dream.Observer: r.Observer, dream.Replayer: r.Replay,
@@ -93,7 +94,7 @@ func (r Roles) Models() map[dream.Role]string {
 	}
 }
 
-// Money is the caps.
+// Money holds the caps on spending.
 type Money struct {
 	Dream    budget.Micros `json:"dream"`
 	Day      budget.Micros `json:"day"`
@@ -101,16 +102,16 @@ type Money struct {
 	FleetDay budget.Micros `json:"fleet_day"`
 }
 
-// Caps are the caps a new agent starts with.
+// Caps returns the caps of a new agent.
 func (m Money) Caps() dream.Caps { return dream.Caps{Dream: m.Dream, Day: m.Day, Month: m.Month} }
 
-// Log is what the process says about itself on standard error.
+// Log configures what the process writes to standard error.
 type Log struct {
 	Level  string `json:"level"`
 	Format string `json:"format"`
 }
 
-// Consent is what may be used without asking again.
+// Consent says what may be used without asking again.
 type Consent struct {
 	EnvironmentKey bool          `json:"environment_key"`
 	AutoPaid       bool          `json:"auto_paid"`
@@ -118,7 +119,7 @@ type Consent struct {
 	ConfirmAbove   budget.Micros `json:"confirm_above"`
 }
 
-// Setting is one knob as it stands and where it came from: "default", "file …", "environment …", "flag …".
+// Setting is the value of one knob and its source: "default", "file …", "environment …", "flag …".
 type Setting struct {
 	Key     string `json:"key"`
 	Value   string `json:"value"`
@@ -126,5 +127,5 @@ type Setting struct {
 	Source  string `json:"source"`
 }
 
-// Settings lists every knob in the order of the reference. Nothing in it is secret.
+// Settings lists every knob in the order of the reference. It contains no secret.
 func (c Config) Settings() []Setting { return append([]Setting(nil), c.settings...) }

@@ -40,7 +40,7 @@ var builtIn = []inference.Spec{
 	},
 }
 
-// load reads a file of the given name and content, beside an environment and flags.
+// load reads a file with this name and content, together with an environment and flags.
 func load(t *testing.T, name, content string, env, args []string) (config.Config, error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Names with the prefix that are no knobs: the file to read, the Temporal server to start, the demo's own switches, the
+// otherNames are variables with the prefix that are no knobs: the file to read, the Temporal server to start, and the
 // key of oneiros mcp.
 var otherNames = []string{"ONEIROS_CONFIG", "ONEIROS_TEMPORALD", "ONEIROS_KEY"}
 
@@ -20,14 +20,15 @@ func environment(list []string) map[string]string {
 	return env
 }
 
-// saying is what the environment says: values by key, and the variable each came from.
+// saying is the content of the environment: values by key, and the variable that each came from.
 type saying struct {
 	values map[string]any
 	names  map[string]string
 }
 
-// readEnv takes ONEIROS_ variables: ONEIROS_DREAM_CYCLES is dream.cycles, ONEIROS_PROVIDERS_HOME_BASE_URL is
-// providers.home.base_url. An unknown one is a warning, since schedulers put variables of their own beside ours.
+// readEnv reads ONEIROS_ variables: ONEIROS_DREAM_CYCLES is dream.cycles, ONEIROS_PROVIDERS_HOME_BASE_URL is
+// providers.home.base_url. An unknown one is only a warning, because schedulers set variables of their own with the
+// prefix.
 func readEnv(env map[string]string, renamed *renames) (saying, []string) {
 	answer := saying{values: map[string]any{}, names: map[string]string{}}
 	byName := map[string]string{}

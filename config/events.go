@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Archive is where events are kept outside the store.
+// Archive configures where events are copied outside the store.
 type Archive struct {
-	URL   string        `json:"url"` // a path, file:// or s3://; empty: nowhere. It holds no key
+	URL   string        `json:"url"` // a path, file:// or s3://, without keys; empty: nowhere
 	Every time.Duration `json:"every"`
 }
 
-// Metrics is where a worker tells its figures.
+// Metrics configures where a worker serves its metrics.
 type Metrics struct {
-	Listen string `json:"listen"` // empty: nowhere
-	Agents bool   `json:"agents"` // the agent's handle is a label
+	Listen string `json:"listen"` // host:port; empty: nowhere
+	Agents bool   `json:"agents"` // add the agent's handle as a label
 }
 
 func eventKnobs() []Knob {
@@ -47,7 +47,7 @@ func eventKnobs() []Knob {
 	}
 }
 
-// validate never repeats what archive.url says: it may hold what does not belong there.
+// validate never repeats the value of archive.url in an error: it may contain a key by mistake.
 func (a Archive) validate() error {
 	scheme, _, remote := strings.Cut(a.URL, "://")
 	if !remote {

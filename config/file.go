@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/viper"
 )
 
-// maxFile bounds what is read: a configuration is a page, not a book.
+// maxFile is the maximum size of a configuration file.
 const maxFile = 1 << 20
 
-// find says which file to read; "" when there is none in the usual places. A file that was asked for must exist.
+// find returns the file to read; "" when there is none in the usual places. A file that was named must exist.
 func find(o Options, env map[string]string) (string, error) {
 	question := o.File
 	if question == "" && o.Flags != nil {
@@ -81,14 +81,14 @@ func readFile(path string) (map[string]any, error) {
 	return values, nil
 }
 
-// parse reads YAML or TOML into nested maps with lower-case keys.
+// parse parses YAML or TOML into nested maps with lower-case keys.
 func parse(format string, body []byte) (values map[string]any, err error) {
 	switch format {
 	case "yaml", "yml", "toml":
 	default:
 		return nil, fmt.Errorf("a configuration ends in .yaml, .yml or .toml, not in %q", format)
 	}
-	defer func() { // the parsers are others' code, and the file is anybody's
+	defer func() { // the parsers are external code, and the file may be anything
 		if r := recover(); r != nil {
 			values, err = nil, fmt.Errorf("it cannot be read: %v", r)
 		}
@@ -105,7 +105,7 @@ func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "While parsing config: ")), " ")
 }
 
-// unknownKeys names every key of a file that is no setting, each with the nearest that is.
+// unknownKeys returns an error for each key of a file that is no setting, with the nearest one that is.
 func unknownKeys(path string, file map[string]any) error {
 	existing := map[string]bool{"providers": true, "hooks": true}
 	for _, section := range policySections {

@@ -14,8 +14,8 @@ const (
 	flagSet    = "set"
 )
 
-// Flags declares the flags that every command takes: the file, the knobs that have a flag of their own, and --set for
-// all the others.
+// Flags declares the flags of every command: the file, the knobs that have a flag of their own, and --set for all
+// others.
 func Flags() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("configuration", pflag.ContinueOnError)
 	fs.String(flagConfig, "", "configuration `file` (YAML or TOML)")
@@ -28,7 +28,7 @@ func Flags() *pflag.FlagSet {
 	return fs
 }
 
-// flagHelp is the first sentence of the knob's reason, and its key.
+// flagHelp returns the first sentence of the knob's reason, and its key.
 func flagHelp(k Knob) string {
 	unit := k.Unit
 	if k.Sort == Choice {
@@ -38,7 +38,7 @@ func flagHelp(k Knob) string {
 	return fmt.Sprintf("`%s`: %s (%s)", unit, strings.TrimSuffix(first, "."), k.Key)
 }
 
-// bind lays the flags that were given over everything else, and returns what --set said.
+// bind applies the flags over all other sources, and returns the keys that --set has set.
 func bind(v *viper.Viper, flags *pflag.FlagSet, renamed *renames) (map[string]bool, error) {
 	sets := map[string]bool{}
 	if flags == nil {
@@ -83,7 +83,7 @@ func bind(v *viper.Viper, flags *pflag.FlagSet, renamed *renames) (map[string]bo
 	return sets, errors.Join(faults...)
 }
 
-// sectionOf names the part of a file that a key belongs to when no fixed table can hold it; empty for every other key.
+// sectionOf returns the section of a key that has no row in the table; empty for every other key.
 func sectionOf(key string) string {
 	names := []string{"providers", "hooks"}
 	for _, part := range policySections {
@@ -99,7 +99,7 @@ func sectionOf(key string) string {
 
 const fromDefault = "default"
 
-// origin knows who said what.
+// origin knows the source of each value.
 type origin struct {
 	path  string
 	file  map[string]any

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/config"
 )
 
-// FuzzFile feeds the file reader whatever there is: it answers with a configuration that holds, or with a fault.
+// FuzzFile reads arbitrary files: the result is a valid configuration or an error.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{
 		threeProviders, "dream:\n  cycles: 4\n", "dream: 5\n", "a: &a [*a]\n", "providers: [1]\n", "? {a: b}\n: c\n",

@@ -13,30 +13,30 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Hook is somebody behind an address who is asked at the borders of every dream.
+// Hook is a service that is asked at the borders of every dream.
 type Hook struct {
 	URL        string        `json:"url"`
 	SecretEnv  string        `json:"secret_env,omitempty"`
 	SecretFile string        `json:"secret_file,omitempty"`
-	At         []string      `json:"at"`      // entry, capture, exit; all when it is not said
-	Timeout    time.Duration `json:"timeout"` // 2 s when it is not said
-	Silent     string        `json:"silent"`  // allow when it is not said, or refuse
+	At         []string      `json:"at"`      // entry, capture, exit; default: all
+	Timeout    time.Duration `json:"timeout"` // default: 2 s
+	Silent     string        `json:"silent"`  // allow or refuse when the hook does not respond; default: allow
 	Text       bool          `json:"text,omitempty"`
 }
 
-// Settings of a hook, in the order of the reference.
+// hookKeys are the settings of a hook, in the order of the reference.
 var hookKeys = []string{"url", "secret_env", "secret_file", "at", "timeout", "silent", "text"}
 
-// usualHook is how long a hook has: a service on the same host answers in milliseconds, one across the world in a
+// usualHook is the default timeout: a service on the same host responds in milliseconds, one across the world in a
 // second.
 const usualHook = 2 * time.Second
 
-// shortSecret is the least length of a secret, in bytes: half of what HMAC-SHA256 makes of it.
+// shortSecret is the minimum length of a secret in bytes: half of the output of HMAC-SHA256.
 const shortSecret = 16
 
 var hookName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// HookRules are the hooks as the order of a dream names them, by name.
+// HookRules returns the hooks in the form of a dream's specification, by name.
 func (c Config) HookRules() []activities.HookRule {
 	var rules []activities.HookRule
 	for _, name := range sortedHooks(c.Hooks) {
@@ -50,7 +50,7 @@ func (c Config) HookRules() []activities.HookRule {
 	return rules
 }
 
-// HookSecret fetches what a hook's questions are signed with.
+// HookSecret reads the secret that signs a hook's requests.
 func (c Config) HookSecret(name string) ([]byte, error) {
 	h, ok := c.Hooks[name]
 	if !ok {
@@ -63,7 +63,7 @@ func (c Config) HookSecret(name string) ([]byte, error) {
 	return []byte(secret), err
 }
 
-// readHooks reads the hooks section, which no fixed table can hold.
+// readHooks reads the hooks section, which has no rows in the table.
 func readHooks(raw any) (map[string]Hook, error) {
 	hooks := map[string]Hook{}
 	if raw == nil {
@@ -113,7 +113,7 @@ func readHook(name string, raw any) (Hook, error) {
 	return h, errors.Join(r.faults...)
 }
 
-// borders reads "at": a list, or words with commas between them.
+// borders reads "at": a list, or words separated by commas.
 func (r *reader) borders() []string {
 	var at []string
 	switch raw := r.fields["at"].(type) {
@@ -138,7 +138,7 @@ func (r *reader) borders() []string {
 			r.fault("%s.at names %q; a hook is asked at entry, capture or exit", r.at, word)
 		}
 	}
-	if len(existing) == 0 && len(at) > 0 { // told already
+	if len(existing) == 0 && len(at) > 0 { // the faults are recorded
 		return []string{string(activities.Borders[0])}
 	}
 	return existing
@@ -168,7 +168,7 @@ func (r *reader) checkHook(name string, h Hook) {
 	}
 }
 
-// faultsOf are the faults that were joined to one.
+// faultsOf splits an error that was joined from several.
 func faultsOf(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		return many.Unwrap()

@@ -76,7 +76,7 @@ hooks:
 	}
 }
 
-// The path of a hook's address may be its secret; what is shown of the configuration names only who is asked.
+// The path of a hook's address may be secret; the shown configuration names the host only.
 func TestTheAddressOfAHookIsShownWithoutItsPath(t *testing.T) {
 	t.Parallel()
 	c := config.Config{

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Engine is the model of a provider that this process runs itself.
+// Engine configures a model that this process runs itself.
 type Engine struct {
 	Model    string            `json:"model_file,omitempty"`
 	Lib      string            `json:"lib_dir,omitempty"`
@@ -18,7 +18,7 @@ type Engine struct {
 
 var engineKeys = []string{"model_file", "lib_dir", "vectors", "threads", "parallel"}
 
-// engine reads what an in-process provider needs, and finds what only others have.
+// engine reads the settings of an in-process provider, and reports settings that only other providers have.
 func (r *reader) engine(profile string) Engine {
 	e := Engine{Model: r.text("model_file"), Lib: r.text("lib_dir"), Vectors: r.vectors()}
 	for key, into := range map[string]*int{"threads": &e.Threads, "parallel": &e.Parallel} {
@@ -77,7 +77,7 @@ func (r *reader) vectors() map[string]string {
 	return vectors
 }
 
-// settings are the engine's, as Redacted lists them.
+// settings lists the engine for Redacted.
 func (e Engine) settings() []Setting {
 	list := []Setting{
 		{Key: "model_file", Value: e.Model},
@@ -91,7 +91,7 @@ func (e Engine) settings() []Setting {
 	return list
 }
 
-// Home is an engine with its paths made whole: ~ is the home folder.
+// Home returns an engine with ~ in its paths replaced by the home folder.
 func (c Config) Home(e Engine) Engine {
 	e.Model, e.Lib = c.home(e.Model), c.home(e.Lib)
 	vectors := map[string]string{}
@@ -102,7 +102,7 @@ func (c Config) Home(e Engine) Engine {
 	return e
 }
 
-// InProcess names the providers whose models this process runs, in order; empty when there are none.
+// InProcess lists the providers whose models this process runs, in order; empty when there are none.
 func (c Config) InProcess() string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {

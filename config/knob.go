@@ -10,10 +10,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Sort is what kind of value a knob takes.
+// Sort is the type of a knob's value.
 type Sort string
 
-// The sorts, named as people read them.
+// The sorts, named as in the documentation.
 const (
 	Text    Sort = "text"
 	Choice  Sort = "choice"
@@ -24,14 +24,14 @@ const (
 	Dollars Sort = "dollars"
 )
 
-// Knob is one row of the table that drives defaults, validation and the reference.
+// Knob is one row of the table that defines defaults, validation and the reference.
 type Knob struct {
 	Key       string
 	Sort      Sort
-	Default   any // as a file would say it
+	Default   any // in the form used in a file
 	Unit      string
-	Low, High float64  // limits of numbers; of durations in seconds; both zero for none
-	Choices   []string // of a choice
+	Low, High float64  // limits of numbers; for durations in seconds; both zero for none
+	Choices   []string // the values of a choice
 	Reason    string   // why this default, or the source of the number
 	Flag      string   // the command-line flag that sets it, if there is one of its own
 	Unlimited bool     // money that may be "unlimited"
@@ -48,10 +48,11 @@ func envName(key string) string {
 	return "ONEIROS_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// bounded says whether the knob has limits.
+// bounded reports whether the knob has limits.
 func (k Knob) bounded() bool { return k.Low != 0 || k.High != 0 }
 
-// read turns what a file, a variable or a flag says into the knob's Go value, or says what would be right.
+// read converts a value from a file, a variable or a flag to the knob's Go type, or returns an error that says what
+// would be valid.
 func (k Knob) read(raw any) (any, error) {
 	switch k.Sort {
 	case Text:
@@ -178,10 +179,10 @@ func (k Knob) readMoney(raw any) (any, error) {
 	return m, nil
 }
 
-// ParseSpan reads a duration as the configuration does: 90s, 30m, 12h, 7d.
+// ParseSpan parses a duration in the configuration's form: 90s, 30m, 12h, 7d.
 func ParseSpan(s string) (time.Duration, error) { return parseSpan(s) }
 
-// parseSpan reads what time.ParseDuration reads, and whole or broken days such as 7d or 0.5d.
+// parseSpan parses what time.ParseDuration accepts, and days such as 7d or 0.5d.
 func parseSpan(s string) (time.Duration, error) {
 	text := strings.TrimSpace(s)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -194,7 +195,7 @@ func parseSpan(s string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// spanText writes a duration the short way: 90s, 30m, 12h, 30d.
+// spanText formats a duration in the shortest form: 90s, 30m, 12h, 30d.
 func spanText(d time.Duration) string {
 	switch {
 	case d != 0 && d%(24*time.Hour) == 0:
@@ -213,7 +214,7 @@ func spanOf(seconds float64) string {
 	return spanText(time.Duration(seconds * float64(time.Second)))
 }
 
-// text writes a knob's Go value the way a file would say it.
+// text formats a knob's Go value in the form used in a file.
 func text(v any) string {
 	switch v := v.(type) {
 	case time.Duration:
@@ -228,7 +229,7 @@ func text(v any) string {
 
 func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// shown quotes what was said, cut short, so that a fault stays one line.
+// shown quotes a value, truncated so that an error stays on one line.
 func shown(raw any) string {
 	if raw == nil {
 		return "empty"

@@ -63,7 +63,7 @@ func TestLimitsOfTheTableAreThoseOfTheDream(t *testing.T) {
 				name := strings.TrimPrefix(k.Key, "dream.")
 				stored := fmt.Sprintf(`{%q: %s}`, strings.TrimPrefix(k.Field, "dream."), wholeText(k, value))
 				if err := json.Unmarshal([]byte(stored), &knobs); err != nil {
-					continue // a negative count is no count at all
+					continue // a negative count is never valid
 				}
 				err := knobs.Validate()
 				named := err != nil &&

@@ -15,18 +15,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Options says where to read from. Nothing else is looked at: not the process's own environment, not its flags.
+// Options says where to read from. The process's own environment and flags are not read otherwise.
 type Options struct {
 	File  string         // the file to read; empty: --config, ONEIROS_CONFIG, then the usual places
-	Dir   string         // where the usual places begin; empty: the working directory
-	Env   []string       // "NAME=value" as os.Environ gives it
-	Flags *pflag.FlagSet // as Flags made it; nil for none
+	Dir   string         // where the search for the usual files begins; empty: the working directory
+	Env   []string       // "NAME=value", as from os.Environ
+	Flags *pflag.FlagSet // as made by Flags; nil for none
 
 	BuiltIn []inference.Spec // the models that need no provider
 }
 
-// Load reads defaults, then the file, then the environment, then the flags; later ones win. The error joins every
-// fault.
+// Load reads defaults, then the file, then the environment, then the flags; later ones take precedence. The error joins
+// every fault.
 func Load(o Options) (Config, error) {
 	env := environment(o.Env)
 	c := Config{env: env, builtIn: o.BuiltIn}
@@ -79,7 +79,7 @@ func Load(o Options) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
-// unverified names what is spoken to over TLS without its certificate being checked.
+// unverified lists the connections that use TLS without checking the certificate.
 func (c *Config) unverified() []string {
 	var warnings []string
 	if u, err := url.Parse(c.Store.URL); err == nil && u.Scheme == "rediss" {
@@ -99,8 +99,7 @@ func (c *Config) unverified() []string {
 	return warnings
 }
 
-// fill reads every knob of the table. A knob that cannot be read keeps its default, so that the others are still
-// checked.
+// fill reads every knob of the table. A knob that cannot be read keeps its default, so that the other checks still run.
 func (c *Config) fill(v *viper.Viper, from origin) error {
 	var faults []error
 	values := map[string]any{}
@@ -129,7 +128,7 @@ func (c *Config) fill(v *viper.Viper, from origin) error {
 	return errors.Join(append(faults, err)...)
 }
 
-// derive fills in what follows from the rest.
+// derive sets the values that follow from others.
 func (c *Config) derive() {
 	c.DataDir = c.home(c.DataDir)
 	if c.DataDir == "" {
@@ -141,7 +140,7 @@ func (c *Config) derive() {
 	c.consented()
 }
 
-// consented adds the providers that somebody agreed to use as they were found.
+// consented adds the providers that were found on the machine and that the user agreed to use.
 func (c *Config) consented() {
 	if _, taken := c.Providers["openai"]; c.Consent.EnvironmentKey && !taken && c.env["OPENAI_API_KEY"] != "" {
 		c.Providers["openai"] = Provider{Profile: "openai", BaseURL: c.env["OPENAI_BASE_URL"], KeyEnv: "OPENAI_API_KEY"}
@@ -151,7 +150,7 @@ func (c *Config) consented() {
 	}
 }
 
-// ollamaURL follows Ollama's own reading of OLLAMA_HOST: host, host:port or an address.
+// ollamaURL interprets OLLAMA_HOST as Ollama does: host, host:port or an address.
 func ollamaURL(host string) string {
 	if host == "" {
 		host = "127.0.0.1:11434"
@@ -170,7 +169,7 @@ func ollamaURL(host string) string {
 	return scheme + "://" + rest + "/v1"
 }
 
-// home expands a leading ~/ as a shell would.
+// home expands a leading ~/ as a shell does.
 func (c *Config) home(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && c.env["HOME"] != "" {
 		return filepath.Join(c.env["HOME"], rest)

@@ -68,7 +68,7 @@ func readModel(at, profile string, raw any) (Model, error) {
 	return m, errors.Join(r.faults...)
 }
 
-// price reads dollars per million tokens, as price lists print them.
+// price reads dollars per million tokens, as in price lists.
 func (r *reader) price() *budget.Price {
 	raw, ok := r.fields["price"]
 	if !ok {

@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// nearestHint suggests the known name that a misspelt one most likely meant.
+// nearestHint suggests the existing name that is most similar to a misspelt one.
 func nearestHint(name string, existing []string) string {
 	best, distance := "", 1+len(name)/2
 	for _, k := range existing {

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
-// Policy is what no dream may develop, as it is written.
+// Policy configures what no dream may develop, as written.
 type Policy struct {
-	Assets   string        `json:"assets"` // with commas between
+	Assets   string        `json:"assets"` // separated by commas
 	Leverage float64       `json:"leverage"`
 	Position float64       `json:"position"`
 	Amount   budget.Micros `json:"amount"`
@@ -21,17 +21,17 @@ type Policy struct {
 	Guards   string        `json:"guards"` // all, none, or names with commas between
 	Unclear  string        `json:"unclear"`
 
-	More   policy.Rules            `json:"-"` // caps, patterns, rules in words and worths of its own
-	Agents map[string]policy.Rules `json:"-"` // what is added for an agent, by handle
+	More   policy.Rules            `json:"-"` // the user's own caps, patterns, rules in words and worths
+	Agents map[string]policy.Rules `json:"-"` // additional rules of an agent, by handle
 }
 
-// allGuards are those there are, and those that later versions add; noGuards takes every one out.
+// allGuards selects all guards, including those of later versions; noGuards selects none.
 const (
 	allGuards = "all"
 	noGuards  = "none"
 )
 
-// Rules are the deployment's.
+// Rules returns the deployment's rules.
 func (p Policy) Rules() policy.Rules {
 	r := p.More
 	r.Assets, r.Unclear = listed(p.Assets), policy.Unclear(p.Unclear)
@@ -48,7 +48,7 @@ func (p Policy) Rules() policy.Rules {
 	return r
 }
 
-// caps are the built-in ones that are set.
+// caps returns the built-in caps that are set.
 func (p Policy) caps() []policy.Cap {
 	var caps []policy.Cap
 	add := func(name string, most float64) {
@@ -65,7 +65,7 @@ func (p Policy) caps() []policy.Cap {
 	return caps
 }
 
-// listed are the words of a list; nil for none.
+// listed splits a list; nil for an empty one.
 func listed(text string) []string {
 	if strings.Trim(text, ", \t\n") == "" {
 		return nil
@@ -85,7 +85,7 @@ func (p Policy) validate() error {
 	return errors.Join(faults...)
 }
 
-// under puts a place before every fault. What the law calls sentences are the rules of a file.
+// under puts a place before every fault. The package policy calls them sentences; in a file they are rules.
 func under(at string, err error) error {
 	if err == nil {
 		return nil
@@ -103,7 +103,7 @@ func under(at string, err error) error {
 	return errors.Join(all...)
 }
 
-// policySections are the parts of the policy that no fixed table can hold.
+// policySections are the sections of the policy that have no rows in the table.
 var policySections = []string{"caps", "forbidden", "rules", "worth", "agents"}
 
 var (
@@ -118,7 +118,7 @@ var (
 // readPolicy reads the sections of the policy.
 func (p *Policy) readPolicy(raw any) error {
 	fields, ok := raw.(map[string]any)
-	if !ok { // the table has said so
+	if !ok { // the table has reported it
 		return nil
 	}
 	r := reader{at: "policy", fields: fields}
@@ -140,7 +140,7 @@ func (p *Policy) readPolicy(raw any) error {
 	return errors.Join(r.faults...)
 }
 
-// agentRules read what is added for one agent: the knobs of the policy, and its sections.
+// agentRules reads the additional rules of one agent: the knobs of the policy, and its sections.
 func (r *reader) agentRules() policy.Rules {
 	p := Policy{Amount: budget.Unlimited, Assets: r.text("assets"), Guards: r.text("guards"), More: r.ruleSections()}
 	for _, k := range policyKnobs() {
@@ -167,7 +167,7 @@ func (r *reader) agentRules() policy.Rules {
 	return p.Rules()
 }
 
-// section is an inner section; empty when there is none.
+// section returns an inner section; empty when there is none.
 func (r *reader) section(key string) map[string]any {
 	raw, ok := r.fields[key]
 	if !ok || raw == nil {
@@ -180,7 +180,7 @@ func (r *reader) section(key string) map[string]any {
 	return inner
 }
 
-// ruleSections read caps, patterns, rules in words and worths, each by name.
+// ruleSections reads caps, patterns, rules in words and worths, each by name.
 func (r *reader) ruleSections() policy.Rules {
 	var rules policy.Rules
 	caps := r.section("caps")
@@ -237,7 +237,7 @@ func (r *reader) cap(name string, raw any) (policy.Cap, bool) {
 	return c, found
 }
 
-// words reads a list, or words with commas between them.
+// words reads a list, or words separated by commas.
 func (r *reader) words(key string) []string {
 	list, isList := r.fields[key].([]any)
 	if !isList {
@@ -272,7 +272,7 @@ func (r *reader) pattern(name string, raw any) (policy.Pattern, bool) {
 	return p, true
 }
 
-// policyVariable reads the rules of one's own out of the environment: ONEIROS_POLICY_FORBIDDEN_NO_ACME is
+// policyVariable maps the environment to the user's own rules: ONEIROS_POLICY_FORBIDDEN_NO_ACME is
 // policy.forbidden.no_acme, ONEIROS_POLICY_RULES_KIND is policy.rules.kind, ONEIROS_POLICY_CAPS_GAS_MOST is
 // policy.caps.gas.most.
 func policyVariable(name string) (string, bool) {
@@ -295,7 +295,7 @@ func policyVariable(name string) (string, bool) {
 	return "", false
 }
 
-// policySettings are what `oneiros config show` tells of the sections.
+// settings lists the sections for `oneiros config show`.
 func (p Policy) settings(add func(key, value, fallback string)) {
 	tell := func(at string, r policy.Rules) {
 		for _, c := range r.Caps {

@@ -14,7 +14,7 @@ import (
 // BuiltIn is the provider that needs no configuration: the built-in model and embedder.
 const BuiltIn = "builtin"
 
-// profiles are the kinds of server a provider can be; each knows what its servers refuse and accept.
+// profiles are the kinds of server that a provider can be; each defines what its servers refuse and accept.
 func profiles() []string {
 	var names []string
 	for _, p := range inference.Profiles() {
@@ -23,7 +23,7 @@ func profiles() []string {
 	return names
 }
 
-// Provider is one server that speaks the OpenAI wire.
+// Provider is one server with an OpenAI-compatible API.
 type Provider struct {
 	Profile string  `json:"profile"`
 	BaseURL string  `json:"base_url"`
@@ -32,13 +32,13 @@ type Provider struct {
 	Local   bool    `json:"local,omitempty"` // its models cost nothing
 	Models  []Model `json:"models,omitempty"`
 
-	PassHeaders string `json:"pass_headers,omitempty"` // of clients, with commas between, as Listed cuts it
+	PassHeaders string `json:"pass_headers,omitempty"` // of clients, separated by commas; Listed splits it
 
-	Steering *inference.Steers `json:"steering,omitempty"` // of all its models that say nothing of it themselves
+	Steering *inference.Steers `json:"steering,omitempty"` // of all its models without steering of their own
 	Engine   Engine            `json:"engine,omitzero"`    // of the profile llama
 }
 
-// Model overrides what is known of a model; nil fields leave what the profile and the catalogue say.
+// Model overrides what is known of a model; nil fields keep what the profile and the catalogue say.
 type Model struct {
 	Name           string        `json:"name"`           // "provider/model" without the provider
 	Wire           string        `json:"wire,omitempty"` // the name the server knows; Name when empty
@@ -59,7 +59,7 @@ type Model struct {
 	Steering *inference.Steers `json:"steering,omitempty"`
 }
 
-// override is the model's section as inference reads it.
+// override returns the model's section in the form of package inference.
 func (m Model) override(local bool) inference.Override {
 	o := inference.Override{
 		Price:          m.Price,
@@ -87,7 +87,7 @@ func (m Model) override(local bool) inference.Override {
 	return o
 }
 
-// Settings of a provider, in the order of the reference.
+// providerKeys are the settings of a provider, in the order of the reference.
 var providerKeys = append(
 	[]string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models", "pass_headers", "steering"},
 	engineKeys...)
@@ -98,7 +98,7 @@ var modelKeys = []string{
 	"steering",
 }
 
-// readProviders reads the providers section, which no fixed table can hold.
+// readProviders reads the providers section, which has no rows in the table.
 func readProviders(raw any) (map[string]Provider, error) {
 	providers := map[string]Provider{}
 	if raw == nil {
@@ -143,7 +143,7 @@ func readProvider(at string, raw any) (Provider, error) {
 	return p, errors.Join(r.faults...)
 }
 
-// reader picks fields out of a section and remembers what was wrong.
+// reader reads fields of a section and collects the faults.
 type reader struct {
 	at     string
 	fields map[string]any

@@ -7,7 +7,7 @@ import (
 
 //go:generate env UPDATE=1 go test -run TestReferenceIsWhatTheTableSays .
 
-// Reference is docs/configuration.md, made from the table.
+// Reference returns docs/configuration.md, generated from the table.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// renames takes settings over that are given under a former name, until 0.1.0. A later place wins over an earlier one
-// whatever name it uses; within one place both names may stand only with the same value.
+// renames accepts settings under their former names until 0.1.0. A later source takes precedence over an earlier one,
+// whichever name it uses. One source may use both names only with the same value.
 type renames struct {
 	warnings []string
 	faults   []error
 }
 
-// knob takes a knob over within one place. given are the values of the place by key, and called says how the place
-// calls a key.
+// knob applies the former name of a knob within one source. given are the source's values by key, and called returns
+// how the source spells a key.
 func (r *renames) knob(k Knob, given map[string]any, called func(key string) string) {
 	if former, ok := given[k.Was]; k.Was != "" && ok && former != nil {
 		now, both := given[k.Key]
@@ -42,7 +42,7 @@ func (r *renames) warn(former, now string) {
 	r.warnings = append(r.warnings, fmt.Sprintf("%s is called %s now; the former name is read until 0.1.0", former, now))
 }
 
-// same says whether two values of a knob mean the same; values that cannot be read do not.
+// same reports whether two values of a knob mean the same; unreadable values do not.
 func (k Knob) same(a, b any) bool {
 	first, err := k.read(a)
 	if err != nil {
@@ -52,7 +52,7 @@ func (k Knob) same(a, b any) bool {
 	return err == nil && first == second
 }
 
-// file takes over what a file gives, in place.
+// file replaces former names in the content of a file.
 func (r *renames) file(path string, file map[string]any) {
 	for _, k := range table() {
 		if k.Was == "" && k.Stored == nil {
@@ -93,7 +93,7 @@ func (r *renames) file(path string, file map[string]any) {
 // maxTemperature is the one setting of a model that had another name.
 var maxTemperature = Knob{Key: "max_temperature", Was: "max_heat", Sort: Number}
 
-// inside finds the section of a file that a key belongs to, and the key's name within it; nil when there is none.
+// inside finds the section of a file that contains a key, and the key's name within it; nil when there is none.
 func inside(file map[string]any, key string) (map[string]any, string) {
 	parts := strings.Split(key, ".")
 	at := file
@@ -107,7 +107,7 @@ func inside(file map[string]any, key string) (map[string]any, string) {
 	return at, parts[len(parts)-1]
 }
 
-// field is where Config has the knob.
+// field is the name of the knob's field in Config.
 func (k Knob) field() string {
 	if k.Field != "" {
 		return k.Field
@@ -115,7 +115,7 @@ func (k Knob) field() string {
 	return k.Key
 }
 
-// stored is a value as Config has it.
+// stored is the form of a value in Config.
 func (k Knob) stored(value any) any {
 	if word, isText := value.(string); isText && k.Stored[word] != "" {
 		return k.Stored[word]
@@ -123,7 +123,7 @@ func (k Knob) stored(value any) any {
 	return value
 }
 
-// formerly says whether a key is the former name of a knob.
+// formerly reports whether a key is the former name of a knob.
 func formerly(key string) bool {
 	return slices.ContainsFunc(table(), func(k Knob) bool { return key != "" && k.Was == key })
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Seal names where the keys lie that seal what Temporal stores.
+// Seal configures the keys that encrypt what Temporal stores.
 type Seal struct {
 	KeysFile string `json:"keys_file"`
 	KeysEnv  string `json:"keys_env"`
@@ -20,7 +20,7 @@ func (s Seal) validate() error {
 	return nil
 }
 
-// SealFile is the file that the sealing keys lie in; empty when they lie in none.
+// SealFile is the file of the sealing keys; empty when they are not in a file.
 func (c Config) SealFile() string {
 	if c.Seal.KeysFile == "" {
 		return ""
@@ -28,8 +28,8 @@ func (c Config) SealFile() string {
 	return c.home(c.Seal.KeysFile)
 }
 
-// SealKeys fetches the lines of the sealing keys and says which place they came from; "" when the configuration names
-// none. The caller parses them with internal/payload and hands them to nothing else.
+// SealKeys reads the lines of the sealing keys and returns their place; "" when none is configured. Callers must pass
+// them to internal/payload only.
 func (c Config) SealKeys() (lines, place string, err error) {
 	switch s := c.Seal; {
 	case s.KeysEnv != "":

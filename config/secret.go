@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// Key fetches a provider's key from where the configuration says it lies; "" when it names no place.
-// The caller hands it to the provider and to nothing else.
+// Key reads a provider's API key from the configured place; "" when none is configured. Callers must pass it to the
+// provider only.
 func (c Config) Key(provider string) (string, error) {
 	p, ok := c.Providers[provider]
 	if !ok {
@@ -24,7 +24,7 @@ func (c Config) secret(at, variable, file string) (string, error) {
 	return c.held(at+".api_key", "key", variable, file)
 }
 
-// held reads a secret by variable or by file. Its faults name the place, never the content.
+// held reads a secret from a variable or a file. Its errors name the place, never the content.
 func (c Config) held(knob, what, variable, file string) (string, error) {
 	switch {
 	case variable != "":
@@ -46,7 +46,7 @@ func (c Config) held(knob, what, variable, file string) (string, error) {
 	return "", nil
 }
 
-// addresses of the profiles that have one of their own.
+// addresses are the default addresses of some profiles.
 var addresses = map[string]string{
 	"openai":     "https://api.openai.com/v1",
 	"openrouter": "https://openrouter.ai/api/v1",
@@ -54,7 +54,7 @@ var addresses = map[string]string{
 	"ollama":     "http://127.0.0.1:11434/v1",
 }
 
-// ProviderURL is a provider's address: the configured one, or the one its profile is known for.
+// ProviderURL is a provider's address: the configured one, or the default of its profile.
 func (p Provider) ProviderURL() string {
 	if p.BaseURL != "" {
 		return strings.TrimRight(p.BaseURL, "/")
@@ -62,7 +62,7 @@ func (p Provider) ProviderURL() string {
 	return addresses[p.Profile]
 }
 
-// String is the configuration as `oneiros config show` prints it: one "key: value" a line, nothing secret.
+// String formats the configuration for `oneiros config show`: one "key: value" a line, without secrets.
 func (c Config) String() string {
 	var b strings.Builder
 	for _, s := range c.Redacted() {
@@ -71,8 +71,8 @@ func (c Config) String() string {
 	return b.String()
 }
 
-// Redacted lists every knob and every provider. Keys are named by place, and passwords or query strings that somebody
-// put into an address are cut out.
+// Redacted lists every knob and every provider. Keys are named by place, and passwords and query strings in addresses
+// are cut out.
 func (c Config) Redacted() []Setting {
 	list := c.Settings()
 	for i := range list {
@@ -142,7 +142,7 @@ func redactURL(s string) string {
 	return u.String()
 }
 
-// redactHook keeps of a hook's address who is asked: its path may be the secret, as those of chat services are.
+// redactHook shortens a hook's address to its host: the path may be secret, as those of chat services are.
 func redactHook(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {

@@ -14,10 +14,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Serve is the server that clients talk to.
+// Serve configures the server that clients talk to.
 type Serve struct {
 	Listen string `json:"listen"` // host:port; empty: `oneiros up` serves nothing
-	Model  string `json:"model"`  // "provider/model" that talks; empty: the generator's
+	Model  string `json:"model"`  // "provider/model" for conversations; empty: the generator's
 
 	Recall       bool          `json:"recall"`
 	RecallBudget time.Duration `json:"recall_budget"`
@@ -28,7 +28,7 @@ type Serve struct {
 	Joined       bool          `json:"joined"`
 	MoodSampling bool          `json:"mood_sampling"`
 
-	RecallExcept string `json:"recall_except"` // handles with commas between, as Listed cuts them
+	RecallExcept string `json:"recall_except"` // handles separated by commas; Listed splits them
 	StoreExcept  string `json:"store_except"`
 	AffectExcept string `json:"affect_except"`
 	DigestExcept string `json:"digest_except"`
@@ -36,13 +36,13 @@ type Serve struct {
 	Keys    string `json:"keys"` // KeysAuto or KeysRequired
 	TLSCert string `json:"tls_cert"`
 	TLSKey  string `json:"tls_key"`
-	Hosts   string `json:"hosts"`   // with commas between, as Listed cuts it
-	Origins string `json:"origins"` // with commas between
+	Hosts   string `json:"hosts"`   // separated by commas; Listed splits it
+	Origins string `json:"origins"` // separated by commas
 
-	AllowFields string `json:"allow_fields"` // of requests to paid models, with commas between
+	AllowFields string `json:"allow_fields"` // of requests to paid models, separated by commas
 
-	Rate       int           `json:"rate"`    // requests a minute and key
-	KeyDay     budget.Micros `json:"key_day"` // of one key, in one day of UTC
+	Rate       int           `json:"rate"`    // requests per minute and key
+	KeyDay     budget.Micros `json:"key_day"` // spending of one key in one day (UTC)
 	MaxBody    int           `json:"max_body"`
 	MaxStreams int           `json:"max_streams"`
 	KeyStreams int           `json:"key_streams"`
@@ -55,15 +55,15 @@ type Serve struct {
 	Grace                time.Duration `json:"grace"`
 }
 
-// Listed cuts a list with commas or spaces between.
+// Listed splits a list at commas and spaces.
 func Listed(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// Except are the agents that are not as the rest.
+// Except says for which functions an agent is an exception to the general setting.
 type Except struct{ Recall, Store, Affect, Digest bool }
 
-// Excepted are they, by handle.
+// Excepted returns the exceptions by agent handle.
 func (s Serve) Excepted() map[string]Except {
 	all := map[string]Except{}
 	for _, part := range []struct {
@@ -84,22 +84,22 @@ func (s Serve) Excepted() map[string]Except {
 	return all
 }
 
-// What serve.keys takes.
+// The values of serve.keys.
 const (
 	KeysAuto     = "auto"
 	KeysRequired = "required"
 )
 
-// Keyless says whether the server may answer requests without a key while no key was ever made.
+// Keyless reports whether the server may serve requests without a key as long as no key exists.
 func (s Serve) Keyless() bool { return s.Loopback() && s.Keys != KeysRequired }
 
-// Loopback says whether only this machine can reach the server.
+// Loopback reports whether only this machine can reach the server.
 func (s Serve) Loopback() bool {
 	host, _, err := net.SplitHostPort(s.Listen)
 	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
-// TalkModel is the model that talks: serve.model, else the one that generates dreams.
+// TalkModel is the model for conversations: serve.model, otherwise the generator of dreams.
 func (c Config) TalkModel() string {
 	if c.Serve.Model != "" {
 		return c.Serve.Model
@@ -371,7 +371,7 @@ func beyondTokens() []string {
 	return names
 }
 
-// validTalk checks that the model that talks is known, writes, and is priced.
+// validTalk checks that the model for conversations is known, generates text, and has a price.
 func (c Config) validTalk() error {
 	if c.Serve.Model == "" {
 		return nil

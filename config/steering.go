@@ -17,8 +17,8 @@ const InProcess = "llama"
 
 var steeringKeys = []string{"vector", "layers", "depth", "alpha", "fields", "alias"}
 
-// steering reads how a model is steered, or all models of a provider; nil when nothing is said of it. profile names the
-// kind of server, whose own fields cannot be used.
+// steering reads the steering of a model, or of all models of a provider; nil when it is not set. profile is the kind
+// of server, whose own fields cannot be used.
 func (r *reader) steering(profile string) *inference.Steers {
 	raw, ok := r.fields["steering"]
 	if !ok || raw == nil {
@@ -48,7 +48,7 @@ func (r *reader) steering(profile string) *inference.Steers {
 	return s
 }
 
-// checkSteering sees that a kind of server can be told of it.
+// checkSteering checks that a kind of server supports the steering.
 func (r *reader) checkSteering(profile string, s inference.Steers) {
 	var reserved []string
 	if profile == InProcess {
@@ -61,7 +61,7 @@ func (r *reader) checkSteering(profile string, s inference.Steers) {
 		}
 		kind, err := openaigw.ProfileOf(profile)
 		if err != nil {
-			return // the profile itself is a fault
+			return // the profile itself is invalid
 		}
 		reserved = kind.Reserved()
 		if len(s.Fields) == 0 && s.Alias == "" && len(kind.Steer) == 0 {
@@ -75,7 +75,7 @@ func (r *reader) checkSteering(profile string, s inference.Steers) {
 	}
 }
 
-// layers reads 11, or 6-18.
+// layers reads a layer or a range of layers: 11, or 6-18.
 func (r *reader) layers(s *inference.Steers) {
 	raw, ok := r.fields["layers"]
 	if !ok {
@@ -96,7 +96,8 @@ func (r *reader) layers(s *inference.Steers) {
 	s.From, s.To = from, to
 }
 
-// templates reads the fields of a steered request: a section, or JSON in a text, which keeps the capitals of its keys.
+// templates reads the additional fields of a steered request: a section, or JSON in a text, which keeps the case of its
+// keys.
 func (r *reader) templates(s *inference.Steers) {
 	raw, ok := r.fields["fields"]
 	if !ok || raw == nil {
@@ -114,7 +115,7 @@ func (r *reader) templates(s *inference.Steers) {
 	}
 }
 
-// Steered is how a model of a provider is steered: as its own section says, else as the provider's.
+// steered returns the steering of a model: its own, otherwise the provider's.
 func (p Provider) steered(own *inference.Steers) *inference.Steers {
 	if own != nil {
 		return own
@@ -122,7 +123,7 @@ func (p Provider) steered(own *inference.Steers) *inference.Steers {
 	return p.Steering
 }
 
-// steeringText is a steering on one line; empty for none.
+// steeringText formats a steering on one line; empty for none.
 func steeringText(s *inference.Steers) string {
 	if s == nil {
 		return ""

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Store is where memory, events and the ledger live: on a Redis server when URL names one, else in the SQLite file.
+// Store configures where memory, events and the ledger are stored: on a Redis server when URL is set, otherwise in the
+// SQLite file.
 type Store struct {
 	Path         string `json:"path"`
-	URL          string `json:"url"` // holds no password
+	URL          string `json:"url"` // without a password
 	PasswordEnv  string `json:"password_env"`
 	PasswordFile string `json:"password_file"`
 	TrustServer  bool   `json:"trust_server"`
@@ -25,8 +26,8 @@ func (c Config) StorePath() string {
 	return filepath.Join(c.DataDir, "oneiros.db")
 }
 
-// StorePassword fetches the password for store.url from where the configuration says it lies; "" when it names no
-// place. The caller hands it to the store and to nothing else.
+// StorePassword reads the password for store.url from the configured place; "" when none is configured. Callers must
+// pass it to the store only.
 func (c Config) StorePassword() (string, error) {
 	return c.held("store.password", "password", c.Store.PasswordEnv, c.Store.PasswordFile)
 }
@@ -56,7 +57,7 @@ func storeKnobs() []Knob {
 	}
 }
 
-// validate never repeats what store.url says: it may hold what does not belong there.
+// validate never repeats the value of store.url in an error: it may contain a password by mistake.
 func (s Store) validate() error {
 	var faults []error
 	fault := func(text string) { faults = append(faults, errors.New(text)) }
@@ -82,7 +83,7 @@ func (s Store) validate() error {
 	return errors.Join(faults...)
 }
 
-// reachable says whether an address names a server: a host and the number of a database, or a socket.
+// reachable reports whether an address names a server: a host and the number of a database, or a socket.
 func reachable(u *url.URL) bool {
 	switch u.Scheme {
 	case "unix":

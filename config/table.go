@@ -6,7 +6,7 @@ import (
 
 const day = 24 * 3600 // seconds
 
-// Knobs is the whole table, in the order of the reference.
+// Knobs returns the whole table, in the order of the reference.
 func Knobs() []Knob {
 	return append([]Knob(nil), table()...)
 }

@@ -48,7 +48,7 @@ func dreamingRows() []Knob {
 	}
 }
 
-// urgencyRows are when an agent that needs to dream need not idle for as long.
+// urgencyRows configure when an urgent agent may idle for a shorter time.
 func urgencyRows() []Knob {
 	return []Knob{
 		{
@@ -117,7 +117,7 @@ func wakingRows() []Knob {
 	}
 }
 
-// tellingRows are what a client hears of dreams.
+// tellingRows configure what clients see of dreams.
 func tellingRows() []Knob {
 	return []Knob{
 		{
@@ -140,7 +140,7 @@ func tellingRows() []Knob {
 	}
 }
 
-// vitalityRows reads its defaults from the law.
+// vitalityRows takes its defaults from package circadian.
 func vitalityRows() []Knob {
 	t := circadian.DefaultThresholds
 	return []Knob{

@@ -9,13 +9,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// dreamKnobs describes every field of dream.Knobs; the defaults are dream.DefaultKnobs, read by their JSON names.
+// dreamKnobs describes every field of dream.Knobs. The defaults are those of dream.DefaultKnobs, by their JSON names.
 func dreamKnobs() []Knob {
 	rows := append(append(onsetRows(), choiceRows()...), append(laterRows(), limitRows()...)...)
 	defaults := dreamDefaults()
 	for i := range rows {
 		stored := rows[i].Key
-		if rows[i].Was != "" { // dreams are kept with their knobs under the former names
+		if rows[i].Was != "" { // recorded dreams have their knobs under the former names
 			stored = rows[i].Was
 			rows[i].Was = "dream." + stored
 		}
@@ -36,7 +36,7 @@ func dreamDefaults() map[string]any {
 	if err == nil {
 		err = json.Unmarshal(body, &nested)
 	}
-	if err != nil { // a plain struct of numbers
+	if err != nil { // cannot happen: it is a plain struct of numbers
 		panic(fmt.Sprintf("config: default knobs: %v", err))
 	}
 	flat := map[string]any{}

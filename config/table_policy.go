@@ -2,7 +2,7 @@ package config
 
 import "github.com/seed-56a03226/oneiros/internal/policy"
 
-// policyKnobs are the simple rules; those of one's own stand in sections of the file (readPolicy).
+// policyKnobs are the simple rules; the user's own rules are in sections of the file (readPolicy).
 func policyKnobs() []Knob {
 	return []Knob{
 		{

@@ -11,18 +11,18 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 )
 
-// DefaultNamespace is where dreams live when nobody says otherwise.
+// DefaultNamespace is the Temporal namespace when none is configured.
 const DefaultNamespace = "default"
 
-// Cluster says how to reach Temporal. Known is false when neither the configuration nor the standard Temporal client
-// environment names an address: then a child may be started.
+// Cluster says how to reach Temporal. Known is false when neither the configuration nor Temporal's standard client
+// environment names an address; then a child server may be started.
 type Cluster struct {
 	Options client.Options
 	Known   bool
 	Source  string // "temporal.address", or the standard environment
 }
 
-// Cluster resolves the Temporal section. Certificates and keys are read here; faults never show their content.
+// Cluster resolves the Temporal section. It reads certificates and keys; errors never show their content.
 func (c Config) Cluster() (Cluster, error) {
 	if c.Temporal.Address != "" {
 		o, err := c.ownCluster()
@@ -49,7 +49,7 @@ func (c Config) Cluster() (Cluster, error) {
 	return Cluster{Options: o, Known: profile.Address != "", Source: "the standard Temporal client environment"}, nil
 }
 
-// standardFile keeps the lookup inside the environment that Load was given; a path that does not exist is no file.
+// standardFile limits the lookup to the environment that Load was given; a missing file is not an error.
 func (c Config) standardFile() string {
 	switch {
 	case c.env["TEMPORAL_CONFIG_FILE"] != "":
@@ -110,10 +110,10 @@ func (c Config) tlsConfig(t TLS) (*tls.Config, error) {
 	return conf, errors.Join(faults...)
 }
 
-// lookup answers the standard environment's questions from the environment that Load was given.
+// lookup implements the SDK's environment lookup on the environment that Load was given.
 type lookup map[string]string
 
-// Environ lists it.
+// Environ lists all variables.
 func (l lookup) Environ() []string {
 	lines := make([]string, 0, len(l))
 	for _, name := range sortedNames(l) {
@@ -122,7 +122,7 @@ func (l lookup) Environ() []string {
 	return lines
 }
 
-// LookupEnv finds one.
+// LookupEnv returns one variable.
 func (l lookup) LookupEnv(name string) (string, bool) {
 	value, ok := l[name]
 	return value, ok

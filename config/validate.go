@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Validate joins every fault in the relations between knobs. Limits of single knobs are checked as they are read.
+// Validate joins every fault in the relations between knobs. Limits of single knobs are checked when they are read.
 func (c Config) Validate() error {
 	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), c.Feed.validate(),
 		c.Policy.validate(), c.Archive.validate(), c.Metrics.validate(), c.Temporal.validate(), c.Seal.validate(),
@@ -66,10 +66,10 @@ func (t Temporal) validate() error {
 	return errors.Join(faults...)
 }
 
-// miniLM is the built-in embedder whose files the user brings.
+// miniLM is the built-in embedder whose files the user provides.
 const miniLM = BuiltIn + "/minilm"
 
-// validRoles checks that every role names a model that is configured and, where it is paid for, priced.
+// validRoles checks that every role names a model that is configured and, if it must be paid for, has a price.
 func (c Config) validRoles() error {
 	var faults []error
 	models := c.Roles.Models()

@@ -28,8 +28,8 @@ func TestEveryErrorInAKeysFileIsNamedWithoutShowingAKey(t *testing.T) {
 	secret := strings.Fields(line("x"))[1]
 	cases := []struct{ name, text, want string }{
 		{"nothing", "\n# nothing\n", "there is no key"},
-		{"one word", secret, "line 1: it holds 1 words and should hold two"},
-		{"three words", "a b c", "line 1: it holds 3 words and should hold two"},
+		{"one word", secret, "line 1: it has 1 words; it must have two"},
+		{"three words", "a b c", "line 1: it has 3 words; it must have two"},
 		{"no id", "k/1 " + secret, "line 1: the first word is no key id"},
 		{"swapped", secret + " one", "line 1: the first word is no key id"},
 		{"no base64", "one " + secret[:10] + "!" + secret[11:], `line 1: key "one" is not base64`},

@@ -81,7 +81,7 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 		aborts:  counter("onset_alarm_aborts", "Onsets that an alarm ended."),
 		markers: counter("somatic_markers_fired", "Fragments that matched a somatic marker."),
 		silent:  counter("hooks_silent", "Hooks that did not respond in time, by border.", "border"),
-		drifted: counter("observer_drifts", "Alarms because the observer's scores drifted beyond their limits."),
+		drifted: counter("observer_drifts", "Alarms because an observer's outcomes are outside their limits."),
 		unread:  counter("events_unread", "Events whose data could not be read."),
 		dreaming: gauge("dreams_under_way",
 			"Running dreams, of those that began or resumed after this process did."),
