@@ -462,7 +462,7 @@ func TestTheThirdEmptyDreamInARowRaisesTheAlarm(t *testing.T) {
 			alarms = append(alarms, e.Dream+" "+string(e.Data))
 		}
 	}
-	require.Equal(t, []string{`dream/a/0006 {"nights":3}`, `dream/a/0007 {"nights":4}`}, alarms)
+	require.Equal(t, []string{`dream/a/0006 {"dreams":3}`, `dream/a/0007 {"dreams":4}`}, alarms)
 	record, err := memory.One[*dream.Record](ctx, r.store, "a", "dream/a/0006")
 	require.NoError(t, err)
 	require.Contains(t, record.Reason, "3 nights in a row now")

@@ -93,7 +93,7 @@ func TestAnAgentThatDreamsOrIsHeldAwakeIsNotRemoved(t *testing.T) {
 	d := newFixture(t).furnish().guarded(&porter{})
 	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Hour)}}
 	require.Equal(t, console.Refused, d.run(0, "agents", "remove", "echo", "--yes"))
-	require.Contains(t, d.err.String(), "agent echo is held awake by mara (knock) until ")
+	require.Contains(t, d.err.String(), "agent echo is held awake by mara (connect) until ")
 	require.Contains(t, d.err.String(), "oneiros sleep -a echo --force")
 	d.hall.now.Leases = nil
 	f := memory.Fence{Dream: "dream/echo/0007", Run: "r"}

@@ -47,7 +47,7 @@ func TestATerminalShowsWhereTheDreamWasWoken(t *testing.T) {
 	d.terminal = true
 	require.Equal(t, console.Unreachable, d.run(80, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), "|✶‖- ONSET")
-	require.Contains(t, d.out.String(), "by a knock in onset (deep), resumable to 14:00; 9.4 ms:…\n06:00:00  awake",
+	require.Contains(t, d.out.String(), "by a client in onset (deep), resumable to 14:00; 9.4 ms…\n06:00:00  awake",
 		"what woke it stays while the dream waits")
 }
 
@@ -74,14 +74,14 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	}
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
 	require.Contains(t, d.err.String(),
-		"echo is held awake by mara (knock) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo --client mara ends that")
+		"echo is held awake by mara (connect) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo --client mara ends that")
 	d.hall.now = presence.Status{}
 	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "Dream dream/echo/0002 goes on. Follow it: oneiros watch dream/echo/0002")
 	require.Equal(t, []string{n.ID}, s.resumed)
 	s.going = func() { d.goOn(n) }
 	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "2", "-a", "echo", "--watch"), d.err.String())
-	require.Contains(t, d.out.String(), "sitting 2, from onset, $0.488 left")
+	require.Contains(t, d.out.String(), "stretch 2, from onset, $0.488 left")
 
 	d = newFixture(t).furnish().asleep(s, 0)
 	n = d.interrupt(now.Add(time.Hour))

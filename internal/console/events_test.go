@@ -147,7 +147,7 @@ func shortDream(l *listener, agent, id string) {
 		event.FragmentDiscarded{Fragment: id + "/onset/c1-p2", Reason: "below the floor", Composite: .04},
 		event.DreamEnded{Outcome: dream.Completed, Spent: 21_400, Kept: 1},
 	)
-	l.announce(agent, "", event.AgentAwake{Epoch: 3, Cause: "knock"})
+	l.announce(agent, "", event.AgentAwake{Epoch: 3, Cause: "connect"})
 }
 
 func TestEventsAreTextInOrder(t *testing.T) {
@@ -225,10 +225,10 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--agent", "echo"}, nil} {
 		l := newListener(t, "echo", "vega")
-		l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"}, event.AgentAwake{Epoch: 2, Cause: "knock"},
-			event.AgentAwake{Epoch: 3, Cause: "knock"})
+		l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"}, event.AgentAwake{Epoch: 2, Cause: "connect"},
+			event.AgentAwake{Epoch: 3, Cause: "connect"})
 		put := newListener(t, "echo", "vega")
-		put.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+		put.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
 		log := &replaced{}
 		log.held.Store(&held{l.store})
 		l.log = log
@@ -248,8 +248,8 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 			for f.warn.Scan() { // it comes as it likes
 			}
 		}()
-		put.announce("echo", "", event.AgentAwake{Epoch: 20, Cause: "knock"},
-			event.AgentAwake{Epoch: 30, Cause: "knock"}, event.AgentAwake{Epoch: 40, Cause: "knock"})
+		put.announce("echo", "", event.AgentAwake{Epoch: 20, Cause: "connect"},
+			event.AgentAwake{Epoch: 30, Cause: "connect"}, event.AgentAwake{Epoch: 40, Cause: "connect"})
 		for _, epoch := range []string{"epoch 20", "epoch 30", "epoch 40"} {
 			require.Contains(t, f.next(), epoch)
 		}
@@ -296,7 +296,7 @@ func (r *replaced) Await(ctx context.Context, agent string, after int64) error {
 func TestEventsFromWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")
-	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
 	require.Equal(t, console.OK, l.run(80, "events", "--from", "5"))
 	require.Empty(t, l.out.String())
 	require.Contains(t, flat(l.err.String()), "echo has 1 event; there is no number 5 yet. --follow waits for it.")
@@ -330,7 +330,7 @@ func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 func TestFollowingTellsWhatComes(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")
-	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"}, event.AgentAsleep{Epoch: 1})
+	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"}, event.AgentAsleep{Epoch: 1})
 	f := l.follow("--from", "2")
 	require.Contains(t, f.next(), "      2  ")
 	l.announce("echo", "", event.AgentAwake{Epoch: 2, Cause: "operator"})
@@ -341,11 +341,11 @@ func TestFollowingTellsWhatComes(t *testing.T) {
 func TestFollowingBeyondTheEndWaits(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")
-	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
 	f := l.follow("--from", "4")
 	require.True(t, f.warn.Scan())
 	require.Contains(t, f.warn.Text(), "echo has 1 event; waiting for number 4.")
-	l.announce("echo", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "knock"},
+	l.announce("echo", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "connect"},
 		event.AgentAsleep{Epoch: 2})
 	require.Contains(t, f.next(), "      4  ")
 	f.end()
@@ -354,7 +354,7 @@ func TestFollowingBeyondTheEndWaits(t *testing.T) {
 func TestFollowingAllAgentsMeetsThoseThatAreNew(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo", "vega")
-	l.announce("vega", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+	l.announce("vega", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
 	f := l.follow("--type", "AgentAwake", "--json")
 	require.Contains(t, f.next(), `"agent":"id-vega"`)
 	require.NoError(t, l.store.PutAgent(t.Context(), dream.Agent{
@@ -364,7 +364,7 @@ func TestFollowingAllAgentsMeetsThoseThatAreNew(t *testing.T) {
 		Tier:    dream.Core,
 		Created: now,
 	}))
-	l.announce("nova", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "knock"})
+	l.announce("nova", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "connect"})
 	require.Contains(t, f.next(), `"seq":2,"schema":1,"subsystem":"hypnagogia","agent":"id-nova"`)
 	f.end()
 }
@@ -398,11 +398,11 @@ func TestFollowingOutlastsAStoreThatIsAway(t *testing.T) {
 	l := newListener(t, "echo")
 	log := &leaving{Log: l.store}
 	l.log = log
-	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
 	f := l.follow("--from", "1")
 	require.Contains(t, f.next(), "epoch 1")
 	log.away.Store(true)
-	l.announce("echo", "", event.AgentAwake{Epoch: 2, Cause: "knock"}, event.AgentAwake{Epoch: 3, Cause: "knock"})
+	l.announce("echo", "", event.AgentAwake{Epoch: 2, Cause: "connect"}, event.AgentAwake{Epoch: 3, Cause: "connect"})
 	require.True(t, f.warn.Scan())
 	require.Contains(t, f.warn.Text(), "The store is away (read: away); waiting for it.")
 	log.away.Store(false)

@@ -196,7 +196,7 @@ func (d *fixture) interrupt(until time.Time) *dream.Record {
 				Cycles: 1,
 			}}),
 			tell(3, event.DreamInterrupted{
-				Cause:    "knock",
+				Cause:    "connect",
 				Epoch:    3,
 				Stretch:  1,
 				Phase:    dream.Onset,
@@ -208,7 +208,7 @@ func (d *fixture) interrupt(until time.Time) *dream.Record {
 				Partials: 2,
 				Until:    until,
 			}),
-			event.New("awake/3", "echo", id, now, event.AgentAwake{Epoch: 3, Cause: "knock", Dream: id}),
+			event.New("awake/3", "echo", id, now, event.AgentAwake{Epoch: 3, Cause: "connect", Dream: id}),
 		}})
 	require.NoError(d, err)
 	return n
@@ -400,7 +400,7 @@ func TestAConnectAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 	p.wake.Dream, p.wake.Digest = "", nil
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(),
-		"since 2026-11-19 05:00:00, epoch 3, woken by mara (knock) before this request, which\n")
+		"since 2026-11-19 05:00:00, epoch 3, woken by mara (connect) before this request, which\n")
 	require.Contains(t, d.out.String(), "nothing; it only slept")
 	require.Contains(t, d.out.String(), "nothing new worth telling")
 }
@@ -490,10 +490,10 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 		Lock:   now.Add(5 * time.Second),
 	}
 	require.Equal(t, console.Refused, d.run(0, "sleep", "-a", "echo"))
-	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:05:00; --force ends that too")
+	require.Contains(t, d.err.String(), "echo is held awake by mara (connect) until 06:05:00; --force ends that too")
 	require.Equal(t, console.NotFound, d.run(0, "sleep", "-a", "echo", "--client", "nobody"))
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "mara"))
-	require.Contains(t, d.out.String(), "echo stays awake, held by operator (knock) until 06:05:00.")
+	require.Contains(t, d.out.String(), "echo stays awake, held by operator (connect) until 06:05:00.")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "operator"))
 	require.Contains(t, d.out.String(), "The wake lock lasts: no dream begins before 06:00:05.")
 	require.Contains(t, d.err.String(),

@@ -128,7 +128,7 @@ type ObserverDrifted struct {
 	Judge     string   `json:"judge"`
 	Outcomes  int      `json:"outcomes"`
 	Factor    float64  `json:"bias"`
-	Requested float64  `json:"asked"`
+	Requested float64  `json:"requested"`
 	Drift     float64  `json:"drift"`
 	Validated float64  `json:"promoted_and_validated"`
 	Alarms    []string `json:"alarms"`
@@ -263,7 +263,7 @@ type DreamEnded struct {
 
 // NightUndone is the alarm of a dream that made recall worse and was undone; its money stays spent.
 type NightUndone struct {
-	Requested int `json:"asked"`    // memories that the probe checked
+	Requested int `json:"checked"`  // memories that the probe checked
 	Before    int `json:"before"`   // found when the dream began
 	After     int `json:"after"`    // found when it ended
 	Lost      int `json:"lost"`     // lost because of the dream
@@ -278,7 +278,7 @@ type NightUndone struct {
 
 // NothingAgain is the alarm of repeated empty dreams: the number in a row, including this one.
 type NothingAgain struct {
-	Nights int `json:"nights"`
+	Nights int `json:"dreams"`
 }
 
 // AlarmAbort replaces OnsetCompleted when an alarm ended the onset.
@@ -290,9 +290,9 @@ type AlarmAbort struct {
 
 // DreamInterrupted is the last event of a stretch that was woken. The four phases of the wake are in milliseconds.
 type DreamInterrupted struct {
-	Cause        string      `json:"cause"` // knock, alarm or operator
+	Cause        string      `json:"cause"` // connect, alarm or operator
 	Epoch        int64       `json:"epoch"`
-	Stretch      int         `json:"sitting"`
+	Stretch      int         `json:"stretch"`
 	Phase        dream.Phase `json:"phase"`
 	Cycle        int         `json:"cycle,omitempty"`
 	Light        bool        `json:"light"`  // no call was running
@@ -313,7 +313,7 @@ type DreamInterrupted struct {
 
 // DreamResumed is the first event of a later stretch of an interrupted dream.
 type DreamResumed struct {
-	Stretch int           `json:"sitting"`
+	Stretch int           `json:"stretch"`
 	Phase   dream.Phase   `json:"phase"`
 	Left    budget.Micros `json:"budget_left_micros"`
 }

@@ -138,7 +138,7 @@ var payloads = []event.Payload{
 	event.NothingAgain{Nights: 3},
 	event.AlarmAbort{Trigger: "harbour/quay-price", Fragments: 4, Spent: 12_000},
 	event.DreamInterrupted{
-		Cause:        "knock",
+		Cause:        "connect",
 		Epoch:        7,
 		Stretch:      2,
 		Phase:        dream.REM,
@@ -156,7 +156,7 @@ var payloads = []event.Payload{
 		Until:        at.UTC(),
 	},
 	event.DreamResumed{Stretch: 3, Phase: dream.NREM, Left: 400_000},
-	event.AgentAwake{Epoch: 7, Cause: "knock", Dream: "dream/echo/0042"},
+	event.AgentAwake{Epoch: 7, Cause: "connect", Dream: "dream/echo/0042"},
 	event.AgentAsleep{Epoch: 7},
 	event.AlarmRaised{Feed: "harbour", Rule: "quay-price", Kind: "relative_change"},
 	event.FragmentFlagged{Fragment: "f-2", By: "policy/assets", Bars: true},

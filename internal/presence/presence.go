@@ -16,10 +16,24 @@ type Cause string
 
 // The causes of a wake.
 const (
-	Connect  Cause = "knock"    // a client connected
+	Connect  Cause = "connect"  // a client connected
 	Alarm    Cause = "alarm"    // a rule over the agent's feed fired
 	Operator Cause = "operator" // a person who runs the deployment
 )
+
+// CauseOf reads a cause. What is stored and signalled under the former name of Connect is read as ever.
+func CauseOf(text string) Cause {
+	if text == "knock" {
+		return Connect
+	}
+	return Cause(text)
+}
+
+// UnmarshalText reads a cause as CauseOf does.
+func (c *Cause) UnmarshalText(text []byte) error {
+	*c = CauseOf(string(text))
+	return nil
+}
 
 // Visit is a request to hold the agent awake.
 type Visit struct {

@@ -144,7 +144,7 @@ func (f *importer) importRecord(r memory.Record) error {
 		return f.importCounters(*r.Counters)
 	case r.Lease != nil:
 		l := r.Lease
-		body, err := json.Marshal(storedLease{l.Client, presence.Cause(l.Cause), date(l.Since), date(l.Until)})
+		body, err := json.Marshal(storedLease{l.Client, presence.CauseOf(l.Cause), date(l.Since), date(l.Until)})
 		if err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func (f *importer) importCounters(k memory.KeptCounters) error {
 		body, err := json.Marshal(storedWake{
 			Agent:  k.Agent,
 			Epoch:  w.Epoch,
-			Cause:  presence.Cause(w.Cause),
+			Cause:  presence.CauseOf(w.Cause),
 			Client: w.Client,
 			At:     date(w.At),
 			Dream:  w.Dream,

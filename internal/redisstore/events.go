@@ -54,7 +54,7 @@ func decodeEvent(m redis.XMessage) (event.Event, error) {
 	number, _, _ := strings.Cut(m.ID, "-")
 	var err error
 	e.Seq, err = strconv.ParseInt(number, 10, 64)
-	return e, err
+	return event.Current(e), err
 }
 
 // Events returns up to limit of the agent's events after a sequence number, in order. A limit of zero or less gives

@@ -62,9 +62,9 @@ func announcements() []event.Event {
 		event.NothingAgain{Nights: 3},
 		event.AlarmRaised{Feed: "harbour", Rule: "price", Kind: "relative_change"},
 		event.AlarmAbort{Trigger: "harbour/price", Fragments: 3, Spent: 12_000},
-		event.AgentAwake{Epoch: 3, Cause: "knock", Dream: "dream/echo/0042"},
+		event.AgentAwake{Epoch: 3, Cause: "connect", Dream: "dream/echo/0042"},
 		event.DreamInterrupted{
-			Cause:        "knock",
+			Cause:        "connect",
 			Epoch:        3,
 			Stretch:      1,
 			Phase:        dream.Integration,

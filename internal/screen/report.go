@@ -145,7 +145,7 @@ func sentence(r DreamReport) string {
 	if d := n.Ended.Sub(n.At); !n.Ended.IsZero() && !n.At.IsZero() && d >= time.Second {
 		slept = " for " + span(d)
 		if n.Stretches > 1 {
-			slept = fmt.Sprintf(" in %d sittings within %s", n.Stretches, span(d))
+			slept = fmt.Sprintf(" in %d stretches within %s", n.Stretches, span(d))
 		}
 	}
 	kept := keptWords(r)

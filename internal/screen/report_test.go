@@ -50,7 +50,7 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 		case dream.Canceled:
 			r.Record.Reason = "by an operator"
 		case dream.Interrupted:
-			r.Record.Reason = "knock"
+			r.Record.Reason = "somebody connected"
 		}
 		report := screen.Report(r, screen.Style{Width: 80})
 		if outcome == dream.Empty {
@@ -66,7 +66,7 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
 	t.Parallel()
 	r := night()
-	r.Record.Outcome, r.Record.Reason, r.Record.Stretches = dream.Interrupted, "knock", 1
+	r.Record.Outcome, r.Record.Reason, r.Record.Stretches = dream.Interrupted, "somebody connected", 1
 	r.Record.Until = r.Record.Ended.Add(8 * time.Hour)
 	r.MayGoOn = true
 	r.Breaks = []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}
@@ -76,7 +76,7 @@ func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
 	r = night()
 	r.Record.Stretches = 3
 	require.Contains(t, screen.Report(r, screen.Style{Width: 110}),
-		"echo dreamt in 3 sittings within 2 min 14 s and kept")
+		"echo dreamt in 3 stretches within 2 min 14 s and kept")
 }
 
 // What cannot be read marks nothing; a dream that went on waits no more.

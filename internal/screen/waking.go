@@ -36,7 +36,7 @@ func reportWaking(e event.Event, st Style) (about string, colour ink, text strin
 			func(p event.DreamInterrupted) (string, ink, string) { return "woken", amber, interruption(p, e.At, st) })
 	case "DreamResumed":
 		return read(e, func(p event.DreamResumed) (string, ink, string) {
-			return "resumed", green, fmt.Sprintf("sitting %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)
+			return "resumed", green, fmt.Sprintf("stretch %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)
 		})
 	}
 	return reportRemark(e)
@@ -65,13 +65,13 @@ func interruption(p event.DreamInterrupted, at time.Time, st Style) string {
 	return text
 }
 
-// CauseName says what woke an agent: a knock, an alarm, an operator.
+// CauseName says what woke an agent: a client, an alarm, an operator.
 func CauseName(cause string) string {
 	switch cause {
 	case "":
 		return "somebody"
-	case "knock":
-		return "a knock"
+	case "connect", "knock": // the former name stands in records of earlier builds
+		return "a client"
 	}
 	return "an " + cause
 }

@@ -117,7 +117,7 @@ func (f *importer) importCounters(k memory.KeptCounters) error {
 		v.last = &presence.Wake{
 			Agent:  k.Agent,
 			Epoch:  w.Epoch,
-			Cause:  presence.Cause(w.Cause),
+			Cause:  presence.CauseOf(w.Cause),
 			Client: w.Client,
 			At:     w.At,
 			Dream:  w.Dream,

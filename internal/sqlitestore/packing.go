@@ -103,5 +103,5 @@ func readEvent(agent string, scan func(...any) error) (event.Event, error) {
 		e.Data = bytes.Clone(data)
 	}
 	e.At, err = parseDate(at)
-	return e, err
+	return event.Current(e), err
 }

@@ -118,7 +118,7 @@ func oneDream(b *bundle, agent, id string) {
 		event.OnsetCompleted{Fragments: 2},
 		event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 3, Spent: 700}},
 		event.DreamInterrupted{
-			Cause:    "knock",
+			Cause:    "connect",
 			Phase:    dream.REM,
 			Receipt:  .5,
 			Stop:     20,
@@ -126,7 +126,7 @@ func oneDream(b *bundle, agent, id string) {
 			Switch:   8,
 			Until:    dusk.Add(24 * time.Hour),
 		},
-		event.AgentAwake{Epoch: 1, Cause: "knock"},
+		event.AgentAwake{Epoch: 1, Cause: "connect"},
 		event.DreamResumed{Stretch: 2, Phase: dream.REM},
 		event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 6, Spent: 1_000}},
 		event.ScenarioImagined{Kept: true}, event.ScenarioImagined{},

@@ -52,7 +52,7 @@ var waking = []line{
 	{`temporal workflow signal --workflow-id agent/echo --name wake`, "Signal workflow succeeded"},
 	{`temporal workflow update execute --workflow-id agent/echo --name wake --input '{}'`, "state:awake"},
 	{
-		`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`,
+		`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"connect","client":"mara"}'`,
 		"state:awake",
 	},
 	{`temporal workflow signal --workflow-id agent/echo --name alarm`, "Signal workflow succeeded"},
@@ -152,7 +152,7 @@ func TestAConnectFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T
 	s.shows(agentState, `"alarms":1`)
 	require.Contains(t, s.run(agentState), `"state":"sleeping"`)
 	text := s.run(
-		`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`)
+		`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"connect","client":"mara"}'`)
 	require.Contains(t, text, "state:awake")
 	require.Contains(t, s.run(agentState), `"state":"awake"`)
 }

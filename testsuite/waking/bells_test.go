@@ -70,7 +70,7 @@ func (r *room) shout(agent dream.Agent) {
 		require.NoError(r.t, err)
 		for _, text := range []string{
 			"", "wake up", `{"agent":"` + agent.ID + `"}`,
-			`{"agent":"` + agent.ID + `","epoch":99,"cause":"knock","local":true}`,
+			`{"agent":"` + agent.ID + `","epoch":99,"cause":"connect","local":true}`,
 		} {
 			_, _ = c.Write([]byte(text)) // a full socket takes no more; none of it matters
 		}

@@ -189,7 +189,7 @@ func (f *generator) mind(agent string) []memory.Record {
 	agentState.RecordedEpoch = agentState.Epoch - f.r.Int64N(2)
 	agentState.Wake = &memory.KeptWake{
 		Epoch:  agentState.Epoch,
-		Cause:  "knock",
+		Cause:  "connect",
 		Client: f.text(),
 		At:     f.at(),
 		Dream:  "dream/x/0001",

@@ -88,8 +88,8 @@ func (r *rig) plant() (secrets []string, lines []string) {
 		event.DreamAborted{Reason: secret("aborted")},
 		event.FragmentFlagged{Fragment: "f", By: secret("by")},
 		event.PredictionResolved{By: secret("person")},
-		event.DreamInterrupted{Cause: "knock", Journal: "j2"},
-		event.AgentAwake{Epoch: 1, Cause: "knock"},
+		event.DreamInterrupted{Cause: "connect", Journal: "j2"},
+		event.AgentAwake{Epoch: 1, Cause: "connect"},
 		event.DreamEnded{Outcome: dream.Completed, Reason: secret("ended")},
 	} {
 		r.announce(event.New(fmt.Sprintf("p%d", n), "id-iris", one, dawn, payload))

@@ -26,8 +26,8 @@ later(life, 'lock', lock)
 later(life, 'seen', now)
 if awake and not dreams then
   local last = redis.call('HGET', life, 'last')
-  local wake = cause == 'knock' and last and cjson.decode(last)
-  if wake and wake.cause ~= 'knock' and not wake.dream then redis.call('HSET', life, 'visited', '1') end
+  local wake = cause == 'connect' and last and cjson.decode(last)
+  if wake and wake.cause ~= 'connect' and wake.cause ~= 'knock' and not wake.dream then redis.call('HSET', life, 'visited', '1') end
   return {by == token and 1 or 0, last} -- by this very visit, when its first answer was lost
 end
 
