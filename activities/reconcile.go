@@ -20,6 +20,15 @@ const leftBehind = 5 * time.Minute
 // reservations. Dreams of another cluster are left alone. It returns how many dreams it closed; one that cannot be
 // closed does not delay the others.
 func (b *DreamRun) Reconcile(ctx context.Context) (int, error) {
+	agents, err := b.Memory.Agents(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return b.ReconcileAgents(ctx, agents)
+}
+
+// ReconcileAgents is Reconcile that looks for records without an outcome among these agents alone.
+func (b *DreamRun) ReconcileAgents(ctx context.Context, agents []dream.Agent) (int, error) {
 	slots, err := b.Memory.Slots(ctx)
 	if err != nil {
 		return 0, err
@@ -38,7 +47,7 @@ func (b *DreamRun) Reconcile(ctx context.Context) (int, error) {
 		}
 		count(b.freeDead(ctx, agent, held))
 	}
-	count(b.closeOpen(ctx, slots))
+	count(b.closeOpen(ctx, agents, slots))
 	count(b.closeLeftovers(ctx))
 	return closed, errors.Join(faults...)
 }
@@ -140,11 +149,7 @@ func (b *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) err
 
 // closeOpen closes dreams that are still open but hold no slot: their start failed before they began, or their end
 // failed after the slot was freed. Dreams that were undone are included: undoing a dream does not end it.
-func (b *DreamRun) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int, error) {
-	agents, err := b.Memory.Agents(ctx)
-	if err != nil {
-		return 0, err
-	}
+func (b *DreamRun) closeOpen(ctx context.Context, agents []dream.Agent, slots map[string]memory.Slot) (int, error) {
 	closed := 0
 	var faults []error
 	for _, agent := range agents {

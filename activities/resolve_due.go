@@ -36,6 +36,11 @@ func (k Reckoning) Lapse(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return k.LapseOf(ctx, agents)
+}
+
+// LapseOf is Lapse for these agents alone.
+func (k Reckoning) LapseOf(ctx context.Context, agents []dream.Agent) (int, error) {
 	lapsed, now := 0, k.Now()
 	var faults []error
 	for _, agent := range agents {

@@ -10,6 +10,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -312,6 +313,37 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activi
 
 // FleetDay is the cap of all agents together in one day.
 func (s *Starter) FleetDay() budget.Micros { return s.Options.FleetDay }
+
+// runningAgents is a query of Temporal's visibility for the workflows of agents on this deployment's task queue.
+func (s *Starter) runningAgents() string {
+	return fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = %q AND TaskQueue = %q", workflows.AgentType, "Running",
+		s.queue())
+}
+
+// CountAgents returns how many workflows of agents run.
+func (s *Starter) CountAgents(ctx context.Context) (int64, error) {
+	found, err := s.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: s.runningAgents()})
+	return found.GetCount(), err
+}
+
+// RunningAgents returns the ids of the running workflows of agents. Temporal's visibility may lag by some seconds.
+func (s *Starter) RunningAgents(ctx context.Context) (map[string]bool, error) {
+	running := map[string]bool{}
+	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000, Query: s.runningAgents()}
+	for {
+		page, err := s.Client.ListWorkflow(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.GetExecutions() {
+			running[e.GetExecution().GetWorkflowId()] = true
+		}
+		request.NextPageToken = page.GetNextPageToken()
+		if len(request.NextPageToken) == 0 {
+			return running, nil
+		}
+	}
+}
 
 // Executions reads the state of workflows in the starter's cluster.
 func (s *Starter) Executions() Executions {

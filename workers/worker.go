@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -131,6 +132,18 @@ func Reconcile(ctx context.Context, p activities.Ports, agentStates activities.E
 // Lapse resolves the predictions whose horizon has passed and returns how many.
 func Lapse(ctx context.Context, p activities.Ports) (int, error) {
 	return activities.Reckon(p).Lapse(ctx)
+}
+
+// ReconcileAgents is Reconcile that looks for records without an outcome among these agents alone.
+func ReconcileAgents(ctx context.Context, p activities.Ports, e activities.Executions,
+	agents []dream.Agent,
+) (int, error) {
+	return (&activities.DreamRun{Ports: p, Executions: e}).ReconcileAgents(ctx, agents)
+}
+
+// LapseOf is Lapse for these agents alone.
+func LapseOf(ctx context.Context, p activities.Ports, agents []dream.Agent) (int, error) {
+	return activities.Reckon(p).LapseOf(ctx, agents)
 }
 
 // Abandon closes a dream of a cluster that is gone, on behalf of a person who knows that.
