@@ -25,7 +25,7 @@ import (
 type apiServer struct {
 	server        *front.Server
 	being         *psyche.Service
-	tools         *mcpserver.Face
+	tools         *mcpserver.Handler
 	grace         time.Duration
 	over          chan error // the result of Serve
 	stopWarming   func()     // ends the reading ahead of memories and waits for it
@@ -215,14 +215,14 @@ func (e *engine) requireKeys(ctx context.Context, tell func(string, ...any)) err
 // serverOptions are the options of the HTTP server, with every API as its routes.
 func (e *engine) serverOptions(s *apiServer) front.Options {
 	c := e.deployment.config.Serve
-	talk := &openaihttp.Face{
+	talk := &openaihttp.Handler{
 		Talk: s.being,
 		Mind: s.being,
 		Now:  time.Now,
 		Hold: e.deployment.config.Agent.ClientTimeout,
 		Note: e.countTurn,
 	}
-	asleep := &dreamhttp.Face{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
+	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	o := front.Options{
 		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...),
 			e.deployment.tracing),
@@ -279,9 +279,9 @@ func (e *engine) report(err error) {
 }
 
 // countTurn returns a function that counts a turn in the metrics.
-func (e *engine) countTurn(path string) func(openaihttp.Passed) {
+func (e *engine) countTurn(path string) func(openaihttp.TurnFigures) {
 	over := e.meter.TurnBegins(path)
-	return func(p openaihttp.Passed) {
+	return func(p openaihttp.TurnFigures) {
 		over(telemetry.Turn{
 			Path:    p.Path,
 			Status:  p.Status,

@@ -94,7 +94,7 @@ func (h *deployment) listen() {
 		require.NoError(h.t, keys.PutKey(h.ctx, key))
 		h.secret[role] = secret
 	}
-	face := &dreamhttp.Face{Dreams: &psyche.Dreams{
+	face := &dreamhttp.Handler{Dreams: &psyche.Dreams{
 		Memory:  h.Store,
 		Events:  h.Store,
 		Carries: h.Starter.ForDreams(),

@@ -31,7 +31,7 @@ func main() {
 }
 
 func serve(ctx context.Context, listen string) error {
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	face := mcpserver.New(being, &mcpservertest.Dreams{Being: being},
 		mcpserver.Options{Version: "fixtures", Adjust: adjust, Extend: extend})
 	defer face.Close()

@@ -19,13 +19,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// field is a name that a body may have, and what reads its value.
+// field is a field of a body with the function that parses its value.
 type field struct {
 	name string
 	read func(value json.RawMessage) error
 }
 
-// text reads a string. Its error says what would be right.
+// text parses a string. Its error says what would be right.
 func text(into *string) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
 		if json.Unmarshal(value, into) != nil {
@@ -35,7 +35,7 @@ func text(into *string) func(json.RawMessage) error {
 	}
 }
 
-// readRequest reads what is wished of a dream, and the fields that its route has beside.
+// readRequest reads a request for a dream, with the additional fields of its route.
 func readRequest(r *http.Request, beside ...field) (psyche.DreamRequest, error) {
 	var w psyche.DreamRequest
 	var instructions, theme, tier, model string
@@ -47,14 +47,14 @@ func readRequest(r *http.Request, beside ...field) (psyche.DreamRequest, error) 
 		return w, err
 	}
 	if instructions != "" && theme != "" && instructions != theme {
-		return w, lacking("theme", "theme and instructions are two names of one thing; keep one")
+		return w, badParam("theme", "theme and instructions are two names of one thing; keep one")
 	}
 	w.Theme = instructions
 	if theme != "" {
 		w.Theme = theme
 	}
 	if strings.ContainsFunc(w.Theme, unprintable) {
-		return w, lacking("instructions", "instructions hold control characters; they must be printable text")
+		return w, badParam("instructions", "instructions hold control characters; they must be printable text")
 	}
 	w.Tier = dream.Tier(tier)
 	if model != "" {
@@ -111,8 +111,8 @@ func seed(w *psyche.DreamRequest) func(json.RawMessage) error {
 	}
 }
 
-// readFields reads an object whose fields are all known. A null is as if the field were left out. Every field that is
-// wrong or unknown is named, the first one as the parameter of the fault.
+// readFields reads an object that has only the given fields. null is as if the field were absent. The error names
+// every field that is wrong or unknown, and its parameter is the first one.
 func readFields(r *http.Request, fields []field) error {
 	body, err := front.Body(r)
 	if err != nil {
@@ -148,13 +148,12 @@ func readFields(r *http.Request, fields []field) error {
 		}
 	}
 	if len(faults) > 0 {
-		return lacking(first, strings.Join(faults, "; "))
+		return badParam(first, strings.Join(faults, "; "))
 	}
 	return nil
 }
 
-// membersOf are the outermost fields of a body that is one JSON object and nothing else, each of which stands in it
-// once.
+// membersOf are the outermost fields of a body that is one JSON object and nothing else, without duplicates.
 func membersOf(body []byte) (map[string]json.RawMessage, error) {
 	reader := json.NewDecoder(bytes.NewReader(body))
 	first, err := reader.Token()
@@ -171,7 +170,7 @@ func membersOf(body []byte) (map[string]json.RawMessage, error) {
 		}
 		word, _ := name.(string)
 		if _, twice := given[word]; twice && err == nil {
-			return nil, lacking(firstOf("", word), "field "+quoted(word)+" stands twice; give it once")
+			return nil, badParam(firstOf("", word), "field "+quoted(word)+" stands twice; give it once")
 		}
 		given[word] = value
 	}
@@ -234,7 +233,7 @@ func unreadable(message string) *psyche.Fault {
 	}
 }
 
-func lacking(param, message string) *psyche.Fault {
+func badParam(param, message string) *psyche.Fault {
 	return &psyche.Fault{
 		Status:  http.StatusBadRequest,
 		Type:    "invalid_request_error",

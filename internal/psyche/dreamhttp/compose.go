@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// compose writes an event as the wire has it: JSON holds no line's end, so that its data are one line.
+// compose writes a server-sent event. JSON has no raw line breaks, so that the data are one line.
 func compose(b *strings.Builder, e psyche.VisibleEvent) error {
 	data, err := json.Marshal(e)
 	if err != nil {

@@ -34,11 +34,11 @@ type Changes struct {
 	Seed any `json:"seed,omitempty"`
 }
 
-func (f *Face) begin(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) begin(w http.ResponseWriter, r *http.Request) {
 	var agent string
 	request, err := readRequest(r, field{"agent", text(&agent)})
 	if err == nil && agent == "" {
-		err = lacking("agent", "agent is missing: the handle of the agent that is to dream")
+		err = badParam("agent", "agent is missing: the handle of the agent that is to dream")
 	}
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -46,14 +46,14 @@ func (f *Face) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	request.Agent = agent
 	begun, err := f.Dreams.Begin(r.Context(), front.CallerOf(r.Context()), request)
-	f.begun(w, r, begun, err)
+	f.respondBegun(w, r, begun, err)
 }
 
-func (f *Face) redream(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) redream(w http.ResponseWriter, r *http.Request) {
 	var from string
 	request, err := readRequest(r, field{"from", text(&from)})
 	if err == nil && from == "" {
-		err = lacking("from", "from is missing: the first phase that is dreamt anew, nrem, rem, integration or return")
+		err = badParam("from", "from is missing: the first phase that is dreamt anew, nrem, rem, integration or return")
 	}
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -61,18 +61,18 @@ func (f *Face) redream(w http.ResponseWriter, r *http.Request) {
 	}
 	again := psyche.RedreamRequest{DreamRequest: request, Dream: r.PathValue("id"), From: dream.Phase(from)}
 	begun, err := f.Dreams.Redream(r.Context(), front.CallerOf(r.Context()), again)
-	f.begun(w, r, begun, err)
+	f.respondBegun(w, r, begun, err)
 }
 
-func (f *Face) begun(w http.ResponseWriter, r *http.Request, begun psyche.Dream, err error) {
+func (f *Handler) respondBegun(w http.ResponseWriter, r *http.Request, begun psyche.Dream, err error) {
 	if err == nil {
 		w.Header().Set("Location", "/v1/dreams/"+begun.ID)
 	}
 	answer(w, r, http.StatusCreated, begun, err)
 }
 
-// bare is a deed that needs nothing but the dream's id. A body may be absent or empty.
-func (f *Face) bare(
+// byID handles an operation that needs only the dream's id. The body may be absent or empty.
+func (f *Handler) byID(
 	activity func(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error),
 ) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func (f *Face) bare(
 	}
 }
 
-func (f *Face) show(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) show(w http.ResponseWriter, r *http.Request) {
 	_, err := queryOf(r)
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -95,7 +95,7 @@ func (f *Face) show(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, http.StatusOK, found, err)
 }
 
-func (f *Face) list(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) list(w http.ResponseWriter, r *http.Request) {
 	q, err := queryOf(r, "after", "limit", "agent", "status", "include_archived")
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -116,7 +116,7 @@ func (f *Face) list(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, http.StatusOK, found, err)
 }
 
-func (f *Face) insights(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) insights(w http.ResponseWriter, r *http.Request) {
 	_, err := queryOf(r)
 	if err != nil {
 		front.Refuse(w, r, err)

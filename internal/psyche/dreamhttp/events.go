@@ -16,28 +16,28 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// The measures of a stream.
+// The limits of a stream.
 const (
 	page      = 200              // events read at once, and held for a reader at most
-	usualBeat = 15 * time.Second // proxies cut what is silent for a minute, some for half of one
-	lasts     = time.Hour        // then it ends, and whoever resumes it shows its key anew
-	backoff   = time.Second      // before a store that is away is asked again
+	usualBeat = 15 * time.Second // proxies cut connections that are silent for a minute, some for half of one
+	lasts     = time.Hour        // then the stream ends, and a client that resumes it presents its key again
+	backoff   = time.Second      // before a store that does not answer is tried again
 )
 
-// stream is one reader of an agent's events. It holds its place in the log and one page of it: whoever reads slowly
-// holds nobody else, and whoever takes too long for one write is cut off and resumes from the last event that it has
-// whole.
+// stream is one reader of an agent's events. It holds a position in the log and one page of events. A slow reader
+// delays nobody else; one that takes too long for a write is cut off and can resume after the last event it has
+// received whole.
 type stream struct {
-	face  *Face
-	sight psyche.EventScope
-	types []string
-	after int64 // the newest event that was told, or left out
-	w     http.ResponseWriter
-	begun bool
+	handler *Handler
+	sight   psyche.EventScope
+	types   []string
+	after   int64 // the newest event that was sent, or left out
+	w       http.ResponseWriter
+	begun   bool
 }
 
-// events follows what is announced as server-sent events, each with its number as its id.
-func (f *Face) events(w http.ResponseWriter, r *http.Request) {
+// events follows the log as server-sent events, with the event's number as id.
+func (f *Handler) events(w http.ResponseWriter, r *http.Request) {
 	s, err := f.follow(w, r)
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -57,18 +57,18 @@ func (f *Face) events(w http.ResponseWriter, r *http.Request) {
 	}()
 	if err := s.run(ctx); err != nil && !s.begun && ctx.Err() == nil {
 		front.Refuse(w, r, err)
-	} else if !s.begun && ctx.Err() == nil { // an EventSource that is told 204 comes no more
+	} else if !s.begun && ctx.Err() == nil { // an EventSource that receives 204 does not reconnect
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
-// follow reads what is asked for.
-func (f *Face) follow(w http.ResponseWriter, r *http.Request) (*stream, error) {
+// follow reads the request's parameters.
+func (f *Handler) follow(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	q, err := queryOf(r, "agent", "dream", "after", "type", "text")
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{face: f, w: w, types: q.list("type"), after: q.whole("after", 0)}
+	s := &stream{handler: f, w: w, types: q.list("type"), after: q.whole("after", 0)}
 	for _, name := range s.types {
 		if !slices.Contains(event.Types(), name) {
 			q.wrong("type",
@@ -83,17 +83,17 @@ func (f *Face) follow(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if last := r.Header.Get("Last-Event-ID"); last != "" { // it is what the reader has; after is where it began
+	if last := r.Header.Get("Last-Event-ID"); last != "" { // the reader's position; after is where it began
 		n, err := strconv.ParseInt(last, 10, 64)
 		if err != nil || n < 0 {
 			return nil,
-				lacking("Last-Event-ID",
+				badParam("Last-Event-ID",
 					"Last-Event-ID is "+quoted(last)+"; it must be the number of the last event that was received")
 		}
 		s.after = n
 		return s, nil
 	}
-	if !q.values.Has("after") && s.sight.Dream == "" { // what comes
+	if !q.values.Has("after") && s.sight.Dream == "" { // only new events
 		heads, err := f.Dreams.Events.Heads(r.Context())
 		if err != nil {
 			return nil, away(err)
@@ -103,7 +103,7 @@ func (f *Face) follow(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	return s, nil
 }
 
-// run tells what there is and what comes, until the reader or the server goes, or the dream that is watched is over.
+// run sends existing and new events, until the reader or the server ends, or the watched dream has ended.
 func (s *stream) run(ctx context.Context) error {
 	if err := s.rewind(ctx); err != nil {
 		return away(err)
@@ -133,9 +133,9 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// send writes the next events; more says whether there may be some behind them.
+// send writes the next events; more reports whether more may follow.
 func (s *stream) send(ctx context.Context) (more bool, err error) {
-	events, err := s.face.Dreams.Events.Events(ctx, s.sight.Agent.ID, s.after, page)
+	events, err := s.handler.Dreams.Events.Events(ctx, s.sight.Agent.ID, s.after, page)
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
@@ -144,7 +144,7 @@ func (s *stream) send(ctx context.Context) (more bool, err error) {
 	if len(s.types) > 0 {
 		wanted = slices.DeleteFunc(events, func(e event.Event) bool { return !slices.Contains(s.types, e.Type) })
 	}
-	shown, err := s.face.Dreams.Show(ctx, s.sight, wanted)
+	shown, err := s.handler.Dreams.Show(ctx, s.sight, wanted)
 	if err != nil {
 		return false, err
 	}
@@ -163,10 +163,10 @@ func (s *stream) send(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// over says whether everything was told of a dream that has ended. The fact and its events are one transaction of the
-// store: what is not in the log after the fact was read will never be.
+// over reports whether all events of an ended dream were sent. The end and its events are one transaction of the
+// store: no event can follow that was not in the log when the end was read.
 func (s *stream) over(ctx context.Context) (bool, error) {
-	ended, err := s.face.Dreams.Ended(ctx, s.sight)
+	ended, err := s.handler.Dreams.Ended(ctx, s.sight)
 	if err != nil || !ended {
 		return false, err
 	}
@@ -177,20 +177,20 @@ func (s *stream) over(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// wait returns when there may be more. Meanwhile the reader is told that the stream lives.
+// wait returns when there may be more. Meanwhile it sends comments that keep the stream alive.
 func (s *stream) wait(ctx context.Context) error {
 	if !s.begun {
 		if err := s.write(""); err != nil {
 			return err
 		}
 	}
-	beat := s.face.Heartbeat
+	beat := s.handler.Heartbeat
 	if beat <= 0 {
 		beat = usualBeat
 	}
 	soon, cancel := context.WithTimeout(ctx, beat)
 	defer cancel()
-	err := s.face.Dreams.Events.Await(soon, s.sight.Agent.ID, s.after)
+	err := s.handler.Dreams.Events.Await(soon, s.sight.Agent.ID, s.after)
 	if soon.Err() == nil || ctx.Err() != nil {
 		return err
 	}
@@ -213,17 +213,17 @@ func (s *stream) pause(ctx context.Context, comment string) error {
 	return nil
 }
 
-// rewind goes back when the log ends before what was told of it: the store came back without its newest events. What
-// takes their numbers is told.
+// rewind goes back when the log ends before the last event sent: the store was restored without its newest events.
+// The events that take their numbers are sent.
 func (s *stream) rewind(ctx context.Context) error {
 	if s.after == 0 {
 		return nil
 	}
-	there, err := s.face.Dreams.Events.Events(ctx, s.sight.Agent.ID, s.after-1, 1)
+	there, err := s.handler.Dreams.Events.Events(ctx, s.sight.Agent.ID, s.after-1, 1)
 	if err != nil || len(there) > 0 {
 		return err
 	}
-	heads, err := s.face.Dreams.Events.Heads(ctx)
+	heads, err := s.handler.Dreams.Events.Heads(ctx)
 	if err != nil {
 		return err
 	}
@@ -236,13 +236,13 @@ func (s *stream) rewind(ctx context.Context) error {
 	return s.write(text)
 }
 
-// write sends text, and what goes before all of it.
+// write sends text, with the headers before the first one.
 func (s *stream) write(text string) error {
 	if !s.begun {
 		h := s.w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // proxies that would hold it back let it pass
+		h.Set("X-Accel-Buffering", "no") // keeps proxies from buffering it
 		s.w.WriteHeader(http.StatusOK)
 		s.begun = true
 		text = "retry: 2000\n\n" + text

@@ -220,7 +220,7 @@ func TestAStreamOfADreamEndsWithItAndSaysThatNothingFollows(t *testing.T) {
 
 func TestASilentStreamIsKeptAliveByComments(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(r *rig, _ *front.Options) { r.face.Heartbeat = time.Millisecond })
+	r := newRig(t, func(r *rig, _ *front.Options) { r.handler.Heartbeat = time.Millisecond })
 	l := r.listen(t.Context(), operator, "?agent=iris", "")
 	line := ""
 	for beats := 0; beats < 3; {
@@ -359,7 +359,7 @@ func TestAStreamEndsWhenTheServerLeaves(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	r := rigOver(t, s)
-	app, err := front.New(front.Options{Routes: r.face.Routes(), Keys: s, Now: r.now})
+	app, err := front.New(front.Options{Routes: r.handler.Routes(), Keys: s, Now: r.now})
 	require.NoError(t, err)
 	address, err := app.Listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)

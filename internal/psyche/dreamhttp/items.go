@@ -11,24 +11,24 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-func (f *Face) fragments(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) fragments(w http.ResponseWriter, r *http.Request) {
 	made[*dream.Fragment](f, w, r, dream.KindFragment)
 }
 
-func (f *Face) scenarios(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) scenarios(w http.ResponseWriter, r *http.Request) {
 	made[*dream.Scenario](f, w, r, dream.KindScenario)
 }
 
-func (f *Face) hypotheses(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) hypotheses(w http.ResponseWriter, r *http.Request) {
 	made[*dream.Hypothesis](f, w, r, dream.KindHypothesis)
 }
 
-func (f *Face) foretold(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) predictionsOf(w http.ResponseWriter, r *http.Request) {
 	made[*dream.Prediction](f, w, r, dream.KindPrediction)
 }
 
-// made answers what a dream made of one kind, as the command line's --json tells it.
-func made[T dream.Item](f *Face, w http.ResponseWriter, r *http.Request, kind dream.Kind) {
+// made returns the items of one kind that a dream made, as in the command line's --json.
+func made[T dream.Item](f *Handler, w http.ResponseWriter, r *http.Request, kind dream.Kind) {
 	q, err := queryOf(r, "after", "limit")
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -44,7 +44,7 @@ func made[T dream.Item](f *Face, w http.ResponseWriter, r *http.Request, kind dr
 	answer(w, r, http.StatusOK, found, err)
 }
 
-func (f *Face) entries(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) entries(w http.ResponseWriter, r *http.Request) {
 	q, err := queryOf(r, "after", "limit")
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -60,13 +60,13 @@ func (f *Face) entries(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, http.StatusOK, public(found), err)
 }
 
-func (f *Face) journal(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) journal(w http.ResponseWriter, r *http.Request) {
 	found, err := held[*dream.Journal](f, r,
 		memory.Query{Kinds: []dream.Kind{dream.KindJournal}, Sort: memory.Newest}, nil)
 	answer(w, r, http.StatusOK, public(found), err)
 }
 
-func (f *Face) playbook(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) playbook(w http.ResponseWriter, r *http.Request) {
 	found, err := held[*dream.Playbook](f, r,
 		memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}, Sort: memory.HighestScore}, nil)
 	answer(w, r, http.StatusOK, found, err)
@@ -75,14 +75,14 @@ func (f *Face) playbook(w http.ResponseWriter, r *http.Request) {
 // outcomes are the statuses of predictions.
 var outcomes = []string{dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid}
 
-func (f *Face) predictions(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) predictions(w http.ResponseWriter, r *http.Request) {
 	found, err := held[*dream.Prediction](f, r,
 		memory.Query{Kinds: []dream.Kind{dream.KindPrediction}, Sort: memory.SoonestDue}, outcomes)
 	answer(w, r, http.StatusOK, found, err)
 }
 
-// held reads an agent's live items of one kind.
-func held[T dream.Item](f *Face, r *http.Request, of memory.Query, statuses []string) (psyche.Page[T], error) {
+// held returns an agent's live items of one kind.
+func held[T dream.Item](f *Handler, r *http.Request, of memory.Query, statuses []string) (psyche.Page[T], error) {
 	names := []string{"after", "limit"}
 	if statuses != nil {
 		names = append(names, "status")

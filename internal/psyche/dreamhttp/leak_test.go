@@ -137,7 +137,7 @@ func TestRoleClientReachesNothingThatWasThoughtOrWritten(t *testing.T) {
 	for _, s := range append(secrets, lines...) {
 		require.NotContains(t, string(r.everything(stranger)), s)
 	}
-	r.face.Dreams.Private = true
+	r.handler.Dreams.Private = true
 	all = r.everything(client)
 	for _, may := range lines {
 		require.NotContains(t, string(all), may, "a private deployment tells nothing of dreams")
@@ -156,7 +156,7 @@ func TestTheHeaderOfADigestHoldsNoWord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, lines := r.plant()
-	r.face.Dreams.Digest = journal.DigestHeader
+	r.handler.Dreams.Digest = journal.DigestHeader
 	page := as[psyche.Page[psyche.Insight]](t, r.get(client, "/v1/dreams/dream_iris_0001/insights"), 200)
 	require.Len(t, page.Data, len(lines))
 	for _, i := range page.Data {
@@ -165,7 +165,7 @@ func TestTheHeaderOfADigestHoldsNoWord(t *testing.T) {
 	}
 	require.True(t, page.Data[0].Promoted)
 	require.Equal(t, journal.Label, page.Data[1].Label)
-	r.face.Dreams.Digest = journal.DigestOff
+	r.handler.Dreams.Digest = journal.DigestOff
 	require.Empty(t, as[psyche.Page[psyche.Insight]](t, r.get(client, "/v1/dreams/dream_iris_0001/insights"), 200).Data)
 	require.Zero(t, as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200).Insights,
 		"not even how many there are")

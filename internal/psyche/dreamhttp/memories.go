@@ -41,8 +41,7 @@ type Restore struct {
 	Dream string   `json:"dream,omitempty"` // all that this dream has archived
 }
 
-// largestForget is how many bytes the body of a forgetting may have: the texts that it may name, each escaped, and its
-// ids.
+// largestForget is the limit in bytes of a request to forget: its texts, all escaped, and its ids.
 const largestForget = 4 << 20
 
 // Sizes of a search.
@@ -51,12 +50,12 @@ const (
 	mostFound  = 50
 )
 
-func (f *Face) recall(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) recall(w http.ResponseWriter, r *http.Request) {
 	found, err := f.recalled(r)
 	answer(w, r, http.StatusOK, found, err)
 }
 
-func (f *Face) recalled(r *http.Request) (psyche.Found, error) {
+func (f *Handler) recalled(r *http.Request) (psyche.Found, error) {
 	caller, err := front.NamedCaller(r)
 	if err != nil {
 		return psyche.Found{}, err
@@ -76,7 +75,7 @@ func (f *Face) recalled(r *http.Request) (psyche.Found, error) {
 		request.Limit = usualFound
 	}
 	if request.Query == "" && q.fault == nil {
-		q.fault = lacking("query", "query is missing: what to look for, in plain words")
+		q.fault = badParam("query", "query is missing: what to look for, in plain words")
 	}
 	if q.fault != nil {
 		return psyche.Found{}, q.fault
@@ -85,7 +84,7 @@ func (f *Face) recalled(r *http.Request) (psyche.Found, error) {
 	return psyche.Found{Object: "list", Data: memories}, err
 }
 
-func (f *Face) add(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) add(w http.ResponseWriter, r *http.Request) {
 	added, err := f.added(r)
 	status := http.StatusCreated
 	if added.Existing {
@@ -94,7 +93,7 @@ func (f *Face) add(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, status, added, err)
 }
 
-func (f *Face) added(r *http.Request) (psyche.AddedMemory, error) {
+func (f *Handler) added(r *http.Request) (psyche.AddedMemory, error) {
 	caller, err := front.NamedCaller(r)
 	if err != nil {
 		return psyche.AddedMemory{}, err
@@ -105,12 +104,12 @@ func (f *Face) added(r *http.Request) (psyche.AddedMemory, error) {
 		return psyche.AddedMemory{}, err
 	}
 	if a.Text == "" {
-		return psyche.AddedMemory{}, lacking("content", "content is missing: the statement to keep")
+		return psyche.AddedMemory{}, badParam("content", "content is missing: the statement to keep")
 	}
 	return f.Memories.Add(r.Context(), caller, r.PathValue("agent"), a)
 }
 
-func (f *Face) forget(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) forget(w http.ResponseWriter, r *http.Request) {
 	var g psyche.ForgetRequest
 	err := readFields(r, []field{
 		{"ids", texts(&g.IDs)},
@@ -132,7 +131,7 @@ func (f *Face) forget(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, http.StatusOK, done, err)
 }
 
-func (f *Face) owners(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) owners(w http.ResponseWriter, r *http.Request) {
 	if _, err := queryOf(r); err != nil {
 		front.Refuse(w, r, err)
 		return
@@ -141,7 +140,7 @@ func (f *Face) owners(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, http.StatusOK, found, err)
 }
 
-func (f *Face) archived(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) archived(w http.ResponseWriter, r *http.Request) {
 	q, err := queryOf(r, "dream")
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -151,7 +150,7 @@ func (f *Face) archived(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, http.StatusOK, found, err)
 }
 
-func (f *Face) restore(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) restore(w http.ResponseWriter, r *http.Request) {
 	var ids []string
 	var dream string
 	if err := readFields(r, []field{{"ids", texts(&ids)}, {"dream", text(&dream)}}); err != nil {
@@ -162,7 +161,7 @@ func (f *Face) restore(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, http.StatusOK, done, err)
 }
 
-// texts reads a list of strings.
+// texts parses a list of strings.
 func texts(into *[]string) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
 		if json.Unmarshal(value, into) != nil {
@@ -172,7 +171,7 @@ func texts(into *[]string) func(json.RawMessage) error {
 	}
 }
 
-// yes reads true or false.
+// yes parses true or false.
 func yes(into *bool) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
 		if json.Unmarshal(value, into) != nil {
@@ -182,7 +181,7 @@ func yes(into *bool) func(json.RawMessage) error {
 	}
 }
 
-// moment reads a time.
+// moment parses a time.
 func moment(into *time.Time) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
 		var text string

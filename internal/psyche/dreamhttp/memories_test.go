@@ -61,7 +61,7 @@ func withBeing(t *testing.T, ledger spend.Ledger, edit ...func(*psyche.Options))
 			Restorer: (&starter.Starter{Memory: r.store, Now: r.now}).ForRestoring(),
 		}, o)
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
-		r.face.Memories = b
+		r.handler.Memories = b
 	}
 }
 

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write the description anew")
 func served() []front.Route {
 	nothing := func(http.ResponseWriter, *http.Request) {}
 	var all []front.Route
-	for _, r := range slices.Concat((&dreamhttp.Face{}).Routes(), (&openaihttp.Face{}).Routes(),
+	for _, r := range slices.Concat((&dreamhttp.Handler{}).Routes(), (&openaihttp.Handler{}).Routes(),
 		mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
 			{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: nothing},
 			{Method: http.MethodGet, Path: "/readyz", Role: access.Client, Serve: nothing},

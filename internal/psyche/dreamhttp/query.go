@@ -11,17 +11,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// query is what stands behind the question mark of an address. The first thing that is wrong with it is its fault.
+// query is the query string of a URL. Its fault is the first error in it.
 type query struct {
 	values url.Values
 	fault  *psyche.Fault
 }
 
-// queryOf reads it. Names that nobody knows are refused by name, and so is one that comes twice.
+// queryOf parses a query string. Unknown names are refused by name, and so is a duplicate.
 func queryOf(r *http.Request, names ...string) (*query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, lacking("", "what follows the question mark cannot be read; escape it")
+		return nil, badParam("", "what follows the question mark cannot be read; escape it")
 	}
 	for name, all := range values {
 		if !slices.Contains(names, name) {
@@ -29,10 +29,10 @@ func queryOf(r *http.Request, names ...string) (*query, error) {
 			if len(names) > 0 {
 				hint = "parameters are " + strings.Join(names, ", ")
 			}
-			return nil, lacking(firstOf("", name), fmt.Sprintf("parameter %s is unknown; %s", quoted(name), hint))
+			return nil, badParam(firstOf("", name), fmt.Sprintf("parameter %s is unknown; %s", quoted(name), hint))
 		}
 		if len(all) > 1 {
-			return nil, lacking(name, name+" is given twice; give it once")
+			return nil, badParam(name, name+" is given twice; give it once")
 		}
 	}
 	return &query{values: values}, nil
@@ -42,11 +42,11 @@ func (q *query) text(name string) string { return q.values.Get(name) }
 
 func (q *query) wrong(name, what string) {
 	if q.fault == nil {
-		q.fault = lacking(name, name+" is "+quoted(q.text(name))+"; it must be "+what)
+		q.fault = badParam(name, name+" is "+quoted(q.text(name))+"; it must be "+what)
 	}
 }
 
-// whole is a number from least on; 0 when it is absent.
+// whole is a number of at least least; 0 when absent.
 func (q *query) whole(name string, least int64) int64 {
 	if !q.values.Has(name) {
 		return 0
@@ -79,7 +79,7 @@ func (q *query) yes(name string) bool {
 	return false
 }
 
-// list is one or more words with commas between them.
+// list is one or more words separated by commas.
 func (q *query) list(name string) []string {
 	if q.text(name) == "" {
 		return nil

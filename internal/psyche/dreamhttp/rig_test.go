@@ -48,7 +48,7 @@ type rig struct {
 	t       *testing.T
 	store   store
 	fixture *fixture
-	face    *dreamhttp.Face
+	handler *dreamhttp.Handler
 	server  *httptest.Server
 	keys    map[string]string // secrets by name
 	clock   *atomic.Int64
@@ -125,7 +125,7 @@ func rigOver(t *testing.T, s store, edit ...func(*rig, *front.Options)) *rig {
 		r.keys[name] = secret
 	}
 	r.fixture = &fixture{store: s, now: r.now}
-	r.face = &dreamhttp.Face{Dreams: &psyche.Dreams{
+	r.handler = &dreamhttp.Handler{Dreams: &psyche.Dreams{
 		Memory:  s,
 		Events:  s,
 		Carries: r.fixture,
@@ -136,7 +136,7 @@ func rigOver(t *testing.T, s store, edit ...func(*rig, *front.Options)) *rig {
 	for _, e := range edit {
 		e(r, &o)
 	}
-	o.Routes = r.face.Routes()
+	o.Routes = r.handler.Routes()
 	app, err := front.New(o)
 	require.NoError(t, err)
 	r.server = httptest.NewUnstartedServer(app)

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// TLS names a certificate's files, in PEM. They are read again when they have changed; when that fails, the old ones
+// TLS names a certificate's files, in PEM. They are read again when they have changed; if that fails, the old ones
 // stay.
 type TLS struct {
 	Cert, Key string
 }
 
-// certificate is what was read last.
+// certificate is the certificate that was read last.
 type certificate struct {
 	files  TLS
 	report func(error)
@@ -26,13 +26,13 @@ type certificate struct {
 	looked time.Time
 }
 
-// stamp tells whether a file has changed.
+// stamp identifies the state of a file.
 type stamp struct {
 	at   time.Time
 	size int64
 }
 
-// lookAfter is how long the files are believed to be the same.
+// lookAfter is how long the files are assumed to be unchanged.
 const lookAfter = time.Second
 
 func (t TLS) config(report func(error)) (*tls.Config, error) {
@@ -70,8 +70,8 @@ func (c *certificate) read() error {
 	return nil
 }
 
-// newest is the certificate as the files say it now. While one of two files has been replaced they do not fit, and the
-// old pair is shown.
+// newest is the certificate in the files now. While only one of the two files has been replaced they do not fit, and
+// the old pair is used.
 func (c *certificate) newest() *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,5 +89,5 @@ func (c *certificate) newest() *tls.Certificate {
 	return c.held
 }
 
-// quiet is a log for what strangers do to a socket: net/http tells every handshake that failed.
+// quiet is a log that drops everything: net/http reports every failed handshake of strangers.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -11,7 +11,7 @@ import (
 
 type under struct{}
 
-// exchange is a request and its answer: what the faces write to, and what the log is told.
+// exchange is a request and its response: the writer for handlers, and the data for the log.
 type exchange struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -20,15 +20,15 @@ type exchange struct {
 	key     string
 	caller  *psyche.Caller // nil until it is known
 	route   *Route
-	two     bool // HTTP/2: a deadline of it ends a stream even when nobody writes
+	two     bool // HTTP/2, where a deadline ends a stream even when nothing is written
 	began   time.Time
 	first   time.Duration
-	limit   time.Time // the deadline of writes that stands
+	limit   time.Time // the present deadline of writes
 	status  int
 	bytes   int64
 	code    string
 	err     error
-	cut     bool // what was written must not be taken for the whole
+	cut     bool // the response must be seen as incomplete
 }
 
 func exchangeOf(ctx context.Context) *exchange {
@@ -36,7 +36,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// RequestID names the request in logs, errors and the X-Request-Id header; empty outside of a server.
+// RequestID identifies the request in logs, errors and the X-Request-Id header; empty outside of a server.
 func RequestID(ctx context.Context) string {
 	if x := exchangeOf(ctx); x != nil {
 		return x.id
@@ -44,7 +44,7 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// StatusOf is the status that the request was answered with; 0 before it was, and outside of a server.
+// StatusOf is the status of the response; 0 before one was sent, and outside of a server.
 func StatusOf(ctx context.Context) int {
 	if x := exchangeOf(ctx); x != nil {
 		return x.status
@@ -52,8 +52,8 @@ func StatusOf(ctx context.Context) int {
 	return 0
 }
 
-// Leaving is closed when the server begins to end: streams that would never end by themselves end then, others go on.
-// Outside of a server it is nil, and never closed.
+// Leaving is closed when the server begins to stop: streams without an end must end then, others continue. Outside of
+// a server it is nil.
 func Leaving(ctx context.Context) <-chan struct{} {
 	if x := exchangeOf(ctx); x != nil {
 		return x.server.leaving
@@ -71,7 +71,7 @@ func (x *exchange) WriteHeader(status int) {
 	if status >= 200 && x.status == 0 {
 		x.status, x.first = status, x.server.o.Now().Sub(x.began)
 	}
-	x.hasten()
+	x.extendDeadline()
 	x.ResponseWriter.WriteHeader(status)
 }
 
@@ -79,14 +79,14 @@ func (x *exchange) Write(p []byte) (int, error) {
 	if x.status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
-	x.hasten()
+	x.extendDeadline()
 	n, err := x.ResponseWriter.Write(p)
-	x.rest()
+	x.clearDeadline()
 	x.bytes += int64(n)
 	return n, err
 }
 
-// Flush sends what was written on its way.
+// Flush sends what was written.
 func (x *exchange) Flush() { _ = x.FlushError() }
 
 // FlushError is Flush for http.ResponseController.
@@ -94,15 +94,15 @@ func (x *exchange) FlushError() error {
 	if x.status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
-	x.hasten()
+	x.extendDeadline()
 	err := x.control.Flush()
-	x.rest()
+	x.clearDeadline()
 	return err
 }
 
-// hasten gives the client its time to take what is written now. The time is measured by the connection, not by the
-// server's clock; it is moved on once a second at most.
-func (x *exchange) hasten() {
+// extendDeadline gives the client its time to take what is written now. The connection's clock counts, not the
+// server's; the deadline is moved once a second at most.
+func (x *exchange) extendDeadline() {
 	now := time.Now()
 	if limit := now.Add(
 		x.server.o.Limits.WriteTime); limit.Sub(x.limit) > min(time.Second, x.server.o.Limits.WriteTime/4) {
@@ -111,17 +111,17 @@ func (x *exchange) hasten() {
 	}
 }
 
-// rest lets a stream of HTTP/2 be silent for as long as it likes.
-func (x *exchange) rest() {
+// clearDeadline lets an HTTP/2 stream be silent for any time.
+func (x *exchange) clearDeadline() {
 	if x.two {
 		x.limit = time.Time{}
 		_ = x.control.SetWriteDeadline(x.limit)
 	}
 }
 
-// end tells the log and the metrics. What net/http still writes has a deadline, too.
+// end reports the request to the log and the metrics. What net/http still writes has a deadline, too.
 func (x *exchange) end(r *http.Request) {
-	x.hasten()
+	x.extendDeadline()
 	o := &x.server.o
 	lasted := o.Now().Sub(x.began)
 	status := x.status
@@ -145,7 +145,7 @@ func (x *exchange) end(r *http.Request) {
 	if x.route != nil {
 		e.Route, e.Stream = x.route.Path, x.route.Stream
 	}
-	if !known[e.Method] {
+	if !knownMethods[e.Method] {
 		e.Method = "other"
 	}
 	if o.Log != nil {
@@ -156,8 +156,8 @@ func (x *exchange) end(r *http.Request) {
 	}
 }
 
-// known methods stand in the log; a client may make up any other.
-var known = map[string]bool{
+// knownMethods are written to the log; a client may invent any other.
+var knownMethods = map[string]bool{
 	http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true, http.MethodPatch: true,
 	http.MethodDelete: true, http.MethodOptions: true, http.MethodConnect: true, http.MethodTrace: true,
 }

@@ -9,16 +9,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// keysLost says what a deployment is told whose keys are gone.
+// keysLost is the message of a deployment whose keys are gone.
 const keysLost = "this deployment needs a key for every request, and its store has none: the store was lost, replaced or damaged. " +
 	"Restore it from a copy, or make a new key with: oneiros keys add NAME. To let requests of this machine in without a key again: oneiros keys open"
 
-// keysLostCode is the code of the fault.
+// keysLostCode is the code of that fault.
 const keysLostCode = "keys_missing"
 
-// admit finds out who asks. As soon as one key was ever made nobody passes without one that opens, until AllowKeyless.
+// admit authenticates a request. As soon as any key was ever made, every request needs a live one, until
+// AllowKeyless.
 func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
-	ring, err := s.keys.held(r.Context())
+	ring, err := s.keys.current(r.Context())
 	if err != nil {
 		return nil, &psyche.Fault{
 			Status:  http.StatusServiceUnavailable,
@@ -45,7 +46,7 @@ func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	}
 	key, ok := ring.find(secret)
 	if !ok {
-		key, ok = s.keys.lookAgain(r.Context(), secret)
+		key, ok = s.keys.refresh(r.Context(), secret)
 		if !ok {
 			return nil, wrongKey("no key has this secret")
 		}
@@ -57,11 +58,11 @@ func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	case !key.Live(now):
 		return nil, wrongKey("the key " + key.ID + " has expired")
 	}
-	return &psyche.Caller{Key: s.completed(key)}, nil
+	return &psyche.Caller{Key: s.withLimits(key)}, nil
 }
 
-// completed gives a key the deployment's limits where it names none of its own.
-func (s *Server) completed(k access.Key) access.Key {
+// withLimits gives a key the deployment's limits where it has none of its own.
+func (s *Server) withLimits(k access.Key) access.Key {
 	if k.Rate == 0 {
 		k.Rate = s.o.Limits.Rate
 	}
@@ -92,7 +93,7 @@ func (s *Server) admitKeyless(r *http.Request) (*psyche.Caller, error) {
 		r.Header.Get("Origin") == "" {
 		return nil, notAllowed("origin_not_allowed", "a page of another site may not call this server")
 	}
-	return &psyche.Caller{Key: s.completed(access.Key{Role: access.Owner})}, nil
+	return &psyche.Caller{Key: s.withLimits(access.Key{Role: access.Owner})}, nil
 }
 
 func wrongKey(why string) *psyche.Fault {
@@ -123,8 +124,8 @@ func secretOf(r *http.Request) (string, error) {
 	return secret, nil
 }
 
-// browsed keeps pages of other sites out, and lets those in that are configured. It answers preflights of theirs.
-func (s *Server) browsed(x *exchange, r *http.Request) (done bool) {
+// checkOrigin refuses pages of other sites unless they are configured, and answers their preflights.
+func (s *Server) checkOrigin(x *exchange, r *http.Request) (done bool) {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
 		return false
@@ -153,7 +154,7 @@ func (s *Server) browsed(x *exchange, r *http.Request) (done bool) {
 	return true
 }
 
-// sameHost says whether an origin is the very server that is asked.
+// sameHost reports whether an origin is this server.
 func sameHost(origin string, r *http.Request) bool {
 	scheme := "http"
 	if r.TLS != nil {

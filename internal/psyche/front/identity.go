@@ -9,21 +9,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// LongestName bounds, in bytes, what a client may call a user or a conversation.
+// LongestName bounds the name of a user or a conversation, in bytes.
 const LongestName = 256
 
-// UserHeaders name the user of a principal, in the order in which they are asked. Ours is first; Open WebUI sends the
+// UserHeaders name the user of a principal, by precedence. The first is this server's own; Open WebUI sends the
 // other.
 var UserHeaders = []string{"X-Oneiros-User", "X-Openwebui-User-Id"}
 
-// ConversationHeaders name a conversation, in the order in which they are asked. Ours is first; OpenCode sends the next
+// ConversationHeaders name a conversation, by precedence. The first is this server's own; OpenCode sends the next
 // two, Claude Code, Open WebUI and Codex the others.
 var ConversationHeaders = []string{
 	"X-Oneiros-Conversation", "X-Session-Id", "X-Session-Affinity", "X-Claude-Code-Session-Id", "X-Openwebui-Chat-Id",
 	"Session-Id",
 }
 
-// NamedCaller is whom the server found to ask, with the user that a header names.
+// NamedCaller is the authenticated caller with the user that a header names.
 func NamedCaller(r *http.Request) (psyche.Caller, error) {
 	c := CallerOf(r.Context())
 	user, err := NameFrom(r.Header, UserHeaders)
@@ -33,7 +33,7 @@ func NamedCaller(r *http.Request) (psyche.Caller, error) {
 	return c, err
 }
 
-// NameFrom is the first name that one of the headers gives; empty when none does.
+// NameFrom is the first name in one of the headers; empty when there is none.
 func NameFrom(h http.Header, headers []string) (string, error) {
 	for _, header := range headers {
 		name := h.Get(header)
@@ -47,7 +47,7 @@ func NameFrom(h http.Header, headers []string) (string, error) {
 	return "", nil
 }
 
-// ValidName says what is wrong with the name of a user or a conversation that stands in a header or a field.
+// ValidName checks the name of a user or a conversation in a header or field.
 func ValidName(field, name string) error {
 	control := func(c rune) bool { return c < ' ' || c == 0x7f }
 	if len(name) <= LongestName && utf8.ValidString(name) && !strings.ContainsFunc(name, control) {
@@ -59,7 +59,7 @@ func ValidName(field, name string) error {
 	}
 }
 
-// identifies says whether a header says whose a request is, to which agent or in which conversation.
+// identifies reports whether a header names the user, the agent or the conversation of a request.
 func identifies(header string) bool {
 	return strings.HasPrefix(header, "X-Oneiros-") || strings.HasPrefix(header, "X-Session-") ||
 		slices.Contains(UserHeaders, header) || slices.Contains(ConversationHeaders, header)

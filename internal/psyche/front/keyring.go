@@ -14,27 +14,27 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 )
 
-// How old the list of keys may be. A revoked key opens nothing after fresh; from ageing on the list is read again
-// beside the requests, so that under steady traffic nobody waits for it. While the store is away the list is believed
-// until stale: a server that knows no newer one goes on, but not for ever.
+// How old the list of keys may be. A revoked key opens nothing after fresh; from ageing on the list is read again in
+// the background, so that under steady traffic no request waits for it. While the store does not answer the list is
+// used until stale: a server without a newer one continues, but not for ever.
 const (
 	ageing = 3 * time.Second
 	fresh  = 5 * time.Second
 	stale  = 5 * time.Minute
-	// patience bounds one reading, and pause is how long nobody tries after one that failed, or for a secret that
-	// nobody has.
-	patience = 2 * time.Second
-	pause    = time.Second
-	// freshOpen and ageingOpen bound the age of a list that lets requests without a key in: the first key closes every
-	// server within freshOpen. It is believed no longer than fresh while the store is away.
+	// readWithin bounds one reading, and pause is how long nothing is read after a failed reading, or for an unknown
+	// secret.
+	readWithin = 2 * time.Second
+	pause      = time.Second
+	// freshOpen and ageingOpen bound the age of a list that admits requests without a key: the first key closes every
+	// server within freshOpen. While the store does not answer it is used no longer than fresh.
 	freshOpen  = time.Second
 	ageingOpen = 500 * time.Millisecond
 )
 
-// ring is the list of keys as of one moment.
+// ring is the list of keys at one moment.
 type ring struct {
 	at    time.Time
-	count int                  // of all keys
+	count int                  // all keys, also dead ones
 	keys  map[[4]byte][]hashed // by the beginning of the hash
 	open  bool                 // no key is required, and none is live
 }
@@ -44,10 +44,10 @@ type hashed struct {
 	key access.Key
 }
 
-// lost says that keys are required and there is none: the store was replaced or damaged.
+// lost reports that keys are required and there is none: the store was replaced or damaged.
 func (r *ring) lost() bool { return !r.open && r.count == 0 }
 
-// fresh and ageing are how old the list may be, and from when on it is read again beside the requests.
+// fresh is how old the list may be; from ageing on it is read again in the background.
 func (r *ring) fresh() time.Duration {
 	if r.open {
 		return freshOpen
@@ -70,8 +70,8 @@ func (r *ring) stale() time.Duration {
 	return stale
 }
 
-// find compares whole hashes in constant time; that the list is entered by their beginning tells a guesser nothing,
-// since what hashes to a beginning cannot be chosen further.
+// find compares whole hashes in constant time. That the list is indexed by their beginning helps no attacker, who
+// cannot extend a known beginning of a hash.
 func (r *ring) find(secret string) (access.Key, bool) {
 	sum := sha256.Sum256([]byte(secret))
 	for _, h := range r.keys[[4]byte(sum[:4])] {
@@ -82,20 +82,20 @@ func (r *ring) find(secret string) (access.Key, bool) {
 	return access.Key{}, false
 }
 
-// keyring keeps a ring that is fresh.
+// keyring holds a fresh ring.
 type keyring struct {
 	store  access.Store
 	now    func() time.Time
 	report func(error)
 	ring   atomic.Pointer[ring]
-	mu     sync.Mutex // held by whoever reads the store
-	failed time.Time  // when reading it last failed
+	mu     sync.Mutex // held while the store is read
+	failed time.Time  // last failed reading
 	why    error
 	behind sync.WaitGroup
 }
 
-// held is a ring that is fresh, or the last one that could be read. Without any it fails, and so does everybody.
-func (k *keyring) held(ctx context.Context) (*ring, error) {
+// current returns a fresh ring, or the last one that could be read. Without any it fails, and every request with it.
+func (k *keyring) current(ctx context.Context) (*ring, error) {
 	r := k.ring.Load()
 	if r == nil || k.now().Sub(r.at) >= r.fresh() {
 		k.mu.Lock()
@@ -105,14 +105,14 @@ func (k *keyring) held(ctx context.Context) (*ring, error) {
 	if k.now().Sub(r.at) >= r.ageing() && k.mu.TryLock() {
 		k.behind.Go(func() {
 			defer k.mu.Unlock()
-			_, _ = k.read(context.WithoutCancel(ctx), (*ring).ageing) // when it fails, whoever needs it fresh is told
+			_, _ = k.read(context.WithoutCancel(ctx), (*ring).ageing) // an error reaches those that need it fresh
 		})
 	}
 	return r, nil
 }
 
-// lookAgain looks for a secret that the list did not have: its key may be new.
-func (k *keyring) lookAgain(ctx context.Context, secret string) (access.Key, bool) {
+// refresh looks for a secret that the list does not have, since its key may be new.
+func (k *keyring) refresh(ctx context.Context, secret string) (access.Key, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r, err := k.read(ctx, func(*ring) time.Duration { return pause })
@@ -122,15 +122,15 @@ func (k *keyring) lookAgain(ctx context.Context, secret string) (access.Key, boo
 	return r.find(secret)
 }
 
-// read reads the store unless the list is younger than young says, or reading has failed a moment ago. Its caller holds
-// the lock.
+// read reads the store unless the list is younger than young allows, or the last reading failed a moment ago. Its
+// caller holds the lock.
 func (k *keyring) read(ctx context.Context, young func(*ring) time.Duration) (*ring, error) {
 	r, now := k.ring.Load(), k.now()
 	if r != nil && now.Sub(r.at) < young(r) {
 		return r, nil
 	}
 	if k.failed.IsZero() || now.Sub(k.failed) >= pause {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 		required, keys, err := k.look(ctx)
 		cancel()
 		if err == nil {
@@ -152,10 +152,10 @@ func (k *keyring) read(ctx context.Context, young func(*ring) time.Duration) (*r
 	return nil, k.why
 }
 
-// errKeysLost is reported once whenever a server finds itself in that state.
+// errKeysLost is reported when a server begins to be in that state.
 var errKeysLost = errors.New("every request is refused: " + keysLost)
 
-// look asks first whether keys are required, so that a key which is put in between is seen at least as a key.
+// look reads first whether keys are required, so that a key stored in between is seen at least in the list.
 func (k *keyring) look(ctx context.Context) (required bool, keys []access.Key, err error) {
 	required, err = k.store.KeysRequired(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func (k *keyring) look(ctx context.Context) (required bool, keys []access.Key, e
 	return required, keys, err
 }
 
-// newRing enters keys. One whose hash is none opens nothing, and still says that this server has keys.
+// newRing indexes keys. A key with an invalid hash opens nothing, yet still counts as a key.
 func newRing(keys []access.Key, at time.Time, report func(error)) *ring {
 	r := &ring{at: at, count: len(keys), keys: make(map[[4]byte][]hashed, len(keys))}
 	for _, key := range keys {

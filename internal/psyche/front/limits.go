@@ -15,14 +15,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// mostRates bounds the table of rates. Only principals of keys that opened have a place in it.
+// mostRates bounds the table of rates. Only principals of valid keys are in it.
 const mostRates = 10000
 
-// rates counts the requests of each principal: a second key gives nobody a second measure.
+// rates counts the requests of each principal, so that a second key does not double its rate.
 type rates struct {
 	now   func() time.Time
 	mu    sync.Mutex
-	byKey map[string]*limiter // by the principal of the key
+	byKey map[string]*limiter // by principal
 }
 
 type limiter struct {
@@ -31,9 +31,9 @@ type limiter struct {
 	used time.Time
 }
 
-// take lets a request of a key pass, or says when to come again. Whoever was silent may ask a minute's worth at once.
-// Where the keys of a principal have different rates, that of the key which asks applies, and what is left is never
-// more by asking with another.
+// take lets a request pass, or says when to try again. After a pause a key may make a minute's requests at once. When
+// the keys of a principal have different rates, the rate of the key in use applies, and switching keys never gains
+// anything.
 func (t *rates) take(k *access.Key) error {
 	if k.Rate <= 0 {
 		return nil
@@ -66,7 +66,7 @@ func (t *rates) take(k *access.Key) error {
 	}
 }
 
-// makeRoom drops those that have been silent for a minute: their measure is full again.
+// makeRoom drops principals that made no request for a minute, since their allowance is full again.
 func (t *rates) makeRoom(now time.Time) {
 	if len(t.byKey) < mostRates {
 		return
@@ -78,7 +78,7 @@ func (t *rates) makeRoom(now time.Time) {
 	}
 }
 
-// streams counts what lasts.
+// streams counts requests under way.
 type streams struct {
 	mu        sync.Mutex
 	byKey     map[string]int
@@ -118,8 +118,8 @@ func (t *streams) enter(key string) (leave func(), err error) {
 	}, nil
 }
 
-// measured bounds a body in bytes and in time. One that says itself that it is larger is refused before it is read.
-func (x *exchange) measured(r *http.Request) error {
+// limitBody bounds a body in bytes and in time. One with a larger Content-Length is refused before it is read.
+func (x *exchange) limitBody(r *http.Request) error {
 	limits := x.server.o.Limits
 	most := limits.Body
 	if x.route.Body > 0 {
@@ -142,8 +142,8 @@ func (x *exchange) measured(r *http.Request) error {
 	return nil
 }
 
-// timed takes the deadline away when the body has come to its end: from then on reading only notices that the client
-// goes. A body that failed keeps it, because net/http reads on before it answers.
+// timed removes the read deadline at the end of the body: from then on reading only notices that the client hangs up.
+// After an error the deadline stays, because net/http reads on before it responds.
 type timed struct {
 	io.ReadCloser
 	control *http.ResponseController

@@ -13,15 +13,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hostname"
 )
 
-// What a connection may take before anybody is asked (perf.md of the design, OWASP LLM10).
+// What a connection may take before it is authenticated (OWASP LLM10).
 const (
 	headerTime  = 5 * time.Second
 	idleTime    = 120 * time.Second
 	headerBytes = 16 << 10
-	cutTime     = 2 * time.Second // for what was cancelled to end
+	cutTime     = 2 * time.Second // for cancelled requests to end
 )
 
-// network is the server's part of the net.
+// network is the server's listener with its context.
 type network struct {
 	mu     sync.Mutex
 	server *http.Server
@@ -30,7 +30,7 @@ type network struct {
 	cancel context.CancelCauseFunc
 }
 
-// context ends when what is under way is cancelled; of a server that does not listen it never does.
+// context ends when requests under way are cancelled; it never does for a server that does not listen.
 func (n *network) context() context.Context {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -40,7 +40,7 @@ func (n *network) context() context.Context {
 	return n.ctx
 }
 
-// Listen takes an address, host:port. A server that may be used without keys takes only one of loopback.
+// Listen listens on an address, host:port. A server that may be used without keys listens only on loopback.
 func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -78,15 +78,15 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 		ReadHeaderTimeout:            headerTime,
 		IdleTimeout:                  idleTime,
 		MaxHeaderBytes:               headerBytes,
-		DisableGeneralOptionsHandler: true, // it answers OPTIONS * to anybody
+		DisableGeneralOptionsHandler: true, // it answers OPTIONS * to everybody
 		BaseContext:                  func(net.Listener) context.Context { return base },
 		ErrorLog:                     quiet(),
 	}
 	return on.Addr(), nil
 }
 
-// Serve answers whoever comes, until Shutdown. It returns once nothing more is accepted; Shutdown returns when all is
-// done.
+// Serve answers requests until Shutdown. It returns once nothing more is accepted; Shutdown returns when all requests
+// have ended.
 func (s *Server) Serve() error {
 	s.net.mu.Lock()
 	server, on := s.net.server, s.net.on
@@ -106,8 +106,8 @@ func (s *Server) Serve() error {
 	return fmt.Errorf("serve on %s: %w", on.Addr(), err)
 }
 
-// Shutdown ends the server: nothing new is accepted, Leaving is closed, and what is under way has as long as ctx lasts.
-// What has not ended by then is cancelled. Its error is that of ctx when that was needed.
+// Shutdown stops the server: nothing new is accepted, Leaving is closed, and requests under way may run until ctx
+// ends. Then they are cancelled, and the error is that of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.leave.Do(func() { close(s.leaving) })
 	s.net.mu.Lock()

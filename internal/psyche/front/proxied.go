@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// proxyHeaders are set by proxies, tunnels and content networks, and by no program that calls a server of its own
-// machine. Names are in the form of http.CanonicalHeaderKey. The list cannot be whole: a proxy that adds no header
+// proxyHeaders are set by proxies, tunnels and content networks, and by no program that calls a server on its own
+// machine. Names are in the form of http.CanonicalHeaderKey. The list cannot be complete: a proxy that adds no header
 // looks like a local program, as docs/keys.md says.
 var proxyHeaders = map[string]bool{
 	"Via": true, "Forwarded": true, "Forwarded-For": true, "X-Forwarded": true, "X-Original-Forwarded-For": true,
@@ -20,7 +20,7 @@ var proxyHeaders = map[string]bool{
 	"X-Sucuri-Clientip": true, "X-Ms-Client-Principal": true,
 }
 
-// proxyPrefixes begin the names of whole families of them.
+// proxyPrefixes are the prefixes of whole families of such headers.
 var proxyPrefixes = []string{
 	"X-Forwarded-", "Cf-", "Fly-", "Fastly-", "Tailscale-", "X-Tailscale-", "Ngrok-", "X-Envoy-", "X-Azure-",
 	"X-Amz-Cf-", "X-Amzn-Oidc-",

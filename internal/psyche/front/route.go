@@ -1,5 +1,5 @@
-// Package front is the server before the faces: who may pass, how much, and how it ends. A path that no route names is
-// refused.
+// Package front is the HTTP server in front of the APIs: authentication, limits, and shutdown. A path without a route
+// is refused.
 package front
 
 import (
@@ -10,21 +10,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// Route is one path of a face.
+// Route is one path of an API.
 type Route struct {
-	Method string // of HTTP; empty: every method, which only a protocol of its own may ask for
-	Path   string // as http.ServeMux patterns write it, such as "/v1/dreams/{id}"
+	Method string // HTTP method; empty: every method, for protocols of their own only
+	Path   string // as in http.ServeMux patterns, such as "/v1/dreams/{id}"
 	Role   access.Role
-	Open   bool  // it needs no key: health alone
-	Once   bool  // an Idempotency-Key is honoured: it starts or writes something
-	Stream bool  // its answer may last: no time is set for all of it, each write has its own
-	Body   int64 // most bytes of a body; 0: the deployment's
+	Open   bool  // it needs no key: only for health
+	Once   bool  // Idempotency-Key is honoured, since it starts or writes something
+	Stream bool  // the response may last: only each write has a time limit
+	Body   int64 // limit of the body in bytes; 0: the deployment's
 	Serve  http.HandlerFunc
 }
 
 type caller struct{}
 
-// CallerOf is who asks. Inside a route it is always known.
+// CallerOf is the authenticated caller. Inside a route it is always known.
 func CallerOf(ctx context.Context) psyche.Caller {
 	if c, ok := ctx.Value(caller{}).(psyche.Caller); ok {
 		return c
@@ -35,7 +35,7 @@ func CallerOf(ctx context.Context) psyche.Caller {
 	return psyche.Caller{}
 }
 
-// WithCaller is for faces that take over a caller, and for their tests.
+// WithCaller is for handlers that take over a caller, and for tests.
 func WithCaller(ctx context.Context, c psyche.Caller) context.Context {
 	return context.WithValue(ctx, caller{}, c)
 }

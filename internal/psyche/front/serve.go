@@ -17,7 +17,7 @@ import (
 // methods are the routes of one path.
 type methods map[string]*Route
 
-// of finds the route of a method. HEAD is GET without its body, except of what lasts.
+// of finds the route of a method. HEAD is GET without its body, except for streams.
 func (m methods) of(method string) *Route {
 	if r := m[method]; r != nil {
 		return r
@@ -36,12 +36,12 @@ func (m methods) allowed() string {
 	return strings.Join(names, ", ")
 }
 
-// serve answers a request whose path is named: who asks, whether that may be, how much of it, and then the face.
+// serve answers a request whose path has a route: it authenticates, checks role and limits, and calls the handler.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, at methods) {
 	x := exchangeOf(r.Context())
 	x.route = at.of(r.Method)
 	if x.route != nil && x.route.Open {
-		if err := x.measured(r); err != nil {
+		if err := x.limitBody(r); err != nil {
 			Refuse(x, r, err)
 			return
 		}
@@ -74,7 +74,7 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 		return notAllowed("role_too_low",
 			"this needs the role "+string(x.route.Role)+"; the key has "+string(caller.Key.Role))
 	}
-	if err := x.measured(r); err != nil {
+	if err := x.limitBody(r); err != nil {
 		return err
 	}
 	if x.route.Stream {
@@ -85,7 +85,7 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 		defer leave()
 	}
 	if x.route.Once && len(r.Header.Values("Idempotency-Key")) > 0 {
-		return s.once(x, r, caller)
+		return s.idempotent(x, r, caller)
 	}
 	if x.route.Stream && r.Method == http.MethodGet {
 		var leave context.CancelFunc
@@ -96,14 +96,14 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 	return nil
 }
 
-// whileAdmitted ends a stream that would outlast its key: one that is read without end, as no answer to a POST is. A
-// list of keys that cannot be read ends nothing.
+// whileAdmitted ends a stream without an end, as no response to a POST is, when its key is no longer valid. A list of
+// keys that cannot be read ends nothing.
 func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	go func() {
 		again := s.o.Limits.Again
 		if CallerOf(r.Context()).Key.ID == "" {
-			again = min(again, freshOpen) // the first key ends what came without one
+			again = min(again, freshOpen) // the first key ends requests without one
 		}
 		tick := time.NewTicker(again)
 		defer tick.Stop()
@@ -124,8 +124,8 @@ func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFu
 	return r.WithContext(ctx), cancel
 }
 
-// wellKnown begins the paths under which a server describes itself (RFC 8615). Clients of MCP ask there how to log in,
-// and take any answer but 404 for the beginning of OAuth, which this server does not speak.
+// wellKnown is the prefix of paths under which a server describes itself (RFC 8615). MCP clients look there for a way
+// to log in, and take any response but 404 for OAuth, which this server does not support.
 const wellKnown = "/.well-known/"
 
 func unknownPath(meant string) *psyche.Fault {
@@ -136,9 +136,9 @@ func unknownPath(meant string) *psyche.Fault {
 	return &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: message}
 }
 
-// meant is the path that a client most likely wanted: with /v1 before it, which base URLs often lack, once instead of
-// twice, or without what stands before it; written plainly. Empty where no route is near.
-func (s *Server) meant(question string) string {
+// suggestion is the path that the client most likely wanted: with /v1 before it, which base URLs often lack, once
+// instead of twice, or without a prefix; in its plain form. Empty when no route is near.
+func (s *Server) suggestion(question string) string {
 	plain := path.Clean("/" + strings.ToLower(question))
 	candidates := []string{plain, "/v1" + plain}
 	if at := strings.LastIndex(plain, "/v1/"); at > 0 {
@@ -156,7 +156,7 @@ func (s *Server) meant(question string) string {
 	return ""
 }
 
-// unknown answers a path that no route names. A request without a valid key is not told so, except under wellKnown.
+// unknown answers a path without a route. A request without a valid key is not told so, except under wellKnown.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, wellKnown) {
 		Refuse(w, r, unknownPath(""))
@@ -168,7 +168,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		err = s.rates.take(&caller.Key)
 	}
 	if err == nil {
-		err = unknownPath(s.meant(r.URL.Path))
+		err = unknownPath(s.suggestion(r.URL.Path))
 	}
 	Refuse(w, r, err)
 }

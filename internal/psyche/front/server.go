@@ -20,41 +20,42 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hostname"
 )
 
-// Options say what a server serves, to whom, and how much of it. What is zero has the default that is named.
+// Options configure a server. Zero fields have the defaults named.
 type Options struct {
 	Routes []Route
 	Keys   access.Store
-	// Keyless lets whoever comes to a loopback address in as owner, as long as no key was ever made
-	// (access.Store.KeysRequired). Listen refuses it for any other address.
+	// Keyless admits clients of a loopback address as owner, as long as no key was ever made
+	// (access.Store.KeysRequired). Listen refuses it for other addresses.
 	Keyless bool
-	Hosts   []string // names that a Host header may bear beside a loopback's while nobody needs a key, without ports
-	Origins []string // pages that browsers may call from beside the server's own, such as "https://app.example.org"
+	Hosts   []string // Host names, without ports, that are accepted beside loopback's while no key is needed
+	Origins []string // other origins whose pages may call the server, such as "https://app.example.org"
 	Limits  Limits
 	TLS     TLS
-	// told of every request that has ended; nil: nobody
+	// Log is called for every request that has ended; may be nil.
 	Log func(Entry)
-	// for metrics; route is "" of a path that none names
+	// Observe is for metrics; route is "" for a path without a route.
 	Observe func(route string, status int, lasted time.Duration, written int64)
-	// told of what no client is told; nil: nobody
+	// Report gets errors that clients are not shown; may be nil.
 	Report func(error)
-	Now    func() time.Time // nil: the system's clock
+	Now    func() time.Time // nil: time.Now
 }
 
-// Limits bound what callers may take.
+// Limits of callers.
 type Limits struct {
-	Rate      int            // requests a minute of each key that names no rate of its own; 0: any number
-	Day       *budget.Micros // what each key that names no sum of its own may cost a day; nil: any sum
-	Streams   int            // of each key at once; 64
-	All       int            // streams at once; 1,024
+	Rate      int            // requests a minute of each key without a rate of its own; 0: unlimited
+	Day       *budget.Micros // what each key without a limit of its own may cost a day; nil: unlimited
+	Streams   int            // per key at once; 64
+	All       int            // all keys at once; 1,024
 	Body      int64          // bytes of a body; 16 MiB
-	BodyTime  time.Duration  // for a body to come; 30 s
-	WriteTime time.Duration  // for a client to take what is written, each time; 30 s
-	Hold      time.Duration  // for a request with an Idempotency-Key to be done; 10 min
-	// after which its process is taken for dead unless it says three times as often that it lives; 15 s
+	BodyTime  time.Duration  // to receive a body; 30 s
+	WriteTime time.Duration  // for a client to take each write; 30 s
+	Hold      time.Duration  // to process a request with an Idempotency-Key; 10 min
+	// Lease is how long a process that processes such a request may be silent before it counts as dead; it reports
+	// three times as often; 15 s.
 	Lease   time.Duration
-	Keep    time.Duration // for its answer to be kept; 24 h
-	Answers int           // of each principal that are kept; the oldest make room; 0: any number
-	Again   time.Duration // until a stream without end is held against the keys again, each time; 5 s
+	Keep    time.Duration // how long responses are stored; 24 h
+	Answers int           // stored responses per principal; the oldest make room; 0: unlimited
+	Again   time.Duration // how often a stream without an end is checked against the keys; 5 s
 }
 
 func (l Limits) orDefault() Limits {
@@ -65,25 +66,25 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Entry is a line of the access log. It holds no text of a request or an answer, and no query.
+// Entry is a line of the access log. It holds no text of a request or response, and no query string.
 type Entry struct {
 	ID      string
 	At      time.Time
-	Remote  string // the address that it came from, without the port
+	Remote  string // the client's address without the port
 	Key     string // the key's id; empty for none
 	Method  string
-	Route   string // as the route names its path; empty when none does
+	Route   string // the route's path; empty for none
 	Status  int
-	Bytes   int64         // of the answer's body
-	First   time.Duration // until the answer began
+	Bytes   int64         // of the response's body
+	First   time.Duration // until the response began
 	Lasted  time.Duration
-	Code    string // of the fault that was answered
-	Err     error  // what is behind it; of another program's making, so that it may quote what that was sent
+	Code    string // of the fault in the response
+	Err     error  // its cause; may quote what another program was sent
 	Stream  bool
-	Dropped bool // the answer was cut, or nobody was left to take it
+	Dropped bool // the response was cut off, or the client had hung up
 }
 
-// Server is the front of all faces. Its zero value serves nothing; New makes one.
+// Server is the HTTP server in front of all APIs. Use New; the zero value serves nothing.
 type Server struct {
 	o       Options
 	mux     *http.ServeMux
@@ -92,12 +93,12 @@ type Server struct {
 	keys    *keyring
 	rates   rates
 	streams streams
-	leaving chan struct{} // closed when the server begins to end
+	leaving chan struct{} // closed when the server begins to stop
 	leave   sync.Once
 	net     network
 }
 
-// New checks the routes and makes a server that does not listen yet. It may be used as a handler, too.
+// New checks the routes and makes a server that does not listen yet. It can also be used as a handler.
 func New(o Options) (*Server, error) {
 	o.Limits = o.Limits.orDefault()
 	if o.Now == nil {
@@ -126,11 +127,11 @@ func New(o Options) (*Server, error) {
 	if o.Keys == nil {
 		return nil, errors.New("a server needs a store of keys")
 	}
-	return s, s.hang(o.Routes)
+	return s, s.addRoutes(o.Routes)
 }
 
-// hang puts the routes up, by path.
-func (s *Server) hang(routes []Route) error {
+// addRoutes registers the routes, by path.
+func (s *Server) addRoutes(routes []Route) error {
 	byPath := map[string]methods{}
 	for _, r := range routes {
 		if err := r.validate(); err != nil {
@@ -160,7 +161,8 @@ func (s *Server) hang(routes []Route) error {
 	return nil
 }
 
-// pattern answers what the mux panics over: two paths of which neither is the more exact.
+// pattern registers a path and returns as an error what the mux panics over: two paths of which neither is more
+// specific.
 func (s *Server) pattern(p string, at methods) (err error) {
 	defer func() {
 		if answer := recover(); answer != nil {
@@ -187,7 +189,7 @@ func (r Route) validate() error {
 	return nil
 }
 
-// ServeHTTP answers one request, whoever asks.
+// ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.receive(w, r)
 	r = r.WithContext(context.WithValue(r.Context(), under{}, x))
@@ -197,15 +199,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		x.end(r)
 		if x.cut {
-			// the one way in which net/http lets an answer be cut so that its reader sees it
+			// The only way in net/http to cut a response so that its reader notices.
 			panic(http.ErrAbortHandler)
 		}
 	}()
-	if done := s.browsed(x, r); done {
+	if done := s.checkOrigin(x, r); done {
 		return
 	}
 	if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || path.Clean(p) != p {
-		s.unknown(x, r) // the mux would send the caller to the clean path, before anybody has asked who it is
+		s.unknown(x, r) // the mux would redirect to the clean path before the caller is authenticated
 		return
 	}
 	s.mux.ServeHTTP(x, r)
@@ -233,7 +235,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) *exchange {
 	if !saneID(x.id) {
 		x.id = "req_" + strings.ToLower(rand.Text())
 	}
-	// whoever is refused is not waited for either: net/http reads what was sent before it answers
+	// A refused client is not waited for either: net/http reads the body before it responds.
 	if r.ContentLength != 0 {
 		_ = x.control.SetReadDeadline(time.Now().Add(headerTime))
 	}
@@ -242,7 +244,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) *exchange {
 	return x
 }
 
-// saneID takes what can stand in a log and a header: 1 to 128 letters, digits and -_.:
+// saneID accepts an id that is safe in logs and headers: 1 to 128 letters, digits and -_.:
 func saneID(id string) bool {
 	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.:", c)

@@ -14,15 +14,15 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// mostQuoted characters of a value are told to whoever sent it, and of mostFaults arguments what is wrong.
+// At most mostQuoted characters of a value are quoted, and at most mostFaults wrong arguments reported.
 const (
 	mostQuoted = 60
 	mostFaults = 8
 )
 
-// misfit says what is wrong with the arguments of a tool, in sentences that name each field, its value and what would
-// be right; empty when they fit. The library would say it in words of its schemas.
-func misfit(tool string, s *jsonschema.Schema, arguments json.RawMessage) string {
+// argumentFaults says what is wrong with the arguments of a tool, in sentences that name each field, its value and
+// what would be right; empty when they fit. The library's own messages speak of schemas.
+func argumentFaults(tool string, s *jsonschema.Schema, arguments json.RawMessage) string {
 	var given map[string]json.RawMessage
 	if len(arguments) > 0 {
 		if json.Unmarshal(arguments, &given) != nil || given == nil {
@@ -47,7 +47,7 @@ func misfit(tool string, s *jsonschema.Schema, arguments json.RawMessage) string
 			if !slices.Contains(s.Required, name) {
 				must += ", or be left out"
 			}
-			faults = append(faults, fmt.Sprintf("%s is %s; it must be %s", name, told(given[name]), must))
+			faults = append(faults, fmt.Sprintf("%s is %s; it must be %s", name, quoteValue(given[name]), must))
 		}
 	}
 	if n := len(faults) - mostFaults; n > 0 {
@@ -56,7 +56,7 @@ func misfit(tool string, s *jsonschema.Schema, arguments json.RawMessage) string
 	return strings.Join(faults, ". ")
 }
 
-// fits says whether a value is what a property asks for, of the properties that tools here have.
+// fits reports whether a value fits a property, for the kinds of properties that tools here have.
 func fits(s *jsonschema.Schema, value json.RawMessage) bool {
 	var v any
 	if json.Unmarshal(value, &v) != nil {
@@ -79,7 +79,7 @@ func fits(s *jsonschema.Schema, value json.RawMessage) bool {
 	return false
 }
 
-// right says what a property asks for.
+// right describes what a property requires.
 func right(s *jsonschema.Schema) string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch {
@@ -117,8 +117,8 @@ func right(s *jsonschema.Schema) string {
 	return kind
 }
 
-// told is a value as it is quoted; of a text that is long its length is of more use.
-func told(value json.RawMessage) string {
+// quoteValue quotes a value; of a long text it states the length.
+func quoteValue(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil && string(value) != "null" {
 		switch n := utf8.RuneCountInString(text); {

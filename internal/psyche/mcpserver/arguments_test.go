@@ -17,8 +17,8 @@ import (
 // offered are the arguments of every tool.
 func offered(t testing.TB) map[string]*jsonschema.Schema {
 	t.Helper()
-	face := New(struct{ Being }{}, struct{ Dreams }{}, Options{})
-	takes := face.toolset(mcp.NewServer(&mcp.Implementation{Name: "t", Version: "1"}, nil), access.Owner,
+	handler := New(struct{ Service }{}, struct{ Dreams }{}, Options{})
+	takes := handler.toolset(mcp.NewServer(&mcp.Implementation{Name: "t", Version: "1"}, nil), access.Owner,
 		&psyche.Caller{}).takes
 	require.Len(t, takes, 13)
 	return takes
@@ -88,7 +88,7 @@ func TestArgumentsThatDoNotFitAreNamedWithTheirValueAndWhatIsRight(t *testing.T)
 			`"a" is no argument of status, which takes agent. "b" is no argument of status, which takes agent`,
 		},
 	} {
-		text := misfit(it.tool, takes[it.tool], json.RawMessage(it.arguments))
+		text := argumentFaults(it.tool, takes[it.tool], json.RawMessage(it.arguments))
 		if it.says == "" {
 			require.Empty(t, text)
 			continue
@@ -105,7 +105,7 @@ func TestOfVeryManyArgumentsThatDoNotFitTheFirstAreTold(t *testing.T) {
 	for i := range 5000 {
 		all = append(all, fmt.Sprintf(`"a%04d":1`, i))
 	}
-	text := misfit("recall_memory", offered(t)["recall_memory"], json.RawMessage("{"+strings.Join(all, ",")+"}"))
+	text := argumentFaults("recall_memory", offered(t)["recall_memory"], json.RawMessage("{"+strings.Join(all, ",")+"}"))
 	require.True(t,
 		strings.HasPrefix(text,
 			`query is missing; it must be text that is not empty. "a0000" is no argument of recall_memory`), text[:200])
@@ -134,7 +134,7 @@ func FuzzArgumentsThatFitAreTakenByTheLibrary(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, arguments string) {
 		for name, s := range takes {
-			text := misfit(name, s, json.RawMessage(arguments))
+			text := argumentFaults(name, s, json.RawMessage(arguments))
 			v := map[string]any{}
 			if len(arguments) > 0 && (json.Unmarshal([]byte(arguments), &v) != nil || v == nil) {
 				require.NotEmpty(t, text)

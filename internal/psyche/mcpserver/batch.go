@@ -11,12 +11,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// mostTogether messages may come in one batch, which one version of the protocol knows (2025-03-26). The front counts
-// requests: without a bound, one of them would carry as many calls as fit into its body.
+// mostTogether bounds a batch, which one version of the protocol has (2025-03-26). The server counts requests:
+// without a bound, one request would carry as many calls as fit into its body.
 const mostTogether = 10
 
-// taken is the request with its body read, and found to be no larger batch than is taken.
-func (f *Face) taken(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+// limitBatch reads the body of a request and refuses a batch that is too large.
+func (f *Handler) limitBatch(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	if r.Method != http.MethodPost {
 		return r, nil
 	}
@@ -36,7 +36,7 @@ func (f *Face) taken(w http.ResponseWriter, r *http.Request) (*http.Request, err
 	return &again, nil
 }
 
-// more says whether a body is a list of more than most values. What is no JSON is left to the library to refuse.
+// more reports whether a body is a list of more than most values. Invalid JSON is left to the library to refuse.
 func more(body []byte, most int) bool {
 	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
 		return false

@@ -31,11 +31,11 @@ func FuzzNoMessageBreaksTheFaceOrGetsWhatItsRoleMayNotSee(f *testing.F) {
 		f.Add(message, lasting, "", "")
 		f.Add(message, "", "", "")
 	}
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
-	face := mcpserver.New(being, &mcpservertest.Dreams{Being: being},
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
+	handler := mcpserver.New(being, &mcpservertest.Dreams{Being: being},
 		mcpserver.Options{Body: 1 << 16, Report: func(err error) { panic(err) }})
-	f.Cleanup(face.Close)
-	serve := face.Routes()[0].Serve
+	f.Cleanup(handler.Close)
+	serve := handler.Routes()[0].Serve
 	f.Fuzz(func(t *testing.T, message, version, method, name string) {
 		ctx, cancel := context.WithTimeout(front.WithCaller(t.Context(), caller("key_c", access.Client)),
 			200*time.Millisecond)

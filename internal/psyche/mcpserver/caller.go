@@ -12,22 +12,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// A session outlives the request that opened it and may carry requests for hours, so that who asks is told anew with
-// each of them. The library carries along what it calls a token's information: ours is who the front found the caller
-// to be.
+// A session outlives the request that opened it and may carry requests for hours, so that the caller is set anew with
+// each of them. The library passes on what it calls token information: here the caller that the server has
+// authenticated.
 
-// client is who sent one HTTP request, and that request's context, which ends when the client hangs up.
+// client is the sender of one HTTP request, with that request's context, which ends when the client hangs up.
 type client struct {
 	caller psyche.Caller
-	ctx    context.Context // it lives as long as the request whose place this takes
+	ctx    context.Context // as long-lived as the request that it replaces
 }
 
 type clientKey struct{}
 
 const clientExtra = "visitor"
 
-// admit lets the library know who asks. It gets no header that opens anything: the caller's secret stays with the
-// front.
+// admit passes the caller to the library. It gets none of the secret headers.
 func admit(next http.Handler) http.Handler {
 	existing := auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
 		v, ok := ctx.Value(clientKey{}).(client)
@@ -35,7 +34,7 @@ func admit(next http.Handler) http.Handler {
 			return nil, errors.New("nobody was admitted")
 		}
 		r.Header.Del("Authorization")
-		// A session belongs to whoever opened it: the library compares UserID with each request (403).
+		// A session belongs to the owner who opened it: the library compares UserID with each request (403).
 		return &auth.TokenInfo{UserID: v.caller.Owner(), Extra: map[string]any{clientExtra: v}}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,10 +52,10 @@ func admit(next http.Handler) http.Handler {
 	})
 }
 
-// secret are the headers that open doors.
+// secret are headers with credentials.
 var secret = map[string]bool{"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true}
 
-// clientOf is who sent a request of the protocol; false when nobody said.
+// clientOf is the sender of a protocol request; false when it is not known.
 func clientOf(req mcp.Request) (client, bool) {
 	extra := req.GetExtra()
 	if extra == nil || extra.TokenInfo == nil {
@@ -79,7 +78,7 @@ func within(ctx context.Context, request context.Context) (context.Context, cont
 
 type layered struct {
 	context.Context
-	over context.Context // it is a context itself
+	over context.Context // embedded as the context itself
 }
 
 func (l layered) Value(key any) any {

@@ -13,7 +13,7 @@ import (
 
 func TestTheDeepestMessageThatFitsIsRefusedAndTheServerGoesOn(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
+	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
 	id := opened(t, url)
 	for _, deep := range []string{
 		strings.Repeat("[", 2<<20), strings.Repeat(`{"a":`, 700<<10),

@@ -20,7 +20,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// Dreams is what the face asks of the nights; *psyche.Dreams fits it. Each method looks at role and reach.
+// Dreams are the operations on dreams that the tools need; *psyche.Dreams implements it. Each method checks role and
+// reach.
 type Dreams interface {
 	Begin(ctx context.Context, c psyche.Caller, w psyche.DreamRequest) (psyche.Dream, error)
 	Dream(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
@@ -50,12 +51,12 @@ type which struct {
 }
 
 type nights struct {
-	Dreams []night `json:"dreams" jsonschema:"newest first"`
-	More   bool    `json:"more" jsonschema:"there are more after the last one"`
+	Dreams []dreamView `json:"dreams" jsonschema:"newest first"`
+	More   bool        `json:"more" jsonschema:"there are more after the last one"`
 }
 
-// night is a dream as tools tell it. What operators alone may see is left out for others.
-type night struct {
+// dreamView is a dream in tool results. What only operators may see is left out for others.
+type dreamView struct {
 	ID       string   `json:"id"`
 	Agent    string   `json:"agent"`
 	Status   string   `json:"status" jsonschema:"pending, running, completed, failed or canceled"`
@@ -72,11 +73,11 @@ type night struct {
 	Summary *screen.Summary `json:"summary,omitempty" jsonschema:"what changed in the agent, what was archived and what to do next; to operators, and not in lists"`
 }
 
-func (d *toolset) nights() {
+func (d *toolset) dreamTools() {
 	if d.dreams == nil {
 		return
 	}
-	add(d, task[dreamArguments, night]{
+	add(d, toolSpec[dreamArguments, dreamView]{
 		role: access.Operator,
 		tool: mcp.Tool{
 			Name: "dreams_start", Title: "Let the agent dream",
@@ -88,10 +89,10 @@ func (d *toolset) nights() {
 			in.Properties["tier"].Enum = []any{string(dream.Core), string(dream.Hardened)}
 			in.Properties["budget_micros"].Minimum = at(0.)
 		},
-		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in dreamArguments) (night, error) {
+		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in dreamArguments) (dreamView, error) {
 			agent, err := d.agent(ctx, c, in.Agent)
 			if err != nil {
-				return night{}, err
+				return dreamView{}, err
 			}
 			begun, err := d.dreams.Begin(ctx, c,
 				psyche.DreamRequest{
@@ -101,11 +102,11 @@ func (d *toolset) nights() {
 			if err == nil && in.Wait {
 				begun, err = d.follow(ctx, c, req, begun)
 			}
-			return dreamt(begun), err
+			return toDream(begun), err
 		},
-		text: night.sentence,
+		text: dreamView.sentence,
 	})
-	add(d, task[listing, nights]{
+	add(d, toolSpec[listing, nights]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "dreams_list", Title: "List dreams",
@@ -127,9 +128,9 @@ func (d *toolset) nights() {
 				After:    in.After,
 				Archived: in.Archived,
 			})
-			out := nights{Dreams: []night{}, More: page.More}
+			out := nights{Dreams: []dreamView{}, More: page.More}
 			for _, n := range page.Data {
-				out.Dreams = append(out.Dreams, dreamt(n))
+				out.Dreams = append(out.Dreams, toDream(n))
 			}
 			return out, err
 		},
@@ -144,7 +145,7 @@ func (d *toolset) nights() {
 			return strings.Join(lines, "\n")
 		},
 	})
-	add(d, task[which, night]{
+	add(d, toolSpec[which, dreamView]{
 		role: access.Operator,
 		tool: mcp.Tool{
 			Name: "dreams_cancel", Title: "End a dream",
@@ -152,23 +153,23 @@ func (d *toolset) nights() {
 			Annotations: ends("End a dream"),
 		},
 		shape: func(in *jsonschema.Schema) { in.Properties["dream"].MinLength = at(1) },
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in which) (night, error) {
+		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in which) (dreamView, error) {
 			if err := d.ownDream(ctx, c, in); err != nil {
-				return night{}, err
+				return dreamView{}, err
 			}
 			n, err := d.dreams.Cancel(ctx, c, in.Dream)
-			return dreamt(n), err
+			return toDream(n), err
 		},
-		text: night.sentence,
+		text: dreamView.sentence,
 	})
 }
 
-// ownDream refuses a dream that is not of the agent which the caller named.
+// ownDream refuses a dream that does not belong to the named agent.
 func (d *toolset) ownDream(ctx context.Context, c psyche.Caller, in which) error {
 	if in.Agent == "" {
 		return nil
 	}
-	agents, err := d.being.Agents(ctx, c)
+	agents, err := d.service.Agents(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func missing(code, param, format string, args ...any) error {
 	}
 }
 
-// follow looks at a dream until it is over, and tells each phase that it comes to.
+// follow polls a dream until it has ended, and reports each phase as progress.
 func (d *toolset) follow(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest,
 	n psyche.Dream,
 ) (psyche.Dream, error) {
@@ -236,8 +237,8 @@ func phasesOf(n psyche.Dream) (phases []string) {
 	return phases
 }
 
-func dreamt(n psyche.Dream) night {
-	out := night{
+func toDream(n psyche.Dream) dreamView {
+	out := dreamView{
 		ID:       n.ID,
 		Agent:    n.Agent,
 		Status:   string(n.Status),
@@ -257,7 +258,7 @@ func dreamt(n psyche.Dream) night {
 	return out
 }
 
-func (n night) sentence() string {
+func (n dreamView) sentence() string {
 	text := fmt.Sprintf("%s of %s: %s", n.ID, n.Agent, n.Status)
 	if n.Outcome != "" && n.Outcome != n.Status {
 		text += " (" + n.Outcome + ")"

@@ -18,7 +18,7 @@ import (
 
 func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris", "nova"}}
+	being := &mcpservertest.Service{Handles: []string{"iris", "nova"}}
 	url := serve(t, being, mcpserver.Options{Look: time.Millisecond},
 		map[string]psyche.Caller{"c": caller("key_c", access.Client)})
 	o, told := heard()
@@ -78,7 +78,7 @@ func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 
 func TestToStopWaitingForADreamDoesNotEndIt(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	nights := &mcpservertest.Dreams{Being: being, Looked: make(chan string)}
 	session := connect(t, served(t, being, nights, mcpserver.Options{Look: time.Millisecond}, nil), "", nil)
 	ctx, cancel := context.WithCancel(t.Context())

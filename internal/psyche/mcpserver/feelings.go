@@ -38,7 +38,7 @@ type happening struct {
 const plainIntensity = .5
 
 func (d *toolset) feelings() {
-	add(d, task[who, emotion]{
+	add(d, toolSpec[who, emotion]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "get_emotion", Title: "How the agent feels",
@@ -50,12 +50,12 @@ func (d *toolset) feelings() {
 			if err != nil {
 				return emotion{}, err
 			}
-			e, err := d.being.Emotion(ctx, c, agent)
-			return felt(e), err
+			e, err := d.service.Emotion(ctx, c, agent)
+			return toEmotion(e), err
 		},
 		text: emotion.sentence,
 	})
-	add(d, task[happening, emotion]{
+	add(d, toolSpec[happening, emotion]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "update_emotion", Title: "Tell the agent what happened to it",
@@ -78,14 +78,14 @@ func (d *toolset) feelings() {
 			if in.Intensity != nil {
 				intensity = *in.Intensity
 			}
-			e, err := d.being.Feel(ctx, c, agent, in.Event, intensity)
-			return felt(e), err
+			e, err := d.service.Feel(ctx, c, agent, in.Event, intensity)
+			return toEmotion(e), err
 		},
 		text: emotion.sentence,
 	})
 }
 
-func felt(e psyche.Emotion) emotion {
+func toEmotion(e psyche.Emotion) emotion {
 	out := emotion{
 		Word:      e.Word,
 		Valence:   e.Valence,

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// selection says what is to be forgotten. Of user, owner, conversation, since and until, what is given must all fit.
+// selection says what is to be forgotten. Of user, owner, conversation, since and until, all that are given must fit.
 type selection struct {
 	ID           string `json:"id,omitempty" jsonschema:"of one memory"`
 	User         string `json:"user,omitempty" jsonschema:"what was said in talks with this user, whatever key they came with"`
@@ -28,7 +28,7 @@ type selection struct {
 	Agent        string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
 }
 
-// forgotten is what a forgetting did, or would do. It names items and quotes none.
+// forgotten is the result, or the preview, of forgetting. It names items and quotes none.
 type forgotten struct {
 	DryRun    bool      `json:"dry_run" jsonschema:"nothing was changed"`
 	Forgotten int       `json:"forgotten" jsonschema:"how many memories were erased"`
@@ -53,7 +53,7 @@ type cleaned struct {
 }
 
 func (d *toolset) forgetting() {
-	add(d, task[selection, forgotten]{
+	add(d, toolSpec[selection, forgotten]{
 		role: access.Owner,
 		tool: mcp.Tool{
 			Name: "forget_memories", Title: "Forget memories for good",
@@ -76,7 +76,7 @@ func (d *toolset) forgetting() {
 			if err != nil {
 				return forgotten{}, err
 			}
-			done, err := d.being.Forget(ctx, c, agent, f)
+			done, err := d.service.Forget(ctx, c, agent, f)
 			return forgottenOf(done), err
 		},
 		text: forgotten.sentence,
@@ -96,18 +96,18 @@ func (s selection) read() (psyche.ForgetRequest, error) {
 		f.Texts = []string{s.Text}
 	}
 	for _, each := range []struct {
-		name, said string
-		into       *time.Time
+		name, answers string
+		into          *time.Time
 	}{{"since", s.Since, &f.Since}, {"until", s.Until, &f.Until}} {
-		if each.said == "" {
+		if each.answers == "" {
 			continue
 		}
-		at, err := time.Parse(time.RFC3339, each.said)
+		at, err := time.Parse(time.RFC3339, each.answers)
 		if err != nil {
 			return f, &psyche.Fault{
 				Status: 400, Type: "invalid_request_error", Code: "invalid_value", Param: each.name,
 				Message: fmt.Sprintf("%s is %q; it must be a time of RFC 3339, such as 2026-11-20T06:00:00Z",
-					each.name, each.said),
+					each.name, each.answers),
 			}
 		}
 		*each.into = at.UTC()
@@ -135,7 +135,7 @@ func forgottenOf(e psyche.Erasure) forgotten {
 	return out
 }
 
-// sentence tells the numbers; the ids stand in the data.
+// sentence states the numbers; the ids are in the data.
 func (f forgotten) sentence() string {
 	var b strings.Builder
 	if f.DryRun {

@@ -17,12 +17,12 @@ import (
 )
 
 // behind puts the face behind the real front, and answers its address and the secrets of a client and an operator.
-func behind(t *testing.T, being *mcpservertest.Being) (server *front.Server, url, client, operator string) {
+func behind(t *testing.T, being *mcpservertest.Service) (server *front.Server, url, client, operator string) {
 	t.Helper()
 	guest, client := access.New("guest", access.Client, nil, time.Now())
 	runner, operator := access.New("runner", access.Operator, []string{"iris"}, time.Now())
-	face := mcpserver.New(being, &mcpservertest.Dreams{Being: being}, mcpserver.Options{})
-	server, err := front.New(front.Options{Routes: face.Routes(), Keys: accesstest.With(guest, runner), Keyless: true})
+	handler := mcpserver.New(being, &mcpservertest.Dreams{Being: being}, mcpserver.Options{})
+	server, err := front.New(front.Options{Routes: handler.Routes(), Keys: accesstest.With(guest, runner), Keyless: true})
 	require.NoError(t, err)
 	on, err := server.Listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)
@@ -33,14 +33,14 @@ func behind(t *testing.T, being *mcpservertest.Being) (server *front.Server, url
 		defer cancel()
 		require.NoError(t, server.Shutdown(ctx))
 		require.NoError(t, <-served)
-		face.Close()
+		handler.Close()
 	})
 	return server, "http://" + on.String() + "/mcp", client, operator
 }
 
 func TestBehindTheFrontWhoeverHasAKeyHasItsTools(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris", "noor"}}
+	being := &mcpservertest.Service{Handles: []string{"iris", "noor"}}
 	_, url, client, operator := behind(t, being)
 	for _, secret := range []string{"", "oneiros_wrong"} {
 		r := post(t, t.Context(), url, chat("hello"),
@@ -55,13 +55,13 @@ func TestBehindTheFrontWhoeverHasAKeyHasItsTools(t *testing.T) {
 	r := post(t, t.Context(), url, chat("hello"),
 		append([]string{"Authorization", "Bearer " + operator, "Origin", "https://evil.test"}, singly...)...)
 	require.Equal(t, http.StatusForbidden, r.StatusCode)
-	require.NotContains(t, being.Asked(), "Say")
+	require.NotContains(t, being.Calls(), "Say")
 }
 
 func TestBehindTheFrontPiecesComeWhileTheAgentStillSpeaks(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{lasting, single} {
-		being := &mcpservertest.Being{Handles: []string{"iris"}, Ended: make(chan error, 1)}
+		being := &mcpservertest.Service{Handles: []string{"iris"}, Ended: make(chan error, 1)}
 		_, url, client, _ := behind(t, being)
 		o, result := heard()
 		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
@@ -85,7 +85,7 @@ func TestBehindTheFrontPiecesComeWhileTheAgentStillSpeaks(t *testing.T) {
 
 func TestAServerThatEndsLetsIdleStreamsGoAtOnce(t *testing.T) {
 	t.Parallel()
-	server, url, client, _ := behind(t, &mcpservertest.Being{Handles: []string{"iris"}})
+	server, url, client, _ := behind(t, &mcpservertest.Service{Handles: []string{"iris"}})
 	key := []string{"Authorization", "Bearer " + client}
 	id := opened(t, url, key...)
 	get, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

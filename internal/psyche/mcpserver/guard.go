@@ -9,10 +9,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// guard refuses what a web page may have sent: the front does so too, and this face does not rely on it. Whoever comes
-// without a key must have called the server by a name of its own, and whoever names an origin must come from a page
-// that may call.
-func (f *Face) guard(r *http.Request, c psyche.Caller) *psyche.Fault {
+// guard refuses what a web page may have sent. The server in front does so too, and this package does not rely on it.
+// A request without a key must use one of the server's own host names, and an Origin must be one that may call.
+func (f *Handler) guard(r *http.Request, c psyche.Caller) *psyche.Fault {
 	if c.Key.ID == "" && !f.named(r.Host) {
 		return &psyche.Fault{
 			Status: http.StatusForbidden, Type: "permission_error", Code: "host_not_allowed",
@@ -20,7 +19,7 @@ func (f *Face) guard(r *http.Request, c psyche.Caller) *psyche.Fault {
 		}
 	}
 	for _, origin := range r.Header.Values("Origin") {
-		if !f.welcome(origin, r.Host) {
+		if !f.allowedOrigin(origin, r.Host) {
 			return &psyche.Fault{
 				Status: http.StatusForbidden, Type: "permission_error", Code: "origin_not_allowed",
 				Message: "pages of this origin may not call the server",
@@ -30,17 +29,17 @@ func (f *Face) guard(r *http.Request, c psyche.Caller) *psyche.Fault {
 	return nil
 }
 
-// named says whether a Host header, with or without its port, names this server.
-func (f *Face) named(host string) bool { return f.hosts.Has(host) }
+// named reports whether a Host header, with or without a port, names this server.
+func (f *Handler) named(host string) bool { return f.hosts.Has(host) }
 
-// welcome says whether pages of an origin may call.
-func (f *Face) welcome(origin, host string) bool {
+// allowedOrigin reports whether pages of an origin may call.
+func (f *Handler) allowedOrigin(origin, host string) bool {
 	if slices.ContainsFunc(f.options.Origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
 		return true
 	}
 	page, err := url.Parse(origin)
 	if err != nil || page.Host == "" || (page.Scheme != "http" && page.Scheme != "https") {
-		return false // "null" among them: a page that hides where it is from
+		return false // also "null": a page that hides its origin
 	}
 	return strings.EqualFold(page.Host, host)
 }

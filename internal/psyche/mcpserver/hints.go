@@ -5,7 +5,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// reads are the hints of a tool that changes nothing.
+// reads are the annotations of a tool that changes nothing.
 func reads(title string) *mcp.ToolAnnotations {
 	no := false
 	return &mcp.ToolAnnotations{
@@ -17,14 +17,14 @@ func reads(title string) *mcp.ToolAnnotations {
 	}
 }
 
-// changes are the hints of a tool that adds or moves something and destroys nothing. An open one reaches a model
-// provider.
+// changes are the annotations of a tool that adds or changes something and destroys nothing. An open one reaches a
+// model provider.
 func changes(title string, idempotent, open bool) *mcp.ToolAnnotations {
 	no := false
 	return &mcp.ToolAnnotations{Title: title, IdempotentHint: idempotent, DestructiveHint: &no, OpenWorldHint: &open}
 }
 
-// ends are the hints of a tool that brings something to its end. Twice is as once.
+// ends are the annotations of a tool that ends or erases something. Repeating it has no further effect.
 func ends(title string) *mcp.ToolAnnotations {
 	yes, no := true, false
 	return &mcp.ToolAnnotations{Title: title, IdempotentHint: true, DestructiveHint: &yes, OpenWorldHint: &no}

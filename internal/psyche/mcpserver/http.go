@@ -12,10 +12,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// sessionless is the first version of the protocol in which each request stands for itself.
+// sessionless is the first version of the protocol without sessions.
 const sessionless = "2026-07-28"
 
-// sessionVersions are those that begin with a handshake and go on in a session.
+// sessionVersions begin with a handshake and use a session.
 var sessionVersions = func() (older []string) {
 	for _, v := range mcp.SupportedProtocolVersions() {
 		if v < sessionless {
@@ -25,8 +25,8 @@ var sessionVersions = func() (older []string) {
 	return older
 }()
 
-// Routes is the face over streamable HTTP.
-func (f *Face) Routes() []front.Route {
+// Routes are the routes for streamable HTTP.
+func (f *Handler) Routes() []front.Route {
 	serve := func(r *http.Request) *mcp.Server { return f.serverOf(front.CallerOf(r.Context())) }
 	single := admit(mcp.NewStreamableHTTPHandler(serve, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: f.options.Body,
@@ -43,7 +43,7 @@ func (f *Face) Routes() []front.Route {
 				front.Refuse(w, r, fault)
 				return
 			}
-			r, err := f.taken(w, r.WithContext(front.WithCaller(r.Context(), c)))
+			r, err := f.limitBatch(w, r.WithContext(front.WithCaller(r.Context(), c)))
 			if err != nil {
 				front.Refuse(w, r, err)
 				return
@@ -60,8 +60,8 @@ func (f *Face) Routes() []front.Route {
 	}}
 }
 
-// callerOf is who asks, among the users of a key the one that the client names.
-func (f *Face) callerOf(r *http.Request) (psyche.Caller, *psyche.Fault) {
+// callerOf is the authenticated caller with the user that the client names.
+func (f *Handler) callerOf(r *http.Request) (psyche.Caller, *psyche.Fault) {
 	c := front.CallerOf(r.Context())
 	if fault := f.guard(r, c); fault != nil {
 		return c, fault
@@ -79,14 +79,14 @@ func (f *Face) callerOf(r *http.Request) (psyche.Caller, *psyche.Fault) {
 
 const sessionHeader = "Mcp-Session-Id"
 
-// untilLeaving ends a stream that would never end by itself when the server begins to end.
+// untilLeaving ends a stream without an end when the server begins to stop.
 func untilLeaving(r *http.Request, endless bool) *http.Request {
 	leaving := front.Leaving(r.Context())
 	if !endless || leaving == nil {
 		return r
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	go func() { // it ends with the request, if not before
+	go func() { // ends with the request at the latest
 		defer cancel()
 		select {
 		case <-leaving:

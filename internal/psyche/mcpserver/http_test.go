@@ -94,7 +94,7 @@ func heard() (*mcp.ClientOptions, <-chan *mcp.ProgressNotificationParams) {
 func TestProgressTellsWhatIsSaidAsItIsSaid(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{single, lasting} {
-		url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
+		url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
 		o, told := heard()
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 		session, err := client.Connect(t.Context(), older(url, ""), &mcp.ClientSessionOptions{ProtocolVersion: version})
@@ -116,7 +116,7 @@ func TestProgressTellsWhatIsSaidAsItIsSaid(t *testing.T) {
 
 func TestWhoeverCancelsOrHangsUpStopsTheTalk(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}, Said: make(chan string, 1), Ended: make(chan error, 1)}
+	being := &mcpservertest.Service{Handles: []string{"iris"}, Messages: make(chan string, 1), Ended: make(chan error, 1)}
 	url := serve(t, being, mcpserver.Options{}, nil)
 
 	t.Log("a client of the library's, in a session, sends notifications/cancelled")
@@ -130,7 +130,7 @@ func TestWhoeverCancelsOrHangsUpStopsTheTalk(t *testing.T) {
 		_, err := call(ctx, session, "chat", map[string]any{"message": mcpservertest.Wait})
 		failed <- err
 	}()
-	<-being.Said
+	<-being.Messages
 	cancel()
 	require.ErrorIs(t, <-failed, context.Canceled)
 	require.ErrorIs(t, <-being.Ended, context.Canceled)
@@ -139,7 +139,7 @@ func TestWhoeverCancelsOrHangsUpStopsTheTalk(t *testing.T) {
 	result, err := call(t.Context(), session, "chat", map[string]any{"message": "still there?"})
 	require.NoError(t, err)
 	require.Equal(t, "You said: still there?", text(result))
-	require.Equal(t, "still there?", <-being.Said)
+	require.Equal(t, "still there?", <-being.Messages)
 
 	t.Log("streams that are closed")
 	for _, headers := range [][]string{singly, {"Mcp-Session-Id", opened(t, url)}} {
@@ -162,7 +162,7 @@ func TestWhoeverCancelsOrHangsUpStopsTheTalk(t *testing.T) {
 				_ = response.Body.Close()
 			}
 		}()
-		<-being.Said
+		<-being.Messages
 		hangUp()
 		require.ErrorIs(t, <-being.Ended, context.Canceled)
 	}
@@ -170,7 +170,7 @@ func TestWhoeverCancelsOrHangsUpStopsTheTalk(t *testing.T) {
 
 func TestPagesOfOthersAndNamesOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}},
+	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}},
 		mcpserver.Options{Hosts: []string{"dream.test"}, Origins: []string{"https://chat.test"}},
 		map[string]psyche.Caller{"o": caller("key_o", access.Operator)})
 	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
@@ -202,7 +202,7 @@ func TestPagesOfOthersAndNamesOfOthersAreRefused(t *testing.T) {
 
 func TestWhatIsMalformedIsRefusedAndTheServerGoesOn(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{Body: 1 << 16}, nil)
 	id := opened(t, url)
 	for name, message := range map[string]string{
@@ -247,7 +247,7 @@ func TestWhatIsMalformedIsRefusedAndTheServerGoesOn(t *testing.T) {
 
 func TestNothingThatAClientMayNotReadReachesItByAnyWay(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, map[string]psyche.Caller{"c": caller("key_c", access.Client)})
 	id := opened(t, url, "Authorization", "Bearer c")
 	var messages []string

@@ -16,46 +16,46 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lines is a connection of one message a line. The library's own ends with the first line that is no message, and with
-// its input, although answers are owed.
+// lines is a connection with one message per line. The library's own ends with the first invalid line, and at the end
+// of the input although calls are unanswered.
 type lines struct {
 	in    *bufio.Reader
 	out   io.Writer
 	most  int // bytes of a line
 	drain time.Duration
-	leave <-chan struct{} // closed when the process is told to end
+	leave <-chan struct{} // closed when the process is asked to end
 
-	heard  chan inputLine
-	queue  []jsonrpc.Message // of a batch, to be read next; Read's alone
+	input  chan inputLine
+	queue  []jsonrpc.Message // of a batch, to be read next; used by Read alone
 	closed chan struct{}
 	close  sync.Once
 
 	mu       sync.Mutex
-	open     map[jsonrpc.ID]call // not answered yet
-	owed     int                 // answers that are not written yet, but to calls without an end
-	answered chan struct{}       // has a place for one: something was
+	open     map[jsonrpc.ID]call // unanswered calls
+	pending  int                 // unwritten responses, without those to endless calls
+	answered chan struct{}       // signals, with capacity one, that something was answered
 	writing  sync.Mutex
 }
 
-// inputLine is a line, or why there is none: the input's end, or that it was longer than it may be.
+// inputLine is a line, or an error: the end of the input, or a line that was too long.
 type inputLine struct {
 	line []byte
 	err  error
 }
 
-// call is one that is owed an answer.
+// call is an unanswered call.
 type call struct {
 	endless bool   // it stays open until it is cancelled
-	batch   *batch // that it came in; nil: it came alone
+	batch   *batch // of the same line; nil: it came alone
 }
 
-// batch are the answers to calls that came in one line; they go in one line.
+// batch holds the responses to calls that came in one line and are answered in one line.
 type batch struct {
-	left int
-	said []json.RawMessage
+	left    int
+	answers []json.RawMessage
 }
 
-// mostBatch messages come in one line: what answers one is many times as long as the shortest.
+// mostBatch bounds the messages in one line, since responses are many times as long as the shortest call.
 const mostBatch = 1000
 
 var errLong = errors.New("the line is too long")
@@ -67,7 +67,7 @@ func newLines(in io.Reader, out io.Writer, most int, drain time.Duration, leave 
 		most:     most,
 		drain:    drain,
 		leave:    leave,
-		heard:    make(chan inputLine),
+		input:    make(chan inputLine),
 		closed:   make(chan struct{}),
 		open:     map[jsonrpc.ID]call{},
 		answered: make(chan struct{}, 1),
@@ -76,11 +76,11 @@ func newLines(in io.Reader, out io.Writer, most int, drain time.Duration, leave 
 
 // Connect begins to read.
 func (s *lines) Connect(context.Context) (mcp.Connection, error) {
-	go func() { // a read of standard input cannot be cut: this ends with the input, or with the process
+	go func() { // a read of standard input cannot be interrupted: this ends with the input, or with the process
 		for {
 			line, err := s.line()
 			select {
-			case s.heard <- inputLine{line, err}:
+			case s.input <- inputLine{line, err}:
 			case <-s.closed:
 				return
 			}
@@ -92,7 +92,7 @@ func (s *lines) Connect(context.Context) (mcp.Connection, error) {
 	return s, nil
 }
 
-// line reads one, without its end. One that is too long is read to its end and forgotten.
+// line reads a line without its end. One that is too long is read to its end and dropped.
 func (s *lines) line() ([]byte, error) {
 	var all []byte
 	long := false
@@ -106,7 +106,7 @@ func (s *lines) line() ([]byte, error) {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case long && (err == nil || errors.Is(err, io.EOF)):
-			return nil, errLong // an end that follows is met by the next read
+			return nil, errLong // the next read returns an end of input
 		case errors.Is(err, io.EOF) && len(all) > 0:
 			return all, nil
 		default:
@@ -118,17 +118,17 @@ func (s *lines) line() ([]byte, error) {
 // SessionID is empty: the connection is the session.
 func (s *lines) SessionID() string { return "" }
 
-// Close ends the connection. Its streams are closed by whoever opened them.
+// Close ends the connection. The caller that opened its streams closes them.
 func (s *lines) Close() error {
 	s.close.Do(func() { close(s.closed) })
 	return nil
 }
 
-// Read answers the next message, and the end once what is owed was answered.
+// Read returns the next message, and io.EOF once all calls are answered.
 func (s *lines) Read(context.Context) (jsonrpc.Message, error) {
 	for len(s.queue) == 0 {
 		select {
-		case h := <-s.heard:
+		case h := <-s.input:
 			switch {
 			case errors.Is(h.err, errLong):
 				if err := s.refuse(nil, jsonrpc.CodeInvalidRequest,
@@ -147,7 +147,7 @@ func (s *lines) Read(context.Context) (jsonrpc.Message, error) {
 				}
 			}
 		case <-s.leave:
-			s.last(s.heard, nil)
+			s.last(s.input, nil)
 			return nil, io.EOF
 		case <-s.closed:
 			return nil, io.EOF
@@ -158,12 +158,12 @@ func (s *lines) Read(context.Context) (jsonrpc.Message, error) {
 	return next, nil
 }
 
-// last waits until nothing is owed any more, for as long as it may, or until the other end came, too: of the input that
-// is still read, or of the process.
+// last waits until all calls are answered, at most for the drain time, or until the other end comes too: of the
+// input, or of the process.
 func (s *lines) last(in <-chan inputLine, leave <-chan struct{}) {
 	within := time.NewTimer(s.drain)
 	defer within.Stop()
-	for s.owing() {
+	for s.hasPending() {
 		select {
 		case <-s.answered:
 		case h := <-in: // nothing new is begun
@@ -180,13 +180,13 @@ func (s *lines) last(in <-chan inputLine, leave <-chan struct{}) {
 	}
 }
 
-func (s *lines) owing() bool {
+func (s *lines) hasPending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.owed > 0
+	return s.pending > 0
 }
 
-// take puts the messages of a line into the queue, and answers what is none.
+// take queues the messages of a line, and answers what is not a message.
 func (s *lines) take(line []byte) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
@@ -196,7 +196,7 @@ func (s *lines) take(line []byte) error {
 		return s.refuse(nil, jsonrpc.CodeParseError,
 			fmt.Sprintf("this line is not JSON: %v; a message is one line of JSON", err))
 	}
-	if json.Unmarshal(line, &each) != nil || each == nil { // no list
+	if json.Unmarshal(line, &each) != nil || each == nil { // not a list
 		message, refused := s.message(line, nil)
 		if refused != nil {
 			return s.write(refused)
@@ -217,14 +217,14 @@ func (s *lines) take(line []byte) error {
 	for _, one := range each {
 		message, refused := s.message(one, b)
 		if refused != nil {
-			b.said = append(b.said, refused)
+			b.answers = append(b.answers, refused)
 		}
 		if message != nil {
 			s.queue = append(s.queue, message)
 		}
 	}
 	s.mu.Lock()
-	done := b.left == 0 && len(b.said) > 0 // nobody else will write it
+	done := b.left == 0 && len(b.answers) > 0 // all answered, so nobody else writes it
 	s.mu.Unlock()
 	if done {
 		return s.together(b)
@@ -232,11 +232,11 @@ func (s *lines) take(line []byte) error {
 	return nil
 }
 
-// listening is the call whose answer comes only when it is cancelled.
+// listening is the method whose call is answered only when it is cancelled.
 const listening = "subscriptions/listen"
 
-// message is what a text says, or the answer to a text that is no message. A refusal that cannot be read is not refused
-// in turn: two that do so never end.
+// message parses a text, or returns the response to a text that is no message. A response that cannot be parsed gets
+// no error response, since two such peers would never end.
 func (s *lines) message(text json.RawMessage, of *batch) (jsonrpc.Message, json.RawMessage) {
 	message, err := jsonrpc.DecodeMessage(text)
 	if err != nil {
@@ -263,7 +263,7 @@ func (s *lines) message(text json.RawMessage, of *batch) (jsonrpc.Message, json.
 	c := call{endless: request.Method == listening, batch: of}
 	s.open[request.ID] = c
 	if !c.endless {
-		s.owed++
+		s.pending++
 	}
 	if of != nil {
 		of.left++
@@ -271,7 +271,7 @@ func (s *lines) message(text json.RawMessage, of *batch) (jsonrpc.Message, json.
 	return message, nil
 }
 
-// Write writes a message; an answer to one of a batch, with the others' once all are there.
+// Write writes a message. A response to one of a batch is held until all are there.
 func (s *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	text, err := jsonrpc.EncodeMessage(message)
 	if err != nil {
@@ -292,7 +292,7 @@ func (s *lines) Write(_ context.Context, message jsonrpc.Message) error {
 		return err
 	}
 	s.mu.Lock()
-	s.owed--
+	s.pending--
 	s.mu.Unlock()
 	select {
 	case s.answered <- struct{}{}:
@@ -301,14 +301,14 @@ func (s *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	return err
 }
 
-// answer closes a call, and says whether it was the last of its batch.
+// answer closes a call and reports whether it was the last of its batch.
 func (s *lines) answer(id jsonrpc.ID, text json.RawMessage) (c call, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c = s.open[id]
 	delete(s.open, id)
 	if c.batch != nil {
-		c.batch.said = append(c.batch.said, text)
+		c.batch.answers = append(c.batch.answers, text)
 		c.batch.left--
 		last = c.batch.left == 0
 	}
@@ -316,7 +316,7 @@ func (s *lines) answer(id jsonrpc.ID, text json.RawMessage) (c call, last bool) 
 }
 
 func (s *lines) together(b *batch) error {
-	text, err := json.Marshal(b.said)
+	text, err := json.Marshal(b.answers)
 	if err != nil {
 		return err
 	}
@@ -334,7 +334,8 @@ func (s *lines) refuse(id json.RawMessage, code int64, why string) error {
 	return s.write(refusal(id, code, why))
 }
 
-// refusal answers what is no request. The library's encoder leaves an id out where JSON-RPC wants null.
+// refusal is the error response to what is no request. The library's encoder leaves out an id where JSON-RPC requires
+// null.
 func refusal(id json.RawMessage, code int64, why string) json.RawMessage {
 	if len(id) == 0 || (id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9')) {
 		id = json.RawMessage("null")

@@ -49,7 +49,7 @@ type stored struct {
 	ID string `json:"id" jsonschema:"of the memory; the same content again has the same id"`
 }
 
-// What is taken for arguments that are left out.
+// Defaults of arguments.
 const (
 	fewMemories     = 8
 	mostMemories    = 50
@@ -58,7 +58,7 @@ const (
 
 func (d *toolset) memories() {
 	d.forgetting()
-	add(d, task[query, recalled]{
+	add(d, toolSpec[query, recalled]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "recall_memory", Title: "Recall memories",
@@ -76,13 +76,13 @@ func (d *toolset) memories() {
 			if err != nil {
 				return recalled{}, err
 			}
-			found, err := d.being.Recall(ctx, c, agent,
+			found, err := d.service.Recall(ctx, c, agent,
 				psyche.RecallRequest{Query: in.Query, Limit: in.N, Dreamt: in.Dreamt})
 			return recalled{shown(found)}, err
 		},
 		text: func(r recalled) string { return quoted(r.Memories, "Nothing is remembered of that.") },
 	})
-	add(d, task[kept, stored]{
+	add(d, toolSpec[kept, stored]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "store_memory", Title: "Store a memory",
@@ -103,7 +103,7 @@ func (d *toolset) memories() {
 			if in.Importance != nil {
 				importance = *in.Importance
 			}
-			id, err := d.being.Remember(ctx, c, agent, in.Content, importance)
+			id, err := d.service.Remember(ctx, c, agent, in.Content, importance)
 			return stored{id}, err
 		},
 	})
@@ -127,7 +127,7 @@ func shown(found []psyche.Memory) []memory {
 	return out
 }
 
-// quoted writes memories as data: one line each, its origin before its quoted words.
+// quoted writes memories as data: one line each, the origin before the quoted words.
 func quoted(memories []memory, none string) string {
 	if len(memories) == 0 {
 		return none

@@ -35,10 +35,10 @@ func FuzzNoOriginButItsOwnIsWelcome(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	face := New(nil, nil, Options{})
+	handler := New(nil, nil, Options{})
 	f.Fuzz(func(t *testing.T, origin, host string) {
-		_ = face.named(host)
-		if face.welcome(origin, host) {
+		_ = handler.named(host)
+		if handler.allowedOrigin(origin, host) {
 			lower := strings.ToLower(origin)
 			require.True(t, strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://"))
 			require.True(t, strings.Contains(lower, strings.ToLower(host)) || strings.Contains(origin, "%"),

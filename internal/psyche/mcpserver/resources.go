@@ -33,12 +33,12 @@ func (d *toolset) pages() []page {
 			"journal", "Dream journal", "What its dreams left in the agent's journal, newest first. Dreamt, unverified.",
 			d.diary,
 		},
-		{"playbook", "Playbook", "What the agent learned to do, as its dreams rewrote it.", d.being.Playbook},
+		{"playbook", "Playbook", "What the agent learned to do, as its dreams rewrote it.", d.service.Playbook},
 	}
 }
 
 func (d *toolset) diary(ctx context.Context, c psyche.Caller, agent string) (string, error) {
-	entries, err := d.being.Journal(ctx, c, agent, mostEntries)
+	entries, err := d.service.Journal(ctx, c, agent, mostEntries)
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +64,7 @@ func (d *toolset) resources() {
 			}
 			text, err := p.read(ctx, c, agent)
 			if err != nil {
-				return nil, unread(req.Params.URI, err)
+				return nil, resourceFault(req.Params.URI, err)
 			}
 			return &mcp.ReadResourceResult{
 				Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: markdown, Text: text}},
@@ -73,7 +73,7 @@ func (d *toolset) resources() {
 	}
 }
 
-// addressed reads "oneiros://iris/journal".
+// addressed parses "oneiros://iris/journal".
 func addressed(uri string) (agent, name string, ok bool) {
 	rest, ok := strings.CutPrefix(uri, scheme)
 	if !ok {
@@ -83,23 +83,23 @@ func addressed(uri string) (agent, name string, ok bool) {
 	return agent, name, ok && agent != "" && name != "" && !strings.ContainsAny(name, "/?#")
 }
 
-// unread is how a resource fails: what is not there and what may not be seen look alike.
-func unread(uri string, err error) error {
+// resourceFault is the error of a resource: what does not exist and what may not be seen look alike.
+func resourceFault(uri string, err error) error {
 	var fault *psyche.Fault
 	if errors.As(err, &fault) && (fault.Status == http.StatusNotFound || fault.Status == http.StatusForbidden) {
 		return mcp.ResourceNotFoundError(uri)
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: plain(err).Error()}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: clientError(err).Error()}
 }
 
 // agentsAPage is how many agents' documents one page lists.
 const agentsAPage = 250
 
-const afterAgent = "agents-after:" // begins our cursors; the rest is the handle of the last one listed
+const afterAgent = "agents-after:" // prefix of our cursors; the rest is the handle of the last agent listed
 
-// listed adds the documents of the agents to the list of resources. Which those are depends on who asks, and agents
-// come and go.
-func (d *toolset) listed(next mcp.MethodHandler) mcp.MethodHandler {
+// listResources adds the documents of the agents to the list of resources. It depends on the caller, and agents come
+// and go.
+func (d *toolset) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		request, ok := req.(*mcp.ListResourcesRequest)
 		if !ok || method != "resources/list" || !d.role.Includes(access.Operator) {
@@ -128,9 +128,9 @@ func (d *toolset) fill(ctx context.Context, page *mcp.ListResourcesResult, after
 	if !c.Key.Role.Includes(access.Operator) {
 		return nil
 	}
-	agents, err := d.being.Agents(ctx, c)
+	agents, err := d.service.Agents(ctx, c)
 	if err != nil {
-		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: plain(err).Error()}
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: clientError(err).Error()}
 	}
 	agents = agents[sort.Search(len(agents), func(i int) bool { return agents[i].Handle > after }):]
 	if len(agents) > agentsAPage {

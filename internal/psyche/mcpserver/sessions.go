@@ -35,13 +35,12 @@ type parted struct {
 	Ended   bool   `json:"ended"`
 }
 
-const longestHold = 3600 // seconds, as psyche.Mind says
+const longestHold = 3600 // seconds, as in psyche.Mind
 
-// sessions are the only way besides talk by which a client of the protocol holds an agent awake: to be connected is not
-// to knock
-// .
+// sessions registers the tools by which a client can hold an agent awake without talking to it: being connected to
+// the server does not.
 func (d *toolset) sessions() {
-	add(d, task[hold, held]{
+	add(d, toolSpec[hold, held]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "connect", Title: "Hold the agent awake",
@@ -57,14 +56,14 @@ func (d *toolset) sessions() {
 			if err != nil {
 				return held{}, err
 			}
-			s, err := d.being.Open(ctx, c, agent, in.Session, time.Duration(in.Seconds)*time.Second)
+			s, err := d.service.Open(ctx, c, agent, in.Session, time.Duration(in.Seconds)*time.Second)
 			return held{Session: s.ID, Agent: s.Agent, Until: s.Until.UTC().Format(time.RFC3339), Woke: s.Woke}, err
 		},
 		text: func(h held) string {
 			return fmt.Sprintf("%s is held awake until %s by session %s.", h.Agent, h.Until, h.Session)
 		},
 	})
-	add(d, task[farewell, parted]{
+	add(d, toolSpec[farewell, parted]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "leave", Title: "Let the agent rest",
@@ -80,7 +79,7 @@ func (d *toolset) sessions() {
 			if err != nil {
 				return parted{}, err
 			}
-			return parted{in.Session, true}, d.being.Leave(ctx, c, agent, in.Session)
+			return parted{in.Session, true}, d.service.Leave(ctx, c, agent, in.Session)
 		},
 	})
 }

@@ -19,7 +19,7 @@ import (
 
 func TestASessionIsItsKeysAndOpensNothingByItself(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, map[string]psyche.Caller{
 		"o": caller("key_o", access.Operator), "c": caller("key_c", access.Client),
 		"demoted": caller("key_o", access.Client),
@@ -57,7 +57,7 @@ func TestASessionIsItsKeysAndOpensNothingByItself(t *testing.T) {
 
 func TestUsersOfOneKeyAreToldApart(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
+	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
 	store :=
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"store_memory","arguments":{"content":"ada's boat"},` +
 			meta + `}}`
@@ -82,7 +82,7 @@ func TestUsersOfOneKeyAreToldApart(t *testing.T) {
 
 func TestVersionsThatDisagreeAreRefused(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
+	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
 	id := opened(t, url)
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	r := post(t, t.Context(), url, list, "Mcp-Session-Id", id, "MCP-Protocol-Version", lasting)
@@ -105,7 +105,7 @@ func TestVersionsThatDisagreeAreRefused(t *testing.T) {
 
 func TestABatchHoldsNoMoreThanAFewMessages(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, nil)
 	r := post(t, t.Context(), url,
 		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
@@ -124,12 +124,12 @@ func TestABatchHoldsNoMoreThanAFewMessages(t *testing.T) {
 	r = post(t, t.Context(), url, batch(11), "Mcp-Session-Id", id)
 	require.Equal(t, http.StatusBadRequest, r.StatusCode)
 	require.Contains(t, body(t, r), "a batch may hold at most 10 messages")
-	require.Len(t, being.Asked(), 10)
+	require.Len(t, being.Calls(), 10)
 }
 
 func TestSessionsThatAskNothingTouchNobody(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, nil)
 	id := opened(t, url)
 	for _, method := range []string{
@@ -146,13 +146,13 @@ func TestSessionsThatAskNothingTouchNobody(t *testing.T) {
 	line, err := bufio.NewReader(r.Body).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, ": ok\n", line)
-	require.Empty(t, being.Asked())
+	require.Empty(t, being.Calls())
 	require.Zero(t, being.Sessions())
 }
 
 func TestAKeysOldestSessionGivesWayToOneTooMany(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3},
+	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3},
 		map[string]psyche.Caller{"o": caller("key_o", access.Operator)})
 	others := opened(t, url, "Authorization", "Bearer o")
 	var ids []string
@@ -180,7 +180,7 @@ func TestTheIdlestSessionOfAPrincipalGivesWayWhicheverKeyOpenedIt(t *testing.T) 
 		c.Key.Principal = principal
 		return c
 	}
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3, Now: now},
+	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3, Now: now},
 		map[string]psyche.Caller{
 			"laptop": of("key_1", "anna", access.Client), "phone": of("key_2", "anna", access.Operator),
 			"ben": of("key_3", "ben", access.Client),

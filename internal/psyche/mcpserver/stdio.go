@@ -11,10 +11,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// ServeStream speaks the protocol over a pair of streams, one message a line, as one caller, until in ends or ctx does.
-// What was asked until then is answered, within Options.Drain; whatever is still under way when both have ended is cut.
-// A line that is no message is answered by an error, and ends nothing. Nothing but messages is written to out.
-func (f *Face) ServeStream(ctx context.Context, c psyche.Caller, in io.Reader, out io.Writer) error {
+// ServeStream speaks the protocol over a pair of streams, one message a line, as one caller, until in or ctx ends.
+// Calls made until then are answered, within Options.Drain; what is still running when both have ended is cut. An
+// invalid line gets an error and ends nothing. Only messages are written to out.
+func (f *Handler) ServeStream(ctx context.Context, c psyche.Caller, in io.Reader, out io.Writer) error {
 	s := f.build(c.Key.Role, &c)
 	err := s.Run(context.WithoutCancel(ctx), newLines(in, out, int(f.options.Body), f.options.Drain, ctx.Done()))
 	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {

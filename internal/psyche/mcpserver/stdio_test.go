@@ -22,13 +22,13 @@ import (
 
 func TestOverStreamsTheOneCallerHasItsToolsInBothWaysOfTheProtocol(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris", "noor"}}
+	being := &mcpservertest.Service{Handles: []string{"iris", "noor"}}
 	for _, version := range []string{"", "2025-11-25", "2024-11-05"} {
-		face := mcpserver.New(being, nil, mcpserver.Options{})
+		handler := mcpserver.New(being, nil, mcpserver.Options{})
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
 		done := make(chan error, 1)
-		go func() { done <- face.ServeStream(t.Context(), caller("", access.Client, "iris"), in, out) }()
+		go func() { done <- handler.ServeStream(t.Context(), caller("", access.Client, "iris"), in, out) }()
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 		session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer},
 			&mcp.ClientSessionOptions{ProtocolVersion: version})
@@ -83,8 +83,8 @@ func (a answered) text() string {
 func over(t *testing.T, o mcpserver.Options, in io.Reader) (all [][]answered) {
 	t.Helper()
 	var out bytes.Buffer
-	face := mcpserver.New(&mcpservertest.Being{Handles: []string{"iris"}}, nil, o)
-	require.NoError(t, face.ServeStream(t.Context(), owner, in, &out))
+	handler := mcpserver.New(&mcpservertest.Service{Handles: []string{"iris"}}, nil, o)
+	require.NoError(t, handler.ServeStream(t.Context(), owner, in, &out))
 	for line := range strings.Lines(out.String()) {
 		require.Contains(t, line, `"id":`, "an answer has an id, if only null")
 		var together []answered
@@ -125,14 +125,14 @@ func TestOverStreamsWhatWasAskedIsAnsweredAlthoughTheInputHasEnded(t *testing.T)
 func TestOverStreamsWhatTakesLongerThanItMayAfterTheEndIsCut(t *testing.T) {
 	t.Parallel()
 	for _, drain := range []time.Duration{-1, time.Millisecond} {
-		being := &mcpservertest.Being{Handles: []string{"iris"}, Said: make(chan string, 1), Ended: make(chan error, 1)}
-		face := mcpserver.New(being, nil, mcpserver.Options{Drain: drain})
+		being := &mcpservertest.Service{Handles: []string{"iris"}, Messages: make(chan string, 1), Ended: make(chan error, 1)}
+		handler := mcpserver.New(being, nil, mcpserver.Options{Drain: drain})
 		in, toServer := io.Pipe()
 		done := make(chan error, 1)
-		go func() { done <- face.ServeStream(t.Context(), owner, in, io.Discard) }()
+		go func() { done <- handler.ServeStream(t.Context(), owner, in, io.Discard) }()
 		_, err := io.WriteString(toServer, begun+says("1", mcpservertest.Wait))
 		require.NoError(t, err)
-		require.Equal(t, mcpservertest.Wait, <-being.Said)
+		require.Equal(t, mcpservertest.Wait, <-being.Messages)
 		require.NoError(t, toServer.Close())
 		require.Error(t, <-being.Ended)
 		require.NoError(t, <-done)
@@ -142,15 +142,15 @@ func TestOverStreamsWhatTakesLongerThanItMayAfterTheEndIsCut(t *testing.T) {
 func TestOverStreamsBothEndsTogetherCutWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"input", "process"} {
-		being := &mcpservertest.Being{Handles: []string{"iris"}, Said: make(chan string, 1), Ended: make(chan error, 1)}
-		face := mcpserver.New(being, nil, mcpserver.Options{Drain: time.Hour})
+		being := &mcpservertest.Service{Handles: []string{"iris"}, Messages: make(chan string, 1), Ended: make(chan error, 1)}
+		handler := mcpserver.New(being, nil, mcpserver.Options{Drain: time.Hour})
 		in, toServer := io.Pipe()
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- face.ServeStream(ctx, owner, in, io.Discard) }()
+		go func() { done <- handler.ServeStream(ctx, owner, in, io.Discard) }()
 		_, err := io.WriteString(toServer, begun+says("1", mcpservertest.Wait))
 		require.NoError(t, err)
-		<-being.Said
+		<-being.Messages
 		if first == "input" {
 			require.NoError(t, toServer.Close())
 			end()
@@ -165,19 +165,19 @@ func TestOverStreamsBothEndsTogetherCutWhatIsUnderWay(t *testing.T) {
 
 func TestOverStreamsAProcessThatIsToldToEndAnswersWhatItWasAsked(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}, Said: make(chan string)}
-	face := mcpserver.New(being, nil, mcpserver.Options{})
+	being := &mcpservertest.Service{Handles: []string{"iris"}, Messages: make(chan string)}
+	handler := mcpserver.New(being, nil, mcpserver.Options{})
 	in, toServer := io.Pipe()
 	ctx, end := context.WithCancel(t.Context())
 	var out bytes.Buffer
 	done := make(chan error, 1)
-	go func() { done <- face.ServeStream(ctx, owner, in, &out) }()
+	go func() { done <- handler.ServeStream(ctx, owner, in, &out) }()
 	_, err := io.WriteString(toServer, begun+says("1", "hello"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return slices.Contains(being.Asked(), "Say") }, 10*time.Second,
+	require.Eventually(t, func() bool { return slices.Contains(being.Calls(), "Say") }, 10*time.Second,
 		time.Millisecond)
 	end()
-	require.Equal(t, "hello", <-being.Said, "it speaks when it was already told to end")
+	require.Equal(t, "hello", <-being.Messages, "it speaks when it was already told to end")
 	require.NoError(t, <-done)
 	require.Contains(t, out.String(), "You said: hello")
 }
@@ -224,12 +224,12 @@ func TestOverStreamsNobodyRefusesARefusal(t *testing.T) {
 
 func TestOverStreamsAnIdThatIsInUseIsNotTakenTwice(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}, Said: make(chan string)}
-	face := mcpserver.New(being, nil, mcpserver.Options{})
+	being := &mcpservertest.Service{Handles: []string{"iris"}, Messages: make(chan string)}
+	handler := mcpserver.New(being, nil, mcpserver.Options{})
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- face.ServeStream(t.Context(), owner, in, out) }()
+	go func() { done <- handler.ServeStream(t.Context(), owner, in, out) }()
 	lines := bufio.NewScanner(fromServer)
 	next := func() (a answered) {
 		require.True(t, lines.Scan())
@@ -246,10 +246,10 @@ func TestOverStreamsAnIdThatIsInUseIsNotTakenTwice(t *testing.T) {
 	refused := next()
 	require.Nil(t, refused.ID, "the answer is not taken for the first one's")
 	require.Equal(t, -32600, refused.Error.Code)
-	require.Equal(t, "one", <-being.Said)
+	require.Equal(t, "one", <-being.Messages)
 	require.Equal(t, "You said: one", next().text())
 	write(says("1", "three"))
-	require.Equal(t, "three", <-being.Said)
+	require.Equal(t, "three", <-being.Messages)
 	require.Equal(t, "You said: three", next().text(), "it was answered, and is free again")
 	require.NoError(t, toServer.Close())
 	require.NoError(t, <-done)
@@ -301,9 +301,9 @@ func FuzzNoLineEndsAStreamAndEachOfItsCallsIsAnswered(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		face := mcpserver.New(&mcpservertest.Being{Handles: []string{"iris"}}, nil, mcpserver.Options{Body: 1 << 16})
+		handler := mcpserver.New(&mcpservertest.Service{Handles: []string{"iris"}}, nil, mcpserver.Options{Body: 1 << 16})
 		require.NoError(t,
-			face.ServeStream(t.Context(), owner, strings.NewReader(begun+lines+"\n"+says(`"last"`, "hello")), &out))
+			handler.ServeStream(t.Context(), owner, strings.NewReader(begun+lines+"\n"+says(`"last"`, "hello")), &out))
 		for line := range strings.Lines(out.String()) {
 			require.True(t, json.Valid([]byte(line)), line)
 		}

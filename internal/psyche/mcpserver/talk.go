@@ -31,7 +31,7 @@ type reply struct {
 }
 
 func (d *toolset) talk() {
-	add(d, task[message, reply]{
+	add(d, toolSpec[message, reply]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "chat", Title: "Talk to the agent",
@@ -51,7 +51,7 @@ func (d *toolset) talk() {
 			if conversation == "" {
 				conversation = conversationOf(req.Session)
 			}
-			text, report, err := d.being.Say(ctx, c, agent, conversation, in.Message, pieces(ctx, req))
+			text, report, err := d.service.Say(ctx, c, agent, conversation, in.Message, pieces(ctx, req))
 			if err != nil {
 				return reply{}, err
 			}
@@ -71,11 +71,11 @@ func (d *toolset) talk() {
 	})
 }
 
-// longestName of a conversation or a session, in characters.
+// longestName bounds the name of a conversation or a session, in characters.
 const longestName = 256
 
-// conversationOf is a session's own; empty when the request came without a session. The session's id opens the session,
-// so that only its digest is used as a name.
+// conversationOf is the conversation of a session; empty when the request came without one. The session's id opens
+// the session, so that only its digest is used as a name.
 func conversationOf(s *mcp.ServerSession) string {
 	if s.ID() == "" {
 		return ""
@@ -84,7 +84,7 @@ func conversationOf(s *mcp.ServerSession) string {
 	return "mcp-" + hex.EncodeToString(sum[:8])
 }
 
-// pieces tells a client that asked for progress what the agent says as it says it; nil when it did not ask.
+// pieces returns a function that sends pieces of the answer to a client that asked for progress; nil when it did not.
 func pieces(ctx context.Context, req *mcp.CallToolRequest) func(string) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -93,7 +93,7 @@ func pieces(ctx context.Context, req *mcp.CallToolRequest) func(string) {
 	count := 0.0
 	return func(piece string) {
 		count++
-		// A client that is gone cancels ctx, and that ends the talk.
+		// A client that has hung up cancels ctx, which ends the talk.
 		_ = req.Session.NotifyProgress(ctx,
 			&mcp.ProgressNotificationParams{ProgressToken: token, Progress: count, Message: piece})
 	}

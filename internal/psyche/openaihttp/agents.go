@@ -15,23 +15,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-func (f *Face) status(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) status(w http.ResponseWriter, r *http.Request) {
 	caller, err := front.NamedCaller(r)
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
 	s, err := f.Mind.Status(r.Context(), caller, r.PathValue("agent"))
-	say(w, r, s, err)
+	respond(w, r, s, err)
 }
 
-func (f *Face) emotion(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) emotion(w http.ResponseWriter, r *http.Request) {
 	e, err := f.Mind.Emotion(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
-	say(w, r, e, err)
+	respond(w, r, e, err)
 }
 
-// feel appraises an event that the client tells of: {"event": "success", "intensity": 0.8}.
-func (f *Face) feel(w http.ResponseWriter, r *http.Request) {
+// feel appraises an event reported by the client: {"event": "success", "intensity": 0.8}.
+func (f *Handler) feel(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		Event     string  `json:"event"`
 		Intensity float64 `json:"intensity"`
@@ -43,17 +43,17 @@ func (f *Face) feel(w http.ResponseWriter, r *http.Request) {
 	}
 	e, err := f.Mind.Feel(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request.Event,
 		request.Intensity)
-	say(w, r, e, err)
+	respond(w, r, e, err)
 }
 
-// open makes a session, or renews one: {"id": "...", "ttl": 60} in seconds.
-func (f *Face) open(w http.ResponseWriter, r *http.Request) {
+// open begins or renews a session: {"id": "...", "ttl": 60} in seconds.
+func (f *Handler) open(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		ID  string   `json:"id"`
 		TTL *float64 `json:"ttl"`
 	}
 	err := read(r, &request)
-	var ttl time.Duration // none: the server's
+	var ttl time.Duration // zero: the server's default
 	if err == nil && request.TTL != nil {
 		if *request.TTL < 1 || *request.TTL > time.Hour.Seconds() {
 			err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent. DELETE ends a session.",
@@ -66,11 +66,11 @@ func (f *Face) open(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s, err := f.Mind.Open(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request.ID, ttl)
-	say(w, r, s, err)
+	respond(w, r, s, err)
 }
 
-// leave ends the session that ?id= names.
-func (f *Face) leave(w http.ResponseWriter, r *http.Request) {
+// leave ends the session named by ?id=.
+func (f *Handler) leave(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("id")
 	if id == "" {
 		front.Refuse(w, r, wrong("id", "No session is named. Add ?id= and the id that POST answered."))
@@ -83,12 +83,12 @@ func (f *Face) leave(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// usualHold is a lease's span where nothing else is said.
+// usualHold is the default length of a lease.
 const usualHold = time.Minute
 
-// hold is a session that lasts as long as its stream: it opens one, tells of it in an event, renews it while the client
-// stays, and ends it when the client goes.
-func (f *Face) hold(w http.ResponseWriter, r *http.Request) {
+// hold is a session that lasts as long as its stream: it opens one, sends an event about it, renews it while the
+// client stays connected, and ends it when the client hangs up.
+func (f *Handler) hold(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	c := front.CallerOf(r.Context())
 	agent := r.PathValue("agent")
@@ -128,8 +128,8 @@ func (f *Face) hold(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// say answers a value, or why there is none.
-func say(w http.ResponseWriter, r *http.Request, value any, err error) {
+// respond writes a value, or an error.
+func respond(w http.ResponseWriter, r *http.Request, value any, err error) {
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
@@ -137,7 +137,7 @@ func say(w http.ResponseWriter, r *http.Request, value any, err error) {
 	front.Answer(w, http.StatusOK, value)
 }
 
-// read takes a small JSON object in; no body at all is an empty one.
+// read parses a small JSON object; an absent body is an empty one.
 func read(r *http.Request, to any) error {
 	body, err := front.Body(r)
 	if err != nil || len(body) == 0 {
@@ -161,7 +161,7 @@ func read(r *http.Request, to any) error {
 	return nil
 }
 
-// jsonKind names a Go type as JSON does.
+// jsonKind is the JSON name of a Go type.
 func jsonKind(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Float64, reflect.Int:
@@ -173,12 +173,11 @@ func jsonKind(t reflect.Type) string {
 	}
 }
 
-// releaseWithin bounds how long the end of a session that was held by its stream may take; a lease that stays ends by
-// itself.
+// releaseWithin bounds the ending of a session whose stream has ended; a lease that remains ends by itself.
 const releaseWithin = 2 * time.Second
 
-// release ends a session whose client has gone.
-func (f *Face) release(r *http.Request, c psyche.Caller, agent, id string) {
+// release ends a session whose client has hung up.
+func (f *Handler) release(r *http.Request, c psyche.Caller, agent, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), releaseWithin)
 	defer cancel()
 	_ = f.Mind.Leave(ctx, c, agent, id)

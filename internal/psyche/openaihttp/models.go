@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// model is an agent as OpenAI's clients list it.
+// model is an agent in OpenAI's form.
 type model struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -28,7 +28,7 @@ func modelOf(a dream.Agent) model {
 }
 
 // models lists the agents that the caller reaches.
-func (f *Face) models(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) models(w http.ResponseWriter, r *http.Request) {
 	agents, err := f.reached(r.Context(), front.CallerOf(r.Context()))
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -41,8 +41,8 @@ func (f *Face) models(w http.ResponseWriter, r *http.Request) {
 	front.Answer(w, http.StatusOK, map[string]any{"object": "list", "data": list})
 }
 
-// model answers one of them.
-func (f *Face) model(w http.ResponseWriter, r *http.Request) {
+// model returns one of them.
+func (f *Handler) model(w http.ResponseWriter, r *http.Request) {
 	c, name := front.CallerOf(r.Context()), strings.TrimPrefix(r.PathValue("id"), prefix)
 	agents, err := f.reached(r.Context(), c)
 	if err == nil {
@@ -57,7 +57,7 @@ func (f *Face) model(w http.ResponseWriter, r *http.Request) {
 	front.Refuse(w, r, err)
 }
 
-func (f *Face) reached(ctx context.Context, c psyche.Caller) ([]dream.Agent, error) {
+func (f *Handler) reached(ctx context.Context, c psyche.Caller) ([]dream.Agent, error) {
 	agents, err := f.Talk.Agents(ctx, c)
 	slices.SortFunc(agents, func(a, b dream.Agent) int { return cmp.Compare(a.Handle, b.Handle) })
 	return agents, err
@@ -66,8 +66,8 @@ func (f *Face) reached(ctx context.Context, c psyche.Caller) ([]dream.Agent, err
 // most is how many agents a sentence names.
 const most = 20
 
-// unknown says which agents there are, where one was asked for that is none. Other failures are as they were.
-func (f *Face) unknown(ctx context.Context, c *psyche.Caller, name string, err error) error {
+// unknown adds the existing agents to the error about an unknown one. Other errors are unchanged.
+func (f *Handler) unknown(ctx context.Context, c *psyche.Caller, name string, err error) error {
 	var existing *psyche.Fault
 	if isFault := errors.As(err, &existing); isFault && existing.Status != http.StatusNotFound ||
 		!isFault && !errors.Is(err, memory.ErrNotFound) {
@@ -99,7 +99,7 @@ func (f *Face) unknown(ctx context.Context, c *psyche.Caller, name string, err e
 	}
 }
 
-// clipped is a name as it is quoted back.
+// clipped is a name as quoted in errors.
 func clipped(name string) string {
 	if len(name) > front.LongestName {
 		return strings.ToValidUTF8(name[:front.LongestName], "") + "..."

@@ -16,10 +16,10 @@ import (
 // Endless is the theme of a dream that ends only when it is cancelled.
 const Endless = "endless"
 
-// Dreams are nights that come to their next phase each time somebody looks at them.
+// Dreams are dreams that reach their next phase each time they are read.
 type Dreams struct {
-	Being  *Being
-	Looked chan string // sent the id of each dream that is looked at, if not nil
+	Being  *Service
+	Looked chan string // gets the id of each dream that is read; may be nil
 
 	mu  sync.Mutex
 	all []psyche.Dream
@@ -49,7 +49,7 @@ func (d *Dreams) Begin(_ context.Context, c psyche.Caller, w psyche.DreamRequest
 	return n, nil
 }
 
-// Dream looks at one.
+// Dream returns one, in its next phase.
 func (d *Dreams) Dream(_ context.Context, c psyche.Caller, id string) (psyche.Dream, error) {
 	if d.Looked != nil {
 		d.Looked <- id
@@ -74,7 +74,7 @@ func (d *Dreams) Dream(_ context.Context, c psyche.Caller, id string) (psyche.Dr
 	return v, nil
 }
 
-// List answers all.
+// List returns all.
 func (d *Dreams) List(_ context.Context, c psyche.Caller, _ psyche.ListRequest) (psyche.Page[psyche.Dream], error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

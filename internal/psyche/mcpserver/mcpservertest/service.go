@@ -1,5 +1,5 @@
-// Package mcpservertest keeps a being without a model, whose agents answer, remember and feel by fixed rules, for tests
-// of the face.
+// Package mcpservertest is a service without a model, whose agents answer, remember and feel by fixed rules, for
+// tests of the MCP server.
 package mcpservertest
 
 import (
@@ -19,46 +19,46 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
 )
 
-// Secret is text of journals and playbooks that nobody below an operator may ever see.
+// Secret is text of journals and playbooks that only operators may see.
 const Secret = "the-orchard-under-the-sea"
 
-// Wait is what an agent answers to with three dots, and with nothing more until the call ends.
+// Wait is the message that an agent answers with three dots, and then with nothing until the call ends.
 const Wait = "wait"
 
-// Being holds agents in memory. Its zero value holds none.
-type Being struct {
+// Service holds agents in memory. Its zero value holds none.
+type Service struct {
 	Handles []string
 
-	// Said is sent the message of each call that has begun, Ended how each that waited has ended, if not nil.
-	Said  chan string
-	Ended chan error
+	// Messages gets the message of each call that has begun, Ended the end of each that waited; both may be nil.
+	Messages chan string
+	Ended    chan error
 
 	mu       sync.Mutex
 	memories map[string][]psyche.Memory
 	feelings map[string]psyche.Emotion
-	sessions map[string]string // id: whose
-	asked    []string
+	sessions map[string]string // owners by session id
+	calls    []string
 }
 
-var _ mcpserver.Being = (*Being)(nil)
+var _ mcpserver.Service = (*Service)(nil)
 
-// Asked are the names of the methods that were called, in order.
-func (b *Being) Asked() []string {
+// Calls are the names of the methods that were called, in order.
+func (b *Service) Calls() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.asked)
+	return slices.Clone(b.calls)
 }
 
 // Sessions counts those that hold an agent awake.
-func (b *Being) Sessions() int {
+func (b *Service) Sessions() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.sessions)
 }
 
-func (b *Being) ask(method string, c psyche.Caller, agent string, need access.Role) error {
+func (b *Service) ask(method string, c psyche.Caller, agent string, need access.Role) error {
 	b.mu.Lock()
-	b.asked = append(b.asked, method)
+	b.calls = append(b.calls, method)
 	b.mu.Unlock()
 	if !slices.Contains(b.Handles, agent) || !c.Key.Reaches(agent) {
 		return &psyche.Fault{
@@ -80,7 +80,7 @@ func (b *Being) ask(method string, c psyche.Caller, agent string, need access.Ro
 }
 
 // Agents lists those that the caller reaches.
-func (b *Being) Agents(_ context.Context, c psyche.Caller) (reached []dream.Agent, _ error) {
+func (b *Service) Agents(_ context.Context, c psyche.Caller) (reached []dream.Agent, _ error) {
 	for _, h := range b.Handles {
 		if c.Key.Reaches(h) {
 			reached = append(reached, dream.Agent{ID: "agent_" + h, Handle: h})
@@ -90,7 +90,7 @@ func (b *Being) Agents(_ context.Context, c psyche.Caller) (reached []dream.Agen
 }
 
 // Say repeats the message word by word.
-func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string,
+func (b *Service) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string,
 	token func(string),
 ) (string, psyche.TurnReport, error) {
 	if err := b.ask("Say", c, agent, access.Client); err != nil {
@@ -99,8 +99,8 @@ func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, m
 	if conversation == "" {
 		conversation = "of " + message
 	}
-	if b.Said != nil {
-		b.Said <- message
+	if b.Messages != nil {
+		b.Messages <- message
 	}
 	if message == Wait {
 		if token != nil {
@@ -127,8 +127,8 @@ func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, m
 	}, nil
 }
 
-// Recall answers the memories that hold the query.
-func (b *Being) Recall(_ context.Context, c psyche.Caller, agent string, r psyche.RecallRequest) ([]psyche.Memory, error) {
+// Recall returns the memories that contain the query.
+func (b *Service) Recall(_ context.Context, c psyche.Caller, agent string, r psyche.RecallRequest) ([]psyche.Memory, error) {
 	if err := b.ask("Recall", c, agent, access.Client); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (b *Being) Recall(_ context.Context, c psyche.Caller, agent string, r psych
 }
 
 // Forget erases memories of the caller's by id; every other selection finds none.
-func (b *Being) Forget(_ context.Context, c psyche.Caller, agent string, f psyche.ForgetRequest) (psyche.Erasure, error) {
+func (b *Service) Forget(_ context.Context, c psyche.Caller, agent string, f psyche.ForgetRequest) (psyche.Erasure, error) {
 	if err := b.ask("Forget", c, agent, access.Owner); err != nil {
 		return psyche.Erasure{}, err
 	}
@@ -180,8 +180,8 @@ func (b *Being) Forget(_ context.Context, c psyche.Caller, agent string, f psych
 	return done, nil
 }
 
-// Remember keeps a memory under its content's id.
-func (b *Being) Remember(_ context.Context, c psyche.Caller, agent, content string,
+// Remember stores a memory under the id of its content.
+func (b *Service) Remember(_ context.Context, c psyche.Caller, agent, content string,
 	importance float64,
 ) (string, error) {
 	if err := b.ask("Remember", c, agent, access.Client); err != nil {
@@ -210,8 +210,8 @@ func (b *Being) Remember(_ context.Context, c psyche.Caller, agent, content stri
 	return id, nil
 }
 
-// Emotion is what was felt last.
-func (b *Being) Emotion(_ context.Context, c psyche.Caller, agent string) (psyche.Emotion, error) {
+// Emotion is the last emotion.
+func (b *Service) Emotion(_ context.Context, c psyche.Caller, agent string) (psyche.Emotion, error) {
 	if err := b.ask("Emotion", c, agent, access.Client); err != nil {
 		return psyche.Emotion{}, err
 	}
@@ -224,7 +224,7 @@ func (b *Being) Emotion(_ context.Context, c psyche.Caller, agent string) (psych
 }
 
 // Feel makes every event pleasant.
-func (b *Being) Feel(_ context.Context, c psyche.Caller, agent, event string,
+func (b *Service) Feel(_ context.Context, c psyche.Caller, agent, event string,
 	intensity float64,
 ) (psyche.Emotion, error) {
 	if err := b.ask("Feel", c, agent, access.Client); err != nil {
@@ -246,8 +246,8 @@ func (b *Being) Feel(_ context.Context, c psyche.Caller, agent, event string,
 	return b.feelings[agent], nil
 }
 
-// Status is of an agent that sleeps while no session is open.
-func (b *Being) Status(_ context.Context, c psyche.Caller, agent string) (psyche.Status, error) {
+// Status is that of an agent that sleeps while no session is open.
+func (b *Service) Status(_ context.Context, c psyche.Caller, agent string) (psyche.Status, error) {
 	if err := b.ask("Status", c, agent, access.Client); err != nil {
 		return psyche.Status{}, err
 	}
@@ -259,7 +259,7 @@ func (b *Being) Status(_ context.Context, c psyche.Caller, agent string) (psyche
 }
 
 // Journal holds one entry with the secret.
-func (b *Being) Journal(_ context.Context, c psyche.Caller, agent string, _ int) ([]*dream.Journal, error) {
+func (b *Service) Journal(_ context.Context, c psyche.Caller, agent string, _ int) ([]*dream.Journal, error) {
 	if err := b.ask("Journal", c, agent, access.Operator); err != nil {
 		return nil, err
 	}
@@ -277,7 +277,7 @@ func (b *Being) Journal(_ context.Context, c psyche.Caller, agent string, _ int)
 }
 
 // Playbook holds the secret, too.
-func (b *Being) Playbook(_ context.Context, c psyche.Caller, agent string) (string, error) {
+func (b *Service) Playbook(_ context.Context, c psyche.Caller, agent string) (string, error) {
 	if err := b.ask("Playbook", c, agent, access.Operator); err != nil {
 		return "", err
 	}
@@ -285,7 +285,7 @@ func (b *Being) Playbook(_ context.Context, c psyche.Caller, agent string) (stri
 }
 
 // Open begins or renews a session.
-func (b *Being) Open(_ context.Context, c psyche.Caller, agent, id string, ttl time.Duration) (psyche.Session, error) {
+func (b *Service) Open(_ context.Context, c psyche.Caller, agent, id string, ttl time.Duration) (psyche.Session, error) {
 	if err := b.ask("Open", c, agent, access.Client); err != nil {
 		return psyche.Session{}, err
 	}
@@ -303,7 +303,7 @@ func (b *Being) Open(_ context.Context, c psyche.Caller, agent, id string, ttl t
 }
 
 // Leave ends a session of the caller's.
-func (b *Being) Leave(_ context.Context, c psyche.Caller, agent, id string) error {
+func (b *Service) Leave(_ context.Context, c psyche.Caller, agent, id string) error {
 	if err := b.ask("Leave", c, agent, access.Client); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ type testServer struct {
 	*testing.T
 	*being
 	url    string
-	passed chan openaihttp.Passed
+	passed chan openaihttp.TurnFigures
 }
 
 // nobody has a key.
@@ -77,7 +77,7 @@ func (nobody) KeysRequired(context.Context) (bool, error) { return false, nil }
 
 func open(t *testing.T) *testServer {
 	t.Helper()
-	h := &testServer{T: t, passed: make(chan openaihttp.Passed, 16), being: &being{
+	h := &testServer{T: t, passed: make(chan openaihttp.TurnFigures, 16), being: &being{
 		turns: make(chan psyche.Turn, 16), opened: make(chan string, 16), left: make(chan string, 16),
 		agents: []dream.Agent{
 			{ID: "a2", Handle: "iris", Created: time.Unix(1700000000, 0)},
@@ -85,17 +85,17 @@ func open(t *testing.T) *testServer {
 		},
 	}}
 	h.answers(http.StatusOK, "application/json", `{"ok":true}`)
-	face := &openaihttp.Face{
+	handler := &openaihttp.Handler{
 		Talk: h.being,
 		Mind: h.being,
 		Now:  time.Now,
 		Hold: 30 * time.Millisecond,
-		Note: func(string) func(openaihttp.Passed) {
-			return func(p openaihttp.Passed) { h.passed <- p }
+		Note: func(string) func(openaihttp.TurnFigures) {
+			return func(p openaihttp.TurnFigures) { h.passed <- p }
 		},
 	}
 	server, err := front.New(
-		front.Options{Routes: face.Routes(), Keys: nobody{}, Keyless: true, Limits: front.Limits{Body: 64 << 10}})
+		front.Options{Routes: handler.Routes(), Keys: nobody{}, Keyless: true, Limits: front.Limits{Body: 64 << 10}})
 	require.NoError(t, err)
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
@@ -575,7 +575,7 @@ func (d *fixture) Flush() {
 func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	serve := func(d *fixture, body io.Reader) {
-		face := &openaihttp.Face{
+		handler := &openaihttp.Handler{
 			Now: time.Now,
 			Talk: &being{
 				turns: make(chan psyche.Turn, 1),
@@ -585,7 +585,7 @@ func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *tes
 			},
 		}
 		r := httptest.NewRequest(http.MethodPost, talk, strings.NewReader(`{"model":"iris","stream":true}`))
-		for _, route := range face.Routes() {
+		for _, route := range handler.Routes() {
 			if route.Path == talk {
 				route.Serve(d, r)
 			}

@@ -15,19 +15,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-func (f *Face) chat(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) chat(w http.ResponseWriter, r *http.Request) {
 	f.serve(w, r, "/chat/completions",
 		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Chat(ctx, *t) })
 }
 
-func (f *Face) embeddings(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) embeddings(w http.ResponseWriter, r *http.Request) {
 	f.serve(w, r, "/embeddings",
 		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Embeddings(ctx, *t) })
 }
 
-// serve passes a turn on and its answer back. What it calls with large values it calls at one remove: its own frame
-// lies under every stream for as long as that lasts.
-func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string,
+// serve passes a turn on and its response back. It makes calls with large values in functions of their own, since its
+// frame stays on the stack of every stream for as long as that lasts.
+func (f *Handler) serve(w http.ResponseWriter, r *http.Request, path string,
 	ask func(context.Context, *psyche.Turn) (*psyche.Reply, error),
 ) {
 	t, err := turn(r, path)
@@ -35,13 +35,13 @@ func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string,
 		front.Refuse(w, r, err)
 		return
 	}
-	p := &passage{
+	p := &relay{
 		w:       w,
 		control: http.NewResponseController(w),
 		now:     f.Now,
 		began:   f.Now(),
 		over:    f.note(path),
-		passed:  Passed{Path: path},
+		passed:  TurnFigures{Path: path},
 	}
 	defer p.end(r)
 	reply, err := ask(r.Context(), t)
@@ -52,13 +52,13 @@ func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string,
 	p.answer(r, reply)
 }
 
-// own are headers of the provider's answer that stay here: they speak of the provider's door, not of ours.
-var own = []string{
+// dropped are headers of the provider's response that are not passed on, since they concern the provider's server.
+var dropped = []string{
 	"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Server", "Date", "Content-Length",
 	"Www-Authenticate", "Proxy-Authenticate",
 }
 
-// setHeaders puts what the provider said and what the agent did into the headers of the answer.
+// setHeaders writes the provider's headers and those about the agent's turn.
 func setHeaders(h http.Header, reply *psyche.Reply) {
 	for name, values := range reply.Header {
 		switch {
@@ -69,13 +69,13 @@ func setHeaders(h http.Header, reply *psyche.Reply) {
 			h[name] = values
 		}
 	}
-	for _, name := range own {
+	for _, name := range dropped {
 		delete(h, name)
 	}
 	SetHeaders(h, reply.Report)
 }
 
-// SetHeaders puts what an agent did for a turn into headers.
+// SetHeaders writes what an agent did for a turn into headers.
 func SetHeaders(h http.Header, t psyche.TurnReport) {
 	set := func(name, value string) {
 		if value != "" {
@@ -96,7 +96,7 @@ func SetHeaders(h http.Header, t psyche.TurnReport) {
 	set("Degraded", headerText(t.Degraded))
 }
 
-// headerText keeps what a header can carry: a name of other letters is given in JSON's own escapes.
+// headerText is what a header can carry: other letters are escaped as in JSON.
 func headerText(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return s
@@ -109,22 +109,22 @@ func streams(h http.Header) bool {
 	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
 }
 
-// passage brings an answer through.
-type passage struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	now     func() time.Time
-	began   time.Time
-	over    func(Passed)
-	passed  Passed
-	gone    bool // the client took nothing more
+// relay passes a response on.
+type relay struct {
+	w          http.ResponseWriter
+	control    *http.ResponseController
+	now        func() time.Time
+	began      time.Time
+	over       func(TurnFigures)
+	passed     TurnFigures
+	clientGone bool // a write to the client failed
 
-	head   sync.Mutex // held by whoever sends the headers of a stream
-	headed bool       // they are sent, or go with the first piece
+	head   sync.Mutex // held to send the headers of a stream
+	headed bool       // they are sent, or will be with the first piece
 }
 
-// answer gives a reply to the client, and is done with it.
-func (p *passage) answer(r *http.Request, reply *psyche.Reply) {
+// answer writes a reply to the client and closes it.
+func (p *relay) answer(r *http.Request, reply *psyche.Reply) {
 	defer func() { _ = reply.Body.Close() }()
 	p.passed.Report, p.passed.Status, p.passed.Stream = reply.Report, reply.Status, streams(reply.Header)
 	setHeaders(p.w.Header(), reply)
@@ -135,13 +135,13 @@ func (p *passage) answer(r *http.Request, reply *psyche.Reply) {
 	}
 }
 
-func (p *passage) end(r *http.Request) {
-	p.passed.Took, p.passed.Dropped = p.now().Sub(p.began), p.gone || r.Context().Err() != nil
+func (p *relay) end(r *http.Request) {
+	p.passed.Took, p.passed.Dropped = p.now().Sub(p.began), p.clientGone || r.Context().Err() != nil
 	p.over(p.passed)
 }
 
-// The buffers of answers under way. A provider's piece is a few hundred bytes, and a stream that waits for one holds no
-// more than it needs for that; while more comes at once, it has a large one.
+// The buffers of responses under way. A provider's piece is a few hundred bytes, and a waiting stream holds no more
+// than that; while more comes at once, it uses a large one.
 const (
 	ordinary = 1 << 10
 	large    = 8 << 10
@@ -153,13 +153,13 @@ var (
 )
 
 // headWithin is how long the headers of a stream wait for its first piece, so that both go in one packet: most
-// providers send them together. A client that waits for its model's first word does not notice.
+// providers send them together. A client that waits for the first word does not notice.
 const headWithin = 5 * time.Millisecond
 
-// stream passes events on as they come. One that breaks off ends with an event that says so, as OpenAI's clients expect
-// it.
-func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
-	p.w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the pieces back
+// stream passes events on as they come. A stream that breaks off ends with an error event, as OpenAI's clients
+// expect.
+func (p *relay) stream(r *http.Request, reply *psyche.Reply) {
+	p.w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the pieces
 	p.w.WriteHeader(reply.Status)
 	alone := time.AfterFunc(headWithin, p.sendHead)
 	defer p.holdHead(alone)
@@ -178,7 +178,7 @@ func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
 				p.first()
 			}
 			if _, fault := p.w.Write(buffer[:n]); fault != nil || p.control.Flush() != nil {
-				p.gone = true
+				p.clientGone = true
 				return
 			}
 			last[0] = last[1]
@@ -190,7 +190,7 @@ func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
 		if err != nil {
 			if p.broke(r, err) {
 				p.holdHead(alone)
-				p.lament(r, last, err)
+				p.endWithError(r, last, err)
 			}
 			return
 		}
@@ -205,35 +205,35 @@ func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
 	}
 }
 
-// sendHead sends the headers of a stream whose first piece is not there yet.
-func (p *passage) sendHead() {
+// sendHead sends the headers of a stream whose first piece is late.
+func (p *relay) sendHead() {
 	p.head.Lock()
 	defer p.head.Unlock()
 	if !p.headed {
 		p.headed = true
-		_ = p.control.Flush() // a client that has gone ends the request
+		_ = p.control.Flush() // a client that has hung up ends the request
 	}
 }
 
-// holdHead keeps the headers for what is written next; afterwards nobody else writes.
-func (p *passage) holdHead(alone *time.Timer) {
+// holdHead keeps the headers for the next write; afterwards nothing else writes.
+func (p *relay) holdHead(alone *time.Timer) {
 	alone.Stop()
 	p.head.Lock()
 	defer p.head.Unlock()
 	p.headed = true
 }
 
-// broke notes whether an answer broke off by its provider's fault, and says whether the client shall be told. A client
-// that hangs up ends the provider's answer too, and so does a server that stops: neither is the provider's fault.
-func (p *passage) broke(r *http.Request, err error) bool {
+// broke notes whether a response broke off by the provider's fault, and reports whether the client is to be shown an
+// error. A client that hangs up ends the provider's response too, and so does a server that stops: neither is the
+// provider's fault.
+func (p *relay) broke(r *http.Request, err error) bool {
 	off := !errors.Is(err, io.EOF)
 	p.passed.Broken = off && r.Context().Err() == nil
 	return off && !errors.Is(context.Cause(r.Context()), context.Canceled)
 }
 
-// lament ends a stream that broke off. What was said of an event that never ended stays as it is; the next one tells
-// why.
-func (p *passage) lament(r *http.Request, last [2]byte, err error) {
+// endWithError ends a stream that broke off with an error event. An incomplete event before it stays as it is.
+func (p *relay) endWithError(r *http.Request, last [2]byte, err error) {
 	fault := faultOf(err)
 	front.WriteError(r.Context(), fault)
 	body, _ := json.Marshal(map[string]any{"error": map[string]any{
@@ -248,9 +248,9 @@ func (p *passage) lament(r *http.Request, last [2]byte, err error) {
 	}
 }
 
-// whole passes an answer of one piece on. One that breaks off before its first byte is told as what it is; later the
-// connection is cut, so that nobody takes a part for the whole.
-func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
+// whole passes a response of one piece on. When it breaks off before its first byte the client gets an error; later
+// the connection is cut, so that the part is not taken for the whole.
+func (p *relay) whole(r *http.Request, reply *psyche.Reply) {
 	buffer := lumps.Get().(*[large]byte)
 	defer lumps.Put(buffer)
 	n, err := reply.Body.Read(buffer[:])
@@ -270,7 +270,7 @@ func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
 	p.w.WriteHeader(reply.Status)
 	for {
 		if _, fault := p.w.Write(buffer[:n]); fault != nil {
-			p.gone = true
+			p.clientGone = true
 			return
 		}
 		if err != nil {
@@ -285,9 +285,9 @@ func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
 }
 
 // first notes when the first byte came.
-func (p *passage) first() { p.passed.First = p.now().Sub(p.began) }
+func (p *relay) first() { p.passed.First = p.now().Sub(p.began) }
 
-// faultOf is what a client is told of an answer that broke off. The cause is for the log.
+// faultOf is the fault of a response that broke off. The cause is for the log.
 func faultOf(err error) *psyche.Fault {
 	var existing *psyche.Fault
 	if errors.As(err, &existing) {

@@ -1,9 +1,9 @@
-// Package dreamhttp is the public wire of dreams and memories: begin, read, cancel, resume and archive dreams, follow
-// what is announced, and search, add, forget and restore what an agent remembers.
+// Package dreamhttp is the HTTP API of dreams and memories: begin, read, cancel, resume and archive dreams, follow
+// events, and search, add, forget and restore memories.
 package dreamhttp
 
 import (
-	_ "embed" // the description of the wire lies beside this file
+	_ "embed" // for openapi.json beside this file
 	"net/http"
 	"time"
 
@@ -12,25 +12,25 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// Face answers for the dreams and memories of all agents.
-type Face struct {
+// Handler serves the dreams and memories of all agents.
+type Handler struct {
 	Dreams    *psyche.Dreams
 	Memories  psyche.Memories
-	Heartbeat time.Duration // of a silent event stream; 0: 15 s
+	Heartbeat time.Duration // interval of comments in a silent event stream; 0: 15 s
 }
 
-// largest is how many bytes a body may have: a theme of dream.LongestTheme characters, each escaped, and what stands
-// around it.
+// largest is the limit of a body in bytes: a theme of dream.LongestTheme characters, all escaped, and the other
+// fields.
 const largest = 16 << 10
 
-// description is generated from the types and the routes by go generate; a test keeps it true.
+// description is generated from types and routes by go generate; a test compares it.
 //
 //go:generate go test -run TheDescriptionIsThatOfTheTypesAndRoutes . -update
 //go:embed openapi.json
 var description []byte
 
-// Routes of the face. None of them wakes anybody.
-func (f *Face) Routes() []front.Route {
+// Routes returns the routes. None of them wakes an agent.
+func (f *Handler) Routes() []front.Route {
 	read := func(path string, role access.Role, serve http.HandlerFunc) front.Route {
 		return front.Route{Method: http.MethodGet, Path: path, Role: role, Serve: serve}
 	}
@@ -48,15 +48,15 @@ func (f *Face) Routes() []front.Route {
 		activity("/v1/dreams", f.begin),
 		read("/v1/dreams", access.Client, f.list),
 		read("/v1/dreams/{id}", access.Client, f.show),
-		activity("/v1/dreams/{id}/cancel", f.bare(f.Dreams.Cancel)),
-		activity("/v1/dreams/{id}/resume", f.bare(f.Dreams.Resume)),
-		activity("/v1/dreams/{id}/archive", f.bare(f.Dreams.Archive)),
+		activity("/v1/dreams/{id}/cancel", f.byID(f.Dreams.Cancel)),
+		activity("/v1/dreams/{id}/resume", f.byID(f.Dreams.Resume)),
+		activity("/v1/dreams/{id}/archive", f.byID(f.Dreams.Archive)),
 		activity("/v1/dreams/{id}/redream", f.redream),
 		read("/v1/dreams/{id}/insights", access.Client, f.insights),
 		read("/v1/dreams/{id}/fragments", access.Operator, f.fragments),
 		read("/v1/dreams/{id}/scenarios", access.Operator, f.scenarios),
 		read("/v1/dreams/{id}/hypotheses", access.Operator, f.hypotheses),
-		read("/v1/dreams/{id}/predictions", access.Operator, f.foretold),
+		read("/v1/dreams/{id}/predictions", access.Operator, f.predictionsOf),
 		read("/v1/dreams/{id}/journal", access.Operator, f.entries),
 		read("/v1/agents/{agent}/memories", access.Client, f.recall),
 		{
@@ -92,12 +92,12 @@ func (f *Face) Routes() []front.Route {
 	}
 }
 
-func (f *Face) describe(w http.ResponseWriter, _ *http.Request) {
+func (f *Handler) describe(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(description)
 }
 
-// answer writes what was asked for, or why not.
+// answer writes a result or an error.
 func answer[T any](w http.ResponseWriter, r *http.Request, status int, body T, err error) {
 	if err != nil {
 		front.Refuse(w, r, err)

@@ -18,13 +18,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// mostKept bounds an answer that is kept, in bytes.
+// mostKept bounds a stored response, in bytes.
 const mostKept = 4 << 20
 
-// once serves a request that has an Idempotency-Key: it is done by whoever comes first, to its end even when its client
-// goes, and its twins are told what was said. What the server failed at (5xx), and what was refused for a reason that
-// passes, may be tried again.
-func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error {
+// idempotent serves a request with an Idempotency-Key. The first one is processed to its end even when its client
+// hangs up, and repetitions get the same response. Failures of the server (5xx) and temporary refusals may be tried
+// again.
+func (s *Server) idempotent(x *exchange, r *http.Request, caller *psyche.Caller) error {
 	c, err := s.claimOf(r, caller)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error
 			Retry:   soon,
 		}
 	case errors.Is(err, access.ErrLost):
-		x.Header().Set("X-Should-Retry", "false") // libraries repeat a 409 by themselves, to no end
+		x.Header().Set("X-Should-Retry", "false") // libraries would repeat a 409 by themselves, in vain
 		return &psyche.Fault{
 			Status: http.StatusConflict, Type: invalid, Code: "idempotency_outcome_unknown",
 			Message: "the server that did this request ended before it had answered, and it may have been done; look whether it was, and send it with a new Idempotency-Key if not",
@@ -69,7 +69,7 @@ func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error
 	return nil
 }
 
-// claimOf reads the body, and puts it back for whoever serves it.
+// claimOf reads the body and puts it back for the handler.
 func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, error) {
 	name := r.Header.Get("Idempotency-Key")
 	if name == "" || len(name) > 255 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' }) {
@@ -86,11 +86,11 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s %s\n", r.Method, r.URL.RequestURI())
-	for _, line := range meant(r.Header) {
+	for _, line := range identifyingHeaders(r.Header) {
 		fmt.Fprintf(sum, "%s\n", line)
 	}
-	// Keys of one principal may have other roles and reach other agents: what one was answered is not repeated to
-	// another.
+	// Keys of one principal may have different roles and reach different agents: the response for one must not be
+	// repeated to another.
 	fmt.Fprintf(sum, "%s %q\n", caller.Key.Role, caller.Key.Agents)
 	sum.Write(body)
 	return access.Claim{
@@ -104,10 +104,9 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 	}, nil
 }
 
-// meant are the headers that say what a request is, as its body does: whose it is among the users of a key, to which
-// agent, in which talk. Without them the twin of one user's request would be another's. A client's library sends them
-// again as they were.
-func meant(h http.Header) []string {
+// identifyingHeaders are the headers that, like the body, say what a request is: its user, agent and conversation.
+// Without them one user's request could count as another's repetition. Client libraries send them again unchanged.
+func identifyingHeaders(h http.Header) []string {
 	var lines []string
 	for name, values := range h {
 		if identifies(name) {
@@ -118,17 +117,17 @@ func meant(h http.Header) []string {
 	return lines
 }
 
-// keepWithin is for keeping an answer, after the time that a request has to be done.
+// keepWithin is the time to store a response, after the time that the request may take.
 const keepWithin = 5 * time.Second
 
-// do serves the request and keeps what was said before anybody hears it, so that whoever has heard it hears the same
+// do serves the request and stores the response before it is sent, so that a client that has seen it gets the same
 // again.
 func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.o.Limits.Hold)
 	defer cancel()
 	defer context.AfterFunc(s.net.context(), cancel)()
 	record := &record{x: x, header: x.Header(), aloud: x.route.Stream}
-	enough := s.living(c)
+	enough := s.keepClaim(c)
 	kept := false
 	defer func() {
 		if !kept { // it panicked
@@ -147,8 +146,8 @@ func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 	}
 }
 
-// living says of a claim that whoever has it lives, until the answer is called.
-func (s *Server) living(c access.Claim) (enough func()) {
+// keepClaim renews a claim while its request is processed, until the returned function is called.
+func (s *Server) keepClaim(c access.Claim) (enough func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var over sync.WaitGroup
 	over.Go(func() {
@@ -171,9 +170,9 @@ func (s *Server) living(c access.Claim) (enough func()) {
 	}
 }
 
-// settle keeps an answer, or gives the claim up, and calls enough. While the store is away it goes on in the
-// background, and the claim lives, for as long as a request may take: once its lease is over, nobody would ever know
-// what this process knows.
+// settle stores a response or gives the claim up, and calls enough. While the store does not answer it continues in
+// the background, and renews the claim, for as long as a request may take: after the claim's lease nobody could find
+// out what this process knows.
 func (s *Server) settle(c access.Claim, a *access.Answered, enough func()) {
 	err := s.keep(context.Background(), c, a)
 	if err == nil {
@@ -216,7 +215,7 @@ func repeat(w http.ResponseWriter, a *access.Answered) {
 	_, _ = w.Write(a.Body)
 }
 
-// record is an answer that is kept. Of a route that streams it is said aloud at the same time.
+// record is a response to be stored. For a streaming route it is also sent at once.
 type record struct {
 	x      *exchange
 	header http.Header
@@ -224,7 +223,7 @@ type record struct {
 	body   bytes.Buffer
 	aloud  bool
 	cut    bool
-	over   bool // it is larger than can be kept
+	over   bool // it is larger than can be stored
 }
 
 func (c *record) Header() http.Header { return c.header }
@@ -260,20 +259,20 @@ func (c *record) Write(p []byte) (int, error) {
 		}
 		return len(p), nil
 	}
-	_, _ = c.x.Write(p) // whoever began it wants it done, whether or not anybody listens
+	_, _ = c.x.Write(p) // it is processed to its end whether or not a client listens
 	return len(p), nil
 }
 
-// Flush says aloud what was written.
+// Flush sends what was written.
 func (c *record) Flush() {
 	if c.aloud {
 		c.x.Flush()
 	}
 }
 
-// passes says whether an answer holds for its moment only: nothing was done, and the same request may be right later.
-// Whoever is told to come again comes with the same key.
-func passes(status int) bool {
+// transient reports whether a response is temporary: nothing was done, and the same request may succeed later. A
+// client that is asked to retry uses the same key.
+func transient(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusRequestTimeout,
 		http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -282,9 +281,9 @@ func passes(status int) bool {
 	return status >= 500
 }
 
-// answered is what is kept: nothing of what passes.
+// answered is the response to store; nil for a temporary one.
 func (c *record) answered() *access.Answered {
-	if passes(c.status) || c.cut {
+	if transient(c.status) || c.cut {
 		return nil
 	}
 	if c.over {
@@ -295,12 +294,13 @@ func (c *record) answered() *access.Answered {
 	}
 	return &access.Answered{
 		Status: c.status, Type: c.header.Get("Content-Type"), Body: bytes.Clone(c.body.Bytes()),
-		Header: told(c.header),
+		Header: replayHeaders(c.header),
 	}
 }
 
-// told are the headers of an answer that tell what was done; the others are of its moment, or of its connection.
-func told(h http.Header) map[string][]string {
+// replayHeaders are the headers of a stored response that say what was done; the others belong to the moment or the
+// connection.
+func replayHeaders(h http.Header) map[string][]string {
 	kept := map[string][]string{}
 	for name, values := range h {
 		if name == "Location" || strings.HasPrefix(name, "X-Oneiros-") {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// The types of faults, as clients of OpenAI know them.
+// The types of faults, as OpenAI's clients know them.
 const (
 	invalid      = "invalid_request_error"
 	unauthorized = "authentication_error"
@@ -24,18 +24,18 @@ const (
 	serverFault  = "server_error"
 )
 
-// statusGone is answered to nobody: the log alone sees it.
+// statusGone is only logged, since the client has hung up.
 const statusGone = 499
 
-// soon is when to ask again after what passes.
+// soon is when to retry after a temporary error.
 const soon = time.Second
 
 const internalAdvice = "the server could not do this; its log tells more under the request's id"
 
-// errLeaving is why what the server still does is cancelled.
+// errLeaving is the cause with which requests are cancelled at shutdown.
 var errLeaving = errors.New("the server is shutting down")
 
-// refusal is the error of OpenAI's API, with the request's id beside it.
+// refusal is an error of OpenAI's API, with the request's id.
 type refusal struct {
 	Error struct {
 		Message string  `json:"message"`
@@ -46,15 +46,15 @@ type refusal struct {
 	Request string `json:"request_id,omitempty"`
 }
 
-// begins is a writer that knows whether its answer has begun.
+// begins is a writer that knows whether its response has begun.
 type begins interface {
 	begun() bool
 	abort()
 }
 
-// Refuse answers an error in the shape that OpenAI's clients expect: a *psyche.Fault as it says, a body too large or
-// too slow, the end of a context, and everything else as 500 without a word of it. An answer that has begun is cut off
-// instead, so that nobody takes a part for the whole.
+// Refuse responds with an error in the form that OpenAI's clients expect: a *psyche.Fault as it says, a body too
+// large or too slow, the end of a context, and everything else as 500 without details. A response that has begun is
+// cut off instead, so that no client takes it for complete.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := faultOf(r.Context(), err)
 	if x := exchangeOf(r.Context()); x != nil {
@@ -73,7 +73,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("WWW-Authenticate", `Bearer realm="oneiros"`)
 	}
 	if f.Status == http.StatusRequestEntityTooLarge || f.Status == http.StatusRequestTimeout {
-		h.Set("Connection", "close") // what is left of the body is not worth reading
+		h.Set("Connection", "close") // the rest of the body is not worth reading
 	}
 	if f.Retry > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((f.Retry+time.Second-1)/time.Second), 10))
@@ -90,7 +90,8 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	Answer(w, f.Status, answer)
 }
 
-// WriteError lets the log know of a fault that the answer itself tells, such as a stream whose last event is an error.
+// WriteError reports a fault to the log that the response itself contains, such as a stream whose last event is an
+// error.
 func WriteError(ctx context.Context, f *psyche.Fault) {
 	if x := exchangeOf(ctx); x != nil {
 		x.code, x.err = f.Code, f.Err
@@ -111,8 +112,8 @@ func Answer(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(text)
 }
 
-// Body reads all of a request's body, within the limits of its route. Its errors are ones that Refuse knows. Until a
-// body has been read to its end nobody notices that the client has gone.
+// Body reads a request's whole body, within the limits of its route. Refuse knows its errors. Until a body has been
+// read to its end, net/http does not notice that the client hangs up.
 func Body(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(r.Body)
 	if err == nil {
@@ -145,7 +146,7 @@ func Body(r *http.Request) ([]byte, error) {
 	}
 }
 
-// faultOf says any error in words of HTTP.
+// faultOf converts any error to a fault.
 func faultOf(ctx context.Context, err error) *psyche.Fault {
 	if f, ok := errors.AsType[*psyche.Fault](err); ok {
 		answer := *f

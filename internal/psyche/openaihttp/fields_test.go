@@ -15,7 +15,7 @@ func FuzzTold(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := told(body)
+		got, err := parseFields(body)
 		if !json.Valid(body) {
 			return
 		}

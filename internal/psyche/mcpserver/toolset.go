@@ -22,26 +22,26 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// toolset is where the requests of one server are answered.
+// toolset answers the requests of one server.
 type toolset struct {
-	being  Being
-	dreams Dreams // nil: nobody carries any
-	look   time.Duration
-	server *mcp.Server
-	role   access.Role
-	only   *psyche.Caller // whose all requests are; nil: each request says
-	report func(error)
-	takes  map[string]*jsonschema.Schema // the arguments of each tool
+	service Service
+	dreams  Dreams // nil: no tools for dreams
+	look    time.Duration
+	server  *mcp.Server
+	role    access.Role
+	only    *psyche.Caller // the caller of all requests; nil: each request has its own
+	report  func(error)
+	takes   map[string]*jsonschema.Schema // the arguments of each tool
 }
 
-// fitting refuses arguments that a tool does not take, in words of this face.
-func (d *toolset) fitting(next mcp.MethodHandler) mcp.MethodHandler {
+// checkArguments refuses arguments that a tool does not take, with a message of this package.
+func (d *toolset) checkArguments(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		tool, ok := req.(*mcp.CallToolRequest)
 		if !ok || tool.Params == nil || d.takes[tool.Params.Name] == nil {
 			return next(ctx, method, req)
 		}
-		if text := misfit(tool.Params.Name, d.takes[tool.Params.Name], tool.Params.Arguments); text != "" {
+		if text := argumentFaults(tool.Params.Name, d.takes[tool.Params.Name], tool.Params.Arguments); text != "" {
 			result := &mcp.CallToolResult{}
 			result.SetError(errors.New(text))
 			return result, nil
@@ -52,9 +52,9 @@ func (d *toolset) fitting(next mcp.MethodHandler) mcp.MethodHandler {
 
 type callerKey struct{}
 
-// safe keeps a fault of one request from ending the process: requests run in goroutines of the library's. It gives
-// tools called with arguments of null the empty object, for which the library's defaults would find no place.
-func (d *toolset) safe(next mcp.MethodHandler) mcp.MethodHandler {
+// recoverPanics keeps a panic of one request from ending the process, since requests run in the library's goroutines.
+// It also replaces null arguments by the empty object, into which the library can put defaults.
+func (d *toolset) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer func() {
 			if answer := recover(); answer != nil {
@@ -70,9 +70,9 @@ func (d *toolset) safe(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// visit tells each request whose it is and when its client is gone, and refuses one that nobody sent or that speaks
-// another version than its session does.
-func (d *toolset) visit(next mcp.MethodHandler) mcp.MethodHandler {
+// withCaller gives each request its caller and its client's context, and refuses one without a caller or of another
+// version than its session's.
+func (d *toolset) withCaller(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if d.only != nil {
 			return next(context.WithValue(ctx, callerKey{}, *d.only), method, req)
@@ -84,7 +84,7 @@ func (d *toolset) visit(next mcp.MethodHandler) mcp.MethodHandler {
 		if fault := sameVersion(req); fault != nil {
 			return nil, fault
 		}
-		// nothing else lasts, and a notification's request ends before it is heard
+		// Nothing else lasts, and a notification's HTTP request ends before it is handled.
 		if method == "tools/call" || method == "resources/read" {
 			var removed context.CancelFunc
 			ctx, removed = within(ctx, v.ctx)
@@ -101,8 +101,8 @@ func callerOf(ctx context.Context) psyche.Caller {
 
 const versionHeader = "MCP-Protocol-Version"
 
-// sameVersion refuses a request whose header names another version than was agreed upon when its session began.
-// Requests that need no session carry their version themselves, and the library compares it.
+// sameVersion refuses a request whose header names another version than its session's. Requests without a session
+// carry their version themselves, and the library compares it.
 func sameVersion(req mcp.Request) error {
 	session, ok := req.GetSession().(*mcp.ServerSession)
 	if !ok || session.ID() == "" || session.InitializeParams() == nil {
@@ -119,9 +119,9 @@ func sameVersion(req mcp.Request) error {
 	}
 }
 
-// task is one tool: how it is told, who may use it, and what it does. Its answer is given as data that fits its schema,
-// and as text, which a nil text makes of the data's JSON.
-type task[In, Out any] struct {
+// toolSpec is one tool: its description, the role it needs, and its function. The result is returned as data that
+// fits the schema, and as text; with a nil text function the text is the data's JSON.
+type toolSpec[In, Out any] struct {
 	role  access.Role
 	tool  mcp.Tool
 	shape func(in *jsonschema.Schema)
@@ -129,8 +129,8 @@ type task[In, Out any] struct {
 	text  func(Out) string
 }
 
-// add offers an errand to a server whose role may use it.
-func add[In, Out any](d *toolset, e task[In, Out]) {
+// add registers a tool at a server whose role may use it.
+func add[In, Out any](d *toolset, e toolSpec[In, Out]) {
 	if !d.role.Includes(e.role) {
 		return
 	}
@@ -141,16 +141,16 @@ func add[In, Out any](d *toolset, e task[In, Out]) {
 		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 			var none Out
 			c := callerOf(ctx)
-			if !c.Key.Role.Includes(e.role) { // it was another's when the session began
+			if !c.Key.Role.Includes(e.role) { // the session began with a key of another role
 				return nil, none,
 					fmt.Errorf("%s needs a key of role %s; yours is of role %s", e.tool.Name, e.role, c.Key.Role)
 			}
 			out, err := e.do(ctx, c, req, in)
 			if err != nil {
-				if ours(err) {
+				if isInternal(err) {
 					d.report(fmt.Errorf("%s: %w", e.tool.Name, err))
 				}
-				return nil, none, plain(err)
+				return nil, none, clientError(err)
 			}
 			result := &mcp.CallToolResult{}
 			if e.text != nil {
@@ -160,11 +160,11 @@ func add[In, Out any](d *toolset, e task[In, Out]) {
 		})
 }
 
-// schema is a type's, its lists never null, as adjusted.
+// schema is the schema of a type, with lists that are never null, after adjust.
 func schema[T any](adjust func(*jsonschema.Schema)) *jsonschema.Schema {
 	s, err := jsonschema.ForType(reflect.TypeFor[T](), &jsonschema.ForOptions{})
 	if err != nil {
-		panic(err) // a fault of this package's types, which every test would meet
+		panic(err) // an error in this package's types, which every test would find
 	}
 	neverNull(s)
 	if adjust != nil {
@@ -186,7 +186,7 @@ func neverNull(s *jsonschema.Schema) {
 	neverNull(s.Items)
 }
 
-// list is s, and never nil, which JSON would write as null.
+// list returns s, but never nil, which JSON would write as null.
 func list[T any](s []T) []T {
 	if s == nil {
 		return []T{}
@@ -194,8 +194,8 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// ours says whether a failure is the server's, and not the caller's.
-func ours(err error) bool {
+// isInternal reports whether a failure is the server's, not the caller's.
+func isInternal(err error) bool {
 	var fault *psyche.Fault
 	if errors.As(err, &fault) {
 		return fault.Status >= http.StatusInternalServerError
@@ -205,8 +205,8 @@ func ours(err error) bool {
 
 var errUnknown = errors.New("the server could not do this; its log says why")
 
-// plain is what a client is told of a failure: a sentence without a word of what lies behind it.
-func plain(err error) error {
+// clientError is the error that a client is shown: a sentence without internals.
+func clientError(err error) error {
 	var fault *psyche.Fault
 	switch {
 	case errors.As(err, &fault):
@@ -224,12 +224,12 @@ func plain(err error) error {
 	}
 }
 
-// agent is the one that is meant: the one named, else the only one the caller reaches.
+// agent is the named agent, else the only one that the caller reaches.
 func (d *toolset) agent(ctx context.Context, c psyche.Caller, named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	agents, err := d.being.Agents(ctx, c)
+	agents, err := d.service.Agents(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -256,5 +256,5 @@ func (d *toolset) agent(ctx context.Context, c psyche.Caller, named string) (str
 	}
 }
 
-// mostNamed agents in one sentence.
+// mostNamed bounds the agents named in one sentence.
 const mostNamed = 10

@@ -9,17 +9,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// prefix may stand before an agent's handle where a model is named, for clients that want a vendor there.
+// prefix may precede an agent's handle in a model name, for clients that want a vendor there.
 const prefix = "agent/"
 
-// turn reads a request: whom it is for, whose it is, and the body as it came.
+// turn reads a request: its agent, its caller, and the body unchanged.
 func turn(r *http.Request, path string) (*psyche.Turn, error) {
 	t := &psyche.Turn{Caller: front.CallerOf(r.Context()), Path: path}
 	body, err := front.Body(r)
 	if err != nil {
 		return t, err
 	}
-	answer, err := told(body)
+	answer, err := parseFields(body)
 	if err != nil {
 		return t, err
 	}
@@ -66,7 +66,7 @@ func wrong(param, format string, args ...any) error {
 	}
 }
 
-// agentOf is whom the request is for: the header, else the model that the body names.
+// agentOf is the agent of a request: the one in the header, else the model in the body.
 func agentOf(r *http.Request, answer parsed) (string, error) {
 	name := r.Header.Get("X-Oneiros-Agent")
 	if name == "" {

@@ -9,17 +9,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// parsed is what this face must know of a body. Everything else in it is the provider's business.
+// parsed are the fields of a body that this package needs. All others are the provider's.
 type parsed struct {
 	Model            string
 	User             string
-	SafetyIdentifier string // what OpenAI puts in the place of user
+	SafetyIdentifier string // OpenAI's replacement for user
 	PromptCacheKey   string
 }
 
-// told reads the outermost fields of a body without a look into the others, whose size may be megabytes. A field that
-// stands twice is refused: what we read must be what the provider reads.
-func told(body []byte) (parsed, error) {
+// parseFields reads the outermost fields of a body without parsing the others, which may be megabytes. A duplicate
+// field is refused: this server must read the same value as the provider.
+func parseFields(body []byte) (parsed, error) {
 	var s parsed
 	seen := make(map[string]bool, 8)
 	err := members(body, func(name string, value []byte) error {
@@ -56,8 +56,8 @@ func told(body []byte) (parsed, error) {
 	return s, err
 }
 
-// members calls each with the outermost fields of a JSON object, in their order. Of nested values it sees where they
-// end, not whether they are right.
+// members calls each for the outermost fields of a JSON object, in order. Of nested values it finds the end, and does
+// not check them.
 func members(body []byte, each func(name string, value []byte) error) error {
 	at := blank(body, 0)
 	if at == len(body) || body[at] != '{' {
@@ -103,7 +103,7 @@ func members(body []byte, each func(name string, value []byte) error) error {
 	return nil
 }
 
-// literal is what a string says that is written in ASCII without escapes; false of any other value.
+// literal is the value of a string in ASCII without escapes; false for any other value.
 func literal(value []byte) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
@@ -158,7 +158,7 @@ func ending(b []byte, at int) int {
 	return -1
 }
 
-// plain is the end of a number or a word, when it is one.
+// plain is the end of a number or a word; -1 when it is neither.
 func plain(b []byte, began, at int) int {
 	if !json.Valid(b[began:at]) {
 		return -1

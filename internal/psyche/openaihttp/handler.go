@@ -1,4 +1,4 @@
-// Package openaihttp is the OpenAI wire of a being: chat completions, models and embeddings, for clients that know
+// Package openaihttp is the OpenAI-compatible API: chat completions, models and embeddings, for clients that know
 // nothing of agents.
 package openaihttp
 
@@ -11,31 +11,31 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// Face answers for a being.
-type Face struct {
+// Handler serves a psyche.Service.
+type Handler struct {
 	Talk psyche.Talk
 	Mind psyche.Mind
 	Now  func() time.Time
-	// told when a turn begins, and by what it answers when it is over; nil: nobody is
-	Note func(path string) (over func(Passed))
-	// how long the lease of a session that is held by its stream lasts without renewal; 0: a minute
+	// Note is called when a turn begins, and the function it returns when the turn is over; may be nil.
+	Note func(path string) (over func(TurnFigures))
+	// Hold is how long the lease of a session held by its stream lasts without renewal; 0: a minute.
 	Hold time.Duration
 }
 
-// Passed is a turn as figures see it. It holds no text.
-type Passed struct {
+// TurnFigures are the figures of a turn. They hold no text.
+type TurnFigures struct {
 	Path    string // "/chat/completions" or "/embeddings"
-	Status  int    // of the provider; 0 when nothing came of it
+	Status  int    // the provider's; 0 when there was no response
 	Stream  bool
-	First   time.Duration // from the request's last byte to the answer's first
+	First   time.Duration // from the end of the request to the first byte of the response
 	Took    time.Duration // to its last
-	Broken  bool          // the provider's answer broke off
+	Broken  bool          // the provider's response broke off
 	Dropped bool          // the client hung up
 	Report  psyche.TurnReport
 }
 
-// Routes of the face. Nothing below /v1/models wakes anybody.
-func (f *Face) Routes() []front.Route {
+// Routes returns the routes. Nothing below /v1/models wakes an agent.
+func (f *Handler) Routes() []front.Route {
 	return []front.Route{
 		{
 			Method: http.MethodPost,
@@ -82,9 +82,9 @@ func (f *Face) Routes() []front.Route {
 	}
 }
 
-func (f *Face) note(path string) func(Passed) {
+func (f *Handler) note(path string) func(TurnFigures) {
 	if f.Note == nil {
-		return func(Passed) {}
+		return func(TurnFigures) {}
 	}
 	return f.Note(path)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// makeRoom ends the session of a principal that asked nothing for longest when there are as many as there may be,
-// whichever of its keys and users opened them: clients forget sessions more often than they end them, and one that is
-// refused a new session could not say which old one to end.
-func (f *Face) makeRoom(c psyche.Caller) {
+// makeRoom ends the session of a principal that was idle for longest when the limit is reached, whichever of its keys
+// and users opened it: clients forget sessions more often than they end them, and a client that is refused a new
+// session could not say which old one to end.
+func (f *Handler) makeRoom(c psyche.Caller) {
 	f.mu.Lock()
 	var idlest *mcp.ServerSession
 	var since time.Time
@@ -49,8 +49,8 @@ func (f *Face) makeRoom(c psyche.Caller) {
 	}
 }
 
-// noteUse keeps when a session asked last.
-func (f *Face) noteUse(next mcp.MethodHandler) mcp.MethodHandler {
+// noteUse records when a session made its last request.
+func (f *Handler) noteUse(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if session := req.GetSession(); session != nil && session.ID() != "" {
 			f.mu.Lock()

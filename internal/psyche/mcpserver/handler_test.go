@@ -26,17 +26,17 @@ var owner = caller("", access.Owner)
 
 // serve puts the face behind a door that knows callers by the secret they send; without one they are owners, as on a
 // loopback without keys.
-func serve(t *testing.T, being *mcpservertest.Being, o mcpserver.Options, callers map[string]psyche.Caller) string {
+func serve(t *testing.T, being *mcpservertest.Service, o mcpserver.Options, callers map[string]psyche.Caller) string {
 	t.Helper()
 	return served(t, being, &mcpservertest.Dreams{Being: being}, o, callers)
 }
 
-func served(t *testing.T, being mcpserver.Being, nights mcpserver.Dreams, o mcpserver.Options,
+func served(t *testing.T, being mcpserver.Service, nights mcpserver.Dreams, o mcpserver.Options,
 	callers map[string]psyche.Caller,
 ) string {
 	t.Helper()
-	face := mcpserver.New(being, nights, o)
-	route := face.Routes()[0]
+	handler := mcpserver.New(being, nights, o)
+	route := handler.Routes()[0]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := callers[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
 		if !ok {
@@ -46,7 +46,7 @@ func served(t *testing.T, being mcpserver.Being, nights mcpserver.Dreams, o mcps
 		route.Serve(w, r.WithContext(front.WithCaller(r.Context(), c)))
 	}))
 	t.Cleanup(func() {
-		face.Close()
+		handler.Close()
 		server.CloseClientConnections()
 		server.Close()
 	})
@@ -119,7 +119,7 @@ var (
 
 func TestEachRoleIsOfferedTheToolsItMayUseAndRefusedTheOthers(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, map[string]psyche.Caller{
 		"c": caller("key_c", access.Client), "o": caller("key_o", access.Operator), "w": caller("key_w", access.Owner),
 	})
@@ -140,7 +140,7 @@ func TestEachRoleIsOfferedTheToolsItMayUseAndRefusedTheOthers(t *testing.T) {
 
 func TestEveryToolTellsWhatItTakesGivesAndDoes(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
+	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
 	session := connect(t, url, "", nil)
 	for tool, err := range session.Tools(t.Context(), nil) {
 		require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestEveryToolTellsWhatItTakesGivesAndDoes(t *testing.T) {
 
 func TestToolsAnswerDataAndText(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	session := connect(t, serve(t, being, mcpserver.Options{}, nil), "", nil)
 	for _, c := range []struct {
 		tool      string
@@ -263,7 +263,7 @@ func TestToolsAnswerDataAndText(t *testing.T) {
 
 func TestArgumentsThatAreWrongAreToldInASentence(t *testing.T) {
 	t.Parallel()
-	session := connect(t, serve(t, &mcpservertest.Being{Handles: []string{"iris", "noor"}}, mcpserver.Options{}, nil),
+	session := connect(t, serve(t, &mcpservertest.Service{Handles: []string{"iris", "noor"}}, mcpserver.Options{}, nil),
 		"", nil)
 	for _, c := range []struct {
 		tool      string
@@ -318,7 +318,7 @@ func TestArgumentsThatAreWrongAreToldInASentence(t *testing.T) {
 
 func TestAKeyReachesItsOwnAgentsOnly(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &mcpservertest.Being{Handles: []string{"iris", "noor"}}, mcpserver.Options{},
+	url := serve(t, &mcpservertest.Service{Handles: []string{"iris", "noor"}}, mcpserver.Options{},
 		map[string]psyche.Caller{
 			"i": caller("key_i", access.Operator, "iris"),
 		})
@@ -342,7 +342,7 @@ func TestAKeyReachesItsOwnAgentsOnly(t *testing.T) {
 
 func TestManyAgentsAreListedPageByPage(t *testing.T) {
 	t.Parallel()
-	being := &mcpservertest.Being{}
+	being := &mcpservertest.Service{}
 	for i := range 700 {
 		being.Handles = append(being.Handles,
 			"a"+string(rune('a'+i/26/26%26))+string(rune('a'+i/26%26))+string(rune('a'+i%26)))
