@@ -123,8 +123,8 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 	return nil
 }
 
-// checkSame checks that the last archived event is in the log as well. For an agent that was removed and created again it is
-// not: its log begins after that event, or is still empty.
+// checkSame checks that the last archived event is in the log as well. For an agent that was removed and created again
+// it is not: its log begins after that event, or is still empty.
 func (a *Archive) checkSame(ctx context.Context, p Position, head int64) error {
 	if p.Seq == 0 {
 		return nil

@@ -79,7 +79,8 @@ func archived(t *testing.T, b archive.Bucket, agent string) []event.Event {
 		for row := range bytes.Lines(body) {
 			var e event.Event
 			require.NoError(t, json.Unmarshal(row, &e))
-			require.Equal(t, e.At.Format(time.DateOnly), filepath.Base(filepath.Dir(name)), "the event belongs to the day of its folder")
+			require.Equal(t, e.At.Format(time.DateOnly), filepath.Base(filepath.Dir(name)),
+				"the event belongs to the day of its folder")
 			all = append(all, e)
 		}
 	}

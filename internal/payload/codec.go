@@ -94,7 +94,8 @@ func (k Keys) seal(p *commonpb.Payload) (*commonpb.Payload, error) {
 		return nil, fmt.Errorf("seal a payload: %w", err)
 	}
 	metadata := map[string][]byte{converter.MetadataEncoding: []byte(Encoding), KeyID: []byte(k.Newest())}
-	return &commonpb.Payload{Metadata: metadata, Data: k.boxes[k.Newest()].Seal(nil, nil, inner, additionalData(metadata))}, nil
+	data := k.boxes[k.Newest()].Seal(nil, nil, inner, additionalData(metadata))
+	return &commonpb.Payload{Metadata: metadata, Data: data}, nil
 }
 
 func (k Keys) open(p *commonpb.Payload) (*commonpb.Payload, error) {
@@ -119,7 +120,8 @@ func (k Keys) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	return plain, nil
 }
 
-// additionalData encodes all metadata as one unambiguous byte string, so that changing, adding or removing any breaks the seal.
+// additionalData encodes all metadata as one unambiguous byte string, so that changing, adding or removing any breaks
+// the seal.
 func additionalData(metadata map[string][]byte) []byte {
 	b := []byte("oneiros payload\x00")
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {

@@ -14,15 +14,17 @@ import (
 // payloads are read as they are, so that a deployment may begin to seal while dreams are running. Without keys nothing
 // is sealed, and a sealed payload is an error that names its key.
 func New(keys Keys) (converter.DataConverter, converter.FailureConverter) {
-	data := sealedConverter{DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), Codec(keys))}
+	data := sealedConverter{
+		DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), Codec(keys)),
+	}
 	return data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
 		DataConverter: data, EncodeCommonAttributes: !keys.Empty(),
 	})
 }
 
-// sealedConverter is a data converter that protects workflows against a missing key. A workflow whose input or result cannot be
-// opened would fail permanently because one worker lacks a key. A panic fails only its task, which Temporal retries
-// until a worker has the key (converter.PayloadCodec describes both).
+// sealedConverter is a data converter that protects workflows against a missing key. A workflow whose input or result
+// cannot be opened would fail permanently because one worker lacks a key. A panic fails only its task, which Temporal
+// retries until a worker has the key (converter.PayloadCodec describes both).
 type sealedConverter struct {
 	converter.DataConverter
 	inWorkflow bool // used within a workflow
@@ -40,7 +42,10 @@ func (s sealedConverter) WithContext(context.Context) converter.DataConverter {
 
 // WithSerializationContext does not change the seal: the UI and the command line open payloads without a context.
 func (s sealedConverter) WithSerializationContext(c converter.SerializationContext) converter.DataConverter {
-	return sealedConverter{DataConverter: converter.WithDataConverterSerializationContext(s.DataConverter, c), inWorkflow: s.inWorkflow}
+	return sealedConverter{
+		DataConverter: converter.WithDataConverterSerializationContext(s.DataConverter, c),
+		inWorkflow:    s.inWorkflow,
+	}
 }
 
 // FromPayload opens one value.

@@ -48,7 +48,8 @@ func (s Server) Handler() http.Handler {
 		}
 		if !s.hasToken(r.Header.Get("Authorization")) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="oneiros codec"`)
-			http.Error(w, "this codec server requires its token: send Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			http.Error(w, "this codec server requires its token: send Authorization: Bearer TOKEN",
+				http.StatusUnauthorized)
 			return
 		}
 		if r.ContentLength > bodyLimit {
@@ -60,8 +61,8 @@ func (s Server) Handler() http.Handler {
 	})
 }
 
-// allowOrigin accepts programs, which send no Origin header, and pages of the configured origins. It responds to all others
-// itself.
+// allowOrigin accepts programs, which send no Origin header, and pages of the configured origins. It responds to all
+// others itself.
 func (s Server) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")

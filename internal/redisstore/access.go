@@ -246,7 +246,8 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 func (s *Store) eraseResponses(ctx context.Context) error {
 	removed := access.Erased()
 	return s.scanFrom(ctx, s.set.prefix+"claim:", func(keys []string) error {
-		_, err := s.run(ctx, again, eraseResponsesScript, keys, strconv.Itoa(removed.Status), removed.Type, removed.Body)
+		_, err := s.run(ctx, again, eraseResponsesScript, keys, strconv.Itoa(removed.Status), removed.Type,
+			removed.Body)
 		return err
 	})
 }

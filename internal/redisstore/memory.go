@@ -98,7 +98,9 @@ func (s *Store) retryTorn(ctx context.Context, do func(try int) (torn bool, err 
 
 // runMemory runs a script of memory: ARGV is prefix, the agent's prefix, the plan as JSON, and values that JSON cannot
 // carry.
-func (s *Store) runMemory(ctx context.Context, script *redis.Script, agent string, plan any, blobs ...any) ([]any, error) {
+func (s *Store) runMemory(ctx context.Context, script *redis.Script, agent string, plan any,
+	blobs ...any,
+) ([]any, error) {
 	if agent == "" {
 		return nil, errNoAgent
 	}

@@ -50,7 +50,8 @@ func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 		s.local.notice(w.Agent)
 	}
 	return memory.Receipt{
-		Added: int(integer(args, 1)), Existing: int(integer(args, 2)), Changed: int(integer(args, 3)), LastSeq: integer(args, 4),
+		Added: int(integer(args, 1)), Existing: int(integer(args, 2)),
+		Changed: int(integer(args, 3)), LastSeq: integer(args, 4),
 	}, nil
 }
 

@@ -49,7 +49,7 @@ func TestResultsOfManyPagesAgreeWithAPlainScan(t *testing.T) {
 	}
 	salient := func(a, b *dream.Episode) int { return cmp.Or(cmp.Compare(b.Salience, a.Salience), newest(a, b)) }
 	for _, c := range []struct {
-		order memory.SortOrder
+		sort memory.SortOrder
 		by    func(a, b *dream.Episode) int
 	}{{memory.Newest, newest}, {memory.MostSalient, salient}} {
 		for _, q := range []memory.Query{
@@ -66,7 +66,7 @@ func TestResultsOfManyPagesAgreeWithAPlainScan(t *testing.T) {
 			{Session: "s3"},
 			{Session: "s3", Limit: 20},
 		} {
-			q.Agent, q.Sort = echo, c.order
+			q.Agent, q.Sort = echo, c.sort
 			want := slices.DeleteFunc(slices.Clone(all), func(e *dream.Episode) bool {
 				return e.Salience < q.SalientFrom || e.At.Before(q.Since) ||
 					!q.Until.IsZero() && !e.At.Before(q.Until) || q.Session != "" && e.Session != q.Session

@@ -91,7 +91,8 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 		return presence.Arrival{}, err
 	}
 	if len(values) == 0 {
-		return presence.Arrival{}, fmt.Errorf("no agent %s has the handle %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
+		return presence.Arrival{}, fmt.Errorf("no agent %s has the handle %q: %w", v.Agent, v.Handle,
+			memory.ErrNotFound)
 	}
 	w, err := readWake(values[1])
 	a := presence.Arrival{Wake: w, Raised: values[0] == "1"}

@@ -247,7 +247,8 @@ func decodeNotice(wire string) (wireNotice, error) {
 	case "", presence.Connect, presence.Alarm, presence.Operator:
 	default:
 		return wireNotice{},
-			fmt.Errorf("a wake notice with cause %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm,
+			fmt.Errorf("a wake notice with cause %q; it must be %s, %s or %s", r.Cause,
+				presence.Connect, presence.Alarm,
 				presence.Operator)
 	}
 	if err := r.notice().Validate(); err != nil {

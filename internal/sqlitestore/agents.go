@@ -61,7 +61,8 @@ func (d tx) keepsHandle(a dream.Agent) error {
 	if err != nil || l.dreams == 0 && v.epoch == 0 {
 		return err
 	}
-	return fmt.Errorf("it cannot be renamed to %q, because its counters, dreams and ledger entries are stored under %q: %w", a.Handle,
+	return fmt.Errorf("it cannot be renamed to %q, as its counters, dreams and ledger entries are stored under %q: %w",
+		a.Handle,
 		old, memory.ErrDreamt)
 }
 

@@ -37,7 +37,8 @@ func init() {
 func TestAProcessKilledDuringAnImportLeavesTheFileEmpty(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
-	memorytest.KillWhileImporting(t, []string{fillerOf + "=" + path}, func(t *testing.T) (memory.Movable, []memory.Record) {
+	env := []string{fillerOf + "=" + path}
+	memorytest.KillWhileImporting(t, env, func(t *testing.T) (memory.Movable, []memory.Record) {
 		s := open(t, path)
 		var verdict string
 		require.NoError(t, raw(t, path).QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&verdict))

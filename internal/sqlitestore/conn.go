@@ -148,7 +148,9 @@ func (s *Store) write(ctx context.Context, do func(tx) error) error {
 // explain turns SQLite's "busy" into an error that says who holds the file.
 func (s *Store) explain(err error) error {
 	if busy(err) {
-		return awayError{fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)}
+		return awayError{
+			fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err),
+		}
 	}
 	return err
 }

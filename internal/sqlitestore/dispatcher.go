@@ -76,8 +76,8 @@ func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) 
 	}, nil
 }
 
-// DroppedNotices counts the notices that this process dropped because too many waited or a receiver was too slow (lost), and
-// the datagrams that were no notices (garbled).
+// DroppedNotices counts the notices that this process dropped because too many waited or a receiver was too slow
+// (lost), and the datagrams that were no notices (garbled).
 func (s *Store) DroppedNotices() (lost, garbled int64) {
 	return s.dispatcher.lost.Load(), s.dispatcher.garbled.Load()
 }

@@ -29,7 +29,8 @@ func (d tx) checkFence(agent string, f memory.Fence, late bool) error {
 			f.Dream, f.Run, holder.Dream, holder.Run, memory.ErrFenced)
 	}
 	if epoch > f.Epoch && !late {
-		return fmt.Errorf("the stretch of dream %q began at epoch %d, and the agent's epoch is %d: %w", f.Dream, f.Epoch,
+		return fmt.Errorf("the stretch of dream %q began at epoch %d, and the agent's epoch is %d: %w", f.Dream,
+			f.Epoch,
 			epoch, memory.ErrWoken)
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 
 // errLogInUse is returned when the log could not be emptied.
 var errLogInUse = errors.New(
-	"the items are erased, but another reader uses an older state of the file, so its log still has their text; forget again")
+	"the items are erased, but another reader uses an older state of the file, so its log still has their text; " +
+		"forget again")
 
 // Forget erases these items alone.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {

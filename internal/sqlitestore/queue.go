@@ -157,16 +157,16 @@ func (d tx) runAll(batch []*queuedWrite) error {
 		return batch[0].run(d)
 	}
 	for _, e := range batch {
-		if _, err := d.exec("SAVEPOINT errand"); err != nil {
+		if _, err := d.exec("SAVEPOINT queued"); err != nil {
 			return err
 		}
 		e.err = e.run(d)
 		if e.err != nil {
-			if _, err := d.exec("ROLLBACK TO errand"); err != nil {
+			if _, err := d.exec("ROLLBACK TO queued"); err != nil {
 				return errors.Join(e.err, err)
 			}
 		}
-		if _, err := d.exec("RELEASE errand"); err != nil {
+		if _, err := d.exec("RELEASE queued"); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,8 @@ func checkSocketDir(folder string) error {
 		return err
 	}
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || !ownedByUser(info) {
-		return fmt.Errorf("%s is %s; the sockets for wake notices need a folder of this user with mode drwx------", folder,
+		return fmt.Errorf("%s is %s; the sockets for wake notices need a folder of this user with mode drwx------",
+			folder,
 			info.Mode())
 	}
 	return nil

@@ -121,7 +121,9 @@ func (m *Meter) countFound(e event.Event) {
 	case "ReviewAsked":
 		m.add(m.reviewed, 1, e, "asked")
 	case "ReviewDecided":
-		read(m, e, func(p event.ReviewDecided) { m.add(m.reviewed, float64(len(p.Items)), e, decisionWord(p.Accepted)) })
+		read(m, e, func(p event.ReviewDecided) {
+			m.add(m.reviewed, float64(len(p.Items)), e, decisionWord(p.Accepted))
+		})
 	case "PredictionResolved":
 		read(m, e, func(p event.PredictionResolved) {
 			m.add(m.predictions, 1, e, word("source", p.Source), word("verdict", p.Status))

@@ -58,15 +58,18 @@ func newServing(r prometheus.Registerer) serving {
 		answered: counters("http_response_bytes", "Bytes of responses, by route.", "route"),
 		lasted:   histogram("http_request_seconds", "Duration of requests until their last byte, by route.", "route"),
 		turns: counters("turns",
-			"Requests passed on to a model, by path and end: answered, refused (by the provider), broken (its response broke off), dropped (the client disconnected) or failed (no response).",
+			"Requests passed on to a model, by path and end: answered, refused (by the provider), broken (its "+
+				"response broke off), dropped (the client disconnected) or failed (no response).",
 			"path", "end"),
 		first: histogram("turn_first_byte_seconds",
 			"Time until the first byte of a model's response, including the model's own time, by path.", "path"),
 		recalls: counters("recalls",
-			"Chat turns by the result of recall: recalled, words (only words were compared, because the question could not be embedded), or why it was skipped (off, budget, busy, failed, nothing).",
+			"Chat turns by the result of recall: recalled, words (only words were compared, because the question "+
+				"could not be embedded), or why it was skipped (off, budget, busy, failed, nothing).",
 			"recall"),
 		wordsOnly: counters("recalls_words_only",
-			"Chat turns whose memory was searched by words only, by reason: budget (the embedder took too long), failed (it did not respond) or space (the vectors belong to another embedder).",
+			"Chat turns whose memory was searched by words only, by reason: budget (the embedder took too long), "+
+				"failed (it did not respond) or space (the vectors belong to another embedder).",
 			"why"),
 		upstream: counters("upstream_errors",
 			"Errors of providers by kind: a status such as 429, or broken (the response broke off).", "kind"),

@@ -287,7 +287,7 @@ func TestEveryTextFieldOfAnItemIsClassified(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range textsOf(reflect.TypeOf(item).Elem(), map[reflect.Type]bool{}) {
 			require.True(t, slices.Contains(nameless, name) || erasure.HoldsWords(kind, name),
-				"%s has a field %q: if it holds words of people or models, list it in wordFields, otherwise in nameless",
+				"%s has a field %q: list it in wordFields if people or models write it, otherwise in nameless",
 				kind, name)
 		}
 	}

@@ -193,7 +193,8 @@ func (w *work) groundless(item dream.Item) bool {
 	case h.Kind == dream.KindRecord || h.Kind == dream.KindEpisode && h.Dream == "":
 		return false
 	case h.Dream == "" && len(h.Sources) == 0:
-		return h.Kind == dream.KindSemantic && slices.Contains(h.Derived, "content") // its sources were forgotten earlier
+		// Its sources were forgotten earlier.
+		return h.Kind == dream.KindSemantic && slices.Contains(h.Derived, "content")
 	case h.Dream == "":
 		origins = h.Sources
 	}

@@ -20,7 +20,10 @@ var sharings = []struct {
 	{"AVisitThroughOneIsSeenByTheOther", thereForOther},
 	{"OneWakesTheDreamOfTheOther", wakesDreamOfOther},
 	{"OneOfManyVisitsThroughBothRaises", oneRaisesThroughBoth},
-	{"NoRaceThroughBothLetsAStretchOfAnOlderEpochWrite", func(t *testing.T, one, other Store) { raceHolds(t, one, other) }},
+	{
+		"NoRaceThroughBothLetsAStretchOfAnOlderEpochWrite",
+		func(t *testing.T, one, other Store) { raceHolds(t, one, other) },
+	},
 }
 
 func thereForOther(t *testing.T, one, other Store) {

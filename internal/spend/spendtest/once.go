@@ -66,7 +66,8 @@ func boughtAgain(ctx context.Context, l spend.Ledger) error {
 	for _, row := range all {
 		if row.State != spend.Settled || row.Latest < row.Attempt {
 			faults = append(faults,
-				fmt.Errorf("attempt %d of %s is %s, and the newest attempt at its end is said to be %d", row.Attempt, row.Step,
+				fmt.Errorf("attempt %d of %s is %s, and the newest attempt at its end is said to be %d", row.Attempt,
+					row.Step,
 					row.State, row.Latest))
 		}
 		if first, seen := latest[row.Step]; !seen || row.Latest < first {

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// dictionary1 is the dictionary of form 1: the JSON of one dream's items, events and attempts without their words. It must
-// never change, because what was packed with it can be read with it only. A better dictionary makes another form.
+// dictionary1 is the dictionary of form 1: the JSON of one dream's items, events and attempts without their words. It
+// must never change, because what was packed with it can be read with it only. A better dictionary makes another form.
 //
 //go:embed dictionary1.txt
 var dictionary1 []byte

@@ -18,8 +18,8 @@ var exponentWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// PackVector compresses numbers by about an eighth without loss. A vector's numbers have few different exponents, so these
-// are stored apart and packed. Sign and fraction are stored as they are.
+// PackVector compresses numbers by about an eighth without loss. A vector's numbers have few different exponents, so
+// these are stored apart and packed. Sign and fraction are stored as they are.
 func PackVector(v []float32) []byte {
 	exponents := make([]byte, len(v))
 	out := bytes.NewBuffer(make([]byte, 0, 4*len(v)))
