@@ -220,7 +220,7 @@ func TestVectorsBoughtForOtherMemoriesAreNotUsed(t *testing.T) {
 	require.NoError(t, err)
 	o := r.spec(1, tonight)
 	s := r.begin(o)
-	bare, err := r.store.Bare(ctx, "a", "", measurable, batch)
+	bare, err := r.store.WithoutVector(ctx, "a", "", measurable, batch)
 	require.NoError(t, err)
 	// then the process dies
 	_, _, err = r.ports.place(ctx, call{spec: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare)

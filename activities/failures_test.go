@@ -228,7 +228,7 @@ func TestTheEntryOfAWakeNamesTheMemoriesItUses(t *testing.T) {
 		stretch: s,
 		behind:  []string{"e0", "lamp", "lamp", "e1"},
 	}
-	kept := r.ports.cut(ctx, s, c, spend.Paid{Answer: inference.Answer{Text: text}, Attempt: 1}, tonight)
+	kept := r.ports.cut(ctx, s, c, spend.PaidAnswer{Answer: inference.Answer{Text: text}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
 	r.connect()
 	_, err = r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})

@@ -301,8 +301,8 @@ func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record
 }
 
 // bought is the recorded answer of a step; Attempt is 0 when there is none.
-func bought(ctx context.Context, ledger spend.Ledger, step string) (spend.Paid, error) {
-	var paid spend.Paid
+func bought(ctx context.Context, ledger spend.Ledger, step string) (spend.PaidAnswer, error) {
+	var paid spend.PaidAnswer
 	body, ok, err := ledger.Answer(ctx, step)
 	if err != nil || !ok {
 		return paid, err

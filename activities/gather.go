@@ -265,7 +265,7 @@ func (o *Onset) bare(ctx context.Context, spec Spec, pieces []hypnagogia.Piece) 
 	if err != nil {
 		return 0, err
 	}
-	bare, err := o.Memory.Bare(ctx, spec.Agent, space, measurable,
+	bare, err := o.Memory.WithoutVector(ctx, spec.Agent, space, measurable,
 		spec.Knobs.Recent+spec.Knobs.Salient+spec.Knobs.Decaying)
 	return len(bare), err
 }

@@ -68,7 +68,7 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	items, err := o.Memory.Bare(ctx, r.Agent, space, measurable, batch)
+	items, err := o.Memory.WithoutVector(ctx, r.Agent, space, measurable, batch)
 	if err != nil || len(items) == 0 {
 		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
 	}

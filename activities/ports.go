@@ -158,18 +158,18 @@ func (c call) request() inference.Request {
 
 // ask buys one answer of at most c.tokens visible tokens. Reaching a cap or being cancelled is returned as a Done,
 // not as an error.
-func (p Ports) ask(ctx context.Context, c call) (spend.Paid, Done, error) {
+func (p Ports) ask(ctx context.Context, c call) (spend.PaidAnswer, Done, error) {
 	return p.buy(ctx, c, c.key(), c.request())
 }
 
-func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request) (spend.Paid, Done, error) {
+func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request) (spend.PaidAnswer, Done, error) {
 	ctx, done := withHeartbeat(ctx)
 	defer done()
 	began := p.now(c.stretch)
 	charge := c.charge(key)
-	charge.Still = func(ctx context.Context) error { return p.unchanged(ctx, c.spec.Agent) }
+	charge.StillNeeded = func(ctx context.Context) error { return p.unchanged(ctx, c.spec.Agent) }
 	var cut *Cut
-	charge.Broken = func(broken spend.Paid) {
+	charge.OnPartial = func(broken spend.PaidAnswer) {
 		if _, woken := wokenBy(ctx); woken || canceled(ctx) {
 			cut = p.cut(ctx, c.stretch, c, broken, began)
 		}
@@ -192,7 +192,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 const unreadable = "the answer could not be read, nor its repair"
 
 // askFor buys an answer that must be one JSON value, with one attempt at a repair, whose cost is added.
-func (p Ports) askFor(ctx context.Context, c call, into any) (spend.Paid, Done, error) {
+func (p Ports) askFor(ctx context.Context, c call, into any) (spend.PaidAnswer, Done, error) {
 	paid, done, err := p.ask(ctx, c)
 	if err != nil || done.End != EndDone {
 		return paid, done, err
@@ -222,7 +222,7 @@ func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (
 	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
 	key := c.spec.Dream + "/" + string(c.phase) + "/" + step + "-" + hex.EncodeToString(sum[:6])
 	charge := c.charge(key)
-	charge.Still = func(ctx context.Context) error { return p.unchanged(ctx, c.spec.Agent) }
+	charge.StillNeeded = func(ctx context.Context) error { return p.unchanged(ctx, c.spec.Agent) }
 	vectors, err := p.Guard.Embed(ctx, charge, c.spec.Models[dream.Embedder], texts)
 	if err == nil && len(vectors.V) != len(texts) {
 		err = &inference.Failure{

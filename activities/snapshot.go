@@ -45,7 +45,7 @@ type Cut struct {
 }
 
 // cut keeps the text of an interrupted call. If the store cannot take it, the text is lost and nothing waits.
-func (p Ports) cut(ctx context.Context, s Stretch, c call, paid spend.Paid, began time.Time) *Cut {
+func (p Ports) cut(ctx context.Context, s Stretch, c call, paid spend.PaidAnswer, began time.Time) *Cut {
 	how := &Cut{Stopped: p.stopped(s, paid, began)}
 	if w, ok := wokenBy(ctx); ok {
 		how.At, how.Raised, how.Heard = w.Notice.At, w.Notice.Raised, w.Heard
@@ -86,7 +86,7 @@ func (p Ports) cut(ctx context.Context, s Stretch, c call, paid spend.Paid, bega
 }
 
 // stopped is when the model stopped, by the activity's clock.
-func (p Ports) stopped(s Stretch, paid spend.Paid, began time.Time) time.Time {
+func (p Ports) stopped(s Stretch, paid spend.PaidAnswer, began time.Time) time.Time {
 	now := p.now(s)
 	if paid.Ended.IsZero() { // no call was made
 		return now

@@ -134,7 +134,7 @@ func (f Feed) validate() error {
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
 		return fmt.Errorf(
 			"feed.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7412, or empty",
-			shown(f.Listen))
+			quoted(f.Listen))
 	}
 	return nil
 }

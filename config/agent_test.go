@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
-func TestAnAgentsAgentStateHasItsDefaults(t *testing.T) {
+func TestTheAgentSectionHasDefaults(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, "", "", nil, nil)
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestAnAgentsAgentStateHasItsDefaults(t *testing.T) {
 	require.Equal(t, "127.0.0.1:7412", c.Feed.Listen)
 }
 
-func TestAnAgentsAgentStateIsReadFromAFile(t *testing.T) {
+func TestTheAgentSectionIsReadFromAFile(t *testing.T) {
 	t.Parallel()
 	const file = `
 agent:
@@ -82,7 +82,7 @@ func TestWhatNobodySetIsHeldWithinWhatSomebodyDid(t *testing.T) {
 	require.Equal(t, 2*time.Minute, c.Agent.ResumeAfter)
 }
 
-func TestAAgentStateThatContradictsItselfIsRefused(t *testing.T) {
+func TestAContradictoryAgentSectionIsRefused(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[string]string{
 		"agent.wake_lock=2m":            "agent.wake_lock is 2m and agent.client_timeout is 1m; the lock must not outlast the visit",

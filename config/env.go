@@ -20,8 +20,8 @@ func environment(list []string) map[string]string {
 	return env
 }
 
-// saying is the content of the environment: values by key, and the variable that each came from.
-type saying struct {
+// envValues is the content of the environment: values by key, and the variable that each came from.
+type envValues struct {
 	values map[string]any
 	names  map[string]string
 }
@@ -29,8 +29,8 @@ type saying struct {
 // readEnv reads ONEIROS_ variables: ONEIROS_DREAM_CYCLES is dream.cycles, ONEIROS_PROVIDERS_HOME_BASE_URL is
 // providers.home.base_url. An unknown one is only a warning, because schedulers set variables of their own with the
 // prefix.
-func readEnv(env map[string]string, renamed *renames) (saying, []string) {
-	answer := saying{values: map[string]any{}, names: map[string]string{}}
+func readEnv(env map[string]string, renamed *renames) (envValues, []string) {
+	answer := envValues{values: map[string]any{}, names: map[string]string{}}
 	byName := map[string]string{}
 	existing := append([]string(nil), otherNames...)
 	for _, k := range table() {

@@ -67,7 +67,7 @@ func (a Archive) validate() error {
 	for name := range u.Query() {
 		if scheme != "s3" || name != "region" && name != "endpoint" {
 			return fmt.Errorf("archive.url sets %s; an address of s3:// may set region and endpoint, others nothing",
-				shown(name))
+				quoted(name))
 		}
 	}
 	return nil
@@ -81,7 +81,7 @@ func (m Metrics) validate() error {
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
 		return fmt.Errorf(
 			"metrics.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7413, or empty",
-			shown(m.Listen))
+			quoted(m.Listen))
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func unknownKeys(path string, file map[string]any) error {
 			case sections[key]:
 				if in[name] != nil {
 					faults = append(faults,
-						fmt.Errorf("%s: %s is %s; it must be a section", path, key, shown(in[name])))
+						fmt.Errorf("%s: %s is %s; it must be a section", path, key, quoted(in[name])))
 				}
 			case key == "temporal.api_key":
 				faults = append(faults,

@@ -61,7 +61,7 @@ func bind(v *viper.Viper, flags *pflag.FlagSet, renamed *renames) (map[string]bo
 		key = strings.ToLower(strings.TrimSpace(key))
 		switch {
 		case !ok:
-			faults = append(faults, fmt.Errorf("--set %s must be key=value, such as dream.cycles=2", shown(line)))
+			faults = append(faults, fmt.Errorf("--set %s must be key=value, such as dream.cycles=2", quoted(line)))
 		case sectionOf(key) != "":
 			faults = append(faults,
 				fmt.Errorf("--set: %s belongs to the section %s, which stands in a file", key, sectionOf(key)))
@@ -103,7 +103,7 @@ const fromDefault = "default"
 type origin struct {
 	path  string
 	file  map[string]any
-	env   saying
+	env   envValues
 	flags *pflag.FlagSet
 	sets  map[string]bool
 }

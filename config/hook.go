@@ -27,12 +27,12 @@ type Hook struct {
 // hookKeys are the settings of a hook, in the order of the reference.
 var hookKeys = []string{"url", "secret_env", "secret_file", "at", "timeout", "silent", "text"}
 
-// usualHook is the default timeout: a service on the same host responds in milliseconds, one across the world in a
-// second.
-const usualHook = 2 * time.Second
+// defaultHookTimeout is the default timeout: a service on the same host responds in milliseconds, one across the world
+// in a second.
+const defaultHookTimeout = 2 * time.Second
 
-// shortSecret is the minimum length of a secret in bytes: half of the output of HMAC-SHA256.
-const shortSecret = 16
+// minSecretBytes is the minimum length of a secret in bytes: half of the output of HMAC-SHA256.
+const minSecretBytes = 16
 
 var hookName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
@@ -56,9 +56,9 @@ func (c Config) HookSecret(name string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("hook %q is not configured", name)
 	}
-	secret, err := c.held("hooks."+name+".secret", "secret", h.SecretEnv, h.SecretFile)
-	if err == nil && len(secret) < shortSecret {
-		err = fmt.Errorf("hooks.%s: its secret has %d bytes; it must have at least %d", name, len(secret), shortSecret)
+	secret, err := c.readSecret("hooks."+name+".secret", "secret", h.SecretEnv, h.SecretFile)
+	if err == nil && len(secret) < minSecretBytes {
+		err = fmt.Errorf("hooks.%s: its secret has %d bytes; it must have at least %d", name, len(secret), minSecretBytes)
 	}
 	return []byte(secret), err
 }
@@ -71,7 +71,7 @@ func readHooks(raw any) (map[string]Hook, error) {
 	}
 	section, ok := raw.(map[string]any)
 	if !ok {
-		return hooks, fmt.Errorf("hooks is %s; it must hold one section per hook", shown(raw))
+		return hooks, fmt.Errorf("hooks is %s; it must hold one section per hook", quoted(raw))
 	}
 	var faults []error
 	for _, name := range sortedKeys(section) {
@@ -89,7 +89,7 @@ func readHook(name string, raw any) (Hook, error) {
 	fields, ok := raw.(map[string]any)
 	if !ok {
 		return Hook{},
-			fmt.Errorf("%s is %s; it must be a section with url and secret_env or secret_file", at, shown(raw))
+			fmt.Errorf("%s is %s; it must be a section with url and secret_env or secret_file", at, quoted(raw))
 	}
 	r := reader{at: at, fields: fields}
 	if !hookName.MatchString(name) {
@@ -101,7 +101,7 @@ func readHook(name string, raw any) (Hook, error) {
 	r.onlyKnown(append([]string{"secret"}, hookKeys...))
 	h := Hook{
 		URL: r.text("url"), SecretEnv: r.text("secret_env"), SecretFile: r.text("secret_file"), Text: r.yesNo("text"),
-		At: r.borders(), Timeout: usualHook, Silent: r.text("silent"),
+		At: r.borders(), Timeout: defaultHookTimeout, Silent: r.text("silent"),
 	}
 	if t := pick[time.Duration](&r, "timeout", Span); t != nil {
 		h.Timeout = *t

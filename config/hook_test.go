@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/config"
 )
 
-func told(t *testing.T, file string, env ...string) (config.Config, error) {
+func loadFile(t *testing.T, file string, env ...string) (config.Config, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "oneiros.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
@@ -21,7 +21,7 @@ func told(t *testing.T, file string, env ...string) (config.Config, error) {
 
 func TestAHookIsReadWithItsDefaults(t *testing.T) {
 	t.Parallel()
-	c, err := told(t, `
+	c, err := loadFile(t, `
 hooks:
   night-watch:
     url: https://guard.example/oneiros
@@ -54,7 +54,7 @@ hooks:
 
 func TestAHookThatIsWrongSaysHow(t *testing.T) {
 	t.Parallel()
-	_, err := told(t, `
+	_, err := loadFile(t, `
 hooks:
   Loud!: {url: "ftp://x", secret: abc, at: noon, timeout: 1h, silent: shrug, colour: red}
   empty: {silent: allow}

@@ -69,7 +69,7 @@ func (r *reader) vectors() map[string]string {
 	for _, name := range sortedKeys(named) {
 		path, ok := named[name].(string)
 		if !ok || path == "" {
-			r.fault("%s.vectors.%s is %s; it must be the path of a vector's GGUF file", r.at, name, shown(named[name]))
+			r.fault("%s.vectors.%s is %s; it must be the path of a vector's GGUF file", r.at, name, quoted(named[name]))
 			continue
 		}
 		vectors[name] = path

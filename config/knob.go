@@ -79,7 +79,7 @@ func (k Knob) read(raw any) (any, error) {
 }
 
 func (k Knob) wrong(raw any, right string) error {
-	return fmt.Errorf("%s is %s; it must be %s", k.Key, shown(raw), right)
+	return fmt.Errorf("%s is %s; it must be %s", k.Key, quoted(raw), right)
 }
 
 func (k Knob) readText(raw any) (any, error) {
@@ -229,8 +229,8 @@ func text(v any) string {
 
 func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// shown quotes a value, truncated so that an error stays on one line.
-func shown(raw any) string {
+// quoted quotes a value, truncated so that an error stays on one line.
+func quoted(raw any) string {
 	if raw == nil {
 		return "empty"
 	}

@@ -44,7 +44,7 @@ func readModel(at, profile string, raw any) (Model, error) {
 	}
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		return Model{}, fmt.Errorf("%s is %s; it must be the name of a model, or a section with a name", at, shown(raw))
+		return Model{}, fmt.Errorf("%s is %s; it must be the name of a model, or a section with a name", at, quoted(raw))
 	}
 	r := reader{at: at, fields: fields}
 	r.onlyKnown(modelKeys)
@@ -78,7 +78,7 @@ func (r *reader) price() *budget.Price {
 	if !ok {
 		r.fault(
 			`%s.price is %s; it must say dollars per million tokens, such as {in: "0.15", cached_in: "0.075", out: "0.60"}`,
-			r.at, shown(raw))
+			r.at, quoted(raw))
 		return nil
 	}
 	inner := reader{at: r.at + ".price", fields: fields}

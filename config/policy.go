@@ -34,8 +34,8 @@ const (
 // Rules returns the deployment's rules.
 func (p Policy) Rules() policy.Rules {
 	r := p.More
-	r.Assets, r.Unclear = listed(p.Assets), policy.Unclear(p.Unclear)
-	for _, name := range listed(p.Guards) {
+	r.Assets, r.Unclear = splitWords(p.Assets), policy.Unclear(p.Unclear)
+	for _, name := range splitWords(p.Guards) {
 		switch name {
 		case noGuards:
 		case allGuards:
@@ -65,8 +65,8 @@ func (p Policy) caps() []policy.Cap {
 	return caps
 }
 
-// listed splits a list; nil for an empty one.
-func listed(text string) []string {
+// splitWords splits a list; nil for an empty one.
+func splitWords(text string) []string {
 	if strings.Trim(text, ", \t\n") == "" {
 		return nil
 	}
@@ -74,19 +74,19 @@ func listed(text string) []string {
 }
 
 func (p Policy) validate() error {
-	faults := []error{under("policy", p.Rules().Validate())}
+	faults := []error{prefixFaults("policy", p.Rules().Validate())}
 	for _, handle := range sortedRules(p.Agents) {
-		faults = append(faults, under("policy.agents."+handle, p.Agents[handle].Validate()))
+		faults = append(faults, prefixFaults("policy.agents."+handle, p.Agents[handle].Validate()))
 	}
-	if names := listed(p.Guards); len(names) > 1 && (contains(names, noGuards) || contains(names, allGuards)) {
+	if names := splitWords(p.Guards); len(names) > 1 && (contains(names, noGuards) || contains(names, allGuards)) {
 		faults = append(faults,
-			fmt.Errorf("policy.guards is %s; it must be all, none, or names of guards", shown(p.Guards)))
+			fmt.Errorf("policy.guards is %s; it must be all, none, or names of guards", quoted(p.Guards)))
 	}
 	return errors.Join(faults...)
 }
 
-// under puts a place before every fault. The package policy calls them sentences; in a file they are rules.
-func under(at string, err error) error {
+// prefixFaults puts a place before every fault. The package policy calls them sentences; in a file they are rules.
+func prefixFaults(at string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (p *Policy) readPolicy(raw any) error {
 		at := "policy.agents." + handle
 		values, ok := agents[handle].(map[string]any)
 		if !ok {
-			r.fault("%s is %s; it must be a section with what is added for the agent", at, shown(agents[handle]))
+			r.fault("%s is %s; it must be a section with what is added for the agent", at, quoted(agents[handle]))
 			continue
 		}
 		inner := reader{at: at, fields: values}
@@ -175,7 +175,7 @@ func (r *reader) section(key string) map[string]any {
 	}
 	inner, ok := raw.(map[string]any)
 	if !ok {
-		r.fault("%s.%s is %s; it must be a section", r.at, key, shown(raw))
+		r.fault("%s.%s is %s; it must be a section", r.at, key, quoted(raw))
 	}
 	return inner
 }
@@ -222,7 +222,7 @@ func (r *reader) cap(name string, raw any) (policy.Cap, bool) {
 	if !ok {
 		r.fault(
 			"%s is %s; it must be a section with most, unit and words, such as {most: 80, unit: gwei, words: gas}",
-			at, shown(raw))
+			at, quoted(raw))
 		return policy.Cap{}, false
 	}
 	inner := reader{at: at, fields: fields}
@@ -262,7 +262,7 @@ func (r *reader) pattern(name string, raw any) (policy.Pattern, bool) {
 	}
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		r.fault("%s is %s; it must be an RE2 expression, or a section with match and spare", at, shown(raw))
+		r.fault("%s is %s; it must be an RE2 expression, or a section with match and spare", at, quoted(raw))
 		return policy.Pattern{}, false
 	}
 	inner := reader{at: at, fields: fields}

@@ -12,7 +12,7 @@ import (
 
 func TestWithoutAWordTheGuardsHoldAndNothingElse(t *testing.T) {
 	t.Parallel()
-	c, err := told(t, "")
+	c, err := loadFile(t, "")
 	require.NoError(t, err)
 	want := policy.Default()
 	want.Unclear = policy.Flag
@@ -22,7 +22,7 @@ func TestWithoutAWordTheGuardsHoldAndNothingElse(t *testing.T) {
 
 func TestThePolicyIsReadWithItsSections(t *testing.T) {
 	t.Parallel()
-	c, err := told(t, `
+	c, err := loadFile(t, `
 policy:
   assets: "ETH, stETH USDC"
   leverage: 3
@@ -80,7 +80,7 @@ policy:
 
 func TestAPolicyThatIsWrongSaysHow(t *testing.T) {
 	t.Parallel()
-	_, err := told(t, `
+	_, err := loadFile(t, `
 policy:
   assets: "E/H"
   position: 20
@@ -126,7 +126,7 @@ func TestTheExamplesOfThePolicyAreConfigurations(t *testing.T) {
 				continue
 			}
 			found++
-			c, err := told(t, example)
+			c, err := loadFile(t, example)
 			require.NoError(t, err, example)
 			require.False(t, c.Policy.Rules().None())
 		}
@@ -136,7 +136,7 @@ func TestTheExamplesOfThePolicyAreConfigurations(t *testing.T) {
 
 func TestNoGuardsAtAllMustBeSaid(t *testing.T) {
 	t.Parallel()
-	c, err := told(t, "policy: {guards: none}")
+	c, err := loadFile(t, "policy: {guards: none}")
 	require.NoError(t, err)
 	require.True(t, c.Policy.Rules().None())
 }

@@ -106,7 +106,7 @@ func readProviders(raw any) (map[string]Provider, error) {
 	}
 	section, ok := raw.(map[string]any)
 	if !ok {
-		return providers, fmt.Errorf("providers is %s; it must hold one section per provider", shown(raw))
+		return providers, fmt.Errorf("providers is %s; it must hold one section per provider", quoted(raw))
 	}
 	var faults []error
 	for _, name := range sortedKeys(section) {
@@ -122,7 +122,7 @@ func readProviders(raw any) (map[string]Provider, error) {
 func readProvider(at string, raw any) (Provider, error) {
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		return Provider{}, fmt.Errorf("%s is %s; it must be a section with profile and base_url", at, shown(raw))
+		return Provider{}, fmt.Errorf("%s is %s; it must be a section with profile and base_url", at, quoted(raw))
 	}
 	r := reader{at: at, fields: fields}
 	if _, literal := fields["api_key"]; literal {
@@ -190,17 +190,17 @@ func (r *reader) check(p Provider) {
 	if strings.HasPrefix(p.KeyEnv, "sk-") || strings.ContainsAny(p.KeyEnv, " -/") {
 		r.fault("%s.api_key_env must be the name of an environment variable such as OPENAI_API_KEY, not the key", r.at)
 	}
-	for _, name := range Listed(p.PassHeaders) {
+	for _, name := range SplitList(p.PassHeaders) {
 		switch {
 		case strings.ContainsAny(name, ":;\"'()/[]{}<>=@?\\") ||
 			strings.IndexFunc(name, func(c rune) bool { return c <= ' ' || c > '~' }) >= 0:
 			r.fault(
 				"%s.pass_headers names %s, which is no name of a header; names go with commas between, such as \"X-Team, X-Tenant\"",
-				r.at, shown(name))
+				r.at, quoted(name))
 		case inference.HeaderStaysHere(name):
 			r.fault(
 				"%s.pass_headers names %s, which is never passed on: it says who somebody is, or belongs to a connection or a gateway",
-				r.at, shown(name))
+				r.at, quoted(name))
 		}
 	}
 	if p.BaseURL == "" {

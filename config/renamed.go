@@ -25,7 +25,7 @@ func (r *renames) knob(k Knob, given map[string]any, called func(key string) str
 		switch {
 		case both && !k.same(former, now):
 			r.faults = append(r.faults, fmt.Errorf("%s is %s and %s is %s; they are one setting: leave out %s",
-				called(k.Was), shown(former), called(k.Key), shown(now), called(k.Was)))
+				called(k.Was), quoted(former), called(k.Key), quoted(now), called(k.Was)))
 		default:
 			r.warn(called(k.Was), called(k.Key))
 		}

@@ -21,11 +21,11 @@ func (c Config) Key(provider string) (string, error) {
 
 // secret reads a section's API key.
 func (c Config) secret(at, variable, file string) (string, error) {
-	return c.held(at+".api_key", "key", variable, file)
+	return c.readSecret(at+".api_key", "key", variable, file)
 }
 
-// held reads a secret from a variable or a file. Its errors name the place, never the content.
-func (c Config) held(knob, what, variable, file string) (string, error) {
+// readSecret reads a secret from a variable or a file. Its errors name the place, never the content.
+func (c Config) readSecret(knob, what, variable, file string) (string, error) {
 	switch {
 	case variable != "":
 		if key := strings.TrimSpace(c.env[variable]); key != "" {
@@ -116,7 +116,7 @@ func (c Config) Redacted() []Setting {
 		add(at+"secret_env", h.SecretEnv, "")
 		add(at+"secret_file", h.SecretFile, "")
 		add(at+"at", strings.Join(h.At, ","), "entry,capture,exit")
-		add(at+"timeout", spanText(h.Timeout), spanText(usualHook))
+		add(at+"timeout", spanText(h.Timeout), spanText(defaultHookTimeout))
 		add(at+"silent", h.Silent, activities.SilentAllow)
 		add(at+"text", fmt.Sprint(h.Text), "false")
 	}

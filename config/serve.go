@@ -55,8 +55,8 @@ type Serve struct {
 	Grace                time.Duration `json:"grace"`
 }
 
-// Listed splits a list at commas and spaces.
-func Listed(text string) []string {
+// SplitList splits a list at commas and spaces.
+func SplitList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
@@ -75,7 +75,7 @@ func (s Serve) Excepted() map[string]Except {
 		{s.AffectExcept, func(e *Except) { e.Affect = true }},
 		{s.DigestExcept, func(e *Except) { e.Digest = true }},
 	} {
-		for _, handle := range Listed(part.handles) {
+		for _, handle := range SplitList(part.handles) {
 			e := all[handle]
 			part.set(&e)
 			all[handle] = e
@@ -323,28 +323,28 @@ func (s Serve) validate() error {
 		if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
 			fault(
 				"serve.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7680, or empty",
-				shown(s.Listen))
+				quoted(s.Listen))
 		}
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		fault("serve.tls_cert and serve.tls_key go together; one of them is empty")
 	}
-	for _, host := range Listed(s.Hosts) {
+	for _, host := range SplitList(s.Hosts) {
 		if strings.ContainsAny(host, "/@:") && net.ParseIP(host) == nil {
-			fault("serve.hosts names %s; a host is a name such as dreams.example, without scheme and port", shown(host))
+			fault("serve.hosts names %s; a host is a name such as dreams.example, without scheme and port", quoted(host))
 		}
 	}
-	for _, origin := range Listed(s.Origins) {
+	for _, origin := range SplitList(s.Origins) {
 		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
 			u.Path != "" || u.User != nil {
-			fault("serve.origins names %s; an origin is such as https://app.example, without a path", shown(origin))
+			fault("serve.origins names %s; an origin is such as https://app.example, without a path", quoted(origin))
 		}
 	}
-	for _, field := range Listed(s.AllowFields) {
+	for _, field := range SplitList(s.AllowFields) {
 		if _, listed := inference.FieldBeyondTokens(field); !listed {
 			fault(
 				"serve.allow_fields names %s, which is passed on in any case or is no field of the list in docs/money.md%s",
-				shown(field), nearestHint(field, beyondTokens()))
+				quoted(field), nearestHint(field, beyondTokens()))
 		}
 	}
 	for _, list := range []struct{ name, handles string }{
@@ -353,10 +353,10 @@ func (s Serve) validate() error {
 		{"affect_except", s.AffectExcept},
 		{"digest_except", s.DigestExcept},
 	} {
-		for _, handle := range Listed(list.handles) {
+		for _, handle := range SplitList(list.handles) {
 			if !dream.IsHandle(handle) {
 				fault("serve.%s names %s, which no agent can be called; handles go with commas between", list.name,
-					shown(handle))
+					quoted(handle))
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func (r *reader) steering(profile string) *inference.Steers {
 	at := r.at + ".steering"
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		r.fault("%s is %s; it must be a section with a vector", at, shown(raw))
+		r.fault("%s is %s; it must be a section with a vector", at, quoted(raw))
 		return nil
 	}
 	in := reader{at: at, fields: fields}
@@ -90,7 +90,7 @@ func (r *reader) layers(s *inference.Steers) {
 	}
 	if err != nil || from < 1 || to < from {
 		r.fault("%s.layers is %s; it must be one layer such as 11, or the first and the last such as 6-18", r.at,
-			shown(raw))
+			quoted(raw))
 		return
 	}
 	s.From, s.To = from, to

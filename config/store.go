@@ -29,7 +29,7 @@ func (c Config) StorePath() string {
 // StorePassword reads the password for store.url from the configured place; "" when none is configured. Callers must
 // pass it to the store only.
 func (c Config) StorePassword() (string, error) {
-	return c.held("store.password", "password", c.Store.PasswordEnv, c.Store.PasswordFile)
+	return c.readSecret("store.password", "password", c.Store.PasswordEnv, c.Store.PasswordFile)
 }
 
 func storeKnobs() []Knob {

@@ -7,7 +7,7 @@ import (
 )
 
 func agentKnobs() []Knob {
-	return append(append(append(append(dreamingRows(), urgencyRows()...), wakingRows()...), tellingRows()...),
+	return append(append(append(append(dreamingRows(), urgencyRows()...), wakingRows()...), digestRows()...),
 		vitalityRows()...)
 }
 
@@ -117,8 +117,8 @@ func wakingRows() []Knob {
 	}
 }
 
-// tellingRows configure what clients see of dreams.
-func tellingRows() []Knob {
+// digestRows configure what clients see of dreams.
+func digestRows() []Knob {
 	return []Knob{
 		{
 			Key: "agent.digest", Sort: Choice, Default: journal.DigestMessage, Choices: journal.Digests,

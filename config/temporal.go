@@ -17,16 +17,16 @@ const DefaultNamespace = "default"
 // Cluster says how to reach Temporal. Known is false when neither the configuration nor Temporal's standard client
 // environment names an address; then a child server may be started.
 type Cluster struct {
-	Options client.Options
-	Known   bool
-	Source  string // "temporal.address", or the standard environment
+	Options    client.Options
+	Configured bool
+	Source     string // "temporal.address", or the standard environment
 }
 
 // Cluster resolves the Temporal section. It reads certificates and keys; errors never show their content.
 func (c Config) Cluster() (Cluster, error) {
 	if c.Temporal.Address != "" {
 		o, err := c.ownCluster()
-		return Cluster{Options: o, Known: true, Source: "temporal.address"}, err
+		return Cluster{Options: o, Configured: true, Source: "temporal.address"}, err
 	}
 	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{
 		ConfigFilePath:    c.standardFile(),
@@ -46,7 +46,7 @@ func (c Config) Cluster() (Cluster, error) {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
 	}
-	return Cluster{Options: o, Known: profile.Address != "", Source: "the standard Temporal client environment"}, nil
+	return Cluster{Options: o, Configured: profile.Address != "", Source: "the standard Temporal client environment"}, nil
 }
 
 // standardFile limits the lookup to the environment that Load was given; a missing file is not an error.

@@ -14,7 +14,7 @@ func TestWithoutAnAddressNoClusterIsKnown(t *testing.T) {
 	require.NoError(t, err)
 	cluster, err := c.Cluster()
 	require.NoError(t, err)
-	require.False(t, cluster.Known)
+	require.False(t, cluster.Configured)
 	require.Equal(t, "default", cluster.Options.Namespace)
 }
 
@@ -32,7 +32,7 @@ func TestTheStandardEnvironmentIsHonouredWhenNoAddressIsConfigured(t *testing.T)
 	require.NoError(t, err)
 	cluster, err := c.Cluster()
 	require.NoError(t, err)
-	require.True(t, cluster.Known)
+	require.True(t, cluster.Configured)
 	require.Equal(t, "b.example:7233", cluster.Options.HostPort)
 	require.Equal(t, "nights", cluster.Options.Namespace)
 	require.NotNil(t, cluster.Options.Credentials)

@@ -31,16 +31,16 @@ func (c Config) validDream() error {
 
 func (m Money) validate() error {
 	var faults []error
-	order := func(low, high string, a, b budget.Micros) {
+	atMost := func(low, high string, a, b budget.Micros) {
 		if a > b {
 			faults = append(faults,
 				fmt.Errorf("money.%s is %s and money.%s is %s; the longer cap must not be the smaller one", low, a,
 					high, b))
 		}
 	}
-	order("dream", "day", m.Dream, m.Day)
-	order("day", "month", m.Day, m.Month)
-	order("dream", "fleet_day", m.Dream, m.FleetDay)
+	atMost("dream", "day", m.Dream, m.Day)
+	atMost("day", "month", m.Day, m.Month)
+	atMost("dream", "fleet_day", m.Dream, m.FleetDay)
 	return errors.Join(faults...)
 }
 

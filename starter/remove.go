@@ -16,7 +16,7 @@ import (
 
 // Removed is the result of removing an agent.
 type Removed struct {
-	memory.Dropped
+	memory.RemovalResult
 	Agent   string   // its handle
 	Ended   []string // the workflows that were ended
 	Running string   // why its workflows may still run; empty: they do not
@@ -45,7 +45,7 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 	if err != nil {
 		return done, err
 	}
-	done.Dropped, err = s.Memory.DropAgent(ctx, agent.ID, s.Now())
+	done.RemovalResult, err = s.Memory.DropAgent(ctx, agent.ID, s.Now())
 	switch {
 	case errors.Is(err, memory.ErrTaken):
 		return done, fmt.Errorf("%w: %w", ErrDreaming, err)

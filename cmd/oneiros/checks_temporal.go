@@ -21,7 +21,7 @@ func (d *app) checkTemporal(ctx context.Context) console.Finding {
 	if err != nil {
 		return failed("Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is.", "%v", err)
 	}
-	if !cluster.Known {
+	if !cluster.Configured {
 		if _, running, _ := temporalchild.ReadRecord(d.cfg.DataDir); !running {
 			return d.checkChild()
 		}

@@ -168,7 +168,7 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 		Profile: profile,
 		Catalog: inference.Remembered(c),
 		Proxy:   http.ProxyFromEnvironment,
-		Pass:    config.Listed(p.PassHeaders),
+		Pass:    config.SplitList(p.PassHeaders),
 	})
 }
 

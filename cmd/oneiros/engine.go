@@ -255,7 +255,7 @@ func (e *engine) options() (client.Options, error) {
 	if err != nil {
 		return client.Options{}, &console.Exit{Code: console.Usage, Err: err}
 	}
-	if cluster.Known {
+	if cluster.Configured {
 		e.place("temporal",
 			fmt.Sprintf("%s, namespace %s (from %s)", cluster.Options.HostPort, cluster.Options.Namespace,
 				cluster.Source))

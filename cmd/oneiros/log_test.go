@@ -15,7 +15,7 @@ func TestAMissingSealingKeyIsLoggedOnOneLineAtMostOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := logger(config.Log{Level: "info", Format: "text"}, &out)
-	missing := &payload.Unopened{Key: "2026-11", Have: []string{"2026-12"}}
+	missing := &payload.OpenError{Key: "2026-11", Have: []string{"2026-12"}}
 	for range 5 {
 		log.Error("Workflow panic", "Error", missing, "StackTrace", "goroutine 1\n\tworkflow.go:12\n")
 		log.Warn("Failed to process workflow task. "+missing.Error()+"\ngoroutine 7", "Attempt", 3)

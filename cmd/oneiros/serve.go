@@ -124,8 +124,8 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 	s := &apiServer{being: e.deployment.service(e.starter), grace: c.Grace, over: make(chan error, 1)}
 	s.tools = mcpserver.New(s.being, e.deployment.dreams(e.starter), mcpserver.Options{
 		Version:  version,
-		Hosts:    config.Listed(c.Hosts),
-		Origins:  config.Listed(c.Origins),
+		Hosts:    config.SplitList(c.Hosts),
+		Origins:  config.SplitList(c.Origins),
 		Sessions: c.Sessions,
 		Report:   e.report,
 	})
@@ -226,8 +226,8 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 	o := front.Options{
 		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...),
 			e.deployment.tracing),
-		Keys: e.deployment.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts),
-		Origins: config.Listed(c.Origins),
+		Keys: e.deployment.keys, Keyless: c.Keyless(), Hosts: config.SplitList(c.Hosts),
+		Origins: config.SplitList(c.Origins),
 		Limits: front.Limits{
 			Rate:      c.Rate,
 			Day:       keyDay(c.KeyDay),

@@ -49,7 +49,7 @@ func (h *deployment) service(s *starter.Starter) *psyche.Service {
 		Digest:               c.Agent.Digest,
 		Private:              c.Agent.Private,
 		Shared:               c.Agent.Shared,
-		Allowed:              config.Listed(c.Serve.AllowFields),
+		Allowed:              config.SplitList(c.Serve.AllowFields),
 	}
 	return psyche.New(psyche.Ports{
 		Memory:   h.store,

@@ -17,7 +17,7 @@ import (
 
 // Removed is the result of removing an agent.
 type Removed struct {
-	memory.Dropped
+	memory.RemovalResult
 	Agent   string   // its handle
 	Ended   []string // workflows that ran and were ended
 	Running string   // why its workflows may still run; empty: they do not

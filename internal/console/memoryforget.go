@@ -53,7 +53,7 @@ Beyond its reach are copies: backups, exports, and what a provider keeps of the 
 	fs.StringArrayVar(&f.texts, "text", nil,
 		"what repeats these `words`, although no memory is named; - reads them from standard input")
 	fs.BoolVar(&f.Derived, "derived", false, "erase what dreams made from them in words of their own, too")
-	fs.BoolVar(&f.Bare, "only", false, "erase the named memories alone, and leave what repeats them")
+	fs.BoolVar(&f.ItemsOnly, "only", false, "erase the named memories alone, and leave what repeats them")
 	fs.BoolVar(&f.dry, "dry-run", false, "list what would be erased and scrubbed, and change nothing")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	for _, flag := range []string{"user", "owner", "session", "since", "until", "text"} {
@@ -82,7 +82,7 @@ Beyond its reach are copies: backups, exports, and what a provider keeps of the 
 
 // selects reads the flags that select memories.
 func (app *App) selects(f *forgetFlags, a dream.Agent) error {
-	if f.Bare && (f.Derived || len(f.texts) > 0) {
+	if f.ItemsOnly && (f.Derived || len(f.texts) > 0) {
 		return exit(Usage, "--only erases the named memories alone: it goes with neither --derived nor --text")
 	}
 	now := app.Now()

@@ -114,7 +114,7 @@ func (p *porter) Remove(ctx context.Context, name string) (console.Removed, erro
 	}
 	dropped, err := p.fixture.store.DropAgent(ctx, a.ID, now)
 	ended := []string{workflows.AgentID(a.Handle)}
-	return console.Removed{Dropped: dropped, Agent: a.Handle, Ended: ended, Running: p.unended}, err
+	return console.Removed{RemovalResult: dropped, Agent: a.Handle, Ended: ended, Running: p.unended}, err
 }
 
 func (p *porter) Stop() error { p.stopped++; return nil }

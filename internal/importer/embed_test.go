@@ -24,7 +24,7 @@ func TestEveryItemGetsAVectorInSmallBatches(t *testing.T) {
 	for _, call := range l.calls {
 		require.LessOrEqual(t, len(call), importer.MaxEmbed)
 	}
-	bare, err := s.Bare(context.Background(), "a", l.space, nil, 0)
+	bare, err := s.WithoutVector(context.Background(), "a", l.space, nil, 0)
 	require.NoError(t, err)
 	require.Empty(t, bare)
 	hits, err := s.Near(context.Background(), memory.Near{
@@ -60,7 +60,7 @@ func TestItemsImportedWithoutVectorsGetThemLater(t *testing.T) {
 	opts := options()
 	opts.Embed = l.embed
 	require.Zero(t, bring(t, s, a, opts, text("year.jsonl", year(100))).Added)
-	bare, err := s.Bare(context.Background(), "a", l.space, nil, 0)
+	bare, err := s.WithoutVector(context.Background(), "a", l.space, nil, 0)
 	require.NoError(t, err)
 	require.Empty(t, bare)
 }

@@ -51,7 +51,7 @@ func (s *shop) worker(name string, e importer.Embedder) *importer.EmbedWorker {
 
 func (s *shop) bare() int {
 	s.t.Helper()
-	items, err := s.Bare(s.t.Context(), "a", old, nil, 0)
+	items, err := s.WithoutVector(s.t.Context(), "a", old, nil, 0)
 	require.NoError(s.t, err)
 	return len(items)
 }

@@ -61,9 +61,9 @@ func Pending(ctx context.Context, store memory.Store, agent string) (pending, of
 	if err != nil || of == 0 {
 		return 0, 0, err
 	}
-	bare, err := store.Bare(ctx, agent, space, embedded, 1)
+	bare, err := store.WithoutVector(ctx, agent, space, embedded, 1)
 	if err == nil && len(bare) > 0 {
-		bare, err = store.Bare(ctx, agent, space, embedded, 0)
+		bare, err = store.WithoutVector(ctx, agent, space, embedded, 0)
 	}
 	return len(bare), of, err
 }
@@ -168,7 +168,7 @@ func (m *mover) elsewhere(does string) error {
 }
 
 func (m *mover) bare(ctx context.Context, limit int) ([]dream.Item, error) {
-	return m.store.Bare(ctx, m.agent.ID, m.to, embedded, limit)
+	return m.store.WithoutVector(ctx, m.agent.ID, m.to, embedded, limit)
 }
 
 // carry places memories call by call. An answer in an unexpected space ends it: what is bare there is another question.

@@ -135,7 +135,7 @@ func TestWhatIsRememberedDuringAMoveMovesToo(t *testing.T) {
 	_, err := importer.Reembed(t.Context(), s, a, e, nil)
 	require.NoError(t, err)
 	require.Equal(t, alive(t, s), l.texts())
-	bare, err := s.Bare(t.Context(), "a", next, nil, 0)
+	bare, err := s.WithoutVector(t.Context(), "a", next, nil, 0)
 	require.NoError(t, err)
 	require.Empty(t, bare)
 }

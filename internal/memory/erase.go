@@ -21,8 +21,8 @@ type Selection struct {
 	Session      string   // id of one conversation
 	Since, Until time.Time
 
-	Derived bool // also forget what dreams made of it in other words
-	Bare    bool // forget the items alone, not what repeats them
+	Derived   bool // also forget what dreams made of it in other words
+	ItemsOnly bool // forget the items alone, not what repeats them
 }
 
 // Empty reports whether the selection names nothing.
@@ -58,7 +58,7 @@ func PlanErasure(ctx context.Context, s Store, agent string, sel Selection) (era
 	if err != nil {
 		return erasure.Plan{}, err
 	}
-	request := erasure.Request{IDs: slices.Clone(sel.IDs), Texts: sel.Texts, Derived: sel.Derived, Bare: sel.Bare}
+	request := erasure.Request{IDs: slices.Clone(sel.IDs), Texts: sel.Texts, Derived: sel.Derived, ItemsOnly: sel.ItemsOnly}
 	for _, e := range entries {
 		if sel.fits(e.Item) {
 			request.IDs = append(request.IDs, e.Item.Header().ID)
@@ -100,8 +100,8 @@ const erasedAtOnce = 500
 
 // CarryOut carries out a plan in steps. After an interruption, the same selection finds what is left, until the last
 // step is done.
-func CarryOut(ctx context.Context, s Store, agent string, plan erasure.Plan) (Erased, error) {
-	var all Erased
+func CarryOut(ctx context.Context, s Store, agent string, plan erasure.Plan) (EraseResult, error) {
+	var all EraseResult
 	step := func(e Erasure) error {
 		if plan.Scrubber != nil {
 			e.Words = plan.Scrubber
@@ -135,10 +135,10 @@ func CarryOut(ctx context.Context, s Store, agent string, plan erasure.Plan) (Er
 }
 
 // ForgetAll carries out a plan, and then repeats it for what was written meanwhile, until nothing more is found.
-func ForgetAll(ctx context.Context, s Store, agent string, plan erasure.Plan) (Erased, error) {
+func ForgetAll(ctx context.Context, s Store, agent string, plan erasure.Plan) (EraseResult, error) {
 	all, err := CarryOut(ctx, s, agent, plan)
 	for round := 0; err == nil && plan.Scrubber != nil && round < forgettingRounds; round++ {
-		var more Erased
+		var more EraseResult
 		entries, readErr := entriesOf(ctx, s, agent)
 		if readErr != nil {
 			return all, readErr

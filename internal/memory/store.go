@@ -236,8 +236,9 @@ type Slot struct {
 	Since    time.Time
 }
 
-// Undone counts the effects of undoing a dream. Kept lists items that a later cause changed again; they stay unchanged.
-type Undone struct {
+// UndoResult counts the effects of undoing a dream. Kept lists items that a later cause changed again; they stay
+// unchanged.
+type UndoResult struct {
 	Archived int // items that the dream had created
 	Restored int // items whose revision before the dream is the newest again
 	Kept     []string
@@ -272,14 +273,15 @@ type Words interface {
 	Holds(value []byte) bool
 }
 
-// Erased counts the effects of an erasure.
-type Erased struct {
+// EraseResult counts the effects of an erasure.
+type EraseResult struct {
 	Items    int // deleted
 	Scrubbed int // kept, with text removed
 }
 
-// Dropped reports what a removal deleted. A removal that completes an interrupted one reports the counts of that one.
-type Dropped struct {
+// RemovalResult reports what a removal deleted. A removal that completes an interrupted one reports the counts of that
+// one.
+type RemovalResult struct {
 	Items  map[dream.Kind]int `json:"items"` // in any state
 	Events int                `json:"events"`
 	// Why the store's files still contain old bytes of the agent; empty when they do not.
@@ -287,7 +289,7 @@ type Dropped struct {
 }
 
 // Sum is the number of items of all kinds.
-func (d Dropped) Sum() int {
+func (d RemovalResult) Sum() int {
 	n := 0
 	for _, count := range d.Items {
 		n += count
@@ -316,7 +318,7 @@ type Store interface {
 	//
 	// If the process dies during the removal, the agent is either unchanged, or still listed and closed to writes
 	// (ErrRemoving). The next DropAgent completes the removal.
-	DropAgent(ctx context.Context, agent string, now time.Time) (Dropped, error)
+	DropAgent(ctx context.Context, agent string, now time.Time) (RemovalResult, error)
 
 	// Commit applies a Write. ErrFenced, ErrForgotten, ErrNotFound, ErrSpace, ErrStale. The items in w keep the
 	// Revision they were read at: to change one again, read it again.
@@ -341,8 +343,8 @@ type Store interface {
 	Search(ctx context.Context, q Search) (Found, error)
 	// Vectors returns the vectors of these items in the space, in the order of ids. Items without one are left out.
 	Vectors(ctx context.Context, agent, space string, ids ...string) ([]Vector, error)
-	// Bare returns live items that have no vector in the space, oldest first.
-	Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error)
+	// WithoutVector returns live items that have no vector in the space, oldest first.
+	WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error)
 	// Space names the space of the agent's vectors; empty when it has none.
 	Space(ctx context.Context, agent string) (string, error)
 
@@ -388,10 +390,10 @@ type Store interface {
 	// Undo archives what a dream created and restores what it changed, affect included, as revisions with the cause
 	// "undo:<dream>", which only Undo may write. An item that a later cause changed stays unchanged until that cause is
 	// undone too. The order of undoing does not matter: an item is always as the newest remaining cause left it.
-	Undo(ctx context.Context, agent, dreamID string) (Undone, error)
+	Undo(ctx context.Context, agent, dreamID string) (UndoResult, error)
 	// Erase applies an Erasure in one step. An id whose item no longer exists is no error: its remains are deleted. An
 	// empty erasure completes what an earlier one left unfinished outside of its transaction.
-	Erase(ctx context.Context, agent string, e Erasure) (Erased, error)
+	Erase(ctx context.Context, agent string, e Erasure) (EraseResult, error)
 	// Forget is an Erase of these items alone. It returns how many existed.
 	Forget(ctx context.Context, agent string, ids ...string) (int, error)
 

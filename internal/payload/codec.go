@@ -22,15 +22,15 @@ const (
 // Overhead is the maximum number of bytes that sealing adds to a payload on the wire, with an id of maximum length.
 const Overhead = 192
 
-// Unopened is the error of a sealed payload that could not be opened.
-type Unopened struct {
+// OpenError is the error of a sealed payload that could not be opened.
+type OpenError struct {
 	Key  string   // id of the key it was sealed with
 	Have []string // ids of the configured keys
 	Why  string   // what is wrong with it; empty when only the key is missing
 }
 
 // Error says which key is missing, or that the seal is broken.
-func (u *Unopened) Error() string {
+func (u *OpenError) Error() string {
 	switch {
 	case u.Why != "":
 		return fmt.Sprintf("open a payload sealed with key %q: %s", u.Key, u.Why)
@@ -100,7 +100,7 @@ func (k Keys) seal(p *commonpb.Payload) (*commonpb.Payload, error) {
 
 func (k Keys) open(p *commonpb.Payload) (*commonpb.Payload, error) {
 	id := string(p.GetMetadata()[KeyID])
-	broken := func(why string) error { return &Unopened{Key: printable(id), Have: k.ids, Why: why} }
+	broken := func(why string) error { return &OpenError{Key: printable(id), Have: k.ids, Why: why} }
 	switch {
 	case string(p.GetMetadata()[converter.MetadataEncoding]) != Encoding:
 		return nil, broken("its encoding is not " + Encoding)

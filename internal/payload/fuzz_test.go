@@ -32,7 +32,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		opened, err := codec.Decode([]*commonpb.Payload{p})
-		switch unopened := (*payload.Unopened)(nil); {
+		switch unopened := (*payload.OpenError)(nil); {
 		case err != nil:
 			require.ErrorAs(t, err, &unopened)
 			require.Less(t, len(err.Error()), 1000)

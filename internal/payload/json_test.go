@@ -25,7 +25,7 @@ func sealedHistory(t *testing.T, k payload.Keys) *historypb.History {
 		}},
 		{EventId: 2, Attributes: &historypb.HistoryEvent_WorkflowExecutionFailedEventAttributes{
 			WorkflowExecutionFailedEventAttributes: &historypb.WorkflowExecutionFailedEventAttributes{
-				Failure: failures.ErrorToFailure(&payload.Unopened{Key: "some", Why: "a lighthouse"}),
+				Failure: failures.ErrorToFailure(&payload.OpenError{Key: "some", Why: "a lighthouse"}),
 			},
 		}},
 	}}

@@ -59,7 +59,7 @@ func (s sealedConverter) FromPayloads(p *commonpb.Payloads, values ...any) error
 }
 
 func (s sealedConverter) panicInWorkflow(err error) error {
-	if unopened := (*Unopened)(nil); s.inWorkflow && errors.As(err, &unopened) {
+	if unopened := (*OpenError)(nil); s.inWorkflow && errors.As(err, &unopened) {
 		panic(err)
 	}
 	return err

@@ -113,7 +113,7 @@ func TestAnyFlippedBitIsRefused(t *testing.T) {
 		sealed, err := codec.Encode([]*commonpb.Payload{payloads(r)})
 		require.NoError(r, err)
 		_, err = codec.Decode([]*commonpb.Payload{flip(r, sealed[0])})
-		var unopened *payload.Unopened
+		var unopened *payload.OpenError
 		require.ErrorAs(r, err, &unopened)
 	})
 }

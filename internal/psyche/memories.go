@@ -181,7 +181,7 @@ func checkForget(f *ForgetRequest) error {
 		return badParam("", "nothing is named to forget; give ids, user, owner, conversation, since, until or texts")
 	case len(f.IDs) > mostForgotten:
 		return badParam("ids", "ids names %d memories; one request takes at most %d", len(f.IDs), mostForgotten)
-	case f.Bare && (f.Derived || len(f.Texts) > 0):
+	case f.ItemsOnly && (f.Derived || len(f.Texts) > 0):
 		return badParam("only",
 			"only is true, which erases the named memories alone; it goes with neither derived nor texts")
 	case !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until):

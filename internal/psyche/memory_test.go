@@ -298,7 +298,7 @@ func TestAnExchangeIsRememberedByWhomItWasSaid(t *testing.T) {
 	require.Equal(t, dream.FromTool, speakers["tool"].Taint)
 	require.Contains(t, speakers["echo"].Content, "Bergen")
 	require.Equal(t, dream.FromTool, speakers["echo"].Taint, "a tool's result stood in its prompt")
-	bare, err := r.store.Bare(t.Context(), r.agent.ID, localmodel.EmbedSpace, nil, 0)
+	bare, err := r.store.WithoutVector(t.Context(), r.agent.ID, localmodel.EmbedSpace, nil, 0)
 	require.NoError(t, err)
 	require.Empty(t, bare, "everything has its place")
 	counts := r.Counts()

@@ -286,7 +286,7 @@ func (b *Service) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inf
 		v, err := b.Guard.Model.Embed(ctx, spec.Name, texts, "")
 		return v.V, v.Space, err
 	}
-	v, err := b.Guard.Place(ctx, b.charge(&a, &c), spec.Name, texts)
+	v, err := b.Guard.EmbedTransient(ctx, b.charge(&a, &c), spec.Name, texts)
 	if err == nil && len(v.V) != len(texts) {
 		err = errors.New("the embedder gave another number of vectors than texts")
 	}

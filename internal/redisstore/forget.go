@@ -45,8 +45,8 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 // Erase applies an erasure in one step. Then it lets the server rewrite its append-only file, which continues after
 // Erase has returned. Only after that the text is nowhere on the server's disk. Replicas, backups and the server's slow
 // log are not covered.
-func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
-	var done memory.Erased
+func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
+	var done memory.EraseResult
 	err := s.retryTorn(ctx, func(int) (bool, error) {
 		var torn bool
 		var err error
@@ -99,7 +99,7 @@ type erasePlan struct {
 	noteBlobs []any
 }
 
-func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done memory.Erased, torn bool, err error) {
+func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done memory.EraseResult, torn bool, err error) {
 	if len(e.IDs) == 0 && len(e.Scrub) == 0 && e.Words == nil {
 		return done, false, nil
 	}
@@ -131,7 +131,7 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 	}
 	args, err := s.runMemory(ctx, eraseScript, agent, p, append(p.blobs, p.noteBlobs...)...)
 	if err != nil || text(args, 0) == "torn" {
-		return memory.Erased{}, err == nil, err
+		return memory.EraseResult{}, err == nil, err
 	}
 	err = refusal(args)
 	if err == nil && len(args) > 1 {

@@ -59,8 +59,8 @@ func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 	return items, nil
 }
 
-// Bare returns live items without a vector in the space, oldest first.
-func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error) {
+// WithoutVector returns live items without a vector in the space, oldest first.
+func (s *Store) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error) {
 	p, err := planRead(memory.Query{Agent: agent, Kinds: kinds, Sort: memory.Oldest, Limit: limit})
 	var items []dream.Item
 	if err == nil {

@@ -25,10 +25,10 @@ var errRemovalEnded = errors.New("the removal has ended")
 // not scan. The first step closes the agent to all writers, the second deletes its keys, the third removes its record.
 // A process that dies in between leaves the agent listed and closed, and the next DropAgent continues. At last the
 // server rewrites its append-only file, as after an erasure.
-func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
+func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.RemovalResult, error) {
 	dropped, err := s.dropAgent(ctx, agent, now)
 	if err != nil {
-		return memory.Dropped{}, fmt.Errorf("remove agent %s: %w", agent, err)
+		return memory.RemovalResult{}, fmt.Errorf("remove agent %s: %w", agent, err)
 	}
 	s.local.indexes.Drop(agent)
 	if err := s.rewrite(context.WithoutCancel(ctx)); err != nil {
@@ -37,7 +37,7 @@ func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (mem
 	return dropped, nil
 }
 
-func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
+func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (memory.RemovalResult, error) {
 	dropped, handle, err := s.beginRemoval(ctx, agent, now)
 	if err != nil {
 		return dropped, err
@@ -67,7 +67,7 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 }
 
 // beginRemoval closes the agent, and returns the counts of what is stored and its handle.
-func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (memory.Dropped, string, error) {
+func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (memory.RemovalResult, string, error) {
 	dropped, err := s.countAgent(ctx, agent)
 	if err != nil {
 		return dropped, "", err
@@ -93,15 +93,15 @@ func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (
 	case text(args, 0) == "held":
 		return dropped, "", fmt.Errorf("it is held awake by %s: %w", text(args, 1), memory.ErrAwake)
 	}
-	dropped = memory.Dropped{}
+	dropped = memory.RemovalResult{}
 	if err := errors.Join(refusal(args), json.Unmarshal([]byte(text(args, 1)), &dropped)); err != nil {
 		return dropped, "", fmt.Errorf("the counts of the removal: %w", err)
 	}
 	return dropped, text(args, 2), nil
 }
 
-func (s *Store) countAgent(ctx context.Context, agent string) (memory.Dropped, error) {
-	dropped := memory.Dropped{Items: map[dream.Kind]int{}}
+func (s *Store) countAgent(ctx context.Context, agent string) (memory.RemovalResult, error) {
+	dropped := memory.RemovalResult{Items: map[dream.Kind]int{}}
 	if agent == "" {
 		return dropped, errNoAgent
 	}

@@ -19,8 +19,8 @@ import (
 // Undo reverts a dream: what it created is archived, what it changed returns to its state before, both as new
 // revisions. What another cause changed after the dream stays, and is listed. Undo reads what the dream touched, and
 // writes only if there were no other writes to the agent's memory since.
-func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone, error) {
-	var done memory.Undone
+func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.UndoResult, error) {
+	var done memory.UndoResult
 	if dreamID == "" {
 		return done, fmt.Errorf("undo a dream of %s: the dream's id is empty", agent)
 	}
@@ -31,7 +31,7 @@ func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone,
 		return torn, err
 	})
 	if err != nil {
-		return memory.Undone{}, fmt.Errorf("undo dream %s of %s: %w", dreamID, agent, err)
+		return memory.UndoResult{}, fmt.Errorf("undo dream %s of %s: %w", dreamID, agent, err)
 	}
 	return done, nil
 }
@@ -42,7 +42,7 @@ type undoing struct {
 	version      int64
 	affects      []string
 	write        memory.Write
-	done         memory.Undone
+	done         memory.UndoResult
 }
 
 func (u *undoing) run(ctx context.Context) (torn bool, err error) {

@@ -30,18 +30,18 @@ type Charge struct {
 	Accounts    []budget.Account
 	RequestedAt time.Time // when the step was requested; its rows are never older, where a server skips idle time
 
-	// Still, when set, is called between the reservation and the call. When it fails, no call is made and nothing is
-	// spent. It lets callers refuse an answer that must not be stored: a reason that arises before the reservation
+	// StillNeeded, when set, is called between the reservation and the call. When it fails, no call is made and nothing
+	// is spent. It lets callers refuse an answer that must not be stored: a reason that arises before the reservation
 	// fails here, and one that arises later finds the attempt in the ledger.
-	Still func(ctx context.Context) error
+	StillNeeded func(ctx context.Context) error
 
-	// Broken, when set, receives the partial answer of a call whose context ended. It is called before settling,
+	// OnPartial, when set, receives the partial answer of a call whose context ended. It is called before settling,
 	// because somebody waits for that answer to be stored, and a reservation that is not settled counts in full.
-	Broken func(Paid)
+	OnPartial func(PaidAnswer)
 }
 
-// Paid is an answer and what it cost.
-type Paid struct {
+// PaidAnswer is an answer and what it cost.
+type PaidAnswer struct {
 	inference.Answer
 	Attempt int           `json:"attempt"`
 	Cost    budget.Micros `json:"cost"`
@@ -62,17 +62,17 @@ type Guard struct {
 // Generate buys the answer of a step, or returns the one that was bought before. Errors: *OverCap when a cap refuses,
 // *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) together with the partial answer
 // when ctx ended.
-func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (Paid, error) {
+func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (PaidAnswer, error) {
 	spec, hold, err := p.reserve(ctx, c, r, int64(r.MaxTokens)+Overrun)
 	if err != nil {
 		return p.bought(ctx, c.Step, err)
 	}
 	if err := p.still(ctx, c, hold); err != nil {
-		return Paid{}, err
+		return PaidAnswer{}, err
 	}
 	r.Key = hold.Key()
 	answer, callErr := p.Model.Generate(ctx, r, token)
-	paid := Paid{Answer: answer, Attempt: hold.Attempt, Ended: time.Now()}
+	paid := PaidAnswer{Answer: answer, Attempt: hold.Attempt, Ended: time.Now()}
 	bill := bill(spec, r, hold, answer, callErr)
 	paid.Cost = bill.Amount
 	if callErr == nil {
@@ -81,8 +81,8 @@ func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, tok
 			return paid, fmt.Errorf("keep answer of %s: %w", c.Step, err)
 		}
 	}
-	if callErr != nil && ctx.Err() != nil && c.Broken != nil {
-		c.Broken(paid)
+	if callErr != nil && ctx.Err() != nil && c.OnPartial != nil {
+		c.OnPartial(paid)
 	}
 	if err := errors.Join(callErr, p.settle(ctx, c, hold, bill)); err != nil {
 		return paid, err
@@ -92,12 +92,12 @@ func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, tok
 
 // first returns the answer stored for a step. Another attempt may have finished before this one; then its answer
 // counts.
-func (p *Guard) first(ctx context.Context, step string, paid Paid, body []byte) Paid {
+func (p *Guard) first(ctx context.Context, step string, paid PaidAnswer, body []byte) PaidAnswer {
 	stored, ok, err := p.Ledger.Answer(ctx, step)
 	if err != nil || !ok || bytes.Equal(stored, body) {
 		return paid
 	}
-	var kept Paid
+	var kept PaidAnswer
 	if json.Unmarshal(stored, &kept) != nil || kept.Attempt == paid.Attempt {
 		return paid
 	}
@@ -134,15 +134,15 @@ func (p *Guard) Embed(ctx context.Context, c Charge, model string, texts []strin
 	return vectors, errors.Join(callErr, p.settle(ctx, c, hold, bill))
 }
 
-// outdated is the finish reason, in the ledger, of an attempt that was not made because Charge.Still failed.
+// outdated is the finish reason, in the ledger, of an attempt that was not made because Charge.StillNeeded failed.
 const outdated = "outdated"
 
 // still settles an attempt that need not be made any more.
 func (p *Guard) still(ctx context.Context, c Charge, hold Hold) error {
-	if c.Still == nil {
+	if c.StillNeeded == nil {
 		return nil
 	}
-	err := c.Still(ctx)
+	err := c.StillNeeded(ctx)
 	if err == nil {
 		return nil
 	}
@@ -150,8 +150,8 @@ func (p *Guard) still(ctx context.Context, c Charge, hold Hold) error {
 }
 
 // bought returns the answer stored for a step that could not be reserved, or the reason of the refusal.
-func (p *Guard) bought(ctx context.Context, step string, refused error) (Paid, error) {
-	paid, err := kept[Paid](ctx, p, step, refused)
+func (p *Guard) bought(ctx context.Context, step string, refused error) (PaidAnswer, error) {
+	paid, err := kept[PaidAnswer](ctx, p, step, refused)
 	paid.Reused = err == nil
 	return paid, err
 }

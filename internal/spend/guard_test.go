@@ -568,7 +568,7 @@ func TestACallThatIsNoLongerNeededIsNotMadeAndCostsNothing(t *testing.T) {
 	reserved := budget.Micros(-1)
 	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
 	c := charge()
-	c.Still = func(context.Context) error {
+	c.StillNeeded = func(context.Context) error {
 		reserved = b.balance("day:echo").Reserved
 		return notFound
 	}
@@ -582,7 +582,7 @@ func TestACallThatIsNoLongerNeededIsNotMadeAndCostsNothing(t *testing.T) {
 		require.Equal(t, spend.Refused, row.State)
 		require.Zero(t, row.Counted)
 	}
-	c.Still = func(context.Context) error { return nil }
+	c.StillNeeded = func(context.Context) error { return nil }
 	_, err = b.Generate(t.Context(), c, request("p/model"), func(string) bool { return true })
 	require.NoError(t, err, "the step may be bought again")
 }

@@ -124,9 +124,9 @@ func (m *metered) Close() error {
 	return errors.Join(err, m.booked)
 }
 
-// Place buys vectors that will not be asked for again, such as those of a question: they are not stored. A model whose
-// price is zero books nothing. Errors as for Generate.
-func (p *Guard) Place(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
+// EmbedTransient buys vectors that will not be asked for again, such as those of a question: they are not stored. A
+// model whose price is zero books nothing. Errors as for Generate.
+func (p *Guard) EmbedTransient(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
 	spec, err := p.priced(model)
 	if err != nil {
 		return inference.Vectors{}, err

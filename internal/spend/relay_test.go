@@ -290,7 +290,7 @@ func TestTheVectorsOfAQuestionAreBoughtAndNotKept(t *testing.T) {
 		})
 	for range 2 {
 		charge := talking("talk/embed")
-		v, err := r.Place(t.Context(), charge, "p/vectors", []string{"where is it"})
+		v, err := r.EmbedTransient(t.Context(), charge, "p/vectors", []string{"where is it"})
 		require.NoError(t, err)
 		require.Equal(t, "s", v.Space)
 		_, kept, err := r.ledger.Answer(t.Context(), charge.Step)

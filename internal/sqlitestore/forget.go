@@ -29,8 +29,8 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 // Erase applies an erasure in one transaction. Then it rewrites the file and empties the write-ahead log, so that the
 // erased text is nowhere in the file: SQLite overwrites what is deleted, but not the places where a row was before its
 // page was split.
-func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
-	var done memory.Erased
+func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
+	var done memory.EraseResult
 	err := s.write(ctx, func(d tx) error {
 		var err error
 		done, err = d.erase(agent, e)
@@ -45,8 +45,8 @@ func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memo
 	return done, nil
 }
 
-func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
-	var done memory.Erased
+func (d tx) erase(agent string, e memory.Erasure) (memory.EraseResult, error) {
+	var done memory.EraseResult
 	if err := d.eraseResponses(); err != nil {
 		return done, err
 	}

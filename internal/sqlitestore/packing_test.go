@@ -205,7 +205,7 @@ func TestAFileWithoutPackedRowsIsReadAndWritten(t *testing.T) {
 	for _, s := range []*sqlitestore.Store{s, packed} {
 		undone, err := s.Undo(t.Context(), echo, packingDream)
 		require.NoError(t, err)
-		require.Equal(t, memory.Undone{Archived: 1, Restored: 1}, undone)
+		require.Equal(t, memory.UndoResult{Archived: 1, Restored: 1}, undone)
 		back, err := memory.One[*dream.Episode](t.Context(), s, echo, "lived")
 		require.NoError(t, err)
 		require.Zero(t, back.Salience)

@@ -18,15 +18,15 @@ var agentTables = []string{
 }
 
 // DropAgent removes an agent in one transaction. Then it rewrites the file and empties the log, as Erase does.
-func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
-	var dropped memory.Dropped
+func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.RemovalResult, error) {
+	var dropped memory.RemovalResult
 	err := s.write(ctx, func(d tx) error {
 		var err error
 		dropped, err = d.dropAgent(agent, now)
 		return err
 	})
 	if err != nil {
-		return memory.Dropped{}, fmt.Errorf("remove agent %s: %w", agent, err)
+		return memory.RemovalResult{}, fmt.Errorf("remove agent %s: %w", agent, err)
 	}
 	s.indexes.Drop(agent)
 	if err := s.emptyLog(context.WithoutCancel(ctx), true); err != nil {
@@ -35,8 +35,8 @@ func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (mem
 	return dropped, nil
 }
 
-func (d tx) dropAgent(agent string, now time.Time) (memory.Dropped, error) {
-	var dropped memory.Dropped
+func (d tx) dropAgent(agent string, now time.Time) (memory.RemovalResult, error) {
+	var dropped memory.RemovalResult
 	var handle string
 	found, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{agent}, &handle)
 	if err == nil && !found {
@@ -89,8 +89,8 @@ func (d tx) idle(agent string, now time.Time) error {
 	return fmt.Errorf("it is held awake by %s: %w", strings.Join(clients, ", "), memory.ErrAwake)
 }
 
-func (d tx) countAgent(agent string) (memory.Dropped, error) {
-	dropped := memory.Dropped{Items: map[dream.Kind]int{}}
+func (d tx) countAgent(agent string) (memory.RemovalResult, error) {
+	dropped := memory.RemovalResult{Items: map[dream.Kind]int{}}
 	err := d.each("SELECT kind, count(*) FROM items WHERE agent = ? GROUP BY kind", []any{agent},
 		func(scan func(...any) error) error {
 			var kind string

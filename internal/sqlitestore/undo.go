@@ -15,8 +15,8 @@ import (
 
 // Undo reverts a dream: what it created is archived, what it changed returns to its state before, both as new
 // revisions. What another cause changed after the dream stays, and is listed.
-func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone, error) {
-	var undone memory.Undone
+func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.UndoResult, error) {
+	var undone memory.UndoResult
 	err := s.write(ctx, func(d tx) error {
 		if dreamID == "" {
 			return errors.New("the dream's id is empty")
@@ -27,7 +27,7 @@ func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone,
 		return err
 	})
 	if err != nil {
-		return memory.Undone{}, fmt.Errorf("undo dream %s of %s: %w", dreamID, agent, err)
+		return memory.UndoResult{}, fmt.Errorf("undo dream %s of %s: %w", dreamID, agent, err)
 	}
 	return undone, nil
 }
@@ -36,7 +36,7 @@ type undoing struct {
 	tx
 	agent, dream string
 	now          int64
-	done         memory.Undone
+	done         memory.UndoResult
 	wrote        bool
 }
 

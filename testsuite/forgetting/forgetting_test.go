@@ -589,11 +589,11 @@ func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
 		"CopiesThatAreNotScrubbed": func(p *erasure.Plan) { p.Scrub = nil },
 		"WhatWasDerivedFromItAlone": func(p *erasure.Plan) {
 			p.Erase = slices.DeleteFunc(p.Erase,
-				func(f erasure.Found) bool { return f.Why == erasure.Derived || f.Why == erasure.Copied })
+				func(f erasure.Match) bool { return f.Why == erasure.Derived || f.Why == erasure.Copied })
 		},
 		"EarlierRevisions": func(p *erasure.Plan) {
 			p.Scrub = slices.DeleteFunc(p.Scrub,
-				func(f erasure.Found) bool { return slices.Contains(f.Fields, "content") })
+				func(f erasure.Match) bool { return slices.Contains(f.Fields, "content") })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

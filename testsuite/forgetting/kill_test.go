@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // talking is a store that says when it begins an erasure and when it has ended.
 type talking struct{ memory.Store }
 
-func (s talking) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
+func (s talking) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
 	fmt.Println("erasing")
 	done, err := s.Store.Erase(ctx, agent, e)
 	fmt.Println("erased")

@@ -54,7 +54,7 @@ func find(t *testing.T, request erasure.Request, items ...dream.Item) erasure.Pl
 	return plan
 }
 
-func whys(found []erasure.Found) map[string]erasure.Why {
+func whys(found []erasure.Match) map[string]erasure.Why {
 	out := map[string]erasure.Why{}
 	for _, f := range found {
 		out[f.Item.Header().ID] = f.Why
@@ -244,7 +244,7 @@ func TestParaphrasesAreListedAndErasedOnRequest(t *testing.T) {
 	require.Empty(t, plan.Left)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named, "g": erasure.Traced, "unsourced": erasure.Traced},
 		whys(plan.Erase))
-	plan = find(t, erasure.Request{IDs: []string{"e"}, Bare: true}, append(items, gist("d", "copy", secret, "rain"))...)
+	plan = find(t, erasure.Request{IDs: []string{"e"}, ItemsOnly: true}, append(items, gist("d", "copy", secret, "rain"))...)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
 	require.Nil(t, plan.Scrubber)
 }

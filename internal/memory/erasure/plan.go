@@ -29,8 +29,8 @@ const (
 	Traced  Why = "traced"  // a dream made it, in other words, from what is erased and from other memories
 )
 
-// Found is an item that an erasure affects.
-type Found struct {
+// Match is an item that an erasure affects.
+type Match struct {
 	Item   dream.Item
 	Why    Why      // of an erased item
 	Fields []string // of a scrubbed item: the fields that repeat what is forgotten, in any revision
@@ -40,8 +40,8 @@ type Found struct {
 type Plan struct {
 	// Items to delete: copies first, selected items last. Until those are gone, an interrupted erasure can be planned
 	// again from them.
-	Erase    []Found
-	Scrub    []Found      // kept without the words they repeat
+	Erase    []Match
+	Scrub    []Match      // kept without the words they repeat
 	Left     []dream.Item // kept: dreams made them, in other words, from what is erased and from other memories
 	Alike    []dream.Item // kept: somebody said them, and they share a common phrase with what is erased
 	Absent   []string     // selected ids that do not exist
@@ -53,10 +53,10 @@ type Plan struct {
 
 // Request names what is to be forgotten.
 type Request struct {
-	IDs     []string // items, whether they still exist or not
-	Texts   []string // also forget what repeats these texts
-	Derived bool     // also erase what dreams made of the items in other words
-	Bare    bool     // erase the items alone and keep what repeats them
+	IDs       []string // items, whether they still exist or not
+	Texts     []string // also forget what repeats these texts
+	Derived   bool     // also erase what dreams made of the items in other words
+	ItemsOnly bool     // erase the items alone and keep what repeats them
 }
 
 // work is a plan being made.
@@ -90,7 +90,7 @@ func Find(entries []Entry, request Request) (Plan, error) {
 		}
 	}
 	left := w.traced(request)
-	if request.Bare {
+	if request.ItemsOnly {
 		p.Erase, p.Left, p.removed = w.erased(), w.items(left), w.ids
 		return p, nil
 	}
@@ -297,7 +297,7 @@ func unquoted(text string) string {
 }
 
 // copies finds the items that repeat what is forgotten, and erases those that would have little text left.
-func (w *work) copies(s *Scrubber) ([]Found, error) {
+func (w *work) copies(s *Scrubber) ([]Match, error) {
 	found := map[string][]string{}
 	for _, e := range w.entries {
 		h := e.Item.Header()
@@ -322,19 +322,19 @@ func (w *work) copies(s *Scrubber) ([]Found, error) {
 		}
 	}
 	w.descend()
-	var out []Found
+	var out []Match
 	for _, e := range w.entries {
 		id := e.Item.Header().ID
 		if fields := found[id]; !w.ids[id] && len(fields) > 0 {
 			slices.Sort(fields)
-			out = append(out, Found{Item: e.Item, Fields: slices.Compact(fields)})
+			out = append(out, Match{Item: e.Item, Fields: slices.Compact(fields)})
 		}
 	}
 	return out, nil
 }
 
 // alike lists what people said that shares a phrase with what is forgotten and is kept.
-func (w *work) alike(s *Scrubber, scrubbed []Found) []dream.Item {
+func (w *work) alike(s *Scrubber, scrubbed []Match) []dream.Item {
 	touched := map[string]bool{}
 	for _, f := range scrubbed {
 		touched[f.Item.Header().ID] = true
@@ -350,15 +350,15 @@ func (w *work) alike(s *Scrubber, scrubbed []Found) []dream.Item {
 }
 
 // erased lists the items to erase, the selected ones last.
-func (w *work) erased() []Found {
-	var before, named []Found
+func (w *work) erased() []Match {
+	var before, named []Match
 	for _, e := range w.entries {
 		switch why := w.why[e.Item.Header().ID]; why {
 		case "":
 		case Named:
-			named = append(named, Found{Item: e.Item, Why: why})
+			named = append(named, Match{Item: e.Item, Why: why})
 		default:
-			before = append(before, Found{Item: e.Item, Why: why})
+			before = append(before, Match{Item: e.Item, Why: why})
 		}
 	}
 	return append(before, named...)

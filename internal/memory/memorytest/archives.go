@@ -169,8 +169,8 @@ func sameMind(t *testing.T, agent string, one, other ArchiveStore) {
 		func(s ArchiveStore) (any, error) { return s.Affect(ctx, agent) },
 		func(s ArchiveStore) (any, error) { return s.Forgettings(ctx, agent) },
 		func(s ArchiveStore) (any, error) { return s.Notes(ctx, agent, "dream/x/0001", "") },
-		func(s ArchiveStore) (any, error) { return s.Bare(ctx, agent, ownSpace, nil, 0) },
-		func(s ArchiveStore) (any, error) { return s.Bare(ctx, agent, otherSpace, nil, 0) },
+		func(s ArchiveStore) (any, error) { return s.WithoutVector(ctx, agent, ownSpace, nil, 0) },
+		func(s ArchiveStore) (any, error) { return s.WithoutVector(ctx, agent, otherSpace, nil, 0) },
 		func(s ArchiveStore) (any, error) {
 			return s.Near(ctx, memory.Near{Agent: agent, Space: ownSpace, V: []float32{1, 2, 3, 4, 5}, Limit: 1000})
 		},

@@ -48,7 +48,7 @@ func forgetErases(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"s2"}, near(t, s, []float32{1, 0}, 9))
 	_, err := s.Revisions(t.Context(), echo, "s")
 	require.ErrorIs(t, err, memory.ErrNotFound)
-	require.Equal(t, memory.Undone{}, undo(t, s, "operator"))
+	require.Equal(t, memory.UndoResult{}, undo(t, s, "operator"))
 }
 
 func forgetScrubs(t *testing.T, s memory.Store) {
@@ -156,7 +156,7 @@ func (c censor) Note(value []byte) ([]byte, bool) {
 
 func (c censor) Holds(value []byte) bool { return bytes.Contains(value, []byte(c)) }
 
-func erase(t *testing.T, s memory.Store, e memory.Erasure) memory.Erased {
+func erase(t *testing.T, s memory.Store, e memory.Erasure) memory.EraseResult {
 	t.Helper()
 	done, err := s.Erase(t.Context(), echo, e)
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ func erasureScrubs(t *testing.T, s memory.Store) {
 	require.NoError(t, err)
 	done := erase(t, s,
 		memory.Erasure{IDs: []string{"e"}, Scrub: []string{"s", "f", "p", "nobody"}, Words: censor("secret")})
-	require.Equal(t, memory.Erased{Items: 1, Scrubbed: 2}, done)
+	require.Equal(t, memory.EraseResult{Items: 1, Scrubbed: 2}, done)
 	after, err := s.Forgettings(t.Context(), echo)
 	require.NoError(t, err)
 	require.Greater(t, after, before)
@@ -193,7 +193,7 @@ func erasureScrubs(t *testing.T, s memory.Store) {
 	require.Equal(t, "another gone", get(t, s, "f")[0].Text())
 	require.ElementsMatch(t, []string{"s", "p"}, near(t, s, []float32{1, 0}, 9),
 		"the vector of the old text is deleted")
-	bare, err := s.Bare(t.Context(), echo, space, nil, 0)
+	bare, err := s.WithoutVector(t.Context(), echo, space, nil, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"f"}, ids(bare))
 }
@@ -251,12 +251,12 @@ func leftoversGo(t *testing.T, s memory.Store) {
 		_, err := s.PutNote(t.Context(), echo, f, key, []byte(value))
 		require.NoError(t, err)
 	}
-	require.Equal(t, memory.Erased{}, erase(t, s, memory.Erasure{IDs: []string{"secret"}}))
+	require.Equal(t, memory.EraseResult{}, erase(t, s, memory.Erasure{IDs: []string{"secret"}}))
 	require.Equal(t, []string{"a"}, get(t, s, "g")[0].Header().Sources)
 	notes, err := s.Notes(t.Context(), echo, "d2", memory.LateNote)
 	require.NoError(t, err)
 	require.Empty(t, notes)
-	require.Equal(t, memory.Erased{}, erase(t, s, memory.Erasure{}), "an empty erasure does nothing")
+	require.Equal(t, memory.EraseResult{}, erase(t, s, memory.Erasure{}), "an empty erasure does nothing")
 }
 
 func forgettingCarriedOut(t *testing.T, s memory.Store) {

@@ -54,7 +54,7 @@ func nearThere(t *testing.T, s memory.Store, v ...float32) []string {
 
 func bareIn(t *testing.T, s memory.Store, space string) []string {
 	t.Helper()
-	items, err := s.Bare(t.Context(), echo, space, nil, 0)
+	items, err := s.WithoutVector(t.Context(), echo, space, nil, 0)
 	require.NoError(t, err)
 	return ids(withoutRevisions(t, items))
 }

@@ -203,7 +203,7 @@ func vectorNeedsItem(t *testing.T, s memory.Store) {
 
 func bareLists(t *testing.T, s memory.Store) {
 	bare := func(in string, limit int, kinds ...dream.Kind) []string {
-		items, err := s.Bare(t.Context(), echo, in, kinds, limit)
+		items, err := s.WithoutVector(t.Context(), echo, in, kinds, limit)
 		require.NoError(t, err)
 		return ids(items)
 	}

@@ -41,7 +41,7 @@ func proposedIsUnseen(t *testing.T, s memory.Store) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, []string{"h"}, near(t, s, []float32{1, 0}, 5))
-	bare, err := s.Bare(t.Context(), echo, "another/1/2", []dream.Kind{dream.KindGist}, 5)
+	bare, err := s.WithoutVector(t.Context(), echo, "another/1/2", []dream.Kind{dream.KindGist}, 5)
 	require.NoError(t, err)
 	require.Equal(t, []dream.Item{dreamt("d1", "h")}, withoutRevisions(t, bare))
 
@@ -76,7 +76,7 @@ func acceptedIsUndone(t *testing.T, s memory.Store) {
 		Cause: "d1", Change: []dream.Item{dreamt("d1", "yes"), faded(semantic("s", "tides"))},
 		Affect: &dream.Affect{PAD: mood.PAD{Arousal: .5}, Since: dawn, Cause: "d1"},
 	})
-	require.Equal(t, memory.Undone{Archived: 2, Restored: 1}, undo(t, s, "d1"))
+	require.Equal(t, memory.UndoResult{Archived: 2, Restored: 1}, undo(t, s, "d1"))
 	require.Equal(t, dream.Archived, stateOf(t, s, "yes"))
 	require.Equal(t, dream.Archived, stateOf(t, s, "later"), "it is not open any more")
 	require.Equal(t, dream.Live, stateOf(t, s, "s"))

@@ -33,7 +33,7 @@ func answersTellRevisions(t *testing.T, s memory.Store) {
 		"find of a dream": func() ([]dream.Item, error) {
 			return s.Find(t.Context(), memory.Query{Agent: echo, Dream: "d1"})
 		},
-		"bare": func() ([]dream.Item, error) { return s.Bare(t.Context(), echo, "flat/2", nil, 0) },
+		"bare": func() ([]dream.Item, error) { return s.WithoutVector(t.Context(), echo, "flat/2", nil, 0) },
 	} {
 		items, err := ask()
 		require.NoError(t, err, name)
@@ -155,7 +155,7 @@ func dreamReplacesItsOwn(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"3 d1 0.4", "4 d1 0.5"}, revisionLines(t, s, "made"),
 		"the revision before the change of state is kept")
 	wakeUp(t, s, f)
-	require.Equal(t, memory.Undone{Restored: 1}, undo(t, s, "d1"))
+	require.Equal(t, memory.UndoResult{Restored: 1}, undo(t, s, "d1"))
 	require.Equal(t, []dream.Item{lived}, get(t, s, "lived"))
 	require.Equal(t, []string{"1 import 0.1", "3 d1 0.4", "4 undo:d1 0.1"}, revisionLines(t, s, "lived"))
 }

@@ -41,7 +41,7 @@ func faded(e *dream.Semantic) *dream.Semantic {
 	return &copied
 }
 
-func undo(t *testing.T, s memory.Store, dreamID string) memory.Undone {
+func undo(t *testing.T, s memory.Store, dreamID string) memory.UndoResult {
 	t.Helper()
 	done, err := s.Undo(t.Context(), echo, dreamID)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func dreamOnce(t *testing.T, s memory.Store, dreamID string) {
 func undoTakesBack(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"), episode("e", "untouched"))
 	dreamOnce(t, s, "d1")
-	require.Equal(t, memory.Undone{Archived: 1, Restored: 2}, undo(t, s, "d1"))
+	require.Equal(t, memory.UndoResult{Archived: 1, Restored: 2}, undo(t, s, "d1"))
 	require.Equal(t, dream.Archived, stateOf(t, s, "gist-d1"))
 	require.Equal(t, []dream.Item{semantic("s", "tides"), semantic("s2", "glass"), episode("e", "untouched")},
 		get(t, s, "s", "s2", "e"))
@@ -90,7 +90,7 @@ func undoTwice(t *testing.T, s memory.Store) {
 	dreamOnce(t, s, "d1")
 	commit(t, s, memory.Write{Cause: "d1", Affect: &dream.Affect{PAD: mood.PAD{Arousal: 1}, Since: dawn, Cause: "d1"}})
 	undo(t, s, "d1")
-	require.Equal(t, memory.Undone{}, undo(t, s, "d1"))
+	require.Equal(t, memory.UndoResult{}, undo(t, s, "d1"))
 	revisions, err := s.Revisions(t.Context(), echo, "s")
 	require.NoError(t, err)
 	require.Len(t, revisions, 3)
@@ -102,7 +102,7 @@ func laterIsKept(t *testing.T, s memory.Store) {
 	edited, made := semantic("s2", "glass"), dreamt("d1", "gist-d1")
 	edited.Strength, made.Content = .9, "edited by a person"
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{edited, made}})
-	want := memory.Undone{Restored: 1, Kept: []string{"gist-d1", "s2"}}
+	want := memory.UndoResult{Restored: 1, Kept: []string{"gist-d1", "s2"}}
 	require.Equal(t, want, undo(t, s, "d1"))
 	require.Equal(t, []dream.Item{made, edited, semantic("s", "tides")}, get(t, s, "gist-d1", "s2", "s"))
 }
@@ -115,9 +115,9 @@ func undoneInOrder(t *testing.T, s memory.Store) {
 	confirmed.Content = "seen again in d2"
 	commit(t, s, memory.Write{Fence: f, Change: []dream.Item{confirmed, semantic("s", "tides")}})
 	wakeUp(t, s, f)
-	require.Equal(t, memory.Undone{Restored: 2}, undo(t, s, "d2"))
+	require.Equal(t, memory.UndoResult{Restored: 2}, undo(t, s, "d2"))
 	require.Equal(t, dream.Archived, stateOf(t, s, "s"))
-	require.Equal(t, memory.Undone{Archived: 1, Restored: 2}, undo(t, s, "d1"))
+	require.Equal(t, memory.UndoResult{Archived: 1, Restored: 2}, undo(t, s, "d1"))
 	require.Equal(t, []dream.Item{semantic("s", "tides"), semantic("s2", "glass")}, get(t, s, "s", "s2"))
 	require.Equal(t, dream.Archived, stateOf(t, s, "gist-d1"))
 }
@@ -200,7 +200,7 @@ func undoItemsAnyOrder(t *testing.T, s memory.Store) {
 			undo(t, s, night)
 			h.takeBack(night)
 			h.check(t, s, fmt.Sprintf("seed %d, round %d, undone %s of %v", seed, round, night, nights))
-			require.Equal(t, memory.Undone{}, undo(t, s, night), "the second undo does nothing")
+			require.Equal(t, memory.UndoResult{}, undo(t, s, night), "the second undo does nothing")
 		}
 	}
 }
@@ -301,7 +301,7 @@ func undoneIsFar(t *testing.T, s memory.Store) {
 
 func undoNothing(t *testing.T, s memory.Store) {
 	add(t, s, episode("e", "x"))
-	require.Equal(t, memory.Undone{}, undo(t, s, "never dreamt"))
+	require.Equal(t, memory.UndoResult{}, undo(t, s, "never dreamt"))
 	require.Equal(t, dream.Live, stateOf(t, s, "e"))
 }
 

@@ -231,7 +231,7 @@ func archived(t *testing.T, s memory.Movable) string {
 // hourLater is a time when no lease is left.
 var hourLater = dawn.Add(time.Hour)
 
-func drop(t *testing.T, s memory.Store, agent string) memory.Dropped {
+func drop(t *testing.T, s memory.Store, agent string) memory.RemovalResult {
 	t.Helper()
 	dropped, err := s.DropAgent(t.Context(), agent, hourLater)
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func removedLeavesNothing(t *testing.T, r Removal) {
 	dropped := drop(t, r.One, echo)
 	_, err := r.Other.Agent(t.Context(), echo)
 	require.ErrorIs(t, err, memory.ErrRemoved)
-	require.Equal(t, memory.Dropped{Events: 1, Items: map[dream.Kind]int{
+	require.Equal(t, memory.RemovalResult{Events: 1, Items: map[dream.Kind]int{
 		dream.KindEpisode: 2, dream.KindSemantic: 1, dream.KindPrediction: 1, dream.KindRecord: 1,
 	}}, dropped)
 	require.Equal(t, 5, dropped.Sum())
@@ -321,7 +321,7 @@ func holdsNothing(t *testing.T, s RemovalStore) {
 		vectors, err := s.Vectors(ctx, echo, in, "ep_1")
 		require.NoError(t, err)
 		require.Empty(t, vectors)
-		bare, err := s.Bare(ctx, echo, in, nil, 0)
+		bare, err := s.WithoutVector(ctx, echo, in, nil, 0)
 		require.NoError(t, err)
 		require.Empty(t, bare)
 	}

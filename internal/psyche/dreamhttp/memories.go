@@ -120,7 +120,7 @@ func (f *Handler) forget(w http.ResponseWriter, r *http.Request) {
 		{"until", moment(&g.Until)},
 		{"texts", texts(&g.Texts)},
 		{"derived", yes(&g.Derived)},
-		{"only", yes(&g.Bare)},
+		{"only", yes(&g.ItemsOnly)},
 		{"dry_run", yes(&g.DryRun)},
 	})
 	if err != nil {
