@@ -217,7 +217,8 @@ func (h *fixture) buy(o activities.Spec, step, text string, cost budget.Micros) 
 		At:       h.now,
 	})
 	require.NoError(h.t, err)
-	answer, err := json.Marshal(spend.PaidAnswer{Answer: inference.Answer{Text: text}, Attempt: hold.Attempt, Cost: cost})
+	paid := spend.PaidAnswer{Answer: inference.Answer{Text: text}, Attempt: hold.Attempt, Cost: cost}
+	answer, err := json.Marshal(paid)
 	require.NoError(h.t, err)
 	require.NoError(h.t,
 		ledger.Settle(h.ctx, hold, spend.Bill{State: spend.Settled, Amount: cost, Answer: answer, At: h.now}))

@@ -58,7 +58,8 @@ func (c Config) HookSecret(name string) ([]byte, error) {
 	}
 	secret, err := c.readSecret("hooks."+name+".secret", "secret", h.SecretEnv, h.SecretFile)
 	if err == nil && len(secret) < minSecretBytes {
-		err = fmt.Errorf("hooks.%s: its secret has %d bytes; it must have at least %d", name, len(secret), minSecretBytes)
+		err = fmt.Errorf("hooks.%s: its secret has %d bytes; it must have at least %d", name, len(secret),
+			minSecretBytes)
 	}
 	return []byte(secret), err
 }

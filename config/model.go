@@ -44,7 +44,8 @@ func readModel(at, profile string, raw any) (Model, error) {
 	}
 	fields, ok := raw.(map[string]any)
 	if !ok {
-		return Model{}, fmt.Errorf("%s is %s; it must be the name of a model, or a section with a name", at, quoted(raw))
+		return Model{}, fmt.Errorf("%s is %s; it must be the name of a model, or a section with a name", at,
+			quoted(raw))
 	}
 	r := reader{at: at, fields: fields}
 	r.onlyKnown(modelKeys)

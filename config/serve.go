@@ -331,7 +331,8 @@ func (s Serve) validate() error {
 	}
 	for _, host := range SplitList(s.Hosts) {
 		if strings.ContainsAny(host, "/@:") && net.ParseIP(host) == nil {
-			fault("serve.hosts names %s; a host is a name such as dreams.example, without scheme and port", quoted(host))
+			fault("serve.hosts names %s; a host is a name such as dreams.example, without scheme and port",
+				quoted(host))
 		}
 	}
 	for _, origin := range SplitList(s.Origins) {

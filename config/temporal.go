@@ -46,7 +46,11 @@ func (c Config) Cluster() (Cluster, error) {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
 	}
-	return Cluster{Options: o, Configured: profile.Address != "", Source: "the standard Temporal client environment"}, nil
+	return Cluster{
+		Options:    o,
+		Configured: profile.Address != "",
+		Source:     "the standard Temporal client environment",
+	}, nil
 }
 
 // standardFile limits the lookup to the environment that Load was given; a missing file is not an error.

@@ -141,7 +141,8 @@ type KeptCounters struct {
 // Blank reports whether all counters are zero.
 func (l KeptCounters) Blank() bool {
 	return l.Seq|l.Dreams|l.Scrubs|l.Epoch|l.RecordedEpoch == 0 && l.Space == "" && l.Dim == 0 &&
-		len(l.Collecting) == 0 && !l.Removed && l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil && len(l.Digest) == 0
+		len(l.Collecting) == 0 && !l.Removed && l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil &&
+		len(l.Digest) == 0
 }
 
 // KeptSpace is a space whose vectors are being collected.

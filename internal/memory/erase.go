@@ -58,7 +58,12 @@ func PlanErasure(ctx context.Context, s Store, agent string, sel Selection) (era
 	if err != nil {
 		return erasure.Plan{}, err
 	}
-	request := erasure.Request{IDs: slices.Clone(sel.IDs), Texts: sel.Texts, Derived: sel.Derived, ItemsOnly: sel.ItemsOnly}
+	request := erasure.Request{
+		IDs:       slices.Clone(sel.IDs),
+		Texts:     sel.Texts,
+		Derived:   sel.Derived,
+		ItemsOnly: sel.ItemsOnly,
+	}
 	for _, e := range entries {
 		if sel.fits(e.Item) {
 			request.IDs = append(request.IDs, e.Item.Header().ID)

@@ -99,7 +99,9 @@ type erasePlan struct {
 	noteBlobs []any
 }
 
-func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done memory.EraseResult, torn bool, err error) {
+func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done memory.EraseResult, torn bool,
+	err error,
+) {
 	if len(e.IDs) == 0 && len(e.Scrub) == 0 && e.Words == nil {
 		return done, false, nil
 	}

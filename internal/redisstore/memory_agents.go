@@ -38,7 +38,8 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 	case text(args, 0) == "taken":
 		err = fmt.Errorf("handle %q belongs to agent %s: %w", a.Handle, text(args, 1), memory.ErrTaken)
 	case text(args, 0) == "dreamt":
-		err = fmt.Errorf("it cannot be renamed to %q, as its counters, dreams and ledger entries are stored under %q: %w",
+		err = fmt.Errorf(
+			"it cannot be renamed to %q, as its counters, dreams and ledger entries are stored under %q: %w",
 			a.Handle, text(args, 1), memory.ErrDreamt)
 	default:
 		err = refusal(args)

@@ -60,7 +60,9 @@ func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 }
 
 // WithoutVector returns live items without a vector in the space, oldest first.
-func (s *Store) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error) {
+func (s *Store) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind,
+	limit int,
+) ([]dream.Item, error) {
 	p, err := planRead(memory.Query{Agent: agent, Kinds: kinds, Sort: memory.Oldest, Limit: limit})
 	var items []dream.Item
 	if err == nil {

@@ -50,7 +50,7 @@ func TestResultsOfManyPagesAgreeWithAPlainScan(t *testing.T) {
 	salient := func(a, b *dream.Episode) int { return cmp.Or(cmp.Compare(b.Salience, a.Salience), newest(a, b)) }
 	for _, c := range []struct {
 		sort memory.SortOrder
-		by    func(a, b *dream.Episode) int
+		by   func(a, b *dream.Episode) int
 	}{{memory.Newest, newest}, {memory.MostSalient, salient}} {
 		for _, q := range []memory.Query{
 			{},

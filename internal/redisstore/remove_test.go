@@ -56,7 +56,8 @@ func TestAnInterruptedRemovalIsCompletedByTheNext(t *testing.T) {
 			require.ErrorIs(t, err, memory.ErrNotFound)
 			dropped, err := other.DropAgent(t.Context(), echo, noon)
 			require.NoError(t, err)
-			want := memory.RemovalResult{Items: map[dream.Kind]int{dream.KindEpisode: 1, dream.KindSemantic: 1}, Events: 1}
+			items := map[dream.Kind]int{dream.KindEpisode: 1, dream.KindSemantic: 1}
+			want := memory.RemovalResult{Items: items, Events: 1}
 			require.Equal(t, want, dropped)
 			_, err = s.Agent(t.Context(), "echo")
 			require.ErrorIs(t, err, memory.ErrNotFound)

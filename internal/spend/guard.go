@@ -62,7 +62,9 @@ type Guard struct {
 // Generate buys the answer of a step, or returns the one that was bought before. Errors: *OverCap when a cap refuses,
 // *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) together with the partial answer
 // when ctx ended.
-func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (PaidAnswer, error) {
+func (p *Guard) Generate(ctx context.Context, c Charge, r inference.Request,
+	token func(string) bool,
+) (PaidAnswer, error) {
 	spec, hold, err := p.reserve(ctx, c, r, int64(r.MaxTokens)+Overrun)
 	if err != nil {
 		return p.bought(ctx, c.Step, err)

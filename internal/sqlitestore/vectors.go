@@ -86,7 +86,9 @@ func (d tx) found(agent string, l *agentCounters, v memory.Vector) error {
 }
 
 // WithoutVector returns live items without a vector in the space, oldest first.
-func (s *Store) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error) {
+func (s *Store) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind,
+	limit int,
+) ([]dream.Item, error) {
 	q := memory.Query{Agent: agent, Kinds: kinds, Sort: memory.Oldest, Limit: limit}
 	var items []dream.Item
 	err := s.read(ctx, func(d tx) error {

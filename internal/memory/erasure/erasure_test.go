@@ -244,7 +244,8 @@ func TestParaphrasesAreListedAndErasedOnRequest(t *testing.T) {
 	require.Empty(t, plan.Left)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named, "g": erasure.Traced, "unsourced": erasure.Traced},
 		whys(plan.Erase))
-	plan = find(t, erasure.Request{IDs: []string{"e"}, ItemsOnly: true}, append(items, gist("d", "copy", secret, "rain"))...)
+	items = append(items, gist("d", "copy", secret, "rain"))
+	plan = find(t, erasure.Request{IDs: []string{"e"}, ItemsOnly: true}, items...)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
 	require.Nil(t, plan.Scrubber)
 }
