@@ -269,11 +269,11 @@ func TestWhatTheWallsAllowIsGreen(t *testing.T) {
 		"config/c.go":    room("config", imports("os")+imports("github.com/spf13/viper")),
 		"cmd/oneiros/main.go": "// Command oneiros is here.\npackage main\n" + ours("config") +
 			ours("workers") + ours("internal/sqlitestore"),
-		"cmd/temporald/go.mod":  "module " + Module + "/cmd/temporald",
-		"cmd/temporald/main.go": "// Command temporald is here.\npackage main\n" + imports("net"),
-		"testsuite/stage/s.go":  room("stage", ours("workers")+ours("config")+imports("os/exec")),
+		"cmd/temporald/go.mod":      "module " + Module + "/cmd/temporald",
+		"cmd/temporald/main.go":     "// Command temporald is here.\npackage main\n" + imports("net"),
+		"testsuite/testdeploy/s.go": room("testdeploy", ours("workers")+ours("config")+imports("os/exec")),
 		"testsuite/chaos/c_test.go": "// Package chaos is here.\npackage chaos_test\n" +
-			ours("testsuite/stage"),
+			ours("testsuite/testdeploy"),
 		"internal/prompt/testdata/broken.go": "this is not Go",
 		"internal/psyche/p.go":               room("psyche", ours("internal/spend")),
 		"internal/psyche/openaihttp/h.go":    room("openaihttp", ours("internal/psyche")+imports("net/http")),

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sample"
 	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 const (
@@ -69,63 +69,63 @@ type Bench struct {
 // Dream dreams one night of the companion's sample life, from the same memories as every other.
 func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night, error) {
 	n := Night{Arm: a.Name, Seed: seed, Spent: map[dream.Phase]budget.Micros{}}
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store:     b.Store,
 		Address:   b.Address,
 		Namespace: b.Namespace,
 		Queue:     b.Queue,
 		Knobs:     Knobs(a),
 	}
-	company, err := stage.Open(ctx, play, b.Client)
+	deployment, err := testdeploy.Open(ctx, config, b.Client)
 	if err != nil {
 		return n, err
 	}
-	defer func() { _ = company.Close() }()
-	table, ok := company.Ports.Catalog.(inference.Table)
+	defer func() { _ = deployment.Close() }()
+	table, ok := deployment.Ports.Catalog.(inference.Table)
 	if !ok {
-		return n, fmt.Errorf("the stage's catalogue is a %T; it must be a table", company.Ports.Catalog)
+		return n, fmt.Errorf("the stage's catalogue is a %T; it must be a table", deployment.Ports.Catalog)
 	}
 	models, err := e.cast(a, table)
 	if err != nil {
 		return n, err
 	}
-	company.Ports.Guard.Model, company.Starter.Options.Models = models, e.roles()
-	agent, err := hire(ctx, company, models, e.embedder(), e.Price.Cost(allowance))
+	deployment.Ports.Guard.Model, deployment.Starter.Options.Models = models, e.roles()
+	agent, err := hire(ctx, deployment, models, e.embedder(), e.Price.Cost(allowance))
 	if err != nil {
 		return n, err
 	}
-	w, err := company.Work()
+	w, err := deployment.StartWorker()
 	if err != nil {
 		return n, err
 	}
 	defer w.Stop()
 	began, most := time.Now(), agent.Caps.Dream
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{
 		Agent:  agent.Handle,
 		Tier:   dream.Hardened,
 		Seed:   &seed,
-		AsOf:   stage.Night,
+		AsOf:   testdeploy.Night,
 		Budget: &most,
 	})
 	if err != nil {
 		return n, err
 	}
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	if err != nil {
 		return n, err
 	}
 	n.Outcome, n.Reason, n.Seconds = result.Outcome, result.Reason, int(time.Since(began).Seconds())
-	if err := n.bill(ctx, company, begun.Dream, e.embedder()); err != nil {
+	if err := n.bill(ctx, deployment, begun.Dream, e.embedder()); err != nil {
 		return n, err
 	}
-	return n, n.read(ctx, company, models, e.embedder(), agent.ID, begun.Dream)
+	return n, n.read(ctx, deployment, models, e.embedder(), agent.ID, begun.Dream)
 }
 
 // hire makes the companion with its memories, placed by the night's embedder, free of charge.
-func hire(ctx context.Context, c *stage.Company, models inference.Switchboard, embedder string,
+func hire(ctx context.Context, c *testdeploy.Deployment, models inference.Switchboard, embedder string,
 	cap budget.Micros,
 ) (dream.Agent, error) {
-	lived, k := sample.Diaries()[0], c.Play.Knobs
+	lived, k := sample.Diaries()[0], c.Config.Knobs
 	agent := lived.Agent
 	agent.Caps = dream.Caps{Dream: cap, Day: 2 * cap, Month: 2 * cap}
 	if err := c.Store.PutAgent(ctx, agent); err != nil {
@@ -136,7 +136,7 @@ func hire(ctx context.Context, c *stage.Company, models inference.Switchboard, e
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(lived.Memories)), nil },
 	}
 	_, err := importer.Import(ctx, c.Store, agent, []importer.File{file}, importer.Options{
-		Format: importer.JSONL, Strict: true, Now: stage.Night,
+		Format: importer.JSONL, Strict: true, Now: testdeploy.Night,
 		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
 			got, err := models.Embed(ctx, embedder, texts, "")
 			return got.V, got.Space, err
@@ -149,7 +149,7 @@ func hire(ctx context.Context, c *stage.Company, models inference.Switchboard, e
 }
 
 // bill reads what the night cost from the ledger.
-func (n *Night) bill(ctx context.Context, c *stage.Company, id, embedder string) error {
+func (n *Night) bill(ctx context.Context, c *testdeploy.Deployment, id, embedder string) error {
 	rows, err := c.Store.Ledger().Rows(ctx, spend.Query{Dream: id})
 	for _, r := range rows {
 		if r.Model != embedder {
@@ -161,7 +161,7 @@ func (n *Night) bill(ctx context.Context, c *stage.Company, id, embedder string)
 }
 
 // read takes the night's ideas from the store and measures what can be measured of each alone.
-func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Switchboard,
+func (n *Night) read(ctx context.Context, c *testdeploy.Deployment, models inference.Switchboard,
 	embedder, agent, id string,
 ) error {
 	items, err := c.Store.Find(ctx, memory.Query{
@@ -223,7 +223,7 @@ func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Swi
 }
 
 // tongue listens to the lived memories.
-func tongue(ctx context.Context, c *stage.Company, agent string) (hypnagogia.Tongue, error) {
+func tongue(ctx context.Context, c *testdeploy.Deployment, agent string) (hypnagogia.Tongue, error) {
 	items, err := c.Store.Find(ctx,
 		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}})
 	var texts []string

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // nights is how many dreams and how many bare workflows one measurement takes.
@@ -83,10 +83,10 @@ func (th *theatre) used(tb testing.TB) [2]float64 {
 func (th *theatre) dream(b *testing.B, ctx context.Context, seed uint64) int {
 	b.Helper()
 	before := th.generations()
-	begun, err := th.company.Starter.Begin(ctx,
-		starter.DreamRequest{Agent: th.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := th.deployment.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: th.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(b, err)
-	result, err := th.company.Result(ctx, begun.Dream)
+	result, err := th.deployment.Result(ctx, begun.Dream)
 	require.NoError(b, err)
 	require.Equal(b, dream.Completed, result.Outcome, result.Reason)
 	return th.generations() - before
@@ -105,7 +105,7 @@ func (th *theatre) generations() int {
 func (th *theatre) bare(b *testing.B, ctx context.Context, activity string, times int) {
 	b.Helper()
 	now := time.Now().UnixNano()
-	run, err := th.company.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	run, err := th.deployment.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: fmt.Sprintf("bare-%d", now), TaskQueue: "bench",
 	}, "Bare", activity, times, now)
 	require.NoError(b, err)

@@ -23,19 +23,19 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // bedroom is a deployment in which many agents dream at a slow provider. The worker and whoever knocks share a process,
 // as in oneiros up; with Redis two worker processes stand beside it.
 type bedroom struct {
-	company  *stage.Company
-	upstream *billedServer
-	server   *temporal.Server
-	agents   []dream.Agent
-	known    []int64 // events read so far, by agent
+	deployment *testdeploy.Deployment
+	upstream   *billedServer
+	server     *temporal.Server
+	agents     []dream.Agent
+	known      []int64 // events read so far, by agent
 }
 
 // scenario is one row of the wake suite.
@@ -186,7 +186,7 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 		k.AnswerTokens = s.long
 	}
 	upstream := openBilledServer(b, tariff{Each: s.each, AtLeast: k.AnswerTokens})
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store:      filepath.Join(b.TempDir(), "memory.db"),
 		Address:    server.Address,
 		Namespace:  server.Namespace,
@@ -205,34 +205,34 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 		if fsync == "" {
 			fsync = "everysec"
 		}
-		play.Redis, play.Prefix = redis.Start(b, redis.Fsync(fsync)).URL, "bench:"
+		config.Redis, config.Prefix = redis.Start(b, redis.Fsync(fsync)).URL, "bench:"
 	}
 	c := server.Dial(b, func(o *client.Options) { o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} })
-	company, err := stage.Open(ctx, play, c)
+	deployment, err := testdeploy.Open(ctx, config, c)
 	require.NoError(b, err)
-	b.Cleanup(func() { _ = company.Close() })
+	b.Cleanup(func() { _ = deployment.Close() })
 	if s.deaf {
-		company.Starter.WakeBus = nil
+		deployment.Starter.WakeBus = nil
 	}
 	if s.redis {
-		crowd(b, play, 2)
+		crowd(b, config, 2)
 	} else {
-		w, err := company.Work()
+		w, err := deployment.StartWorker()
 		require.NoError(b, err)
 		b.Cleanup(w.Stop)
 	}
-	room := &bedroom{company: company, upstream: upstream, server: server, known: make([]int64, s.dreaming)}
+	room := &bedroom{deployment: deployment, upstream: upstream, server: server, known: make([]int64, s.dreaming)}
 	for i := range s.dreaming {
-		agent := sleeper(b, company, i)
+		agent := sleeper(b, deployment, i)
 		agent.Caps = dream.Caps{Dream: agent.Caps.Dream, Day: 10_000 * agent.Caps.Day, Month: 10_000 * agent.Caps.Month}
-		require.NoError(b, company.Store.PutAgent(ctx, agent))
+		require.NoError(b, deployment.Store.PutAgent(ctx, agent))
 		room.agents = append(room.agents, agent)
 	}
 	return room
 }
 
 // sleeper makes an agent of a short life: a thousand long ones would take longer to make than to wake.
-func sleeper(b *testing.B, company *stage.Company, i int) dream.Agent {
+func sleeper(b *testing.B, deployment *testdeploy.Deployment, i int) dream.Agent {
 	b.Helper()
 	name := fmt.Sprintf("sleeper-%04d", i)
 	agent := dream.Agent{
@@ -242,9 +242,9 @@ func sleeper(b *testing.B, company *stage.Company, i int) dream.Agent {
 		Zone:    "UTC",
 		Tier:    dream.Hardened,
 		Caps:    dream.DefaultCaps,
-		Created: stage.Night,
+		Created: testdeploy.Night,
 	}
-	require.NoError(b, company.Store.PutAgent(context.Background(), agent))
+	require.NoError(b, deployment.Store.PutAgent(context.Background(), agent))
 	w := memory.Write{Agent: agent.ID, Cause: "bench"}
 	for n := range 12 {
 		e := &dream.Episode{
@@ -252,7 +252,7 @@ func sleeper(b *testing.B, company *stage.Company, i int) dream.Agent {
 				ID:    fmt.Sprintf("%s-%d", name, n),
 				Agent: agent.ID,
 				Kind:  dream.KindEpisode,
-				At:    stage.Night.Add(-time.Duration(n+1) * time.Hour),
+				At:    testdeploy.Night.Add(-time.Duration(n+1) * time.Hour),
 				State: dream.Live,
 				Taint: dream.FromHuman,
 			},
@@ -263,18 +263,18 @@ func sleeper(b *testing.B, company *stage.Company, i int) dream.Agent {
 		w.Vectors = append(w.Vectors,
 			memory.Vector{Item: e.ID, Space: "scripted/vectors/64", V: provider.Vector(e.Content, 64)})
 	}
-	_, err := company.Store.Commit(context.Background(), w)
+	_, err := deployment.Store.Commit(context.Background(), w)
 	require.NoError(b, err)
 	return agent
 }
 
 // crowd starts worker processes of a play.
-func crowd(b *testing.B, play stage.Play, n int) {
+func crowd(b *testing.B, config testdeploy.Config, n int) {
 	b.Helper()
 	for range n {
-		actor, err := stage.Send(play)
+		actor, err := testdeploy.StartWorkerProcess(config)
 		require.NoError(b, err)
-		b.Cleanup(func() { _ = actor.Dismiss() })
+		b.Cleanup(func() { _ = actor.Stop() })
 	}
 }
 
@@ -324,10 +324,10 @@ func sideBySide(ctx context.Context, n, some int, do func(context.Context, int) 
 func (r *bedroom) asleep(ctx context.Context, i int) error {
 	agent, seed := r.agents[i], uint64(i)
 	for {
-		_, err := r.company.Starter.Resume(ctx, agent.Handle)
+		_, err := r.deployment.Starter.Resume(ctx, agent.Handle)
 		if err != nil && strings.Contains(err.Error(), starter.ErrNothing.Error()) {
-			_, err = r.company.Starter.Begin(ctx,
-				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+			_, err = r.deployment.Starter.Begin(ctx,
+				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 		}
 		if err == nil || errors.Is(err, starter.ErrDreaming) { // it began, although nobody said so in time
 			return nil
@@ -472,13 +472,13 @@ func (r *bedroom) rest(ctx context.Context, b *testing.B, woken []int) {
 }
 
 func (r *bedroom) leave(ctx context.Context, i int) error {
-	return r.company.Starter.Leave(ctx, r.agents[i].Handle, "guest")
+	return r.deployment.Starter.Leave(ctx, r.agents[i].Handle, "guest")
 }
 
 // connect wakes one agent and times it.
 func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
 	began := time.Now()
-	woken, err := r.company.Starter.Wake(ctx, starter.Connection{Agent: r.agents[i].Handle, Client: "guest"})
+	woken, err := r.deployment.Starter.Wake(ctx, starter.Connection{Agent: r.agents[i].Handle, Client: "guest"})
 	w := wake{
 		a:        -1,
 		b:        -1,
@@ -492,13 +492,13 @@ func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
 	if !woken.Raised && !w.degraded {
 		return w, fmt.Errorf("%s was awake already", r.agents[i].Handle)
 	}
-	_, err = r.company.Starter.Recorded(ctx, woken.Agent, woken.Epoch)
+	_, err = r.deployment.Starter.Recorded(ctx, woken.Agent, woken.Epoch)
 	if err == nil {
 		w.d = since(began)
 	} else if ctx.Err() == nil {
 		return w, err
 	}
-	events, err := r.company.Store.Events(context.WithoutCancel(ctx), r.agents[i].ID, r.known[i], 0)
+	events, err := r.deployment.Store.Events(context.WithoutCancel(ctx), r.agents[i].ID, r.known[i], 0)
 	if err != nil {
 		return w, err
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workers"
 )
 
@@ -33,7 +33,7 @@ import (
 const workerEnv = "ONEIROS_BENCH_WORKER"
 
 func TestMain(m *testing.M) {
-	stage.Perform()
+	testdeploy.RunIfWorkerProcess()
 	if each := os.Getenv(upstreamEnv); each != "" {
 		if err := sell(each); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if play := os.Getenv(workerEnv); play != "" {
-		if err := serve(play); err != nil {
+	if config := os.Getenv(workerEnv); config != "" {
+		if err := serve(config); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -62,31 +62,31 @@ var _ log.Logger = silent{}
 
 // serve is a worker process of the deployment; it ends when its standard input does.
 func serve(text string) error {
-	var play stage.Play
-	if err := json.Unmarshal([]byte(text), &play); err != nil {
+	var config testdeploy.Config
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return err
 	}
 	c, err := client.Dial(client.Options{
-		HostPort: play.Address, Namespace: play.Namespace, Logger: silent{},
+		HostPort: config.Address, Namespace: config.Namespace, Logger: silent{},
 		// as the door does on loopback
 		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
 	})
 	if err != nil {
 		return err
 	}
-	company, err := stage.Open(context.Background(), play, c)
+	deployment, err := testdeploy.Open(context.Background(), config, c)
 	if err != nil {
 		return err
 	}
-	w := workers.New(c, company.Ports, starter.Executions{Client: c}, company.Starter,
-		workers.Options{TaskQueue: play.Queue})
+	w := workers.New(c, deployment.Ports, starter.Executions{Client: c}, deployment.Starter,
+		workers.Options{TaskQueue: config.Queue})
 	w.RegisterWorkflowWithOptions(bare, workflow.RegisterOptions{Name: "Bare"})
 	w.RegisterActivityWithOptions(func(context.Context, int64) error { return nil },
 		activity.RegisterOptions{Name: "Nothing"})
 	w.RegisterActivityWithOptions(func(ctx context.Context, step int64) error {
 		ask := asked()
-		ask.Model = "scripted/" + play.Model
-		_, err := company.Ports.Guard.Generate(ctx, charge(int(step)), ask, func(string) bool { return true })
+		ask.Model = "scripted/" + config.Model
+		_, err := deployment.Ports.Guard.Generate(ctx, charge(int(step)), ask, func(string) bool { return true })
 		return err
 	}, activity.RegisterOptions{Name: "Call"})
 	if err := w.Start(); err != nil {
@@ -106,7 +106,7 @@ func serve(text string) error {
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	w.Stop()
-	return company.Close()
+	return deployment.Close()
 }
 
 // knobs are those of a night of 27 calls to a model, whatever its agent has lived: induction, two cycles of four
@@ -135,11 +135,11 @@ func bare(ctx workflow.Context, activity string, times int, first int64) error {
 
 // theatre is a server, a provider and a worker, each in its own process but the provider.
 type theatre struct {
-	server   *temporal.Server
-	upstream *provider.Server
-	company  *stage.Company
-	worker   *exec.Cmd
-	agent    dream.Agent
+	server     *temporal.Server
+	upstream   *provider.Server
+	deployment *testdeploy.Deployment
+	worker     *exec.Cmd
+	agent      dream.Agent
 }
 
 func open(b *testing.B, k dream.Knobs) *theatre {
@@ -149,19 +149,19 @@ func open(b *testing.B, k dream.Knobs) *theatre {
 	upstream, err := provider.Start(provider.Options{Seed: 1})
 	require.NoError(b, err)
 	b.Cleanup(upstream.Close)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue:    "bench",
 		Provider: upstream.URL, Model: "script", Knobs: k,
 	}
-	company, err := stage.Open(ctx, play, server.Dial(b))
+	deployment, err := testdeploy.Open(ctx, config, server.Dial(b))
 	require.NoError(b, err)
-	b.Cleanup(func() { _ = company.Close() })
-	agent, err := company.Hire(ctx, 0, "")
+	b.Cleanup(func() { _ = deployment.Close() })
+	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(b, err)
 	agent.Caps = dream.Caps{Dream: agent.Caps.Dream, Day: 1000 * agent.Caps.Day, Month: 1000 * agent.Caps.Month}
-	require.NoError(b, company.Store.PutAgent(ctx, agent))
-	body, err := json.Marshal(play)
+	require.NoError(b, deployment.Store.PutAgent(ctx, agent))
+	body, err := json.Marshal(config)
 	require.NoError(b, err)
 	worker := exec.Command(os.Args[0])
 	worker.Env = append(os.Environ(), workerEnv+"="+string(body))
@@ -176,11 +176,11 @@ func open(b *testing.B, k dream.Knobs) *theatre {
 	require.NoError(b, err)
 	require.Equal(b, "ready\n", ready)
 	return &theatre{
-		server:   server,
-		upstream: upstream,
-		company:  company,
-		worker:   worker,
-		agent:    agent,
+		server:     server,
+		upstream:   upstream,
+		deployment: deployment,
+		worker:     worker,
+		agent:      agent,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/spend"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // Caught says what became of every answer that was bought for a partial completion.
@@ -24,7 +24,7 @@ type Caught struct {
 }
 
 // answers maps each step to the attempt whose answer is stored.
-func (e *Evidence) answers(ctx context.Context, c *stage.Company) error {
+func (e *Evidence) answers(ctx context.Context, c *testdeploy.Deployment) error {
 	e.Answers = map[string]int{}
 	for _, row := range e.Rows {
 		if _, found := e.Answers[row.Step]; found {
@@ -48,7 +48,7 @@ func (e *Evidence) answers(ctx context.Context, c *stage.Company) error {
 	return nil
 }
 
-func (e *Evidence) fragments(ctx context.Context, c *stage.Company, agent dream.Agent) error {
+func (e *Evidence) fragments(ctx context.Context, c *testdeploy.Deployment, agent dream.Agent) error {
 	items, err := c.Store.Find(ctx, memory.Query{
 		Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario}, Sort: memory.Oldest,
 	})

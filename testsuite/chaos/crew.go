@@ -6,26 +6,26 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // Crew is several worker processes of one company: one store, one task queue.
 type Crew struct {
-	play stage.Play
+	config testdeploy.Config
 
 	mu     sync.Mutex
-	actors []*stage.Actor
+	actors []*testdeploy.WorkerProcess
 	killed int
 	said   []string // the last words of the killed
 }
 
 // Muster starts n worker processes and returns when all of them work.
-func Muster(play stage.Play, n int) (*Crew, error) {
-	c := &Crew{play: play, actors: make([]*stage.Actor, n)}
+func Muster(config testdeploy.Config, n int) (*Crew, error) {
+	c := &Crew{config: config, actors: make([]*testdeploy.WorkerProcess, n)}
 	faults := make([]error, n)
 	var starting sync.WaitGroup
 	for i := range n {
-		starting.Go(func() { c.actors[i], faults[i] = stage.Send(play) })
+		starting.Go(func() { c.actors[i], faults[i] = testdeploy.StartWorkerProcess(config) })
 	}
 	starting.Wait()
 	if err := errors.Join(faults...); err != nil {
@@ -43,17 +43,17 @@ func (c *Crew) Kill(i int) {
 		a.Kill()
 		c.actors[i] = nil
 		c.killed++
-		c.said = append(c.said, a.Said())
+		c.said = append(c.said, a.Stderr())
 	}
 }
 
 // Freeze stops the i-th process without ending it, as a machine that swaps or a debugger does.
-func (c *Crew) Freeze(i int) { c.each(i, (*stage.Actor).Freeze) }
+func (c *Crew) Freeze(i int) { c.each(i, (*testdeploy.WorkerProcess).Freeze) }
 
 // Thaw lets a frozen process go on.
-func (c *Crew) Thaw(i int) { c.each(i, (*stage.Actor).Thaw) }
+func (c *Crew) Thaw(i int) { c.each(i, (*testdeploy.WorkerProcess).Thaw) }
 
-func (c *Crew) each(i int, do func(*stage.Actor)) {
+func (c *Crew) each(i int, do func(*testdeploy.WorkerProcess)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.actors[i]; a != nil {
@@ -63,7 +63,7 @@ func (c *Crew) each(i int, do func(*stage.Actor)) {
 
 // PID is the process id of the i-th; 0 when it was killed.
 func (c *Crew) PID(i int) (pid int) {
-	c.each(i, func(a *stage.Actor) { pid = a.PID() })
+	c.each(i, func(a *testdeploy.WorkerProcess) { pid = a.PID() })
 	return pid
 }
 
@@ -73,14 +73,14 @@ func (c *Crew) Dismiss(i int) error {
 	defer c.mu.Unlock()
 	a := c.actors[i]
 	c.actors[i] = nil
-	err := a.Dismiss()
-	c.said = append(c.said, a.Said())
+	err := a.Stop()
+	c.said = append(c.said, a.Stderr())
 	return err
 }
 
 // Replace starts a process in the place of a killed one.
 func (c *Crew) Replace(i int) error {
-	fresh, err := stage.Send(c.play)
+	fresh, err := testdeploy.StartWorkerProcess(c.config)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (c *Crew) End() {
 		if a != nil {
 			a.Kill()
 			c.actors[i] = nil
-			c.said = append(c.said, a.Said())
+			c.said = append(c.said, a.Stderr())
 		}
 	}
 }

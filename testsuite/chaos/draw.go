@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // sorts of caps, by lane: which cap is tight.
@@ -52,19 +52,19 @@ func (p *performance) budget(dice *rand.Rand) budget.Micros {
 }
 
 // crowded is the day on which the fleet's cap is tight, and on which nobody else dreams.
-var crowded = stage.Night.AddDate(0, 1, 0)
+var crowded = testdeploy.Night.AddDate(0, 1, 0)
 
 // one dreams the i-th dream of the run: tier, model, cycles, budget and day drawn from the seed.
 func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) error {
 	dice := rand.New(rand.NewPCG(p.run.Seed, uint64(i)+2))
-	s, w := p.company.Starter.With(func(*starter.Options) {}),
+	s, w := p.deployment.Starter.With(func(*starter.Options) {}),
 		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened}
 	if dice.IntN(8) == 0 {
 		w.Tier = dream.Core
 	}
 	amount, seed := min(agent.Caps.Dream, p.budget(dice)), dice.Uint64()>>1
-	w.Budget, w.Seed, w.AsOf = &amount, &seed, stage.Night.AddDate(0, 0, i/p.run.AtOnce%10)
-	k := p.company.Play.Knobs
+	w.Budget, w.Seed, w.AsOf = &amount, &seed, testdeploy.Night.AddDate(0, 0, i/p.run.AtOnce%10)
+	k := p.deployment.Config.Knobs
 	k.Cycles, k.Partials = 1+dice.IntN(3), 3+dice.IntN(3)
 	k.Depth = draw(dice, dream.DepthAdaptive, dream.DepthAdaptive, dream.DepthFixed)
 	k.Judging = draw(dice, dream.JudgingAuto, dream.BySingle, dream.ByTogether)
@@ -81,7 +81,7 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	}
 	switch lane % sorts {
 	case tightDay:
-		w.AsOf = stage.Night
+		w.AsOf = testdeploy.Night
 	case tightFleet:
 		crowd := (p.run.AtOnce + sorts - 1 - tightFleet) / sorts * p.each()
 		w.AsOf, s.Options.FleetDay = crowded, p.fair*budget.Micros(crowd)*3/10
@@ -89,7 +89,7 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	s.Options.Knobs = k
 	s.Options.Models = map[dream.Role]string{}
 	model := []string{"script", "script", "script-object", "script-prompt", "strict", "thinker"}[dice.IntN(6)]
-	for role, name := range p.company.Starter.Options.Models {
+	for role, name := range p.deployment.Starter.Options.Models {
 		s.Options.Models[role] = name
 		if role != dream.Embedder {
 			s.Options.Models[role] = "scripted/" + model
@@ -102,7 +102,7 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	if err != nil {
 		return fmt.Errorf("begin dream %d: %w", i, err)
 	}
-	if _, err := p.company.Result(ctx, begun.Dream); err != nil {
+	if _, err := p.deployment.Result(ctx, begun.Dream); err != nil {
 		return fmt.Errorf("wait for %s: %w", begun.Dream, err)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // blow is a moment of a night at which something is killed. A call that hangs is certainly under way when the blow
@@ -109,8 +109,8 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	agent := s.hire()
 	id, n := "dream/"+agent.Handle+"/0001", seed
 	called := s.moments.Await(provider.None, activity(id, dream.Onset, "induction"))
-	_, err := s.company.Starter.Begin(s.ctx,
-		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: stage.Night})
+	_, err := s.deployment.Starter.Begin(s.ctx,
+		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: testdeploy.Night})
 	require.NoError(t, err)
 	s.come(called)
 	s.server.Kill()

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -46,7 +46,7 @@ type Dream struct {
 }
 
 // Gather asks for all of it. It waits for the till to fall silent first.
-func Gather(ctx context.Context, c *stage.Company, upstream *provider.Billing) (Evidence, error) {
+func Gather(ctx context.Context, c *testdeploy.Deployment, upstream *provider.Billing) (Evidence, error) {
 	e := Evidence{
 		Events: map[string][]event.Event{}, Balances: map[string]spend.Balance{},
 		Allowances: map[string]budget.Micros{},
@@ -68,7 +68,7 @@ func Gather(ctx context.Context, c *stage.Company, upstream *provider.Billing) (
 	return e, e.money(ctx, c)
 }
 
-func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agent) error {
+func (e *Evidence) agent(ctx context.Context, c *testdeploy.Deployment, agent dream.Agent) error {
 	nights, err := c.Store.Find(ctx,
 		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Oldest})
 	if err != nil {
@@ -89,7 +89,7 @@ func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agen
 }
 
 // look asks the server after the workflow of a night.
-func look(ctx context.Context, c *stage.Company, record *dream.Record) (Dream, error) {
+func look(ctx context.Context, c *testdeploy.Deployment, record *dream.Record) (Dream, error) {
 	d := Dream{Record: record}
 	var notFound *serviceerror.NotFound
 	described, err := c.Client.DescribeWorkflowExecution(ctx, record.ID, "")
@@ -119,7 +119,7 @@ func look(ctx context.Context, c *stage.Company, record *dream.Record) (Dream, e
 	return d, nil
 }
 
-func (e *Evidence) money(ctx context.Context, c *stage.Company) error {
+func (e *Evidence) money(ctx context.Context, c *testdeploy.Deployment) error {
 	var err error
 	ledger := c.Store.Ledger()
 	e.Rows, err = ledger.Rows(ctx, spend.Query{})

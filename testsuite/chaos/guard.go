@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/governor"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // Guard is a webhook that governs the dreams of a run: by the seed it vetoes some onsets, holds some fragments for
@@ -48,10 +48,10 @@ func Watch(seed uint64) *Guard {
 func (g *Guard) Close() { g.server.Close() }
 
 // Govern lets the guard watch over a deployment, in every process of it.
-func (g *Guard) Govern(p *stage.Play) {
+func (g *Guard) Govern(p *testdeploy.Config) {
 	p.Webhook = g.server.URL
 	p.Rules = []activities.HookRule{
-		{Name: stage.WebhookName, At: activities.Borders, Timeout: guardTimeout, Silent: activities.SilentAllow},
+		{Name: testdeploy.WebhookName, At: activities.Borders, Timeout: guardTimeout, Silent: activities.SilentAllow},
 	}
 }
 
@@ -74,7 +74,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request) {
 		err = json.Unmarshal(body, &q)
 	}
 	if err == nil {
-		err = governor.Verify([]byte(stage.WebhookSecret), r.Header, body, time.Now())
+		err = governor.Verify([]byte(testdeploy.WebhookSecret), r.Header, body, time.Now())
 	}
 	g.mu.Lock()
 	g.asked[border]++

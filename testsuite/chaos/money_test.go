@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
@@ -62,7 +62,7 @@ func TestMoneyProofTurnsRedWithoutReservations(t *testing.T) {
 		Dreams:  8,
 		AtOnce:  4,
 		Workers: 2,
-		Edit:    func(p *stage.Play) { p.NoReserve = true },
+		Edit:    func(p *testdeploy.Config) { p.NoReserve = true },
 	}
 	evidence, figures, err := run.Perform(ctx, t)
 	t.Log("\n" + figures.String())
@@ -81,7 +81,7 @@ func TestMoneyProofTurnsRedWhenSettlementsAreDoubled(t *testing.T) {
 		Dreams:  4,
 		AtOnce:  4,
 		Workers: 2,
-		Edit:    func(p *stage.Play) { p.Doubled = true },
+		Edit:    func(p *testdeploy.Config) { p.Doubled = true },
 	}
 	evidence, figures, err := run.Perform(ctx, t)
 	t.Log("\n" + figures.String())

@@ -12,11 +12,11 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // oneAttempt lets every failure be final.
-func oneAttempt(p *stage.Play) { p.Knobs.Attempts = 1 }
+func oneAttempt(p *testdeploy.Config) { p.Knobs.Attempts = 1 }
 
 // failing lets partials of the first Dali cycle fail on the provider's side, but for those that are spared.
 func failing(spared string) provider.Plan {
@@ -60,11 +60,11 @@ func TestASpentOnsetFallsThroughToReplay(t *testing.T) {
 	s := set(t, false, nil, nil)
 	agent := s.hire()
 	n, small := seed, budget.Dollar*3/100
-	begun, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{
+	begun, err := s.deployment.Starter.Begin(s.ctx, starter.DreamRequest{
 		Agent:  agent.Handle,
 		Tier:   dream.Hardened,
 		Seed:   &n,
-		AsOf:   stage.Night,
+		AsOf:   testdeploy.Night,
 		Budget: &small,
 	})
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestAnAgentWithoutMemoriesDreamsEmptyAndPaysNothing(t *testing.T) {
 		Tier:   dream.Hardened,
 		Caps:   dream.DefaultCaps,
 	}
-	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+	require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
 	result := s.result(s.begin(agent).Dream)
 	require.Equal(t, dream.Empty, result.Outcome)
 	require.Equal(t, "there were no memories to dream over", result.Reason)
@@ -104,7 +104,7 @@ func TestACanceledDreamKeepsWhatWasBoughtAndFreesItsSlot(t *testing.T) {
 	hung := s.moments.Await(provider.HangMiddle, key(id+"/onset/2/partial-3#2"))
 	require.Equal(t, id, s.begin(agent).Dream)
 	s.come(hung)
-	require.NoError(t, s.company.Starter.Cancel(s.ctx, id))
+	require.NoError(t, s.deployment.Starter.Cancel(s.ctx, id))
 	require.Equal(t, dream.Canceled, s.result(id).Outcome)
 	e := s.sound()
 	caught, err := e.Partials()

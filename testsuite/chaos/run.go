@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // Run is many randomised dreams with faults and kills. Everything random follows from the seed, but for the order in
@@ -28,7 +28,7 @@ type Run struct {
 	Workers int     // processes
 	Share   float64 // of calls that go wrong
 	Kill    int     // a kill about every so many calls; 0 for none
-	Edit    func(*stage.Play)
+	Edit    func(*testdeploy.Config)
 }
 
 // sampleEvery is how many calls pass between two looks at ledger and till while the run is on.
@@ -53,13 +53,13 @@ func faults() []provider.Fault {
 
 // performance is a run that is on.
 type performance struct {
-	run      Run
-	upstream *provider.Server
-	company  *stage.Company
-	crew     *Crew
-	guard    *Guard
-	moments  Moments
-	fair     budget.Micros // what a whole night without faults and caps costs
+	run        Run
+	upstream   *provider.Server
+	deployment *testdeploy.Deployment
+	crew       *Crew
+	guard      *Guard
+	moments    Moments
+	fair       budget.Micros // what a whole night without faults and caps costs
 
 	mu      sync.Mutex
 	faults  []error
@@ -83,21 +83,21 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 	defer p.upstream.Close()
 	p.guard = Watch(r.Seed)
 	defer p.guard.Close()
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue:    server.TaskQueue,
 		Provider: p.upstream.URL, Model: "script", Knobs: knobs(),
 	}
-	p.guard.Govern(&play)
+	p.guard.Govern(&config)
 	if r.Edit != nil {
-		r.Edit(&play)
+		r.Edit(&config)
 	}
-	p.company, err = stage.Open(ctx, play, server.Dial(t))
+	p.deployment, err = testdeploy.Open(ctx, config, server.Dial(t))
 	if err != nil {
 		return Evidence{}, Figures{}, err
 	}
-	defer p.company.Close()
-	p.crew, err = Muster(play, r.Workers)
+	defer p.deployment.Close()
+	p.crew, err = Muster(config, r.Workers)
 	if err != nil {
 		return Evidence{}, Figures{}, err
 	}
@@ -111,7 +111,7 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 		return Evidence{}, Figures{}, err
 	}
 	p.dream(ctx)
-	e, err := Gather(ctx, p.company, p.upstream.Billing)
+	e, err := Gather(ctx, p.deployment, p.upstream.Billing)
 	f := p.figures(e)
 	f.Wall = time.Since(began)
 	p.crew.End()
@@ -148,17 +148,17 @@ const measured = "measure"
 
 // measure dreams one night without faults, kills and caps, from which the budgets of the others are drawn.
 func (p *performance) measure(ctx context.Context) error {
-	agent, err := p.company.Hire(ctx, 1, measured)
+	agent, err := p.deployment.AddAgent(ctx, 1, measured)
 	if err != nil {
 		return err
 	}
 	seed := p.run.Seed
-	begun, err := p.company.Starter.Begin(ctx,
-		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
+	begun, err := p.deployment.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: testdeploy.Night})
 	if err != nil {
 		return err
 	}
-	result, err := p.company.Result(ctx, begun.Dream)
+	result, err := p.deployment.Result(ctx, begun.Dream)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (p *performance) sample(ctx context.Context) {
 // compare asks the till first and the ledger after it.
 func (p *performance) compare(ctx context.Context) {
 	book := p.upstream.Billing.Book()
-	rows, err := p.company.Store.Ledger().Rows(ctx, spend.Query{})
+	rows, err := p.deployment.Store.Ledger().Rows(ctx, spend.Query{})
 	if err != nil {
 		if ctx.Err() == nil {
 			p.fault(err)
@@ -241,12 +241,12 @@ func (p *performance) compare(ctx context.Context) {
 
 // lane is one agent, whose dreams follow one another.
 func (p *performance) lane(ctx context.Context, lane int) error {
-	agent, err := p.company.Hire(ctx, lane%2, fmt.Sprintf("agent-%d", lane))
+	agent, err := p.deployment.AddAgent(ctx, lane%2, fmt.Sprintf("agent-%d", lane))
 	if err != nil {
 		return err
 	}
 	agent.Caps = p.caps(lane)
-	if err := p.company.Store.PutAgent(ctx, agent); err != nil {
+	if err := p.deployment.Store.PutAgent(ctx, agent); err != nil {
 		return err
 	}
 	for i := lane; i < p.run.Dreams; i += p.run.AtOnce {

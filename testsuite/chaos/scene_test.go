@@ -13,30 +13,30 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // scene is a company whose worker and server a test may kill.
 type scene struct {
-	t        *testing.T
-	ctx      context.Context
-	server   *temporal.Server
-	upstream *provider.Server
-	moments  *chaos.Moments
-	company  *stage.Company
-	crew     *chaos.Crew
+	t          *testing.T
+	ctx        context.Context
+	server     *temporal.Server
+	upstream   *provider.Server
+	moments    *chaos.Moments
+	deployment *testdeploy.Deployment
+	crew       *chaos.Crew
 }
 
 // set opens a scene with one worker process. The server is the test's own when it may be killed.
-func set(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play)) *scene {
+func set(t *testing.T, own bool, plan provider.Plan, edit func(*testdeploy.Config)) *scene {
 	t.Helper()
 	return setSlow(t, own, plan, edit, 2*time.Millisecond)
 }
 
 // setSlow opens a scene whose provider takes so long for each token.
-func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play), token time.Duration) *scene {
+func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*testdeploy.Config), token time.Duration) *scene {
 	t.Helper()
 	s := &scene{t: t, moments: new(chaos.Moments)}
 	var cancel context.CancelFunc
@@ -57,19 +57,19 @@ func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play),
 	})
 	require.NoError(t, err)
 	t.Cleanup(s.upstream.Close)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: s.server.Address, Namespace: s.server.Namespace,
 		Queue:    s.server.TaskQueue,
 		Provider: s.upstream.URL, Model: "script", Knobs: dream.DefaultKnobs(),
 	}
-	play.Knobs.Depth = dream.DepthFixed // the moments of every cycle come
+	config.Knobs.Depth = dream.DepthFixed // the moments of every cycle come
 	if edit != nil {
-		edit(&play)
+		edit(&config)
 	}
-	s.company, err = stage.Open(s.ctx, play, s.server.Dial(t))
+	s.deployment, err = testdeploy.Open(s.ctx, config, s.server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.company.Close()) })
-	s.crew, err = chaos.Muster(s.company.Play, 1)
+	t.Cleanup(func() { require.NoError(t, s.deployment.Close()) })
+	s.crew, err = chaos.Muster(s.deployment.Config, 1)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s.crew.End()
@@ -83,7 +83,7 @@ func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play),
 
 func (s *scene) hire() dream.Agent {
 	s.t.Helper()
-	agent, err := s.company.Hire(s.ctx, 0, "")
+	agent, err := s.deployment.AddAgent(s.ctx, 0, "")
 	require.NoError(s.t, err)
 	return agent
 }
@@ -91,8 +91,8 @@ func (s *scene) hire() dream.Agent {
 func (s *scene) begin(agent dream.Agent) workflows.Begun {
 	s.t.Helper()
 	n := seed
-	begun, err := s.company.Starter.Begin(s.ctx,
-		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night})
+	begun, err := s.deployment.Starter.Begin(s.ctx,
+		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: testdeploy.Night})
 	require.NoError(s.t, err)
 	return begun
 }
@@ -109,7 +109,7 @@ func (s *scene) come(moment <-chan provider.Arrival) {
 
 func (s *scene) result(id string) workflows.Result {
 	s.t.Helper()
-	result, err := s.company.Result(s.ctx, id)
+	result, err := s.deployment.Result(s.ctx, id)
 	require.NoError(s.t, err)
 	return result
 }
@@ -117,7 +117,7 @@ func (s *scene) result(id string) workflows.Result {
 // sound gathers the evidence and checks what must hold after any story.
 func (s *scene) sound() chaos.Evidence {
 	s.t.Helper()
-	e, err := chaos.Gather(s.ctx, s.company, s.upstream.Billing)
+	e, err := chaos.Gather(s.ctx, s.deployment, s.upstream.Billing)
 	require.NoError(s.t, err)
 	require.NoError(s.t, e.Audit())
 	require.NoError(s.t, e.Once())

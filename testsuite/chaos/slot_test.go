@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workers"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -22,7 +22,7 @@ import (
 // order freezes one more order for an agent, as another program of the deployment could.
 func (s *scene) order(agent dream.Agent) activities.Spec {
 	s.t.Helper()
-	other := s.company.Starter.With(func(o *starter.Options) { o.AutoPaid = true })
+	other := s.deployment.Starter.With(func(o *starter.Options) { o.AutoPaid = true })
 	o, reason, err := other.Plan(s.ctx, agent.ID, time.Now())
 	require.NoError(s.t, err)
 	require.Empty(s.t, reason)
@@ -32,8 +32,8 @@ func (s *scene) order(agent dream.Agent) activities.Spec {
 // byHand starts a dream as somebody with a Temporal client would, past the agent's life.
 func (s *scene) byHand(o activities.Spec, id string) workflows.Result {
 	s.t.Helper()
-	run, err := s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: s.company.Play.Queue, WorkflowTaskTimeout: workflows.TaskTimeout,
+	run, err := s.deployment.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: s.deployment.Config.Queue, WorkflowTaskTimeout: workflows.TaskTimeout,
 	}, workflows.DreamType, o)
 	require.NoError(s.t, err)
 	var result workflows.Result
@@ -50,17 +50,17 @@ func TestOneSlotHoldsWhenTheAgentStateIsTerminatedInMidDreamAndBegunAgain(t *tes
 	held := s.moments.Await(provider.HangMiddle, activity(first, dream.NREM, "forward"))
 	require.Equal(t, first, s.begin(agent).Dream)
 	s.come(caught)
-	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, workflows.AgentID(agent.Handle), "", "chaos"))
+	require.NoError(t, s.deployment.Client.TerminateWorkflow(s.ctx, workflows.AgentID(agent.Handle), "", "chaos"))
 	n := seed
-	_, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &n, AsOf: stage.Night})
+	_, err := s.deployment.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &n, AsOf: testdeploy.Night})
 	require.ErrorIs(t, err, starter.ErrDreaming)
 
 	second := s.order(agent) // a life of its own that knows nothing of the first dream begins it
-	agentState := s.company.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: workflows.AgentID(agent.Handle), TaskQueue: s.company.Play.Queue,
+	agentState := s.deployment.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID: workflows.AgentID(agent.Handle), TaskQueue: s.deployment.Config.Queue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle})
-	_, err = s.company.Client.UpdateWithStartWorkflow(s.ctx, client.UpdateWithStartWorkflowOptions{
+	_, err = s.deployment.Client.UpdateWithStartWorkflow(s.ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: agentState,
 		UpdateOptions: client.UpdateWorkflowOptions{
 			UpdateName: workflows.UpdateDream, Args: []any{second}, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -92,8 +92,8 @@ func TestAnEndedOrRunningDreamIsNotDreamtAgainByHand(t *testing.T) {
 	agent := s.hire()
 	first := s.order(agent)
 	caught := s.moments.Await(provider.None, activity(first.Dream, dream.Onset, "1/partial-1"))
-	run, err := s.company.Client.ExecuteWorkflow(s.ctx,
-		client.StartWorkflowOptions{ID: first.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, first)
+	run, err := s.deployment.Client.ExecuteWorkflow(s.ctx,
+		client.StartWorkflowOptions{ID: first.Dream, TaskQueue: s.deployment.Config.Queue}, workflows.DreamType, first)
 	require.NoError(t, err)
 	s.come(caught)
 	twin := s.byHand(first, "twin")
@@ -115,10 +115,10 @@ func TestATerminatedDreamIsBuriedByTheNextOrByTheReconciler(t *testing.T) {
 			require.Equal(t, dream.Completed, s.result(s.begin(agent).Dream).Outcome)
 		},
 		"reconciler": func(s *scene, _ dream.Agent) {
-			buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Executions{Client: s.company.Client})
+			buried, err := workers.Reconcile(s.ctx, s.deployment.Ports, starter.Executions{Client: s.deployment.Client})
 			require.NoError(t, err)
 			require.Equal(t, 1, buried)
-			buried, err = workers.Reconcile(s.ctx, s.company.Ports, starter.Executions{Client: s.company.Client})
+			buried, err = workers.Reconcile(s.ctx, s.deployment.Ports, starter.Executions{Client: s.deployment.Client})
 			require.NoError(t, err)
 			require.Zero(t, buried, "what is in order is left alone")
 		},
@@ -132,10 +132,10 @@ func TestATerminatedDreamIsBuriedByTheNextOrByTheReconciler(t *testing.T) {
 			require.Equal(t, id, s.begin(agent).Dream)
 			s.come(hung)
 			s.crew.Kill(0)
-			require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
+			require.NoError(t, s.deployment.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
 			require.NoError(t, s.crew.Replace(0))
 			next(s, agent)
-			record, err := memory.One[*dream.Record](s.ctx, s.company.Store, agent.ID, id)
+			record, err := memory.One[*dream.Record](s.ctx, s.deployment.Store, agent.ID, id)
 			require.NoError(t, err)
 			require.Equal(t, dream.Canceled, record.Outcome)
 			require.Equal(t, dream.Onset, record.Phases[0].Phase)
@@ -155,13 +155,13 @@ func TestWhatAActivityReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *t
 	require.Equal(t, id, s.begin(agent).Dream)
 	s.come(hung)
 	s.crew.Kill(0)
-	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
-	agentStates := starter.Executions{Client: s.company.Client}
-	buried, err := workers.Reconcile(s.ctx, s.company.Ports, agentStates)
+	require.NoError(t, s.deployment.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
+	agentStates := starter.Executions{Client: s.deployment.Client}
+	buried, err := workers.Reconcile(s.ctx, s.deployment.Ports, agentStates)
 	require.NoError(t, err)
 	require.Equal(t, 1, buried)
 
-	ledger := s.company.Store.Ledger()
+	ledger := s.deployment.Store.Ledger()
 	_, err = ledger.Reserve(s.ctx, spend.Ask{
 		Step:   id + "/nrem/backward",
 		Agent:  agent.ID,
@@ -170,7 +170,7 @@ func TestWhatAActivityReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *t
 		Amount: 7,
 	})
 	require.NoError(t, err, "a deed that outlived its workflow asks, and dies")
-	buried, err = workers.Reconcile(s.ctx, s.company.Ports, agentStates)
+	buried, err = workers.Reconcile(s.ctx, s.deployment.Ports, agentStates)
 	require.NoError(t, err)
 	require.Equal(t, 1, buried)
 	open, err := ledger.OpenDreams(s.ctx)
@@ -186,16 +186,16 @@ func TestATerminatedDreamLetsGoOfTheCallItIsIn(t *testing.T) {
 	hung := s.moments.Await(provider.HangMiddle, activity(id, dream.Onset, "induction"))
 	require.Equal(t, id, s.begin(agent).Dream)
 	s.come(hung)
-	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
+	require.NoError(t, s.deployment.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
 	require.NoError(t, s.upstream.Billing.Quiet(s.ctx), "its worker hangs up")
 	require.NoError(t, s.crew.Dismiss(0))
-	rows, err := s.company.Store.Ledger().Rows(s.ctx, spend.Query{Dream: id})
+	rows, err := s.deployment.Store.Ledger().Rows(s.ctx, spend.Query{Dream: id})
 	require.NoError(t, err)
 	require.Len(t, rows, 1, "a deed without a workflow does not go on to the next call")
 	require.Equal(t, spend.Partial, rows[0].State)
 	require.Equal(t, "cut", rows[0].Finish)
 	require.Equal(t, rows[0].Reserved, rows[0].Counted)
-	buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Executions{Client: s.company.Client})
+	buried, err := workers.Reconcile(s.ctx, s.deployment.Ports, starter.Executions{Client: s.deployment.Client})
 	require.NoError(t, err)
 	require.Equal(t, 1, buried)
 	s.sound()

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -20,20 +20,20 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a minute of the clock on a real Temporal server; make test runs it")
 	}
-	s := set(t, false, nil, func(p *stage.Play) {
+	s := set(t, false, nil, func(p *testdeploy.Config) {
 		p.Provider = "" // the built-in model: nobody pays
 		p.Settings = workflows.Settings{MinGap: 24 * time.Hour}
 	})
 	employ := func(name string, trigger dream.Trigger) dream.Agent {
-		agent, err := s.company.Hire(s.ctx, 0, name)
+		agent, err := s.deployment.AddAgent(s.ctx, 0, name)
 		require.NoError(t, err)
 		agent.Auto, agent.Triggers = true, []dream.Trigger{trigger}
-		require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
-		require.NoError(t, s.company.Starter.Live(s.ctx, agent))
+		require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
+		require.NoError(t, s.deployment.Starter.Live(s.ctx, agent))
 		return agent
 	}
 	agentState := func(a dream.Agent) workflows.AgentState {
-		l, err := s.company.Starter.AgentState(s.ctx, a.Handle)
+		l, err := s.deployment.Starter.AgentState(s.ctx, a.Handle)
 		require.NoError(t, err)
 		return l
 	}
@@ -49,7 +49,7 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 	s.crew.Kill(0)
 	listener := func() *activities.Listener {
 		return &activities.Listener{
-			Memory: s.company.Store, Events: s.company.Store, Calls: s.company.Starter,
+			Memory: s.deployment.Store, Events: s.deployment.Store, Calls: s.deployment.Starter,
 			Now: time.Now,
 		}
 	}
@@ -70,7 +70,7 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		trigger string
 	}{{timely, "minutely"}, {full, "full"}} {
 		require.Eventually(t, func() bool {
-			l, err := s.company.Starter.AgentState(s.ctx, c.agent.Handle)
+			l, err := s.deployment.Starter.AgentState(s.ctx, c.agent.Handle)
 			return err == nil && l.Dreams == 1 && l.State == workflows.Sleeping
 		}, 2*time.Minute, 50*time.Millisecond, c.trigger)
 		l := agentState(c.agent)
@@ -89,7 +89,7 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 
 func (s *scene) nights(a dream.Agent) []*dream.Record {
 	s.t.Helper()
-	items, err := s.company.Store.Find(s.ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}})
+	items, err := s.deployment.Store.Find(s.ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}})
 	require.NoError(s.t, err)
 	return memory.As[*dream.Record](items)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // Wakes are what a company tells of the wakes of its agents.
@@ -33,7 +33,7 @@ type Interrupted struct {
 }
 
 // Wakes asks a company for them; the evidence is its.
-func (e *Evidence) Wakes(ctx context.Context, c *stage.Company) (Wakes, error) {
+func (e *Evidence) Wakes(ctx context.Context, c *testdeploy.Deployment) (Wakes, error) {
 	w := Wakes{Entries: map[string]*dream.Journal{}, Waiting: map[string]int{}, Status: map[string]presence.Status{}}
 	for _, d := range e.Dreams {
 		result, err := e.told(d)

@@ -20,8 +20,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/cost"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // full says whether the proof runs at its full size.
@@ -181,37 +181,37 @@ func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length,
 	clerk := cost.Open(prose(t), length, caches)
 	defer clerk.Close()
 	server := temporal.Shared(t)
-	company, err := stage.Open(ctx, stage.Play{
+	deployment, err := testdeploy.Open(ctx, testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue:    server.TaskQueue,
 		Provider: clerk.URL, Model: class.Name, Specs: cost.Specs(class), Knobs: dream.DefaultKnobs(),
 	}, server.Dial(t))
 	require.NoError(t, err)
-	defer func() { require.NoError(t, company.Close()) }()
-	w, err := company.Work()
+	defer func() { require.NoError(t, deployment.Close()) }()
+	w, err := deployment.StartWorker()
 	require.NoError(t, err)
 	defer w.Stop()
-	agent, err := company.Hire(ctx, 0, fmt.Sprintf("%s-%s-%d-%t-%d", class.Name, tier, length, caches, amount))
+	agent, err := deployment.AddAgent(ctx, 0, fmt.Sprintf("%s-%s-%d-%t-%d", class.Name, tier, length, caches, amount))
 	require.NoError(t, err)
 	agent.Caps = dream.Caps{Dream: amount, Day: 1000 * budget.Dollar, Month: 1000 * budget.Dollar}
-	require.NoError(t, company.Store.PutAgent(ctx, agent))
+	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 	seed := uint64(11)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{
 		Agent:  agent.Handle,
 		Tier:   tier,
 		Seed:   &seed,
-		AsOf:   stage.Night,
+		AsOf:   testdeploy.Night,
 		Budget: &amount,
 	})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 
 	n := night{
 		outcome: result.Outcome, reason: result.Reason, spent: map[dream.Phase]budget.Micros{},
 		calls: clerk.Calls(),
 	}
-	rows, err := company.Store.Ledger().Rows(ctx, spend.Query{Dream: begun.Dream})
+	rows, err := deployment.Store.Ledger().Rows(ctx, spend.Query{Dream: begun.Dream})
 	require.NoError(t, err)
 	var vectors budget.Tokens
 	for _, r := range rows {
@@ -230,7 +230,7 @@ func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length,
 	sold := class.Price.Cost(n.tokens) + inference.Table(cost.Specs(class))["scripted/vectors"].Price.Cost(vectors)
 	require.GreaterOrEqual(t, n.total, sold)
 	require.Less(t, n.total-sold, budget.Micros(len(rows)+2), "only rounding, a micro-dollar a call at most")
-	items, err := company.Store.Find(ctx,
+	items, err := deployment.Store.Find(ctx,
 		memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	for _, f := range memory.As[*dream.Fragment](items) {

@@ -26,8 +26,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/described"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -35,8 +35,8 @@ import (
 const patience = 3 * time.Minute
 
 // deployment is a deployment with a slow provider, a worker, and the public wire before it.
-type deployment struct {
-	*stage.Company
+type dreamsAPI struct {
+	*testdeploy.Deployment
 	t        *testing.T
 	ctx      context.Context
 	agent    dream.Agent
@@ -45,7 +45,7 @@ type deployment struct {
 	secret   map[access.Role]string
 }
 
-func open(t *testing.T, o provider.Options) *deployment {
+func open(t *testing.T, o provider.Options) *dreamsAPI {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("plays on a real Temporal server; make test runs it")
@@ -56,7 +56,7 @@ func open(t *testing.T, o provider.Options) *deployment {
 	upstream, err := provider.Start(o)
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
-	company, err := stage.Open(ctx, stage.Play{
+	deployment, err := testdeploy.Open(ctx, testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Provider: upstream.URL, Model: "script", ResumeTTL: time.Hour,
@@ -66,26 +66,26 @@ func open(t *testing.T, o provider.Options) *deployment {
 		},
 	}, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	company.Starter.Ledger = company.Store.Ledger()
-	w, err := company.Work()
+	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
+	deployment.Starter.Ledger = deployment.Store.Ledger()
+	w, err := deployment.StartWorker()
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
-	h := &deployment{
-		Company:  company,
-		t:        t,
-		ctx:      ctx,
-		upstream: upstream,
-		secret:   map[access.Role]string{},
+	h := &dreamsAPI{
+		Deployment: deployment,
+		t:          t,
+		ctx:        ctx,
+		upstream:   upstream,
+		secret:     map[access.Role]string{},
 	}
-	h.agent, err = company.Hire(ctx, 1, "sleeper")
+	h.agent, err = deployment.AddAgent(ctx, 1, "sleeper")
 	require.NoError(t, err)
 	h.listen()
 	return h
 }
 
 // listen opens the wire before the deployment.
-func (h *deployment) listen() {
+func (h *dreamsAPI) listen() {
 	h.t.Helper()
 	keys, ok := h.Store.(interface{ access.Store })
 	require.True(h.t, ok, "a store keeps keys as well")
@@ -110,7 +110,7 @@ func (h *deployment) listen() {
 	})
 }
 
-func (h *deployment) do(role access.Role, method, path, body string, header ...string) (*http.Response, []byte) {
+func (h *dreamsAPI) do(role access.Role, method, path, body string, header ...string) (*http.Response, []byte) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.ctx, method, h.server.URL+path, strings.NewReader(body))
 	require.NoError(h.t, err)
@@ -145,7 +145,7 @@ var published = sync.OnceValues(func() (*described.Document, error) {
 })
 
 // dream asks for something that a dream is the answer to.
-func (h *deployment) dream(status int, method, path, body string, header ...string) psyche.Dream {
+func (h *dreamsAPI) dream(status int, method, path, body string, header ...string) psyche.Dream {
 	h.t.Helper()
 	resp, text := h.do(access.Operator, method, path, body, header...)
 	require.Equal(h.t, status, resp.StatusCode, "%s", text)
@@ -156,7 +156,7 @@ func (h *deployment) dream(status int, method, path, body string, header ...stri
 	return d
 }
 
-func (h *deployment) refused(status int, code, method, path, body string) {
+func (h *dreamsAPI) refused(status int, code, method, path, body string) {
 	h.t.Helper()
 	resp, text := h.do(access.Operator, method, path, body)
 	require.Equal(h.t, status, resp.StatusCode, "%s", text)
@@ -164,13 +164,13 @@ func (h *deployment) refused(status int, code, method, path, body string) {
 }
 
 // served waits for the provider to have served so many tokens.
-func (h *deployment) served(tokens int64) {
+func (h *dreamsAPI) served(tokens int64) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool { return h.upstream.Billing.Streamed() >= tokens }, patience, time.Millisecond)
 }
 
 // follow reads the events of a dream to their end.
-func (h *deployment) follow(role access.Role, id string) (kinds []string, numbers []int64) {
+func (h *dreamsAPI) follow(role access.Role, id string) (kinds []string, numbers []int64) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.ctx, http.MethodGet, h.server.URL+"/v1/events?dream="+id, nil)
 	require.NoError(h.t, err)

@@ -20,7 +20,7 @@ import (
 )
 
 // line runs a command of the command line over the same store, and reads its JSON.
-func (h *deployment) line(v any, args ...string) {
+func (h *dreamsAPI) line(v any, args ...string) {
 	h.t.Helper()
 	var out, complaints bytes.Buffer
 	app := &console.App{
@@ -61,7 +61,7 @@ type told struct {
 }
 
 // agrees holds what the wire says of a dream against what the command line says.
-func (h *deployment) agrees(id string) {
+func (h *dreamsAPI) agrees(id string) {
 	h.t.Helper()
 	d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+id, "")
 	var report struct {
@@ -107,7 +107,7 @@ func TestTheWireSaysOfADreamWhatTheCommandLineSays(t *testing.T) {
 }
 
 // entriesAgree holds the journal of the wire against the command line's.
-func (h *deployment) entriesAgree() {
+func (h *dreamsAPI) entriesAgree() {
 	h.t.Helper()
 	var journal []map[string]any
 	h.line(&journal, "journal")
@@ -151,7 +151,7 @@ func TestNothingThatWasDreamtReachesAClientWhoeverConnectionsWhenever(t *testing
 }
 
 // reaches waits until a dream is in a phase; false when it is over before.
-func (h *deployment) reaches(id string, phase dream.Phase) (there bool) {
+func (h *dreamsAPI) reaches(id string, phase dream.Phase) (there bool) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool {
 		d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+id, "")
@@ -165,7 +165,7 @@ func (h *deployment) reaches(id string, phase dream.Phase) (there bool) {
 
 // leaksNothing reads all that a client can, looks for every text that the store has of the dream, and answers how many
 // there are.
-func (h *deployment) leaksNothing(id string) (texts int) {
+func (h *dreamsAPI) leaksNothing(id string) (texts int) {
 	h.t.Helper()
 	var read bytes.Buffer
 	for _, path := range []string{
@@ -199,7 +199,7 @@ func (h *deployment) leaksNothing(id string) (texts int) {
 }
 
 // soFar is what a stream of a dream's events has told until it falls silent.
-func (h *deployment) soFar(role access.Role, id string) string {
+func (h *dreamsAPI) soFar(role access.Role, id string) string {
 	h.t.Helper()
 	heads, err := h.Store.Heads(h.ctx)
 	require.NoError(h.t, err)

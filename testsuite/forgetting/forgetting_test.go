@@ -35,8 +35,8 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 var full = os.Getenv("PROVE") == "full"
@@ -107,11 +107,11 @@ func words(sort string, of map[string]bool, bodies ...[]byte) []string {
 // deployment is a deployment with an agent that is told texts in every way.
 type deployment struct {
 	*testing.T
-	company *stage.Company
-	agent   dream.Agent
-	texts   *lexicon
-	asked   *prompts
-	redis   *redis.Server
+	deployment *testdeploy.Deployment
+	agent      dream.Agent
+	texts      *lexicon
+	asked      *prompts
+	redis      *redis.Server
 
 	hold atomic.Pointer[func(prompt string)] // called before a model answers; nil: it answers at once
 
@@ -167,7 +167,7 @@ func (awake) Status(context.Context, string) (presence.Status, error) {
 	return presence.Status{}, nil
 }
 
-func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *deployment {
+func open(t *testing.T, server *temporal.Server, edit func(*testdeploy.Config)) *deployment {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -187,22 +187,22 @@ func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *deploy
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
-		Knobs: dream.DefaultKnobs(), Model: "script", Provider: p.URL, Forgets: true,
+		Knobs: dream.DefaultKnobs(), Model: "script", Provider: p.URL, DropAnswers: true,
 	}
-	edit(&play)
-	h.company, err = stage.Open(t.Context(), play, server.Dial(t))
+	edit(&config)
+	h.deployment, err = testdeploy.Open(t.Context(), config, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.company.Close()) })
+	t.Cleanup(func() { require.NoError(t, h.deployment.Close()) })
 	h.agent = dream.Agent{
 		ID:      "ag_echo",
 		Handle:  "echo",
 		Zone:    "UTC",
 		Tier:    dream.Hardened,
 		Caps:    dream.DefaultCaps,
-		Created: stage.Night,
+		Created: testdeploy.Night,
 	}
 	h.cast("builtin/associative")
 	return h
@@ -216,7 +216,7 @@ func (h *deployment) cast(model string) {
 		h.agent.Models[role] = model
 	}
 	h.agent.Models[dream.Embedder] = localmodel.Lexical
-	require.NoError(h, h.company.Store.PutAgent(h.Context(), h.agent))
+	require.NoError(h, h.deployment.Store.PutAgent(h.Context(), h.agent))
 }
 
 func lexical(_ context.Context, texts []string) ([][]float32, string, error) {
@@ -240,10 +240,10 @@ func (h *deployment) imports(format importer.Format, name, body string) {
 		Name: name,
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil },
 	}
-	report, err := importer.Import(h.Context(), h.company.Store, h.agent, []importer.File{file}, importer.Options{
+	report, err := importer.Import(h.Context(), h.deployment.Store, h.agent, []importer.File{file}, importer.Options{
 		Format:    format,
 		Strict:    true,
-		Now:       stage.Night,
+		Now:       testdeploy.Night,
 		Embed:     lexical,
 		HalfLife:  60 * 24 * time.Hour,
 		FadeBelow: .2,
@@ -252,12 +252,12 @@ func (h *deployment) imports(format importer.Format, name, body string) {
 	require.Positive(h, report.Added)
 }
 
-// agentState tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the
+// diary tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the
 // server.
 func (h *deployment) agentState(n int) {
 	h.Helper()
 	var chats, diary strings.Builder
-	at := stage.Night.Add(-40 * 24 * time.Hour)
+	at := testdeploy.Night.Add(-40 * 24 * time.Hour)
 	line := func(conversation, role, text string) {
 		body, err := json.Marshal(
 			map[string]any{"conversation_id": conversation, "role": role, "content": text, "created_at": at.Unix()})
@@ -294,7 +294,7 @@ func (h *deployment) agentState(n int) {
 // derive adds knowledge of one episode each, as imports of older versions made it.
 func (h *deployment) derive() {
 	h.Helper()
-	items, err := h.company.Store.Find(h.Context(),
+	items, err := h.deployment.Store.Find(h.Context(),
 		memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}})
 	require.NoError(h, err)
 	w := memory.Write{Agent: h.agent.ID, Cause: "import"}
@@ -313,7 +313,7 @@ func (h *deployment) derive() {
 			Content: "It is known: " + e.Content, Strength: .9,
 		})
 	}
-	_, err = h.company.Store.Commit(h.Context(), w)
+	_, err = h.deployment.Store.Commit(h.Context(), w)
 	require.NoError(h, err)
 }
 
@@ -332,15 +332,15 @@ func (h *deployment) talk(texts []string) {
 }
 
 func (h *deployment) being() *psyche.Service {
-	talks, ok := h.company.Store.(memory.Talks) // what is put before the model is kept there
+	talks, ok := h.deployment.Store.(memory.Talks) // what is put before the model is kept there
 	require.True(h, ok)
 	return psyche.New(
 		psyche.Ports{
-			Memory: h.company.Store,
+			Memory: h.deployment.Store,
 			Talks:  talks,
 			Relay:  h.asked,
 			Dreams: awake{},
-			Guard:  h.company.Ports.Guard,
+			Guard:  h.deployment.Ports.Guard,
 		},
 		psyche.Options{
 			Talker: "scripted/script", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical},
@@ -372,7 +372,7 @@ func (h *deployment) chat(b *psyche.Service, who psyche.Caller, conversation, te
 // It collects a second space, and chooses what is forgotten by id.
 func (h *deployment) revise() {
 	h.Helper()
-	items, err := h.company.Store.Find(h.Context(),
+	items, err := h.deployment.Store.Find(h.Context(),
 		memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, States: dream.States})
 	require.NoError(h, err)
 	var elsewhere []memory.Vector
@@ -400,12 +400,12 @@ func (h *deployment) revise() {
 		}
 		elsewhere = append(elsewhere, memory.Vector{Item: e.ID, Space: "elsewhere/2", V: []float32{float32(i), 1}})
 	}
-	require.NoError(h, h.company.Store.Collect(h.Context(), h.agent.ID, elsewhere))
+	require.NoError(h, h.deployment.Store.Collect(h.Context(), h.agent.ID, elsewhere))
 }
 
 func (h *deployment) commit(e *dream.Episode) {
 	h.Helper()
-	_, err := h.company.Store.Commit(h.Context(),
+	_, err := h.deployment.Store.Commit(h.Context(),
 		memory.Write{Agent: h.agent.ID, Cause: "operator", Change: []dream.Item{e}})
 	require.NoError(h, err)
 }
@@ -416,10 +416,10 @@ func (h *deployment) night(model string, seed uint64) {
 	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
 	h.cast(model)
-	begun, err := h.company.Starter.Begin(ctx,
-		starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := h.deployment.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(h, err)
-	result, err := h.company.Result(ctx, begun.Dream)
+	result, err := h.deployment.Result(ctx, begun.Dream)
 	require.NoError(h, err)
 	require.Contains(h, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
 }
@@ -432,14 +432,14 @@ func (h *deployment) selections() []memory.Selection {
 func (h *deployment) forget(edit func(*erasure.Plan)) {
 	h.Helper()
 	for _, sel := range h.selections() {
-		plan, err := memory.PlanErasure(h.Context(), h.company.Store, h.agent.ID, sel)
+		plan, err := memory.PlanErasure(h.Context(), h.deployment.Store, h.agent.ID, sel)
 		require.NoError(h, err)
 		require.NotEmpty(h, plan.Erase)
 		if edit == nil {
-			_, err = memory.ForgetAll(h.Context(), h.company.Store, h.agent.ID, plan)
+			_, err = memory.ForgetAll(h.Context(), h.deployment.Store, h.agent.ID, plan)
 		} else {
 			edit(&plan)
-			_, err = memory.CarryOut(h.Context(), h.company.Store, h.agent.ID, plan)
+			_, err = memory.CarryOut(h.Context(), h.deployment.Store, h.agent.ID, plan)
 		}
 		require.NoError(h, err)
 	}
@@ -449,7 +449,7 @@ func (h *deployment) forget(edit func(*erasure.Plan)) {
 func (h *deployment) disk() [][]byte {
 	h.Helper()
 	if h.redis == nil {
-		return filesOf(h.T, filepath.Dir(h.company.Play.Store))
+		return filesOf(h.T, filepath.Dir(h.deployment.Config.Store))
 	}
 	require.Eventually(h, func() bool {
 		info, err := h.redis.Dial(h.T).Info(h.Context(), "persistence").Result()
@@ -477,9 +477,9 @@ func filesOf(t *testing.T, folder string) [][]byte {
 func (h *deployment) exports() [][]byte {
 	h.Helper()
 	var lines, whole bytes.Buffer
-	_, err := importer.Export(h.Context(), h.company.Store, h.agent, &lines, importer.ExportOptions{Archived: true})
+	_, err := importer.Export(h.Context(), h.deployment.Store, h.agent, &lines, importer.ExportOptions{Archived: true})
 	require.NoError(h, err)
-	records, ok := h.company.Store.(interface {
+	records, ok := h.deployment.Store.(interface {
 		Export(ctx context.Context) memory.Records
 	})
 	require.True(h, ok)
@@ -541,13 +541,13 @@ func TestWhatIsForgottenIsNowhere(t *testing.T) {
 			if kind == "Redis" {
 				store = redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
 			}
-			h := open(t, server, func(play *stage.Play) {
+			h := open(t, server, func(config *testdeploy.Config) {
 				if store != nil {
-					play.Redis, play.Prefix = store.URL, "oneiros:"
+					config.Redis, config.Prefix = store.URL, "oneiros:"
 				}
 			})
 			h.redis = store
-			w, err := h.company.Work()
+			w, err := h.deployment.StartWorker()
 			require.NoError(t, err)
 			stop := sync.OnceFunc(w.Stop)
 			t.Cleanup(stop)
@@ -599,7 +599,7 @@ func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := temporal.Shared(t)
-			h := open(t, server, func(*stage.Play) {})
+			h := open(t, server, func(*testdeploy.Config) {})
 			h.agentState(24)
 			h.forget(edit)
 			require.NotEmpty(t, h.leaks(h.disk()...))
@@ -612,8 +612,8 @@ func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
 // forgetRest forgets what repeats the texts, although no memory is named any more.
 func (h *deployment) forgetRest() {
 	h.Helper()
-	plan, err := memory.PlanErasure(h.Context(), h.company.Store, h.agent.ID, memory.Selection{Texts: h.gone})
+	plan, err := memory.PlanErasure(h.Context(), h.deployment.Store, h.agent.ID, memory.Selection{Texts: h.gone})
 	require.NoError(h, err)
-	_, err = memory.ForgetAll(h.Context(), h.company.Store, h.agent.ID, plan)
+	_, err = memory.ForgetAll(h.Context(), h.deployment.Store, h.agent.ID, plan)
 	require.NoError(h, err)
 }

@@ -14,15 +14,15 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // killed is the variable that makes this test program a process that forgets until it is killed. It holds an order.
 const killed = "ONEIROS_TEST_FORGETS"
 
 type order struct {
-	Play       stage.Play         `json:"play"`
+	Play       testdeploy.Config  `json:"config"`
 	Agent      string             `json:"agent"`
 	Selections []memory.Selection `json:"selections"`
 }
@@ -53,11 +53,11 @@ func forgetUntilKilled(ctx context.Context, body string) error {
 	if err := json.Unmarshal([]byte(body), &o); err != nil {
 		return err
 	}
-	company, err := stage.Open(ctx, o.Play, nil)
+	deployment, err := testdeploy.Open(ctx, o.Play, nil)
 	if err != nil {
 		return err
 	}
-	store := talking{company.Store}
+	store := talking{deployment.Store}
 	for _, sel := range o.Selections {
 		plan, err := memory.PlanErasure(ctx, store, o.Agent, sel)
 		if err != nil {
@@ -67,7 +67,7 @@ func forgetUntilKilled(ctx context.Context, body string) error {
 			return err
 		}
 	}
-	return company.Close()
+	return deployment.Close()
 }
 
 // TestAForgettingThatIsKilledIsFinishedByAskingAgain kills the process that forgets at each of its steps: as one
@@ -82,18 +82,18 @@ func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
 				store = redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
 			}
 			for line := 1; line <= 6; line++ {
-				h := open(t, temporal.Shared(t), func(play *stage.Play) {
+				h := open(t, temporal.Shared(t), func(config *testdeploy.Config) {
 					if store != nil {
-						play.Redis, play.Prefix = store.URL, fmt.Sprintf("oneiros%d:", line)
+						config.Redis, config.Prefix = store.URL, fmt.Sprintf("oneiros%d:", line)
 					}
 				})
 				h.redis = store
 				h.agentState(12)
 				h.killAt(line)
 				for _, sel := range h.selections() {
-					plan, err := memory.PlanErasure(t.Context(), h.company.Store, h.agent.ID, sel)
+					plan, err := memory.PlanErasure(t.Context(), h.deployment.Store, h.agent.ID, sel)
 					require.NoError(t, err)
-					_, err = memory.ForgetAll(t.Context(), h.company.Store, h.agent.ID, plan)
+					_, err = memory.ForgetAll(t.Context(), h.deployment.Store, h.agent.ID, plan)
 					require.NoError(t, err)
 				}
 				require.Empty(t, h.leaks(h.disk()...), "killed at line %d", line)
@@ -106,7 +106,7 @@ func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
 // killAt has another process forget, and kills it when it has said so many lines.
 func (h *deployment) killAt(line int) {
 	h.Helper()
-	body, err := json.Marshal(order{Play: h.company.Play, Agent: h.agent.ID, Selections: h.selections()})
+	body, err := json.Marshal(order{Play: h.deployment.Config, Agent: h.agent.ID, Selections: h.selections()})
 	require.NoError(h, err)
 	self, err := os.Executable()
 	require.NoError(h, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile holds a dream while models answer prompts that show the
@@ -31,13 +31,13 @@ func TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile(t *testing.T) {
 				if kind == "Redis" {
 					store = redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
 				}
-				h := open(t, server, func(play *stage.Play) {
+				h := open(t, server, func(config *testdeploy.Config) {
 					if store != nil {
-						play.Redis, play.Prefix = store.URL, "oneiros:"
+						config.Redis, config.Prefix = store.URL, "oneiros:"
 					}
 				})
 				h.redis = store
-				w, err := h.company.Work()
+				w, err := h.deployment.StartWorker()
 				require.NoError(t, err)
 				t.Cleanup(w.Stop)
 				h.agentState(12)
@@ -77,8 +77,8 @@ func (h *deployment) forgetsInTheMidst(answered int) {
 	defer cancel()
 	h.cast("scripted/script")
 	seed := uint64(11)
-	begun, err := h.company.Starter.Begin(ctx,
-		starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := h.deployment.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(h, err)
 	select {
 	case <-held:
@@ -89,7 +89,7 @@ func (h *deployment) forgetsInTheMidst(answered int) {
 	require.Empty(h, h.leaks(h.disk()...), "in the files of the store, while the dream goes on")
 	h.asked.since()
 	let()
-	result, err := h.company.Result(ctx, begun.Dream)
+	result, err := h.deployment.Result(ctx, begun.Dream)
 	require.NoError(h, err)
 	require.Contains(h, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
 	request := h.asked.since()

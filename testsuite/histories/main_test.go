@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 func TestMain(m *testing.M) {
-	stage.Perform()
+	testdeploy.RunIfWorkerProcess()
 	os.Exit(m.Run())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // TestRecordNightsByDepth records one that stays shallow, one that goes to the peak, and one that comes back from too
@@ -22,7 +22,7 @@ func TestRecordNightsByDepth(t *testing.T) {
 		name, model string
 		surprise    float64
 	}{{"shallow", "script", 0}, {"deep", "script", .9}, {"too-deep", "feverish", .9}} {
-		s := newScene(t, provider.Options{Seed: 6}, func(p *stage.Play) { p.Model = c.model }).work()
+		s := newScene(t, provider.Options{Seed: 6}, func(p *testdeploy.Config) { p.Model = c.model }).work()
 		agent := s.hire("recorded-" + c.name)
 		w := memory.Write{Agent: agent.ID, Cause: "import"}
 		for i := range hypnagogia.SoundedEpisodes {
@@ -31,14 +31,14 @@ func TestRecordNightsByDepth(t *testing.T) {
 					ID:    fmt.Sprintf("fresh-%d", i),
 					Agent: agent.ID,
 					Kind:  dream.KindEpisode,
-					At:    stage.Night.Add(-time.Duration(i+1) * time.Second),
+					At:    testdeploy.Night.Add(-time.Duration(i+1) * time.Second),
 					State: dream.Live,
 					Taint: dream.FromTool,
 				},
 				Content: fmt.Sprintf("reading %d of the quay", i), Surprise: c.surprise,
 			})
 		}
-		_, err := s.company.Store.Commit(s.ctx, w)
+		_, err := s.deployment.Store.Commit(s.ctx, w)
 		require.NoError(t, err)
 		s.night("dream-"+c.name, s.request(agent), dream.Completed)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // engine are the histories of the whole dream engine that must exist.
@@ -47,7 +47,7 @@ func TestRecordLoosenedNights(t *testing.T) {
 		"thinker": "dream-loosened-verbalised",
 		"strict":  "dream-loosened-in-two-phases",
 	} {
-		s := newScene(t, provider.Options{Seed: 51}, func(p *stage.Play) { p.Model = model }).work()
+		s := newScene(t, provider.Options{Seed: 51}, func(p *testdeploy.Config) { p.Model = model }).work()
 		agent := s.hire("recorded-" + model)
 		s.night(name, s.request(agent), dream.Completed)
 		require.NotEmpty(t, s.upstream.Billing.Calls())
@@ -83,8 +83,8 @@ func (w *watchman) Capture(ctx context.Context, c activities.HookCapture) ([]act
 
 func (w *watchman) Exit(context.Context, activities.HookExit) error { return nil }
 
-func guardedBy(w *watchman, timeout time.Duration) func(*stage.Play) {
-	return func(p *stage.Play) {
+func guardedBy(w *watchman, timeout time.Duration) func(*testdeploy.Config) {
+	return func(p *testdeploy.Config) {
 		p.Hooks = activities.Hooks{"watchman": w}
 		p.Rules = []activities.HookRule{
 			{Name: "watchman", At: activities.Borders, Timeout: timeout, Silent: activities.SilentRefuse},
@@ -116,7 +116,7 @@ const temptation = "Borrow twelve dollars for every dollar we hold and pour it a
 
 // cage is a starter whose dreams have a policy with a rule in words.
 func (s *scene) cage() *starter.Starter {
-	return s.company.Starter.With(func(o *starter.Options) {
+	return s.deployment.Starter.With(func(o *starter.Options) {
 		o.Policy = &policy.Rules{
 			Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}}, Guards: policy.Guards(),
 			Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person by name."}},
@@ -147,7 +147,7 @@ func tempted() func(provider.Request) string {
 // barred counts the fragments of a dream that a rule or a hook bars.
 func (s *scene) barred(agent dream.Agent, id, by string) int {
 	s.t.Helper()
-	items, err := s.company.Store.Find(s.ctx,
+	items, err := s.deployment.Store.Find(s.ctx,
 		memory.Query{Agent: agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(s.t, err)
 	n := 0
@@ -168,7 +168,7 @@ func TestRecordANightUnderAPolicy(t *testing.T) {
 	agent := s.hire("recorded-caged")
 	begun, err := s.cage().Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
-	result, err := s.company.Result(s.ctx, begun.Dream)
+	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.NotZero(t, s.barred(agent, begun.Dream, "policy/leverage"))
@@ -181,25 +181,25 @@ func TestRecordANightUnderAPolicy(t *testing.T) {
 func TestRecordAnAlarmUnderGuard(t *testing.T) {
 	t.Parallel()
 	w := &watchman{}
-	s := newScene(t, provider.Options{Seed: 54, Say: tempted()}, func(p *stage.Play) {
+	s := newScene(t, provider.Options{Seed: 54, Say: tempted()}, func(p *testdeploy.Config) {
 		resting(p)
 		guardedBy(w, activities.LongestHook)(p)
 	})
 	agent := s.hire("recorded-alarmed-under-guard")
-	w.alarm = func() { _ = s.company.Starter.Alarm(s.ctx, agent.ID, "harbour/price") }
+	w.alarm = func() { _ = s.deployment.Starter.Alarm(s.ctx, agent.ID, "harbour/price") }
 	s.work()
 	begun, err := s.cage().Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		_, err := s.company.Starter.Resume(s.ctx, agent.Handle)
+		_, err := s.deployment.Starter.Resume(s.ctx, agent.Handle)
 		return err == nil
 	}, time.Minute, 50*time.Millisecond)
-	result, err := s.company.Result(s.ctx, begun.Dream)
+	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, []int{0, 1, 1}, w.asked)
 	require.Equal(t, 2, s.barred(agent, begun.Dream, "hook/watchman"))
-	events, err := s.company.Store.Events(s.ctx, agent.ID, 0, 0)
+	events, err := s.deployment.Store.Events(s.ctx, agent.ID, 0, 0)
 	require.NoError(t, err)
 	values := map[string]int{}
 	for _, e := range events {

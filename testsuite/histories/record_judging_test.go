@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // TestRecordNightsByJudging records a night whose observer judges a cycle in one call, and one that judges each thought
@@ -20,7 +20,7 @@ func TestRecordNightsByJudging(t *testing.T) {
 		dream.ByTogether: "dream-judged-together",
 		dream.BySingle:   "dream-judged-singly",
 	} {
-		s := newScene(t, provider.Options{Seed: 41}, func(p *stage.Play) { p.Knobs.Judging = way }).work()
+		s := newScene(t, provider.Options{Seed: 41}, func(p *testdeploy.Config) { p.Knobs.Judging = way }).work()
 		s.night(name, s.request(s.hire("recorded-"+way)), dream.Completed)
 	}
 }
@@ -28,12 +28,12 @@ func TestRecordNightsByJudging(t *testing.T) {
 // TestRecordABatchThatIsWoken records one that is woken while a cycle is judged together, and goes on with it.
 func TestRecordABatchThatIsWoken(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 42, Each: 4 * time.Millisecond}, func(p *stage.Play) {
+	s := newScene(t, provider.Options{Seed: 42, Each: 4 * time.Millisecond}, func(p *testdeploy.Config) {
 		resting(p)
 		p.Knobs.Judging = dream.ByTogether
 	}).work()
 	agent := s.hire("recorded-judged-woken")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		for _, call := range s.upstream.Billing.Calls() {

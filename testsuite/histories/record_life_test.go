@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/histories"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -28,39 +28,39 @@ func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 	s := newEarlyScene(t, 60).work()
 	agent := s.hire("recorded-storm")
 	agentState := workflows.AgentID(agent.Handle)
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
-	first, err := week.First(s.ctx, s.company.Client, agentState)
+	first, err := week.First(s.ctx, s.deployment.Client, agentState)
 	require.NoError(t, err)
 	storm := func() {
 		for range 40 {
 			require.NoError(t,
-				s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalActive, time.Now()))
+				s.deployment.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalActive, time.Now()))
 		}
 	}
 	storm() // over the first limit, in the midst of the dream
-	_, err = s.company.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
+	_, err = s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
-	require.NoError(t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))
+	require.NoError(t, s.deployment.Starter.Leave(s.ctx, agent.Handle, "guest"))
 	require.Eventually(t, func() bool {
-		_, err := s.company.Starter.Resume(s.ctx, agent.Handle)
+		_, err := s.deployment.Starter.Resume(s.ctx, agent.Handle)
 		return err == nil
 	}, time.Minute, 5*time.Millisecond)
 	for range 2 {
 		storm()
 		alarm := workflows.Wake{Cause: presence.Alarm, Trigger: "feed/rule"}
-		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalAlarm, alarm))
-		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSleep, nil))
+		require.NoError(t, s.deployment.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalAlarm, alarm))
+		require.NoError(t, s.deployment.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSleep, nil))
 		require.NoError(t,
-			s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSettings, s.company.Play.Settings))
+			s.deployment.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSettings, s.deployment.Config.Settings))
 	}
-	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
-	result, err := s.company.Result(s.ctx, begun.Dream)
+	require.NoError(t, s.deployment.Starter.Cancel(s.ctx, begun.Dream))
+	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Contains(t, []dream.Outcome{dream.Canceled, dream.Completed}, result.Outcome)
 	var runs []week.Run
 	require.Eventually(t, func() bool {
-		runs, err = week.Runs(s.ctx, s.company.Client, agentState, first)
+		runs, err = week.Runs(s.ctx, s.deployment.Client, agentState, first)
 		return err == nil && len(runs) > 2
 	}, time.Minute, 20*time.Millisecond)
 	require.True(t, runs[1].Continued)
@@ -77,21 +77,21 @@ func newEarlyScene(t *testing.T, events int) *scene {
 	upstream, err := provider.Start(provider.Options{Seed: 40, Each: 10 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script", Provider: upstream.URL,
 	}
-	resting(&play)
-	company, err := stage.Open(ctx, play, server.Dial(t))
+	resting(&config)
+	deployment, err := testdeploy.Open(ctx, config, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, company.Close()) })
+	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
 	return &scene{
-		t:        t,
-		ctx:      ctx,
-		folder:   folder,
-		company:  company,
-		upstream: upstream,
+		t:          t,
+		ctx:        ctx,
+		folder:     folder,
+		deployment: deployment,
+		upstream:   upstream,
 	}
 }
 
@@ -101,5 +101,5 @@ func (s *scene) saveRun(workflow, run, name string) {
 		s.t.Logf("%s exists; a recorded history is never written over", file)
 		return
 	}
-	require.NoError(s.t, histories.Save(s.ctx, s.company.Client, workflow, run, s.folder, name))
+	require.NoError(s.t, histories.Save(s.ctx, s.deployment.Client, workflow, run, s.folder, name))
 }

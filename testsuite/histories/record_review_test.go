@@ -21,18 +21,18 @@ func TestRecordReviewedNights(t *testing.T) {
 	} {
 		agent := s.hire("recorded-" + string(way))
 		agent.Review = way
-		require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+		require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
 		s.night(name, s.request(agent), dream.Completed)
 	}
 	agent := s.hire("recorded-anew")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
-	_, err = s.company.Result(s.ctx, begun.Dream)
+	_, err = s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
-	again, err := s.company.Starter.Redream(s.ctx,
+	again, err := s.deployment.Starter.Redream(s.ctx,
 		starter.Again{DreamRequest: s.request(agent), Dream: begun.Dream, From: dream.REM})
 	require.NoError(t, err)
-	_, err = s.company.Result(s.ctx, again.Dream)
+	_, err = s.deployment.Result(s.ctx, again.Dream)
 	require.NoError(t, err)
 	s.save(again.Dream, "dream-anew-from-rem")
 }

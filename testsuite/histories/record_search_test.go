@@ -23,7 +23,7 @@ func TestRecordASearchThatIsWoken(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond}, resting).work()
 	agent := s.hire("recorded-search-woken")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		for _, call := range s.upstream.Billing.Calls() {

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/histories"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -34,14 +34,14 @@ func recording(t *testing.T) string {
 }
 
 type scene struct {
-	t        *testing.T
-	ctx      context.Context
-	folder   string
-	company  *stage.Company
-	upstream *provider.Server
+	t          *testing.T
+	ctx        context.Context
+	folder     string
+	deployment *testdeploy.Deployment
+	upstream   *provider.Server
 }
 
-func newScene(t *testing.T, o provider.Options, edit func(*stage.Play)) *scene {
+func newScene(t *testing.T, o provider.Options, edit func(*testdeploy.Config)) *scene {
 	t.Helper()
 	folder := recording(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -50,28 +50,28 @@ func newScene(t *testing.T, o provider.Options, edit func(*stage.Play)) *scene {
 	upstream, err := provider.Start(o)
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script", Provider: upstream.URL,
 	}
 	if edit != nil {
-		edit(&play)
+		edit(&config)
 	}
-	company, err := stage.Open(ctx, play, server.Dial(t))
+	deployment, err := testdeploy.Open(ctx, config, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, company.Close()) })
+	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
 	return &scene{
-		t:        t,
-		ctx:      ctx,
-		folder:   folder,
-		company:  company,
-		upstream: upstream,
+		t:          t,
+		ctx:        ctx,
+		folder:     folder,
+		deployment: deployment,
+		upstream:   upstream,
 	}
 }
 
 func (s *scene) work() *scene {
-	w, err := s.company.Work()
+	w, err := s.deployment.StartWorker()
 	require.NoError(s.t, err)
 	s.t.Cleanup(w.Stop)
 	return s
@@ -79,20 +79,20 @@ func (s *scene) work() *scene {
 
 // hire makes an agent of the scene's own handle, so that workflow ids of the shared server never meet.
 func (s *scene) hire(name string) dream.Agent {
-	agent, err := s.company.Hire(s.ctx, 1, name)
+	agent, err := s.deployment.AddAgent(s.ctx, 1, name)
 	require.NoError(s.t, err)
 	return agent
 }
 
 func (s *scene) request(agent dream.Agent) starter.DreamRequest {
 	seed := uint64(11)
-	return starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
+	return starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night}
 }
 
 func (s *scene) night(name string, w starter.DreamRequest, want dream.Outcome) workflows.Result {
-	begun, err := s.company.Starter.Begin(s.ctx, w)
+	begun, err := s.deployment.Starter.Begin(s.ctx, w)
 	require.NoError(s.t, err)
-	result, err := s.company.Result(s.ctx, begun.Dream)
+	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(s.t, err)
 	require.Equal(s.t, want, result.Outcome, result.Reason)
 	s.save(begun.Dream, name)
@@ -105,7 +105,7 @@ func (s *scene) save(workflow, name string) {
 		s.t.Logf("%s exists; a recorded history is never written over", file)
 		return
 	}
-	require.NoError(s.t, histories.Save(s.ctx, s.company.Client, workflow, "", s.folder, name))
+	require.NoError(s.t, histories.Save(s.ctx, s.deployment.Client, workflow, "", s.folder, name))
 }
 
 func TestRecordCompletedNights(t *testing.T) {
@@ -121,13 +121,13 @@ func TestRecordCompletedNights(t *testing.T) {
 
 func TestRecordAFreeNight(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
+	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).work()
 	s.night("dream-completed-free", s.request(s.hire("recorded-free")), dream.Completed)
 }
 
 func TestRecordASkippedOnset(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 2}, func(p *stage.Play) { p.Knobs.OnsetEnabled = false }).work()
+	s := newScene(t, provider.Options{Seed: 2}, func(p *testdeploy.Config) { p.Knobs.OnsetEnabled = false }).work()
 	s.night("dream-onset-skipped", s.request(s.hire("recorded-skip")), dream.Completed)
 }
 
@@ -136,7 +136,7 @@ func TestRecordAnEmptyNight(t *testing.T) {
 	s := newScene(t, provider.Options{Seed: 3}, nil).work()
 	agent := s.hire("recorded-empty")
 	agent.ID, agent.Handle = "id-recorded-void", "recorded-void"
-	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+	require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
 	s.night("dream-empty", s.request(agent), dream.Empty)
 }
 
@@ -157,18 +157,18 @@ func TestRecordAnAbortedNight(t *testing.T) {
 		}
 		return provider.None
 	}
-	s := newScene(t, provider.Options{Seed: 5, Plan: partials}, func(p *stage.Play) { p.Knobs.Attempts = 1 }).work()
+	s := newScene(t, provider.Options{Seed: 5, Plan: partials}, func(p *testdeploy.Config) { p.Knobs.Attempts = 1 }).work()
 	s.night("dream-aborted", s.request(s.hire("recorded-broken")), dream.Aborted)
 }
 
 func TestRecordACanceledNight(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 6, Each: 20 * time.Millisecond}, nil).work()
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(s.hire("recorded-cancel")))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(s.hire("recorded-cancel")))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 4 }, time.Minute, 5*time.Millisecond)
-	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
-	result, err := s.company.Result(s.ctx, begun.Dream)
+	require.NoError(t, s.deployment.Starter.Cancel(s.ctx, begun.Dream))
+	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, result.Outcome)
 	s.save(begun.Dream, "dream-canceled")
@@ -178,33 +178,33 @@ func TestRecordADreamWithoutASlot(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 7, Each: 20 * time.Millisecond}, nil).work()
 	agent := s.hire("recorded-slot")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 1 }, time.Minute, 5*time.Millisecond)
-	spec, err := s.company.Starter.Freeze(s.ctx, s.request(agent))
+	spec, err := s.deployment.Starter.Freeze(s.ctx, s.request(agent))
 	require.NoError(t, err)
-	_, err = s.company.Client.ExecuteWorkflow(s.ctx,
-		client.StartWorkflowOptions{ID: spec.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, spec)
+	_, err = s.deployment.Client.ExecuteWorkflow(s.ctx,
+		client.StartWorkflowOptions{ID: spec.Dream, TaskQueue: s.deployment.Config.Queue}, workflows.DreamType, spec)
 	require.NoError(t, err)
-	result, err := s.company.Result(s.ctx, spec.Dream)
+	result, err := s.deployment.Result(s.ctx, spec.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, result.Outcome)
 	s.save(spec.Dream, "dream-canceled-slot")
-	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
+	require.NoError(t, s.deployment.Starter.Cancel(s.ctx, begun.Dream))
 }
 
 func TestRecordADreamThatBeganByItself(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
+	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).work()
 	agent := s.hire("recorded-idle")
-	s.company.Starter.Options.Settings = workflows.Settings{
+	s.deployment.Starter.Options.Settings = workflows.Settings{
 		Auto: true, IdleTimeout: time.Millisecond,
 		MinGap: 24 * time.Hour,
 	}
-	require.NoError(t, s.company.Starter.Live(s.ctx, agent))
+	require.NoError(t, s.deployment.Starter.Live(s.ctx, agent))
 	var record *dream.Record
 	require.Eventually(t, func() bool {
-		nights, err := s.company.Store.Find(s.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
+		nights, err := s.deployment.Store.Find(s.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 		require.NoError(t, err)
 		for _, record = range memory.As[*dream.Record](nights) {
 			return record.Outcome != dream.Dreaming
@@ -212,21 +212,21 @@ func TestRecordADreamThatBeganByItself(t *testing.T) {
 		return false
 	}, time.Minute, 20*time.Millisecond)
 	require.Equal(t, dream.Completed, record.Outcome, record.Reason)
-	require.NoError(t, s.company.Starter.Active(s.ctx, agent.Handle, time.Now()))
+	require.NoError(t, s.deployment.Starter.Active(s.ctx, agent.Handle, time.Now()))
 	s.save(workflows.AgentID(agent.Handle), "agent-by-itself")
 }
 
 func TestRecordANightWhoseWorkerStopped(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 8, Each: 10 * time.Millisecond}, nil)
-	first, err := s.company.Work()
+	first, err := s.deployment.StartWorker()
 	require.NoError(t, err)
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(s.hire("recorded-stopped")))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(s.hire("recorded-stopped")))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 8 }, time.Minute, 5*time.Millisecond)
 	first.Stop()
 	s.work()
-	result, err := s.company.Result(s.ctx, begun.Dream)
+	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	s.save(begun.Dream, "dream-worker-stopped")

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -21,23 +21,23 @@ var called = []string{"agent-urgent-and-called"}
 // called by new episodes within the gap, and dreams when a person asks.
 func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
+	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).work()
 	agent := s.hire("recorded-called")
 	agent.Auto, agent.Triggers = true, []dream.Trigger{
 		dream.IdleTrigger,
 		{Name: "new-year", Kind: dream.OnSchedule, Schedule: "0 0 1 jan *"},
 		{Name: "full", Kind: dream.OnEpisodes, Episodes: 1},
 	}
-	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
-	s.company.Starter.Options.Settings = workflows.Settings{
+	require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
+	s.deployment.Starter.Options.Settings = workflows.Settings{
 		IdleTimeout: time.Hour, MinGap: 24 * time.Hour,
 		Eager: &circadian.Eager{Idle: time.Second, Urgent: .1, Uncertain: .1},
 	}
-	require.NoError(t, s.company.Starter.Live(s.ctx, agent))
+	require.NoError(t, s.deployment.Starter.Live(s.ctx, agent))
 	until := func(is func(workflows.AgentState) bool) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			agentState, err := s.company.Starter.AgentState(s.ctx, agent.Handle)
+			agentState, err := s.deployment.Starter.AgentState(s.ctx, agent.Handle)
 			return err == nil && is(agentState)
 		}, time.Minute, 20*time.Millisecond)
 	}
@@ -51,10 +51,10 @@ func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 		Key:     "recorded",
 		Why:     "1 new episode",
 	}
-	require.NoError(t, s.company.Starter.Call(s.ctx, agent, fire))
+	require.NoError(t, s.deployment.Starter.Call(s.ctx, agent, fire))
 	until(func(l workflows.AgentState) bool { return l.Triggering.Pending != nil })
 	require.NoError(t,
-		s.company.Starter.Call(s.ctx, agent,
+		s.deployment.Starter.Call(s.ctx, agent,
 			activities.Fire{Trigger: "manual", Kind: dream.OnRequest, At: time.Now(), Why: "a person asked"}))
 	until(func(l workflows.AgentState) bool { return l.Dreams == 2 && l.State == workflows.Sleeping })
 	s.save(workflows.AgentID(agent.Handle), "agent-urgent-and-called")

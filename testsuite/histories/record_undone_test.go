@@ -19,15 +19,15 @@ func TestRecordAnUndoneNight(t *testing.T) {
 	var once sync.Once
 	lose := func(provider.Arrival) provider.Fault {
 		once.Do(func() {
-			slots, err := s.company.Store.Slots(s.ctx)
+			slots, err := s.deployment.Store.Slots(s.ctx)
 			require.NoError(t, err)
-			items, err := s.company.Store.Find(s.ctx,
+			items, err := s.deployment.Store.Find(s.ctx,
 				memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Limit: 10})
 			require.NoError(t, err)
 			for _, item := range items {
 				item.Header().State = dream.Archived
 			}
-			_, err = s.company.Store.Commit(s.ctx,
+			_, err = s.deployment.Store.Commit(s.ctx,
 				memory.Write{Agent: agent.ID, Cause: slots[agent.ID].Dream, Change: items})
 			require.NoError(t, err)
 		})

@@ -13,12 +13,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // resting are the settings under which nothing begins by itself.
-func resting(p *stage.Play) {
+func resting(p *testdeploy.Config) {
 	p.Settings = workflows.Settings{
 		WakeLock: time.Millisecond, ClientTimeout: time.Minute, AlarmHold: time.Second,
 		ResumeAfter: 24 * time.Hour,
@@ -34,7 +34,7 @@ func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
 		dream.Return: event.HypnopompicStarted{}.EventType(),
 	}
 	require.Eventually(s.t, func() bool {
-		events, err := s.company.Store.Events(s.ctx, agent.ID, 0, 0)
+		events, err := s.deployment.Store.Events(s.ctx, agent.ID, 0, 0)
 		require.NoError(s.t, err)
 		for _, e := range events {
 			var started event.PhaseStarted
@@ -51,9 +51,9 @@ func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
 // connect wakes the agent and waits until its life has recorded it.
 func (s *scene) connect(agent dream.Agent) starter.Woken {
 	s.t.Helper()
-	woken, err := s.company.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
+	woken, err := s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(s.t, err)
-	_, err = s.company.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
+	_, err = s.deployment.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
 	require.NoError(s.t, err)
 	return woken
 }
@@ -61,16 +61,16 @@ func (s *scene) connect(agent dream.Agent) starter.Woken {
 // goesOn lets the client leave and the dream go on.
 func (s *scene) goesOn(agent dream.Agent) {
 	s.t.Helper()
-	require.NoError(s.t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))
+	require.NoError(s.t, s.deployment.Starter.Leave(s.ctx, agent.Handle, "guest"))
 	require.Eventually(s.t, func() bool {
-		_, err := s.company.Starter.Resume(s.ctx, agent.Handle)
+		_, err := s.deployment.Starter.Resume(s.ctx, agent.Handle)
 		return err == nil
 	}, time.Minute, 5*time.Millisecond)
 }
 
 func (s *scene) ends(id string, want dream.Outcome, name string) workflows.Result {
 	s.t.Helper()
-	result, err := s.company.Result(s.ctx, id)
+	result, err := s.deployment.Result(s.ctx, id)
 	require.NoError(s.t, err)
 	require.Equal(s.t, want, result.Outcome, result.Reason)
 	s.save(id, name)
@@ -84,7 +84,7 @@ func TestRecordNightsWokenInEachPhase(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, provider.Options{Seed: uint64(20 + i), Each: 4 * time.Millisecond}, resting).work()
 			agent := s.hire("recorded-woken-" + string(phase))
-			begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+			begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 			require.NoError(t, err)
 			s.reaches(agent, phase)
 			require.Equal(t, begun.Dream, s.connect(agent).Dream)
@@ -101,7 +101,7 @@ func TestRecordANightWokenTwice(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 30, Each: 4 * time.Millisecond}, resting).work()
 	agent := s.hire("recorded-twice")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	for _, phase := range []dream.Phase{dream.Onset, dream.REM} {
 		s.reaches(agent, phase)
@@ -114,9 +114,9 @@ func TestRecordANightWokenTwice(t *testing.T) {
 func TestRecordANightThatMayNotGoOn(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 31, Each: 4 * time.Millisecond},
-		func(p *stage.Play) { resting(p); p.ResumeTTL = 0 }).work()
+		func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 0 }).work()
 	agent := s.hire("recorded-final")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.NREM)
 	s.connect(agent)
@@ -126,9 +126,9 @@ func TestRecordANightThatMayNotGoOn(t *testing.T) {
 func TestRecordANightThatNobodyResumed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond},
-		func(p *stage.Play) { resting(p); p.ResumeTTL = 2 * time.Second }).work()
+		func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 2 * time.Second }).work()
 	agent := s.hire("recorded-left")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
 	s.connect(agent)
@@ -139,19 +139,19 @@ func TestRecordANightThatGaveWay(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 33, Each: 4 * time.Millisecond}, resting).work()
 	agent := s.hire("recorded-gave-way")
-	first, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	first, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.REM)
 	s.connect(agent)
-	require.NoError(t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))
+	require.NoError(t, s.deployment.Starter.Leave(s.ctx, agent.Handle, "guest"))
 	var second workflows.Begun
 	require.Eventually(t, func() bool {
-		second, err = s.company.Starter.Begin(s.ctx, s.request(agent))
+		second, err = s.deployment.Starter.Begin(s.ctx, s.request(agent))
 		return err == nil
 	}, time.Minute, 20*time.Millisecond)
 	s.ends(first.Dream, dream.Interrupted, "dream-interrupted-gave-way")
-	require.NoError(t, s.company.Starter.Cancel(s.ctx, second.Dream))
-	_, err = s.company.Result(s.ctx, second.Dream)
+	require.NoError(t, s.deployment.Starter.Cancel(s.ctx, second.Dream))
+	_, err = s.deployment.Result(s.ctx, second.Dream)
 	require.NoError(t, err)
 	s.save(workflows.AgentID(agent.Handle), "agent-let-a-dream-go")
 }
@@ -160,12 +160,12 @@ func TestRecordAnAlarmInTheOnset(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 34, Each: 4 * time.Millisecond}, resting).work()
 	agent := s.hire("recorded-alarm")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
-	require.NoError(t, s.company.Starter.Alarm(s.ctx, agent.ID, "harbour/price"))
+	require.NoError(t, s.deployment.Starter.Alarm(s.ctx, agent.ID, "harbour/price"))
 	require.Eventually(t, func() bool {
-		_, err := s.company.Starter.Resume(s.ctx, agent.Handle)
+		_, err := s.deployment.Starter.Resume(s.ctx, agent.Handle)
 		return err == nil
 	}, time.Minute, 50*time.Millisecond)
 	s.ends(begun.Dream, dream.Completed, "dream-alarm-in-the-onset")
@@ -178,16 +178,16 @@ func TestRecordASignalWithNothingInIt(t *testing.T) {
 		t.Run(to, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, provider.Options{Seed: 35, Each: 4 * time.Millisecond},
-				func(p *stage.Play) { resting(p); p.ResumeTTL = 0 }).work()
+				func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 0 }).work()
 			agent := s.hire("recorded-signal-" + to)
-			begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+			begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 			require.NoError(t, err)
 			s.reaches(agent, dream.Onset)
 			target := begun.Dream
 			if to == "agent" {
 				target = workflows.AgentID(agent.Handle)
 			}
-			require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, target, "", workflows.SignalWake, nil))
+			require.NoError(t, s.deployment.Client.SignalWorkflow(s.ctx, target, "", workflows.SignalWake, nil))
 			s.ends(begun.Dream, dream.Interrupted, "dream-woken-by-a-signal-to-the-"+to)
 		})
 	}
@@ -197,11 +197,11 @@ func TestRecordANightCanceledWhileItWaits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 36, Each: 4 * time.Millisecond}, resting).work()
 	agent := s.hire("recorded-waits")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Integration)
 	s.connect(agent)
-	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
+	require.NoError(t, s.deployment.Starter.Cancel(s.ctx, begun.Dream))
 	s.ends(begun.Dream, dream.Canceled, "dream-canceled-while-it-waited")
 }
 
@@ -209,23 +209,23 @@ func TestRecordANightCanceledWhileItWaits(t *testing.T) {
 func TestRecordANightWhoseCallWasLeftBehind(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 37, Each: 20 * time.Millisecond, AtLeast: 500},
-		func(p *stage.Play) { resting(p); p.ResumeTTL = 0 })
-	frozen, err := stage.Send(s.company.Play)
+		func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 0 })
+	frozen, err := testdeploy.StartWorkerProcess(s.deployment.Config)
 	require.NoError(t, err)
 	t.Cleanup(frozen.Kill)
 	agent := s.hire("recorded-forced")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
 	frozen.Freeze()
 	s.work()
-	woken, err := s.company.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
+	woken, err := s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
-	_, err = s.company.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
+	_, err = s.deployment.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
 	require.NoError(t, err)
 	s.ends(begun.Dream, dream.Interrupted, "dream-forced-to-stop")
 	forced := false
-	history := s.company.Client.GetWorkflowHistory(s.ctx, begun.Dream, "", false,
+	history := s.deployment.Client.GetWorkflowHistory(s.ctx, begun.Dream, "", false,
 		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		e, err := history.Next()
@@ -238,13 +238,13 @@ func TestRecordANightWhoseCallWasLeftBehind(t *testing.T) {
 func TestRecordAWokenNightWhoseWorkerWasKilled(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 38, Each: 4 * time.Millisecond}, resting)
-	actor, err := stage.Send(s.company.Play)
+	actor, err := testdeploy.StartWorkerProcess(s.deployment.Config)
 	require.NoError(t, err)
 	agent := s.hire("recorded-crash")
-	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
-	_, err = s.company.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
+	_, err = s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	actor.Kill()
 	s.work()
@@ -257,21 +257,21 @@ func TestRecordAFeedThatRaisesAnAlarm(t *testing.T) {
 	s := newScene(t, provider.Options{Seed: 39}, resting).work()
 	agent := s.hire("recorded-follower")
 	agent.Feed = "recorded-tide"
-	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
-	require.NoError(t, s.company.Starter.PutFeed(s.ctx, dream.Feed{
+	require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
+	require.NoError(t, s.deployment.Starter.PutFeed(s.ctx, dream.Feed{
 		Name: agent.Feed, Rules: []dream.Rule{{Name: "flood", Metric: "level", Kind: dream.Above, Number: 4}},
 	}))
 	for _, level := range []float64{3, 4.2, 4.5, 3.5} {
 		require.NoError(t,
-			s.company.Starter.Push(s.ctx, agent.Feed,
+			s.deployment.Starter.Push(s.ctx, agent.Feed,
 				[]dream.Reading{{At: time.Now(), Metric: "level", Number: &level}}))
 	}
 	require.Eventually(t, func() bool {
-		state, err := s.company.Starter.FeedState(s.ctx, agent.Feed)
+		state, err := s.deployment.Starter.FeedState(s.ctx, agent.Feed)
 		return err == nil && state.Readings == 4 && state.Alarms == 1
 	}, time.Minute, 10*time.Millisecond)
 	s.save(workflows.FeedID(agent.Feed), "feed-alarm")
-	require.NoError(t, s.company.Starter.DropFeed(s.ctx, agent.Feed))
+	require.NoError(t, s.deployment.Starter.DropFeed(s.ctx, agent.Feed))
 }
 
 var wakes = func() []string {

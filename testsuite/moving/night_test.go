@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // patience bounds one test; nothing is measured by it.
@@ -32,15 +32,15 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	server := temporal.Shared(t)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(),
 	}
-	onFile, err := stage.Open(ctx, play, server.Dial(t))
+	onFile, err := testdeploy.Open(ctx, config, server.Dial(t))
 	require.NoError(t, err)
 	for agentState := range 2 {
-		agent, err := onFile.Hire(ctx, agentState, "")
+		agent, err := onFile.AddAgent(ctx, agentState, "")
 		require.NoError(t, err)
 		sleepThrough(ctx, t, onFile, agent.Handle, 1)
 	}
@@ -56,13 +56,13 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 		Agent:  "nobody",
 		Client: "web",
 		Cause:  presence.Connect,
-		Now:    stage.Night,
+		Now:    testdeploy.Night,
 		For:    time.Minute,
 	})
 	require.NoError(t, err)
 
-	play.Redis, play.Prefix = redis.Shared(t).URL, redis.Prefix(t)
-	onRedis, err := stage.Open(ctx, play, server.Dial(t))
+	config.Redis, config.Prefix = redis.Shared(t).URL, redis.Prefix(t)
+	onRedis, err := testdeploy.Open(ctx, config, server.Dial(t))
 	require.NoError(t, err)
 	moved := carry(t, movable(t, onFile), movable(t, onRedis))
 	require.Equal(t, told(t, movable(t, onFile)), told(t, movable(t, onRedis)))
@@ -88,7 +88,7 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	t.Logf("there: %+v; back: %+v", moved, again)
 }
 
-func movable(t *testing.T, c *stage.Company) memory.Movable {
+func movable(t *testing.T, c *testdeploy.Deployment) memory.Movable {
 	t.Helper()
 	m, ok := c.Store.(memory.Movable)
 	require.True(t, ok)
@@ -96,13 +96,13 @@ func movable(t *testing.T, c *stage.Company) memory.Movable {
 }
 
 // sleepThrough plays a night of an agent to its end.
-func sleepThrough(ctx context.Context, t *testing.T, c *stage.Company, handle string, seed uint64) {
+func sleepThrough(ctx context.Context, t *testing.T, c *testdeploy.Deployment, handle string, seed uint64) {
 	t.Helper()
-	w, err := c.Work()
+	w, err := c.StartWorker()
 	require.NoError(t, err)
 	defer w.Stop()
 	begun, err := c.Starter.Begin(ctx,
-		starter.DreamRequest{Agent: handle, Seed: &seed, AsOf: stage.Night.Add(time.Duration(seed) * 24 * time.Hour)})
+		starter.DreamRequest{Agent: handle, Seed: &seed, AsOf: testdeploy.Night.Add(time.Duration(seed) * 24 * time.Hour)})
 	require.NoError(t, err)
 	result, err := c.Result(ctx, begun.Dream)
 	require.NoError(t, err)

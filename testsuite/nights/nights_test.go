@@ -16,12 +16,12 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/footprint"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 func TestMain(m *testing.M) {
-	stage.Perform()
+	testdeploy.RunIfWorkerProcess()
 	os.Exit(m.Run())
 }
 
@@ -63,22 +63,22 @@ func measureNights(t *testing.T, model, kind string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 9*time.Minute)
 	t.Cleanup(cancel)
 	server := temporal.Shared(t)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
-		Knobs: dream.DefaultKnobs(), Model: "script", Forgets: true, // as a deployment does
+		Knobs: dream.DefaultKnobs(), Model: "script", DropAnswers: true, // as a deployment does
 	}
 	measure := func() footprint.Footprint {
-		f, err := footprint.File(ctx, play.Store)
+		f, err := footprint.File(ctx, config.Store)
 		require.NoError(t, err)
 		return f
 	}
 	if kind == "Redis" {
 		shared := redis.Shared(t)
-		play.Redis, play.Prefix = shared.URL, redis.Prefix(t)
+		config.Redis, config.Prefix = shared.URL, redis.Prefix(t)
 		client := shared.Dial(t)
 		measure = func() footprint.Footprint {
-			f, err := footprint.Server(ctx, client, play.Prefix)
+			f, err := footprint.Server(ctx, client, config.Prefix)
 			require.NoError(t, err)
 			return f
 		}
@@ -87,15 +87,15 @@ func measureNights(t *testing.T, model, kind string) {
 		p, err := provider.Start(provider.Options{Seed: 1})
 		require.NoError(t, err)
 		t.Cleanup(p.Close)
-		play.Provider = p.URL
+		config.Provider = p.URL
 	}
-	company, err := stage.Open(ctx, play, server.Dial(t))
+	deployment, err := testdeploy.Open(ctx, config, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	worker, err := company.Work()
+	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
+	worker, err := deployment.StartWorker()
 	require.NoError(t, err)
 	t.Cleanup(worker.Stop)
-	agent, err := company.Hire(ctx, 0, "nights-"+strings.ToLower(model+kind))
+	agent, err := deployment.AddAgent(ctx, 0, "nights-"+strings.ToLower(model+kind))
 	require.NoError(t, err)
 	var before footprint.Footprint
 	seed := uint64(7)
@@ -103,17 +103,17 @@ func measureNights(t *testing.T, model, kind string) {
 		if n == 1 { // the first night leaves the room that each night works in, and the markers
 			before = measure()
 		}
-		begun, err := company.Starter.Begin(ctx,
-			starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, n)})
+		begun, err := deployment.Starter.Begin(ctx,
+			starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night.AddDate(0, 0, n)})
 		require.NoError(t, err)
-		result, err := company.Result(ctx, begun.Dream)
+		result, err := deployment.Result(ctx, begun.Dream)
 		require.NoError(t, err)
 		require.NotEqual(t, dream.Aborted, result.Outcome, result.Reason)
 		require.NotEqual(t, dream.Undone, result.Outcome, result.Reason)
 		seed++
 	}
 	grown := measure().Growth(before, nights()-1)
-	live, near := duplicates(t, ctx, company.Store, agent.ID)
+	live, near := duplicates(t, ctx, deployment.Store, agent.ID)
 	t.Logf("%s on %s: %d nights; %d of %d live items repeat another", model, kind, nights(), near, live)
 	t.Logf("a night after the first adds %s", grown)
 	require.LessOrEqual(t, grown.Total, mostBytes[kind])

@@ -27,8 +27,8 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // How many facts a person has told, how much knowledge of the web fades, and how much of it a poison aims at.
@@ -96,7 +96,7 @@ func (w world) lines(t *testing.T) []byte {
 	var body bytes.Buffer
 	out := json.NewEncoder(&body)
 	for i, f := range w.facts {
-		at := stage.Night.Add(-time.Duration(i+1) * 24 * time.Hour)
+		at := testdeploy.Night.Add(-time.Duration(i+1) * 24 * time.Hour)
 		require.NoError(t,
 			out.Encode(
 				map[string]any{
@@ -105,7 +105,7 @@ func (w world) lines(t *testing.T) []byte {
 				}))
 	}
 	for i, text := range w.web {
-		at := stage.Night.Add(-time.Duration(300+i) * 24 * time.Hour)
+		at := testdeploy.Night.Add(-time.Duration(300+i) * 24 * time.Hour)
 		require.NoError(t,
 			out.Encode(
 				map[string]any{"kind": "semantic", "at": at, "content": text, "strength": .5, "taint": dream.FromWeb}))
@@ -235,11 +235,11 @@ func honest(q provider.Request) string {
 // trial is a deployment on which nights of one kind are dreamt.
 type trial struct {
 	*testing.T
-	ctx      context.Context
-	company  *stage.Company
-	upstream *provider.Billing
-	world    *world // of the night that is being dreamt
-	spent    budget.Micros
+	ctx        context.Context
+	deployment *testdeploy.Deployment
+	upstream   *provider.Billing
+	world      *world // of the night that is being dreamt
+	spent      budget.Micros
 }
 
 func newTrial(t *testing.T, store string, probe int, say func(*world) func(provider.Request) string) *trial {
@@ -254,18 +254,18 @@ func newTrial(t *testing.T, store string, probe int, say func(*world) func(provi
 	server := temporal.Shared(t)
 	knobs := dream.DefaultKnobs()
 	knobs.Probe = probe
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
-		Knobs: knobs, Model: "script", Provider: p.URL, Forgets: true,
+		Knobs: knobs, Model: "script", Provider: p.URL, DropAnswers: true,
 	}
 	if store == "Redis" {
-		play.Redis, play.Prefix = redis.Shared(t).URL, redis.Prefix(t)
+		config.Redis, config.Prefix = redis.Shared(t).URL, redis.Prefix(t)
 	}
-	tr.company, err = stage.Open(ctx, play, server.Dial(t))
+	tr.deployment, err = testdeploy.Open(ctx, config, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tr.company.Close()) })
-	w, err := tr.company.Work()
+	t.Cleanup(func() { require.NoError(t, tr.deployment.Close()) })
+	w, err := tr.deployment.StartWorker()
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
 	return tr
@@ -287,22 +287,22 @@ func (tr *trial) night(seed uint64, named bool) morning {
 	*tr.world = newWorld(seed, named)
 	m := morning{agent: tr.settle(seed)}
 	m.before = tr.answers(m.agent)
-	begun, err := tr.company.Starter.Begin(tr.ctx,
-		starter.DreamRequest{Agent: m.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := tr.deployment.Starter.Begin(tr.ctx,
+		starter.DreamRequest{Agent: m.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(tr, err)
-	result, err := tr.company.Result(tr.ctx, begun.Dream)
+	result, err := tr.deployment.Result(tr.ctx, begun.Dream)
 	require.NoError(tr, err)
 	m.after = tr.answers(m.agent)
-	m.night, err = memory.One[*dream.Record](tr.ctx, tr.company.Store, m.agent.ID, begun.Dream)
+	m.night, err = memory.One[*dream.Record](tr.ctx, tr.deployment.Store, m.agent.ID, begun.Dream)
 	require.NoError(tr, err)
 	require.Equal(tr, result.Outcome, m.night.Outcome)
 	require.Equal(tr, result.Spent, m.night.Spent)
 	require.Positive(tr, result.Spent)
 	tr.spent += result.Spent
 	require.Equal(tr, tr.upstream.Total(), tr.spent, "what was spent stays counted, to the last micro-dollar")
-	m.gists, err = tr.company.Store.Count(tr.ctx, memory.Query{Agent: m.agent.ID, Kinds: []dream.Kind{dream.KindGist}})
+	m.gists, err = tr.deployment.Store.Count(tr.ctx, memory.Query{Agent: m.agent.ID, Kinds: []dream.Kind{dream.KindGist}})
 	require.NoError(tr, err)
-	events, err := tr.company.Store.Events(tr.ctx, m.agent.ID, 0, 10_000)
+	events, err := tr.deployment.Store.Events(tr.ctx, m.agent.ID, 0, 10_000)
 	require.NoError(tr, err)
 	for _, e := range events {
 		if e.Type == (event.NightUndone{}).EventType() {
@@ -321,19 +321,19 @@ func (tr *trial) settle(seed uint64) dream.Agent {
 		Handle:  name,
 		Zone:    "UTC",
 		Tier:    dream.Hardened,
-		Created: stage.Night.AddDate(-1, 0, 0),
+		Created: testdeploy.Night.AddDate(-1, 0, 0),
 		Caps:    dream.Caps{Dream: budget.Dollar, Day: budget.Dollar, Month: budget.Dollar},
 	}
-	require.NoError(tr, tr.company.Store.PutAgent(tr.ctx, agent))
+	require.NoError(tr, tr.deployment.Store.PutAgent(tr.ctx, agent))
 	body := tr.world.lines(tr.T)
 	file := importer.File{
 		Name: "world.jsonl",
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
 	}
-	report, err := importer.Import(tr.ctx, tr.company.Store, agent, []importer.File{file}, importer.Options{
-		Format: importer.JSONL, Strict: true, Now: stage.Night, Embed: place,
+	report, err := importer.Import(tr.ctx, tr.deployment.Store, agent, []importer.File{file}, importer.Options{
+		Format: importer.JSONL, Strict: true, Now: testdeploy.Night, Embed: place,
 		Due: func(at time.Time, strength float64) time.Time {
-			return forgetting.Due(at, strength, tr.company.Play.Knobs.HalfLife, 0, tr.company.Play.Knobs.FadeBelow)
+			return forgetting.Due(at, strength, tr.deployment.Config.Knobs.HalfLife, 0, tr.deployment.Config.Knobs.FadeBelow)
 		},
 	})
 	require.NoError(tr, err)
@@ -359,7 +359,7 @@ func (tr *trial) answers(agent dream.Agent) [][]string {
 			f.a + " " + f.b + " " + f.c, f.c,
 			"What does my cousin keep beside " + f.b + "?",
 		} {
-			answer, err := recall.Find(tr.ctx, tr.company.Store, recall.Question{
+			answer, err := recall.Find(tr.ctx, tr.deployment.Store, recall.Question{
 				Agent: agent.ID, Text: question, Limit: 10,
 				Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.PromotedDreamt},
 				Embed: func(ctx context.Context, text string) ([]float32, string, error) {
@@ -400,7 +400,7 @@ func poisonedNights(store string) uint64 {
 	return 2
 }
 
-func eachStore(t *testing.T, play func(t *testing.T, store string)) {
+func eachStore(t *testing.T, config func(t *testing.T, store string)) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("dreams on a real Temporal server; make test runs it")
@@ -408,7 +408,7 @@ func eachStore(t *testing.T, play func(t *testing.T, store string)) {
 	for _, store := range []string{"SQLite", "Redis"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			play(t, store)
+			config(t, store)
 		})
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // rules are the policy that the corpora were written for (testdata/README.md).
@@ -105,12 +105,12 @@ func (d *dreamer) say(request provider.Request) string {
 // night is a dream that lies down and whose deeds a test does itself, in the order of a night.
 type night struct {
 	*testing.T
-	company *stage.Company
-	model   *dreamer
-	spec    activities.Spec
-	stretch activities.Stretch
-	onset   *activities.Onset
-	rem     *activities.Imagination
+	deployment *testdeploy.Deployment
+	model      *dreamer
+	spec       activities.Spec
+	stretch    activities.Stretch
+	onset      *activities.Onset
+	rem        *activities.Imagination
 }
 
 // alive says that every workflow runs.
@@ -126,29 +126,29 @@ func begin(t *testing.T, r policy.Rules, model *dreamer) *night {
 	server, err := provider.Start(provider.Options{Seed: 1, Say: model.say})
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
-	company, err := stage.Open(t.Context(), stage.Play{
+	deployment, err := testdeploy.Open(t.Context(), testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Provider: server.URL, Model: "script",
 		Knobs: dream.DefaultKnobs(),
 	}, nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	agent, err := company.Hire(t.Context(), 1, "")
+	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
+	agent, err := deployment.AddAgent(t.Context(), 1, "")
 	require.NoError(t, err)
 	agent.Caps = dream.Caps{Dream: plenty, Day: plenty, Month: plenty}
-	require.NoError(t, company.Store.PutAgent(t.Context(), agent))
+	require.NoError(t, deployment.Store.PutAgent(t.Context(), agent))
 	seed := uint64(7)
-	asking := company.Starter.With(func(o *starter.Options) { o.Policy = &r })
-	spec, err := asking.Freeze(t.Context(), starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	asking := deployment.Starter.With(func(o *starter.Options) { o.Policy = &r })
+	spec, err := asking.Freeze(t.Context(), starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
 	n := &night{
-		T:       t,
-		company: company,
-		model:   model,
-		spec:    spec,
-		onset:   &activities.Onset{Ports: company.Ports},
-		rem:     &activities.Imagination{Ports: company.Ports},
+		T:          t,
+		deployment: deployment,
+		model:      model,
+		spec:       spec,
+		onset:      &activities.Onset{Ports: deployment.Ports},
+		rem:        &activities.Imagination{Ports: deployment.Ports},
 	}
-	bed := &activities.DreamRun{Ports: company.Ports, Executions: alive{}, Planner: asking}
+	bed := &activities.DreamRun{Ports: deployment.Ports, Executions: alive{}, Planner: asking}
 	lain, err := bed.LieDown(t.Context(),
 		activities.BeginRequest{Spec: spec, Workflow: spec.Dream, Run: "run", Now: time.Now()})
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func (n *night) develop(kept []string) map[string]bool {
 			scenarios = append(scenarios, m.ID)
 		}
 	}
-	items, err := n.company.Store.Get(n.Context(), n.stretch.Agent, scenarios...)
+	items, err := n.deployment.Store.Get(n.Context(), n.stretch.Agent, scenarios...)
 	require.NoError(n, err)
 	seeds := map[string]bool{}
 	for _, s := range memory.As[*dream.Scenario](items) {
@@ -232,9 +232,9 @@ func (n *night) develop(kept []string) map[string]bool {
 	}
 	all := append(append([]string{}, fragments...), scenarios...)
 	later := activities.ConsolidateRequest{StepRequest: n.step(0, 0, .4), Items: append(all, chosen...)}
-	_, err = (&activities.Integration{Ports: n.company.Ports}).Consolidate(n.Context(), later)
+	_, err = (&activities.Integration{Ports: n.deployment.Ports}).Consolidate(n.Context(), later)
 	require.NoError(n, err)
-	_, err = (&activities.Awakening{Ports: n.company.Ports}).Surface(n.Context(), later)
+	_, err = (&activities.Awakening{Ports: n.deployment.Ports}).Surface(n.Context(), later)
 	require.NoError(n, err)
 	texts := map[string]bool{}
 	for _, f := range n.fragments(fragments...) {
@@ -248,7 +248,7 @@ func (n *night) develop(kept []string) map[string]bool {
 
 func (n *night) fragments(ids ...string) []*dream.Fragment {
 	n.Helper()
-	items, err := n.company.Store.Get(n.Context(), n.stretch.Agent, ids...)
+	items, err := n.deployment.Store.Get(n.Context(), n.stretch.Agent, ids...)
 	require.NoError(n, err)
 	require.Len(n, items, len(ids))
 	return memory.As[*dream.Fragment](items)
@@ -282,7 +282,7 @@ func count(t *testing.T, name string) tally {
 	kept, dropped := n.think(texts...)
 	done := n.develop(kept)
 	shown := strings.Join(model.shown, "\n")
-	predicted, err := n.company.Store.Find(t.Context(),
+	predicted, err := n.deployment.Store.Find(t.Context(),
 		memory.Query{
 			Agent: n.stretch.Agent, Dream: n.spec.Dream, Kinds: []dream.Kind{dream.KindPrediction},
 			States: dream.States,

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // tempted is a model that now and then thinks what it should not, and everywhere else speaks as the scripted provider
@@ -69,25 +69,25 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 	require.NoError(t, err)
 	t.Cleanup(scripted.Close)
 	server := temporal.Shared(t)
-	company, err := stage.Open(ctx, stage.Play{
+	deployment, err := testdeploy.Open(ctx, testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Provider: scripted.URL, Model: "script",
 	}, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	w, err := company.Work()
+	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
+	w, err := deployment.StartWorker()
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
-	agent, err := company.Hire(ctx, 1, "caged")
+	agent, err := deployment.AddAgent(ctx, 1, "caged")
 	require.NoError(t, err)
 	strict := rules()
 	strict.Sentences = []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person by name."}}
-	asking := company.Starter.With(func(o *starter.Options) { o.Policy = &strict })
+	asking := deployment.Starter.With(func(o *starter.Options) { o.Policy = &strict })
 	seed := uint64(7)
-	begun, err := asking.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := asking.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 
@@ -99,7 +99,7 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 	}
 	require.Len(t, model.shown["breaches"], 1, "the rules in words are asked about once a night")
 	barred := 0
-	for _, item := range made(t, company, agent, begun.Dream) {
+	for _, item := range made(t, deployment, agent, begun.Dream) {
 		switch i := item.(type) {
 		case *dream.Fragment:
 			if i.Content != temptation || i.Status == dream.FragmentDiscarded {
@@ -128,7 +128,7 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 			}
 		}
 	}
-	events, err := company.Store.Events(ctx, agent.ID, 0, 1000)
+	events, err := deployment.Store.Events(ctx, agent.ID, 0, 1000)
 	require.NoError(t, err)
 	values := map[string]int{}
 	for _, e := range events {
@@ -140,9 +140,9 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 	require.NotZero(t, values[event.OutputBarred{}.EventType()])
 }
 
-func made(t *testing.T, company *stage.Company, agent dream.Agent, id string) []dream.Item {
+func made(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent, id string) []dream.Item {
 	t.Helper()
-	items, err := company.Store.Find(t.Context(), memory.Query{Agent: agent.ID, Dream: id, States: dream.States})
+	items, err := deployment.Store.Find(t.Context(), memory.Query{Agent: agent.ID, Dream: id, States: dream.States})
 	require.NoError(t, err)
 	return items
 }
@@ -164,14 +164,14 @@ func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 	before, _ := n.think(rash)
 	loose := read("policy: {guards: none}")
 	require.True(t, loose.None())
-	later := n.company.Starter.With(func(o *starter.Options) { o.Policy = &loose })
+	later := n.deployment.Starter.With(func(o *starter.Options) { o.Policy = &loose })
 
 	n.model.thoughts = []string{rash}
 	_, err := n.onset.Partial(t.Context(), n.step(2, 1, 1.3))
 	require.NoError(t, err)
 	judged, err := n.onset.Judge(t.Context(), n.step(2, 1, .4))
 	require.NoError(t, err)
-	fresh := activities.Onset{Ports: n.company.Ports} // a process that was started anew knows nothing but the store
+	fresh := activities.Onset{Ports: n.deployment.Ports} // a process that was started anew knows nothing but the store
 	_, err = fresh.Capture(t.Context(),
 		activities.CaptureRequest{StepRequest: n.step(0, 0, .5), Fragments: append(before, judged.Made[0].ID)})
 	require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 		require.Equal(t, "policy/leverage", flag.By)
 		require.Equal(t, dream.FragmentRaw, f.Status)
 	}
-	next, err := later.Freeze(t.Context(), starter.DreamRequest{Agent: n.spec.Handle, AsOf: stage.Night})
+	next, err := later.Freeze(t.Context(), starter.DreamRequest{Agent: n.spec.Handle, AsOf: testdeploy.Night})
 	require.NoError(t, err)
 	require.Nil(t, next.Policy, "a dream begun now has the new rules")
 	body, err := json.Marshal(n.spec)

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/footprint"
 	"github.com/seed-56a03226/oneiros/testsuite/recalling"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // TestNights measures recall before and after as many nights as NIGHTS names, such as 1,5,30, with the built-in model
@@ -58,24 +58,24 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 	defer cancel()
 	server := temporal.Shared(t)
 	file := filepath.Join(t.TempDir(), "memory.db")
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: file, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
-		Knobs: dream.DefaultKnobs(), Model: "script", Forgets: true,
+		Knobs: dream.DefaultKnobs(), Model: "script", DropAnswers: true,
 	}
 	if embedder == localmodel.MiniLM {
-		play.MiniLM = os.Getenv("ONEIROS_TEST_MINILM")
+		config.MiniLM = os.Getenv("ONEIROS_TEST_MINILM")
 	}
 	measure := func() (footprint.Footprint, error) { return footprint.File(ctx, file) }
 	if kind == "Redis" {
 		shared := redis.Shared(t)
-		play.Redis, play.Prefix = shared.URL, redis.Prefix(t)
+		config.Redis, config.Prefix = shared.URL, redis.Prefix(t)
 		client := shared.Dial(t)
-		measure = func() (footprint.Footprint, error) { return footprint.Server(ctx, client, play.Prefix) }
+		measure = func() (footprint.Footprint, error) { return footprint.Server(ctx, client, config.Prefix) }
 	}
-	company, err := stage.Open(ctx, play, server.Dial(t))
+	deployment, err := testdeploy.Open(ctx, config, server.Dial(t))
 	require.NoError(t, err)
-	defer func() { require.NoError(t, company.Close()) }()
-	w, err := company.Work()
+	defer func() { require.NoError(t, deployment.Close()) }()
+	w, err := deployment.StartWorker()
 	require.NoError(t, err)
 	defer w.Stop()
 	agent := dream.Agent{
@@ -84,11 +84,11 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 		Zone:    "UTC",
 		Tier:    dream.Hardened,
 		Caps:    dream.DefaultCaps,
-		Created: stage.Night,
+		Created: testdeploy.Night,
 		Models:  map[dream.Role]string{dream.Embedder: embedder},
 	}
-	require.NoError(t, company.Store.PutAgent(ctx, agent))
-	b, err := recalling.Load(ctx, company.Store, agent, embedBy(embedder), calibrationOf(t, embedder), d, nil)
+	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
+	b, err := recalling.Load(ctx, deployment.Store, agent, embedBy(embedder), calibrationOf(t, embedder), d, nil)
 	require.NoError(t, err)
 	before, err := b.Judge(ctx, b.Recall)
 	require.NoError(t, err)
@@ -107,10 +107,10 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 		outcomes := map[dream.Outcome]int{}
 		for ; done < until; done++ {
 			seed := uint64(done + 1)
-			begun, err := company.Starter.Begin(ctx,
-				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, done)})
+			begun, err := deployment.Starter.Begin(ctx,
+				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night.AddDate(0, 0, done)})
 			require.NoError(t, err)
-			result, err := company.Result(ctx, begun.Dream)
+			result, err := deployment.Result(ctx, begun.Dream)
 			require.NoError(t, err)
 			outcomes[result.Outcome]++
 		}

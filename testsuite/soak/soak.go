@@ -18,8 +18,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -73,7 +73,7 @@ type Soak struct {
 	Fleet    *Fleet
 	Talker   *talker.Talker
 	Provider *provider.Server
-	Company  *stage.Company // reads the same store; works on nothing
+	Company  *testdeploy.Deployment // reads the same store; works on nothing
 	Agents   []dream.Agent
 
 	mu    sync.Mutex
@@ -93,14 +93,14 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 	s.Provider, err = provider.Start(provider.Options{Seed: size.Seed, Each: 15 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(s.Provider.Close)
-	s.Company, err = stage.Open(ctx, stage.Play{
-		Redis:     store.URL,
-		Prefix:    "oneiros:",
-		Address:   cluster.Address,
-		Namespace: cluster.Namespace,
-		Queue:     cluster.TaskQueue,
-		Knobs:     dream.DefaultKnobs(),
-		Forgets:   true,
+	s.Company, err = testdeploy.Open(ctx, testdeploy.Config{
+		Redis:       store.URL,
+		Prefix:      "oneiros:",
+		Address:     cluster.Address,
+		Namespace:   cluster.Namespace,
+		Queue:       cluster.TaskQueue,
+		Knobs:       dream.DefaultKnobs(),
+		DropAnswers: true,
 		Settings: workflows.Settings{
 			IdleTimeout:   idleTimeout,
 			MinGap:        minGap,

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/testsuite/tools"
 )
 
@@ -28,11 +28,11 @@ const (
 // scene is an agent whose dream stands still in the middle of a call, and an operator beside it.
 type scene struct {
 	*testing.T
-	ctx     context.Context
-	server  *temporal.Server
-	company *stage.Company
-	shell   tools.Shell
-	agent   dream.Agent
+	ctx        context.Context
+	server     *temporal.Server
+	deployment *testdeploy.Deployment
+	shell      tools.Shell
+	agent      dream.Agent
 }
 
 // dreaming sets the scene: the dream of echo has gone through its onset and waits for a model in NREM.
@@ -54,22 +54,22 @@ func dreaming(t *testing.T, edits ...func(*client.Options)) *scene {
 	upstream, err := provider.Start(provider.Options{Seed: 1, Plan: moments.Plan(nil)})
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
-	s.company, err = stage.Open(ctx, stage.Play{
+	s.deployment, err = testdeploy.Open(ctx, testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue:    server.TaskQueue,
 		Provider: upstream.URL, Model: "script", Knobs: deep(), ResumeTTL: time.Hour,
 	}, server.Dial(t, edits...))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.company.Close()) })
-	w, err := s.company.Work()
+	t.Cleanup(func() { require.NoError(t, s.deployment.Close()) })
+	w, err := s.deployment.StartWorker()
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
-	s.agent, err = s.company.Hire(ctx, 0, "")
+	s.agent, err = s.deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	held := moments.Await(provider.HangMiddle, chaos.In(night, dream.NREM))
 	seed := uint64(7)
-	begun, err := s.company.Starter.Begin(ctx,
-		starter.DreamRequest{Agent: s.agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
+	begun, err := s.deployment.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: s.agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
 	require.Equal(t, night, begun.Dream)
 	select {
@@ -102,7 +102,7 @@ func (s *scene) shows(line, want string) {
 func (s *scene) outcome(want dream.Outcome) {
 	s.Helper()
 	require.Eventually(s, func() bool {
-		found, err := s.company.Store.Find(s.ctx,
+		found, err := s.deployment.Store.Find(s.ctx,
 			memory.Query{Agent: s.agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 		require.NoError(s, err)
 		records := memory.As[*dream.Record](found)
@@ -114,9 +114,9 @@ func (s *scene) outcome(want dream.Outcome) {
 func (s *scene) free() {
 	s.Helper()
 	require.Eventually(s, func() bool {
-		slots, err := s.company.Store.Slots(s.ctx)
+		slots, err := s.deployment.Store.Slots(s.ctx)
 		require.NoError(s, err)
-		open, err := s.company.Store.Ledger().OpenDreams(s.ctx)
+		open, err := s.deployment.Store.Ledger().OpenDreams(s.ctx)
 		require.NoError(s, err)
 		return len(slots)+len(open) == 0
 	}, patience, 20*time.Millisecond, "something is still reserved")

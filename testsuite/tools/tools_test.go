@@ -164,7 +164,7 @@ func TestACancelFromTemporalsOwnToolsEndsTheDreamWithWhatItHas(t *testing.T) {
 			t.Parallel()
 			s := dreaming(t)
 			require.Contains(t, s.run(l.text), l.shows)
-			result, err := s.company.Result(s.ctx, night)
+			result, err := s.deployment.Result(s.ctx, night)
 			require.NoError(t, err)
 			require.Equal(t, dream.Canceled, result.Outcome)
 			require.Positive(t, result.Spent, "what was bought before is counted")
@@ -184,11 +184,11 @@ func TestATerminateFromTemporalsOwnToolsLeavesNothingReservedForEver(t *testing.
 			t.Parallel()
 			s := dreaming(t)
 			require.Contains(t, s.run(l.text), l.shows)
-			agentStates := starter.Executions{Client: s.company.Client}
+			agentStates := starter.Executions{Client: s.deployment.Client}
 			require.Eventually(t, func() bool {
-				_, err := workers.Reconcile(s.ctx, s.company.Ports, agentStates)
+				_, err := workers.Reconcile(s.ctx, s.deployment.Ports, agentStates)
 				require.NoError(t, err)
-				slots, err := s.company.Store.Slots(s.ctx)
+				slots, err := s.deployment.Store.Slots(s.ctx)
 				require.NoError(t, err)
 				return len(slots) == 0
 			}, patience, 50*time.Millisecond)

@@ -19,15 +19,15 @@ import (
 func (l *lane) follow(ctx context.Context, id string, after After, from time.Time) error {
 	switch after {
 	case Cancelled:
-		if err := l.company.Starter.Cancel(ctx, id); err != nil {
+		if err := l.deployment.Starter.Cancel(ctx, id); err != nil {
 			return err
 		}
 		l.gave = append(l.gave, id)
 	case Abandoned:
-		if err := l.company.Client.TerminateWorkflow(ctx, id, "", "chaos"); err != nil {
+		if err := l.deployment.Client.TerminateWorkflow(ctx, id, "", "chaos"); err != nil {
 			return err
 		}
-		if err := workers.Abandon(ctx, l.company.Ports, l.company.Starter.Executions(), l.agent.ID, id); err != nil {
+		if err := workers.Abandon(ctx, l.deployment.Ports, l.deployment.Starter.Executions(), l.agent.ID, id); err != nil {
 			return err
 		}
 	case Replaced:
@@ -38,7 +38,7 @@ func (l *lane) follow(ctx context.Context, id string, after After, from time.Tim
 		return err
 	}
 	for {
-		_, err := l.company.Starter.Resume(ctx, l.agent.Handle)
+		_, err := l.deployment.Starter.Resume(ctx, l.agent.Handle)
 		if errors.Is(err, starter.ErrDreaming) { // an answer that came too late, or never, was yes
 			err = nil
 		}
@@ -53,9 +53,9 @@ func (l *lane) follow(ctx context.Context, id string, after After, from time.Tim
 
 // explain adds what is known of the agent and its dream to an error.
 func (l *lane) explain(ctx context.Context, id string, err error) error {
-	agentState, agentStateErr := l.company.Starter.AgentState(ctx, l.agent.Handle)
-	record, nightErr := memory.One[*dream.Record](ctx, l.company.Store, l.agent.ID, id)
-	events, eventsErr := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
+	agentState, agentStateErr := l.deployment.Starter.AgentState(ctx, l.agent.Handle)
+	record, nightErr := memory.One[*dream.Record](ctx, l.deployment.Store, l.agent.ID, id)
+	events, eventsErr := l.deployment.Store.Events(ctx, l.agent.ID, 0, 0)
 	body, _ := json.Marshal(map[string]any{"life": agentState, "night": record, "last": events[max(0, len(events)-6):]})
 	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, body), agentStateErr, nightErr, eventsErr)
 }
@@ -65,12 +65,12 @@ func (l *lane) leave(ctx context.Context, from time.Time) error {
 	to := time.Now()
 	if l.dice.IntN(2) == 0 {
 		for _, name := range []string{"guest", "another", "alarm/feed/rule", "operator", "signal"} {
-			if err := l.company.Starter.Leave(ctx, l.agent.Handle, name); err != nil {
+			if err := l.deployment.Starter.Leave(ctx, l.agent.Handle, name); err != nil {
 				return err
 			}
 		}
 		to = to.Add(lock)
-	} else if err := l.company.Starter.Sleep(ctx, l.agent.Handle); err != nil {
+	} else if err := l.deployment.Starter.Sleep(ctx, l.agent.Handle); err != nil {
 		return err
 	}
 	if !from.IsZero() {
@@ -84,7 +84,7 @@ func (l *lane) asleep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for tick := time.NewTicker(10 * time.Millisecond); ; {
-		agentState, err := l.company.Starter.AgentState(ctx, l.agent.Handle)
+		agentState, err := l.deployment.Starter.AgentState(ctx, l.agent.Handle)
 		if err == nil && agentState.State == workflows.Sleeping {
 			tick.Stop()
 			return nil
@@ -100,7 +100,7 @@ func (l *lane) asleep(ctx context.Context) error {
 
 // undisturbed checks that no sitting began while the agent was held awake.
 func (l *lane) undisturbed(ctx context.Context) error {
-	events, err := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
+	events, err := l.deployment.Store.Events(ctx, l.agent.ID, 0, 0)
 	if err != nil {
 		return err
 	}

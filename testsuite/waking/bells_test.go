@@ -20,7 +20,7 @@ import (
 // notice rings the bell of the deployment without a visit.
 func (r *room) notice(agent dream.Agent, epoch int64) {
 	r.t.Helper()
-	require.NoError(r.t, r.company.Store.Publish(r.ctx, presence.WakeNotice{
+	require.NoError(r.t, r.deployment.Store.Publish(r.ctx, presence.WakeNotice{
 		Agent:  agent.ID,
 		Epoch:  epoch,
 		Cause:  presence.Connect,
@@ -60,7 +60,7 @@ func TestForgedAndStaleNoticesStopNoDream(t *testing.T) {
 // shout sends what is no ring to every process that listens.
 func (r *room) shout(agent dream.Agent) {
 	r.t.Helper()
-	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.company.Play.Store), "*", "*"))
+	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.deployment.Config.Store), "*", "*"))
 	require.NoError(r.t, err)
 	for _, name := range sockets {
 		if info, err := os.Stat(name); err != nil || info.Mode().Type() != os.ModeSocket {
@@ -114,7 +114,7 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 	r.begin(agent)
 	r.come(moment)
 	forged := workflows.Wake{Epoch: 1 << 40, Cause: presence.Connect, Client: "nobody", Hold: time.Minute}
-	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, agentState, "", workflows.SignalWake, forged))
+	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, agentState, "", workflows.SignalWake, forged))
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "a signal wakes a dream, whatever epoch it names")
 	r.state(agent, workflows.Awake)
 	r.leave(agent)
@@ -135,12 +135,12 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 		require.Equal(t, workflows.Awake, r.update(agentState, repeated).State)
 	}
 	require.Equal(t, woken.Epoch, r.agentState(agent).Epoch)
-	_, err := r.company.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
+	_, err := r.deployment.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
 		WorkflowID: agentState, UpdateName: workflows.UpdateWake, Args: []any{workflows.Wake{Epoch: -1}},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	require.NoError(t, err, "a wake that cannot be is refused by its answer")
-	untold, err := r.company.Store.Unrecorded(r.ctx)
+	untold, err := r.deployment.Store.Unrecorded(r.ctx)
 	require.NoError(t, err)
 	require.NotContains(t, untold, agent.ID)
 	r.leave(agent)
@@ -152,7 +152,7 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 // update sends a wake as an Update and waits for its answer.
 func (r *room) update(workflow string, args ...any) workflows.Awoken {
 	r.t.Helper()
-	handle, err := r.company.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
+	handle, err := r.deployment.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
 		WorkflowID: workflow, UpdateName: workflows.UpdateWake, Args: args,
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})

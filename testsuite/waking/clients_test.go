@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -34,7 +34,7 @@ func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range woken {
 		all.Go(func() {
-			w, err := r.company.Starter.Wake(r.ctx,
+			w, err := r.deployment.Starter.Wake(r.ctx,
 				starter.Connection{Agent: agent.Handle, Client: "guest-" + strconv.Itoa(i)})
 			if err != nil {
 				t.Error(err)
@@ -66,7 +66,7 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	if full {
 		visits = 500
 	}
-	r := furnish(t, furniture{edit: func(p *stage.Play) {
+	r := furnish(t, furniture{edit: func(p *testdeploy.Config) {
 		p.Provider = ""
 		p.Settings = workflows.Settings{
 			Auto:          true,
@@ -78,7 +78,7 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	}})
 	agent := r.hire()
 	agent.Auto = true
-	require.NoError(t, r.company.Store.PutAgent(r.ctx, agent))
+	require.NoError(t, r.deployment.Store.PutAgent(r.ctx, agent))
 	r.recorded(r.connect(agent))
 	worker, began := load(t, r.crew.PID(0)), time.Now()
 	tick := time.NewTicker(pace)
@@ -88,7 +88,7 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 		<-tick.C
 		w := r.visit(agent, guest("guest-"+strconv.Itoa(i%7)))
 		epochs[w.Epoch] = true
-		require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "guest-"+strconv.Itoa(i%7)))
+		require.NoError(t, r.deployment.Starter.Leave(r.ctx, agent.Handle, "guest-"+strconv.Itoa(i%7)))
 	}
 	after := load(t, r.crew.PID(0))
 	lasted := time.Since(began)
@@ -104,7 +104,7 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	r.until(func() bool { return len(r.events(agent, event.DreamStarted{})) > 0 },
 		"%s never dreams again after its last lease", agent.Handle)
 	started := r.events(agent, event.DreamStarted{})[0]
-	status, err := r.company.Starter.Status(r.ctx, agent.Handle)
+	status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(t, err)
 	require.False(t, started.At.Before(status.Seen.Add(time.Second)), "it began at %s, within the lock after %s",
 		started.At, status.Seen)

@@ -13,14 +13,14 @@ import (
 
 func (r *room) night(agent dream.Agent, id string) *dream.Record {
 	r.t.Helper()
-	record, err := memory.One[*dream.Record](r.ctx, r.company.Store, agent.ID, id)
+	record, err := memory.One[*dream.Record](r.ctx, r.deployment.Store, agent.ID, id)
 	require.NoError(r.t, err)
 	return record
 }
 
 func (r *room) events(agent dream.Agent, payload event.Payload) []event.Event {
 	r.t.Helper()
-	all, err := r.company.Store.Events(r.ctx, agent.ID, 0, 0)
+	all, err := r.deployment.Store.Events(r.ctx, agent.ID, 0, 0)
 	require.NoError(r.t, err)
 	var found []event.Event
 	for _, e := range all {
@@ -41,14 +41,14 @@ func (r *room) sound(woken int) (chaos.Evidence, chaos.Wakes) {
 
 func (r *room) soundly() (chaos.Evidence, chaos.Wakes) {
 	r.t.Helper()
-	e, err := chaos.Gather(r.ctx, r.company, r.upstream.Billing)
+	e, err := chaos.Gather(r.ctx, r.deployment, r.upstream.Billing)
 	require.NoError(r.t, err)
 	require.NoError(r.t, e.Audit())
 	require.NoError(r.t, e.Once())
 	caught, err := e.Partials()
 	require.NoError(r.t, err)
 	require.LessOrEqual(r.t, caught.Twins, r.twins, "calls that were made twice at once")
-	w, err := e.Wakes(r.ctx, r.company)
+	w, err := e.Wakes(r.ctx, r.deployment)
 	require.NoError(r.t, err)
 	require.NoError(r.t, w.Audit())
 	return e, w
@@ -69,7 +69,7 @@ func (r *room) wakes(agent dream.Agent) []event.DreamInterrupted {
 // length is how many events a workflow's history has.
 func (r *room) length(id string) int {
 	r.t.Helper()
-	described, err := r.company.Client.DescribeWorkflowExecution(r.ctx, id, "")
+	described, err := r.deployment.Client.DescribeWorkflowExecution(r.ctx, id, "")
 	require.NoError(r.t, err)
 	return int(described.GetWorkflowExecutionInfo().GetHistoryLength())
 }

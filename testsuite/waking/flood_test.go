@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -37,8 +37,8 @@ func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 	near, err := os.MkdirTemp("", "flood") // a short path: the sockets lie beside the file
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(near)) })
-	r := furnish(t, furniture{edit: func(p *stage.Play) { p.Store = filepath.Join(near, "memory.db") }})
-	bus := r.company.Store.(interface{ DroppedNotices() (lost, garbled int64) })
+	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.Store = filepath.Join(near, "memory.db") }})
+	bus := r.deployment.Store.(interface{ DroppedNotices() (lost, garbled int64) })
 	agent := r.hire()
 	id := first(agent)
 	var stops []float64 // of the wakes whose ring was lost
@@ -89,7 +89,7 @@ func (r *room) flood() (ebb func()) {
 	})
 	require.NoError(r.t, err)
 	water := bytes.Repeat(append(line, '\n'), (16<<10)/(len(line)+1))
-	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.company.Play.Store), "*.bell", "*.sock"))
+	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.deployment.Config.Store), "*.bell", "*.sock"))
 	require.NoError(r.t, err)
 	require.NotEmpty(r.t, sockets)
 	var pouring sync.WaitGroup

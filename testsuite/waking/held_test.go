@@ -25,7 +25,7 @@ func TestAConnectDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *t
 	r.begin(agent)
 	r.come(moment)
 	r.spoken("nrem/forward", 5)
-	other, err := sql.Open("sqlite", r.company.Play.Store)
+	other, err := sql.Open("sqlite", r.deployment.Config.Store)
 	require.NoError(t, err)
 	defer other.Close()
 	writes, err := other.Conn(r.ctx)
@@ -39,12 +39,12 @@ func TestAConnectDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *t
 	}
 	_, err = writes.ExecContext(r.ctx, "ROLLBACK")
 	require.NoError(t, err)
-	awoken, err := r.company.Starter.Recorded(r.ctx, agent.ID, 2)
+	awoken, err := r.deployment.Starter.Recorded(r.ctx, agent.ID, 2)
 	require.NoError(t, err)
 	require.Equal(t, workflows.Awake, awoken.State)
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 	r.until(func() bool {
-		return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil && r.agentState(agent).State == workflows.Sleeping
+		return r.deployment.Starter.Sleep(r.ctx, agent.Handle) == nil && r.agentState(agent).State == workflows.Sleeping
 	}, "%s never sleeps again", agent.Handle)
 	r.resume(agent)
 	r.ends(id, dream.Completed)

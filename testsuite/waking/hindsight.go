@@ -47,7 +47,7 @@ func (d *disturbance) replay(ctx context.Context, e chaos.Evidence) error {
 			ids = append(ids, one.Record.ID)
 		}
 	}
-	agents, err := d.company.Store.Agents(ctx)
+	agents, err := d.deployment.Store.Agents(ctx)
 	for _, agent := range agents {
 		ids = append(ids, workflows.AgentID(agent.Handle))
 	}
@@ -59,7 +59,7 @@ func (d *disturbance) replay(ctx context.Context, e chaos.Evidence) error {
 	defer os.RemoveAll(folder)
 	for i, id := range ids {
 		name := fmt.Sprint(i)
-		err := histories.Save(ctx, d.company.Client, id, "", folder, name)
+		err := histories.Save(ctx, d.deployment.Client, id, "", folder, name)
 		if err == nil {
 			err = histories.Replay(filepath.Join(folder, name+".json.gz"), workflows.Register)
 		}

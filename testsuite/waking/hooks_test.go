@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/governor"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // slowHook is a webhook that lets the first question of one border wait until whoever asked hangs up.
@@ -51,11 +51,11 @@ func TestAConnectWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
 			hook := &slowHook{border: border, asking: make(chan struct{}), hungUp: make(chan struct{})}
 			server := httptest.NewServer(hook)
 			t.Cleanup(server.Close)
-			r := furnish(t, furniture{edit: func(p *stage.Play) {
+			r := furnish(t, furniture{edit: func(p *testdeploy.Config) {
 				p.Webhook = server.URL
 				p.Rules = []activities.HookRule{
 					{
-						Name: stage.WebhookName, At: activities.Borders, Timeout: activities.LongestHook,
+						Name: testdeploy.WebhookName, At: activities.Borders, Timeout: activities.LongestHook,
 						Silent: activities.SilentRefuse,
 					},
 				}

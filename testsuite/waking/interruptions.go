@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -43,12 +43,12 @@ var faults = []provider.Fault{
 
 // disturbance is a run that is on.
 type disturbance struct {
-	run      Interruptions
-	upstream *provider.Server
-	company  *stage.Company
-	crew     *chaos.Crew
-	moments  chaos.Moments
-	counted  counter
+	run        Interruptions
+	upstream   *provider.Server
+	deployment *testdeploy.Deployment
+	crew       *chaos.Crew
+	moments    chaos.Moments
+	counted    counter
 
 	mu     sync.Mutex
 	faults []error
@@ -92,7 +92,7 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 		return chaos.Evidence{}, chaos.Wakes{}, d.tally, err
 	}
 	defer d.upstream.Close()
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue:    server.TaskQueue,
 		Provider: d.upstream.URL, Model: "script", Knobs: knobs(), ResumeTTL: time.Hour,
@@ -101,14 +101,14 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 			ResumeAfter: 24 * time.Hour,
 		},
 	}
-	play.Redis, play.Prefix = r.Redis, r.Prefix
-	d.company, err = stage.Open(ctx, play, server.Dial(t))
+	config.Redis, config.Prefix = r.Redis, r.Prefix
+	d.deployment, err = testdeploy.Open(ctx, config, server.Dial(t))
 	if err != nil {
 		return chaos.Evidence{}, chaos.Wakes{}, d.tally, err
 	}
-	defer d.company.Close()
-	defer d.company.Starter.Close()
-	d.crew, err = chaos.Muster(play, r.Workers)
+	defer d.deployment.Close()
+	defer d.deployment.Starter.Close()
+	d.crew, err = chaos.Muster(config, r.Workers)
 	if err != nil {
 		return chaos.Evidence{}, chaos.Wakes{}, d.tally, err
 	}
@@ -120,11 +120,11 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	}()
 	d.disturb(ctx)
 	d.tally.Kills, d.tally.Wall = d.crew.Killed(), time.Since(began)
-	e, err := chaos.Gather(ctx, d.company, d.upstream.Billing)
+	e, err := chaos.Gather(ctx, d.deployment, d.upstream.Billing)
 	if err != nil {
 		return e, chaos.Wakes{}, d.tally, errors.Join(append(d.faults, err)...)
 	}
-	w, err := e.Wakes(ctx, d.company)
+	w, err := e.Wakes(ctx, d.deployment)
 	d.tally.Woken = w.Total
 	d.crew.End()
 	return e, w, d.tally, errors.Join(append(d.faults, err, d.trouble(), d.replay(ctx, e))...)

@@ -23,7 +23,7 @@ func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 		for name, send := range map[string]func(*room, dream.Agent){
 			"a signal": func(r *room, agent dream.Agent) {
 				require.NoError(r.t,
-					r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake,
+					r.deployment.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake,
 						connect))
 			},
 			"an update": func(r *room, agent dream.Agent) {
@@ -44,18 +44,18 @@ func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 				require.Equal(t, workflows.Sleeping, r.agentState(agent).State)
 				send(r, agent)
 				r.state(agent, workflows.Awake)
-				require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "alarm/harbour/level"))
+				require.NoError(t, r.deployment.Starter.Leave(r.ctx, agent.Handle, "alarm/harbour/level"))
 				agentState := r.agentState(agent)
 				require.Equal(t, workflows.Awake, agentState.State, "the visitor stays")
 				require.Equal(t, presence.Connect, agentState.Wake.Cause)
 				require.Equal(t, "mara", agentState.Wake.Client)
 				require.Equal(t, 1, agentState.Wakes)
 				require.Equal(t, 1, agentState.Alarms)
-				_, err := r.company.Starter.Begin(r.ctx, r.request(agent))
+				_, err := r.deployment.Starter.Begin(r.ctx, r.request(agent))
 				require.ErrorIs(t, err, starter.ErrAwake)
 				r.until(func() bool { return len(r.events(agent, event.AgentAwake{})) == 1 },
 					"that %s is awake is never announced", agent.Handle)
-				require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "mara"))
+				require.NoError(t, r.deployment.Starter.Leave(r.ctx, agent.Handle, "mara"))
 				r.state(agent, workflows.Sleeping)
 				r.ends(r.begin(agent), dream.Completed)
 			})

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -45,12 +45,12 @@ type stretch struct{ from, to time.Time }
 // hire makes the lane's agent, with money for as many dreams as there are.
 func (l *lane) hire(ctx context.Context, i int) error {
 	var err error
-	l.agent, err = l.company.Hire(ctx, i%2, fmt.Sprintf("woken-%d", i))
+	l.agent, err = l.deployment.AddAgent(ctx, i%2, fmt.Sprintf("woken-%d", i))
 	if err != nil {
 		return err
 	}
 	l.agent.Caps = dream.Caps{Dream: 1 << 40, Day: 1 << 45, Month: 1 << 50}
-	return l.company.Store.PutAgent(ctx, l.agent)
+	return l.deployment.Store.PutAgent(ctx, l.agent)
 }
 
 func (l *lane) run(ctx context.Context) error {
@@ -60,7 +60,7 @@ func (l *lane) run(ctx context.Context) error {
 		}
 	}
 	if l.left != "" {
-		if err := l.company.Starter.Cancel(ctx, l.left); err != nil {
+		if err := l.deployment.Starter.Cancel(ctx, l.left); err != nil {
 			return err
 		}
 		l.gave = append(l.gave, l.left)
@@ -81,7 +81,7 @@ func (l *lane) dream(ctx context.Context) error {
 		Tier:   dream.Hardened,
 		Seed:   &n,
 		Budget: &budget,
-		AsOf:   stage.Night.AddDate(0, 0, l.dreams%10),
+		AsOf:   testdeploy.Night.AddDate(0, 0, l.dreams%10),
 	}
 	if l.dice.IntN(6) == 0 {
 		w.Tier = dream.Core
@@ -99,7 +99,7 @@ func (l *lane) dream(ctx context.Context) error {
 	l.over = over
 	go func() {
 		defer close(over)
-		_, _ = l.company.Result(ctx, id) // a terminated one has none
+		_, _ = l.deployment.Result(ctx, id) // a terminated one has none
 	}()
 	for range 1 + l.dice.IntN(6) {
 		if !l.moment(ctx, id) {
@@ -122,7 +122,7 @@ func (l *lane) dream(ctx context.Context) error {
 func (l *lane) ended(ctx context.Context, id string) error {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if _, err := l.company.Result(within, id); err != nil {
+	if _, err := l.deployment.Result(within, id); err != nil {
 		return l.explain(ctx, id, err)
 	}
 	return nil
@@ -131,7 +131,7 @@ func (l *lane) ended(ctx context.Context, id string) error {
 // begin asks until a worker answers: all of them may have been killed.
 func (l *lane) begin(ctx context.Context, w starter.DreamRequest) (workflows.Begun, error) {
 	for {
-		begun, err := l.company.Starter.Begin(ctx, w)
+		begun, err := l.deployment.Starter.Begin(ctx, w)
 		if !errors.Is(err, starter.ErrUnreachable) || ctx.Err() != nil {
 			return begun, err
 		}
@@ -167,7 +167,7 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	err = way.wake(ctx, l.company, l.agent, id)
+	err = way.wake(ctx, l.deployment, l.agent, id)
 	blind := errors.Is(err, errBlind)
 	if err != nil && !blind {
 		if way == ByDreamSignal && l.gone(id) {
@@ -204,19 +204,19 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 func (l *lane) told(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := l.company.Starter.Recorded(within, l.agent.ID, 0)
+	_, err := l.deployment.Starter.Recorded(within, l.agent.ID, 0)
 	if errors.Is(err, memory.ErrNotFound) {
-		_, err = l.company.Starter.Recorded(within, l.agent.Handle, 0)
+		_, err = l.deployment.Starter.Recorded(within, l.agent.Handle, 0)
 	}
 	return err
 }
 
-// agentState asks until somebody answers: the worker that is asked may be killed.
+// diary asks until somebody answers: the worker that is asked may be killed.
 func (l *lane) agentState(ctx context.Context) (workflows.AgentState, error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		agentState, err := l.company.Starter.AgentState(within, l.agent.Handle)
+		agentState, err := l.deployment.Starter.AgentState(within, l.agent.Handle)
 		if err == nil || within.Err() != nil {
 			return agentState, err
 		}
@@ -234,7 +234,7 @@ func (l *lane) settled(ctx context.Context, id string, wakes int) (bool, error) 
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		agentState, err := l.company.Starter.AgentState(ctx, l.agent.Handle)
+		agentState, err := l.deployment.Starter.AgentState(ctx, l.agent.Handle)
 		if err == nil && agentState.Wakes > wakes && agentState.State == workflows.Awake && agentState.Dream == nil {
 			return agentState.Broken != nil && agentState.Broken.Dream == id, nil
 		}

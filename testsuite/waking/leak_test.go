@@ -27,7 +27,7 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -75,7 +75,7 @@ func (r *room) remember(handle string) dream.Agent {
 		Tier:   dream.Hardened,
 		Caps:   dream.DefaultCaps,
 	}
-	require.NoError(r.t, r.company.Store.PutAgent(r.ctx, agent))
+	require.NoError(r.t, r.deployment.Store.PutAgent(r.ctx, agent))
 	dice := rand.New(rand.NewPCG(seed, 0))
 	word := func() string {
 		text := mark
@@ -93,13 +93,13 @@ func (r *room) remember(handle string) dream.Agent {
 		items = append(items, &dream.Episode{
 			Head: dream.Head{
 				ID: fmt.Sprintf("%s/m%02d", handle, i), Agent: agent.ID, Kind: dream.KindEpisode,
-				At:    stage.Night.Add(-time.Duration(i+1) * time.Hour),
+				At:    testdeploy.Night.Add(-time.Duration(i+1) * time.Hour),
 				State: dream.Live, Taint: dream.FromHuman,
 			},
 			Content: strings.Join(words, " ") + ".", Salience: .5, Surprise: .5,
 		})
 	}
-	_, err := r.company.Store.Commit(r.ctx, memory.Write{Agent: agent.ID, Cause: "test", Add: items})
+	_, err := r.deployment.Store.Commit(r.ctx, memory.Write{Agent: agent.ID, Cause: "test", Add: items})
 	require.NoError(r.t, err)
 	return agent
 }
@@ -128,7 +128,7 @@ func (h *received) fails(where string, err error) {
 // workers, and all that Temporal keeps. The marked words are in the memories, in every prompt and in every answer.
 func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 	t.Parallel()
-	long := func(p *stage.Play) { p.Knobs.PartialTokens = 100 } // so that what is cut off is significant
+	long := func(p *testdeploy.Config) { p.Knobs.PartialTokens = 100 } // so that what is cut off is significant
 	r := furnish(t, furniture{own: true, workers: -1, edit: long, plan: func(a provider.Arrival) provider.Fault {
 		if strings.Contains(a.Key, "/rem/branch-2#1") {
 			return provider.BadChunk
@@ -138,10 +138,10 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		}
 		return provider.None
 	}})
-	r.company.Play.Provider = quoting(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward",
+	r.deployment.Config.Provider = quoting(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward",
 		"integration/consolidate")
 	var err error
-	r.crew, err = chaos.Muster(r.company.Play, 1)
+	r.crew, err = chaos.Muster(r.deployment.Config, 1)
 	require.NoError(t, err)
 	t.Cleanup(r.crew.End)
 	agent := r.remember("sieve")
@@ -174,9 +174,9 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		woken := r.visit(agent, k.Connection)
 		h.take("woken", woken)
 		h.take("recorded", r.recorded(woken))
-		_, err := r.company.Starter.Begin(r.ctx, r.request(agent))
+		_, err := r.deployment.Starter.Begin(r.ctx, r.request(agent))
 		h.fails("begin", err)
-		_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
+		_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
 		h.fails("resume", err)
 		r.listen(h, agent, id)
 	}
@@ -218,26 +218,26 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 // listen reads what may be asked of an agent and a dream at any time.
 func (r *room) listen(h *received, agent dream.Agent, id string) {
 	r.t.Helper()
-	status, err := r.company.Starter.Status(r.ctx, agent.Handle)
+	status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(r.t, err)
 	h.take("standing", status)
 	h.take("life", r.agentState(agent))
-	progress, err := r.company.Starter.Progress(r.ctx, id)
+	progress, err := r.deployment.Starter.Progress(r.ctx, id)
 	require.NoError(r.t, err)
 	h.take("progress", progress)
 	for _, workflow := range []string{id, workflows.AgentID(agent.Handle)} {
-		value, err := r.company.Client.QueryWorkflowWithOptions(r.ctx,
+		value, err := r.deployment.Client.QueryWorkflowWithOptions(r.ctx,
 			&client.QueryWorkflowWithOptionsRequest{WorkflowID: workflow, QueryType: "__temporal_workflow_metadata"})
 		require.NoError(r.t, err)
 		var metadata sdkpb.WorkflowMetadata
 		require.NoError(r.t, value.QueryResult.Get(&metadata))
 		require.NotEmpty(r.t, metadata.GetCurrentDetails())
 		h.take("details of "+workflow, metadata.String())
-		described, err := r.company.Client.DescribeWorkflowExecution(r.ctx, workflow, "")
+		described, err := r.deployment.Client.DescribeWorkflowExecution(r.ctx, workflow, "")
 		require.NoError(r.t, err)
 		h.take("description of "+workflow, described.String())
 	}
-	events, err := r.company.Store.Events(r.ctx, agent.ID, 0, 0)
+	events, err := r.deployment.Store.Events(r.ctx, agent.ID, 0, 0)
 	require.NoError(r.t, err)
 	h.take("events", events)
 }
@@ -258,7 +258,7 @@ func (r *room) spoken(activity string, tokens int64) {
 // marked counts journal entries with the mark: of insights, and of what was cut off.
 func (r *room) marked(agent dream.Agent) (insights, partials int) {
 	r.t.Helper()
-	items, err := r.company.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindJournal}})
+	items, err := r.deployment.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindJournal}})
 	require.NoError(r.t, err)
 	for _, j := range memory.As[*dream.Journal](items) {
 		switch marked := strings.Contains(strings.ToLower(j.Content), mark); {

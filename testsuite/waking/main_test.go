@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // patience bounds one test; nothing is measured by it.
@@ -34,7 +34,7 @@ var seed = func() uint64 {
 }()
 
 func TestMain(m *testing.M) {
-	stage.Perform()
+	testdeploy.RunIfWorkerProcess()
 	flag.Parse()
 	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) { // nobody chose a number
 		_ = flag.Set("test.parallel", "6") // these tests wait more than they compute

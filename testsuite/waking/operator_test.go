@@ -25,7 +25,7 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 			if len(args) > 0 {
 				arg = args[0]
 			}
-			require.NoError(r.t, r.company.Client.SignalWorkflow(r.ctx, workflow, "", name, arg))
+			require.NoError(r.t, r.deployment.Client.SignalWorkflow(r.ctx, workflow, "", name, arg))
 		}
 	}
 	updated := func(r *room, workflow string) { require.Equal(r.t, workflows.Awake, r.update(workflow).State) }
@@ -74,12 +74,12 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 				tool.send(r, target)
 				r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 				r.state(agent, workflows.Awake)
-				status, err := r.company.Starter.Status(r.ctx, agent.Handle)
+				status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 				require.NoError(t, err)
 				require.Equal(t, int64(1), status.Epoch)
 				require.Equal(t, tool.cause, status.Last.Cause)
 				r.until(func() bool {
-					status, err := r.company.Starter.Status(r.ctx, agent.Handle)
+					status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 					return err == nil && status.Recorded == 1
 				}, "the life never tells the store that it knows")
 				r.leave(agent)
@@ -142,11 +142,11 @@ func TestAnInterruptedDreamThatIsCancelledEndsWithWhatItHas(t *testing.T) {
 	r := furnish(t, furniture{})
 	agent := r.hire()
 	id := r.interrupted(agent)
-	require.NoError(t, r.company.Starter.Cancel(r.ctx, id))
+	require.NoError(t, r.deployment.Starter.Cancel(r.ctx, id))
 	r.ends(id, dream.Canceled)
 	require.Equal(t, dream.Canceled, r.night(agent, id).Outcome)
 	r.leave(agent)
-	_, err := r.company.Starter.Resume(r.ctx, agent.Handle)
+	_, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
 	r.sound(1)
 }
@@ -157,18 +157,18 @@ func TestAnInterruptedDreamThatIsTerminatedIsReconciled(t *testing.T) {
 	r := furnish(t, furniture{})
 	agent := r.hire()
 	id := r.interrupted(agent)
-	require.NoError(t, r.company.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
+	require.NoError(t, r.deployment.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
 	r.leave(agent)
-	_, err := r.company.Starter.Resume(r.ctx, agent.Handle)
+	_, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.Error(t, err, "there is nobody who could go on")
-	later := *r.company
+	later := *r.deployment
 	later.Ports.Now = afternoon // what is younger than five minutes may be about to begin
-	_, err = workers.Reconcile(r.ctx, later.Ports, r.company.Starter.Executions())
+	_, err = workers.Reconcile(r.ctx, later.Ports, r.deployment.Starter.Executions())
 	require.NoError(t, err)
 	record := r.night(agent, id)
 	require.Equal(t, dream.Canceled, record.Outcome)
 	require.False(t, record.Resumable())
-	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
+	_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
 	second := r.begin(agent)
 	r.ends(second, dream.Completed)
@@ -184,11 +184,11 @@ func TestATerminatedDreamHoldsNoConnectUp(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.begin(agent)
 	r.come(moment)
-	require.NoError(t, r.company.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
+	require.NoError(t, r.deployment.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
 	woken := r.connect(agent)
 	require.Equal(t, workflows.Awake, r.recorded(woken).State)
 	require.NoError(t, r.upstream.Billing.Quiet(r.ctx), "its worker hangs up")
-	_, err := workers.Reconcile(r.ctx, r.company.Ports, r.company.Starter.Executions())
+	_, err := workers.Reconcile(r.ctx, r.deployment.Ports, r.deployment.Starter.Executions())
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, r.night(agent, id).Outcome)
 	r.leave(agent)

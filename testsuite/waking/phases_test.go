@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -64,7 +64,7 @@ func TestAConnectInAnyPhaseLosesNothingOverRedis(t *testing.T) {
 // A judge that is asked about one partial at a time.
 func TestAConnectWhileOnePartialIsJudgedLosesNothing(t *testing.T) {
 	t.Parallel()
-	meetAll(t, furniture{workers: 2, edit: func(p *stage.Play) { p.Knobs.Judging = dream.BySingle }}, map[string]touch{
+	meetAll(t, furniture{workers: 2, edit: func(p *testdeploy.Config) { p.Knobs.Judging = dream.BySingle }}, map[string]touch{
 		"one of four":            {dream.Onset, "1/judge-2", provider.HangMiddle},
 		"the first of them":      {dream.Onset, "1/judge-1", provider.HangFirst},
 		"embedding what follows": {dream.Onset, "2/judge-1/embed", provider.None},
@@ -86,7 +86,7 @@ func TestAConnectWhileIdeasAreToldInWordsLosesNothing(t *testing.T) {
 	} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			meetAll(t, furniture{edit: func(p *stage.Play) { p.Model, p.Knobs.Loosening = "strict", way }}, touches)
+			meetAll(t, furniture{edit: func(p *testdeploy.Config) { p.Model, p.Knobs.Loosening = "strict", way }}, touches)
 		})
 	}
 }
@@ -152,7 +152,7 @@ func TestAConnectInBackOffNeedNotWaitForIt(t *testing.T) {
 // In each phase, again and again: the same dream is woken in every one of its phases.
 func TestADreamWokenInEveryPhaseEndsAsOne(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{edit: func(p *stage.Play) { p.Knobs.Cycles = 1 }})
+	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.Knobs.Cycles = 1 }})
 	agent := r.hire()
 	id := first(agent)
 	at := []touch{

@@ -66,12 +66,12 @@ func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 			}
 			r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 			r.state(agent, workflows.Awake)
-			status, err := r.company.Starter.Status(r.ctx, agent.Handle)
+			status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 			require.NoError(t, err)
 			require.Equal(t, epochs, status.Epoch, "many knocks, one wake")
 			require.Equal(t, presence.Connect, status.Last.Cause)
 			r.until(func() bool { // a knock may be told of after its guest has left
-				return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil &&
+				return r.deployment.Starter.Sleep(r.ctx, agent.Handle) == nil &&
 					r.agentState(agent).State == workflows.Sleeping
 			}, "%s never sleeps again", agent.Handle)
 			r.resume(agent)

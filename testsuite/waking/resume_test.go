@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -24,21 +24,21 @@ func TestAResumedDreamIsNotResumedAgain(t *testing.T) {
 	r := furnish(t, furniture{})
 	agent := r.hire()
 	id := r.interrupted(agent)
-	_, err := r.company.Starter.Resume(r.ctx, agent.Handle)
+	_, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrAwake)
 	r.leave(agent)
 	moment := r.await(provider.None, id, dream.NREM, "forward")
 	require.Equal(t, id, r.resume(agent).Dream)
-	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
+	_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrDreaming)
-	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil)) // a word too many
+	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil)) // a word too many
 	require.NoError(t,
-		r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalResume, nil))
+		r.deployment.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalResume, nil))
 	r.come(moment)
 	r.ends(id, dream.Completed)
 	require.Equal(t, 2, r.night(agent, id).Stretches)
 	require.Len(t, r.events(agent, event.DreamResumed{}), 1)
-	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
+	_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
 	r.sound(1)
 }
@@ -53,11 +53,11 @@ func TestAWordTooManyDoesNotResumeADreamBesideAClient(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-2")
 	r.begin(agent)
 	r.come(moment)
-	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
+	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
 	r.recorded(r.connect(agent))
-	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
+	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
 	r.until(func() bool {
-		progress, err := r.company.Starter.Progress(r.ctx, id)
+		progress, err := r.deployment.Starter.Progress(r.ctx, id)
 		return err == nil && progress.Outcome == dream.Interrupted
 	}, "it is never interrupted")
 	require.Empty(t, r.events(agent, event.DreamResumed{}))
@@ -70,7 +70,7 @@ func TestAWordTooManyDoesNotResumeADreamBesideAClient(t *testing.T) {
 
 func TestADreamThatNobodyResumesInTimeEndsInterrupted(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{edit: func(p *stage.Play) { p.ResumeTTL = 2 * time.Second }})
+	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.ResumeTTL = 2 * time.Second }})
 	agent := r.hire()
 	id := r.interrupted(agent)
 	result := r.ends(id, dream.Interrupted)
@@ -79,14 +79,14 @@ func TestADreamThatNobodyResumesInTimeEndsInterrupted(t *testing.T) {
 	require.False(t, r.night(agent, id).Resumable())
 	require.Len(t, r.events(agent, event.DreamEnded{}), 1)
 	r.leave(agent)
-	_, err := r.company.Starter.Resume(r.ctx, agent.Handle)
+	_, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
 	r.sound(1)
 }
 
 func TestADreamThatMayNotBeResumedEndsWithItsFirstWake(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{edit: func(p *stage.Play) { p.ResumeTTL = 0 }})
+	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.ResumeTTL = 0 }})
 	agent := r.hire()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.REM, "branch-1")
@@ -114,7 +114,7 @@ func TestADreamWithoutMoneyLeftEndsInterrupted(t *testing.T) {
 	require.Contains(t, result.Reason, "nothing is left")
 	require.False(t, r.night(agent, id).Resumable())
 	require.Equal(t, 1, r.night(agent, id).Stretches)
-	slots, err := r.company.Store.Slots(r.ctx)
+	slots, err := r.deployment.Store.Slots(r.ctx)
 	require.NoError(t, err)
 	require.Empty(t, slots)
 }
@@ -138,15 +138,15 @@ func TestANewDreamLetsTheInterruptedOneGo(t *testing.T) {
 func TestNoDreamBeginsWithinTheWakeLock(t *testing.T) {
 	t.Parallel()
 	const lock = 1500 * time.Millisecond
-	r := furnish(t, furniture{edit: func(p *stage.Play) { p.Settings.WakeLock = lock }})
+	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.Settings.WakeLock = lock }})
 	agent := r.hire()
 	id := r.interrupted(agent)
-	require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "guest"))
-	_, err := r.company.Starter.Begin(r.ctx, r.request(agent))
+	require.NoError(t, r.deployment.Starter.Leave(r.ctx, agent.Handle, "guest"))
+	_, err := r.deployment.Starter.Begin(r.ctx, r.request(agent))
 	require.ErrorIs(t, err, starter.ErrAwake)
-	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
+	_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrAwake)
-	status, err := r.company.Starter.Status(r.ctx, agent.Handle)
+	status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(t, err)
 	r.state(agent, workflows.Sleeping)
 	r.resume(agent)
@@ -161,9 +161,9 @@ func TestNoDreamBeginsWithinTheWakeLock(t *testing.T) {
 // spendTheRest books what every cap above a dream still allows, as other dreams of the same day would.
 func (r *room) spendTheRest(agent dream.Agent, id string) {
 	r.t.Helper()
-	e, err := chaos.Gather(r.ctx, r.company, r.upstream.Billing)
+	e, err := chaos.Gather(r.ctx, r.deployment, r.upstream.Billing)
 	require.NoError(r.t, err)
-	spec, ledger, least := e.Dreams[0].Spec, r.company.Store.Ledger(), budget.Micros(budget.Unlimited)
+	spec, ledger, least := e.Dreams[0].Spec, r.deployment.Store.Ledger(), budget.Micros(budget.Unlimited)
 	for _, account := range spec.Accounts {
 		balance, err := ledger.Balance(r.ctx, account.Scope)
 		require.NoError(r.t, err)

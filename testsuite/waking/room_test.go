@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/testsuite/waking"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -29,15 +29,15 @@ const answered = time.Second
 // room is a deployment: worker processes, a provider whose till counts, a Temporal server, and a starter in the test
 // program.
 type room struct {
-	t        *testing.T
-	ctx      context.Context
-	server   *temporal.Server
-	upstream *provider.Server
-	moments  *chaos.Moments
-	company  *stage.Company
-	crew     *chaos.Crew
-	named    *atomic.Int64
-	twins    int // calls that may be made twice at once: what a worker was in the midst of when it was frozen
+	t          *testing.T
+	ctx        context.Context
+	server     *temporal.Server
+	upstream   *provider.Server
+	moments    *chaos.Moments
+	deployment *testdeploy.Deployment
+	crew       *chaos.Crew
+	named      *atomic.Int64
+	twins      int // calls that may be made twice at once: what a worker was in the midst of when it was frozen
 }
 
 // with is the same room for a test of its own, which has its own time.
@@ -59,7 +59,7 @@ type furniture struct {
 	plan    provider.Plan
 	token   time.Duration // 0: 2 ms
 	retry   time.Duration // what a 429 with a delay asks for; 0: 100 ms
-	edit    func(*stage.Play)
+	edit    func(*testdeploy.Config)
 	redis   *redis.Server // keeps everything instead of a file; nil: a file
 }
 
@@ -94,7 +94,7 @@ func furnish(t *testing.T, f furniture) *room {
 	})
 	require.NoError(t, err)
 	t.Cleanup(r.upstream.Close)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: r.server.Address, Namespace: r.server.Namespace,
 		Queue:    r.server.TaskQueue,
 		Provider: r.upstream.URL, Model: "script", Knobs: dream.DefaultKnobs(), ResumeTTL: time.Hour,
@@ -103,19 +103,19 @@ func furnish(t *testing.T, f furniture) *room {
 			ResumeAfter: 24 * time.Hour,
 		},
 	}
-	play.Knobs.Cycles, play.Knobs.Depth = 2, dream.DepthFixed // the moments of a second cycle come
+	config.Knobs.Cycles, config.Knobs.Depth = 2, dream.DepthFixed // the moments of a second cycle come
 	if f.redis != nil {
-		play.Redis, play.Prefix = f.redis.URL, redis.Prefix(t)
+		config.Redis, config.Prefix = f.redis.URL, redis.Prefix(t)
 	}
 	if f.edit != nil {
-		f.edit(&play)
+		f.edit(&config)
 	}
-	r.company, err = stage.Open(r.ctx, play, r.server.Dial(t))
+	r.deployment, err = testdeploy.Open(r.ctx, config, r.server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.company.Close()) })
-	t.Cleanup(r.company.Starter.Close)
+	t.Cleanup(func() { require.NoError(t, r.deployment.Close()) })
+	t.Cleanup(r.deployment.Starter.Close)
 	if f.workers >= 0 {
-		r.crew, err = chaos.Muster(r.company.Play, max(1, f.workers))
+		r.crew, err = chaos.Muster(r.deployment.Config, max(1, f.workers))
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			r.crew.End()
@@ -132,7 +132,7 @@ func furnish(t *testing.T, f furniture) *room {
 func (r *room) hire() dream.Agent {
 	r.t.Helper()
 	name := strings.ToLower(strings.Map(letters, r.t.Name()))
-	agent, err := r.company.Hire(r.ctx, 1,
+	agent, err := r.deployment.AddAgent(r.ctx, 1,
 		fmt.Sprintf("%s-%d-%d", name[max(0, len(name)-30):], os.Getpid()%10000, r.named.Add(1)))
 	require.NoError(r.t, err)
 	return agent
@@ -147,12 +147,12 @@ func letters(c rune) rune {
 
 func (r *room) request(agent dream.Agent) starter.DreamRequest {
 	n := seed
-	return starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night}
+	return starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: testdeploy.Night}
 }
 
 func (r *room) begin(agent dream.Agent) string {
 	r.t.Helper()
-	begun, err := r.company.Starter.Begin(r.ctx, r.request(agent))
+	begun, err := r.deployment.Starter.Begin(r.ctx, r.request(agent))
 	require.NoError(r.t, err)
 	return begun.Dream
 }
@@ -181,7 +181,7 @@ func (r *room) visit(agent dream.Agent, k starter.Connection) starter.Woken {
 func (r *room) call(k starter.Connection) (woken starter.Woken, stalled time.Duration) {
 	r.t.Helper()
 	stalled, err := waking.Promptly(r.ctx, answered, func(ctx context.Context) (err error) {
-		woken, err = r.company.Starter.Wake(ctx, k)
+		woken, err = r.deployment.Starter.Wake(ctx, k)
 		return err
 	})
 	require.NoError(r.t, err)
@@ -191,7 +191,7 @@ func (r *room) call(k starter.Connection) (woken starter.Woken, stalled time.Dur
 // recorded waits until the agent's life knows.
 func (r *room) recorded(w starter.Woken) workflows.Awoken {
 	r.t.Helper()
-	awoken, err := r.company.Starter.Recorded(r.ctx, w.Agent, w.Epoch)
+	awoken, err := r.deployment.Starter.Recorded(r.ctx, w.Agent, w.Epoch)
 	require.NoError(r.t, err)
 	return awoken
 }
@@ -199,7 +199,7 @@ func (r *room) recorded(w starter.Woken) workflows.Awoken {
 // leave ends the visit and waits until the agent sleeps.
 func (r *room) leave(agent dream.Agent) {
 	r.t.Helper()
-	require.NoError(r.t, r.company.Starter.Sleep(r.ctx, agent.Handle))
+	require.NoError(r.t, r.deployment.Starter.Sleep(r.ctx, agent.Handle))
 	r.state(agent, workflows.Sleeping)
 }
 
@@ -209,7 +209,7 @@ func (r *room) state(agent dream.Agent, want string) {
 }
 
 func (r *room) agentState(agent dream.Agent) workflows.AgentState {
-	agentState, err := r.company.Starter.AgentState(r.ctx, agent.Handle)
+	agentState, err := r.deployment.Starter.AgentState(r.ctx, agent.Handle)
 	if err != nil {
 		return workflows.AgentState{}
 	}
@@ -224,14 +224,14 @@ func (r *room) until(holds func() bool, what string, args ...any) {
 // resume lets the interrupted dream go on.
 func (r *room) resume(agent dream.Agent) workflows.Begun {
 	r.t.Helper()
-	begun, err := r.company.Starter.Resume(r.ctx, agent.Handle)
+	begun, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.NoError(r.t, err)
 	return begun
 }
 
 func (r *room) result(id string) workflows.Result {
 	r.t.Helper()
-	result, err := r.company.Result(r.ctx, id)
+	result, err := r.deployment.Result(r.ctx, id)
 	require.NoError(r.t, err)
 	return result
 }

@@ -62,7 +62,7 @@ func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
 	t.Helper()
 	r := furnish(t, furniture{server: server})
-	agent, err := r.company.Hire(r.ctx, 1, "same")
+	agent, err := r.deployment.AddAgent(r.ctx, 1, "same")
 	require.NoError(t, err)
 	id := first(agent)
 	for i, touch := range at {
@@ -90,7 +90,7 @@ func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
 // tell lays out what a night left behind, without what the clock decided and without its wakes.
 func (r *room) tell(agent dream.Agent, id string) string {
 	r.t.Helper()
-	items, err := r.company.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Dream: id, Sort: memory.HighestScore})
+	items, err := r.deployment.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Dream: id, Sort: memory.HighestScore})
 	require.NoError(r.t, err)
 	var kept []dream.Item
 	for _, item := range items {
@@ -124,7 +124,7 @@ func (r *room) tell(agent dream.Agent, id string) string {
 	}
 	body, err := json.MarshalIndent(kept, "", " ")
 	require.NoError(r.t, err)
-	rows, err := r.company.Store.Ledger().Rows(r.ctx, spend.Query{Dream: id, States: []spend.State{spend.Settled}})
+	rows, err := r.deployment.Store.Ledger().Rows(r.ctx, spend.Query{Dream: id, States: []spend.State{spend.Settled}})
 	require.NoError(r.t, err)
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {

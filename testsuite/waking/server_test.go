@@ -53,7 +53,7 @@ func TestWhileTemporalIsAwayEveryConnectIsAnsweredAndRecordedAfterItsReturn(t *t
 			ctx, cancel := context.WithTimeout(r.ctx, back)
 			defer cancel()
 			for i, w := range wakes {
-				awoken, err := r.company.Starter.Recorded(ctx, w.Agent, w.Epoch)
+				awoken, err := r.deployment.Starter.Recorded(ctx, w.Agent, w.Epoch)
 				require.NoError(t, err, "within %s of its return", back)
 				require.Equal(t, workflows.Awake, awoken.State)
 				require.Equal(t, first(agents[i]), awoken.Dream)
@@ -88,7 +88,7 @@ func connectAllTheWhile(r *room, agents []dream.Agent) ([]starter.Woken, []time.
 			all.Go(func() {
 				var w starter.Woken
 				connect := func(ctx context.Context) (err error) {
-					w, err = r.company.Starter.Wake(ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
+					w, err = r.deployment.Starter.Wake(ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 					return err
 				}
 				stalled, err := waking.Promptly(r.ctx, answered, connect)

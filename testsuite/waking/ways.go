@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/starter"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -45,7 +45,7 @@ func draw[T any](dice *rand.Rand, from []T) T { return from[dice.IntN(len(from))
 var errBlind = errors.New("the store did not answer in time")
 
 // wake wakes the agent in one way. Whoever comes through the starter must be answered in time.
-func (w Way) wake(ctx context.Context, c *stage.Company, agent dream.Agent, id string) error {
+func (w Way) wake(ctx context.Context, c *testdeploy.Deployment, agent dream.Agent, id string) error {
 	agentState := workflows.AgentID(agent.Handle)
 	switch w {
 	case BySignal:
@@ -78,7 +78,7 @@ func (w Way) wake(ctx context.Context, c *stage.Company, agent dream.Agent, id s
 	return connect(ctx, c, starter.Connection{Agent: agent.Handle, Client: "guest"})
 }
 
-func connect(ctx context.Context, c *stage.Company, k starter.Connection) error {
+func connect(ctx context.Context, c *testdeploy.Deployment, k starter.Connection) error {
 	var woken starter.Woken
 	_, err := Promptly(ctx, answered, func(ctx context.Context) (err error) {
 		woken, err = c.Starter.Wake(ctx, k)

@@ -19,13 +19,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // Deployment is a deployment whose agents dream by themselves at a provider that costs money.
 type Deployment struct {
-	Company  *stage.Company
+	Company  *testdeploy.Deployment
 	Provider *provider.Server
 	Ledger   spend.Ledger
 	slots    *slots
@@ -38,15 +38,15 @@ type Deployment struct {
 const TTL = time.Hour
 
 // Build opens a deployment around a connected client; the caller closes it.
-func Build(ctx context.Context, play stage.Play, c client.Client) (*Deployment, error) {
+func Build(ctx context.Context, config testdeploy.Config, c client.Client) (*Deployment, error) {
 	h := &Deployment{connections: map[string][]*Connection{}}
 	upstream, err := provider.Start(provider.Options{Seed: 1, Plan: h.plan})
 	if err != nil {
 		return nil, err
 	}
 	h.Provider = upstream
-	play.Provider, play.Model, play.Knobs, play.Forgets, play.ResumeTTL = upstream.URL, "script", knobs(), true, TTL
-	h.Company, err = stage.Open(ctx, play, c)
+	config.Provider, config.Model, config.Knobs, config.DropAnswers, config.ResumeTTL = upstream.URL, "script", knobs(), true, TTL
+	h.Company, err = testdeploy.Open(ctx, config, c)
 	if err != nil {
 		upstream.Close()
 		return nil, err
@@ -70,7 +70,7 @@ func knobs() dream.Knobs {
 }
 
 // Work starts a worker; the caller stops it.
-func (h *Deployment) Work() (worker.Worker, error) { return h.Company.Work() }
+func (h *Deployment) Work() (worker.Worker, error) { return h.Company.StartWorker() }
 
 // Close ends store and provider.
 func (h *Deployment) Close() error {

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -51,7 +51,7 @@ func newSetting(t *testing.T, ctx context.Context, more ...temporal.Option) *set
 	s := &setting{server: server, client: server.Dial(t), store: filepath.Join(t.TempDir(), "memory.db")}
 	var err error
 	s.Deployment, err = week.Build(ctx,
-		stage.Play{Store: s.store, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue},
+		testdeploy.Config{Store: s.store, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue},
 		s.client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"testing"
@@ -16,9 +16,9 @@ import (
 
 func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 	t.Parallel()
-	company := watchful(t)
+	deployment := watchful(t)
 	ctx := t.Context()
-	agent, err := company.Hire(ctx, 1, "oracle")
+	agent, err := deployment.AddAgent(ctx, 1, "oracle")
 	require.NoError(t, err)
 	feed := dream.Feed{Name: "quietly", Rules: []dream.Rule{{
 		Name:   "calm",
@@ -27,14 +27,14 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 		Number: 3,
 		Quiet:  true,
 	}}}
-	require.NoError(t, company.Starter.PutFeed(ctx, feed))
+	require.NoError(t, deployment.Starter.PutFeed(ctx, feed))
 	agent.Feed = feed.Name
-	require.NoError(t, company.Store.PutAgent(ctx, agent))
+	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 	foretell := func(claim string, horizon time.Duration, w *dream.Watch) *dream.Prediction {
-		p, _, err := company.Starter.Foretell(ctx, agent.Handle, activities.Foretelling{
+		p, _, err := deployment.Starter.Foretell(ctx, agent.Handle, activities.Foretelling{
 			Claim:      claim,
 			Criterion:  "the feed says so",
-			Horizon:    company.Starter.Now().Add(horizon),
+			Horizon:    deployment.Starter.Now().Add(horizon),
 			Confidence: .6,
 			By:         dream.ByPerson,
 			Watch:      w,
@@ -49,8 +49,8 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 	open := foretell("nobody will say", time.Hour, nil)
 
 	two := 2.0
-	require.NoError(t, company.Starter.Push(ctx, feed.Name, []dream.Reading{{Metric: "wind", Number: &two}}))
-	state := feedState(t, company, feed.Name,
+	require.NoError(t, deployment.Starter.Push(ctx, feed.Name, []dream.Reading{{Metric: "wind", Number: &two}}))
+	state := feedState(t, deployment, feed.Name,
 		func(s workflows.FeedState) bool { return s.Hints == 1 && len(s.Sounding) == 0 })
 	require.Zero(t, state.Alarms)
 	require.Zero(t, state.Failures, state.Failure)
@@ -58,15 +58,15 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 		calm.ID: dream.PredictionRight, storm.ID: dream.PredictionWrong,
 		open.ID: dream.PredictionOpen,
 	} {
-		p, err := memory.One[*dream.Prediction](ctx, company.Store, agent.ID, id)
+		p, err := memory.One[*dream.Prediction](ctx, deployment.Store, agent.ID, id)
 		require.NoError(t, err)
 		require.Equal(t, want, p.Status, p.Claim)
 	}
-	status, err := company.Store.Status(ctx, agent.ID, time.Now())
+	status, err := deployment.Store.Status(ctx, agent.ID, time.Now())
 	require.NoError(t, err)
 	require.Nil(t, status.Last, "nobody woke it")
-	require.Empty(t, raisedFor(t, company, agent.ID))
-	events, err := company.Store.Events(ctx, agent.ID, 0, 100)
+	require.Empty(t, raisedFor(t, deployment, agent.ID))
+	events, err := deployment.Store.Events(ctx, agent.ID, 0, 100)
 	require.NoError(t, err)
 	count := 0
 	for _, e := range events {
@@ -78,13 +78,13 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 
 	silent := foretell("it falls calm again", time.Hour,
 		&dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
-	later := company.Ports
-	later.World = company.Starter
-	later.Now = func() time.Time { return company.Starter.Now().Add(2 * time.Hour) }
+	later := deployment.Ports
+	later.World = deployment.Starter
+	later.Now = func() time.Time { return deployment.Starter.Now().Add(2 * time.Hour) }
 	lapsed, err := workers.Lapse(ctx, later)
 	require.NoError(t, err)
 	require.Equal(t, 2, lapsed)
-	p, err := memory.One[*dream.Prediction](ctx, company.Store, agent.ID, silent.ID)
+	p, err := memory.One[*dream.Prediction](ctx, deployment.Store, agent.ID, silent.ID)
 	require.NoError(t, err)
 	require.Equal(t, dream.PredictionVoid, p.Status, "the feed has said nothing since, and so has the rule")
 }

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond},
-		func(p *stage.Play) { p.Settings.AlarmHold = time.Second })
+		func(p *testdeploy.Config) { p.Settings.AlarmHold = time.Second })
 	id := s.begin()
 	require.Eventually(t, func() bool { return len(s.events("DaliInterrupt")) > 0 }, patience, time.Millisecond)
 	before, err := s.Store.Affect(s.ctx, s.agent.ID)

@@ -1,5 +1,5 @@
 // Package stage sets up a whole deployment for a test: store, spend guard, models, agent, worker and starter.
-package stage
+package testdeploy
 
 import (
 	"bytes"
@@ -29,8 +29,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Play is everything that two processes need to share to be one deployment; it travels as JSON.
-type Play struct {
+// Config is everything that two processes need to share to be one deployment; it travels as JSON.
+type Config struct {
 	Store     string        `json:"store"`   // file
 	Redis     string        `json:"redis"`   // URL of a Redis server that keeps everything instead
 	Prefix    string        `json:"prefix"`  // of its keys
@@ -46,7 +46,7 @@ type Play struct {
 	// of models that the provider serves beside those of the scripted one
 	Specs inference.Table `json:"specs,omitempty"`
 
-	Activities int                `json:"deeds"`      // paid calls at once; 0: the worker's own
+	Activities int                `json:"activities"` // paid calls at once; 0: the worker's own
 	Cache      int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
 	Deaf       bool               `json:"deaf"`       // workers do not listen to the bell
 	Settings   workflows.Settings `json:"settings"`   // of agents' lives
@@ -55,7 +55,7 @@ type Play struct {
 	NoReserve bool `json:"no_reserve"` // negative control: the ledger lets everything pass
 	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice over
 	// as a house does; otherwise the answers of ended dreams are kept, for an audit to read
-	Forgets bool `json:"forgets"`
+	DropAnswers bool `json:"forgets"`
 
 	Rules   []activities.HookRule // who is asked at the borders of dreams
 	Webhook string                `json:"webhook"` // URL of the hook WebhookName of every process; empty: none
@@ -69,18 +69,18 @@ const (
 )
 
 // hooks are those that a process can ask.
-func (p Play) hooks() activities.Hooks {
-	if p.Webhook == "" {
-		return p.Hooks
+func (c Config) hooks() activities.Hooks {
+	if c.Webhook == "" {
+		return c.Hooks
 	}
-	all := activities.Hooks{WebhookName: &governor.Webhook{URL: p.Webhook, Secret: []byte(WebhookSecret)}}
-	maps.Copy(all, p.Hooks)
+	all := activities.Hooks{WebhookName: &governor.Webhook{URL: c.Webhook, Secret: []byte(WebhookSecret)}}
+	maps.Copy(all, c.Hooks)
 	return all
 }
 
-// Company is a deployment that plays.
-type Company struct {
-	Play    Play
+// Deployment is a deployment that plays.
+type Deployment struct {
+	Config  Config
 	Store   Store
 	Client  client.Client
 	Ports   activities.Ports
@@ -91,24 +91,24 @@ type Company struct {
 var Night = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
 
 // Open builds a deployment around a connected client.
-func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
-	store, err := play.store(ctx)
+func Open(ctx context.Context, config Config, temporal client.Client) (*Deployment, error) {
+	store, err := config.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
-	models, table, err := cast(play)
+	models, table, err := openModels(config)
 	if err != nil {
 		return nil, err
 	}
 	ledger := store.Ledger()
-	if play.NoReserve {
-		ledger = lavish{ledger}
+	if config.NoReserve {
+		ledger = noCapLedger{ledger}
 	}
-	if play.Doubled {
-		ledger = stingy{ledger}
+	if config.Doubled {
+		ledger = doublingLedger{ledger}
 	}
-	if !play.Forgets {
-		ledger = unforgetting{ledger}
+	if !config.DropAnswers {
+		ledger = answerKeepingLedger{ledger}
 	}
 	ports := activities.Ports{
 		Memory:   store,
@@ -117,17 +117,17 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		Presence: store,
 		WakeBus:  store,
 		Feeds:    store,
-		Hooks:    play.hooks(),
+		Hooks:    config.hooks(),
 		Guard: &spend.Guard{
 			Ledger: ledger, Catalog: table,
 			Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now,
 		},
 	}
-	if play.FleetDay == 0 {
-		play.FleetDay = budget.Unlimited
+	if config.FleetDay == 0 {
+		config.FleetDay = budget.Unlimited
 	}
 	s := &starter.Starter{
-		Client:   c,
+		Client:   temporal,
 		Memory:   store,
 		Catalog:  table,
 		Now:      time.Now,
@@ -135,84 +135,84 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		WakeBus:  store,
 		Feeds:    store,
 		Options: starter.Options{
-			TaskQueue:  play.Queue,
-			Models:     roles(play),
-			Knobs:      play.Knobs,
-			FleetDay:   play.FleetDay,
+			TaskQueue:  config.Queue,
+			Models:     modelsByRole(config),
+			Knobs:      config.Knobs,
+			FleetDay:   config.FleetDay,
 			Searchable: true,
-			Settings:   play.Settings,
-			ResumeTTL:  play.ResumeTTL,
-			Hooks:      play.Rules,
+			Settings:   config.Settings,
+			ResumeTTL:  config.ResumeTTL,
+			Hooks:      config.Rules,
 		},
 	}
-	return &Company{
-		Play:    play,
+	return &Deployment{
+		Config:  config,
 		Store:   store,
-		Client:  c,
+		Client:  temporal,
 		Ports:   ports,
 		Starter: s,
 	}, nil
 }
 
-func cast(play Play) (map[string]inference.Model, inference.Table, error) {
+func openModels(config Config) (map[string]inference.Model, inference.Table, error) {
 	table := inference.Table{}
 	for _, spec := range localmodel.Specs() {
 		table[spec.Name] = spec
 	}
 	models := map[string]inference.Model{localmodel.Provider: localmodel.New()}
-	if play.MiniLM != "" {
-		served, err := localmodel.WithMiniLM(play.MiniLM)
+	if config.MiniLM != "" {
+		served, err := localmodel.WithMiniLM(config.MiniLM)
 		if err != nil {
 			return nil, nil, err
 		}
 		models[localmodel.Provider] = served
 	}
-	if play.Provider == "" {
+	if config.Provider == "" {
 		return models, table, nil
 	}
 	for name, spec := range provider.Catalog("scripted", provider.DefaultModels()) {
 		table[name] = spec
 	}
-	maps.Copy(table, play.Specs)
+	maps.Copy(table, config.Specs)
 	gateway, err := openaigw.New(
-		openaigw.Options{Name: "scripted", BaseURL: play.Provider, Catalog: table, UsageWait: 500 * time.Millisecond})
+		openaigw.Options{Name: "scripted", BaseURL: config.Provider, Catalog: table, UsageWait: 500 * time.Millisecond})
 	models["scripted"] = gateway
 	return models, table, err
 }
 
-func roles(play Play) map[dream.Role]string {
+func modelsByRole(config Config) map[dream.Role]string {
 	assigned := map[dream.Role]string{}
 	for _, role := range dream.Roles {
 		switch {
-		case play.Provider == "" && role == dream.Embedder:
+		case config.Provider == "" && role == dream.Embedder:
 			assigned[role] = "builtin/lexical"
-		case play.Provider == "":
+		case config.Provider == "":
 			assigned[role] = "builtin/associative"
 		case role == dream.Embedder:
 			assigned[role] = "scripted/vectors"
 		default:
-			assigned[role] = "scripted/" + play.Model
+			assigned[role] = "scripted/" + config.Model
 		}
 	}
 	return assigned
 }
 
-// Hire makes an agent with a sample life: 0 is the companion, 1 the watcher of a market. Name makes it another agent.
-func (c *Company) Hire(ctx context.Context, agentState int, name string) (dream.Agent, error) {
-	lived := sample.Diaries()[agentState]
-	agent := lived.Agent
+// AddAgent makes an agent with a sample life: 0 is the companion, 1 the watcher of a market. Name makes it another agent.
+func (d *Deployment) AddAgent(ctx context.Context, diary int, name string) (dream.Agent, error) {
+	sampleDiary := sample.Diaries()[diary]
+	agent := sampleDiary.Agent
 	if name != "" {
 		agent.ID, agent.Handle = "id-"+name, name
 	}
-	if err := c.Store.PutAgent(ctx, agent); err != nil {
+	if err := d.Store.PutAgent(ctx, agent); err != nil {
 		return agent, err
 	}
-	k := c.Play.Knobs
-	memories := importer.File{Name: lived.Agent.Handle + ".jsonl", Open: func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(lived.Memories)), nil
+	k := d.Config.Knobs
+	memories := importer.File{Name: sampleDiary.Agent.Handle + ".jsonl", Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(sampleDiary.Memories)), nil
 	}}
-	report, err := importer.Import(ctx, c.Store, agent, []importer.File{memories}, importer.Options{
-		Format: importer.JSONL, Strict: true, Now: Night, Embed: c.embed,
+	report, err := importer.Import(ctx, d.Store, agent, []importer.File{memories}, importer.Options{
+		Format: importer.JSONL, Strict: true, Now: Night, Embed: d.embed,
 		Due: func(at time.Time, strength float64) time.Time {
 			return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)
 		},
@@ -224,11 +224,11 @@ func (c *Company) Hire(ctx context.Context, agentState int, name string) (dream.
 }
 
 // embed places memories without a spend guard: it is the test's own setting-up, and leaves no trace at the till.
-func (c *Company) embed(_ context.Context, texts []string) ([][]float32, string, error) {
+func (d *Deployment) embed(_ context.Context, texts []string) ([][]float32, string, error) {
 	vectors := make([][]float32, len(texts))
 	space := localmodel.EmbedSpace
 	for i, text := range texts {
-		if c.Play.Provider != "" {
+		if d.Config.Provider != "" {
 			vectors[i], space = provider.Vector(text, 64), "scripted/vectors/64"
 		} else {
 			vectors[i] = localmodel.Vector(text)
@@ -237,29 +237,29 @@ func (c *Company) embed(_ context.Context, texts []string) ([][]float32, string,
 	return vectors, space, nil
 }
 
-// Work starts a worker; the caller stops it.
-func (c *Company) Work() (worker.Worker, error) {
-	ports := c.Ports
-	ports.World = c.Starter
-	w := workers.New(c.Client, ports, starter.Executions{Client: c.Client}, c.Starter, workers.Options{
-		TaskQueue:   c.Play.Queue,
-		Activities:  c.Play.Activities,
-		StickyCache: c.Play.Cache,
-		Deaf:        c.Play.Deaf,
-		Alarms:      c.Starter,
+// StartWorker starts a worker; the caller stops it.
+func (d *Deployment) StartWorker() (worker.Worker, error) {
+	ports := d.Ports
+	ports.World = d.Starter
+	w := workers.New(d.Client, ports, starter.Executions{Client: d.Client}, d.Starter, workers.Options{
+		TaskQueue:   d.Config.Queue,
+		Activities:  d.Config.Activities,
+		StickyCache: d.Config.Cache,
+		Deaf:        d.Config.Deaf,
+		Alarms:      d.Starter,
 	})
 	return w, w.Start()
 }
 
 // Result waits for a dream to end and answers how.
-func (c *Company) Result(ctx context.Context, dreamID string) (workflows.Result, error) {
+func (d *Deployment) Result(ctx context.Context, dreamID string) (workflows.Result, error) {
 	var r workflows.Result
-	err := c.Client.GetWorkflow(ctx, dreamID, "").Get(ctx, &r)
+	err := d.Client.GetWorkflow(ctx, dreamID, "").Get(ctx, &r)
 	return r, err
 }
 
 // Close lets go of the store.
-func (c *Company) Close() error {
-	c.Starter.Close()
-	return c.Store.Close()
+func (d *Deployment) Close() error {
+	d.Starter.Close()
+	return d.Store.Close()
 }

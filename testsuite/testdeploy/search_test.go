@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // judging stands before a scripted provider and weighs scenarios as it is told to, by the step that weighs; everything
@@ -90,30 +90,30 @@ func answerOf(scores []float64) string {
 }
 
 // searchNight dreams one night whose scenarios are weighed as told, and answers what REM made of it.
-func searchNight(t *testing.T, name string, scores map[string][]float64, edit func(*stage.Play),
+func searchNight(t *testing.T, name string, scores map[string][]float64, edit func(*testdeploy.Config),
 	w starter.DreamRequest,
-) ([]*dream.Scenario, dream.Tally, *stage.Company, dream.Agent) {
+) ([]*dream.Scenario, dream.Tally, *testdeploy.Deployment, dream.Agent) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 1})
 	judge := &judging{scores: scores}
-	company := open(t, func(play *stage.Play) {
-		play.Provider = judge.before(t, p.URL)
+	deployment := open(t, func(config *testdeploy.Config) {
+		config.Provider = judge.before(t, p.URL)
 		if edit != nil {
-			edit(play)
+			edit(config)
 		}
 	})
-	agent, err := company.Hire(ctx, 1, name)
+	agent, err := deployment.AddAgent(ctx, 1, name)
 	require.NoError(t, err)
 	seed := uint64(7)
-	w.Agent, w.Seed, w.AsOf = agent.Handle, &seed, stage.Night
-	begun, err := company.Starter.Begin(ctx, w)
+	w.Agent, w.Seed, w.AsOf = agent.Handle, &seed, testdeploy.Night
+	begun, err := deployment.Starter.Begin(ctx, w)
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	items, err := company.Store.Find(ctx,
+	items, err := deployment.Store.Find(ctx,
 		memory.Query{
 			Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindScenario},
 			Sort: memory.Oldest,
@@ -127,7 +127,7 @@ func searchNight(t *testing.T, name string, scores map[string][]float64, edit fu
 	}
 	for _, tally := range result.Tallies {
 		if tally.Phase == dream.REM {
-			return all, tally, company, agent
+			return all, tally, deployment, agent
 		}
 	}
 	require.Fail(t, "the night had no REM")
@@ -137,7 +137,7 @@ func searchNight(t *testing.T, name string, scores map[string][]float64, edit fu
 func TestANightsSearchMergesTurnsBackAndKeepsTheBest(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
-	all, tally, company, agent := searchNight(t, "searcher", map[string][]float64{
+	all, tally, deployment, agent := searchNight(t, "searcher", map[string][]float64{
 		"weigh": {.6, .5, .4}, "weigh-2": {.7, .2}, "weigh-3": {.9, .3},
 	}, nil, starter.DreamRequest{})
 	ops := make([]string, len(all))
@@ -165,14 +165,14 @@ func TestANightsSearchMergesTurnsBackAndKeepsTheBest(t *testing.T) {
 			hypnagogia.Means{Left: budget.Unlimited}).Stop)
 	ctx := context.Background()
 	for i, s := range all {
-		items, err := company.Store.Get(ctx, agent.ID, s.ID+"/p")
+		items, err := deployment.Store.Get(ctx, agent.ID, s.ID+"/p")
 		require.NoError(t, err)
 		for _, p := range memory.As[*dream.Prediction](items) {
 			require.InDelta(t, prediction.Clamp(dream.REM, p.Confidence), p.Confidence, 1e-9)
 		}
 		require.Len(t, items, 1, "scenario %d foretells something", i+1)
 	}
-	seeds, err := company.Store.Get(ctx, agent.ID, all[5].Develops()...)
+	seeds, err := deployment.Store.Get(ctx, agent.ID, all[5].Develops()...)
 	require.NoError(t, err)
 	require.Len(t, seeds, 3, "the merger of three branches develops what they develop")
 	for _, f := range memory.As[*dream.Fragment](seeds) {
@@ -185,16 +185,16 @@ func TestANightsSearchStopsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
 	little := budget.Dollar / 10
-	all, tally, company, _ := searchNight(t, "thrifty",
-		map[string][]float64{"weigh": {.6, .5, .4}, "weigh-2": {.7, .65}, "weigh-3": {.8, .8}}, func(play *stage.Play) {
-			play.Knobs.Shares = budget.Shares{
+	all, tally, deployment, _ := searchNight(t, "thrifty",
+		map[string][]float64{"weigh": {.6, .5, .4}, "weigh-2": {.7, .65}, "weigh-3": {.8, .8}}, func(config *testdeploy.Config) {
+			config.Knobs.Shares = budget.Shares{
 				Onset:       10,
 				NREM:        40,
 				REM:         4,
 				Integration: 41,
 				Return:      5,
 			}
-			play.Knobs.RemRounds = 8
+			config.Knobs.RemRounds = 8
 		}, starter.DreamRequest{Budget: &little})
 	require.Equal(t, "ran", tally.State, "it stopped before its cap, and did not meet it: %s", tally.Reason)
 	require.LessOrEqual(t, tally.Spent, tally.Cap)
@@ -205,7 +205,7 @@ func TestANightsSearchStopsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 	for _, s := range all {
 		require.NotNil(t, s.Worth, "everything that was paid for was weighed")
 	}
-	rows := rowsOf(t, context.Background(), company, all[0].Dream)
+	rows := rowsOf(t, context.Background(), deployment, all[0].Dream)
 	for _, row := range rows {
 		if strings.Contains(row.Step, "/rem/") {
 			require.NotEqual(t, "refused", string(row.State), row.Step)

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -22,35 +22,35 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/starter"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workers"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // watchful is a deployment whose worker asks feeds and wakes agents.
-func watchful(t *testing.T) *stage.Company {
+func watchful(t *testing.T) *testdeploy.Deployment {
 	t.Helper()
 	needsServer(t)
 	server := temporal.Shared(t)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script",
 	}
-	company, err := stage.Open(t.Context(), play, server.Dial(t))
+	deployment, err := testdeploy.Open(t.Context(), config, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	w := workers.New(company.Client, company.Ports, starter.Executions{Client: company.Client}, company.Starter,
+	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
+	w := workers.New(deployment.Client, deployment.Ports, starter.Executions{Client: deployment.Client}, deployment.Starter,
 		workers.Options{
-			TaskQueue: server.TaskQueue, Fetch: feedhttp.NewClient("oneiros/test", 0), Alarms: company.Starter,
+			TaskQueue: server.TaskQueue, Fetch: feedhttp.NewClient("oneiros/test", 0), Alarms: deployment.Starter,
 		})
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
-	return company
+	return deployment
 }
 
-func feedState(t *testing.T, c *stage.Company, name string, is func(workflows.FeedState) bool) workflows.FeedState {
+func feedState(t *testing.T, c *testdeploy.Deployment, name string, is func(workflows.FeedState) bool) workflows.FeedState {
 	t.Helper()
 	var state workflows.FeedState
 	require.Eventually(t, func() bool {
@@ -62,7 +62,7 @@ func feedState(t *testing.T, c *stage.Company, name string, is func(workflows.Fe
 }
 
 // histories are every run of a probe, as text.
-func histories(t *testing.T, c *stage.Company, name string) string {
+func histories(t *testing.T, c *testdeploy.Deployment, name string) string {
 	t.Helper()
 	var text strings.Builder
 	for history := c.Client.GetWorkflowHistory(t.Context(), workflows.FeedID(name), "", false,
@@ -76,7 +76,7 @@ func histories(t *testing.T, c *stage.Company, name string) string {
 
 func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 	t.Parallel()
-	company := watchful(t)
+	deployment := watchful(t)
 	ctx := t.Context()
 	var price atomic.Int64
 	price.Store(100)
@@ -86,9 +86,9 @@ func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 		fmt.Fprintf(w, `{"market":{"eth":"%d.0"}}`, price.Load())
 	}))
 	t.Cleanup(market.Close)
-	follower, err := company.Hire(ctx, 1, "follower")
+	follower, err := deployment.AddAgent(ctx, 1, "follower")
 	require.NoError(t, err)
-	bystander, err := company.Hire(ctx, 0, "bystander")
+	bystander, err := deployment.AddAgent(ctx, 0, "bystander")
 	require.NoError(t, err)
 	rule, _ := alarm.Preset("price")
 	feed := dream.Feed{
@@ -98,41 +98,41 @@ func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 		Every: time.Second,
 		Rules: []dream.Rule{rule},
 	}
-	require.NoError(t, company.Starter.PutFeed(ctx, feed))
+	require.NoError(t, deployment.Starter.PutFeed(ctx, feed))
 	follower.Feed = feed.Name
-	require.NoError(t, company.Store.PutAgent(ctx, follower))
+	require.NoError(t, deployment.Store.PutAgent(ctx, follower))
 
-	feedState(t, company, feed.Name, func(s workflows.FeedState) bool { return s.Readings >= 1 })
+	feedState(t, deployment, feed.Name, func(s workflows.FeedState) bool { return s.Readings >= 1 })
 	price.Store(106)
-	state := feedState(t, company, feed.Name,
+	state := feedState(t, deployment, feed.Name,
 		func(s workflows.FeedState) bool { return s.Last != nil && s.Last.Agents == 1 })
 	require.Equal(t, "price: 100 to 106", state.Last.What)
 	before := state.Readings
-	state = feedState(t, company, feed.Name, func(s workflows.FeedState) bool { return s.Readings >= before+2 })
+	state = feedState(t, deployment, feed.Name, func(s workflows.FeedState) bool { return s.Readings >= before+2 })
 	require.Equal(t, 1, state.Alarms, "it stays moved")
 	require.Empty(t, state.Sounding)
 	require.Zero(t, state.Failures, state.Failure)
 
-	status, err := company.Store.Status(ctx, follower.ID, time.Now())
+	status, err := deployment.Store.Status(ctx, follower.ID, time.Now())
 	require.NoError(t, err)
 	require.Equal(t, presence.Alarm, status.Last.Cause)
-	require.Len(t, raisedFor(t, company, follower.ID), 1)
-	status, err = company.Store.Status(ctx, bystander.ID, time.Now())
+	require.Len(t, raisedFor(t, deployment, follower.ID), 1)
+	status, err = deployment.Store.Status(ctx, bystander.ID, time.Now())
 	require.NoError(t, err)
 	require.Nil(t, status.Last)
-	require.Empty(t, raisedFor(t, company, bystander.ID))
-	text := histories(t, company, feed.Name)
+	require.Empty(t, raisedFor(t, deployment, bystander.ID))
+	text := histories(t, deployment, feed.Name)
 	require.Contains(t, text, string(dream.RelativeMove), "payloads can be read here")
 	require.NotContains(t, text, "secret")
 
-	require.NoError(t, company.Starter.DropFeed(ctx, feed.Name))
+	require.NoError(t, deployment.Starter.DropFeed(ctx, feed.Name))
 	ended, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	require.NoError(t, company.Client.GetWorkflow(ended, workflows.FeedID(feed.Name), "").Get(ended, nil))
-	require.ErrorIs(t, company.Starter.Push(ctx, feed.Name, nil), memory.ErrNotFound)
+	require.NoError(t, deployment.Client.GetWorkflow(ended, workflows.FeedID(feed.Name), "").Get(ended, nil))
+	require.ErrorIs(t, deployment.Starter.Push(ctx, feed.Name, nil), memory.ErrNotFound)
 }
 
-func raisedFor(t *testing.T, c *stage.Company, agent string) []event.Event {
+func raisedFor(t *testing.T, c *testdeploy.Deployment, agent string) []event.Event {
 	t.Helper()
 	events, err := c.Store.Events(t.Context(), agent, 0, 1000)
 	require.NoError(t, err)
@@ -141,12 +141,12 @@ func raisedFor(t *testing.T, c *stage.Company, agent string) []event.Event {
 
 func TestNoReadingIsLostWhenAProbeGoesOnAsNewUnderPushes(t *testing.T) {
 	t.Parallel()
-	company := watchful(t)
+	deployment := watchful(t)
 	ctx := t.Context()
 	rule, _ := alarm.Preset("price")
 	feed := dream.Feed{Name: "pushed", Rules: []dream.Rule{rule}}
-	require.NoError(t, company.Starter.PutFeed(ctx, feed))
-	begun, err := company.Client.DescribeWorkflowExecution(ctx, workflows.FeedID(feed.Name), "")
+	require.NoError(t, deployment.Starter.PutFeed(ctx, feed))
+	begun, err := deployment.Client.DescribeWorkflowExecution(ctx, workflows.FeedID(feed.Name), "")
 	require.NoError(t, err)
 	const pushers, each = 8, 625 // 5,000: a run is continued at 4,096 events
 	faults := make(chan error, pushers)
@@ -154,7 +154,7 @@ func TestNoReadingIsLostWhenAProbeGoesOnAsNewUnderPushes(t *testing.T) {
 		go func() {
 			for i := range each {
 				number := 100 + float64(i%3)
-				if err := company.Starter.Push(ctx, feed.Name, []dream.Reading{{Number: &number}}); err != nil {
+				if err := deployment.Starter.Push(ctx, feed.Name, []dream.Reading{{Number: &number}}); err != nil {
 					faults <- fmt.Errorf("pusher %d: %w", p, err)
 					return
 				}
@@ -165,10 +165,10 @@ func TestNoReadingIsLostWhenAProbeGoesOnAsNewUnderPushes(t *testing.T) {
 	for range pushers {
 		require.NoError(t, <-faults)
 	}
-	state := feedState(t, company, feed.Name, func(s workflows.FeedState) bool { return s.Readings == pushers*each })
+	state := feedState(t, deployment, feed.Name, func(s workflows.FeedState) bool { return s.Readings == pushers*each })
 	require.Zero(t, state.Alarms)
 	require.LessOrEqual(t, len(state.Watch.Readings), 64)
-	described, err := company.Client.DescribeWorkflowExecution(ctx, workflows.FeedID(feed.Name), "")
+	described, err := deployment.Client.DescribeWorkflowExecution(ctx, workflows.FeedID(feed.Name), "")
 	require.NoError(t, err)
 	require.NotEqual(t, begun.GetWorkflowExecutionInfo().GetExecution().GetRunId(),
 		described.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "it was continued as new")

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -48,7 +48,7 @@ func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
 			breaches++
 		}
 		return ""
-	}}, func(p *stage.Play) {
+	}}, func(p *testdeploy.Config) {
 		p.Settings.AlarmHold = time.Second
 		p.Hooks = activities.Hooks{"guard": g}
 		p.Rules = []activities.HookRule{
@@ -73,7 +73,7 @@ func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
 	require.Len(t, s.events("AlarmAbort"), 1)
 	require.Empty(t, s.events("HookSilent"), "an alarm is no silence")
 	kept := 0
-	for _, f := range fragmentsOf(t, s.Company, s.agent, id) {
+	for _, f := range fragmentsOf(t, s.Deployment, s.agent, id) {
 		if f.Status == dream.FragmentDiscarded {
 			continue
 		}

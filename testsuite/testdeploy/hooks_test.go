@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -54,31 +54,31 @@ func (g *guard) Exit(_ context.Context, x activities.HookExit) error {
 }
 
 // guardedNight dreams one night under a hook.
-func guardedNight(t *testing.T, hook activities.Hook) (*stage.Company, dream.Agent, workflows.Result) {
+func guardedNight(t *testing.T, hook activities.Hook) (*testdeploy.Deployment, dream.Agent, workflows.Result) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 3})
-	company := open(t, func(play *stage.Play) {
-		play.Provider = p.URL
-		play.Hooks = activities.Hooks{"guard": hook}
-		play.Rules = []activities.HookRule{
+	deployment := open(t, func(config *testdeploy.Config) {
+		config.Provider = p.URL
+		config.Hooks = activities.Hooks{"guard": hook}
+		config.Rules = []activities.HookRule{
 			{Name: "guard", At: activities.Borders, Timeout: 5 * time.Second, Silent: activities.SilentAllow},
 		}
 	})
-	agent, err := company.Hire(ctx, 0, "")
+	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
-	return company, agent, result
+	return deployment, agent, result
 }
 
-func fragmentsOf(t *testing.T, company *stage.Company, agent dream.Agent, dreamID string) []*dream.Fragment {
+func fragmentsOf(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent, dreamID string) []*dream.Fragment {
 	t.Helper()
-	items, err := company.Store.Find(context.Background(),
+	items, err := deployment.Store.Find(context.Background(),
 		memory.Query{Agent: agent.ID, Dream: dreamID, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	return memory.As[*dream.Fragment](items)
@@ -87,11 +87,11 @@ func fragmentsOf(t *testing.T, company *stage.Company, agent dream.Agent, dreamI
 func TestAVetoedOnsetIsSkippedAndTheNightGoesOn(t *testing.T) {
 	t.Parallel()
 	g := &guard{veto: "not tonight"}
-	company, agent, result := guardedNight(t, g)
+	deployment, agent, result := guardedNight(t, g)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, "skipped", result.Tallies[0].State)
 	require.Equal(t, "veto of the hook guard: not tonight", result.Tallies[0].Reason)
-	require.Empty(t, fragmentsOf(t, company, agent, result.Dream))
+	require.Empty(t, fragmentsOf(t, deployment, agent, result.Dream))
 	require.Equal(t, result.Tallies[1].Cap, result.Tallies[2].Cap+result.Tallies[1].Cap*10/45,
 		"the share of the onset goes to NREM")
 	require.Len(t, g.exits, 1)
@@ -104,10 +104,10 @@ func TestHeldFragmentsAreShownAndNeverDeveloped(t *testing.T) {
 		t.Run(map[bool]string{true: "held", false: "let pass"}[hold], func(t *testing.T) {
 			t.Parallel()
 			g := &guard{hold: hold}
-			company, agent, result := guardedNight(t, g)
+			deployment, agent, result := guardedNight(t, g)
 			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 			developed := 0
-			for _, f := range fragmentsOf(t, company, agent, result.Dream) {
+			for _, f := range fragmentsOf(t, deployment, agent, result.Dream) {
 				if f.Status == dream.FragmentDeveloped || f.Status == dream.FragmentPromoted ||
 					f.Status == dream.FragmentSelected {
 					developed++
@@ -137,12 +137,12 @@ func TestAWebhookGovernsANight(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	company, agent, result := guardedNight(t, &governor.Webhook{URL: server.URL, Secret: secret})
+	deployment, agent, result := guardedNight(t, &governor.Webhook{URL: server.URL, Secret: secret})
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, 1, request["entry"])
 	require.Equal(t, 1, request["exit"])
 	require.NotZero(t, request["capture"])
-	events, err := company.Store.Events(context.Background(), agent.ID, 0, 0)
+	events, err := deployment.Store.Events(context.Background(), agent.ID, 0, 0)
 	require.NoError(t, err)
 	silent := 0
 	for _, e := range events {

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -9,38 +9,38 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // What the estimate says is what a night makes: all cycles to the peak, and no call more in any phase.
 func TestTheEstimateCountsEveryCallThatANightMakes(t *testing.T) {
 	t.Parallel()
-	paid := func(t *testing.T) func(*stage.Play) {
+	paid := func(t *testing.T) func(*testdeploy.Config) {
 		p := billedProvider(t, provider.Options{Seed: 1})
-		return func(play *stage.Play) { play.Provider, play.Forgets = p.URL, true }
+		return func(config *testdeploy.Config) { config.Provider, config.DropAnswers = p.URL, true }
 	}
 	for name, c := range map[string]struct {
-		seat int
-		play func(*testing.T) func(*stage.Play)
+		seat   int
+		config func(*testing.T) func(*testdeploy.Config)
 	}{
 		"a paid model":       {1, paid},
-		"the built-in model": {0, func(*testing.T) func(*stage.Play) { return nil }},
+		"the built-in model": {0, func(*testing.T) func(*testdeploy.Config) { return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			company := open(t, c.play(t))
-			company.Starter.Options.Knobs.Depth = dream.DepthFixed
-			agent, err := company.Hire(ctx, c.seat, "")
+			deployment := open(t, c.config(t))
+			deployment.Starter.Options.Knobs.Depth = dream.DepthFixed
+			agent, err := deployment.AddAgent(ctx, c.seat, "")
 			require.NoError(t, err)
 			seed := uint64(7)
-			request := starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
-			estimated, err := company.Starter.Estimate(ctx, request)
+			request := starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night}
+			estimated, err := deployment.Starter.Estimate(ctx, request)
 			require.NoError(t, err)
-			begun, err := company.Starter.Begin(ctx, request)
+			begun, err := deployment.Starter.Begin(ctx, request)
 			require.NoError(t, err)
-			result, err := company.Result(ctx, begun.Dream)
+			result, err := deployment.Result(ctx, begun.Dream)
 			require.NoError(t, err)
 			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 			require.Equal(t, dream.Onset, result.Tallies[0].Phase)

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -14,27 +14,27 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // sleeper is a company with one agent that dreams at a slow provider.
 type sleeper struct {
-	*stage.Company
+	*testdeploy.Deployment
 	t        *testing.T
 	ctx      context.Context
 	agent    dream.Agent
 	upstream *provider.Server
 }
 
-func newSleeper(t *testing.T, o provider.Options, edit func(*stage.Play)) *sleeper {
+func newSleeper(t *testing.T, o provider.Options, edit func(*testdeploy.Config)) *sleeper {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	upstream, err := provider.Start(o)
 	require.NoError(t, err)
 	t.Cleanup(upstream.Close)
-	company := open(t, func(p *stage.Play) {
+	deployment := open(t, func(p *testdeploy.Config) {
 		p.Provider, p.Model = upstream.URL, "script"
 		p.Settings = workflows.Settings{
 			WakeLock: time.Millisecond, ClientTimeout: time.Minute,
@@ -45,20 +45,20 @@ func newSleeper(t *testing.T, o provider.Options, edit func(*stage.Play)) *sleep
 			edit(p)
 		}
 	})
-	agent, err := company.Hire(ctx, 1, "sleeper")
+	agent, err := deployment.AddAgent(ctx, 1, "sleeper")
 	require.NoError(t, err)
 	return &sleeper{
-		Company:  company,
-		t:        t,
-		ctx:      ctx,
-		agent:    agent,
-		upstream: upstream,
+		Deployment: deployment,
+		t:          t,
+		ctx:        ctx,
+		agent:      agent,
+		upstream:   upstream,
 	}
 }
 
 func (s *sleeper) begin() string {
 	seed := uint64(7)
-	begun, err := s.Starter.Begin(s.ctx, starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := s.Starter.Begin(s.ctx, starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(s.t, err)
 	return begun.Dream
 }
@@ -127,7 +127,7 @@ func TestAConnectPutsADreamDownAndItGoesOnLater(t *testing.T) {
 		interrupted.Preserve, interrupted.Switch, woken.Took)
 
 	seed := uint64(8)
-	_, err = s.Starter.Begin(s.ctx, starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	_, err = s.Starter.Begin(s.ctx, starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.ErrorIs(t, err, starter.ErrAwake)
 	_, err = s.Starter.Resume(s.ctx, s.agent.Handle)
 	require.ErrorIs(t, err, starter.ErrAwake)

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // loosenedNight dreams a whole night with a model of the scripted provider and tells the calls of its onset, the
@@ -25,24 +25,24 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening,
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 3})
-	company := open(t, func(play *stage.Play) {
-		play.Provider, play.Model, play.Knobs.Loosening = p.URL, model, way
+	deployment := open(t, func(config *testdeploy.Config) {
+		config.Provider, config.Model, config.Knobs.Loosening = p.URL, model, way
 		if edit != nil {
-			edit(&play.Knobs)
+			edit(&config.Knobs)
 		}
 	})
-	agent, err := company.Hire(ctx, 0, "")
+	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, p.Billing.Book().Total, result.Spent)
 	require.Empty(t, p.Billing.Failed())
 	require.Empty(t, p.Billing.Repeated())
-	items, err := company.Store.Find(ctx,
+	items, err := deployment.Store.Find(ctx,
 		memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	var cycles []*dream.Fragment
@@ -51,7 +51,7 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening,
 			cycles = append(cycles, f)
 		}
 	}
-	record, err := memory.One[*dream.Record](ctx, company.Store, agent.ID, begun.Dream)
+	record, err := memory.One[*dream.Record](ctx, deployment.Store, agent.ID, begun.Dream)
 	require.NoError(t, err)
 	var calls []provider.Call
 	for _, c := range p.Billing.Calls() {
@@ -143,12 +143,12 @@ func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *te
 	defer cancel()
 	p := billedProvider(t,
 		provider.Options{Seed: 3, Plan: func(provider.Arrival) provider.Fault { return provider.NoSampling }})
-	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
-	agent, err := company.Hire(ctx, 0, "")
+	deployment := open(t, func(config *testdeploy.Config) { config.Provider = p.URL })
+	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Aborted, result.Outcome)
 	require.Contains(t, result.Reason,

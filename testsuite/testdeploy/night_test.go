@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // patience bounds one test; nothing is measured by it.
@@ -28,33 +28,33 @@ func needsServer(t *testing.T) {
 }
 
 // open sets a stage with a running worker.
-func open(t *testing.T, edit func(*stage.Play)) *stage.Company {
+func open(t *testing.T, edit func(*testdeploy.Config)) *testdeploy.Deployment {
 	t.Helper()
-	company, w := rehearse(t, edit)
+	deployment, w := rehearse(t, edit)
 	t.Cleanup(w.Stop)
-	return company
+	return deployment
 }
 
 // rehearse sets a stage on the shared server with a store of its own; the caller stops the worker.
-func rehearse(t *testing.T, edit func(*stage.Play)) (*stage.Company, worker.Worker) {
+func rehearse(t *testing.T, edit func(*testdeploy.Config)) (*testdeploy.Deployment, worker.Worker) {
 	t.Helper()
 	needsServer(t)
 	server := temporal.Shared(t)
-	play := stage.Play{
+	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script",
 	}
 	if edit != nil {
-		edit(&play)
+		edit(&config)
 	}
-	company, err := stage.Open(context.Background(), play, server.Dial(t))
+	deployment, err := testdeploy.Open(context.Background(), config, server.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	t.Cleanup(func() { eventsHold(t, company) })
-	w, err := company.Work()
+	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
+	t.Cleanup(func() { eventsHold(t, deployment) })
+	w, err := deployment.StartWorker()
 	require.NoError(t, err)
-	return company, w
+	return deployment, w
 }
 
 func billedProvider(t *testing.T, o provider.Options) *provider.Server {
@@ -69,14 +69,14 @@ func TestAWholeNightWithTheBuiltInModel(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	company := open(t, nil)
-	agent, err := company.Hire(ctx, 0, "")
+	deployment := open(t, nil)
+	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
 	require.Equal(t, "dream/echo/0001", begun.Dream)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Zero(t, result.Spent)
@@ -87,18 +87,18 @@ func TestAWholeNightWithAPaidModel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 1})
-	company := open(t, func(play *stage.Play) { play.Provider, play.Forgets = p.URL, true })
-	agent, err := company.Hire(ctx, 1, "")
+	deployment := open(t, func(config *testdeploy.Config) { config.Provider, config.DropAnswers = p.URL, true })
+	agent, err := deployment.AddAgent(ctx, 1, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, p.Billing.Book().Total, result.Spent, "a night without faults costs what the till took")
-	for _, row := range rowsOf(t, ctx, company, begun.Dream) {
-		_, kept, err := company.Store.Ledger().Answer(ctx, row.Step)
+	for _, row := range rowsOf(t, ctx, deployment, begun.Dream) {
+		_, kept, err := deployment.Store.Ledger().Answer(ctx, row.Step)
 		require.NoError(t, err)
 		require.False(t, kept, "the answer of %s is kept after the night", row.Step)
 	}

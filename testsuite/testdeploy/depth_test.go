@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // surprised gives an agent so many fresh days of one surprise that nothing else is sounded.
-func surprised(t *testing.T, company *stage.Company, agent dream.Agent, surprise float64) {
+func surprised(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent, surprise float64) {
 	t.Helper()
 	w := memory.Write{Agent: agent.ID, Cause: "import"}
 	for i := range hypnagogia.SoundedEpisodes {
@@ -29,21 +29,21 @@ func surprised(t *testing.T, company *stage.Company, agent dream.Agent, surprise
 				ID:    fmt.Sprintf("fresh-%d", i),
 				Agent: agent.ID,
 				Kind:  dream.KindEpisode,
-				At:    stage.Night.Add(-time.Duration(i+1) * time.Second),
+				At:    testdeploy.Night.Add(-time.Duration(i+1) * time.Second),
 				State: dream.Live,
 				Taint: dream.FromTool,
 			},
 			Content: fmt.Sprintf("reading %d of the quay", i), Surprise: surprise,
 		})
 	}
-	_, err := company.Store.Commit(context.Background(), w)
+	_, err := deployment.Store.Commit(context.Background(), w)
 	require.NoError(t, err)
 }
 
 // moves tells the onset's changes of depth and its interrupts, in the order of the log.
-func moves(t *testing.T, company *stage.Company, agent dream.Agent) string {
+func moves(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent) string {
 	t.Helper()
-	events, err := company.Store.Events(context.Background(), agent.ID, 0, 500)
+	events, err := deployment.Store.Events(context.Background(), agent.ID, 0, 500)
 	require.NoError(t, err)
 	var lines []string
 	for _, e := range events {
@@ -87,25 +87,25 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			p := billedProvider(t, provider.Options{Seed: 1})
-			company := open(t, func(play *stage.Play) { play.Provider, play.Model = p.URL, c.model })
-			agent, err := company.Hire(ctx, 1, "deep-"+c.name)
+			deployment := open(t, func(config *testdeploy.Config) { config.Provider, config.Model = p.URL, c.model })
+			agent, err := deployment.AddAgent(ctx, 1, "deep-"+c.name)
 			require.NoError(t, err)
-			surprised(t, company, agent, c.surprise)
+			surprised(t, deployment, agent, c.surprise)
 			seed := uint64(7)
-			begun, err := company.Starter.Begin(ctx,
-				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+			begun, err := deployment.Starter.Begin(ctx,
+				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 			require.NoError(t, err)
-			result, err := company.Result(ctx, begun.Dream)
+			result, err := deployment.Result(ctx, begun.Dream)
 			require.NoError(t, err)
 			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-			require.Equal(t, c.moves, moves(t, company, agent))
+			require.Equal(t, c.moves, moves(t, deployment, agent))
 
-			record, err := memory.One[*dream.Record](ctx, company.Store, agent.ID, begun.Dream)
+			record, err := memory.One[*dream.Record](ctx, deployment.Store, agent.ID, begun.Dream)
 			require.NoError(t, err)
 			require.NotNil(t, record.Depth)
 			require.Equal(t, c.deepest, record.Depth.Stage)
 			require.Equal(t, c.surprise, record.Depth.Surprise)
-			items, err := company.Store.Find(ctx,
+			items, err := deployment.Store.Find(ctx,
 				memory.Query{
 					Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment},
 					States: []dream.State{dream.Live, dream.Archived},
@@ -117,7 +117,7 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 				}
 				require.Equal(t, c.deepest, f.Stage, f.ID)
 				require.GreaterOrEqual(t, *f.Settings.Temperature, hypnagogia.Floor(c.deepest), f.ID)
-				require.LessOrEqual(t, *f.Settings.Temperature, hypnagogia.Ceiling(c.deepest, company.Play.Knobs), f.ID)
+				require.LessOrEqual(t, *f.Settings.Temperature, hypnagogia.Ceiling(c.deepest, deployment.Config.Knobs), f.ID)
 			}
 		})
 	}

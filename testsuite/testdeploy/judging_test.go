@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -25,14 +25,16 @@ func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, 
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 3})
-	company := open(t,
-		func(play *stage.Play) { play.Provider, play.Model, play.Knobs.Judging = p.URL, "script", judging })
-	agent, err := company.Hire(ctx, 0, "")
+	deployment := open(t,
+		func(config *testdeploy.Config) {
+			config.Provider, config.Model, config.Knobs.Judging = p.URL, "script", judging
+		})
+	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, p.Billing.Book().Total, result.Spent, "the ledger knows every call")
@@ -45,7 +47,7 @@ func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, 
 			calls, cost = append(calls, c), cost+c.Cost
 		}
 	}
-	items, err := company.Store.Find(ctx,
+	items, err := deployment.Store.Find(ctx,
 		memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	caught := slices.DeleteFunc(memory.As[*dream.Fragment](items), func(f *dream.Fragment) bool { return f.Cycle == 0 })
@@ -98,7 +100,7 @@ func TestANightIsJudgedTogetherWhereThatIsCheaper(t *testing.T) {
 func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond},
-		func(p *stage.Play) { p.Knobs.Judging = dream.ByTogether })
+		func(p *testdeploy.Config) { p.Knobs.Judging = dream.ByTogether })
 	id := s.begin()
 	judging := func() (calls []provider.Call) {
 		for _, c := range s.upstream.Billing.Calls() {

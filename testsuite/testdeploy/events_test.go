@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // published is the schema that programs are given.
@@ -58,16 +58,16 @@ var catalogue = sync.OnceValue(func() map[string]reflect.Type {
 // eventsHold requires of everything that a company announced: numbers without gaps, data of the catalogue as the
 // published schema has them and no field beyond, and not four words in a row of anything that is remembered or was
 // dreamt.
-func eventsHold(t *testing.T, company *stage.Company) []event.Event {
+func eventsHold(t *testing.T, deployment *testdeploy.Deployment) []event.Event {
 	t.Helper()
 	ctx := context.Background()
 	schema, err := published()
 	require.NoError(t, err)
-	agents, err := company.Store.Agents(ctx)
+	agents, err := deployment.Store.Agents(ctx)
 	require.NoError(t, err)
 	var all []event.Event
 	for _, agent := range agents {
-		events, err := company.Store.Events(ctx, agent.ID, 0, 0)
+		events, err := deployment.Store.Events(ctx, agent.ID, 0, 0)
 		require.NoError(t, err)
 		var result strings.Builder
 		for i, e := range events {
@@ -85,16 +85,16 @@ func eventsHold(t *testing.T, company *stage.Company) []event.Event {
 			strict.DisallowUnknownFields()
 			require.NoError(t, strict.Decode(reflect.New(payload).Interface()), string(line))
 		}
-		wordless(t, company, agent.ID, result.String())
+		wordless(t, deployment, agent.ID, result.String())
 		all = append(all, events...)
 	}
 	return all
 }
 
 // wordless requires that a text quotes nothing of an agent's memory.
-func wordless(t *testing.T, company *stage.Company, agent, text string) {
+func wordless(t *testing.T, deployment *testdeploy.Deployment, agent, text string) {
 	t.Helper()
-	items, err := company.Store.Find(context.Background(),
+	items, err := deployment.Store.Find(context.Background(),
 		memory.Query{Agent: agent, States: []dream.State{dream.Live, dream.Archived, dream.Superseded}})
 	require.NoError(t, err)
 	text = " " + plainly(text) + " "
@@ -133,7 +133,7 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 	for _, night := range []struct {
 		outcome  dream.Outcome
 		upstream provider.Options
-		edit     func(*stage.Play)
+		edit     func(*testdeploy.Config)
 		request  func(*starter.DreamRequest)
 		void     bool // an agent without memories
 		cancel   bool
@@ -146,7 +146,7 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 		},
 		{
 			outcome: dream.Aborted, upstream: provider.Options{Seed: 5, Plan: broken},
-			edit: func(p *stage.Play) { p.Knobs.Attempts = 1 },
+			edit: func(p *testdeploy.Config) { p.Knobs.Attempts = 1 },
 		},
 		{outcome: dream.Canceled, upstream: provider.Options{Seed: 6, Each: 20 * time.Millisecond}, cancel: true},
 	} {
@@ -155,58 +155,58 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			p := billedProvider(t, night.upstream)
-			company := open(t, func(play *stage.Play) {
-				play.Provider = p.URL
+			deployment := open(t, func(config *testdeploy.Config) {
+				config.Provider = p.URL
 				if night.edit != nil {
-					night.edit(play)
+					night.edit(config)
 				}
 			})
-			agent, err := company.Hire(ctx, 0, "")
+			agent, err := deployment.AddAgent(ctx, 0, "")
 			require.NoError(t, err)
 			if night.void {
 				agent.ID, agent.Handle = "id-void", "void"
-				require.NoError(t, company.Store.PutAgent(ctx, agent))
+				require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 			}
-			meter := telemetry.New(telemetry.Options{Log: company.Store, Version: "test", Agents: company.Store.Agents})
+			meter := telemetry.New(telemetry.Options{Log: deployment.Store, Version: "test", Agents: deployment.Store.Agents})
 			require.NoError(t, meter.Begin(ctx))
 			seed := uint64(7)
-			request := starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
+			request := starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night}
 			if night.request != nil {
 				night.request(&request)
 			}
-			begun, err := company.Starter.Begin(ctx, request)
+			begun, err := deployment.Starter.Begin(ctx, request)
 			require.NoError(t, err)
 			if night.cancel {
 				require.Eventually(t, func() bool { return len(p.Billing.Calls()) > 4 }, patience, 5*time.Millisecond)
-				require.NoError(t, company.Starter.Cancel(ctx, begun.Dream))
+				require.NoError(t, deployment.Starter.Cancel(ctx, begun.Dream))
 			}
-			result, err := company.Result(ctx, begun.Dream)
+			result, err := deployment.Result(ctx, begun.Dream)
 			require.NoError(t, err)
 			require.Equal(t, night.outcome, result.Outcome, result.Reason)
 
-			events := eventsHold(t, company)
+			events := eventsHold(t, deployment)
 			last := events[len(events)-1]
 			if night.outcome == dream.Empty {
 				require.Contains(t, []string{"DreamEnded", "NothingAgain"}, last.Type)
 			} else {
 				require.Equal(t, "DreamEnded", last.Type)
 			}
-			archivedAs(t, company, agent.ID, events)
+			archivedAs(t, deployment, agent.ID, events)
 			answer := httptest.NewRecorder()
 			meter.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 			require.Contains(t, answer.Body.String(),
 				`oneiros_dreams_total{agent="`+agent.Handle+`",outcome="`+string(night.outcome)+`"} 1`)
-			wordless(t, company, agent.ID, answer.Body.String())
+			wordless(t, deployment, agent.ID, answer.Body.String())
 		})
 	}
 }
 
 // archivedAs requires that an archive holds exactly these events of an agent.
-func archivedAs(t *testing.T, company *stage.Company, agent string, want []event.Event) {
+func archivedAs(t *testing.T, deployment *testdeploy.Deployment, agent string, want []event.Event) {
 	t.Helper()
 	bucket, err := archive.Open(t.Context(), t.TempDir())
 	require.NoError(t, err)
-	a := archive.Archive{Log: company.Store, Bucket: bucket, Now: time.Now}
+	a := archive.Archive{Log: deployment.Store, Bucket: bucket, Now: time.Now}
 	done, err := a.Once(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, len(want), done.Events)

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // runs is how many nights are compared: 20 in the full proof, 4 otherwise.
@@ -56,33 +56,33 @@ func tellNight(t *testing.T, run int, interrupted bool, seed uint64) string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 5, Jitter: 3 * time.Millisecond, JitterSeed: uint64(run)})
-	company, w := rehearse(t, func(play *stage.Play) { play.Provider = p.URL })
-	agent, err := company.Hire(ctx, 0, fmt.Sprintf("same-%d-%d", seed, os.Getpid()))
+	deployment, w := rehearse(t, func(config *testdeploy.Config) { config.Provider = p.URL })
+	agent, err := deployment.AddAgent(ctx, 0, fmt.Sprintf("same-%d-%d", seed, os.Getpid()))
 	require.NoError(t, err)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
 	if interrupted {
 		settled := func() bool { return len(p.Billing.Calls()) > 20 }
 		require.Eventually(t, settled, patience, time.Millisecond)
 		w.Stop()
-		again, err := company.Work()
+		again, err := deployment.StartWorker()
 		require.NoError(t, err)
 		t.Cleanup(again.Stop)
 	} else {
 		t.Cleanup(w.Stop)
 	}
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	return write(t, ctx, company, agent, begun.Dream, interrupted)
+	return write(t, ctx, deployment, agent, begun.Dream, interrupted)
 }
 
 // write lays out everything a night left behind, without what the clock decided.
-func write(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent, dreamID string,
+func write(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, agent dream.Agent, dreamID string,
 	_ bool,
 ) string {
 	t.Helper()
-	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, Sort: memory.HighestScore})
+	items, err := deployment.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, Sort: memory.HighestScore})
 	require.NoError(t, err)
 	for _, item := range items {
 		if record, ok := item.(*dream.Record); ok {
@@ -104,7 +104,7 @@ func write(t *testing.T, ctx context.Context, company *stage.Company, agent drea
 	}
 	body, err := json.MarshalIndent(items, "", " ")
 	require.NoError(t, err)
-	affect, err := company.Store.Affect(ctx, agent.ID)
+	affect, err := deployment.Store.Affect(ctx, agent.ID)
 	require.NoError(t, err)
-	return fmt.Sprintf("%s\n%+v\n%s", body, affect, settled(t, ctx, company, dreamID))
+	return fmt.Sprintf("%s\n%+v\n%s", body, affect, settled(t, ctx, deployment, dreamID))
 }

@@ -1,4 +1,4 @@
-package stage
+package testdeploy
 
 import (
 	"context"
@@ -21,26 +21,26 @@ type Store interface {
 	Ledger() spend.Ledger
 }
 
-type embedded struct{ *sqlitestore.Store }
+type sqliteStore struct{ *sqlitestore.Store }
 
-func (s embedded) Ledger() spend.Ledger { return s.Store.Ledger() }
+func (s sqliteStore) Ledger() spend.Ledger { return s.Store.Ledger() }
 
-type shared struct{ *redisstore.Store }
+type redisStore struct{ *redisstore.Store }
 
-func (s shared) Ledger() spend.Ledger { return s.Store.Ledger() }
+func (s redisStore) Ledger() spend.Ledger { return s.Store.Ledger() }
 
-// store opens the play's: Redis when it names one, else the file.
-func (p Play) store(ctx context.Context) (Store, error) {
-	if p.Redis != "" {
-		store, err := redisstore.Open(ctx, p.Redis, redisstore.Prefix(p.Prefix))
+// openStore opens the play's: Redis when it names one, else the file.
+func (c Config) openStore(ctx context.Context) (Store, error) {
+	if c.Redis != "" {
+		store, err := redisstore.Open(ctx, c.Redis, redisstore.Prefix(c.Prefix))
 		if err != nil {
 			return nil, err
 		}
-		return shared{store}, nil
+		return redisStore{store}, nil
 	}
-	store, err := sqlitestore.Open(ctx, p.Store)
+	store, err := sqlitestore.Open(ctx, c.Store)
 	if err != nil {
 		return nil, err
 	}
-	return embedded{store}, nil
+	return sqliteStore{store}, nil
 }

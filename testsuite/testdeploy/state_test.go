@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -21,21 +21,21 @@ func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t 
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	company := open(t, nil)
-	company.Starter.Options.Settings = workflows.Settings{IdleTimeout: 24 * time.Hour, MinGap: 24 * time.Hour}
-	agent, err := company.Hire(ctx, 0, "lively")
+	deployment := open(t, nil)
+	deployment.Starter.Options.Settings = workflows.Settings{IdleTimeout: 24 * time.Hour, MinGap: 24 * time.Hour}
+	agent, err := deployment.AddAgent(ctx, 0, "lively")
 	require.NoError(t, err)
 	agent.Auto = true
-	require.NoError(t, company.Store.PutAgent(ctx, agent))
+	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 
 	agentState := workflows.AgentID(agent.Handle)
-	value, err := company.Client.QueryWorkflow(ctx, agentState, "", workflows.QueryAgentState)
+	value, err := deployment.Client.QueryWorkflow(ctx, agentState, "", workflows.QueryAgentState)
 	require.NoError(t, err)
 	var lived workflows.AgentState
 	require.NoError(t, value.Get(&lived))
@@ -50,12 +50,12 @@ func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t 
 	query := fmt.Sprintf("%s = 'lively' AND %s = 'sleeping'", workflows.AttrAgent.GetName(),
 		workflows.AttrAgentState.GetName())
 	require.Eventually(t, func() bool {
-		found, err := company.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query})
+		found, err := deployment.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query})
 		return err == nil && len(found.GetExecutions()) == 1 &&
 			found.GetExecutions()[0].GetExecution().GetWorkflowId() == agentState
 	}, patience, 20*time.Millisecond)
 	writes := 0
-	for history := company.Client.GetWorkflowHistory(ctx, agentState, "", false,
+	for history := deployment.Client.GetWorkflowHistory(ctx, agentState, "", false,
 		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
 		e, err := history.Next()
 		require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t 
 	require.LessOrEqual(t, writes, 3, "one a change of state")
 
 	memo := func(id string) map[string]any {
-		described, err := company.Client.DescribeWorkflowExecution(ctx, id, "")
+		described, err := deployment.Client.DescribeWorkflowExecution(ctx, id, "")
 		require.NoError(t, err)
 		read := map[string]any{}
 		for key, payload := range described.GetWorkflowExecutionInfo().GetMemo().GetFields() {

@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/spend"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // settled lists what every finished step of a dream cost, by step.
-func settled(t *testing.T, ctx context.Context, company *stage.Company, dreamID string) string {
+func settled(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, dreamID string) string {
 	t.Helper()
-	rows := rowsOf(t, ctx, company, dreamID)
+	rows := rowsOf(t, ctx, deployment, dreamID)
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
 		lines = append(lines,
@@ -27,9 +27,9 @@ func settled(t *testing.T, ctx context.Context, company *stage.Company, dreamID 
 }
 
 // rowsOf are the finished steps of a dream.
-func rowsOf(t *testing.T, ctx context.Context, company *stage.Company, dreamID string) []spend.Row {
+func rowsOf(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, dreamID string) []spend.Row {
 	t.Helper()
-	rows, err := company.Ports.Guard.Ledger.Rows(ctx, spend.Query{Dream: dreamID, States: []spend.State{spend.Settled}})
+	rows, err := deployment.Ports.Guard.Ledger.Rows(ctx, spend.Query{Dream: dreamID, States: []spend.State{spend.Settled}})
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)
 	return rows

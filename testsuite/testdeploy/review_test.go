@@ -1,4 +1,4 @@
-package stage_test
+package testdeploy_test
 
 import (
 	"context"
@@ -15,36 +15,36 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
-	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // reviewed dreams one night of an agent that is reviewed in a way.
 func reviewed(t *testing.T, ctx context.Context,
 	way dream.Review,
-) (*stage.Company, dream.Agent, workflows.Result, *provider.Server) {
+) (*testdeploy.Deployment, dream.Agent, workflows.Result, *provider.Server) {
 	t.Helper()
 	p := billedProvider(t, provider.Options{Seed: 1})
-	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
-	agent, err := company.Hire(ctx, 1, "")
+	deployment := open(t, func(config *testdeploy.Config) { config.Provider = p.URL })
+	agent, err := deployment.AddAgent(ctx, 1, "")
 	require.NoError(t, err)
 	agent.Review = way
-	require.NoError(t, company.Store.PutAgent(ctx, agent))
-	faded(t, ctx, company, agent)
+	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
+	faded(t, ctx, deployment, agent)
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	return company, agent, result, p
+	return deployment, agent, result, p
 }
 
 // faded gives an agent an entry that is to be let go of tonight: nothing in its life mentions it.
-func faded(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent) {
+func faded(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, agent dream.Agent) {
 	t.Helper()
-	at := stage.Night.AddDate(-1, 0, 0)
-	_, err := company.Store.Commit(ctx,
+	at := testdeploy.Night.AddDate(-1, 0, 0)
+	_, err := deployment.Store.Commit(ctx,
 		memory.Write{Agent: agent.ID, Cause: "import", Add: []dream.Item{&dream.Semantic{
 			Head: dream.Head{
 				ID:    "old",
@@ -61,11 +61,11 @@ func faded(t *testing.T, ctx context.Context, company *stage.Company, agent drea
 }
 
 // everything is all that a dream has made, as JSON by id.
-func everything(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent,
+func everything(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, agent dream.Agent,
 	dreamID string,
 ) map[string]string {
 	t.Helper()
-	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, States: dream.States})
+	items, err := deployment.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, States: dream.States})
 	require.NoError(t, err)
 	all := map[string]string{}
 	for _, item := range items {
@@ -76,9 +76,9 @@ func everything(t *testing.T, ctx context.Context, company *stage.Company, agent
 	return all
 }
 
-func kindsIn(t *testing.T, ctx context.Context, company *stage.Company, q memory.Query) map[dream.Kind]int {
+func kindsIn(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, q memory.Query) map[dream.Kind]int {
 	t.Helper()
-	items, err := company.Store.Find(ctx, q)
+	items, err := deployment.Store.Find(ctx, q)
 	require.NoError(t, err)
 	kinds := map[dream.Kind]int{}
 	for _, item := range items {
@@ -93,25 +93,25 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	company, agent, result, _ := reviewed(t, ctx, dream.ReviewAsk)
-	live := kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream})
+	deployment, agent, result, _ := reviewed(t, ctx, dream.ReviewAsk)
+	live := kindsIn(t, ctx, deployment, memory.Query{Agent: agent.ID, Dream: result.Dream})
 	for kind := range live {
 		require.False(t, kind.Outlives(), "%s is live", kind)
 	}
-	waiting := kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}})
+	waiting := kindsIn(t, ctx, deployment, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}})
 	for _, kind := range []dream.Kind{
 		dream.KindGist, dream.KindHypothesis, dream.KindPrediction, dream.KindJournal,
 		dream.KindProposal,
 	} {
 		require.Positive(t, waiting[kind], "%s: %v", kind, waiting)
 	}
-	before, err := company.Store.Affect(ctx, agent.ID)
+	before, err := deployment.Store.Affect(ctx, agent.ID)
 	require.NoError(t, err)
 	require.NotEqual(t, result.Dream, before.Cause, "the mood stays")
-	old, err := memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
+	old, err := memory.One[*dream.Semantic](ctx, deployment.Store, agent.ID, "old")
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, old.State)
-	status, err := company.Store.Arrive(ctx, presence.Visit{
+	status, err := deployment.Store.Arrive(ctx, presence.Visit{
 		Agent:  agent.ID,
 		Client: "desk",
 		Cause:  presence.Connect,
@@ -121,7 +121,7 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, status.Digest, "a client is told nothing")
 
-	reviewing := activities.Reviewing{Memory: company.Store, Now: time.Now, MaxStaged: 10}
+	reviewing := activities.Reviewing{Memory: deployment.Store, Now: time.Now, MaxStaged: 10}
 	items, err := reviewing.Waiting(ctx, agent.ID)
 	require.NoError(t, err)
 	var ids []string
@@ -131,32 +131,32 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, append(slices.Clone(ids), "nobody"), true)
 	require.ErrorIs(t, err, memory.ErrNotFound)
 	require.Equal(t, waiting,
-		kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}}),
+		kindsIn(t, ctx, deployment, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}}),
 		"all or nothing")
 	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, ids, true)
 	require.NoError(t, err)
-	live = kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream})
+	live = kindsIn(t, ctx, deployment, memory.Query{Agent: agent.ID, Dream: result.Dream})
 	require.Equal(t, waiting[dream.KindHypothesis], live[dream.KindHypothesis])
 	require.Equal(t, waiting[dream.KindGist], live[dream.KindGist])
 	require.Equal(t, waiting[dream.KindPrediction], live[dream.KindPrediction])
-	after, err := company.Store.Affect(ctx, agent.ID)
+	after, err := deployment.Store.Affect(ctx, agent.ID)
 	require.NoError(t, err)
 	require.Equal(t, result.Dream, after.Cause)
-	old, err = memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
+	old, err = memory.One[*dream.Semantic](ctx, deployment.Store, agent.ID, "old")
 	require.NoError(t, err)
 	require.Equal(t, dream.Archived, old.State)
 	require.Equal(t, "gist/old", old.NewerID)
 	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, ids[:1], true)
 	require.ErrorIs(t, err, activities.ErrNotWaiting)
 
-	undone, err := company.Store.Undo(ctx, agent.ID, result.Dream)
+	undone, err := deployment.Store.Undo(ctx, agent.ID, result.Dream)
 	require.NoError(t, err)
 	require.Empty(t, undone.Kept)
-	require.Empty(t, kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream}))
-	old, err = memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
+	require.Empty(t, kindsIn(t, ctx, deployment, memory.Query{Agent: agent.ID, Dream: result.Dream}))
+	old, err = memory.One[*dream.Semantic](ctx, deployment.Store, agent.ID, "old")
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, old.State)
-	again, err := company.Store.Affect(ctx, agent.ID)
+	again, err := deployment.Store.Affect(ctx, agent.ID)
 	require.NoError(t, err)
 	require.Equal(t, before.PAD, again.PAD)
 }
@@ -166,29 +166,29 @@ func TestAJournalOnlyNightLeavesItsJournalAndItsRecord(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	company, agent, result, _ := reviewed(t, ctx, dream.JournalOnly)
-	made := kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream, States: dream.States})
+	deployment, agent, result, _ := reviewed(t, ctx, dream.JournalOnly)
+	made := kindsIn(t, ctx, deployment, memory.Query{Agent: agent.ID, Dream: result.Dream, States: dream.States})
 	require.Positive(t, made[dream.KindJournal])
 	require.Positive(t, made[dream.KindFragment])
 	for kind, n := range made {
 		require.True(t, kind == dream.KindJournal || !kind.Outlives(), "%d of %s", n, kind)
 	}
 	require.Zero(t, made[dream.KindProposal])
-	affect, err := company.Store.Affect(ctx, agent.ID)
+	affect, err := deployment.Store.Affect(ctx, agent.ID)
 	require.NoError(t, err)
 	require.NotEqual(t, result.Dream, affect.Cause)
-	old, err := memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
+	old, err := memory.One[*dream.Semantic](ctx, deployment.Store, agent.ID, "old")
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, old.State)
-	journal, err := company.Store.Find(ctx,
+	journal, err := deployment.Store.Find(ctx,
 		memory.Query{Agent: agent.ID, Dream: result.Dream, Kinds: []dream.Kind{dream.KindJournal}})
 	require.NoError(t, err)
 	for _, j := range journal {
-		sources, err := company.Store.Get(ctx, agent.ID, j.Header().Sources...)
+		sources, err := deployment.Store.Get(ctx, agent.ID, j.Header().Sources...)
 		require.NoError(t, err)
 		require.Len(t, sources, len(j.Header().Sources), "what it rests on is there")
 	}
-	notes, err := company.Store.Notes(ctx, agent.ID, result.Dream, "")
+	notes, err := deployment.Store.Notes(ctx, agent.ID, result.Dream, "")
 	require.NoError(t, err)
 	require.Empty(t, notes, "its drafts are gone")
 	for _, tally := range result.Tallies {
@@ -204,21 +204,21 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	company, agent, first, p := reviewed(t, ctx, dream.ReviewAuto)
-	before := everything(t, ctx, company, agent, first.Dream)
+	deployment, agent, first, p := reviewed(t, ctx, dream.ReviewAuto)
+	before := everything(t, ctx, deployment, agent, first.Dream)
 	for _, from := range dream.Redreamt {
 		calls := len(p.Billing.Calls())
 		seed := uint64(11)
-		begun, err := company.Starter.Redream(ctx, starter.Again{
-			DreamRequest: starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night},
+		begun, err := deployment.Starter.Redream(ctx, starter.Again{
+			DreamRequest: starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
 			Dream:        first.Dream, From: from,
 		})
 		require.NoError(t, err, from)
-		result, err := company.Result(ctx, begun.Dream)
+		result, err := deployment.Result(ctx, begun.Dream)
 		require.NoError(t, err)
 		require.Contains(t, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
 		require.Greater(t, len(p.Billing.Calls()), calls, "it is paid anew")
-		record, err := memory.One[*dream.Record](ctx, company.Store, agent.ID, begun.Dream)
+		record, err := memory.One[*dream.Record](ctx, deployment.Store, agent.ID, begun.Dream)
 		require.NoError(t, err)
 		require.Equal(t, &dream.Redream{Dream: first.Dream, From: from}, record.Redreams)
 		require.Nil(t, record.Depth, "its onset was not dreamt: nothing is learned from it")
@@ -228,24 +228,24 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 				"%s of %s", tally.Phase, from)
 			require.False(t, taken && tally.Calls > 0)
 		}
-		now := everything(t, ctx, company, agent, first.Dream)
+		now := everything(t, ctx, deployment, agent, first.Dream)
 		for id, body := range before {
 			require.Equal(t, body, now[id], "%s, after a dream anew from %s", id, from)
 		}
 	}
-	again, err := company.Starter.Redream(ctx,
+	again, err := deployment.Starter.Redream(ctx,
 		starter.Again{
-			DreamRequest: starter.DreamRequest{Agent: agent.Handle, AsOf: stage.Night},
+			DreamRequest: starter.DreamRequest{Agent: agent.Handle, AsOf: testdeploy.Night},
 			Dream:        "dream/" + agent.Handle + "/0002", From: dream.REM,
 		})
 	require.NoError(t, err, "what it took over itself is found where it was made")
-	result, err := company.Result(ctx, again.Dream)
+	result, err := deployment.Result(ctx, again.Dream)
 	require.NoError(t, err)
 	require.NotEqual(t, dream.Aborted, result.Outcome, result.Reason)
 
-	_, err = company.Store.Undo(ctx, agent.ID, first.Dream)
+	_, err = deployment.Store.Undo(ctx, agent.ID, first.Dream)
 	require.NoError(t, err)
-	_, err = company.Starter.Redream(ctx,
+	_, err = deployment.Starter.Redream(ctx,
 		starter.Again{DreamRequest: starter.DreamRequest{Agent: agent.Handle}, Dream: first.Dream, From: dream.REM})
 	require.ErrorIs(t, err, activities.ErrNoRedream)
 	require.ErrorContains(t, err, "was undone")
@@ -257,19 +257,19 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 1})
-	company := open(t, func(play *stage.Play) {
-		play.Provider = p.URL
-		play.Rules = []activities.HookRule{
+	deployment := open(t, func(config *testdeploy.Config) {
+		config.Provider = p.URL
+		config.Rules = []activities.HookRule{
 			{Name: "guard", At: activities.Borders, Timeout: time.Second, Silent: activities.SilentAllow},
 		}
 	})
-	agent, err := company.Hire(ctx, 1, "")
+	agent, err := deployment.AddAgent(ctx, 1, "")
 	require.NoError(t, err)
 	calls := len(p.Billing.Calls())
-	before := keeps(t, ctx, company)
-	r, err := company.Starter.Rehearse(ctx, starter.DreamRequest{Agent: agent.Handle, AsOf: stage.Night})
+	before := keeps(t, ctx, deployment)
+	r, err := deployment.Starter.Rehearse(ctx, starter.DreamRequest{Agent: agent.Handle, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	require.Equal(t, before, keeps(t, ctx, company))
+	require.Equal(t, before, keeps(t, ctx, deployment))
 	require.Len(t, p.Billing.Calls(), calls)
 	require.Positive(t, r.Gather.Shown)
 	require.NotNil(t, r.Depth)
@@ -277,12 +277,12 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	require.Len(t, r.Hooks, 1)
 	require.Empty(t, r.Against)
 
-	begun, err := company.Starter.Begin(ctx,
-		starter.DreamRequest{Agent: agent.Handle, Seed: &r.Seed, AsOf: stage.Night})
+	begun, err := deployment.Starter.Begin(ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &r.Seed, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	result, err := company.Result(ctx, begun.Dream)
+	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
-	record, err := memory.One[*dream.Record](ctx, company.Store, agent.ID, begun.Dream)
+	record, err := memory.One[*dream.Record](ctx, deployment.Store, agent.ID, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, r.Gather.Pieces, record.Selected, "it gathered what was rehearsed")
 	require.Equal(t, r.Gather.Shown, record.Shown)
@@ -291,10 +291,10 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 }
 
 // keeps is everything that the store keeps.
-func keeps(t *testing.T, ctx context.Context, company *stage.Company) []string {
+func keeps(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment) []string {
 	t.Helper()
 	var all []string
-	for record, err := range company.Store.(memory.Movable).Export(ctx) {
+	for record, err := range deployment.Store.(memory.Movable).Export(ctx) {
 		require.NoError(t, err)
 		body, err := json.Marshal(record)
 		require.NoError(t, err)
